@@ -1,0 +1,33 @@
+import { getAddress, isAddress } from 'viem'
+
+/** A 20-byte address in lower-case hex: the one form that is stored and compared. */
+export type Address = `0x${string}`
+export type Hash = `0x${string}`
+
+export const ZERO_ADDRESS: Address = '0x0000000000000000000000000000000000000000'
+
+const SHAPE = /^0x[0-9a-fA-F]{40}$/
+
+/**
+ * Reads an address from outside. All-lower and all-upper hex pass; mixed case must carry the right
+ * checksum (EIP-55).
+ */
+export function parseAddress(text: string): Address | undefined {
+  if (!SHAPE.test(text)) return undefined
+  const digits = text.slice(2)
+  const mixed = digits !== digits.toLowerCase() && digits !== digits.toUpperCase()
+  if (mixed && !isAddress(text, { strict: true })) return undefined
+  return text.toLowerCase() as Address
+}
+
+/** The checksummed form (EIP-55) that answers show. */
+export function showAddress(address: Address): `0x${string}` {
+  return getAddress(address)
+}
+
+const HASH = /^0x[0-9a-fA-F]{64}$/
+
+/** Reads a 32-byte hash from outside, lower-cased. */
+export function parseHash(text: string): Hash | undefined {
+  return HASH.test(text) ? (text.toLowerCase() as Hash) : undefined
+}

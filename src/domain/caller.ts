@@ -1,0 +1,38 @@
+import type { Address } from './address.ts'
+
+export type Tier = 'anonymous' | 'free' | 'premium'
+
+/** Who calls: an address bucket, or a key and the wallet behind it. */
+export type Caller =
+  | {
+      readonly kind: 'anonymous'
+      /** What /api/usage shows: `ip:<bucket>`. */
+      readonly identity: string
+      /** What is counted: one IPv4 address or one IPv6 /64. */
+      readonly bucket: string
+      readonly tier: 'anonymous'
+      readonly dailyQuota: number
+    }
+  | {
+      readonly kind: 'keyed'
+      /** `key:<prefix>_<publicId>` */
+      readonly identity: string
+      /** `wallet:<address>`: the quota is shared by all keys of the wallet. */
+      readonly bucket: string
+      readonly tier: 'free' | 'premium'
+      readonly dailyQuota: number
+      readonly publicId: string
+      readonly wallet: Address
+    }
+
+/** A caller's figures of the UTC day, as they stand after the last decision. */
+export interface UsageFigures {
+  readonly tier: Tier
+  readonly dailyQuota: number
+  /** Every charged call of the day. */
+  readonly requestCount: number
+  /** The paid part of `requestCount`. */
+  readonly overageCount: number
+  readonly remaining: number
+  readonly resetUnix: number
+}

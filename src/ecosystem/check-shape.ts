@@ -1,0 +1,66 @@
+import { Compile } from 'typebox/compile'
+import { type EcosystemFile, ecosystemFile } from './ecosystem-file.ts'
+import type { Problem } from './problem.ts'
+
+const compiled = Compile(ecosystemFile)
+
+/** Checks the shape alone: names, types, patterns, ranges. */
+export function checkShape(value: unknown): EcosystemFile | readonly Problem[] {
+  if (compiled.Check(value)) return value
+  const errors = compiled.Errors(value).filter((error) => error.keyword !== 'boolean')
+  return errors.slice(0, 20).map((error) => describe(error, value))
+}
+
+interface ShapeError {
+  readonly keyword: string
+  readonly instancePath: string
+  readonly params: object
+  readonly message: string
+}
+
+function describe(error: ShapeError, root: unknown): Problem {
+  const field = toField(error.instancePath)
+  const params = error.params as Readonly<Record<string, unknown>>
+  if (error.keyword === 'required')
+    return { field: inside(field, first(params.requiredProperties)), message: 'is missing' }
+  if (error.keyword === 'additionalProperties')
+    return {
+      field: inside(field, first(params.additionalProperties)),
+      message: 'is not a known field; remove it or mend its spelling',
+    }
+  return { field, message: `${error.message}, found ${show(valueAt(root, error.instancePath))}` }
+}
+
+function first(list: unknown): string {
+  return Array.isArray(list) ? String(list[0]) : ''
+}
+
+function inside(parent: string, name: string): string {
+  return parent === 'file' ? name : `${parent}.${name}`
+}
+
+/** `/chains/0/rpcUrls` as `chains[0].rpcUrls`. */
+function toField(pointer: string): string {
+  if (pointer === '') return 'file'
+  return pointer
+    .slice(1)
+    .split('/')
+    .map((part) => (/^[0-9]+$/.test(part) ? `[${part}]` : `.${part}`))
+    .join('')
+    .replace(/^\./, '')
+}
+
+function valueAt(root: unknown, pointer: string): unknown {
+  let value = root
+  for (const part of pointer.split('/').slice(1))
+    value =
+      typeof value === 'object' && value !== null
+        ? (value as Readonly<Record<string, unknown>>)[part]
+        : undefined
+  return value
+}
+
+function show(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'nothing'
+  return text.length > 60 ? `${text.slice(0, 57)}...` : text
+}

@@ -1,0 +1,182 @@
+import Type, { type Static } from 'typebox'
+
+const closed = { additionalProperties: false } as const
+
+const addressText = Type.String({
+  pattern: '^0x[0-9a-fA-F]{40}$',
+  description: 'A 20-byte address, 0x and 40 hex digits; mixed case must carry the EIP-55 checksum',
+})
+
+const decimalText = Type.String({
+  pattern: '^(0|[1-9][0-9]*)(\\.[0-9]{1,18})?$',
+  description: 'A plain decimal number in quotes, such as "0.0001"',
+})
+
+const symbol = Type.String({ pattern: '^[A-Za-z0-9.$_-]{1,16}$' })
+const chainName = Type.String({ pattern: '^[a-z][a-z0-9-]{0,31}$' })
+const url = Type.String({ pattern: '^https?://[^\\s/]+[^\\s]*$' })
+
+const chain = Type.Object(
+  {
+    name: chainName,
+    id: Type.Integer({ minimum: 1, description: 'Chain id (EIP-155)' }),
+    rpcUrls: Type.Array(url, {
+      minItems: 1,
+      description: 'JSON-RPC endpoints, the preferred one first',
+    }),
+    explorerUrl: Type.Optional(Type.String({ pattern: '^https?://' })),
+    startBlock: Type.Integer({
+      minimum: 0,
+      description: 'The first block that can hold an event of the ecosystem',
+    }),
+    pollIntervalMs: Type.Integer({ minimum: 100, maximum: 60_000 }),
+    finality: Type.Union([Type.Literal('tag'), Type.Integer({ minimum: 1, maximum: 100_000 })], {
+      description:
+        '"tag" where the node knows safe and finalized, else the depth in blocks that counts as final',
+    }),
+    staleAfterSeconds: Type.Integer({
+      minimum: 5,
+      description: 'A newest block older than this makes the chain stale',
+    }),
+  },
+  closed,
+)
+
+const price = Type.Object(
+  {
+    kind: Type.Enum(['uniswap-v2', 'uniswap-v3', 'chainlink', 'fixed']),
+    chain: Type.Optional(chainName),
+    address: Type.Optional(addressText),
+    quote: Type.Optional(symbol),
+    decimals: Type.Optional(Type.Integer({ minimum: 0, maximum: 36 })),
+    usd: Type.Optional(decimalText),
+  },
+  closed,
+)
+
+const token = Type.Object(
+  {
+    symbol,
+    name: Type.String({ minLength: 1, maxLength: 64 }),
+    role: Type.Enum(['primary', 'secondary', 'reward']),
+    decimals: Type.Integer({ minimum: 0, maximum: 36 }),
+    addresses: Type.Record(Type.String(), addressText, { minProperties: 1 }),
+    price: Type.Optional(price),
+  },
+  closed,
+)
+
+const filter = Type.Record(
+  Type.String(),
+  Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1 })]),
+)
+
+const mapping = {
+  chain: chainName,
+  address: addressText,
+  event: Type.String({
+    pattern: '^event ',
+    description: 'Human-readable ABI, as Solidity writes it',
+  }),
+  token: Type.Optional(symbol),
+  where: Type.Optional(filter),
+}
+
+const argument = Type.String({ minLength: 1 })
+
+const burn = Type.Object(
+  { ...mapping, from: argument, amount: argument, to: Type.Optional(argument) },
+  closed,
+)
+
+const dividend = Type.Object(
+  {
+    ...mapping,
+    kind: Type.Enum(['claim', 'distribution']),
+    amount: argument,
+    recipient: Type.Optional(argument),
+    tokenArgument: Type.Optional(argument),
+  },
+  closed,
+)
+
+const graveDig = Type.Object(
+  {
+    ...mapping,
+    digger: argument,
+    amount: argument,
+    graveId: Type.Optional(argument),
+    tokenArgument: Type.Optional(argument),
+  },
+  closed,
+)
+
+const payment = Type.Object(
+  {
+    chain: chainName,
+    asset: addressText,
+    symbol,
+    domain: Type.Object({ name: Type.String(), version: Type.String() }, closed),
+    confirmations: Type.Integer({ minimum: 0, maximum: 10_000 }),
+    payTo: Type.Array(
+      Type.Object({ address: addressText, since: Type.String({ format: 'date' }) }, closed),
+      { minItems: 1 },
+    ),
+  },
+  closed,
+)
+
+/** The one file in which an operator describes an ecosystem; docs/operating.md explains each field. */
+export const ecosystemFile = Type.Object(
+  {
+    service: Type.Object(
+      {
+        name: Type.String({ pattern: '^[\\x21-\\x7e][\\x20-\\x7e]{0,63}$' }),
+        keyPrefix: Type.String({ pattern: '^[a-z][a-z0-9]{1,11}$' }),
+        publicBaseUrl: url,
+        pricingDocsUrl: Type.Optional(url),
+      },
+      closed,
+    ),
+    chains: Type.Array(chain, { minItems: 1 }),
+    tokens: Type.Array(token, { minItems: 1 }),
+    supply: Type.Object(
+      {
+        burnAddresses: Type.Array(addressText),
+        nonCirculating: Type.Array(
+          Type.Object({ address: addressText, label: Type.String() }, closed),
+        ),
+      },
+      closed,
+    ),
+    burns: Type.Array(burn),
+    dividends: Type.Array(dividend),
+    graveDigs: Type.Array(graveDig),
+    payment,
+    quotas: Type.Object(
+      {
+        anonymous: Type.Integer({ minimum: 1 }),
+        free: Type.Integer({ minimum: 1 }),
+        premium: Type.Integer({ minimum: 1 }),
+      },
+      closed,
+    ),
+    pricePerCallUsd: decimalText,
+    gate: Type.Object(
+      {
+        chain: chainName,
+        minimumUsd: decimalText,
+        depthBlocks: Type.Integer({ minimum: 0, maximum: 10_000 }),
+        averagePriceMinutes: Type.Integer({ minimum: 1, maximum: 1_440 }),
+      },
+      closed,
+    ),
+    premium: Type.Object(
+      { chain: chainName, supplyPerMille: Type.Integer({ minimum: 1, maximum: 1_000 }) },
+      closed,
+    ),
+  },
+  closed,
+)
+
+export type EcosystemFile = Static<typeof ecosystemFile>

@@ -1,0 +1,117 @@
+import type { AbiEvent } from 'viem'
+import type { Address } from '#domain/address.ts'
+import type { MicroUsd } from '#domain/money.ts'
+import type { Token } from '#domain/token.ts'
+
+/** A chain that is followed. */
+export interface Chain {
+  readonly name: string
+  readonly id: number
+  readonly rpcUrls: readonly string[]
+  readonly explorerUrl: string | null
+  readonly startBlock: number
+  readonly pollIntervalMs: number
+  /** `tag`: ask the node for safe and finalized; a number: that many blocks deep is final. */
+  readonly finality: 'tag' | number
+  readonly staleAfterSeconds: number
+}
+
+/** Where a token's price comes from. */
+export type PriceSource =
+  | {
+      readonly kind: 'uniswap-v2' | 'uniswap-v3'
+      readonly chain: Chain
+      readonly address: Address
+      /** Symbol of the other token of the pool, which has a price of its own. */
+      readonly quote: string
+    }
+  | {
+      readonly kind: 'chainlink'
+      readonly chain: Chain
+      readonly address: Address
+      /** Decimals of the answers. */
+      readonly decimals: number
+    }
+  | { readonly kind: 'fixed'; readonly usd: string }
+
+export interface PricedToken extends Token {
+  readonly price: PriceSource | null
+}
+
+/** One event of one contract that means something here. */
+export interface EventSource {
+  readonly chain: Chain
+  readonly address: Address
+  readonly event: AbiEvent
+  readonly topic0: `0x${string}`
+  /** Accepted values per argument, lower-cased text; an argument not named passes. */
+  readonly where: ReadonlyMap<string, ReadonlySet<string>>
+  /** The token when no argument names it. */
+  readonly token: PricedToken | null
+}
+
+export interface BurnSource extends EventSource {
+  readonly from: string
+  readonly amount: string
+  /** The receiving address: zero means `burn`, another burn address `transfer`. */
+  readonly to: string | null
+}
+
+export interface DividendSource extends EventSource {
+  readonly kind: 'claim' | 'distribution'
+  readonly amount: string
+  readonly recipient: string | null
+  readonly tokenArgument: string | null
+}
+
+export interface GraveDigSource extends EventSource {
+  readonly digger: string
+  readonly amount: string
+  readonly graveId: string | null
+  readonly tokenArgument: string | null
+}
+
+/** The asset that callers pay in, and to whom. */
+export interface Payment {
+  readonly chain: Chain
+  readonly asset: Address
+  readonly symbol: string
+  /** Decimals of the asset: one base unit is one micro-USD. */
+  readonly decimals: 6
+  /** EIP-712 domain of the asset. */
+  readonly domain: { readonly name: string; readonly version: string }
+  readonly confirmations: number
+  /** Oldest first; payments to any of them count, the newest is shown. */
+  readonly payTo: readonly { readonly address: Address; readonly since: string }[]
+}
+
+/** What exists, resolved from the operator's file: every reference is an object, every text parsed. */
+export interface Ecosystem {
+  readonly service: {
+    readonly name: string
+    readonly keyPrefix: string
+    /** Without a trailing slash. */
+    readonly publicBaseUrl: string
+    readonly pricingDocsUrl: string
+  }
+  readonly chains: readonly Chain[]
+  readonly tokens: readonly PricedToken[]
+  readonly primary: PricedToken
+  readonly secondary: PricedToken
+  /** The zero address not among them: it is always a burn. */
+  readonly burnAddresses: readonly Address[]
+  readonly nonCirculating: readonly Address[]
+  readonly burns: readonly BurnSource[]
+  readonly dividends: readonly DividendSource[]
+  readonly graveDigs: readonly GraveDigSource[]
+  readonly payment: Payment
+  readonly quotas: { readonly anonymous: number; readonly free: number; readonly premium: number }
+  readonly pricePerCall: MicroUsd
+  readonly gate: {
+    readonly chain: Chain
+    readonly minimum: MicroUsd
+    readonly depthBlocks: number
+    readonly averagePriceMinutes: number
+  }
+  readonly premium: { readonly chain: Chain; readonly supplyPerMille: number }
+}

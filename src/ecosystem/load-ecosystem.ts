@@ -1,0 +1,55 @@
+import { readFile } from 'node:fs/promises'
+import { extname, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { checkShape } from './check-shape.ts'
+import type { Ecosystem } from './ecosystem.ts'
+import type { EcosystemFile } from './ecosystem-file.ts'
+import { EcosystemError, Problems } from './problem.ts'
+import { resolveEcosystem } from './resolve-ecosystem.ts'
+
+/** Reads an operator's file (`.json`, or a module with a default export); throws EcosystemError. */
+export async function loadEcosystem(path: string): Promise<Ecosystem> {
+  return parseEcosystem(
+    path,
+    extname(path) === '.json' ? await readJson(path) : await readModule(path),
+  )
+}
+
+/** Checks a value as an ecosystem file; `name` stands at the head of the error line. */
+export function parseEcosystem(name: string, value: unknown): Ecosystem {
+  const shaped = checkShape(value)
+  if (isProblems(shaped)) throw new EcosystemError(name, shaped)
+  const resolved = resolveEcosystem(shaped)
+  if (resolved instanceof Problems) throw new EcosystemError(name, resolved.list)
+  return resolved
+}
+
+function isProblems(
+  shaped: EcosystemFile | ReturnType<typeof checkShape>,
+): shaped is Exclude<ReturnType<typeof checkShape>, EcosystemFile> {
+  return Array.isArray(shaped)
+}
+
+async function readJson(path: string): Promise<unknown> {
+  const text = await readFile(path, 'utf8').catch((error: Error) =>
+    fail(path, `cannot be read: ${error.message}`),
+  )
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    return fail(path, `is no JSON: ${error instanceof Error ? error.message : error}`)
+  }
+}
+
+async function readModule(path: string): Promise<unknown> {
+  try {
+    const module = await import(pathToFileURL(resolve(path)).href)
+    return module.default
+  } catch (error) {
+    return fail(path, `cannot be loaded: ${error instanceof Error ? error.message : error}`)
+  }
+}
+
+function fail(path: string, message: string): never {
+  throw new EcosystemError(path, [{ field: 'file', message }])
+}

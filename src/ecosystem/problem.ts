@@ -1,0 +1,27 @@
+/** One mistake in an operator's file: where it stands, what is wrong, and what would be right. */
+export interface Problem {
+  /** Path of the field, such as `chains[0].rpcUrls`. */
+  readonly field: string
+  readonly message: string
+}
+
+/** Collects the mistakes of one file. */
+export class Problems {
+  readonly list: Problem[] = []
+
+  add(field: string, message: string): undefined {
+    this.list.push({ field, message })
+    return undefined
+  }
+}
+
+/** The file cannot be used. One line: file, first wrong field, remedy, and how many more there are. */
+export class EcosystemError extends Error {
+  override readonly name = 'EcosystemError'
+
+  constructor(file: string, problems: readonly Problem[]) {
+    const [first] = problems
+    const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
+    super(`${file}: ${first ? `${first.field}: ${first.message}` : 'cannot be used'}${more}`)
+  }
+}

@@ -1,0 +1,147 @@
+import { type AbiEvent, type AbiParameter, parseAbiItem, toEventSelector } from 'viem'
+import type { BurnSource, DividendSource, EventSource, GraveDigSource } from './ecosystem.ts'
+import type { EcosystemFile } from './ecosystem-file.ts'
+import type { Resolver } from './resolve-ecosystem.ts'
+
+type Mapping = Pick<
+  EcosystemFile['burns'][number],
+  'chain' | 'address' | 'event' | 'token' | 'where'
+>
+
+/** A mapped event of a burn; undefined once a problem is noted. */
+export function resolveBurn(
+  resolver: Resolver,
+  field: string,
+  burn: EcosystemFile['burns'][number],
+): BurnSource | undefined {
+  const source = resolveEvent(resolver, field, burn)
+  if (source === undefined) return undefined
+  if (source.token === null)
+    resolver.problems.add(`${field}.token`, 'is missing: a burn is of one token of this file')
+  requireArgument(resolver, source, `${field}.from`, burn.from, 'address')
+  requireArgument(resolver, source, `${field}.amount`, burn.amount, 'uint256')
+  if (burn.to !== undefined) requireArgument(resolver, source, `${field}.to`, burn.to, 'address')
+  return { ...source, from: burn.from, amount: burn.amount, to: burn.to ?? null }
+}
+
+/** A mapped event of a dividend claim or distribution. */
+export function resolveDividend(
+  resolver: Resolver,
+  field: string,
+  dividend: EcosystemFile['dividends'][number],
+): DividendSource | undefined {
+  const source = resolveEvent(resolver, field, dividend)
+  if (source === undefined) return undefined
+  requireArgument(resolver, source, `${field}.amount`, dividend.amount, 'uint256')
+  requireToken(resolver, source, field, dividend.tokenArgument)
+  if (dividend.recipient !== undefined)
+    requireArgument(resolver, source, `${field}.recipient`, dividend.recipient, 'address')
+  else if (dividend.kind === 'claim')
+    resolver.problems.add(
+      `${field}.recipient`,
+      'is missing: a claim names the argument that holds the claimer',
+    )
+  return {
+    ...source,
+    kind: dividend.kind,
+    amount: dividend.amount,
+    recipient: dividend.recipient ?? null,
+    tokenArgument: dividend.tokenArgument ?? null,
+  }
+}
+
+/** A mapped event of a grave dig. */
+export function resolveGraveDig(
+  resolver: Resolver,
+  field: string,
+  dig: EcosystemFile['graveDigs'][number],
+): GraveDigSource | undefined {
+  const source = resolveEvent(resolver, field, dig)
+  if (source === undefined) return undefined
+  requireArgument(resolver, source, `${field}.amount`, dig.amount, 'uint256')
+  requireArgument(resolver, source, `${field}.digger`, dig.digger, 'address')
+  requireToken(resolver, source, field, dig.tokenArgument)
+  if (dig.graveId !== undefined) requireArgument(resolver, source, `${field}.graveId`, dig.graveId)
+  return {
+    ...source,
+    digger: dig.digger,
+    amount: dig.amount,
+    graveId: dig.graveId ?? null,
+    tokenArgument: dig.tokenArgument ?? null,
+  }
+}
+
+function resolveEvent(
+  resolver: Resolver,
+  field: string,
+  mapping: Mapping,
+): EventSource | undefined {
+  const chain = resolver.chain(`${field}.chain`, mapping.chain)
+  const address = resolver.address(`${field}.address`, mapping.address)
+  const event = parseEvent(mapping.event)
+  if (event === undefined)
+    return resolver.problems.add(
+      `${field}.event`,
+      'is no event in human-readable ABI; write it as in Solidity, such as "event Transfer(address indexed from, address indexed to, uint256 value)"',
+    )
+  const token = mapping.token === undefined ? null : resolver.token(`${field}.token`, mapping.token)
+  const where = new Map<string, ReadonlySet<string>>()
+  for (const [name, values] of Object.entries(mapping.where ?? {})) {
+    if (!event.inputs.some((input) => input.name === name))
+      resolver.problems.add(
+        `${field}.where.${name}`,
+        `is no argument of ${event.name}; known: ${names(event)}`,
+      )
+    where.set(name, new Set([values].flat().map((each) => each.toLowerCase())))
+  }
+  if (chain === undefined || token === undefined) return undefined
+  return { chain, address, event, topic0: toEventSelector(event), where, token }
+}
+
+function parseEvent(text: string): AbiEvent | undefined {
+  try {
+    const item = parseAbiItem([text] as readonly string[])
+    return item?.type === 'event' ? item : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function requireArgument(
+  resolver: Resolver,
+  source: EventSource,
+  field: string,
+  name: string,
+  type?: 'address' | 'uint256',
+): void {
+  const input: AbiParameter | undefined = source.event.inputs.find((each) => each.name === name)
+  if (input === undefined)
+    resolver.problems.add(
+      field,
+      `"${name}" is no argument of ${source.event.name}; known: ${names(source.event)}`,
+    )
+  else if (type === 'address' ? input.type !== 'address' : type && !/^uint[0-9]*$/.test(input.type))
+    resolver.problems.add(
+      field,
+      `"${name}" is of type ${input.type}; choose an argument of type ${type}`,
+    )
+}
+
+function requireToken(
+  resolver: Resolver,
+  source: EventSource,
+  field: string,
+  argument: string | undefined,
+): void {
+  if (argument !== undefined)
+    requireArgument(resolver, source, `${field}.tokenArgument`, argument, 'address')
+  else if (source.token === null)
+    resolver.problems.add(
+      `${field}.token`,
+      'is missing: name the token, or the argument that holds it as tokenArgument',
+    )
+}
+
+function names(event: AbiEvent): string {
+  return event.inputs.map((input) => input.name).join(', ')
+}

@@ -1,0 +1,178 @@
+import type { Static, TSchema } from 'typebox'
+import { Compile } from 'typebox/compile'
+import type { Caller } from '#domain/caller.ts'
+import {
+  isRefusal,
+  type Refusal,
+  type RefusalCode,
+  type RefusalDetail,
+  refuse,
+} from '#domain/refusal.ts'
+import type { Effective, Parameters, ValuesOf } from './parameter.ts'
+
+/** What a handler may know of a request besides its parameters and body. */
+export interface RequestFacts {
+  readonly requestId: string
+  /** Header names in lower case; a repeated header is joined by Node's rules. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+  /** The client's address bucket: one IPv4 address or one IPv6 /64. */
+  readonly addressBucket: string
+  /** Aborts when the client goes away or the server stops. */
+  readonly signal: AbortSignal
+}
+
+export interface HandlerInput<P extends Parameters, B extends TSchema> extends RequestFacts {
+  readonly parameters: ValuesOf<P>
+  /** Parameters after defaults, as `meta.query` shows them. */
+  readonly effective: Readonly<Record<string, Effective>>
+  readonly body: Static<B>
+  readonly caller: Caller
+}
+
+/** A handler's good answer. */
+export interface Answer {
+  readonly kind: 'answer'
+  readonly status: 200 | 201 | 202
+  /** Serialized by the route's schema; a string together with `contentType` is sent as it stands. */
+  readonly body: unknown
+  readonly contentType?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** The state that the body shows; makes the ETag together with the effective parameters. */
+  readonly revision?: string
+}
+
+export interface AnswerShape {
+  readonly description: string
+  readonly schema: TSchema
+}
+
+interface RouteFacts {
+  readonly method: 'GET' | 'POST'
+  /** OpenAPI form: `/api/dividends/{address}`. Literal paths win over parameters. */
+  readonly path: string
+  readonly operationId: string
+  readonly tag: string
+  readonly summary: string
+  readonly description: string
+  /** Counted against the quota when answered 2xx. */
+  readonly metered: boolean
+  /** Good answers by status. */
+  readonly answers: Readonly<Partial<Record<200 | 201 | 202, AnswerShape>>>
+  /** Also answers `text/csv`. */
+  readonly csv?: boolean
+  /** Refusals of this route besides those that any route can meet. */
+  readonly refusals: readonly RefusalCode[]
+  /** Tighter guard than the general one: which bucket of the abuse guard counts this route. */
+  readonly guard?: 'mint' | 'claim'
+  /** The state an answer would show now; lets a 304 leave before any query and any charge. */
+  revision?(): Promise<string | undefined>
+}
+
+export interface RouteDefinition<P extends Parameters, B extends TSchema> extends RouteFacts {
+  readonly parameters: P
+  readonly body?: B
+  readonly bodyExample?: Static<B>
+  handle(input: HandlerInput<P, B>): Promise<Answer | Refusal>
+}
+
+/** What the server knows of a request before it is parsed. */
+export interface RawInput {
+  /** Every value of every query parameter, in order. */
+  readonly query: ReadonlyMap<string, readonly string[]>
+  readonly path: Readonly<Record<string, string>>
+  readonly body: unknown
+}
+
+/** A request whose parameters and body are right. */
+export interface Prepared {
+  readonly effective: Readonly<Record<string, Effective>>
+  run(facts: RequestFacts & { readonly caller: Caller }): Promise<Answer | Refusal>
+}
+
+/** One operation of the API: its document, its parser and its handler in one place. */
+export interface Route extends RouteFacts {
+  readonly parameters: Parameters
+  readonly body: TSchema | undefined
+  readonly bodyExample: unknown
+  prepare(raw: RawInput): Prepared | Refusal
+}
+
+/** Makes a route of a definition; the handler sees typed parameters and body only. */
+export function defineRoute<P extends Parameters, B extends TSchema = TSchema>(
+  definition: RouteDefinition<P, B>,
+): Route {
+  const { handle, parameters, body, bodyExample, ...facts } = definition
+  const checkBody = body === undefined ? undefined : Compile(body)
+  return {
+    ...facts,
+    parameters,
+    body,
+    bodyExample,
+    prepare(raw) {
+      const values = parseParameters(parameters, raw)
+      if (isRefusal(values)) return values
+      if (checkBody !== undefined && !checkBody.Check(raw.body))
+        return refuseBody(checkBody.Errors(raw.body))
+      const input = {
+        parameters: values.parameters as ValuesOf<P>,
+        effective: values.effective,
+        body: raw.body as Static<B>,
+      }
+      return { effective: values.effective, run: (known) => handle({ ...known, ...input }) }
+    },
+  }
+}
+
+function parseParameters(parameters: Parameters, raw: RawInput) {
+  const values: Record<string, unknown> = {}
+  const effective: Record<string, Effective> = {}
+  const errors: RefusalDetail[] = []
+  let code: RefusalCode = 'invalid_parameter'
+  for (const [name, parameter] of Object.entries(parameters)) {
+    const given = parameter.in === 'path' ? [raw.path[name] ?? ''] : (raw.query.get(name) ?? [])
+    const result = repeatedOrEmpty(given) ?? parameter.parse(given[0])
+    if (result.ok) {
+      values[name] = result.value
+      effective[name] = result.effective
+    } else {
+      const { ok, code: own, ...problem } = result
+      code = errors.length === 0 ? (own ?? 'invalid_parameter') : code
+      errors.push({ in: parameter.in, name, ...problem })
+    }
+  }
+  const [first] = errors
+  if (first !== undefined) return refuse(code, `${first.name} ${first.reason}`, { errors })
+  return { parameters: values, effective }
+}
+
+function repeatedOrEmpty(given: readonly string[]) {
+  if (given.length > 1) return { ok: false, reason: 'must be given once' } as const
+  if (given[0] === '') return { ok: false, reason: 'must not be empty' } as const
+  return undefined
+}
+
+/** Enough to mend a body; a hostile one cannot make the answer long. */
+const BODY_ERRORS_MAX = 8
+
+function refuseBody(
+  errors: readonly { readonly instancePath: string; readonly message: string }[],
+): Refusal {
+  const details = errors.slice(0, BODY_ERRORS_MAX).map((error) => ({
+    in: 'body' as const,
+    name: error.instancePath.slice(1).replaceAll('/', '.') || 'body',
+    reason: error.message,
+  }))
+  const [first] = details
+  return refuse('invalid_body', `${first?.name ?? 'body'} ${first?.reason ?? 'is invalid'}`, {
+    errors: details,
+  })
+}
+
+/** A good answer with a JSON body. */
+export function answer(
+  status: Answer['status'],
+  body: unknown,
+  more: Partial<Answer> = {},
+): Answer {
+  return { kind: 'answer', status, body, ...more }
+}

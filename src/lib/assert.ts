@@ -1,0 +1,13 @@
+/** Throws when a condition that our own code guarantees does not hold. Never for outside input. */
+export function assert(condition: unknown, message: string): asserts condition {
+  if (!condition) throw new AssertionError(message)
+}
+
+/** Marks a branch that the types rule out. */
+export function unreachable(value: never): never {
+  throw new AssertionError(`unreachable: ${JSON.stringify(value)}`)
+}
+
+export class AssertionError extends Error {
+  override readonly name = 'AssertionError'
+}

@@ -1,0 +1,34 @@
+import { assert } from './assert.ts'
+
+const DECIMAL = /^(0|[1-9][0-9]*)(?:\.([0-9]+))?$/
+
+/** `raw` base units as a decimal string in whole units: no exponent, no trailing zeros. */
+export function formatDecimal(raw: bigint, decimals: number): string {
+  const sign = raw < 0n ? '-' : ''
+  const digits = (raw < 0n ? -raw : raw).toString().padStart(decimals + 1, '0')
+  const whole = digits.slice(0, digits.length - decimals)
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
+  return sign + (fraction === '' ? whole : `${whole}.${fraction}`)
+}
+
+/** A plain decimal string as an integer scaled by 10^decimals, or undefined when it is none or too fine. */
+export function parseDecimal(text: string, decimals: number): bigint | undefined {
+  const match = DECIMAL.exec(text)
+  if (match === null) return undefined
+  const fraction = match[2] ?? ''
+  if (fraction.length > decimals) return undefined
+  return BigInt(`${match[1]}${fraction.padEnd(decimals, '0')}`)
+}
+
+/** a × b ÷ c, rounded half up; for non-negative integers. */
+export function multiplyDivide(a: bigint, b: bigint, c: bigint): bigint {
+  assert(c > 0n, 'division by zero')
+  return (a * b + c / 2n) / c
+}
+
+/** `part` of `whole` in percent with at most `digits` decimals, 0 when there is no whole. */
+export function percentage(part: bigint, whole: bigint, digits = 6): number {
+  if (whole === 0n) return 0
+  const scale = 10n ** BigInt(digits)
+  return Number(multiplyDivide(part * 100n, scale, whole)) / Number(scale)
+}

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { lastDays, nextMidnight, startOfDay, toDate } from './day.ts'
+import { formatDecimal, parseDecimal, percentage } from './decimal.ts'
+import { Mutex } from './mutex.ts'
+import { fromStored, toStored, U256_MAX } from './u256.ts'
+
+const u256 = fc.bigInt({ min: 0n, max: U256_MAX })
+
+test('a stored uint256 reads back as itself and orders as text like the number', () => {
+  fc.assert(
+    fc.property(u256, u256, (a, b) => {
+      assert.equal(fromStored(toStored(a)), a)
+      assert.equal(toStored(a) < toStored(b), a < b)
+    }),
+  )
+})
+
+test('a formatted decimal parses back to the same base units', () => {
+  fc.assert(
+    fc.property(u256, fc.integer({ min: 0, max: 30 }), (raw, decimals) => {
+      const text = formatDecimal(raw, decimals)
+      assert.equal(parseDecimal(text, decimals), raw)
+      assert.doesNotMatch(text, /e|\.$|\.[0-9]*0$/)
+    }),
+  )
+})
+
+test('a decimal that is too fine, signed or in exponent form is refused', () => {
+  for (const text of ['0.0000001', '-1', '+1', '1e3', '1.', '.5', '01', '', ' 1', '1,5'])
+    assert.equal(parseDecimal(text, 6), undefined, text)
+})
+
+test('a window of n days is gap-free and ends with the day of the given time', () => {
+  const days = lastDays(1_795_000_000, 30)
+  assert.equal(days.length, 30)
+  assert.equal(days.at(-1), startOfDay(1_795_000_000))
+  for (const [index, day] of days.entries()) assert.equal(day, (days[0] ?? 0) + index * 86_400)
+  assert.equal(toDate(0), '1970-01-01')
+})
+
+test('the next midnight is always later than now', () => {
+  assert.equal(nextMidnight(86_400), 172_800)
+  assert.equal(nextMidnight(86_399), 86_400)
+})
+
+test('a percentage of nothing is zero and of a whole is exact', () => {
+  assert.equal(percentage(1n, 0n), 0)
+  assert.equal(percentage(1n, 8n), 12.5)
+})
+
+test('a mutex runs tasks in order, also after one that failed', async () => {
+  const mutex = new Mutex()
+  const seen: number[] = []
+  const failing = mutex.run(async () => {
+    seen.push(1)
+    throw new Error('first')
+  })
+  await Promise.all([
+    assert.rejects(failing, /first/),
+    mutex.run(async () => {
+      seen.push(2)
+    }),
+  ])
+  assert.deepEqual(seen, [1, 2])
+})

@@ -1,0 +1,10 @@
+/** Runs the tasks given to it one after another, in the order in which they came. */
+export class Mutex {
+  #tail: Promise<unknown> = Promise.resolve()
+
+  run<T>(task: () => Promise<T>): Promise<T> {
+    const result = this.#tail.then(task, task)
+    this.#tail = result.catch(() => undefined)
+    return result
+  }
+}

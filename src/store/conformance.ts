@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { toStored } from '#lib/u256.ts'
+import { ConstraintError, type Engine, type Migration } from './engine.ts'
+import { acquireLease, holdLease, LEASE_MS, LeaseLostError, leaseMigration } from './lease.ts'
+import { column } from './row.ts'
+import { join, rows, sql } from './sql.ts'
+
+const MIGRATIONS: readonly Migration[] = [
+  leaseMigration(1),
+  {
+    id: 2,
+    name: 'things',
+    sql: `create table counters (id text primary key, used bigint not null check (used >= 0));
+      create table amounts (id text primary key, value text not null)`,
+  },
+]
+
+/** What every engine promises; the same suite runs on each of them. */
+export function describeEngine(name: string, open: () => Promise<Engine>): void {
+  const opened = (guarantee: string, work: (engine: Engine) => Promise<void>) =>
+    test(`${name}: ${guarantee}`, async () => {
+      const engine = await open()
+      try {
+        await engine.migrate(MIGRATIONS)
+        await work(engine)
+      } finally {
+        await engine.close()
+      }
+    })
+
+  opened('migrations run once and in order', async (engine) => {
+    await engine.migrate(MIGRATIONS)
+    const applied = await engine.read(sql`select id from migrations order by id`)
+    assert.deepEqual(
+      applied.map((row) => column.integer(row, 'id')),
+      [1, 2],
+    )
+  })
+
+  opened('a database of a newer version is refused', async (engine) => {
+    await assert.rejects(engine.migrate(MIGRATIONS.slice(0, 1)), /does not know/)
+  })
+
+  opened('values come back as they were given', async (engine) => {
+    await engine.write((tx) =>
+      tx.run(
+        sql`insert into amounts (id, value) values ${rows([
+          ['a', toStored(2n ** 256n - 1n)],
+          ["o'hara ✝", 'x'],
+        ])}`,
+      ),
+    )
+    const [first] = await engine.read(
+      sql`select id, value from amounts where id in (${join(['a', 'b'])})`,
+    )
+    assert.equal(first && column.u256(first, 'value'), 2n ** 256n - 1n)
+    await engine.write((tx) =>
+      tx.run(sql`insert into counters (id, used) values ('c', ${2n ** 53n - 1n})`),
+    )
+    const [counter] = await engine.read(sql`select used from counters`)
+    assert.equal(counter && column.integer(counter, 'used'), 2 ** 53 - 1)
+  })
+
+  opened('a write that throws leaves nothing behind', async (engine) => {
+    const failing = engine.write(async (tx) => {
+      await tx.run(sql`insert into counters (id, used) values ('a', 1)`)
+      throw new RangeError('stop')
+    })
+    await assert.rejects(failing, RangeError)
+    assert.deepEqual(await engine.read(sql`select id from counters`), [])
+  })
+
+  opened('a broken constraint is told apart from a failed database', async (engine) => {
+    await assert.rejects(
+      engine.write((tx) => tx.run(sql`insert into counters (id, used) values ('a', -1)`)),
+      ConstraintError,
+    )
+    await assert.rejects(
+      engine.read(sql`select nothing from nowhere`),
+      (error) => !(error instanceof ConstraintError),
+    )
+  })
+
+  opened('fifty writers at once never pass a limit of twenty', async (engine) => {
+    await engine.write((tx) => tx.run(sql`insert into counters (id, used) values ('a', 0)`))
+    const admitted = await Promise.all(
+      Array.from({ length: 50 }, () =>
+        engine.write((tx) =>
+          tx.run(
+            sql`update counters set used = used + 1 where id = 'a' and used < 20 returning used`,
+          ),
+        ),
+      ),
+    )
+    assert.equal(admitted.filter((each) => each.length === 1).length, 20)
+  })
+
+  opened('a snapshot sees one state while a write goes on', async (engine) => {
+    await engine.write((tx) => tx.run(sql`insert into counters (id, used) values ('a', 1)`))
+    const seen = await engine.snapshot(async (reads) => {
+      const before = await reads.run(sql`select used from counters where id = 'a'`)
+      await engine.write((tx) => tx.run(sql`update counters set used = 2 where id = 'a'`))
+      const after = await reads.run(sql`select used from counters where id = 'a'`)
+      return [before[0]?.used, after[0]?.used]
+    })
+    assert.deepEqual(seen, [1, 1])
+    assert.equal((await engine.read(sql`select used from counters`))[0]?.used, 2)
+  })
+
+  opened('a writer that lost its lease cannot write any more', async (engine) => {
+    let now = 1_000_000
+    const deps = { engine, clock: () => now }
+    const first = await acquireLease(deps, { name: 'index', holder: 'one' })
+    assert.ok(first)
+    assert.equal(await acquireLease(deps, { name: 'index', holder: 'two' }), undefined)
+    now += LEASE_MS + 1
+    const second = await acquireLease(deps, { name: 'index', holder: 'two' })
+    assert.ok(second && second.epoch > first.epoch)
+    await assert.rejects(
+      engine.write((tx) => holdLease(tx, first, now)),
+      LeaseLostError,
+    )
+    await engine.write((tx) => holdLease(tx, second, now))
+  })
+}

@@ -1,0 +1,42 @@
+import type { Sql } from './sql.ts'
+
+/** One row as the engines give it. Integers are numbers, checked to be exact; the reader parses. */
+export type Row = Readonly<Record<string, unknown>>
+
+/** Runs statements inside one transaction or snapshot. */
+export interface Connection {
+  run(statement: Sql): Promise<readonly Row[]>
+}
+
+/** One store on one database engine. */
+export interface Engine {
+  readonly dialect: 'sqlite' | 'postgres'
+  /** One statement on its own, seeing everything committed before. */
+  read(statement: Sql): Promise<readonly Row[]>
+  /** Several reads that see one and the same state. */
+  snapshot<T>(work: (connection: Connection) => Promise<T>): Promise<T>
+  /** All or nothing, durable when it resolves. Writers wait for one another on rows they share. */
+  write<T>(work: (connection: Connection) => Promise<T>): Promise<T>
+  /** Applies the migrations that are not yet applied, in order, each in a transaction of its own. */
+  migrate(migrations: readonly Migration[]): Promise<void>
+  close(): Promise<void>
+}
+
+/** A numbered step of the schema. Released steps never change. */
+export interface Migration {
+  /** Unique within the store and rising. */
+  readonly id: number
+  readonly name: string
+  /** Portable statements, or a text per engine where they differ. */
+  readonly sql: string | { readonly sqlite: string; readonly postgres: string }
+}
+
+/** The database failed or cannot be reached. Callers answer 503. */
+export class StoreError extends Error {
+  override readonly name: string = 'StoreError'
+}
+
+/** A constraint of the schema refused a write (unique, check, foreign key). */
+export class ConstraintError extends StoreError {
+  override readonly name: string = 'ConstraintError'
+}

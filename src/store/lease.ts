@@ -1,0 +1,79 @@
+import type { Clock } from '#lib/clock.ts'
+import type { Connection, Engine, Migration } from './engine.ts'
+import { StoreError } from './engine.ts'
+import { column } from './row.ts'
+import { sql } from './sql.ts'
+
+/** The table behind leases; each store that has a single writer lists it among its migrations. */
+export const leaseMigration = (id: number): Migration => ({
+  id,
+  name: 'leases',
+  sql: `create table leases (
+    name text primary key,
+    holder text not null,
+    epoch bigint not null,
+    expires_at_ms bigint not null
+  )`,
+})
+
+/** The right to be the one writer of something. The epoch rises with every change of hands. */
+export interface Lease {
+  readonly name: string
+  readonly holder: string
+  readonly epoch: number
+}
+
+/** A holder that is silent for this long is taken for dead. */
+export const LEASE_MS = 10_000
+
+/** Takes the lease when it is free, expired or already ours; undefined while another holds it. */
+export async function acquireLease(
+  deps: { readonly engine: Engine; readonly clock: Clock },
+  input: { readonly name: string; readonly holder: string },
+): Promise<Lease | undefined> {
+  const now = deps.clock()
+  const rows = await deps.engine.write((connection) =>
+    connection.run(sql`
+      insert into leases (name, holder, epoch, expires_at_ms)
+      values (${input.name}, ${input.holder}, 1, ${now + LEASE_MS})
+      on conflict (name) do update set
+        holder = excluded.holder, epoch = leases.epoch + 1, expires_at_ms = excluded.expires_at_ms
+      where leases.expires_at_ms < ${now} or leases.holder = excluded.holder
+      returning epoch`),
+  )
+  const row = rows[0]
+  return row && { ...input, epoch: column.integer(row, 'epoch') }
+}
+
+/**
+ * Proves inside a transaction that the lease is still ours and prolongs it; a writer that was
+ * stopped and woke up after its time fails here, before it can write (fencing).
+ */
+export async function holdLease(
+  connection: Connection,
+  lease: Lease,
+  nowMs: number,
+): Promise<void> {
+  const rows = await connection.run(sql`
+    update leases set expires_at_ms = ${nowMs + LEASE_MS}
+    where name = ${lease.name} and holder = ${lease.holder} and epoch = ${lease.epoch}
+    returning epoch`)
+  if (rows.length === 0) throw new LeaseLostError(lease)
+}
+
+/** Gives the lease up, so that the next writer need not wait for it to expire. */
+export async function releaseLease(engine: Engine, lease: Lease): Promise<void> {
+  await engine.write((connection) =>
+    connection.run(sql`
+      update leases set expires_at_ms = 0
+      where name = ${lease.name} and holder = ${lease.holder} and epoch = ${lease.epoch}`),
+  )
+}
+
+/** Another writer has taken over; this one must stop writing. */
+export class LeaseLostError extends StoreError {
+  override readonly name: string = 'LeaseLostError'
+  constructor(lease: Lease) {
+    super(`the lease "${lease.name}" (epoch ${lease.epoch}) has passed to another writer`)
+  }
+}

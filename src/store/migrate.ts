@@ -1,0 +1,35 @@
+import { assert } from '#lib/assert.ts'
+import type { Connection, Migration } from './engine.ts'
+import { StoreError } from './engine.ts'
+import { column } from './row.ts'
+import { sql } from './sql.ts'
+
+/** Fails when a migration's id is not above the one before. */
+export function assertInOrder(migrations: readonly Migration[]): void {
+  for (const [index, migration] of migrations.entries()) {
+    const previous = migrations[index - 1]?.id ?? 0
+    assert(migration.id > previous, `migration ${migration.id} ${migration.name} is out of order`)
+  }
+}
+
+/** Ids already applied; refuses a database that a newer version has migrated. */
+export async function appliedIds(
+  connection: Connection,
+  migrations: readonly Migration[],
+): Promise<Set<number>> {
+  const applied = await connection.run(sql`select id, name from migrations order by id`)
+  const known = new Map(migrations.map((migration) => [migration.id, migration.name]))
+  for (const row of applied) {
+    const id = column.integer(row, 'id')
+    if (known.get(id) !== column.text(row, 'name'))
+      throw new StoreError(
+        `this database has migration ${id} "${row.name}", which this version does not know: start a version that does`,
+      )
+  }
+  return new Set(applied.map((row) => column.integer(row, 'id')))
+}
+
+/** The text of a migration on one engine, as single statements. */
+export function statementsOf(migration: Migration, dialect: 'sqlite' | 'postgres'): string {
+  return typeof migration.sql === 'string' ? migration.sql : migration.sql[dialect]
+}

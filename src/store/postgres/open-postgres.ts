@@ -1,0 +1,135 @@
+import postgres from 'postgres'
+import type { Connection, Engine, Migration, Row } from '../engine.ts'
+import { ConstraintError, StoreError } from '../engine.ts'
+import { appliedIds, assertInOrder, statementsOf } from '../migrate.ts'
+import { type Sql, sql, toNumbered } from '../sql.ts'
+
+export interface PostgresOptions {
+  /** `postgres://user:password@host:port/database` */
+  readonly url: string
+  /** The schema that holds this store's tables; made when missing. */
+  readonly schema: 'register' | 'accounts'
+  /** Connections of this process to this store. */
+  readonly connectionsMax?: number
+}
+
+/** A statement of ours takes milliseconds; one that takes this long is stuck. */
+const STATEMENT_TIMEOUT_MS = 30_000
+
+/** A server that does not accept a connection within this time counts as down. */
+const CONNECT_TIMEOUT_SECONDS = 5
+
+/** Queries in flight are given this long when the process stops. */
+const CLOSE_TIMEOUT_SECONDS = 5
+
+/** Keeps two processes that start at once from migrating at once; any constant will do. */
+const MIGRATION_LOCK = 5_398_017
+
+type Client = ReturnType<typeof connect>
+
+/** Opens the scale-out engine on one schema of a PostgreSQL database. */
+export function openPostgres(options: PostgresOptions): Engine {
+  const client = connect(options)
+  return {
+    dialect: 'postgres',
+    read: (statement) => run(client, statement),
+    snapshot: (work) => transaction(client, 'isolation level repeatable read read only', work),
+    write: (work) => transaction(client, 'isolation level read committed', work),
+    migrate: (migrations) => guard(() => migrate(client, options.schema, migrations)),
+    close: () => client.end({ timeout: CLOSE_TIMEOUT_SECONDS }),
+  }
+}
+
+function connect(options: PostgresOptions) {
+  return postgres(options.url, {
+    max: options.connectionsMax ?? 8,
+    connect_timeout: CONNECT_TIMEOUT_SECONDS,
+    onnotice: () => undefined,
+    connection: { search_path: options.schema, statement_timeout: STATEMENT_TIMEOUT_MS },
+    types: {
+      bigint: { to: 20, from: [20], serialize: String, parse: exactNumber },
+    },
+  })
+}
+
+function exactNumber(text: string): number {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value)) throw new StoreError(`integer ${text} is too large to be exact`)
+  return value
+}
+
+async function migrate(
+  client: Client,
+  schema: string,
+  migrations: readonly Migration[],
+): Promise<void> {
+  assertInOrder(migrations)
+  await client.begin(async (tx) => {
+    await tx.unsafe(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`)
+    await tx.unsafe(`create schema if not exists ${schema}`)
+    await tx.unsafe(
+      'create table if not exists migrations (id bigint primary key, name text not null)',
+    )
+    const connection = connectionOf(tx)
+    const applied = await appliedIds(connection, migrations)
+    for (const migration of migrations.filter((each) => !applied.has(each.id))) {
+      await tx.unsafe(statementsOf(migration, 'postgres'))
+      await connection.run(
+        sql`insert into migrations (id, name) values (${migration.id}, ${migration.name})`,
+      )
+    }
+  })
+}
+
+async function transaction<T>(
+  client: Client,
+  mode: string,
+  work: (connection: Connection) => Promise<T>,
+): Promise<T> {
+  let outcome: { readonly value: T } | undefined
+  await guard(() =>
+    client.begin(mode, async (tx) => {
+      outcome = { value: await work(connectionOf(tx)) }
+    }),
+  )
+  if (outcome === undefined)
+    throw new StoreError('PostgreSQL: a transaction ended without a result')
+  return outcome.value
+}
+
+type Runner = Pick<Client, 'unsafe'>
+
+function connectionOf(runner: Runner): Connection {
+  return { run: (statement) => run(runner, statement) }
+}
+
+function run(runner: Runner, statement: Sql): Promise<readonly Row[]> {
+  return guard(async () => {
+    const values = statement.values.map((value) =>
+      typeof value === 'bigint' ? value.toString() : value,
+    )
+    return await runner.unsafe(toNumbered(statement), values, { prepare: true })
+  })
+}
+
+async function guard<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw isForeign(error) ? error : toStoreError(error)
+  }
+}
+
+/** Errors that did not come from the database: a refusal thrown by the work, or one already mapped. */
+function isForeign(error: unknown): boolean {
+  if (error instanceof StoreError) return true
+  return !(error instanceof Error && 'code' in error && typeof error.code === 'string')
+}
+
+/** SQLSTATE class 23: integrity constraint violation. */
+function toStoreError(error: unknown): StoreError {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const message = error instanceof Error ? error.message : String(error)
+  const Kind = /^23[0-9A-Z]{3}$/.test(code) ? ConstraintError : StoreError
+  return new Kind(`PostgreSQL: ${message}`, { cause: error })
+}

@@ -1,0 +1,41 @@
+import { assert } from '#lib/assert.ts'
+import { fromStored } from '#lib/u256.ts'
+import type { Row } from './engine.ts'
+
+/** Reads one column of a row as the domain type; a wrong type is a bug in the schema or the statement. */
+export const column = {
+  text(row: Row, name: string): string {
+    const value = row[name]
+    assert(typeof value === 'string', `column ${name} is no text`)
+    return value
+  },
+  textOrNull(row: Row, name: string): string | null {
+    return row[name] === null ? null : column.text(row, name)
+  },
+  integer(row: Row, name: string): number {
+    const value = row[name]
+    assert(typeof value === 'number' && Number.isSafeInteger(value), `column ${name} is no integer`)
+    return value
+  },
+  integerOrNull(row: Row, name: string): number | null {
+    return row[name] === null ? null : column.integer(row, name)
+  },
+  /** Micro-USD or another amount that is stored as a 64-bit integer. */
+  amount(row: Row, name: string): bigint {
+    return BigInt(column.integer(row, name))
+  },
+  u256(row: Row, name: string): bigint {
+    return fromStored(row[name])
+  },
+  u256OrNull(row: Row, name: string): bigint | null {
+    return row[name] === null ? null : column.u256(row, name)
+  },
+  hex(row: Row, name: string): `0x${string}` {
+    const value = column.text(row, name)
+    assert(value.startsWith('0x'), `column ${name} is no hex`)
+    return value as `0x${string}`
+  },
+  flag(row: Row, name: string): boolean {
+    return column.integer(row, name) === 1
+  },
+}

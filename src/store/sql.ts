@@ -1,0 +1,67 @@
+/** What may stand for a parameter. Booleans are stored as 0 and 1, uint256 as padded text. */
+export type SqlValue = string | number | bigint | null
+
+/** A statement whose text is the same on every engine; placeholders belong to the adapters. */
+export interface Sql {
+  readonly kind: 'sql'
+  /** Text between the parameters: always one longer than `values`. */
+  readonly parts: readonly string[]
+  readonly values: readonly SqlValue[]
+}
+
+/** Builds a statement; a nested statement becomes part of the text, anything else a parameter. */
+export function sql(strings: TemplateStringsArray, ...holes: readonly (SqlValue | Sql)[]): Sql {
+  const parts: string[] = [strings[0] ?? '']
+  const values: SqlValue[] = []
+  for (const [index, hole] of holes.entries()) {
+    const after = strings[index + 1] ?? ''
+    if (typeof hole === 'object' && hole !== null) splice(parts, values, hole)
+    else {
+      values.push(hole)
+      parts.push('')
+    }
+    parts[parts.length - 1] += after
+  }
+  return { kind: 'sql', parts, values }
+}
+
+function splice(parts: string[], values: SqlValue[], inner: Sql): void {
+  parts[parts.length - 1] += inner.parts[0] ?? ''
+  for (const part of inner.parts.slice(1)) parts.push(part)
+  for (const value of inner.values) values.push(value)
+}
+
+/** Statements or values with a separator between them; at least one. */
+export function join(items: readonly (SqlValue | Sql)[], separator = ', '): Sql {
+  const parts: string[] = ['']
+  const values: SqlValue[] = []
+  for (const [index, item] of items.entries()) {
+    if (index > 0) parts[parts.length - 1] += separator
+    if (typeof item === 'object' && item !== null) splice(parts, values, item)
+    else {
+      values.push(item)
+      parts.push('')
+    }
+  }
+  return { kind: 'sql', parts, values }
+}
+
+/** `(a, b), (c, d)` for a bulk insert. Callers cut their rows into `ROWS_PER_STATEMENT`. */
+export function rows(list: readonly (readonly SqlValue[])[]): Sql {
+  return join(list.map((row) => sql`(${join(row)})`))
+}
+
+/** Both engines take more, but longer texts are parsed anew for little gain. */
+export const ROWS_PER_STATEMENT = 500
+
+export const empty: Sql = sql``
+
+/** The text with numbered placeholders as PostgreSQL writes them. */
+export function toNumbered(statement: Sql): string {
+  return statement.parts.reduce((text, part, index) => `${text}$${index}${part}`)
+}
+
+/** The text with plain placeholders as SQLite binds them fastest. */
+export function toPlain(statement: Sql): string {
+  return statement.parts.join('?')
+}

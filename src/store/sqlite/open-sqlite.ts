@@ -1,0 +1,129 @@
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { LRUCache } from 'lru-cache'
+import { Mutex } from '#lib/mutex.ts'
+import type { Connection, Engine, Migration, Row } from '../engine.ts'
+import { ConstraintError, StoreError } from '../engine.ts'
+import { appliedIds, assertInOrder, statementsOf } from '../migrate.ts'
+import { type Sql, sql, toPlain } from '../sql.ts'
+
+export interface SqliteOptions {
+  /** File of the database; folders are made. */
+  readonly file: string
+  /** `full` survives power loss; `normal` survives the end of the process only. */
+  readonly durability: 'full' | 'normal'
+}
+
+/** Another process may hold the write lock for one commit; a commit takes far less than this. */
+const BUSY_TIMEOUT_MS = 5_000
+
+/** Distinct statement texts are few; the bound only guards against a mistake. */
+const STATEMENTS_MAX = 1_000
+
+/** SQLite's primary result code for a constraint; the extended codes share its low byte. */
+const SQLITE_CONSTRAINT = 19
+
+/** Opens the embedded engine: one connection that writes, one that reads, in WAL mode. */
+export function openSqlite(options: SqliteOptions): Engine {
+  mkdirSync(dirname(options.file), { recursive: true })
+  const writer = new SqliteConnection(options)
+  const reader = new SqliteConnection(options)
+  const writes = new Mutex()
+  const snapshots = new Mutex()
+  const write = <T>(work: (connection: Connection) => Promise<T>) =>
+    writes.run(() => writer.transaction('begin immediate', work))
+  return {
+    dialect: 'sqlite',
+    // A read that falls between the statements of a snapshot would share its older state.
+    read: (statement) => snapshots.run(() => reader.run(statement)),
+    snapshot: (work) => snapshots.run(() => reader.transaction('begin', work)),
+    write,
+    migrate: (migrations) => migrate(writer, write, migrations),
+    close: () => writes.run(() => snapshots.run(async () => closeAll(reader, writer))),
+  }
+}
+
+async function closeAll(...connections: readonly SqliteConnection[]): Promise<void> {
+  for (const connection of connections) connection.close()
+}
+
+async function migrate(
+  writer: SqliteConnection,
+  write: Engine['write'],
+  migrations: readonly Migration[],
+): Promise<void> {
+  assertInOrder(migrations)
+  writer.execute(
+    'create table if not exists migrations (id bigint primary key, name text not null)',
+  )
+  for (const migration of migrations) {
+    await write(async (connection) => {
+      if ((await appliedIds(connection, migrations)).has(migration.id)) return
+      writer.execute(statementsOf(migration, 'sqlite'))
+      await connection.run(
+        sql`insert into migrations (id, name) values (${migration.id}, ${migration.name})`,
+      )
+    })
+  }
+}
+
+class SqliteConnection implements Connection {
+  readonly #database: DatabaseSync
+  readonly #statements = new LRUCache<string, StatementSync>({ max: STATEMENTS_MAX })
+
+  constructor(options: SqliteOptions) {
+    this.#database = new DatabaseSync(options.file, { timeout: BUSY_TIMEOUT_MS })
+    this.execute('pragma journal_mode = wal')
+    this.execute(`pragma synchronous = ${options.durability}`)
+    this.execute('pragma foreign_keys = on')
+  }
+
+  async run(statement: Sql): Promise<readonly Row[]> {
+    return this.#guard(() => this.#prepare(toPlain(statement)).all(...statement.values) as Row[])
+  }
+
+  execute(text: string): void {
+    this.#guard(() => this.#database.exec(text))
+  }
+
+  async transaction<T>(begin: string, work: (connection: Connection) => Promise<T>): Promise<T> {
+    this.execute(begin)
+    try {
+      const result = await work(this)
+      this.execute('commit')
+      return result
+    } catch (error) {
+      if (this.#database.isTransaction) this.execute('rollback')
+      throw error
+    }
+  }
+
+  close(): void {
+    this.#statements.clear()
+    this.#database.close()
+  }
+
+  #prepare(text: string): StatementSync {
+    const cached = this.#statements.get(text)
+    if (cached !== undefined) return cached
+    const statement = this.#database.prepare(text)
+    this.#statements.set(text, statement)
+    return statement
+  }
+
+  #guard<T>(work: () => T): T {
+    try {
+      return work()
+    } catch (error) {
+      throw toStoreError(error)
+    }
+  }
+}
+
+function toStoreError(error: unknown): StoreError {
+  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) : 0
+  const message = error instanceof Error ? error.message : String(error)
+  const Kind = (code & 0xff) === SQLITE_CONSTRAINT ? ConstraintError : StoreError
+  return new Kind(`SQLite: ${message}`, { cause: error })
+}
