@@ -8,7 +8,7 @@ import {
   type RefusalDetail,
   refuse,
 } from '#domain/refusal.ts'
-import type { Effective, Parameters, ValuesOf } from './parameter.ts'
+import type { Effective, Parameters, Parsed, ValuesOf } from './parameter.ts'
 
 /** What a handler may know of a request besides its parameters and body. */
 export interface RequestFacts {
@@ -145,9 +145,9 @@ function parseParameters(parameters: Parameters, raw: RawInput) {
   return { parameters: values, effective }
 }
 
-function repeatedOrEmpty(given: readonly string[]) {
-  if (given.length > 1) return { ok: false, reason: 'must be given once' } as const
-  if (given[0] === '') return { ok: false, reason: 'must not be empty' } as const
+function repeatedOrEmpty(given: readonly string[]): Parsed<unknown> | undefined {
+  if (given.length > 1) return { ok: false, reason: 'must be given once' }
+  if (given[0] === '') return { ok: false, reason: 'must not be empty' }
   return undefined
 }
 
