@@ -1,0 +1,26 @@
+import { hexToBytes, keccak256 } from 'viem'
+import type { LogFilter } from './log-filter.ts'
+
+/**
+ * Whether a block's bloom admits a log that the filter asks for (Ethereum Yellow Paper, 4.3.1).
+ * A "no" is certain; a "yes" may be chance.
+ */
+export function bloomAdmits(logsBloom: `0x${string}`, filter: LogFilter): boolean {
+  const bloom = hexToBytes(logsBloom)
+  const anyAddress = filter.addresses.some((address) => holds(bloom, address))
+  return (
+    anyAddress &&
+    filter.topics.every((values) => values === null || values.some((topic) => holds(bloom, topic)))
+  )
+}
+
+/** Three 11-bit positions out of the first six bytes of the item's hash. */
+function holds(bloom: Uint8Array, item: `0x${string}`): boolean {
+  const hash = keccak256(hexToBytes(item), 'bytes')
+  for (const start of [0, 2, 4]) {
+    const bit = (((hash[start] ?? 0) << 8) | (hash[start + 1] ?? 0)) & 0x7ff
+    const byte = bloom[255 - (bit >> 3)] ?? 0
+    if ((byte & (1 << (bit & 7))) === 0) return false
+  }
+  return true
+}

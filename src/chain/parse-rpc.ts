@@ -1,0 +1,99 @@
+import Type, { type Static } from 'typebox'
+import { Compile } from 'typebox/compile'
+import type { Address, Hash } from '#domain/address.ts'
+import type { BlockHeader } from '#domain/chain.ts'
+import { RpcError, type SourceLog } from './chain-source.ts'
+
+const quantity = Type.String({ pattern: '^0x[0-9a-fA-F]{1,14}$' })
+const hash = Type.String({ pattern: '^0x[0-9a-fA-F]{64}$' })
+const address = Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' })
+const bytes = Type.String({ pattern: '^0x([0-9a-fA-F]{2})*$' })
+
+const rpcBlock = Type.Object({
+  number: quantity,
+  hash,
+  parentHash: hash,
+  timestamp: quantity,
+  logsBloom: Type.String({ pattern: '^0x[0-9a-fA-F]{512}$' }),
+})
+
+const rpcLog = Type.Object({
+  address,
+  topics: Type.Array(hash, { maxItems: 4 }),
+  data: bytes,
+  blockNumber: quantity,
+  blockHash: hash,
+  transactionHash: hash,
+  transactionIndex: quantity,
+  logIndex: quantity,
+  blockTimestamp: Type.Optional(Type.Union([quantity, Type.Null()])),
+  removed: Type.Optional(Type.Boolean()),
+})
+
+const rpcReceipt = Type.Object({ logs: Type.Array(rpcLog) })
+
+const checkBlock = Compile(rpcBlock)
+const checkLogs = Compile(Type.Array(rpcLog))
+const checkReceipts = Compile(Type.Array(rpcReceipt))
+const checkBytes = Compile(bytes)
+
+/** A block of `eth_getBlockByNumber`; null means that the node does not know it. */
+export function parseBlock(value: unknown): BlockHeader | undefined {
+  if (value === null) return undefined
+  if (!checkBlock.Check(value)) throw malformed('block', checkBlock.Errors(value))
+  return {
+    number: Number(value.number),
+    hash: lower(value.hash),
+    parentHash: lower(value.parentHash),
+    timestamp: Number(value.timestamp),
+    logsBloom: lower(value.logsBloom),
+  }
+}
+
+/** The logs of `eth_getLogs`, in chain order. */
+export function parseLogs(value: unknown, chainId: number): readonly SourceLog[] {
+  if (!checkLogs.Check(value)) throw malformed('list of logs', checkLogs.Errors(value))
+  return inOrder(value.map((log) => toSourceLog(log, chainId)))
+}
+
+/** The logs inside the receipts of `eth_getBlockReceipts`, in chain order. */
+export function parseReceiptLogs(value: unknown, chainId: number): readonly SourceLog[] {
+  if (!checkReceipts.Check(value)) throw malformed('list of receipts', checkReceipts.Errors(value))
+  return inOrder(value.flatMap((receipt) => receipt.logs.map((log) => toSourceLog(log, chainId))))
+}
+
+export function parseBytes(value: unknown): `0x${string}` {
+  if (!checkBytes.Check(value)) throw malformed('byte string', checkBytes.Errors(value))
+  return lower(value)
+}
+
+function toSourceLog(log: Static<typeof rpcLog>, chainId: number): SourceLog {
+  if (log.removed === true) throw new RpcError('the node gave a log that it calls removed')
+  const time = log.blockTimestamp ? Number(log.blockTimestamp) : 0
+  return {
+    chainId,
+    blockNumber: Number(log.blockNumber),
+    blockHash: lower(log.blockHash),
+    // Some servers send 0x0 instead of leaving the field out.
+    timestamp: time === 0 ? null : time,
+    txHash: lower(log.transactionHash),
+    txIndex: Number(log.transactionIndex),
+    logIndex: Number(log.logIndex),
+    address: lower(log.address) as Address,
+    topics: log.topics.map(lower) as Hash[],
+    data: lower(log.data),
+  }
+}
+
+function inOrder(logs: SourceLog[]): readonly SourceLog[] {
+  return logs.sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex)
+}
+
+function lower(text: string): `0x${string}` {
+  return text.toLowerCase() as `0x${string}`
+}
+
+function malformed(what: string, errors: readonly { instancePath: string; message: string }[]) {
+  const [first] = errors
+  return new RpcError(`the node gave a malformed ${what}: ${first?.instancePath} ${first?.message}`)
+}

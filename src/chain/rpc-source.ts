@@ -1,0 +1,115 @@
+import { createClient, http, numberToHex, type Transport } from 'viem'
+import type { Address, Hash } from '#domain/address.ts'
+import { type BlockTag, type ChainSource, RpcError } from './chain-source.ts'
+import type { LogFilter } from './log-filter.ts'
+import { parseBlock, parseBytes, parseLogs, parseReceiptLogs } from './parse-rpc.ts'
+
+export interface RpcOptions {
+  readonly chainId: number
+  /** The preferred endpoint first; the next is asked when one fails. */
+  readonly urls: readonly string[]
+  /** Called with each failed request, for logs and metrics. */
+  readonly onError?: (event: { readonly host: string; readonly message: string }) => void
+}
+
+/** A healthy node answers the largest range that we ask for well within this time. */
+const REQUEST_TIMEOUT_MS = 10_000
+
+/** Requests of one tick travel together; public endpoints refuse longer batches. */
+const BATCH_SIZE_MAX = 50
+
+/** Refusals that mean "ask for less", as the large providers word them. */
+const TOO_LARGE =
+  /range|too many|too large|exceed|limit(ed)? to|more than \d+ (results|logs)|response size|query returned/i
+
+type Request = (call: { method: string; params: readonly unknown[] }) => Promise<unknown>
+
+/** A chain over JSON-RPC (ethereum/execution-apis), with failover between its endpoints. */
+export function openRpcSource(options: RpcOptions): ChainSource {
+  const endpoints = options.urls.map((url) => ({ host: new URL(url).host, request: open(url) }))
+  const request: Request = async (call) => {
+    let last: RpcError | undefined
+    for (const endpoint of endpoints) {
+      try {
+        return await endpoint.request(call)
+      } catch (error) {
+        last = toRpcError(endpoint.host, call.method, error)
+        options.onError?.({ host: endpoint.host, message: last.message })
+        if (last.tooLarge) throw last
+      }
+    }
+    throw last ?? new RpcError('there is no endpoint')
+  }
+  return sourceOver(options.chainId, request)
+}
+
+function open(url: string): Request {
+  const transport: Transport = http(url, {
+    batch: { batchSize: BATCH_SIZE_MAX },
+    timeout: REQUEST_TIMEOUT_MS,
+    retryCount: 2,
+  })
+  const client = createClient({ transport })
+  return (call) => client.request(call as Parameters<typeof client.request>[0])
+}
+
+function sourceOver(chainId: number, request: Request): ChainSource {
+  return {
+    chainId,
+    async header(block) {
+      return parseBlock(
+        await request({ method: 'eth_getBlockByNumber', params: [toBlock(block), false] }),
+      )
+    },
+    async logsInRange(filter, from, to) {
+      const range = { fromBlock: numberToHex(from), toBlock: numberToHex(to) }
+      return parseLogs(
+        await request({ method: 'eth_getLogs', params: [{ ...toRpcFilter(filter), ...range }] }),
+        chainId,
+      )
+    },
+    async logsInBlock(filter, blockHash) {
+      return parseLogs(
+        await request({ method: 'eth_getLogs', params: [{ ...toRpcFilter(filter), blockHash }] }),
+        chainId,
+      )
+    },
+    receiptLogs: (hash) => receiptLogs(chainId, request, hash),
+    async code(address: Address) {
+      return parseBytes(await request({ method: 'eth_getCode', params: [address, 'latest'] }))
+    },
+    async call(to, data, block) {
+      return parseBytes(
+        await request({ method: 'eth_call', params: [{ to, data }, toBlock(block ?? 'latest')] }),
+      )
+    },
+  }
+}
+
+async function receiptLogs(chainId: number, request: Request, hash: Hash) {
+  try {
+    const value = await request({ method: 'eth_getBlockReceipts', params: [hash] })
+    if (value === null) throw new RpcError(`the node does not know the receipts of block ${hash}`)
+    return parseReceiptLogs(value, chainId)
+  } catch (error) {
+    if (error instanceof RpcError && /not found|not supported|unavailable/i.test(error.message))
+      return undefined
+    throw error
+  }
+}
+
+function toBlock(block: number | BlockTag): string {
+  return typeof block === 'number' ? numberToHex(block) : block
+}
+
+function toRpcFilter(filter: LogFilter) {
+  return { address: filter.addresses, topics: filter.topics }
+}
+
+function toRpcError(host: string, method: string, error: unknown): RpcError {
+  if (error instanceof RpcError) return error
+  const details =
+    error instanceof Error && 'details' in error ? String(error.details) : String(error)
+  const tooLarge = method === 'eth_getLogs' && TOO_LARGE.test(details)
+  return new RpcError(`${host} ${method}: ${details.slice(0, 300)}`, { cause: error, tooLarge })
+}

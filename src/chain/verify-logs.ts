@@ -1,0 +1,65 @@
+import type { BlockHeader, Log } from '#domain/chain.ts'
+import { bloomAdmits } from './bloom.ts'
+import { type ChainSource, RpcError, type SourceLog } from './chain-source.ts'
+import type { LogFilter } from './log-filter.ts'
+
+/**
+ * The logs of one sealed block, proven to belong to it. An empty list is believed only when the
+ * header's bloom agrees or the block's own receipts hold no such log.
+ */
+export async function fetchBlockLogs(
+  source: ChainSource,
+  filters: readonly LogFilter[],
+  header: BlockHeader,
+): Promise<readonly Log[]> {
+  const lists = await Promise.all(
+    filters.map(async (filter) => {
+      if (!bloomAdmits(header.logsBloom, filter)) return []
+      const logs = await source.logsInBlock(filter, header.hash)
+      return logs.length > 0 ? logs : await proveEmpty(source, filter, header)
+    }),
+  )
+  return verifyLogs(header, lists.flat())
+}
+
+async function proveEmpty(
+  source: ChainSource,
+  filter: LogFilter,
+  header: BlockHeader,
+): Promise<readonly SourceLog[]> {
+  const all = await source.receiptLogs(header.hash)
+  if (all === undefined) return []
+  const missed = all.filter((log) => matches(filter, log))
+  if (missed.length > 0)
+    throw new RpcError(
+      `block ${header.number} ${header.hash}: the node gave no logs, but its receipts hold ${missed.length}`,
+    )
+  return []
+}
+
+/** Whether a log is one that the filter asks for. */
+export function matches(filter: LogFilter, log: Pick<Log, 'address' | 'topics'>): boolean {
+  if (!filter.addresses.includes(log.address)) return false
+  return filter.topics.every((values, position) => {
+    const topic = log.topics[position]
+    return values === null || (topic !== undefined && values.includes(topic))
+  })
+}
+
+/** Checks that logs name the block they were asked of, each once; gives them the block's time. */
+export function verifyLogs(header: BlockHeader, logs: readonly SourceLog[]): readonly Log[] {
+  const seen = new Set<number>()
+  const out: Log[] = []
+  for (const log of logs) {
+    if (log.blockHash !== header.hash || log.blockNumber !== header.number)
+      throw new RpcError(
+        `asked for block ${header.number} ${header.hash}, got a log of ${log.blockNumber} ${log.blockHash}`,
+      )
+    if (log.timestamp !== null && log.timestamp !== header.timestamp)
+      throw new RpcError(`block ${header.number}: a log's time differs from its block's`)
+    if (seen.has(log.logIndex)) continue
+    seen.add(log.logIndex)
+    out.push({ ...log, timestamp: header.timestamp })
+  }
+  return out.sort((a, b) => a.logIndex - b.logIndex)
+}
