@@ -1,0 +1,103 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { glob, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { findChromium } from '../test/chromium.ts'
+
+/** A test that takes longer hangs; the slowest boot chains, a database and a server. */
+const testTimeoutMs = 180_000
+/** Two test files at a time: each may run a chain, a database and a server on two cores. */
+const testFilesAtOnce = 2
+/** A whole run takes minutes; past this something holds it and the run is ended. */
+const runTimeoutMs = 20 * 60_000
+
+const testFiles = ['src', 'devnet', 'contracts', 'test', 'tools'].map(
+  (top) => `${top}/**/*.test.ts`,
+)
+/** Run by name only: `npm test -- test/simulation`. */
+const longOnes = ['test/simulation/', 'tools/bench/']
+
+type Step = { readonly name: string; readonly ok: boolean; readonly seconds: number }
+
+const root = join(import.meta.dirname, '..')
+const steps = await check(process.argv.slice(2))
+for (const { name, ok, seconds } of steps) {
+  process.stdout.write(`${ok ? 'ok    ' : 'FAILED'} ${name} (${seconds.toFixed(1)} s)\n`)
+}
+process.exitCode = steps.length > 0 && steps.every(({ ok }) => ok) ? 0 : 1
+
+/** Types and lint at the same time, then the tests whose path contains one of the filters. */
+async function check(filters: readonly string[]): Promise<readonly Step[]> {
+  const statics = [
+    runStep({ name: 'types', command: bin('tsc'), parameters: ['--noEmit'] }),
+    runStep({ name: 'lint', command: bin('biome'), parameters: ['check', '.'] }),
+  ]
+  const files = await selectTests(filters)
+  if (files.length === 0) {
+    process.stderr.write(`No test file matches ${filters.join(' ')}\n`)
+    return []
+  }
+  const done = await Promise.all(statics)
+  const browser = await browserStep(files)
+  const flags = [
+    '--test',
+    '--test-reporter=spec',
+    `--test-concurrency=${testFilesAtOnce}`,
+    `--test-timeout=${testTimeoutMs}`,
+  ]
+  const parameters = [...flags, ...files]
+  const tests = await runStep({ name: 'tests', command: process.execPath, parameters, live: true })
+  return [...done, ...browser, tests]
+}
+
+async function selectTests(filters: readonly string[]): Promise<string[]> {
+  const all: string[] = []
+  for await (const file of glob(testFiles, { cwd: root })) all.push(file.replaceAll('\\', '/'))
+  return all.sort().filter((file) => {
+    if (filters.length > 0) return filters.some((filter) => file.includes(filter))
+    return !longOnes.some((folder) => file.startsWith(folder))
+  })
+}
+
+/** Finds or installs the browser beforehand, so that no test's time limit pays for a download. */
+async function browserStep(files: readonly string[]): Promise<Step[]> {
+  const texts = await Promise.all(files.map((file) => readFile(join(root, file), 'utf8')))
+  if (!texts.some((text) => text.includes('/chromium.ts'))) return []
+  const started = performance.now()
+  const ok = await findChromium(process.env).then(
+    () => true,
+    (error: unknown) => {
+      process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+      return false
+    },
+  )
+  return [{ name: 'browser', ok, seconds: (performance.now() - started) / 1000 }]
+}
+
+type Command = {
+  readonly name: string
+  readonly command: string
+  readonly parameters: readonly string[]
+  /** Shows the output as it comes; else it is shown in one piece at the end. */
+  readonly live?: boolean
+}
+
+async function runStep({ name, command, parameters, live }: Command): Promise<Step> {
+  const started = performance.now()
+  const child = spawn(command, parameters, {
+    cwd: root,
+    stdio: live ? ['ignore', 'inherit', 'inherit'] : ['ignore', 'pipe', 'pipe'],
+    timeout: runTimeoutMs,
+  })
+  const output: string[] = []
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => output.push(text))
+  }
+  const [code] = await once(child, 'close')
+  process.stdout.write(output.join(''))
+  return { name, ok: code === 0, seconds: (performance.now() - started) / 1000 }
+}
+
+function bin(name: string): string {
+  return join(root, 'node_modules', '.bin', name)
+}
