@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { glob, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { findChromium } from '../test/chromium.ts'
+import { findChromium } from '#test/chromium.ts'
 
 /** A test that takes longer hangs; the slowest boot chains, a database and a server. */
 const testTimeoutMs = 180_000

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { type Breach, describeBreaches } from './tidy/breach.ts'
+import { circleBreaches } from './tidy/circle-rule.ts'
+import { importFormBreaches, layerBreaches, siblingBreaches } from './tidy/layer-rules.ts'
+import { nameBreaches } from './tidy/name-rules.ts'
+import { readTree } from './tidy/read-tree.ts'
+import { fileSizeBreaches, functionSizeBreaches } from './tidy/size-rules.ts'
+import { wordBreaches } from './tidy/word-rules.ts'
+
+const files = await readTree(join(import.meta.dirname, '..'))
+
+function holds(guarantee: string, breaches: readonly Breach[]): void {
+  test(guarantee, () => {
+    if (breaches.length > 0) assert.fail(`\n${describeBreaches(breaches)}\n`)
+  })
+}
+
+holds('a layer imports only the layers listed for it', layerBreaches(files))
+holds('datasets never import each other', siblingBreaches(files))
+holds('imports name their layer and their ending', importFormBreaches(files))
+holds('no imports run in a circle', circleBreaches(files))
+holds('no file is over 400 lines', fileSizeBreaches(files))
+holds('no function is over 70 lines', functionSizeBreaches(files))
+holds(
+  'names are kebab-case, say something and carry no version',
+  nameBreaches(files.map((file) => file.path)),
+)
+holds('no work is postponed, no type is forced', wordBreaches(files))

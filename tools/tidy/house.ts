@@ -1,0 +1,70 @@
+/**
+ * The house: each folder is a layer, and beside it stand the layers that it may import.
+ * `lib` and `domain` are open to every layer but the two that stand alone (`lib`, `client`).
+ * The list is strict: that a neighbour may import a layer gives no right to it.
+ * Tests (`*.test.ts`) may import any layer.
+ */
+export const house: Readonly<Record<string, readonly string[] | 'everything'>> = {
+  lib: [],
+  domain: [],
+  ecosystem: [],
+  store: [],
+  chain: [],
+  http: [],
+  ledger: ['store'],
+  indexer: ['chain', 'store', 'ecosystem'],
+  payments: ['ledger', 'chain', 'store', 'ecosystem', 'http'],
+  access: ['ledger', 'store', 'http'],
+  datasets: ['indexer', 'store', 'ecosystem', 'http'],
+  api: ['datasets', 'access', 'payments', 'http'],
+  client: [],
+  console: ['client'],
+  cli: ['main', 'client', 'devnet'],
+  main: 'everything',
+
+  contracts: [],
+  devnet: ['ecosystem', 'contracts'],
+  test: 'everything',
+  tools: 'everything',
+}
+
+/** Layers that import nothing at all. */
+const alone: readonly string[] = ['lib', 'client']
+const openToAll: readonly string[] = ['lib', 'domain']
+/** Layers outside `src/`, each a folder at the top. */
+const topFolders: readonly string[] = ['contracts', 'devnet', 'test', 'tools']
+
+/** What a layer may import besides itself, in words for the mend. */
+export function allowedImports(layer: string): readonly string[] | 'everything' {
+  const listed = house[layer] ?? []
+  if (listed === 'everything' || alone.includes(layer)) return listed
+  const open = openToAll.filter((each) => each !== layer)
+  return layer === 'domain' ? ['lib'] : [...open, ...listed]
+}
+
+/** Whether a file of layer `from`, which is no test, may import a file of layer `to`. */
+export function mayImport(from: string, to: string): boolean {
+  const allowed = allowedImports(from)
+  return from === to || allowed === 'everything' || allowed.includes(to)
+}
+
+/**
+ * Layer of a path from the project's root, with `/` between its parts: the folder below `src/`,
+ * or a top folder. Undefined for files of no layer, such as `package.json`.
+ */
+export function layerOf(path: string): string | undefined {
+  const [top = '', second = ''] = path.split('/')
+  if (top === 'src') return path.split('/').length > 2 ? second : 'src'
+  return topFolders.includes(top) ? top : undefined
+}
+
+/** Path from the root that an import of the project's own files means, or undefined for packages. */
+export function resolveImport(fromPath: string, specifier: string): string | undefined {
+  if (specifier.startsWith('#')) {
+    const path = specifier.slice(1)
+    const isTop = topFolders.includes(path.split('/')[0] ?? '')
+    return isTop ? path : `src/${path}`
+  }
+  if (!specifier.startsWith('.')) return undefined
+  return new URL(specifier, `file:///${fromPath}`).pathname.slice(1)
+}

@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { describeBreaches } from './breach.ts'
+import { circleBreaches } from './circle-rule.ts'
+import { allowedImports, house, mayImport } from './house.ts'
+import { importFormBreaches, layerBreaches, siblingBreaches } from './layer-rules.ts'
+import { nameBreaches } from './name-rules.ts'
+import { fileSizeBreaches, functionSizeBreaches } from './size-rules.ts'
+import { sourceFile } from './source-file.ts'
+import { wordBreaches } from './word-rules.ts'
+
+const importing = (path: string, ...specifiers: string[]) =>
+  sourceFile(path, specifiers.map((each) => `import { a } from '${each}'\n`).join(''))
+
+const layersOf = (path: string, specifier: string) => layerBreaches([importing(path, specifier)])
+
+test('a layer that imports one not listed is told, with file, line and what it may import', () => {
+  const [breach, ...more] = layerBreaches([
+    importing('src/ledger/entry.ts', '#lib/day.ts', '#store/sql.ts', '#access/keys.ts'),
+  ])
+  assert.equal(more.length, 0)
+  assert.equal(breach?.line, 3)
+  const words = describeBreaches(breach === undefined ? [] : [breach])
+  assert.match(words, /^src\/ledger\/entry\.ts:3 {2}ledger must not import access/)
+  assert.match(words, /may import lib, domain, store/)
+})
+
+test('what a neighbour may import gives no right to it', () => {
+  assert.equal(layersOf('src/api/stats.ts', '#datasets/burns/queries.ts').length, 0)
+  assert.equal(layersOf('src/api/stats.ts', '#store/sql.ts').length, 1)
+})
+
+test('lib and client import nothing, domain only lib', () => {
+  assert.equal(layersOf('src/lib/day.ts', '#domain/chain.ts').length, 1)
+  assert.equal(layersOf('src/client/client.ts', '#lib/day.ts').length, 1)
+  assert.equal(layersOf('src/domain/chain.ts', '#lib/assert.ts').length, 0)
+  assert.equal(layersOf('src/domain/chain.ts', '#store/sql.ts').length, 1)
+})
+
+test('only the command line imports main, and main imports everything', () => {
+  for (const layer of Object.keys(house)) {
+    const allowed = mayImport(layer, 'main')
+    assert.equal(allowed, ['cli', 'main', 'test', 'tools'].includes(layer), layer)
+    assert.equal(mayImport('main', layer), true, layer)
+  }
+})
+
+test('source files import no tests, tools or local chains, but for the command line and main', () => {
+  assert.equal(layersOf('src/store/engine.ts', '#test/postgres.ts').length, 1)
+  assert.equal(layersOf('src/store/engine.ts', '../../tools/check.ts').length, 1)
+  assert.equal(layersOf('src/indexer/status.ts', '#devnet/rpc.ts').length, 1)
+  assert.equal(layersOf('src/cli/devnet.ts', '#devnet/rpc.ts').length, 0)
+  assert.equal(layersOf('devnet/deploy.ts', '#contracts/compile.ts').length, 0)
+  assert.equal(layersOf('devnet/deploy.ts', '#store/sql.ts').length, 1)
+})
+
+test('a test may import any layer', () => {
+  assert.equal(layersOf('src/lib/day.test.ts', '#main/compose.ts').length, 0)
+})
+
+test('every layer in the table names layers of the table', () => {
+  for (const layer of Object.keys(house)) {
+    const allowed = allowedImports(layer)
+    if (allowed === 'everything') continue
+    for (const each of allowed) assert.ok(each in house, `${layer} → ${each}`)
+  }
+})
+
+test('a folder that is no layer is told', () => {
+  assert.equal(layersOf('src/services/burns.ts', '#lib/day.ts').length, 1)
+  assert.equal(layersOf('src/loose.ts', 'node:fs')[0]?.rule, 'src is no layer of the house')
+})
+
+test('a dataset that imports its sibling is told, types too', () => {
+  const text = `import type {\n  Row,\n} from '../dividends/tables.ts'\n`
+  const [breach] = siblingBreaches([sourceFile('src/datasets/burns/queries.ts', text)])
+  assert.equal(breach?.line, 3)
+  const own = importing('src/datasets/burns/queries.ts', './tables.ts', '#datasets/burns/a.ts')
+  assert.equal(siblingBreaches([own]).length, 0)
+})
+
+test('imports across layers without # and imports without an ending are told', () => {
+  const file = importing('src/http/route.ts', '../lib/day.ts', '#lib/day', './server', './a.ts')
+  const rules = importFormBreaches([file]).map(({ line, mend }) => `${line} ${mend}`)
+  assert.deepEqual(rules, [
+    "1 import '#lib/day.ts'",
+    '2 write the whole file name, .ts included',
+    '3 write the whole file name, .ts included',
+  ])
+})
+
+test('every form of import counts, and quoted or commented ones do not', () => {
+  const text = [
+    `import '#main/a.ts'`,
+    `export * from '#main/b.ts'`,
+    `export type { T } from '#main/c.ts'`,
+    `const d = await import('#main/d.ts')`,
+    `type E = typeof import('#main/e.ts')`,
+    `// import '#main/f.ts'`,
+    `const g = "import '#main/g.ts'"`,
+    'const h = `\nimport { h } from "#main/h.ts"\n`',
+  ]
+  const { imports } = sourceFile('src/lib/a.ts', text.join('\n'))
+  assert.deepEqual(
+    imports.map(({ specifier, line }) => `${line} ${specifier}`),
+    ['1 #main/a.ts', '2 #main/b.ts', '3 #main/c.ts', '4 #main/d.ts', '5 #main/e.ts'],
+  )
+})
+
+test('a circle is told once, with its way, even if only types run in it', () => {
+  const files = [
+    importing('src/lib/a.ts', './b.ts'),
+    sourceFile('src/lib/b.ts', `import type { C } from '#lib/c.ts'`),
+    importing('src/lib/c.ts', './a.ts', './d.ts'),
+    importing('src/lib/d.ts'),
+  ]
+  const breaches = circleBreaches(files)
+  assert.equal(breaches.length, 1)
+  assert.match(
+    breaches[0]?.rule ?? '',
+    /lib\/a\.ts → src\/lib\/b\.ts → src\/lib\/c\.ts → src\/lib\/a/,
+  )
+  assert.equal(circleBreaches([importing('src/lib/a.ts', './a.ts')]).length, 1)
+  assert.equal(circleBreaches(files.slice(1)).length, 0)
+})
+
+test('a file of 401 lines is told, one of 400 is not', () => {
+  const linesOf = (count: number) => sourceFile('src/lib/a.ts', 'a()\n'.repeat(count))
+  assert.equal(fileSizeBreaches([linesOf(400)]).length, 0)
+  assert.equal(fileSizeBreaches([linesOf(401)]).length, 1)
+  const comments = sourceFile('src/lib/a.ts', `a()\n${'// b\n'.repeat(400)}`)
+  assert.equal(fileSizeBreaches([comments]).length, 1)
+})
+
+const shapes: Record<string, readonly [string, string]> = {
+  'a function': ['export async function a() {', '}'],
+  'a function with parameters on lines of their own': ['function a(\n  b: number,\n) {', '}'],
+  'a function whose type has braces': ['function a(): {\n  b: string\n} {', '}'],
+  'an arrow function': ['const a = async (b: number) => {', '}'],
+  'a callback': ["test('a', async () => {", '})'],
+  'a method': ['class A {\n  async read<T>(b: T): Promise<T> {', '  }\n}'],
+  'a method with parameters on lines of their own': [
+    'class A {\n  read(\n    b: T,\n  ): T {',
+    '  }\n}',
+  ],
+}
+
+for (const [shape, [head, tail]] of Object.entries(shapes)) {
+  test(`${shape} of over 70 lines is told, a shorter one is not`, () => {
+    const bodyOf = (lines: number) =>
+      sourceFile('src/lib/a.ts', `${head}\n${'    b()\n'.repeat(lines)}${tail}\n`)
+    assert.equal(functionSizeBreaches([bodyOf(70)]).length, 1)
+    assert.equal(functionSizeBreaches([bodyOf(60)]).length, 0)
+  })
+}
+
+test('a suite of tests, a long table and a long call are no long functions', () => {
+  const heads = ["describe('a', () => {", 'const a = {', 'if (a) {', 'call(', 'const a = [']
+  for (const head of heads) {
+    const tail = { '{': '}', '(': ')', '[': ']' }[head.slice(-1)] ?? ''
+    const text = `${head}\n${'  b,\n'.repeat(90)}${tail}${head.startsWith('desc') ? ')' : ''}\n`
+    assert.deepEqual(functionSizeBreaches([sourceFile('src/lib/a.ts', text)]), [], head)
+  }
+})
+
+test('names that are not kebab-case, say nothing or carry a version are told', () => {
+  const bad = ['src/lib/dayOf.ts', 'src/lib/Day.ts', 'src/lib/day_of.ts', 'src/lib/string-utils.ts']
+  const worse = [
+    'src/helpers/day.ts',
+    'src/lib/key-manager.ts',
+    'src/lib/misc.ts',
+    'src/api/keys-v2.ts',
+  ]
+  for (const path of [...bad, ...worse]) assert.equal(nameBreaches([path]).length, 1, path)
+  const good = ['src/lib/u256.ts', 'src/access/mint/401.test.ts', 'src/chain/eip191.ts']
+  assert.deepEqual(nameBreaches([...good, 'src/datasets/prices/uniswap-v2.ts']), [])
+})
+
+test('postponed work, forced types and enums are told, quotes of them are not', () => {
+  const bad = [
+    '// TODO: later',
+    'const a = b as any',
+    'const a = b as unknown as C',
+    'export enum A {}',
+  ]
+  for (const text of [...bad, '/* FIXME */', 'const enum A {}']) {
+    assert.equal(wordBreaches([sourceFile('src/lib/a.ts', text)]).length, 1, text)
+  }
+  const quoted = `const a = 'as any // TODO' // as any, enum A\n`
+  assert.deepEqual(wordBreaches([sourceFile('src/lib/a.ts', quoted)]), [])
+})
