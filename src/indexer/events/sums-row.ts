@@ -1,0 +1,21 @@
+import { assert } from '#lib/assert.ts'
+import { toStored } from '#lib/u256.ts'
+import type { Row } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import type { Sums } from './event.ts'
+
+/** The four sums of a bucket or account row. */
+export function readSums(row: Row): Sums {
+  return {
+    amount: column.u256(row, 'amount'),
+    usd: column.u256(row, 'usd'),
+    events: column.integer(row, 'events'),
+    priced: column.integer(row, 'priced'),
+  }
+}
+
+/** The four sums as columns: amount, usd, events, priced. */
+export function writeSums(sums: Sums): readonly [string, string, number, number] {
+  assert(sums.events >= 0 && sums.priced >= 0, 'more events were taken back than there were')
+  return [toStored(sums.amount), toStored(sums.usd), sums.events, sums.priced]
+}

@@ -1,0 +1,66 @@
+import type { Migration } from '#store/engine.ts'
+
+/**
+ * Tables of everything that happens once and has an amount: burns, dividends, grave digs.
+ * Amounts are uint256 in base units; `usd` are micro-dollars at the time of the event. Both are
+ * padded text, since they can pass 64 bits. `priced` counts the events that have a dollar value.
+ */
+export const eventsMigration: Migration = {
+  id: 3,
+  name: 'events',
+  sql: `
+    create table events (
+      dataset text not null,
+      chain_id bigint not null,
+      block_number bigint not null,
+      log_index bigint not null,
+      block_hash text not null,
+      tx_hash text not null,
+      timestamp_unix bigint not null,
+      kind text not null,
+      token text not null,
+      account text,
+      amount text not null,
+      detail text,
+      counted integer not null,
+      valued integer not null,
+      usd text,
+      primary key (dataset, chain_id, block_number, log_index)
+    );
+    create index events_newest on events (dataset, timestamp_unix, chain_id, block_number, log_index);
+    create index events_of_chain on events (dataset, chain_id, timestamp_unix, block_number, log_index);
+    create index events_of_account on events (dataset, account, timestamp_unix, chain_id, block_number, log_index);
+    create index events_of_token on events (token, timestamp_unix);
+    create index events_to_value on events (token, timestamp_unix) where valued = 0;
+    create table event_buckets (
+      dataset text not null,
+      token text not null,
+      chain_id bigint not null,
+      grain text not null,
+      bucket_unix bigint not null,
+      amount text not null,
+      usd text not null,
+      events bigint not null,
+      priced bigint not null,
+      primary key (dataset, token, chain_id, grain, bucket_unix)
+    );
+    create index event_buckets_by_time on event_buckets (dataset, grain, bucket_unix);
+    create table event_accounts (
+      dataset text not null,
+      token text not null,
+      account text not null,
+      amount text not null,
+      usd text not null,
+      events bigint not null,
+      priced bigint not null,
+      first_unix bigint not null,
+      last_unix bigint not null,
+      primary key (dataset, token, account)
+    );
+    create index event_accounts_ranked on event_accounts (dataset, token, amount desc, last_unix, account);
+    create index event_accounts_by_account on event_accounts (dataset, account);
+    create table event_account_counts (
+      dataset text primary key,
+      accounts bigint not null
+    )`,
+}

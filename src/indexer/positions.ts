@@ -1,0 +1,90 @@
+import type { ChainTip, Position } from '#chain/chain-event.ts'
+import type { BlockHeader, BlockRef } from '#domain/chain.ts'
+import type { Connection } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { rows, sql } from '#store/sql.ts'
+
+/** Where the index stands on a chain; undefined before the first commit. */
+export async function readPosition(
+  connection: Connection,
+  chainId: number,
+): Promise<Position | undefined> {
+  const [row] = await connection.run(
+    sql`select number, hash, timestamp_unix from positions where chain_id = ${chainId}`,
+  )
+  return (
+    row && {
+      number: column.integer(row, 'number'),
+      hash: column.hex(row, 'hash'),
+      timestamp: column.integer(row, 'timestamp_unix'),
+    }
+  )
+}
+
+/** Moves the position; it is part of the very transaction that stores the facts. */
+export async function movePosition(
+  connection: Connection,
+  input: { readonly chainId: number; readonly to: Position; readonly tip: ChainTip },
+): Promise<void> {
+  const { to, tip } = input
+  // A node may know less than the index; marks never name a block that is not indexed.
+  const safe = Math.min(tip.safe, to.number)
+  const finalized = Math.min(tip.finalized, to.number)
+  await connection.run(sql`
+    insert into positions
+      (chain_id, number, hash, timestamp_unix, head_number, safe_number, finalized_number)
+    values (${input.chainId}, ${to.number}, ${to.hash}, ${to.timestamp},
+      ${tip.head.number}, ${safe}, ${finalized})
+    on conflict (chain_id) do update set
+      number = excluded.number, hash = excluded.hash, timestamp_unix = excluded.timestamp_unix,
+      head_number = excluded.head_number, safe_number = excluded.safe_number,
+      finalized_number = excluded.finalized_number`)
+}
+
+/** Remembers blocks, so that a reorg can be traced back to the last common one. */
+export async function storeBlocks(
+  connection: Connection,
+  chainId: number,
+  headers: readonly BlockHeader[],
+): Promise<void> {
+  const list = headers.map((header) => [
+    chainId,
+    header.number,
+    header.hash,
+    header.parentHash,
+    header.timestamp,
+  ])
+  await connection.run(sql`
+    insert into blocks (chain_id, number, hash, parent_hash, timestamp_unix) values ${rows(list)}
+    on conflict (chain_id, number) do update set
+      hash = excluded.hash, parent_hash = excluded.parent_hash,
+      timestamp_unix = excluded.timestamp_unix`)
+}
+
+/** The remembered block at a height. */
+export async function storedBlock(
+  connection: Connection,
+  input: { readonly chainId: number; readonly number: number },
+): Promise<BlockRef | undefined> {
+  const [row] = await connection.run(sql`
+    select number, hash from blocks
+    where chain_id = ${input.chainId} and number = ${input.number}`)
+  return row && { number: column.integer(row, 'number'), hash: column.hex(row, 'hash') }
+}
+
+export async function forgetBlocksAbove(
+  connection: Connection,
+  chainId: number,
+  number: number,
+): Promise<void> {
+  await connection.run(sql`delete from blocks where chain_id = ${chainId} and number > ${number}`)
+}
+
+/** Forgets blocks that are final; the newest final one stays as the last possible ancestor. */
+export async function forgetBlocksBelow(
+  connection: Connection,
+  chainId: number,
+  number: number,
+): Promise<void> {
+  await connection.run(sql`delete from blocks where chain_id = ${chainId} and number < ${number}`)
+}

@@ -1,0 +1,41 @@
+import type { Migration } from '#store/engine.ts'
+import { leaseMigration } from '#store/lease.ts'
+import { eventsMigration } from './events/tables.ts'
+
+/** Schema of the register that belongs to the indexer itself; datasets bring their own. */
+export const indexerMigrations: readonly Migration[] = [
+  leaseMigration(1),
+  {
+    id: 2,
+    name: 'positions, blocks and anomalies',
+    sql: `
+      create table positions (
+        chain_id bigint primary key,
+        number bigint not null,
+        hash text not null,
+        timestamp_unix bigint not null,
+        head_number bigint not null,
+        safe_number bigint not null,
+        finalized_number bigint not null
+      );
+      create table blocks (
+        chain_id bigint not null,
+        number bigint not null,
+        hash text not null,
+        parent_hash text not null,
+        timestamp_unix bigint not null,
+        primary key (chain_id, number)
+      );
+      create table anomalies (
+        chain_id bigint not null,
+        block_number bigint not null,
+        log_index bigint not null,
+        dataset text not null,
+        block_hash text not null,
+        tx_hash text not null,
+        reason text not null,
+        primary key (chain_id, block_number, log_index, dataset)
+      )`,
+  },
+  eventsMigration,
+]
