@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { artifactPath, artifactText, compile } from './compile.ts'
+import { artifactPath, artifactText } from './artifact.ts'
+import { compile } from './compile.ts'
 
 test('the committed artifacts are byte for byte what the sources compile to', () => {
   const artifacts = compile()

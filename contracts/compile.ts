@@ -2,20 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-
-/** A compiled contract as it is committed in `contracts/artifacts`. */
-export interface Artifact {
-  readonly contractName: string
-  /** The compiler's full version, or the package the bytecode was taken from. */
-  readonly compiler: string
-  /** SHA-256 of the contract's own source file, absent for contracts taken from a package. */
-  readonly sourceHash?: string
-  readonly abi: readonly unknown[]
-  /** Creation code, `0x` and hex. */
-  readonly bytecode: `0x${string}`
-  /** Runtime code before immutables are filled in, `0x` and hex. */
-  readonly deployedBytecode: `0x${string}`
-}
+import { type Artifact, artifactPath, artifactText } from './artifact.ts'
 
 /**
  * Compiles every contract of `contracts/src` with the pinned compiler and OpenZeppelin's sources,
@@ -29,16 +16,6 @@ export function compile(): readonly Artifact[] {
   const output = runCompiler(sources)
   const own = sources.map((file) => toArtifact(output, file))
   return [...own, ...uniswapContracts.map(publishedArtifact)]
-}
-
-/** The text that is committed for an artifact. */
-export function artifactText(artifact: Artifact): string {
-  return `${JSON.stringify(artifact, null, 1)}\n`
-}
-
-/** Where the artifact of a contract is committed. */
-export function artifactPath(contractName: string): string {
-  return join(import.meta.dirname, 'artifacts', `${contractName}.json`)
 }
 
 interface CompilerContract {

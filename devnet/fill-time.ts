@@ -1,0 +1,98 @@
+import { type Address, toHex } from 'viem'
+import { activityCalls } from '#devnet/activity.ts'
+import type { ChainName } from '#devnet/addresses.ts'
+import type { Call } from '#devnet/calls.ts'
+import { type ChainClient, sendCall } from '#devnet/chain-client.ts'
+import { historyPace, livePace, type Pace } from '#devnet/pace.ts'
+import type { World } from '#devnet/world.ts'
+
+/** A stretch of time to fill with blocks; both ends in Unix seconds. */
+export interface Stretch {
+  readonly fromUnix: number
+  readonly untilUnix: number
+  readonly onBlock?: (done: number, total: number) => void
+}
+
+/**
+ * Mines blocks with the life of an ordinary day after one time and up to another: one every two or
+ * three hours, and a tail of blocks as close as live ones, so that what lies before it is final.
+ */
+export async function fillTime(world: World, stretch: Stretch): Promise<void> {
+  const plan = planBlocks(world, stretch)
+  const nonces: Nonces = new Map()
+  let fromUnix = stretch.fromUnix
+  for (const [index, { toUnix, pace }] of plan.entries()) {
+    const calls = activityCalls(world, { fromUnix, toUnix, pace })
+    await mineBlock(world.chain, { calls, timestampUnix: toUnix, nonces })
+    fromUnix = toUnix
+    stretch.onBlock?.(index + 1, plan.length)
+  }
+}
+
+/** The next nonce of every sender seen so far. */
+export type Nonces = Map<Address, number>
+
+/** Mines one block of exactly these transactions, in this order, at a time (Unix seconds). */
+export async function mineBlock(
+  chain: ChainClient,
+  input: {
+    readonly calls: readonly Call[]
+    readonly timestampUnix: number
+    readonly nonces: Nonces
+  },
+): Promise<void> {
+  await learnNonces(chain, input)
+  const sends = input.calls.map((call) => {
+    const nonce = input.nonces.get(call.from) ?? 0
+    input.nonces.set(call.from, nonce + 1)
+    return sendCall(call, nonce)
+  })
+  await chain.rpc.sendBatch(sends)
+  await chain.rpc.send({ method: 'evm_mine', params: [toHex(input.timestampUnix)] })
+}
+
+/** The seconds between two live blocks. */
+export const blockSeconds: Readonly<Record<ChainName, number>> = { base: 2, ethereum: 4 }
+
+interface PlannedBlock {
+  readonly toUnix: number
+  readonly pace: Pace
+}
+
+// anvil calls a block final when 64 more have followed it.
+const tailBlocks = 70
+
+const blocksPerDay: Readonly<Record<ChainName, number>> = { base: 12, ethereum: 9 }
+
+function planBlocks(world: World, stretch: Stretch): readonly PlannedBlock[] {
+  const step = blockSeconds[world.chain.name]
+  const room = Math.floor((stretch.untilUnix - stretch.fromUnix) / step)
+  const tailCount = Math.max(0, Math.min(tailBlocks, room))
+  const tailFromUnix = stretch.untilUnix - tailCount * step
+  const meanSeconds = 86_400 / blocksPerDay[world.chain.name]
+  const plan: PlannedBlock[] = []
+  let toUnix = stretch.fromUnix + Math.round(meanSeconds * world.random.between(0.6, 1.4))
+  while (toUnix < tailFromUnix) {
+    plan.push({ toUnix, pace: historyPace })
+    toUnix += Math.round(meanSeconds * world.random.between(0.6, 1.4))
+  }
+  for (let index = 1; index <= tailCount; index += 1) {
+    plan.push({ toUnix: tailFromUnix + index * step, pace: livePace })
+  }
+  return plan
+}
+
+async function learnNonces(
+  chain: ChainClient,
+  input: { readonly calls: readonly Call[]; readonly nonces: Nonces },
+): Promise<void> {
+  const unknown = [...new Set(input.calls.map((call) => call.from))].filter(
+    (sender) => !input.nonces.has(sender),
+  )
+  const counts = await chain.rpc.sendBatch(
+    unknown.map((sender) => ({ method: 'eth_getTransactionCount', params: [sender, 'latest'] })),
+  )
+  for (const [index, sender] of unknown.entries()) {
+    input.nonces.set(sender, Number(counts[index]))
+  }
+}

@@ -1,0 +1,214 @@
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { addresses, type ChainName, chainIds } from '#devnet/addresses.ts'
+import { type Anvil, startAnvil } from '#devnet/anvil.ts'
+import { type ChainClient, openChainClient, readHead } from '#devnet/chain-client.ts'
+import { fillTime } from '#devnet/fill-time.ts'
+import { foundChain } from '#devnet/found-chain.ts'
+import { type Live, startLive } from '#devnet/live.ts'
+import { endOrphan, forgetPid, notePid } from '#devnet/orphans.ts'
+import { saveState, unpackState } from '#devnet/saved-state.ts'
+import { newWorld, readWorld, type World } from '#devnet/world.ts'
+
+/** What a local chain is run with. */
+export interface ChainOptions {
+  readonly name: ChainName
+  readonly port: number
+  readonly dataFolder: string
+  readonly historyDays: number
+  readonly seed: number
+  readonly live: boolean
+}
+
+/** What running a chain needs from outside. */
+export interface ChainDeps {
+  readonly nowUnix: () => number
+  readonly log: (line: string) => void
+  readonly onProgress: (progress: { chain: string; done: number; total: number }) => void
+}
+
+/** A local chain that runs. */
+export interface RunningChain {
+  readonly client: ChainClient
+  /** Stops life and mining, saves the chain and ends its node. */
+  stop(): Promise<void>
+}
+
+/** Runs a chain: goes on from what is saved, else builds its history; ready when it reaches now. */
+export async function runChain(deps: ChainDeps, options: ChainOptions): Promise<RunningChain> {
+  const files = filesOf(options)
+  mkdirSync(files.cacheFolder, { recursive: true })
+  if (await endOrphan(files.pid, files.cacheFolder)) {
+    deps.log(`${options.name}: ended the node that a killed run had left behind`)
+  }
+  const { anvil, client, world } = await openChain(deps, { ...options, files })
+  try {
+    await client.rpc.send({ method: 'evm_setTime', params: [deps.nowUnix()] })
+    await saveState(client, { file: files.state, withStates: false })
+    const live = options.live ? await startLive(deps, world) : undefined
+    const saving = keepSaving(deps, { client, file: files.state })
+    watch(deps, { name: options.name, anvil })
+    return { client, stop: () => stopChain({ files, anvil, client, live, saving }) }
+  } catch (error) {
+    await anvil.stop()
+    throw error
+  }
+}
+
+interface Files {
+  readonly state: string
+  readonly unpacked: string
+  readonly pid: string
+  readonly cacheFolder: string
+}
+
+function filesOf(options: ChainOptions): Files {
+  const at = (suffix: string): string => join(options.dataFolder, `${options.name}.${suffix}`)
+  return {
+    state: at('state.json.gz'),
+    unpacked: at('state.unpacked.json'),
+    pid: at('anvil.pid'),
+    cacheFolder: at('anvil-cache'),
+  }
+}
+
+interface OpenChain {
+  readonly anvil: Anvil
+  readonly client: ChainClient
+  readonly world: World
+}
+
+type OpenInput = ChainOptions & { readonly files: Files }
+
+async function openChain(deps: ChainDeps, input: OpenInput): Promise<OpenChain> {
+  try {
+    if (await unpackState({ file: input.files.state, target: input.files.unpacked })) {
+      return await continueChain(deps, input)
+    }
+  } catch (cause) {
+    deps.log(`${input.name}: the saved chain cannot be read, starting anew (${String(cause)})`)
+    rmSync(input.files.state, { force: true })
+  } finally {
+    rmSync(input.files.unpacked, { force: true })
+  }
+  return beginChain(deps, input)
+}
+
+function continueChain(deps: ChainDeps, input: OpenInput): Promise<OpenChain> {
+  const node = { stateFile: input.files.unpacked, genesisUnix: 0 }
+  return withNode(input, node, async (client) => {
+    const world = await readWorld(client, input.seed)
+    const head = await readHead(client)
+    if (head.number === 0) throw new Error('it holds no block')
+    await fillUpToNow(deps, { world, fromUnix: head.timestampUnix })
+    return world
+  })
+}
+
+function beginChain(deps: ChainDeps, input: OpenInput): Promise<OpenChain> {
+  const genesisUnix = deps.nowUnix() - input.historyDays * 86_400 - spareSeconds
+  return withNode(input, { genesisUnix }, async (client) => {
+    const world = newWorld(client, input.seed)
+    const fromUnix = await foundChain(world, genesisUnix)
+    await fillUpToNow(deps, { world, fromUnix })
+    return world
+  })
+}
+
+// The founding takes a few minutes of chain time, which do not count as history.
+const spareSeconds = 600
+
+async function withNode(
+  input: OpenInput,
+  node: { readonly genesisUnix: number; readonly stateFile?: string },
+  prepare: (client: ChainClient) => Promise<World>,
+): Promise<OpenChain> {
+  const { name, port, files } = input
+  const chainId = chainIds[name]
+  const anvil = await startAnvil({ port, chainId, cacheFolder: files.cacheFolder, ...node })
+  notePid(files.pid, anvil.pid)
+  const client = openChainClient({
+    name,
+    chainId,
+    rpcUrl: anvil.url,
+    addresses: addresses[name],
+  })
+  try {
+    return { anvil, client, world: await prepare(client) }
+  } catch (error) {
+    client.rpc.close()
+    await anvil.stop()
+    throw error
+  }
+}
+
+async function fillUpToNow(
+  deps: ChainDeps,
+  input: { readonly world: World; readonly fromUnix: number },
+): Promise<void> {
+  const chain = input.world.chain.name
+  await fillTime(input.world, {
+    fromUnix: input.fromUnix,
+    untilUnix: deps.nowUnix(),
+    onBlock: (done, total) => deps.onProgress({ chain, done, total }),
+  })
+}
+
+interface Saving {
+  stop(): Promise<void>
+}
+
+function keepSaving(
+  deps: ChainDeps,
+  input: { readonly client: ChainClient; readonly file: string },
+): Saving {
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const running = (async () => {
+    let pauseMs = savePauseMs
+    while (!signal.aborted) {
+      await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined)
+      if (signal.aborted) return
+      const began = performance.now()
+      await saveState(input.client, { file: input.file, withStates: false }).catch((cause) => {
+        deps.log(`${input.client.name}: the chain could not be saved: ${String(cause)}`)
+      })
+      pauseMs = Math.max(savePauseMs, (performance.now() - began) * saveShare)
+    }
+  })()
+  return {
+    async stop() {
+      stopping.abort()
+      await running
+    },
+  }
+}
+
+// What a kill -9 may cost of the chain.
+const savePauseMs = 15_000
+
+// A long chain takes longer to save; saving never takes more than about a thirtieth of the time.
+const saveShare = 30
+
+function watch(deps: ChainDeps, input: { readonly name: ChainName; readonly anvil: Anvil }): void {
+  input.anvil.failed.then((words) => deps.log(`${input.name}: the node ended: ${words}`))
+}
+
+async function stopChain(chain: {
+  readonly files: Files
+  readonly anvil: Anvil
+  readonly client: ChainClient
+  readonly live: Live | undefined
+  readonly saving: Saving
+}): Promise<void> {
+  try {
+    await chain.live?.stop()
+    await chain.saving.stop()
+    await saveState(chain.client, { file: chain.files.state, withStates: true })
+  } finally {
+    chain.client.rpc.close()
+    await chain.anvil.stop()
+    forgetPid(chain.files.pid)
+  }
+}

@@ -1,0 +1,32 @@
+import { type Address, type Hex, toHex } from 'viem'
+import { mnemonicToAccount } from 'viem/accounts'
+import type { AccountName } from '#devnet/addresses.ts'
+
+/** An account of the local chains with its private key. */
+export interface Wallet {
+  readonly address: Address
+  readonly privateKey: Hex
+}
+
+/** The mnemonic that anvil and hardhat use too: known to everyone, worth nothing. */
+export const developmentMnemonic = 'test test test test test test test test test test test junk'
+
+/** Gives the development accounts with their private keys (BIP-44 path m/44'/60'/0'/0/index). */
+export function developmentWallets(): Readonly<Record<AccountName, Wallet>> {
+  return {
+    operator: walletAt(0),
+    holder: walletAt(1),
+    premium: walletAt(2),
+    poor: walletAt(3),
+    payTo: walletAt(4),
+    settler: walletAt(5),
+    treasury: walletAt(6),
+  }
+}
+
+function walletAt(addressIndex: number): Wallet {
+  const account = mnemonicToAccount(developmentMnemonic, { addressIndex })
+  const { privateKey } = account.getHdKey()
+  if (privateKey === null) throw new Error('the mnemonic gave no private key')
+  return { address: account.address, privateKey: toHex(privateKey) }
+}
