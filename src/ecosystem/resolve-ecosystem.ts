@@ -6,14 +6,7 @@ import type { EcosystemFile } from './ecosystem-file.ts'
 import { Problems } from './problem.ts'
 import { resolveBurn, resolveDividend, resolveGraveDig } from './resolve-event.ts'
 import { checkPrices, resolvePrice } from './resolve-price.ts'
-
-/** What the resolvers of single parts need: look-ups that note a problem when they fail. */
-export interface Resolver {
-  readonly problems: Problems
-  chain(field: string, name: string): Chain | undefined
-  token(field: string, symbol: string): PricedToken | undefined
-  address(field: string, text: string): Address
-}
+import type { Resolver } from './resolver.ts'
 
 /** Turns a well-shaped file into the ecosystem, or tells every mistake in it. */
 export function resolveEcosystem(file: EcosystemFile): Ecosystem | Problems {

@@ -1,7 +1,7 @@
 import { type AbiEvent, type AbiParameter, parseAbiItem, toEventSelector } from 'viem'
 import type { BurnSource, DividendSource, EventSource, GraveDigSource } from './ecosystem.ts'
 import type { EcosystemFile } from './ecosystem-file.ts'
-import type { Resolver } from './resolve-ecosystem.ts'
+import type { Resolver } from './resolver.ts'
 
 type Mapping = Pick<
   EcosystemFile['burns'][number],

@@ -1,7 +1,7 @@
 import { parseDecimal } from '#lib/decimal.ts'
 import type { PricedToken, PriceSource } from './ecosystem.ts'
 import type { EcosystemFile } from './ecosystem-file.ts'
-import type { Resolver } from './resolve-ecosystem.ts'
+import type { Resolver } from './resolver.ts'
 
 type PriceFile = NonNullable<EcosystemFile['tokens'][number]['price']>
 

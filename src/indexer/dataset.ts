@@ -3,6 +3,8 @@ import type { Log } from '#domain/chain.ts'
 import type { Connection } from '#store/engine.ts'
 import { type Selector, selectLogs } from './select-logs.ts'
 
+export type { Position } from '#chain/chain-event.ts'
+
 /** What a dataset is given inside the transaction of a commit or rollback. */
 export interface Change {
   readonly connection: Connection

@@ -31,6 +31,7 @@ const BACKOFF_MAX_MS = 5_000
 export async function runChain(deps: RunDeps, chain: Chain, signal: AbortSignal): Promise<void> {
   const follower = makeFollower(deps, chain)
   let position = await deps.engine.snapshot((reads) => readPosition(reads, chain.id))
+  let marks = ''
   let forkedPolls = 0
   let backoffMs = BACKOFF_START_MS
   while (!signal.aborted) {
@@ -38,7 +39,9 @@ export async function runChain(deps: RunDeps, chain: Chain, signal: AbortSignal)
       const event = await follow(follower, position)
       forkedPolls = event.kind === 'behind' && event.forked ? forkedPolls + 1 : 0
       const settled = forkedPolls >= FORKED_POLLS ? await settleShorter(follower, event) : event
-      position = await applyEvent(deps, { chain, event: settled, position })
+      const news = settled.kind !== 'idle' || marksOf(settled) !== marks
+      if (news) position = await applyEvent(deps, { chain, event: settled, position })
+      marks = marksOf(settled)
       deps.report.event(settled, position)
       backoffMs = BACKOFF_START_MS
       if (event.kind === 'idle' || event.kind === 'behind')
@@ -51,6 +54,11 @@ export async function runChain(deps: RunDeps, chain: Chain, signal: AbortSignal)
       position = await deps.engine.snapshot((reads) => readPosition(reads, chain.id))
     }
   }
+}
+
+function marksOf(event: ChainEvent): string {
+  const { head, safe, finalized } = event.tip
+  return [head.number, safe, finalized].join('.')
 }
 
 function makeFollower(deps: RunDeps, chain: Chain): FollowDeps {

@@ -16,9 +16,11 @@ const MIGRATIONS: readonly Migration[] = [
   },
 ]
 
+type Opened = (guarantee: string, work: (engine: Engine) => Promise<void>) => void
+
 /** What every engine promises; the same suite runs on each of them. */
 export function describeEngine(name: string, open: () => Promise<Engine>): void {
-  const opened = (guarantee: string, work: (engine: Engine) => Promise<void>) =>
+  const opened: Opened = (guarantee, work) =>
     test(`${name}: ${guarantee}`, async () => {
       const engine = await open()
       try {
@@ -62,6 +64,11 @@ export function describeEngine(name: string, open: () => Promise<Engine>): void 
     assert.equal(counter && column.integer(counter, 'used'), 2 ** 53 - 1)
   })
 
+  describeWrites(opened)
+  describeLease(opened)
+}
+
+function describeWrites(opened: Opened): void {
   opened('a write that throws leaves nothing behind', async (engine) => {
     const failing = engine.write(async (tx) => {
       await tx.run(sql`insert into counters (id, used) values ('a', 1)`)
@@ -107,7 +114,9 @@ export function describeEngine(name: string, open: () => Promise<Engine>): void 
     assert.deepEqual(seen, [1, 1])
     assert.equal((await engine.read(sql`select used from counters`))[0]?.used, 2)
   })
+}
 
+function describeLease(opened: Opened): void {
   opened('a writer that lost its lease cannot write any more', async (engine) => {
     let now = 1_000_000
     const deps = { engine, clock: () => now }

@@ -1,0 +1,39 @@
+import type { Log } from '#domain/chain.ts'
+import type { GraveDigSource, PricedToken } from '#ecosystem/ecosystem.ts'
+import { argument, type EventArguments } from '#indexer/decode-event.ts'
+import type { EventFact } from '#indexer/events/event.ts'
+import { makeEventDataset } from '#indexer/events/event-dataset.ts'
+import { type TokenAt, tokenOf } from '../token-of.ts'
+
+export const GRAVE_DIGS = 'grave-digs'
+
+/** Grave digs: `account` is the digger, `detail` the id of the grave where the event names one. */
+export function graveDigsDataset(
+  sources: readonly GraveDigSource[],
+  tokens: readonly PricedToken[],
+) {
+  const tokenAt = (log: Log, source: GraveDigSource, args: EventArguments) =>
+    tokenOf(tokens, { log, source, args, argumentName: source.tokenArgument })
+  return makeEventDataset({
+    name: GRAVE_DIGS,
+    sources,
+    read: (log, source, args) => readGraveDig(log, source, args, tokenAt),
+  })
+}
+
+function readGraveDig(
+  log: Log,
+  source: GraveDigSource,
+  args: EventArguments,
+  tokenAt: TokenAt<GraveDigSource>,
+): EventFact {
+  return {
+    log,
+    kind: 'dig',
+    token: tokenAt(log, source, args),
+    account: argument.address(args, source.digger),
+    amount: argument.amount(args, source.amount),
+    detail: source.graveId === null ? null : String(args[source.graveId]),
+    counted: true,
+  }
+}

@@ -1,0 +1,84 @@
+import type { PricedToken } from '#ecosystem/ecosystem.ts'
+import type { Change, Dataset, Position } from '#indexer/dataset.ts'
+import { chunks } from '#lib/chunks.ts'
+import { startOfDay } from '#lib/day.ts'
+import { groupBy } from '#lib/group-by.ts'
+import { toStored } from '#lib/u256.ts'
+import { column } from '#store/row.ts'
+import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
+import { decodePrice, type PriceFact, type PriceSeries, topicOf } from './decode.ts'
+
+/** Price series of the ecosystem's tokens, as far as events move them. */
+export function priceSeries(tokens: readonly PricedToken[]): readonly PriceSeries[] {
+  return tokens.flatMap((token) => {
+    const source = token.price
+    if (source === null || source.kind === 'fixed') return []
+    const symbol = source.kind === 'chainlink' ? null : source.quote.toUpperCase()
+    const quote = tokens.find((each) => each.symbol.toUpperCase() === symbol) ?? null
+    return [{ token, source, quote }]
+  })
+}
+
+/** Prices: every move of every pool and feed that the ecosystem's prices hang on. */
+export function pricesDataset(series: readonly PriceSeries[]): Dataset<PriceFact> {
+  const byAddress = groupBy(series, ({ source }) => `${source.chain.id}|${source.address}`)
+  return {
+    name: 'prices',
+    selectors: series.map(({ source }) => ({
+      chainId: source.chain.id,
+      address: source.address,
+      topic0: topicOf(source.kind),
+    })),
+    decode: (log) =>
+      (byAddress.get(`${log.chainId}|${log.address}`) ?? []).flatMap((each) => {
+        const price = decodePrice(each, log)
+        return price === undefined ? [] : [{ symbol: each.token.symbol, log, price }]
+      }),
+    apply: storePrices,
+    revert: removePrices,
+  }
+}
+
+async function storePrices(change: Change, facts: readonly PriceFact[]): Promise<void> {
+  // A later fact of the same block or day replaces the earlier one: what counts is where it ended.
+  const points = new Map(facts.map((each) => [`${each.symbol}|${each.log.blockNumber}`, each]))
+  const days = new Map(
+    facts.map((each) => [`${each.symbol}|${startOfDay(each.log.timestamp)}`, each]),
+  )
+  for (const { symbol, log } of facts) change.priceMoved(symbol, log.timestamp)
+  for (const part of chunks([...points.values()], ROWS_PER_STATEMENT))
+    await change.connection.run(sql`
+      insert into price_points (symbol, chain_id, block_number, timestamp_unix, price_e18)
+      values ${rows(part.map(({ symbol, log, price }) => [symbol, log.chainId, log.blockNumber, log.timestamp, toStored(price)]))}`)
+  for (const part of chunks([...days.values()], ROWS_PER_STATEMENT))
+    await change.connection.run(sql`
+      insert into price_days (symbol, day_unix, block_number, price_e18)
+      values ${rows(part.map(({ symbol, log, price }) => [symbol, startOfDay(log.timestamp), log.blockNumber, toStored(price)]))}
+      on conflict (symbol, day_unix) do update set
+        block_number = excluded.block_number, price_e18 = excluded.price_e18
+      where excluded.block_number >= price_days.block_number`)
+}
+
+async function removePrices(change: Change, ancestor: Position): Promise<void> {
+  const removed = await change.connection.run(sql`
+    delete from price_points
+    where chain_id = ${change.chainId} and block_number > ${ancestor.number}
+    returning symbol, timestamp_unix`)
+  for (const [symbol, group] of groupBy(removed, (row) => column.text(row, 'symbol'))) {
+    const fromUnix = Math.min(...group.map((row) => column.integer(row, 'timestamp_unix')))
+    change.priceMoved(symbol, fromUnix)
+    await closeDayAnew(change, symbol, startOfDay(fromUnix))
+  }
+}
+
+/** After a removal only the first day touched can still have points. */
+async function closeDayAnew(change: Change, symbol: string, dayUnix: number): Promise<void> {
+  await change.connection.run(
+    sql`delete from price_days where symbol = ${symbol} and day_unix >= ${dayUnix}`,
+  )
+  await change.connection.run(sql`
+    insert into price_days (symbol, day_unix, block_number, price_e18)
+    select symbol, ${dayUnix}, block_number, price_e18 from price_points
+    where symbol = ${symbol} and timestamp_unix >= ${dayUnix}
+    order by timestamp_unix desc, block_number desc limit 1`)
+}

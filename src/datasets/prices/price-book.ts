@@ -1,0 +1,158 @@
+import { chainPrices, type PriceE18 } from '#domain/money.ts'
+import type { PricedToken, PriceSource } from '#ecosystem/ecosystem.ts'
+import type { PriceBook } from '#indexer/events/value-events.ts'
+import { readPosition } from '#indexer/positions.ts'
+import { parseDecimal } from '#lib/decimal.ts'
+import type { Connection } from '#store/engine.ts'
+import { carryForward, dayCloses, lastPoint, pointsBetween, timeWeighted } from './queries.ts'
+
+/** Dollar prices of the ecosystem's tokens, each along its path of pools down to a feed. */
+export interface DollarPrices extends PriceBook {
+  /** Now, with the time and the source of the token's own last point; null without a price. */
+  latest(connection: Connection, symbol: string, unix: number): Promise<LatestPrice | null>
+  /** Average over time between two moments: what one pumped block cannot move. */
+  average(
+    connection: Connection,
+    symbol: string,
+    range: { readonly fromUnix: number; readonly untilUnix: number },
+  ): Promise<PriceE18 | null>
+  /** At the end of each of the given UTC days (rising), null before the first price. */
+  closes(
+    connection: Connection,
+    symbol: string,
+    days: readonly number[],
+  ): Promise<readonly (PriceE18 | null)[]>
+}
+
+export interface LatestPrice {
+  readonly price: PriceE18
+  /** Unix seconds of the last move. */
+  readonly asOfUnix: number
+  /** `<kind>:<chain>:<address>`, or `fixed`. */
+  readonly source: string
+}
+
+const E18 = 10n ** 18n
+
+/** The steps from a token to dollars: each is a token whose own price is in the next one's. */
+interface Step {
+  readonly symbol: string
+  readonly source: PriceSource
+}
+
+export function makeDollarPrices(tokens: readonly PricedToken[]): DollarPrices {
+  const paths = new Map(tokens.map((token) => [token.symbol, pathOf(token, tokens)]))
+  const path = (symbol: string) => paths.get(symbol) ?? []
+  const decimals = new Map(tokens.map((token) => [token.symbol, token.decimals]))
+  return {
+    dependents: (symbol) =>
+      [...paths].flatMap(([token, steps]) =>
+        steps.some((step) => step.symbol === symbol) ? [token] : [],
+      ),
+    decimals: (symbol) => decimals.get(symbol) ?? 0,
+    knownUntil: (connection, symbol) => knownUntil(connection, path(symbol)),
+    pricesAt: (connection, symbol, moments) =>
+      alongPath(path(symbol), moments.length, (step) => pointsAt(connection, step, moments)),
+    closes: (connection, symbol, days) =>
+      alongPath(path(symbol), days.length, (step) => closesAt(connection, step, days)),
+    latest: (connection, symbol, unix) => latest(connection, path(symbol), unix),
+    async average(connection, symbol, range) {
+      const [price] = await alongPath(path(symbol), 1, async (step) => [
+        await averageOf(connection, step, range),
+      ])
+      return price ?? null
+    },
+  }
+}
+
+function pathOf(token: PricedToken, tokens: readonly PricedToken[]): readonly Step[] {
+  const { price } = token
+  if (price === null) return []
+  const step = { symbol: token.symbol, source: price }
+  if (price.kind === 'fixed' || price.kind === 'chainlink') return [step]
+  const quote = tokens.find((each) => each.symbol.toUpperCase() === price.quote.toUpperCase())
+  return quote === undefined ? [] : [step, ...pathOf(quote, tokens)]
+}
+
+/** Multiplies the prices of all steps; null where any step has none. */
+async function alongPath(
+  path: readonly Step[],
+  count: number,
+  read: (step: Step) => Promise<readonly (PriceE18 | null)[]>,
+): Promise<readonly (PriceE18 | null)[]> {
+  let prices: (PriceE18 | null)[] = Array.from({ length: count }, () =>
+    path.length === 0 ? null : E18,
+  )
+  for (const step of path) {
+    const own = await read(step)
+    prices = prices.map((price, index) => multiply(price, own[index] ?? null))
+  }
+  return prices
+}
+
+function multiply(a: PriceE18 | null, b: PriceE18 | null): PriceE18 | null {
+  return a === null || b === null ? null : chainPrices(a, b)
+}
+
+function fixedPrice(source: PriceSource): PriceE18 | undefined {
+  return source.kind === 'fixed' ? parseDecimal(source.usd, 18) : undefined
+}
+
+async function pointsAt(connection: Connection, step: Step, moments: readonly number[]) {
+  const fixed = fixedPrice(step.source)
+  if (fixed !== undefined) return moments.map(() => fixed)
+  const first = moments[0] ?? 0
+  const before = await lastPoint(connection, step.symbol, first)
+  const range = { afterUnix: first, untilUnix: moments.at(-1) ?? first }
+  const within = await pointsBetween(connection, step.symbol, range)
+  return carryForward(before === undefined ? within : [before, ...within], moments)
+}
+
+async function closesAt(connection: Connection, step: Step, days: readonly number[]) {
+  const fixed = fixedPrice(step.source)
+  if (fixed !== undefined) return days.map(() => fixed)
+  const range = { fromUnix: days[0] ?? 0, untilUnix: days.at(-1) ?? 0 }
+  return carryForward(await dayCloses(connection, step.symbol, range), days)
+}
+
+async function averageOf(
+  connection: Connection,
+  step: Step,
+  range: { readonly fromUnix: number; readonly untilUnix: number },
+) {
+  const fixed = fixedPrice(step.source)
+  if (fixed !== undefined) return fixed
+  const before = await lastPoint(connection, step.symbol, range.fromUnix)
+  const within = await pointsBetween(connection, step.symbol, {
+    afterUnix: range.fromUnix,
+    untilUnix: range.untilUnix,
+  })
+  return timeWeighted(before === undefined ? within : [before, ...within], range)
+}
+
+async function latest(
+  connection: Connection,
+  path: readonly Step[],
+  unix: number,
+): Promise<LatestPrice | null> {
+  const [own] = path
+  if (own === undefined) return null
+  const [price] = await alongPath(path, 1, (step) => pointsAt(connection, step, [unix]))
+  if (price === null || price === undefined) return null
+  const point = await lastPoint(connection, own.symbol, unix)
+  return { price, asOfUnix: point?.unix ?? unix, source: nameOf(own.source) }
+}
+
+function nameOf(source: PriceSource): string {
+  return source.kind === 'fixed' ? 'fixed' : `${source.kind}:${source.chain.name}:${source.address}`
+}
+
+async function knownUntil(connection: Connection, path: readonly Step[]): Promise<number> {
+  let until = Number.POSITIVE_INFINITY
+  for (const { source } of path) {
+    if (source.kind === 'fixed') continue
+    const position = await readPosition(connection, source.chain.id)
+    until = Math.min(until, position?.timestamp ?? -1)
+  }
+  return until
+}

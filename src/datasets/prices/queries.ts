@@ -1,0 +1,121 @@
+import type { PriceE18 } from '#domain/money.ts'
+import { groupBy } from '#lib/group-by.ts'
+import type { Connection } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { sql } from '#store/sql.ts'
+
+/** A price from a moment (Unix seconds) on, until the next point. */
+export interface PricePoint {
+  readonly unix: number
+  readonly price: PriceE18
+}
+
+/** The last point of a series at or before a moment. */
+export async function lastPoint(
+  connection: Connection,
+  symbol: string,
+  unix: number,
+): Promise<PricePoint | undefined> {
+  const [row] = await connection.run(sql`
+    select timestamp_unix, price_e18 from price_points
+    where symbol = ${symbol} and timestamp_unix <= ${unix}
+    order by timestamp_unix desc, block_number desc limit 1`)
+  return (
+    row && { unix: column.integer(row, 'timestamp_unix'), price: column.u256(row, 'price_e18') }
+  )
+}
+
+/** Points after one moment up to another, oldest first. */
+export async function pointsBetween(
+  connection: Connection,
+  symbol: string,
+  range: { readonly afterUnix: number; readonly untilUnix: number },
+): Promise<readonly PricePoint[]> {
+  const found = await connection.run(sql`
+    select timestamp_unix, price_e18 from price_points
+    where symbol = ${symbol}
+      and timestamp_unix > ${range.afterUnix} and timestamp_unix <= ${range.untilUnix}
+    order by timestamp_unix, block_number`)
+  return found.map((row) => ({
+    unix: column.integer(row, 'timestamp_unix'),
+    price: column.u256(row, 'price_e18'),
+  }))
+}
+
+/** The day closes of a series from one UTC day to another, with the last close before them. */
+export async function dayCloses(
+  connection: Connection,
+  symbol: string,
+  range: { readonly fromUnix: number; readonly untilUnix: number },
+): Promise<readonly PricePoint[]> {
+  const before = await connection.run(sql`
+    select day_unix, price_e18 from price_days
+    where symbol = ${symbol} and day_unix < ${range.fromUnix}
+    order by day_unix desc limit 1`)
+  const within = await connection.run(sql`
+    select day_unix, price_e18 from price_days
+    where symbol = ${symbol} and day_unix >= ${range.fromUnix} and day_unix <= ${range.untilUnix}
+    order by day_unix`)
+  return [...before, ...within].map((row) => ({
+    unix: column.integer(row, 'day_unix'),
+    price: column.u256(row, 'price_e18'),
+  }))
+}
+
+/** The first day on which a series has a price; undefined without any. */
+export async function firstDay(
+  connection: Connection,
+  symbol: string,
+): Promise<number | undefined> {
+  const [row] = await connection.run(sql`
+    select day_unix from price_days where symbol = ${symbol} order by day_unix limit 1`)
+  return row && column.integer(row, 'day_unix')
+}
+
+/** Values at rising moments: the last point at or before each, null before the first. */
+export function carryForward(
+  points: readonly PricePoint[],
+  moments: readonly number[],
+): readonly (PriceE18 | null)[] {
+  let next = 0
+  let current: PriceE18 | null = null
+  return moments.map((moment) => {
+    for (
+      let point = points[next];
+      point !== undefined && point.unix <= moment;
+      point = points[next]
+    ) {
+      current = point.price
+      next += 1
+    }
+    return current
+  })
+}
+
+/** The time-weighted average of points over a range; points before the range set its start. */
+export function timeWeighted(
+  points: readonly PricePoint[],
+  range: { readonly fromUnix: number; readonly untilUnix: number },
+): PriceE18 | null {
+  let weighted = 0n
+  let seconds = 0n
+  for (const [index, point] of points.entries()) {
+    const start = Math.max(point.unix, range.fromUnix)
+    const end = Math.min(points[index + 1]?.unix ?? range.untilUnix, range.untilUnix)
+    if (end <= start) continue
+    weighted += point.price * BigInt(end - start)
+    seconds += BigInt(end - start)
+  }
+  return seconds === 0n ? (points.at(-1)?.price ?? null) : weighted / seconds
+}
+
+/** Counts the points of each series; for proofs and tests. */
+export async function countPoints(connection: Connection): Promise<ReadonlyMap<string, number>> {
+  const found = await connection.run(sql`select symbol from price_points`)
+  return new Map(
+    [...groupBy(found, (row) => column.text(row, 'symbol'))].map(([symbol, group]) => [
+      symbol,
+      group.length,
+    ]),
+  )
+}

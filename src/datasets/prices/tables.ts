@@ -1,0 +1,28 @@
+import type { Migration } from '#store/engine.ts'
+
+/**
+ * `price_points`: the price of a token in its quote (or in dollars, from a feed) at the end of a
+ * block that moved it, scaled by 10^18. `price_days`: the last point of each UTC day.
+ */
+export const pricesMigration: Migration = {
+  id: 20,
+  name: 'prices',
+  sql: `
+    create table price_points (
+      symbol text not null,
+      chain_id bigint not null,
+      block_number bigint not null,
+      timestamp_unix bigint not null,
+      price_e18 text not null,
+      primary key (symbol, block_number)
+    );
+    create index price_points_by_time on price_points (symbol, timestamp_unix, block_number);
+    create index price_points_of_chain on price_points (chain_id, block_number);
+    create table price_days (
+      symbol text not null,
+      day_unix bigint not null,
+      block_number bigint not null,
+      price_e18 text not null,
+      primary key (symbol, day_unix)
+    )`,
+}

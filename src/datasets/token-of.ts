@@ -1,0 +1,35 @@
+import { isAddressEqual } from 'viem'
+import type { Log } from '#domain/chain.ts'
+import type { EventSource, PricedToken } from '#ecosystem/ecosystem.ts'
+import { argument, DecodeError, type EventArguments } from '#indexer/decode-event.ts'
+
+/** Gives the symbol of the token that an event is about. */
+export type TokenAt<Source> = (log: Log, source: Source, args: EventArguments) => string
+
+/**
+ * The token that an event names by address, or the one that its mapping names. A token that the
+ * ecosystem file does not know makes the log an anomaly.
+ */
+export function tokenOf(
+  tokens: readonly PricedToken[],
+  input: {
+    readonly log: Log
+    readonly source: EventSource
+    readonly args: EventArguments
+    readonly argumentName: string | null
+  },
+): string {
+  const { source, args, argumentName } = input
+  if (argumentName === null) {
+    if (source.token === null) throw new DecodeError('the mapping names no token')
+    return source.token.symbol
+  }
+  const address = argument.address(args, argumentName)
+  const token = tokens.find((each) => {
+    const deployed = each.addresses.get(source.chain.name)
+    return deployed !== undefined && isAddressEqual(deployed, address)
+  })
+  if (token === undefined)
+    throw new DecodeError(`token ${address} is not listed for chain ${source.chain.name}`)
+  return token.symbol
+}

@@ -1,0 +1,77 @@
+import { decodeEventLog } from 'viem'
+import type { Address } from '#domain/address.ts'
+import type { Log } from '#domain/chain.ts'
+import type { EventSource } from '#ecosystem/ecosystem.ts'
+import { groupBy } from '#lib/group-by.ts'
+import type { Selector } from './select-logs.ts'
+
+/** The arguments of a mapped event by name. */
+export type EventArguments = Readonly<Record<string, unknown>>
+
+/** A log that the mapping cannot read; it is stored as an anomaly and counted. */
+export class DecodeError extends Error {
+  override readonly name = 'DecodeError'
+}
+
+/** Finds the mappings a log belongs to and reads it by each; those whose filter it fails are left out. */
+export function makeEventReader<Source extends EventSource>(
+  sources: readonly Source[],
+): (log: Log) => readonly { readonly source: Source; readonly args: EventArguments }[] {
+  const byKey = groupBy(sources, (each) => `${each.chain.id}|${each.address}|${each.topic0}`)
+  return (log) =>
+    (byKey.get(`${log.chainId}|${log.address}|${log.topics[0]}`) ?? []).flatMap((source) => {
+      const args = decodeArguments(source, log)
+      return passes(source, args) ? [{ source, args }] : []
+    })
+}
+
+/** What the mapped events ask of a chain's logs. */
+export function selectorsOf(sources: readonly EventSource[]): readonly Selector[] {
+  return sources.map((source) => ({
+    chainId: source.chain.id,
+    address: source.address,
+    topic0: source.topic0,
+  }))
+}
+
+function decodeArguments(source: EventSource, log: Log): EventArguments {
+  try {
+    const [topic0 = source.topic0, ...rest] = log.topics
+    const { args } = decodeEventLog({
+      abi: [source.event],
+      topics: [topic0, ...rest],
+      data: log.data,
+      strict: true,
+    })
+    return toRecord(args)
+  } catch (cause) {
+    throw new DecodeError(`${source.event.name} of ${source.address} does not fit its ABI`, {
+      cause,
+    })
+  }
+}
+
+function toRecord(args: unknown): EventArguments {
+  return typeof args === 'object' && args !== null ? { ...args } : {}
+}
+
+function passes(source: EventSource, args: EventArguments): boolean {
+  for (const [name, values] of source.where)
+    if (!values.has(String(args[name]).toLowerCase())) return false
+  return true
+}
+
+/** Readers of single arguments by type; the ecosystem file was checked, so a mismatch is an anomaly. */
+export const argument = {
+  address(args: EventArguments, name: string): Address {
+    const value = args[name]
+    if (typeof value !== 'string') throw new DecodeError(`argument ${name} is no address`)
+    return value.toLowerCase() as Address
+  },
+  amount(args: EventArguments, name: string): bigint {
+    const value = args[name]
+    if (typeof value === 'number') return BigInt(value)
+    if (typeof value !== 'bigint') throw new DecodeError(`argument ${name} is no amount`)
+    return value
+  },
+}

@@ -1,0 +1,26 @@
+import type { Log } from '#domain/chain.ts'
+import type { EventSource } from '#ecosystem/ecosystem.ts'
+import type { Dataset } from '../dataset.ts'
+import { type EventArguments, makeEventReader, selectorsOf } from '../decode-event.ts'
+import type { EventFact } from './event.ts'
+import { revertEvents, storeEvents } from './store-events.ts'
+
+/** A dataset of events: the kind says how a mapped log is read, everything else is shared. */
+export function makeEventDataset<Source extends EventSource>(input: {
+  readonly name: string
+  readonly sources: readonly Source[]
+  read(log: Log, source: Source, args: EventArguments): EventFact
+}): Dataset<EventFact> {
+  const readEvent = makeEventReader(input.sources)
+  return {
+    name: input.name,
+    selectors: selectorsOf(input.sources),
+    // One log is one event, also when two mappings would take it.
+    decode: (log) =>
+      readEvent(log)
+        .slice(0, 1)
+        .map(({ source, args }) => input.read(log, source, args)),
+    apply: (change, facts) => storeEvents(change, input.name, facts),
+    revert: (change, ancestor) => revertEvents(change, input.name, ancestor),
+  }
+}
