@@ -1,0 +1,27 @@
+/** Prepaid balance of a key. */
+export function keyAccount(publicId: string): string {
+  return `key:${publicId}`
+}
+
+/** Prepaid balance of callers without a key from one address bucket. */
+export function bucketAccount(addressBucket: string): string {
+  return `bucket:${addressBucket}`
+}
+
+/** The outside world on one chain: as far below zero as money came in from there. */
+export function chainInAccount(chainId: number): string {
+  return `chain_in:${chainId}`
+}
+
+/** What a prepaid account owes after a reorg took money that was spent already; zero or below. */
+export function receivableAccount(account: string): string {
+  return `receivable:${account}`
+}
+
+/** What paid calls have earned, as far as their days are closed. */
+export const REVENUE = 'revenue'
+
+/** Prepaid accounts may never go below zero; the database refuses it. */
+export function isPrepaid(account: string): boolean {
+  return account.startsWith('key:') || account.startsWith('bucket:')
+}

@@ -1,0 +1,22 @@
+import type { MicroUsd } from '#domain/money.ts'
+import type { Connection } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { join, sql } from '#store/sql.ts'
+
+/** The balances of some accounts; an account that was never posted to is absent. */
+export async function readBalances(
+  connection: Connection,
+  accounts: readonly string[],
+): Promise<Map<string, MicroUsd>> {
+  if (accounts.length === 0) return new Map()
+  const found = await connection.run(sql`
+    select account, micro_usd from balances where account in (${join(accounts)})`)
+  return new Map(found.map((row) => [column.text(row, 'account'), column.amount(row, 'micro_usd')]))
+}
+
+/** The balance of an account, which nobody else can change until the transaction ends. */
+export async function lockBalance(connection: Connection, account: string): Promise<MicroUsd> {
+  const [row] = await connection.run(sql`
+    update balances set micro_usd = micro_usd where account = ${account} returning micro_usd`)
+  return row === undefined ? 0n : column.amount(row, 'micro_usd')
+}

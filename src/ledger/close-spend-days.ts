@@ -1,0 +1,74 @@
+import type { MicroUsd } from '#domain/money.ts'
+import type { Clock } from '#lib/clock.ts'
+import { unixNow } from '#lib/clock.ts'
+import { DAY_SECONDS, HOUR_SECONDS, toDate } from '#lib/day.ts'
+import type { Engine } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { sql } from '#store/sql.ts'
+import { REVENUE } from './account.ts'
+import { changeBalance, recordEntry } from './post.ts'
+
+/** A day is closed this long after its end, when its last refunds have come in. */
+const CLOSE_AFTER_SECONDS = HOUR_SECONDS
+
+/** Account days of one call; a job that is called again soon needs no long run. */
+const DAYS_PER_RUN_MAX = 500
+
+interface OpenDay {
+  readonly account: string
+  readonly day: number
+  readonly microUsd: MicroUsd
+  readonly posted: MicroUsd
+  readonly closings: number
+}
+
+/**
+ * Posts the spend of finished days: one entry `calls:<account>:<date>` from the account to revenue.
+ * What changes after that (a late refund) is posted by a further entry. Gives the number of entries;
+ * safe to run on several replicas at once.
+ */
+export async function closeSpendDays(deps: {
+  readonly engine: Engine
+  readonly clock: Clock
+}): Promise<number> {
+  const now = unixNow(deps.clock)
+  const found = await deps.engine.read(sql`
+    select account, day, micro_usd, posted_micro_usd, closings from spend_days
+    where micro_usd <> posted_micro_usd and day <= ${now - CLOSE_AFTER_SECONDS - DAY_SECONDS}
+    order by day, account limit ${DAYS_PER_RUN_MAX}`)
+  let closed = 0
+  for (const row of found) {
+    const open: OpenDay = {
+      account: column.text(row, 'account'),
+      day: column.integer(row, 'day'),
+      microUsd: column.amount(row, 'micro_usd'),
+      posted: column.amount(row, 'posted_micro_usd'),
+      closings: column.integer(row, 'closings'),
+    }
+    if (await closeDay(deps.engine, open, now)) closed += 1
+  }
+  return closed
+}
+
+/** False when the day changed since it was read: the next run closes it. */
+function closeDay(engine: Engine, open: OpenDay, nowUnix: number): Promise<boolean> {
+  const amount = open.microUsd - open.posted
+  const name = `calls:${open.account}:${toDate(open.day)}`
+  return engine.write(async (connection) => {
+    const marked = await connection.run(sql`
+      update spend_days set posted_micro_usd = ${open.microUsd}, closings = closings + 1
+      where account = ${open.account} and day = ${open.day}
+        and micro_usd = ${open.microUsd} and closings = ${open.closings} returning account`)
+    if (marked.length === 0) return false
+    const earned = { account: REVENUE, microUsd: amount }
+    await recordEntry(connection, {
+      id: open.closings === 0 ? name : `${name}:${open.closings}`,
+      kind: 'calls',
+      reference: name,
+      createdUnix: nowUnix,
+      postings: [{ account: open.account, microUsd: -amount }, earned],
+    })
+    await changeBalance(connection, earned)
+    return true
+  })
+}

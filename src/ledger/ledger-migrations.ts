@@ -1,0 +1,71 @@
+import type { Migration } from '#store/engine.ts'
+
+const APPEND_ONLY = ['journal_entries', 'postings']
+
+/** Tables of the ledger; ids 100 to 199 of the accounts store. */
+export const ledgerMigrations: readonly Migration[] = [
+  {
+    id: 100,
+    name: 'ledger',
+    sql: `
+      create table balances (
+        account text primary key,
+        prepaid smallint not null check (prepaid in (0, 1)),
+        micro_usd bigint not null,
+        granted_calls bigint not null default 0,
+        check (prepaid = 0 or micro_usd >= 0)
+      );
+      create table journal_entries (
+        id text primary key,
+        kind text not null,
+        reference text not null,
+        created_unix bigint not null
+      );
+      create table postings (
+        entry_id text not null references journal_entries (id),
+        line bigint not null,
+        account text not null,
+        micro_usd bigint not null check (micro_usd <> 0),
+        primary key (entry_id, line)
+      );
+      create index postings_by_account on postings (account, entry_id);
+      create table spend_days (
+        account text not null,
+        day bigint not null,
+        calls bigint not null check (calls >= 0),
+        micro_usd bigint not null check (micro_usd >= 0),
+        posted_micro_usd bigint not null default 0,
+        closings bigint not null default 0,
+        primary key (account, day)
+      );
+      create index spend_days_open on spend_days (day, account)
+        where micro_usd <> posted_micro_usd`,
+  },
+  {
+    id: 101,
+    name: 'append-only journal',
+    sql: { sqlite: APPEND_ONLY.map(sqliteGuards).join('\n'), postgres: postgresGuards() },
+  },
+]
+
+function sqliteGuards(table: string): string {
+  return ['update', 'delete']
+    .map(
+      (action) => `create trigger ${table}_refuse_${action} before ${action} on ${table}
+        begin select raise(abort, '${table} is append-only'); end;`,
+    )
+    .join('\n')
+}
+
+/** The class of the error code (23) makes it a broken constraint, as on SQLite. */
+function postgresGuards(): string {
+  const guards = APPEND_ONLY.map(
+    (table) => `create trigger ${table}_append_only before update or delete or truncate on ${table}
+      for each statement execute function refuse_change();`,
+  )
+  return `create function refuse_change() returns trigger language plpgsql as $$
+    begin
+      raise exception '% is append-only', tg_table_name using errcode = 'restrict_violation';
+    end $$;
+    ${guards.join('\n')}`
+}

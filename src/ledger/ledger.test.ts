@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict'
+import { DAY_SECONDS, startOfDay } from '#lib/day.ts'
+import { type Connection, ConstraintError, type Engine } from '#store/engine.ts'
+import { type Sql, sql } from '#store/sql.ts'
+import { bucketAccount, chainInAccount, keyAccount, REVENUE, receivableAccount } from './account.ts'
+import { lockBalance, readBalances } from './balance.ts'
+import type { Difference } from './check.ts'
+import { closeSpendDays } from './close-spend-days.ts'
+import { eachEngine } from './each-engine.ts'
+import { ledgerChecks } from './ledger-checks.ts'
+import { ledgerMigrations } from './ledger-migrations.ts'
+import { type Entry, post } from './post.ts'
+import { giveBackCalls, spendCalls } from './spend.ts'
+
+const NOW = 1_795_000_000
+const TODAY = startOfDay(NOW)
+const KEY = keyAccount('0a1b2c3d')
+const OTHER = keyAccount('ffffffff')
+const CHAIN_IN = chainInAccount(8453)
+
+const onBoth = eachEngine(ledgerMigrations)
+
+function transfer(id: string, from: string, to: string, microUsd: bigint): Entry {
+  const postings = [
+    { account: from, microUsd: -microUsd },
+    { account: to, microUsd },
+  ]
+  return { id, kind: 'move', reference: id, createdUnix: NOW, postings }
+}
+
+const postTo = (engine: Engine, entry: Entry) => engine.write((tx) => post(tx, entry))
+
+const spend = (engine: Engine, calls: number, account = KEY) =>
+  engine.write(async (tx) => {
+    const input = { calls: new Map([[account, calls]]), pricePerCall: 100n, day: TODAY }
+    return (await spendCalls(tx, input)).get(account)?.calls
+  })
+
+const balanceOf = (engine: Engine, account: string) =>
+  engine.snapshot(async (reads) => (await readBalances(reads, [account])).get(account))
+
+async function audit(engine: Engine): Promise<(Difference & { check: string })[]> {
+  const found = []
+  for (const check of ledgerChecks)
+    for (const difference of await engine.snapshot(check.run))
+      found.push({ check: check.name, ...difference })
+  return found
+}
+
+onBoth('an entry moves the balances of all its accounts or of none', async ({ engine }) => {
+  assert.equal(await postTo(engine, transfer('a', CHAIN_IN, KEY, 500n)), 'created')
+  assert.equal(await postTo(engine, transfer('b', KEY, OTHER, 501n)), 'insufficient')
+  assert.equal(await postTo(engine, transfer('c', OTHER, KEY, 1n)), 'insufficient')
+  assert.equal(await balanceOf(engine, KEY), 500n)
+  assert.equal(await balanceOf(engine, OTHER), undefined)
+  assert.equal(await balanceOf(engine, CHAIN_IN), -500n)
+  const insufficientAfterACredit: Entry = {
+    ...transfer('d', OTHER, bucketAccount('192.0.2.1'), 5n),
+    postings: [
+      { account: bucketAccount('192.0.2.1'), microUsd: 5n },
+      { account: OTHER, microUsd: -5n },
+    ],
+  }
+  assert.equal(await postTo(engine, insufficientAfterACredit), 'insufficient')
+  assert.equal(await balanceOf(engine, bucketAccount('192.0.2.1')), 0n)
+  assert.deepEqual(await audit(engine), [])
+})
+
+onBoth('posting an entry twice is posting it once, also at the same time', async (store) => {
+  const { engine } = store
+  const outcomes = await Promise.all(
+    [engine, store.replica(), engine, store.replica()].map((each) =>
+      postTo(each, transfer('once', CHAIN_IN, KEY, 700n)),
+    ),
+  )
+  assert.deepEqual(outcomes.sort(), ['created', 'exists', 'exists', 'exists'])
+  assert.equal(await balanceOf(engine, KEY), 700n)
+  await assert.rejects(postTo(engine, transfer('once', CHAIN_IN, KEY, 701n)), /another entry/)
+  assert.deepEqual(await audit(engine), [])
+})
+
+onBoth('an entry that does not sum to zero is never posted', async ({ engine }) => {
+  const crooked: Entry = {
+    ...transfer('x', CHAIN_IN, KEY, 1n),
+    postings: [
+      { account: CHAIN_IN, microUsd: -1n },
+      { account: KEY, microUsd: 2n },
+    ],
+  }
+  await assert.rejects(postTo(engine, crooked), /sum to 1/)
+})
+
+onBoth('two moves against one another never deadlock', async (store) => {
+  const { engine } = store
+  await postTo(engine, transfer('a', CHAIN_IN, KEY, 1_000n))
+  await postTo(engine, transfer('b', CHAIN_IN, OTHER, 1_000n))
+  const replica = store.replica()
+  await Promise.all(
+    Array.from({ length: 40 }, (_, n) =>
+      n % 2 === 0
+        ? postTo(engine, transfer(`m${n}`, KEY, OTHER, 10n))
+        : postTo(replica, transfer(`m${n}`, OTHER, KEY, 10n)),
+    ),
+  )
+  assert.equal(await balanceOf(engine, KEY), 1_000n)
+  assert.equal(await balanceOf(engine, OTHER), 1_000n)
+})
+
+onBoth('the journal refuses every change and removal', async ({ engine }) => {
+  await postTo(engine, transfer('a', CHAIN_IN, KEY, 500n))
+  for (const change of [
+    sql`update postings set micro_usd = 1 where line = 0`,
+    sql`delete from postings where line = 0`,
+    sql`update journal_entries set kind = 'other'`,
+    sql`delete from journal_entries`,
+  ])
+    await assert.rejects(
+      engine.write((tx) => tx.run(change)),
+      ConstraintError,
+    )
+  await assert.rejects(
+    engine.write((tx) => tx.run(sql`update balances set micro_usd = -1 where account = ${KEY}`)),
+    ConstraintError,
+  )
+})
+
+onBoth('spending stops at the last call that the balance holds', async ({ engine }) => {
+  await postTo(engine, transfer('a', CHAIN_IN, KEY, 399n))
+  assert.equal(await spend(engine, 2), 2)
+  assert.equal(await spend(engine, 5), 1)
+  assert.equal(await spend(engine, 1), 0)
+  assert.equal(await balanceOf(engine, KEY), 99n)
+  assert.deepEqual(await audit(engine), [])
+})
+
+onBoth('fifty spenders on two replicas share a balance of twenty calls', async (store) => {
+  const { engine } = store
+  const replica = store.replica()
+  await postTo(engine, transfer('a', CHAIN_IN, KEY, 2_000n))
+  const granted = await Promise.all(
+    Array.from({ length: 50 }, (_, n) => spend(n % 2 === 0 ? engine : replica, 1)),
+  )
+  assert.equal(granted.filter((calls) => calls === 1).length, 20)
+  assert.equal(await balanceOf(engine, KEY), 0n)
+  assert.deepEqual(await audit(engine), [])
+})
+
+onBoth(
+  'a finished day is posted once, and a late refund gets an entry of its own',
+  async (store) => {
+    const { engine } = store
+    await postTo(engine, transfer('a', CHAIN_IN, KEY, 1_000n))
+    await spend(engine, 7)
+    let nowUnix = TODAY + DAY_SECONDS + 60
+    const deps = { engine, clock: () => nowUnix * 1000 }
+    assert.equal(await closeSpendDays(deps), 0)
+    nowUnix += 3_600
+    const replicaDeps = { ...deps, engine: store.replica() }
+    const closed = await Promise.all([closeSpendDays(deps), closeSpendDays(replicaDeps)])
+    assert.equal(closed[0] + closed[1], 1)
+    assert.equal(await balanceOf(engine, REVENUE), 700n)
+    await engine.write((tx) =>
+      giveBackCalls(tx, { account: KEY, day: TODAY, calls: 2, pricePerCall: 100n }),
+    )
+    assert.equal(await balanceOf(engine, KEY), 500n)
+    assert.deepEqual(await audit(engine), [])
+    assert.equal(await closeSpendDays(deps), 1)
+    assert.equal(await closeSpendDays(deps), 0)
+    assert.equal(await balanceOf(engine, REVENUE), 500n)
+    assert.deepEqual(await audit(engine), [])
+  },
+)
+
+onBoth('a locked balance holds still until the transaction ends', async (store) => {
+  const { engine } = store
+  await postTo(engine, transfer('a', CHAIN_IN, KEY, 1_000n))
+  const replica = store.replica()
+  let spending: Promise<unknown> = Promise.resolve()
+  const locked = await engine.write(async (tx) => {
+    const balance = await lockBalance(tx, KEY)
+    if (engine.dialect === 'postgres') spending = spend(replica, 10)
+    assert.equal((await readBalances(tx, [KEY])).get(KEY), balance)
+    return balance
+  })
+  await spending
+  assert.equal(locked, 1_000n)
+  assert.equal(await engine.write((tx) => lockBalance(tx, receivableAccount(KEY))), 0n)
+})
+
+/** Takes the guards away, as a mistaken hand in the database would. */
+async function unguard(engine: Engine, tx: Connection): Promise<void> {
+  const statements: Sql[] =
+    engine.dialect === 'postgres'
+      ? [
+          sql`drop trigger postings_append_only on postings`,
+          sql`alter table balances drop constraint balances_check`,
+        ]
+      : [
+          sql`drop trigger postings_refuse_update`,
+          sql`drop trigger postings_refuse_delete`,
+          sql`pragma ignore_check_constraints = on`,
+        ]
+  for (const statement of statements) await tx.run(statement)
+}
+
+const CORRUPTIONS: Record<string, Sql[]> = {
+  'the postings of each entry sum to zero': [
+    sql`update postings set micro_usd = micro_usd + 1 where entry_id = 'a' and line = 1`,
+  ],
+  'every entry has at least two postings': [sql`delete from postings where entry_id = 'a'`],
+  'all postings sum to zero': [sql`delete from postings where entry_id = 'a' and line = 0`],
+  'a stored balance is the sum of its postings less the spend not yet posted': [
+    sql`update balances set micro_usd = micro_usd + 1 where account = ${KEY}`,
+  ],
+  'no prepaid balance is below zero': [
+    sql`update balances set micro_usd = -1 where account = ${KEY}`,
+  ],
+  'the posted spend of an account is what its call entries took': [
+    sql`update spend_days set posted_micro_usd = posted_micro_usd + 100`,
+  ],
+}
+
+for (const check of ledgerChecks)
+  onBoth(`the audit notices a broken promise: ${check.name}`, async ({ engine }) => {
+    await postTo(engine, transfer('a', CHAIN_IN, KEY, 1_000n))
+    await spend(engine, 3)
+    await closeSpendDays({ engine, clock: () => (TODAY + 2 * DAY_SECONDS) * 1000 })
+    assert.deepEqual(await audit(engine), [])
+    await engine.write((tx) => unguard(engine, tx))
+    await engine.write(async (tx) => {
+      for (const statement of CORRUPTIONS[check.name] ?? []) await tx.run(statement)
+    })
+    const noticed = (await audit(engine)).map((difference) => difference.check)
+    assert.ok(noticed.includes(check.name), noticed.join('; '))
+  })

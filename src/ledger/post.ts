@@ -1,0 +1,124 @@
+import type { MicroUsd } from '#domain/money.ts'
+import { assert } from '#lib/assert.ts'
+import type { Connection } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { rows, sql } from '#store/sql.ts'
+import { isPrepaid } from './account.ts'
+
+/** One account's part of an entry: above zero raises its balance, below zero lowers it. */
+export interface Posting {
+  readonly account: string
+  readonly microUsd: MicroUsd
+}
+
+/** A journal entry; its postings sum to zero and it never changes once posted. */
+export interface Entry {
+  /** Chosen by the caller and unique for ever: posting it twice is posting it once. */
+  readonly id: string
+  readonly kind: 'credit' | 'reversal' | 'move' | 'calls'
+  /** What caused it: a credit, a key, a day. */
+  readonly reference: string
+  readonly createdUnix: number
+  readonly postings: readonly Posting[]
+}
+
+export type PostOutcome = 'created' | 'exists' | 'insufficient'
+
+/**
+ * Posts an entry and moves the balances in the caller's transaction. `insufficient`: a prepaid
+ * account would go below zero; nothing was written. `exists`: this very entry was posted before;
+ * nothing was written. Another entry under the same id is a bug and throws.
+ */
+export async function post(connection: Connection, entry: Entry): Promise<PostOutcome> {
+  assertBalanced(entry)
+  if (await isPosted(connection, entry)) return 'exists'
+  const applied: Posting[] = []
+  for (const change of netChanges(entry)) {
+    if (await changeBalance(connection, change)) applied.push(change)
+    else {
+      await takeBack(connection, applied)
+      return 'insufficient'
+    }
+  }
+  if (await recordEntry(connection, entry)) return 'created'
+  await takeBack(connection, applied)
+  return 'exists'
+}
+
+/**
+ * Writes the entry without touching balances, for money that left the balance when it was spent.
+ * False when another transaction posted the same id meanwhile.
+ */
+export async function recordEntry(connection: Connection, entry: Entry): Promise<boolean> {
+  assertBalanced(entry)
+  const created = await connection.run(sql`
+    insert into journal_entries (id, kind, reference, created_unix)
+    values (${entry.id}, ${entry.kind}, ${entry.reference}, ${entry.createdUnix})
+    on conflict (id) do nothing returning id`)
+  if (created.length === 0) return false
+  await connection.run(sql`
+    insert into postings (entry_id, line, account, micro_usd)
+    values ${rows(entry.postings.map((each, line) => [entry.id, line, each.account, each.microUsd]))}`)
+  return true
+}
+
+/** Moves one balance; false when a prepaid account does not hold enough. */
+export async function changeBalance(connection: Connection, change: Posting): Promise<boolean> {
+  const { account, microUsd } = change
+  if (!isPrepaid(account) || microUsd > 0n) {
+    await connection.run(sql`
+      insert into balances (account, prepaid, micro_usd)
+      values (${account}, ${isPrepaid(account) ? 1 : 0}, ${microUsd})
+      on conflict (account) do update set micro_usd = balances.micro_usd + excluded.micro_usd`)
+    return true
+  }
+  const changed = await connection.run(sql`
+    update balances set micro_usd = micro_usd - ${-microUsd}
+    where account = ${account} and micro_usd >= ${-microUsd} returning account`)
+  return changed.length === 1
+}
+
+function assertBalanced(entry: Entry): void {
+  const sum = entry.postings.reduce((total, each) => total + each.microUsd, 0n)
+  assert(sum === 0n, `the postings of ${entry.id} sum to ${sum}`)
+  assert(entry.postings.length >= 2, `${entry.id} has fewer than two postings`)
+}
+
+async function isPosted(connection: Connection, entry: Entry): Promise<boolean> {
+  const posted = await connection.run(sql`
+    select journal_entries.kind, postings.account, postings.micro_usd
+    from journal_entries join postings on postings.entry_id = journal_entries.id
+    where journal_entries.id = ${entry.id} order by postings.line`)
+  if (posted.length === 0) return false
+  const same =
+    posted.length === entry.postings.length &&
+    entry.postings.every((posting, line) => {
+      const row = posted[line]
+      return (
+        row !== undefined &&
+        column.text(row, 'kind') === entry.kind &&
+        column.text(row, 'account') === posting.account &&
+        column.amount(row, 'micro_usd') === posting.microUsd
+      )
+    })
+  assert(same, `another entry has the id ${entry.id}`)
+  return true
+}
+
+/** In the order of the names, so that two transactions never wait for one another's balances. */
+function netChanges(entry: Entry): Posting[] {
+  const net = new Map<string, bigint>()
+  for (const { account, microUsd } of entry.postings)
+    net.set(account, (net.get(account) ?? 0n) + microUsd)
+  return [...net]
+    .map(([account, microUsd]) => ({ account, microUsd }))
+    .filter((change) => change.microUsd !== 0n)
+    .sort((a, b) => (a.account < b.account ? -1 : 1))
+}
+
+async function takeBack(connection: Connection, applied: readonly Posting[]): Promise<void> {
+  for (const { account, microUsd } of applied) {
+    const done = await changeBalance(connection, { account, microUsd: -microUsd })
+    assert(done, `the balance of ${account} changed under a lock`)
+  }
+}

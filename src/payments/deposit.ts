@@ -1,0 +1,40 @@
+import type { Address, Hash } from '#domain/address.ts'
+import type { BlockRef } from '#domain/chain.ts'
+
+/** One canonical `Transfer(to = payTo)` log of the payment asset; zero-value logs never appear. */
+export interface Deposit {
+  readonly chainId: number
+  readonly blockNumber: number
+  readonly blockHash: Hash
+  /** Unix seconds of the block. */
+  readonly timestampUnix: number
+  readonly txHash: Hash
+  /** Block-wide, so it changes when a reorg moves the transaction. */
+  readonly logIndex: number
+  /** Index of the log among the payment transfers of its transaction: the same in every block. */
+  readonly positionInTx: number
+  readonly from: Address
+  readonly to: Address
+  /** Base units of the asset: micro-USD. */
+  readonly amount: bigint
+}
+
+/** Which deposits are asked for: from a block on, or those of some transactions. */
+export type DepositQuery = { readonly sinceBlock: number } | { readonly txHashes: readonly Hash[] }
+
+/** The index's word on deposits, all of one state. */
+export interface CanonicalDeposits {
+  /** The newest block that the index holds on the payment chain. */
+  readonly head: BlockRef
+  /**
+   * Every deposit from this block to the head is known. A deposit that is missing below it is no
+   * sign of a reorg: the old history may still be loading.
+   */
+  readonly completeFromBlock: number
+  readonly deposits: readonly Deposit[]
+}
+
+/** Reads deposits of the payment chain from our own index; undefined while there is no head yet. */
+export interface DepositIndex {
+  canonical(query: DepositQuery): Promise<CanonicalDeposits | undefined>
+}
