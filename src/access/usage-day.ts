@@ -1,0 +1,94 @@
+import type { Connection, Row } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { join, rows, sql } from '#store/sql.ts'
+
+/** What a bucket has used of a day: free units, and paid calls beyond them. */
+export interface UsageDay {
+  readonly used: number
+  readonly paid: number
+}
+
+/** How many units a bucket asks for, and the quota that bounds its day. */
+export interface Wanted {
+  readonly units: number
+  readonly quota: number
+}
+
+/** A bucket's day after units were taken; `granted` of them were left to take. */
+export interface Taken extends UsageDay {
+  readonly granted: number
+}
+
+/**
+ * Takes free units for all buckets of a batch. One statement counts, decides and takes, so that no
+ * number of replicas passes a quota. Rows stand in the order of the names, so that two batches
+ * never wait for one another.
+ */
+export async function takeUnits(
+  connection: Connection,
+  day: number,
+  wanted: ReadonlyMap<string, Wanted>,
+): Promise<Map<string, Taken>> {
+  const list = inOrder(wanted).map(([bucket, { units, quota }]) => {
+    const first = Math.min(units, quota)
+    return [bucket, day, first, 0, first, quota]
+  })
+  const granted = sql`case
+    when usage_days.used >= excluded.quota then 0
+    when excluded.quota - usage_days.used < excluded.granted then excluded.quota - usage_days.used
+    else excluded.granted end`
+  const taken = await connection.run(sql`
+    insert into usage_days (bucket, day, used, paid, granted, quota) values ${rows(list)}
+    on conflict (bucket, day) do update set
+      granted = ${granted}, used = usage_days.used + ${granted}, quota = excluded.quota
+    returning bucket, used, paid, granted`)
+  return new Map(
+    taken.map((row) => [
+      column.text(row, 'bucket'),
+      { ...toUsageDay(row), granted: column.integer(row, 'granted') },
+    ]),
+  )
+}
+
+/** Counts paid calls; the buckets' rows are locked by `takeUnits` of the same transaction. */
+export async function addPaid(
+  connection: Connection,
+  day: number,
+  paid: ReadonlyMap<string, number>,
+): Promise<void> {
+  const list = inOrder(paid).map(([bucket, calls]) => [bucket, day, 0, calls, 0, 0])
+  await connection.run(sql`
+    insert into usage_days (bucket, day, used, paid, granted, quota) values ${rows(list)}
+    on conflict (bucket, day) do update set paid = usage_days.paid + excluded.paid`)
+}
+
+/** Gives free units or paid calls of a day back. */
+export async function giveBackUnits(
+  connection: Connection,
+  input: { readonly bucket: string; readonly day: number } & UsageDay,
+): Promise<void> {
+  await connection.run(sql`
+    update usage_days set used = used - ${input.used}, paid = paid - ${input.paid}
+    where bucket = ${input.bucket} and day = ${input.day}`)
+}
+
+/** The day of some buckets; a bucket that has not called is absent. */
+export async function readUsageDays(
+  connection: Connection,
+  day: number,
+  buckets: readonly string[],
+): Promise<Map<string, UsageDay>> {
+  if (buckets.length === 0) return new Map()
+  const found = await connection.run(sql`
+    select bucket, used, paid from usage_days
+    where day = ${day} and bucket in (${join(buckets)})`)
+  return new Map(found.map((row) => [column.text(row, 'bucket'), toUsageDay(row)]))
+}
+
+function toUsageDay(row: Row): UsageDay {
+  return { used: column.integer(row, 'used'), paid: column.integer(row, 'paid') }
+}
+
+function inOrder<T>(map: ReadonlyMap<string, T>): [string, T][] {
+  return [...map].sort(([a], [b]) => (a < b ? -1 : 1))
+}
