@@ -1,5 +1,5 @@
 import { type Address, type Hex, toHex } from 'viem'
-import { accounts, burnAddress, type MarketAddresses } from '#devnet/addresses.ts'
+import { accounts, burnAddress, type MarketAddresses, namedAddresses } from '#devnet/addresses.ts'
 import { calls } from '#devnet/calls.ts'
 import { type ChainClient, sendTransaction } from '#devnet/chain-client.ts'
 import { traders } from '#devnet/people.ts'
@@ -18,9 +18,24 @@ export async function mine(
   })
 }
 
-/** Replaces the newest blocks by as many empty ones, which drops what they held. */
+/**
+ * Replaces the newest blocks by as many empty ones, which drops what they held.
+ * A plain `anvil_reorg` below the block that a saved chain was loaded at would lose all contracts'
+ * code (anvil 1.7.1 keeps it apart from the saved past states); this puts it back.
+ */
 export async function reorg(chain: ChainClient, input: { readonly depth: number }): Promise<void> {
+  const contracts = Object.values(namedAddresses(chain.addresses))
+  const askCode = contracts.map((contract) => ({
+    method: 'eth_getCode',
+    params: [contract, 'latest'],
+  }))
+  const before = await chain.rpc.sendBatch(askCode)
   await chain.rpc.send({ method: 'anvil_reorg', params: [input.depth, []] })
+  const after = await chain.rpc.sendBatch(askCode)
+  const lost = contracts.flatMap((contract, index) =>
+    after[index] === before[index] ? [] : [[contract, before[index]]],
+  )
+  await chain.rpc.sendBatch(lost.map((params) => ({ method: 'anvil_setCode', params })))
 }
 
 /** Switches between a block for every transaction and blocks only when `mine` is called. */

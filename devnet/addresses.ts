@@ -58,6 +58,12 @@ const ethereum = {
 /** Every contract of the local chains; USDC and wrapped ether are where the real ones are. */
 export const addresses = { base, ethereum } as const
 
+/** Gives all contracts of a chain by name, the market's among them. */
+export function namedAddresses(chain: ChainAddresses): Readonly<Record<string, Address>> {
+  const { market, ...rest } = chain
+  return { ...rest, ...market }
+}
+
 /** Where tokens are sent to be out of reach for ever. */
 export const burnAddress = '0x000000000000000000000000000000000000dEaD'
 

@@ -65,7 +65,7 @@ const readyWithinMs = 60_000
 
 // How many of the newest states can be reorganised or read; the proofs of an indexer are read at
 // the final block, 64 deep. More only makes the saved state larger.
-const keptStates = 192
+const keptStates = 128
 
 function anvilArguments(options: AnvilOptions): readonly string[] {
   const values = {

@@ -132,7 +132,7 @@ const encoders = {
   credit: encoder('credit', 'address,address[],uint256[]'),
   claim: encoder('claim', 'address,uint256'),
   dig: encoder('dig', 'uint256'),
-  submit: encoder('submit', 'int192'),
+  submit: encoder('submit', 'int256'),
   createPair: encoder('createPair', 'address,address'),
   mintLiquidity: encoder('mint', 'address'),
   swapExactIn: encoder('swapExactIn', 'address,address,uint256,address'),

@@ -7,7 +7,7 @@ import {
   toHex,
 } from 'viem'
 import { readArtifact } from '#contracts/artifact.ts'
-import { accounts, type ChainAddresses } from '#devnet/addresses.ts'
+import { accounts } from '#devnet/addresses.ts'
 import { type Call, calls } from '#devnet/calls.ts'
 import { type ChainClient, expectHex } from '#devnet/chain-client.ts'
 import { traders } from '#devnet/people.ts'
@@ -111,10 +111,4 @@ async function runtimeCode(chain: ChainClient, creation: Hex): Promise<Hex> {
 
 function giveEther(account: Address): RpcCall {
   return { method: 'anvil_setBalance', params: [account, toHex(units(1_000_000))] }
-}
-
-/** The contracts' names beside their addresses, for checks. */
-export function namedAddresses(addresses: ChainAddresses): Readonly<Record<string, Address>> {
-  const { market, ...rest } = addresses
-  return { ...rest, ...market }
 }

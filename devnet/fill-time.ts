@@ -62,7 +62,7 @@ interface PlannedBlock {
 // anvil calls a block final when 64 more have followed it.
 const tailBlocks = 70
 
-const blocksPerDay: Readonly<Record<ChainName, number>> = { base: 12, ethereum: 9 }
+const blocksPerDay: Readonly<Record<ChainName, number>> = { base: 9, ethereum: 7 }
 
 function planBlocks(world: World, stretch: Stretch): readonly PlannedBlock[] {
   const step = blockSeconds[world.chain.name]
@@ -76,6 +76,7 @@ function planBlocks(world: World, stretch: Stretch): readonly PlannedBlock[] {
     plan.push({ toUnix, pace: historyPace })
     toUnix += Math.round(meanSeconds * world.random.between(0.6, 1.4))
   }
+  if (tailFromUnix > stretch.fromUnix) plan.push({ toUnix: tailFromUnix, pace: historyPace })
   for (let index = 1; index <= tailCount; index += 1) {
     plan.push({ toUnix: tailFromUnix + index * step, pace: livePace })
   }

@@ -45,7 +45,6 @@ export async function runChain(deps: ChainDeps, options: ChainOptions): Promise<
   const { anvil, client, world } = await openChain(deps, { ...options, files })
   try {
     await client.rpc.send({ method: 'evm_setTime', params: [deps.nowUnix()] })
-    await saveState(client, { file: files.state, withStates: false })
     const live = options.live ? await startLive(deps, world) : undefined
     const saving = keepSaving(deps, { client, file: files.state })
     watch(deps, { name: options.name, anvil })
@@ -166,7 +165,7 @@ function keepSaving(
   const stopping = new AbortController()
   const { signal } = stopping
   const running = (async () => {
-    let pauseMs = savePauseMs
+    let pauseMs = 0
     while (!signal.aborted) {
       await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined)
       if (signal.aborted) return

@@ -9,42 +9,33 @@ contract PriceFeed is Ownable {
 
     error NoDataPresent();
 
-    struct Round {
-        int192 answer;
-        uint64 updatedAt;
-    }
-
     uint8 public constant decimals = 8;
     uint256 public constant version = 4;
     string public description;
+
+    /// @dev Only the newest round is kept: a chain with a large state mines slowly, and past answers
+    /// are in the events.
+    int256 public latestAnswer;
     uint80 public latestRound;
-    mapping(uint80 roundId => Round) private rounds;
+    uint64 private updatedAt;
 
     constructor(string memory description_) Ownable(msg.sender) {
         description = description_;
     }
 
-    function submit(int192 answer) external onlyOwner {
+    function submit(int256 answer) external onlyOwner {
+        latestAnswer = answer;
         latestRound++;
-        rounds[latestRound] = Round(answer, uint64(block.timestamp));
+        updatedAt = uint64(block.timestamp);
         emit AnswerUpdated(answer, latestRound, block.timestamp);
     }
 
-    function latestAnswer() external view returns (int256) {
-        return rounds[latestRound].answer;
-    }
-
-    function latestRoundData() external view returns (uint80, int256, uint256, uint256, uint80) {
-        return getRoundData(latestRound);
-    }
-
-    function getRoundData(uint80 roundId)
-        public
+    function latestRoundData()
+        external
         view
-        returns (uint80, int256 answer, uint256 startedAt, uint256 updatedAt, uint80 answeredInRound)
+        returns (uint80 roundId, int256 answer, uint256 startedAt, uint256 updated, uint80 answeredInRound)
     {
-        Round memory round = rounds[roundId];
-        if (round.updatedAt == 0) revert NoDataPresent();
-        return (roundId, round.answer, round.updatedAt, round.updatedAt, roundId);
+        if (updatedAt == 0) revert NoDataPresent();
+        return (latestRound, latestAnswer, updatedAt, updatedAt, latestRound);
     }
 }
