@@ -1,6 +1,6 @@
 import type { Static, TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
-import type { Caller } from '#domain/caller.ts'
+import type { Caller, UsageFigures } from '#domain/caller.ts'
 import {
   isRefusal,
   type Refusal,
@@ -37,9 +37,20 @@ export interface Answer {
   readonly body: unknown
   readonly contentType?: string
   readonly headers?: Readonly<Record<string, string>>
+  /** The caller's figures that the body shows, so that the headers show the same. */
+  readonly figures?: UsageFigures
   /** The state that the body shows; makes the ETag together with the effective parameters. */
   readonly revision?: string
 }
+
+/** A 402 whose body is not a problem but an offer to pay; sent as `application/json`. */
+export interface PaymentRequired {
+  readonly kind: 'payment-required'
+  readonly body: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export type Outcome = Answer | Refusal | PaymentRequired
 
 export interface AnswerShape {
   readonly description: string
@@ -58,6 +69,10 @@ interface RouteFacts {
   readonly metered: boolean
   /** Good answers by status. */
   readonly answers: Readonly<Partial<Record<200 | 201 | 202, AnswerShape>>>
+  /** The body of a 402 that this route gives by itself. */
+  readonly offer?: AnswerShape
+  /** Answers anyone alike: a key is not looked up, so that the route works without the store. */
+  readonly open?: boolean
   /** Also answers `text/csv`. */
   readonly csv?: boolean
   /** Refusals of this route besides those that any route can meet. */
@@ -72,7 +87,7 @@ export interface RouteDefinition<P extends Parameters, B extends TSchema> extend
   readonly parameters: P
   readonly body?: B
   readonly bodyExample?: Static<B>
-  handle(input: HandlerInput<P, B>): Promise<Answer | Refusal>
+  handle(input: HandlerInput<P, B>): Promise<Outcome>
 }
 
 /** What the server knows of a request before it is parsed. */
@@ -86,7 +101,7 @@ export interface RawInput {
 /** A request whose parameters and body are right. */
 export interface Prepared {
   readonly effective: Readonly<Record<string, Effective>>
-  run(facts: RequestFacts & { readonly caller: Caller }): Promise<Answer | Refusal>
+  run(facts: RequestFacts & { readonly caller: Caller }): Promise<Outcome>
 }
 
 /** One operation of the API: its document, its parser and its handler in one place. */
@@ -113,12 +128,27 @@ export function defineRoute<P extends Parameters, B extends TSchema = TSchema>(
       if (isRefusal(values)) return values
       if (checkBody !== undefined && !checkBody.Check(raw.body))
         return refuseBody(checkBody.Errors(raw.body))
+      const { effective } = values
       const input = {
         parameters: values.parameters as ValuesOf<P>,
-        effective: values.effective,
+        effective,
         body: raw.body as Static<B>,
       }
-      return { effective: values.effective, run: (known) => handle({ ...known, ...input }) }
+      return { effective, run: (known) => handle(withFacts(known, input)) }
+    },
+  }
+}
+
+/** A getter for the signal, because making one costs more than most answers. */
+function withFacts<I extends object>(known: RequestFacts & { readonly caller: Caller }, input: I) {
+  return {
+    ...input,
+    requestId: known.requestId,
+    headers: known.headers,
+    addressBucket: known.addressBucket,
+    caller: known.caller,
+    get signal() {
+      return known.signal
     },
   }
 }

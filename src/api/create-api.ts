@@ -1,0 +1,36 @@
+import type { Endpoint } from '#http/exchange.ts'
+import type { Route } from '#http/route.ts'
+import { createServer, type HttpServer } from '#http/server.ts'
+import { answerPage, deny, type Page, preflight } from './outside-routes.ts'
+import { answerRoute, type PipelineDeps } from './pipeline.ts'
+
+export interface ApiDeps extends PipelineDeps {
+  readonly routes: readonly Route[]
+  readonly pages: readonly Page[]
+  newRequestId(): string
+  observe?(path: string | undefined, status: number, durationMs: number): void
+}
+
+/** The whole HTTP side: every route through the pipeline, every page and refusal stamped alike. */
+export function createApi(deps: ApiDeps): HttpServer {
+  return createServer({
+    endpoints: [
+      ...deps.routes.map((route) => routeEndpoint(deps, route)),
+      ...deps.pages.map((page) => pageEndpoint(deps, page)),
+    ],
+    deny: (incoming, refusal, headers) => deny(deps, incoming, { refusal, headers }),
+    preflight: (incoming, allow) => preflight(deps, incoming, allow),
+    newRequestId: deps.newRequestId,
+    report: deps.report,
+    ...(deps.observe === undefined ? {} : { observe: deps.observe }),
+  })
+}
+
+function routeEndpoint(deps: ApiDeps, route: Route): Endpoint {
+  const { method, path } = route
+  return { method, path, respond: (incoming) => answerRoute(deps, route, incoming) }
+}
+
+function pageEndpoint(deps: ApiDeps, page: Page): Endpoint {
+  return { method: 'GET', path: page.path, respond: (incoming) => answerPage(deps, page, incoming) }
+}

@@ -1,0 +1,73 @@
+import type { Caller } from '#domain/caller.ts'
+import { isRefusal, type Refusal } from '#domain/refusal.ts'
+import { preflightHeaders } from '#http/constant-headers.ts'
+import type { Incoming, Outgoing } from '#http/exchange.ts'
+import { toProblem } from '#http/problem.ts'
+import { figuresAfterRefusal, figuresOf } from './figures.ts'
+import type { PipelineDeps } from './pipeline.ts'
+import { stampFigures } from './rate-limit-headers.ts'
+
+/** A document that anyone may read: docs, the OpenAPI file, error pages. Never metered. */
+export interface Page {
+  /** OpenAPI form. */
+  readonly path: string
+  read(incoming: Incoming): Promise<Outgoing | Refusal>
+}
+
+/** Answers a request for a page. It works while the store is down. */
+export async function answerPage(
+  deps: PipelineDeps,
+  page: Page,
+  incoming: Incoming,
+): Promise<Outgoing> {
+  const bucket = deps.addressBucket(incoming.socketAddress, incoming.headers)
+  const outcome = deps.guard(bucket, undefined) ?? (await page.read(incoming))
+  return stamp(deps, incoming, isRefusal(outcome) ? problem(deps, incoming, outcome) : outcome)
+}
+
+/** Answers what no endpoint answers, such as an unknown path; floods of it meet the abuse guard. */
+export async function deny(
+  deps: PipelineDeps,
+  incoming: Incoming,
+  input: { readonly refusal: Refusal; readonly headers: readonly string[] },
+): Promise<Outgoing> {
+  const bucket = deps.addressBucket(incoming.socketAddress, incoming.headers)
+  const limited = deps.guard(bucket, undefined)
+  const outgoing = problem(deps, incoming, limited ?? input.refusal)
+  outgoing.headers.push(...input.headers)
+  return stamp(deps, incoming, outgoing)
+}
+
+/** The static answer to OPTIONS on a known path (Fetch standard, CORS preflight). */
+export function preflight(
+  deps: PipelineDeps,
+  incoming: Incoming,
+  allow: string,
+): Promise<Outgoing> {
+  return stamp(deps, incoming, { status: 204, headers: preflightHeaders(allow), body: '' })
+}
+
+function problem(deps: PipelineDeps, { requestId }: Incoming, refusal: Refusal): Outgoing {
+  return toProblem(deps, { refusal, requestId })
+}
+
+async function stamp(
+  deps: PipelineDeps,
+  incoming: Incoming,
+  outgoing: Outgoing,
+): Promise<Outgoing> {
+  const caller = await callerOf(deps, incoming)
+  const limited = outgoing.status === 429
+  const figures = await (limited ? figuresAfterRefusal : figuresOf)(deps, caller)
+  stampFigures(outgoing.headers, figures, deps.clock())
+  return outgoing
+}
+
+/** Whose figures the headers show. A bad key is no reason to withhold a page. */
+async function callerOf(deps: PipelineDeps, incoming: Incoming): Promise<Caller> {
+  const bucket = deps.addressBucket(incoming.socketAddress, incoming.headers)
+  const anonymous = deps.anonymous(bucket)
+  if (incoming.headers.authorization === undefined) return anonymous
+  const caller = await deps.identify(incoming.headers, bucket).catch(() => anonymous)
+  return isRefusal(caller) ? anonymous : caller
+}

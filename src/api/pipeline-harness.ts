@@ -1,0 +1,196 @@
+import { LRUCache } from 'lru-cache'
+import Type from 'typebox'
+import { type Meter, type MeterFigures, MeteringUnavailable } from '#access/admission.ts'
+import type { Caller } from '#domain/caller.ts'
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import { type Parameter, parseInteger } from '#http/parameter.ts'
+import { answer, defineRoute, type Outcome, type Route } from '#http/route.ts'
+import type { HttpServer } from '#http/server.ts'
+import { nextMidnight } from '#lib/day.ts'
+import { type ApiDeps, createApi } from './create-api.ts'
+
+/** 2026-11-21T12:00:00Z */
+export const NOON_MS = 1_795_262_400_000
+
+/** The one key that the harness knows, of a wallet with a quota of five. */
+export const GOOD_KEY = `svc_0123abcd_${'ab'.repeat(16)}`
+
+export const PAYMENT_BODY = { x402Version: 1, error: 'payment_required', accepts: [] }
+
+/** A world small enough to see through: a meter in memory, one key, settable answers. */
+export interface Harness {
+  readonly origin: string
+  readonly port: number
+  readonly server: HttpServer
+  readonly counts: Map<string, number>
+  readonly log: string[]
+  readonly errors: unknown[]
+  /** What the work of `/api/thing` gives next. */
+  outcome: () => Promise<Outcome>
+  revision: string | undefined
+  down: boolean
+  limited: boolean
+}
+
+/** Starts a listening server with three routes around the pipeline. */
+export async function startHarness(more: Partial<ApiDeps> = {}): Promise<Harness> {
+  const state = {
+    counts: new Map<string, number>(),
+    log: [] as string[],
+    errors: [] as unknown[],
+    outcome: async (): Promise<Outcome> =>
+      answer(200, { data: 'thing' }, { revision: state.revision ?? 'r1' }),
+    revision: 'r1' as string | undefined,
+    down: false,
+    limited: false,
+  }
+  let requests = 0
+  const server = createApi({
+    routes: harnessRoutes(state),
+    pages: [],
+    meter: memoryMeter(state),
+    clock: () => NOON_MS,
+    remembered: new LRUCache({ max: 10, ttl: 1_000 }),
+    publicBaseUrl: 'https://api.example',
+    addressBucket: (address) => address,
+    identify: async (headers) => {
+      state.log.push('identify')
+      return headers.authorization === `Bearer ${GOOD_KEY}` ? keyed : badKey
+    },
+    anonymous,
+    guard: () => {
+      state.log.push('guard')
+      return state.limited ? refuse('rate_limited', 'slower', { retryAfterSeconds: 7 }) : undefined
+    },
+    paymentRequired: () => ({ kind: 'payment-required', body: PAYMENT_BODY }),
+    outage: () => undefined,
+    report: (error) => state.errors.push(error),
+    newRequestId: () => `request-${++requests}`,
+    ...more,
+  })
+  const port = await server.listen({ host: '127.0.0.1', port: 0 })
+  return Object.assign(state, { server, port, origin: `http://127.0.0.1:${port}` })
+}
+
+const badKey: Refusal = refuse('invalid_api_key', 'the API key is not valid')
+
+const keyed: Caller = {
+  kind: 'keyed',
+  identity: 'key:svc_0123abcd',
+  bucket: 'wallet:0x00000000000000000000000000000000000000aa',
+  tier: 'free',
+  dailyQuota: 5,
+  publicId: '0123abcd',
+  wallet: '0x00000000000000000000000000000000000000aa',
+}
+
+function anonymous(bucket: string): Caller {
+  return {
+    kind: 'anonymous',
+    identity: `ip:${bucket}`,
+    bucket,
+    tier: 'anonymous',
+    dailyQuota: 3,
+  }
+}
+
+type State = Pick<Harness, 'counts' | 'log' | 'down' | 'outcome' | 'revision'>
+
+function memoryMeter(state: State): Meter {
+  const figures = (caller: Caller): MeterFigures => {
+    const used = state.counts.get(caller.bucket) ?? 0
+    return {
+      tier: caller.tier,
+      dailyQuota: caller.dailyQuota,
+      requestCount: used,
+      overageCount: 0,
+      remaining: caller.dailyQuota - used,
+      resetUnix: nextMidnight(NOON_MS / 1000),
+      prepaidBalance: 0n,
+    }
+  }
+  const check = () => {
+    if (state.down) throw new MeteringUnavailable('the store is down')
+  }
+  return {
+    async admit(caller) {
+      state.log.push('admit')
+      check()
+      const used = state.counts.get(caller.bucket) ?? 0
+      if (used >= caller.dailyQuota) return { kind: 'exhausted', figures: figures(caller) }
+      state.counts.set(caller.bucket, used + 1)
+      const receipt = { bucket: caller.bucket, day: 0, source: 'quota', account: null } as const
+      return { kind: 'admitted', source: 'quota', receipt, figures: figures(caller) }
+    },
+    async refund({ bucket }) {
+      state.log.push('refund')
+      state.counts.set(bucket, (state.counts.get(bucket) ?? 0) - 1)
+    },
+    async figures(caller) {
+      check()
+      return figures(caller)
+    },
+  }
+}
+
+const limit: Parameter<number> = {
+  in: 'query',
+  description: 'Rows',
+  schema: Type.Integer({ minimum: 1, maximum: 100, default: 20 }),
+  parse: (raw) => parseInteger(raw ?? '20', { minimum: 1, maximum: 100 }),
+}
+
+const name: Parameter<string> = {
+  in: 'path',
+  description: 'A name',
+  schema: Type.String(),
+  parse: (raw) => ({ ok: true, value: raw ?? '', effective: raw ?? '' }),
+}
+
+function harnessRoutes(state: State): readonly Route[] {
+  const facts = { tag: 'Test', description: 'For tests', refusals: [] }
+  const thing = Type.Object({ data: Type.String() })
+  return [
+    defineRoute({
+      ...facts,
+      method: 'GET',
+      path: '/api/thing',
+      operationId: 'getThing',
+      summary: 'A thing',
+      metered: true,
+      parameters: { limit },
+      answers: { 200: { description: 'A thing', schema: thing } },
+      revision: async () => {
+        state.log.push('revision')
+        return state.revision
+      },
+      handle: () => {
+        state.log.push('work')
+        return state.outcome()
+      },
+    }),
+    defineRoute({
+      ...facts,
+      method: 'GET',
+      path: '/api/thing/{name}',
+      operationId: 'getNamedThing',
+      summary: 'A named thing',
+      metered: true,
+      parameters: { name },
+      answers: { 200: { description: 'A thing', schema: thing } },
+      handle: async (input) => answer(200, { data: input.parameters.name }),
+    }),
+    defineRoute({
+      ...facts,
+      method: 'POST',
+      path: '/api/echo',
+      operationId: 'postEcho',
+      summary: 'Echo',
+      metered: false,
+      parameters: {},
+      body: Type.Object({ text: Type.String() }, { additionalProperties: false }),
+      answers: { 201: { description: 'An echo', schema: thing } },
+      handle: async (input) => answer(201, { data: input.body.text }),
+    }),
+  ]
+}

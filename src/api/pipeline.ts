@@ -1,0 +1,222 @@
+import type { Admission, Meter } from '#access/admission.ts'
+import { MeteringUnavailable } from '#access/admission.ts'
+import type { Caller } from '#domain/caller.ts'
+import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
+import { etagOf, matchesEtag } from '#http/etag.ts'
+import type { Incoming, Outgoing } from '#http/exchange.ts'
+import type { PaymentRequired, RequestFacts, Route } from '#http/route.ts'
+import { Exchange } from './exchange.ts'
+import { type FiguresDeps, figuresAfterRefusal, figuresOf, noFigures } from './figures.ts'
+import { stampFigures } from './rate-limit-headers.ts'
+import { type Ending, mediaTypeOf, toWire } from './wire.ts'
+
+export interface PipelineDeps extends FiguresDeps {
+  readonly meter: Meter
+  /** For the absolute URLs in problem bodies; without a trailing slash. */
+  readonly publicBaseUrl: string
+  /** The address that is counted: one IPv4 address or one IPv6 /64. */
+  addressBucket(socketAddress: string, headers: Incoming['headers']): string
+  /** The caller behind the Authorization header; `invalid_api_key` when the header is no good. */
+  identify(headers: Incoming['headers'], addressBucket: string): Promise<Caller | Refusal>
+  anonymous(addressBucket: string): Caller
+  /** Takes a token of the address; `rate_limited` when none is left. */
+  guard(addressBucket: string, kind: Route['guard']): Refusal | undefined
+  /** The offer for a caller whose quota and balance are used up. */
+  paymentRequired(caller: Caller, facts: RequestFacts): PaymentRequired | Promise<PaymentRequired>
+  /** Settles a payment that came with the request; undefined when none came. */
+  settle?(
+    caller: Caller,
+    facts: RequestFacts,
+  ): Promise<Settled | Refusal | PaymentRequired | undefined>
+  /** What a failure of infrastructure means to a caller; undefined for a bug. */
+  outage(error: unknown): Refusal | undefined
+  report(error: unknown, requestId: string): void
+  observeAdmission?(source: 'quota' | 'prepaid' | 'exhausted' | 'refunded'): void
+}
+
+/** The balance was credited; the headers go on the answer, whatever it becomes. */
+export interface Settled {
+  readonly kind: 'settled'
+  readonly headers: Readonly<Record<string, string>>
+}
+
+interface Step {
+  readonly name: string
+  /** An ending stops the pipeline; undefined lets the next step run. */
+  run(deps: PipelineDeps, exchange: Exchange): Ending | undefined | Promise<Ending | undefined>
+}
+
+/**
+ * The order of a request on a matched route. Path, method, size and type were checked by the server.
+ * Nothing is charged before `admit`, and whatever fails after it is given back.
+ */
+export const STEPS: readonly Step[] = [
+  { name: 'identify', run: identify },
+  { name: 'parse', run: parse },
+  { name: 'guard', run: guard },
+  { name: 'conditional', run: notModified },
+  { name: 'admit', run: admit },
+  { name: 'work', run: work },
+]
+
+/** Answers one request on one route. Rejects only when writing the refusal itself fails. */
+export async function answerRoute(
+  deps: PipelineDeps,
+  route: Route,
+  incoming: Incoming,
+): Promise<Outgoing> {
+  const bucket = deps.addressBucket(incoming.socketAddress, incoming.headers)
+  const exchange = new Exchange(route, incoming, bucket, deps.anonymous(bucket))
+  const ending = guardLate(deps, exchange, await runSteps(deps, exchange))
+  const outgoing = wireOrRefusal(deps, exchange, ending)
+  if (exchange.admission !== undefined && outgoing.status >= 300) await giveBack(deps, exchange)
+  const figures =
+    exchange.figures ??
+    (outgoing.status === 429
+      ? await figuresAfterRefusal(deps, exchange.caller)
+      : await figuresOf(deps, exchange.caller))
+  if (exchange.admission !== undefined)
+    outgoing.headers.push('X-RateLimit-Source', exchange.admission.source)
+  stampFigures(outgoing.headers, figures, deps.clock())
+  return outgoing
+}
+
+async function runSteps(deps: PipelineDeps, exchange: Exchange): Promise<Ending> {
+  try {
+    for (const step of STEPS) {
+      const outcome = step.run(deps, exchange)
+      // Awaiting a plain value would cost a turn of the queue for every step.
+      const ending = outcome instanceof Promise ? await outcome : outcome
+      if (ending !== undefined) return ending
+    }
+  } catch (error) {
+    return failure(deps, exchange, error)
+  }
+  throw new Error('the last step gives an ending')
+}
+
+function identify(deps: PipelineDeps, exchange: Exchange) {
+  const { route, incoming, addressBucket } = exchange
+  if (route.open === true || incoming.headers.authorization === undefined) return undefined
+  return deps.identify(incoming.headers, addressBucket).then((caller) => {
+    if (isRefusal(caller)) return caller
+    exchange.caller = caller
+    return undefined
+  })
+}
+
+/** A secret in a URL ends in logs and histories, so it is refused before it can be of use. */
+const SECRET = /_[0-9a-f]{8}_[0-9a-f]{32}$/i
+
+function parse(_deps: PipelineDeps, exchange: Exchange): Ending | undefined {
+  const { route, incoming } = exchange
+  for (const values of incoming.query.values())
+    if (values.some((value) => SECRET.test(value)))
+      return refuse('invalid_parameter', 'send the key in the Authorization header, not in the URL')
+  const prepared = route.prepare({
+    query: incoming.query,
+    path: incoming.path,
+    body: incoming.body ?? {},
+  })
+  if (isRefusal(prepared)) return prepared
+  exchange.prepared = prepared
+  return undefined
+}
+
+function guard(deps: PipelineDeps, exchange: Exchange): Ending | undefined {
+  exchange.guarded = true
+  return deps.guard(exchange.addressBucket, exchange.route.guard)
+}
+
+/** Refusals before the guard's step take a token too: 401s and 400s are what it bounds. */
+function guardLate(deps: PipelineDeps, exchange: Exchange, ending: Ending): Ending {
+  if (exchange.guarded) return ending
+  return guard(deps, exchange) ?? ending
+}
+
+function notModified(_deps: PipelineDeps, exchange: Exchange) {
+  const { route, incoming } = exchange
+  const header = incoming.headers['if-none-match']
+  if (header === undefined || !route.metered || route.revision === undefined) return undefined
+  return route.revision().then((revision): Ending | undefined => {
+    if (revision === undefined) return undefined
+    const etag = etagOf({
+      operationId: route.operationId,
+      revision,
+      effective: exchange.prepared?.effective ?? {},
+      mediaType: mediaTypeOf(exchange),
+    })
+    return matchesEtag(header, etag) ? { kind: 'not-modified', etag } : undefined
+  })
+}
+
+async function takeUnit(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {
+  const first = take(deps, exchange, await deps.meter.admit(exchange.caller))
+  if (first === 'admitted') return undefined
+  const settled = await deps.settle?.(exchange.caller, exchange)
+  if (settled?.kind === 'settled') {
+    exchange.settledHeaders = settled.headers
+    if (take(deps, exchange, await deps.meter.admit(exchange.caller)) === 'admitted')
+      return undefined
+  } else if (settled !== undefined) return settled
+  return await deps.paymentRequired(exchange.caller, exchange)
+}
+
+function admit(deps: PipelineDeps, exchange: Exchange) {
+  return exchange.route.metered ? takeUnit(deps, exchange) : undefined
+}
+
+function take(deps: PipelineDeps, exchange: Exchange, admission: Admission) {
+  if (admission.kind === 'admitted') {
+    exchange.admission = admission
+    exchange.figures = admission.figures
+    deps.observeAdmission?.(admission.source)
+    return 'admitted'
+  }
+  exchange.figures = { ...admission.figures, remaining: 0 }
+  deps.observeAdmission?.('exhausted')
+  return 'exhausted'
+}
+
+async function work(_deps: PipelineDeps, exchange: Exchange): Promise<Ending> {
+  const outcome = await exchange.prepared?.run(exchange)
+  if (outcome === undefined) throw new Error('a route was run before it was parsed')
+  if (outcome.kind === 'answer' && outcome.figures !== undefined) exchange.figures = outcome.figures
+  return outcome
+}
+
+function failure(deps: PipelineDeps, exchange: Exchange, error: unknown): Refusal {
+  if (error instanceof MeteringUnavailable) {
+    deps.report(error, exchange.requestId)
+    exchange.figures = noFigures(exchange.caller, deps.clock())
+    return refuse('metering_unavailable', 'calls cannot be counted at the moment; none is charged')
+  }
+  deps.report(error, exchange.requestId)
+  return (
+    deps.outage(error) ??
+    refuse('internal_error', 'the server failed; the request id names the case')
+  )
+}
+
+function wireOrRefusal(deps: PipelineDeps, exchange: Exchange, ending: Ending): Outgoing {
+  try {
+    return toWire(deps, exchange, ending)
+  } catch (error) {
+    return toWire(deps, exchange, failure(deps, exchange, error))
+  }
+}
+
+/** A refund whose outcome is unknown is not tried again: twice given back would be a free call. */
+async function giveBack(deps: PipelineDeps, exchange: Exchange): Promise<void> {
+  const { admission } = exchange
+  if (admission === undefined) return
+  exchange.admission = undefined
+  exchange.figures = undefined
+  try {
+    await deps.meter.refund(admission.receipt)
+    deps.observeAdmission?.('refunded')
+  } catch (cause) {
+    const receipt = JSON.stringify(admission.receipt)
+    deps.report(new Error(`not given back: ${receipt}`, { cause }), exchange.requestId)
+  }
+}

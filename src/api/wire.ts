@@ -1,0 +1,78 @@
+import { isRefusal, type Refusal } from '#domain/refusal.ts'
+import { etagOf } from '#http/etag.ts'
+import type { Outgoing } from '#http/exchange.ts'
+import { toProblem } from '#http/problem.ts'
+import type { Answer, Outcome } from '#http/route.ts'
+import type { Exchange } from './exchange.ts'
+
+/** How a request ends, before it is put into bytes. */
+export type Ending = Outcome | { readonly kind: 'not-modified'; readonly etag: string }
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** Figures change with every block; a browser may reuse one for about the time of a block. */
+const CACHED = 'private, max-age=2'
+
+/** Puts an ending into wire form; throws when a body cannot be serialized. */
+export function toWire(
+  deps: { readonly publicBaseUrl: string },
+  exchange: Exchange,
+  ending: Ending,
+): Outgoing {
+  const outgoing = bare(deps, exchange, ending)
+  if (exchange.settledHeaders !== undefined) push(outgoing.headers, exchange.settledHeaders)
+  return outgoing
+}
+
+function bare(
+  deps: { readonly publicBaseUrl: string },
+  exchange: Exchange,
+  ending: Ending,
+): Outgoing {
+  if (isRefusal(ending)) return refusalWire(deps, exchange, ending)
+  if (ending.kind === 'not-modified')
+    return { status: 304, headers: ['ETag', ending.etag, 'Cache-Control', CACHED], body: '' }
+  if (ending.kind === 'answer') return answerWire(exchange, ending)
+  const headers = ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store']
+  push(headers, ending.headers ?? {})
+  return { status: 402, headers, body: JSON.stringify(ending.body) }
+}
+
+function refusalWire(
+  { publicBaseUrl }: { readonly publicBaseUrl: string },
+  { requestId }: Exchange,
+  refusal: Refusal,
+): Outgoing {
+  return toProblem({ publicBaseUrl }, { refusal, requestId })
+}
+
+function answerWire(exchange: Exchange, answer: Answer): Outgoing {
+  const { route, prepared } = exchange
+  const sentAsIs = answer.contentType !== undefined && typeof answer.body === 'string'
+  const body = sentAsIs ? String(answer.body) : JSON.stringify(answer.body)
+  const headers = ['Content-Type', answer.contentType ?? JSON_TYPE]
+  if (answer.headers?.['Cache-Control'] === undefined)
+    headers.push('Cache-Control', route.metered ? CACHED : 'no-store')
+  if (route.metered && answer.revision !== undefined)
+    headers.push(
+      'ETag',
+      etagOf({
+        operationId: route.operationId,
+        revision: answer.revision,
+        effective: prepared?.effective ?? {},
+        mediaType: mediaTypeOf(exchange),
+      }),
+    )
+  push(headers, answer.headers ?? {})
+  return { status: answer.status, headers, body }
+}
+
+/** What of the Accept header can change the body: one bit, and only where CSV is offered. */
+export function mediaTypeOf({ route, incoming }: Exchange): string {
+  const csv = route.csv === true && (incoming.headers.accept ?? '').includes('text/csv')
+  return csv ? 'csv' : 'json'
+}
+
+function push(headers: string[], more: Readonly<Record<string, string>>): void {
+  for (const name in more) headers.push(name, more[name] ?? '')
+}

@@ -1,0 +1,60 @@
+/** Headers that scripts of other origins may read. */
+const EXPOSED = [
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'X-RateLimit-Tier',
+  'X-RateLimit-Source',
+  'X-Request-Id',
+  'RateLimit-Policy',
+  'RateLimit',
+  'ETag',
+  'Link',
+  'Retry-After',
+  'WWW-Authenticate',
+  'PAYMENT-REQUIRED',
+  'PAYMENT-RESPONSE',
+]
+
+/** Stock x402 clients send `Access-Control-Expose-Headers` as a request header, so it is allowed. */
+const ALLOWED = [
+  'Authorization',
+  'Content-Type',
+  'If-None-Match',
+  'PAYMENT-SIGNATURE',
+  'X-PAYMENT',
+  'X-Wallet-Address',
+  'X-Wallet-Message',
+  'X-Wallet-Signature',
+  'Access-Control-Expose-Headers',
+]
+
+/** A browser may remember a preflight for a day; what it allows never shrinks. */
+const PREFLIGHT_SECONDS = 86_400
+
+/**
+ * Headers of every response, in `writeHead` form: any origin may read, without credentials, so
+ * that no cookie and no network position of a visitor can be abused (Fetch standard, CORS).
+ */
+export const CONSTANT_HEADERS: readonly string[] = [
+  'Access-Control-Allow-Origin',
+  '*',
+  'Access-Control-Expose-Headers',
+  EXPOSED.join(', '),
+  'X-Content-Type-Options',
+  'nosniff',
+]
+
+/** What a preflight adds. `allow` is the methods of the path. */
+export function preflightHeaders(allow: string): string[] {
+  return [
+    'Allow',
+    allow,
+    'Access-Control-Allow-Methods',
+    allow,
+    'Access-Control-Allow-Headers',
+    ALLOWED.join(', '),
+    'Access-Control-Max-Age',
+    String(PREFLIGHT_SECONDS),
+  ]
+}

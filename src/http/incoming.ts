@@ -1,0 +1,59 @@
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import type { FastifyRequest } from 'fastify'
+import type { Incoming } from './exchange.ts'
+import { parseQuery } from './parse-query.ts'
+
+const NO_PATH: Readonly<Record<string, string>> = Object.freeze({})
+const NO_QUERY = parseQuery('')
+
+/** The request as endpoints see it. */
+export function readIncoming(
+  request: FastifyRequest,
+  response: ServerResponse,
+  stopping: AbortSignal,
+): Incoming {
+  return new ServerIncoming(request, response, stopping)
+}
+
+class ServerIncoming implements Incoming {
+  readonly requestId: string
+  readonly method: string
+  readonly headers: IncomingHttpHeaders
+  readonly socketAddress: string
+  readonly path: Readonly<Record<string, string>>
+  readonly query: ReadonlyMap<string, readonly string[]>
+  readonly body: unknown
+  readonly #response: ServerResponse
+  readonly #stopping: AbortSignal
+  #signal: AbortSignal | undefined
+
+  constructor(request: FastifyRequest, response: ServerResponse, stopping: AbortSignal) {
+    this.requestId = request.id
+    this.method = request.method
+    this.headers = request.raw.headers
+    this.socketAddress = request.raw.socket.remoteAddress ?? ''
+    this.path = isTexts(request.params) ? request.params : NO_PATH
+    this.query = request.query instanceof Map ? request.query : NO_QUERY
+    this.body = request.body
+    this.#response = response
+    this.#stopping = stopping
+  }
+
+  /** Made when first asked for: most handlers finish long before anybody could go away. */
+  get signal(): AbortSignal {
+    this.#signal ??= AbortSignal.any([this.#stopping, closedSignal(this.#response)])
+    return this.#signal
+  }
+}
+
+function closedSignal(response: ServerResponse): AbortSignal {
+  const controller = new AbortController()
+  if (response.destroyed) controller.abort()
+  else response.once('close', () => controller.abort())
+  return controller.signal
+}
+
+/** The router gives one text per path parameter, and null or an empty record where there is none. */
+function isTexts(value: unknown): value is Readonly<Record<string, string>> {
+  return typeof value === 'object' && value !== null
+}

@@ -1,0 +1,18 @@
+type Query = ReadonlyMap<string, readonly string[]>
+
+const NONE: Query = new Map()
+
+/**
+ * Every value of every parameter, in order. A Map, so that a parameter named `__proto__` is only a
+ * name (WHATWG URL, application/x-www-form-urlencoded). The length is bounded by Node's header limit.
+ */
+export function parseQuery(text: string): Query {
+  if (text === '') return NONE
+  const query = new Map<string, string[]>()
+  for (const [name, value] of new URLSearchParams(text)) {
+    const values = query.get(name)
+    if (values === undefined) query.set(name, [value])
+    else values.push(value)
+  }
+  return query
+}

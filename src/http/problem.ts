@@ -1,0 +1,40 @@
+import { REFUSALS, type Refusal } from '#domain/refusal.ts'
+import type { Outgoing } from './exchange.ts'
+
+/** A caller that waits this long after a 429 finds at least one token in its bucket. */
+const RATE_LIMITED_SECONDS = 1
+
+/** A store or an index that is down is seldom back sooner. */
+const UNAVAILABLE_SECONDS = 5
+
+export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
+
+/** A refusal in wire form (RFC 9457), with the two names of the contract's own error body. */
+export function toProblem(
+  deps: { readonly publicBaseUrl: string },
+  input: { readonly refusal: Refusal; readonly requestId: string },
+): Outgoing {
+  const { refusal, requestId } = input
+  const { status, title } = REFUSALS[refusal.code]
+  const body = {
+    type: `${deps.publicBaseUrl}/problems/${refusal.code}`,
+    title,
+    status,
+    detail: refusal.message,
+    error: refusal.code,
+    errorMessage: refusal.message,
+    requestId,
+    ...(refusal.errors === undefined ? {} : { errors: refusal.errors }),
+    ...refusal.members,
+  }
+  const headers = ['Content-Type', PROBLEM_TYPE, 'Cache-Control', 'no-store']
+  if (status === 401) headers.push('WWW-Authenticate', 'Bearer')
+  const retryAfter = refusal.retryAfterSeconds ?? defaultRetryAfter(status)
+  if (retryAfter !== undefined) headers.push('Retry-After', String(retryAfter))
+  return { status, headers, body: JSON.stringify(body) }
+}
+
+function defaultRetryAfter(status: number): number | undefined {
+  if (status === 429) return RATE_LIMITED_SECONDS
+  return status === 503 ? UNAVAILABLE_SECONDS : undefined
+}

@@ -1,0 +1,83 @@
+import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import type { Incoming, Outgoing } from './exchange.ts'
+import { parseQuery } from './parse-query.ts'
+import { stampedHeaders } from './send.ts'
+
+interface SocketDeps {
+  deny(incoming: Incoming, refusal: Refusal, headers: readonly string[]): Promise<Outgoing>
+  newRequestId(): string
+}
+
+/** Methods of this API, for those that Node's parser does not even know. */
+const ALLOW = 'GET, HEAD, OPTIONS, POST'
+
+/**
+ * Answers what never becomes a request: bytes that are no HTTP, headers that are too long or too
+ * late, CONNECT. The connection ends, because nobody knows where a next request would begin.
+ */
+export function answerBrokenSockets(server: Server, deps: SocketDeps): void {
+  server.removeAllListeners('clientError')
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    void reject(deps, socket, judge(error.code))
+  })
+  server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+    void reject(deps, socket, wrongMethod())
+  })
+  // An unknown expectation may be ignored (RFC 9110, 10.1.1); Node's own 417 would lack our headers.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response))
+}
+
+interface Rejection {
+  readonly refusal: Refusal
+  readonly headers: readonly string[]
+}
+
+function judge(code: string | undefined): Rejection {
+  if (code === 'HPE_INVALID_METHOD') return wrongMethod()
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return {
+      refusal: refuse('payload_too_large', 'the request line and headers are too long'),
+      headers: [],
+    }
+  const message =
+    code === 'ERR_HTTP_REQUEST_TIMEOUT'
+      ? 'the request came too slowly'
+      : 'this is no well-formed HTTP/1.1 request'
+  return { refusal: refuse('invalid_parameter', message), headers: [] }
+}
+
+function wrongMethod(): Rejection {
+  return {
+    refusal: refuse('method_not_allowed', `this server answers ${ALLOW}`),
+    headers: ['Allow', ALLOW],
+  }
+}
+
+async function reject(deps: SocketDeps, socket: Duplex, rejection: Rejection): Promise<void> {
+  // A client that went away or broke the connection cannot read an answer.
+  if (!socket.writable || socket.destroyed) return void socket.destroy()
+  socket.on('error', () => socket.destroy())
+  const incoming = nobody(deps.newRequestId(), socket)
+  const outgoing = await deps.deny(incoming, rejection.refusal, rejection.headers)
+  const headers = stampedHeaders(outgoing, { requestId: incoming.requestId, close: true })
+  const lines = [`HTTP/1.1 ${outgoing.status} ${STATUS_CODES[outgoing.status]}`]
+  for (let index = 0; index < headers.length; index += 2)
+    lines.push(`${headers[index]}: ${headers[index + 1]}`)
+  socket.end(`${lines.join('\r\n')}\r\n\r\n${outgoing.body}`)
+}
+
+function nobody(requestId: string, socket: Duplex): Incoming {
+  const address = 'remoteAddress' in socket ? socket.remoteAddress : undefined
+  return {
+    requestId,
+    method: '',
+    headers: {},
+    socketAddress: typeof address === 'string' ? address : '',
+    path: {},
+    query: parseQuery(''),
+    body: undefined,
+    signal: AbortSignal.abort(),
+  }
+}

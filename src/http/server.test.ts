@@ -1,0 +1,269 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { answer } from '#http/route.ts'
+import { type Harness, startHarness } from '../api/pipeline-harness.ts'
+
+describe('the HTTP server', () => {
+  let world: Harness
+  before(async () => {
+    world = await startHarness()
+  })
+  beforeEach(() => {
+    world.counts.clear()
+    world.errors.length = 0
+  })
+  after(() => world.server.stop())
+
+  /** Sends bytes as they are and reads until the server closes. */
+  async function raw(text: string): Promise<string> {
+    const socket = connect(world.port, '127.0.0.1')
+    const chunks: Buffer[] = []
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+    socket.write(text)
+    await once(socket, 'close')
+    return Buffer.concat(chunks).toString()
+  }
+  const line = (method: string, target: string, more = '') =>
+    raw(`${method} ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${more}\r\n`)
+  const statusOf = (response: string) => Number(response.slice(9, 12))
+  const post = (body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) =>
+    fetch(`${world.origin}/api/echo`, {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json', ...headers },
+    })
+  const errorOf = async (response: Response) =>
+    ((await response.json()) as { readonly error: string }).error
+
+  it('E9: no alias of a path is served, and none is charged', async () => {
+    for (const target of [
+      '//api/thing',
+      '/api//thing',
+      '/api/thing/',
+      '/API/thing',
+      '/api%2fthing',
+      '/api/%74hing',
+      '/api/thing;x=1',
+      '/api/thing/..;/thing',
+      '/api/./thing',
+      '/api/x/../thing',
+      '/api/thing#x',
+      '/api\\thing',
+      '/api/thing%00',
+      '/api/thing%zz',
+      '*',
+      'api/thing',
+    ]) {
+      const response = await line('GET', target)
+      assert.ok([400, 404].includes(statusOf(response)), `${target}: ${response.slice(0, 200)}`)
+      assert.match(response, /X-RateLimit-Limit: 3\r\n/, target)
+    }
+    assert.equal(world.counts.size, 0)
+  })
+
+  it('E9: an absolute-form target is the same route and is charged', async () => {
+    assert.equal(statusOf(await line('GET', 'http://elsewhere.example/api/thing')), 200)
+    assert.equal(world.counts.get('127.0.0.1'), 1)
+    assert.equal(statusOf(await line('GET', 'http://elsewhere.example//api/thing')), 404)
+  })
+
+  it('G7: other methods are 405 with Allow, on every known path and in every spelling', async () => {
+    for (const method of ['TRACE', 'DELETE', 'PUT', 'PATCH', 'PROPFIND', 'POST', 'QUERY']) {
+      const response = await line(method, '/api/thing')
+      assert.equal(statusOf(response), 405, method)
+      assert.match(response, /\r\nAllow: GET, HEAD, OPTIONS\r\n/, method)
+    }
+    for (const [method, target] of [
+      ['CONNECT', 'x:80'],
+      ['FOO', '/api/thing'],
+    ] as const) {
+      const response = await line(method, target)
+      assert.equal(statusOf(response), 405, method)
+      assert.match(response, /\r\nAllow: GET, HEAD, OPTIONS, POST\r\n/, method)
+      assert.match(response, /\r\nX-RateLimit-Limit: 3\r\n/, method)
+    }
+    assert.equal(statusOf(await line('GET', '/api/echo')), 405)
+    assert.equal(world.counts.size, 0)
+  })
+
+  it('a path that is not known is 404 with every method', async () => {
+    for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS', 'DELETE'])
+      assert.equal(statusOf(await line(method, '/nowhere')), 404, method)
+    const body = 'x'.repeat(20_000)
+    const length = `Content-Length: ${body.length}\r\n`
+    assert.equal(
+      statusOf(await line('POST', '/nowhere', `${length}Content-Type: text/html\r\n`)),
+      404,
+    )
+  })
+
+  it('every response carries the constant headers and the figures, whatever its status', async () => {
+    const responses = await Promise.all([
+      line('GET', '/api/thing'),
+      line('HEAD', '/api/thing'),
+      line('GET', '/api/thing', 'Authorization: Basic x\r\n'),
+      line('GET', '/api/thing?limit=0'),
+      line('GET', '/nowhere'),
+      line('DELETE', '/api/thing'),
+      line('OPTIONS', '/api/thing'),
+      line('POST', '/api/echo', 'Content-Length: 9000\r\nContent-Type: application/json\r\n'),
+      line('POST', '/api/echo', 'Content-Length: 1\r\nContent-Type: text/plain\r\n'),
+      raw('GET /api/thing HTTP/9.9\r\n\r\n'),
+    ])
+    const statuses = [200, 200, 401, 400, 404, 405, 204, 413, 415, 400]
+    assert.deepEqual(responses.map(statusOf), statuses)
+    for (const response of responses)
+      for (const header of [
+        /\r\nAccess-Control-Allow-Origin: \*\r\n/,
+        /\r\nAccess-Control-Expose-Headers: .*PAYMENT-REQUIRED/,
+        /\r\nX-Content-Type-Options: nosniff\r\n/,
+        /\r\nX-Request-Id: request-\d+\r\n/,
+        /\r\nX-RateLimit-Limit: 3\r\n/,
+        /\r\nX-RateLimit-Remaining: \d\r\n/,
+        /\r\nX-RateLimit-Reset: 1795305600\r\n/,
+        /\r\nX-RateLimit-Tier: anonymous\r\n/,
+        /\r\nRateLimit-Policy: "daily";q=3;w=86400\r\n/,
+        /\r\nRateLimit: "daily";r=\d;t=43200\r\n/,
+        /\r\nVary: Authorization\r\n/,
+      ])
+        assert.match(response, header)
+  })
+
+  it('a preflight is answered without a charge and allows what the API needs', async () => {
+    const response = await fetch(`${world.origin}/api/thing`, {
+      method: 'OPTIONS',
+      headers: { origin: 'https://x.example', 'access-control-request-method': 'GET' },
+    })
+    assert.equal(response.status, 204)
+    assert.equal(response.headers.get('access-control-allow-methods'), 'GET, HEAD, OPTIONS')
+    const allowed = response.headers.get('access-control-allow-headers') ?? ''
+    for (const header of ['Authorization', 'If-None-Match', 'PAYMENT-SIGNATURE', 'X-PAYMENT'])
+      assert.ok(allowed.includes(header))
+    assert.equal(response.headers.get('access-control-allow-credentials'), null)
+    assert.equal(world.counts.size, 0)
+  })
+
+  it('the request id is made here, whatever the client sends', async () => {
+    const response = await fetch(`${world.origin}/api/thing`, {
+      headers: { 'x-request-id': 'mine', 'request-id': 'mine' },
+    })
+    assert.match(response.headers.get('x-request-id') ?? '', /^request-\d+$/)
+  })
+
+  it('G2: a body over 8 KiB is 413, announced or not', async () => {
+    const text = JSON.stringify({ text: 'x'.repeat(8_192) })
+    const announced = await post(text)
+    assert.equal(announced.status, 413)
+    assert.equal(await errorOf(announced), 'payload_too_large')
+    const chunk = 'x'.repeat(9_000)
+    const chunked = await raw(
+      `POST /api/echo HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${chunk.length.toString(16)}\r\n${chunk}\r\n0\r\n\r\n`,
+    )
+    assert.equal(statusOf(chunked), 413)
+    assert.equal((await post(JSON.stringify({ text: 'x'.repeat(8_100) }))).status, 201)
+  })
+
+  it('G2: only plain JSON in UTF-8 is read', async () => {
+    const body = '{"text":"a"}'
+    for (const type of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'application/json\t',
+      'application/json;charset=latin1',
+      'application/json, text/html',
+      'application/jsonp',
+    ])
+      assert.equal(
+        statusOf(
+          await line('POST', '/api/echo', `Content-Type: ${type} ;x\r\nContent-Length: 2\r\n`),
+        ),
+        415,
+      )
+    assert.equal(
+      (await post(body, { 'content-type': 'application/json; charset=UTF-8' })).status,
+      201,
+    )
+    const zipped = await post(new Uint8Array(gzipSync(body)), { 'content-encoding': 'gzip' })
+    assert.equal(zipped.status, 415)
+  })
+
+  it('H4: broken JSON and forbidden member names are invalid_json, deep JSON does no harm', async () => {
+    for (const body of [
+      '{',
+      '',
+      'nul',
+      '{"__proto__":{"x":1}}',
+      '{"constructor":{"prototype":1}}',
+    ]) {
+      const response = await post(body)
+      assert.equal(response.status, 400, body)
+    }
+    assert.equal(await errorOf(await post('{')), 'invalid_json')
+    assert.equal(await errorOf(await post('{"text":"a","__proto__":1}')), 'invalid_json')
+    assert.equal(await errorOf(await post('['.repeat(4_000) + ']'.repeat(4_000))), 'invalid_body')
+    assert.equal(await errorOf(await post('{"text":"a","tier":"premium"}')), 'invalid_body')
+    assert.equal(world.errors.length, 0)
+  })
+
+  it('a POST without a body is told which member is missing', async () => {
+    const response = await fetch(`${world.origin}/api/echo`, { method: 'POST' })
+    assert.equal(response.status, 400)
+    assert.equal(await errorOf(response), 'invalid_body')
+  })
+
+  it('G2: a GET with a body is refused and not charged', async () => {
+    const response = await line('GET', '/api/thing', 'Content-Length: 4\r\n')
+    assert.equal(statusOf(response), 400)
+    assert.equal(world.counts.size, 0)
+  })
+
+  it('G7: requests that two parsers could read differently are refused', async () => {
+    const body = '0\r\n\r\nGET /api/thing HTTP/1.1\r\nHost: x\r\n\r\n'
+    for (const headers of [
+      `Content-Length: ${body.length}\r\nTransfer-Encoding: chunked\r\n`,
+      `Content-Length: 3\r\nContent-Length: ${body.length}\r\n`,
+      'Transfer-Encoding: gzip, chunked, identity\r\n',
+      'Transfer-Encoding : chunked\r\n',
+    ]) {
+      const response = await raw(`POST /api/echo HTTP/1.1\r\nHost: x\r\n${headers}\r\n${body}`)
+      assert.equal(statusOf(response), 400, headers)
+      assert.equal(response.match(/^HTTP\/1\.1 \d/gm)?.length, 1, headers)
+    }
+    assert.equal(statusOf(await raw('GET /api/thing HTTP/1.1\r\n\r\n')), 400)
+    assert.equal(statusOf(await raw('GET /api/thing HTTP/1.1\nHost: x\n\n')), 400)
+    assert.equal(world.counts.size, 0)
+  })
+
+  it('E8: pipelined requests are admitted one by one', async () => {
+    const one = 'GET /api/thing HTTP/1.1\r\nHost: x\r\n'
+    const response = await raw(`${`${one}\r\n`.repeat(4)}${one}Connection: close\r\n\r\n`)
+    const statuses = [...response.matchAll(/HTTP\/1\.1 (\d+)/g)].map((match) => match[1])
+    assert.deepEqual(statuses, ['200', '200', '200', '402', '402'])
+  })
+
+  it('headers that are too long are refused with an answer', async () => {
+    const response = await line('GET', '/api/thing', `X: ${'x'.repeat(20_000)}\r\n`)
+    assert.equal(statusOf(response), 413)
+  })
+
+  it('a stop answers the requests in flight and accepts nothing new', async () => {
+    const own = await startHarness()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    own.outcome = async () => {
+      await promise
+      return answer(200, { data: 'late' })
+    }
+    const inFlight = fetch(`${own.origin}/api/thing`)
+    while (!own.log.includes('work')) await new Promise((turn) => setImmediate(turn))
+    const stopped = own.server.stop()
+    await assert.rejects(fetch(`${own.origin}/api/thing`))
+    resolve()
+    const response = await inFlight
+    assert.equal(response.status, 200)
+    assert.equal(response.headers.get('connection'), 'close')
+    await stopped
+  })
+})
