@@ -1,0 +1,30 @@
+import type { Writable } from 'node:stream'
+import { type Logger, pino } from 'pino'
+import { prettyFactory } from 'pino-pretty'
+import type { Settings } from './settings.ts'
+
+/**
+ * Opens the log: JSON lines for machines, readable lines for a terminal. Secrets are cut out of the
+ * bytes that leave, so that no field, message or stack trace can carry one.
+ */
+export function openLogger(settings: Settings['log'], output: Writable): Logger {
+  const { level, format } = settings
+  const prettify = prettyFactory({ colorize: true, translateTime: 'HH:MM:ss' })
+  const redacting = {
+    write(line: string) {
+      output.write(redact(format === 'pretty' ? prettify(line) : line))
+    },
+  }
+  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, redacting)
+}
+
+/** An API key of any prefix, with its public part as the first group. */
+const API_KEY = /\b([a-z][a-z0-9]{1,11}_[0-9a-f]{8})_[0-9a-f]{32}\b/gi
+
+/** The password in the URL of a database or of an RPC endpoint. */
+const URL_PASSWORD = /(\b[a-z][a-z0-9+.-]*:\/\/[^\s:/@"]*:)[^\s/@"]+@/gi
+
+/** Takes secrets out of a text; public ids stay, because support needs them. */
+export function redact(text: string): string {
+  return text.replace(API_KEY, '$1_[redacted]').replace(URL_PASSWORD, '$1[redacted]@')
+}

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { readSettings, SettingsError } from './settings.ts'
+
+const terminal = { isTty: false }
+
+describe('the settings', () => {
+  it('an empty environment serves locally from embedded databases', () => {
+    const settings = readSettings({ PATH: '/bin', PORT: '' }, terminal)
+    assert.equal(settings.host, '127.0.0.1')
+    assert.equal(settings.port, 4020)
+    assert.deepEqual(settings.accounts, { kind: 'sqlite' })
+    assert.deepEqual(settings.trustedProxies, [])
+    assert.equal(settings.log.format, 'json')
+  })
+
+  it('one database URL holds both stores, and each can have its own', () => {
+    const both = 'postgres://u:p@db/one'
+    const own = 'postgresql://u:p@db/two'
+    const settings = readSettings({ SEXTON_DATABASE_URL: both, SEXTON_ACCOUNTS_URL: own }, terminal)
+    assert.deepEqual(settings.register, { kind: 'postgres', url: both })
+    assert.deepEqual(settings.accounts, { kind: 'postgres', url: own })
+  })
+
+  for (const [name, value] of [
+    ['PORT', '70000'],
+    ['PORT', '80x'],
+    ['LOG_LEVEL', 'loud'],
+    ['SEXTON_DATABASE_URL', 'mysql://x'],
+    ['SEXTON_TRUSTED_PROXIES', '10.0.0.0/8, nonsense'],
+    ['SEXTON_GUARD_BURST', '0'],
+    ['SEXTON_DATABSE_URL', 'postgres://u:p@db/one'],
+  ] as const)
+    it(`${name}=${value} is refused by name`, () => {
+      assert.throws(
+        () => readSettings({ [name]: value }, terminal),
+        (error) => error instanceof SettingsError && error.message.startsWith(`${name}: `),
+      )
+    })
+
+  it('F1: the error about a database URL does not show its password', () => {
+    assert.throws(
+      () => readSettings({ SEXTON_DATABASE_URL: 'http://me:hunter2@db/x' }, terminal),
+      (error) => error instanceof SettingsError && !error.message.includes('hunter2'),
+    )
+  })
+})

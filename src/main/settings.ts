@@ -1,0 +1,142 @@
+import ipaddr from 'ipaddr.js'
+import {
+  parseList,
+  parseNumber,
+  parseOneOf,
+  parseUrl,
+  type Reading,
+  readVariable,
+} from './variable.ts'
+
+/** One token bucket of the abuse guard. */
+export interface GuardSetting {
+  /** Requests at once. */
+  readonly burst: number
+  readonly perMinute: number
+}
+
+/** Where a store lives: a SQLite file below `dataFolder`, or a schema of a PostgreSQL database. */
+export type StoreSetting =
+  | { readonly kind: 'sqlite' }
+  | { readonly kind: 'postgres'; readonly url: string }
+
+/** Everything that the environment decides, parsed once at the start. */
+export interface Settings {
+  readonly host: string
+  readonly port: number
+  /** Folder of the embedded databases and of the local chains. */
+  readonly dataFolder: string
+  readonly register: StoreSetting
+  readonly accounts: StoreSetting
+  /** The operator's ecosystem file; undefined means the local ecosystem. */
+  readonly ecosystemFile: string | undefined
+  /** CIDRs of the proxies whose X-Forwarded-For entries are believed. */
+  readonly trustedProxies: readonly string[]
+  /** Undefined switches the metrics server off. */
+  readonly metrics: { readonly host: string; readonly port: number } | undefined
+  readonly log: { readonly level: LogLevel; readonly format: 'json' | 'pretty' }
+  readonly guard: {
+    readonly general: GuardSetting
+    readonly mint: GuardSetting
+    readonly claim: GuardSetting
+  }
+}
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+/** Every variable with what it does; `--help` and the operator's guide show this list. */
+export const VARIABLES: Readonly<Record<string, string>> = {
+  HOST: 'address to listen on (default 127.0.0.1)',
+  PORT: 'port to listen on, 0 for a free one (default 4020)',
+  LOG_LEVEL: `${LOG_LEVELS.join(', ')} (default info)`,
+  LOG_FORMAT: 'json or pretty (default: pretty in a terminal, else json)',
+  SEXTON_DATA: 'folder of the embedded databases (default .sexton)',
+  SEXTON_DATABASE_URL: 'postgres:// URL; holds both stores, instead of the embedded databases',
+  SEXTON_REGISTER_URL: 'postgres:// URL of the register only (what the chains say)',
+  SEXTON_ACCOUNTS_URL: 'postgres:// URL of the accounts only (keys, usage, balances)',
+  SEXTON_ECOSYSTEM: 'path of the ecosystem file (default: the local ecosystem)',
+  SEXTON_TRUSTED_PROXIES: 'CIDRs, separated by commas, whose X-Forwarded-For is believed',
+  SEXTON_METRICS_HOST: 'address of the metrics server (default 127.0.0.1)',
+  SEXTON_METRICS_PORT: 'port of the metrics server, or off (default 4021)',
+  SEXTON_GUARD_BURST: 'requests at once per address (default 6000)',
+  SEXTON_GUARD_PER_MINUTE: 'requests a minute per address after that (default 3000)',
+  SEXTON_GUARD_MINT_BURST: 'POST /api/keys at once per address (default 30)',
+  SEXTON_GUARD_MINT_PER_MINUTE: 'POST /api/keys a minute per address after that (default 10)',
+  SEXTON_GUARD_CLAIM_BURST: 'POST /api/sessions/prepay at once per address (default 60)',
+  SEXTON_GUARD_CLAIM_PER_MINUTE: 'POST /api/sessions/prepay a minute after that (default 30)',
+}
+
+/** The environment cannot be used: one line that names the variable and the mend. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError'
+}
+
+/** Parses the environment; throws SettingsError at the first variable that is wrong. */
+export function readSettings(
+  environment: Readonly<Record<string, string | undefined>>,
+  terminal: { readonly isTty: boolean },
+): Settings {
+  refuseUnknown(environment)
+  const read = <T>(name: string, fallback: T, parse: (text: string) => Reading<T>): T => {
+    const reading = readVariable(environment, name, fallback, parse)
+    if (reading.ok) return reading.value
+    throw new SettingsError(`${name}: ${reading.reason} (it is "${reading.shown}")`)
+  }
+  const count = parseNumber({ minimum: 1, maximum: 10_000_000 })
+  const port = parseNumber({ minimum: 0, maximum: 65_535 })
+  const text = (value: string): Reading<string> => ({ ok: true, value })
+  const guard = (name: string, burst: number, perMinute: number): GuardSetting => ({
+    burst: read(`SEXTON_GUARD_${name}BURST`, burst, count),
+    perMinute: read(`SEXTON_GUARD_${name}PER_MINUTE`, perMinute, count),
+  })
+  const database = read('SEXTON_DATABASE_URL', undefined, parseUrl('postgres'))
+  const store = (name: string): StoreSetting => {
+    const url = read(name, database, parseUrl('postgres'))
+    return url === undefined ? { kind: 'sqlite' } : { kind: 'postgres', url }
+  }
+  const metricsPort =
+    environment.SEXTON_METRICS_PORT === 'off' ? undefined : read('SEXTON_METRICS_PORT', 4021, port)
+  const metricsHost = read('SEXTON_METRICS_HOST', '127.0.0.1', text)
+  return {
+    host: read('HOST', '127.0.0.1', text),
+    port: read('PORT', 4020, port),
+    dataFolder: read('SEXTON_DATA', '.sexton', text),
+    register: store('SEXTON_REGISTER_URL'),
+    accounts: store('SEXTON_ACCOUNTS_URL'),
+    ecosystemFile: read('SEXTON_ECOSYSTEM', undefined, text),
+    trustedProxies: read('SEXTON_TRUSTED_PROXIES', [], parseList(parseNetwork)),
+    metrics: metricsPort === undefined ? undefined : { host: metricsHost, port: metricsPort },
+    log: {
+      level: read('LOG_LEVEL', 'info', parseOneOf(LOG_LEVELS)),
+      format: read(
+        'LOG_FORMAT',
+        terminal.isTty && environment.NODE_ENV !== 'production' ? 'pretty' : 'json',
+        parseOneOf(['json', 'pretty'] as const),
+      ),
+    },
+    guard: {
+      general: guard('', 6_000, 3_000),
+      mint: guard('MINT_', 30, 10),
+      claim: guard('CLAIM_', 60, 30),
+    },
+  }
+}
+
+/** A variable with a spelling mistake would silently do nothing. */
+function refuseUnknown(environment: Readonly<Record<string, string | undefined>>): void {
+  for (const name of Object.keys(environment)) {
+    if (!name.startsWith('SEXTON_') || VARIABLES[name] !== undefined) continue
+    const known = Object.keys(VARIABLES).filter((each) => each.startsWith('SEXTON_'))
+    throw new SettingsError(`${name}: there is no such variable; there are ${known.join(', ')}`)
+  }
+}
+
+function parseNetwork(text: string): Reading<string> {
+  try {
+    ipaddr.parseCIDR(text)
+    return { ok: true, value: text }
+  } catch {
+    return { ok: false, reason: `"${text}" is no CIDR such as 10.0.0.0/8 or fd00::/8` }
+  }
+}
