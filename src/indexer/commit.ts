@@ -53,12 +53,12 @@ export async function commitBlocks(
   )
   const to = input.headers.at(-1)
   assert(to !== undefined, 'a commit needs the block it ends with')
-  await transact(deps, input, async (change, moved) => {
+  await transact(deps, { ...input, to }, async (change, moved) => {
     for (const each of staged) await each.apply(change)
     await storeAnomalies(change.connection, anomalies)
     await storeBlocks(change.connection, input.chainId, input.headers)
     await movePosition(change.connection, { chainId: input.chainId, to, tip: input.tip })
-    await finalize(deps, change, Math.min(input.tip.finalized, to.number))
+    await finalize(deps, change)
     await valueEvents(change.connection, deps.prices, moved, deps.tokens)
   })
   return to
@@ -75,7 +75,7 @@ export async function rollBack(
   },
 ): Promise<Position> {
   const { ancestor, chainId } = input
-  await transact(deps, input, async (change, moved) => {
+  await transact(deps, { ...input, to: ancestor }, async (change, moved) => {
     for (const dataset of deps.datasets) await dataset.revert(change, ancestor)
     await change.connection.run(sql`
       delete from anomalies where chain_id = ${chainId} and block_number > ${ancestor.number}`)
@@ -91,9 +91,9 @@ export async function markTip(
   deps: CommitDeps,
   input: { readonly chainId: number; readonly expected: Position; readonly tip: ChainTip },
 ): Promise<void> {
-  await transact(deps, input, async (change) => {
+  await transact(deps, { ...input, to: input.expected }, async (change) => {
     await movePosition(change.connection, { ...input, to: input.expected })
-    await finalize(deps, change, Math.min(input.tip.finalized, input.expected.number))
+    await finalize(deps, change)
   })
 }
 
@@ -101,7 +101,12 @@ type Work = (change: Change, moved: ReadonlyMap<string, number>) => Promise<void
 
 async function transact(
   deps: CommitDeps,
-  input: { readonly chainId: number; readonly expected: Position | undefined },
+  input: {
+    readonly chainId: number
+    readonly expected: Position | undefined
+    readonly tip: ChainTip
+    readonly to: Position
+  },
   work: Work,
 ): Promise<void> {
   const { chainId, expected } = input
@@ -112,13 +117,14 @@ async function transact(
     const moved = new Map<string, number>()
     const priceMoved = (symbol: string, fromUnix: number) =>
       void moved.set(symbol, Math.min(fromUnix, moved.get(symbol) ?? fromUnix))
-    await work({ connection, chainId, priceMoved }, moved)
+    const finalizedNumber = Math.min(input.tip.finalized, input.to.number)
+    await work({ connection, chainId, finalizedNumber, priceMoved }, moved)
   })
 }
 
-async function finalize(deps: CommitDeps, change: Change, number: number): Promise<void> {
-  for (const dataset of deps.datasets) await dataset.finalize?.(change, number)
-  await forgetBlocksBelow(change.connection, change.chainId, number)
+async function finalize(deps: CommitDeps, change: Change): Promise<void> {
+  for (const dataset of deps.datasets) await dataset.finalize?.(change)
+  await forgetBlocksBelow(change.connection, change.chainId, change.finalizedNumber)
 }
 
 async function storeAnomalies(

@@ -9,6 +9,8 @@ export type { Position } from '#chain/chain-event.ts'
 export interface Change {
   readonly connection: Connection
   readonly chainId: number
+  /** Blocks up to this height cannot be taken back any more. */
+  readonly finalizedNumber: number
   /** A price is new or gone from this moment on: values of later events must be found anew. */
   priceMoved(symbol: string, fromUnix: number): void
 }
@@ -23,8 +25,8 @@ export interface Dataset<Fact> {
   apply(change: Change, facts: readonly Fact[]): Promise<void>
   /** Removes what blocks above the ancestor brought. Apply, revert, apply equals apply. */
   revert(change: Change, ancestor: Position): Promise<void>
-  /** Blocks up to this height can no longer be reverted: what only a revert needs may go. */
-  finalize?(change: Change, number: number): Promise<void>
+  /** More blocks became final: what only a revert of them needs may go. */
+  finalize?(change: Change): Promise<void>
 }
 
 /** A dataset whose facts are its own affair. */

@@ -31,6 +31,7 @@ export const eventsMigration: Migration = {
     create index events_of_chain on events (dataset, chain_id, timestamp_unix, block_number, log_index);
     create index events_of_account on events (dataset, account, timestamp_unix, chain_id, block_number, log_index);
     create index events_of_token on events (token, timestamp_unix);
+    create index events_of_token_and_chain on events (dataset, token, chain_id, timestamp_unix);
     create index events_to_value on events (token, timestamp_unix) where valued = 0;
     create table event_buckets (
       dataset text not null,

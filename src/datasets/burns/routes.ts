@@ -1,0 +1,194 @@
+import Type from 'typebox'
+import { valueAt } from '#domain/money.ts'
+import { isRefusal } from '#domain/refusal.ts'
+import type { PricedToken } from '#ecosystem/ecosystem.ts'
+import type { Route } from '#http/route.ts'
+import {
+  dollarsOf,
+  sumTotals,
+  sumWindow,
+  type TokenSums,
+  totalOf,
+} from '#indexer/events/sum-windows.ts'
+import type { IndexStatus } from '#indexer/status.ts'
+import { DAY_SECONDS } from '#lib/day.ts'
+import { percentage } from '#lib/decimal.ts'
+import type { Connection } from '#store/engine.ts'
+import { type DataDeps, dataRoute } from '../data-route.ts'
+import { accountOf, eventMembers, eventRow, listParameters, readEventPage } from '../event-rows.ts'
+import { tokenParameter } from '../parameters.ts'
+import type { PriceAt } from '../price-at.ts'
+import {
+  addressText,
+  amounts,
+  amountText,
+  nullable,
+  rawText,
+  unixTime,
+  usdOf,
+  usdOrNull,
+} from '../wire.ts'
+import { dailyBurns } from './daily-route.ts'
+import { BURNS } from './dataset.ts'
+import { firstAndLastBurn } from './queries.ts'
+
+const windowShape = Type.Object({
+  burned: amountText,
+  burnedRaw: rawText,
+  burnedUsdAtEvent: usdOrNull,
+  burnCount: Type.Integer(),
+})
+
+const totalShape = Type.Object({
+  token: Type.String(),
+  totalBurned: amountText,
+  totalBurnedRaw: rawText,
+  totalBurnedUsdNow: usdOrNull,
+  pctOfMinted: Type.Number(),
+  burnCount: Type.Integer(),
+  last24h: windowShape,
+  last7d: windowShape,
+  last30d: windowShape,
+  firstBurnUnix: nullable(unixTime),
+  lastBurnUnix: nullable(unixTime),
+  chains: Type.Array(
+    Type.Object({
+      chain: Type.String(),
+      chainId: Type.Integer(),
+      burned: amountText,
+      burnedRaw: rawText,
+      sharePct: Type.Number(),
+      burnCount: Type.Integer(),
+      lastBurnUnix: nullable(unixTime),
+      asOfBlock: Type.Integer(),
+    }),
+  ),
+})
+
+const burnRow = eventRow({
+  from: addressText,
+  method: Type.Enum(['burn', 'transfer'], {
+    description: '`burn`: to the zero address; `transfer`: to a burn address',
+  }),
+})
+
+export interface BurnDeps extends DataDeps {
+  readonly priceAt: PriceAt
+  /** All that was ever minted of a token, over all chains, in base units. */
+  mintedOf(connection: Connection, symbol: string): Promise<bigint>
+}
+
+export function burnRoutes(deps: BurnDeps): readonly Route[] {
+  return [dailyBurns(deps), burnTotals(deps), recentBurns(deps)]
+}
+
+function burnTotals(deps: BurnDeps): Route {
+  return dataRoute(deps, {
+    path: '/api/burns/total',
+    operationId: 'getBurnTotals',
+    tag: 'Burns',
+    summary: 'Total burned',
+    description:
+      'Everything ever burned of a token, with the last 24 hours, 7 and 30 days and the share of each chain; the chains add up exactly.',
+    parameters: { token: tokenParameter(deps.ecosystem.tokens, deps.ecosystem.primary) },
+    data: totalShape,
+    async read({ connection, status, parameters: { token } }) {
+      const totals = (await sumTotals(connection, BURNS)).filter(
+        ({ token: symbol }) => symbol === token.symbol,
+      )
+      const all = totalOf(totals)
+      const chains = await chainShares(connection, { status, token, totals })
+      const price = await deps.priceAt(connection, token.symbol, status.asOfUnix)
+      const data = {
+        token: token.symbol,
+        ...amounts('totalBurned', all.amount, token.decimals),
+        totalBurnedUsdNow: usdOf(price && valueAt(all.amount, token.decimals, price)),
+        pctOfMinted: percentage(all.amount, await deps.mintedOf(connection, token.symbol)),
+        burnCount: all.events,
+        last24h: await windowOf(connection, { status, token, days: 1 }),
+        last7d: await windowOf(connection, { status, token, days: 7 }),
+        last30d: await windowOf(connection, { status, token, days: 30 }),
+        firstBurnUnix: extreme(chains, 'firstUnix', Math.min),
+        lastBurnUnix: extreme(chains, 'lastBurnUnix', Math.max),
+        chains: chains.map(({ firstUnix, ...chain }) => chain),
+      }
+      return { data }
+    },
+  })
+}
+
+async function chainShares(
+  connection: Connection,
+  input: {
+    readonly status: IndexStatus
+    readonly token: PricedToken
+    readonly totals: readonly TokenSums[]
+  },
+) {
+  const { token, totals } = input
+  const all = totalOf(totals)
+  const shares = []
+  for (const { chain, blockNumber } of input.status.chains) {
+    const sums = totalOf(totals, (each) => each.chainId === chain.id)
+    const times = await firstAndLastBurn(connection, token.symbol, chain.id)
+    shares.push({
+      chain: chain.name,
+      chainId: chain.id,
+      ...amounts('burned', sums.amount, token.decimals),
+      sharePct: percentage(sums.amount, all.amount),
+      burnCount: sums.events,
+      firstUnix: times.firstUnix,
+      lastBurnUnix: times.lastUnix,
+      asOfBlock: blockNumber,
+    })
+  }
+  return shares
+}
+
+function extreme<Name extends string>(
+  chains: readonly Readonly<Record<Name, number | null>>[],
+  name: Name,
+  choose: (...values: number[]) => number,
+): number | null {
+  const known = chains.map((each) => each[name]).filter((each): each is number => each !== null)
+  return known.length === 0 ? null : choose(...known)
+}
+
+async function windowOf(
+  connection: Connection,
+  input: { readonly status: IndexStatus; readonly token: PricedToken; readonly days: number },
+) {
+  const { status, token, days } = input
+  const window = { dataset: BURNS, asOfUnix: status.asOfUnix, seconds: days * DAY_SECONDS }
+  const sums = totalOf(await sumWindow(connection, window), (each) => each.token === token.symbol)
+  return {
+    ...amounts('burned', sums.amount, token.decimals),
+    burnedUsdAtEvent: usdOf(dollarsOf(sums)),
+    burnCount: sums.events,
+  }
+}
+
+function recentBurns(deps: DataDeps): Route {
+  return dataRoute(deps, {
+    path: '/api/burns/recent',
+    operationId: 'listBurns',
+    tag: 'Burns',
+    summary: 'Latest burns',
+    description: 'Burn transactions of every chain, newest first.',
+    parameters: listParameters(deps.ecosystem),
+    data: Type.Array(burnRow),
+    paged: true,
+    csv: { row: burnRow, rows: (data) => data as readonly object[] },
+    refusals: ['invalid_cursor'],
+    async read({ connection, status, parameters }) {
+      const found = await readEventPage(connection, { dataset: BURNS, values: parameters })
+      if (isRefusal(found)) return found
+      const data = found.events.map((event) => ({
+        ...eventMembers(event, status, deps.ecosystem),
+        from: accountOf(event),
+        method: event.kind,
+      }))
+      return { data, page: found.page }
+    },
+  })
+}

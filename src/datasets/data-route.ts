@@ -1,0 +1,199 @@
+import { stringify } from 'csv-stringify/sync'
+import Type, { type TObject, type TSchema } from 'typebox'
+import { isRefusal, type Refusal, type RefusalCode, refuse } from '#domain/refusal.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import {
+  type Effective,
+  type Parameter,
+  type Parameters,
+  parsed,
+  type ValuesOf,
+} from '#http/parameter.ts'
+import { type Answer, answer, defineRoute, type RequestFacts, type Route } from '#http/route.ts'
+import { type IndexStatus, readIndexStatus } from '#indexer/status.ts'
+import { type Clock, unixNow } from '#lib/clock.ts'
+import type { Connection, Engine } from '#store/engine.ts'
+import { buildMeta, metaSchema, type Page, pageSchema, revisionAt } from './meta.ts'
+
+export interface DataDeps {
+  readonly register: Engine
+  readonly ecosystem: Ecosystem
+  readonly clock: Clock
+  /** The status as it was a moment ago: good enough to recognise an ETag. */
+  recentStatus(): Promise<IndexStatus | undefined>
+}
+
+/** What a data query is given: one state of the register, its status, and the parameters. */
+export interface DataQuery<P extends Parameters> {
+  readonly connection: Connection
+  readonly status: IndexStatus
+  readonly parameters: ValuesOf<P>
+}
+
+export interface DataResult {
+  readonly data: unknown
+  /** Sums of the window, shown as `meta.totals`. */
+  readonly totals?: unknown
+  readonly page?: Page
+}
+
+export interface CsvForm {
+  readonly row: TObject
+  rows(data: unknown): readonly object[]
+}
+
+export interface DataRouteDefinition<P extends Parameters> {
+  readonly path: string
+  readonly operationId: string
+  readonly tag: string
+  readonly summary: string
+  readonly description: string
+  readonly parameters: P
+  /** Schema of `data`. */
+  readonly data: TSchema
+  readonly totals?: TSchema
+  readonly paged?: boolean
+  /** Series and lists can be had as CSV: the shape of a row and which rows of `data` they are. */
+  readonly csv?: CsvForm
+  readonly refusals?: readonly RefusalCode[]
+  read(query: DataQuery<P>): Promise<DataResult | Refusal>
+}
+
+const formatParameter: Parameter<'json' | 'csv' | undefined> = {
+  in: 'query',
+  description: '`json`, or `csv` (RFC 4180; also by `Accept: text/csv`).',
+  schema: Type.Enum(['json', 'csv'], { default: 'json' }),
+  parse(raw) {
+    if (raw === undefined) return parsed(undefined, 'json')
+    return raw === 'json' || raw === 'csv'
+      ? parsed(raw, raw)
+      : { ok: false, reason: 'must be json or csv', allowed: ['json', 'csv'] }
+  },
+}
+
+/** A metered GET on the register: one snapshot, `{data, meta}`, an ETag by index height. */
+export function dataRoute<P extends Parameters>(
+  deps: DataDeps,
+  definition: DataRouteDefinition<P>,
+): Route {
+  const { data, totals, paged, csv, read, parameters, refusals = [], ...facts } = definition
+  const format = csv === undefined ? {} : { format: formatParameter }
+  const given: Parameters = { ...parameters, ...format }
+  return defineRoute({
+    ...facts,
+    method: 'GET',
+    metered: true,
+    csv: csv !== undefined,
+    parameters: given,
+    answers: { 200: { description: facts.summary, schema: bodySchema(definition) } },
+    refusals: [...refusals, 'data_not_ready'],
+    async revision() {
+      const status = await deps.recentStatus()
+      return status && revisionAt(status, unixNow(deps.clock))
+    },
+    async handle(input) {
+      const asked = input.parameters as ValuesOf<P> & { readonly format?: 'json' | 'csv' }
+      const result = await readSnapshot(deps, read, asked)
+      if (isRefusal(result)) return result
+      const asCsv = csv !== undefined && (asked.format ?? accepted(input)) === 'csv'
+      const query = { ...input.effective, ...(asCsv && { format: 'csv' }) }
+      return toAnswer(deps, { ...result, path: facts.path, query, csv: asCsv ? csv : undefined })
+    },
+  })
+}
+
+function bodySchema(
+  definition: Pick<DataRouteDefinition<Parameters>, 'data' | 'totals' | 'paged'>,
+): TSchema {
+  const more = {
+    ...(definition.totals && { totals: definition.totals }),
+    ...(definition.paged && { page: pageSchema }),
+  }
+  const meta = Type.Object({ ...metaSchema.properties, ...more })
+  return Type.Object({ data: definition.data, meta })
+}
+
+async function readSnapshot<P extends Parameters>(
+  deps: DataDeps,
+  read: DataRouteDefinition<P>['read'],
+  parameters: ValuesOf<P>,
+): Promise<{ readonly status: IndexStatus; readonly result: DataResult } | Refusal> {
+  return deps.register.snapshot(async (connection) => {
+    const status = await readIndexStatus(connection, deps.ecosystem.chains)
+    if (status === undefined)
+      return refuse(
+        'data_not_ready',
+        'The index has not read its first blocks yet; try again soon.',
+        {
+          retryAfterSeconds: 2,
+        },
+      )
+    const result = await read({ connection, status, parameters })
+    return isRefusal(result) ? result : { status, result }
+  })
+}
+
+/** `Accept: text/csv` asks for CSV where no `format` is given. */
+function accepted(facts: RequestFacts): 'json' | 'csv' {
+  const accept = String(facts.headers.accept ?? '')
+  return /(^|,)\s*text\/csv\s*(;|,|$)/i.test(accept) ? 'csv' : 'json'
+}
+
+function toAnswer(
+  deps: DataDeps,
+  input: {
+    readonly status: IndexStatus
+    readonly result: DataResult
+    readonly path: string
+    readonly query: Readonly<Record<string, Effective>>
+    readonly csv: CsvForm | undefined
+  },
+): Answer {
+  const { status, result } = input
+  const nowUnix = unixNow(deps.clock)
+  const revision = revisionAt(status, nowUnix)
+  const link = linkToNext(deps, input)
+  const headers = link === undefined ? {} : { headers: { link } }
+  if (input.csv !== undefined)
+    return answer(200, toCsv(input.csv, result.data), { contentType: CSV, revision, ...headers })
+  const meta = {
+    ...buildMeta(status, nowUnix, input.query),
+    ...(result.totals !== undefined && { totals: result.totals }),
+    ...(result.page !== undefined && { page: result.page }),
+  }
+  return answer(200, { data: result.data, meta }, { revision, ...headers })
+}
+
+const CSV = 'text/csv; charset=utf-8'
+
+/** RFC 4180 with a header row of field names. */
+function toCsv(form: CsvForm, data: unknown): string {
+  const columns = Object.keys(form.row.properties)
+  return stringify([...form.rows(data)], {
+    header: true,
+    columns,
+    record_delimiter: 'windows',
+    cast: { boolean: String },
+  })
+}
+
+/** The next page as a link (RFC 8288); its base comes from the configuration, never from a header. */
+function linkToNext(
+  deps: DataDeps,
+  input: {
+    readonly path: string
+    readonly query: Readonly<Record<string, Effective>>
+    readonly result: DataResult
+  },
+): string | undefined {
+  const cursor = input.result.page?.nextCursor
+  if (!cursor) return undefined
+  let path = input.path
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries({ ...input.query, cursor })) {
+    if (value === null) continue
+    if (path.includes(`{${name}}`)) path = path.replace(`{${name}}`, String(value))
+    else query.set(name, String(value))
+  }
+  return `<${deps.ecosystem.service.publicBaseUrl}${path}?${query}>; rel="next"`
+}

@@ -1,0 +1,56 @@
+import type { Address } from '#domain/address.ts'
+import type { Sums } from '#indexer/events/event.ts'
+import { ALL_TOKENS } from '#indexer/events/fold-accounts.ts'
+import { readSums } from '#indexer/events/sums-row.ts'
+import type { Connection } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { sql } from '#store/sql.ts'
+import { DIVIDENDS } from './dataset.ts'
+
+/** What one wallet claimed of one token. */
+export interface ClaimedToken extends Sums {
+  readonly token: string
+}
+
+/** What one wallet claimed in all. Unix seconds; nulls when it never claimed. */
+export interface ClaimSummary {
+  readonly claims: number
+  readonly usd: bigint
+  readonly priced: number
+  readonly firstUnix: number | null
+  readonly lastUnix: number | null
+  readonly tokens: readonly ClaimedToken[]
+}
+
+/** A wallet's claims added up; zeros for a wallet that never claimed. */
+export async function readClaimSummary(
+  connection: Connection,
+  address: Address,
+): Promise<ClaimSummary> {
+  const found = await connection.run(sql`
+    select token, amount, usd, events, priced, first_unix, last_unix from event_accounts
+    where dataset = ${DIVIDENDS} and account = ${address}
+    order by token`)
+  const all = found.find((row) => row.token === ALL_TOKENS)
+  const tokens = found
+    .filter((row) => row.token !== ALL_TOKENS)
+    .map((row) => ({ token: column.text(row, 'token'), ...readSums(row) }))
+  if (all === undefined)
+    return { claims: 0, usd: 0n, priced: 0, firstUnix: null, lastUnix: null, tokens }
+  return {
+    claims: column.integer(all, 'events'),
+    usd: column.u256(all, 'usd'),
+    priced: column.integer(all, 'priced'),
+    firstUnix: column.integer(all, 'first_unix'),
+    lastUnix: column.integer(all, 'last_unix'),
+    tokens,
+  }
+}
+
+/** How many wallets ever claimed. */
+export async function countRecipients(connection: Connection): Promise<number> {
+  const [row] = await connection.run(
+    sql`select accounts from event_account_counts where dataset = ${DIVIDENDS}`,
+  )
+  return row === undefined ? 0 : column.integer(row, 'accounts')
+}

@@ -1,0 +1,135 @@
+import Type from 'typebox'
+import { showAddress } from '#domain/address.ts'
+import { isRefusal } from '#domain/refusal.ts'
+import type { Route } from '#http/route.ts'
+import { dollarsOf } from '#indexer/events/sum-windows.ts'
+import { type DataDeps, dataRoute } from '../data-route.ts'
+import { accountOf, eventMembers, eventRow, listParameters, readEventPage } from '../event-rows.ts'
+import { addressParameter } from '../parameters.ts'
+import type { PriceAt } from '../price-at.ts'
+import {
+  addressText,
+  amounts,
+  amountText,
+  nullable,
+  rawText,
+  unixTime,
+  usdOf,
+  usdOrNull,
+} from '../wire.ts'
+import { DIVIDENDS } from './dataset.ts'
+import { readClaimSummary } from './queries.ts'
+import { type DividendDeps, dividendTotals } from './total-route.ts'
+import { valueNow } from './value-now.ts'
+
+const payoutRow = eventRow({
+  kind: Type.Enum(['claim', 'distribution'], {
+    description:
+      '`claim`: paid to a wallet; `distribution`: put into the pot, which the totals do not count',
+  }),
+  recipient: nullable(addressText),
+})
+
+const claimRow = eventRow({})
+
+const claimsShape = Type.Object({
+  address: addressText,
+  summary: Type.Object({
+    claimCount: Type.Integer(),
+    usdAtClaim: usdOrNull,
+    usdNow: usdOrNull,
+    firstClaimUnix: nullable(unixTime),
+    lastClaimUnix: nullable(unixTime),
+    tokens: Type.Array(
+      Type.Object({
+        token: Type.String(),
+        amount: amountText,
+        amountRaw: rawText,
+        usdAtClaim: usdOrNull,
+        usdNow: usdOrNull,
+        claimCount: Type.Integer(),
+      }),
+    ),
+  }),
+  claims: Type.Array(claimRow),
+})
+
+export function dividendRoutes(deps: DividendDeps): readonly Route[] {
+  return [dividendTotals(deps), recentPayouts(deps), walletClaims(deps)]
+}
+
+function recentPayouts(deps: DataDeps): Route {
+  return dataRoute(deps, {
+    path: '/api/dividends/recent',
+    operationId: 'listPayouts',
+    tag: 'Dividends',
+    summary: 'Latest payout events',
+    description: 'Claims and distributions of every chain, newest first.',
+    parameters: listParameters(deps.ecosystem),
+    data: Type.Array(payoutRow),
+    paged: true,
+    csv: { row: payoutRow, rows: (data) => data as readonly object[] },
+    refusals: ['invalid_cursor'],
+    async read({ connection, status, parameters }) {
+      const found = await readEventPage(connection, { dataset: DIVIDENDS, values: parameters })
+      if (isRefusal(found)) return found
+      const data = found.events.map((event) => ({
+        ...eventMembers(event, status, deps.ecosystem),
+        kind: event.kind,
+        recipient: accountOf(event),
+      }))
+      return { data, page: found.page }
+    },
+  })
+}
+
+function walletClaims(deps: DataDeps & { readonly priceAt: PriceAt }): Route {
+  return dataRoute(deps, {
+    path: '/api/dividends/{address}',
+    operationId: 'getWalletClaims',
+    tag: 'Dividends',
+    summary: 'Claim history of a wallet',
+    description:
+      'All claims of one wallet, newest first, with their sums. A wallet that never claimed has zeros and an empty list.',
+    parameters: { address: addressParameter, ...listParameters(deps.ecosystem) },
+    data: claimsShape,
+    paged: true,
+    csv: { row: claimRow, rows: claimsOf },
+    refusals: ['invalid_address', 'invalid_cursor'],
+    async read({ connection, status, parameters }) {
+      const { address, ...values } = parameters
+      const found = await readEventPage(connection, {
+        dataset: DIVIDENDS,
+        account: address,
+        kind: 'claim',
+        values,
+      })
+      if (isRefusal(found)) return found
+      const summary = await readClaimSummary(connection, address)
+      const { lines, usdNow } = await valueNow(connection, { deps, status, sums: summary.tokens })
+      const data = {
+        address: showAddress(address),
+        summary: {
+          claimCount: summary.claims,
+          usdAtClaim: usdOf(dollarsOf({ amount: 0n, events: summary.claims, ...summary })),
+          usdNow: usdOf(usdNow),
+          firstClaimUnix: summary.firstUnix,
+          lastClaimUnix: summary.lastUnix,
+          tokens: lines.map((line) => ({
+            token: line.token.symbol,
+            ...amounts('amount', line.amount, line.token.decimals),
+            usdAtClaim: usdOf(dollarsOf(line)),
+            usdNow: usdOf(line.usdNow),
+            claimCount: line.events,
+          })),
+        },
+        claims: found.events.map((event) => eventMembers(event, status, deps.ecosystem)),
+      }
+      return { data, page: found.page }
+    },
+  })
+}
+
+function claimsOf(data: unknown): readonly object[] {
+  return (data as { readonly claims: readonly object[] }).claims
+}

@@ -1,0 +1,127 @@
+import Type from 'typebox'
+import { showAddress } from '#domain/address.ts'
+import type { Route } from '#http/route.ts'
+import { NOTHING, type Sums } from '#indexer/events/event.ts'
+import {
+  dollarsOf,
+  sumTotals,
+  sumWindow,
+  type TokenSums,
+  totalOf,
+} from '#indexer/events/sum-windows.ts'
+import type { IndexStatus } from '#indexer/status.ts'
+import { DAY_SECONDS } from '#lib/day.ts'
+import type { Connection } from '#store/engine.ts'
+import { type DataDeps, dataRoute } from '../data-route.ts'
+import type { PriceAt } from '../price-at.ts'
+import { addressText, amounts, amountText, nullable, rawText, usdOf, usdOrNull } from '../wire.ts'
+import { DIVIDENDS } from './dataset.ts'
+import { countRecipients } from './queries.ts'
+import { valueNow } from './value-now.ts'
+
+export type DividendDeps = DataDeps & { readonly priceAt: PriceAt }
+
+const windowShape = Type.Object({ usdAtPayout: usdOrNull, payoutCount: Type.Integer() })
+
+const tokenWindowShape = Type.Object({
+  amount: amountText,
+  amountRaw: rawText,
+  usdAtPayout: usdOrNull,
+  payoutCount: Type.Integer(),
+})
+
+const totalsShape = Type.Object({
+  totalUsdAtPayout: usdOrNull,
+  totalUsdNow: usdOrNull,
+  payoutCount: Type.Integer(),
+  recipientCount: Type.Integer({ description: 'Distinct wallets over all chains and tokens' }),
+  last24h: windowShape,
+  last7d: windowShape,
+  last30d: windowShape,
+  tokens: Type.Array(
+    Type.Object({
+      token: Type.String(),
+      chain: Type.String(),
+      address: nullable(addressText),
+      decimals: Type.Integer(),
+      amount: amountText,
+      amountRaw: rawText,
+      usdAtPayout: usdOrNull,
+      usdNow: usdOrNull,
+      last24h: tokenWindowShape,
+      last7d: tokenWindowShape,
+      last30d: tokenWindowShape,
+    }),
+  ),
+})
+
+/** GET /api/dividends/total: what was paid out, in all and per reward token and chain. */
+export function dividendTotals(deps: DividendDeps): Route {
+  return dataRoute(deps, {
+    path: '/api/dividends/total',
+    operationId: 'getDividendTotals',
+    tag: 'Dividends',
+    summary: 'Lifetime dividends',
+    description:
+      'Lifetime payouts over all reward tokens with their dollar values, and the last 24 hours, 7 and 30 days back from `meta.asOf`. Claims count; distributions into the pot do not.',
+    parameters: {},
+    data: totalsShape,
+    read: ({ connection, status }) => readTotals(connection, deps, status),
+  })
+}
+
+async function readTotals(connection: Connection, deps: DividendDeps, status: IndexStatus) {
+  const totals = await sumTotals(connection, DIVIDENDS)
+  const windows = {
+    last24h: await windowSums(connection, status, 1),
+    last7d: await windowSums(connection, status, 7),
+    last30d: await windowSums(connection, status, 30),
+  }
+  const { lines, usdNow } = await valueNow(connection, { deps, status, sums: totals })
+  const all = totalOf(totals)
+  const data = {
+    totalUsdAtPayout: usdOf(dollarsOf(all)),
+    totalUsdNow: usdOf(usdNow),
+    payoutCount: all.events,
+    recipientCount: await countRecipients(connection),
+    last24h: toWindow(totalOf(windows.last24h)),
+    last7d: toWindow(totalOf(windows.last7d)),
+    last30d: toWindow(totalOf(windows.last30d)),
+    tokens: lines.map((line) => {
+      const chain = deps.ecosystem.chains.find((each) => each.id === line.chainId)
+      const address = line.token.addresses.get(chain?.name ?? '')
+      const { decimals, symbol } = line.token
+      const window = (sums: readonly TokenSums[]) =>
+        toTokenWindow(
+          sums.find((each) => each.token === symbol && each.chainId === line.chainId) ?? NOTHING,
+          decimals,
+        )
+      return {
+        token: symbol,
+        chain: chain?.name ?? String(line.chainId),
+        address: address === undefined ? null : showAddress(address),
+        decimals,
+        ...amounts('amount', line.amount, decimals),
+        usdAtPayout: usdOf(dollarsOf(line)),
+        usdNow: usdOf(line.usdNow),
+        last24h: window(windows.last24h),
+        last7d: window(windows.last7d),
+        last30d: window(windows.last30d),
+      }
+    }),
+  }
+  return { data }
+}
+
+function windowSums(connection: Connection, status: IndexStatus, days: number) {
+  const seconds = days * DAY_SECONDS
+  return sumWindow(connection, { dataset: DIVIDENDS, asOfUnix: status.asOfUnix, seconds })
+}
+
+function toWindow(sums: Sums) {
+  return { usdAtPayout: usdOf(dollarsOf(sums)), payoutCount: sums.events }
+}
+
+function toTokenWindow(sums: Sums, decimals: number) {
+  return { ...amounts('amount', sums.amount, decimals), ...toWindow(sums) }
+}

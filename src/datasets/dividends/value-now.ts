@@ -1,0 +1,43 @@
+import { type MicroUsd, valueAt } from '#domain/money.ts'
+import type { PricedToken } from '#ecosystem/ecosystem.ts'
+import type { Sums } from '#indexer/events/event.ts'
+import type { IndexStatus } from '#indexer/status.ts'
+import type { Connection } from '#store/engine.ts'
+import type { DataDeps } from '../data-route.ts'
+import type { PriceAt } from '../price-at.ts'
+
+export interface ValuedSums extends Sums {
+  readonly token: PricedToken
+  readonly usdNow: MicroUsd | null
+}
+
+/** Sums per token with their value at today's price, and the value of all; null without any price. */
+export async function valueNow<S extends Sums & { readonly token: string }>(
+  connection: Connection,
+  input: {
+    readonly deps: DataDeps & { readonly priceAt: PriceAt }
+    readonly status: IndexStatus
+    readonly sums: readonly S[]
+  },
+): Promise<{
+  readonly lines: readonly (Omit<S, 'token'> & ValuedSums)[]
+  readonly usdNow: MicroUsd | null
+}> {
+  const { deps, status } = input
+  const lines: (Omit<S, 'token'> & ValuedSums)[] = []
+  for (const sums of input.sums) {
+    const token = deps.ecosystem.tokens.find((each) => each.symbol === sums.token)
+    if (token === undefined) continue
+    const price = await deps.priceAt(connection, token.symbol, status.asOfUnix)
+    const usdNow = price === null ? null : valueAt(sums.amount, token.decimals, price)
+    lines.push({ ...sums, token, usdNow })
+  }
+  return { lines, usdNow: addDollars(lines.map((line) => line.usdNow)) }
+}
+
+/** Adds dollars; null only when there are some and none is known. */
+export function addDollars(values: readonly (MicroUsd | null)[]): MicroUsd | null {
+  const known = values.filter((value) => value !== null)
+  if (known.length === 0 && values.length > 0) return null
+  return known.reduce((sum, value) => sum + value, 0n)
+}

@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto'
+import Type, { type TProperties } from 'typebox'
+import { showAddress } from '#domain/address.ts'
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import type { Chain, Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
+import { type EventKey, type ListedEvent, listEvents } from '#indexer/events/list-events.ts'
+import { finalityOf, type IndexStatus } from '#indexer/status.ts'
+import { assert } from '#lib/assert.ts'
+import { toIso } from '#lib/day.ts'
+import type { Connection } from '#store/engine.ts'
+import type { Page } from './meta.ts'
+import {
+  type Cursor,
+  chainParameter,
+  cursorParameter,
+  encodeCursor,
+  limitParameter,
+  timeParameter,
+  tokenParameter,
+} from './parameters.ts'
+import { amounts, amountText, rawText, unixTime, usdOf, usdOrNull } from './wire.ts'
+
+/** What every event row of a list carries. */
+const eventProperties = {
+  id: Type.String({ description: '<chainId>:<txHash>:<logIndex>' }),
+  chain: Type.String(),
+  chainId: Type.Integer(),
+  blockNumber: Type.Integer(),
+  txHash: Type.String({ pattern: '^0x[0-9a-f]{64}$' }),
+  logIndex: Type.Integer(),
+  timestamp: Type.String({ format: 'date-time' }),
+  timestampUnix: unixTime,
+  finality: Type.Enum(['latest', 'safe', 'finalized']),
+  explorerUrl: Type.Union([Type.String(), Type.Null()]),
+} as const
+
+const amountProperties = {
+  token: Type.String(),
+  amount: amountText,
+  amountRaw: rawText,
+  amountUsdAtEvent: usdOrNull,
+} as const
+
+/** The schema of an event row with the dataset's own members. */
+export function eventRow<P extends TProperties>(own: P) {
+  return Type.Object({ ...eventProperties, ...amountProperties, ...own })
+}
+
+/** Parameters that every list of events takes. */
+export function listParameters(ecosystem: Ecosystem) {
+  return {
+    limit: limitParameter(20),
+    chain: chainParameter(ecosystem),
+    token: tokenParameter(ecosystem.tokens, undefined),
+    from: timeParameter('Events at or after this moment.'),
+    to: timeParameter('Events at or before this moment.'),
+    cursor: cursorParameter,
+  }
+}
+
+interface ListValues {
+  readonly limit: number
+  readonly chain: Chain | undefined
+  readonly token: PricedToken | undefined
+  readonly from: number | undefined
+  readonly to: number | undefined
+  readonly cursor: Cursor | undefined
+}
+
+/** One page of a dataset's events, or what is wrong with the filters. */
+export async function readEventPage(
+  connection: Connection,
+  input: {
+    readonly dataset: string
+    readonly account?: `0x${string}`
+    readonly kind?: string
+    readonly values: ListValues
+  },
+): Promise<{ readonly events: readonly ListedEvent[]; readonly page: Page } | Refusal> {
+  const { limit, chain, token, from, to, cursor } = input.values
+  if (from !== undefined && to !== undefined && to <= from)
+    return refuse('invalid_parameter', 'to must be later than from', {
+      errors: [{ in: 'query', name: 'to', reason: 'must be later than from' }],
+    })
+  const { dataset, account, kind } = input
+  const filters = hashOf([dataset, account, kind, chain?.name, token?.symbol, from, to])
+  if (cursor !== undefined && cursor.filters !== filters)
+    return refuse('invalid_cursor', 'cursor belongs to other filters; start again without it', {
+      errors: [{ in: 'query', name: 'cursor', reason: 'belongs to other filters' }],
+    })
+  const { events, next } = await listEvents(connection, {
+    dataset,
+    limit,
+    ...(chain && { chainId: chain.id }),
+    ...(token && { token: token.symbol }),
+    ...(account && { account }),
+    ...(kind && { kind }),
+    ...(from !== undefined && { fromUnix: from }),
+    ...(to !== undefined && { toUnix: to }),
+    ...(cursor && { after: cursor.after }),
+  })
+  return { events, page: { limit, count: events.length, nextCursor: cursorOf(filters, next) } }
+}
+
+function cursorOf(filters: string, next: EventKey | null): string | null {
+  return next === null ? null : encodeCursor({ filters, after: next })
+}
+
+/** Enough of a hash to tell filters apart; the cursor needs no secrecy. */
+function hashOf(filters: readonly unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(filters)).digest('hex').slice(0, 16)
+}
+
+/** The members that every event row shares. */
+export function eventMembers(event: ListedEvent, status: IndexStatus, ecosystem: Ecosystem) {
+  const known = status.chains.find((each) => each.chain.id === event.chainId)
+  const token = ecosystem.tokens.find((each) => each.symbol === event.token)
+  assert(known !== undefined && token !== undefined, 'an event of an unknown chain or token')
+  const { chain } = known
+  return {
+    id: `${event.chainId}:${event.txHash}:${event.logIndex}`,
+    chain: chain.name,
+    chainId: event.chainId,
+    blockNumber: event.blockNumber,
+    txHash: event.txHash,
+    logIndex: event.logIndex,
+    timestamp: toIso(event.timestamp),
+    timestampUnix: event.timestamp,
+    finality: finalityOf(known, event.blockNumber),
+    explorerUrl: chain.explorerUrl === null ? null : `${chain.explorerUrl}/tx/${event.txHash}`,
+    token: token.symbol,
+    ...amounts('amount', event.amount, token.decimals),
+    amountUsdAtEvent: usdOf(event.usd),
+  }
+}
+
+/** An event's account as answers show it. */
+export function accountOf(event: ListedEvent): string | null {
+  return event.account === null ? null : showAddress(event.account)
+}

@@ -1,0 +1,33 @@
+import type { Address } from '#domain/address.ts'
+import type { Connection } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { sql } from '#store/sql.ts'
+import { GRAVE_DIGS } from './dataset.ts'
+
+export interface Leader {
+  readonly address: Address
+  readonly amount: bigint
+  readonly digs: number
+  /** Unix seconds. */
+  readonly firstUnix: number
+  readonly lastUnix: number
+}
+
+/** The wallets that claimed most of a token. */
+export async function readLeaderboard(
+  connection: Connection,
+  input: { readonly token: string; readonly limit: number },
+): Promise<readonly Leader[]> {
+  const found = await connection.run(sql`
+    select account, amount, events, first_unix, last_unix from event_accounts
+    where dataset = ${GRAVE_DIGS} and token = ${input.token}
+    order by amount desc, last_unix, account
+    limit ${input.limit}`)
+  return found.map((row) => ({
+    address: column.hex(row, 'account'),
+    amount: column.u256(row, 'amount'),
+    digs: column.integer(row, 'events'),
+    firstUnix: column.integer(row, 'first_unix'),
+    lastUnix: column.integer(row, 'last_unix'),
+  }))
+}

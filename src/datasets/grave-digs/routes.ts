@@ -1,0 +1,103 @@
+import Type from 'typebox'
+import { showAddress } from '#domain/address.ts'
+import { valueAt } from '#domain/money.ts'
+import { isRefusal } from '#domain/refusal.ts'
+import type { Route } from '#http/route.ts'
+import { sumTotals, totalOf } from '#indexer/events/sum-windows.ts'
+import { percentage } from '#lib/decimal.ts'
+import { type DataDeps, dataRoute } from '../data-route.ts'
+import { accountOf, eventMembers, eventRow, listParameters, readEventPage } from '../event-rows.ts'
+import { limitParameter, tokenParameter } from '../parameters.ts'
+import type { PriceAt } from '../price-at.ts'
+import {
+  addressText,
+  amounts,
+  amountText,
+  nullable,
+  rawText,
+  unixTime,
+  usdOf,
+  usdOrNull,
+} from '../wire.ts'
+import { GRAVE_DIGS } from './dataset.ts'
+import { readLeaderboard } from './queries.ts'
+
+const digRow = eventRow({ digger: addressText, graveId: nullable(Type.String()) })
+
+const leaderRow = Type.Object({
+  rank: Type.Integer({ minimum: 1 }),
+  address: addressText,
+  token: Type.String(),
+  totalClaimed: amountText,
+  totalClaimedRaw: rawText,
+  totalClaimedUsdNow: usdOrNull,
+  sharePct: Type.Number({ minimum: 0, maximum: 100 }),
+  digCount: Type.Integer(),
+  firstDigUnix: unixTime,
+  lastDigUnix: unixTime,
+})
+
+export function graveDigRoutes(deps: DataDeps & { readonly priceAt: PriceAt }): readonly Route[] {
+  return [recentDigs(deps), leaderboard(deps)]
+}
+
+function recentDigs(deps: DataDeps): Route {
+  return dataRoute(deps, {
+    path: '/api/grave-digs',
+    operationId: 'listGraveDigs',
+    tag: 'Grave digs',
+    summary: 'Recent grave digs',
+    description: 'Grave dig claims of every chain, newest first.',
+    parameters: listParameters(deps.ecosystem),
+    data: Type.Array(digRow),
+    paged: true,
+    csv: { row: digRow, rows: (data) => data as readonly object[] },
+    refusals: ['invalid_cursor'],
+    async read({ connection, status, parameters }) {
+      const found = await readEventPage(connection, { dataset: GRAVE_DIGS, values: parameters })
+      if (isRefusal(found)) return found
+      const data = found.events.map((event) => ({
+        ...eventMembers(event, status, deps.ecosystem),
+        digger: accountOf(event),
+        graveId: event.detail,
+      }))
+      return { data, page: found.page }
+    },
+  })
+}
+
+function leaderboard(deps: DataDeps & { readonly priceAt: PriceAt }): Route {
+  return dataRoute(deps, {
+    path: '/api/grave-digs/leaderboard',
+    operationId: 'rankGraveDiggers',
+    tag: 'Grave digs',
+    summary: 'Top grave diggers',
+    description:
+      'Wallets ranked by the total they claimed; equal totals by the earlier last dig, then by address.',
+    parameters: {
+      limit: limitParameter(10),
+      token: tokenParameter(deps.ecosystem.tokens, deps.ecosystem.primary),
+    },
+    data: Type.Array(leaderRow),
+    csv: { row: leaderRow, rows: (data) => data as readonly object[] },
+    async read({ connection, status, parameters }) {
+      const { token, limit } = parameters
+      const leaders = await readLeaderboard(connection, { token: token.symbol, limit })
+      const totals = await sumTotals(connection, GRAVE_DIGS)
+      const all = totalOf(totals, (each) => each.token === token.symbol)
+      const price = await deps.priceAt(connection, token.symbol, status.asOfUnix)
+      const data = leaders.map((leader, index) => ({
+        rank: index + 1,
+        address: showAddress(leader.address),
+        token: token.symbol,
+        ...amounts('totalClaimed', leader.amount, token.decimals),
+        totalClaimedUsdNow: usdOf(price && valueAt(leader.amount, token.decimals, price)),
+        sharePct: percentage(leader.amount, all.amount),
+        digCount: leader.digs,
+        firstDigUnix: leader.firstUnix,
+        lastDigUnix: leader.lastUnix,
+      }))
+      return { data }
+    },
+  })
+}

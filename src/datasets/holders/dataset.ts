@@ -1,0 +1,132 @@
+import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
+import type { Log } from '#domain/chain.ts'
+import { isTracked } from '#domain/token.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { Change, Dataset, Position } from '#indexer/dataset.ts'
+import { DecodeError } from '#indexer/decode-event.ts'
+import { startOfDay } from '#lib/day.ts'
+import {
+  type Balances,
+  forgetDeltas,
+  moveBalances,
+  readBalances,
+  storeDeltas,
+  takeDeltas,
+} from './fold-balances.ts'
+import { foldHolders, type HolderChange } from './fold-holders.ts'
+import { foldSupply } from './fold-supply.ts'
+import { dayEnds } from './holder-days.ts'
+import { collectMovements, type Movement, type TransferFact } from './movement.ts'
+
+/** `Transfer(address,address,uint256)` (EIP-20). */
+const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
+
+/** Balances, supply and holder counts of the followed tokens, out of every transfer. */
+export function holdersDataset(ecosystem: Ecosystem): Dataset<TransferFact> {
+  const deployments = deploymentsOf(ecosystem)
+  const locked = new Set([...ecosystem.burnAddresses, ...ecosystem.nonCirculating])
+  return {
+    name: 'holders',
+    selectors: [...deployments.values()].map(({ chainId, address }) => ({
+      chainId,
+      address,
+      topic0: TRANSFER_TOPIC,
+    })),
+    decode: (log) => readTransfer(log, deployments),
+    apply: (change, transfers) => applyTransfers(change, transfers, locked),
+    revert: (change, ancestor) => revertTransfers(change, ancestor, locked),
+    finalize: (change) => forgetDeltas(change.connection, change.chainId, change.finalizedNumber),
+  }
+}
+
+interface Deployment {
+  readonly chainId: number
+  readonly address: Address
+  readonly symbol: string
+}
+
+function deploymentsOf(ecosystem: Ecosystem): ReadonlyMap<string, Deployment> {
+  const deployments = new Map<string, Deployment>()
+  for (const token of ecosystem.tokens.filter(isTracked))
+    for (const chain of ecosystem.chains) {
+      const address = token.addresses.get(chain.name)
+      if (address !== undefined)
+        deployments.set(`${chain.id}|${address}`, {
+          chainId: chain.id,
+          address,
+          symbol: token.symbol,
+        })
+    }
+  return deployments
+}
+
+function readTransfer(
+  log: Log,
+  deployments: ReadonlyMap<string, Deployment>,
+): readonly TransferFact[] {
+  const [, from, to, ...more] = log.topics
+  if (from === undefined || to === undefined || more.length > 0 || log.data.length !== 66)
+    throw new DecodeError('a transfer has three topics and 32 bytes of data')
+  const deployment = deployments.get(`${log.chainId}|${log.address}`)
+  if (deployment === undefined) return []
+  const { blockNumber, timestamp } = log
+  return [
+    {
+      token: deployment.symbol,
+      from: `0x${from.slice(26)}`,
+      to: `0x${to.slice(26)}`,
+      value: BigInt(log.data),
+      blockNumber,
+      timestamp,
+    },
+  ]
+}
+
+async function applyTransfers(
+  change: Change,
+  transfers: readonly TransferFact[],
+  locked: ReadonlySet<Address>,
+): Promise<void> {
+  const movements = collectMovements(transfers)
+  const before = await readBalances(change, movements)
+  await moveBalances(change, movements, before)
+  await storeDeltas(change, movements)
+  await foldSupply(change, movements, locked)
+  await foldHolders(change, holdersAfter(movements, before, locked))
+}
+
+function holdersAfter(
+  movements: readonly Movement[],
+  before: Balances,
+  locked: ReadonlySet<Address>,
+): readonly HolderChange[] {
+  return movements.filter(isHolder(locked)).map((movement) => {
+    const { token, address } = movement
+    const ends = dayEnds(movement, before.get(`${token}|${address}`) ?? 0n)
+    return { token, address, fromDay: ends[0]?.dayUnix ?? 0, ends }
+  })
+}
+
+async function revertTransfers(
+  change: Change,
+  ancestor: Position,
+  locked: ReadonlySet<Address>,
+): Promise<void> {
+  const undone = await takeDeltas(change, ancestor)
+  const before = await readBalances(change, undone)
+  await moveBalances(change, undone, before)
+  await foldSupply(change, undone, locked)
+  const dayUnix = startOfDay(ancestor.timestamp)
+  const changes = undone.filter(isHolder(locked)).map((movement) => {
+    const { token, address, steps } = movement
+    let balance = before.get(`${token}|${address}`) ?? 0n
+    for (const step of steps) balance += step.received - step.sent
+    return { token, address, fromDay: dayUnix, ends: [{ dayUnix, holds: balance > 0n }] }
+  })
+  await foldHolders(change, changes)
+}
+
+/** The zero address and addresses that do not circulate are no holders. */
+function isHolder(locked: ReadonlySet<Address>): (movement: Movement) => boolean {
+  return ({ address }) => address !== ZERO_ADDRESS && !locked.has(address)
+}

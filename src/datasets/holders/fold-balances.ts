@@ -1,0 +1,147 @@
+import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
+import type { Change, Position } from '#indexer/dataset.ts'
+import { chunks } from '#lib/chunks.ts'
+import { groupBy } from '#lib/group-by.ts'
+import { toStored } from '#lib/u256.ts'
+import type { Connection } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
+import { inKeys } from '#store/typed-values.ts'
+import type { Movement, Step } from './movement.ts'
+
+/** A token moved a balance that no transfer had brought: it cannot be followed by its events. */
+export class UnexplainedBalanceError extends Error {
+  override readonly name = 'UnexplainedBalanceError'
+  constructor(token: string, address: Address, chainId: number) {
+    super(
+      `${address} sent more ${token} on chain ${chainId} than it ever received: the chain's startBlock is later than the token's first transfer, or the token moves balances without Transfer events`,
+    )
+  }
+}
+
+/** Balances of the moved addresses before the change, by `token|address`. */
+export type Balances = ReadonlyMap<string, bigint>
+
+export async function readBalances(
+  change: Change,
+  movements: readonly Movement[],
+): Promise<Balances> {
+  const balances = new Map<string, bigint>()
+  for (const part of chunks(movements, ROWS_PER_STATEMENT)) {
+    const found = await change.connection.run(sql`
+      select token, address, balance from balances
+      where chain_id = ${change.chainId} and ${inKeys(
+        { token: 'text', address: 'text' },
+        part.map(({ token, address }) => [token, address]),
+      )}`)
+    for (const row of found)
+      balances.set(`${row.token}|${row.address}`, column.u256(row, 'balance'))
+  }
+  return balances
+}
+
+/** Moves the balances; a balance of nothing is no row. */
+export async function moveBalances(
+  change: Change,
+  movements: readonly Movement[],
+  before: Balances,
+): Promise<void> {
+  const after = movements
+    .filter(({ address }) => address !== ZERO_ADDRESS)
+    .map((movement) => ({ ...movement, balance: balanceAfter(change, movement, before) }))
+  for (const part of chunks(after, ROWS_PER_STATEMENT)) {
+    await deleteBalances(
+      change,
+      part.filter(({ balance }) => balance === 0n),
+    )
+    await writeBalances(
+      change,
+      part.filter(({ balance }) => balance > 0n),
+    )
+  }
+}
+
+function balanceAfter(change: Change, movement: Movement, before: Balances): bigint {
+  const { token, address, steps } = movement
+  let balance = before.get(`${token}|${address}`) ?? 0n
+  for (const step of steps) balance += step.received - step.sent
+  if (balance < 0n) throw new UnexplainedBalanceError(token, address, change.chainId)
+  return balance
+}
+
+async function deleteBalances(change: Change, emptied: readonly Movement[]): Promise<void> {
+  if (emptied.length === 0) return
+  const keys = emptied.map(({ token, address }) => [token, address])
+  await change.connection.run(sql`
+    delete from balances where chain_id = ${change.chainId}
+      and ${inKeys({ token: 'text', address: 'text' }, keys)}`)
+}
+
+async function writeBalances(
+  change: Change,
+  kept: readonly (Movement & { readonly balance: bigint })[],
+): Promise<void> {
+  if (kept.length === 0) return
+  const list = kept.map(({ token, address, balance }) => [
+    token,
+    address,
+    change.chainId,
+    toStored(balance),
+  ])
+  await change.connection.run(sql`
+    insert into balances (token, address, chain_id, balance) values ${rows(list)}
+    on conflict (token, address, chain_id) do update set balance = excluded.balance`)
+}
+
+/** Keeps what each block that is not yet final did, so that it can be taken back. */
+export async function storeDeltas(change: Change, movements: readonly Movement[]): Promise<void> {
+  const list = movements.flatMap(({ token, address, steps }) =>
+    steps
+      .filter((step) => step.blockNumber > change.finalizedNumber)
+      .map((step) => [
+        change.chainId,
+        step.blockNumber,
+        token,
+        address,
+        step.timestamp,
+        toStored(step.received),
+        toStored(step.sent),
+      ]),
+  )
+  for (const part of chunks(list, ROWS_PER_STATEMENT))
+    await change.connection.run(sql`
+      insert into balance_deltas
+        (chain_id, block_number, token, address, timestamp_unix, received, sent)
+      values ${rows(part)}`)
+}
+
+/** Removes the deltas above the ancestor and gives them as movements that undo them. */
+export async function takeDeltas(change: Change, ancestor: Position): Promise<readonly Movement[]> {
+  const removed = await change.connection.run(sql`
+    delete from balance_deltas
+    where chain_id = ${change.chainId} and block_number > ${ancestor.number}
+    returning token, address, block_number, timestamp_unix, received, sent`)
+  const groups = groupBy(removed, (row) => `${row.token}|${row.address}`)
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group
+    if (first === undefined) return []
+    const steps = group.map<Step>((row) => ({
+      blockNumber: column.integer(row, 'block_number'),
+      timestamp: column.integer(row, 'timestamp_unix'),
+      received: -column.u256(row, 'received'),
+      sent: -column.u256(row, 'sent'),
+    }))
+    return [{ token: column.text(first, 'token'), address: column.hex(first, 'address'), steps }]
+  })
+}
+
+/** Forgets the deltas of blocks that became final. */
+export async function forgetDeltas(
+  connection: Connection,
+  chainId: number,
+  finalizedNumber: number,
+): Promise<void> {
+  await connection.run(sql`
+    delete from balance_deltas
+    where chain_id = ${chainId} and block_number <= ${finalizedNumber}`)
+}

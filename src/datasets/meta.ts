@@ -1,0 +1,69 @@
+import Type, { type Static } from 'typebox'
+import type { Effective } from '#http/parameter.ts'
+import { type ChainStatus, conditionOf, type IndexStatus } from '#indexer/status.ts'
+import { toIso } from '#lib/day.ts'
+
+const chainMeta = Type.Object({
+  chain: Type.String(),
+  chainId: Type.Integer(),
+  blockNumber: Type.Integer({ description: 'Newest indexed block' }),
+  blockTimeUnix: Type.Integer(),
+  lagSeconds: Type.Integer({ minimum: 0, description: 'Age of that block' }),
+  finalizedBlock: Type.Integer(),
+  status: Type.Enum(['live', 'syncing', 'stale']),
+})
+
+/** What every data answer says about itself; nothing of the caller, so that an ETag can stand for it. */
+export const metaSchema = Type.Object(
+  {
+    asOf: Type.String({ format: 'date-time' }),
+    asOfUnix: Type.Integer({ description: 'Time of the newest indexed block of any chain' }),
+    stale: Type.Boolean({ description: 'At least one chain is stale' }),
+    chains: Type.Array(chainMeta),
+    query: Type.Record(Type.String(), Type.Union([Type.String(), Type.Integer(), Type.Null()]), {
+      description: 'Effective parameters after defaults',
+    }),
+  },
+  { additionalProperties: true },
+)
+
+export const pageSchema = Type.Object({
+  limit: Type.Integer(),
+  count: Type.Integer(),
+  nextCursor: Type.Union([Type.String(), Type.Null()]),
+})
+
+export type Page = Static<typeof pageSchema>
+
+/** Builds `meta` of an answer. */
+export function buildMeta(
+  status: IndexStatus,
+  nowUnix: number,
+  query: Readonly<Record<string, Effective>>,
+): Static<typeof metaSchema> {
+  const chains = status.chains.map((each) => chainMetaOf(each, nowUnix))
+  return {
+    asOf: toIso(status.asOfUnix),
+    asOfUnix: status.asOfUnix,
+    stale: chains.some((each) => each.status === 'stale'),
+    chains,
+    query,
+  }
+}
+
+function chainMetaOf(status: ChainStatus, nowUnix: number): Static<typeof chainMeta> {
+  return {
+    chain: status.chain.name,
+    chainId: status.chain.id,
+    blockNumber: status.blockNumber,
+    blockTimeUnix: status.blockTimeUnix,
+    lagSeconds: Math.max(0, nowUnix - status.blockTimeUnix),
+    finalizedBlock: status.finalizedNumber,
+    status: conditionOf(status, nowUnix),
+  }
+}
+
+/** Changes whenever the body of an answer may, other than by the passing of seconds. */
+export function revisionAt(status: IndexStatus, nowUnix: number): string {
+  return [status.revision, ...status.chains.map((each) => conditionOf(each, nowUnix)[1])].join('-')
+}

@@ -1,0 +1,173 @@
+import Type from 'typebox'
+import { type Address, parseAddress } from '#domain/address.ts'
+import type { Chain, Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
+import { type Parameter, type Parsed, parsed, parseInteger } from '#http/parameter.ts'
+import type { EventKey } from '#indexer/events/list-events.ts'
+
+/** Days of a period; `all` reaches back to the first day with data. */
+export type Period = number | 'all'
+
+const PERIOD_DAYS_MAX = 3_650
+
+export const periodParameter: Parameter<Period> = {
+  in: 'query',
+  description: 'How far back, in UTC days that end with today: `<n>d`, or `all`.',
+  schema: Type.String({ pattern: '^([1-9][0-9]{0,3}d|all)$', default: '30d' }),
+  example: '30d',
+  parse(raw = '30d') {
+    if (raw === 'all') return parsed('all', 'all')
+    const days = /^[1-9][0-9]{0,3}d$/.test(raw) ? Number(raw.slice(0, -1)) : Number.NaN
+    return days <= PERIOD_DAYS_MAX
+      ? parsed(days, raw)
+      : {
+          ok: false,
+          reason: 'must be <n>d from 1d to 3650d, or all',
+          minimum: 1,
+          maximum: PERIOD_DAYS_MAX,
+        }
+  },
+}
+
+/** How many rows of a list. */
+export function limitParameter(normal: number): Parameter<number> {
+  const range = { minimum: 1, maximum: 100 }
+  return {
+    in: 'query',
+    description: 'How many rows; never clamped silently.',
+    schema: Type.Integer({ ...range, default: normal }),
+    example: 5,
+    parse: (raw) => (raw === undefined ? parsed(normal, normal) : parseInteger(raw, range)),
+  }
+}
+
+/** A chain by name, decimal id or CAIP-2; undefined stands for all chains. */
+export function chainParameter(ecosystem: Ecosystem): Parameter<Chain | undefined> {
+  const allowed = [...ecosystem.chains.map((chain) => chain.name), 'all']
+  return {
+    in: 'query',
+    description: 'A chain by name, id (`8453`) or CAIP-2 (`eip155:8453`), in any case; or `all`.',
+    schema: Type.String({ default: 'all', examples: allowed }),
+    example: allowed[0] ?? 'all',
+    parse(raw = 'all'): Parsed<Chain | undefined> {
+      const text = raw.toLowerCase()
+      if (text === 'all') return parsed(undefined, 'all')
+      const chain = ecosystem.chains.find((each) =>
+        [each.name, String(each.id), `eip155:${each.id}`].includes(text),
+      )
+      return chain
+        ? parsed(chain, chain.name)
+        : { ok: false, reason: 'is not a chain of this service', allowed }
+    },
+  }
+}
+
+/** A token by symbol or address; undefined when the parameter is absent and has no default. */
+export function tokenParameter<Default extends PricedToken | undefined>(
+  tokens: readonly PricedToken[],
+  normal: Default,
+): Parameter<PricedToken | Default> {
+  const allowed = tokens.map((token) => token.symbol)
+  return {
+    in: 'query',
+    description: 'A token by symbol (any case) or by its address on any chain.',
+    schema: Type.String({ ...(normal && { default: normal.symbol }), examples: allowed }),
+    example: normal?.symbol ?? allowed[0] ?? '',
+    parse(raw): Parsed<PricedToken | Default> {
+      if (raw === undefined) return parsed(normal, normal?.symbol ?? 'all')
+      const token = findToken(tokens, raw)
+      return token
+        ? parsed(token, token.symbol)
+        : { ok: false, reason: 'is not a token of this service', allowed }
+    },
+  }
+}
+
+function findToken(tokens: readonly PricedToken[], raw: string): PricedToken | undefined {
+  const address = parseAddress(raw)
+  return tokens.find((token) =>
+    address === undefined
+      ? token.symbol.toUpperCase() === raw.toUpperCase()
+      : [...token.addresses.values()].includes(address),
+  )
+}
+
+/** A wallet in the path. */
+export const addressParameter: Parameter<Address> = {
+  in: 'path',
+  description: 'A wallet address; mixed case must carry the right checksum (EIP-55).',
+  schema: Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }),
+  example: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+  parse(raw = '') {
+    const address = parseAddress(raw)
+    return address
+      ? parsed(address, address)
+      : {
+          ok: false,
+          code: 'invalid_address',
+          reason: 'must be 0x and 40 hex digits, with a right EIP-55 checksum if in mixed case',
+        }
+  },
+}
+
+/** A moment as Unix seconds or ISO 8601; undefined when absent. */
+export function timeParameter(description: string): Parameter<number | undefined> {
+  return {
+    in: 'query',
+    description: `${description} Unix seconds, or ISO 8601 in UTC such as 2026-11-21T04:00:00Z.`,
+    schema: Type.String({ pattern: '^([0-9]{1,11}|[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:]{8}Z)?)$' }),
+    parse(raw) {
+      if (raw === undefined) return parsed(undefined, null)
+      const unix = parseMoment(raw)
+      return unix === undefined
+        ? { ok: false, reason: 'must be Unix seconds or ISO 8601 in UTC' }
+        : parsed(unix, unix)
+    },
+  }
+}
+
+function parseMoment(raw: string): number | undefined {
+  if (/^[0-9]{1,11}$/.test(raw)) return Number(raw)
+  const iso = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(raw) ? `${raw}T00:00:00Z` : raw
+  if (!/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$/.test(iso)) return undefined
+  const ms = Date.parse(iso)
+  // Date.parse turns 31 February into March: what does not read back is refused.
+  const same = !Number.isNaN(ms) && new Date(ms).toISOString() === iso.replace('Z', '.000Z')
+  return same ? ms / 1000 : undefined
+}
+
+/** A page's end and the filters it belongs to. */
+export interface Cursor {
+  readonly filters: string
+  readonly after: EventKey
+}
+
+/** Where a list goes on; opaque to callers. */
+export const cursorParameter: Parameter<Cursor | undefined> = {
+  in: 'query',
+  description:
+    'Goes on where a page ended: `meta.page.nextCursor` of that page, filters unchanged.',
+  schema: Type.String({ pattern: '^[A-Za-z0-9_-]{1,200}$' }),
+  parse(raw) {
+    if (raw === undefined) return parsed(undefined, null)
+    const cursor = decodeCursor(raw)
+    return cursor
+      ? parsed(cursor, raw)
+      : { ok: false, code: 'invalid_cursor', reason: 'is not a cursor of this service' }
+  },
+}
+
+export function encodeCursor(cursor: Cursor): string {
+  const { timestamp, chainId, blockNumber, logIndex } = cursor.after
+  const text = [cursor.filters, timestamp, chainId, blockNumber, logIndex].join('.')
+  return Buffer.from(text).toString('base64url')
+}
+
+function decodeCursor(raw: string): Cursor | undefined {
+  const text = Buffer.from(raw, 'base64url').toString('latin1')
+  const match = /^([0-9a-f]{16})\.([0-9]{1,11})\.([0-9]{1,15})\.([0-9]{1,15})\.([0-9]{1,9})$/.exec(
+    text,
+  )
+  if (match === null || Buffer.from(text).toString('base64url') !== raw) return undefined
+  const [timestamp = 0, chainId = 0, blockNumber = 0, logIndex = 0] = match.slice(2).map(Number)
+  return { filters: match[1] ?? '', after: { timestamp, chainId, blockNumber, logIndex } }
+}

@@ -1,0 +1,41 @@
+import Type, { type TSchema } from 'typebox'
+import { type MicroUsd, toUsd } from '#domain/money.ts'
+import { formatDecimal } from '#lib/decimal.ts'
+
+/** Shapes that many answers share, each with the function that makes its value. */
+
+export const nullable = (schema: TSchema) => Type.Union([schema, Type.Null()])
+
+export const amountText = Type.String({
+  pattern: '^-?(0|[1-9][0-9]*)(\\.[0-9]*[1-9])?$',
+  description: 'Token units: no exponent, no trailing zeros',
+})
+
+export const rawText = Type.String({ pattern: '^-?(0|[1-9][0-9]*)$', description: 'Base units' })
+
+export const usdNumber = Type.Number({ description: 'US dollars, at most 6 decimals' })
+
+export const usdOrNull = Type.Union([usdNumber, Type.Null()], {
+  description: 'US dollars, at most 6 decimals; null without a price',
+})
+
+export const unixTime = Type.Integer({ description: 'Unix seconds' })
+
+export const addressText = Type.String({ pattern: '^0x[0-9a-fA-F]{40}$', description: 'EIP-55' })
+
+/** `{<name>, <name>Raw}`: an amount in token units and in base units. */
+export function amounts<Name extends string>(
+  name: Name,
+  raw: bigint,
+  decimals: number,
+): Record<Name | `${Name}Raw`, string> {
+  return { [name]: formatDecimal(raw, decimals), [`${name}Raw`]: raw.toString() } as Record<
+    Name | `${Name}Raw`,
+    string
+  >
+}
+
+/** Micro-USD as a number, null staying null. */
+export function usdOf(value: MicroUsd | null): number | null {
+  return value === null ? null : toUsd(value)
+}
