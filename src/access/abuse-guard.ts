@@ -1,0 +1,59 @@
+import { LRUCache } from 'lru-cache'
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import type { Clock } from '#lib/clock.ts'
+
+/** A token bucket: so many requests at once, and so many more per second. */
+export interface GuardLimit {
+  readonly burst: number
+  readonly refillPerSecond: number
+}
+
+/** The general bucket, and the tighter ones of the costly routes. */
+export type GuardKind = 'general' | 'mint' | 'claim'
+
+export type GuardLimits = Readonly<Record<GuardKind, GuardLimit>>
+
+/**
+ * Wide enough that a loop through a day's quota meets 402 and not 429. A mint costs milliseconds of
+ * signature recovery, a claim a row: honest callers need a handful of either.
+ */
+export const GUARD_LIMITS: GuardLimits = {
+  general: { burst: 6_000, refillPerSecond: 50 },
+  mint: { burst: 30, refillPerSecond: 10 / 60 },
+  claim: { burst: 60, refillPerSecond: 0.5 },
+}
+
+/** About 10 MB at most; whoever has more addresses than this is no matter for counters. */
+const BUCKETS_MAX = 100_000
+
+interface Tokens {
+  left: number
+  atMs: number
+}
+
+export type Guard = (
+  addressBucket: string,
+  kind: 'mint' | 'claim' | undefined,
+) => Refusal | undefined
+
+/** Takes a token of an address for one request, in this process; refuses when none is left. */
+export function createGuard(deps: { readonly clock: Clock; readonly limits: GuardLimits }): Guard {
+  const buckets = new LRUCache<string, Tokens>({ max: BUCKETS_MAX })
+  return (addressBucket, kind = 'general') => {
+    const limit = deps.limits[kind]
+    const name = `${kind}:${addressBucket}`
+    const now = deps.clock()
+    const tokens = buckets.get(name) ?? { left: limit.burst, atMs: now }
+    const gained = (Math.max(0, now - tokens.atMs) / 1000) * limit.refillPerSecond
+    tokens.left = Math.min(limit.burst, tokens.left + gained)
+    tokens.atMs = now
+    buckets.set(name, tokens)
+    if (tokens.left >= 1) {
+      tokens.left -= 1
+      return undefined
+    }
+    return refuse('rate_limited', 'too many requests from this address in a short time', {
+      retryAfterSeconds: Math.max(1, Math.ceil((1 - tokens.left) / limit.refillPerSecond)),
+    })
+  }
+}

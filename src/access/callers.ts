@@ -1,0 +1,106 @@
+import type { Address } from '#domain/address.ts'
+import type { Caller, Tier } from '#domain/caller.ts'
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import type { Clock } from '#lib/clock.ts'
+import { type Engine, StoreError } from '#store/engine.ts'
+import { MeteringUnavailable } from './admission.ts'
+import { findKeyByDigest, type Key } from './key-store.ts'
+import { isSecret, secretDigest } from './secret.ts'
+import { TtlCache } from './ttl-cache.ts'
+
+export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
+
+export interface CallersDeps {
+  readonly engine: Engine
+  readonly clock: Clock
+  readonly keyPrefix: string
+  /** Calls per UTC day by tier. */
+  readonly quotas: Readonly<Record<Tier, number>>
+  /** Holds a wallet enough of the secondary token for the premium tier? */
+  readonly isPremium: (wallet: Address) => Promise<boolean>
+}
+
+export interface Callers {
+  /** The caller behind the headers; every bad Authorization header gets one and the same refusal. */
+  identify(headers: Headers, addressBucket: string): Promise<Caller | Refusal>
+  anonymous(addressBucket: string): Caller
+  tierOf(wallet: Address): Promise<'free' | 'premium'>
+  /** Makes a revocation hold here at once; other replicas notice within `KEY_TTL_MS`. */
+  forget(digest: string): void
+}
+
+/** Revocation must hold on every replica within a second. */
+const KEY_TTL_MS = 500
+
+/** Premium is judged anew at least once a minute. */
+const TIER_TTL_MS = 60_000
+
+/** Keys and wallets that call within such a time; a flood of bad secrets cannot push memory up. */
+const HELD_MAX = 20_000
+
+/** Tells who calls. An Authorization header that is no good never falls back to anonymous. */
+export function createCallers(deps: CallersDeps): Callers {
+  const keys = new TtlCache<Key | undefined>({ ...deps, max: HELD_MAX, ttlMs: KEY_TTL_MS })
+  const tiers = new TtlCache<boolean>({ ...deps, max: HELD_MAX, ttlMs: TIER_TTL_MS })
+  const tierOf = async (wallet: Address) =>
+    (await tiers.get(wallet, () => deps.isPremium(wallet))) ? 'premium' : 'free'
+  const anonymous = (bucket: string) => anonymousCaller(deps, bucket)
+  return {
+    anonymous,
+    tierOf,
+    forget: (digest) => keys.forget(digest),
+    async identify(headers, addressBucket) {
+      if (headers.authorization === undefined) return anonymous(addressBucket)
+      const secret = bearerSecret(headers.authorization)
+      if (secret === undefined || !isSecret(deps.keyPrefix, secret)) return refuseKey()
+      const key = await lookUp(deps, keys, secretDigest(secret))
+      if (key === undefined || key.revokedUnix !== null) return refuseKey()
+      return keyedCaller(deps, key, await tierOf(key.wallet))
+    },
+  }
+}
+
+/** RFC 6750 section 2.1: one header, the scheme in any case, one space. */
+function bearerSecret(header: string | readonly string[]): string | undefined {
+  const only = typeof header === 'string' ? header : header.length === 1 ? header[0] : undefined
+  return only === undefined ? undefined : /^bearer (\S+)$/i.exec(only)?.[1]
+}
+
+function refuseKey(): Refusal {
+  return refuse('invalid_api_key', 'the API key is malformed, unknown or revoked')
+}
+
+async function lookUp(
+  deps: CallersDeps,
+  keys: TtlCache<Key | undefined>,
+  digest: string,
+): Promise<Key | undefined> {
+  try {
+    return await keys.get(digest, () => findKeyByDigest(deps.engine, digest))
+  } catch (cause) {
+    if (!(cause instanceof StoreError)) throw cause
+    throw new MeteringUnavailable('the accounts store cannot look keys up', { cause })
+  }
+}
+
+function anonymousCaller(deps: CallersDeps, bucket: string): Caller {
+  return {
+    kind: 'anonymous',
+    identity: `ip:${bucket}`,
+    bucket,
+    tier: 'anonymous',
+    dailyQuota: deps.quotas.anonymous,
+  }
+}
+
+function keyedCaller(deps: CallersDeps, key: Key, tier: 'free' | 'premium'): Caller {
+  return {
+    kind: 'keyed',
+    identity: `key:${deps.keyPrefix}_${key.publicId}`,
+    bucket: `wallet:${key.wallet}`,
+    tier,
+    dailyQuota: deps.quotas[tier],
+    publicId: key.publicId,
+    wallet: key.wallet,
+  }
+}

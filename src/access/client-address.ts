@@ -1,0 +1,81 @@
+import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
+import type { Headers } from './callers.ts'
+
+type Parsed = ipaddr.IPv4 | ipaddr.IPv6
+type Range = [Parsed, number]
+
+/** RFC 6052: the IPv4 address behind a NAT64 gateway stands in the last 32 bits. */
+const NAT64: Range = [ipaddr.IPv6.parse('64:ff9b::'), 96]
+
+/** Whoever has one address of an IPv6 /64 has them all. */
+const IPV6_BUCKET_BITS = 64
+
+/** A socket that has gone tells no address; such requests share one bucket. */
+const UNKNOWN = 'unknown'
+
+export type AddressBucket = (socketAddress: string, headers: Headers) => string
+
+/**
+ * Makes the function that tells what is counted: one IPv4 address or one IPv6 /64. It walks
+ * X-Forwarded-For from the right while the hop is one of the named proxies (CIDRs or addresses) and
+ * stops at garbage; with no proxies named the header counts for nothing. Throws on a bad CIDR.
+ */
+export function createAddressBucket(trustedProxies: readonly string[]): AddressBucket {
+  const trusted = trustedProxies.map(parseRange)
+  return (socketAddress, headers) => {
+    let client = parseEntry(socketAddress)
+    if (client === undefined) return UNKNOWN
+    if (trusted.length === 0) return toBucket(client)
+    const hops = forwardedHops(headers['x-forwarded-for'])
+    while (trusted.some((range) => within(client, range))) {
+      const hop = parseEntry(hops.pop() ?? '')
+      if (hop === undefined) break
+      client = hop
+    }
+    return toBucket(client)
+  }
+}
+
+function parseRange(text: string): Range {
+  if (isIP(text) !== 0) {
+    const address = ipaddr.parse(text)
+    return [address, address.kind() === 'ipv4' ? 32 : 128]
+  }
+  const [address = '', bits = ''] = text.split('/')
+  if (isIP(address) === 0 || !/^[0-9]{1,3}$/.test(bits))
+    throw new RangeError(`not an address or CIDR of a proxy: "${text}"`)
+  return ipaddr.parseCIDR(text)
+}
+
+/** Node joins repeated headers with commas, so the last entry is the nearest hop either way. */
+function forwardedHops(header: string | readonly string[] | undefined): string[] {
+  if (header === undefined) return []
+  return (typeof header === 'string' ? header : header.join(',')).split(',')
+}
+
+/** An address, perhaps with brackets, port or zone, with IPv4 unwrapped from IPv6. */
+function parseEntry(text: string): Parsed | undefined {
+  const entry = text.trim()
+  const bracketed = /^\[([^\]]+)\](?::[0-9]{1,5})?$/.exec(entry)?.[1]
+  const ported = /^([0-9.]+):[0-9]{1,5}$/.exec(entry)?.[1]
+  const [address = ''] = (bracketed ?? ported ?? entry).split('%')
+  return isIP(address) === 0 ? undefined : unwrap(ipaddr.parse(address))
+}
+
+function unwrap(address: Parsed): Parsed {
+  if (!(address instanceof ipaddr.IPv6)) return address
+  if (address.isIPv4MappedAddress()) return address.toIPv4Address()
+  if (!within(address, NAT64)) return address
+  return new ipaddr.IPv4(address.toByteArray().slice(12))
+}
+
+function within(address: Parsed, [range, bits]: Range): boolean {
+  return address.kind() === range.kind() && address.match(range, bits)
+}
+
+function toBucket(address: Parsed): string {
+  if (address instanceof ipaddr.IPv4) return address.toString()
+  const network = address.parts.map((part, index) => (index < IPV6_BUCKET_BITS / 16 ? part : 0))
+  return `${new ipaddr.IPv6(network).toString()}/${IPV6_BUCKET_BITS}`
+}

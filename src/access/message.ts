@@ -1,0 +1,130 @@
+import { type Address, parseAddress, parseHash } from '#domain/address.ts'
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import type { Clock } from '#lib/clock.ts'
+import { parseInstant } from './parse-instant.ts'
+
+/** What a wallet can sign. Each has a title of its own, so that no signature serves another action. */
+export type Action = 'mint' | 'list' | 'revoke' | 'rotate' | 'move-balance' | 'link-payer'
+
+type Field = 'address' | 'chain' | 'transaction' | 'key' | 'to' | 'issued'
+
+/** The text of each line of a message. */
+export type MessageValues = Readonly<Partial<Record<Field, string>>>
+
+const FORMS: Readonly<
+  Record<Action, { readonly title: string; readonly fields: readonly Field[] }>
+> = {
+  mint: { title: 'mint an API key', fields: ['address', 'issued'] },
+  list: { title: 'list my API keys', fields: ['address', 'issued'] },
+  revoke: { title: 'revoke an API key', fields: ['address', 'key', 'issued'] },
+  rotate: { title: 'rotate an API key', fields: ['address', 'key', 'issued'] },
+  'move-balance': { title: 'move a prepaid balance', fields: ['address', 'key', 'to', 'issued'] },
+  'link-payer': {
+    title: 'credit my payment to an API key',
+    fields: ['address', 'chain', 'transaction', 'key', 'issued'],
+  },
+}
+
+export const ACTIONS: readonly Action[] = [
+  'mint',
+  'list',
+  'revoke',
+  'rotate',
+  'move-balance',
+  'link-payer',
+]
+
+const LABELS: Readonly<Record<Field, string>> = {
+  address: 'Address',
+  chain: 'Chain',
+  transaction: 'Transaction',
+  key: 'Key',
+  to: 'To',
+  issued: 'Issued',
+}
+
+const PUBLIC_ID = /^[0-9a-f]{8}$/
+const CHAIN_ID = /^[1-9][0-9]{0,15}$/
+
+const GRAMMAR: Readonly<Record<Field, (text: string) => boolean>> = {
+  address: (text) => parseAddress(text) !== undefined,
+  chain: (text) => CHAIN_ID.test(text),
+  transaction: (text) => parseHash(text) !== undefined,
+  key: (text) => PUBLIC_ID.test(text),
+  to: (text) => PUBLIC_ID.test(text),
+  issued: (text) => parseInstant(text) !== undefined,
+}
+
+/** The longest message of ours is below 400 bytes. */
+const MESSAGE_BYTES_MAX = 512
+
+/** Long enough to sign on a phone, short enough that a stolen signature is of little use. */
+const AGE_MAX_MS = 5 * 60_000
+
+/** Clocks of wallets run this much ahead at most. */
+const AHEAD_MAX_MS = 60_000
+
+/** The fields that an action's message carries besides address and time. */
+export function fieldsOf(action: Action): readonly Field[] {
+  return FORMS[action].fields
+}
+
+/** The exact text to sign: lines with LF between them and none at the end. */
+export function buildMessage(serviceName: string, action: Action, values: MessageValues): string {
+  const { title, fields } = FORMS[action]
+  const lines = fields.map((field) => `${LABELS[field]}: ${values[field] ?? ''}`)
+  return [`${serviceName}: ${title}`, ...lines].join('\n')
+}
+
+/** Reads a message of any action; undefined unless it is, byte for byte, what we would have built. */
+export function parseMessage(
+  serviceName: string,
+  text: string,
+): { readonly action: Action; readonly values: MessageValues } | undefined {
+  if (text.length > MESSAGE_BYTES_MAX || !/^[\x20-\x7e\n]*$/.test(text)) return undefined
+  const [title, ...lines] = text.split('\n')
+  const action = ACTIONS.find((each) => title === `${serviceName}: ${FORMS[each].title}`)
+  if (action === undefined) return undefined
+  const values: Partial<Record<Field, string>> = {}
+  for (const [index, field] of FORMS[action].fields.entries()) {
+    const value = lines[index]?.slice(LABELS[field].length + 2)
+    if (value === undefined || !GRAMMAR[field](value)) return undefined
+    values[field] = value
+  }
+  return buildMessage(serviceName, action, values) === text ? { action, values } : undefined
+}
+
+/** What a message is expected to say. */
+export interface Expected {
+  readonly action: Action
+  /** The wallet that is said to have signed. */
+  readonly address: Address
+  /** `ignored` when a stored proof is looked at again. */
+  readonly freshness: 'required' | 'ignored'
+}
+
+/** Everything about a signed message but its signature. */
+export function checkMessage(
+  deps: { readonly serviceName: string; readonly clock: Clock },
+  text: string,
+  expected: Expected,
+): MessageValues | Refusal {
+  const message = parseMessage(deps.serviceName, text)
+  if (message === undefined)
+    return refuse(
+      'message_malformed',
+      'the message is not, byte for byte, the text that GET /api/keys/message gives',
+    )
+  if (message.action !== expected.action)
+    return refuse('message_wrong_action', `the message signs "${message.action}"`)
+  const issued = parseInstant(message.values.issued ?? '') ?? 0
+  if (expected.freshness === 'required' && !isFresh(issued, deps.clock()))
+    return refuse('message_expired', 'Issued must be within the last 5 minutes')
+  if (parseAddress(message.values.address ?? '') !== expected.address)
+    return refuse('message_address_mismatch', 'the message names another address')
+  return message.values
+}
+
+function isFresh(issuedMs: number, nowMs: number): boolean {
+  return issuedMs >= nowMs - AGE_MAX_MS && issuedMs <= nowMs + AHEAD_MAX_MS
+}

@@ -1,0 +1,30 @@
+const RFC_3339 =
+  /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:Z|([+-])(\d{2}):(\d{2}))$/
+
+/**
+ * Unix milliseconds of an RFC 3339 instant, or undefined. Stricter than any date parser at hand: the
+ * fields are put together and taken apart again, so that a 31st of February is refused and never
+ * becomes the 3rd of March. Upper-case T and Z, no leap second.
+ */
+export function parseInstant(text: string): number | undefined {
+  const match = RFC_3339.exec(text)
+  if (match === null) return undefined
+  const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number)
+  if (year === undefined || month === undefined) return undefined
+  const local = Date.UTC(year, month - 1, day, hour, minute, second)
+  if (new Date(local).toISOString().slice(0, 19) !== text.slice(0, 19)) return undefined
+  const offset = offsetMinutes(match[8], match[9], match[10])
+  if (offset === undefined) return undefined
+  return local + Number((match[7] ?? '').padEnd(3, '0').slice(0, 3)) - offset * 60_000
+}
+
+function offsetMinutes(
+  sign: string | undefined,
+  hours: string | undefined,
+  minutes: string | undefined,
+): number | undefined {
+  if (sign === undefined) return 0
+  if (Number(hours) > 23 || Number(minutes) > 59) return undefined
+  const total = Number(hours) * 60 + Number(minutes)
+  return sign === '-' ? -total : total
+}

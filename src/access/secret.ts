@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto'
+
+/** 128 bits: nobody guesses one, whatever the number of tries. */
+const SECRET_BYTES = 16
+
+const PUBLIC_ID_BYTES = 4
+
+export interface SecretDeps {
+  /** Cryptographically strong. */
+  readonly randomBytes: (size: number) => Buffer
+  /** What every secret begins with, such as `svc`. */
+  readonly keyPrefix: string
+}
+
+/** A new key's public name and secret. The secret is shown once; only its digest is kept. */
+export interface NewSecret {
+  readonly publicId: string
+  readonly secret: string
+  readonly digest: string
+}
+
+export function newSecret(deps: SecretDeps): NewSecret {
+  const publicId = deps.randomBytes(PUBLIC_ID_BYTES).toString('hex')
+  const secret = `${deps.keyPrefix}_${publicId}_${deps.randomBytes(SECRET_BYTES).toString('hex')}`
+  return { publicId, secret, digest: secretDigest(secret) }
+}
+
+/** What is stored of a secret: its SHA-256 in hex. */
+export function secretDigest(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex')
+}
+
+/** Tells a well-formed secret before anything is looked up. */
+export function isSecret(keyPrefix: string, text: string): boolean {
+  if (!text.startsWith(`${keyPrefix}_`)) return false
+  return /^[0-9a-f]{8}_[0-9a-f]{32}$/.test(text.slice(keyPrefix.length + 1))
+}

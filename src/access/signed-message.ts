@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto'
+import { type Address, parseAddress } from '#domain/address.ts'
+import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
+import type { Clock } from '#lib/clock.ts'
+import { type Action, checkMessage, type MessageValues } from './message.ts'
+import { parseSignature, recoverSigner } from './signature.ts'
+
+export interface SignedInput {
+  readonly ownerAddress: string
+  readonly signature: string
+  readonly message: string
+}
+
+/** A wallet's word: proven to be its own, fresh and meant for the action. */
+export interface SignedMessage {
+  readonly wallet: Address
+  readonly values: MessageValues
+  /** Of the message and the address, never of the signature, which others can re-encode. */
+  readonly digest: string
+}
+
+/** Cheap checks first, then the recovery of the signer, which takes milliseconds. */
+export async function checkSigned(
+  deps: { readonly serviceName: string; readonly clock: Clock },
+  input: SignedInput,
+  expected: { readonly action: Action; readonly freshness: 'required' | 'ignored' },
+): Promise<SignedMessage | Refusal> {
+  const wallet = parseAddress(input.ownerAddress)
+  if (wallet === undefined) return refuse('invalid_address', 'the wallet address is not valid')
+  const signature = parseSignature(input.signature)
+  if (signature === undefined)
+    return refuse(
+      'invalid_signature_format',
+      'signature must be 0x and 130 hex digits with low s and v of 27 or 28',
+    )
+  const values = checkMessage(deps, input.message, { ...expected, address: wallet })
+  if (isRefusal(values)) return values
+  if ((await recoverSigner(input.message, signature)) !== wallet)
+    return refuse('invalid_signature', 'the message was not signed by this wallet')
+  return { wallet, values, digest: digestOf(input.message, wallet) }
+}
+
+function digestOf(message: string, wallet: Address): string {
+  return createHash('sha256').update(`${wallet}\n${message}`).digest('hex')
+}

@@ -1,0 +1,28 @@
+import { isRefusal, type Refusal } from '#domain/refusal.ts'
+import type { Connection, Engine } from '#store/engine.ts'
+
+/** A write whose refusal undoes everything that it wrote before. */
+export async function writeOrRefuse<T>(
+  engine: Engine,
+  work: (connection: Connection) => Promise<T | Refusal>,
+): Promise<T | Refusal> {
+  try {
+    return await engine.write(async (connection) => {
+      const outcome = await work(connection)
+      if (isRefusal(outcome)) throw new Undo(outcome)
+      return outcome
+    })
+  } catch (error) {
+    if (error instanceof Undo) return error.refusal
+    throw error
+  }
+}
+
+class Undo extends Error {
+  override readonly name = 'Undo'
+  readonly refusal: Refusal
+  constructor(refusal: Refusal) {
+    super(refusal.message)
+    this.refusal = refusal
+  }
+}
