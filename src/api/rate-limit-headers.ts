@@ -3,7 +3,8 @@ import { DAY_SECONDS } from '#lib/day.ts'
 
 /**
  * Adds the four headers of the contract and the IETF pair (draft-ietf-httpapi-ratelimit-headers,
- * policy `daily`). They differ by caller, so that caches must keep answers apart by key.
+ * policy `daily`). They differ by caller, so that caches must keep answers apart by
+ * key, and by the media type where a route offers two.
  */
 export function stampFigures(headers: string[], figures: UsageFigures, nowMs: number): void {
   const { dailyQuota, remaining, resetUnix, tier } = figures
@@ -22,6 +23,6 @@ export function stampFigures(headers: string[], figures: UsageFigures, nowMs: nu
     'RateLimit',
     `"daily";r=${remaining};t=${seconds}`,
     'Vary',
-    'Authorization',
+    'Authorization, Accept',
   )
 }

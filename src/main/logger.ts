@@ -18,11 +18,14 @@ export function openLogger(settings: Settings['log'], output: Writable): Logger 
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, redacting)
 }
 
-/** An API key of any prefix, with its public part as the first group. */
-const API_KEY = /\b([a-z][a-z0-9]{1,11}_[0-9a-f]{8})_[0-9a-f]{32}\b/gi
+/**
+ * An API key of any prefix, with its public part as the first group. No word boundaries: the colour
+ * codes of a terminal end in a letter.
+ */
+const API_KEY = /([a-z][a-z0-9]{1,11}_[0-9a-f]{8})_[0-9a-f]{32,}/gi
 
 /** The password in the URL of a database or of an RPC endpoint. */
-const URL_PASSWORD = /(\b[a-z][a-z0-9+.-]*:\/\/[^\s:/@"]*:)[^\s/@"]+@/gi
+const URL_PASSWORD = /([a-z][a-z0-9+.-]*:\/\/[^\s:/@"]*:)[^\s/@"]+@/gi
 
 /** Takes secrets out of a text; public ids stay, because support needs them. */
 export function redact(text: string): string {
