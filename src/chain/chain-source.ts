@@ -10,6 +10,8 @@ export type BlockTag = 'latest' | 'safe' | 'finalized'
 /** One chain behind one or several JSON-RPC endpoints. Every answer is parsed; a lie throws RpcError. */
 export interface ChainSource {
   readonly chainId: number
+  /** `eth_chainId`: the chain that the node says it is of. */
+  askChainId(): Promise<number>
   /** `undefined` when the node does not know the block (yet, or any more). */
   header(block: number | BlockTag): Promise<BlockHeader | undefined>
   /** Logs of finished history, both ends included, by block and log index. */

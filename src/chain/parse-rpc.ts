@@ -36,6 +36,7 @@ const checkBlock = Compile(rpcBlock)
 const checkLogs = Compile(Type.Array(rpcLog))
 const checkReceipts = Compile(Type.Array(rpcReceipt))
 const checkBytes = Compile(bytes)
+const checkQuantity = Compile(quantity)
 
 /** A block of `eth_getBlockByNumber`; null means that the node does not know it. */
 export function parseBlock(value: unknown): BlockHeader | undefined {
@@ -65,6 +66,11 @@ export function parseReceiptLogs(value: unknown, chainId: number): readonly Sour
 export function parseBytes(value: unknown): `0x${string}` {
   if (!checkBytes.Check(value)) throw malformed('byte string', checkBytes.Errors(value))
   return lower(value)
+}
+
+export function parseQuantity(value: unknown): number {
+  if (!checkQuantity.Check(value)) throw malformed('quantity', checkQuantity.Errors(value))
+  return Number(value)
 }
 
 function toSourceLog(log: Static<typeof rpcLog>, chainId: number): SourceLog {

@@ -2,7 +2,7 @@ import { createClient, http, numberToHex, type Transport } from 'viem'
 import type { Address, Hash } from '#domain/address.ts'
 import { type BlockTag, type ChainSource, RpcError } from './chain-source.ts'
 import type { LogFilter } from './log-filter.ts'
-import { parseBlock, parseBytes, parseLogs, parseReceiptLogs } from './parse-rpc.ts'
+import { parseBlock, parseBytes, parseLogs, parseQuantity, parseReceiptLogs } from './parse-rpc.ts'
 
 export interface RpcOptions {
   readonly chainId: number
@@ -56,6 +56,9 @@ function open(url: string): Request {
 function sourceOver(chainId: number, request: Request): ChainSource {
   return {
     chainId,
+    async askChainId() {
+      return Number(parseQuantity(await request({ method: 'eth_chainId', params: [] })))
+    },
     async header(block) {
       return parseBlock(
         await request({ method: 'eth_getBlockByNumber', params: [toBlock(block), false] }),

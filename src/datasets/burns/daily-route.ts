@@ -2,6 +2,7 @@ import Type from 'typebox'
 import type { Chain, PricedToken } from '#ecosystem/ecosystem.ts'
 import type { Route } from '#http/route.ts'
 import { addSums, NOTHING, type Sums } from '#indexer/events/event.ts'
+import { readEventDays } from '#indexer/events/event-days.ts'
 import { dollarsOf, sumTotals, totalOf } from '#indexer/events/sum-windows.ts'
 import type { IndexStatus } from '#indexer/status.ts'
 import type { Connection } from '#store/engine.ts'
@@ -10,7 +11,7 @@ import { type SeriesDay, seriesDays, valuesAtDayEnds } from '../day-rows.ts'
 import { chainParameter, type Period, periodParameter, tokenParameter } from '../parameters.ts'
 import { amounts, amountText, rawText, unixTime, usdOf, usdOrNull } from '../wire.ts'
 import { BURNS } from './dataset.ts'
-import { firstAndLastBurn, readBurnDays } from './queries.ts'
+import { firstAndLastBurn } from './queries.ts'
 
 const dayRow = Type.Object({
   date: Type.String({ format: 'date' }),
@@ -63,14 +64,12 @@ interface DailyValues {
 async function readDaily(connection: Connection, status: IndexStatus, values: DailyValues) {
   const { token, chain } = values
   const days = await daysOf(connection, status, values)
-  const burnDays = await readBurnDays(connection, {
+  const byDay = await readEventDays(connection, {
+    dataset: BURNS,
     token: token.symbol,
     fromUnix: days[0]?.dateUnix ?? 0,
     ...(chain && { chainId: chain.id }),
   })
-  const byDay = new Map<number, Sums>()
-  for (const day of burnDays)
-    byDay.set(day.dayUnix, addSums(byDay.get(day.dayUnix) ?? NOTHING, day))
   const totals = await sumTotals(connection, BURNS)
   const now = totalOf(
     totals,

@@ -1,0 +1,89 @@
+import Type from 'typebox'
+import { type DataDeps, dataRoute } from '#datasets/data-route.ts'
+import { seriesDays } from '#datasets/day-rows.ts'
+import { periodParameter, tokenParameter } from '#datasets/parameters.ts'
+import type { DollarPrices } from '#datasets/prices/price-book.ts'
+import { nullable, unixTime } from '#datasets/wire.ts'
+import { type Parameter, parsed } from '#http/parameter.ts'
+import type { Route } from '#http/route.ts'
+import { METRICS, type MetricName, metrics } from './stats-metrics.ts'
+
+const pointShape = Type.Object({
+  date: Type.String({ format: 'date' }),
+  dateUnix: unixTime,
+  value: nullable(Type.Number({ description: 'For plotting' })),
+  valueExact: Type.Union([Type.String(), Type.Null()], {
+    description: 'The exact figure as a decimal string; null without a value',
+  }),
+  complete: Type.Boolean({ description: 'False for today' }),
+})
+
+const historyShape = Type.Object({
+  metric: Type.Enum([...METRICS]),
+  token: Type.String({ description: 'A symbol, or `all` for dividends of every reward token' }),
+  unit: Type.Enum(['token', 'usd', 'count']),
+  period: Type.String(),
+  points: Type.Array(pointShape),
+})
+
+const metricParameter: Parameter<MetricName> = {
+  in: 'query',
+  description:
+    'Which series. Stock metrics (supply, burnedCumulative, holders, price, marketCap, dividendsCumulative) are the state at the end of the day, flow metrics (burned, dividends, graveDigs) the sum of the day.',
+  schema: Type.Enum([...METRICS], { default: 'supply' }),
+  example: 'supply',
+  parse(raw = 'supply') {
+    const metric = METRICS.find((each) => each === raw)
+    return metric
+      ? parsed(metric, metric)
+      : { ok: false, reason: 'is not a metric of this service', allowed: METRICS }
+  },
+}
+
+/** GET /api/stats/history: one series, a point for every UTC day of the period. */
+export function statsHistoryRoute(deps: DataDeps & { readonly prices: DollarPrices }): Route {
+  const { tokens, primary } = deps.ecosystem
+  return dataRoute(deps, {
+    path: '/api/stats/history',
+    operationId: 'getStatsHistory',
+    tag: 'Statistics',
+    summary: 'History of a metric',
+    description:
+      'Points for charts: exactly n UTC days without gaps, oldest first, today last and not complete. Without `token`, dividends are those of all reward tokens in US dollars and every other metric is the primary token.',
+    parameters: {
+      metric: metricParameter,
+      period: periodParameter,
+      token: tokenParameter(tokens, undefined),
+    },
+    data: historyShape,
+    csv: {
+      row: pointShape,
+      rows: (data) => (data as { readonly points: readonly object[] }).points,
+    },
+    async read({ connection, status, parameters }) {
+      const { metric, period } = parameters
+      const definition = metrics[metric]
+      const token = parameters.token ?? (definition.overAllTokens ? undefined : primary)
+      const source = { connection, deps, token }
+      const first = period === 'all' ? await definition.firstUnix(source) : undefined
+      const days = seriesDays(period, status.asOfUnix, first)
+      const values = await definition.values(source, days)
+      const data = {
+        metric,
+        token: token?.symbol ?? 'all',
+        unit: definition.unit,
+        period: period === 'all' ? 'all' : `${period}d`,
+        points: days.map(({ complete, ...day }, index) => {
+          const exact = values[index] ?? null
+          return {
+            ...day,
+            value: exact === null ? null : Number(exact),
+            valueExact: exact,
+            complete,
+          }
+        }),
+      }
+      return { data }
+    },
+  })
+}

@@ -1,0 +1,156 @@
+import { BURNS } from '#datasets/burns/dataset.ts'
+import type { SeriesDay } from '#datasets/day-rows.ts'
+import { valuesAtDayEnds } from '#datasets/day-rows.ts'
+import { DIVIDENDS } from '#datasets/dividends/dataset.ts'
+import { GRAVE_DIGS } from '#datasets/grave-digs/dataset.ts'
+import {
+  circulatingOf,
+  countHolders,
+  firstSupplyDay,
+  readHolderDays,
+  readSupplyDays,
+  readTotalSupply,
+} from '#datasets/holders/queries.ts'
+import type { DollarPrices } from '#datasets/prices/price-book.ts'
+import { valueAt } from '#domain/money.ts'
+import type { PricedToken } from '#ecosystem/ecosystem.ts'
+import { NOTHING, type Sums } from '#indexer/events/event.ts'
+import { firstEventDay, readEventDays } from '#indexer/events/event-days.ts'
+import { sumTotals, totalOf } from '#indexer/events/sum-windows.ts'
+import { formatDecimal } from '#lib/decimal.ts'
+import type { Connection } from '#store/engine.ts'
+
+export const METRICS = [
+  'supply',
+  'burned',
+  'burnedCumulative',
+  'holders',
+  'price',
+  'marketCap',
+  'dividends',
+  'dividendsCumulative',
+  'graveDigs',
+] as const
+
+export type MetricName = (typeof METRICS)[number]
+
+export interface MetricSource {
+  readonly connection: Connection
+  readonly deps: { readonly prices: DollarPrices }
+  /** Undefined: over all tokens. */
+  readonly token: PricedToken | undefined
+}
+
+type Values = readonly (string | null)[]
+
+/** A series that /api/stats/history can show. Values are exact decimal strings, null when unknown. */
+export interface Metric {
+  readonly unit: 'token' | 'usd' | 'count'
+  /** Whether it counts every token when none is asked for. */
+  readonly overAllTokens: boolean
+  /** The first moment with data, for `period=all`. */
+  firstUnix(source: MetricSource): Promise<number | undefined>
+  values(source: MetricSource, days: readonly SeriesDay[]): Promise<Values>
+}
+
+/** Every metric by name; a new one is one line here. */
+export const metrics: Readonly<Record<MetricName, Metric>> = {
+  supply: stock('token', async (source, days) =>
+    inTokens(source, await supplyValues(source, days)),
+  ),
+  burned: flow(BURNS, 'token', (sums) => sums.amount),
+  burnedCumulative: cumulative(BURNS, 'token', (sums) => sums.amount),
+  holders: stock('count', holderValues),
+  price: stock('usd', async (source, days) => inUsd(await priceValues(source, days), 18)),
+  marketCap: stock('usd', marketCapValues),
+  dividends: { ...flow(DIVIDENDS, 'usd', (sums) => sums.usd), overAllTokens: true },
+  dividendsCumulative: { ...cumulative(DIVIDENDS, 'usd', (sums) => sums.usd), overAllTokens: true },
+  graveDigs: flow(GRAVE_DIGS, 'count', (sums) => BigInt(sums.events)),
+}
+
+function stock(unit: Metric['unit'], values: Metric['values']): Metric {
+  return {
+    unit,
+    overAllTokens: false,
+    firstUnix: ({ connection, token }) => firstSupplyDay(connection, token?.symbol ?? ''),
+    values,
+  }
+}
+
+function flow(dataset: string, unit: Metric['unit'], pick: (sums: Sums) => bigint): Metric {
+  return {
+    unit,
+    overAllTokens: false,
+    firstUnix: ({ connection, token }) => firstEventDay(connection, dataset, token?.symbol),
+    async values(source, days) {
+      const byDay = await eventDays(dataset, source, days)
+      const amounts = days.map((day) => pick(byDay.get(day.dateUnix) ?? NOTHING))
+      return amounts.map((amount) => show(unit, source, amount))
+    },
+  }
+}
+
+function cumulative(dataset: string, unit: Metric['unit'], pick: (sums: Sums) => bigint): Metric {
+  return {
+    ...flow(dataset, unit, pick),
+    async values(source, days) {
+      const byDay = await eventDays(dataset, source, days)
+      const totals = await sumTotals(source.connection, dataset)
+      const { token } = source
+      const now = pick(totalOf(totals, (each) => !token || each.token === token.symbol))
+      const values = valuesAtDayEnds(days, now, (day) => pick(byDay.get(day) ?? NOTHING))
+      return values.map((value) => show(unit, source, value))
+    },
+  }
+}
+
+function eventDays(dataset: string, source: MetricSource, days: readonly SeriesDay[]) {
+  const fromUnix = days[0]?.dateUnix ?? 0
+  return readEventDays(source.connection, { dataset, fromUnix, token: source.token?.symbol })
+}
+
+function show(unit: Metric['unit'], source: MetricSource, value: bigint): string {
+  if (unit === 'count') return value.toString()
+  return formatDecimal(value, unit === 'usd' ? 6 : (source.token?.decimals ?? 0))
+}
+
+function inTokens(source: MetricSource, values: readonly bigint[]): Values {
+  return values.map((value) => show('token', source, value))
+}
+
+function inUsd(values: readonly (bigint | null)[], decimals: number): Values {
+  return values.map((value) => (value === null ? null : formatDecimal(value, decimals)))
+}
+
+async function supplyValues({ connection, token }: MetricSource, days: readonly SeriesDay[]) {
+  const symbol = token?.symbol ?? ''
+  const now = circulatingOf(await readTotalSupply(connection, symbol))
+  const changes = await readSupplyDays(connection, symbol, days[0]?.dateUnix ?? 0)
+  return valuesAtDayEnds(days, now, (day) => {
+    const change = changes.get(day)
+    return change === undefined ? 0n : circulatingOf(change)
+  })
+}
+
+async function holderValues({ connection, token }: MetricSource, days: readonly SeriesDay[]) {
+  const symbol = token?.symbol ?? ''
+  const now = BigInt(await countHolders(connection, symbol))
+  const changes = await readHolderDays(connection, symbol, days[0]?.dateUnix ?? 0)
+  const values = valuesAtDayEnds(days, now, (day) => BigInt(changes.get(day) ?? 0))
+  return values.map(String)
+}
+
+function priceValues({ connection, deps, token }: MetricSource, days: readonly SeriesDay[]) {
+  const dayUnix = days.map((day) => day.dateUnix)
+  return deps.prices.closes(connection, token?.symbol ?? '', dayUnix)
+}
+
+async function marketCapValues(source: MetricSource, days: readonly SeriesDay[]): Promise<Values> {
+  const prices = await priceValues(source, days)
+  const supplies = await supplyValues(source, days)
+  const decimals = source.token?.decimals ?? 0
+  const caps = prices.map((price, index) =>
+    price === null ? null : valueAt(supplies[index] ?? 0n, decimals, price),
+  )
+  return inUsd(caps, 6)
+}

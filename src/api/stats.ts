@@ -1,0 +1,224 @@
+import Type from 'typebox'
+import { BURNS } from '#datasets/burns/dataset.ts'
+import { type DataDeps, dataRoute } from '#datasets/data-route.ts'
+import { DIVIDENDS } from '#datasets/dividends/dataset.ts'
+import { addDollars, valueNow } from '#datasets/dividends/value-now.ts'
+import { GRAVE_DIGS } from '#datasets/grave-digs/dataset.ts'
+import {
+  circulatingOf,
+  countHolders,
+  readTotalSupply,
+  totalSupplyOf,
+} from '#datasets/holders/queries.ts'
+import type { DollarPrices } from '#datasets/prices/price-book.ts'
+import {
+  amounts,
+  amountText,
+  nullable,
+  rawText,
+  unixTime,
+  usdNumber,
+  usdOf,
+  usdOrNull,
+} from '#datasets/wire.ts'
+import { showAddress } from '#domain/address.ts'
+import { toUsdPrice, valueAt } from '#domain/money.ts'
+import { isTracked } from '#domain/token.ts'
+import type { PricedToken } from '#ecosystem/ecosystem.ts'
+import type { Route } from '#http/route.ts'
+import { addSums, NOTHING } from '#indexer/events/event.ts'
+import { dollarsOf, sumTotals, type TokenSums, totalOf } from '#indexer/events/sum-windows.ts'
+import type { IndexStatus } from '#indexer/status.ts'
+import { DAY_SECONDS } from '#lib/day.ts'
+import { formatDecimal, percentage } from '#lib/decimal.ts'
+import type { Connection } from '#store/engine.ts'
+
+export type StatsDeps = DataDeps & { readonly prices: DollarPrices }
+
+const tokenShape = Type.Object({
+  symbol: Type.String(),
+  name: Type.String(),
+  role: Type.Enum(['primary', 'secondary', 'reward']),
+  decimals: Type.Integer(),
+  addresses: Type.Record(Type.String(), Type.String()),
+  totalSupply: nullable(amountText),
+  circulatingSupply: nullable(amountText),
+  totalBurned: nullable(amountText),
+  holderCount: nullable(Type.Integer()),
+  priceUsd: usdOrNull,
+  marketCapUsd: usdOrNull,
+})
+
+const statsShape = Type.Object({
+  totalBurned: amountText,
+  totalBurnedRaw: rawText,
+  burnedPct: Type.Number({ description: 'Of everything ever minted' }),
+  circulatingSupply: amountText,
+  circulatingSupplyRaw: rawText,
+  totalSupply: amountText,
+  totalSupplyRaw: rawText,
+  holderCount: Type.Integer(),
+  lifetimeDividendsUsdAtPayout: usdOrNull,
+  lifetimeDividendsUsdNow: usdOrNull,
+  lifetimeDividends: Type.Array(
+    Type.Object({
+      token: Type.String(),
+      amount: amountText,
+      amountRaw: rawText,
+      usdAtPayout: usdOrNull,
+      usdNow: usdOrNull,
+    }),
+  ),
+  prices: Type.Record(
+    Type.String(),
+    Type.Object({
+      usd: usdNumber,
+      change24hPct: nullable(Type.Number()),
+      asOfUnix: unixTime,
+      source: Type.String(),
+    }),
+  ),
+  graveDigs: Type.Object({
+    count: Type.Integer(),
+    totalClaimed: amountText,
+    totalClaimedRaw: rawText,
+  }),
+  tokens: Type.Array(tokenShape),
+})
+
+/** GET /api/stats: the ecosystem at a glance; the top level is the primary token. */
+export function statsRoute(deps: StatsDeps): Route {
+  return dataRoute(deps, {
+    path: '/api/stats',
+    operationId: 'getStats',
+    tag: 'Statistics',
+    summary: 'Current statistics',
+    description:
+      'Total burned, supply, holders, lifetime dividends, prices and grave digs as of the newest indexed block.',
+    parameters: {},
+    data: statsShape,
+    async read({ connection, status }) {
+      const { primary } = deps.ecosystem
+      const burns = await sumTotals(connection, BURNS)
+      const dividends = sumPerToken(await sumTotals(connection, DIVIDENDS))
+      const { lines, usdNow } = await valueNow(connection, {
+        deps: { ...deps, priceAt: priceAt(deps) },
+        status,
+        sums: dividends,
+      })
+      const digs = totalOf(await sumTotals(connection, GRAVE_DIGS), ofToken(primary))
+      const supply = await readTotalSupply(connection, primary.symbol)
+      const burned = totalOf(burns, ofToken(primary)).amount
+      const data = {
+        ...amounts('totalBurned', burned, primary.decimals),
+        burnedPct: percentage(burned, supply.minted),
+        ...amounts('circulatingSupply', circulatingOf(supply), primary.decimals),
+        ...amounts('totalSupply', totalSupplyOf(supply), primary.decimals),
+        holderCount: await countHolders(connection, primary.symbol),
+        lifetimeDividendsUsdAtPayout: usdOf(addDollars(dividends.map(dollarsOf))),
+        lifetimeDividendsUsdNow: usdOf(usdNow),
+        lifetimeDividends: lines.map((line) => ({
+          token: line.token.symbol,
+          ...amounts('amount', line.amount, line.token.decimals),
+          usdAtPayout: usdOf(dollarsOf(line)),
+          usdNow: usdOf(line.usdNow),
+        })),
+        prices: await readPrices(connection, deps, status),
+        graveDigs: {
+          count: digs.events,
+          ...amounts('totalClaimed', digs.amount, primary.decimals),
+        },
+        tokens: await readTokens(connection, { deps, status, burns }),
+      }
+      return { data }
+    },
+  })
+}
+
+/** The price function that datasets are given. */
+export function priceAt(deps: { readonly prices: DollarPrices }) {
+  return async (connection: Connection, symbol: string, unix: number) =>
+    (await deps.prices.latest(connection, symbol, unix))?.price ?? null
+}
+
+function ofToken(token: PricedToken): (sums: TokenSums) => boolean {
+  return (sums) => sums.token === token.symbol
+}
+
+function sumPerToken(totals: readonly TokenSums[]) {
+  const symbols = [...new Set(totals.map((each) => each.token))].sort()
+  return symbols.map((token) => ({
+    token,
+    ...totals.filter((each) => each.token === token).reduce(addSums, NOTHING),
+  }))
+}
+
+async function readPrices(connection: Connection, deps: StatsDeps, status: IndexStatus) {
+  const prices: Record<string, unknown> = {}
+  for (const { symbol } of deps.ecosystem.tokens) {
+    const now = await deps.prices.latest(connection, symbol, status.asOfUnix)
+    if (now === null) continue
+    const before = await deps.prices.latest(connection, symbol, status.asOfUnix - DAY_SECONDS)
+    prices[symbol] = {
+      usd: toUsdPrice(now.price),
+      change24hPct: before === null ? null : changePct(before.price, now.price),
+      asOfUnix: now.asOfUnix,
+      source: now.source,
+    }
+  }
+  return prices
+}
+
+function changePct(before: bigint, now: bigint): number {
+  return now >= before ? percentage(now - before, before) : -percentage(before - now, before)
+}
+
+async function readTokens(
+  connection: Connection,
+  input: {
+    readonly deps: StatsDeps
+    readonly status: IndexStatus
+    readonly burns: readonly TokenSums[]
+  },
+) {
+  const { deps, status, burns } = input
+  const tokens = []
+  for (const token of deps.ecosystem.tokens) {
+    const latest = await deps.prices.latest(connection, token.symbol, status.asOfUnix)
+    const price = latest?.price ?? null
+    tokens.push({
+      symbol: token.symbol,
+      name: token.name,
+      role: token.role,
+      decimals: token.decimals,
+      addresses: Object.fromEntries(
+        [...token.addresses].map(([chain, address]) => [chain, showAddress(address)]),
+      ),
+      ...(isTracked(token) ? await trackedFigures(connection, token, price) : UNTRACKED),
+      totalBurned: isTracked(token)
+        ? formatDecimal(totalOf(burns, ofToken(token)).amount, token.decimals)
+        : null,
+      priceUsd: price === null ? null : toUsdPrice(price),
+    })
+  }
+  return tokens
+}
+
+/** Of reward tokens only the payouts are followed, not every transfer. */
+const UNTRACKED = {
+  totalSupply: null,
+  circulatingSupply: null,
+  holderCount: null,
+  marketCapUsd: null,
+}
+
+async function trackedFigures(connection: Connection, token: PricedToken, price: bigint | null) {
+  const supply = await readTotalSupply(connection, token.symbol)
+  const circulating = circulatingOf(supply)
+  return {
+    totalSupply: formatDecimal(totalSupplyOf(supply), token.decimals),
+    circulatingSupply: formatDecimal(circulating, token.decimals),
+    holderCount: await countHolders(connection, token.symbol),
+    marketCapUsd: usdOf(price === null ? null : valueAt(circulating, token.decimals, price)),
+  }
+}

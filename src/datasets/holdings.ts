@@ -1,0 +1,122 @@
+import type { Address } from '#domain/address.ts'
+import { type MicroUsd, toUsdPrice, valueAt } from '#domain/money.ts'
+import type { Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
+import { type ChainStatus, conditionOf, readIndexStatus } from '#indexer/status.ts'
+import { type Clock, unixNow } from '#lib/clock.ts'
+import { formatDecimal } from '#lib/decimal.ts'
+import type { Connection, Engine } from '#store/engine.ts'
+import { readBalanceAt, readSupplyAt } from './holders/queries.ts'
+import type { DollarPrices } from './prices/price-book.ts'
+
+export interface HoldingsDeps {
+  readonly register: Engine
+  readonly ecosystem: Ecosystem
+  readonly prices: DollarPrices
+  readonly clock: Clock
+}
+
+/** What a wallet holds of the two tokens, in dollars; unavailable while the index cannot tell. */
+export type Holdings =
+  | {
+      readonly kind: 'ready'
+      readonly heldUsd: MicroUsd
+      readonly tokens: readonly HeldToken[]
+    }
+  | { readonly kind: 'unavailable'; readonly message: string }
+
+export interface HeldToken {
+  readonly symbol: string
+  /** Token units. */
+  readonly amount: string
+  /** The average price that counts here. */
+  readonly priceUsd: number
+  readonly valueUsd: number
+}
+
+/**
+ * The value of a wallet's two tokens on the gate's chain, from our own index at a block deep enough,
+ * at a price averaged over time that one pumped block cannot move. No RPC call.
+ */
+export function readHoldings(deps: HoldingsDeps, wallet: Address): Promise<Holdings> {
+  const { gate, primary, secondary } = deps.ecosystem
+  return deps.register.snapshot(async (connection) => {
+    const status = await gateStatus(connection, deps)
+    if (status === undefined)
+      return { kind: 'unavailable', message: `The index of ${gate.chain.name} is not up to date.` }
+    const tokens: HeldToken[] = []
+    let heldUsd = 0n
+    for (const token of [primary, secondary]) {
+      const held = await valueOf(connection, { deps, status, wallet, token })
+      if (held === undefined)
+        return { kind: 'unavailable', message: `${token.symbol} has no price yet.` }
+      tokens.push(held.shown)
+      heldUsd += held.value
+    }
+    return { kind: 'ready', heldUsd, tokens }
+  })
+}
+
+/** Undefined unless the gate's chain is followed closely: a stale balance or price decides nothing. */
+async function gateStatus(
+  connection: Connection,
+  deps: HoldingsDeps,
+): Promise<ChainStatus | undefined> {
+  const { gate, chains } = deps.ecosystem
+  const index = await readIndexStatus(connection, chains)
+  const status = index?.chains.find((each) => each.chain.id === gate.chain.id)
+  if (status === undefined) return undefined
+  return conditionOf(status, unixNow(deps.clock)) === 'live' ? status : undefined
+}
+
+async function valueOf(
+  connection: Connection,
+  input: {
+    readonly deps: HoldingsDeps
+    readonly status: ChainStatus
+    readonly wallet: Address
+    readonly token: PricedToken
+  },
+): Promise<{ readonly value: MicroUsd; readonly shown: HeldToken } | undefined> {
+  const { deps, status, wallet, token } = input
+  const { gate } = deps.ecosystem
+  const price = await deps.prices.average(connection, token.symbol, {
+    fromUnix: status.blockTimeUnix - gate.averagePriceMinutes * 60,
+    untilUnix: status.blockTimeUnix,
+  })
+  if (price === null) return undefined
+  const balance = await readBalanceAt(connection, {
+    token: token.symbol,
+    address: wallet,
+    chainId: gate.chain.id,
+    blockNumber: status.blockNumber - gate.depthBlocks,
+  })
+  const value = valueAt(balance, token.decimals, price)
+  const shown = {
+    symbol: token.symbol,
+    amount: formatDecimal(balance, token.decimals),
+    priceUsd: toUsdPrice(price),
+    valueUsd: Number(value) / 1e6,
+  }
+  return { value, shown }
+}
+
+/**
+ * Whether a wallet holds the premium share of the secondary token's supply on the premium chain:
+ * balance × 1000 ≥ share × totalSupply, both at one block deep enough, in integers.
+ */
+export function readPremium(deps: HoldingsDeps, wallet: Address): Promise<boolean> {
+  const { premium, gate, secondary, chains } = deps.ecosystem
+  return deps.register.snapshot(async (connection) => {
+    const index = await readIndexStatus(connection, chains)
+    const status = index?.chains.find((each) => each.chain.id === premium.chain.id)
+    if (status === undefined) return false
+    const at = {
+      token: secondary.symbol,
+      chainId: premium.chain.id,
+      blockNumber: status.blockNumber - gate.depthBlocks,
+    }
+    const balance = await readBalanceAt(connection, { ...at, address: wallet })
+    const supply = await readSupplyAt(connection, at)
+    return balance > 0n && balance * 1_000n >= BigInt(premium.supplyPerMille) * supply
+  })
+}

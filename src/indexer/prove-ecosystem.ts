@@ -1,0 +1,145 @@
+import {
+  decodeFunctionResult,
+  encodeAbiParameters,
+  encodeFunctionData,
+  keccak256,
+  parseAbi,
+  parseAbiParameters,
+  toHex,
+} from 'viem'
+import type { ChainSource } from '#chain/chain-source.ts'
+import { type Address, showAddress } from '#domain/address.ts'
+import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
+
+/** What the chains say is not what the file says. One line that names the field. */
+export class ProofError extends Error {
+  override readonly name = 'ProofError'
+  constructor(field: string, message: string) {
+    super(`${field}: ${message}`)
+  }
+}
+
+const ABI = parseAbi([
+  'function decimals() view returns (uint8)',
+  'function DOMAIN_SEPARATOR() view returns (bytes32)',
+])
+
+/** A contract of the file: where it stands in it and on which chain. */
+interface Contract {
+  readonly field: string
+  readonly chain: Chain
+  readonly address: Address
+}
+
+/**
+ * Holds the ecosystem file against the chains: chain ids, code at every address, decimals, and the
+ * EIP-712 domain of the payment asset. Throws ProofError on the first difference.
+ */
+export async function proveEcosystem(ecosystem: Ecosystem, sourceOf: SourceOf): Promise<void> {
+  for (const [index, chain] of ecosystem.chains.entries()) {
+    const id = await sourceOf(chain).askChainId()
+    if (id !== chain.id)
+      throw new ProofError(
+        `chains[${index}].rpcUrls`,
+        `the node is of chain ${id}, the file says ${chain.id} (${chain.name}); mend the URL or the id`,
+      )
+  }
+  await Promise.all(contractsOf(ecosystem).map((contract) => proveCode(contract, sourceOf)))
+  await proveDecimals(ecosystem, sourceOf)
+  await proveDomain(ecosystem, sourceOf)
+}
+
+type SourceOf = (chain: Chain) => ChainSource
+
+function contractsOf(ecosystem: Ecosystem): readonly Contract[] {
+  const { chains, tokens, burns, dividends, graveDigs, payment } = ecosystem
+  const ofTokens = tokens.flatMap((token, index) =>
+    chains.flatMap((chain) => {
+      const address = token.addresses.get(chain.name)
+      return address ? [{ field: `tokens[${index}].addresses.${chain.name}`, chain, address }] : []
+    }),
+  )
+  const ofPrices = tokens.flatMap(({ price }, index) =>
+    price === null || price.kind === 'fixed'
+      ? []
+      : [{ field: `tokens[${index}].price.address`, chain: price.chain, address: price.address }],
+  )
+  const ofEvents = Object.entries({ burns, dividends, graveDigs }).flatMap(([name, list]) =>
+    list.map(({ chain, address }, index) => ({
+      field: `${name}[${index}].address`,
+      chain,
+      address,
+    })),
+  )
+  return [
+    ...ofTokens,
+    ...ofPrices,
+    ...ofEvents,
+    { field: 'payment.asset', chain: payment.chain, address: payment.asset },
+  ]
+}
+
+async function proveCode({ field, chain, address }: Contract, sourceOf: SourceOf): Promise<void> {
+  if ((await sourceOf(chain).code(address)) === '0x')
+    throw new ProofError(
+      field,
+      `there is no contract at ${showAddress(address)} on ${chain.name}; mend the address or the chain`,
+    )
+}
+
+async function proveDecimals(ecosystem: Ecosystem, sourceOf: SourceOf): Promise<void> {
+  const { payment } = ecosystem
+  for (const [index, token] of ecosystem.tokens.entries())
+    for (const chain of ecosystem.chains) {
+      const address = token.addresses.get(chain.name)
+      if (address === undefined) continue
+      const found = await callDecimals(sourceOf(chain), address)
+      if (found !== token.decimals)
+        throw new ProofError(
+          `tokens[${index}].decimals`,
+          `${token.symbol} on ${chain.name} has ${found ?? 'no readable'} decimals, the file says ${token.decimals}`,
+        )
+    }
+  const decimals = await callDecimals(sourceOf(payment.chain), payment.asset)
+  if (decimals !== payment.decimals)
+    throw new ProofError(
+      'payment.asset',
+      `has ${decimals ?? 'no readable'} decimals, must have ${payment.decimals}`,
+    )
+}
+
+async function callDecimals(source: ChainSource, address: Address): Promise<number | undefined> {
+  try {
+    const data = await source.call(
+      address,
+      encodeFunctionData({ abi: ABI, functionName: 'decimals' }),
+    )
+    return decodeFunctionResult({ abi: ABI, functionName: 'decimals', data })
+  } catch {
+    return undefined
+  }
+}
+
+/** EIP-712: the separator that the asset reports must be the one of the configured domain. */
+async function proveDomain(ecosystem: Ecosystem, sourceOf: SourceOf): Promise<void> {
+  const { asset, chain, domain } = ecosystem.payment
+  const data = encodeFunctionData({ abi: ABI, functionName: 'DOMAIN_SEPARATOR' })
+  const found = await sourceOf(chain)
+    .call(asset, data)
+    .catch(() => undefined)
+  const type = 'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)'
+  const expected = keccak256(
+    encodeAbiParameters(parseAbiParameters('bytes32, bytes32, bytes32, uint256, address'), [
+      keccak256(toHex(type)),
+      keccak256(toHex(domain.name)),
+      keccak256(toHex(domain.version)),
+      BigInt(chain.id),
+      asset,
+    ]),
+  )
+  if (found !== expected)
+    throw new ProofError(
+      'payment.domain',
+      `the asset's EIP-712 domain is not name "${domain.name}", version "${domain.version}"; read name() and version() of ${showAddress(asset)}`,
+    )
+}
