@@ -46,7 +46,7 @@ export function readHoldings(deps: HoldingsDeps, wallet: Address): Promise<Holdi
     const tokens: HeldToken[] = []
     let heldUsd = 0n
     for (const token of [primary, secondary]) {
-      const held = await valueOf(connection, { deps, status, wallet, token })
+      const held = await valueHeld(connection, { deps, status, wallet, token })
       if (held === undefined)
         return { kind: 'unavailable', message: `${token.symbol} has no price yet.` }
       tokens.push(held.shown)
@@ -68,7 +68,7 @@ async function gateStatus(
   return conditionOf(status, unixNow(deps.clock)) === 'live' ? status : undefined
 }
 
-async function valueOf(
+async function valueHeld(
   connection: Connection,
   input: {
     readonly deps: HoldingsDeps

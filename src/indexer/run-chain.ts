@@ -61,7 +61,11 @@ function marksOf(event: ChainEvent): string {
   return [head.number, safe, finalized].join('.')
 }
 
-function makeFollower(deps: RunDeps, chain: Chain): FollowDeps {
+/** What following a chain needs, out of what the indexer has. */
+export function makeFollower(
+  deps: Pick<RunDeps, 'engine' | 'source' | 'datasets'>,
+  chain: Chain,
+): FollowDeps {
   const filters = filtersOf(deps.datasets, chain.id)
   return {
     source: deps.source,
@@ -80,8 +84,9 @@ async function settleShorter(follower: FollowDeps, event: ChainEvent): Promise<C
   return { kind: 'reorg', tip, ancestor: await ancestor(follower, tip.head.number + 1) }
 }
 
-async function applyEvent(
-  deps: RunDeps,
+/** Stores what happened; gives the new position. */
+export async function applyEvent(
+  deps: CommitDeps,
   input: {
     readonly chain: Chain
     readonly event: ChainEvent

@@ -17,8 +17,8 @@ export async function openStores(
   settings: Pick<Settings, 'dataFolder' | 'register' | 'accounts'>,
   migrations: { readonly register: readonly Migration[]; readonly accounts: readonly Migration[] },
 ): Promise<Stores> {
-  const register = open(settings.dataFolder, 'register', settings.register)
-  const accounts = open(settings.dataFolder, 'accounts', settings.accounts)
+  const register = openStore(settings.dataFolder, 'register', settings.register)
+  const accounts = openStore(settings.dataFolder, 'accounts', settings.accounts)
   const close = async () => {
     await Promise.all([register.close(), accounts.close()])
   }
@@ -32,8 +32,12 @@ export async function openStores(
   return { register, accounts, close }
 }
 
-/** The accounts survive power loss; the register is only as durable as it needs to be. */
-function open(folder: string, name: 'register' | 'accounts', setting: StoreSetting): Engine {
+/** Opens one store. The accounts survive power loss; the register is only as durable as it needs to be. */
+export function openStore(
+  folder: string,
+  name: 'register' | 'accounts',
+  setting: StoreSetting,
+): Engine {
   if (setting.kind === 'postgres') return openPostgres({ url: setting.url, schema: name })
   return openSqlite({
     file: join(folder, `${name}.sqlite`),

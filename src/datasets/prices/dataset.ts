@@ -35,7 +35,7 @@ export function pricesDataset(series: readonly PriceSeries[]): Dataset<PriceFact
         return price === undefined ? [] : [{ symbol: each.token.symbol, log, price }]
       }),
     apply: storePrices,
-    revert: removePrices,
+    revert: (change, ancestor) => removePrices(change, ancestor, series),
   }
 }
 
@@ -59,7 +59,14 @@ async function storePrices(change: Change, facts: readonly PriceFact[]): Promise
       where excluded.block_number >= price_days.block_number`)
 }
 
-async function removePrices(change: Change, ancestor: Position): Promise<void> {
+async function removePrices(
+  change: Change,
+  ancestor: Position,
+  series: readonly PriceSeries[],
+): Promise<void> {
+  // The chain no longer vouches for later moments, whether or not a price moved in them.
+  for (const { token, source } of series)
+    if (source.chain.id === change.chainId) change.priceMoved(token.symbol, ancestor.timestamp + 1)
   const removed = await change.connection.run(sql`
     delete from price_points
     where chain_id = ${change.chainId} and block_number > ${ancestor.number}

@@ -27,7 +27,7 @@ const localEcosystem: EcosystemFile = {
     {
       name: 'base',
       id: 8453,
-      rpcUrls: ['http://127.0.0.1:4021'],
+      rpcUrls: ['http://127.0.0.1:8545'],
       startBlock: 0,
       pollIntervalMs: 500,
       finality: 'tag',
@@ -36,7 +36,7 @@ const localEcosystem: EcosystemFile = {
     {
       name: 'ethereum',
       id: 1,
-      rpcUrls: ['http://127.0.0.1:4022'],
+      rpcUrls: ['http://127.0.0.1:8546'],
       startBlock: 0,
       pollIntervalMs: 1_000,
       finality: 'tag',

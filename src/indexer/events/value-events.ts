@@ -35,17 +35,20 @@ const EVENTS_MAX = 20_000
 /**
  * Gives events their dollar value at the time they happened. The value depends on the chains alone,
  * not on the order in which they were indexed: an event waits until its price's chain has passed its
- * moment, and is valued anew when a reorg or a late block changes that price.
+ * moment, and is valued anew when a reorg or a late block changes that price. Gives how many were
+ * valued.
  */
 export async function valueEvents(
   connection: Connection,
   book: PriceBook,
   moved: ReadonlyMap<string, number>,
   tokens: readonly string[],
-): Promise<void> {
+): Promise<number> {
   for (const [symbol, fromUnix] of moved)
     for (const token of book.dependents(symbol)) await unvalue(connection, token, fromUnix)
-  for (const token of tokens) await valuePending(connection, book, token)
+  let valued = 0
+  for (const token of tokens) valued += await valuePending(connection, book, token)
+  return valued
 }
 
 async function unvalue(connection: Connection, token: string, fromUnix: number): Promise<void> {
@@ -64,14 +67,18 @@ async function unvalue(connection: Connection, token: string, fromUnix: number):
   await foldValues(connection, lost)
 }
 
-async function valuePending(connection: Connection, book: PriceBook, token: string): Promise<void> {
+async function valuePending(
+  connection: Connection,
+  book: PriceBook,
+  token: string,
+): Promise<number> {
   const until = await book.knownUntil(connection, token)
   const pending = await connection.run(sql`
     select dataset, chain_id, block_number, log_index, token, account, timestamp_unix, amount, usd, counted
     from events
     where token = ${token} and valued = 0 and timestamp_unix <= ${Math.min(until, Number.MAX_SAFE_INTEGER)}
     order by timestamp_unix limit ${EVENTS_MAX}`)
-  if (pending.length === 0) return
+  if (pending.length === 0) return 0
   const moments = pending.map((row) => column.integer(row, 'timestamp_unix'))
   const prices = await book.pricesAt(connection, token, moments)
   const gained = []
@@ -83,6 +90,7 @@ async function valuePending(connection: Connection, book: PriceBook, token: stri
   }
   await setValues(connection, gained)
   await foldValues(connection, gained)
+  return pending.length
 }
 
 async function setValues(connection: Connection, changes: readonly ValueChange[]): Promise<void> {

@@ -108,7 +108,7 @@ function run(runner: Runner, statement: Sql): Promise<readonly Row[]> {
     const values = statement.values.map((value) =>
       typeof value === 'bigint' ? value.toString() : value,
     )
-    return await runner.unsafe(toNumbered(statement), values, { prepare: true })
+    return Array.from(await runner.unsafe(toNumbered(statement), values, { prepare: true }))
   })
 }
 

@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto'
+import type { ChainSource } from '#chain/chain-source.ts'
+import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { Clock } from '#lib/clock.ts'
+import { sleep } from '#lib/sleep.ts'
+import type { Engine } from '#store/engine.ts'
+import { acquireLease, holdLease, type Lease, LeaseLostError, releaseLease } from '#store/lease.ts'
+import type { AnyDataset } from './dataset.ts'
+import type { PriceBook } from './events/value-events.ts'
+import { type ChainReport, runChain } from './run-chain.ts'
+
+export interface IndexerDeps {
+  readonly ecosystem: Ecosystem
+  readonly register: Engine
+  readonly clock: Clock
+  readonly datasets: readonly AnyDataset[]
+  readonly prices: PriceBook
+  sourceOf(chain: Chain): ChainSource
+  reportOf(chain: Chain): ChainReport
+  /** The lease was taken, or another indexer holds it. */
+  onLease?(held: boolean): void
+}
+
+/** A chain may be quiet for longer than a lease lasts, so it is prolonged at this pace. */
+const RENEW_MS = 3_000
+
+/** How often an indexer that waits in reserve tries to take over. */
+const STANDBY_MS = 1_000
+
+/**
+ * Runs the one indexer of a register until the signal aborts. Others wait in reserve and take over
+ * when it stops renewing its lease; the epoch keeps a writer that was thought dead from writing.
+ */
+export async function runIndexer(deps: IndexerDeps, signal: AbortSignal): Promise<void> {
+  const holder = randomUUID()
+  while (!signal.aborted) {
+    const lease = await acquireLease(
+      { engine: deps.register, clock: deps.clock },
+      { name: 'index', holder },
+    )
+    deps.onLease?.(lease !== undefined)
+    if (lease === undefined) await sleep(STANDBY_MS, signal)
+    else await runWithLease(deps, lease, signal)
+  }
+}
+
+async function runWithLease(deps: IndexerDeps, lease: Lease, outer: AbortSignal): Promise<void> {
+  const lost = new AbortController()
+  const signal = AbortSignal.any([outer, lost.signal])
+  const { register: engine, ecosystem } = deps
+  const tokens = ecosystem.tokens.map((token) => token.symbol)
+  const runs = ecosystem.chains.map((chain) =>
+    runChain(
+      {
+        ...deps,
+        engine,
+        lease,
+        tokens,
+        source: deps.sourceOf(chain),
+        report: deps.reportOf(chain),
+      },
+      chain,
+      signal,
+    ),
+  )
+  const tasks = [...runs, renewLease(deps, lease, signal)]
+  try {
+    await Promise.all(tasks)
+  } catch (error) {
+    if (!(error instanceof LeaseLostError)) throw error
+  } finally {
+    lost.abort()
+    await Promise.allSettled(tasks)
+    await releaseLease(engine, lease)
+  }
+}
+
+async function renewLease(deps: IndexerDeps, lease: Lease, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await sleep(RENEW_MS, signal)
+    if (signal.aborted) return
+    await deps.register
+      .write((connection) => holdLease(connection, lease, deps.clock()))
+      .catch((error: unknown) => {
+        if (error instanceof LeaseLostError) throw error
+      })
+  }
+}

@@ -1,0 +1,18 @@
+import { registerMigrations } from '#datasets/datasets.ts'
+import type { Engine } from '#store/engine.ts'
+import type { Settings } from './settings.ts'
+import { openStore } from './stores.ts'
+
+/** Opens the register alone, for the roles that need no accounts. */
+export async function openRegister(
+  settings: Pick<Settings, 'dataFolder' | 'register'>,
+): Promise<Engine> {
+  const register = openStore(settings.dataFolder, 'register', settings.register)
+  try {
+    await register.migrate(registerMigrations)
+    return register
+  } catch (error) {
+    await register.close()
+    throw error
+  }
+}
