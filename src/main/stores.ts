@@ -1,4 +1,7 @@
 import { join } from 'node:path'
+import { accessMigrations } from '#access/access-migrations.ts'
+import { registerMigrations } from '#datasets/datasets.ts'
+import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
 import type { Engine, Migration } from '#store/engine.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
@@ -12,35 +15,60 @@ export interface Stores {
   close(): Promise<void>
 }
 
-/** Opens both stores and brings their tables up to date; throws StoreError and leaves nothing open. */
+/** The schema of the accounts. */
+export const accountsMigrations: readonly Migration[] = [...ledgerMigrations, ...accessMigrations]
+
+/** Opens both stores with their tables up to date; throws StoreError and leaves nothing open. */
 export async function openStores(
   settings: Pick<Settings, 'dataFolder' | 'register' | 'accounts'>,
-  migrations: { readonly register: readonly Migration[]; readonly accounts: readonly Migration[] },
 ): Promise<Stores> {
-  const register = openStore(settings.dataFolder, 'register', settings.register)
-  const accounts = openStore(settings.dataFolder, 'accounts', settings.accounts)
-  const close = async () => {
-    await Promise.all([register.close(), accounts.close()])
-  }
+  const register = await openRegister(settings)
   try {
-    await register.migrate(migrations.register)
-    await accounts.migrate(migrations.accounts)
+    const accounts = await openAccounts(settings)
+    const close = async () => {
+      await Promise.all([register.close(), accounts.close()])
+    }
+    return { register, accounts, close }
   } catch (error) {
-    await close()
+    await register.close()
     throw error
   }
-  return { register, accounts, close }
 }
 
-/** Opens one store. The accounts survive power loss; the register is only as durable as it needs to be. */
-export function openStore(
-  folder: string,
-  name: 'register' | 'accounts',
-  setting: StoreSetting,
-): Engine {
-  if (setting.kind === 'postgres') return openPostgres({ url: setting.url, schema: name })
+/** Opens the register alone, as the index role does. */
+export function openRegister(settings: Pick<Settings, 'dataFolder' | 'register'>): Promise<Engine> {
+  const { dataFolder, register } = settings
+  return openMigrated({ dataFolder, store: register, name: 'register' }, registerMigrations)
+}
+
+/** Opens the accounts alone. */
+export function openAccounts(settings: Pick<Settings, 'dataFolder' | 'accounts'>): Promise<Engine> {
+  const { dataFolder, accounts } = settings
+  return openMigrated({ dataFolder, store: accounts, name: 'accounts' }, accountsMigrations)
+}
+
+interface Place {
+  readonly dataFolder: string
+  readonly store: StoreSetting
+  readonly name: 'register' | 'accounts'
+}
+
+async function openMigrated(place: Place, migrations: readonly Migration[]): Promise<Engine> {
+  const engine = open(place)
+  try {
+    await engine.migrate(migrations)
+    return engine
+  } catch (error) {
+    await engine.close()
+    throw error
+  }
+}
+
+/** The accounts survive power loss; the register is only as durable as it needs to be. */
+function open({ dataFolder, store, name }: Place): Engine {
+  if (store.kind === 'postgres') return openPostgres({ url: store.url, schema: name })
   return openSqlite({
-    file: join(folder, `${name}.sqlite`),
+    file: join(dataFolder, `${name}.sqlite`),
     durability: name === 'accounts' ? 'full' : 'normal',
   })
 }

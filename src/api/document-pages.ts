@@ -1,0 +1,95 @@
+import type { TSchema } from 'typebox'
+import type { JsonObject } from '#http/json-object.ts'
+import { toOpenApi } from '#http/openapi.ts'
+import type { Route } from '#http/route.ts'
+import { describeService } from './describe-service.ts'
+import type { Page } from './outside-routes.ts'
+import { problemPage } from './problem-pages.ts'
+import { scalarPages } from './scalar-pages.ts'
+import type { ServiceFacts } from './service-facts.ts'
+import { staticPage } from './static-page.ts'
+
+export interface DocumentInput {
+  readonly facts: ServiceFacts
+  readonly routes: readonly Route[]
+  readonly paymentRequired: { readonly schema: TSchema; readonly example: unknown }
+  /** Captured answers by operation id and status. */
+  readonly examples: Readonly<Record<string, unknown>>
+}
+
+/** Every document of the service: OpenAPI, the interactive docs, /llms.txt, the error pages. */
+export async function documentPages(input: DocumentInput): Promise<readonly Page[]> {
+  const json = JSON.stringify(openApiOf(input))
+  const openapi = (path: string) =>
+    staticPage({ path, contentType: 'application/json; charset=utf-8', text: json })
+  return [
+    openapi('/openapi.json'),
+    openapi('/openapi/v1.json'),
+    staticPage({
+      path: '/llms.txt',
+      contentType: 'text/plain; charset=utf-8',
+      text: llmsText(input),
+    }),
+    ...(await scalarPages(input.facts)),
+    await problemPage(),
+  ]
+}
+
+/** The OpenAPI document of this service. */
+export function openApiOf({ facts, routes, paymentRequired, examples }: DocumentInput): JsonObject {
+  return toOpenApi({
+    info: {
+      title: `${facts.name} API`,
+      version: facts.version,
+      summary: 'On-chain history and statistics of a token ecosystem',
+      description: describeService(facts),
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    serverUrl: facts.publicBaseUrl,
+    routes,
+    tags: tagsOf(routes),
+    bearerFormat: `${facts.keyPrefix}_<publicId>_<32 hex characters>`,
+    paymentRequired,
+    examples,
+  })
+}
+
+const TAGS: Readonly<Record<string, string>> = {
+  Statistics: 'Figures of the ecosystem now and over time',
+  Burns: 'Tokens taken out of circulation for ever',
+  Dividends: 'Payouts to holders, in every reward token',
+  'Grave digs': 'Claims of buried tokens',
+  Keys: 'API keys, minted with a wallet signature',
+  Usage: 'Calls counted today',
+  Payments: 'Calls beyond the quota, paid in advance',
+  Service: 'The service itself; never metered',
+}
+
+function tagsOf(routes: readonly Route[]) {
+  const names = new Set(routes.map((route) => route.tag))
+  const known = Object.keys(TAGS).filter((name) => names.delete(name))
+  return [...known, ...names].map((name) => ({ name, description: TAGS[name] ?? name }))
+}
+
+/** The service for language models (llmstxt.org): what it is and where everything stands. */
+function llmsText({ facts, routes }: DocumentInput): string {
+  const lines = routes.map((route) => {
+    const names = Object.entries(route.parameters).filter(([, each]) => each.in === 'query')
+    const query = names.length === 0 ? '' : `?${names.map(([name]) => `${name}=`).join('&')}`
+    return `- \`${route.method} ${route.path}${query}\`: ${route.summary}`
+  })
+  return `# ${facts.name} API
+
+> On-chain history and statistics of a token ecosystem. Base address: ${facts.publicBaseUrl}
+
+- [OpenAPI 3.1 document](${facts.publicBaseUrl}/openapi.json)
+- [Interactive documentation](${facts.publicBaseUrl}/scalar/v1)
+- [Chains, tokens, limits and prices as JSON](${facts.publicBaseUrl}/api/meta)
+
+## Endpoints
+
+${lines.join('\n')}
+
+${describeService(facts)}
+`
+}

@@ -1,0 +1,55 @@
+import Type from 'typebox'
+import { refuse } from '#domain/refusal.ts'
+import { answer, defineRoute, type Route } from '#http/route.ts'
+
+/** What the server needs to answer well, each part with its state in words. */
+export interface Readiness {
+  readonly ready: boolean
+  readonly parts: Readonly<Record<string, string>>
+}
+
+export interface HealthDeps {
+  readiness(): Promise<Readiness>
+}
+
+const facts = { method: 'GET', tag: 'Service', metered: false, open: true, parameters: {} } as const
+
+/** GET /healthz (this process answers) and GET /readyz (its stores and its index answer too). */
+export function healthRoutes(deps: HealthDeps): readonly Route[] {
+  return [
+    defineRoute({
+      ...facts,
+      path: '/healthz',
+      operationId: 'getHealth',
+      summary: 'Whether the process is alive',
+      description: 'Answers 200 as long as the process can answer at all. Never metered.',
+      answers: {
+        200: { description: 'Alive', schema: Type.Object({ status: Type.Literal('ok') }) },
+      },
+      refusals: [],
+      handle: async () => answer(200, { status: 'ok' }),
+    }),
+    defineRoute({
+      ...facts,
+      path: '/readyz',
+      operationId: 'getReadiness',
+      summary: 'Whether data calls can be answered',
+      description: 'Answers 503 while a store cannot be reached or the index has no data yet.',
+      answers: {
+        200: {
+          description: 'Ready',
+          schema: Type.Object({
+            status: Type.Literal('ready'),
+            parts: Type.Record(Type.String(), Type.String()),
+          }),
+        },
+      },
+      refusals: ['data_not_ready'],
+      async handle() {
+        const { ready, parts } = await deps.readiness()
+        if (ready) return answer(200, { status: 'ready', parts })
+        return refuse('data_not_ready', 'not every part is ready', { members: { parts } })
+      },
+    }),
+  ]
+}

@@ -1,0 +1,111 @@
+import Type from 'typebox'
+import { answer, defineRoute, type Route } from '#http/route.ts'
+import { METRICS, type ServiceFacts } from './service-facts.ts'
+
+const chain = Type.Object({
+  name: Type.String(),
+  chainId: Type.Integer(),
+  caip2: Type.String(),
+  explorerUrl: Type.Union([Type.String(), Type.Null()]),
+})
+
+const token = Type.Object({
+  symbol: Type.String(),
+  name: Type.String(),
+  role: Type.Enum(['primary', 'secondary', 'reward']),
+  decimals: Type.Integer(),
+  addresses: Type.Record(Type.String(), Type.String()),
+})
+
+const meta = Type.Object({
+  service: Type.String(),
+  version: Type.String(),
+  chains: Type.Array(chain),
+  tokens: Type.Array(token),
+  metrics: Type.Array(Type.String()),
+  tiers: Type.Array(
+    Type.Object({
+      tier: Type.Enum(['anonymous', 'free', 'premium']),
+      dailyQuota: Type.Integer(),
+      requires: Type.String(),
+    }),
+  ),
+  limits: Type.Object({
+    limitMaximum: Type.Integer(),
+    periodDaysMaximum: Type.Integer(),
+    bodyBytesMaximum: Type.Integer(),
+    activeKeysPerWallet: Type.Integer(),
+    quotaReset: Type.String(),
+  }),
+  pricing: Type.Object({
+    perCallUsd: Type.String(),
+    network: Type.String(),
+    asset: Type.String(),
+    assetSymbol: Type.String(),
+    payTo: Type.String(),
+    confirmations: Type.Integer(),
+    docs: Type.String(),
+  }),
+})
+
+/** A browser may keep what only changes with a deployment for a minute. */
+const CACHED = { 'Cache-Control': 'private, max-age=60' }
+
+/** GET /api/meta: what there is to ask for. */
+export function metaRoute(facts: ServiceFacts): Route {
+  const body = metaOf(facts)
+  return defineRoute({
+    method: 'GET',
+    path: '/api/meta',
+    operationId: 'getMeta',
+    tag: 'Service',
+    summary: 'Chains, tokens, metrics, limits, tiers and prices of this service',
+    description: 'Everything a client needs to know to build its requests. Never metered.',
+    metered: false,
+    open: true,
+    parameters: {},
+    answers: { 200: { description: 'What this service offers', schema: meta } },
+    refusals: [],
+    handle: async () => answer(200, body, { headers: CACHED }),
+  })
+}
+
+function metaOf(facts: ServiceFacts) {
+  const { quotas, premium, gate, payment } = facts
+  return {
+    service: facts.name,
+    version: facts.version,
+    chains: facts.chains,
+    tokens: facts.tokens,
+    metrics: METRICS,
+    tiers: [
+      { tier: 'anonymous', dailyQuota: quotas.anonymous, requires: 'nothing; counted per address' },
+      {
+        tier: 'free',
+        dailyQuota: quotas.free,
+        requires: `an API key; to mint one a wallet holds ${gate.minimumUsd} USD of the two tokens on ${gate.chain}`,
+      },
+      {
+        tier: 'premium',
+        dailyQuota: quotas.premium,
+        requires: `an API key of a wallet with ${premium.supplyPct}% of the supply of ${premium.symbol} on ${premium.chain}`,
+      },
+    ],
+    limits: {
+      limitMaximum: 100,
+      periodDaysMaximum: 3_650,
+      bodyBytesMaximum: 8_192,
+      activeKeysPerWallet: 10,
+      quotaReset: '00:00 UTC',
+    },
+    pricing: {
+      perCallUsd: facts.pricePerCallUsd,
+      network: payment.network,
+      asset: payment.asset,
+      assetSymbol: payment.symbol,
+      payTo: payment.payTo,
+      confirmations: payment.confirmations,
+      docs: facts.pricingDocsUrl,
+    },
+  }
+}

@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { REFUSALS } from '#domain/refusal.ts'
+
+const folder = join(import.meta.dirname, '../../docs/errors')
+
+describe('the error pages', () => {
+  it('every code has a page and every page a code', async () => {
+    const pages = (await readdir(folder)).map((file) => file.replace(/\.md$/, ''))
+    assert.deepEqual(pages.sort(), Object.keys(REFUSALS).sort())
+  })
+
+  for (const [code, { status, title }] of Object.entries(REFUSALS))
+    it(`the page of ${code} says its status, cause, mend and example`, async () => {
+      const text = await readFile(join(folder, `${code}.md`), 'utf8')
+      assert.ok(text.startsWith(`# ${code}\n`))
+      assert.ok(text.includes(`**${status} ${title}.**`))
+      for (const part of ['## Cause', '## Mend', '## Example']) assert.ok(text.includes(part))
+    })
+})

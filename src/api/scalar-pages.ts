@@ -1,0 +1,95 @@
+import scalar from '@scalar/fastify-api-reference'
+import Fastify from 'fastify'
+import type { Page } from './outside-routes.ts'
+import type { ServiceFacts } from './service-facts.ts'
+import { staticPage } from './static-page.ts'
+
+/**
+ * Scripts, styles and requests from this server only; Scalar sets styles on elements, hence the one
+ * exception. Nobody may frame the page.
+ */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data: blob:",
+  "font-src 'self' data:",
+  "connect-src 'self'",
+  "worker-src 'self' blob:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const HEADERS = [
+  'Content-Security-Policy',
+  POLICY,
+  'Referrer-Policy',
+  'no-referrer',
+  'X-Frame-Options',
+  'DENY',
+]
+
+/** The interactive documentation at /scalar/v1, from files of this machine only. */
+export async function scalarPages(facts: Pick<ServiceFacts, 'name'>): Promise<readonly Page[]> {
+  const html = 'text/html; charset=utf-8'
+  const script = 'text/javascript; charset=utf-8'
+  return [
+    staticPage({
+      path: '/scalar/v1',
+      contentType: html,
+      text: documentOf(facts.name),
+      headers: HEADERS,
+    }),
+    staticPage({ path: '/scalar/v1/start.js', contentType: script, text: START }),
+    staticPage({ path: '/scalar/v1/scalar.js', contentType: script, text: await readScript() }),
+  ]
+}
+
+/** The package hands its script out by its own plugin only, so a server that never listens asks it. */
+async function readScript(): Promise<string> {
+  const app = Fastify()
+  await app.register(scalar, { routePrefix: '/docs', configuration: { content: {} } })
+  const response = await app.inject('/docs/js/scalar.js')
+  await app.close()
+  if (response.statusCode !== 200) throw new Error('the script of the documentation is missing')
+  return response.body
+}
+
+function documentOf(name: string): string {
+  const title = name.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`)
+  return `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>${title} API</title>
+    <link rel="icon" href="data:,">
+  </head>
+  <body>
+    <div id="app"></div>
+    <script src="/scalar/v1/scalar.js"></script>
+    <script src="/scalar/v1/start.js"></script>
+  </body>
+</html>
+`
+}
+
+/**
+ * Requests of the page go to the server that serves it, whatever address a proxy gives it. Nothing
+ * is fetched from elsewhere: no fonts, no proxy, no assistant, no telemetry.
+ */
+const START = `Scalar.createApiReference('#app', {
+  url: '/openapi.json',
+  servers: [{ url: location.origin }],
+  proxyUrl: '',
+  withDefaultFonts: false,
+  telemetry: false,
+  hideClientButton: true,
+  showDeveloperTools: 'never',
+  agent: { disabled: true },
+  mcp: { disabled: true },
+  persistAuth: false,
+  generateHeadingSlug: (heading) => heading.slug,
+})
+`

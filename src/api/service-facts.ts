@@ -1,0 +1,57 @@
+/** What the documents say about this service; plain values, so that they fit any ecosystem. */
+export interface ServiceFacts {
+  readonly name: string
+  readonly version: string
+  /** Without a trailing slash. */
+  readonly publicBaseUrl: string
+  readonly pricingDocsUrl: string
+  readonly keyPrefix: string
+  readonly chains: readonly {
+    readonly name: string
+    readonly chainId: number
+    readonly caip2: string
+    readonly explorerUrl: string | null
+  }[]
+  readonly tokens: readonly {
+    readonly symbol: string
+    readonly name: string
+    readonly role: 'primary' | 'secondary' | 'reward'
+    readonly decimals: number
+    /** EIP-55 address by chain name. */
+    readonly addresses: Readonly<Record<string, string>>
+  }[]
+  readonly quotas: {
+    readonly anonymous: number
+    readonly free: number
+    readonly premium: number
+  }
+  /** Decimal US dollars, such as `0.0001`. */
+  readonly pricePerCallUsd: string
+  readonly gate: { readonly chain: string; readonly minimumUsd: number }
+  readonly premium: {
+    readonly chain: string
+    readonly symbol: string
+    /** Least share of the supply, in percent. */
+    readonly supplyPct: number
+  }
+  readonly payment: {
+    readonly network: string
+    readonly asset: string
+    readonly symbol: string
+    readonly payTo: string
+    readonly confirmations: number
+  }
+}
+
+/** Series of /api/stats/history. */
+export const METRICS = [
+  'supply',
+  'burned',
+  'burnedCumulative',
+  'holders',
+  'price',
+  'marketCap',
+  'dividends',
+  'dividendsCumulative',
+  'graveDigs',
+] as const

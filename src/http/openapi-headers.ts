@@ -1,0 +1,70 @@
+import type { JsonObject } from './json-object.ts'
+
+const text = (description: string, more: JsonObject = {}): JsonObject => ({
+  description,
+  required: true,
+  schema: { type: 'string', ...more },
+})
+
+const count = (description: string): JsonObject => ({
+  description,
+  required: true,
+  schema: { type: 'integer', minimum: 0 },
+})
+
+const optional = (header: JsonObject): JsonObject => ({ ...header, required: false })
+
+/** Every header that an answer can carry, as `components.headers`. */
+export const HEADER_COMPONENTS: Readonly<Record<string, JsonObject>> = {
+  'X-RateLimit-Limit': count("The caller's daily quota"),
+  'X-RateLimit-Remaining': count('Free calls left today'),
+  'X-RateLimit-Reset': count('Unix seconds of the next reset (00:00 UTC)'),
+  'X-RateLimit-Tier': text("The caller's tier", { enum: ['anonymous', 'free', 'premium'] }),
+  'X-RateLimit-Source': text('What paid for the call', { enum: ['quota', 'prepaid'] }),
+  'RateLimit-Policy': text('IETF form of the quota', {
+    pattern: '^"daily";q=[0-9]+;w=86400$',
+    examples: ['"daily";q=2000;w=86400'],
+  }),
+  RateLimit: text('IETF form of what is left and the seconds to the reset', {
+    pattern: '^"daily";r=[0-9]+;t=[0-9]+$',
+    examples: ['"daily";r=1999;t=43200'],
+  }),
+  'X-Request-Id': text('Names this request in a question to support'),
+  'Access-Control-Allow-Origin': text('Any origin may read', { const: '*' }),
+  'Cache-Control': text('What a cache may do'),
+  ETag: optional(text('The state that the answer shows', { pattern: '^"[^"]+"$' })),
+  Link: optional(text('The next page, rel="next" (RFC 8288)')),
+  'Retry-After': count('Seconds to wait before the next try'),
+  'WWW-Authenticate': text('The scheme of a key', { const: 'Bearer' }),
+  'PAYMENT-REQUIRED': optional(text('An x402 v2 offer, base64 JSON')),
+  'PAYMENT-RESPONSE': optional(text('How an x402 payment was settled, base64 JSON')),
+}
+
+const everywhere = [
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'X-RateLimit-Tier',
+  'RateLimit-Policy',
+  'RateLimit',
+  'X-Request-Id',
+  'Access-Control-Allow-Origin',
+  'Cache-Control',
+]
+
+/** Which headers go with which kind of answer. */
+export const ANSWER_HEADERS = {
+  free: everywhere,
+  metered: [...everywhere, 'X-RateLimit-Source', 'ETag', 'Link', 'PAYMENT-RESPONSE'],
+  payment: [...everywhere, 'PAYMENT-REQUIRED', 'PAYMENT-RESPONSE'],
+}
+
+/** Headers of a refusal by its status. */
+export function refusalHeaders(status: number): readonly string[] {
+  if (status === 401) return [...everywhere, 'WWW-Authenticate']
+  return status === 429 || status === 503 ? [...everywhere, 'Retry-After'] : everywhere
+}
+
+export function headerRefs(names: readonly string[]): JsonObject {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+}

@@ -1,0 +1,75 @@
+import { REFUSALS, type RefusalCode } from '#domain/refusal.ts'
+import type { JsonObject } from './json-object.ts'
+import { headerRefs, refusalHeaders } from './openapi-headers.ts'
+
+/** The body of every refusal but 402 (RFC 9457). A refusal may add members of its own. */
+export const PROBLEM_SCHEMA: JsonObject = {
+  type: 'object',
+  description: 'What went wrong, for programs (`error`) and for people (`errorMessage`).',
+  required: ['type', 'title', 'status', 'detail', 'error', 'errorMessage', 'requestId'],
+  properties: {
+    type: { type: 'string', format: 'uri', description: 'A page about this error' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string' },
+    error: { type: 'string', description: 'A code that never changes' },
+    errorMessage: { type: 'string', description: 'The same text as `detail`' },
+    requestId: { type: 'string' },
+    errors: {
+      type: 'array',
+      description: 'Each wrong part of the request',
+      items: {
+        type: 'object',
+        required: ['in', 'name', 'reason'],
+        properties: {
+          in: { type: 'string', enum: ['query', 'path', 'header', 'body'] },
+          name: { type: 'string' },
+          reason: { type: 'string' },
+          allowed: { type: 'array', items: { type: 'string' } },
+          minimum: { type: 'number' },
+          maximum: { type: 'number' },
+        },
+      },
+    },
+  },
+  additionalProperties: true,
+}
+
+/** Responses by status; equal ones are shared through `components.responses`. */
+export function problemResponses(
+  codes: ReadonlySet<RefusalCode>,
+  shared: Map<string, JsonObject>,
+): JsonObject {
+  const byStatus = new Map<number, RefusalCode[]>()
+  for (const code of codes) {
+    const { status } = REFUSALS[code]
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code])
+  }
+  const responses: Record<number, JsonObject> = {}
+  for (const [status, own] of byStatus) {
+    const name = [status, ...own.sort()].join('.')
+    if (!shared.has(name)) shared.set(name, problemResponse(status, own))
+    responses[status] = { $ref: `#/components/responses/${name}` }
+  }
+  return responses
+}
+
+function problemResponse(status: number, codes: readonly RefusalCode[]): JsonObject {
+  return {
+    description: codes.map((code) => `\`${code}\`: ${REFUSALS[code].title}`).join('; '),
+    headers: headerRefs(refusalHeaders(status)),
+    content: {
+      'application/problem+json': {
+        schema: {
+          allOf: [
+            { $ref: '#/components/schemas/Problem' },
+            {
+              type: 'object',
+              properties: { error: { enum: codes }, status: { const: status } },
+            },
+          ],
+        },
+      },
+    },
+  }
+}

@@ -1,0 +1,157 @@
+import type { TSchema } from 'typebox'
+import { REFUSALS, type RefusalCode } from '#domain/refusal.ts'
+import type { JsonObject } from './json-object.ts'
+import { ANSWER_HEADERS, HEADER_COMPONENTS, headerRefs } from './openapi-headers.ts'
+import { PROBLEM_SCHEMA, problemResponses } from './openapi-problems.ts'
+import type { Route } from './route.ts'
+
+export interface OpenApiInput {
+  /** OpenAPI `info`: title, version, licence, description in Markdown. */
+  readonly info: JsonObject
+  /** Without a trailing slash. */
+  readonly serverUrl: string
+  readonly routes: readonly Route[]
+  readonly tags: readonly { readonly name: string; readonly description: string }[]
+  /** What a key looks like. */
+  readonly bearerFormat: string
+  readonly paymentRequired: { readonly schema: TSchema; readonly example: unknown }
+  /** Real answers by operation id. */
+  readonly examples: Readonly<Record<string, unknown>>
+}
+
+/** The OpenAPI 3.1 document of the routes: the schemas in it are those that validate. */
+export function toOpenApi(input: OpenApiInput): JsonObject {
+  const responses = new Map<string, JsonObject>()
+  const paths: Record<string, Record<string, JsonObject>> = {}
+  for (const route of input.routes) {
+    paths[route.path] ??= {}
+    Object.assign(paths[route.path] ?? {}, {
+      [route.method.toLowerCase()]: operationOf(input, route, responses),
+    })
+  }
+  return {
+    openapi: '3.1.1',
+    info: input.info,
+    servers: [{ url: input.serverUrl }],
+    tags: input.tags,
+    security: [{}, { apiKey: [] }],
+    paths,
+    components: {
+      securitySchemes: {
+        apiKey: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: input.bearerFormat,
+          description: 'An API key. Optional: without one, calls count per client address.',
+        },
+      },
+      schemas: { Problem: PROBLEM_SCHEMA, PaymentRequired: input.paymentRequired.schema },
+      headers: HEADER_COMPONENTS,
+      responses: Object.fromEntries(responses),
+    },
+  }
+}
+
+function operationOf(
+  input: OpenApiInput,
+  route: Route,
+  responses: Map<string, JsonObject>,
+): JsonObject {
+  return {
+    operationId: route.operationId,
+    tags: [route.tag],
+    summary: route.summary,
+    description: route.description,
+    ...(route.open === true ? { security: [{}] } : {}),
+    parameters: parametersOf(route),
+    ...(route.body === undefined ? {} : { requestBody: requestBodyOf(route) }),
+    responses: {
+      ...answersOf(input, route),
+      ...notModifiedOf(route),
+      ...paymentOf(input, route),
+      ...problemResponses(refusalsOf(route), responses),
+    },
+  }
+}
+
+function parametersOf(route: Route): readonly JsonObject[] {
+  const own = Object.entries(route.parameters).map(([name, parameter]) => ({
+    name,
+    in: parameter.in,
+    required: parameter.in === 'path',
+    description: parameter.description,
+    schema: parameter.schema,
+    ...(parameter.example === undefined ? {} : { example: parameter.example }),
+  }))
+  if (!route.metered) return own
+  const ifNoneMatch = {
+    name: 'If-None-Match',
+    in: 'header',
+    description: 'An ETag of an earlier answer; 304 costs nothing.',
+    schema: { type: 'string' },
+  }
+  return [...own, ifNoneMatch]
+}
+
+function requestBodyOf(route: Route): JsonObject {
+  const example = route.bodyExample === undefined ? {} : { example: route.bodyExample }
+  return { required: true, content: { 'application/json': { schema: route.body, ...example } } }
+}
+
+function answersOf(input: OpenApiInput, route: Route): JsonObject {
+  const answers: Record<string, JsonObject> = {}
+  for (const [status, shape] of Object.entries(route.answers)) {
+    const example = exampleOf(input.examples, route.operationId, status)
+    answers[status] = {
+      description: shape.description,
+      headers: headerRefs(ANSWER_HEADERS[route.metered ? 'metered' : 'free']),
+      content: {
+        'application/json': { schema: shape.schema, ...(example === undefined ? {} : { example }) },
+        ...(route.csv === true ? { 'text/csv': { schema: { type: 'string' } } } : {}),
+      },
+    }
+  }
+  return answers
+}
+
+/** The captured file is data from outside: what does not look like an example is left out. */
+function exampleOf(examples: Readonly<Record<string, unknown>>, id: string, status: string) {
+  const byStatus = examples[id]
+  if (typeof byStatus !== 'object' || byStatus === null) return undefined
+  return Object.entries(byStatus).find(([key]) => key === status)?.[1]
+}
+
+function notModifiedOf(route: Route): JsonObject {
+  if (!route.metered || route.revision === undefined) return {}
+  const headers = headerRefs(ANSWER_HEADERS.free.concat('ETag'))
+  return { 304: { description: 'Nothing has changed since the ETag; not charged', headers } }
+}
+
+function paymentOf(input: OpenApiInput, route: Route): JsonObject {
+  const { offer } = route
+  if (!route.metered && offer === undefined) return {}
+  const content = offer
+    ? { schema: offer.schema }
+    : {
+        schema: { $ref: '#/components/schemas/PaymentRequired' },
+        example: input.paymentRequired.example,
+      }
+  return {
+    402: {
+      description: offer?.description ?? 'The daily quota is used up and no balance is left',
+      headers: headerRefs(ANSWER_HEADERS.payment),
+      content: { 'application/json': content },
+    },
+  }
+}
+
+/** What any route can meet, and the refusals of its own. */
+function refusalsOf(route: Route): ReadonlySet<RefusalCode> {
+  const codes = new Set<RefusalCode>(['invalid_parameter', 'invalid_body'])
+  for (const code of ['rate_limited', 'internal_error', 'payload_too_large'] as const)
+    codes.add(code)
+  if (route.open !== true) codes.add('invalid_api_key').add('metering_unavailable')
+  if (route.method === 'POST') codes.add('invalid_json').add('unsupported_media_type')
+  for (const code of route.refusals) if (REFUSALS[code].status !== 402) codes.add(code)
+  return codes
+}
