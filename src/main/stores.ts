@@ -22,51 +22,29 @@ export const accountsMigrations: readonly Migration[] = [...ledgerMigrations, ..
 export async function openStores(
   settings: Pick<Settings, 'dataFolder' | 'register' | 'accounts'>,
 ): Promise<Stores> {
-  const register = await openRegister(settings)
+  const register = openStore(settings.dataFolder, 'register', settings.register)
+  const accounts = openStore(settings.dataFolder, 'accounts', settings.accounts)
+  const close = async () => {
+    await Promise.all([register.close(), accounts.close()])
+  }
   try {
-    const accounts = await openAccounts(settings)
-    const close = async () => {
-      await Promise.all([register.close(), accounts.close()])
-    }
+    await register.migrate(registerMigrations)
+    await accounts.migrate(accountsMigrations)
     return { register, accounts, close }
   } catch (error) {
-    await register.close()
+    await close()
     throw error
   }
 }
 
-/** Opens the register alone, as the index role does. */
-export function openRegister(settings: Pick<Settings, 'dataFolder' | 'register'>): Promise<Engine> {
-  const { dataFolder, register } = settings
-  return openMigrated({ dataFolder, store: register, name: 'register' }, registerMigrations)
-}
-
-/** Opens the accounts alone. */
-export function openAccounts(settings: Pick<Settings, 'dataFolder' | 'accounts'>): Promise<Engine> {
-  const { dataFolder, accounts } = settings
-  return openMigrated({ dataFolder, store: accounts, name: 'accounts' }, accountsMigrations)
-}
-
-interface Place {
-  readonly dataFolder: string
-  readonly store: StoreSetting
-  readonly name: 'register' | 'accounts'
-}
-
-async function openMigrated(place: Place, migrations: readonly Migration[]): Promise<Engine> {
-  const engine = open(place)
-  try {
-    await engine.migrate(migrations)
-    return engine
-  } catch (error) {
-    await engine.close()
-    throw error
-  }
-}
-
-/** The accounts survive power loss; the register is only as durable as it needs to be. */
-function open({ dataFolder, store, name }: Place): Engine {
+/** Opens one store as it stands, without bringing its tables up to date. */
+export function openStore(
+  dataFolder: string,
+  name: 'register' | 'accounts',
+  store: StoreSetting,
+): Engine {
   if (store.kind === 'postgres') return openPostgres({ url: store.url, schema: name })
+  // The accounts survive power loss; the register can be built again from the chains.
   return openSqlite({
     file: join(dataFolder, `${name}.sqlite`),
     durability: name === 'accounts' ? 'full' : 'normal',
