@@ -19,8 +19,8 @@ export type GuardLimits = Readonly<Record<GuardKind, GuardLimit>>
  */
 export const GUARD_LIMITS: GuardLimits = {
   general: { burst: 6_000, refillPerSecond: 50 },
-  mint: { burst: 30, refillPerSecond: 10 / 60 },
-  claim: { burst: 60, refillPerSecond: 0.5 },
+  mint: { burst: 120, refillPerSecond: 0.5 },
+  claim: { burst: 120, refillPerSecond: 1 },
 }
 
 /** About 10 MB at most; whoever has more addresses than this is no matter for counters. */
@@ -39,7 +39,8 @@ export type Guard = (
 /** Takes a token of an address for one request, in this process; refuses when none is left. */
 export function createGuard(deps: { readonly clock: Clock; readonly limits: GuardLimits }): Guard {
   const buckets = new LRUCache<string, Tokens>({ max: BUCKETS_MAX })
-  return (addressBucket, kind = 'general') => {
+  return (addressBucket, route) => {
+    const kind = route ?? 'general'
     const limit = deps.limits[kind]
     const name = `${kind}:${addressBucket}`
     const now = deps.clock()

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Address } from '#domain/address.ts'
 import type { Caller, Tier } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
@@ -42,8 +43,18 @@ const HELD_MAX = 20_000
 export function createCallers(deps: CallersDeps): Callers {
   const keys = new TtlCache<Key | undefined>({ ...deps, max: HELD_MAX, ttlMs: KEY_TTL_MS })
   const tiers = new TtlCache<boolean>({ ...deps, max: HELD_MAX, ttlMs: TIER_TTL_MS })
-  const tierOf = async (wallet: Address) =>
-    (await tiers.get(wallet, () => deps.isPremium(wallet))) ? 'premium' : 'free'
+  const lastKnown = new LRUCache<Address, boolean>({ max: HELD_MAX })
+  const isPremium = async (wallet: Address) => {
+    try {
+      const premium = await tiers.get(wallet, () => deps.isPremium(wallet))
+      lastKnown.set(wallet, premium)
+      return premium
+    } catch {
+      // An index that cannot tell must not turn callers away; the last word on them still counts.
+      return lastKnown.get(wallet) ?? false
+    }
+  }
+  const tierOf = async (wallet: Address) => ((await isPremium(wallet)) ? 'premium' : 'free')
   const anonymous = (bucket: string) => anonymousCaller(deps, bucket)
   return {
     anonymous,

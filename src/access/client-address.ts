@@ -24,17 +24,22 @@ export type AddressBucket = (socketAddress: string, headers: Headers) => string
 export function createAddressBucket(trustedProxies: readonly string[]): AddressBucket {
   const trusted = trustedProxies.map(parseRange)
   return (socketAddress, headers) => {
-    let client = parseEntry(socketAddress)
-    if (client === undefined) return UNKNOWN
-    if (trusted.length === 0) return toBucket(client)
-    const hops = forwardedHops(headers['x-forwarded-for'])
-    while (trusted.some((range) => within(client, range))) {
-      const hop = parseEntry(hops.pop() ?? '')
-      if (hop === undefined) break
-      client = hop
-    }
-    return toBucket(client)
+    const socket = parseEntry(socketAddress)
+    if (socket === undefined) return UNKNOWN
+    if (trusted.length === 0) return toBucket(socket)
+    return toBucket(nearestStranger(socket, forwardedHops(headers['x-forwarded-for']), trusted))
   }
+}
+
+/** The first hop from the right that is no proxy of ours, or the last one that could be read. */
+function nearestStranger(socket: Parsed, hops: string[], trusted: readonly Range[]): Parsed {
+  let nearest = socket
+  while (trusted.some((range) => within(nearest, range))) {
+    const hop = parseEntry(hops.pop() ?? '')
+    if (hop === undefined) return nearest
+    nearest = hop
+  }
+  return nearest
 }
 
 function parseRange(text: string): Range {

@@ -1,0 +1,38 @@
+import type { Address } from '#domain/address.ts'
+import type { Tier } from '#domain/caller.ts'
+import type { MicroUsd } from '#domain/money.ts'
+import type { Clock } from '#lib/clock.ts'
+import type { Engine } from '#store/engine.ts'
+import type { Meter } from './admission.ts'
+import type { Callers } from './callers.ts'
+
+/** What a wallet holds of the tokens that the gate counts. */
+export type Holdings =
+  | {
+      readonly kind: 'ready'
+      readonly heldUsd: MicroUsd
+      /** Per token, as the refusal below the gate shows it. */
+      readonly tokens: readonly Readonly<Record<string, unknown>>[]
+    }
+  | { readonly kind: 'unavailable'; readonly message: string }
+
+/** What the routes of keys and usage need. */
+export interface AccessDeps {
+  /** The accounts store, migrated with `ledgerMigrations` and `accessMigrations`. */
+  readonly engine: Engine
+  readonly clock: Clock
+  /** Cryptographically strong. */
+  readonly randomBytes: (size: number) => Buffer
+  /** The title of signed messages begins with it. */
+  readonly serviceName: string
+  readonly keyPrefix: string
+  readonly quotas: Readonly<Record<Tier, number>>
+  /** Holdings worth exactly this pass the gate. */
+  readonly gateMinimum: MicroUsd
+  /** The chain that payments are made on, as payer proofs name it. */
+  readonly paymentChainId: number
+  /** From our own index; causes no RPC call. */
+  readonly holdings: (wallet: Address) => Promise<Holdings>
+  readonly meter: Meter
+  readonly callers: Callers
+}

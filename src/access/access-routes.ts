@@ -1,0 +1,21 @@
+import type { Route } from '#http/route.ts'
+import type { AccessDeps } from './access-deps.ts'
+import { listRoute } from './list-keys.ts'
+import { moveBalanceRoute, reportLeakRoute, revokeRoute, rotateRoute } from './manage-keys.ts'
+import { messageRoute } from './message-route.ts'
+import { mintRoute } from './mint.ts'
+import { usageRoute } from './usage.ts'
+
+/** Every operation on keys and usage; none is metered. */
+export function accessRoutes(deps: AccessDeps): readonly Route[] {
+  return [
+    mintRoute(deps),
+    listRoute(deps),
+    messageRoute(deps),
+    revokeRoute(deps),
+    rotateRoute(deps),
+    moveBalanceRoute(deps),
+    reportLeakRoute(deps),
+    usageRoute(deps),
+  ]
+}

@@ -1,0 +1,51 @@
+import type { MicroUsd } from '#domain/money.ts'
+import type { Refusal } from '#domain/refusal.ts'
+import type { Route } from '#http/route.ts'
+import { createGuard, GUARD_LIMITS, type Guard, type GuardLimits } from './abuse-guard.ts'
+import type { AccessDeps } from './access-deps.ts'
+import { accessRoutes } from './access-routes.ts'
+import type { Meter } from './admission.ts'
+import { type Callers, type CallersDeps, createCallers } from './callers.ts'
+import { type AddressBucket, createAddressBucket } from './client-address.ts'
+import { findKey, type Key } from './key-store.ts'
+import { createMeter } from './meter.ts'
+import { type PayerProofInput, verifyPayerProof } from './payer-proof.ts'
+
+export interface CreateAccessDeps
+  extends CallersDeps,
+    Omit<AccessDeps, 'meter' | 'callers' | keyof CallersDeps> {
+  readonly pricePerCall: MicroUsd
+  /** CIDRs or addresses whose X-Forwarded-For is believed; nobody by default. */
+  readonly trustedProxies?: readonly string[]
+  readonly guardLimits?: GuardLimits
+  readonly onBatch?: (size: number) => void
+}
+
+/** Everything about who calls and what it costs, wired. */
+export interface Access {
+  readonly meter: Meter
+  readonly identify: Callers['identify']
+  readonly anonymous: Callers['anonymous']
+  readonly addressBucket: AddressBucket
+  readonly guard: Guard
+  readonly routes: readonly Route[]
+  /** For the prepayments, which may not know keys themselves. */
+  findKey(publicId: string): Promise<Key | undefined>
+  verifyPayerProof(input: PayerProofInput): Promise<Refusal | undefined>
+}
+
+/** Wires access from the accounts store and plain settings. */
+export function createAccess(deps: CreateAccessDeps): Access {
+  const callers = createCallers(deps)
+  const meter = createMeter(deps)
+  return {
+    meter,
+    identify: callers.identify,
+    anonymous: callers.anonymous,
+    addressBucket: createAddressBucket(deps.trustedProxies ?? []),
+    guard: createGuard({ clock: deps.clock, limits: deps.guardLimits ?? GUARD_LIMITS }),
+    routes: accessRoutes({ ...deps, meter, callers }),
+    findKey: (publicId) => findKey({ run: deps.engine.read }, publicId),
+    verifyPayerProof: (input) => verifyPayerProof(deps, input),
+  }
+}

@@ -1,0 +1,39 @@
+import { Type } from 'typebox'
+import { showAddress } from '#domain/address.ts'
+import type { Tier } from '#domain/caller.ts'
+import { toIso } from '#lib/day.ts'
+import type { Key } from './key-store.ts'
+
+/** A key as answers show it; never with its secret. */
+export const KeyRecord = Type.Object(
+  {
+    publicId: Type.String({ pattern: '^[0-9a-f]{8}$', description: 'Safe to log and to show.' }),
+    prefix: Type.String({ description: 'The beginning of the secret: prefix and publicId.' }),
+    label: Type.Union([Type.String(), Type.Null()]),
+    ownerAddress: Type.String({ description: 'The wallet that owns the key (EIP-55).' }),
+    tier: Type.Union([Type.Literal('free'), Type.Literal('premium')]),
+    status: Type.Union([Type.Literal('active'), Type.Literal('revoked')]),
+    createdAt: Type.String({ format: 'date-time' }),
+    dailyQuota: Type.Integer({
+      description: 'Calls per UTC day, shared by all keys of the wallet.',
+    }),
+  },
+  { additionalProperties: false },
+)
+
+export function toKeyRecord(
+  deps: { readonly keyPrefix: string; readonly quotas: Readonly<Record<Tier, number>> },
+  key: Key,
+  tier: 'free' | 'premium',
+) {
+  return {
+    publicId: key.publicId,
+    prefix: `${deps.keyPrefix}_${key.publicId}`,
+    label: key.label,
+    ownerAddress: showAddress(key.wallet),
+    tier,
+    status: key.revokedUnix === null ? 'active' : 'revoked',
+    createdAt: toIso(key.createdUnix),
+    dailyQuota: deps.quotas[tier],
+  }
+}

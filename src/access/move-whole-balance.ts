@@ -1,0 +1,37 @@
+import type { MicroUsd } from '#domain/money.ts'
+import { keyAccount } from '#ledger/account.ts'
+import { lockBalance } from '#ledger/balance.ts'
+import { post } from '#ledger/post.ts'
+import { assert } from '#lib/assert.ts'
+import type { Connection } from '#store/engine.ts'
+
+/** Moves all that is left on one key to another of the same wallet; gives what was moved. */
+export async function moveWholeBalance(
+  connection: Connection,
+  input: {
+    readonly id: string
+    readonly from: string
+    readonly to: string
+    readonly nowUnix: number
+  },
+): Promise<MicroUsd> {
+  // Both at once and in the order of names, so that two moves never wait for one another.
+  const [from, to] = [keyAccount(input.from), keyAccount(input.to)]
+  const locked = new Map<string, MicroUsd>()
+  for (const account of [from, to].sort())
+    locked.set(account, await lockBalance(connection, account))
+  const amount = locked.get(from) ?? 0n
+  if (amount === 0n) return 0n
+  const outcome = await post(connection, {
+    id: `move:${input.id}`,
+    kind: 'move',
+    reference: input.from,
+    createdUnix: input.nowUnix,
+    postings: [
+      { account: from, microUsd: -amount },
+      { account: to, microUsd: amount },
+    ],
+  })
+  assert(outcome === 'created', `a move of a locked balance ended ${outcome}`)
+  return amount
+}

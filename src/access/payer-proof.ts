@@ -1,0 +1,41 @@
+import type { Address, Hash } from '#domain/address.ts'
+import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
+import type { Clock } from '#lib/clock.ts'
+import { checkSigned } from './signed-message.ts'
+
+/** A payer's word that one transaction of his pays for a key that is not his. */
+export interface PayerProofInput {
+  readonly payerAddress: Address
+  readonly chainId: number
+  readonly txHash: Hash
+  readonly publicId: string
+  readonly message: string
+  readonly signature: string
+  /** `ignored` when a stored proof is looked at again by the audit. */
+  readonly freshness: 'required' | 'ignored'
+}
+
+/**
+ * Checks a proof; undefined when it holds. It binds payer, chain, transaction and key, so using it
+ * twice does nothing and it need not be used up.
+ */
+export async function verifyPayerProof(
+  deps: { readonly serviceName: string; readonly clock: Clock },
+  input: PayerProofInput,
+): Promise<Refusal | undefined> {
+  const { message, signature, freshness } = input
+  const signed = await checkSigned(
+    deps,
+    { ownerAddress: input.payerAddress, message, signature },
+    { action: 'link-payer', freshness },
+  )
+  if (isRefusal(signed)) return signed
+  const { chain, transaction, key } = signed.values
+  if (
+    chain === String(input.chainId) &&
+    transaction?.toLowerCase() === input.txHash &&
+    key === input.publicId
+  )
+    return undefined
+  return refuse('message_wrong_action', 'the proof names another chain, transaction or key')
+}
