@@ -1,0 +1,65 @@
+import type { Migration } from '#store/engine.ts'
+import { leaseMigration } from '#store/lease.ts'
+
+/** Tables of the prepayments; ids 300 to 399 of the accounts store. */
+export const paymentsMigrations: readonly Migration[] = [
+  leaseMigration(300),
+  {
+    id: 301,
+    name: 'prepayments',
+    sql: `
+      create table claims (
+        id text primary key,
+        public_id text not null,
+        tx_hash text not null,
+        owner text not null,
+        payer_address text not null,
+        by_owner smallint not null,
+        trusted smallint not null,
+        claimed_micro_usd bigint not null,
+        status text not null,
+        credited_micro_usd bigint,
+        confirmations bigint not null,
+        created_unix bigint not null,
+        opened_unix bigint not null,
+        verified_unix bigint,
+        checked_ms bigint not null,
+        unique (public_id, tx_hash)
+      );
+      create index claims_by_tx on claims (tx_hash, created_unix, id);
+      create index claims_watched on claims (checked_ms, id)
+        where status in ('pending', 'confirming', 'reversed');
+      create index claims_open_by_key on claims (public_id, trusted)
+        where status in ('pending', 'confirming');
+      create table claim_proofs (
+        claim_id text not null references claims (id),
+        payer_address text not null,
+        message text not null,
+        signature text not null,
+        primary key (claim_id, payer_address)
+      );
+      create table credits (
+        id text primary key,
+        account text not null,
+        claim_id text references claims (id),
+        chain_id bigint not null,
+        tx_hash text not null,
+        position_in_tx bigint not null,
+        block_number bigint not null,
+        block_hash text not null,
+        log_index bigint not null,
+        payer_address text not null,
+        micro_usd bigint not null check (micro_usd > 0),
+        created_unix bigint not null,
+        reversed_unix bigint,
+        settled smallint not null default 0
+      );
+      create unique index credits_live on credits (chain_id, tx_hash, position_in_tx)
+        where reversed_unix is null;
+      create unique index credits_live_log on credits (chain_id, block_hash, log_index)
+        where reversed_unix is null;
+      create index credits_by_claim on credits (claim_id);
+      create index credits_unsettled on credits (block_number)
+        where reversed_unix is null and settled = 0`,
+  },
+]

@@ -1,0 +1,277 @@
+import type { Hash } from '#domain/address.ts'
+import { keyAccount } from '#ledger/account.ts'
+import { chunks } from '#lib/chunks.ts'
+import { type Clock, unixNow } from '#lib/clock.ts'
+import { groupBy } from '#lib/group-by.ts'
+import type { Connection, Engine } from '#store/engine.ts'
+import { acquireLease, holdLease, LEASE_MS, type Lease, LeaseLostError } from '#store/lease.ts'
+import type { Claim } from './claim.ts'
+import {
+  expireClaims,
+  markChecked,
+  nextWatchedClaims,
+  readProvenPayers,
+  setClaimReversed,
+  setClaimStatus,
+  setClaimVerified,
+  watchedClaimsOf,
+} from './claim-store.ts'
+import {
+  type Credit,
+  creditDeposit,
+  liveCreditsOf,
+  reverseCredit,
+  settleCredits,
+  unsettledCredits,
+} from './credit.ts'
+import type { CanonicalDeposits, Deposit, DepositIndex } from './deposit.ts'
+import { judgeClaim, type Verdict } from './judge-claim.ts'
+
+export interface VerifierDeps {
+  /** The accounts store. */
+  readonly engine: Engine
+  readonly clock: Clock
+  readonly newId: () => string
+  readonly deposits: DepositIndex
+  /** Blocks on top of a deposit's block before it is credited. */
+  readonly confirmations: number
+  /** Names this process among the replicas. */
+  readonly holder: string
+  /** Tells those who wait for a prepayment. */
+  readonly onChange: (claimId: string) => void
+}
+
+/** What a pass did; `idle` while another replica verifies or the index has no head. */
+export type PassOutcome =
+  | { readonly kind: 'idle' }
+  | { readonly kind: 'done'; readonly credited: number; readonly reversed: number }
+
+/**
+ * Credits are watched for reorgs this deep: more than an hour on Base, where a block is final after
+ * twenty minutes.
+ */
+const WATCH_BLOCKS = 2_000
+
+/** Claims looked at per pass besides those whose transaction was just seen. */
+const CLAIMS_PER_PASS_MAX = 500
+
+/** The lease is taken anew when less than this part of it is left. */
+const LEASE_RENEW_MS = LEASE_MS / 2
+
+/** Decides on prepayments from the deposits that the index shows; one replica at a time. */
+export class Verifier {
+  readonly #deps: VerifierDeps
+  #lease: { readonly lease: Lease; readonly untilMs: number } | undefined
+
+  constructor(deps: VerifierDeps) {
+    this.#deps = deps
+  }
+
+  /** One pass over new deposits, watched claims and credits that a reorg could take. */
+  async pass(): Promise<PassOutcome> {
+    const lease = await this.#takeLease()
+    if (lease === undefined) return { kind: 'idle' }
+    try {
+      return await verifyPass(this.#deps, lease)
+    } catch (error) {
+      if (!(error instanceof LeaseLostError)) throw error
+      this.#lease = undefined
+      return { kind: 'idle' }
+    }
+  }
+
+  async #takeLease(): Promise<Lease | undefined> {
+    const now = this.#deps.clock()
+    const held = this.#lease
+    if (held !== undefined && now < held.untilMs - LEASE_RENEW_MS) return held.lease
+    const lease = await acquireLease(this.#deps, { name: 'verifier', holder: this.#deps.holder })
+    this.#lease = lease && { lease, untilMs: now + LEASE_MS }
+    return lease
+  }
+}
+
+interface Pass {
+  readonly deps: VerifierDeps
+  readonly nowUnix: number
+  /** Every change goes through here, so that a verifier that lost its lease changes nothing. */
+  write<T>(work: (connection: Connection) => Promise<T>): Promise<T>
+}
+
+async function verifyPass(deps: VerifierDeps, lease: Lease): Promise<PassOutcome> {
+  const pass: Pass = {
+    deps,
+    nowUnix: unixNow(deps.clock),
+    write: (work) =>
+      deps.engine.write(async (connection) => {
+        await holdLease(connection, lease, deps.clock())
+        return work(connection)
+      }),
+  }
+  const head = (await deps.deposits.canonical({ txHashes: [] }))?.head
+  if (head === undefined) return { kind: 'idle' }
+  const unsettled = await unsettledCredits({ run: deps.engine.read })
+  const oldest = unsettled[0]?.blockNumber ?? head.number
+  const sinceBlock = Math.max(0, Math.min(head.number - WATCH_BLOCKS, oldest))
+  const recent = await deps.deposits.canonical({ sinceBlock })
+  if (recent === undefined) return { kind: 'idle' }
+  const reversed = await reverseLost(pass, { unsettled, recent, sinceBlock })
+  const credited = await judgeWatched(pass, recent)
+  await expire(pass)
+  return { kind: 'done', credited, reversed }
+}
+
+/** A credit is lost when the index holds its height in full and the log is not there. */
+async function reverseLost(
+  pass: Pass,
+  input: {
+    readonly unsettled: readonly Credit[]
+    readonly recent: CanonicalDeposits
+    readonly sinceBlock: number
+  },
+): Promise<number> {
+  const { recent, sinceBlock } = input
+  const canonical = new Set(recent.deposits.map(logName))
+  const from = Math.max(sinceBlock, recent.completeFromBlock)
+  const known = input.unsettled.filter(
+    (credit) => credit.blockNumber >= from && credit.blockNumber <= recent.head.number,
+  )
+  const lost = known.filter((credit) => !canonical.has(logName(credit)))
+  for (const credit of lost) await reverse(pass, credit)
+  const settled = known.filter(
+    (credit) =>
+      credit.blockNumber < recent.head.number - WATCH_BLOCKS && canonical.has(logName(credit)),
+  )
+  for (const part of chunks(settled, CLAIMS_PER_PASS_MAX))
+    await pass.write((connection) =>
+      settleCredits(
+        connection,
+        part.map((credit) => credit.id),
+      ),
+    )
+  return lost.length
+}
+
+async function reverse(pass: Pass, credit: Credit): Promise<void> {
+  const { nowUnix } = pass
+  await pass.write(async (connection) => {
+    if (!(await reverseCredit(connection, { credit, nowUnix }))) return
+    if (credit.claimId !== null) await setClaimReversed(connection, { id: credit.claimId, nowUnix })
+  })
+  if (credit.claimId !== null) pass.deps.onChange(credit.claimId)
+}
+
+function logName(log: Pick<Deposit, 'chainId' | 'blockHash' | 'logIndex'>): string {
+  return `${log.chainId}:${log.blockHash}:${log.logIndex}`
+}
+
+/** First the claims whose deposits are young, then those that were not looked at for longest. */
+async function judgeWatched(pass: Pass, recent: CanonicalDeposits): Promise<number> {
+  const { deps, nowUnix } = pass
+  const reads = { run: deps.engine.read }
+  let credited = 0
+  const young = [...groupBy(recent.deposits, (deposit) => deposit.txHash).keys()]
+  for (const txHashes of chunks(young, CLAIMS_PER_PASS_MAX)) {
+    const claims = await watchedClaimsOf(reads, { txHashes, nowUnix })
+    credited += await judgeAll(pass, claims, recent)
+  }
+  const next = await nextWatchedClaims(reads, { nowUnix, limit: CLAIMS_PER_PASS_MAX })
+  if (next.length === 0) return credited
+  const txHashes = [...new Set(next.map((claim) => claim.txHash))]
+  const known = await deps.deposits.canonical({ txHashes })
+  if (known !== undefined) credited += await judgeAll(pass, next, known)
+  if (next.length === CLAIMS_PER_PASS_MAX)
+    await pass.write((connection) =>
+      markChecked(connection, { ids: next.map((claim) => claim.id), nowMs: deps.clock() }),
+    )
+  return credited
+}
+
+async function judgeAll(
+  pass: Pass,
+  claims: readonly Claim[],
+  known: CanonicalDeposits,
+): Promise<number> {
+  const depositsOf = groupBy(known.deposits, (deposit) => deposit.txHash)
+  const seen = claims.filter(
+    (claim) => depositsOf.has(claim.txHash) || claim.status === 'confirming',
+  )
+  const proven = await readProvenPayers(
+    { run: pass.deps.engine.read },
+    seen.map((claim) => claim.id),
+  )
+  let credited = 0
+  for (const claim of inOrder(seen)) {
+    const outcome = await pass.write(async (connection) => {
+      const verdict = judgeClaim(claim, {
+        deposits: depositsOf.get(claim.txHash) ?? [],
+        provenPayers: proven.get(claim.id) ?? new Set(),
+        credits: await liveCreditsOf(connection, [claim.txHash]),
+        headNumber: known.head.number,
+        requiredConfirmations: pass.deps.confirmations,
+      })
+      return applyVerdict(pass, connection, { claim, verdict })
+    })
+    if (outcome !== 'unchanged') pass.deps.onChange(claim.id)
+    if (outcome === 'credited') credited += 1
+  }
+  return credited
+}
+
+/** The first claim of an owner on a transaction wins. */
+function inOrder(claims: readonly Claim[]): Claim[] {
+  return claims.toSorted((a, b) => a.createdUnix - b.createdUnix || (a.id < b.id ? -1 : 1))
+}
+
+type Applied = 'unchanged' | 'moved' | 'credited'
+
+async function applyVerdict(
+  pass: Pass,
+  connection: Connection,
+  input: { readonly claim: Claim; readonly verdict: Verdict },
+): Promise<Applied> {
+  const { claim, verdict } = input
+  const { confirmations } = verdict
+  if (verdict.kind !== 'credit') {
+    // A claim whose money was taken back stays so until its transaction is mined again.
+    if (claim.status === 'reversed' && verdict.status === 'pending') return 'unchanged'
+    const { status } = verdict
+    const moved = await setClaimStatus(connection, { id: claim.id, status, confirmations })
+    return moved ? 'moved' : 'unchanged'
+  }
+  for (const deposit of verdict.deposits)
+    await creditDeposit(connection, {
+      id: pass.deps.newId(),
+      deposit,
+      account: keyAccount(claim.publicId),
+      claimId: claim.id,
+      nowUnix: pass.nowUnix,
+    })
+  return verify(pass, connection, claim, confirmations)
+}
+
+async function verify(
+  pass: Pass,
+  connection: Connection,
+  claim: Claim,
+  confirmations: number,
+): Promise<Applied> {
+  const txHashes: readonly Hash[] = [claim.txHash]
+  const own = (await liveCreditsOf(connection, txHashes)).filter(
+    (each) => each.claimId === claim.id,
+  )
+  const payer = own[0]?.payerAddress
+  if (payer === undefined) return 'unchanged'
+  await setClaimVerified(connection, {
+    id: claim.id,
+    creditedMicroUsd: own.reduce((sum, credit) => sum + credit.microUsd, 0n),
+    payerAddress: payer,
+    confirmations,
+    nowUnix: pass.nowUnix,
+  })
+  return 'credited'
+}
+
+async function expire(pass: Pass): Promise<void> {
+  const expired = await pass.write((connection) => expireClaims(connection, pass.nowUnix))
+  for (const id of expired) pass.deps.onChange(id)
+}
