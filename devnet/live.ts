@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { toHex } from 'viem'
 import { activityCalls } from '#devnet/activity.ts'
-import { sendTransaction } from '#devnet/chain-client.ts'
+import { type Head, readHead, sendTransaction } from '#devnet/chain-client.ts'
 import { blockSeconds } from '#devnet/fill-time.ts'
 import { livePace } from '#devnet/pace.ts'
-import type { World } from '#devnet/world.ts'
+import { readWorld, type World } from '#devnet/world.ts'
 
 /** Activity that goes on until it is stopped. */
 export interface Live {
@@ -19,18 +20,18 @@ export async function startLive(
   const { chain } = world
   const seconds = blockSeconds[chain.name]
   const stopping = new AbortController()
-  await setInterval(world, seconds)
+  await setBlockInterval(world, seconds)
   const running = keepActing(deps, { world, seconds, signal: stopping.signal })
   return {
     async stop() {
       stopping.abort()
       await running
-      await setInterval(world, 0)
+      await setBlockInterval(world, 0)
     },
   }
 }
 
-function setInterval(world: World, seconds: number): Promise<unknown> {
+function setBlockInterval(world: World, seconds: number): Promise<unknown> {
   return world.chain.rpc.send({ method: 'evm_setIntervalMining', params: [seconds] })
 }
 
@@ -38,23 +39,36 @@ async function keepActing(
   deps: { readonly nowUnix: () => number; readonly log: (line: string) => void },
   input: { readonly world: World; readonly seconds: number; readonly signal: AbortSignal },
 ): Promise<void> {
-  const { world, signal } = input
+  const { signal } = input
+  let { world } = input
+  let seen = await readHead(world.chain)
   let fromUnix = deps.nowUnix()
-  let silent = false
+  let paused = false
   while (!signal.aborted) {
     await sleep(input.seconds * 1000, undefined, { signal }).catch(() => undefined)
     if (signal.aborted) return
     const toUnix = Math.min(deps.nowUnix(), fromUnix + longestStepSeconds)
     try {
+      if (await isReplaced(world, seen)) world = await readWorld(world.chain, world.seed)
       const calls = activityCalls(world, { fromUnix, toUnix, pace: livePace })
       for (const call of calls) await sendTransaction(world.chain, call)
-      silent = false
+      seen = await readHead(world.chain)
+      paused = false
     } catch (cause) {
-      if (!silent) deps.log(`${world.chain.name}: activity paused: ${String(cause)}`)
-      silent = true
+      if (!paused) deps.log(`${world.chain.name}: people paused: ${String(cause)}`)
+      paused = true
     }
     fromUnix = deps.nowUnix()
   }
+}
+
+// After a reorganisation people no longer have what the lost blocks gave them.
+async function isReplaced(world: World, seen: Head): Promise<boolean> {
+  const block = await world.chain.rpc.send({
+    method: 'eth_getBlockByNumber',
+    params: [toHex(seen.number), false],
+  })
+  return !(typeof block === 'object' && block && 'hash' in block && block.hash === seen.hash)
 }
 
 // After the machine has slept, the missed hours are not made up for in one burst.

@@ -1,11 +1,11 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { addresses, type ChainName, chainIds } from '#devnet/addresses.ts'
 import { type Anvil, startAnvil } from '#devnet/anvil.ts'
 import { type ChainClient, openChainClient, readHead } from '#devnet/chain-client.ts'
 import { fillTime } from '#devnet/fill-time.ts'
 import { foundChain } from '#devnet/found-chain.ts'
+import { keepSaving, type Saving } from '#devnet/keep-saving.ts'
 import { type Live, startLive } from '#devnet/live.ts'
 import { endOrphan, forgetPid, notePid } from '#devnet/orphans.ts'
 import { saveState, unpackState } from '#devnet/saved-state.ts'
@@ -37,16 +37,17 @@ export interface RunningChain {
 
 /** Runs a chain: goes on from what is saved, else builds its history; ready when it reaches now. */
 export async function runChain(deps: ChainDeps, options: ChainOptions): Promise<RunningChain> {
+  const startUnix = deps.nowUnix()
   const files = filesOf(options)
   mkdirSync(files.cacheFolder, { recursive: true })
   if (await endOrphan(files.pid, files.cacheFolder)) {
     deps.log(`${options.name}: ended the node that a killed run had left behind`)
   }
-  const { anvil, client, world } = await openChain(deps, { ...options, files })
+  const { anvil, client, world } = await openChain(deps, { ...options, files, startUnix })
   try {
     await client.rpc.send({ method: 'evm_setTime', params: [deps.nowUnix()] })
     const live = options.live ? await startLive(deps, world) : undefined
-    const saving = keepSaving(deps, { client, file: files.state })
+    const saving = keepSaving(deps, { chain: client, file: files.state })
     watch(deps, { name: options.name, anvil })
     return { client, stop: () => stopChain({ files, anvil, client, live, saving }) }
   } catch (error) {
@@ -78,7 +79,7 @@ interface OpenChain {
   readonly world: World
 }
 
-type OpenInput = ChainOptions & { readonly files: Files }
+type OpenInput = ChainOptions & { readonly files: Files; readonly startUnix: number }
 
 async function openChain(deps: ChainDeps, input: OpenInput): Promise<OpenChain> {
   try {
@@ -100,17 +101,17 @@ function continueChain(deps: ChainDeps, input: OpenInput): Promise<OpenChain> {
     const world = await readWorld(client, input.seed)
     const head = await readHead(client)
     if (head.number === 0) throw new Error('it holds no block')
-    await fillUpToNow(deps, { world, fromUnix: head.timestampUnix })
+    await fillUntilStart(deps, input, { world, fromUnix: head.timestampUnix })
     return world
   })
 }
 
 function beginChain(deps: ChainDeps, input: OpenInput): Promise<OpenChain> {
-  const genesisUnix = deps.nowUnix() - input.historyDays * 86_400 - spareSeconds
+  const genesisUnix = input.startUnix - input.historyDays * 86_400 - spareSeconds
   return withNode(input, { genesisUnix }, async (client) => {
     const world = newWorld(client, input.seed)
     const fromUnix = await foundChain(world, genesisUnix)
-    await fillUpToNow(deps, { world, fromUnix })
+    await fillUntilStart(deps, input, { world, fromUnix })
     return world
   })
 }
@@ -142,53 +143,19 @@ async function withNode(
   }
 }
 
-async function fillUpToNow(
+// Up to the time of the start, not of the end: so a seed and a time fix the history to the second.
+async function fillUntilStart(
   deps: ChainDeps,
-  input: { readonly world: World; readonly fromUnix: number },
+  input: OpenInput,
+  { world, fromUnix }: { readonly world: World; readonly fromUnix: number },
 ): Promise<void> {
-  const chain = input.world.chain.name
-  await fillTime(input.world, {
-    fromUnix: input.fromUnix,
-    untilUnix: deps.nowUnix(),
+  const chain = input.name
+  await fillTime(world, {
+    fromUnix,
+    untilUnix: input.startUnix,
     onBlock: (done, total) => deps.onProgress({ chain, done, total }),
   })
 }
-
-interface Saving {
-  stop(): Promise<void>
-}
-
-function keepSaving(
-  deps: ChainDeps,
-  input: { readonly client: ChainClient; readonly file: string },
-): Saving {
-  const stopping = new AbortController()
-  const { signal } = stopping
-  const running = (async () => {
-    let pauseMs = 0
-    while (!signal.aborted) {
-      await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined)
-      if (signal.aborted) return
-      const began = performance.now()
-      await saveState(input.client, { file: input.file, withStates: false }).catch((cause) => {
-        deps.log(`${input.client.name}: the chain could not be saved: ${String(cause)}`)
-      })
-      pauseMs = Math.max(savePauseMs, (performance.now() - began) * saveShare)
-    }
-  })()
-  return {
-    async stop() {
-      stopping.abort()
-      await running
-    },
-  }
-}
-
-// What a kill -9 may cost of the chain.
-const savePauseMs = 15_000
-
-// A long chain takes longer to save; saving never takes more than about a thirtieth of the time.
-const saveShare = 30
 
 function watch(deps: ChainDeps, input: { readonly name: ChainName; readonly anvil: Anvil }): void {
   input.anvil.failed.then((words) => deps.log(`${input.name}: the node ended: ${words}`))

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { freePorts } from '#devnet/free-ports.ts'
+import { endOrphan, notePid } from '#devnet/orphans.ts'
+import { startDevnet } from '#devnet/start-devnet.ts'
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+function startApart(dataFolder: string, basePort: number) {
+  const main = join(import.meta.dirname, 'main.ts')
+  const flags = ['--port', String(basePort), '--data', dataFolder, '--days', '2']
+  return spawn(process.execPath, [main, ...flags], { stdio: ['ignore', 'pipe', 'inherit'] })
+}
+
+async function untilReady(child: ReturnType<typeof startApart>): Promise<void> {
+  for await (const chunk of child.stdout) if (String(chunk).includes('treasury:')) return
+}
+
+async function nodePids(dataFolder: string): Promise<readonly number[]> {
+  const files = ['base.anvil.pid', 'ethereum.anvil.pid']
+  return Promise.all(
+    files.map(async (file) => Number(await readFile(join(dataFolder, file), 'utf8'))),
+  )
+}
+
+test('nodes that a killed run leaves behind are ended by the next start, which goes on', async () => {
+  const dataFolder = await mkdtemp(join(tmpdir(), 'sexton-orphans-'))
+  const { basePort } = await freePorts()
+  const child = startApart(dataFolder, basePort)
+  await untilReady(child)
+  const pids = await nodePids(dataFolder)
+  // The first save is under way when the chains are ready.
+  await sleep(1500)
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  assert.deepEqual(pids.map(isAlive), [true, true])
+  const lines: string[] = []
+  const ports = { basePort, ethereumPort: basePort + 1 }
+  const log = (line: string): void => void lines.push(line)
+  const devnet = await startDevnet({ dataFolder, ...ports, live: false, log })
+  assert.deepEqual(pids.map(isAlive), [false, false])
+  assert.equal(lines.filter((line) => line.includes('killed run')).length, 2)
+  assert.equal(lines.filter((line) => line.includes('starting anew')).length, 0)
+  await devnet.stop()
+  await rm(dataFolder, { recursive: true })
+})
+
+test('no node outlives a run that is asked to end', async () => {
+  const dataFolder = await mkdtemp(join(tmpdir(), 'sexton-orphans-'))
+  const { basePort } = await freePorts()
+  const child = startApart(dataFolder, basePort)
+  await untilReady(child)
+  const pids = await nodePids(dataFolder)
+  child.kill('SIGTERM')
+  const [code] = await once(child, 'exit')
+  assert.equal(code, 0)
+  assert.deepEqual(pids.map(isAlive), [false, false])
+  await rm(dataFolder, { recursive: true })
+})
+
+test('a number that now belongs to another program is left alone', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'sexton-orphans-'))
+  const pidFile = join(folder, 'node.pid')
+  notePid(pidFile, process.pid)
+  assert.equal(await endOrphan(pidFile, 'a mark that is not on the command line'), false)
+  await rm(folder, { recursive: true })
+})

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createPublicClient, http, type PublicClient, parseAbi, zeroAddress } from 'viem'
+import { mine, reorg } from '#devnet/actions.ts'
+import { accounts, burnAddress, namedAddresses } from '#devnet/addresses.ts'
+import { freePorts } from '#devnet/free-ports.ts'
+import { type Devnet, type DevnetChain, startDevnet } from '#devnet/start-devnet.ts'
+
+const events = parseAbi([
+  'event Transfer(address indexed from, address indexed to, uint256 value)',
+  'event DividendDistributed(address indexed token, uint256 amount)',
+  'event DividendClaimed(address indexed account, address indexed token, uint256 amount)',
+  'event GraveDug(address indexed digger, uint256 indexed graveId, uint256 amount)',
+  'event AnswerUpdated(int256 indexed current, uint256 indexed roundId, uint256 updatedAt)',
+  'event Sync(uint112 reserve0, uint112 reserve1)',
+])
+const historyDays = 95
+const folder = await mkdtemp(join(tmpdir(), 'sexton-devnet-'))
+const lines: string[] = []
+const common = { dataFolder: folder, historyDays, log: (line: string) => void lines.push(line) }
+let devnet = await startDevnet({ ...common, ...(await freePorts()), live: false })
+after(async () => {
+  await devnet.stop()
+  await rm(folder, { recursive: true })
+})
+
+function reader(chain: DevnetChain): PublicClient {
+  return createPublicClient({ transport: http(chain.rpcUrl) })
+}
+
+function historyOf(chain: DevnetChain) {
+  return reader(chain).getLogs({ events, fromBlock: 0n, toBlock: 'latest' })
+}
+
+function daysOf(logs: readonly { readonly blockTimestamp?: bigint | undefined }[]): number {
+  return new Set(logs.map((log) => Number(log.blockTimestamp ?? 0n) / 86_400).map(Math.floor)).size
+}
+
+for (const name of ['base', 'ethereum'] as const) {
+  test(`${name} has burns of both kinds, claims, digs and prices on almost every day`, async () => {
+    const chain = devnet.chains[name]
+    const { grave, usdc, weth } = chain.client.addresses
+    const logs = await historyOf(chain)
+    const transfers = logs.filter((log) => log.eventName === 'Transfer')
+    const graves = transfers.filter((log) => log.address === grave.toLowerCase())
+    const burns = graves.filter((log) => log.args.to === zeroAddress)
+    const buried = graves.filter((log) => log.args.to === burnAddress)
+    assert.ok(daysOf(burns) >= historyDays, `burns on ${daysOf(burns)} days`)
+    assert.ok(daysOf(buried) >= historyDays * 0.9, `burials on ${daysOf(buried)} days`)
+    assert.ok(new Set(buried.map((log) => log.args.from)).size > 20)
+    const claims = logs.filter((log) => log.eventName === 'DividendClaimed')
+    const rewards = name === 'base' ? [usdc, weth, grave] : [usdc, weth]
+    assert.deepEqual(new Set(claims.map((log) => log.args.token)), new Set(rewards))
+    assert.ok(daysOf(claims) >= historyDays * 0.9)
+    assert.ok(logs.filter((log) => log.eventName === 'DividendDistributed').length > 30)
+    const digs = logs.filter((log) => log.eventName === 'GraveDug')
+    assert.ok(daysOf(digs) >= historyDays * 0.9)
+    assert.ok(new Set(digs.map((log) => log.args.digger)).size > 40)
+    const answers = logs.filter((log) => log.eventName === 'AnswerUpdated')
+    assert.ok(daysOf(answers) >= historyDays)
+    assert.equal(logs.filter((log) => log.eventName === 'Sync').length > 900, name === 'base')
+  })
+
+  test(`every transaction of ${name} succeeded, in blocks that follow each other in time`, async () => {
+    const { rpc } = devnet.chains[name].client
+    const head = Number(await rpc.send({ method: 'eth_blockNumber' }))
+    let previous: { hash?: unknown; timestamp?: unknown } = {}
+    for (let number = 0; number <= head; number += 1) {
+      const params = [`0x${number.toString(16)}`]
+      const [block, receipts] = await rpc.sendBatch([
+        { method: 'eth_getBlockByNumber', params: [...params, false] },
+        { method: 'eth_getBlockReceipts', params },
+      ])
+      assert.ok(isRecord(block) && Array.isArray(receipts))
+      for (const receipt of receipts) assert.equal(receipt.status, '0x1', `block ${number}`)
+      if (number > 0) {
+        assert.equal(block.parentHash, previous.hash)
+        assert.ok(Number(block.timestamp) > Number(previous.timestamp))
+      }
+      previous = block
+    }
+    assert.ok(Math.abs(Number(previous.timestamp) - Date.now() / 1000) < 120)
+  })
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}
+
+test('over 300 wallets hold GRAVE and over 150 hold CRYPT, some of them on both chains', async () => {
+  const holders = async (chain: DevnetChain, token: 'grave' | 'crypt') => {
+    const balances = new Map<string, bigint>()
+    const logs = await historyOf(chain)
+    for (const log of logs) {
+      if (log.eventName !== 'Transfer') continue
+      if (log.address !== chain.client.addresses[token].toLowerCase()) continue
+      const { from = zeroAddress, to = zeroAddress, value = 0n } = log.args
+      balances.set(from, (balances.get(from) ?? 0n) - value)
+      balances.set(to, (balances.get(to) ?? 0n) + value)
+    }
+    return new Set([...balances].filter(([, balance]) => balance > 0n).map(([holder]) => holder))
+  }
+  const { base, ethereum } = devnet.chains
+  const onBase = await holders(base, 'grave')
+  const onEthereum = await holders(ethereum, 'grave')
+  assert.ok(onBase.union(onEthereum).size > 300)
+  assert.ok(onBase.intersection(onEthereum).size > 20)
+  const crypt = (await holders(base, 'crypt')).union(await holders(ethereum, 'crypt'))
+  assert.ok(crypt.size > 150)
+  assert.ok(onBase.has(accounts.treasury))
+})
+
+test('most of history is final', async () => {
+  for (const chain of Object.values(devnet.chains)) {
+    const final = await reader(chain).getBlock({ blockTag: 'finalized' })
+    assert.ok(Date.now() / 1000 - Number(final.timestamp) < 600)
+  }
+})
+
+test('the newest 5 and 40 blocks can be replaced', async () => {
+  const { client } = devnet.chains.base
+  const chain = reader(devnet.chains.base)
+  for (const depth of [5, 40]) {
+    await mine(client, { blocks: 1 })
+    const head = await chain.getBlock()
+    const kept = await chain.getBlock({ blockNumber: head.number - BigInt(depth) })
+    await reorg(client, { depth })
+    const after = await chain.getBlock({ blockNumber: head.number })
+    assert.notEqual(after.hash, head.hash)
+    assert.equal((await chain.getBlock({ blockNumber: kept.number })).hash, kept.hash)
+    assert.notEqual(await chain.getCode({ address: client.addresses.grave }), undefined)
+  }
+})
+
+test('a second start goes on where the first stopped, and fills the time away', async () => {
+  const before = await reader(devnet.chains.base).getBlock()
+  const genesis = await reader(devnet.chains.base).getBlock({ blockNumber: 0n })
+  await devnet.stop()
+  const nowUnix = Math.floor(Date.now() / 1000) + 3 * 86_400
+  devnet = await startDevnet({ ...common, ...(await freePorts()), nowUnix, live: false })
+  const chain = reader(devnet.chains.base)
+  assert.equal((await chain.getBlock({ blockNumber: 0n })).hash, genesis.hash)
+  assert.equal((await chain.getBlock({ blockNumber: before.number })).hash, before.hash)
+  const head = await chain.getBlock()
+  assert.equal(Number(head.timestamp), nowUnix)
+  const filled = await chain.getLogs({ events, fromBlock: before.number + 1n, toBlock: 'latest' })
+  assert.ok(daysOf(filled) >= 3)
+})
+
+test('a damaged save is told and replaced by a new chain; the other chain goes on', async () => {
+  const genesisOf = async (net: Devnet, name: 'base' | 'ethereum') =>
+    (await reader(net.chains[name]).getBlock({ blockNumber: 0n })).hash
+  const ethereumGenesis = await genesisOf(devnet, 'ethereum')
+  await devnet.stop()
+  await writeFile(join(folder, 'base.state.json.gz'), 'no gzip')
+  devnet = await startDevnet({ ...common, ...(await freePorts()), historyDays: 2, live: true })
+  assert.ok(lines.some((line) => line.startsWith('base: the saved chain cannot be read')))
+  assert.equal(await genesisOf(devnet, 'ethereum'), ethereumGenesis)
+})
+
+test('blocks from before a restart can be replaced without losing the contracts', async () => {
+  const { client } = devnet.chains.ethereum
+  await reorg(client, { depth: 30 })
+  for (const address of Object.values(namedAddresses(client.addresses))) {
+    assert.notEqual(await reader(devnet.chains.ethereum).getCode({ address }), undefined)
+  }
+})
+
+test('live chains make blocks and people keep doing things', async () => {
+  for (const chain of Object.values(devnet.chains)) {
+    const from = (await reader(chain).getBlock()).number
+    const found = await poll(async () => {
+      if ((await reader(chain).getBlock()).number < from + 2n) return false
+      const logs = await reader(chain).getLogs({ events, fromBlock: from + 1n, toBlock: 'latest' })
+      return logs.length > 0
+    })
+    assert.ok(found, `${chain.client.name} stands still`)
+  }
+})
+
+// Ethereum has a block every 4 seconds and something to do in most of them.
+async function poll(check: () => Promise<boolean>): Promise<boolean> {
+  for (let waitedMs = 0; waitedMs < 40_000; waitedMs += 250) {
+    if (await check()) return true
+    await sleep(250)
+  }
+  return false
+}
