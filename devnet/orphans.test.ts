@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,12 +10,10 @@ import { freePorts } from '#devnet/free-ports.ts'
 import { endOrphan, notePid } from '#devnet/orphans.ts'
 import { startDevnet } from '#devnet/start-devnet.ts'
 
+// A process that has ended and waits to be collected (state Z) is not alive.
 function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
+  const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' })
+  return stdout.trim() !== '' && !stdout.startsWith('Z')
 }
 
 function startApart(dataFolder: string, basePort: number) {
@@ -24,8 +22,14 @@ function startApart(dataFolder: string, basePort: number) {
   return spawn(process.execPath, [main, ...flags], { stdio: ['ignore', 'pipe', 'inherit'] })
 }
 
-async function untilReady(child: ReturnType<typeof startApart>): Promise<void> {
-  for await (const chunk of child.stdout) if (String(chunk).includes('treasury:')) return
+// Reads on after that, so that the child never meets a closed pipe.
+function untilReady(child: ReturnType<typeof startApart>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    child.once('exit', (code) => reject(new Error(`ended with ${code}`)))
+    child.stdout.on('data', (chunk) => {
+      if (String(chunk).includes('treasury:')) resolve()
+    })
+  })
 }
 
 async function nodePids(dataFolder: string): Promise<readonly number[]> {
@@ -35,7 +39,7 @@ async function nodePids(dataFolder: string): Promise<readonly number[]> {
   )
 }
 
-test('nodes that a killed run leaves behind are ended by the next start, which goes on', async () => {
+test('nodes that a killed run leaves behind are ended by the next start, which goes on', async (t) => {
   const dataFolder = await mkdtemp(join(tmpdir(), 'sexton-orphans-'))
   const { basePort } = await freePorts()
   const child = startApart(dataFolder, basePort)
@@ -50,11 +54,13 @@ test('nodes that a killed run leaves behind are ended by the next start, which g
   const ports = { basePort, ethereumPort: basePort + 1 }
   const log = (line: string): void => void lines.push(line)
   const devnet = await startDevnet({ dataFolder, ...ports, live: false, log })
+  t.after(async () => {
+    await devnet.stop()
+    await rm(dataFolder, { recursive: true })
+  })
   assert.deepEqual(pids.map(isAlive), [false, false])
   assert.equal(lines.filter((line) => line.includes('killed run')).length, 2)
   assert.equal(lines.filter((line) => line.includes('starting anew')).length, 0)
-  await devnet.stop()
-  await rm(dataFolder, { recursive: true })
 })
 
 test('no node outlives a run that is asked to end', async () => {
