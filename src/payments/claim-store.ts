@@ -202,6 +202,15 @@ export async function setClaimReversed(
     where id = ${input.id}`)
 }
 
+/** Is there an open claim that was not seen for a day? */
+export async function hasExpired(reads: Reads, nowUnix: number): Promise<boolean> {
+  const found = await reads.run(sql`
+    select id from claims
+    where status in ('pending', 'confirming') and opened_unix <= ${nowUnix - CLAIM_TTL_SECONDS}
+    limit 1`)
+  return found.length > 0
+}
+
 /** Ends open claims that were not seen for a day; gives their ids. */
 export async function expireClaims(connection: Connection, nowUnix: number): Promise<string[]> {
   const expired = await connection.run(sql`

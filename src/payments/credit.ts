@@ -55,7 +55,7 @@ export async function creditDeposit(
     on conflict do nothing returning id`)
   if (created.length === 0) return false
   const { debt } = await lockAccounts(connection, { chainId: deposit.chainId, account })
-  const repaid = debt < deposit.amount ? debt : deposit.amount
+  const repaid = lesser(debt, deposit.amount)
   const outcome = await post(connection, {
     id: `credit:${id}`,
     kind: 'credit',
@@ -85,7 +85,7 @@ export async function reverseCredit(
     where id = ${credit.id} and reversed_unix is null returning id`)
   if (reversed.length === 0) return false
   const { balance } = await lockAccounts(connection, credit)
-  const taken = balance < credit.microUsd ? balance : credit.microUsd
+  const taken = lesser(balance, credit.microUsd)
   const outcome = await post(connection, {
     id: `reversal:${credit.id}`,
     kind: 'reversal',
@@ -111,6 +111,11 @@ async function lockAccounts(
   for (const account of [chainInAccount(input.chainId), input.account, receivable].sort())
     locked.set(account, await lockBalance(connection, account))
   return { balance: locked.get(input.account) ?? 0n, debt: -(locked.get(receivable) ?? 0n) }
+}
+
+function lesser(a: bigint, b: bigint): bigint {
+  if (a < b) return a
+  return b
 }
 
 /** Live credits of some transactions. */

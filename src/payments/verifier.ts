@@ -8,6 +8,7 @@ import { acquireLease, holdLease, LEASE_MS, type Lease, LeaseLostError } from '#
 import type { Claim } from './claim.ts'
 import {
   expireClaims,
+  hasExpired,
   markChecked,
   nextWatchedClaims,
   readProvenPayers,
@@ -201,20 +202,28 @@ async function judgeAll(
   )
   let credited = 0
   for (const claim of inOrder(seen)) {
+    const evidence = {
+      deposits: depositsOf.get(claim.txHash) ?? [],
+      provenPayers: proven.get(claim.id) ?? new Set(),
+      headNumber: known.head.number,
+      requiredConfirmations: pass.deps.confirmations,
+    }
+    // Most claims only wait for the next block; that needs no transaction.
+    if (isAsItStands(claim, judgeClaim(claim, { ...evidence, credits: [] }))) continue
     const outcome = await pass.write(async (connection) => {
-      const verdict = judgeClaim(claim, {
-        deposits: depositsOf.get(claim.txHash) ?? [],
-        provenPayers: proven.get(claim.id) ?? new Set(),
-        credits: await liveCreditsOf(connection, [claim.txHash]),
-        headNumber: known.head.number,
-        requiredConfirmations: pass.deps.confirmations,
-      })
+      const credits = await liveCreditsOf(connection, [claim.txHash])
+      const verdict = judgeClaim(claim, { ...evidence, credits })
       return applyVerdict(pass, connection, { claim, verdict })
     })
     if (outcome !== 'unchanged') pass.deps.onChange(claim.id)
     if (outcome === 'credited') credited += 1
   }
   return credited
+}
+
+function isAsItStands(claim: Claim, verdict: Verdict): boolean {
+  if (verdict.kind !== 'wait') return false
+  return verdict.status === claim.status && verdict.confirmations === claim.confirmations
 }
 
 /** The first claim of an owner on a transaction wins. */
@@ -272,6 +281,7 @@ async function verify(
 }
 
 async function expire(pass: Pass): Promise<void> {
+  if (!(await hasExpired({ run: pass.deps.engine.read }, pass.nowUnix))) return
   const expired = await pass.write((connection) => expireClaims(connection, pass.nowUnix))
   for (const id of expired) pass.deps.onChange(id)
 }

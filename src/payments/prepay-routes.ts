@@ -1,0 +1,244 @@
+import { Type } from 'typebox'
+import { type Address, type Hash, parseAddress, parseHash } from '#domain/address.ts'
+import type { Caller } from '#domain/caller.ts'
+import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
+import { type Parameter, parsed, parseInteger } from '#http/parameter.ts'
+import { answer, defineRoute, type Route } from '#http/route.ts'
+import { sleep } from '#lib/sleep.ts'
+import { type Claim, isOpen } from './claim.ts'
+import { findClaimById, findClaimByTx } from './claim-store.ts'
+import type { PaymentsDeps } from './payments-deps.ts'
+import { PrepaymentRecord, toPrepaymentRecord } from './prepayment-record.ts'
+import { type CheckedClaim, registerClaim } from './register-claim.ts'
+
+const PrepayBody = Type.Object(
+  {
+    apiKeyPublicId: Type.String({ pattern: '^[0-9a-f]{8}$', description: 'The key to credit.' }),
+    txHash: Type.String({ pattern: '^0x[0-9a-fA-F]{64}$', description: 'The transfer.' }),
+    payerAddress: Type.String({
+      maxLength: 64,
+      description: 'The wallet that the money came from.',
+    }),
+    amountUsd: Type.Number({
+      exclusiveMinimum: 0,
+      maximum: 1e9,
+      description: 'For your own records: what the chain shows is credited.',
+    }),
+    payerMessage: Type.Optional(
+      Type.String({ maxLength: 1_024, description: 'Needed when the payer does not own the key.' }),
+    ),
+    payerSignature: Type.Optional(
+      Type.String({
+        maxLength: 256,
+        description: 'EIP-191 signature of payerMessage by the payer.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+interface PrepayInput {
+  readonly apiKeyPublicId: string
+  readonly txHash: string
+  readonly payerAddress: string
+  readonly amountUsd: number
+  readonly payerMessage?: string
+  readonly payerSignature?: string
+}
+
+const NO_STORE = { headers: { 'Cache-Control': 'no-store' } }
+
+/** Operations on prepayments; none is metered. */
+export function paymentsRoutes(deps: PaymentsDeps): readonly Route[] {
+  return [postPrepayRoute(deps), getPrepayRoute(deps)]
+}
+
+/** POST /api/sessions/prepay */
+function postPrepayRoute(deps: PaymentsDeps): Route {
+  return defineRoute({
+    method: 'POST',
+    path: '/api/sessions/prepay',
+    operationId: 'prepay',
+    tag: 'Payment',
+    summary: 'Register a prepayment',
+    description:
+      'Names the transaction of a transfer to payTo and the key to credit. The chain decides: a transfer counts when its sender owns the key, or signed the text of GET /api/keys/message?action=link-payer. Posting the same key and transaction again gives the same record.',
+    metered: false,
+    guard: 'claim',
+    parameters: {},
+    body: PrepayBody,
+    answers: {
+      200: {
+        description: 'The record of the same prepayment, posted before.',
+        schema: PrepaymentRecord,
+      },
+      201: { description: 'The new record.', schema: PrepaymentRecord },
+    },
+    refusals: [
+      'invalid_address',
+      'invalid_signature_format',
+      'invalid_signature',
+      'message_malformed',
+      'message_expired',
+      'message_address_mismatch',
+      'message_wrong_action',
+      'key_not_found',
+      'key_revoked',
+      'not_key_owner',
+      'rate_limited',
+    ],
+    async handle({ body, caller }) {
+      const checked = await check(deps, body, caller)
+      if (isRefusal(checked)) return checked
+      const registered = await registerClaim(deps, checked)
+      if (isRefusal(registered)) return registered
+      const record = toPrepaymentRecord(registered.claim, deps.confirmations)
+      return answer(registered.kind === 'created' ? 201 : 200, record, NO_STORE)
+    },
+  })
+}
+
+async function check(
+  deps: PaymentsDeps,
+  body: PrepayInput,
+  caller: Caller,
+): Promise<CheckedClaim | Refusal> {
+  const payerAddress = parseAddress(body.payerAddress)
+  if (payerAddress === undefined) return refuse('invalid_address', 'payerAddress is not valid')
+  const txHash = parseHash(body.txHash)
+  if (txHash === undefined) return refuse('invalid_body', 'txHash must be 0x and 64 hex digits')
+  const publicId = body.apiKeyPublicId
+  const key = await deps.findKey(publicId)
+  if (key === undefined) return refuse('key_not_found', 'there is no key with this publicId')
+  if (caller.kind === 'keyed' && caller.wallet !== key.wallet)
+    return refuse('not_key_owner', 'the key in the Authorization header is of another owner')
+  if (key.revokedUnix !== null)
+    return refuse('key_revoked', 'this key is revoked; name another one')
+  const proof = await checkProof(deps, body, { payerAddress, txHash })
+  if (isRefusal(proof)) return proof
+  return {
+    publicId,
+    txHash,
+    owner: key.wallet,
+    payerAddress,
+    claimedMicroUsd: BigInt(Math.ceil(body.amountUsd * 1e6)),
+    proof,
+    trusted: caller.kind === 'keyed' || proof !== undefined,
+  }
+}
+
+async function checkProof(
+  deps: PaymentsDeps,
+  body: PrepayInput,
+  known: { readonly payerAddress: Address; readonly txHash: Hash },
+): Promise<CheckedClaim['proof'] | Refusal> {
+  const { payerMessage: message, payerSignature: signature } = body
+  if (message === undefined && signature === undefined) return undefined
+  if (message === undefined || signature === undefined)
+    return refuse('invalid_body', 'payerMessage and payerSignature go together')
+  const refused = await deps.verifyPayerProof({
+    ...known,
+    chainId: deps.chainId,
+    publicId: body.apiKeyPublicId,
+    message,
+    signature,
+    freshness: 'required',
+  })
+  return refused ?? { message, signature }
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+type ClaimName = { readonly id: string } | { readonly txHash: Hash }
+
+const claimInPath: Parameter<ClaimName> = {
+  in: 'path',
+  description: 'The id of the record, or the hash of the transaction.',
+  schema: Type.String(),
+  example: `0x${'ab'.repeat(32)}`,
+  parse(raw = '') {
+    const txHash = parseHash(raw)
+    if (txHash !== undefined) return parsed({ txHash }, txHash)
+    const id = raw.toLowerCase()
+    if (UUID.test(id)) return parsed({ id }, id)
+    return { ok: false, reason: 'must be the id of a record or the hash of a transaction' }
+  },
+}
+
+/** A proxy gives up on a silent request after about a minute. */
+const WAIT_SECONDS_MAX = 30
+
+const waitInQuery: Parameter<number> = {
+  in: 'query',
+  description: 'Seconds to wait for a decision on the prepayment.',
+  schema: Type.Integer({ minimum: 0, maximum: WAIT_SECONDS_MAX, default: 0 }),
+  example: 0,
+  parse: (raw) =>
+    raw === undefined ? parsed(0, 0) : parseInteger(raw, { minimum: 0, maximum: WAIT_SECONDS_MAX }),
+}
+
+/** GET /api/sessions/prepay/{idOrTxHash} */
+function getPrepayRoute(deps: PaymentsDeps): Route {
+  return defineRoute({
+    method: 'GET',
+    path: '/api/sessions/prepay/{idOrTxHash}',
+    operationId: 'getPrepayment',
+    tag: 'Payment',
+    summary: 'Read a prepayment',
+    description:
+      'By its id or its transaction: of several records on one transaction the verified one, else the newest. With wait the answer comes when there is a decision, or after that many seconds.',
+    metered: false,
+    parameters: { idOrTxHash: claimInPath, wait: waitInQuery },
+    answers: { 200: { description: 'The record.', schema: PrepaymentRecord } },
+    refusals: ['prepayment_not_found'],
+    async handle({ parameters: { idOrTxHash, wait }, signal }) {
+      const find = () => findNamed(deps, idOrTxHash)
+      const first = await find()
+      if (first === undefined)
+        return refuse('prepayment_not_found', 'there is no such prepayment; POST it first')
+      const claim = await waitForDecision(deps, { first, find, waitMs: wait * 1000, signal })
+      return answer(200, toPrepaymentRecord(claim, deps.confirmations), NO_STORE)
+    },
+  })
+}
+
+function findNamed({ engine }: PaymentsDeps, name: ClaimName): Promise<Claim | undefined> {
+  const reads = { run: engine.read }
+  return 'id' in name ? findClaimById(reads, name.id) : findClaimByTx(reads, name.txHash)
+}
+
+/** Another replica may verify, and its word comes through the store only. */
+const RECHECK_MS = 1_000
+
+/** Each waiter reads the store once a second; more of them are answered at once. */
+const WAITERS_MAX = 500
+
+interface Waiting {
+  readonly first: Claim
+  readonly find: () => Promise<Claim | undefined>
+  readonly waitMs: number
+  readonly signal: AbortSignal
+}
+
+async function waitForDecision(deps: PaymentsDeps, waiting: Waiting): Promise<Claim> {
+  const { signal } = waiting
+  const untilMs = deps.clock() + waiting.waitMs
+  let claim = waiting.first
+  while (isOpen(claim.status) && !signal.aborted && deps.waker.count < WAITERS_MAX) {
+    const leftMs = untilMs - deps.clock()
+    if (leftMs <= 0) break
+    await wakeOrSleep(deps, { id: claim.id, ms: Math.min(leftMs, RECHECK_MS), signal })
+    claim = (await waiting.find()) ?? claim
+  }
+  return claim
+}
+
+async function wakeOrSleep(
+  deps: PaymentsDeps,
+  input: { readonly id: string; readonly ms: number; readonly signal: AbortSignal },
+): Promise<void> {
+  const woken = new AbortController()
+  const stop = deps.waker.listen(input.id, () => woken.abort())
+  await sleep(input.ms, AbortSignal.any([woken.signal, input.signal]))
+  stop()
+}

@@ -1,0 +1,59 @@
+import { Type } from 'typebox'
+import { showAddress } from '#domain/address.ts'
+import { toUsd } from '#domain/money.ts'
+import { toIso } from '#lib/day.ts'
+import type { Claim, ClaimStatus } from './claim.ts'
+
+/** What each status says in the contract's `message`. */
+const MESSAGES: Readonly<Record<ClaimStatus, string>> = {
+  pending: 'pending_verification',
+  confirming: 'pending_verification',
+  verified: 'verified',
+  rejected: 'no_matching_transfer',
+  unlinked: 'payer_not_linked',
+  expired: 'expired',
+  reversed: 'reverted_by_reorg',
+}
+
+const oneOf = (values: readonly string[]) => Type.Union(values.map((value) => Type.Literal(value)))
+
+/** A prepayment as answers show it; it holds no balance, so anyone may read it. */
+export const PrepaymentRecord = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    txHash: Type.String(),
+    amountUsd: Type.Number({ description: 'As claimed; once verified, what the chain shows.' }),
+    verified: Type.Boolean(),
+    message: oneOf([...new Set(Object.values(MESSAGES))]),
+    status: oneOf(Object.keys(MESSAGES)),
+    apiKeyPublicId: Type.String(),
+    payerAddress: Type.String(),
+    creditedUsd: Type.Union([Type.Number(), Type.Null()]),
+    confirmations: Type.Integer({
+      description: 'Blocks on top of the transfer, up to the required.',
+    }),
+    requiredConfirmations: Type.Integer(),
+    createdAt: Type.String({ format: 'date-time' }),
+    verifiedAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+  },
+  { additionalProperties: false },
+)
+
+export function toPrepaymentRecord(claim: Claim, requiredConfirmations: number) {
+  const credited = claim.creditedMicroUsd
+  return {
+    id: claim.id,
+    txHash: claim.txHash,
+    amountUsd: toUsd(credited ?? claim.claimedMicroUsd),
+    verified: claim.status === 'verified',
+    message: MESSAGES[claim.status],
+    status: claim.status,
+    apiKeyPublicId: claim.publicId,
+    payerAddress: showAddress(claim.payerAddress),
+    creditedUsd: credited === null ? null : toUsd(credited),
+    confirmations: claim.confirmations,
+    requiredConfirmations,
+    createdAt: toIso(claim.createdUnix),
+    verifiedAt: claim.verifiedUnix === null ? null : toIso(claim.verifiedUnix),
+  }
+}
