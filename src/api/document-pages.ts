@@ -1,9 +1,9 @@
-import type { TSchema } from 'typebox'
 import type { JsonObject } from '#http/json-object.ts'
 import { toOpenApi } from '#http/openapi.ts'
 import type { Route } from '#http/route.ts'
 import { describeService } from './describe-service.ts'
 import type { Page } from './outside-routes.ts'
+import { paymentRequiredExample, paymentRequiredSchema } from './payment-required.ts'
 import { problemPage } from './problem-pages.ts'
 import { scalarPages } from './scalar-pages.ts'
 import type { ServiceFacts } from './service-facts.ts'
@@ -12,7 +12,6 @@ import { staticPage } from './static-page.ts'
 export interface DocumentInput {
   readonly facts: ServiceFacts
   readonly routes: readonly Route[]
-  readonly paymentRequired: { readonly schema: TSchema; readonly example: unknown }
   /** Captured answers by operation id and status. */
   readonly examples: Readonly<Record<string, unknown>>
 }
@@ -36,7 +35,7 @@ export async function documentPages(input: DocumentInput): Promise<readonly Page
 }
 
 /** The OpenAPI document of this service. */
-export function openApiOf({ facts, routes, paymentRequired, examples }: DocumentInput): JsonObject {
+export function openApiOf({ facts, routes, examples }: DocumentInput): JsonObject {
   return toOpenApi({
     info: {
       title: `${facts.name} API`,
@@ -49,7 +48,7 @@ export function openApiOf({ facts, routes, paymentRequired, examples }: Document
     routes,
     tags: tagsOf(routes),
     bearerFormat: `${facts.keyPrefix}_<publicId>_<32 hex characters>`,
-    paymentRequired,
+    paymentRequired: { schema: paymentRequiredSchema, example: paymentRequiredExample(facts) },
     examples,
   })
 }

@@ -1,10 +1,11 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import Type from 'typebox'
 import { type Meter, type MeterFigures, MeteringUnavailable } from '#access/admission.ts'
 import type { Caller } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { type Parameter, parseInteger } from '#http/parameter.ts'
-import { answer, defineRoute, type Outcome, type Route } from '#http/route.ts'
+import { answer, defineRoute, type Outcome, type PaymentRequired, type Route } from '#http/route.ts'
 import type { HttpServer } from '#http/server.ts'
 import { nextMidnight } from '#lib/day.ts'
 import { type ApiDeps, createApi } from './create-api.ts'
@@ -34,6 +35,26 @@ export interface Harness {
 
 /** Starts a listening server with three routes around the pipeline. */
 export async function startHarness(more: Partial<ApiDeps> = {}): Promise<Harness> {
+  const { state, routes, deps } = harnessParts()
+  let requests = 0
+  const server = createApi({
+    ...deps,
+    routes,
+    pages: [],
+    clock: () => NOON_MS,
+    remembered: new LRUCache({ max: 10, ttl: 1_000 }),
+    publicBaseUrl: 'https://api.example',
+    outage: () => undefined,
+    report: (error) => state.errors.push(error),
+    newRequestId: () => `request-${++requests}`,
+    ...more,
+  })
+  const port = await server.listen({ host: '127.0.0.1', port: 0 })
+  return Object.assign(state, { server, port, origin: `http://127.0.0.1:${port}` })
+}
+
+/** The parts of a harness, for a server that is put together elsewhere. */
+export function harnessParts() {
   const state = {
     counts: new Map<string, number>(),
     log: [] as string[],
@@ -44,16 +65,14 @@ export async function startHarness(more: Partial<ApiDeps> = {}): Promise<Harness
     down: false,
     limited: false,
   }
-  let requests = 0
-  const server = createApi({
-    routes: harnessRoutes(state),
-    pages: [],
+  return { state, routes: harnessRoutes(state), deps: harnessDeps(state) }
+}
+
+function harnessDeps(state: State) {
+  return {
     meter: memoryMeter(state),
-    clock: () => NOON_MS,
-    remembered: new LRUCache({ max: 10, ttl: 1_000 }),
-    publicBaseUrl: 'https://api.example',
-    addressBucket: (address) => address,
-    identify: async (headers) => {
+    addressBucket: (address: string) => address,
+    identify: async (headers: IncomingHttpHeaders) => {
       state.log.push('identify')
       return headers.authorization === `Bearer ${GOOD_KEY}` ? keyed : badKey
     },
@@ -62,14 +81,8 @@ export async function startHarness(more: Partial<ApiDeps> = {}): Promise<Harness
       state.log.push('guard')
       return state.limited ? refuse('rate_limited', 'slower', { retryAfterSeconds: 7 }) : undefined
     },
-    paymentRequired: () => ({ kind: 'payment-required', body: PAYMENT_BODY }),
-    outage: () => undefined,
-    report: (error) => state.errors.push(error),
-    newRequestId: () => `request-${++requests}`,
-    ...more,
-  })
-  const port = await server.listen({ host: '127.0.0.1', port: 0 })
-  return Object.assign(state, { server, port, origin: `http://127.0.0.1:${port}` })
+    paymentRequired: (): PaymentRequired => ({ kind: 'payment-required', body: PAYMENT_BODY }),
+  }
 }
 
 const badKey: Refusal = refuse('invalid_api_key', 'the API key is not valid')
@@ -94,7 +107,7 @@ function anonymous(bucket: string): Caller {
   }
 }
 
-type State = Pick<Harness, 'counts' | 'log' | 'down' | 'outcome' | 'revision'>
+type State = Pick<Harness, 'counts' | 'log' | 'down' | 'limited' | 'outcome' | 'revision'>
 
 function memoryMeter(state: State): Meter {
   const figures = (caller: Caller): MeterFigures => {

@@ -56,5 +56,7 @@ export function preflightHeaders(allow: string): string[] {
     ALLOWED.join(', '),
     'Access-Control-Max-Age',
     String(PREFLIGHT_SECONDS),
+    'Cache-Control',
+    'no-store',
   ]
 }

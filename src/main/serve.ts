@@ -1,0 +1,117 @@
+import { LRUCache } from 'lru-cache'
+import type { Logger } from 'pino'
+import { createApi } from '#api/create-api.ts'
+import { documentPages } from '#api/document-pages.ts'
+import examples from '#api/examples.json' with { type: 'json' }
+import { type HealthDeps, healthRoutes } from '#api/health-routes.ts'
+import { metaRoute } from '#api/meta-route.ts'
+import type { Metrics } from '#api/metrics.ts'
+import type { PipelineDeps } from '#api/pipeline.ts'
+import type { ServiceFacts } from '#api/service-facts.ts'
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import type { Route } from '#http/route.ts'
+import type { Clock } from '#lib/clock.ts'
+import { StoreError } from '#store/engine.ts'
+import { type MetricsServer, startMetricsServer } from './metrics-server.ts'
+import { reportErrors } from './report-errors.ts'
+import type { Settings } from './settings.ts'
+
+export interface ServeDeps {
+  readonly settings: Pick<Settings, 'host' | 'port' | 'metrics'>
+  readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>
+  readonly clock: Clock
+  readonly randomBytes: (size: number) => Buffer
+}
+
+/** What the composition hands to the server. */
+export interface ServeInput
+  extends HealthDeps,
+    Pick<PipelineDeps, 'meter' | 'identify' | 'anonymous' | 'guard' | 'addressBucket' | 'settle'>,
+    Pick<PipelineDeps, 'paymentRequired'> {
+  readonly facts: ServiceFacts
+  /** Of stats, datasets, access and payments; meta and health are added here. */
+  readonly routes: readonly Route[]
+  readonly metrics: Metrics
+}
+
+export interface Served {
+  /** Where this process answers, such as `http://127.0.0.1:4020`. */
+  readonly url: string
+  readonly port: number
+  readonly metricsPort: number | undefined
+  /** Accepts nothing new, finishes what is in flight. The stores stay open. */
+  stop(): Promise<void>
+}
+
+/** Addresses that were turned away of late; a flood from more of them meets the store again. */
+const REMEMBERED_MAX = 10_000
+const REMEMBERED_MS = 1_000
+
+/** Runs the API role: the public server, and the metrics on a port of their own. */
+export async function serve(deps: ServeDeps, input: ServeInput): Promise<Served> {
+  const { settings, logger, clock } = deps
+  const routes = [...input.routes, metaRoute(input.facts), ...healthRoutes(input)]
+  const api = createApi({
+    ...input,
+    routes,
+    pages: await documentPages({ facts: input.facts, routes, examples }),
+    clock,
+    publicBaseUrl: input.facts.publicBaseUrl,
+    remembered: new LRUCache({ max: REMEMBERED_MAX, ttl: REMEMBERED_MS }),
+    outage,
+    report: reportErrors({ logger, clock }),
+    newRequestId: requestIds(deps.randomBytes),
+    observe: input.metrics.observeRequest,
+    observeAdmission: input.metrics.observeAdmission,
+  })
+  const metrics = await openMetrics(settings, input.metrics)
+  const port = await listen(() => api.listen(settings), metrics)
+  const url = `http://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${port}`
+  return {
+    url,
+    port,
+    metricsPort: metrics?.port,
+    async stop() {
+      await api.stop()
+      await metrics?.stop()
+      input.metrics.stop()
+    },
+  }
+}
+
+/** What a failing store means to a caller; anything else is a bug. */
+function outage(error: unknown): Refusal | undefined {
+  if (!(error instanceof StoreError)) return undefined
+  return refuse('data_not_ready', 'the data cannot be read at the moment')
+}
+
+/** Unique across processes by eight random digits, cheap by a counter. */
+function requestIds(randomBytes: (size: number) => Buffer): () => string {
+  const prefix = randomBytes(4).toString('hex')
+  let count = 0
+  return () => {
+    count += 1
+    return `${prefix}-${count.toString(36)}`
+  }
+}
+
+async function openMetrics(
+  settings: Pick<Settings, 'metrics'>,
+  metrics: Metrics,
+): Promise<MetricsServer | undefined> {
+  if (settings.metrics === undefined) return undefined
+  return startMetricsServer(metrics, settings.metrics)
+}
+
+/** A port that is taken must not leave the other server running. */
+async function listen(
+  open: () => Promise<number>,
+  metrics: MetricsServer | undefined,
+): Promise<number> {
+  try {
+    return await open()
+  } catch (error) {
+    await metrics?.stop()
+    throw error
+  }
+}

@@ -1,0 +1,56 @@
+import type { ServiceFacts } from '#api/service-facts.ts'
+import { showAddress } from '#domain/address.ts'
+import { toUsd } from '#domain/money.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import { assert } from '#lib/assert.ts'
+import { toDate } from '#lib/day.ts'
+import { formatDecimal } from '#lib/decimal.ts'
+
+/** What the documents say about an ecosystem on a day. */
+export function serviceFactsOf(
+  ecosystem: Ecosystem,
+  input: { readonly version: string; readonly nowUnix: number },
+): ServiceFacts {
+  const { service, gate, premium, payment } = ecosystem
+  return {
+    ...service,
+    version: input.version,
+    chains: ecosystem.chains.map(({ name, id, explorerUrl }) => ({
+      name,
+      chainId: id,
+      caip2: `eip155:${id}`,
+      explorerUrl,
+    })),
+    tokens: ecosystem.tokens.map(({ symbol, name, role, decimals, addresses }) => ({
+      symbol,
+      name,
+      role,
+      decimals,
+      addresses: Object.fromEntries(
+        [...addresses].map(([chain, address]) => [chain, showAddress(address)]),
+      ),
+    })),
+    quotas: ecosystem.quotas,
+    pricePerCallUsd: formatDecimal(ecosystem.pricePerCall, 6),
+    gate: { chain: gate.chain.name, minimumUsd: toUsd(gate.minimum) },
+    premium: {
+      chain: premium.chain.name,
+      symbol: ecosystem.secondary.symbol,
+      supplyPct: premium.supplyPerMille / 10,
+    },
+    payment: {
+      network: payment.chain.name,
+      asset: showAddress(payment.asset),
+      symbol: payment.symbol,
+      payTo: payToOn(payment, toDate(input.nowUnix)),
+      confirmations: payment.confirmations,
+    },
+  }
+}
+
+/** The newest address that is already in force. */
+function payToOn({ payTo }: Ecosystem['payment'], date: string): string {
+  const current = payTo.findLast(({ since }) => since <= date) ?? payTo[0]
+  assert(current !== undefined, 'the ecosystem file names an address to pay to')
+  return showAddress(current.address)
+}
