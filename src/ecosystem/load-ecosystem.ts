@@ -9,10 +9,12 @@ import { resolveEcosystem } from './resolve-ecosystem.ts'
 
 /** Reads an operator's file (`.json`, or a module with a default export); throws EcosystemError. */
 export async function loadEcosystem(path: string): Promise<Ecosystem> {
-  return parseEcosystem(
-    path,
-    extname(path) === '.json' ? await readJson(path) : await readModule(path),
-  )
+  return parseEcosystem(path, await loadEcosystemFile(path))
+}
+
+/** The content of an operator's file, not yet checked; throws EcosystemError when it cannot be read. */
+export async function loadEcosystemFile(path: string): Promise<unknown> {
+  return extname(path) === '.json' ? await readJson(path) : await readModule(path)
 }
 
 /** Checks a value as an ecosystem file; `name` stands at the head of the error line. */

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { accessMigrations } from '#access/access-migrations.ts'
 import { registerMigrations } from '#datasets/datasets.ts'
 import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
+import { paymentsMigrations } from '#payments/payments-migrations.ts'
 import type { Engine, Migration } from '#store/engine.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
@@ -16,7 +17,11 @@ export interface Stores {
 }
 
 /** The schema of the accounts. */
-export const accountsMigrations: readonly Migration[] = [...ledgerMigrations, ...accessMigrations]
+export const accountsMigrations: readonly Migration[] = [
+  ...ledgerMigrations,
+  ...accessMigrations,
+  ...paymentsMigrations,
+]
 
 /** Opens both stores with their tables up to date; throws StoreError and leaves nothing open. */
 export async function openStores(

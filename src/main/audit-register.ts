@@ -1,0 +1,112 @@
+import { mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ChainSource } from '#chain/chain-source.ts'
+import { allDatasets, registerMigrations } from '#datasets/datasets.ts'
+import { makeDollarPrices } from '#datasets/prices/price-book.ts'
+import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
+import { compareRegisters } from '#indexer/compare-registers.ts'
+import { rebuildIndex } from '#indexer/rebuild.ts'
+import { type IndexStatus, readIndexStatus } from '#indexer/status.ts'
+import type { Clock } from '#lib/clock.ts'
+import type { Connection, Engine } from '#store/engine.ts'
+import { acquireLease } from '#store/lease.ts'
+import { openSqlite } from '#store/sqlite/open-sqlite.ts'
+import { proveBalances } from './prove-balances.ts'
+
+export interface AuditDeps {
+  readonly ecosystem: Ecosystem
+  readonly register: Engine
+  readonly clock: Clock
+  sourceOf(chain: Chain): ChainSource
+  onProgress(progress: {
+    readonly chain: string
+    readonly done: number
+    readonly total: number
+  }): void
+  /** One line for each thing that was checked. */
+  note(line: string): void
+}
+
+/** What the audit of the register found: nothing, or the first difference in words. */
+export type RegisterVerdict =
+  | { readonly kind: 'agrees' }
+  | { readonly kind: 'differs'; readonly difference: string }
+  /** The indexed blocks left the chain meanwhile; the index has not followed yet. */
+  | { readonly kind: 'moved'; readonly chain: string }
+  | { readonly kind: 'empty' }
+
+/**
+ * Recomputes every figure of the register from the chains at the indexed blocks: a second index is
+ * built from nothing in a temporary file and compared row by row, and the balances and supplies are
+ * asked of the token contracts themselves.
+ */
+export function auditRegister(deps: AuditDeps): Promise<RegisterVerdict> {
+  return deps.register.snapshot(async (stored) => {
+    const status = await readIndexStatus(stored, deps.ecosystem.chains)
+    if (status === undefined) return { kind: 'empty' }
+    const left = await leftChain(deps, status)
+    if (left !== undefined) return { kind: 'moved', chain: left }
+    const difference =
+      (await proveBalances(deps, stored, status)) ??
+      (await compareWithRebuilt(deps, stored, status))
+    if (difference === undefined) return { kind: 'agrees' }
+    // A reorg while the audit ran explains a difference and is none.
+    const moved = await leftChain(deps, status)
+    return moved === undefined ? { kind: 'differs', difference } : { kind: 'moved', chain: moved }
+  })
+}
+
+async function leftChain(deps: AuditDeps, status: IndexStatus): Promise<string | undefined> {
+  for (const { chain, blockNumber, blockHash } of status.chains) {
+    const header = await deps.sourceOf(chain).header(blockNumber)
+    if (header?.hash !== blockHash) return chain.name
+  }
+  return undefined
+}
+
+async function compareWithRebuilt(
+  deps: AuditDeps,
+  stored: Connection,
+  status: IndexStatus,
+): Promise<string | undefined> {
+  const folder = mkdtempSync(join(tmpdir(), 'sexton-audit-'))
+  const engine = openSqlite({ file: join(folder, 'register.sqlite'), durability: 'normal' })
+  try {
+    await rebuild(deps, engine, status)
+    const difference = await engine.snapshot((recomputed) =>
+      compareRegisters(
+        { connection: stored, dialect: deps.register.dialect },
+        { connection: recomputed, dialect: engine.dialect },
+        (table, rows) => deps.note(`${table}: ${rows} rows equal a fresh index`),
+      ),
+    )
+    if (difference === undefined) return undefined
+    const { table, key, column } = difference
+    return `${table} ${key}: ${column} is ${difference.stored}, the chain gives ${difference.recomputed}`
+  } finally {
+    await engine.close()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function rebuild(deps: AuditDeps, engine: Engine, status: IndexStatus): Promise<void> {
+  const { ecosystem, clock } = deps
+  await engine.migrate(registerMigrations)
+  const lease = await acquireLease({ engine, clock }, { name: 'index', holder: 'audit' })
+  if (lease === undefined) throw new Error('a fresh register cannot be leased by another')
+  await rebuildIndex(
+    {
+      engine,
+      clock,
+      lease,
+      datasets: allDatasets(ecosystem),
+      prices: makeDollarPrices(ecosystem.tokens),
+      tokens: ecosystem.tokens.map((token) => token.symbol),
+      sourceOf: deps.sourceOf,
+      onProgress: deps.onProgress,
+    },
+    status.chains,
+  )
+}

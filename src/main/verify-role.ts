@@ -1,0 +1,56 @@
+import { randomUUID } from 'node:crypto'
+import type { Logger } from 'pino'
+import { readDeposits } from '#datasets/deposits/queries.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import { closeSpendDays } from '#ledger/close-spend-days.ts'
+import type { Clock } from '#lib/clock.ts'
+import { sleep } from '#lib/sleep.ts'
+import { Verifier } from '#payments/verifier.ts'
+import type { Stores } from './stores.ts'
+
+export interface VerifyRole {
+  readonly ecosystem: Ecosystem
+  readonly stores: Pick<Stores, 'register' | 'accounts'>
+  readonly clock: Clock
+  readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>
+  /** Wakes those who wait for a prepayment in this process. */
+  onChange(claimId: string): void
+}
+
+/** A deposit is looked at this often, so that it is credited well within a minute. */
+const PASS_EVERY_MS = 1_000
+
+/** Days end once a day; closing them an hour late is soon enough. */
+const CLOSE_EVERY_MS = 60_000
+
+/** Credits prepayments and closes finished days until the signal aborts. */
+export async function runVerifyRole(role: VerifyRole, signal: AbortSignal): Promise<void> {
+  const { ecosystem, stores, clock, logger } = role
+  const verifier = new Verifier({
+    engine: stores.accounts,
+    clock,
+    newId: randomUUID,
+    deposits: {
+      canonical: (query) =>
+        readDeposits({ register: stores.register, payment: ecosystem.payment }, query),
+    },
+    confirmations: ecosystem.payment.confirmations,
+    holder: randomUUID(),
+    onChange: role.onChange,
+  })
+  let closedAtMs = Number.NEGATIVE_INFINITY
+  while (!signal.aborted) {
+    try {
+      const outcome = await verifier.pass()
+      if (outcome.kind === 'done' && outcome.credited + outcome.reversed > 0)
+        logger.info({ ...outcome }, 'prepayments were settled')
+      if (clock() - closedAtMs >= CLOSE_EVERY_MS) {
+        closedAtMs = clock()
+        await closeSpendDays({ engine: stores.accounts, clock })
+      }
+    } catch (error) {
+      logger.error({ err: error }, 'a pass over the prepayments failed; the next one tries again')
+    }
+    await sleep(PASS_EVERY_MS, signal)
+  }
+}

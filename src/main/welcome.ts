@@ -1,0 +1,38 @@
+import type { ChosenEcosystem } from './start.ts'
+
+/** What a person can try next, ready to paste. */
+export function welcome(input: {
+  readonly url: string
+  readonly tookMs: number
+  readonly chosen: ChosenEcosystem
+}): string {
+  const { url, chosen } = input
+  const wallets = chosen.chains?.devnet.wallets
+  const lines = [
+    '',
+    `Sexton is ready on ${url} (after ${(input.tookMs / 1000).toFixed(1)} s). Try:`,
+    '',
+    `  curl ${url}/api/stats`,
+    `  curl '${url}/api/burns?period=7d&chain=base'`,
+    `  curl '${url}/api/stats/history?metric=holders&period=90d&format=csv'`,
+    `  curl '${url}/api/dividends/recent?limit=3'`,
+    `  curl '${url}/api/grave-digs/leaderboard?limit=5'`,
+    `  curl -i ${url}/api/usage`,
+    '',
+    `Interactive documentation: ${url}/scalar/v1`,
+  ]
+  if (wallets !== undefined)
+    lines.push(
+      '',
+      'Wallets of the local chains (known to everyone, worth nothing):',
+      `  holder   ${wallets.holder.address}  passes the gate, has USDC   key ${wallets.holder.privateKey}`,
+      `  premium  ${wallets.premium.address}  premium tier               key ${wallets.premium.privateKey}`,
+      `  poor     ${wallets.poor.address}  below the gate             key ${wallets.poor.privateKey}`,
+      '',
+      'Mint a key: sign the text of',
+      `  curl '${url}/api/keys/message?address=${wallets.holder.address}&action=mint'`,
+      'with the holder wallet (personal_sign) and POST it to /api/keys.',
+    )
+  lines.push('', 'Stop with Ctrl+C; the next start goes on from here.', '')
+  return lines.join('\n')
+}
