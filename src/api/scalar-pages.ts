@@ -77,9 +77,11 @@ function documentOf(name: string): string {
 
 /**
  * Requests of the page go to the server that serves it, whatever address a proxy gives it. Nothing
- * is fetched from elsewhere: no fonts, no proxy, no assistant, no telemetry.
+ * is fetched from elsewhere: no fonts, no proxy, no assistant, no telemetry. Scalar forgets a link
+ * to a heading of the introduction, such as `#pricing`, so the page goes there once it is drawn.
  */
-const START = `Scalar.createApiReference('#app', {
+const START = `const wanted = decodeURIComponent(location.hash.slice(1))
+Scalar.createApiReference('#app', {
   url: '/openapi.json',
   servers: [{ url: location.origin }],
   proxyUrl: '',
@@ -92,4 +94,13 @@ const START = `Scalar.createApiReference('#app', {
   persistAuth: false,
   generateHeadingSlug: (heading) => heading.slug,
 })
+if (/^[a-z-]+$/.test(wanted)) {
+  const watch = new MutationObserver(() => {
+    const heading = document.getElementById(wanted)
+    if (heading === null) return
+    watch.disconnect()
+    setTimeout(() => heading.scrollIntoView(), 300)
+  })
+  watch.observe(document.body, { childList: true, subtree: true })
+}
 `
