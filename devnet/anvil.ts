@@ -27,10 +27,9 @@ export interface Anvil {
 
 /**
  * Starts anvil on 127.0.0.1 and waits until it answers.
- * Throws when the port is taken or anvil ends at once, for example over an unreadable state.
+ * Throws when anvil ends at once, for example over an unreadable state or a taken port.
  */
 export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
-  await refuseTakenPort(options.port)
   const [command, ...prefix] = anvilCommand()
   // In a process group of its own, Ctrl-C in a terminal reaches us and not the chain, so that its
   // state can still be saved.
@@ -55,6 +54,17 @@ export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
       await endChild(child, ended)
     },
   }
+}
+
+/** Throws when the port is taken: a stranger on it would pass for the chain. */
+export function refuseTakenPort(port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer()
+    probe.once('error', (cause) => {
+      reject(new Error(`port ${port} of 127.0.0.1 is taken; choose another`, { cause }))
+    })
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve()))
+  })
 }
 
 // Anvil ends within milliseconds; a loaded machine may need more before it is forced.
@@ -144,15 +154,4 @@ async function endChild(child: ChildProcess, ended: Promise<string>): Promise<vo
   const force = setTimeout(() => child.kill('SIGKILL'), endWithinMs)
   await ended
   clearTimeout(force)
-}
-
-// Otherwise a stranger on the port would be taken for the chain.
-function refuseTakenPort(port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer()
-    probe.once('error', (cause) => {
-      reject(new Error(`port ${port} of 127.0.0.1 is taken; choose another`, { cause }))
-    })
-    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve()))
-  })
 }

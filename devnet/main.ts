@@ -11,6 +11,10 @@ async function main(): Promise<void> {
     },
   })
   const basePort = Number(values.port)
+  const asked = new Promise<void>((resolve) => {
+    process.once('SIGINT', () => resolve())
+    process.once('SIGTERM', () => resolve())
+  })
   const began = performance.now()
   const devnet = await startDevnet({
     dataFolder: values.data,
@@ -26,10 +30,7 @@ async function main(): Promise<void> {
   for (const [name, wallet] of Object.entries(devnet.wallets)) {
     console.log(`${name}: ${wallet.address} ${wallet.privateKey}`)
   }
-  await new Promise<void>((resolve) => {
-    process.once('SIGINT', () => resolve())
-    process.once('SIGTERM', () => resolve())
-  })
+  await asked
   await devnet.stop()
 }
 

@@ -1,7 +1,7 @@
-import { mkdirSync, rmSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { addresses, type ChainName, chainIds } from '#devnet/addresses.ts'
-import { type Anvil, startAnvil } from '#devnet/anvil.ts'
+import { type Anvil, refuseTakenPort, startAnvil } from '#devnet/anvil.ts'
 import { type ChainClient, openChainClient, readHead } from '#devnet/chain-client.ts'
 import { fillTime } from '#devnet/fill-time.ts'
 import { foundChain } from '#devnet/found-chain.ts'
@@ -43,6 +43,8 @@ export async function runChain(deps: ChainDeps, options: ChainOptions): Promise<
   if (await endOrphan(files.pid, files.cacheFolder)) {
     deps.log(`${options.name}: ended the node that a killed run had left behind`)
   }
+  // Told here, so that a taken port never passes for a damaged save.
+  await refuseTakenPort(options.port)
   const { anvil, client, world } = await openChain(deps, { ...options, files, startUnix })
   try {
     await client.rpc.send({ method: 'evm_setTime', params: [deps.nowUnix()] })
@@ -60,6 +62,8 @@ interface Files {
   readonly state: string
   readonly unpacked: string
   readonly pid: string
+  /** Holds the time of the genesis block, Unix seconds. */
+  readonly genesis: string
   readonly cacheFolder: string
 }
 
@@ -69,6 +73,7 @@ function filesOf(options: ChainOptions): Files {
     state: at('state.json.gz'),
     unpacked: at('state.unpacked.json'),
     pid: at('anvil.pid'),
+    genesis: at('genesis'),
     cacheFolder: at('anvil-cache'),
   }
 }
@@ -88,15 +93,18 @@ async function openChain(deps: ChainDeps, input: OpenInput): Promise<OpenChain> 
     }
   } catch (cause) {
     deps.log(`${input.name}: the saved chain cannot be read, starting anew (${String(cause)})`)
-    rmSync(input.files.state, { force: true })
+    renameSync(input.files.state, `${input.files.state}.damaged`)
   } finally {
     rmSync(input.files.unpacked, { force: true })
   }
   return beginChain(deps, input)
 }
 
-function continueChain(deps: ChainDeps, input: OpenInput): Promise<OpenChain> {
-  const node = { stateFile: input.files.unpacked, genesisUnix: 0 }
+async function continueChain(deps: ChainDeps, input: OpenInput): Promise<OpenChain> {
+  // anvil makes its genesis block before it loads the saved ones; with another time there would be
+  // two first blocks, and which of them is shown would be chance.
+  const genesisUnix = Number(readFileSync(input.files.genesis, 'utf8'))
+  const node = { stateFile: input.files.unpacked, genesisUnix }
   return withNode(input, node, async (client) => {
     const world = await readWorld(client, input.seed)
     const head = await readHead(client)
@@ -108,6 +116,7 @@ function continueChain(deps: ChainDeps, input: OpenInput): Promise<OpenChain> {
 
 function beginChain(deps: ChainDeps, input: OpenInput): Promise<OpenChain> {
   const genesisUnix = input.startUnix - input.historyDays * 86_400 - spareSeconds
+  writeFileSync(input.files.genesis, `${genesisUnix}\n`)
   return withNode(input, { genesisUnix }, async (client) => {
     const world = newWorld(client, input.seed)
     const fromUnix = await foundChain(world, genesisUnix)

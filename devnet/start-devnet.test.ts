@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -168,6 +168,17 @@ test('blocks from before a restart can be replaced without losing the contracts'
   for (const address of Object.values(namedAddresses(client.addresses))) {
     assert.notEqual(await reader(devnet.chains.ethereum).getCode({ address }), undefined)
   }
+})
+
+test('a taken port is told, and the saved chains stay as they are', async () => {
+  const url = new URL(devnet.chains.base.rpcUrl)
+  const dataFolder = await mkdtemp(join(tmpdir(), 'sexton-devnet-'))
+  await writeFile(join(dataFolder, 'base.state.json.gz'), 'kept')
+  const ports = { ...(await freePorts()), basePort: Number(url.port) }
+  const start = startDevnet({ dataFolder, historyDays: 1, live: false, ...ports })
+  await assert.rejects(start, /port \d+ of 127.0.0.1 is taken/)
+  assert.equal(await readFile(join(dataFolder, 'base.state.json.gz'), 'utf8'), 'kept')
+  await rm(dataFolder, { recursive: true })
 })
 
 test('live chains make blocks and people keep doing things', async () => {
