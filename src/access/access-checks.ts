@@ -1,10 +1,9 @@
-import { type Check, DIFFERENCES_MAX } from '#ledger/check.ts'
-import { column } from '#store/row.ts'
-import { type Sql, sql } from '#store/sql.ts'
+import { type Check, DIFFERENCES_MAX, queryCheck } from '#ledger/check.ts'
+import { sql } from '#store/sql.ts'
 
 /** What keys and usage promise, as queries for the audit. */
 export const accessChecks: readonly Check[] = [
-  check(
+  queryCheck(
     'a wallet has as many active keys as are counted, and at most ten',
     sql`select wallets.wallet as subject, wallets.active_keys as expected,
         count(keys.public_id) as found
@@ -14,7 +13,7 @@ export const accessChecks: readonly Check[] = [
       having count(keys.public_id) <> wallets.active_keys or wallets.active_keys > 10
       order by wallets.wallet limit ${DIFFERENCES_MAX}`,
   ),
-  check(
+  queryCheck(
     'the paid calls of a day are the calls that its accounts were debited for',
     sql`select owner as subject, cast(sum(paid) as bigint) as expected,
         cast(sum(calls) as bigint) as found
@@ -28,7 +27,7 @@ export const accessChecks: readonly Check[] = [
       group by owner, day having sum(paid) <> sum(calls)
       order by owner, day limit ${DIFFERENCES_MAX}`,
   ),
-  check(
+  queryCheck(
     'every key has the shape that secrets and messages rely on',
     sql`select public_id as subject, 8 as expected, length(public_id) as found from keys
       where length(public_id) <> 8 or length(secret_digest) <> 64 or length(wallet) <> 42
@@ -36,14 +35,3 @@ export const accessChecks: readonly Check[] = [
       order by public_id limit ${DIFFERENCES_MAX}`,
   ),
 ]
-
-function check(name: string, statement: Sql): Check {
-  return {
-    name,
-    run: async (connection) =>
-      (await connection.run(statement)).map((row) => ({
-        subject: column.text(row, 'subject'),
-        detail: `expected ${column.integer(row, 'expected')}, found ${column.integer(row, 'found')}`,
-      })),
-  }
-}

@@ -1,4 +1,6 @@
 import type { Connection } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import type { Sql } from '#store/sql.ts'
 
 /** Something that a promise of ours says otherwise. `subject` names the row, `detail` the figures. */
 export interface Difference {
@@ -14,3 +16,15 @@ export interface Check {
 
 /** An audit lists this many differences per check; a broken store has as many as it has rows. */
 export const DIFFERENCES_MAX = 100
+
+/** A check whose statement gives `subject`, `expected` and `found` of whatever breaks the promise. */
+export function queryCheck(name: string, statement: Sql): Check {
+  return {
+    name,
+    run: async (connection) =>
+      (await connection.run(statement)).map((row) => ({
+        subject: column.text(row, 'subject'),
+        detail: `expected ${column.integer(row, 'expected')}, found ${column.integer(row, 'found')}`,
+      })),
+  }
+}

@@ -1,29 +1,27 @@
-import type { Row } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { type Sql, sql } from '#store/sql.ts'
-import { type Check, DIFFERENCES_MAX } from './check.ts'
+import { sql } from '#store/sql.ts'
+import { type Check, DIFFERENCES_MAX, queryCheck } from './check.ts'
 
 /** What the ledger promises, as queries for the audit. */
 export const ledgerChecks: readonly Check[] = [
-  check(
+  queryCheck(
     'the postings of each entry sum to zero',
     sql`select entry_id as subject, 0 as expected, cast(sum(micro_usd) as bigint) as found
       from postings group by entry_id having sum(micro_usd) <> 0
       order by entry_id limit ${DIFFERENCES_MAX}`,
   ),
-  check(
+  queryCheck(
     'every entry has at least two postings',
     sql`select journal_entries.id as subject, 2 as expected, count(postings.line) as found
       from journal_entries left join postings on postings.entry_id = journal_entries.id
       group by journal_entries.id having count(postings.line) < 2
       order by journal_entries.id limit ${DIFFERENCES_MAX}`,
   ),
-  check(
+  queryCheck(
     'all postings sum to zero',
     sql`select 'all accounts' as subject, 0 as expected, cast(sum(micro_usd) as bigint) as found
       from postings having sum(micro_usd) <> 0`,
   ),
-  check(
+  queryCheck(
     'a stored balance is the sum of its postings less the spend not yet posted',
     sql`select account as subject, cast(sum(expected) as bigint) as expected,
         cast(sum(found) as bigint) as found
@@ -35,13 +33,13 @@ export const ledgerChecks: readonly Check[] = [
       group by account having sum(expected) <> sum(found)
       order by account limit ${DIFFERENCES_MAX}`,
   ),
-  check(
+  queryCheck(
     'no prepaid balance is below zero',
     sql`select account as subject, 0 as expected, micro_usd as found from balances
       where micro_usd < 0 and (account like 'key:%' or account like 'bucket:%')
       order by account limit ${DIFFERENCES_MAX}`,
   ),
-  check(
+  queryCheck(
     'the posted spend of an account is what its call entries took',
     sql`select account as subject, cast(sum(expected) as bigint) as expected,
         cast(sum(found) as bigint) as found
@@ -56,17 +54,3 @@ export const ledgerChecks: readonly Check[] = [
       order by account limit ${DIFFERENCES_MAX}`,
   ),
 ]
-
-function check(name: string, statement: Sql): Check {
-  return {
-    name,
-    run: async (connection) => (await connection.run(statement)).map(toDifference),
-  }
-}
-
-function toDifference(row: Row) {
-  return {
-    subject: column.text(row, 'subject'),
-    detail: `expected ${column.integer(row, 'expected')}, found ${column.integer(row, 'found')}`,
-  }
-}

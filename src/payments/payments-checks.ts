@@ -2,7 +2,7 @@ import type { Address } from '#domain/address.ts'
 import { type Check, DIFFERENCES_MAX, type Difference } from '#ledger/check.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { type Sql, sql } from '#store/sql.ts'
+import { sql } from '#store/sql.ts'
 import { type Credit, liveCredits } from './credit.ts'
 import type { CanonicalDeposits, Deposit, DepositIndex } from './deposit.ts'
 import type { VerifyPayerProof } from './payments-deps.ts'
@@ -28,7 +28,7 @@ export function paymentsChecks(deps: PaymentsCheckDeps): readonly Check[] {
 }
 
 const LEDGER_CHECKS: readonly Check[] = [
-  check(
+  queryCheck(
     'each credit has its ledger entry, and a reversed one its reversal',
     sql`select credits.id as subject, credits.micro_usd as expected,
         cast(coalesce(sum(-postings.micro_usd), 0) as bigint) as found
@@ -40,7 +40,7 @@ const LEDGER_CHECKS: readonly Check[] = [
         <> case when credits.reversed_unix is null then credits.micro_usd else 0 end
       order by credits.id limit ${DIFFERENCES_MAX}`,
   ),
-  check(
+  queryCheck(
     'what came in from the chains is what live credits hold',
     sql`select account as subject, cast(sum(expected) as bigint) as expected,
         cast(sum(found) as bigint) as found
@@ -53,7 +53,7 @@ const LEDGER_CHECKS: readonly Check[] = [
       group by account having sum(expected) <> sum(found)
       order by account limit ${DIFFERENCES_MAX}`,
   ),
-  check(
+  queryCheck(
     'a verified claim shows the sum of its live credits, and no other claim has any',
     sql`select claims.id as subject, coalesce(claims.credited_micro_usd, 0) as expected,
         cast(coalesce(sum(credits.micro_usd), 0) as bigint) as found
@@ -64,7 +64,7 @@ const LEDGER_CHECKS: readonly Check[] = [
         or (claims.status = 'verified' and count(credits.id) = 0)
       order by claims.id limit ${DIFFERENCES_MAX}`,
   ),
-  check(
+  queryCheck(
     'a credit of a claim is on the account of the key that the claim names',
     sql`select credits.id as subject, 1 as expected, 0 as found
       from credits join claims on claims.id = credits.claim_id
@@ -159,15 +159,4 @@ async function checkPayers(
 
 function logName(log: Pick<Deposit, 'chainId' | 'blockHash' | 'logIndex'>): string {
   return `${log.chainId}:${log.blockHash}:${log.logIndex}`
-}
-
-function check(name: string, statement: Sql): Check {
-  return {
-    name,
-    run: async (connection) =>
-      (await connection.run(statement)).map((row) => ({
-        subject: column.text(row, 'subject'),
-        detail: `expected ${column.integer(row, 'expected')}, found ${column.integer(row, 'found')}`,
-      })),
-  }
 }

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createGuard, GUARD_LIMITS } from './abuse-guard.ts'
+
+test('a loop through a day of free calls meets no 429', () => {
+  const guard = createGuard({ clock: () => 0, limits: GUARD_LIMITS })
+  for (let n = 0; n < 2_001; n += 1) assert.equal(guard('192.0.2.1', undefined), undefined)
+})
+
+test('an address that runs dry is told when to come back, and then may', () => {
+  let now = 0
+  const limit = { burst: 3, refillPerSecond: 0.5 }
+  const guard = createGuard({
+    clock: () => now,
+    limits: { general: limit, mint: limit, claim: limit },
+  })
+  for (let n = 0; n < 3; n += 1) assert.equal(guard('192.0.2.1', 'mint'), undefined)
+  const refused = guard('192.0.2.1', 'mint')
+  assert.equal(refused?.code, 'rate_limited')
+  assert.equal(refused?.retryAfterSeconds, 2)
+  assert.equal(guard('192.0.2.1', 'claim'), undefined)
+  assert.equal(guard('192.0.2.2', 'mint'), undefined)
+  now += 2_000
+  assert.equal(guard('192.0.2.1', 'mint'), undefined)
+  assert.equal(guard('192.0.2.1', 'mint')?.code, 'rate_limited')
+  now -= 60_000
+  assert.equal(guard('192.0.2.1', 'mint')?.code, 'rate_limited')
+})

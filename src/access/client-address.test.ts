@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createAddressBucket } from './client-address.ts'
+
+const nobody = createAddressBucket([])
+const proxied = createAddressBucket(['10.0.0.0/8', '2001:db8:ffff::/48', '192.0.2.1'])
+const via = (forwarded: string | string[], socket = '10.0.0.1') =>
+  proxied(socket, { 'x-forwarded-for': forwarded })
+
+test('E1: with no proxies named the socket counts, whatever headers say', () => {
+  const headers = {
+    'x-forwarded-for': '203.0.113.9',
+    'x-real-ip': '203.0.113.9',
+    forwarded: 'for=203.0.113.9',
+    'cf-connecting-ip': '203.0.113.9',
+  }
+  assert.equal(nobody('198.51.100.7', headers), '198.51.100.7')
+})
+
+test('E1: behind named proxies the rightmost stranger is the client', () => {
+  assert.equal(via('203.0.113.9'), '203.0.113.9')
+  assert.equal(via('1.2.3.4, 203.0.113.9, 10.0.0.2'), '203.0.113.9')
+  assert.equal(via(['1.2.3.4', '203.0.113.9']), '203.0.113.9')
+  assert.equal(via('203.0.113.9, 192.0.2.1'), '203.0.113.9')
+  assert.equal(via('203.0.113.9', '198.51.100.7'), '198.51.100.7')
+  assert.equal(proxied('10.0.0.1', {}), '10.0.0.1')
+  assert.equal(via('10.0.0.3, 10.0.0.2'), '10.0.0.3')
+})
+
+test('E1: garbage in the list ends the walk at the last hop that could be read', () => {
+  assert.equal(via('203.0.113.9, unknown, 10.0.0.2'), '10.0.0.2')
+  assert.equal(via('203.0.113.9, 0x7f.1'), '10.0.0.1')
+  assert.equal(via('203.0.113.9,'), '10.0.0.1')
+  assert.equal(via('999.1.1.1'), '10.0.0.1')
+})
+
+test('E2: an IPv4 address written as IPv6 is the same caller', () => {
+  assert.equal(nobody('::ffff:198.51.100.7', {}), '198.51.100.7')
+  assert.equal(nobody('::ffff:c633:6407', {}), '198.51.100.7')
+  assert.equal(nobody('64:ff9b::c633:6407', {}), '198.51.100.7')
+  assert.equal(via('::ffff:203.0.113.9', '::ffff:10.0.0.1'), '203.0.113.9')
+})
+
+test('E2: all addresses of an IPv6 /64 are one caller, and two /64s are two', () => {
+  assert.equal(nobody('2001:db8:1:2::1', {}), '2001:db8:1:2::/64')
+  assert.equal(nobody('2001:db8:1:2:ffff:ffff:ffff:ffff', {}), '2001:db8:1:2::/64')
+  assert.equal(nobody('2001:db8:1:3::1', {}), '2001:db8:1:3::/64')
+  assert.equal(nobody('::1', {}), '::/64')
+})
+
+test('ports, brackets and zones do not make another caller', () => {
+  assert.equal(via('203.0.113.9:4711'), '203.0.113.9')
+  assert.equal(via('[2001:db8:1:2::1]:4711'), '2001:db8:1:2::/64')
+  assert.equal(nobody('fe80::1%eth0', {}), 'fe80::/64')
+  assert.equal(nobody('', {}), 'unknown')
+})
+
+test('a proxy that is no address or CIDR is refused at the start', () => {
+  for (const text of ['10.0.0.0/33', 'proxy.example', '10.0.0.0/', '1/8', ''])
+    assert.throws(() => createAddressBucket([text]), text)
+})
