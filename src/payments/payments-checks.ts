@@ -1,5 +1,5 @@
 import type { Address } from '#domain/address.ts'
-import { type Check, DIFFERENCES_MAX, type Difference } from '#ledger/check.ts'
+import { type Check, DIFFERENCES_MAX, type Difference, queryCheck } from '#ledger/check.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'

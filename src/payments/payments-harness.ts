@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import type { Address, Hash } from '#domain/address.ts'
+import type { Caller } from '#domain/caller.ts'
+import { isRefusal, refuse } from '#domain/refusal.ts'
+import type { Outcome } from '#http/route.ts'
+import { keyAccount } from '#ledger/account.ts'
+import { readBalances } from '#ledger/balance.ts'
+import { ledgerChecks } from '#ledger/ledger-checks.ts'
+import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
+import type { Engine } from '#store/engine.ts'
+import type { CanonicalDeposits, Deposit, DepositIndex } from './deposit.ts'
+import { paymentsChecks } from './payments-checks.ts'
+import type { PaymentsDeps, VerifyPayerProof } from './payments-deps.ts'
+import { paymentsMigrations } from './payments-migrations.ts'
+import { paymentsRoutes } from './prepay-routes.ts'
+import { Verifier } from './verifier.ts'
+import { Waker } from './waker.ts'
+
+export const HARNESS_MIGRATIONS = [...ledgerMigrations, ...paymentsMigrations]
+export const CHAIN_ID = 8453
+export const CONFIRMATIONS = 10
+const PAY_TO: Address = `0x${'99'.repeat(20)}`
+const START_MS = Date.UTC(2026, 10, 21, 12)
+
+export const wallet = (name: string): Address =>
+  `0x${createHash('sha256').update(name).digest('hex').slice(0, 40)}`
+
+export const hash = (name: string): Hash => `0x${createHash('sha256').update(name).digest('hex')}`
+
+interface Transfer {
+  readonly tx: string
+  readonly from: Address
+  readonly amount: bigint
+}
+
+/** A payment chain in memory: blocks of transfers that a reorg can take away. */
+export class FakeChain implements DepositIndex {
+  completeFromBlock = 0
+  #blocks: { readonly hash: Hash; readonly deposits: readonly Deposit[] }[] = [
+    { hash: hash('genesis'), deposits: [] },
+  ]
+  #mined = 0
+
+  get height(): number {
+    return this.#blocks.length - 1
+  }
+
+  /** Mines one block with these transfers; the first log has the index given. */
+  mine(transfers: readonly Transfer[] = [], firstLogIndex = 0): void {
+    this.#mined += 1
+    const blockNumber = this.#blocks.length
+    const blockHash = hash(`block ${blockNumber} ${this.#mined}`)
+    const positions = new Map<string, number>()
+    const deposits = transfers.map(({ tx, from, amount }, index) => {
+      const positionInTx = positions.get(tx) ?? 0
+      positions.set(tx, positionInTx + 1)
+      return {
+        chainId: CHAIN_ID,
+        blockNumber,
+        blockHash,
+        timestampUnix: START_MS / 1000 + blockNumber * 2,
+        txHash: hash(tx),
+        logIndex: firstLogIndex + index,
+        positionInTx,
+        from,
+        to: PAY_TO,
+        amount,
+      }
+    })
+    this.#blocks.push({ hash: blockHash, deposits })
+  }
+
+  mineEmpty(count: number): void {
+    for (let n = 0; n < count; n += 1) this.mine()
+  }
+
+  /** Takes the newest blocks away. */
+  drop(count: number): void {
+    this.#blocks = this.#blocks.slice(0, this.#blocks.length - count)
+  }
+
+  async canonical(query: Parameters<DepositIndex['canonical']>[0]): Promise<CanonicalDeposits> {
+    const all = this.#blocks
+      .flatMap((block) => block.deposits)
+      .filter((deposit) => deposit.blockNumber >= this.completeFromBlock)
+    const deposits =
+      'sinceBlock' in query
+        ? all.filter((deposit) => deposit.blockNumber >= query.sinceBlock)
+        : all.filter((deposit) => query.txHashes.includes(deposit.txHash))
+    const head = { number: this.height, hash: this.#blocks.at(-1)?.hash ?? hash('genesis') }
+    return { head, completeFromBlock: this.completeFromBlock, deposits }
+  }
+}
+
+/** The proof of these tests; the real grammar and recovery are tested with the signed messages. */
+export function proofOf(payer: Address, tx: string, publicId: string) {
+  return { payerMessage: `${CHAIN_ID} ${hash(tx)} ${publicId}`, payerSignature: payer }
+}
+
+const verifyPayerProof: VerifyPayerProof = async (proof) => {
+  const text = `${proof.chainId} ${proof.txHash} ${proof.publicId}`
+  if (proof.message === text && proof.signature === proof.payerAddress) return undefined
+  return refuse('invalid_signature', 'not signed by the payer')
+}
+
+export interface Claimed {
+  readonly id: string
+  readonly status: string
+  readonly message: string
+  readonly verified: boolean
+  readonly amountUsd: number
+  readonly creditedUsd: number | null
+  readonly payerAddress: string
+  readonly confirmations: number
+}
+
+interface ClaimInput {
+  readonly key: string
+  readonly tx: string
+  readonly payer: Address
+  readonly amountUsd?: unknown
+  readonly more?: Readonly<Record<string, unknown>>
+  /** Sends this key of the owner as Bearer. */
+  readonly as?: string
+}
+
+/** Prepayments on a real store over a chain in memory; wallets own the keys named after them. */
+export interface Harness {
+  readonly chain: FakeChain
+  readonly engine: Engine
+  readonly now: { ms: number }
+  readonly keys: Map<string, { wallet: Address; revokedUnix: number | null }>
+  readonly waker: Waker
+  claim(input: ClaimInput): Promise<Outcome>
+  read(idOrTx: string, wait?: number): Promise<Outcome>
+  record(idOrTx: string): Promise<Claimed>
+  pass(): ReturnType<Verifier['pass']>
+  /** Mines enough blocks on top and verifies. */
+  confirm(): Promise<void>
+  balance(publicId: string): Promise<bigint>
+  /** Every check of ledger and payments. */
+  audit(): Promise<string[]>
+}
+
+export const ALICE_KEY = 'a11ce001'
+export const ALICE_KEY_2 = 'a11ce002'
+export const MALLORY_KEY = 'ba5ed001'
+export const alice = wallet('alice')
+export const mallory = wallet('mallory')
+
+export function createHarness(engine: Engine, holder = 'one'): Harness {
+  const now = { ms: START_MS }
+  const chain = new FakeChain()
+  const waker = new Waker()
+  const keys = new Map([
+    [ALICE_KEY, { wallet: alice, revokedUnix: null as number | null }],
+    [ALICE_KEY_2, { wallet: alice, revokedUnix: null }],
+    [MALLORY_KEY, { wallet: mallory, revokedUnix: null }],
+  ])
+  const shared = { engine, clock: () => now.ms, newId: () => crypto.randomUUID(), waker }
+  const deps: PaymentsDeps = {
+    ...shared,
+    chainId: CHAIN_ID,
+    confirmations: CONFIRMATIONS,
+    findKey: async (publicId) => keys.get(publicId),
+    verifyPayerProof,
+  }
+  const onChange = (id: string) => waker.wake(id)
+  const verifierDeps = { ...shared, deposits: chain, confirmations: CONFIRMATIONS, onChange }
+  const verifier = new Verifier({ ...verifierDeps, holder })
+  const harness: Harness = {
+    chain,
+    engine,
+    now,
+    keys,
+    waker,
+    claim: (input) => postClaim(deps, harness, input),
+    read: (idOrTx, wait = 0) => readClaim(deps, idOrTx, wait),
+    async record(idOrTx) {
+      const outcome = await harness.read(idOrTx)
+      assert.ok(outcome.kind === 'answer', JSON.stringify(outcome))
+      return outcome.body as Claimed
+    },
+    pass: () => verifier.pass(),
+    async confirm() {
+      chain.mineEmpty(CONFIRMATIONS)
+      await verifier.pass()
+    },
+    async balance(publicId) {
+      const account = keyAccount(publicId)
+      const balances = await engine.snapshot((reads) => readBalances(reads, [account]))
+      return balances.get(account) ?? 0n
+    },
+    audit: () => audit(engine, chain),
+  }
+  return harness
+}
+
+async function audit(engine: Engine, deposits: DepositIndex): Promise<string[]> {
+  const broken: string[] = []
+  for (const check of [...ledgerChecks, ...paymentsChecks({ deposits, verifyPayerProof })])
+    if ((await engine.snapshot(check.run)).length > 0) broken.push(check.name)
+  return broken
+}
+
+function anonymous(): Caller {
+  const [bucket, identity] = ['192.0.2.1', 'ip:192.0.2.1']
+  return { kind: 'anonymous', identity, bucket, tier: 'anonymous', dailyQuota: 500 }
+}
+
+function keyedCaller(harness: Harness, publicId: string): Caller {
+  const owner = harness.keys.get(publicId)?.wallet ?? alice
+  return {
+    kind: 'keyed',
+    identity: `key:svc_${publicId}`,
+    bucket: `wallet:${owner}`,
+    tier: 'free',
+    dailyQuota: 2_000,
+    publicId,
+    wallet: owner,
+  }
+}
+
+async function postClaim(deps: PaymentsDeps, harness: Harness, input: ClaimInput) {
+  const body = {
+    apiKeyPublicId: input.key,
+    txHash: hash(input.tx),
+    payerAddress: input.payer,
+    amountUsd: input.amountUsd ?? 1,
+    ...input.more,
+  }
+  const caller = input.as === undefined ? anonymous() : keyedCaller(harness, input.as)
+  return run(deps, { method: 'POST', query: new Map(), path: {}, body, caller })
+}
+
+function readClaim(deps: PaymentsDeps, idOrTxHash: string, wait: number): Promise<Outcome> {
+  const query = new Map(wait === 0 ? [] : [['wait', [String(wait)]]])
+  return run(deps, { method: 'GET', query, path: { idOrTxHash }, body: {}, caller: anonymous() })
+}
+
+interface Run {
+  readonly method: 'GET' | 'POST'
+  readonly query: ReadonlyMap<string, readonly string[]>
+  readonly path: Readonly<Record<string, string>>
+  readonly body: unknown
+  readonly caller: Caller
+}
+
+async function run(deps: PaymentsDeps, input: Run): Promise<Outcome> {
+  const route = paymentsRoutes(deps).find((each) => each.method === input.method)
+  const prepared = route?.prepare(input)
+  if (prepared === undefined) throw new Error(`no ${input.method} route`)
+  if (isRefusal(prepared)) return prepared
+  const signal = new AbortController().signal
+  const { caller } = input
+  return prepared.run({ requestId: 'r', headers: {}, addressBucket: '192.0.2.1', signal, caller })
+}
+
+/** The code of a refusal, or the status of an answer. */
+export function codeOf(outcome: Outcome): string | number {
+  if (outcome.kind === 'answer') return outcome.status
+  return outcome.kind === 'refusal' ? outcome.code : outcome.kind
+}
