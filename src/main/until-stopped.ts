@@ -5,13 +5,15 @@ const GRACE_MS = 25_000
 
 /**
  * Runs until SIGTERM or SIGINT, then stops in order. Resolves with the exit code: 0 when all was
- * finished in time, 1 when stopping failed or took too long. A second signal does not wait.
+ * finished in time, 1 when stopping failed or took too long. A second signal does not wait. When
+ * the work itself fails (`ended` rejects), it stops what is left and rejects with that error.
  */
 export function untilStopped(
   deps: { readonly logger: Pick<Logger, 'info' | 'error'>; readonly process: NodeJS.Process },
   stop: () => Promise<void>,
+  ended?: Promise<void>,
 ): Promise<0 | 1> {
-  const { promise, resolve } = Promise.withResolvers<0 | 1>()
+  const { promise, resolve, reject } = Promise.withResolvers<0 | 1>()
   let stopping = false
   const onSignal = (signal: NodeJS.Signals) => {
     if (stopping) return resolve(1)
@@ -31,6 +33,14 @@ export function untilStopped(
       )
       .finally(() => clearTimeout(late))
   }
+  ended?.catch((error: unknown) => {
+    if (stopping) return
+    stopping = true
+    stop().then(
+      () => reject(error),
+      () => reject(error),
+    )
+  })
   deps.process.on('SIGTERM', onSignal)
   deps.process.on('SIGINT', onSignal)
   return promise.finally(() => {

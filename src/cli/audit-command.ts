@@ -1,0 +1,20 @@
+import { Command } from 'commander'
+import { runAudit } from '#main/run-audit.ts'
+import { runRole } from './run-role.ts'
+
+const EXAMPLES = `
+Recomputes the register from the chains and checks every promise of the ledger. It changes nothing,
+may run beside the service, and ends with 1 when anything differs.
+
+Examples:
+  sexton audit
+  SEXTON_ECOSYSTEM=my.json SEXTON_DATABASE_URL=postgres://... sexton audit
+`
+
+/** `sexton audit`: proves both stores. */
+export function auditCommand(process: NodeJS.Process): Command {
+  return new Command('audit')
+    .description('check every figure against the chains and the ledger')
+    .addHelpText('after', EXAMPLES)
+    .action(() => runRole(process, runAudit))
+}

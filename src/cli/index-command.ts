@@ -1,0 +1,18 @@
+import { Command } from 'commander'
+import { runIndex } from '#main/run-index.ts'
+import { runRole } from './run-role.ts'
+
+const EXAMPLES = `
+One indexer works at a time; a second one waits and takes over when the first is gone.
+
+Examples:
+  SEXTON_ECOSYSTEM=my.json SEXTON_DATABASE_URL=postgres://... sexton index
+`
+
+/** `sexton index`: follows the chains into the register. */
+export function indexCommand(process: NodeJS.Process): Command {
+  return new Command('index')
+    .description('follow the chains into the register')
+    .addHelpText('after', EXAMPLES)
+    .action(() => runRole(process, runIndex))
+}

@@ -1,0 +1,47 @@
+import { Writable } from 'node:stream'
+import { systemClock } from '#lib/clock.ts'
+import { openLogger } from '#main/logger.ts'
+import type { ExitCode, RoleContext } from '#main/role-context.ts'
+import { readSettings } from '#main/settings.ts'
+import { createProgress } from './progress.ts'
+
+/** Environment variables that options of the command line stand for. */
+export type Overrides = Readonly<Record<string, string | undefined>>
+
+/** Reads the settings, opens log and progress, runs a role and ends the process with its code. */
+export async function runRole(
+  process: NodeJS.Process,
+  role: (context: RoleContext) => Promise<ExitCode>,
+  overrides: Overrides = {},
+): Promise<void> {
+  const given = Object.entries(overrides).filter(([, value]) => value !== undefined)
+  const environment = { ...process.env, ...Object.fromEntries(given) }
+  const { stdout, stderr } = process
+  const settings = readSettings(environment, { isTty: stdout.isTTY === true })
+  const progress = createProgress({
+    output: stderr,
+    log: stdout,
+    isTty: stderr.isTTY === true,
+    clock: systemClock,
+  })
+  const output = new Writable({
+    write(chunk, _encoding, done) {
+      progress.print(String(chunk))
+      done()
+    },
+  })
+  const logger = openLogger(settings.log, output)
+  try {
+    const say = (text: string) => void stdout.write(`${text}\n`)
+    process.exitCode = await role({
+      settings,
+      logger,
+      clock: systemClock,
+      process,
+      progress,
+      say,
+    })
+  } finally {
+    progress.finish()
+  }
+}

@@ -1,0 +1,28 @@
+import { Command } from 'commander'
+import { runServe } from '#main/run-serve.ts'
+import { runRole } from './run-role.ts'
+
+interface Options {
+  readonly port?: string
+  readonly host?: string
+}
+
+const EXAMPLES = `
+Run as many as you like on one PostgreSQL; SIGTERM finishes what is in flight.
+
+Examples:
+  SEXTON_ECOSYSTEM=my.json SEXTON_DATABASE_URL=postgres://... sexton serve --host 0.0.0.0
+  SEXTON_TRUSTED_PROXIES=10.0.0.0/8 sexton serve       behind a proxy that sets X-Forwarded-For
+`
+
+/** `sexton serve`: the API alone. */
+export function serveCommand(process: NodeJS.Process): Command {
+  return new Command('serve')
+    .description('serve the API only')
+    .option('-p, --port <port>', 'port of the API (PORT, default 4020)')
+    .option('--host <address>', 'address to listen on (HOST, default 127.0.0.1)')
+    .addHelpText('after', EXAMPLES)
+    .action((options: Options) =>
+      runRole(process, runServe, { PORT: options.port, HOST: options.host }),
+    )
+}

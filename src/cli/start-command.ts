@@ -1,0 +1,36 @@
+import { Command } from 'commander'
+import { runStart } from '#main/run-start.ts'
+import { runRole } from './run-role.ts'
+
+interface Options {
+  readonly port?: string
+  readonly host?: string
+  readonly data?: string
+  readonly ecosystem?: string
+}
+
+const EXAMPLES = `
+Examples:
+  sexton start                          local chains with history, index, API and verifier
+  sexton start --port 8080              the same on another port
+  sexton start --ecosystem my.json      your chains instead of the local ones
+`
+
+/** `sexton start`: everything in one process. */
+export function startCommand(process: NodeJS.Process): Command {
+  return new Command('start')
+    .description('run everything in one process; with no ecosystem file, on local chains')
+    .option('-p, --port <port>', 'port of the API (PORT, default 4020)')
+    .option('--host <address>', 'address to listen on (HOST, default 127.0.0.1)')
+    .option('-d, --data <folder>', 'folder of the databases (SEXTON_DATA, default .sexton)')
+    .option('-e, --ecosystem <file>', 'ecosystem file (SEXTON_ECOSYSTEM)')
+    .addHelpText('after', EXAMPLES)
+    .action((options: Options) =>
+      runRole(process, runStart, {
+        PORT: options.port,
+        HOST: options.host,
+        SEXTON_DATA: options.data,
+        SEXTON_ECOSYSTEM: options.ecosystem,
+      }),
+    )
+}

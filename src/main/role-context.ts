@@ -1,0 +1,36 @@
+import type { Logger } from 'pino'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import { loadEcosystem, parseEcosystem } from '#ecosystem/load-ecosystem.ts'
+import type { Clock } from '#lib/clock.ts'
+import { localFile } from './local-chains.ts'
+import type { Settings } from './settings.ts'
+
+/** What every role is given by the command line. */
+export interface RoleContext {
+  readonly settings: Settings
+  readonly logger: Logger
+  readonly clock: Clock
+  /** For SIGTERM and SIGINT. */
+  readonly process: NodeJS.Process
+  readonly progress: ProgressBoard
+  /** Plain text for the person at the terminal. */
+  say(text: string): void
+}
+
+/** Shows how far several long tasks are. */
+export interface ProgressBoard {
+  update(task: string, done: number, total: number): void
+  /** Takes the board away; later output stands below it. */
+  finish(): void
+}
+
+/** What a role ends with: all in order, or not. */
+export type ExitCode = 0 | 1
+
+/** The operator's ecosystem, or the local one at its usual ports; throws EcosystemError. */
+export async function chosenEcosystem(
+  settings: Pick<Settings, 'ecosystemFile' | 'port'>,
+): Promise<Ecosystem> {
+  if (settings.ecosystemFile !== undefined) return loadEcosystem(settings.ecosystemFile)
+  return parseEcosystem('local.ts', localFile(settings.port, {}))
+}

@@ -1,0 +1,31 @@
+import { runIndexRole } from './index-role.ts'
+import { openRegister } from './open-register.ts'
+import { chosenEcosystem, type ExitCode, type RoleContext } from './role-context.ts'
+import { untilStopped } from './until-stopped.ts'
+
+/** The index role alone, until a signal. A second one waits until the first is gone. */
+export async function runIndex(context: RoleContext): Promise<ExitCode> {
+  const { settings, progress } = context
+  const ecosystem = await chosenEcosystem(settings)
+  const register = await openRegister(settings)
+  const ending = new AbortController()
+  const indexing = runIndexRole(
+    {
+      ...context,
+      ecosystem,
+      register,
+      onProgress: ({ chain, blockNumber, headNumber }) =>
+        progress.update(`indexing ${chain}`, blockNumber, headNumber),
+    },
+    ending.signal,
+  )
+  const stop = async () => {
+    ending.abort()
+    await indexing
+  }
+  try {
+    return await untilStopped(context, stop, indexing)
+  } finally {
+    await register.close()
+  }
+}

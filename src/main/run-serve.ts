@@ -1,0 +1,21 @@
+import { randomBytes } from 'node:crypto'
+import { compose } from './compose.ts'
+import { chosenEcosystem, type ExitCode, type RoleContext } from './role-context.ts'
+import { serve } from './serve.ts'
+import { openStores } from './stores.ts'
+import { untilStopped } from './until-stopped.ts'
+
+/** The API role alone, until a signal: any number of replicas beside one index and one verifier. */
+export async function runServe(context: RoleContext): Promise<ExitCode> {
+  const { settings, logger, clock } = context
+  const ecosystem = await chosenEcosystem(settings)
+  const stores = await openStores(settings)
+  try {
+    const composed = compose({ ecosystem, stores, settings, clock })
+    const served = await serve({ settings, logger, clock, randomBytes }, composed)
+    logger.info({ url: served.url, metricsPort: served.metricsPort }, 'the API is served')
+    return await untilStopped(context, served.stop)
+  } finally {
+    await stores.close()
+  }
+}
