@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ChainSource } from '#chain/chain-source.ts'
+import { openRpcSource } from '#chain/rpc-source.ts'
+import { allDatasets, registerMigrations } from '#datasets/datasets.ts'
+import { makeDollarPrices } from '#datasets/prices/price-book.ts'
+import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
+import localEcosystem from '#ecosystem/ecosystems/local.ts'
+import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
+import { type IndexerDeps, runIndexer } from '#indexer/run-indexer.ts'
+import { readIndexStatus } from '#indexer/status.ts'
+import { type Clock, systemClock } from '#lib/clock.ts'
+import type { Engine } from '#store/engine.ts'
+
+/** The local ecosystem with its chains at other addresses, by chain name. */
+export function localEcosystemAt(
+  rpcUrls: Readonly<Record<string, string>>,
+  change: (file: EcosystemFile) => EcosystemFile = (file) => file,
+): Ecosystem {
+  const chains = localEcosystem.chains.map((chain) => ({
+    ...chain,
+    rpcUrls: [rpcUrls[chain.name] ?? 'http://127.0.0.1:1'],
+    pollIntervalMs: 100,
+  }))
+  return parseEcosystem('local', change({ ...localEcosystem, chains }))
+}
+
+/** An indexer that runs beside the test. */
+export interface RunningIndexer {
+  /** Failures told so far, newest last. */
+  readonly failures: readonly Error[]
+  /** Resolves when the register stands at the head of every chain. */
+  caughtUp(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Starts an indexer on a register that is migrated. */
+export function startIndexer(
+  input: { readonly ecosystem: Ecosystem; readonly register: Engine; readonly clock?: Clock },
+  more: Partial<IndexerDeps> = {},
+): RunningIndexer {
+  const { ecosystem, register } = input
+  const stop = new AbortController()
+  const failures: Error[] = []
+  const sources = new Map(ecosystem.chains.map((chain) => [chain.id, openSource(chain)]))
+  const running = runIndexer(
+    {
+      ecosystem,
+      register,
+      clock: input.clock ?? systemClock,
+      datasets: allDatasets(ecosystem),
+      prices: makeDollarPrices(ecosystem.tokens),
+      sourceOf: (chain) => sources.get(chain.id) ?? openSource(chain),
+      reportOf: () => ({ event: () => undefined, failure: (error) => void failures.push(error) }),
+      ...more,
+    },
+    stop.signal,
+  )
+  return {
+    failures,
+    caughtUp: () => untilCaughtUp(register, ecosystem, failures),
+    async stop() {
+      stop.abort()
+      await running
+    },
+  }
+}
+
+export function openSource(chain: Chain): ChainSource {
+  return openRpcSource({ chainId: chain.id, urls: chain.rpcUrls })
+}
+
+/** A register that does not reach the heads within this time never will. */
+const CAUGHT_UP_MS = 60_000
+const ASK_AGAIN_MS = 20
+
+async function untilCaughtUp(
+  register: Engine,
+  ecosystem: Ecosystem,
+  failures: readonly Error[],
+): Promise<void> {
+  const sources = ecosystem.chains.map(openSource)
+  for (let waitedMs = 0; waitedMs < CAUGHT_UP_MS; waitedMs += ASK_AGAIN_MS) {
+    const heads = await Promise.all(sources.map((source) => source.header('latest')))
+    const status = await register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains))
+    const there = status?.chains.every(({ blockHash }, index) => blockHash === heads[index]?.hash)
+    if (there) return
+    await sleep(ASK_AGAIN_MS)
+  }
+  throw new Error('the index did not catch up with the chains', { cause: failures.at(-1) })
+}
+
+export { registerMigrations }

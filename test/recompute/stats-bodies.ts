@@ -1,0 +1,218 @@
+import { type Address, formatUnits, getAddress } from 'viem'
+import { addresses } from '#devnet/addresses.ts'
+import { amountOf, claimsOf, symbolsOf, usdAtEvents } from './event-bodies.ts'
+import { type Followed, followed, localTokens, type Ticker, tokenOf } from './local-tokens.ts'
+import {
+  addMicro,
+  DAY,
+  dayMembers,
+  daysOf,
+  dollars,
+  microUsd,
+  pair,
+  percent,
+  sum,
+  units,
+} from './show.ts'
+import { halfUp, holdersAt, lastMove, priceAt, supplyAt, type WorldAt } from './world-at.ts'
+
+/** Supply and holders of a token now, by asking the contracts instead of adding events up. */
+export interface AskedFigures {
+  readonly total: bigint
+  readonly circulating: bigint
+  readonly holders: number
+}
+
+/** Asks every chain for the supply and for the balance of everyone who ever received a token. */
+export async function askFigures(world: WorldAt, token: Followed): Promise<AskedFigures> {
+  const supplies = world.chains.map((each) => each.supplies[token])
+  const total = sum(supplies.map((each) => each.total))
+  const holders = new Set<Address>()
+  const known = holdersAt(world, token, world.asOfUnix)
+  const everyone = new Set(world.transfers.map((each) => each.to))
+  await Promise.all(
+    world.chains.flatMap((chain) =>
+      [...everyone].map(async (owner) => {
+        if ((await chain.balanceOf(token, owner)) > 0n) holders.add(owner)
+      }),
+    ),
+  )
+  const locked = sum(supplies.map((each) => each.locked))
+  const counted = [...holders].filter((owner) => known.has(owner)).length
+  return { total, circulating: total - locked, holders: counted }
+}
+
+/** `data` of GET /api/stats. */
+export function stats(world: WorldAt, asked: Readonly<Record<Followed, AskedFigures>>) {
+  const burned = burnedOf(world, 'GRAVE')
+  const claims = claimsOf(world)
+  const lines = symbolsOf(claims).map((token) => {
+    const own = claims.filter((each) => each.token === token)
+    const now = microUsd(world, token, amountOf(own), world.asOfUnix)
+    return { token, amount: amountOf(own), atPayout: usdAtEvents(world, own), now }
+  })
+  const digs = world.digs.filter((each) => each.token === 'GRAVE')
+  const { minted } = supplyAt(world, 'GRAVE', world.asOfUnix)
+  return {
+    ...pair('totalBurned', burned, 'GRAVE'),
+    burnedPct: percent(burned, minted),
+    ...pair('circulatingSupply', asked.GRAVE.circulating, 'GRAVE'),
+    ...pair('totalSupply', asked.GRAVE.total, 'GRAVE'),
+    holderCount: asked.GRAVE.holders,
+    lifetimeDividendsUsdAtPayout: dollars(addMicro(lines.map((line) => line.atPayout))),
+    lifetimeDividendsUsdNow: dollars(addMicro(lines.map((line) => line.now))),
+    lifetimeDividends: lines.map((line) => ({
+      token: line.token,
+      ...pair('amount', line.amount, line.token),
+      usdAtPayout: dollars(line.atPayout),
+      usdNow: dollars(line.now),
+    })),
+    prices: Object.fromEntries(localTokens.flatMap(({ symbol }) => priceEntry(world, symbol))),
+    graveDigs: { count: digs.length, ...pair('totalClaimed', amountOf(digs), 'GRAVE') },
+    tokens: localTokens.map(({ symbol }) => tokenEntry(world, symbol, asked)),
+  }
+}
+
+function burnedOf(world: WorldAt, token: Ticker): bigint {
+  return amountOf(world.burns.filter((each) => each.token === token))
+}
+
+function usdPrice(price: bigint): number {
+  return Number(halfUp(price, 10n ** 12n)) / 1e6
+}
+
+function priceEntry(world: WorldAt, token: Ticker) {
+  const now = priceAt(world, token, world.asOfUnix)
+  if (now === null) return []
+  const before = priceAt(world, token, world.asOfUnix - DAY)
+  const { gravePair, cryptPair } = addresses.base.market
+  const sources: Record<Ticker, string> = {
+    GRAVE: `uniswap-v2:base:${getAddress(gravePair)}`,
+    CRYPT: `uniswap-v2:base:${getAddress(cryptPair)}`,
+    WETH: `chainlink:base:${getAddress(addresses.base.ethUsdFeed)}`,
+    USDC: 'fixed',
+  }
+  const entry = {
+    usd: usdPrice(now),
+    change24hPct: before === null ? null : percent(now - before, before),
+    asOfUnix: lastMove(world, token, world.asOfUnix)?.unix ?? world.asOfUnix,
+    source: sources[token],
+  }
+  return [[token, entry]] as const
+}
+
+function tokenEntry(
+  world: WorldAt,
+  symbol: Ticker,
+  asked: Readonly<Record<Followed, AskedFigures>>,
+) {
+  const token = tokenOf(symbol)
+  const price = priceAt(world, symbol, world.asOfUnix)
+  const own = followed.find((each) => each === symbol)
+  const figures = own && asked[own]
+  const cap = figures && microUsd(world, symbol, figures.circulating, world.asOfUnix)
+  return {
+    symbol,
+    name: token.name,
+    role: token.role,
+    decimals: token.decimals,
+    addresses: {
+      base: getAddress(token.addresses.base),
+      ethereum: getAddress(token.addresses.ethereum),
+    },
+    totalSupply: figures ? units(figures.total, symbol) : null,
+    circulatingSupply: figures ? units(figures.circulating, symbol) : null,
+    holderCount: figures?.holders ?? null,
+    marketCapUsd: dollars(cap ?? null),
+    totalBurned: figures ? units(burnedOf(world, symbol), symbol) : null,
+    priceUsd: price === null ? null : usdPrice(price),
+  }
+}
+
+const metricUnits = {
+  supply: 'token',
+  burned: 'token',
+  burnedCumulative: 'token',
+  holders: 'count',
+  price: 'usd',
+  marketCap: 'usd',
+  dividends: 'usd',
+  dividendsCumulative: 'usd',
+  graveDigs: 'count',
+} as const
+
+export type MetricName = keyof typeof metricUnits
+export const metricNames = Object.keys(metricUnits) as MetricName[]
+
+/** `data` of GET /api/stats/history; without a token, dividends are those of all tokens. */
+export function statsHistory(
+  world: WorldAt,
+  asked: { readonly metric: MetricName; readonly period: string; readonly token?: Followed },
+) {
+  const { metric, period } = asked
+  const ofAll = asked.token === undefined && metric.startsWith('dividends')
+  const token = asked.token ?? 'GRAVE'
+  const events = eventsOf(world, metric, ofAll ? undefined : token)
+  const firstUnix = events.at(-1)?.unix
+  const points = daysOf(world.asOfUnix, period, firstUnix).map((dateUnix) => {
+    const { day, complete } = dayMembers(world, dateUnix)
+    const until = events.filter((each) => each.unix < dateUnix + DAY)
+    const own = until.filter((each) => each.unix >= dateUnix)
+    const exact = pointOf(world, { metric, token, dateUnix, until, own })
+    return { ...day, value: exact === null ? null : Number(exact), valueExact: exact, complete }
+  })
+  return { metric, token: ofAll ? 'all' : token, unit: metricUnits[metric], period, points }
+}
+
+type Events = ReturnType<typeof eventsOf>
+
+/** The events behind a metric, newest first; behind a state, every transfer. */
+function eventsOf(world: WorldAt, metric: MetricName, token: Ticker | undefined) {
+  const lists = {
+    burned: world.burns,
+    burnedCumulative: world.burns,
+    dividends: claimsOf(world),
+    dividendsCumulative: claimsOf(world),
+    graveDigs: world.digs,
+  }
+  const list = metric in lists ? lists[metric as keyof typeof lists] : world.transfers
+  return list.filter((each) => token === undefined || each.token === token)
+}
+
+function pointOf(
+  world: WorldAt,
+  input: {
+    readonly metric: MetricName
+    readonly token: Followed
+    readonly dateUnix: number
+    readonly until: Events
+    readonly own: Events
+  },
+): string | null {
+  const { metric, token, dateUnix, until, own } = input
+  const end = dateUnix + DAY - 1
+  switch (metric) {
+    case 'supply':
+      return units(supplyAt(world, token, end).circulating, token)
+    case 'burned':
+      return units(amountOf(own), token)
+    case 'burnedCumulative':
+      return units(amountOf(until), token)
+    case 'holders':
+      return String(holdersAt(world, token, end).size)
+    case 'price':
+      return exactUsd(priceAt(world, token, end), 18)
+    case 'marketCap':
+      return exactUsd(microUsd(world, token, supplyAt(world, token, end).circulating, end), 6)
+    case 'dividends':
+      return exactUsd(usdAtEvents(world, own), 6)
+    case 'dividendsCumulative':
+      return exactUsd(usdAtEvents(world, until), 6)
+    case 'graveDigs':
+      return String(own.length)
+  }
+}
+
+function exactUsd(value: bigint | null, decimals: number): string | null {
+  return value === null ? null : formatUnits(value, decimals)
+}

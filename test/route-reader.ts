@@ -1,0 +1,85 @@
+import { priceAt, statsRoute } from '#api/stats.ts'
+import { statsHistoryRoute } from '#api/stats-history.ts'
+import { datasetRoutes } from '#datasets/datasets.ts'
+import { readTotalSupply } from '#datasets/holders/queries.ts'
+import { makeDollarPrices } from '#datasets/prices/price-book.ts'
+import { isRefusal, type Refusal } from '#domain/refusal.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { Outcome, Route } from '#http/route.ts'
+import { readIndexStatus } from '#indexer/status.ts'
+import { type Clock, systemClock } from '#lib/clock.ts'
+import type { Engine } from '#store/engine.ts'
+import type { ReadBody } from './recompute/compare-figures.ts'
+
+/** The ten data endpoints over a register, without a server. */
+export function dataRoutesOf(input: {
+  readonly register: Engine
+  readonly ecosystem: Ecosystem
+  readonly clock?: Clock
+}): readonly Route[] {
+  const { register, ecosystem } = input
+  const prices = makeDollarPrices(ecosystem.tokens)
+  const deps = {
+    register,
+    ecosystem,
+    prices,
+    clock: input.clock ?? systemClock,
+    recentStatus: () => register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains)),
+    priceAt: priceAt({ prices }),
+    mintedOf: async (...[reads, symbol]: Parameters<typeof readTotalSupply>) =>
+      (await readTotalSupply(reads, symbol)).minted,
+  }
+  return [...datasetRoutes(deps), statsRoute(deps), statsHistoryRoute(deps)]
+}
+
+/** Answers a GET of a path with its query as the route does, headers and metering aside. */
+export async function callRoute(routes: readonly Route[], target: string): Promise<Outcome> {
+  const url = new URL(target, 'http://local')
+  const route = findRoute(routes, url.pathname)
+  if (route === undefined) throw new Error(`no route for ${target}`)
+  const query = new Map<string, string[]>()
+  for (const [name, value] of url.searchParams) query.set(name, [...(query.get(name) ?? []), value])
+  const prepared = route.prepare({ query, path: pathValues(route, url.pathname), body: undefined })
+  if (isRefusal(prepared)) return prepared
+  return prepared.run({
+    requestId: 'test',
+    headers: {},
+    addressBucket: '127.0.0.1',
+    signal: new AbortController().signal,
+    caller: {
+      kind: 'anonymous',
+      identity: 'ip:127.0.0.1',
+      bucket: '127.0.0.1',
+      tier: 'anonymous',
+      dailyQuota: 500,
+    },
+  })
+}
+
+/** The body of a good answer; throws on a refusal. */
+export async function readRoute(routes: readonly Route[], target: string): Promise<ReadBody> {
+  const outcome = await callRoute(routes, target)
+  if (outcome.kind !== 'answer') throw new Error(`${target}: ${JSON.stringify(outcome)}`)
+  return outcome.body as ReadBody
+}
+
+/** The refusal of a request; throws on a good answer. */
+export async function refusalOf(routes: readonly Route[], target: string): Promise<Refusal> {
+  const outcome = await callRoute(routes, target)
+  if (!isRefusal(outcome)) throw new Error(`${target} was answered`)
+  return outcome
+}
+
+function findRoute(routes: readonly Route[], path: string): Route | undefined {
+  return (
+    routes.find((each) => each.path === path) ?? routes.find((each) => pathPattern(each).test(path))
+  )
+}
+
+function pathPattern({ path }: Route): RegExp {
+  return new RegExp(`^${path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`)
+}
+
+function pathValues(route: Route, path: string): Readonly<Record<string, string>> {
+  return pathPattern(route).exec(path)?.groups ?? {}
+}
