@@ -1,4 +1,4 @@
-import { createClient, http, numberToHex, type Transport } from 'viem'
+import { BaseError, createClient, http, numberToHex, type Transport } from 'viem'
 import type { Address, Hash } from '#domain/address.ts'
 import { type BlockTag, type ChainSource, RpcError } from './chain-source.ts'
 import type { LogFilter } from './log-filter.ts'
@@ -111,8 +111,13 @@ function toRpcFilter(filter: LogFilter) {
 
 function toRpcError(host: string, method: string, error: unknown): RpcError {
   if (error instanceof RpcError) return error
-  const details =
-    error instanceof Error && 'details' in error ? String(error.details) : String(error)
+  const details = detailsOf(error)
   const tooLarge = method === 'eth_getLogs' && TOO_LARGE.test(details)
   return new RpcError(`${host} ${method}: ${details.slice(0, 300)}`, { cause: error, tooLarge })
+}
+
+/** The node's own words; viem's where the node had none, such as on an answer of over 10 MB. */
+function detailsOf(error: unknown): string {
+  if (!(error instanceof BaseError)) return String(error)
+  return error.details || error.shortMessage
 }

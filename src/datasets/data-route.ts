@@ -14,6 +14,7 @@ import { type IndexStatus, readIndexStatus } from '#indexer/status.ts'
 import { type Clock, unixNow } from '#lib/clock.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { buildMeta, metaSchema, type Page, pageSchema, revisionAt } from './meta.ts'
+import { ReadyAnswers } from './ready-answers.ts'
 
 export interface DataDeps {
   readonly register: Engine
@@ -79,6 +80,7 @@ export function dataRoute<P extends Parameters>(
   const { data, totals, paged, csv, read, parameters, refusals = [], ...facts } = definition
   const format = csv === undefined ? {} : { format: formatParameter }
   const given: Parameters = { ...parameters, ...format }
+  const ready = new ReadyAnswers(deps)
   return defineRoute({
     ...facts,
     method: 'GET',
@@ -91,13 +93,15 @@ export function dataRoute<P extends Parameters>(
       const status = await deps.recentStatus()
       return status && revisionAt(status, unixNow(deps.clock))
     },
-    async handle(input) {
+    handle(input) {
       const asked = input.parameters as ValuesOf<P> & { readonly format?: 'json' | 'csv' }
-      const result = await readSnapshot(deps, read, asked)
-      if (isRefusal(result)) return result
       const asCsv = csv !== undefined && (asked.format ?? accepted(input)) === 'csv'
       const query = { ...input.effective, ...(asCsv && { format: 'csv' }) }
-      return toAnswer(deps, { ...result, path: facts.path, query, csv: asCsv ? csv : undefined })
+      return ready.get(JSON.stringify(query), async () => {
+        const result = await readSnapshot(deps, read, asked)
+        if (isRefusal(result)) return result
+        return toAnswer(deps, { ...result, path: facts.path, query, csv: asCsv ? csv : undefined })
+      })
     },
   })
 }
@@ -161,10 +165,12 @@ function toAnswer(
     ...(result.totals !== undefined && { totals: result.totals }),
     ...(result.page !== undefined && { page: result.page }),
   }
-  return answer(200, { data: result.data, meta }, { revision, ...headers })
+  const text = JSON.stringify({ data: result.data, meta })
+  return answer(200, text, { contentType: JSON_TYPE, revision, ...headers })
 }
 
 const CSV = 'text/csv; charset=utf-8'
+const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** RFC 4180 with a header row of field names. */
 function toCsv(form: CsvForm, data: unknown): string {

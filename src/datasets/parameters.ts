@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { type Address, parseAddress } from '#domain/address.ts'
+import { type Address, parseAddress, showAddress } from '#domain/address.ts'
 import type { Chain, Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
 import { type Parameter, type Parsed, parsed, parseInteger } from '#http/parameter.ts'
 import type { EventKey } from '#indexer/events/list-events.ts'
@@ -100,7 +100,7 @@ export const addressParameter: Parameter<Address> = {
   parse(raw = '') {
     const address = parseAddress(raw)
     return address
-      ? parsed(address, address)
+      ? parsed(address, showAddress(address))
       : {
           ok: false,
           code: 'invalid_address',

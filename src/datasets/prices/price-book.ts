@@ -1,3 +1,4 @@
+import { showAddress } from '#domain/address.ts'
 import { chainPrices, type PriceE18 } from '#domain/money.ts'
 import type { PricedToken, PriceSource } from '#ecosystem/ecosystem.ts'
 import type { PriceBook } from '#indexer/events/value-events.ts'
@@ -144,7 +145,8 @@ async function latest(
 }
 
 function nameOf(source: PriceSource): string {
-  return source.kind === 'fixed' ? 'fixed' : `${source.kind}:${source.chain.name}:${source.address}`
+  if (source.kind === 'fixed') return 'fixed'
+  return `${source.kind}:${source.chain.name}:${showAddress(source.address)}`
 }
 
 async function knownUntil(connection: Connection, path: readonly Step[]): Promise<number> {
