@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { runAudit } from '#main/run-audit.ts'
+import type { RoleContext } from '#main/role-context.ts'
 import { runRole } from './run-role.ts'
 
 const EXAMPLES = `
@@ -16,5 +16,11 @@ export function auditCommand(process: NodeJS.Process): Command {
   return new Command('audit')
     .description('check every figure against the chains and the ledger')
     .addHelpText('after', EXAMPLES)
-    .action(() => runRole(process, runAudit))
+    .action(() => runRole(process, role))
+}
+
+/** Loaded when it is needed: help should not wait for the whole service. */
+async function role(context: RoleContext) {
+  const { runAudit } = await import('#main/run-audit.ts')
+  return runAudit(context)
 }

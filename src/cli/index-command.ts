@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { runIndex } from '#main/run-index.ts'
+import type { RoleContext } from '#main/role-context.ts'
 import { runRole } from './run-role.ts'
 
 const EXAMPLES = `
@@ -14,5 +14,11 @@ export function indexCommand(process: NodeJS.Process): Command {
   return new Command('index')
     .description('follow the chains into the register')
     .addHelpText('after', EXAMPLES)
-    .action(() => runRole(process, runIndex))
+    .action(() => runRole(process, role))
+}
+
+/** Loaded when it is needed: help should not wait for the whole service. */
+async function role(context: RoleContext) {
+  const { runIndex } = await import('#main/run-index.ts')
+  return runIndex(context)
 }

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { runServe } from '#main/run-serve.ts'
+import type { RoleContext } from '#main/role-context.ts'
 import { runRole } from './run-role.ts'
 
 interface Options {
@@ -23,6 +23,12 @@ export function serveCommand(process: NodeJS.Process): Command {
     .option('--host <address>', 'address to listen on (HOST, default 127.0.0.1)')
     .addHelpText('after', EXAMPLES)
     .action((options: Options) =>
-      runRole(process, runServe, { PORT: options.port, HOST: options.host }),
+      runRole(process, role, { PORT: options.port, HOST: options.host }),
     )
+}
+
+/** Loaded when it is needed: help should not wait for the whole service. */
+async function role(context: RoleContext) {
+  const { runServe } = await import('#main/run-serve.ts')
+  return runServe(context)
 }

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { runStart } from '#main/run-start.ts'
+import type { RoleContext } from '#main/role-context.ts'
 import { runRole } from './run-role.ts'
 
 interface Options {
@@ -26,11 +26,17 @@ export function startCommand(process: NodeJS.Process): Command {
     .option('-e, --ecosystem <file>', 'ecosystem file (SEXTON_ECOSYSTEM)')
     .addHelpText('after', EXAMPLES)
     .action((options: Options) =>
-      runRole(process, runStart, {
+      runRole(process, role, {
         PORT: options.port,
         HOST: options.host,
         SEXTON_DATA: options.data,
         SEXTON_ECOSYSTEM: options.ecosystem,
       }),
     )
+}
+
+/** Loaded when it is needed: help should not wait for the whole service. */
+async function role(context: RoleContext) {
+  const { runStart } = await import('#main/run-start.ts')
+  return runStart(context)
 }

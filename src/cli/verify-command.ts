@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { runVerify } from '#main/run-verify.ts'
+import type { RoleContext } from '#main/role-context.ts'
 import { runRole } from './run-role.ts'
 
 const EXAMPLES = `
@@ -14,5 +14,11 @@ export function verifyCommand(process: NodeJS.Process): Command {
   return new Command('verify')
     .description('credit prepayments and close finished days')
     .addHelpText('after', EXAMPLES)
-    .action(() => runRole(process, runVerify))
+    .action(() => runRole(process, role))
+}
+
+/** Loaded when it is needed: help should not wait for the whole service. */
+async function role(context: RoleContext) {
+  const { runVerify } = await import('#main/run-verify.ts')
+  return runVerify(context)
 }

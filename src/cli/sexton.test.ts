@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+
+const program = join(import.meta.dirname, 'sexton.ts')
+
+describe('the command line', () => {
+  let folder: string
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sexton-cli-'))
+  })
+  after(() => rm(folder, { recursive: true }))
+
+  function run(parameters: readonly string[], environment: Record<string, string> = {}) {
+    const child = spawn(process.execPath, [program, ...parameters], {
+      env: { PATH: process.env.PATH, SEXTON_DATA: folder, ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const output = { text: '', errors: '' }
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output.text += text
+    })
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      output.errors += text
+    })
+    return { child, output }
+  }
+  async function ended(child: ChildProcess): Promise<number | null> {
+    const [code] = await once(child, 'close')
+    return code
+  }
+
+  it('the help of every command shows an example and names the variables', async () => {
+    const main = run(['--help'])
+    assert.equal(await ended(main.child), 0)
+    for (const word of ['start', 'serve', 'index', 'verify', 'audit', 'SEXTON_DATABASE_URL'])
+      assert.ok(main.output.text.includes(word), word)
+    for (const command of ['start', 'serve', 'index', 'verify', 'audit']) {
+      const { child, output } = run([command, '--help'])
+      assert.equal(await ended(child), 0)
+      assert.ok(output.text.includes('Examples:'), command)
+    }
+  })
+
+  it('an unknown command is 2 and names the one that was meant', async () => {
+    const { child, output } = run(['strat'])
+    assert.equal(await ended(child), 2)
+    assert.match(output.errors, /Did you mean start\?/)
+  })
+
+  for (const [name, environment] of [
+    ['PORT', { PORT: 'abc' }],
+    ['SEXTON_TRUSTED_PROXIES', { SEXTON_TRUSTED_PROXIES: 'everyone' }],
+    ['missing.json', { SEXTON_ECOSYSTEM: 'missing.json' }],
+  ] as const)
+    it(`a wrong configuration (${name}) is one line and exit code 2`, async () => {
+      const { child, output } = run(['serve'], environment)
+      assert.equal(await ended(child), 2)
+      assert.match(output.errors, new RegExp(`^sexton: ${name}.*\n$`))
+    })
+
+  it('a port that is taken is one line that says what to do', async () => {
+    const holder = createServer()
+    await once(holder.listen(0, '127.0.0.1'), 'listening')
+    const address = holder.address()
+    assert.ok(typeof address === 'object' && address !== null)
+    const { child, output } = run(['serve', '--port', String(address.port)], {
+      SEXTON_METRICS_PORT: 'off',
+    })
+    assert.equal(await ended(child), 2)
+    assert.match(output.errors, /^sexton: .*EADDRINUSE.*set PORT\n$/)
+    holder.close()
+  })
+
+  it('serve answers from an empty index with 503, its documents with 200, and ends on SIGTERM with 0', async () => {
+    const { child, output } = run(['serve', '--port', '0'], { SEXTON_METRICS_PORT: '0' })
+    const [line] = await once(child.stdout ?? child, 'data')
+    const url = /"url":"([^"]+)"/.exec(String(line))?.[1]
+    assert.ok(url !== undefined, output.errors)
+    const stats = await fetch(`${url}/api/stats`)
+    assert.equal(stats.status, 503)
+    assert.equal(stats.headers.get('x-ratelimit-remaining'), '500')
+    assert.equal((await fetch(`${url}/openapi.json`)).status, 200)
+    assert.equal((await fetch(`${url}/healthz`)).status, 200)
+    child.kill('SIGTERM')
+    assert.equal(await ended(child), 0)
+  })
+})
