@@ -1,0 +1,100 @@
+import { accessChecks } from '#access/access-checks.ts'
+import { verifyPayerProof } from '#access/payer-proof.ts'
+import type { ChainSource } from '#chain/chain-source.ts'
+import { readDeposits } from '#datasets/deposits/queries.ts'
+import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
+import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
+import { ledgerChecks } from '#ledger/ledger-checks.ts'
+import { type Clock, systemClock } from '#lib/clock.ts'
+import { formatDecimal } from '#lib/decimal.ts'
+import { sleep } from '#lib/sleep.ts'
+import { paymentsChecks, readSuspense } from '#payments/payments-checks.ts'
+import { type AuditDeps, auditRegister } from './audit-register.ts'
+import { openSources } from './index-role.ts'
+import type { Settings } from './settings.ts'
+import { openStores, type Stores } from './stores.ts'
+
+export interface AuditInput extends Pick<AuditDeps, 'onProgress' | 'note'> {
+  readonly settings: Pick<Settings, 'dataFolder' | 'register' | 'accounts'>
+  readonly ecosystemName: string
+  readonly ecosystemFile: unknown
+  readonly clock: Clock
+}
+
+/** A chain that keeps moving under the audit is tried this often, so long apart. */
+const TRIES_MAX = 5
+const TRY_AGAIN_MS = 2_000
+
+/** Audits both stores; gives every difference found in words, the register's first one only. */
+export async function auditAll(input: AuditInput): Promise<readonly string[]> {
+  const ecosystem = parseEcosystem(input.ecosystemName, input.ecosystemFile)
+  const stores = await openStores(input.settings)
+  try {
+    const sources = openSources(ecosystem, { debug: () => undefined })
+    const sourceOf = (chain: Chain): ChainSource => {
+      const source = sources.get(chain.id)
+      if (source === undefined) throw new Error(`chain ${chain.name} has no source`)
+      return source
+    }
+    const register = await auditUntilStill({
+      ...input,
+      ecosystem,
+      register: stores.register,
+      sourceOf,
+    })
+    return [...register, ...(await auditAccounts(input, ecosystem, stores))]
+  } finally {
+    await stores.close()
+  }
+}
+
+async function auditUntilStill(deps: AuditDeps): Promise<readonly string[]> {
+  for (let attempt = 1; ; attempt += 1) {
+    const verdict = await auditRegister(deps)
+    if (verdict.kind === 'agrees') return []
+    if (verdict.kind === 'empty') return ['the register is empty: run the index first']
+    if (verdict.kind === 'differs') return [verdict.difference]
+    if (attempt === TRIES_MAX)
+      return [
+        `${verdict.chain} left the indexed block at each of ${TRIES_MAX} tries; is the index running?`,
+      ]
+    deps.note(`${verdict.chain} reorganised meanwhile; looking again`)
+    await sleep(TRY_AGAIN_MS)
+  }
+}
+
+async function auditAccounts(
+  input: AuditInput,
+  ecosystem: Ecosystem,
+  stores: Stores,
+): Promise<readonly string[]> {
+  const { payment, service } = ecosystem
+  const deposits = {
+    canonical: (query: Parameters<typeof readDeposits>[1]) =>
+      readDeposits({ register: stores.register, payment }, query),
+  }
+  const checks = [
+    ...ledgerChecks,
+    ...accessChecks,
+    ...paymentsChecks({
+      deposits,
+      verifyPayerProof: (proof) =>
+        verifyPayerProof({ serviceName: service.name, clock: systemClock }, proof),
+    }),
+  ]
+  const found = await stores.accounts.snapshot(async (connection) => {
+    const differences: string[] = []
+    for (const check of checks) {
+      const list = await check.run(connection)
+      if (list.length === 0) input.note(check.name)
+      for (const { subject, detail } of list)
+        differences.push(`${check.name}: ${subject}: ${detail}`)
+    }
+    const suspense = await readSuspense(connection, deposits)
+    input.note(
+      `${suspense.deposits} deposits of ${formatDecimal(suspense.microUsd, payment.decimals)} ${payment.symbol} are claimed by nobody`,
+    )
+    return differences
+  })
+  return found
+}

@@ -1,0 +1,14 @@
+import { auditAll } from '#main/audit.ts'
+import type { World } from './world.ts'
+
+/** Runs the operator's audit on a running world; gives the differences it names. */
+export async function auditService(world: World): Promise<readonly string[]> {
+  return await auditAll({
+    settings: world.settings,
+    ecosystemName: 'local.ts',
+    ecosystemFile: world.file,
+    clock: Date.now,
+    onProgress: () => undefined,
+    note: () => undefined,
+  })
+}

@@ -1,0 +1,124 @@
+import { mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { privateKeyToAccount } from 'viem/accounts'
+import { freePorts } from '#devnet/free-ports.ts'
+import { type Devnet, startDevnet } from '#devnet/start-devnet.ts'
+import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
+import { sleep } from '#lib/sleep.ts'
+import { freePort, localFile } from '#main/local-chains.ts'
+import { runService, type Service } from '#main/run-service.ts'
+import { readSettings, type Settings } from '#main/settings.ts'
+import { type ApiClient, createApiClient } from './api-client.ts'
+
+/** The whole service on real chains, for tests that look at it from outside. */
+export interface World {
+  readonly devnet: Devnet
+  readonly settings: Settings
+  readonly file: EcosystemFile
+  readonly service: Service
+  /** Checks every answer against the OpenAPI document. */
+  readonly api: ApiClient
+  readonly origin: string
+  stop(): Promise<void>
+}
+
+export interface WorldOptions {
+  /** PostgreSQL instead of the embedded stores. */
+  readonly databaseUrl?: string
+  readonly historyDays?: number
+  /** Whether blocks and activity go on by themselves. */
+  readonly live?: boolean
+  change?(file: EcosystemFile): EcosystemFile
+}
+
+/** Boots chains, index, API and verifier, and waits until history is indexed. */
+export async function startWorld(options: WorldOptions = {}): Promise<World> {
+  const folder = mkdtempSync(join(tmpdir(), 'sexton-world-'))
+  const devnet = await startDevnet({
+    dataFolder: join(folder, 'chains'),
+    ...(await freePorts()),
+    live: options.live ?? false,
+    ...(options.historyDays && { historyDays: options.historyDays }),
+  })
+  const settings = readSettings(
+    {
+      PORT: String(await freePort(0)),
+      SEXTON_DATA: folder,
+      SEXTON_METRICS_PORT: 'off',
+      LOG_LEVEL: 'warn',
+      ...(options.databaseUrl && { SEXTON_DATABASE_URL: options.databaseUrl }),
+    },
+    { isTty: false },
+  )
+  const local = localFile(settings.port, {
+    base: devnet.chains.base.rpcUrl,
+    ethereum: devnet.chains.ethereum.rpcUrl,
+  })
+  const file = options.change?.(local) ?? local
+  const service = await runService({
+    settings,
+    ecosystemName: 'local.ts',
+    ecosystemFile: file,
+    logger: pino({ level: 'warn' }),
+    clock: Date.now,
+    onProgress: () => undefined,
+  })
+  while (!(await service.isIndexed())) await sleep(50)
+  const origin = service.served.url
+  return {
+    devnet,
+    settings,
+    file,
+    service,
+    origin,
+    api: await createApiClient(origin),
+    async stop() {
+      await service.stop()
+      await devnet.stop()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A minted key as its owner holds it. */
+export interface MintedKey {
+  readonly publicId: string
+  readonly secret: string
+  readonly authorization: { readonly Authorization: string }
+}
+
+/** Mints a key with a real signature of a wallet. */
+export async function mintKey(
+  api: ApiClient,
+  wallet: { readonly address: string; readonly privateKey: `0x${string}` },
+): Promise<MintedKey> {
+  const { body } = await api.get(`/api/keys/message?address=${wallet.address}&action=mint`)
+  const signature = await privateKeyToAccount(wallet.privateKey).signMessage({
+    message: body.message,
+  })
+  const minted = await api.post('/api/keys', {
+    ownerAddress: wallet.address,
+    signature,
+    message: body.message,
+  })
+  if (minted.status !== 201) throw new Error(`minting was refused: ${minted.text}`)
+  const { key, secret } = minted.body
+  return { publicId: key.publicId, secret, authorization: { Authorization: `Bearer ${secret}` } }
+}
+
+/** Asks again and again until a condition holds; fails after the time given. */
+export async function eventually<T>(
+  ask: () => Promise<T | undefined>,
+  timeoutMs: number,
+): Promise<T> {
+  const until = Date.now() + timeoutMs
+  for (;;) {
+    const answer = await ask()
+    if (answer !== undefined) return answer
+    if (Date.now() > until) throw new Error(`it did not happen within ${timeoutMs} ms`)
+    await sleep(50)
+  }
+}
