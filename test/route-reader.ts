@@ -60,7 +60,8 @@ export async function callRoute(routes: readonly Route[], target: string): Promi
 export async function readRoute(routes: readonly Route[], target: string): Promise<ReadBody> {
   const outcome = await callRoute(routes, target)
   if (outcome.kind !== 'answer') throw new Error(`${target}: ${JSON.stringify(outcome)}`)
-  return outcome.body as ReadBody
+  const { body } = outcome
+  return (typeof body === 'string' ? JSON.parse(body) : body) as ReadBody
 }
 
 /** The refusal of a request; throws on a good answer. */
