@@ -4,11 +4,12 @@ import { eachEngine } from '#ledger/each-engine.ts'
 import { post } from '#ledger/post.ts'
 import { DAY_SECONDS } from '#lib/day.ts'
 import { sql } from '#store/sql.ts'
+import { startPostgres } from '#test/postgres.ts'
 import { accessChecks } from './access-checks.ts'
 import { bearer, CHAIN_ID, createHarness, HARNESS_MIGRATIONS } from './access-harness.ts'
 import { pruneUsage } from './prune-usage.ts'
 
-const onBoth = eachEngine(HARNESS_MIGRATIONS)
+const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
 
 const CORRUPTIONS: Record<string, string> = {
   'a wallet has as many active keys as are counted, and at most ten':

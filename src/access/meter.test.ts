@@ -10,6 +10,7 @@ import { post } from '#ledger/post.ts'
 import { DAY_SECONDS, nextMidnight, startOfDay } from '#lib/day.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
+import { startPostgres } from '#test/postgres.ts'
 import { accessMigrations } from './access-migrations.ts'
 import { type Admission, type Meter, MeteringUnavailable } from './admission.ts'
 import { accountOf } from './decide-batch.ts'
@@ -18,7 +19,7 @@ import { createMeter } from './meter.ts'
 const NOON = startOfDay(1_795_000_000) + DAY_SECONDS / 2
 const PRICE = 100n
 const MIGRATIONS = [...ledgerMigrations, ...accessMigrations]
-const onBoth = eachEngine(MIGRATIONS)
+const onBoth = eachEngine(startPostgres, MIGRATIONS)
 
 const anonymous = (bucket: string, dailyQuota = 5): Caller => ({
   kind: 'anonymous',

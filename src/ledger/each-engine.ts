@@ -5,7 +5,12 @@ import { after, before, test } from 'node:test'
 import type { Engine, Migration } from '#store/engine.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
-import { startPostgres, type TestPostgres } from '#test/postgres.ts'
+
+/** A PostgreSQL server that lives as long as the tests of a file. */
+export interface TestServer {
+  createDatabase(): Promise<string>
+  stop(): Promise<void>
+}
 
 /** A migrated, empty accounts store. */
 export interface OpenStore {
@@ -21,10 +26,13 @@ export interface OpenStore {
 export type EngineTest = (guarantee: string, work: (store: OpenStore) => Promise<void>) => void
 
 /** Tests of this file run on both engines, each in a store of its own. */
-export function eachEngine(migrations: readonly Migration[]): EngineTest {
-  let server: TestPostgres
+export function eachEngine(
+  startServer: () => Promise<TestServer>,
+  migrations: readonly Migration[],
+): EngineTest {
+  let server: TestServer
   before(async () => {
-    server = await startPostgres()
+    server = await startServer()
   })
   after(() => server.stop())
   return (guarantee, work) => {

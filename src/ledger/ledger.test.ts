@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { DAY_SECONDS, startOfDay } from '#lib/day.ts'
 import { type Connection, ConstraintError, type Engine } from '#store/engine.ts'
 import { type Sql, sql } from '#store/sql.ts'
+import { startPostgres } from '#test/postgres.ts'
 import { bucketAccount, chainInAccount, keyAccount, REVENUE, receivableAccount } from './account.ts'
 import { lockBalance, readBalances } from './balance.ts'
 import type { Difference } from './check.ts'
@@ -18,7 +19,7 @@ const KEY = keyAccount('0a1b2c3d')
 const OTHER = keyAccount('ffffffff')
 const CHAIN_IN = chainInAccount(8453)
 
-const onBoth = eachEngine(ledgerMigrations)
+const onBoth = eachEngine(startPostgres, ledgerMigrations)
 
 function transfer(id: string, from: string, to: string, microUsd: bigint): Entry {
   const postings = [

@@ -1,0 +1,326 @@
+import assert from 'node:assert/strict'
+import { keyAccount } from '#ledger/account.ts'
+import { eachEngine } from '#ledger/each-engine.ts'
+import { spendCalls } from '#ledger/spend.ts'
+import { DAY_SECONDS, startOfDay } from '#lib/day.ts'
+import { sql } from '#store/sql.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { readSuspense } from './payments-checks.ts'
+import {
+  ALICE_KEY,
+  ALICE_KEY_2,
+  alice,
+  type Claimed,
+  codeOf,
+  createHarness,
+  HARNESS_MIGRATIONS,
+  type Harness,
+  hash,
+  MALLORY_KEY,
+  mallory,
+  wallet,
+} from './payments-harness.ts'
+
+const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
+const withPayments = (guarantee: string, work: (harness: Harness) => Promise<void>) =>
+  onBoth(guarantee, async ({ engine }) => {
+    const harness = createHarness(engine)
+    await work(harness)
+    assert.deepEqual(await harness.audit(), [])
+  })
+
+const pay = (harness: Harness, tx: string, amount: bigint, from = alice) =>
+  harness.chain.mine([{ tx, from, amount }])
+
+const claimAlice = (harness: Harness, tx: string) =>
+  harness.claim({ key: ALICE_KEY, tx, payer: alice })
+
+const idOf = (outcome: Awaited<ReturnType<Harness['claim']>>) => {
+  assert.ok(outcome.kind === 'answer', JSON.stringify(outcome))
+  return (outcome.body as Claimed).id
+}
+
+const spend = (harness: Harness, calls: number) =>
+  harness.engine.write((tx) =>
+    spendCalls(tx, {
+      calls: new Map([[keyAccount(ALICE_KEY), calls]]),
+      pricePerCall: 100n,
+      day: startOfDay(harness.now.ms / 1000),
+    }),
+  )
+
+withPayments(
+  "A1: a stranger who posts the owner's hash with his own key is credited nothing",
+  async (harness) => {
+    pay(harness, 'tx', 1_000_000n)
+    for (const payer of [alice, mallory]) await harness.claim({ key: MALLORY_KEY, tx: 'tx', payer })
+    await harness.confirm()
+    const stolen = await harness.record(hash('tx'))
+    assert.deepEqual([stolen.status, stolen.message], ['unlinked', 'payer_not_linked'])
+    assert.equal(await harness.balance(MALLORY_KEY), 0n)
+    await claimAlice(harness, 'tx')
+    await harness.pass()
+    assert.equal(await harness.balance(ALICE_KEY), 1_000_000n)
+    assert.equal(await harness.balance(MALLORY_KEY), 0n)
+  },
+)
+
+withPayments(
+  'A1: payerAddress must name the sender, and naming him proves nothing',
+  async (harness) => {
+    pay(harness, 'tx', 1_000_000n)
+    await harness.claim({ key: ALICE_KEY, tx: 'tx', payer: mallory })
+    await harness.confirm()
+    assert.equal((await harness.record(hash('tx'))).status, 'unlinked')
+    const again = await claimAlice(harness, 'tx')
+    assert.equal(codeOf(again), 200)
+    await harness.pass()
+    assert.equal(await harness.balance(ALICE_KEY), 1_000_000n)
+  },
+)
+
+withPayments(
+  'A2: a stranger who claims first does not stand in the way of the owner',
+  async (harness) => {
+    await harness.claim({ key: MALLORY_KEY, tx: 'tx', payer: mallory })
+    await harness.claim({ key: ALICE_KEY, tx: 'tx', payer: mallory })
+    assert.equal(codeOf(await claimAlice(harness, 'tx')), 200)
+    await harness.claim({ key: ALICE_KEY, tx: 'tx', payer: mallory })
+    pay(harness, 'tx', 1_000_000n)
+    await harness.confirm()
+    assert.equal(await harness.balance(ALICE_KEY), 1_000_000n)
+    assert.equal((await harness.record(hash('tx'))).verified, true)
+  },
+)
+
+withPayments(
+  'A3: only a key of the same wallet may be sent along, and the first claim wins',
+  async (harness) => {
+    const claim = { tx: 'tx', payer: alice }
+    assert.equal(
+      codeOf(await harness.claim({ ...claim, key: ALICE_KEY, as: MALLORY_KEY })),
+      'not_key_owner',
+    )
+    assert.equal(codeOf(await harness.claim({ ...claim, key: ALICE_KEY, as: ALICE_KEY_2 })), 201)
+    harness.now.ms += 1_000
+    const second = idOf(await harness.claim({ ...claim, key: ALICE_KEY_2 }))
+    pay(harness, 'tx', 1_000_000n)
+    await harness.confirm()
+    assert.equal(await harness.balance(ALICE_KEY), 1_000_000n)
+    assert.equal(await harness.balance(ALICE_KEY_2), 0n)
+    const lost = await harness.record(second)
+    assert.deepEqual([lost.status, lost.message], ['rejected', 'no_matching_transfer'])
+  },
+)
+
+withPayments(
+  'A4, A5, A6, A8, A9: what the index does not show as a deposit is never credited',
+  async (harness) => {
+    await claimAlice(harness, 'fake token, wrong recipient, other chain, plain ether, failed')
+    await harness.confirm()
+    const record = await harness.record(
+      hash('fake token, wrong recipient, other chain, plain ether, failed'),
+    )
+    assert.deepEqual([record.status, record.confirmations], ['pending', 0])
+    assert.equal(await harness.balance(ALICE_KEY), 0n)
+  },
+)
+
+withPayments(
+  'A7: the sender of the log counts, so money sent through a router is no payment of the owner',
+  async (harness) => {
+    pay(harness, 'tx', 1_000_000n, wallet('router'))
+    await claimAlice(harness, 'tx')
+    await harness.confirm()
+    assert.equal((await harness.record(hash('tx'))).status, 'unlinked')
+    const suspense = await harness.engine.snapshot((reads) => readSuspense(reads, harness.chain))
+    assert.deepEqual(suspense, { deposits: 1, microUsd: 1_000_000n })
+  },
+)
+
+withPayments(
+  'A10: of several transfers in one transaction each goes to its own payer, each once',
+  async (harness) => {
+    harness.chain.mine([
+      { tx: 'tx', from: alice, amount: 100n },
+      { tx: 'tx', from: mallory, amount: 20n },
+      { tx: 'tx', from: alice, amount: 3n },
+    ])
+    await claimAlice(harness, 'tx')
+    await harness.claim({ key: MALLORY_KEY, tx: 'tx', payer: mallory })
+    await harness.confirm()
+    await harness.pass()
+    assert.equal(await harness.balance(ALICE_KEY), 103n)
+    assert.equal(await harness.balance(MALLORY_KEY), 20n)
+  },
+)
+
+withPayments(
+  'A11: the amount is checked, is a hint, and the chain sets it right',
+  async (harness) => {
+    const claim = { key: ALICE_KEY, tx: 'tx', payer: alice }
+    for (const amountUsd of [0, -1, Number.POSITIVE_INFINITY, Number.NaN, 1e9 + 1, '1', false, [1]])
+      assert.equal(
+        codeOf(await harness.claim({ ...claim, amountUsd })),
+        'invalid_body',
+        String(amountUsd),
+      )
+    assert.equal(codeOf(await harness.claim({ ...claim, amountUsd: 1e9 })), 201)
+    pay(harness, 'tx', 1n)
+    await harness.confirm()
+    assert.equal((await harness.record(hash('tx'))).amountUsd, 0.000001)
+    assert.equal(await harness.balance(ALICE_KEY), 1n)
+  },
+)
+
+withPayments(
+  'A12, A13: every deposit of a micro-USD or more is credited once claimed',
+  async (harness) => {
+    pay(harness, 'dust', 1n)
+    await claimAlice(harness, 'dust')
+    await harness.confirm()
+    assert.equal(await harness.balance(ALICE_KEY), 1n)
+  },
+)
+
+onBoth(
+  'A14: claims at once, on two replicas and by two keys, credit a transfer once',
+  async (store) => {
+    const harness = createHarness(store.engine)
+    const replica = createHarness(store.replica(), 'two')
+    for (const { chain } of [harness, replica]) {
+      chain.mine([{ tx: 'tx', from: alice, amount: 1_000_000n }])
+      chain.mineEmpty(10)
+    }
+    const outcomes = await Promise.all(
+      Array.from({ length: 12 }, (_, n) =>
+        (n % 2 === 0 ? harness : replica).claim({
+          key: n % 3 === 0 ? ALICE_KEY_2 : ALICE_KEY,
+          tx: 'tx',
+          payer: alice,
+        }),
+      ),
+    )
+    assert.equal(outcomes.filter((each) => codeOf(each) === 201).length, 2)
+    assert.equal(outcomes.filter((each) => codeOf(each) === 200).length, 10)
+    assert.equal(new Set(outcomes.map(idOf)).size, 2)
+    const passes = await Promise.all([
+      harness.pass(),
+      replica.pass(),
+      harness.pass(),
+      replica.pass(),
+    ])
+    assert.ok(passes.some((pass) => pass.kind === 'done'))
+    const balances = [await harness.balance(ALICE_KEY), await harness.balance(ALICE_KEY_2)]
+    assert.deepEqual(balances.sort(), [0n, 1_000_000n])
+    assert.deepEqual(await harness.audit(), [])
+  },
+)
+
+withPayments(
+  'A14: posting the same claim again gives the same record and changes nothing',
+  async (harness) => {
+    const first = await claimAlice(harness, 'tx')
+    harness.now.ms += 5_000
+    const upper = `0x${hash('tx').slice(2).toUpperCase()}`
+    const again = await harness.claim({
+      key: ALICE_KEY,
+      tx: 'tx',
+      payer: alice,
+      amountUsd: 7,
+      more: { txHash: upper },
+    })
+    assert.deepEqual([codeOf(first), codeOf(again)], [201, 200])
+    assert.deepEqual(again.kind === 'answer' && again.body, first.kind === 'answer' && first.body)
+    pay(harness, 'tx', 1_000_000n)
+    await harness.confirm()
+    assert.equal(codeOf(await claimAlice(harness, 'tx')), 200)
+    await harness.pass()
+    assert.equal(await harness.balance(ALICE_KEY), 1_000_000n)
+  },
+)
+
+withPayments(
+  'A15: an unknown hash expires after a day, and posting it again reopens it',
+  async (harness) => {
+    const id = idOf(await claimAlice(harness, 'tx'))
+    await harness.pass()
+    harness.now.ms += DAY_SECONDS * 1000
+    await harness.pass()
+    assert.equal((await harness.record(id)).message, 'expired')
+    pay(harness, 'tx', 1_000_000n)
+    await harness.confirm()
+    assert.equal(await harness.balance(ALICE_KEY), 0n)
+    assert.equal(idOf(await claimAlice(harness, 'tx')), id)
+    assert.equal((await harness.record(id)).status, 'pending')
+    await harness.pass()
+    assert.equal((await harness.record(id)).status, 'verified')
+  },
+)
+
+withPayments(
+  'A15: strangers can fill up only their own share of the open claims of a key',
+  async (harness) => {
+    for (let n = 0; n < 20; n += 1)
+      assert.equal(codeOf(await claimAlice(harness, `random ${n}`)), 201)
+    assert.equal(codeOf(await claimAlice(harness, 'one more')), 'rate_limited')
+    const owner = { key: ALICE_KEY, tx: 'one more', payer: alice, as: ALICE_KEY }
+    assert.equal(codeOf(await harness.claim(owner)), 201)
+  },
+)
+
+withPayments('A16: a transfer may be claimed long after it was made', async (harness) => {
+  pay(harness, 'replacement', 1_000_000n)
+  harness.chain.mineEmpty(5_000)
+  await harness.pass()
+  await claimAlice(harness, 'replacement')
+  await harness.pass()
+  assert.equal(await harness.balance(ALICE_KEY), 1_000_000n)
+})
+
+withPayments(
+  'A17: a credit whose block leaves the chain is taken back, never below zero',
+  async (harness) => {
+    pay(harness, 'tx', 1_000n)
+    const id = idOf(await claimAlice(harness, 'tx'))
+    await harness.confirm()
+    await spend(harness, 4)
+    harness.chain.drop(11)
+    harness.chain.mineEmpty(12)
+    await harness.pass()
+    const record = await harness.record(id)
+    assert.deepEqual(
+      [record.status, record.message, record.verified, record.creditedUsd],
+      ['reversed', 'reverted_by_reorg', false, null],
+    )
+    assert.equal(await harness.balance(ALICE_KEY), 0n)
+    assert.deepEqual(await harness.audit(), [])
+    pay(harness, 'next', 1_000n)
+    await claimAlice(harness, 'next')
+    await harness.confirm()
+    assert.equal(await harness.balance(ALICE_KEY), 600n)
+  },
+)
+
+withPayments(
+  'A18: a transaction mined again with another log index is credited again, once',
+  async (harness) => {
+    pay(harness, 'tx', 1_000_000n)
+    const id = idOf(await claimAlice(harness, 'tx'))
+    await harness.confirm()
+    harness.chain.drop(11)
+    harness.chain.mine()
+    harness.chain.mine([{ tx: 'tx', from: alice, amount: 1_000_000n }], 7)
+    harness.chain.mineEmpty(10)
+    await harness.pass()
+    await harness.pass()
+    assert.equal((await harness.record(id)).status, 'verified')
+    assert.equal(await harness.balance(ALICE_KEY), 1_000_000n)
+    const credits = await harness.engine.read(sql`
+    select log_index from credits where reversed_unix is null`)
+    assert.deepEqual(
+      credits.map((row) => row.log_index),
+      [7],
+    )
+  },
+)
