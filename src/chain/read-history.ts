@@ -11,6 +11,9 @@ const RANGE_START = 2_000
 /** Sparse chains are read in few requests; the bound keeps one refusal cheap. */
 const RANGE_MAX = 1_000_000
 
+/** A dense stretch must not slow down the rest: after this many ranges a larger one is tried again. */
+const RANGES_UNTIL_LARGER = 16
+
 /** Halving from the largest range to one block takes 20 steps; more refusals are not about size. */
 const SHRINKS_MAX = 24
 
@@ -26,6 +29,7 @@ export class HistoryReader {
   readonly #filters: readonly LogFilter[]
   #size = RANGE_START
   #sizeMax = RANGE_MAX
+  #rangesSinceRefusal = 0
 
   constructor(source: ChainSource, filters: readonly LogFilter[]) {
     this.#source = source
@@ -42,6 +46,7 @@ export class HistoryReader {
         if (!(error instanceof RpcError && error.tooLarge) || this.#size === 1) throw error
         this.#size = Math.max(1, Math.floor((last - from + 1) / 2))
         this.#sizeMax = this.#size
+        this.#rangesSinceRefusal = 0
       }
     }
     throw new RpcError(`the node refuses every range from block ${from}`)
@@ -51,9 +56,7 @@ export class HistoryReader {
     const lists = await Promise.all(
       this.#filters.map((filter) => this.#source.logsInRange(filter, from, last)),
     )
-    const found = lists
-      .flat()
-      .sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex)
+    const found = withoutRepeats(lists.flat())
     // Asked after the logs: a node that knows the last block now had the whole range then.
     const end = await this.#source.header(last)
     if (end === undefined) throw new RpcError(`the node gave logs up to ${last} but not the block`)
@@ -63,6 +66,9 @@ export class HistoryReader {
   }
 
   #adapt(blocks: number, logs: number): void {
+    this.#rangesSinceRefusal += 1
+    if (this.#rangesSinceRefusal % RANGES_UNTIL_LARGER === 0)
+      this.#sizeMax = Math.min(RANGE_MAX, this.#sizeMax * 2)
     const factor = logs === 0 ? 4 : Math.min(4, Math.max(0.25, LOGS_WANTED / logs))
     const next = Math.round(Math.max(blocks, this.#size / 2) * factor)
     this.#size = Math.min(this.#sizeMax, Math.max(1, next))
@@ -98,4 +104,13 @@ export class HistoryReader {
       throw new RpcError(`block ${sample.blockNumber}: a log's time differs from its block's`)
     return times
   }
+}
+
+/** Logs in chain order, each once: two filters may both ask for one. */
+function withoutRepeats(logs: readonly SourceLog[]): readonly SourceLog[] {
+  const sorted = [...logs].sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex)
+  return sorted.filter((log, index) => {
+    const before = sorted[index - 1]
+    return before?.blockNumber !== log.blockNumber || before.logIndex !== log.logIndex
+  })
 }

@@ -1,4 +1,4 @@
-import { BaseError, createClient, http, numberToHex, type Transport } from 'viem'
+import { BaseError, createClient, HttpRequestError, http, numberToHex, type Transport } from 'viem'
 import type { Address, Hash } from '#domain/address.ts'
 import { type BlockTag, type ChainSource, RpcError } from './chain-source.ts'
 import type { LogFilter } from './log-filter.ts'
@@ -20,7 +20,17 @@ const BATCH_SIZE_MAX = 50
 
 /** Refusals that mean "ask for less", as the large providers word them. */
 const TOO_LARGE =
-  /range|too many|too large|exceed|limit(ed)? to|more than \d+ (results|logs)|response size|query returned/i
+  /range|too many|too large|exceed|limit(ed)? to|more than \d+ (results|logs)|response size|query returned|timeout|timed out/i
+
+/** Refusals that mean "ask more slowly": a smaller range would only make more requests. */
+const TOO_FAST = /too many requests|rate limit|\brate\b|per second|capacity|compute units|throttl/i
+
+/** JSON-RPC 2.0, section 5.1. */
+const METHOD_NOT_FOUND = -32_601
+
+/** How nodes word it that do not use the code. */
+const NO_SUCH_METHOD =
+  /method.*(not (found|exist|support|available|allowed)|unsupported)|unsupported method/i
 
 type Request = (call: { method: string; params: readonly unknown[] }) => Promise<unknown>
 
@@ -28,17 +38,18 @@ type Request = (call: { method: string; params: readonly unknown[] }) => Promise
 export function openRpcSource(options: RpcOptions): ChainSource {
   const endpoints = options.urls.map((url) => ({ host: new URL(url).host, request: open(url) }))
   const request: Request = async (call) => {
-    let last: RpcError | undefined
+    const failures: RpcError[] = []
     for (const endpoint of endpoints) {
       try {
         return await endpoint.request(call)
       } catch (error) {
-        last = toRpcError(endpoint.host, call.method, error)
-        options.onError?.({ host: endpoint.host, message: last.message })
-        if (last.tooLarge) throw last
+        const failure = toRpcError(endpoint.host, call.method, error)
+        failures.push(failure)
+        options.onError?.({ host: endpoint.host, message: failure.message })
       }
     }
-    throw last ?? new RpcError('there is no endpoint')
+    // One that answers less at a time is of more use than one that does not answer.
+    throw failures.find((each) => each.tooLarge) ?? failures.at(-1) ?? new RpcError('no endpoint')
   }
   return sourceOver(options.chainId, request)
 }
@@ -60,9 +71,12 @@ function sourceOver(chainId: number, request: Request): ChainSource {
       return Number(parseQuantity(await request({ method: 'eth_chainId', params: [] })))
     },
     async header(block) {
-      return parseBlock(
+      const header = parseBlock(
         await request({ method: 'eth_getBlockByNumber', params: [toBlock(block), false] }),
       )
+      if (header !== undefined && typeof block === 'number' && header.number !== block)
+        throw new RpcError(`asked for block ${block}, got ${header.number}`)
+      return header
     },
     async logsInRange(filter, from, to) {
       const range = { fromBlock: numberToHex(from), toBlock: numberToHex(to) }
@@ -95,10 +109,17 @@ async function receiptLogs(chainId: number, request: Request, hash: Hash) {
     if (value === null) throw new RpcError(`the node does not know the receipts of block ${hash}`)
     return parseReceiptLogs(value, chainId)
   } catch (error) {
-    if (error instanceof RpcError && /not found|not supported|unavailable/i.test(error.message))
-      return undefined
+    if (lacksMethod(error)) return undefined
     throw error
   }
+}
+
+/** Not to be mixed up with a node that does not know the block, which proves nothing. */
+function lacksMethod(error: unknown): boolean {
+  if (!(error instanceof RpcError && error.cause instanceof BaseError)) return false
+  const { cause } = error
+  const code = 'code' in cause ? cause.code : undefined
+  return code === METHOD_NOT_FOUND || NO_SUCH_METHOD.test(cause.details)
 }
 
 function toBlock(block: number | BlockTag): string {
@@ -112,7 +133,10 @@ function toRpcFilter(filter: LogFilter) {
 function toRpcError(host: string, method: string, error: unknown): RpcError {
   if (error instanceof RpcError) return error
   const details = detailsOf(error)
-  const tooLarge = method === 'eth_getLogs' && TOO_LARGE.test(details)
+  const status = error instanceof HttpRequestError ? error.status : undefined
+  const tooFast = status === 429 || TOO_FAST.test(details)
+  const tooLarge =
+    method === 'eth_getLogs' && !tooFast && (status === 413 || TOO_LARGE.test(details))
   return new RpcError(`${host} ${method}: ${details.slice(0, 300)}`, { cause: error, tooLarge })
 }
 

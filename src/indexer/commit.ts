@@ -1,10 +1,11 @@
 import type { ChainTip, Position } from '#chain/chain-event.ts'
 import type { BlockHeader, Log } from '#domain/chain.ts'
 import { assert } from '#lib/assert.ts'
+import { chunks } from '#lib/chunks.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { holdLease, type Lease } from '#store/lease.ts'
-import { rows, sql } from '#store/sql.ts'
+import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
 import type { AnyDataset, Change } from './dataset.ts'
 import type { PriceBook } from './events/value-events.ts'
 import { valueEvents } from './events/value-events.ts'
@@ -131,7 +132,6 @@ async function storeAnomalies(
   connection: Connection,
   anomalies: readonly Anomaly[],
 ): Promise<void> {
-  if (anomalies.length === 0) return
   const list = anomalies.map(({ log, dataset, reason }) => [
     log.chainId,
     log.blockNumber,
@@ -141,8 +141,9 @@ async function storeAnomalies(
     log.txHash,
     reason.slice(0, 500),
   ])
-  await connection.run(sql`
-    insert into anomalies
-      (chain_id, block_number, log_index, dataset, block_hash, tx_hash, reason)
-    values ${rows(list)}`)
+  for (const part of chunks(list, ROWS_PER_STATEMENT))
+    await connection.run(sql`
+      insert into anomalies
+        (chain_id, block_number, log_index, dataset, block_hash, tx_hash, reason)
+      values ${rows(part)}`)
 }

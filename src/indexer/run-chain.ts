@@ -30,12 +30,16 @@ const BACKOFF_MAX_MS = 5_000
 /** Follows one chain until the signal aborts: history first, then every new block and every reorg. */
 export async function runChain(deps: RunDeps, chain: Chain, signal: AbortSignal): Promise<void> {
   const follower = makeFollower(deps, chain)
-  let position = await deps.engine.snapshot((reads) => readPosition(reads, chain.id))
+  let position: Position | undefined
+  // Read again after every failure: what the commit came to is not known then.
+  let known = false
   let marks = ''
   let forkedPolls = 0
   let backoffMs = BACKOFF_START_MS
   while (!signal.aborted) {
     try {
+      if (!known) position = await deps.engine.snapshot((reads) => readPosition(reads, chain.id))
+      known = true
       const event = await follow(follower, position)
       forkedPolls = event.kind === 'behind' && event.forked ? forkedPolls + 1 : 0
       const settled = forkedPolls >= FORKED_POLLS ? await settleShorter(follower, event) : event
@@ -51,7 +55,7 @@ export async function runChain(deps: RunDeps, chain: Chain, signal: AbortSignal)
       deps.report.failure(error instanceof Error ? error : new Error(String(error)))
       await sleep(error instanceof DeepReorgError ? BACKOFF_MAX_MS : backoffMs, signal)
       backoffMs = Math.min(backoffMs * 2, BACKOFF_MAX_MS)
-      position = await deps.engine.snapshot((reads) => readPosition(reads, chain.id))
+      known = false
     }
   }
 }

@@ -3,7 +3,7 @@ import type { ChainSource } from '#chain/chain-source.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { Clock } from '#lib/clock.ts'
 import { sleep } from '#lib/sleep.ts'
-import type { Engine } from '#store/engine.ts'
+import { type Engine, StoreError } from '#store/engine.ts'
 import { acquireLease, holdLease, type Lease, LeaseLostError, releaseLease } from '#store/lease.ts'
 import type { AnyDataset } from './dataset.ts'
 import type { PriceBook } from './events/value-events.ts'
@@ -34,13 +34,23 @@ const STANDBY_MS = 1_000
 export async function runIndexer(deps: IndexerDeps, signal: AbortSignal): Promise<void> {
   const holder = randomUUID()
   while (!signal.aborted) {
-    const lease = await acquireLease(
-      { engine: deps.register, clock: deps.clock },
-      { name: 'index', holder },
-    )
+    const lease = await tryLease(deps, holder)
     deps.onLease?.(lease !== undefined)
     if (lease === undefined) await sleep(STANDBY_MS, signal)
     else await runWithLease(deps, lease, signal)
+  }
+}
+
+/** A store that is down for a while grants nothing; the next try comes as for one in reserve. */
+async function tryLease(deps: IndexerDeps, holder: string): Promise<Lease | undefined> {
+  try {
+    return await acquireLease(
+      { engine: deps.register, clock: deps.clock },
+      { name: 'index', holder },
+    )
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    return undefined
   }
 }
 
@@ -71,8 +81,13 @@ async function runWithLease(deps: IndexerDeps, lease: Lease, outer: AbortSignal)
   } finally {
     lost.abort()
     await Promise.allSettled(tasks)
-    await releaseLease(engine, lease)
+    await releaseLease(engine, lease).catch(ignoreStoreError)
   }
+}
+
+/** A lease that cannot be given up expires by itself. */
+function ignoreStoreError(error: unknown): void {
+  if (!(error instanceof StoreError)) throw error
 }
 
 async function renewLease(deps: IndexerDeps, lease: Lease, signal: AbortSignal): Promise<void> {

@@ -19,7 +19,9 @@ export function makeEventDataset<Source extends EventSource>(input: {
     decode: (log) =>
       readEvent(log)
         .slice(0, 1)
-        .map(({ source, args }) => input.read(log, source, args)),
+        .map(({ source, args }) => input.read(log, source, args))
+        // Anyone can emit a transfer of nothing in another's name; nothing happened.
+        .filter((fact) => fact.amount > 0n),
     apply: (change, facts) => storeEvents(change, input.name, facts),
     revert: (change, ancestor) => revertEvents(change, input.name, ancestor),
   }

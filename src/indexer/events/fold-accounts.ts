@@ -141,4 +141,7 @@ async function countAccounts(
   await connection.run(sql`
     insert into event_account_counts (dataset, accounts) values (${dataset}, ${change})
     on conflict (dataset) do update set accounts = event_account_counts.accounts + ${change}`)
+  await connection.run(
+    sql`delete from event_account_counts where dataset = ${dataset} and accounts = 0`,
+  )
 }
