@@ -136,6 +136,8 @@ export interface Harness {
   read(idOrTx: string, wait?: number): Promise<Outcome>
   record(idOrTx: string): Promise<Claimed>
   pass(): ReturnType<Verifier['pass']>
+  /** Ends the verifier as a stopping process does. */
+  stop(): Promise<void>
   /** Mines enough blocks on top and verifies. */
   confirm(): Promise<void>
   balance(publicId: string): Promise<bigint>
@@ -183,6 +185,7 @@ export function createHarness(engine: Engine, holder = 'one'): Harness {
       return outcome.body as Claimed
     },
     pass: () => verifier.pass(),
+    stop: () => verifier.stop(),
     async confirm() {
       chain.mineEmpty(CONFIRMATIONS)
       await verifier.pass()

@@ -152,6 +152,9 @@ onBoth('one replica verifies at a time, and another takes over when it dies', as
   one.chain.mineEmpty(10)
   assert.equal((await one.pass()).kind, 'idle')
   assert.equal(await one.balance(ALICE_KEY), 0n)
+  await two.stop()
+  assert.equal((await one.pass()).kind, 'done')
+  assert.equal(await one.balance(ALICE_KEY), 5n)
 })
 
 const CORRUPTIONS: Record<string, string> = {

@@ -4,7 +4,14 @@ import { chunks } from '#lib/chunks.ts'
 import { type Clock, unixNow } from '#lib/clock.ts'
 import { groupBy } from '#lib/group-by.ts'
 import type { Connection, Engine } from '#store/engine.ts'
-import { acquireLease, holdLease, LEASE_MS, type Lease, LeaseLostError } from '#store/lease.ts'
+import {
+  acquireLease,
+  holdLease,
+  LEASE_MS,
+  type Lease,
+  LeaseLostError,
+  releaseLease,
+} from '#store/lease.ts'
 import type { Claim } from './claim.ts'
 import {
   expireClaims,
@@ -79,6 +86,13 @@ export class Verifier {
       this.#lease = undefined
       return { kind: 'idle' }
     }
+  }
+
+  /** Gives the lease up when the process stops, so that the next verifier need not wait for it. */
+  async stop(): Promise<void> {
+    const held = this.#lease
+    this.#lease = undefined
+    if (held !== undefined) await releaseLease(this.#deps.engine, held.lease)
   }
 
   async #takeLease(): Promise<Lease | undefined> {
