@@ -1,3 +1,4 @@
+import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { auditAll } from '#main/audit.ts'
 import type { World } from './world.ts'
 
@@ -5,8 +6,7 @@ import type { World } from './world.ts'
 export async function auditService(world: World): Promise<readonly string[]> {
   return await auditAll({
     settings: world.settings,
-    ecosystemName: 'local.ts',
-    ecosystemFile: world.file,
+    ecosystem: parseEcosystem('local.ts', world.file),
     clock: Date.now,
     onProgress: () => undefined,
     note: () => undefined,

@@ -34,7 +34,10 @@ function isProblems(
 
 async function readJson(path: string): Promise<unknown> {
   const text = await readFile(path, 'utf8').catch((error: Error) =>
-    fail(path, `cannot be read: ${error.message}`),
+    fail(
+      path,
+      `cannot be read (${error.message}); name yours in SEXTON_ECOSYSTEM, or run "sexton start" once for the local one`,
+    ),
   )
   try {
     return JSON.parse(text)

@@ -3,9 +3,8 @@ import { verifyPayerProof } from '#access/payer-proof.ts'
 import type { ChainSource } from '#chain/chain-source.ts'
 import { readDeposits } from '#datasets/deposits/queries.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
-import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { ledgerChecks } from '#ledger/ledger-checks.ts'
-import { type Clock, systemClock } from '#lib/clock.ts'
+import type { Clock } from '#lib/clock.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import { sleep } from '#lib/sleep.ts'
 import { paymentsChecks, readSuspense } from '#payments/payments-checks.ts'
@@ -16,8 +15,7 @@ import { openStores, type Stores } from './stores.ts'
 
 export interface AuditInput extends Pick<AuditDeps, 'onProgress' | 'note'> {
   readonly settings: Pick<Settings, 'dataFolder' | 'register' | 'accounts'>
-  readonly ecosystemName: string
-  readonly ecosystemFile: unknown
+  readonly ecosystem: Ecosystem
   readonly clock: Clock
 }
 
@@ -27,7 +25,7 @@ const TRY_AGAIN_MS = 2_000
 
 /** Audits both stores; gives every difference found in words, the register's first one only. */
 export async function auditAll(input: AuditInput): Promise<readonly string[]> {
-  const ecosystem = parseEcosystem(input.ecosystemName, input.ecosystemFile)
+  const { ecosystem } = input
   const stores = await openStores(input.settings)
   try {
     const sources = openSources(ecosystem, { debug: () => undefined })
@@ -79,7 +77,7 @@ async function auditAccounts(
     ...paymentsChecks({
       deposits,
       verifyPayerProof: (proof) =>
-        verifyPayerProof({ serviceName: service.name, clock: systemClock }, proof),
+        verifyPayerProof({ serviceName: service.name, clock: input.clock }, proof),
     }),
   ]
   const found = await stores.accounts.snapshot(async (connection) => {

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type Devnet, startDevnet } from '#devnet/start-devnet.ts'
@@ -32,7 +33,14 @@ export async function startLocalChains(
     base: devnet.chains.base.rpcUrl,
     ethereum: devnet.chains.ethereum.rpcUrl,
   }
-  return { devnet, file: localFile(settings.port, urls) }
+  const file = localFile(settings.port, urls)
+  await writeFile(localFilePath(settings.dataFolder), `${JSON.stringify(file, null, 2)}\n`)
+  return { devnet, file }
+}
+
+/** Where `start` leaves the local ecosystem with the ports in use, for the other commands. */
+export function localFilePath(dataFolder: string): string {
+  return join(dataFolder, 'ecosystem.json')
 }
 
 /** The local ecosystem at other addresses. */

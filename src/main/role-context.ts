@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
-import { loadEcosystem, parseEcosystem } from '#ecosystem/load-ecosystem.ts'
+import { loadEcosystem } from '#ecosystem/load-ecosystem.ts'
 import type { Clock } from '#lib/clock.ts'
-import { localFile } from './local-chains.ts'
+import { localFilePath } from './local-chains.ts'
 import type { Settings } from './settings.ts'
 
 /** What every role is given by the command line. */
@@ -27,10 +27,9 @@ export interface ProgressBoard {
 /** What a role ends with: all in order, or not. */
 export type ExitCode = 0 | 1
 
-/** The operator's ecosystem, or the local one at its usual ports; throws EcosystemError. */
+/** The operator's ecosystem, or that of the local chains of the data folder; throws EcosystemError. */
 export async function chosenEcosystem(
-  settings: Pick<Settings, 'ecosystemFile' | 'port'>,
+  settings: Pick<Settings, 'ecosystemFile' | 'dataFolder'>,
 ): Promise<Ecosystem> {
-  if (settings.ecosystemFile !== undefined) return loadEcosystem(settings.ecosystemFile)
-  return parseEcosystem('local.ts', localFile(settings.port, {}))
+  return loadEcosystem(settings.ecosystemFile ?? localFilePath(settings.dataFolder))
 }
