@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { refuse } from '#domain/refusal.ts'
-import { answer } from '#http/route.ts'
+import { answer, defineRoute } from '#http/route.ts'
 import { GOOD_KEY, type Harness, PAYMENT_BODY, startHarness } from './pipeline-harness.ts'
+import { staticPage } from './static-page.ts'
 
 const withKey = { authorization: `Bearer ${GOOD_KEY}` }
 const badKey = { authorization: `Bearer svc_0123abcd_${'00'.repeat(16)}` }
@@ -203,5 +205,76 @@ describe('the pipeline', () => {
     assert.equal(response.status, 200)
     assert.equal(response.headers.get('payment-response'), 'yes')
     await paid.server.stop()
+  })
+
+  it('docs and refusals do not wait for a store that hangs', async () => {
+    const page = staticPage({ path: '/page', contentType: 'text/plain', text: 'a page' })
+    const hanging = await startHarness({
+      pages: [page],
+      meter: {
+        admit: () => new Promise(() => undefined),
+        refund: async () => undefined,
+        figures: () => new Promise(() => undefined),
+      },
+    })
+    for (const [path, status] of [
+      ['/page', 200],
+      ['/nowhere', 404],
+    ] as const) {
+      const response = await fetch(hanging.origin + path)
+      assert.equal(response.status, status)
+      assert.deepEqual(figures(response), ['3', '0', '1795305600', 'anonymous'])
+    }
+    await hanging.server.stop()
+  })
+
+  it('a flood that is turned away does not become reads of the store', async () => {
+    let reads = 0
+    const flooded = await startHarness({
+      guard: () => refuse('rate_limited', 'slower'),
+      meter: {
+        admit: () => Promise.reject(new Error('not reached')),
+        refund: async () => undefined,
+        figures: () => {
+          reads += 1
+          return Promise.reject(new Error('down'))
+        },
+      },
+    })
+    for (let call = 0; call < 5; call += 1)
+      assert.equal((await fetch(`${flooded.origin}/api/thing`)).status, 429)
+    assert.equal(reads, 1)
+    await flooded.server.stop()
+  })
+
+  it('E10: a caller who goes away is told to the work and stays charged', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const waiting = await startHarness({
+      routes: [
+        defineRoute({
+          method: 'GET',
+          path: '/api/wait',
+          operationId: 'wait',
+          tag: 'Test',
+          summary: 'Waits',
+          description: 'Waits until nobody waits any more',
+          metered: true,
+          parameters: {},
+          answers: {},
+          refusals: [],
+          async handle({ signal }) {
+            abort.abort()
+            await once(signal, 'abort')
+            resolve()
+            return answer(200, {})
+          },
+        }),
+      ],
+    })
+    const abort = new AbortController()
+    await assert.rejects(fetch(`${waiting.origin}/api/wait`, { signal: abort.signal }))
+    await promise
+    await waiting.server.stop()
+    assert.equal(waiting.counts.get('127.0.0.1'), 1)
   })
 })

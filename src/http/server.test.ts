@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { type Harness, startHarness } from '#api/pipeline-harness.ts'
 import { answer } from '#http/route.ts'
-import { type Harness, startHarness } from '../api/pipeline-harness.ts'
 
 describe('the HTTP server', () => {
   let world: Harness

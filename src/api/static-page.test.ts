@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { type Harness, startHarness } from './pipeline-harness.ts'
+import { staticPage } from './static-page.ts'
+
+describe('a static page', () => {
+  const text = 'grave '.repeat(1_000)
+  let world: Harness
+  before(async () => {
+    const page = staticPage({ path: '/page', contentType: 'text/plain; charset=utf-8', text })
+    world = await startHarness({ pages: [page] })
+  })
+  after(() => world.server.stop())
+
+  it('is packed for those who can unpack it and plain for the others', async () => {
+    const packed = await fetch(`${world.origin}/page`)
+    assert.equal(packed.headers.get('content-encoding'), 'gzip')
+    assert.equal(await packed.text(), text)
+    for (const accepted of ['identity', 'gzip;q=0', 'br']) {
+      const plain = await fetch(`${world.origin}/page`, {
+        headers: { 'accept-encoding': accepted },
+      })
+      assert.equal(plain.headers.get('content-encoding'), null, accepted)
+      assert.equal(plain.headers.get('content-length'), String(text.length), accepted)
+      await plain.text()
+    }
+  })
+
+  it('answers 304 to its ETag and HEAD without a body', async () => {
+    const etag = (await fetch(`${world.origin}/page`)).headers.get('etag') ?? ''
+    const again = await fetch(`${world.origin}/page`, { headers: { 'if-none-match': etag } })
+    assert.equal(again.status, 304)
+    const head = await fetch(`${world.origin}/page`, { method: 'HEAD' })
+    assert.equal(head.status, 200)
+    assert.equal(await head.text(), '')
+  })
+})
