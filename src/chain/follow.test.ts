@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { after, beforeEach, test } from 'node:test'
+import type { BlockRef } from '#domain/chain.ts'
+import { type BuiltChain, beginChain } from '#test/chain-builder/built-chain.ts'
+import { noFaults } from '#test/chain-builder/faults.ts'
+import { serveChain } from '#test/chain-builder/serve-chain.ts'
+import type { ChainEvent, Position } from './chain-event.ts'
+import { DeepReorgError, follow } from './follow.ts'
+import { HistoryReader } from './read-history.ts'
+import { openRpcSource } from './rpc-source.ts'
+
+const first = beginChain(1, 1_700_000_000).addEmpty(40)
+const finalDepth = 8
+const node = await serveChain(first, { finalDepth })
+const source = openRpcSource({ chainId: 1, urls: [node.url] })
+after(() => node.stop())
+beforeEach(() => {
+  node.chain = first
+  Object.assign(node.faults, noFaults())
+})
+
+/** Follows the served chain from a position, with a chain's unfinal blocks in store. */
+function followFrom(
+  position: Position | undefined,
+  stored: BuiltChain = first,
+  finality: 'tag' | number = 'tag',
+): Promise<ChainEvent> {
+  const oldest = stored.head.number - finalDepth
+  return follow(
+    {
+      source,
+      filters: [],
+      history: new HistoryReader(source, []),
+      startBlock: 0,
+      finality,
+      stored: async (number): Promise<BlockRef | undefined> =>
+        number < oldest ? undefined : stored.blocks[number],
+    },
+    position,
+  )
+}
+
+test('history comes first, up to the newest final block', async () => {
+  const event = await followFrom(undefined)
+  assert.ok(event.kind === 'history')
+  assert.deepEqual([event.from, event.end.number], [0, 32])
+  assert.deepEqual([event.tip.safe, event.tip.finalized], [36, 32])
+})
+
+test('after history come blocks, each the child of the one before', async () => {
+  const event = await followFrom(first.at(32))
+  assert.ok(event.kind === 'blocks')
+  assert.deepEqual(
+    event.blocks.map(({ header }) => header.number),
+    [33, 34, 35, 36, 37, 38, 39, 40],
+  )
+})
+
+test('a chain without finality tags is final as deep as it is said to be', async () => {
+  const event = await followFrom(undefined, first, 5)
+  assert.ok(event.kind === 'history')
+  assert.deepEqual([event.end.number, event.tip.safe], [35, 35])
+})
+
+for (let depth = 1; depth <= finalDepth; depth += 1)
+  test(`a reorganisation ${depth} deep leads back to the last common block`, async () => {
+    node.chain = first.fork(40 - depth).addEmpty(depth + 1)
+    const event = await followFrom(first.at(40))
+    assert.ok(event.kind === 'reorg')
+    assert.equal(event.ancestor.hash, first.at(40 - depth).hash)
+  })
+
+test('another block at the same height is a reorganisation', async () => {
+  node.chain = first.fork(39).add({ secondsApart: 3 })
+  const event = await followFrom(first.at(40))
+  assert.ok(event.kind === 'reorg')
+  assert.equal(event.ancestor.number, 39)
+})
+
+test('a fork of a fork leads back to the last block that all share', async () => {
+  const second = first.fork(36).addEmpty(5)
+  node.chain = second.fork(38).addEmpty(6)
+  const event = await followFrom(second.head, second)
+  assert.ok(event.kind === 'reorg')
+  assert.equal(event.ancestor.hash, second.at(38).hash)
+})
+
+test('a reorganisation of final blocks stops with an error that says what to check', async () => {
+  node.chain = first.fork(20).addEmpty(25)
+  await assert.rejects(followFrom(first.at(40)), DeepReorgError)
+  await assert.rejects(followFrom(first.at(40)), /check the endpoint/)
+})
+
+test('a node that lags behind changes nothing', async () => {
+  node.faults.headNumber = 37
+  const event = await followFrom(first.at(40))
+  assert.ok(event.kind === 'behind')
+  assert.equal(event.forked, false)
+})
+
+test('a shorter chain of other blocks is told from a lagging node', async () => {
+  node.chain = first.fork(35).addEmpty(2)
+  const event = await followFrom(first.at(40))
+  assert.ok(event.kind === 'behind')
+  assert.equal(event.forked, true)
+})
+
+test('a block below the head that the node does not know is asked for again', async () => {
+  node.faults.nullBlocks.add(35)
+  await assert.rejects(followFrom(first.at(32)), /does not know a block below its head/)
+})
+
+test('a head that the index stands on is idle', async () => {
+  assert.equal((await followFrom(first.at(40))).kind, 'idle')
+})
