@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 
 const program = join(import.meta.dirname, 'sexton.ts')
+const ecosystem = join(import.meta.dirname, '../ecosystem/ecosystems/local.ts')
 
 describe('the command line', () => {
   let folder: string
@@ -18,7 +19,12 @@ describe('the command line', () => {
 
   function run(parameters: readonly string[], environment: Record<string, string> = {}) {
     const child = spawn(process.execPath, [program, ...parameters], {
-      env: { PATH: process.env.PATH, SEXTON_DATA: folder, ...environment },
+      env: {
+        PATH: process.env.PATH,
+        SEXTON_DATA: folder,
+        SEXTON_ECOSYSTEM: ecosystem,
+        ...environment,
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     const output = { text: '', errors: '' }
@@ -69,17 +75,17 @@ describe('the command line', () => {
     await once(holder.listen(0, '127.0.0.1'), 'listening')
     const address = holder.address()
     assert.ok(typeof address === 'object' && address !== null)
-    const { child, output } = run(['serve', '--port', String(address.port)], {
-      SEXTON_METRICS_PORT: 'off',
-    })
-    assert.equal(await ended(child), 2)
-    assert.match(output.errors, /^sexton: .*EADDRINUSE.*set PORT\n$/)
+    const port = String(address.port)
+    const { child, output } = run(['serve', '--port', port], { SEXTON_METRICS_PORT: 'off' })
+    const code = await ended(child)
     holder.close()
+    assert.equal(code, 2)
+    assert.match(output.errors, /^sexton: .*EADDRINUSE.*set PORT\n$/)
   })
 
   it('serve answers from an empty index with 503, its documents with 200, and ends on SIGTERM with 0', async () => {
     const { child, output } = run(['serve', '--port', '0'], { SEXTON_METRICS_PORT: '0' })
-    const [line] = await once(child.stdout ?? child, 'data')
+    const [line] = await Promise.race([once(child.stdout, 'data'), once(child, 'close')])
     const url = /"url":"([^"]+)"/.exec(String(line))?.[1]
     assert.ok(url !== undefined, output.errors)
     const stats = await fetch(`${url}/api/stats`)
