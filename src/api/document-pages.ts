@@ -1,9 +1,10 @@
 import type { JsonObject } from '#http/json-object.ts'
 import { toOpenApi } from '#http/openapi.ts'
 import type { Route } from '#http/route.ts'
+import { PaymentRequiredBody } from '#payments/offers.ts'
 import { describeService } from './describe-service.ts'
 import type { Page } from './outside-routes.ts'
-import { paymentRequiredExample, paymentRequiredSchema } from './payment-required.ts'
+import { paymentRequiredExample } from './payment-required-example.ts'
 import { problemPage } from './problem-pages.ts'
 import { scalarPages } from './scalar-pages.ts'
 import type { ServiceFacts } from './service-facts.ts'
@@ -48,7 +49,7 @@ export function openApiOf({ facts, routes, examples }: DocumentInput): JsonObjec
     routes,
     tags: tagsOf(routes),
     bearerFormat: `${facts.keyPrefix}_<publicId>_<32 hex characters>`,
-    paymentRequired: { schema: paymentRequiredSchema, example: paymentRequiredExample(facts) },
+    paymentRequired: { schema: PaymentRequiredBody, example: paymentRequiredExample(facts) },
     examples,
   })
 }

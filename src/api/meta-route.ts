@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import { answer, defineRoute, type Route } from '#http/route.ts'
-import { METRICS, type ServiceFacts } from './service-facts.ts'
+import { METRICS } from '#statistics/metrics.ts'
+import type { ServiceFacts } from './service-facts.ts'
 
 const chain = Type.Object({
   name: Type.String(),

@@ -42,16 +42,3 @@ export interface ServiceFacts {
     readonly confirmations: number
   }
 }
-
-/** Series of /api/stats/history. */
-export const METRICS = [
-  'supply',
-  'burned',
-  'burnedCumulative',
-  'holders',
-  'price',
-  'marketCap',
-  'dividends',
-  'dividendsCumulative',
-  'graveDigs',
-] as const

@@ -2,32 +2,16 @@ import { mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { ChainSource } from '#chain/chain-source.ts'
 import { allDatasets, registerMigrations } from '#datasets/datasets.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
-import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { compareRegisters } from '#indexer/compare-registers.ts'
 import { rebuildIndex } from '#indexer/rebuild.ts'
 import { type IndexStatus, readIndexStatus } from '#indexer/status.ts'
-import type { Clock } from '#lib/clock.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { acquireLease } from '#store/lease.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
+import type { AuditDeps } from './audit-deps.ts'
 import { proveBalances } from './prove-balances.ts'
-
-export interface AuditDeps {
-  readonly ecosystem: Ecosystem
-  readonly register: Engine
-  readonly clock: Clock
-  sourceOf(chain: Chain): ChainSource
-  onProgress(progress: {
-    readonly chain: string
-    readonly done: number
-    readonly total: number
-  }): void
-  /** One line for each thing that was checked. */
-  note(line: string): void
-}
 
 /** What the audit of the register found: nothing, or the first difference in words. */
 export type RegisterVerdict =

@@ -8,7 +8,7 @@ import { chunks } from '#lib/chunks.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
-import type { AuditDeps } from './audit-register.ts'
+import type { AuditDeps } from './audit-deps.ts'
 
 const ABI = parseAbi([
   'function totalSupply() view returns (uint256)',

@@ -4,7 +4,7 @@ import { loadEcosystemFile } from '#ecosystem/load-ecosystem.ts'
 import type { Clock } from '#lib/clock.ts'
 import { sleep } from '#lib/sleep.ts'
 import type { IndexProgress } from './index-progress.ts'
-import { freePort, type LocalChains, startLocalChains } from './local-chains.ts'
+import { freePort, startLocalChains } from './local-chains.ts'
 import { runService, type Service } from './run-service.ts'
 import type { Settings } from './settings.ts'
 import { welcome } from './welcome.ts'
@@ -51,21 +51,20 @@ export async function start(deps: StartDeps): Promise<Started> {
     }
     ready = true
     const tookMs = deps.clock() - startedAtMs
-    deps.say(welcome({ url: `http://localhost:${service.served.port}`, tookMs, chosen }))
+    deps.say(
+      welcome({
+        url: `http://localhost:${service.served.port}`,
+        tookMs,
+        wallets: chosen.chains?.devnet.wallets,
+      }),
+    )
     return { service, stop }
   } finally {
     if (!ready) await chosen.chains?.devnet.stop()
   }
 }
 
-export interface ChosenEcosystem {
-  /** For error lines. */
-  readonly name: string
-  readonly file: unknown
-  readonly chains: LocalChains | undefined
-}
-
-async function chooseEcosystem(settings: Settings, deps: StartDeps): Promise<ChosenEcosystem> {
+async function chooseEcosystem(settings: Settings, deps: StartDeps) {
   if (settings.ecosystemFile !== undefined)
     return {
       name: settings.ecosystemFile,

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
+import { pruneUsage } from '#access/prune-usage.ts'
 import { readDeposits } from '#datasets/deposits/queries.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { closeSpendDays } from '#ledger/close-spend-days.ts'
@@ -20,10 +21,10 @@ export interface VerifyRole {
 /** A deposit is looked at this often, so that it is credited well within a minute. */
 const PASS_EVERY_MS = 1_000
 
-/** Days end once a day; closing them an hour late is soon enough. */
-const CLOSE_EVERY_MS = 60_000
+/** Days end once a day; closing and forgetting them a minute later is soon enough. */
+const TIDY_EVERY_MS = 60_000
 
-/** Credits prepayments and closes finished days until the signal aborts. */
+/** Credits prepayments, closes finished days and forgets old usage until the signal aborts. */
 export async function runVerifyRole(role: VerifyRole, signal: AbortSignal): Promise<void> {
   const { ecosystem, stores, clock, logger } = role
   const verifier = new Verifier({
@@ -38,19 +39,21 @@ export async function runVerifyRole(role: VerifyRole, signal: AbortSignal): Prom
     holder: randomUUID(),
     onChange: role.onChange,
   })
-  let closedAtMs = Number.NEGATIVE_INFINITY
+  let tidiedAtMs = Number.NEGATIVE_INFINITY
   while (!signal.aborted) {
     try {
       const outcome = await verifier.pass()
       if (outcome.kind === 'done' && outcome.credited + outcome.reversed > 0)
         logger.info({ ...outcome }, 'prepayments were settled')
-      if (clock() - closedAtMs >= CLOSE_EVERY_MS) {
-        closedAtMs = clock()
+      if (Math.abs(clock() - tidiedAtMs) >= TIDY_EVERY_MS) {
+        tidiedAtMs = clock()
         await closeSpendDays({ engine: stores.accounts, clock })
+        await pruneUsage({ engine: stores.accounts, clock })
       }
     } catch (error) {
       logger.error({ err: error }, 'a pass over the prepayments failed; the next one tries again')
     }
     await sleep(PASS_EVERY_MS, signal)
   }
+  await verifier.stop()
 }

@@ -1,13 +1,13 @@
-import type { ChosenEcosystem } from './start.ts'
+import type { Devnet } from '#devnet/start-devnet.ts'
 
 /** What a person can try next, ready to paste. */
 export function welcome(input: {
   readonly url: string
   readonly tookMs: number
-  readonly chosen: ChosenEcosystem
+  /** Of the local chains; undefined on chains of the operator's. */
+  readonly wallets: Devnet['wallets'] | undefined
 }): string {
-  const { url, chosen } = input
-  const wallets = chosen.chains?.devnet.wallets
+  const { url, wallets } = input
   const lines = [
     '',
     `Sexton is ready on ${url} (after ${(input.tookMs / 1000).toFixed(1)} s). Try:`,

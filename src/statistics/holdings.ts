@@ -1,3 +1,5 @@
+import { readBalanceAt, readSupplyAt } from '#datasets/holders/queries.ts'
+import type { DollarPrices } from '#datasets/prices/price-book.ts'
 import type { Address } from '#domain/address.ts'
 import { type MicroUsd, toUsdPrice, valueAt } from '#domain/money.ts'
 import type { Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
@@ -5,8 +7,6 @@ import { type ChainStatus, conditionOf, readIndexStatus } from '#indexer/status.
 import { type Clock, unixNow } from '#lib/clock.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import type { Connection, Engine } from '#store/engine.ts'
-import { readBalanceAt, readSupplyAt } from './holders/queries.ts'
-import type { DollarPrices } from './prices/price-book.ts'
 
 export interface HoldingsDeps {
   readonly register: Engine

@@ -6,7 +6,7 @@ import type { DollarPrices } from '#datasets/prices/price-book.ts'
 import { nullable, unixTime } from '#datasets/wire.ts'
 import { type Parameter, parsed } from '#http/parameter.ts'
 import type { Route } from '#http/route.ts'
-import { METRICS, type MetricName, metrics } from './stats-metrics.ts'
+import { METRICS, type MetricName, metrics } from './metrics.ts'
 
 const pointShape = Type.Object({
   date: Type.String({ format: 'date' }),

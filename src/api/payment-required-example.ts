@@ -1,0 +1,23 @@
+import type { ServiceFacts } from './service-facts.ts'
+
+/** The body as the documentation shows it. */
+export function paymentRequiredExample(facts: ServiceFacts): unknown {
+  const { payment, pricePerCallUsd, pricingDocsUrl } = facts
+  return {
+    x402Version: 1,
+    error: 'payment_required',
+    errorMessage: 'Daily quota exhausted and no prepaid balance.',
+    accepts: [
+      {
+        scheme: 'exact',
+        network: payment.network,
+        asset: payment.asset,
+        assetSymbol: payment.symbol,
+        maxAmountRequired: pricePerCallUsd,
+        payTo: payment.payTo,
+        description: 'One API call',
+        docs: pricingDocsUrl,
+      },
+    ],
+  }
+}
