@@ -4,28 +4,25 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import type { Position } from '#chain/chain-event.ts'
-import { follow } from '#chain/follow.ts'
-import { allDatasets, registerMigrations } from '#datasets/datasets.ts'
-import { makeDollarPrices } from '#datasets/prices/price-book.ts'
+import { registerMigrations } from '#datasets/datasets.ts'
 import type { ChainName } from '#devnet/addresses.ts'
-import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
-import { systemClock } from '#lib/clock.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { Engine } from '#store/engine.ts'
-import { acquireLease } from '#store/lease.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { type LivelyBlock, live, livelyBlocks } from '#test/chain-builder/random-life.ts'
 import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts'
-import { localEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
+import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startPostgres, type TestPostgres } from '#test/postgres.ts'
-import type { CommitDeps } from './commit.ts'
-import { compareRegisters } from './compare-registers.ts'
-import { readPosition } from './positions.ts'
-import { rebuildIndex } from './rebuild.ts'
-import { applyEvent, makeFollower } from './run-chain.ts'
-import { readIndexStatus } from './status.ts'
+import {
+  advanceAll,
+  buildAnew,
+  commitDepsOf,
+  differenceOf,
+  type SteppedIndex,
+  stepIndex,
+} from '#test/stepped-index.ts'
 
 /** A few in every run of the tests; `RANDOM_RUNS=500` for a long search. */
 const runs = Number(process.env.RANDOM_RUNS ?? 15)
@@ -85,14 +82,8 @@ interface Life {
   readonly ecosystem: Ecosystem
   readonly nodes: readonly ServedChain[]
   /** The same life in a register on either engine. */
-  readonly indexes: Index[]
+  readonly indexes: SteppedIndex[]
   end(): Promise<void>
-}
-
-/** An index that is driven step by step. */
-interface Index {
-  readonly deps: CommitDeps
-  advance(chain: Chain): Promise<boolean>
 }
 
 async function beginLife(): Promise<Life> {
@@ -105,7 +96,7 @@ async function beginLife(): Promise<Life> {
   const ecosystem = localEcosystemAt({ base: base ?? '', ethereum: ethereum ?? '' })
   const engines = [await freshSqlite(), await freshPostgres()]
   const indexes = []
-  for (const engine of engines) indexes.push(makeIndex(await depsOf(engine, ecosystem)))
+  for (const engine of engines) indexes.push(stepIndex(await commitDepsOf(engine, ecosystem)))
   return {
     ecosystem,
     nodes,
@@ -131,45 +122,9 @@ async function freshPostgres(): Promise<Engine> {
   return engine
 }
 
-async function depsOf(engine: Engine, ecosystem: Ecosystem): Promise<CommitDeps> {
-  const lease = await acquireLease(
-    { engine, clock: systemClock },
-    { name: 'index', holder: 'test' },
-  )
-  assert.ok(lease !== undefined)
-  return {
-    engine,
-    clock: systemClock,
-    lease,
-    datasets: allDatasets(ecosystem),
-    prices: makeDollarPrices(ecosystem.tokens),
-    tokens: ecosystem.tokens.map((token) => token.symbol),
-  }
-}
-
-/** Follows each chain one event at a time; gives whether anything happened. */
-function makeIndex(deps: CommitDeps): Index {
-  const known = new Map<number, Position | undefined>()
-  const followers = new Map<number, ReturnType<typeof makeFollower>>()
-  return {
-    deps,
-    async advance(chain) {
-      const follower =
-        followers.get(chain.id) ?? makeFollower({ ...deps, source: openSource(chain) }, chain)
-      followers.set(chain.id, follower)
-      if (!known.has(chain.id))
-        known.set(chain.id, await deps.engine.snapshot((reads) => readPosition(reads, chain.id)))
-      const position = known.get(chain.id)
-      const event = await follow(follower, position)
-      known.set(chain.id, await applyEvent(deps, { chain, event, position }))
-      return event.kind !== 'idle' && event.kind !== 'behind'
-    },
-  }
-}
-
 async function takeStep(life: Life, step: Step): Promise<void> {
   if (step.do === 'restart') {
-    for (const [index, { deps }] of life.indexes.entries()) life.indexes[index] = makeIndex(deps)
+    for (const [index, { deps }] of life.indexes.entries()) life.indexes[index] = stepIndex(deps)
     return
   }
   const node = life.nodes[step.chainIndex]
@@ -193,34 +148,17 @@ function longEnough(blocks: readonly LivelyBlock[], count: number): readonly Liv
 
 async function compareWithFresh(life: Life): Promise<void> {
   const { ecosystem, indexes } = life
-  for (const index of indexes)
-    for (const chain of ecosystem.chains) while (await index.advance(chain));
+  for (const index of indexes) await advanceAll(index, ecosystem.chains)
+  const [first] = indexes
+  assert.ok(first !== undefined)
   const fresh = await freshSqlite()
   try {
-    const deps = await depsOf(fresh, ecosystem)
-    const status = await indexes[0]?.deps.engine.snapshot((reads) =>
-      readIndexStatus(reads, ecosystem.chains),
-    )
-    await rebuildIndex(
-      { ...deps, sourceOf: openSource, onProgress: () => undefined },
-      [...(status?.chains ?? [])].reverse(),
-    )
-    for (const { deps: lived } of indexes) {
-      const difference = await compare(lived.engine, fresh)
-      assert.equal(difference, undefined, `${lived.engine.dialect} ${JSON.stringify(difference)}`)
+    await buildAnew({ lived: first.deps.engine, fresh, ecosystem }, (chains) => chains.toReversed())
+    for (const { engine } of indexes.map((index) => index.deps)) {
+      const difference = await differenceOf(engine, fresh)
+      assert.equal(difference, undefined, `${engine.dialect} ${JSON.stringify(difference)}`)
     }
   } finally {
     await fresh.close()
   }
-}
-
-function compare(lived: Engine, fresh: Engine) {
-  return lived.snapshot((a) =>
-    fresh.snapshot((b) =>
-      compareRegisters(
-        { connection: a, dialect: lived.dialect },
-        { connection: b, dialect: fresh.dialect },
-      ),
-    ),
-  )
 }

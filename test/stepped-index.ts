@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import type { Position } from '#chain/chain-event.ts'
+import { type FollowDeps, follow } from '#chain/follow.ts'
+import { allDatasets } from '#datasets/datasets.ts'
+import { makeDollarPrices } from '#datasets/prices/price-book.ts'
+import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { CommitDeps } from '#indexer/commit.ts'
+import { compareRegisters, type RegisterDifference } from '#indexer/compare-registers.ts'
+import { readPosition } from '#indexer/positions.ts'
+import { rebuildIndex } from '#indexer/rebuild.ts'
+import { applyEvent, makeFollower } from '#indexer/run-chain.ts'
+import { readIndexStatus } from '#indexer/status.ts'
+import { systemClock } from '#lib/clock.ts'
+import type { Engine } from '#store/engine.ts'
+import { acquireLease } from '#store/lease.ts'
+import { openSource } from '#test/indexed-ecosystem.ts'
+
+/** An index that a test drives one event at a time. */
+export interface SteppedIndex {
+  readonly deps: CommitDeps
+  /** Does the next thing on a chain; gives whether there was any. */
+  advance(chain: Chain): Promise<boolean>
+}
+
+/** What commits on a register need, with the lease of the only writer. */
+export async function commitDepsOf(engine: Engine, ecosystem: Ecosystem): Promise<CommitDeps> {
+  const lease = await acquireLease(
+    { engine, clock: systemClock },
+    { name: 'index', holder: 'test' },
+  )
+  assert.ok(lease !== undefined)
+  return {
+    engine,
+    clock: systemClock,
+    lease,
+    datasets: allDatasets(ecosystem),
+    prices: makeDollarPrices(ecosystem.tokens),
+    tokens: ecosystem.tokens.map((token) => token.symbol),
+  }
+}
+
+export function stepIndex(deps: CommitDeps): SteppedIndex {
+  const positions = new Map<number, Position | undefined>()
+  const followers = new Map<number, FollowDeps>()
+  return {
+    deps,
+    async advance(chain) {
+      const follower =
+        followers.get(chain.id) ?? makeFollower({ ...deps, source: openSource(chain) }, chain)
+      followers.set(chain.id, follower)
+      if (!positions.has(chain.id))
+        positions.set(
+          chain.id,
+          await deps.engine.snapshot((reads) => readPosition(reads, chain.id)),
+        )
+      const position = positions.get(chain.id)
+      const event = await follow(follower, position)
+      positions.set(chain.id, await applyEvent(deps, { chain, event, position }))
+      return event.kind !== 'idle' && event.kind !== 'behind'
+    },
+  }
+}
+
+/** Advances every chain until nothing happens any more. */
+export async function advanceAll(index: SteppedIndex, chains: readonly Chain[]): Promise<void> {
+  for (const chain of chains) while (await index.advance(chain));
+}
+
+/** Builds an empty register up to where another one stands, chain by chain in the order given. */
+export async function buildAnew(
+  input: { readonly lived: Engine; readonly fresh: Engine; readonly ecosystem: Ecosystem },
+  order: (chains: readonly Chain[]) => readonly Chain[] = (chains) => chains,
+): Promise<void> {
+  const { lived, fresh, ecosystem } = input
+  const status = await lived.snapshot((reads) => readIndexStatus(reads, ecosystem.chains))
+  assert.ok(status !== undefined)
+  const upTo = order(ecosystem.chains).flatMap((chain) =>
+    status.chains.filter((each) => each.chain.id === chain.id),
+  )
+  const deps = await commitDepsOf(fresh, ecosystem)
+  await rebuildIndex({ ...deps, sourceOf: openSource, onProgress: () => undefined }, upTo)
+}
+
+/** The first place where two registers differ, on whichever engines they are. */
+export function differenceOf(a: Engine, b: Engine): Promise<RegisterDifference | undefined> {
+  return a.snapshot((ofA) =>
+    b.snapshot((ofB) =>
+      compareRegisters(
+        { connection: ofA, dialect: a.dialect },
+        { connection: ofB, dialect: b.dialect },
+      ),
+    ),
+  )
+}
