@@ -55,6 +55,7 @@ export function resolveEcosystem(file: EcosystemFile): Ecosystem | Problems {
   requireOn(problems, primary, gateChain, 'gate.chain')
   requireOn(problems, secondary, gateChain, 'gate.chain')
   requireOn(problems, secondary, premiumChain, 'premium.chain')
+  for (const chain of [gateChain, premiumChain]) requireDepth(problems, chain, file)
   if (problems.list.length > 0) return problems
   return {
     ...ecosystem,
@@ -215,6 +216,15 @@ function requireOn(problems: Problems, token: PricedToken, chain: Chain, field: 
       `token ${token.symbol} has no address on "${chain.name}"; add it under tokens or choose another chain`,
     )
   if (!isTracked(token)) problems.add(field, `token ${token.symbol} is not followed`)
+}
+
+/** Balances in the past are known as far back as blocks are not final. */
+function requireDepth(problems: Problems, chain: Chain, file: EcosystemFile): void {
+  if (chain.finality !== 'tag' && chain.finality < file.gate.depthBlocks)
+    problems.add(
+      'gate.depthBlocks',
+      `must be at most ${chain.finality}, the finality of "${chain.name}"; lower it or raise the finality`,
+    )
 }
 
 function isLocal(chain: Chain): boolean {

@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import localEcosystem from './ecosystems/local.ts'
+import { loadEcosystem, parseEcosystem } from './load-ecosystem.ts'
+import { EcosystemError } from './problem.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'sexton-ecosystem-'))
+const file = join(folder, 'ecosystem.json')
+after(() => rmSync(folder, { recursive: true }))
+
+const zero = '0x0000000000000000000000000000000000000000'
+const usdc = localEcosystem.payment.asset
+const transfer = 'event Transfer(address indexed from, address indexed to, uint256 value)'
+
+/** A field of the local file, what is written there (undefined: removed), and the error it gives. */
+const mistakes: readonly (readonly [field: string, value: unknown, error: RegExp])[] = [
+  ['chains', undefined, /: chains: is missing/],
+  ['chains', [], /: chains: must not have fewer than 1 items/],
+  ['chains[0].id', 0, /: chains\[0\].id: must be >= 1, found 0/],
+  ['chains[0].rpcUrls[0]', 'localhost', /: chains\[0\].rpcUrls\[0\]: must match pattern/],
+  ['chains[0].rpcUrls', [], /: chains\[0\].rpcUrls: must not have fewer/],
+  ['chains[0].pollIntervalMs', '500', /: chains\[0\].pollIntervalMs: must be integer, found "500"/],
+  ['chains[0].finality', 'soon', /: chains\[0\].finality: /],
+  ['chains[0].finality', 1, /: gate.depthBlocks: .*finality of "base"/],
+  ['chains[1].name', 'base', /: chains\[1\].name: "base" appears twice/],
+  ['chains[1].id', 8453, /: chains\[1\].id: 8453 appears twice/],
+  ['chains[0].blockTime', 2, /: chains\[0\].blockTime: is not a known field; remove it or mend/],
+  ['service.keyPrefix', 'SVC', /: service.keyPrefix: must match pattern .*found "SVC"/],
+  ['service.publicBaseUrl', 'ftp://x', /: service.publicBaseUrl: must match pattern/],
+  [
+    'tokens[1].role',
+    'primary',
+    /: tokens: exactly one token must have the role "primary", found 2/,
+  ],
+  ['tokens[0].role', 'reward', /: tokens: exactly one token must have the role "primary", found 0/],
+  ['tokens[1].symbol', 'grave', /: tokens\[1\].symbol: "grave" appears twice/],
+  ['tokens[0].decimals', 37, /: tokens\[0\].decimals: must be <= 36, found 37/],
+  ['tokens[0].addresses.base', '0x12', /: tokens\[0\].addresses.base: must match pattern/],
+  [
+    'tokens[0].addresses.base',
+    '0x5fbDB2315678afecb367f032d93F642f64180aa3',
+    /: tokens\[0\].addresses.base: .* wrong checksum \(EIP-55\); copy the address again/,
+  ],
+  ['tokens[0].addresses.solana', usdc, /: tokens\[0\].addresses.solana: "solana" is no chain/],
+  [
+    'tokens[0].price.quote',
+    'DOGE',
+    /: tokens\[0\].price.quote: "DOGE" is no token .* known: GRAVE/,
+  ],
+  ['tokens[0].price.quote', 'GRAVE', /: tokens\[0\].price.quote: leads in a circle/],
+  ['tokens[0].price.quote', undefined, /: tokens\[0\].price.quote: is missing: the symbol/],
+  ['tokens[0].price.chain', 'solana', /: tokens\[0\].price.chain: "solana" is no chain/],
+  ['tokens[0].price.address', undefined, /: tokens\[0\].price.address: is missing: the pool/],
+  [
+    'tokens[0].addresses.base',
+    undefined,
+    /: tokens\[0\].price.chain: GRAVE has no address on "base"/,
+  ],
+  ['tokens[2].price.decimals', undefined, /: tokens\[2\].price.decimals: is missing/],
+  ['tokens[3].price.usd', undefined, /: tokens\[3\].price.usd: is missing: a fixed price needs/],
+  ['tokens[3].price.usd', 'one', /: tokens\[3\].price.usd: must match pattern/],
+  [
+    'burns[0].event',
+    'event Transfer(addr from)',
+    /: burns\[0\].event: is no event in human-readable/,
+  ],
+  ['burns[0].event', 'function burn()', /: burns\[0\].event: must match pattern/],
+  [
+    'burns[0].from',
+    'sender',
+    /: burns\[0\].from: "sender" is no argument of Transfer; known: from/,
+  ],
+  ['burns[0].amount', 'to', /: burns\[0\].amount: "to" is of type address; choose .* uint256/],
+  ['burns[0].where.receiver', zero, /: burns\[0\].where.receiver: is no argument of Transfer/],
+  ['burns[0].token', undefined, /: burns\[0\].token: is missing: a burn is of one token/],
+  ['burns[0].chain', 'arbitrum', /: burns\[0\].chain: "arbitrum" is no chain .* known: base, eth/],
+  ['dividends[0].recipient', undefined, /: dividends\[0\].recipient: is missing: a claim names/],
+  ['dividends[0].tokenArgument', undefined, /: dividends\[0\].token: is missing: name the token/],
+  ['dividends[0].event', transfer, /: dividends\[0\].amount: "amount" is no argument of Transfer/],
+  ['graveDigs[0].graveId', 'grave', /: graveDigs\[0\].graveId: "grave" is no argument/],
+  ['supply.nonCirculating[0].address', `0x${'0'.repeat(36)}dEaD`, /is a burn address already/],
+  ['payment.payTo[0].address', zero, /: payment.payTo\[0\].address: is the zero address/],
+  ['payment.payTo[0].address', usdc, /: payment.payTo\[0\].address: is the payment asset itself/],
+  [
+    'payment.payTo[1]',
+    { address: usdc.toLowerCase().replace('8', '9'), since: '2024-01-01' },
+    /: payment.payTo\[1\].since: must be later than the entry before; list the oldest first/,
+  ],
+  ['payment.payTo[0].since', 'yesterday', /: payment.payTo\[0\].since: must match format/],
+  ['pricePerCallUsd', '0', /: pricePerCallUsd: must be above 0 with at most 6 decimals/],
+  ['pricePerCallUsd', '0.0000001', /: pricePerCallUsd: must be above 0 with at most 6 decimals/],
+  ['pricePerCallUsd', 0.0001, /: pricePerCallUsd: must be string, found 0.0001/],
+  ['gate.minimumUsd', '0.1234567', /: gate.minimumUsd: has more than 6 decimals/],
+  ['gate.chain', 'solana', /: gate.chain: "solana" is no chain of this file/],
+  ['premium.supplyPerMille', 0, /: premium.supplyPerMille: must be >= 1/],
+  ['quotas.free', 1.5, /: quotas.free: must be integer, found 1.5/],
+]
+
+/** The local file with one field written anew. */
+function withMistake(field: string, value: unknown): unknown {
+  const copy: unknown = structuredClone(localEcosystem)
+  const names = field.replaceAll('[', '.').replaceAll(']', '').split('.')
+  const last = names.pop() ?? ''
+  let parent = copy
+  for (const name of names) parent = (parent as Record<string, unknown>)[name]
+  const target = parent as Record<string, unknown>
+  if (value === undefined) delete target[last]
+  else target[last] = value
+  return copy
+}
+
+function errorOf(work: () => unknown): Promise<Error> {
+  return Promise.resolve()
+    .then(work)
+    .then(
+      () => assert.fail('the file was accepted'),
+      (error: Error) => error,
+    )
+}
+
+for (const [field, value, expected] of mistakes)
+  test(`${field} ${value === undefined ? 'missing' : `as ${JSON.stringify(value)}`} is told in one line`, async () => {
+    writeFileSync(file, JSON.stringify(withMistake(field, value)))
+    const error = await errorOf(() => loadEcosystem(file))
+    assert.ok(error instanceof EcosystemError, String(error))
+    assert.match(error.message, expected)
+    assert.ok(error.message.startsWith(`${file}: `))
+    assert.ok(!error.message.includes('\n'), error.message)
+  })
+
+test('the local ecosystem loads, from the module and from JSON', async () => {
+  const module = join(import.meta.dirname, 'ecosystems', 'local.ts')
+  writeFileSync(file, JSON.stringify(localEcosystem))
+  for (const path of [module, file]) {
+    const { chains, primary, secondary, pricePerCall, payment } = await loadEcosystem(path)
+    assert.deepEqual(
+      chains.map((chain) => chain.name),
+      ['base', 'ethereum'],
+    )
+    assert.deepEqual([primary.symbol, secondary.symbol], ['GRAVE', 'CRYPT'])
+    assert.equal(pricePerCall, 100n)
+    assert.equal(payment.asset, usdc.toLowerCase())
+  }
+})
+
+test('no JSON, no file and no module are told with the name of the file', async () => {
+  writeFileSync(file, '{"chains": [,]}')
+  assert.match(
+    (await errorOf(() => loadEcosystem(file))).message,
+    /ecosystem\.json: file: is no JSON/,
+  )
+  const absent = join(folder, 'absent.json')
+  assert.match(
+    (await errorOf(() => loadEcosystem(absent))).message,
+    /absent\.json: file: cannot be read/,
+  )
+  const module = join(folder, 'absent.ts')
+  assert.match(
+    (await errorOf(() => loadEcosystem(module))).message,
+    /absent\.ts: file: cannot be loaded/,
+  )
+  assert.match(
+    (await errorOf(() => parseEcosystem('mine', null))).message,
+    /^mine: file: must be object/,
+  )
+})
+
+test('of several mistakes the first is told and the rest are counted', async () => {
+  const broken = withMistake('pricePerCallUsd', '0') as typeof localEcosystem
+  const worse = { ...broken, gate: { ...broken.gate, chain: 'solana' } }
+  const { message } = await errorOf(() => parseEcosystem('mine', worse))
+  assert.match(message, /\(and 1 more\)$/)
+})

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { freePorts } from '#devnet/free-ports.ts'
+import { startDevnet } from '#devnet/start-devnet.ts'
+import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
+import { localEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
+import { ProofError, proveEcosystem } from './prove-ecosystem.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'sexton-proof-'))
+const devnet = await startDevnet({
+  dataFolder: folder,
+  ...(await freePorts()),
+  historyDays: 1,
+  live: false,
+})
+after(async () => {
+  await devnet.stop()
+  await rm(folder, { recursive: true })
+})
+const [base, ethereum] = [devnet.chains.base.rpcUrl, devnet.chains.ethereum.rpcUrl]
+
+/** Proves the local file with a change against the chains; gives the refusal. */
+async function proofOf(change: (file: EcosystemFile) => EcosystemFile): Promise<Error | undefined> {
+  const ecosystem = localEcosystemAt({ base, ethereum }, change)
+  return proveEcosystem(ecosystem, openSource).then(
+    () => undefined,
+    (error: Error) => error,
+  )
+}
+
+function assertTold(error: Error | undefined, message: RegExp): void {
+  assert.ok(error instanceof ProofError, String(error))
+  assert.match(error.message, message)
+  assert.ok(!error.message.includes('\n'))
+}
+
+const nobody = '0x00000000000000000000000000000000000b0b0b'
+
+test('the local file is what the local chains say', async () => {
+  assert.equal(await proofOf((file) => file), undefined)
+})
+
+test('endpoints of another chain are refused', async () => {
+  const swapped = localEcosystemAt({ base: ethereum, ethereum: base })
+  const error = await proveEcosystem(swapped, openSource).catch((reason: Error) => reason)
+  assertTold(
+    error ?? undefined,
+    /^chains\[0\]\.rpcUrls: the node is of chain 1, the file says 8453/,
+  )
+})
+
+test('an address without a contract is refused', async () => {
+  const error = await proofOf((file) => ({
+    ...file,
+    graveDigs: file.graveDigs.map((dig) => ({ ...dig, address: nobody })),
+  }))
+  assertTold(error, /^graveDigs\[[01]\]\.address: there is no contract at 0x.* mend the address/)
+})
+
+test('wrong decimals are refused', async () => {
+  const error = await proofOf((file) => ({
+    ...file,
+    tokens: file.tokens.map((token) =>
+      token.symbol === 'CRYPT' ? { ...token, decimals: 9 } : token,
+    ),
+  }))
+  assertTold(error, /^tokens\[1\]\.decimals: CRYPT on base has 18 decimals, the file says 9/)
+})
+
+test('a payment asset of other decimals is refused', async () => {
+  const weth = '0x4200000000000000000000000000000000000006'
+  const error = await proofOf((file) => ({ ...file, payment: { ...file.payment, asset: weth } }))
+  assertTold(error, /^payment\.asset: has 18 decimals, must have 6/)
+})
+
+test('a wrong EIP-712 domain of the payment asset is refused', async () => {
+  const error = await proofOf((file) => ({
+    ...file,
+    payment: { ...file.payment, domain: { name: 'USDC', version: '2' } },
+  }))
+  assertTold(error, /^payment\.domain: .* is not name "USDC", version "2"; read name\(\)/)
+})
