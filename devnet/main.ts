@@ -6,6 +6,7 @@ async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       port: { type: 'string', default: '8545' },
+      'ethereum-port': { type: 'string' },
       data: { type: 'string', default: '.sexton/devnet' },
       days: { type: 'string', default: '120' },
     },
@@ -19,7 +20,7 @@ async function main(): Promise<void> {
   const devnet = await startDevnet({
     dataFolder: values.data,
     basePort,
-    ethereumPort: basePort + 1,
+    ethereumPort: Number(values['ethereum-port'] ?? basePort + 1),
     historyDays: Number(values.days),
     log: (line) => console.log(line),
   })

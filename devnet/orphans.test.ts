@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,9 +17,13 @@ function isAlive(pid: number): boolean {
   return stdout.trim() !== '' && !stdout.startsWith('Z')
 }
 
-function startApart(dataFolder: string, basePort: number) {
+type Ports = Awaited<ReturnType<typeof freePorts>>
+
+function startApart(dataFolder: string, ports: Ports) {
   const main = join(import.meta.dirname, 'main.ts')
-  const flags = ['--port', String(basePort), '--data', dataFolder, '--days', '2']
+  const { basePort, ethereumPort } = ports
+  const chosen = ['--port', String(basePort), '--ethereum-port', String(ethereumPort)]
+  const flags = [...chosen, '--data', dataFolder, '--days', '2']
   return spawn(process.execPath, [main, ...flags], { stdio: ['ignore', 'pipe', 'inherit'] })
 }
 
@@ -39,19 +44,26 @@ async function nodePids(dataFolder: string): Promise<readonly number[]> {
   )
 }
 
+/** Both chains have been saved once, so that a next start can go on from there. */
+async function untilSaved(dataFolder: string): Promise<void> {
+  const saved = ['base', 'ethereum'].map((name) => join(dataFolder, `${name}.state.json.gz`))
+  for (let tries = 0; !saved.every(existsSync); tries += 1) {
+    assert.ok(tries < 300, 'the chains were not saved')
+    await sleep(100)
+  }
+}
+
 test('nodes that a killed run leaves behind are ended by the next start, which goes on', async (t) => {
   const dataFolder = await mkdtemp(join(tmpdir(), 'sexton-orphans-'))
-  const { basePort } = await freePorts()
-  const child = startApart(dataFolder, basePort)
+  const ports = await freePorts()
+  const child = startApart(dataFolder, ports)
   await untilReady(child)
   const pids = await nodePids(dataFolder)
-  // The first save is under way when the chains are ready.
-  await sleep(1500)
+  await untilSaved(dataFolder)
   child.kill('SIGKILL')
   await once(child, 'exit')
   assert.deepEqual(pids.map(isAlive), [true, true])
   const lines: string[] = []
-  const ports = { basePort, ethereumPort: basePort + 1 }
   const log = (line: string): void => void lines.push(line)
   const devnet = await startDevnet({ dataFolder, ...ports, live: false, log })
   t.after(async () => {
@@ -65,8 +77,8 @@ test('nodes that a killed run leaves behind are ended by the next start, which g
 
 test('no node outlives a run that is asked to end', async () => {
   const dataFolder = await mkdtemp(join(tmpdir(), 'sexton-orphans-'))
-  const { basePort } = await freePorts()
-  const child = startApart(dataFolder, basePort)
+  const ports = await freePorts()
+  const child = startApart(dataFolder, ports)
   await untilReady(child)
   const pids = await nodePids(dataFolder)
   child.kill('SIGTERM')

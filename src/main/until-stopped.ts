@@ -1,23 +1,39 @@
 import type { Logger } from 'pino'
+import type { Clock } from '#lib/clock.ts'
 
 /** Long enough for the longest request in flight; an orchestrator kills after 30 s. */
 const GRACE_MS = 25_000
 
 /**
+ * Ctrl+C reaches this process twice when npm runs it: from the terminal and from npm. Only a signal
+ * that comes later than this is a person who does not want to wait.
+ */
+const SAME_SIGNAL_MS = 1_000
+
+/**
  * Runs until SIGTERM or SIGINT, then stops in order. Resolves with the exit code: 0 when all was
- * finished in time, 1 when stopping failed or took too long. A second signal does not wait. When
+ * finished in time, 1 when stopping failed or took too long. A later second signal does not wait. When
  * the work itself fails (`ended` rejects), it stops what is left and rejects with that error.
  */
 export function untilStopped(
-  deps: { readonly logger: Pick<Logger, 'info' | 'error'>; readonly process: NodeJS.Process },
+  deps: {
+    readonly logger: Pick<Logger, 'info' | 'error'>
+    readonly process: NodeJS.Process
+    readonly clock: Clock
+  },
   stop: () => Promise<void>,
   ended?: Promise<void>,
 ): Promise<0 | 1> {
   const { promise, resolve, reject } = Promise.withResolvers<0 | 1>()
   let stopping = false
+  let askedAtMs = 0
   const onSignal = (signal: NodeJS.Signals) => {
-    if (stopping) return resolve(1)
+    if (stopping) {
+      if (Math.abs(deps.clock() - askedAtMs) > SAME_SIGNAL_MS) resolve(1)
+      return
+    }
     stopping = true
+    askedAtMs = deps.clock()
     deps.logger.info(`${signal}: finishing what is in flight`)
     const late = setTimeout(() => {
       deps.logger.error(`not finished within ${GRACE_MS / 1000} s`)

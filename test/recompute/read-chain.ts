@@ -1,15 +1,7 @@
 import { type Address, createPublicClient, http, parseAbi } from 'viem'
-import type { ChainName } from '#devnet/addresses.ts'
+import type { ChainAt } from './chain-at.ts'
 import { type Followed, lockedAddresses, tokenOf } from './local-tokens.ts'
 import { type ChainEvents, readEvents } from './read-events.ts'
-
-/** A chain up to one block. */
-export interface ChainAt {
-  readonly name: ChainName
-  readonly id: number
-  readonly rpcUrl: string
-  readonly blockNumber: number
-}
 
 /** Everything a chain says about the ecosystem, in chain order, and what its contracts answer now. */
 export interface ChainHistory extends ChainEvents {

@@ -1,7 +1,7 @@
 import { type Address, type GetLogsReturnType, getAddress, type PublicClient, parseAbi } from 'viem'
 import { addresses, type ChainName } from '#devnet/addresses.ts'
+import type { ChainAt } from './chain-at.ts'
 import { followed, localTokens, type Ticker, tokenOf } from './local-tokens.ts'
-import type { ChainAt } from './read-chain.ts'
 
 /** Where an event stands. Unix seconds of its block. */
 export interface Place {

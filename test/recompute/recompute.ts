@@ -1,5 +1,6 @@
 import { getAddress, zeroAddress } from 'viem'
 import { accounts } from '#devnet/addresses.ts'
+import type { ChainAt } from './chain-at.ts'
 import {
   burnRow,
   burnTotals,
@@ -12,7 +13,7 @@ import {
   walletClaims,
 } from './event-bodies.ts'
 import { followed } from './local-tokens.ts'
-import { type ChainAt, readChain } from './read-chain.ts'
+import { readChain } from './read-chain.ts'
 import { askFigures, metricNames, stats, statsHistory } from './stats-bodies.ts'
 import { gatherWorld, supplyAt, type WorldAt } from './world-at.ts'
 
