@@ -26,3 +26,12 @@ test('an address that runs dry is told when to come back, and then may', () => {
   now -= 60_000
   assert.equal(guard('192.0.2.1', 'mint')?.code, 'rate_limited')
 })
+
+test('a flood of cheap requests from many addresses gives nobody new tokens for minting', () => {
+  const limit = { burst: 1, refillPerSecond: 0.5 }
+  const limits = { general: limit, mint: limit, claim: limit }
+  const guard = createGuard({ clock: () => 0, limits, bucketsMax: 4 })
+  assert.equal(guard('192.0.2.1', 'mint'), undefined)
+  for (let n = 2; n < 50; n += 1) guard(`192.0.2.${n}`, undefined)
+  assert.equal(guard('192.0.2.1', 'mint')?.code, 'rate_limited')
+})

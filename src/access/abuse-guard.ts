@@ -23,7 +23,10 @@ export const GUARD_LIMITS: GuardLimits = {
   claim: { burst: 120, refillPerSecond: 1 },
 }
 
-/** About 10 MB at most; whoever has more addresses than this is no matter for counters. */
+/**
+ * Addresses remembered for each kind, about 10 MB at most; whoever has more addresses than this is
+ * no matter for counters.
+ */
 const BUCKETS_MAX = 100_000
 
 interface Tokens {
@@ -36,19 +39,32 @@ export type Guard = (
   kind: 'mint' | 'claim' | undefined,
 ) => Refusal | undefined
 
+export interface GuardDeps {
+  readonly clock: Clock
+  readonly limits: GuardLimits
+  /** Addresses remembered for each kind. */
+  readonly bucketsMax?: number
+}
+
 /** Takes a token of an address for one request, in this process; refuses when none is left. */
-export function createGuard(deps: { readonly clock: Clock; readonly limits: GuardLimits }): Guard {
-  const buckets = new LRUCache<string, Tokens>({ max: BUCKETS_MAX })
+export function createGuard(deps: GuardDeps): Guard {
+  const max = deps.bucketsMax ?? BUCKETS_MAX
+  // One memory for each kind: a cheap flood of one must not make the others forget who ran dry.
+  const remembered = {
+    general: new LRUCache<string, Tokens>({ max }),
+    mint: new LRUCache<string, Tokens>({ max }),
+    claim: new LRUCache<string, Tokens>({ max }),
+  }
   return (addressBucket, route) => {
     const kind = route ?? 'general'
     const limit = deps.limits[kind]
-    const name = `${kind}:${addressBucket}`
+    const buckets = remembered[kind]
     const now = deps.clock()
-    const tokens = buckets.get(name) ?? { left: limit.burst, atMs: now }
+    const tokens = buckets.get(addressBucket) ?? { left: limit.burst, atMs: now }
     const gained = (Math.max(0, now - tokens.atMs) / 1000) * limit.refillPerSecond
     tokens.left = Math.min(limit.burst, tokens.left + gained)
     tokens.atMs = now
-    buckets.set(name, tokens)
+    buckets.set(addressBucket, tokens)
     if (tokens.left >= 1) {
       tokens.left -= 1
       return undefined

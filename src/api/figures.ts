@@ -42,6 +42,11 @@ export async function figuresAfterRefusal(
   return figures
 }
 
+/** Figures of a moment ago, or what can be said without the store. */
+export function rememberedFigures(deps: FiguresDeps, caller: Caller): UsageFigures {
+  return deps.remembered.get(caller.identity) ?? noFigures(caller, deps.clock())
+}
+
 /** What can be said without the store: the tier, its limit and the reset; nothing is promised. */
 export function noFigures(caller: Caller, nowMs: number): UsageFigures {
   return {

@@ -3,7 +3,7 @@ import { isRefusal, type Refusal } from '#domain/refusal.ts'
 import { preflightHeaders } from '#http/constant-headers.ts'
 import type { Incoming, Outgoing } from '#http/exchange.ts'
 import { toProblem } from '#http/problem.ts'
-import { figuresAfterRefusal, figuresOf } from './figures.ts'
+import { figuresOf, rememberedFigures } from './figures.ts'
 import type { PipelineDeps } from './pipeline.ts'
 import { stampFigures } from './rate-limit-headers.ts'
 
@@ -20,9 +20,10 @@ export async function answerPage(
   page: Page,
   incoming: Incoming,
 ): Promise<Outgoing> {
-  const bucket = deps.addressBucket(incoming.socketAddress, incoming.headers)
-  const outcome = deps.guard(bucket, undefined) ?? (await page.read(incoming))
-  return stamp(deps, incoming, isRefusal(outcome) ? problem(deps, incoming, outcome) : outcome)
+  return (
+    turnedAway(deps, incoming) ??
+    (await stamp(deps, incoming, await readPage(deps, page, incoming)))
+  )
 }
 
 /** Answers what no endpoint answers, such as an unknown path; floods of it meet the abuse guard. */
@@ -31,20 +32,40 @@ export async function deny(
   incoming: Incoming,
   input: { readonly refusal: Refusal; readonly headers: readonly string[] },
 ): Promise<Outgoing> {
-  const bucket = deps.addressBucket(incoming.socketAddress, incoming.headers)
-  const limited = deps.guard(bucket, undefined)
-  const outgoing = problem(deps, incoming, limited ?? input.refusal)
+  const limited = turnedAway(deps, incoming)
+  const outgoing = limited ?? problem(deps, incoming, input.refusal)
   outgoing.headers.push(...input.headers)
-  return stamp(deps, incoming, outgoing)
+  return limited ?? stamp(deps, incoming, outgoing)
 }
 
 /** The static answer to OPTIONS on a known path (Fetch standard, CORS preflight). */
-export function preflight(
+export async function preflight(
   deps: PipelineDeps,
   incoming: Incoming,
   allow: string,
 ): Promise<Outgoing> {
-  return stamp(deps, incoming, { status: 204, headers: preflightHeaders(allow), body: '' })
+  return (
+    turnedAway(deps, incoming) ??
+    (await stamp(deps, incoming, { status: 204, headers: preflightHeaders(allow), body: '' }))
+  )
+}
+
+async function readPage(deps: PipelineDeps, page: Page, incoming: Incoming): Promise<Outgoing> {
+  const outcome = await page.read(incoming)
+  return isRefusal(outcome) ? problem(deps, incoming, outcome) : outcome
+}
+
+/**
+ * The 429 of an address that has no token left. It looks up no key and asks no store: the guard
+ * counts the address, so the headers show the address too, as far as it is remembered.
+ */
+function turnedAway(deps: PipelineDeps, incoming: Incoming): Outgoing | undefined {
+  const bucket = deps.addressBucket(incoming.socketAddress, incoming.headers)
+  const limited = deps.guard(bucket, undefined)
+  if (limited === undefined) return undefined
+  const outgoing = problem(deps, incoming, limited)
+  stampFigures(outgoing.headers, rememberedFigures(deps, deps.anonymous(bucket)), deps.clock())
+  return outgoing
 }
 
 function problem(deps: PipelineDeps, { requestId }: Incoming, refusal: Refusal): Outgoing {
@@ -56,9 +77,7 @@ async function stamp(
   incoming: Incoming,
   outgoing: Outgoing,
 ): Promise<Outgoing> {
-  const caller = await callerOf(deps, incoming)
-  const limited = outgoing.status === 429
-  const figures = await (limited ? figuresAfterRefusal : figuresOf)(deps, caller)
+  const figures = await figuresOf(deps, await callerOf(deps, incoming))
   stampFigures(outgoing.headers, figures, deps.clock())
   return outgoing
 }

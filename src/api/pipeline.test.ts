@@ -247,6 +247,45 @@ describe('the pipeline', () => {
     await flooded.server.stop()
   })
 
+  it('a flood of preflights, documents and unknown paths is turned away without the store', async () => {
+    let left = 3
+    let reads = 0
+    const flooded = await startHarness({
+      pages: [staticPage({ path: '/page', contentType: 'text/plain', text: 'a page' })],
+      guard: () => (left-- > 0 ? undefined : refuse('rate_limited', 'slower')),
+      identify: () => {
+        reads += 1
+        return Promise.reject(new Error('down'))
+      },
+      meter: {
+        admit: () => Promise.reject(new Error('not reached')),
+        refund: async () => undefined,
+        figures: () => {
+          reads += 1
+          return Promise.reject(new Error('down'))
+        },
+      },
+    })
+    const call = (method: string, path: string) =>
+      fetch(flooded.origin + path, { method, headers: { authorization: `Bearer ${GOOD_KEY}` } })
+    const calls = [
+      ['OPTIONS', '/api/thing', 204],
+      ['GET', '/page', 200],
+      ['GET', '/nowhere', 404],
+    ] as const
+    for (const [method, path, status] of calls)
+      assert.equal((await call(method, path)).status, status)
+    reads = 0
+    for (const [method, path] of calls) {
+      const response = await call(method, path)
+      assert.equal(response.status, 429, path)
+      assert.equal(response.headers.get('access-control-allow-origin'), '*')
+      assert.deepEqual(figures(response), ['3', '0', '1795305600', 'anonymous'])
+    }
+    assert.equal(reads, 0)
+    await flooded.server.stop()
+  })
+
   it('E10: a caller who goes away is told to the work and stays charged', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const waiting = await startHarness({
