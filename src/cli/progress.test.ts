@@ -15,7 +15,7 @@ function capture() {
 }
 
 describe('the progress', () => {
-  it('outside of a terminal it is a plain line every five seconds and no control characters', () => {
+  it('outside of a terminal it is a plain line every five seconds with pace and time left', () => {
     const { written, stream } = capture()
     let now = 0
     const board = createProgress({ output: stream, log: stream, isTty: false, clock: () => now })
@@ -23,14 +23,14 @@ describe('the progress', () => {
     now = 4_999
     board.update('indexing base', 2, 10)
     now = 5_000
-    board.update('indexing base', 3, 10)
+    board.update('indexing base', 6, 10)
     board.update('indexing ethereum', 1, 4)
     board.finish()
     now = 60_000
     board.update('indexing base', 10, 10)
     assert.deepEqual(written, [
       'indexing base: 1 of 10\n',
-      'indexing base: 3 of 10\n',
+      'indexing base: 6 of 10 (1.0/s, 4 s left)\n',
       'indexing ethereum: 1 of 4\n',
     ])
   })

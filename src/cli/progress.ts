@@ -11,36 +11,38 @@ export interface Board extends ProgressBoard {
   print(text: string): void
 }
 
-/** Bars in a terminal; elsewhere a plain line every few seconds. Both on `output`. */
-export function createProgress(deps: {
+interface BoardDeps {
   readonly output: Writable
   readonly log: Writable
-  readonly isTty: boolean
   readonly clock: Clock
-}): Board {
+}
+
+/** Bars in a terminal; elsewhere a plain line every few seconds. Both on `output`. */
+export function createProgress(deps: BoardDeps & { readonly isTty: boolean }): Board {
   return deps.isTty ? bars(deps) : lines(deps)
 }
 
-function bars({ output, log }: { readonly output: Writable; readonly log: Writable }): Board {
+function bars({ output, log, clock }: BoardDeps): Board {
   const options = {
     // The type asks for a file's stream; any Writable of a terminal will do.
     stream: output as NodeJS.WritableStream,
-    format: '{task} [{bar}] {value}/{total}',
+    format: '{task} [{bar}] {value}/{total} {pace}',
     hideCursor: true,
     clearOnComplete: true,
     gracefulExit: false,
   }
   let board: MultiBar | undefined
   const tasks = new Map<string, SingleBar>()
+  const pace = createPace(clock)
   let finished = false
   return {
     update(task, done, total) {
       if (finished) return
       board ??= new MultiBar(options, Presets.shades_classic)
-      const bar = tasks.get(task) ?? board.create(total, 0, { task: task.padEnd(18) })
+      const bar = tasks.get(task) ?? board.create(total, 0, { task: task.padEnd(18), pace: '' })
       tasks.set(task, bar)
       bar.setTotal(Math.max(total, 1))
-      bar.update(Math.min(done, Math.max(total, 1)))
+      bar.update(Math.min(done, Math.max(total, 1)), { pace: pace(task, done, total) })
     },
     finish() {
       finished = true
@@ -54,28 +56,35 @@ function bars({ output, log }: { readonly output: Writable; readonly log: Writab
   }
 }
 
-function lines({
-  output,
-  log,
-  clock,
-}: {
-  readonly output: Writable
-  readonly log: Writable
-  readonly clock: Clock
-}): Board {
+function lines({ output, log, clock }: BoardDeps): Board {
   const shownAtMs = new Map<string, number>()
+  const pace = createPace(clock)
   let finished = false
   return {
     update(task, done, total) {
       const now = clock()
+      const speed = pace(task, done, total)
       const due = now - (shownAtMs.get(task) ?? Number.NEGATIVE_INFINITY) >= LINE_EVERY_MS
       if (finished || !due) return
       shownAtMs.set(task, now)
-      output.write(`${task}: ${done} of ${total}\n`)
+      output.write(`${task}: ${done} of ${total} ${speed}`.trimEnd().concat('\n'))
     },
     finish() {
       finished = true
     },
     print: (text) => void log.write(text),
+  }
+}
+
+/** Tells how fast a task goes and how long it will still take, measured from its first update. */
+function createPace(clock: Clock): (task: string, done: number, total: number) => string {
+  const first = new Map<string, { readonly atMs: number; readonly done: number }>()
+  return (task, done, total) => {
+    const start = first.get(task) ?? { atMs: clock(), done }
+    first.set(task, start)
+    const perSecond = ((done - start.done) * 1000) / Math.max(1, clock() - start.atMs)
+    if (perSecond <= 0) return ''
+    const left = Math.ceil(Math.max(0, total - done) / perSecond)
+    return `(${perSecond.toFixed(perSecond < 10 ? 1 : 0)}/s, ${left} s left)`
   }
 }
