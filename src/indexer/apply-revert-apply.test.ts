@@ -24,11 +24,14 @@ import {
   stepIndex,
 } from '#test/stepped-index.ts'
 
-/** A few in every run of the tests; `RANDOM_RUNS=500` for a long search. */
+/** A few in every run of the tests; `RANDOM_RUNS=500` for a long search. A failure tells its seed. */
 const runs = Number(process.env.RANDOM_RUNS ?? 15)
 
 /** A fork deeper than this would take back final blocks. */
 const finalDepth = 8
+
+/** A run takes half a second; what remains of the time may go into making a failure smaller. */
+const msPerRunMax = 5_000
 
 const chainIndex = fc.constantFrom<0 | 1>(0, 1)
 
@@ -74,7 +77,7 @@ test('an index that lived through any reorganisations equals a fresh index of th
         await life.end()
       }
     }),
-    { numRuns: runs },
+    { numRuns: runs, interruptAfterTimeLimit: runs * msPerRunMax },
   )
 })
 

@@ -84,3 +84,15 @@ test('a reorganisation that changes a price changes the value of what happened a
     assert.deepEqual(await dollarsOf(engine), [null, 1_000n, 1_000n, 7_000n, 7_000n])
     base.chain = prices
   }))
+
+test('a reorganisation to a branch that has not come as far takes later values back', () =>
+  onSqlite(registerMigrations, async ({ engine }) => {
+    const index = stepIndex(await commitDepsOf(engine, ecosystem))
+    base.chain = prices.addEmpty(1, 1)
+    await advanceAll(index, ecosystem.chains)
+    assert.equal((await dollarsOf(engine)).at(-1), 3_000n)
+    base.chain = prices.fork(3).addEmpty(3, 1)
+    await advanceAll(index, ecosystem.chains)
+    assert.deepEqual(await dollarsOf(engine), [null, 1_000n, 1_000n, 3_000n, null])
+    base.chain = prices
+  }))
