@@ -44,6 +44,8 @@ async function check(filters: readonly string[]): Promise<readonly Step[]> {
     '--test-reporter=spec',
     `--test-concurrency=${testFilesAtOnce}`,
     `--test-timeout=${testTimeoutMs}`,
+    // A failed test may leave a server or a loop behind; its file must end all the same.
+    '--test-force-exit',
   ]
   const parameters = [...flags, ...files]
   const tests = await runStep({ name: 'tests', command: process.execPath, parameters, live: true })

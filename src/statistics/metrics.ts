@@ -12,11 +12,13 @@ import {
   readTotalSupply,
 } from '#datasets/holders/queries.ts'
 import type { DollarPrices } from '#datasets/prices/price-book.ts'
+import { firstDay } from '#datasets/prices/queries.ts'
 import { valueAt } from '#domain/money.ts'
+import { isTracked } from '#domain/token.ts'
 import type { PricedToken } from '#ecosystem/ecosystem.ts'
 import { NOTHING, type Sums } from '#indexer/events/event.ts'
 import { firstEventDay, readEventDays } from '#indexer/events/event-days.ts'
-import { sumTotals, totalOf } from '#indexer/events/sum-windows.ts'
+import { dollarsOf, sumTotals, totalOf } from '#indexer/events/sum-windows.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import type { Connection } from '#store/engine.ts'
 
@@ -55,16 +57,19 @@ export interface Metric {
 
 /** Every metric by name; a new one is one line here. */
 export const metrics: Readonly<Record<MetricName, Metric>> = {
-  supply: stock('token', async (source, days) =>
-    inTokens(source, await supplyValues(source, days)),
+  supply: ofTracked(
+    stock('token', async (source, days) => inTokens(source, await supplyValues(source, days))),
   ),
   burned: flow(BURNS, 'token', (sums) => sums.amount),
   burnedCumulative: cumulative(BURNS, 'token', (sums) => sums.amount),
-  holders: stock('count', holderValues),
-  price: stock('usd', async (source, days) => inUsd(await priceValues(source, days), 18)),
-  marketCap: stock('usd', marketCapValues),
-  dividends: { ...flow(DIVIDENDS, 'usd', (sums) => sums.usd), overAllTokens: true },
-  dividendsCumulative: { ...cumulative(DIVIDENDS, 'usd', (sums) => sums.usd), overAllTokens: true },
+  holders: ofTracked(stock('count', holderValues)),
+  price: {
+    ...stock('usd', async (source, days) => inUsd(await priceValues(source, days), 18)),
+    firstUnix: ({ connection, token }) => firstDay(connection, token?.symbol ?? ''),
+  },
+  marketCap: ofTracked(stock('usd', marketCapValues)),
+  dividends: { ...flow(DIVIDENDS, 'usd', dollarsOf), overAllTokens: true },
+  dividendsCumulative: { ...cumulative(DIVIDENDS, 'usd', dollarsOf), overAllTokens: true },
   graveDigs: flow(GRAVE_DIGS, 'count', (sums) => BigInt(sums.events)),
 }
 
@@ -77,7 +82,18 @@ function stock(unit: Metric['unit'], values: Metric['values']): Metric {
   }
 }
 
-function flow(dataset: string, unit: Metric['unit'], pick: (sums: Sums) => bigint): Metric {
+/** A figure that only followed tokens have: of a reward token nothing is known, which is not zero. */
+function ofTracked(metric: Metric): Metric {
+  return {
+    ...metric,
+    values: async (source, days) =>
+      source.token !== undefined && isTracked(source.token)
+        ? metric.values(source, days)
+        : days.map(() => null),
+  }
+}
+
+function flow(dataset: string, unit: Metric['unit'], pick: (sums: Sums) => bigint | null): Metric {
   return {
     unit,
     overAllTokens: false,
@@ -85,12 +101,16 @@ function flow(dataset: string, unit: Metric['unit'], pick: (sums: Sums) => bigin
     async values(source, days) {
       const byDay = await eventDays(dataset, source, days)
       const amounts = days.map((day) => pick(byDay.get(day.dateUnix) ?? NOTHING))
-      return amounts.map((amount) => show(unit, source, amount))
+      return amounts.map((amount) => (amount === null ? null : show(unit, source, amount)))
     },
   }
 }
 
-function cumulative(dataset: string, unit: Metric['unit'], pick: (sums: Sums) => bigint): Metric {
+function cumulative(
+  dataset: string,
+  unit: Metric['unit'],
+  pick: (sums: Sums) => bigint | null,
+): Metric {
   return {
     ...flow(dataset, unit, pick),
     async values(source, days) {
@@ -98,7 +118,8 @@ function cumulative(dataset: string, unit: Metric['unit'], pick: (sums: Sums) =>
       const totals = await sumTotals(source.connection, dataset)
       const { token } = source
       const now = pick(totalOf(totals, (each) => !token || each.token === token.symbol))
-      const values = valuesAtDayEnds(days, now, (day) => pick(byDay.get(day) ?? NOTHING))
+      if (now === null) return days.map(() => null)
+      const values = valuesAtDayEnds(days, now, (day) => pick(byDay.get(day) ?? NOTHING) ?? 0n)
       return values.map((value) => show(unit, source, value))
     },
   }

@@ -77,7 +77,7 @@ export function statsHistoryRoute(deps: DataDeps & { readonly prices: DollarPric
           const exact = values[index] ?? null
           return {
             ...day,
-            value: exact === null ? null : Number(exact),
+            value: exact === null ? null : toPlot(exact, definition.unit),
             valueExact: exact,
             complete,
           }
@@ -86,4 +86,9 @@ export function statsHistoryRoute(deps: DataDeps & { readonly prices: DollarPric
       return { data }
     },
   })
+}
+
+/** Dollars are shown with at most 6 decimals; `valueExact` has them all. */
+function toPlot(exact: string, unit: 'token' | 'usd' | 'count'): number {
+  return unit === 'usd' ? Number(Number(exact).toFixed(6)) : Number(exact)
 }

@@ -159,7 +159,9 @@ export function statsHistory(
     const until = events.filter((each) => each.unix < dateUnix + DAY)
     const own = until.filter((each) => each.unix >= dateUnix)
     const exact = pointOf(world, { metric, token, dateUnix, until, own })
-    return { ...day, value: exact === null ? null : Number(exact), valueExact: exact, complete }
+    const digits = metricUnits[metric] === 'usd' ? 6 : 18
+    const value = exact === null ? null : Number(Number(exact).toFixed(digits))
+    return { ...day, value, valueExact: exact, complete }
   })
   return { metric, token: ofAll ? 'all' : token, unit: metricUnits[metric], period, points }
 }

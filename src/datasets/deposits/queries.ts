@@ -32,7 +32,7 @@ export function readDeposits(
   selection: DepositSelection,
 ): Promise<
   | {
-      readonly head: BlockRef
+      readonly head: BlockRef & { readonly timestamp: number }
       readonly completeFromBlock: number
       readonly deposits: readonly CanonicalDeposit[]
     }

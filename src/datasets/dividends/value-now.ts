@@ -1,4 +1,4 @@
-import { type MicroUsd, valueAt } from '#domain/money.ts'
+import { type MicroUsd, type PriceE18, valueAt } from '#domain/money.ts'
 import type { PricedToken } from '#ecosystem/ecosystem.ts'
 import type { Sums } from '#indexer/events/event.ts'
 import type { IndexStatus } from '#indexer/status.ts'
@@ -25,14 +25,23 @@ export async function valueNow<S extends Sums & { readonly token: string }>(
 }> {
   const { deps, status } = input
   const lines: (Omit<S, 'token'> & ValuedSums)[] = []
+  const perToken = new Map<PricedToken, { amount: bigint; readonly price: PriceE18 | null }>()
   for (const sums of input.sums) {
     const token = deps.ecosystem.tokens.find((each) => each.symbol === sums.token)
     if (token === undefined) continue
     const price = await deps.priceAt(connection, token.symbol, status.asOfUnix)
-    const usdNow = price === null ? null : valueAt(sums.amount, token.decimals, price)
-    lines.push({ ...sums, token, usdNow })
+    lines.push({ ...sums, token, usdNow: worth(token, sums.amount, price) })
+    const all = perToken.get(token)
+    if (all === undefined) perToken.set(token, { amount: sums.amount, price })
+    else all.amount += sums.amount
   }
-  return { lines, usdNow: addDollars(lines.map((line) => line.usdNow)) }
+  // Rounded once per token, so that the total is the same however the lines are cut.
+  const values = [...perToken].map(([token, { amount, price }]) => worth(token, amount, price))
+  return { lines, usdNow: addDollars(values) }
+}
+
+function worth(token: PricedToken, amount: bigint, price: PriceE18 | null): MicroUsd | null {
+  return price === null ? null : valueAt(amount, token.decimals, price)
 }
 
 /** Adds dollars; null only when there are some and none is known. */
