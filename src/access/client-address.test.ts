@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createAddressBucket } from './client-address.ts'
+import { createAddressBucket, createProxyCheck } from './client-address.ts'
 
 const nobody = createAddressBucket([])
 const proxied = createAddressBucket(['10.0.0.0/8', '2001:db8:ffff::/48', '192.0.2.1'])
@@ -58,4 +58,11 @@ test('ports, brackets and zones do not make another caller', () => {
 test('a proxy that is no address or CIDR is refused at the start', () => {
   for (const text of ['10.0.0.0/33', 'proxy.example', '10.0.0.0/', '1/8', ''])
     assert.throws(() => createAddressBucket([text]), text)
+})
+
+test('G3: a named proxy is known by its socket, in either family, and nobody else is', () => {
+  const isProxy = createProxyCheck(['10.0.0.0/8', '2001:db8:ffff::/48'])
+  for (const proxy of ['10.1.2.3', '::ffff:10.1.2.3', '2001:db8:ffff::7'])
+    assert.ok(isProxy(proxy), proxy)
+  for (const other of ['192.0.2.1', '2001:db8::7', '', 'garbage']) assert.ok(!isProxy(other), other)
 })

@@ -31,6 +31,17 @@ export function createAddressBucket(trustedProxies: readonly string[]): AddressB
   }
 }
 
+/** Makes the function that tells whether a peer is one of the named proxies. Throws on a bad CIDR. */
+export function createProxyCheck(
+  trustedProxies: readonly string[],
+): (socketAddress: string) => boolean {
+  const trusted = trustedProxies.map(parseRange)
+  return (socketAddress) => {
+    const socket = parseEntry(socketAddress)
+    return socket !== undefined && trusted.some((range) => within(socket, range))
+  }
+}
+
 /** The first hop from the right that is no proxy of ours, or the last one that could be read. */
 function nearestStranger(socket: Parsed, hops: string[], trusted: readonly Range[]): Parsed {
   let nearest = socket

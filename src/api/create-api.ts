@@ -1,3 +1,4 @@
+import type { ConnectionLimits } from '#http/connections.ts'
 import type { Endpoint } from '#http/exchange.ts'
 import type { Route } from '#http/route.ts'
 import { createServer, type HttpServer } from '#http/server.ts'
@@ -7,6 +8,9 @@ import { answerRoute, type PipelineDeps } from './pipeline.ts'
 export interface ApiDeps extends PipelineDeps {
   readonly routes: readonly Route[]
   readonly pages: readonly Page[]
+  /** Whether the peer of a connection is a proxy in front, which brings the calls of many. */
+  isProxy?(socketAddress: string): boolean
+  readonly connectionLimits?: Partial<ConnectionLimits>
   newRequestId(): string
   observe?(path: string | undefined, status: number, durationMs: number): void
 }
@@ -20,8 +24,11 @@ export function createApi(deps: ApiDeps): HttpServer {
     ],
     deny: (incoming, refusal, headers) => deny(deps, incoming, { refusal, headers }),
     preflight: (incoming, allow) => preflight(deps, incoming, allow),
+    socketOwner: (address) =>
+      deps.isProxy?.(address) === true ? undefined : deps.addressBucket(address, {}),
     newRequestId: deps.newRequestId,
     report: deps.report,
+    ...(deps.connectionLimits === undefined ? {} : { connectionLimits: deps.connectionLimits }),
     ...(deps.observe === undefined ? {} : { observe: deps.observe }),
   })
 }

@@ -7,6 +7,11 @@ export const BODY_BYTES_MAX = 8_192
 /** Exactly these spellings, so that no odd white space reads differently at a proxy. */
 const JSON_TYPE = /^application\/json(?:; ?charset="?utf-8"?)?$/i
 
+/** Whether a request names the host that it means, as HTTP/1.1 demands (RFC 9112, 3.2). */
+export function namesHost({ headers, httpVersion }: IncomingMessage): boolean {
+  return headers.host !== undefined || httpVersion === '1.0'
+}
+
 /** Size and type of a request, judged by its headers before a byte of the body is read. */
 export function checkFraming(request: IncomingMessage): Refusal | undefined {
   const { headers, method } = request

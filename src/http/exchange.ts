@@ -12,7 +12,7 @@ export interface Incoming {
   readonly path: Readonly<Record<string, string>>
   /** Every value of every query parameter, in order. */
   readonly query: ReadonlyMap<string, readonly string[]>
-  /** Parsed JSON; undefined when the request has none. */
+  /** Parsed JSON; undefined when the request has none, BROKEN_BODY when it cannot be read. */
   readonly body: unknown
   /** Aborts when the client goes away or the server stops. */
   readonly signal: AbortSignal

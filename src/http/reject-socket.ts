@@ -1,6 +1,7 @@
 import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type Refusal, refuse } from '#domain/refusal.ts'
+import type { Connections } from './connections.ts'
 import type { Incoming, Outgoing } from './exchange.ts'
 import { parseQuery } from './parse-query.ts'
 import { stampedHeaders } from './send.ts'
@@ -8,6 +9,7 @@ import { stampedHeaders } from './send.ts'
 interface SocketDeps {
   deny(incoming: Incoming, refusal: Refusal, headers: readonly string[]): Promise<Outgoing>
   newRequestId(): string
+  readonly connections: Pick<Connections, 'breakOff'>
 }
 
 /** Methods of this API, for those that Node's parser does not even know. */
@@ -18,13 +20,15 @@ const ALLOW = 'GET, HEAD, OPTIONS, POST'
  * late, CONNECT. The connection ends, because nobody knows where a next request would begin.
  */
 export function answerBrokenSockets(server: Server, deps: SocketDeps): void {
+  const breakOff = (socket: Duplex, rejection: Rejection) =>
+    deps.connections.breakOff(socket, () => void reject(deps, socket, rejection))
   server.removeAllListeners('clientError')
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    void reject(deps, socket, judge(error.code))
-  })
-  server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
-    void reject(deps, socket, wrongMethod())
-  })
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
+    breakOff(socket, judge(error.code)),
+  )
+  server.on('connect', (_request: IncomingMessage, socket: Duplex) =>
+    breakOff(socket, wrongMethod()),
+  )
   // An unknown expectation may be ignored (RFC 9110, 10.1.1); Node's own 417 would lack our headers.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
 }

@@ -8,6 +8,7 @@ import {
   type RefusalDetail,
   refuse,
 } from '#domain/refusal.ts'
+import { BROKEN_BODY } from './json-body.ts'
 import type { Effective, Parameters, Parsed, ValuesOf } from './parameter.ts'
 
 /** What a handler may know of a request besides its parameters and body. */
@@ -95,6 +96,7 @@ export interface RawInput {
   /** Every value of every query parameter, in order. */
   readonly query: ReadonlyMap<string, readonly string[]>
   readonly path: Readonly<Record<string, string>>
+  /** Parsed JSON, or BROKEN_BODY. */
   readonly body: unknown
 }
 
@@ -124,6 +126,8 @@ export function defineRoute<P extends Parameters, B extends TSchema = TSchema>(
     body,
     bodyExample,
     prepare(raw) {
+      if (raw.body === BROKEN_BODY)
+        return refuse('invalid_json', 'the body is no JSON, or has a forbidden member name')
       const values = parseParameters(parameters, raw)
       if (isRefusal(values)) return values
       if (checkBody !== undefined && !checkBody.Check(raw.body))

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { type Harness, startHarness } from '#api/pipeline-harness.ts'
+import { GOOD_KEY, type Harness, startHarness } from '#api/pipeline-harness.ts'
 import { answer } from '#http/route.ts'
 
 describe('the HTTP server', () => {
@@ -18,8 +18,8 @@ describe('the HTTP server', () => {
   after(() => world.server.stop())
 
   /** Sends bytes as they are and reads until the server closes. */
-  async function raw(text: string): Promise<string> {
-    const socket = connect(world.port, '127.0.0.1')
+  async function raw(text: string, port = world.port): Promise<string> {
+    const socket = connect(port, '127.0.0.1')
     const chunks: Buffer[] = []
     socket.on('data', (chunk: Buffer) => chunks.push(chunk))
     socket.write(text)
@@ -112,8 +112,10 @@ describe('the HTTP server', () => {
       line('POST', '/api/echo', 'Content-Length: 9000\r\nContent-Type: application/json\r\n'),
       line('POST', '/api/echo', 'Content-Length: 1\r\nContent-Type: text/plain\r\n'),
       raw('GET /api/thing HTTP/9.9\r\n\r\n'),
+      raw('GET /api/thing HTTP/1.1\r\n\r\n'),
+      line('GET', `/api/thing/${'x'.repeat(513)}`),
     ])
-    const statuses = [200, 200, 401, 400, 404, 405, 204, 413, 415, 400]
+    const statuses = [200, 200, 401, 400, 404, 405, 204, 413, 415, 400, 400, 400]
     assert.deepEqual(responses.map(statusOf), statuses)
     for (const response of responses)
       for (const header of [
@@ -242,6 +244,78 @@ describe('the HTTP server', () => {
     const response = await raw(`${`${one}\r\n`.repeat(4)}${one}Connection: close\r\n\r\n`)
     const statuses = [...response.matchAll(/HTTP\/1\.1 (\d+)/g)].map((match) => match[1])
     assert.deepEqual(statuses, ['200', '200', '200', '402', '402'])
+  })
+
+  it('G7: an HTTP/1.1 request that names no host is refused with an answer, and ends there', async () => {
+    const response = await raw('GET /api/thing HTTP/1.1\r\n\r\n'.repeat(2))
+    assert.equal(response.match(/^HTTP\/1\.1 \d/gm)?.length, 1)
+    assert.match(response, /\r\nConnection: close\r\n/)
+    assert.match(response, /"error":"invalid_parameter"/)
+    assert.equal(statusOf(await raw('GET /api/thing HTTP/1.0\r\n\r\n')), 200)
+  })
+
+  it('G2: the last request of a long-lived socket is answered, and none after it is charged', async () => {
+    const own = await startHarness({ connectionLimits: { requestsPerSocket: 2 } })
+    const response = await raw('GET /api/thing HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(4), own.port)
+    const answers = response.split(/(?=HTTP\/1\.1 \d)/)
+    assert.deepEqual(answers.map(statusOf), [200, 200])
+    assert.doesNotMatch(answers[0] ?? '', /Connection: close/)
+    assert.match(answers[1] ?? '', /\r\nX-RateLimit-Limit: 3\r\n/)
+    assert.match(answers[1] ?? '', /\r\nConnection: close\r\n/)
+    assert.equal(own.counts.get('127.0.0.1'), 2)
+    await own.server.stop()
+  })
+
+  it('G7: garbage behind a slow request does not take the place of its charged answer', async () => {
+    const one = 'GET /api/thing HTTP/1.1\r\nHost: x\r\n\r\n'
+    const chunked =
+      'POST /api/echo HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n'
+    for (const [behind, statuses] of [
+      ['garbage\r\n\r\n', [200]],
+      ['CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n', [200]],
+      [chunked, [200, 400]],
+    ] as const) {
+      const own = await startHarness()
+      const { promise, resolve } = Promise.withResolvers<void>()
+      own.outcome = async () => {
+        await promise
+        return answer(200, { data: 'slow' })
+      }
+      const response = raw(one + behind, own.port)
+      while (!own.log.includes('work')) await new Promise((turn) => setImmediate(turn))
+      await fetch(`${own.origin}/nowhere`)
+      resolve()
+      const answers = (await response).split(/(?=HTTP\/1\.1 \d)/)
+      assert.deepEqual(answers.map(statusOf), statuses, behind)
+      assert.match(answers[0] ?? '', /"data":"slow"/)
+      assert.match(answers.at(-1) ?? '', /\r\nConnection: close\r\n/)
+      assert.equal(own.counts.get('127.0.0.1'), 1)
+      await own.server.stop()
+    }
+  })
+
+  it('G3: a socket that stays silent is closed early', async (context) => {
+    context.mock.timers.enable({ apis: ['setTimeout'] })
+    const socket = connect(world.port, '127.0.0.1')
+    await once(socket, 'connect')
+    await fetch(`${world.origin}/nowhere`)
+    context.mock.timers.tick(4_000)
+    socket.resume()
+    await once(socket, 'close')
+  })
+
+  it('a path parameter that is too long is 400 with a known method, 405 with another', async () => {
+    const target = `/api/thing/${'x'.repeat(513)}`
+    assert.match(await line('GET', target), /"error":"invalid_parameter"/)
+    assert.equal(statusOf(await line('DELETE', target)), 405)
+    assert.equal(statusOf(await line('GET', `/api/thing/${'x'.repeat(512)}`)), 200)
+  })
+
+  it('a bad key is told before a body that cannot be read', async () => {
+    assert.equal((await post('{', { authorization: 'Bearer x' })).status, 401)
+    const known = await post('{', { authorization: `Bearer ${GOOD_KEY}` })
+    assert.equal(await errorOf(known), 'invalid_json')
+    assert.equal(known.headers.get('x-ratelimit-tier'), 'free')
   })
 
   it('headers that are too long are refused with an answer', async () => {

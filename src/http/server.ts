@@ -6,9 +6,11 @@ import Fastify, {
   type FastifyRequest,
 } from 'fastify'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import { BODY_BYTES_MAX, checkFraming, tooLarge } from './check-framing.ts'
+import { BODY_BYTES_MAX, checkFraming, namesHost, tooLarge } from './check-framing.ts'
+import { CONNECTION_LIMITS, type ConnectionLimits, Connections } from './connections.ts'
 import type { Endpoint, Incoming, Outgoing } from './exchange.ts'
 import { readIncoming } from './incoming.ts'
+import { readJsonBodies } from './json-body.ts'
 import { parseQuery } from './parse-query.ts'
 import { indexPaths, isCanonical, type PathIndex, pathOf } from './path-index.ts'
 import { answerBrokenSockets } from './reject-socket.ts'
@@ -21,6 +23,9 @@ export interface ServerDeps {
   /** The static answer to OPTIONS. */
   preflight(incoming: Incoming, allow: string): Promise<Outgoing>
   newRequestId(): string
+  /** Whose socket it is; undefined for a proxy of ours, which holds the sockets of many. */
+  socketOwner(socketAddress: string): string | undefined
+  readonly connectionLimits?: Partial<ConnectionLimits>
   /** An error that nobody foresaw; the caller reads only the request id. */
   report(error: unknown, requestId: string): void
   /** Counts an answered request; `path` is undefined where no endpoint answered. */
@@ -47,13 +52,7 @@ const KEEP_ALIVE_MS = 10_000
 /** A silent connection is dropped; longer than the longest long poll (30 s). */
 const SILENCE_MS = 60_000
 
-/** Makes long-lived clients reconnect now and then, so that load spreads over new replicas. */
-const REQUESTS_PER_SOCKET_MAX = 100_000
-
-/** A socket costs some 10 KB; this many fit beside the rest of the process. */
-const CONNECTIONS_MAX = 10_000
-
-/** Longer parameters are no parameter of ours; shorter ones get the answer of their own parser. */
+/** No parameter of ours is longer; shorter ones get the answer of their own parser. */
 const PATH_PARAMETER_MAX = 512
 
 /** Builds the server; it neither listens nor opens anything until told. */
@@ -63,7 +62,6 @@ export function createServer(deps: ServerDeps): HttpServer {
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionTimeout: SILENCE_MS,
-    maxRequestsPerSocket: REQUESTS_PER_SOCKET_MAX,
     exposeHeadRoutes: false,
     // Its 503 would lack our headers; requests on open connections are answered while stopping.
     return503OnClosing: false,
@@ -71,6 +69,8 @@ export function createServer(deps: ServerDeps): HttpServer {
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: CHECK_INTERVAL_MS,
       joinDuplicateHeaders: true,
+      // Node's own 400 would lack our headers.
+      requireHostHeader: false,
     },
     genReqId: () => deps.newRequestId(),
     routerOptions: {
@@ -79,18 +79,23 @@ export function createServer(deps: ServerDeps): HttpServer {
         parseQuery(text) as ReturnType<typeof parseQuery> & Record<string, never>,
       maxParamLength: PATH_PARAMETER_MAX,
     },
-    frameworkErrors: (_error, request, reply) => host.unmatched(request, reply),
+    frameworkErrors: (_error, request, reply) => host.misread(request, reply),
   })
-  const host = new Host(deps, indexPaths(deps.endpoints))
-  app.removeContentTypeParser('text/plain')
+  const connections = new Connections({
+    limits: { ...CONNECTION_LIMITS, ...deps.connectionLimits },
+    ownerOf: deps.socketOwner,
+  })
+  const host = new Host(deps, indexPaths(deps.endpoints), connections)
+  readJsonBodies(app)
   app.addHook('onRequest', (request, reply, done) => {
     if (host.passes(request, reply)) done()
   })
   app.setErrorHandler<FastifyError>((error, request, reply) => host.failed(error, request, reply))
   app.setNotFoundHandler((request, reply) => host.unmatched(request, reply))
   for (const endpoint of deps.endpoints) addEndpoint(app, host, endpoint)
-  answerBrokenSockets(app.server, deps)
-  app.server.maxConnections = CONNECTIONS_MAX
+  const { deny, newRequestId } = deps
+  answerBrokenSockets(app.server, { deny, newRequestId, connections })
+  connections.watch(app.server)
   return {
     async listen(input) {
       await app.listen(input)
@@ -119,23 +124,30 @@ class Host {
   readonly stopping = new AbortController()
   readonly #deps: ServerDeps
   readonly #paths: PathIndex
+  readonly #connections: Connections
 
-  constructor(deps: ServerDeps, paths: PathIndex) {
+  constructor(deps: ServerDeps, paths: PathIndex, connections: Connections) {
     this.#deps = deps
     this.#paths = paths
+    this.#connections = connections
   }
 
   /** Path and method, then size and type, before anything else of a request is looked at. */
   passes(request: FastifyRequest, reply: FastifyReply): boolean {
+    if (!this.#begins(request, reply)) return false
     if (request.is404 || !isCanonical(pathOf(request.raw.url ?? ''))) {
       this.unmatched(request, reply)
       return false
     }
     const refusal = checkFraming(request.raw)
     if (refusal === undefined) return true
-    // The unread body would be taken for the next request, so the connection ends here.
-    this.#deny(request, reply, refusal, ['Connection', 'close'])
+    this.#denyLast(request, reply, refusal)
     return false
+  }
+
+  /** What the router could not read, before any hook: the path, or a parameter in it. */
+  misread(request: FastifyRequest, reply: FastifyReply): void {
+    if (this.#begins(request, reply)) this.unmatched(request, reply)
   }
 
   /** No endpoint: a preflight, a known path with another method, or no such path. */
@@ -147,6 +159,9 @@ class Host {
     else if (request.method === 'OPTIONS') {
       const incoming = this.incoming(request, reply)
       this.finish(incoming, reply, undefined, this.#deps.preflight(incoming, allow))
+    } else if (allow.split(', ').includes(request.method)) {
+      const message = `a parameter in the path may have at most ${PATH_PARAMETER_MAX} characters`
+      this.#deny(request, reply, refuse('invalid_parameter', message))
     } else {
       const refusal = refuse('method_not_allowed', `this path answers ${allow}`)
       this.#deny(request, reply, refusal, ['Allow', allow])
@@ -157,11 +172,12 @@ class Host {
   failed(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
     const refusal = refusalOf(error)
     if (refusal.code === 'internal_error') this.#deps.report(error, request.id)
-    this.#deny(request, reply, refusal, ['Connection', 'close'])
+    this.#denyLast(request, reply, refusal)
   }
 
   incoming(request: FastifyRequest, reply: FastifyReply): Incoming {
     reply.hijack()
+    this.#connections.answering(request.raw.socket, reply.raw)
     return readIncoming(request, reply.raw, this.stopping.signal)
   }
 
@@ -173,10 +189,11 @@ class Host {
     outgoing: Promise<Outgoing>,
   ): void {
     const started = performance.now()
+    const { socket } = reply.request.raw
     const write = (done: Outgoing) => {
       send(reply.raw, done, {
         requestId: incoming.requestId,
-        close: this.stopping.signal.aborted,
+        close: this.stopping.signal.aborted || this.#connections.isLast(socket, reply.raw),
       })
       this.#deps.observe?.(path, done.status, performance.now() - started)
     }
@@ -185,6 +202,23 @@ class Host {
       const refusal = refuse('internal_error', 'the server failed; the request id names the case')
       this.#deps.deny(incoming, refusal, []).then(write, () => reply.raw.destroy())
     })
+  }
+
+  /** False for a request that is not looked at, or that is refused for naming no host. */
+  #begins(request: FastifyRequest, reply: FastifyReply): boolean {
+    if (!this.#connections.begin(request.raw.socket, reply.raw)) {
+      reply.hijack()
+      return false
+    }
+    if (namesHost(request.raw)) return true
+    this.#denyLast(request, reply, refuse('invalid_parameter', 'the Host header is missing'))
+    return false
+  }
+
+  /** Ends the connection too: an unread body would be taken for the next request. */
+  #denyLast(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): void {
+    this.#connections.end(request.raw.socket)
+    this.#deny(request, reply, refusal)
   }
 
   #deny(
@@ -203,6 +237,6 @@ function refusalOf(error: FastifyError): Refusal {
   if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
     return refuse('unsupported_media_type', 'send the body as application/json in UTF-8')
   if (error.statusCode === 400)
-    return refuse('invalid_json', 'the body is no JSON, or has a forbidden member name')
+    return refuse('invalid_body', 'the body does not have the announced length')
   return refuse('internal_error', 'the server failed; the request id names the case')
 }

@@ -30,7 +30,12 @@ describe('the API role', () => {
   before(async () => {
     served = await serve(
       {
-        settings: { host: '127.0.0.1', port: 0, metrics: { host: '127.0.0.1', port: 0 } },
+        settings: {
+          host: '127.0.0.1',
+          port: 0,
+          metrics: { host: '127.0.0.1', port: 0 },
+          trustedProxies: [],
+        },
         logger: pino({ level: 'silent' }),
         clock: () => NOON_MS,
         randomBytes,

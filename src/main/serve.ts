@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Logger } from 'pino'
+import { createProxyCheck } from '#access/client-address.ts'
 import { createApi } from '#api/create-api.ts'
 import { documentPages } from '#api/document-pages.ts'
 import examples from '#api/examples.json' with { type: 'json' }
@@ -17,7 +18,7 @@ import { reportErrors } from './report-errors.ts'
 import type { Settings } from './settings.ts'
 
 export interface ServeDeps {
-  readonly settings: Pick<Settings, 'host' | 'port' | 'metrics'>
+  readonly settings: Pick<Settings, 'host' | 'port' | 'metrics' | 'trustedProxies'>
   readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>
   readonly clock: Clock
   readonly randomBytes: (size: number) => Buffer
@@ -58,6 +59,7 @@ export async function serve(deps: ServeDeps, input: ServeInput): Promise<Served>
     clock,
     publicBaseUrl: input.facts.publicBaseUrl,
     remembered: new LRUCache({ max: REMEMBERED_MAX, ttl: REMEMBERED_MS }),
+    isProxy: createProxyCheck(settings.trustedProxies),
     outage,
     report: reportErrors({ logger, clock }),
     newRequestId: requestIds(deps.randomBytes),

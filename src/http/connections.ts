@@ -1,0 +1,137 @@
+import type { Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+
+export interface ConnectionLimits {
+  /** Sockets of this process. */
+  readonly total: number
+  /** From this many sockets on, the limit of one address holds. */
+  readonly crowded: number
+  readonly perAddress: number
+  /** A socket that sent no byte for so long is closed. */
+  readonly silentMs: number
+  readonly requestsPerSocket: number
+}
+
+/**
+ * A socket costs some 10 KB; 10,000 fit beside the rest of the process. While half are free, anybody
+ * may take them; after that nobody gets more than 500, which leaves room for others. What opens a
+ * connection early, as browsers do, sends within 4 s. Clients reconnect after 100,000 requests, so
+ * that load spreads over new replicas.
+ */
+export const CONNECTION_LIMITS: ConnectionLimits = {
+  total: 10_000,
+  crowded: 5_000,
+  perAddress: 500,
+  silentMs: 4_000,
+  requestsPerSocket: 100_000,
+}
+
+export interface ConnectionsDeps {
+  readonly limits: ConnectionLimits
+  /** Whose socket it is; undefined for a proxy of ours, which holds the sockets of many. */
+  ownerOf(socketAddress: string): string | undefined
+}
+
+interface Connection {
+  requests: number
+  /** No request after this one is looked at: its answer ends the connection (RFC 9112, 9.6). */
+  ending: boolean
+  /** Of the newest request, whose body may still be on its way. */
+  newest: ServerResponse | undefined
+  /** Of the newest request that came whole. */
+  answering: ServerResponse | undefined
+}
+
+/** The open sockets of a server: how many an address holds, and how far each one is. */
+export class Connections {
+  readonly #deps: ConnectionsDeps
+  readonly #held = new Map<string, number>()
+  readonly #open = new WeakMap<Duplex, Connection>()
+  #count = 0
+
+  constructor(deps: ConnectionsDeps) {
+    this.#deps = deps
+  }
+
+  /** Counts the server's sockets from now on. */
+  watch(server: Pick<Server, 'on'> & { maxConnections: number }): void {
+    server.maxConnections = this.#deps.limits.total
+    server.on('connection', (socket: Socket) => this.#accept(socket))
+  }
+
+  /** Counts a request; false when an earlier one of its socket ended the connection. */
+  begin(socket: Duplex, response: ServerResponse): boolean {
+    const connection = this.#of(socket)
+    if (connection.ending) return false
+    connection.newest = response
+    connection.requests += 1
+    if (connection.requests >= this.#deps.limits.requestsPerSocket) connection.ending = true
+    return true
+  }
+
+  /** Notes that the request came whole and will be answered. */
+  answering(socket: Duplex, response: ServerResponse): void {
+    this.#of(socket).answering = response
+  }
+
+  /** Lets no later request of the socket be looked at. */
+  end(socket: Duplex): void {
+    this.#of(socket).ending = true
+  }
+
+  /** Whether this answer must say that the connection ends. */
+  isLast(socket: Duplex, response: ServerResponse): boolean {
+    const connection = this.#of(socket)
+    return connection.ending && connection.newest === response
+  }
+
+  /**
+   * Ends the connection after the answers that are on their way: a charged one must not be lost to
+   * bytes that came after it. `refuse` runs where the last of them did not end it already.
+   */
+  breakOff(socket: Duplex, refuse: () => void): void {
+    const connection = this.#of(socket)
+    if (connection.ending) return
+    connection.ending = true
+    const { answering } = connection
+    if (answering === undefined || answering.writableFinished || answering.destroyed) refuse()
+    else
+      answering.once('close', () => {
+        if (socket.writable) refuse()
+      })
+  }
+
+  #of(socket: Duplex): Connection {
+    const known = this.#open.get(socket)
+    if (known !== undefined) return known
+    const connection = { requests: 0, ending: false, newest: undefined, answering: undefined }
+    this.#open.set(socket, connection)
+    return connection
+  }
+
+  #accept(socket: Socket): void {
+    const owner = this.#deps.ownerOf(socket.remoteAddress ?? '')
+    const held = owner === undefined ? 0 : (this.#held.get(owner) ?? 0)
+    const { crowded, perAddress, silentMs } = this.#deps.limits
+    // A reset costs nothing; an answer would hold the socket that nobody has room for.
+    if (this.#count >= crowded && held >= perAddress) return void socket.destroy()
+    this.#count += 1
+    if (owner !== undefined) this.#held.set(owner, held + 1)
+    const silent = setTimeout(() => {
+      if (socket.bytesRead === 0) socket.destroy()
+    }, silentMs)
+    silent.unref()
+    socket.once('close', () => {
+      clearTimeout(silent)
+      this.#count -= 1
+      if (owner !== undefined) this.#release(owner)
+    })
+  }
+
+  #release(owner: string): void {
+    const held = (this.#held.get(owner) ?? 0) - 1
+    if (held > 0) this.#held.set(owner, held)
+    else this.#held.delete(owner)
+  }
+}
