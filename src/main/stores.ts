@@ -16,6 +16,12 @@ export interface Stores {
   close(): Promise<void>
 }
 
+/**
+ * The meter commits in one queue, so a lock that is stuck stalls every data call; nobody honest holds
+ * one of the accounts for more than milliseconds.
+ */
+const ACCOUNTS_LOCK_TIMEOUT_MS = 2_000
+
 /** The schema of the accounts. */
 export const accountsMigrations: readonly Migration[] = [
   ...ledgerMigrations,
@@ -48,7 +54,10 @@ export function openStore(
   name: 'register' | 'accounts',
   store: StoreSetting,
 ): Engine {
-  if (store.kind === 'postgres') return openPostgres({ url: store.url, schema: name })
+  if (store.kind === 'postgres') {
+    const lockTimeoutMs = name === 'accounts' ? ACCOUNTS_LOCK_TIMEOUT_MS : 0
+    return openPostgres({ url: store.url, schema: name, lockTimeoutMs })
+  }
   // The accounts survive power loss; the register can be built again from the chains.
   return openSqlite({
     file: join(dataFolder, `${name}.sqlite`),

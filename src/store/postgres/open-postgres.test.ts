@@ -1,6 +1,9 @@
-import { after } from 'node:test'
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
 import { startPostgres } from '#test/postgres.ts'
 import { describeEngine } from '../conformance.ts'
+import { type Migration, StoreError } from '../engine.ts'
+import { sql } from '../sql.ts'
 import { openPostgres } from './open-postgres.ts'
 
 const postgres = await startPostgres()
@@ -9,3 +12,36 @@ after(() => postgres.stop())
 describeEngine('PostgreSQL', async () =>
   openPostgres({ url: await postgres.createDatabase(), schema: 'register' }),
 )
+
+const COUNTERS: readonly Migration[] = [
+  { id: 1, name: 'counters', sql: 'create table counters (id text primary key, used bigint)' },
+]
+const add = sql`
+  insert into counters (id, used) values ('a', 1)
+  on conflict (id) do update set used = counters.used + 1`
+
+test('PostgreSQL: a stuck lock fails the statement that waits for it, but not a migration', async () => {
+  const url = await postgres.createDatabase()
+  const stuck = openPostgres({ url, schema: 'accounts' })
+  const waiting = openPostgres({ url, schema: 'accounts', lockTimeoutMs: 50 })
+  try {
+    await stuck.migrate(COUNTERS)
+    await stuck.write(async (holder) => {
+      await holder.run(add)
+      await assert.rejects(
+        waiting.write((connection) => connection.run(add)),
+        (error) => error instanceof StoreError && /lock timeout/.test(error.message),
+      )
+    })
+    let migrated: Promise<void> | undefined
+    await stuck.write(async (holder) => {
+      await holder.run(sql`lock table migrations`)
+      migrated = waiting.migrate(COUNTERS)
+      await holder.run(sql`select pg_sleep(0.2)`)
+    })
+    await migrated
+    await waiting.write((connection) => connection.run(add))
+  } finally {
+    await Promise.all([stuck.close(), waiting.close()])
+  }
+})

@@ -11,6 +11,8 @@ export interface PostgresOptions {
   readonly schema: 'register' | 'accounts'
   /** Connections of this process to this store. */
   readonly connectionsMax?: number
+  /** A statement that waits longer for a lock fails; by default only the statement's time bounds it. */
+  readonly lockTimeoutMs?: number
 }
 
 /** A statement of ours takes milliseconds; one that takes this long is stuck. */
@@ -45,7 +47,11 @@ function connect(options: PostgresOptions) {
     max: options.connectionsMax ?? 8,
     connect_timeout: CONNECT_TIMEOUT_SECONDS,
     onnotice: () => undefined,
-    connection: { search_path: options.schema, statement_timeout: STATEMENT_TIMEOUT_MS },
+    connection: {
+      search_path: options.schema,
+      statement_timeout: STATEMENT_TIMEOUT_MS,
+      lock_timeout: options.lockTimeoutMs ?? 0,
+    },
     types: {
       bigint: { to: 20, from: [20], serialize: String, parse: exactNumber },
     },
@@ -65,6 +71,8 @@ async function migrate(
 ): Promise<void> {
   assertInOrder(migrations)
   await client.begin(async (tx) => {
+    // Another process that migrates may take its time.
+    await tx.unsafe('set local lock_timeout = 0')
     await tx.unsafe(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`)
     await tx.unsafe(`create schema if not exists ${schema}`)
     await tx.unsafe(
