@@ -31,7 +31,8 @@ export const accessMigrations: readonly Migration[] = [
         wallet text not null references wallets (wallet),
         label text,
         created_unix bigint not null,
-        revoked_unix bigint
+        revoked_unix bigint,
+        successor text references keys (public_id)
       );
       create index keys_by_wallet on keys (wallet, created_unix, public_id);
       create table used_messages (

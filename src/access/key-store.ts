@@ -97,6 +97,34 @@ export async function markRevoked(
   return column.text(row, 'secret_digest')
 }
 
+/** Names the key that took the place of a rotated one, for money that is still under way to it. */
+export async function recordSuccessor(
+  connection: Connection,
+  input: { readonly publicId: string; readonly successor: string },
+): Promise<void> {
+  await connection.run(sql`
+    update keys set successor = ${input.successor} where public_id = ${input.publicId}`)
+}
+
+/** The newest of a key's rotations, else the key itself; it is not rotated until this transaction ends. */
+export async function lockHeir(connection: Connection, publicId: string): Promise<string> {
+  let heir = publicId
+  for (;;) {
+    const [row] = await connection.run(sql`
+      update keys set public_id = public_id where public_id = ${heir} returning successor`)
+    const successor = row === undefined ? null : column.textOrNull(row, 'successor')
+    if (successor === null) return heir
+    heir = successor
+  }
+}
+
+/** The publicIds of a wallet, revoked ones too. */
+export async function publicIdsOf(connection: Connection, wallet: Address): Promise<string[]> {
+  const found = await connection.run(sql`
+    select public_id from keys where wallet = ${wallet} order by public_id`)
+  return found.map((row) => column.text(row, 'public_id'))
+}
+
 /** Uses a signed message up; a second use is refused for ever. */
 export async function useMessage(
   connection: Connection,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { parseAddress } from '#domain/address.ts'
 import { chainInAccount, keyAccount } from '#ledger/account.ts'
 import { eachEngine, onSqlite } from '#ledger/each-engine.ts'
 import { ledgerChecks } from '#ledger/ledger-checks.ts'
@@ -18,6 +19,7 @@ import {
   newWallet,
 } from './access-harness.ts'
 import { MeteringUnavailable } from './admission.ts'
+import { lockHeir, publicIdsOf } from './key-store.ts'
 
 const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
 const withAccess = (guarantee: string, work: (harness: Harness) => Promise<void>) =>
@@ -116,6 +118,32 @@ withAccess('a rotation gives a new secret and takes the balance along', async (h
   const again = await harness.call('/api/keys/{publicId}/rotate', { path, body })
   assert.equal(codeOf(again), 'key_revoked')
 })
+
+withAccess(
+  'money under way to a key that is rotated finds the newest rotation',
+  async (harness) => {
+    const { wallet, publicId, secret } = await harness.mint()
+    const stranger = await harness.mint()
+    let current = { publicId, secret }
+    for (let n = 0; n < 2; n += 1) {
+      const path = { publicId: current.publicId }
+      const call = { path, method: 'POST' as const, ...bearer(current.secret) }
+      const { key, secret: next } = bodyOf<Shown>(
+        await harness.call('/api/keys/{publicId}/rotate', call),
+      )
+      current = { publicId: String(key.publicId), secret: next }
+    }
+    const { engine } = harness
+    const heir = (of: string) => engine.write((tx) => lockHeir(tx, of))
+    assert.equal(await heir(publicId), current.publicId)
+    assert.equal(await heir(stranger.publicId), stranger.publicId)
+    const owner = parseAddress(wallet.address)
+    assert.ok(owner !== undefined)
+    const known = await engine.snapshot((reads) => publicIdsOf(reads, owner))
+    assert.equal(known.length, 3)
+    assert.ok(known.includes(publicId) && known.includes(current.publicId))
+  },
+)
 
 withAccess(
   'the balance of a revoked key moves by the signature of its owner only',

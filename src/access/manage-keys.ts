@@ -6,7 +6,14 @@ import { unixNow } from '#lib/clock.ts'
 import type { AccessDeps } from './access-deps.ts'
 import { AUTHORITY_REFUSALS, authorise, checkNamed, useAuthority } from './authorise.ts'
 import { KeyRecord, toKeyRecord } from './key-record.ts'
-import { findKey, findKeyByDigest, insertKey, type Key, markRevoked } from './key-store.ts'
+import {
+  findKey,
+  findKeyByDigest,
+  insertKey,
+  type Key,
+  markRevoked,
+  recordSuccessor,
+} from './key-store.ts'
 import { NewKey, SIGNED_FIELDS } from './mint.ts'
 import { moveWholeBalance } from './move-whole-balance.ts'
 import { publicIdInPath } from './parameters.ts'
@@ -96,6 +103,7 @@ export function rotateRoute(deps: AccessDeps): Route {
         const made = await insertKey(connection, deps, { ...old, nowUnix })
         if (isRefusal(made)) return made
         const to = made.key.publicId
+        await recordSuccessor(connection, { publicId, successor: to })
         await moveWholeBalance(connection, { id: `rotate:${to}`, from: publicId, to, nowUnix })
         return { ...made, digest }
       })

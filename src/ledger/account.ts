@@ -13,9 +13,12 @@ export function chainInAccount(chainId: number): string {
   return `chain_in:${chainId}`
 }
 
-/** What a prepaid account owes after a reorg took money that was spent already; zero or below. */
-export function receivableAccount(account: string): string {
-  return `receivable:${account}`
+/**
+ * What a wallet owes after a reorg took money that was spent already; zero or below. It is the
+ * wallet's and no key's, so that money moved to another key does not leave the debt behind.
+ */
+export function receivableAccount(wallet: string): string {
+  return `receivable:${wallet}`
 }
 
 /** What paid calls have earned, as far as their days are closed. */

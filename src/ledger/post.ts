@@ -66,10 +66,14 @@ export async function recordEntry(connection: Connection, entry: Entry): Promise
 export async function changeBalance(connection: Connection, change: Posting): Promise<boolean> {
   const { account, microUsd } = change
   if (!isPrepaid(account) || microUsd > 0n) {
-    await connection.run(sql`
+    const [row] = await connection.run(sql`
       insert into balances (account, prepaid, micro_usd)
       values (${account}, ${isPrepaid(account) ? 1 : 0}, ${microUsd})
-      on conflict (account) do update set micro_usd = balances.micro_usd + excluded.micro_usd`)
+      on conflict (account) do update set micro_usd = balances.micro_usd + excluded.micro_usd
+      returning micro_usd`)
+    // A balance that can no longer be read exactly must not be written either.
+    assert(row !== undefined, `${account} was changed`)
+    column.amount(row, 'micro_usd')
     return true
   }
   const changed = await connection.run(sql`

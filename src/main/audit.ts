@@ -1,4 +1,5 @@
 import { accessChecks } from '#access/access-checks.ts'
+import { findKey } from '#access/key-store.ts'
 import { verifyPayerProof } from '#access/payer-proof.ts'
 import type { ChainSource } from '#chain/chain-source.ts'
 import { readDeposits } from '#datasets/deposits/queries.ts'
@@ -7,6 +8,7 @@ import { ledgerChecks } from '#ledger/ledger-checks.ts'
 import type { Clock } from '#lib/clock.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import { sleep } from '#lib/sleep.ts'
+import { readReceivables } from '#payments/credit.ts'
 import { paymentsChecks, readSuspense } from '#payments/payments-checks.ts'
 import type { AuditDeps } from './audit-deps.ts'
 import { auditRegister } from './audit-register.ts'
@@ -79,6 +81,7 @@ async function auditAccounts(
       deposits,
       verifyPayerProof: (proof) =>
         verifyPayerProof({ serviceName: service.name, clock: input.clock }, proof),
+      walletOf: async (connection, publicId) => (await findKey(connection, publicId))?.wallet,
     }),
   ]
   const found = await stores.accounts.snapshot(async (connection) => {
@@ -93,6 +96,10 @@ async function auditAccounts(
     input.note(
       `${suspense.deposits} deposits of ${formatDecimal(suspense.microUsd, payment.decimals)} ${payment.symbol} are claimed by nobody`,
     )
+    for (const { wallet, microUsd } of await readReceivables(connection))
+      input.note(
+        `${wallet} owes ${formatDecimal(microUsd, payment.decimals)} ${payment.symbol} after a reorg`,
+      )
     return differences
   })
   return found

@@ -4,6 +4,7 @@ import type { Readiness } from '#api/health-routes.ts'
 import { createMetrics, type GaugeReading } from '#api/metrics.ts'
 import type { DataDeps } from '#datasets/data-route.ts'
 import { datasetRoutes } from '#datasets/datasets.ts'
+import { readDeposits } from '#datasets/deposits/queries.ts'
 import { readTotalSupply } from '#datasets/holders/queries.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import { makeRecentStatus } from '#datasets/recent-status.ts'
@@ -133,6 +134,9 @@ function prepayRoutes(deps: ComposeDeps, access: Access, waker: Waker): readonly
     confirmations: payment.confirmations,
     findKey: access.findKey,
     verifyPayerProof: access.verifyPayerProof,
+    deposits: {
+      canonical: (query) => readDeposits({ register: deps.stores.register, payment }, query),
+    },
     waker,
   })
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
+import { lockHeir, publicIdsOf } from '#access/key-store.ts'
 import { pruneUsage } from '#access/prune-usage.ts'
 import { readDeposits } from '#datasets/deposits/queries.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
@@ -35,6 +36,7 @@ export async function runVerifyRole(role: VerifyRole, signal: AbortSignal): Prom
       canonical: (query) =>
         readDeposits({ register: stores.register, payment: ecosystem.payment }, query),
     },
+    keys: { lockHeir, keysOf: publicIdsOf },
     confirmations: ecosystem.payment.confirmations,
     holder: randomUUID(),
     onChange: role.onChange,

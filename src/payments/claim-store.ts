@@ -1,18 +1,20 @@
 import type { Address, Hash } from '#domain/address.ts'
+import { assert } from '#lib/assert.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { join, type Sql, sql } from '#store/sql.ts'
-import { CLAIM_TTL_SECONDS, type Claim, type ClaimStatus } from './claim.ts'
+import { CLAIM_TTL_SECONDS, type Claim, type ClaimStatus, TRUSTS, type Trust } from './claim.ts'
 
 /** Anything that runs a statement: a transaction, a snapshot, or single reads. */
 export interface Reads {
   run(statement: Sql): Promise<readonly Row[]>
 }
 
-const COLUMNS = sql`id, public_id, tx_hash, owner, payer_address, by_owner, claimed_micro_usd,
-  status, credited_micro_usd, confirmations, created_unix, opened_unix, verified_unix`
+const COLUMNS = sql`id, public_id, tx_hash, owner, payer_address, by_owner, trust, share,
+  claimed_micro_usd, status, credited_micro_usd, confirmations, created_unix, opened_unix,
+  verified_unix, was_credited, look_again`
 
-const WATCHED = sql`status in ('pending', 'confirming', 'reversed')`
+const WATCHED = sql`(status in ('pending', 'confirming', 'reversed') or look_again = 1)`
 
 export interface NewClaim {
   readonly id: string
@@ -21,7 +23,7 @@ export interface NewClaim {
   readonly owner: Address
   readonly payerAddress: Address
   readonly byOwner: boolean
-  readonly trusted: boolean
+  readonly trust: Trust
   readonly claimedMicroUsd: bigint
   readonly nowUnix: number
 }
@@ -32,24 +34,35 @@ export async function insertClaim(
   claim: NewClaim,
 ): Promise<Claim | undefined> {
   const [row] = await connection.run(sql`
-    insert into claims (id, public_id, tx_hash, owner, payer_address, by_owner, trusted,
-      claimed_micro_usd, status, credited_micro_usd, confirmations, created_unix, opened_unix,
+    insert into claims (id, public_id, tx_hash, owner, payer_address, by_owner, trust,
+      share, claimed_micro_usd, status, credited_micro_usd, confirmations, created_unix, opened_unix,
       verified_unix, checked_ms)
     values (${claim.id}, ${claim.publicId}, ${claim.txHash}, ${claim.owner},
-      ${claim.payerAddress}, ${claim.byOwner ? 1 : 0}, ${claim.trusted ? 1 : 0},
-      ${claim.claimedMicroUsd}, 'pending', ${null}, 0, ${claim.nowUnix}, ${claim.nowUnix},
+      ${claim.payerAddress}, ${claim.byOwner ? 1 : 0}, ${TRUSTS.indexOf(claim.trust)},
+      ${TRUSTS.indexOf(claim.trust)}, ${claim.claimedMicroUsd}, 'pending', ${null}, 0, ${claim.nowUnix}, ${claim.nowUnix},
       ${null}, 0)
     on conflict (public_id, tx_hash) do nothing returning ${COLUMNS}`)
   return row && toClaim(row)
 }
 
-export async function findClaim(
-  reads: Reads,
+/** The claim of a key on a transaction, which nobody else changes until this one ends. */
+export async function lockClaim(
+  connection: Connection,
   input: { readonly publicId: string; readonly txHash: Hash },
 ): Promise<Claim | undefined> {
-  const [row] = await reads.run(sql`
-    select ${COLUMNS} from claims
-    where public_id = ${input.publicId} and tx_hash = ${input.txHash}`)
+  const [row] = await connection.run(sql`
+    update claims set checked_ms = 0
+    where public_id = ${input.publicId} and tx_hash = ${input.txHash} returning ${COLUMNS}`)
+  return row && toClaim(row)
+}
+
+/** The claim as it stands now, which nobody else changes until this transaction ends. */
+export async function lockClaimById(
+  connection: Connection,
+  id: string,
+): Promise<Claim | undefined> {
+  const [row] = await connection.run(sql`
+    update claims set id = id where id = ${id} returning ${COLUMNS}`)
   return row && toClaim(row)
 }
 
@@ -58,35 +71,42 @@ export async function findClaimById(reads: Reads, id: string): Promise<Claim | u
   return row && toClaim(row)
 }
 
-/** Of the claims on a transaction: the newest verified one, else the newest. */
+/**
+ * Of the claims on a transaction: the verified one, else one that may still become so before one
+ * that has ended, one that a key of its owner was sent along with before others, then the first.
+ */
 export async function findClaimByTx(reads: Reads, txHash: Hash): Promise<Claim | undefined> {
   const [row] = await reads.run(sql`
     select ${COLUMNS} from claims where tx_hash = ${txHash}
-    order by case when status = 'verified' then 0 else 1 end, created_unix desc, id desc limit 1`)
+    order by
+      case when status = 'verified' then 0 when was_credited = 1 then 1
+        when status in ('pending', 'confirming') then 2 else 3 end,
+      case when trust = ${TRUSTS.indexOf('owner')} then 0 else 1 end, created_unix, id
+    limit 1`)
   return row && toClaim(row)
 }
 
-export async function countOpenClaims(
-  connection: Connection,
-  input: { readonly publicId: string; readonly trusted: boolean },
-): Promise<number> {
-  const [row] = await connection.run(sql`
-    select count(id) as open from claims
-    where public_id = ${input.publicId} and trusted = ${input.trusted ? 1 : 0}
-      and status in ('pending', 'confirming')`)
-  return row === undefined ? 0 : column.integer(row, 'open')
+/** The claims of one share of a key whose transaction was not seen yet, oldest first. */
+export async function unseenClaimsOf(
+  reads: Reads,
+  input: { readonly publicId: string; readonly share: Trust },
+): Promise<{ readonly id: string; readonly txHash: Hash }[]> {
+  const found = await reads.run(sql`
+    select id, tx_hash from claims
+    where public_id = ${input.publicId} and share = ${TRUSTS.indexOf(input.share)}
+      and status = 'pending'
+    order by opened_unix, id`)
+  return found.map((row) => ({ id: column.text(row, 'id'), txHash: column.hex(row, 'tx_hash') }))
 }
 
-/** Says more about a claim that is not verified: a payer that qualifies, or that it is open again. */
-export async function strengthenClaim(
-  connection: Connection,
-  claim: Pick<Claim, 'id' | 'payerAddress' | 'byOwner' | 'status' | 'openedUnix'>,
-): Promise<Claim | undefined> {
-  const [row] = await connection.run(sql`
+/** Writes what a further post of a locked claim changed. */
+export async function updateClaim(connection: Connection, claim: Claim): Promise<void> {
+  await connection.run(sql`
     update claims set payer_address = ${claim.payerAddress}, by_owner = ${claim.byOwner ? 1 : 0},
-      status = ${claim.status}, opened_unix = ${claim.openedUnix}, checked_ms = 0
-    where id = ${claim.id} and status <> 'verified' returning ${COLUMNS}`)
-  return row && toClaim(row)
+      trust = ${TRUSTS.indexOf(claim.trust)}, share = ${TRUSTS.indexOf(claim.share)},
+      status = ${claim.status}, opened_unix = ${claim.openedUnix},
+      look_again = ${claim.lookAgain ? 1 : 0}
+    where id = ${claim.id}`)
 }
 
 /** True when this payer had no proof for the claim yet. */
@@ -123,7 +143,10 @@ export async function readProvenPayers(
   return proven
 }
 
-/** Watched claims on some transactions, oldest first: the first claim of an owner wins. */
+/**
+ * Claims that a deposit of these transactions may be credited to, whatever their age: also expired
+ * ones of the last day, which may only have made room for others.
+ */
 export async function watchedClaimsOf(
   reads: Reads,
   input: { readonly txHashes: readonly Hash[]; readonly nowUnix: number },
@@ -131,21 +154,16 @@ export async function watchedClaimsOf(
   if (input.txHashes.length === 0) return []
   const found = await reads.run(sql`
     select ${COLUMNS} from claims
-    where tx_hash in (${join(input.txHashes)}) and ${WATCHED}
-      and opened_unix > ${input.nowUnix - CLAIM_TTL_SECONDS}
+    where tx_hash in (${join(input.txHashes)}) and (${WATCHED}
+      or (status = 'expired' and opened_unix > ${input.nowUnix - CLAIM_TTL_SECONDS}))
     order by created_unix, id`)
   return found.map(toClaim)
 }
 
 /** The watched claims that were looked at longest ago; new ones come first. */
-export async function nextWatchedClaims(
-  reads: Reads,
-  input: { readonly nowUnix: number; readonly limit: number },
-): Promise<Claim[]> {
+export async function nextWatchedClaims(reads: Reads, limit: number): Promise<Claim[]> {
   const found = await reads.run(sql`
-    select ${COLUMNS} from claims
-    where ${WATCHED} and opened_unix > ${input.nowUnix - CLAIM_TTL_SECONDS}
-    order by checked_ms, id limit ${input.limit}`)
+    select ${COLUMNS} from claims where ${WATCHED} order by checked_ms, id limit ${limit}`)
   return found.map(toClaim)
 }
 
@@ -168,7 +186,7 @@ export async function setClaimStatus(
 ): Promise<boolean> {
   const moved = await connection.run(sql`
     update claims set status = ${input.status}, confirmations = ${input.confirmations}
-    where id = ${input.id} and ${WATCHED}
+    where id = ${input.id} and status <> 'verified'
       and (status <> ${input.status} or confirmations <> ${input.confirmations})
     returning id`)
   return moved.length === 1
@@ -187,7 +205,7 @@ export async function setClaimVerified(
   await connection.run(sql`
     update claims set status = 'verified', credited_micro_usd = ${input.creditedMicroUsd},
       payer_address = ${input.payerAddress}, confirmations = ${input.confirmations},
-      verified_unix = ${input.nowUnix}
+      verified_unix = coalesce(verified_unix, ${input.nowUnix}), was_credited = 1, look_again = 0
     where id = ${input.id}`)
 }
 
@@ -198,26 +216,46 @@ export async function setClaimReversed(
 ): Promise<void> {
   await connection.run(sql`
     update claims set status = 'reversed', credited_micro_usd = ${null}, verified_unix = ${null},
-      confirmations = 0, opened_unix = ${input.nowUnix}, checked_ms = 0
+      confirmations = 0, opened_unix = ${input.nowUnix}, checked_ms = 0, look_again = 0
     where id = ${input.id}`)
 }
 
-/** Is there an open claim that was not seen for a day? */
-export async function hasExpired(reads: Reads, nowUnix: number): Promise<boolean> {
-  const found = await reads.run(sql`
-    select id from claims
-    where status in ('pending', 'confirming') and opened_unix <= ${nowUnix - CLAIM_TTL_SECONDS}
-    limit 1`)
-  return found.length > 0
+/** A verified claim has nothing more to look for. */
+export async function endLookAgain(connection: Connection, id: string): Promise<void> {
+  await connection.run(sql`update claims set look_again = 0 where id = ${id}`)
 }
 
-/** Ends open claims that were not seen for a day; gives their ids. */
-export async function expireClaims(connection: Connection, nowUnix: number): Promise<string[]> {
+/** Open claims that were posted a day before this time, oldest first; the caller looks for them. */
+export async function staleClaims(
+  reads: Reads,
+  input: { readonly nowUnix: number; readonly limit: number },
+): Promise<{ readonly id: string; readonly txHash: Hash }[]> {
+  const found = await reads.run(sql`
+    select id, tx_hash from claims
+    where status in ('pending', 'confirming')
+      and opened_unix <= ${input.nowUnix - CLAIM_TTL_SECONDS}
+    order by opened_unix, id limit ${input.limit}`)
+  return found.map((row) => ({ id: column.text(row, 'id'), txHash: column.hex(row, 'tx_hash') }))
+}
+
+/** Ends claims that are open and were posted by this time; gives the ids of those that were. */
+export async function expireClaims(
+  connection: Connection,
+  input: { readonly ids: readonly string[]; readonly openedBeforeUnix: number },
+): Promise<string[]> {
+  if (input.ids.length === 0) return []
   const expired = await connection.run(sql`
     update claims set status = 'expired', confirmations = 0
-    where status in ('pending', 'confirming') and opened_unix <= ${nowUnix - CLAIM_TTL_SECONDS}
+    where id in (${join(input.ids)}) and status in ('pending', 'confirming')
+      and opened_unix <= ${input.openedBeforeUnix}
     returning id`)
   return expired.map((row) => column.text(row, 'id'))
+}
+
+function toTrust(row: Row, name: string): Trust {
+  const trust = TRUSTS[column.integer(row, name)]
+  assert(trust !== undefined, `${name} is no trust`)
+  return trust
 }
 
 function toClaim(row: Row): Claim {
@@ -229,6 +267,8 @@ function toClaim(row: Row): Claim {
     owner: column.hex(row, 'owner'),
     payerAddress: column.hex(row, 'payer_address'),
     byOwner: column.flag(row, 'by_owner'),
+    trust: toTrust(row, 'trust'),
+    share: toTrust(row, 'share'),
     claimedMicroUsd: column.amount(row, 'claimed_micro_usd'),
     status: column.text(row, 'status') as ClaimStatus,
     creditedMicroUsd: credited === null ? null : BigInt(credited),
@@ -236,5 +276,7 @@ function toClaim(row: Row): Claim {
     createdUnix: column.integer(row, 'created_unix'),
     openedUnix: column.integer(row, 'opened_unix'),
     verifiedUnix: column.integerOrNull(row, 'verified_unix'),
+    wasCredited: column.flag(row, 'was_credited'),
+    lookAgain: column.flag(row, 'look_again'),
   }
 }

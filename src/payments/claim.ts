@@ -10,6 +10,11 @@ export type ClaimStatus =
   | 'expired'
   | 'reversed'
 
+/** Who stands behind a post: nobody, a payer's signature, or a key of the owner; in rising order. */
+export const TRUSTS = ['none', 'payer', 'owner'] as const
+
+export type Trust = (typeof TRUSTS)[number]
+
 /** Someone's word that a transaction pays for a key. It is a hint and buys nothing by itself. */
 export interface Claim {
   readonly id: string
@@ -20,6 +25,10 @@ export interface Claim {
   readonly payerAddress: Address
   /** Someone named the owner as the payer. */
   readonly byOwner: boolean
+  /** The best word that was ever given for this claim. */
+  readonly trust: Trust
+  /** Who opened it last; it takes a place in the share of such posts. */
+  readonly share: Trust
   readonly claimedMicroUsd: MicroUsd
   readonly status: ClaimStatus
   readonly creditedMicroUsd: MicroUsd | null
@@ -28,6 +37,10 @@ export interface Claim {
   /** When it was posted, reopened or reversed last: it is watched for a day from then on. */
   readonly openedUnix: number
   readonly verifiedUnix: number | null
+  /** It held money once, perhaps before a reorg: the money returns to where it was. */
+  readonly wasCredited: boolean
+  /** Verified, but a payer was named since whose part may still be to credit. */
+  readonly lookAgain: boolean
 }
 
 /** A claim may still become something by itself. */
@@ -38,5 +51,5 @@ export function isOpen(status: ClaimStatus): boolean {
 /** A transaction that is not seen within this time is most likely replaced; posting again reopens. */
 export const CLAIM_TTL_SECONDS = 86_400
 
-/** More open claims than this are no payments; counted apart for the owner and for strangers. */
+/** More claims than this whose transaction nobody has seen are no payments; by share of a key. */
 export const OPEN_CLAIMS_MAX = 20

@@ -1,7 +1,7 @@
 import type { Address, Hash } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
-import { chainInAccount, receivableAccount } from '#ledger/account.ts'
-import { lockBalance } from '#ledger/balance.ts'
+import { chainInAccount, keyAccount, receivableAccount } from '#ledger/account.ts'
+import { lockBalance, readBalances } from '#ledger/balance.ts'
 import { post } from '#ledger/post.ts'
 import { assert } from '#lib/assert.ts'
 import type { Connection, Row } from '#store/engine.ts'
@@ -9,11 +9,14 @@ import { column } from '#store/row.ts'
 import { join, sql } from '#store/sql.ts'
 import type { Reads } from './claim-store.ts'
 import type { Deposit } from './deposit.ts'
+import type { KeyBook } from './payments-deps.ts'
 
 /** Money of one canonical log on one prepaid account. */
 export interface Credit {
   readonly id: string
   readonly account: string
+  /** The wallet that owns the account and owes what a reorg cannot take from it. */
+  readonly owner: Address
   readonly claimId: string | null
   readonly chainId: number
   readonly txHash: Hash
@@ -25,15 +28,15 @@ export interface Credit {
   readonly microUsd: MicroUsd
 }
 
-/** A sum that no call needs and whose sums would not be exact as a JSON number: 1,000,000,000 USD. */
-export const CREDIT_MAX: MicroUsd = 10n ** 15n
+/** No call needs 10,000,000 USD, and hundreds of such credits still add up exactly (below 2^53). */
+export const CREDIT_MAX: MicroUsd = 10n ** 13n
 
-const COLUMNS = sql`id, account, claim_id, chain_id, tx_hash, position_in_tx, block_number,
+const COLUMNS = sql`id, account, owner, claim_id, chain_id, tx_hash, position_in_tx, block_number,
   block_hash, log_index, payer_address, micro_usd`
 
 /**
  * Credits a deposit to a prepaid account, at most once while its block is on the chain; what the
- * account owes from a reorg is repaid first. False when the deposit has a live credit already.
+ * owning wallet owes from a reorg is repaid first, whichever of its keys owed it. False when the deposit has a live credit already.
  */
 export async function creditDeposit(
   connection: Connection,
@@ -41,20 +44,24 @@ export async function creditDeposit(
     readonly id: string
     readonly deposit: Deposit
     readonly account: string
+    readonly owner: Address
     readonly claimId: string | null
     readonly nowUnix: number
   },
 ): Promise<boolean> {
-  const { id, deposit, account, nowUnix } = input
+  const { id, deposit, account, owner, nowUnix } = input
   const created = await connection.run(sql`
-    insert into credits (id, account, claim_id, chain_id, tx_hash, position_in_tx, block_number,
-      block_hash, log_index, payer_address, micro_usd, created_unix, reversed_unix, settled)
-    values (${id}, ${account}, ${input.claimId}, ${deposit.chainId}, ${deposit.txHash},
-      ${deposit.positionInTx}, ${deposit.blockNumber}, ${deposit.blockHash}, ${deposit.logIndex},
+    insert into credits (id, account, owner, claim_id, chain_id, tx_hash, position_in_tx,
+      block_number, block_hash, log_index, payer_address, micro_usd, created_unix, reversed_unix, settled)
+    values (${id}, ${account}, ${owner}, ${input.claimId}, ${deposit.chainId},
+      ${deposit.txHash}, ${deposit.positionInTx}, ${deposit.blockNumber}, ${deposit.blockHash}, ${deposit.logIndex},
       ${deposit.from}, ${deposit.amount}, ${nowUnix}, ${null}, 0)
     on conflict do nothing returning id`)
   if (created.length === 0) return false
-  const { debt } = await lockAccounts(connection, { chainId: deposit.chainId, account })
+  const receivable = receivableAccount(owner)
+  const chainIn = chainInAccount(deposit.chainId)
+  const locked = await lockBalances(connection, [chainIn, account, receivable])
+  const debt = -(locked.get(receivable) ?? 0n)
   const repaid = lesser(debt, deposit.amount)
   const outcome = await post(connection, {
     id: `credit:${id}`,
@@ -62,9 +69,9 @@ export async function creditDeposit(
     reference: `${deposit.chainId}:${deposit.txHash}:${deposit.positionInTx}`,
     createdUnix: nowUnix,
     postings: [
-      { account: chainInAccount(deposit.chainId), microUsd: -deposit.amount },
+      { account: chainIn, microUsd: -deposit.amount },
       { account, microUsd: deposit.amount - repaid },
-      { account: receivableAccount(account), microUsd: repaid },
+      { account: receivable, microUsd: repaid },
     ].filter((posting) => posting.microUsd !== 0n),
   })
   assert(outcome === 'created', `a new credit ended ${outcome}`)
@@ -72,45 +79,63 @@ export async function creditDeposit(
 }
 
 /**
- * Takes a credit back whose block left the chain: what is left of it from the account, the rest
- * becomes a debt of the account, which its next credit repays. False when it was reversed before.
+ * Takes a credit back whose block left the chain: from its account, then from the wallet's other
+ * keys, since the money may have been moved; the rest becomes a debt of the wallet, which the next
+ * credit to any of its keys repays. False when it was reversed before.
  */
 export async function reverseCredit(
   connection: Connection,
-  input: { readonly credit: Credit; readonly nowUnix: number },
+  input: { readonly credit: Credit; readonly keys: KeyBook; readonly nowUnix: number },
 ): Promise<boolean> {
   const { credit, nowUnix } = input
   const reversed = await connection.run(sql`
     update credits set reversed_unix = ${nowUnix}
     where id = ${credit.id} and reversed_unix is null returning id`)
   if (reversed.length === 0) return false
-  const { balance } = await lockAccounts(connection, credit)
-  const taken = lesser(balance, credit.microUsd)
+  const receivable = receivableAccount(credit.owner)
+  const chainIn = chainInAccount(credit.chainId)
+  const accounts = await accountsOf(connection, input)
+  const locked = await lockBalances(connection, [chainIn, receivable, ...accounts])
+  let owed = credit.microUsd
+  const postings = [{ account: chainIn, microUsd: credit.microUsd }]
+  for (const account of accounts) {
+    const taken = lesser(locked.get(account) ?? 0n, owed)
+    owed -= taken
+    postings.push({ account, microUsd: -taken })
+  }
+  postings.push({ account: receivable, microUsd: -owed })
   const outcome = await post(connection, {
     id: `reversal:${credit.id}`,
     kind: 'reversal',
     reference: credit.id,
     createdUnix: nowUnix,
-    postings: [
-      { account: chainInAccount(credit.chainId), microUsd: credit.microUsd },
-      { account: credit.account, microUsd: -taken },
-      { account: receivableAccount(credit.account), microUsd: taken - credit.microUsd },
-    ].filter((posting) => posting.microUsd !== 0n),
+    postings: postings.filter((posting) => posting.microUsd !== 0n),
   })
   assert(outcome === 'created', `a reversal of a locked balance ended ${outcome}`)
   return true
 }
 
-/** In the order of the names, as `post` takes them, so that nobody waits in a circle. */
-async function lockAccounts(
+/** The credited account, then those of the wallet's other keys that hold money. */
+async function accountsOf(
   connection: Connection,
-  input: { readonly chainId: number; readonly account: string },
-): Promise<{ balance: MicroUsd; debt: MicroUsd }> {
-  const receivable = receivableAccount(input.account)
+  input: { readonly credit: Credit; readonly keys: KeyBook },
+): Promise<string[]> {
+  const { credit, keys } = input
+  const all = (await keys.keysOf(connection, credit.owner)).map(keyAccount)
+  const balances = await readBalances(connection, all)
+  const holding = [...balances].filter(([, balance]) => balance > 0n).map(([account]) => account)
+  return [credit.account, ...holding.filter((account) => account !== credit.account).sort()]
+}
+
+/** In the order of the names, as `post` takes them, so that nobody waits in a circle. */
+async function lockBalances(
+  connection: Connection,
+  accounts: readonly string[],
+): Promise<Map<string, MicroUsd>> {
   const locked = new Map<string, MicroUsd>()
-  for (const account of [chainInAccount(input.chainId), input.account, receivable].sort())
+  for (const account of accounts.toSorted())
     locked.set(account, await lockBalance(connection, account))
-  return { balance: locked.get(input.account) ?? 0n, debt: -(locked.get(receivable) ?? 0n) }
+  return locked
 }
 
 function lesser(a: bigint, b: bigint): bigint {
@@ -153,6 +178,7 @@ function toCredit(row: Row): Credit {
   return {
     id: column.text(row, 'id'),
     account: column.text(row, 'account'),
+    owner: column.hex(row, 'owner'),
     claimId: column.textOrNull(row, 'claim_id'),
     chainId: column.integer(row, 'chain_id'),
     txHash: column.hex(row, 'tx_hash'),
@@ -163,4 +189,18 @@ function toCredit(row: Row): Credit {
     payerAddress: column.hex(row, 'payer_address'),
     microUsd: column.amount(row, 'micro_usd'),
   }
+}
+
+/** What wallets owe after reorgs, the most first: the operator's open loss. */
+export async function readReceivables(
+  connection: Connection,
+): Promise<{ readonly wallet: string; readonly microUsd: MicroUsd }[]> {
+  const prefix = receivableAccount('')
+  const found = await connection.run(sql`
+    select account, micro_usd from balances
+    where account like ${`${prefix}%`} and micro_usd < 0 order by micro_usd, account`)
+  return found.map((row) => ({
+    wallet: column.text(row, 'account').slice(prefix.length),
+    microUsd: -column.amount(row, 'micro_usd'),
+  }))
 }

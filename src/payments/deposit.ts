@@ -25,7 +25,10 @@ export type DepositQuery = { readonly sinceBlock: number } | { readonly txHashes
 /** The index's word on deposits, all of one state. */
 export interface CanonicalDeposits {
   /** The newest block that the index holds on the payment chain. */
-  readonly head: BlockRef
+  readonly head: BlockRef & {
+    /** Unix seconds of the block. */
+    readonly timestamp: number
+  }
   /**
    * Every deposit from this block to the head is known. A deposit that is missing below it is no
    * sign of a reorg: the old history may still be loading.

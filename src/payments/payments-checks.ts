@@ -1,4 +1,5 @@
 import type { Address } from '#domain/address.ts'
+import { keyAccount } from '#ledger/account.ts'
 import { type Check, DIFFERENCES_MAX, type Difference, queryCheck } from '#ledger/check.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
@@ -10,7 +11,11 @@ import type { VerifyPayerProof } from './payments-deps.ts'
 export interface PaymentsCheckDeps {
   readonly deposits: DepositIndex
   readonly verifyPayerProof: VerifyPayerProof
+  readonly walletOf: WalletOf
 }
+
+/** The wallet that owns a key, as the keys themselves say. */
+export type WalletOf = (connection: Connection, publicId: string) => Promise<Address | undefined>
 
 /** What prepayments promise, as queries for the audit. */
 export function paymentsChecks(deps: PaymentsCheckDeps): readonly Check[] {
@@ -22,7 +27,11 @@ export function paymentsChecks(deps: PaymentsCheckDeps): readonly Check[] {
     },
     {
       name: 'each credit of a claim was paid by the owner of its key or a payer who signed',
-      run: (connection) => checkPayers(connection, deps.verifyPayerProof),
+      run: (connection) => checkPayers(connection, deps),
+    },
+    {
+      name: 'a credit of a claim is on a key of the wallet that owns the claimed key',
+      run: (connection) => checkAccounts(connection, deps.walletOf),
     },
   ]
 }
@@ -63,13 +72,6 @@ const LEDGER_CHECKS: readonly Check[] = [
       having coalesce(claims.credited_micro_usd, 0) <> coalesce(sum(credits.micro_usd), 0)
         or (claims.status = 'verified' and count(credits.id) = 0)
       order by claims.id limit ${DIFFERENCES_MAX}`,
-  ),
-  queryCheck(
-    'a credit of a claim is on the account of the key that the claim names',
-    sql`select credits.id as subject, 1 as expected, 0 as found
-      from credits join claims on claims.id = credits.claim_id
-      where credits.account <> 'key:' || claims.public_id or credits.tx_hash <> claims.tx_hash
-      order by credits.id limit ${DIFFERENCES_MAX}`,
   ),
 ]
 
@@ -122,28 +124,52 @@ function compare(credit: Credit, deposit: Deposit | undefined): Difference | und
   return undefined
 }
 
-async function checkPayers(
-  connection: Connection,
-  verify: VerifyPayerProof,
-): Promise<Difference[]> {
+/** Usually the very key that is claimed for; another one when it was rotated before the credit. */
+async function checkAccounts(connection: Connection, walletOf: WalletOf): Promise<Difference[]> {
+  const found = await connection.run(sql`
+    select credits.id, credits.account, credits.owner, credits.tx_hash,
+      claims.public_id, claims.tx_hash as claimed_tx
+    from credits join claims on claims.id = credits.claim_id order by credits.id`)
+  const differences: Difference[] = []
+  for (const row of found) {
+    const account = column.text(row, 'account')
+    const wallet = await walletOf(connection, column.text(row, 'public_id'))
+    const holds = await walletOf(connection, account.slice(keyAccount('').length))
+    const agrees =
+      wallet !== undefined &&
+      wallet === holds &&
+      wallet === column.hex(row, 'owner') &&
+      column.hex(row, 'tx_hash') === column.hex(row, 'claimed_tx')
+    if (!agrees)
+      differences.push({
+        subject: column.text(row, 'id'),
+        detail: `on ${account} of ${holds}, claimed for a key of ${wallet}`,
+      })
+  }
+  return differences.slice(0, DIFFERENCES_MAX)
+}
+
+async function checkPayers(connection: Connection, deps: PaymentsCheckDeps): Promise<Difference[]> {
   const paid = await connection.run(sql`
     select credits.id, credits.chain_id, credits.tx_hash, credits.payer_address, claims.public_id,
       claim_proofs.message, claim_proofs.signature
     from credits join claims on claims.id = credits.claim_id
       left join claim_proofs on claim_proofs.claim_id = claims.id
         and claim_proofs.payer_address = credits.payer_address
-    where credits.payer_address <> claims.owner order by credits.id`)
+    order by credits.id`)
   const differences: Difference[] = []
   for (const row of paid) {
     const payerAddress: Address = column.hex(row, 'payer_address')
+    const publicId = column.text(row, 'public_id')
+    if ((await deps.walletOf(connection, publicId)) === payerAddress) continue
     const message = column.textOrNull(row, 'message')
     const refused =
       message === null ||
-      (await verify({
+      (await deps.verifyPayerProof({
         payerAddress,
         chainId: column.integer(row, 'chain_id'),
         txHash: column.hex(row, 'tx_hash'),
-        publicId: column.text(row, 'public_id'),
+        publicId,
         message,
         signature: column.text(row, 'signature'),
         freshness: 'ignored',

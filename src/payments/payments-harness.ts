@@ -10,8 +10,8 @@ import { ledgerChecks } from '#ledger/ledger-checks.ts'
 import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
 import type { Engine } from '#store/engine.ts'
 import type { CanonicalDeposits, Deposit, DepositIndex } from './deposit.ts'
-import { paymentsChecks } from './payments-checks.ts'
-import type { PaymentsDeps, VerifyPayerProof } from './payments-deps.ts'
+import { paymentsChecks, type WalletOf } from './payments-checks.ts'
+import type { KeyBook, PaymentsDeps, VerifyPayerProof } from './payments-deps.ts'
 import { paymentsMigrations } from './payments-migrations.ts'
 import { paymentsRoutes } from './prepay-routes.ts'
 import { Verifier } from './verifier.ts'
@@ -36,6 +36,8 @@ interface Transfer {
 
 /** A payment chain in memory: blocks of transfers that a reorg can take away. */
 export class FakeChain implements DepositIndex {
+  /** Unix seconds of the newest block; undefined while the index keeps up with the clock. */
+  headUnix: number | undefined
   completeFromBlock = 0
   #blocks: { readonly hash: Hash; readonly deposits: readonly Deposit[] }[] = [
     { hash: hash('genesis'), deposits: [] },
@@ -88,7 +90,9 @@ export class FakeChain implements DepositIndex {
       'sinceBlock' in query
         ? all.filter((deposit) => deposit.blockNumber >= query.sinceBlock)
         : all.filter((deposit) => query.txHashes.includes(deposit.txHash))
-    const head = { number: this.height, hash: this.#blocks.at(-1)?.hash ?? hash('genesis') }
+    const timestamp = this.headUnix ?? Number.POSITIVE_INFINITY
+    const newest = this.#blocks.at(-1)?.hash ?? hash('genesis')
+    const head = { number: this.height, hash: newest, timestamp }
     return { head, completeFromBlock: this.completeFromBlock, deposits }
   }
 }
@@ -125,12 +129,18 @@ interface ClaimInput {
   readonly as?: string
 }
 
+export interface HeldKey {
+  readonly wallet: Address
+  readonly revokedUnix: number | null
+  readonly successor?: string
+}
+
 /** Prepayments on a real store over a chain in memory; wallets own the keys named after them. */
 export interface Harness {
   readonly chain: FakeChain
   readonly engine: Engine
   readonly now: { ms: number }
-  readonly keys: Map<string, { wallet: Address; revokedUnix: number | null }>
+  readonly keys: Map<string, HeldKey>
   readonly waker: Waker
   claim(input: ClaimInput): Promise<Outcome>
   read(idOrTx: string, wait?: number): Promise<Outcome>
@@ -155,8 +165,8 @@ export function createHarness(engine: Engine, holder = 'one'): Harness {
   const now = { ms: START_MS }
   const chain = new FakeChain()
   const waker = new Waker()
-  const keys = new Map([
-    [ALICE_KEY, { wallet: alice, revokedUnix: null as number | null }],
+  const keys = new Map<string, HeldKey>([
+    [ALICE_KEY, { wallet: alice, revokedUnix: null }],
     [ALICE_KEY_2, { wallet: alice, revokedUnix: null }],
     [MALLORY_KEY, { wallet: mallory, revokedUnix: null }],
   ])
@@ -167,9 +177,16 @@ export function createHarness(engine: Engine, holder = 'one'): Harness {
     confirmations: CONFIRMATIONS,
     findKey: async (publicId) => keys.get(publicId),
     verifyPayerProof,
+    deposits: chain,
   }
   const onChange = (id: string) => waker.wake(id)
-  const verifierDeps = { ...shared, deposits: chain, confirmations: CONFIRMATIONS, onChange }
+  const verifierDeps = {
+    ...shared,
+    deposits: chain,
+    confirmations: CONFIRMATIONS,
+    onChange,
+    keys: keyBook(keys),
+  }
   const verifier = new Verifier({ ...verifierDeps, holder })
   const harness: Harness = {
     chain,
@@ -195,14 +212,33 @@ export function createHarness(engine: Engine, holder = 'one'): Harness {
       const balances = await engine.snapshot((reads) => readBalances(reads, [account]))
       return balances.get(account) ?? 0n
     },
-    audit: () => audit(engine, chain),
+    audit: () => audit(engine, chain, async (_connection, publicId) => keys.get(publicId)?.wallet),
   }
   return harness
 }
 
-async function audit(engine: Engine, deposits: DepositIndex): Promise<string[]> {
+function keyBook(keys: ReadonlyMap<string, HeldKey>): KeyBook {
+  const heirOf = (publicId: string): string => {
+    const successor = keys.get(publicId)?.successor
+    return successor === undefined ? publicId : heirOf(successor)
+  }
+  return {
+    lockHeir: async (_connection, publicId) => heirOf(publicId),
+    keysOf: async (_connection, owner) =>
+      [...keys].filter(([, key]) => key.wallet === owner).map(([publicId]) => publicId),
+  }
+}
+
+async function audit(
+  engine: Engine,
+  deposits: DepositIndex,
+  walletOf: WalletOf,
+): Promise<string[]> {
   const broken: string[] = []
-  for (const check of [...ledgerChecks, ...paymentsChecks({ deposits, verifyPayerProof })])
+  for (const check of [
+    ...ledgerChecks,
+    ...paymentsChecks({ deposits, verifyPayerProof, walletOf }),
+  ])
     if ((await engine.snapshot(check.run)).length > 0) broken.push(check.name)
   return broken
 }

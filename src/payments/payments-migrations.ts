@@ -15,7 +15,8 @@ export const paymentsMigrations: readonly Migration[] = [
         owner text not null,
         payer_address text not null,
         by_owner smallint not null,
-        trusted smallint not null,
+        trust smallint not null,
+        share smallint not null,
         claimed_micro_usd bigint not null,
         status text not null,
         credited_micro_usd bigint,
@@ -24,12 +25,14 @@ export const paymentsMigrations: readonly Migration[] = [
         opened_unix bigint not null,
         verified_unix bigint,
         checked_ms bigint not null,
+        was_credited smallint not null default 0,
+        look_again smallint not null default 0,
         unique (public_id, tx_hash)
       );
       create index claims_by_tx on claims (tx_hash, created_unix, id);
       create index claims_watched on claims (checked_ms, id)
-        where status in ('pending', 'confirming', 'reversed');
-      create index claims_open_by_key on claims (public_id, trusted)
+        where status in ('pending', 'confirming', 'reversed') or look_again = 1;
+      create index claims_open_by_key on claims (public_id, share)
         where status in ('pending', 'confirming');
       create table claim_proofs (
         claim_id text not null references claims (id),
@@ -41,6 +44,7 @@ export const paymentsMigrations: readonly Migration[] = [
       create table credits (
         id text primary key,
         account text not null,
+        owner text not null,
         claim_id text references claims (id),
         chain_id bigint not null,
         tx_hash text not null,

@@ -5,7 +5,7 @@ import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { type Parameter, parsed, parseInteger } from '#http/parameter.ts'
 import { answer, defineRoute, type Route } from '#http/route.ts'
 import { sleep } from '#lib/sleep.ts'
-import { type Claim, isOpen } from './claim.ts'
+import { type Claim, isOpen, type Trust } from './claim.ts'
 import { findClaimById, findClaimByTx } from './claim-store.ts'
 import type { PaymentsDeps } from './payments-deps.ts'
 import { PrepaymentRecord, toPrepaymentRecord } from './prepayment-record.ts'
@@ -121,10 +121,16 @@ async function check(
     txHash,
     owner: key.wallet,
     payerAddress,
-    claimedMicroUsd: BigInt(Math.ceil(body.amountUsd * 1e6)),
+    claimedMicroUsd: BigInt(Math.max(1, Math.round(body.amountUsd * 1e6))),
     proof,
-    trusted: caller.kind === 'keyed' || proof !== undefined,
+    trust: trustOf(caller, proof),
   }
+}
+
+/** A keyed caller's wallet owns the key: others were refused. */
+function trustOf(caller: Caller, proof: CheckedClaim['proof']): Trust {
+  if (caller.kind === 'keyed') return 'owner'
+  return proof === undefined ? 'none' : 'payer'
 }
 
 async function checkProof(
@@ -186,7 +192,7 @@ function getPrepayRoute(deps: PaymentsDeps): Route {
     tag: 'Payment',
     summary: 'Read a prepayment',
     description:
-      'By its id or its transaction: of several records on one transaction the verified one, else the newest. With wait the answer comes when there is a decision, or after that many seconds.',
+      'By its id or its transaction: of several records on one transaction the verified one, else one that is still open, and of those one posted with a key of its owner, else the first. With wait the answer comes when there is a decision, or after that many seconds.',
     metered: false,
     parameters: { idOrTxHash: claimInPath, wait: waitInQuery },
     answers: { 200: { description: 'The record.', schema: PrepaymentRecord } },

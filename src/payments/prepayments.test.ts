@@ -163,7 +163,7 @@ const CORRUPTIONS: Record<string, string> = {
   'what came in from the chains is what live credits hold': 'update credits set reversed_unix = 1',
   'a verified claim shows the sum of its live credits, and no other claim has any':
     'update claims set credited_micro_usd = credited_micro_usd + 1',
-  'a credit of a claim is on the account of the key that the claim names':
+  'a credit of a claim is on a key of the wallet that owns the claimed key':
     "update claims set public_id = '00000000'",
   'each live credit is one canonical deposit of the same sum and sender':
     'update credits set log_index = log_index + 1',

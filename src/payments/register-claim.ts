@@ -2,14 +2,22 @@ import type { Address, Hash } from '#domain/address.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { assert } from '#lib/assert.ts'
 import { unixNow } from '#lib/clock.ts'
-import type { Connection } from '#store/engine.ts'
-import { type Claim, isOpen, OPEN_CLAIMS_MAX } from './claim.ts'
+import { type Connection, StoreError } from '#store/engine.ts'
 import {
-  countOpenClaims,
-  findClaim,
+  CLAIM_TTL_SECONDS,
+  type Claim,
+  type ClaimStatus,
+  isOpen,
+  OPEN_CLAIMS_MAX,
+  type Trust,
+} from './claim.ts'
+import {
+  expireClaims,
   insertClaim,
   insertProof,
-  strengthenClaim,
+  lockClaim,
+  unseenClaimsOf,
+  updateClaim,
 } from './claim-store.ts'
 import type { PaymentsDeps } from './payments-deps.ts'
 
@@ -22,58 +30,90 @@ export interface CheckedClaim {
   readonly payerAddress: Address
   readonly claimedMicroUsd: bigint
   readonly proof: { readonly message: string; readonly signature: string } | undefined
-  /** Posted with a key of the owner, or with a payer's proof. */
-  readonly trusted: boolean
+  /** `owner` when posted with a key of the owner, `payer` with a payer's proof. */
+  readonly trust: Trust
 }
 
 export type Registered = { readonly kind: 'created' | 'existing'; readonly claim: Claim } | Refusal
+
+interface Post {
+  readonly input: CheckedClaim
+  readonly nowUnix: number
+  /** Transactions of this post and its share that the index shows as deposits. */
+  readonly seen: ReadonlySet<Hash>
+}
 
 /**
  * Registers a claim, or finds the one that the key has on this transaction. What a stranger posted
  * before never stands in the way: a payer who qualifies is added to the claim that is there.
  */
-export function registerClaim(deps: PaymentsDeps, input: CheckedClaim): Promise<Registered> {
-  const nowUnix = unixNow(deps.clock)
+export async function registerClaim(deps: PaymentsDeps, input: CheckedClaim): Promise<Registered> {
+  const post: Post = { input, nowUnix: unixNow(deps.clock), seen: await readSeen(deps, input) }
   return deps.engine.write(async (connection) => {
-    const before = await findClaim(connection, input)
-    if (before !== undefined) return revisit(connection, { before, input, nowUnix })
-    if (await isFull(connection, input)) return refuseFull()
+    const before = await lockClaim(connection, input)
+    if (before !== undefined) return revisit(connection, before, post)
+    const full = await makeRoom(connection, post)
+    if (full !== undefined) return full
+    const { nowUnix } = post
     const byOwner = input.payerAddress === input.owner
     const claim = await insertClaim(connection, { ...input, id: deps.newId(), byOwner, nowUnix })
     if (claim === undefined) {
-      const meanwhile = await findClaim(connection, input)
+      const meanwhile = await lockClaim(connection, input)
       assert(meanwhile !== undefined, 'a claim that stood in the way is there')
-      return revisit(connection, { before: meanwhile, input, nowUnix })
+      return revisit(connection, meanwhile, post)
     }
     await storeProof(connection, claim, input)
     return { kind: 'created', claim }
   })
 }
 
-interface Revisit {
-  readonly before: Claim
-  readonly input: CheckedClaim
-  readonly nowUnix: number
+/** Asked before the transaction, which must not wait for the other store. */
+async function readSeen(deps: PaymentsDeps, input: CheckedClaim): Promise<Set<Hash>> {
+  const { publicId, trust, txHash } = input
+  const unseen = await unseenClaimsOf({ run: deps.engine.read }, { publicId, share: trust })
+  const txHashes = [txHash, ...unseen.map((claim) => claim.txHash)]
+  try {
+    const known = await deps.deposits.canonical({ txHashes })
+    return new Set(known?.deposits.map((deposit) => deposit.txHash))
+  } catch (error) {
+    // A claim can be registered while the index is away: then nothing of it is seen.
+    if (error instanceof StoreError) return new Set()
+    throw error
+  }
 }
 
 /** The same record, perhaps knowing one more payer, perhaps open again. */
-async function revisit(connection: Connection, visit: Revisit): Promise<Registered> {
-  const { before, input, nowUnix } = visit
-  if (before.status === 'verified') return { kind: 'existing', claim: before }
-  const byOwner = before.byOwner || input.payerAddress === input.owner
-  const isNewPayer = (await storeProof(connection, before, input)) || byOwner !== before.byOwner
-  const reopens = before.status === 'expired' || before.status === 'reversed'
-  if (!isNewPayer && !reopens) return { kind: 'existing', claim: before }
-  const closed = before.status !== 'reversed' && !isOpen(before.status)
-  if (closed && (await isFull(connection, input))) return refuseFull()
-  const claim = await strengthenClaim(connection, {
-    id: before.id,
-    payerAddress: isNewPayer ? input.payerAddress : before.payerAddress,
-    byOwner,
-    status: closed ? 'pending' : before.status,
-    openedUnix: nowUnix,
-  })
-  return { kind: 'existing', claim: claim ?? before }
+async function revisit(connection: Connection, before: Claim, post: Post): Promise<Registered> {
+  const { input, nowUnix } = post
+  const isNewOwner = !before.byOwner && input.payerAddress === input.owner
+  const isNewPayer = (await storeProof(connection, before, input)) || isNewOwner
+  const isOwners = input.trust === 'owner'
+  const reopens = mayReopen(before.status)
+  if (reopens) {
+    const full = await makeRoom(connection, post)
+    if (full !== undefined) return full
+  }
+  const isPast = before.openedUnix <= nowUnix - CLAIM_TTL_SECONDS
+  const renews = reopens || (isPast && before.status === 'reversed') || (isOwners && isPast)
+  // Strangers add payers; what the record shows is for the owner, or for who names the owner.
+  const shows = isOwners || (isNewOwner && before.trust !== 'owner')
+  const claim: Claim = {
+    ...before,
+    payerAddress: shows && before.status !== 'verified' ? input.payerAddress : before.payerAddress,
+    byOwner: before.byOwner || isNewOwner,
+    trust: isOwners ? 'owner' : before.trust,
+    share: isOwners || reopens ? input.trust : before.share,
+    status: reopens ? 'pending' : before.status,
+    openedUnix: renews ? nowUnix : before.openedUnix,
+    lookAgain: before.lookAgain || (before.status === 'verified' && isNewPayer),
+  }
+  await updateClaim(connection, claim)
+  return { kind: 'existing', claim }
+}
+
+/** A claim that ended without money is judged anew when it is posted again. */
+function mayReopen(status: ClaimStatus): boolean {
+  return !isOpen(status) && status !== 'verified' && status !== 'reversed'
 }
 
 async function storeProof(
@@ -86,15 +126,30 @@ async function storeProof(
   return insertProof(connection, { ...input.proof, claimId: claim.id, payerAddress })
 }
 
-/** Counted apart, so that strangers cannot use up what the owner may claim. */
-async function isFull(connection: Connection, input: CheckedClaim): Promise<boolean> {
-  return (await countOpenClaims(connection, input)) >= OPEN_CLAIMS_MAX
+/**
+ * Each share has places of its own, so that nobody uses up those of who can say more. Transactions
+ * that the index shows need no place. Where strangers post, the oldest makes room for the newest:
+ * a refusal would let them keep the owner out.
+ */
+async function makeRoom(connection: Connection, post: Post): Promise<Refusal | undefined> {
+  const { input, seen } = post
+  if (seen.has(input.txHash)) return undefined
+  const { publicId, trust } = input
+  const unseen = (await unseenClaimsOf(connection, { publicId, share: trust })).filter(
+    (claim) => !seen.has(claim.txHash),
+  )
+  const excess = unseen.length - OPEN_CLAIMS_MAX + 1
+  if (excess <= 0) return undefined
+  if (trust === 'owner') return refuseFull()
+  const ids = unseen.slice(0, excess).map((claim) => claim.id)
+  await expireClaims(connection, { ids, openedBeforeUnix: post.nowUnix })
+  return undefined
 }
 
 function refuseFull(): Refusal {
   return refuse(
     'rate_limited',
-    `this key has ${OPEN_CLAIMS_MAX} open prepayments; send the key itself as Bearer, or wait`,
+    `this key has ${OPEN_CLAIMS_MAX} open prepayments of its owner; wait until they are seen`,
     { retryAfterSeconds: 3_600 },
   )
 }

@@ -1,4 +1,4 @@
-import type { Hash } from '#domain/address.ts'
+import type { Address, Hash } from '#domain/address.ts'
 import { keyAccount } from '#ledger/account.ts'
 import { chunks } from '#lib/chunks.ts'
 import { type Clock, unixNow } from '#lib/clock.ts'
@@ -12,16 +12,18 @@ import {
   LeaseLostError,
   releaseLease,
 } from '#store/lease.ts'
-import type { Claim } from './claim.ts'
+import { CLAIM_TTL_SECONDS, type Claim } from './claim.ts'
 import {
+  endLookAgain,
   expireClaims,
-  hasExpired,
+  lockClaimById,
   markChecked,
   nextWatchedClaims,
   readProvenPayers,
   setClaimReversed,
   setClaimStatus,
   setClaimVerified,
+  staleClaims,
   watchedClaimsOf,
 } from './claim-store.ts'
 import {
@@ -34,6 +36,7 @@ import {
 } from './credit.ts'
 import type { CanonicalDeposits, Deposit, DepositIndex } from './deposit.ts'
 import { judgeClaim, type Verdict } from './judge-claim.ts'
+import type { KeyBook } from './payments-deps.ts'
 
 export interface VerifierDeps {
   /** The accounts store. */
@@ -41,6 +44,7 @@ export interface VerifierDeps {
   readonly clock: Clock
   readonly newId: () => string
   readonly deposits: DepositIndex
+  readonly keys: KeyBook
   /** Blocks on top of a deposit's block before it is credited. */
   readonly confirmations: number
   /** Names this process among the replicas. */
@@ -108,6 +112,8 @@ export class Verifier {
 interface Pass {
   readonly deps: VerifierDeps
   readonly nowUnix: number
+  /** What went wrong with single claims and credits; it does not keep the others waiting. */
+  readonly failures: unknown[]
   /** Every change goes through here, so that a verifier that lost its lease changes nothing. */
   write<T>(work: (connection: Connection) => Promise<T>): Promise<T>
 }
@@ -116,6 +122,7 @@ async function verifyPass(deps: VerifierDeps, lease: Lease): Promise<PassOutcome
   const pass: Pass = {
     deps,
     nowUnix: unixNow(deps.clock),
+    failures: [],
     write: (work) =>
       deps.engine.write(async (connection) => {
         await holdLease(connection, lease, deps.clock())
@@ -131,7 +138,9 @@ async function verifyPass(deps: VerifierDeps, lease: Lease): Promise<PassOutcome
   if (recent === undefined) return { kind: 'idle' }
   const reversed = await reverseLost(pass, { unsettled, recent, sinceBlock })
   const credited = await judgeWatched(pass, recent)
-  await expire(pass)
+  await expire(pass, recent.head.timestamp)
+  if (pass.failures.length > 0)
+    throw new AggregateError(pass.failures, 'some prepayments could not be settled')
   return { kind: 'done', credited, reversed }
 }
 
@@ -151,7 +160,7 @@ async function reverseLost(
     (credit) => credit.blockNumber >= from && credit.blockNumber <= recent.head.number,
   )
   const lost = known.filter((credit) => !canonical.has(logName(credit)))
-  for (const credit of lost) await reverse(pass, credit)
+  for (const credit of lost) await attempt(pass, () => reverse(pass, credit))
   const settled = known.filter(
     (credit) =>
       credit.blockNumber < recent.head.number - WATCH_BLOCKS && canonical.has(logName(credit)),
@@ -166,10 +175,22 @@ async function reverseLost(
   return lost.length
 }
 
+/** One claim or credit that fails must not stop the others; a lost lease stops them all. */
+async function attempt<T>(pass: Pass, work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof LeaseLostError) throw error
+    pass.failures.push(error)
+    return undefined
+  }
+}
+
 async function reverse(pass: Pass, credit: Credit): Promise<void> {
   const { nowUnix } = pass
+  const { keys } = pass.deps
   await pass.write(async (connection) => {
-    if (!(await reverseCredit(connection, { credit, nowUnix }))) return
+    if (!(await reverseCredit(connection, { credit, keys, nowUnix }))) return
     if (credit.claimId !== null) await setClaimReversed(connection, { id: credit.claimId, nowUnix })
   })
   if (credit.claimId !== null) pass.deps.onChange(credit.claimId)
@@ -189,11 +210,17 @@ async function judgeWatched(pass: Pass, recent: CanonicalDeposits): Promise<numb
     const claims = await watchedClaimsOf(reads, { txHashes, nowUnix })
     credited += await judgeAll(pass, claims, recent)
   }
-  const next = await nextWatchedClaims(reads, { nowUnix, limit: CLAIMS_PER_PASS_MAX })
+  const next = await nextWatchedClaims(reads, CLAIMS_PER_PASS_MAX)
   if (next.length === 0) return credited
   const txHashes = [...new Set(next.map((claim) => claim.txHash))]
   const known = await deps.deposits.canonical({ txHashes })
-  if (known !== undefined) credited += await judgeAll(pass, next, known)
+  if (known !== undefined) {
+    // All claims on a transaction are judged together, so that the best of them comes first.
+    const shown = new Set(known.deposits.map((deposit) => deposit.txHash))
+    const rivals = await watchedClaimsOf(reads, { txHashes: [...shown], nowUnix })
+    const unseen = next.filter((claim) => !shown.has(claim.txHash))
+    credited += await judgeAll(pass, [...rivals, ...unseen], known)
+  }
   if (next.length === CLAIMS_PER_PASS_MAX)
     await pass.write((connection) =>
       markChecked(connection, { ids: next.map((claim) => claim.id), nowMs: deps.clock() }),
@@ -214,35 +241,65 @@ async function judgeAll(
     { run: pass.deps.engine.read },
     seen.map((claim) => claim.id),
   )
+  const cases = seen.map((claim) => ({
+    claim,
+    deposits: depositsOf.get(claim.txHash) ?? [],
+    provenPayers: proven.get(claim.id) ?? new Set<Address>(),
+    headNumber: known.head.number,
+  }))
   let credited = 0
-  for (const claim of inOrder(seen)) {
-    const evidence = {
-      deposits: depositsOf.get(claim.txHash) ?? [],
-      provenPayers: proven.get(claim.id) ?? new Set(),
-      headNumber: known.head.number,
-      requiredConfirmations: pass.deps.confirmations,
-    }
-    // Most claims only wait for the next block; that needs no transaction.
-    if (isAsItStands(claim, judgeClaim(claim, { ...evidence, credits: [] }))) continue
-    const outcome = await pass.write(async (connection) => {
-      const credits = await liveCreditsOf(connection, [claim.txHash])
-      const verdict = judgeClaim(claim, { ...evidence, credits })
-      return applyVerdict(pass, connection, { claim, verdict })
-    })
-    if (outcome !== 'unchanged') pass.deps.onChange(claim.id)
-    if (outcome === 'credited') credited += 1
-  }
+  for (const each of inOrder(cases))
+    if ((await attempt(pass, () => judgeOne(pass, each))) === 'credited') credited += 1
   return credited
+}
+
+interface Case {
+  readonly claim: Claim
+  readonly deposits: readonly Deposit[]
+  readonly provenPayers: ReadonlySet<Address>
+  readonly headNumber: number
+}
+
+async function judgeOne(pass: Pass, { claim, ...found }: Case): Promise<Applied> {
+  const evidence = { ...found, requiredConfirmations: pass.deps.confirmations }
+  // Most claims only wait for the next block; that needs no transaction.
+  if (isAsItStands(claim, judgeClaim(claim, { ...evidence, credits: [] }))) return 'unchanged'
+  const outcome = await pass.write(async (connection) => {
+    // Payers may have been added since; from here on nobody can.
+    const locked = (await lockClaimById(connection, claim.id)) ?? claim
+    const proven = await readProvenPayers(connection, [claim.id])
+    const provenPayers = proven.get(claim.id) ?? new Set()
+    const credits = await liveCreditsOf(connection, [claim.txHash])
+    const verdict = judgeClaim(locked, { ...evidence, provenPayers, credits })
+    return applyVerdict(pass, connection, { claim: locked, verdict })
+  })
+  if (outcome !== 'unchanged') pass.deps.onChange(claim.id)
+  return outcome
 }
 
 function isAsItStands(claim: Claim, verdict: Verdict): boolean {
   if (verdict.kind !== 'wait') return false
+  if (claim.status === 'verified') return true
   return verdict.status === claim.status && verdict.confirmations === claim.confirmations
 }
 
-/** The first claim of an owner on a transaction wins. */
-function inOrder(claims: readonly Claim[]): Claim[] {
-  return claims.toSorted((a, b) => a.createdUnix - b.createdUnix || (a.id < b.id ? -1 : 1))
+/**
+ * Who comes first on a transaction: the claim that held its money before a reorg, one posted with a
+ * key of its owner, one that a payer of this transaction signed, the oldest.
+ */
+function inOrder(cases: readonly Case[]): Case[] {
+  return cases.toSorted(
+    (a, b) =>
+      rankOf(a) - rankOf(b) ||
+      a.claim.createdUnix - b.claim.createdUnix ||
+      (a.claim.id < b.claim.id ? -1 : 1),
+  )
+}
+
+function rankOf({ claim, deposits, provenPayers }: Case): number {
+  if (claim.wasCredited) return 0
+  if (claim.trust === 'owner') return 1
+  return deposits.some((deposit) => provenPayers.has(deposit.from)) ? 2 : 3
 }
 
 type Applied = 'unchanged' | 'moved' | 'credited'
@@ -254,6 +311,10 @@ async function applyVerdict(
 ): Promise<Applied> {
   const { claim, verdict } = input
   const { confirmations } = verdict
+  if (claim.status === 'verified' && verdict.kind !== 'credit') {
+    if (verdict.kind === 'end') await endLookAgain(connection, claim.id)
+    return 'unchanged'
+  }
   if (verdict.kind !== 'credit') {
     // A claim whose money was taken back stays so until its transaction is mined again.
     if (claim.status === 'reversed' && verdict.status === 'pending') return 'unchanged'
@@ -261,11 +322,14 @@ async function applyVerdict(
     const moved = await setClaimStatus(connection, { id: claim.id, status, confirmations })
     return moved ? 'moved' : 'unchanged'
   }
+  // A key that was rotated since is credited through its newest successor.
+  const heir = await pass.deps.keys.lockHeir(connection, claim.publicId)
   for (const deposit of verdict.deposits)
     await creditDeposit(connection, {
       id: pass.deps.newId(),
       deposit,
-      account: keyAccount(claim.publicId),
+      account: keyAccount(heir),
+      owner: claim.owner,
       claimId: claim.id,
       nowUnix: pass.nowUnix,
     })
@@ -294,8 +358,23 @@ async function verify(
   return 'credited'
 }
 
-async function expire(pass: Pass): Promise<void> {
-  if (!(await hasExpired({ run: pass.deps.engine.read }, pass.nowUnix))) return
-  const expired = await pass.write((connection) => expireClaims(connection, pass.nowUnix))
-  for (const id of expired) pass.deps.onChange(id)
+/**
+ * Ends claims whose transaction was not seen for a day. A day of the chain as indexed counts, so that
+ * no claim ends while the index is behind, and a claim with a deposit never ends unjudged.
+ */
+async function expire(pass: Pass, headUnix: number): Promise<void> {
+  const { deps } = pass
+  const nowUnix = Math.min(pass.nowUnix, headUnix)
+  const limit = CLAIMS_PER_PASS_MAX
+  const stale = await staleClaims({ run: deps.engine.read }, { nowUnix, limit })
+  if (stale.length === 0) return
+  const known = await deps.deposits.canonical({ txHashes: stale.map((claim) => claim.txHash) })
+  if (known === undefined) return
+  const paid = new Set(known.deposits.map((deposit) => deposit.txHash))
+  const ids = stale.filter((claim) => !paid.has(claim.txHash)).map((claim) => claim.id)
+  const openedBeforeUnix = nowUnix - CLAIM_TTL_SECONDS
+  const expired = await pass.write((connection) =>
+    expireClaims(connection, { ids, openedBeforeUnix }),
+  )
+  for (const id of expired) deps.onChange(id)
 }

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { moveWholeBalance } from '#access/move-whole-balance.ts'
+import { keyAccount } from '#ledger/account.ts'
+import { eachEngine } from '#ledger/each-engine.ts'
+import { spendCalls } from '#ledger/spend.ts'
+import { startOfDay } from '#lib/day.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { readReceivables } from './credit.ts'
+import {
+  ALICE_KEY,
+  ALICE_KEY_2,
+  alice,
+  createHarness,
+  HARNESS_MIGRATIONS,
+  type Harness,
+  hash,
+  mallory,
+} from './payments-harness.ts'
+
+const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
+const withPayments = (guarantee: string, work: (harness: Harness) => Promise<void>) =>
+  onBoth(guarantee, async ({ engine }) => {
+    const harness = createHarness(engine)
+    await work(harness)
+    assert.deepEqual(await harness.audit(), [])
+  })
+
+const pay = (harness: Harness, tx: string, amount = 1_000_000n) =>
+  harness.chain.mine([{ tx, from: alice, amount }])
+
+const claim = (harness: Harness, key: string, tx: string, payer = alice) =>
+  harness.claim({ key, tx, payer })
+
+const move = (harness: Harness, from: string, to: string) =>
+  harness.engine.write((tx) => moveWholeBalance(tx, { id: `${from} ${to}`, from, to, nowUnix: 1 }))
+
+const balances = async (harness: Harness) => [
+  await harness.balance(ALICE_KEY),
+  await harness.balance(ALICE_KEY_2),
+]
+
+const debts = (harness: Harness) => harness.engine.snapshot(readReceivables)
+
+withPayments(
+  'one deposit is worth one deposit, however it is claimed and moved around a reorg',
+  async (harness) => {
+    await claim(harness, ALICE_KEY_2, 'tx', mallory)
+    harness.now.ms += 1_000
+    await claim(harness, ALICE_KEY, 'tx')
+    pay(harness, 'tx')
+    await harness.confirm()
+    await move(harness, ALICE_KEY, ALICE_KEY_2)
+    harness.chain.drop(11)
+    harness.chain.mine()
+    await harness.pass()
+    assert.deepEqual(await balances(harness), [0n, 0n])
+    assert.deepEqual(await debts(harness), [])
+    await claim(harness, ALICE_KEY_2, 'tx')
+    pay(harness, 'tx')
+    await harness.confirm()
+    await harness.pass()
+    assert.deepEqual(await balances(harness), [1_000_000n, 0n])
+    assert.deepEqual(await debts(harness), [])
+  },
+)
+
+withPayments(
+  'what a wallet owes after a reorg is repaid by the next credit to any of its keys',
+  async (harness) => {
+    await claim(harness, ALICE_KEY, 'tx')
+    pay(harness, 'tx', 1_000n)
+    await harness.confirm()
+    await move(harness, ALICE_KEY, ALICE_KEY_2)
+    await harness.engine.write((tx) =>
+      spendCalls(tx, {
+        calls: new Map([[keyAccount(ALICE_KEY_2), 4]]),
+        pricePerCall: 100n,
+        day: startOfDay(harness.now.ms / 1000),
+      }),
+    )
+    harness.chain.drop(11)
+    harness.chain.mineEmpty(12)
+    await harness.pass()
+    assert.deepEqual(await balances(harness), [0n, 0n])
+    assert.deepEqual(await debts(harness), [{ wallet: alice, microUsd: 400n }])
+    await claim(harness, ALICE_KEY_2, 'next')
+    pay(harness, 'next', 1_000n)
+    await harness.confirm()
+    assert.deepEqual(await balances(harness), [0n, 600n])
+    assert.deepEqual(await debts(harness), [])
+  },
+)
+
+withPayments(
+  'a transaction that is mined again is credited to the claim that held its money before',
+  async (harness) => {
+    pay(harness, 'tx')
+    await claim(harness, ALICE_KEY, 'tx')
+    await harness.confirm()
+    harness.chain.drop(11)
+    harness.chain.mine()
+    await harness.pass()
+    await harness.claim({ key: ALICE_KEY_2, tx: 'tx', payer: alice, as: ALICE_KEY_2 })
+    pay(harness, 'tx')
+    harness.chain.mineEmpty(3)
+    await harness.pass()
+    await harness.confirm()
+    assert.deepEqual(await balances(harness), [1_000_000n, 0n])
+    assert.equal((await harness.record(hash('tx'))).status, 'verified')
+  },
+)
+
+withPayments(
+  'money that was under way to a key is credited to the newest of its rotations',
+  async (harness) => {
+    const newest = 'a11ce003'
+    await claim(harness, ALICE_KEY, 'tx')
+    harness.keys.set(newest, { wallet: alice, revokedUnix: null })
+    harness.keys.set(ALICE_KEY_2, { wallet: alice, revokedUnix: 1, successor: newest })
+    harness.keys.set(ALICE_KEY, { wallet: alice, revokedUnix: 1, successor: ALICE_KEY_2 })
+    pay(harness, 'tx')
+    await harness.confirm()
+    assert.deepEqual(await balances(harness), [0n, 0n])
+    assert.equal(await harness.balance(newest), 1_000_000n)
+  },
+)
