@@ -15,7 +15,17 @@ export const accessMigrations: readonly Migration[] = [
         quota bigint not null,
         primary key (bucket, day)
       );
-      create index usage_days_by_day on usage_days (day)`,
+      create index usage_days_by_day on usage_days (day);
+      create table meters (
+        meter text primary key,
+        batch bigint not null,
+        day bigint not null
+      );
+      create table refunds (
+        receipt text primary key,
+        day bigint not null
+      );
+      create index refunds_by_day on refunds (day)`,
   },
   {
     id: 201,

@@ -15,6 +15,8 @@ export type Admission =
 
 /** Names what was taken, so that exactly that can be given back. */
 export interface AdmissionReceipt {
+  /** Unique for ever: a receipt is given back once, however often that is tried. */
+  readonly id: string
   readonly bucket: string
   /** Unix seconds of the UTC day that was charged. */
   readonly day: number
@@ -31,7 +33,10 @@ export interface MeterFigures extends UsageFigures {
 export interface Meter {
   /** A free unit if one is left, else the price of a call from the balance, else exhausted. */
   admit(caller: Caller): Promise<Admission>
-  /** Takes an admission back because the work failed (5xx). */
+  /**
+   * Takes an admission back because the work failed (5xx). Rejects when the store did not do it at
+   * once; it is then tried again until it is known to be done, as long as this process lives.
+   */
   refund(receipt: AdmissionReceipt): Promise<void>
   /** The figures as they stand, nothing charged. */
   figures(caller: Caller): Promise<MeterFigures>

@@ -37,7 +37,7 @@ export interface Access {
 /** Wires access from the accounts store and plain settings. */
 export function createAccess(deps: CreateAccessDeps): Access {
   const callers = createCallers(deps)
-  const meter = createMeter(deps)
+  const meter = createMeter({ ...deps, name: deps.randomBytes(16).toString('hex') })
   return {
     meter,
     identify: callers.identify,

@@ -6,9 +6,12 @@ import { type Spent, spendCalls } from '#ledger/spend.ts'
 import { nextMidnight } from '#lib/day.ts'
 import type { Connection } from '#store/engine.ts'
 import type { Admission, MeterFigures } from './admission.ts'
+import { type BatchId, recordBatch } from './meter-store.ts'
 import { addPaid, readUsageDays, type Taken, takeUnits, type Wanted } from './usage-day.ts'
 
 export interface Batch {
+  /** Names the batch among all batches of all processes. */
+  readonly id: BatchId
   /** Callers to admit, in the order in which they came. */
   readonly admits: readonly Caller[]
   /** Callers who only ask how they stand. */
@@ -35,6 +38,7 @@ export async function decideBatch(connection: Connection, batch: Batch): Promise
   const [taken, balances] = await Promise.all([
     admits.length === 0 ? new Map<string, Taken>() : takeUnits(connection, day, wantedOf(admits)),
     readBalances(connection, [...new Set(callers.map(accountOf))]),
+    admits.length === 0 ? undefined : recordBatch(connection, batch),
   ])
   const others = batch.figures.map((each) => each.bucket).filter((bucket) => !taken.has(bucket))
   const known = await readUsageDays(connection, day, [...new Set(others)])
@@ -104,6 +108,7 @@ class Tally {
   readonly #outcome: Outcome
   readonly #buckets = new Map<string, BucketTally>()
   readonly #accounts = new Map<string, AccountTally>()
+  #receipts = 0
 
   constructor(batch: Batch, outcome: Outcome) {
     this.#batch = batch
@@ -141,7 +146,10 @@ class Tally {
 
   #admitted(caller: Caller, source: 'quota' | 'prepaid'): Admission {
     const account = source === 'prepaid' ? accountOf(caller) : null
-    const receipt = { bucket: caller.bucket, day: this.#batch.day, source, account }
+    const { id, day } = this.#batch
+    this.#receipts += 1
+    const name = `${id.meter}:${id.number}:${this.#receipts}`
+    const receipt = { id: name, bucket: caller.bucket, day, source, account }
     return { kind: 'admitted', source, receipt, figures: this.figures(caller) }
   }
 

@@ -55,7 +55,8 @@ export function messageRoute(deps: AccessDeps): Route {
     refusals: ['invalid_address'],
     async handle({ parameters }) {
       const { action, address } = parameters
-      const issued = toIso(unixNow(deps.clock))
+      // Milliseconds, so that two texts of one second differ: each is good once.
+      const issued = new Date(deps.clock()).toISOString()
       const known: MessageValues = {
         address: showAddress(address),
         chain: String(deps.paymentChainId),

@@ -39,8 +39,11 @@ const keyed = (publicId: string, dailyQuota = 5, wallet = 'aa'): Caller => ({
   wallet: `0x${wallet.repeat(20)}`,
 })
 
+let meters = 0
 function meterOf(engine: Engine, nowUnix = { value: NOON }): Meter {
-  return createMeter({ engine, clock: () => nowUnix.value * 1000, pricePerCall: PRICE })
+  meters += 1
+  const name = `meter ${meters}`
+  return createMeter({ engine, clock: () => nowUnix.value * 1000, pricePerCall: PRICE, name })
 }
 
 let entries = 0

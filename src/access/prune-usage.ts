@@ -7,7 +7,7 @@ import { sql } from '#store/sql.ts'
 const KEEP_DAYS = 35
 
 /**
- * Forgets the counters of old days, of which anonymous callers leave one per address. Days with
+ * Forgets refunds, processes and counters of old days, of which anonymous callers leave one per address. Days with
  * paid calls stay, because the audit holds them against the ledger.
  */
 export async function pruneUsage(deps: {
@@ -15,7 +15,9 @@ export async function pruneUsage(deps: {
   readonly clock: Clock
 }): Promise<void> {
   const oldest = startOfDay(unixNow(deps.clock)) - KEEP_DAYS * DAY_SECONDS
-  await deps.engine.write((connection) =>
-    connection.run(sql`delete from usage_days where day < ${oldest} and paid = 0`),
-  )
+  await deps.engine.write(async (connection) => {
+    await connection.run(sql`delete from usage_days where day < ${oldest} and paid = 0`)
+    await connection.run(sql`delete from refunds where day < ${oldest}`)
+    await connection.run(sql`delete from meters where day < ${oldest}`)
+  })
 }

@@ -3,19 +3,21 @@ import { giveBackCalls } from '#ledger/spend.ts'
 import { groupBy } from '#lib/group-by.ts'
 import type { Connection } from '#store/engine.ts'
 import type { AdmissionReceipt } from './admission.ts'
+import { markRefunded } from './meter-store.ts'
 import { giveBackUnits } from './usage-day.ts'
 
-/** Gives back exactly what the receipts name. Rows are taken in the order of admissions. */
+/** Gives back exactly what the receipts name, each once for ever. Rows are taken in the order of admissions. */
 export async function refundBatch(
   connection: Connection,
   input: { readonly receipts: readonly AdmissionReceipt[]; readonly pricePerCall: MicroUsd },
 ): Promise<void> {
-  for (const { day, name: bucket, receipts } of byDay(input.receipts, (each) => each.bucket)) {
+  const fresh = await markRefunded(connection, input.receipts)
+  for (const { day, name: bucket, receipts } of byDay(fresh, (each) => each.bucket)) {
     const paid = receipts.filter((each) => each.source === 'prepaid').length
     await giveBackUnits(connection, { bucket, day, used: receipts.length - paid, paid })
   }
   const { pricePerCall } = input
-  for (const { day, name, receipts } of byDay(input.receipts, (each) => each.account))
+  for (const { day, name, receipts } of byDay(fresh, (each) => each.account))
     await giveBackCalls(connection, { account: name, day, calls: receipts.length, pricePerCall })
 }
 

@@ -132,7 +132,13 @@ function memoryMeter(state: State): Meter {
       const used = state.counts.get(caller.bucket) ?? 0
       if (used >= caller.dailyQuota) return { kind: 'exhausted', figures: figures(caller) }
       state.counts.set(caller.bucket, used + 1)
-      const receipt = { bucket: caller.bucket, day: 0, source: 'quota', account: null } as const
+      const receipt = {
+        id: '1',
+        bucket: caller.bucket,
+        day: 0,
+        source: 'quota',
+        account: null,
+      } as const
       return { kind: 'admitted', source: 'quota', receipt, figures: figures(caller) }
     },
     async refund({ bucket }) {

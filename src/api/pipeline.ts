@@ -189,7 +189,10 @@ function failure(deps: PipelineDeps, exchange: Exchange, error: unknown): Refusa
   if (error instanceof MeteringUnavailable) {
     deps.report(error, exchange.requestId)
     exchange.figures = noFigures(exchange.caller, deps.clock())
-    return refuse('metering_unavailable', 'calls cannot be counted at the moment; none is charged')
+    return refuse(
+      'metering_unavailable',
+      'calls cannot be counted at the moment; should this one have been, it is given back',
+    )
   }
   deps.report(error, exchange.requestId)
   return (
@@ -206,7 +209,7 @@ function wireOrRefusal(deps: PipelineDeps, exchange: Exchange, ending: Ending): 
   }
 }
 
-/** A refund whose outcome is unknown is not tried again: twice given back would be a free call. */
+/** A refund that does not succeed at once is tried again by the meter; the answer does not wait. */
 async function giveBack(deps: PipelineDeps, exchange: Exchange): Promise<void> {
   const { admission } = exchange
   if (admission === undefined) return
@@ -217,6 +220,6 @@ async function giveBack(deps: PipelineDeps, exchange: Exchange): Promise<void> {
     deps.observeAdmission?.('refunded')
   } catch (cause) {
     const receipt = JSON.stringify(admission.receipt)
-    deps.report(new Error(`not given back: ${receipt}`, { cause }), exchange.requestId)
+    deps.report(new Error(`not given back at once: ${receipt}`, { cause }), exchange.requestId)
   }
 }
