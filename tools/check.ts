@@ -14,8 +14,6 @@ const runTimeoutMs = 20 * 60_000
 const testFiles = ['src', 'devnet', 'contracts', 'test', 'tools'].map(
   (top) => `${top}/**/*.test.ts`,
 )
-/** Run by name only: `npm test -- test/simulation`. */
-const longOnes = ['test/simulation/', 'tools/bench/']
 
 type Step = { readonly name: string; readonly ok: boolean; readonly seconds: number }
 
@@ -55,10 +53,9 @@ async function check(filters: readonly string[]): Promise<readonly Step[]> {
 async function selectTests(filters: readonly string[]): Promise<string[]> {
   const all: string[] = []
   for await (const file of glob(testFiles, { cwd: root })) all.push(file.replaceAll('\\', '/'))
-  return all.sort().filter((file) => {
-    if (filters.length > 0) return filters.some((filter) => file.includes(filter))
-    return !longOnes.some((folder) => file.startsWith(folder))
-  })
+  return all
+    .sort()
+    .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
 }
 
 /** Finds or installs the browser beforehand, so that no test's time limit pays for a download. */

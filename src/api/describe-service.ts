@@ -40,6 +40,6 @@ Calls beyond the daily quota cost **${pricePerCallUsd} USD each** (${perDollar} 
 2. Register the transaction with \`POST /api/sessions/prepay\`.
 3. After ${payment.confirmations} blocks the balance of the key is credited; calls then go on without a 402 until it is empty.
 
-Without quota and balance a data call answers 402 with the payment options. Clients of the x402 protocol can pay from that answer by themselves.
+Without quota and balance a data call answers 402 with the payment options.
 `
 }

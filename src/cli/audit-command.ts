@@ -4,7 +4,8 @@ import { runRole } from './run-role.ts'
 
 const EXAMPLES = `
 Recomputes the register from the chains and checks every promise of the ledger. It changes nothing,
-may run beside the service, and ends with 1 when anything differs.
+may run beside the service. Ends with 1 when anything differs, with 2 when it cannot be looked at
+(such as the chains of a stopped "sexton start").
 
 Examples:
   sexton audit

@@ -36,6 +36,8 @@ export interface DataResult {
   /** Sums of the window, shown as `meta.totals`. */
   readonly totals?: unknown
   readonly page?: Page
+  /** Parameters whose effect only the query knows, as `meta.query` shows them. */
+  readonly query?: Readonly<Record<string, Effective>>
 }
 
 export interface CsvForm {
@@ -161,7 +163,7 @@ function toAnswer(
   if (input.csv !== undefined)
     return answer(200, toCsv(input.csv, result.data), { contentType: CSV, revision, ...headers })
   const meta = {
-    ...buildMeta(status, nowUnix, input.query),
+    ...buildMeta(status, nowUnix, { ...input.query, ...result.query }),
     ...(result.totals !== undefined && { totals: result.totals }),
     ...(result.page !== undefined && { page: result.page }),
   }

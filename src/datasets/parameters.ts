@@ -73,7 +73,8 @@ export function tokenParameter<Default extends PricedToken | undefined>(
     schema: Type.String({ ...(normal && { default: normal.symbol }), examples: allowed }),
     example: normal?.symbol ?? allowed[0] ?? '',
     parse(raw): Parsed<PricedToken | Default> {
-      if (raw === undefined) return parsed(normal, normal?.symbol ?? 'all')
+      if (raw === undefined || (normal === undefined && raw.toLowerCase() === 'all'))
+        return parsed(normal, normal?.symbol ?? 'all')
       const token = findToken(tokens, raw)
       return token
         ? parsed(token, token.symbol)
@@ -114,7 +115,9 @@ export function timeParameter(description: string): Parameter<number | undefined
   return {
     in: 'query',
     description: `${description} Unix seconds, or ISO 8601 in UTC such as 2026-11-21T04:00:00Z.`,
-    schema: Type.String({ pattern: '^([0-9]{1,11}|[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:]{8}Z)?)$' }),
+    schema: Type.String({
+      pattern: '^([0-9]{1,11}|[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:]{8}([.][0-9]{1,3})?Z)?)$',
+    }),
     parse(raw) {
       if (raw === undefined) return parsed(undefined, null)
       const unix = parseMoment(raw)
@@ -128,10 +131,13 @@ export function timeParameter(description: string): Parameter<number | undefined
 function parseMoment(raw: string): number | undefined {
   if (/^[0-9]{1,11}$/.test(raw)) return Number(raw)
   const iso = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(raw) ? `${raw}T00:00:00Z` : raw
-  if (!/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$/.test(iso)) return undefined
-  const ms = Date.parse(iso)
+  const parts = /^([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})([.][0-9]{1,3})?Z$/.exec(
+    iso,
+  )
+  if (parts === null) return undefined
+  const ms = Date.parse(`${parts[1]}Z`)
   // Date.parse turns 31 February into March: what does not read back is refused.
-  const same = !Number.isNaN(ms) && new Date(ms).toISOString() === iso.replace('Z', '.000Z')
+  const same = !Number.isNaN(ms) && new Date(ms).toISOString() === `${parts[1]}.000Z`
   return same ? ms / 1000 : undefined
 }
 

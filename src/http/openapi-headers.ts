@@ -36,8 +36,6 @@ export const HEADER_COMPONENTS: Readonly<Record<string, JsonObject>> = {
   Link: optional(text('The next page, rel="next" (RFC 8288)')),
   'Retry-After': count('Seconds to wait before the next try'),
   'WWW-Authenticate': text('The scheme of a key', { const: 'Bearer' }),
-  'PAYMENT-REQUIRED': optional(text('An x402 v2 offer, base64 JSON')),
-  'PAYMENT-RESPONSE': optional(text('How an x402 payment was settled, base64 JSON')),
 }
 
 const everywhere = [
@@ -55,8 +53,8 @@ const everywhere = [
 /** Which headers go with which kind of answer. */
 export const ANSWER_HEADERS = {
   free: everywhere,
-  metered: [...everywhere, 'X-RateLimit-Source', 'ETag', 'Link', 'PAYMENT-RESPONSE'],
-  payment: [...everywhere, 'PAYMENT-REQUIRED', 'PAYMENT-RESPONSE'],
+  metered: [...everywhere, 'X-RateLimit-Source', 'ETag', 'Link'],
+  payment: everywhere,
 }
 
 /** Headers of a refusal by its status. */

@@ -204,17 +204,35 @@ function repeatedOrEmpty(given: readonly string[]): Parsed<unknown> | undefined 
   return undefined
 }
 
+interface SchemaError {
+  readonly keyword: string
+  readonly instancePath: string
+  readonly params: object
+  readonly message: string
+}
+
+/** Names the member that is missing or too many, where the schema only names its parent. */
+function describeBodyError({ keyword, instancePath, params, message }: SchemaError): RefusalDetail {
+  const path = instancePath.slice(1).replaceAll('/', '.')
+  const named = { required: 'requiredProperties', additionalProperties: 'additionalProperties' }
+  const list = Object.entries(params).find(
+    ([name]) => keyword in named && Object.values(named).includes(name),
+  )?.[1]
+  const member = Array.isArray(list) ? String(list[0]) : undefined
+  const name = [path, member].filter(Boolean).join('.') || 'body'
+  const reason =
+    member === undefined ? message : keyword === 'required' ? 'is required' : 'is not known'
+  return { in: 'body', name, reason }
+}
+
 /** Enough to mend a body; a hostile one cannot make the answer long. */
 const BODY_ERRORS_MAX = 8
 
-function refuseBody(
-  errors: readonly { readonly instancePath: string; readonly message: string }[],
-): Refusal {
-  const details = errors.slice(0, BODY_ERRORS_MAX).map((error) => ({
-    in: 'body' as const,
-    name: error.instancePath.slice(1).replaceAll('/', '.') || 'body',
-    reason: error.message,
-  }))
+function refuseBody(errors: readonly SchemaError[]): Refusal {
+  const details = errors
+    .filter((error) => error.keyword !== 'boolean')
+    .slice(0, BODY_ERRORS_MAX)
+    .map(describeBodyError)
   const [first] = details
   return refuse('invalid_body', `${first?.name ?? 'body'} ${first?.reason ?? 'is invalid'}`, {
     errors: details,

@@ -155,7 +155,11 @@ class Host {
     const path = pathOf(request.raw.url ?? '')
     const allow = isCanonical(path) ? this.#paths.allow(path) : undefined
     if (allow === undefined)
-      this.#deny(request, reply, refuse('not_found', 'there is nothing at this path'))
+      this.#deny(
+        request,
+        reply,
+        refuse('not_found', 'there is nothing at this path; the documentation is at /scalar/v1'),
+      )
     else if (request.method === 'OPTIONS') {
       const incoming = this.incoming(request, reply)
       this.finish(incoming, reply, undefined, this.#deps.preflight(incoming, allow))

@@ -7,7 +7,8 @@ import { freePorts } from '#devnet/free-ports.ts'
 import { startDevnet } from '#devnet/start-devnet.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import { localEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
-import { ProofError, proveEcosystem } from './prove-ecosystem.ts'
+import { ProofError } from './proof-error.ts'
+import { proveEcosystem } from './prove-ecosystem.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'sexton-proof-'))
 const devnet = await startDevnet({
@@ -82,4 +83,44 @@ test('a wrong EIP-712 domain of the payment asset is refused', async () => {
     payment: { ...file.payment, domain: { name: 'USDC', version: '2' } },
   }))
   assertTold(error, /^payment\.domain: .* is not name "USDC", version "2"; read name\(\)/)
+})
+
+const CRYPT_PAIR = '0x030475f0f4A6B988e11745Bf654cECf7A2A2ed72'
+
+/** The local file with another price of the first token. */
+function withPrice(price: Partial<NonNullable<EcosystemFile['tokens'][number]['price']>>) {
+  return proofOf((file) => ({
+    ...file,
+    tokens: file.tokens.map((token, index) =>
+      index === 0 && token.price ? { ...token, price: { ...token.price, ...price } } : token,
+    ),
+  }))
+}
+
+test('a pool of other tokens is refused', async () => {
+  const error = await withPrice({ address: CRYPT_PAIR })
+  assertTold(error, /^tokens\[0\]\.price\.address: the pool at .* not of GRAVE and WETH/)
+})
+
+test('a pool of another kind is refused', async () => {
+  const error = await withPrice({ kind: 'uniswap-v3' })
+  assertTold(error, /^tokens\[0\]\.price\.kind: .* no slot0\(\), so it is no uniswap-v3 pool/)
+})
+
+test('a feed with other decimals is refused', async () => {
+  const error = await proofOf((file) => ({
+    ...file,
+    tokens: file.tokens.map((token) =>
+      token.price?.kind === 'chainlink'
+        ? { ...token, price: { ...token.price, decimals: 18 } }
+        : token,
+    ),
+  }))
+  assertTold(error, /^tokens\[2\]\.price\.decimals: .* has 8 decimals, the file says 18/)
+})
+
+test('a node that does not answer is told by the field of its URL', async () => {
+  const ecosystem = localEcosystemAt({ base: 'http://127.0.0.1:9', ethereum })
+  const error = await proveEcosystem(ecosystem, openSource).catch((reason: Error) => reason)
+  assertTold(error ?? undefined, /^chains\[0\]\.rpcUrls: no node of base answers .* mend the URL/)
 })

@@ -10,14 +10,8 @@ import {
 import type { ChainSource } from '#chain/chain-source.ts'
 import { type Address, showAddress } from '#domain/address.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
-
-/** What the chains say is not what the file says. One line that names the field. */
-export class ProofError extends Error {
-  override readonly name = 'ProofError'
-  constructor(field: string, message: string) {
-    super(`${field}: ${message}`)
-  }
-}
+import { ProofError } from './proof-error.ts'
+import { provePrices } from './prove-prices.ts'
 
 const ABI = parseAbi([
   'function decimals() view returns (uint8)',
@@ -37,7 +31,14 @@ interface Contract {
  */
 export async function proveEcosystem(ecosystem: Ecosystem, sourceOf: SourceOf): Promise<void> {
   for (const [index, chain] of ecosystem.chains.entries()) {
-    const id = await sourceOf(chain).askChainId()
+    const id = await sourceOf(chain)
+      .askChainId()
+      .catch((error: Error) => {
+        throw new ProofError(
+          `chains[${index}].rpcUrls`,
+          `no node of ${chain.name} answers (${error.message}); start it or mend the URL`,
+        )
+      })
     if (id !== chain.id)
       throw new ProofError(
         `chains[${index}].rpcUrls`,
@@ -46,6 +47,7 @@ export async function proveEcosystem(ecosystem: Ecosystem, sourceOf: SourceOf): 
   }
   await Promise.all(contractsOf(ecosystem).map((contract) => proveCode(contract, sourceOf)))
   await proveDecimals(ecosystem, sourceOf)
+  await provePrices(ecosystem, sourceOf)
   await proveDomain(ecosystem, sourceOf)
 }
 

@@ -4,6 +4,7 @@ import { verifyPayerProof } from '#access/payer-proof.ts'
 import type { ChainSource } from '#chain/chain-source.ts'
 import { readDeposits } from '#datasets/deposits/queries.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
+import { proveEcosystem } from '#indexer/prove-ecosystem.ts'
 import { ledgerChecks } from '#ledger/ledger-checks.ts'
 import type { Clock } from '#lib/clock.ts'
 import { formatDecimal } from '#lib/decimal.ts'
@@ -26,7 +27,10 @@ export interface AuditInput extends Pick<AuditDeps, 'onProgress' | 'note'> {
 const TRIES_MAX = 5
 const TRY_AGAIN_MS = 2_000
 
-/** Audits both stores; gives every difference found in words, the register's first one only. */
+/**
+ * Audits both stores; gives every difference found in words, the register's first one only. Throws
+ * ProofError when the chains cannot be asked or are not those of the file.
+ */
 export async function auditAll(input: AuditInput): Promise<readonly string[]> {
   const { ecosystem } = input
   const stores = await openStores(input.settings)
@@ -37,6 +41,7 @@ export async function auditAll(input: AuditInput): Promise<readonly string[]> {
       if (source === undefined) throw new Error(`chain ${chain.name} has no source`)
       return source
     }
+    await proveEcosystem(ecosystem, sourceOf)
     const register = await auditUntilStill({
       ...input,
       ecosystem,

@@ -38,10 +38,22 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
       prices: makeDollarPrices(ecosystem.tokens),
       sourceOf,
       reportOf: (chain) => makeChainReport({ ...role, chain }),
-      onLease: (held) => logger.debug({ held }, held ? 'indexing' : 'another indexer is at work'),
+      onLease: reportLease(logger),
     },
     signal,
   )
+}
+
+/** Tells once when this process begins to index, and once when it waits for another that does. */
+function reportLease(logger: Pick<Logger, 'info'>): (held: boolean) => void {
+  let before: boolean | undefined
+  return (held) => {
+    if (held === before) return
+    before = held
+    logger.info(
+      held ? 'this process indexes' : 'another process indexes; this one waits in reserve',
+    )
+  }
 }
 
 /** One source per chain; the hosts of failing endpoints go to the log, never their URLs. */

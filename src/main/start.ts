@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import type { Logger } from 'pino'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import { loadEcosystemFile } from '#ecosystem/load-ecosystem.ts'
@@ -5,6 +7,7 @@ import type { Clock } from '#lib/clock.ts'
 import { sleep } from '#lib/sleep.ts'
 import type { IndexProgress } from './index-progress.ts'
 import { freePort, startLocalChains } from './local-chains.ts'
+import { lockFolder } from './lock-folder.ts'
 import { runService, type Service } from './run-service.ts'
 import type { Settings } from './settings.ts'
 import { welcome } from './welcome.ts'
@@ -28,6 +31,7 @@ export interface Started {
 /** Starts everything: the local chains unless an ecosystem file is given, index, API and verifier. */
 export async function start(deps: StartDeps): Promise<Started> {
   const startedAtMs = deps.clock()
+  const unlock = await lockFolder(deps.settings.dataFolder)
   const settings = await withPorts(deps.settings)
   const chosen = await chooseEcosystem(settings, deps)
   let ready = false
@@ -42,6 +46,7 @@ export async function start(deps: StartDeps): Promise<Started> {
     const stop = async () => {
       await service.stop()
       await chosen.chains?.devnet.stop()
+      unlock()
     }
     try {
       await untilIndexed(service)
@@ -55,7 +60,7 @@ export async function start(deps: StartDeps): Promise<Started> {
       welcome({
         url: `http://localhost:${service.served.port}`,
         tookMs,
-        wallets: chosen.chains?.devnet.wallets,
+        chains: chosen.chains?.devnet,
       }),
     )
     return { service, stop }
@@ -78,10 +83,20 @@ async function chooseEcosystem(settings: Settings, deps: StartDeps) {
 
 /** Port 0 is made definite, since answers name the service's own address. */
 async function withPorts(settings: Settings): Promise<Settings> {
+  if (settings.port !== 0) await requireFree(settings)
   const port = settings.port === 0 ? await freePort(0) : settings.port
   const { metrics } = settings
   if (metrics === undefined) return { ...settings, port }
   return { ...settings, port, metrics: { ...metrics, port: await freePort(metrics.port) } }
+}
+
+/** Rejects with EADDRINUSE before seconds are spent on chains. */
+async function requireFree({ host, port }: Settings): Promise<void> {
+  const probe = createServer()
+  probe.listen(port, host)
+  await once(probe, 'listening')
+  probe.close()
+  await once(probe, 'close')
 }
 
 const POLL_MS = 50

@@ -5,9 +5,9 @@ export function welcome(input: {
   readonly url: string
   readonly tookMs: number
   /** Of the local chains; undefined on chains of the operator's. */
-  readonly wallets: Devnet['wallets'] | undefined
+  readonly chains: Devnet | undefined
 }): string {
-  const { url, wallets } = input
+  const { url, chains } = input
   const lines = [
     '',
     `Sexton is ready on ${url} (after ${(input.tookMs / 1000).toFixed(1)} s). Try:`,
@@ -21,18 +21,25 @@ export function welcome(input: {
     '',
     `Interactive documentation: ${url}/scalar/v1`,
   ]
-  if (wallets !== undefined)
-    lines.push(
-      '',
-      'Wallets of the local chains (known to everyone, worth nothing):',
-      `  holder   ${wallets.holder.address}  passes the gate, has USDC   key ${wallets.holder.privateKey}`,
-      `  premium  ${wallets.premium.address}  premium tier               key ${wallets.premium.privateKey}`,
-      `  poor     ${wallets.poor.address}  below the gate             key ${wallets.poor.privateKey}`,
-      '',
-      'Mint a key: sign the text of',
-      `  curl '${url}/api/keys/message?address=${wallets.holder.address}&action=mint'`,
-      'with the holder wallet (personal_sign) and POST it to /api/keys.',
-    )
+  if (chains !== undefined) lines.push(...aboutChains(url, chains))
   lines.push('', 'Stop with Ctrl+C; the next start goes on from here.', '')
   return lines.join('\n')
+}
+
+function aboutChains(url: string, { chains, wallets }: Devnet): readonly string[] {
+  const { base, ethereum } = chains
+  return [
+    '',
+    'Wallets of the local chains (known to everyone, worth nothing):',
+    `  holder   ${wallets.holder.address}  passes the gate, has USDC   key ${wallets.holder.privateKey}`,
+    `  premium  ${wallets.premium.address}  premium tier               key ${wallets.premium.privateKey}`,
+    `  poor     ${wallets.poor.address}  below the gate             key ${wallets.poor.privateKey}`,
+    '',
+    'Mint a key: sign the text of',
+    `  curl '${url}/api/keys/message?address=${wallets.holder.address}&action=mint'`,
+    'with the holder wallet (personal_sign) and POST it to /api/keys. To prepay, send USDC',
+    `  ${base.client.addresses.usdc} on base (${base.rpcUrl}; ethereum is ${ethereum.rpcUrl})`,
+    `  to ${wallets.payTo.address}, with fees of 0 (maxFeePerGas, maxPriorityFeePerGas),`,
+    'and POST the transaction to /api/sessions/prepay.',
+  ]
 }

@@ -102,14 +102,16 @@ async function valueHeld(
 
 /**
  * Whether a wallet holds the premium share of the secondary token's supply on the premium chain:
- * balance × 1000 ≥ share × totalSupply, both at one block deep enough, in integers.
+ * balance × 1000 ≥ share × totalSupply, both at one block deep enough, in integers. Undefined while
+ * the index does not follow that chain closely: an old state says nothing about now.
  */
-export function readPremium(deps: HoldingsDeps, wallet: Address): Promise<boolean> {
+export function readPremium(deps: HoldingsDeps, wallet: Address): Promise<boolean | undefined> {
   const { premium, gate, secondary, chains } = deps.ecosystem
   return deps.register.snapshot(async (connection) => {
     const index = await readIndexStatus(connection, chains)
     const status = index?.chains.find((each) => each.chain.id === premium.chain.id)
-    if (status === undefined) return false
+    if (status === undefined || conditionOf(status, unixNow(deps.clock)) !== 'live')
+      return undefined
     const at = {
       token: secondary.symbol,
       chainId: premium.chain.id,

@@ -83,7 +83,7 @@ export function statsHistoryRoute(deps: DataDeps & { readonly prices: DollarPric
           }
         }),
       }
-      return { data }
+      return { data, query: { token: data.token } }
     },
   })
 }

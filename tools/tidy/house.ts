@@ -18,10 +18,8 @@ export const house: Readonly<Record<string, readonly string[] | 'everything'>> =
   datasets: ['indexer', 'store', 'ecosystem', 'http'],
   statistics: ['datasets', 'indexer', 'store', 'ecosystem', 'http'],
   api: ['statistics', 'datasets', 'access', 'payments', 'http'],
-  client: [],
-  console: ['client'],
-  cli: ['main', 'client', 'devnet'],
   main: 'everything',
+  cli: ['main', 'devnet'],
 
   contracts: [],
   devnet: ['ecosystem', 'contracts'],

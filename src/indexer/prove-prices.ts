@@ -1,0 +1,82 @@
+import { decodeFunctionResult, encodeFunctionData, parseAbi } from 'viem'
+import type { ChainSource } from '#chain/chain-source.ts'
+import { type Address, showAddress } from '#domain/address.ts'
+import type { Chain, Ecosystem, PricedToken, PriceSource } from '#ecosystem/ecosystem.ts'
+import { ProofError } from './proof-error.ts'
+
+type SourceOf = (chain: Chain) => ChainSource
+
+const ABI = parseAbi([
+  'function token0() view returns (address)',
+  'function token1() view returns (address)',
+  'function getReserves() view returns (uint112, uint112, uint32)',
+  'function slot0() view returns (uint160, int24, uint16, uint16, uint16, uint8, bool)',
+  'function decimals() view returns (uint8)',
+])
+
+/**
+ * Holds every price source against its contract: a pool must be of the kind and of the two tokens
+ * that the file says, a feed must have the decimals. A wrong pool would make a wrong gate.
+ */
+export async function provePrices(ecosystem: Ecosystem, sourceOf: SourceOf): Promise<void> {
+  for (const [index, token] of ecosystem.tokens.entries()) {
+    const { price } = token
+    const field = `tokens[${index}].price`
+    if (price === null || price.kind === 'fixed') continue
+    if (price.kind === 'chainlink') await proveFeed(sourceOf(price.chain), field, price)
+    else await provePool(sourceOf(price.chain), { field, token, price, ecosystem })
+  }
+}
+
+async function proveFeed(
+  source: ChainSource,
+  field: string,
+  feed: Extract<PriceSource, { kind: 'chainlink' }>,
+): Promise<void> {
+  const decimals = await read(source, feed.address, 'decimals')
+  if (decimals !== feed.decimals)
+    throw new ProofError(
+      `${field}.decimals`,
+      `the feed at ${showAddress(feed.address)} has ${decimals ?? 'no readable'} decimals, the file says ${feed.decimals}`,
+    )
+}
+
+interface Pool {
+  readonly field: string
+  readonly token: PricedToken
+  readonly price: Extract<PriceSource, { kind: 'uniswap-v2' | 'uniswap-v3' }>
+  readonly ecosystem: Ecosystem
+}
+
+async function provePool(source: ChainSource, pool: Pool): Promise<void> {
+  const { field, token, price, ecosystem } = pool
+  const { chain, address } = price
+  const state = price.kind === 'uniswap-v2' ? 'getReserves' : 'slot0'
+  if ((await read(source, address, state)) === undefined)
+    throw new ProofError(
+      `${field}.kind`,
+      `${showAddress(address)} on ${chain.name} has no ${state}(), so it is no ${price.kind} pool; mend the kind or the address`,
+    )
+  const quote = ecosystem.tokens.find(
+    (each) => each.symbol.toUpperCase() === price.quote.toUpperCase(),
+  )
+  const found = [await read(source, address, 'token0'), await read(source, address, 'token1')]
+  const wanted = [token.addresses.get(chain.name), quote?.addresses.get(chain.name)]
+  const same = found.map((each) => String(each).toLowerCase()).sort()
+  if (same.join() !== wanted.sort().join())
+    throw new ProofError(
+      `${field}.address`,
+      `the pool at ${showAddress(address)} is of ${found.join(' and ')}, not of ${token.symbol} and ${price.quote}`,
+    )
+}
+
+type Name = (typeof ABI)[number]['name']
+
+async function read(source: ChainSource, to: Address, functionName: Name): Promise<unknown> {
+  try {
+    const data = await source.call(to, encodeFunctionData({ abi: ABI, functionName }))
+    return decodeFunctionResult({ abi: ABI, functionName, data })
+  } catch {
+    return undefined
+  }
+}
