@@ -6,7 +6,7 @@ import type { Outcome, Route } from '#http/route.ts'
 import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
 import { unixNow } from '#lib/clock.ts'
 import { toIso } from '#lib/day.ts'
-import type { Engine } from '#store/engine.ts'
+import { type Engine, StoreError } from '#store/engine.ts'
 import type { Holdings } from './access-deps.ts'
 import { accessMigrations } from './access-migrations.ts'
 import type { Headers } from './callers.ts'
@@ -24,6 +24,10 @@ export interface Harness {
   readonly engine: Engine
   readonly now: { ms: number }
   readonly premium: Set<Address>
+  /** Can the index tell who is premium? */
+  index: 'live' | 'behind' | 'broken'
+  /** How often the index was asked for a tier. */
+  judged: number
   holdings: Holdings
   /** Public ids to draw next; random ones when empty. */
   readonly draws: string[]
@@ -93,7 +97,11 @@ export function createHarness(engine: Engine): Harness {
     gateMinimum: 100_000_000n,
     paymentChainId: CHAIN_ID,
     pricePerCall: 100n,
-    isPremium: async (wallet) => premium.has(wallet),
+    isPremium: async (wallet) => {
+      harness.judged += 1
+      if (harness.index === 'broken') throw new StoreError('the index cannot be read')
+      return harness.index === 'live' ? premium.has(wallet) : undefined
+    },
     holdings: async () => harness.holdings,
   })
   const harness: Harness = {
@@ -101,6 +109,8 @@ export function createHarness(engine: Engine): Harness {
     engine,
     now,
     premium,
+    index: 'live',
+    judged: 0,
     draws,
     holdings: { kind: 'ready', heldUsd: 100_000_000n, tokens: [] },
     sign: (wallet, action, values) => signMessage(wallet, action, { now, values: values ?? {} }),

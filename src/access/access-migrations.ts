@@ -33,7 +33,9 @@ export const accessMigrations: readonly Migration[] = [
     sql: `
       create table wallets (
         wallet text primary key,
-        active_keys bigint not null check (active_keys >= 0)
+        active_keys bigint not null check (active_keys >= 0),
+        premium smallint,
+        premium_unix bigint
       );
       create table keys (
         public_id text primary key,

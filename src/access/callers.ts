@@ -1,31 +1,26 @@
-import { LRUCache } from 'lru-cache'
 import type { Address } from '#domain/address.ts'
 import type { Caller, Tier } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import type { Clock } from '#lib/clock.ts'
-import { type Engine, StoreError } from '#store/engine.ts'
+import { StoreError } from '#store/engine.ts'
 import { MeteringUnavailable } from './admission.ts'
 import { findKeyByDigest, type Key } from './key-store.ts'
 import { isSecret, secretDigest } from './secret.ts'
+import { createTiers, type TiersDeps, type WalletTier } from './tiers.ts'
 import { TtlCache } from './ttl-cache.ts'
 
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
 
-export interface CallersDeps {
-  readonly engine: Engine
-  readonly clock: Clock
+export interface CallersDeps extends TiersDeps {
   readonly keyPrefix: string
   /** Calls per UTC day by tier. */
   readonly quotas: Readonly<Record<Tier, number>>
-  /** Holds a wallet enough of the secondary token for the premium tier? */
-  readonly isPremium: (wallet: Address) => Promise<boolean>
 }
 
 export interface Callers {
   /** The caller behind the headers; every bad Authorization header gets one and the same refusal. */
   identify(headers: Headers, addressBucket: string): Promise<Caller | Refusal>
   anonymous(addressBucket: string): Caller
-  tierOf(wallet: Address): Promise<'free' | 'premium'>
+  tierOf(wallet: Address): Promise<WalletTier>
   /** Makes a revocation hold here at once; other replicas notice within `KEY_TTL_MS`. */
   forget(digest: string): void
 }
@@ -33,28 +28,13 @@ export interface Callers {
 /** Revocation must hold on every replica within a second. */
 const KEY_TTL_MS = 500
 
-/** Premium is judged anew at least once a minute. */
-const TIER_TTL_MS = 60_000
-
-/** Keys and wallets that call within such a time; a flood of bad secrets cannot push memory up. */
+/** Keys that call within such a time; a flood of bad secrets cannot push memory up. */
 const HELD_MAX = 20_000
 
 /** Tells who calls. An Authorization header that is no good never falls back to anonymous. */
 export function createCallers(deps: CallersDeps): Callers {
   const keys = new TtlCache<Key | undefined>({ ...deps, max: HELD_MAX, ttlMs: KEY_TTL_MS })
-  const tiers = new TtlCache<boolean>({ ...deps, max: HELD_MAX, ttlMs: TIER_TTL_MS })
-  const lastKnown = new LRUCache<Address, boolean>({ max: HELD_MAX })
-  const isPremium = async (wallet: Address) => {
-    try {
-      const premium = await tiers.get(wallet, () => deps.isPremium(wallet))
-      lastKnown.set(wallet, premium)
-      return premium
-    } catch {
-      // An index that cannot tell must not turn callers away; the last word on them still counts.
-      return lastKnown.get(wallet) ?? false
-    }
-  }
-  const tierOf = async (wallet: Address) => ((await isPremium(wallet)) ? 'premium' : 'free')
+  const tierOf = createTiers(deps)
   const anonymous = (bucket: string) => anonymousCaller(deps, bucket)
   return {
     anonymous,

@@ -6,14 +6,7 @@ import { unixNow } from '#lib/clock.ts'
 import type { AccessDeps } from './access-deps.ts'
 import { AUTHORITY_REFUSALS, authorise, checkNamed, useAuthority } from './authorise.ts'
 import { KeyRecord, toKeyRecord } from './key-record.ts'
-import {
-  findKey,
-  findKeyByDigest,
-  insertKey,
-  type Key,
-  markRevoked,
-  recordSuccessor,
-} from './key-store.ts'
+import { findKey, findKeyByDigest, insertKey, markRevoked, recordSuccessor } from './key-store.ts'
 import { NewKey, SIGNED_FIELDS } from './mint.ts'
 import { moveWholeBalance } from './move-whole-balance.ts'
 import { publicIdInPath } from './parameters.ts'
@@ -62,6 +55,8 @@ export function revokeRoute(deps: AccessDeps): Route {
       if (isRefusal(authority)) return authority
       const misnamed = checkNamed(authority, { key: publicId })
       if (misnamed !== undefined) return misnamed
+      // Before the commit: nothing may fail between it and the answer, perhaps with a secret.
+      const tier = await deps.callers.tierOf(authority.wallet)
       const nowUnix = unixNow(deps.clock)
       const outcome = await writeOrRefuse(deps.engine, async (connection) => {
         const key = await useAuthority(connection, authority, { action, publicId, nowUnix })
@@ -71,7 +66,7 @@ export function revokeRoute(deps: AccessDeps): Route {
       })
       if (isRefusal(outcome)) return outcome
       if (outcome.digest !== undefined) deps.callers.forget(outcome.digest)
-      return answer(200, { key: await show(deps, outcome.key) }, NO_STORE)
+      return answer(200, { key: toKeyRecord(deps, outcome.key, tier) }, NO_STORE)
     },
   })
 }
@@ -94,6 +89,8 @@ export function rotateRoute(deps: AccessDeps): Route {
       if (isRefusal(authority)) return authority
       const misnamed = checkNamed(authority, { key: publicId })
       if (misnamed !== undefined) return misnamed
+      // Before the commit: nothing may fail between it and the answer, perhaps with a secret.
+      const tier = await deps.callers.tierOf(authority.wallet)
       const nowUnix = unixNow(deps.clock)
       const outcome = await writeOrRefuse(deps.engine, async (connection) => {
         const old = await useAuthority(connection, authority, { action, publicId, nowUnix })
@@ -109,7 +106,7 @@ export function rotateRoute(deps: AccessDeps): Route {
       })
       if (isRefusal(outcome)) return outcome
       deps.callers.forget(outcome.digest)
-      const key = await show(deps, outcome.key)
+      const key = toKeyRecord(deps, outcome.key, tier)
       return answer(201, { key, secret: outcome.secret }, NO_STORE)
     },
   })
@@ -202,8 +199,4 @@ async function killLeaked(deps: AccessDeps, digest: string): Promise<void> {
   const nowUnix = unixNow(deps.clock)
   await deps.engine.write((connection) => markRevoked(connection, { ...key, nowUnix }))
   deps.callers.forget(digest)
-}
-
-async function show(deps: AccessDeps, key: Key) {
-  return toKeyRecord(deps, key, await deps.callers.tierOf(key.wallet))
 }

@@ -73,9 +73,10 @@ export function mintRoute(deps: AccessDeps): Route {
       if (isRefusal(signed)) return signed
       const closed = await checkGate(deps, signed.wallet)
       if (closed !== undefined) return closed
+      // Before the commit: nothing may fail between it and the only answer with the secret.
+      const tier = await deps.callers.tierOf(signed.wallet)
       const made = await mintKey(deps, signed, label)
       if (isRefusal(made)) return made
-      const tier = await deps.callers.tierOf(signed.wallet)
       const body201 = { key: toKeyRecord(deps, made.key, tier), secret: made.secret }
       return answer(201, body201, { headers: { 'Cache-Control': 'no-store' } })
     },

@@ -1,0 +1,86 @@
+import { LRUCache } from 'lru-cache'
+import type { Address } from '#domain/address.ts'
+import { type Clock, unixNow } from '#lib/clock.ts'
+import { HOUR_SECONDS } from '#lib/day.ts'
+import { type Engine, StoreError } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { sql } from '#store/sql.ts'
+import { TtlCache } from './ttl-cache.ts'
+
+export interface TiersDeps {
+  /** The accounts store. */
+  readonly engine: Engine
+  readonly clock: Clock
+  /** Holds a wallet enough for the premium tier? Undefined while the index cannot tell. */
+  readonly isPremium: (wallet: Address) => Promise<boolean | undefined>
+}
+
+export type WalletTier = 'free' | 'premium'
+
+/** Premium is judged anew at least once a minute. */
+const TIER_TTL_MS = 60_000
+
+/** Wallets that call within such a time; more of them are looked up again. */
+const HELD_MAX = 20_000
+
+/** A word that did not change is written down again after this time, so that its age is known. */
+const REWRITE_SECONDS = HOUR_SECONDS
+
+interface Word {
+  readonly premium: boolean
+  readonly writtenUnix: number
+}
+
+/**
+ * Gives the tier of a wallet. What the index said last is kept on the wallet's row: while it cannot
+ * tell, a known tier stands, also after a restart; only a wallet that was never judged counts as free.
+ */
+export function createTiers(deps: TiersDeps): (wallet: Address) => Promise<WalletTier> {
+  const tiers = new TtlCache<boolean>({ ...deps, max: HELD_MAX, ttlMs: TIER_TTL_MS })
+  const words = new LRUCache<Address, Word>({ max: HELD_MAX })
+  return async (wallet) =>
+    (await tiers.get(wallet, () => judge(deps, words, wallet))) ? 'premium' : 'free'
+}
+
+type Words = LRUCache<Address, Word>
+
+/** An index or a store that cannot tell must not turn callers away. */
+async function judge(deps: TiersDeps, words: Words, wallet: Address): Promise<boolean> {
+  const premium = await deps.isPremium(wallet).catch(() => undefined)
+  if (premium !== undefined) {
+    await orUnknown(() => remember(deps, words, { wallet, premium }))
+    return premium
+  }
+  return (await orUnknown(() => recall(deps, wallet))) ?? words.get(wallet)?.premium ?? false
+}
+
+async function orUnknown<T>(ask: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof StoreError) return undefined
+    throw error
+  }
+}
+
+async function remember(
+  { engine, clock }: TiersDeps,
+  words: Words,
+  { wallet, premium }: { readonly wallet: Address; readonly premium: boolean },
+): Promise<void> {
+  const nowUnix = unixNow(clock)
+  const known = words.get(wallet)
+  if (known?.premium === premium && nowUnix - known.writtenUnix < REWRITE_SECONDS) return
+  const written = await engine.write((connection) =>
+    connection.run(sql`
+      update wallets set premium = ${premium ? 1 : 0}, premium_unix = ${nowUnix}
+      where wallet = ${wallet} returning wallet`),
+  )
+  if (written.length > 0) words.set(wallet, { premium, writtenUnix: nowUnix })
+}
+
+async function recall({ engine }: TiersDeps, wallet: Address): Promise<boolean | undefined> {
+  const [row] = await engine.read(sql`select premium from wallets where wallet = ${wallet}`)
+  const premium = row === undefined ? null : column.integerOrNull(row, 'premium')
+  return premium === null ? undefined : premium === 1
+}
