@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { addresses, type ChainName, chainIds } from '#devnet/addresses.ts'
 import { type Anvil, refuseTakenPort, startAnvil } from '#devnet/anvil.ts'
 import { type ChainClient, openChainClient, readHead } from '#devnet/chain-client.ts'
@@ -42,6 +43,7 @@ export async function runChain(deps: ChainDeps, options: ChainOptions): Promise<
   mkdirSync(files.cacheFolder, { recursive: true })
   if (await endOrphan(files.pid, files.cacheFolder)) {
     deps.log(`${options.name}: ended the node that a killed run had left behind`)
+    await untilFree(options.port)
   }
   // Told here, so that a taken port never passes for a damaged save.
   await refuseTakenPort(options.port)
@@ -57,6 +59,21 @@ export async function runChain(deps: ChainDeps, options: ChainOptions): Promise<
     throw error
   }
 }
+
+/** The kernel closes the sockets of a killed process only when the last of its threads is gone. */
+async function untilFree(port: number): Promise<void> {
+  for (let waitedMs = 0; waitedMs < portFreeWithinMs; waitedMs += 20) {
+    const free = await refuseTakenPort(port).then(
+      () => true,
+      () => false,
+    )
+    if (free) return
+    await sleep(20)
+  }
+}
+
+// Far longer than a kernel takes; a port that is still taken then belongs to somebody else.
+const portFreeWithinMs = 5000
 
 interface Files {
   readonly state: string
