@@ -159,9 +159,12 @@ export function dividendTotals(world: WorldAt) {
         : [{ token, chain, own, now: usdNow(world, token, amountOf(own)) }]
     }),
   )
+  // Rounded once per token over all chains.
+  const nowOf = (token: Ticker) =>
+    usdNow(world, token, amountOf(claims.filter((each) => each.token === token)))
   return {
     totalUsdAtPayout: dollars(usdAtEvents(world, claims)),
-    totalUsdNow: dollars(addMicro(lines.map((line) => line.now))),
+    totalUsdNow: dollars(addMicro(symbolsOf(claims).map(nowOf))),
     payoutCount: claims.length,
     recipientCount: new Set(claims.map((each) => each.account)).size,
     ...inWindows(world, (since) => sums(claims.filter(since))),

@@ -1,6 +1,6 @@
 /**
  * The house: each folder is a layer, and beside it stand the layers that it may import.
- * `lib` and `domain` are open to every layer but the two that stand alone (`lib`, `client`).
+ * `lib` and `domain` are open to every layer but `lib`, which stands alone.
  * The list is strict: that a neighbour may import a layer gives no right to it.
  * Tests (`*.test.ts`) may import any layer.
  */
@@ -28,7 +28,7 @@ export const house: Readonly<Record<string, readonly string[] | 'everything'>> =
 }
 
 /** Layers that import nothing at all. */
-const alone: readonly string[] = ['lib', 'client']
+const alone: readonly string[] = ['lib']
 const openToAll: readonly string[] = ['lib', 'domain']
 /** Layers outside `src/`, each a folder at the top. */
 const topFolders: readonly string[] = ['contracts', 'devnet', 'test', 'tools']

@@ -30,9 +30,8 @@ test('what a neighbour may import gives no right to it', () => {
   assert.equal(layersOf('src/api/stats.ts', '#store/sql.ts').length, 1)
 })
 
-test('lib and client import nothing, domain only lib', () => {
+test('lib imports nothing, domain only lib', () => {
   assert.equal(layersOf('src/lib/day.ts', '#domain/chain.ts').length, 1)
-  assert.equal(layersOf('src/client/client.ts', '#lib/day.ts').length, 1)
   assert.equal(layersOf('src/domain/chain.ts', '#lib/assert.ts').length, 0)
   assert.equal(layersOf('src/domain/chain.ts', '#store/sql.ts').length, 1)
 })
