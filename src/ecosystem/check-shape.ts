@@ -13,6 +13,7 @@ export function checkShape(value: unknown): EcosystemFile | readonly Problem[] {
 
 interface ShapeError {
   readonly keyword: string
+  readonly schemaPath: string
   readonly instancePath: string
   readonly params: object
   readonly message: string
@@ -28,7 +29,16 @@ function describe(error: ShapeError, root: unknown): Problem {
       field: inside(field, first(params.additionalProperties)),
       message: 'is not a known field; remove it or mend its spelling',
     }
-  return { field, message: `${error.message}, found ${show(valueAt(root, error.instancePath))}` }
+  const wanted = error.keyword === 'pattern' ? descriptionAt(error.schemaPath) : undefined
+  const problem = wanted === undefined ? error.message : `must be ${wanted}`
+  return { field, message: `${problem}, found ${show(valueAt(root, error.instancePath))}` }
+}
+
+/** What a pattern means, in words. */
+function descriptionAt(schemaPath: string): string | undefined {
+  const schema = valueAt(ecosystemFile, schemaPath.replace(/^#/, ''))
+  const described = typeof schema === 'object' && schema !== null && 'description' in schema
+  return described ? String(schema.description) : undefined
 }
 
 function first(list: unknown): string {

@@ -4,17 +4,26 @@ const closed = { additionalProperties: false } as const
 
 const addressText = Type.String({
   pattern: '^0x[0-9a-fA-F]{40}$',
-  description: 'A 20-byte address, 0x and 40 hex digits; mixed case must carry the EIP-55 checksum',
+  description: 'an address: 0x and 40 hex digits, with the EIP-55 checksum if in mixed case',
 })
 
 const decimalText = Type.String({
   pattern: '^(0|[1-9][0-9]*)(\\.[0-9]{1,18})?$',
-  description: 'A plain decimal number in quotes, such as "0.0001"',
+  description: 'a plain decimal number in quotes, such as "0.0001"',
 })
 
-const symbol = Type.String({ pattern: '^[A-Za-z0-9.$_-]{1,16}$' })
-const chainName = Type.String({ pattern: '^[a-z][a-z0-9-]{0,31}$' })
-const url = Type.String({ pattern: '^https?://[^\\s/]+[^\\s]*$' })
+const symbol = Type.String({
+  pattern: '^[A-Za-z0-9.$_-]{1,16}$',
+  description: 'a symbol of 1 to 16 letters, digits or . $ _ -',
+})
+const chainName = Type.String({
+  pattern: '^[a-z][a-z0-9-]{0,31}$',
+  description: 'a chain name in lower case, such as "base"',
+})
+const url = Type.String({
+  pattern: '^https?://[^\\s/]+[^\\s]*$',
+  description: 'a URL that begins with http:// or https://',
+})
 
 const chain = Type.Object(
   {
@@ -24,7 +33,7 @@ const chain = Type.Object(
       minItems: 1,
       description: 'JSON-RPC endpoints, the preferred one first',
     }),
-    explorerUrl: Type.Optional(Type.String({ pattern: '^https?://' })),
+    explorerUrl: Type.Optional(url),
     startBlock: Type.Integer({
       minimum: 0,
       description: 'The first block that can hold an event of the ecosystem',
@@ -76,7 +85,7 @@ const mapping = {
   address: addressText,
   event: Type.String({
     pattern: '^event ',
-    description: 'Human-readable ABI, as Solidity writes it',
+    description: 'an event in human-readable ABI, as Solidity writes it: "event Name(...)"',
   }),
   token: Type.Optional(symbol),
   where: Type.Optional(filter),
@@ -131,8 +140,14 @@ export const ecosystemFile = Type.Object(
   {
     service: Type.Object(
       {
-        name: Type.String({ pattern: '^[\\x21-\\x7e][\\x20-\\x7e]{0,63}$' }),
-        keyPrefix: Type.String({ pattern: '^[a-z][a-z0-9]{1,11}$' }),
+        name: Type.String({
+          pattern: '^[\\x21-\\x7e][\\x20-\\x7e]{0,63}$',
+          description: 'a name of 1 to 64 printable ASCII characters',
+        }),
+        keyPrefix: Type.String({
+          pattern: '^[a-z][a-z0-9]{1,11}$',
+          description: 'a prefix of 2 to 12 lower-case letters and digits, such as "svc"',
+        }),
         publicBaseUrl: url,
         pricingDocsUrl: Type.Optional(url),
       },

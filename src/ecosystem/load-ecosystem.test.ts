@@ -20,7 +20,11 @@ const mistakes: readonly (readonly [field: string, value: unknown, error: RegExp
   ['chains', undefined, /: chains: is missing/],
   ['chains', [], /: chains: must not have fewer than 1 items/],
   ['chains[0].id', 0, /: chains\[0\].id: must be >= 1, found 0/],
-  ['chains[0].rpcUrls[0]', 'localhost', /: chains\[0\].rpcUrls\[0\]: must match pattern/],
+  [
+    'chains[0].rpcUrls[0]',
+    'localhost',
+    /: chains\[0\].rpcUrls\[0\]: must be a URL that begins with http/,
+  ],
   ['chains[0].rpcUrls', [], /: chains\[0\].rpcUrls: must not have fewer/],
   ['chains[0].pollIntervalMs', '500', /: chains\[0\].pollIntervalMs: must be integer, found "500"/],
   ['chains[0].finality', 'soon', /: chains\[0\].finality: /],
@@ -28,8 +32,8 @@ const mistakes: readonly (readonly [field: string, value: unknown, error: RegExp
   ['chains[1].name', 'base', /: chains\[1\].name: "base" appears twice/],
   ['chains[1].id', 8453, /: chains\[1\].id: 8453 appears twice/],
   ['chains[0].blockTime', 2, /: chains\[0\].blockTime: is not a known field; remove it or mend/],
-  ['service.keyPrefix', 'SVC', /: service.keyPrefix: must match pattern .*found "SVC"/],
-  ['service.publicBaseUrl', 'ftp://x', /: service.publicBaseUrl: must match pattern/],
+  ['service.keyPrefix', 'SVC', /: service.keyPrefix: must be a prefix of .*found "SVC"/],
+  ['service.publicBaseUrl', 'ftp://x', /: service.publicBaseUrl: must be a URL/],
   [
     'tokens[1].role',
     'primary',
@@ -38,7 +42,7 @@ const mistakes: readonly (readonly [field: string, value: unknown, error: RegExp
   ['tokens[0].role', 'reward', /: tokens: exactly one token must have the role "primary", found 0/],
   ['tokens[1].symbol', 'grave', /: tokens\[1\].symbol: "grave" appears twice/],
   ['tokens[0].decimals', 37, /: tokens\[0\].decimals: must be <= 36, found 37/],
-  ['tokens[0].addresses.base', '0x12', /: tokens\[0\].addresses.base: must match pattern/],
+  ['tokens[0].addresses.base', '0x12', /: tokens\[0\].addresses.base: must be an address/],
   [
     'tokens[0].addresses.base',
     '0x5fbDB2315678afecb367f032d93F642f64180aa3',
@@ -61,13 +65,17 @@ const mistakes: readonly (readonly [field: string, value: unknown, error: RegExp
   ],
   ['tokens[2].price.decimals', undefined, /: tokens\[2\].price.decimals: is missing/],
   ['tokens[3].price.usd', undefined, /: tokens\[3\].price.usd: is missing: a fixed price needs/],
-  ['tokens[3].price.usd', 'one', /: tokens\[3\].price.usd: must match pattern/],
+  ['tokens[3].price.usd', 'one', /: tokens\[3\].price.usd: must be a plain decimal number/],
   [
     'burns[0].event',
     'event Transfer(addr from)',
     /: burns\[0\].event: is no event in human-readable/,
   ],
-  ['burns[0].event', 'function burn()', /: burns\[0\].event: must match pattern/],
+  [
+    'burns[0].event',
+    'function burn()',
+    /: burns\[0\].event: must be an event in human-readable ABI/,
+  ],
   [
     'burns[0].from',
     'sender',
