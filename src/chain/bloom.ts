@@ -14,6 +14,15 @@ export function bloomAdmits(logsBloom: `0x${string}`, filter: LogFilter): boolea
   )
 }
 
+/** The pairs of contract and event that a bloom admits. */
+export function admittedPairs(
+  logsBloom: `0x${string}`,
+  pairs: NonNullable<LogFilter['pairs']>,
+): NonNullable<LogFilter['pairs']> {
+  const bloom = hexToBytes(logsBloom)
+  return pairs.filter(({ address, topic0 }) => holds(bloom, address) && holds(bloom, topic0))
+}
+
 /** Three 11-bit positions out of the first six bytes of the item's hash. */
 function holds(bloom: Uint8Array, item: `0x${string}`): boolean {
   const hash = keccak256(hexToBytes(item), 'bytes')

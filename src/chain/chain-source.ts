@@ -20,6 +20,11 @@ export interface ChainSource {
   logsInBlock(filter: LogFilter, hash: Hash): Promise<readonly SourceLog[]>
   /** Every log of a block out of its receipts, by hash; undefined where the node has no such method. */
   receiptLogs(hash: Hash): Promise<readonly SourceLog[] | undefined>
+  /**
+   * Does several things on one and the same endpoint, so that one answer vouches for another. The
+   * next endpoint is tried from the beginning, unless the first only wants less at a time.
+   */
+  onOneEndpoint<T>(work: (source: ChainSource) => Promise<T>): Promise<T>
   /** `eth_getCode`: `0x` where there is no contract. */
   code(address: Address): Promise<`0x${string}`>
   /** `eth_call` at a block. */

@@ -45,10 +45,12 @@ export async function follow(
 export async function ancestor(deps: FollowDeps, below: number): Promise<BlockHeader> {
   for (let number = below - 1; ; number -= 1) {
     const stored = await deps.stored(number)
-    if (stored === undefined) throw new DeepReorgError(number)
+    const isBeforeAll = number >= 0 && number < deps.startBlock
+    if (stored === undefined && !isBeforeAll) throw new DeepReorgError(number)
     const header = await deps.source.header(number)
     if (header === undefined) throw new RpcError(`the node does not know block ${number}`)
-    if (header.hash === stored.hash) return header
+    // Nothing of ours stands on a block before the first one, whichever branch it is on.
+    if (header.hash === stored?.hash || isBeforeAll) return header
   }
 }
 

@@ -5,4 +5,6 @@ export interface LogFilter {
   readonly addresses: readonly Address[]
   /** `null` accepts every value at that position. */
   readonly topics: readonly (readonly Hash[] | null)[]
+  /** Which event of which contract is meant, where the lists alone would mean more. */
+  readonly pairs?: readonly { readonly address: Address; readonly topic0: Hash }[]
 }

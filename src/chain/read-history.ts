@@ -41,7 +41,8 @@ export class HistoryReader {
     for (let attempt = 0; attempt < SHRINKS_MAX; attempt += 1) {
       const last = Math.min(to, from + this.#size - 1)
       try {
-        return await this.#fetch(from, last)
+        // A lagging endpoint gives no logs without an error; only its own last block vouches for them.
+        return await this.#source.onOneEndpoint((source) => this.#fetch(source, from, last))
       } catch (error) {
         if (!(error instanceof RpcError && error.tooLarge) || this.#size === 1) throw error
         this.#size = Math.max(1, Math.floor((last - from + 1) / 2))
@@ -52,15 +53,15 @@ export class HistoryReader {
     throw new RpcError(`the node refuses every range from block ${from}`)
   }
 
-  async #fetch(from: number, last: number): Promise<HistoryRange> {
+  async #fetch(source: ChainSource, from: number, last: number): Promise<HistoryRange> {
     const lists = await Promise.all(
-      this.#filters.map((filter) => this.#source.logsInRange(filter, from, last)),
+      this.#filters.map((filter) => source.logsInRange(filter, from, last)),
     )
     const found = withoutRepeats(lists.flat())
     // Asked after the logs: a node that knows the last block now had the whole range then.
-    const end = await this.#source.header(last)
+    const end = await source.header(last)
     if (end === undefined) throw new RpcError(`the node gave logs up to ${last} but not the block`)
-    const logs = await this.#dated(found, from, end)
+    const logs = await this.#dated(source, { found, from, end })
     this.#adapt(last - from + 1, logs.length)
     return { from, end, logs }
   }
@@ -75,8 +76,16 @@ export class HistoryReader {
   }
 
   /** Gives every log its block's time and checks that the logs of a block agree on its hash. */
-  async #dated(found: readonly SourceLog[], from: number, end: BlockHeader): Promise<Log[]> {
-    const times = await this.#times(found, end)
+  async #dated(
+    source: ChainSource,
+    range: {
+      readonly found: readonly SourceLog[]
+      readonly from: number
+      readonly end: BlockHeader
+    },
+  ): Promise<Log[]> {
+    const { found, from, end } = range
+    const times = await this.#times(source, found, end)
     const hashes = new Map<number, string>([[end.number, end.hash]])
     return found.map((log) => {
       const hash = hashes.get(log.blockNumber) ?? log.blockHash
@@ -91,13 +100,17 @@ export class HistoryReader {
     })
   }
 
-  async #times(found: readonly SourceLog[], end: BlockHeader): Promise<Map<number, number>> {
+  async #times(
+    source: ChainSource,
+    found: readonly SourceLog[],
+    end: BlockHeader,
+  ): Promise<Map<number, number>> {
     const missing = new Set<number>()
     for (const log of found) if (log.timestamp === null) missing.add(log.blockNumber)
     // One header of a block that carries a time proves that the node's times are its blocks'.
     const sample = found.findLast((log) => log.timestamp !== null)
     if (sample !== undefined) missing.add(sample.blockNumber)
-    const headers = await Promise.all([...missing].map((number) => this.#source.header(number)))
+    const headers = await Promise.all([...missing].map((number) => source.header(number)))
     const times = new Map([[end.number, end.timestamp]])
     for (const header of headers) if (header) times.set(header.number, header.timestamp)
     if (sample !== undefined && times.get(sample.blockNumber) !== sample.timestamp)

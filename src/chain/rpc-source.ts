@@ -51,7 +51,33 @@ export function openRpcSource(options: RpcOptions): ChainSource {
     // One that answers less at a time is of more use than one that does not answer.
     throw failures.find((each) => each.tooLarge) ?? failures.at(-1) ?? new RpcError('no endpoint')
   }
-  return sourceOver(options.chainId, request)
+  const source = sourceOver(options.chainId, request)
+  const pinned = endpoints.map(({ host, request: ask }) =>
+    sourceOver(options.chainId, (call) =>
+      ask(call).catch((error: unknown) => {
+        const failure = toRpcError(host, call.method, error)
+        options.onError?.({ host, message: failure.message })
+        throw failure
+      }),
+    ),
+  )
+  return { ...source, onOneEndpoint: (work) => firstThatCan(pinned, work) }
+}
+
+async function firstThatCan<T>(
+  sources: readonly ChainSource[],
+  work: (source: ChainSource) => Promise<T>,
+): Promise<T> {
+  let last: unknown = new RpcError('no endpoint')
+  for (const source of sources) {
+    try {
+      return await work(source)
+    } catch (error) {
+      if (!(error instanceof RpcError) || error.tooLarge) throw error
+      last = error
+    }
+  }
+  throw last
 }
 
 function open(url: string): Request {
@@ -65,8 +91,9 @@ function open(url: string): Request {
 }
 
 function sourceOver(chainId: number, request: Request): ChainSource {
-  return {
+  const source: ChainSource = {
     chainId,
+    onOneEndpoint: (work) => work(source),
     async askChainId() {
       return Number(parseQuantity(await request({ method: 'eth_chainId', params: [] })))
     },
@@ -101,6 +128,7 @@ function sourceOver(chainId: number, request: Request): ChainSource {
       )
     },
   }
+  return source
 }
 
 async function receiptLogs(chainId: number, request: Request, hash: Hash) {

@@ -53,7 +53,7 @@ test('a block whose bloom says no is not asked for logs', async () => {
 
 test('an empty list against the bloom is refused when the receipts hold a log', async () => {
   node.faults.emptyLogs = true
-  await assert.rejects(logsOf(1), /the node gave no logs, but its receipts hold 2/)
+  await assert.rejects(logsOf(1), /the node gave 0 logs, but its receipts hold 2/)
 })
 
 test('an empty list against the bloom is believed when the receipts agree', async () => {

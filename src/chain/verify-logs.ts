@@ -1,11 +1,12 @@
 import type { BlockHeader, Log } from '#domain/chain.ts'
-import { bloomAdmits } from './bloom.ts'
+import { admittedPairs, bloomAdmits } from './bloom.ts'
 import { type ChainSource, RpcError, type SourceLog } from './chain-source.ts'
 import type { LogFilter } from './log-filter.ts'
 
 /**
- * The logs of one sealed block, proven to belong to it. An empty list is believed only when the
- * header's bloom agrees or the block's own receipts hold no such log.
+ * The logs of one sealed block, proven to belong to it. What the bloom admits and the node did not
+ * give, be it everything or one event of one contract, is believed to be absent only when the
+ * block's own receipts hold no more.
  */
 export async function fetchBlockLogs(
   source: ChainSource,
@@ -16,25 +17,43 @@ export async function fetchBlockLogs(
     filters.map(async (filter) => {
       if (!bloomAdmits(header.logsBloom, filter)) return []
       const logs = await source.logsInBlock(filter, header.hash)
-      return logs.length > 0 ? logs : await proveEmpty(source, filter, header)
+      if (!explainsBloom(header, filter, logs))
+        await proveComplete(source, { filter, header, logs })
+      return logs
     }),
   )
   return verifyLogs(header, lists.flat())
 }
 
-async function proveEmpty(
-  source: ChainSource,
-  filter: LogFilter,
+function explainsBloom(
   header: BlockHeader,
-): Promise<readonly SourceLog[]> {
+  filter: LogFilter,
+  logs: readonly SourceLog[],
+): boolean {
+  if (filter.pairs === undefined) return logs.length > 0
+  const given = new Set(logs.map((log) => `${log.address}|${log.topics[0]}`))
+  return admittedPairs(header.logsBloom, filter.pairs).every(({ address, topic0 }) =>
+    given.has(`${address}|${topic0}`),
+  )
+}
+
+async function proveComplete(
+  source: ChainSource,
+  block: {
+    readonly filter: LogFilter
+    readonly header: BlockHeader
+    readonly logs: readonly SourceLog[]
+  },
+): Promise<void> {
+  const { filter, header, logs } = block
   const all = await source.receiptLogs(header.hash)
-  if (all === undefined) return []
-  const missed = all.filter((log) => matches(filter, log))
+  if (all === undefined) return
+  const given = new Set(logs.map((log) => log.logIndex))
+  const missed = all.filter((log) => matches(filter, log) && !given.has(log.logIndex))
   if (missed.length > 0)
     throw new RpcError(
-      `block ${header.number} ${header.hash}: the node gave no logs, but its receipts hold ${missed.length}`,
+      `block ${header.number} ${header.hash}: the node gave ${logs.length} logs, but its receipts hold ${missed.length} more`,
     )
-  return []
 }
 
 /** Whether a log is one that the filter asks for. */

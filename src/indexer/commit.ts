@@ -13,6 +13,7 @@ import {
   forgetBlocksAbove,
   forgetBlocksBelow,
   movePosition,
+  readFinalized,
   readPosition,
   storeBlocks,
 } from './positions.ts'
@@ -58,7 +59,7 @@ export async function commitBlocks(
     for (const each of staged) await each.apply(change)
     await storeAnomalies(change.connection, anomalies)
     await storeBlocks(change.connection, input.chainId, input.headers)
-    await movePosition(change.connection, { chainId: input.chainId, to, tip: input.tip })
+    await movePosition(change.connection, { ...change, to, tip: input.tip })
     await finalize(deps, change)
     await valueEvents(change.connection, deps.prices, moved, deps.tokens)
   })
@@ -81,7 +82,7 @@ export async function rollBack(
     await change.connection.run(sql`
       delete from anomalies where chain_id = ${chainId} and block_number > ${ancestor.number}`)
     await forgetBlocksAbove(change.connection, chainId, ancestor.number)
-    await movePosition(change.connection, { chainId, to: ancestor, tip: input.tip })
+    await movePosition(change.connection, { ...change, to: ancestor, tip: input.tip })
     await valueEvents(change.connection, deps.prices, moved, deps.tokens)
   })
   return ancestor
@@ -93,7 +94,7 @@ export async function markTip(
   input: { readonly chainId: number; readonly expected: Position; readonly tip: ChainTip },
 ): Promise<void> {
   await transact(deps, { ...input, to: input.expected }, async (change) => {
-    await movePosition(change.connection, { ...input, to: input.expected })
+    await movePosition(change.connection, { ...change, to: input.expected, tip: input.tip })
     await finalize(deps, change)
   })
 }
@@ -118,7 +119,10 @@ async function transact(
     const moved = new Map<string, number>()
     const priceMoved = (symbol: string, fromUnix: number) =>
       void moved.set(symbol, Math.min(fromUnix, moved.get(symbol) ?? fromUnix))
-    const finalizedNumber = Math.min(input.tip.finalized, input.to.number)
+    const finalizedNumber = Math.max(
+      await readFinalized(connection, chainId),
+      Math.min(input.tip.finalized, input.to.number),
+    )
     await work({ connection, chainId, finalizedNumber, priceMoved }, moved)
   })
 }

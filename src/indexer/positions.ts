@@ -21,20 +21,33 @@ export async function readPosition(
   )
 }
 
+/** The height up to which blocks are final already; 0 before the first commit. */
+export async function readFinalized(connection: Connection, chainId: number): Promise<number> {
+  const [row] = await connection.run(
+    sql`select finalized_number from positions where chain_id = ${chainId}`,
+  )
+  return row === undefined ? 0 : column.integer(row, 'finalized_number')
+}
+
 /** Moves the position; it is part of the very transaction that stores the facts. */
 export async function movePosition(
   connection: Connection,
-  input: { readonly chainId: number; readonly to: Position; readonly tip: ChainTip },
+  input: {
+    readonly chainId: number
+    readonly to: Position
+    readonly tip: ChainTip
+    /** Never less than before: what is final stays so, whatever a lagging node says. */
+    readonly finalizedNumber: number
+  },
 ): Promise<void> {
-  const { to, tip } = input
+  const { to, tip, finalizedNumber } = input
   // A node may know less than the index; marks never name a block that is not indexed.
-  const safe = Math.min(tip.safe, to.number)
-  const finalized = Math.min(tip.finalized, to.number)
+  const safe = Math.max(finalizedNumber, Math.min(tip.safe, to.number))
   await connection.run(sql`
     insert into positions
       (chain_id, number, hash, timestamp_unix, head_number, safe_number, finalized_number)
     values (${input.chainId}, ${to.number}, ${to.hash}, ${to.timestamp},
-      ${tip.head.number}, ${safe}, ${finalized})
+      ${tip.head.number}, ${safe}, ${finalizedNumber})
     on conflict (chain_id) do update set
       number = excluded.number, hash = excluded.hash, timestamp_unix = excluded.timestamp_unix,
       head_number = excluded.head_number, safe_number = excluded.safe_number,

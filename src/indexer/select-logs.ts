@@ -44,5 +44,6 @@ export function filtersOf(
   return [...groups.values()].map((group) => ({
     addresses: [...new Set(group.map((each) => each.address))],
     topics: [[...new Set<Hash>(group.map((each) => each.topic0))], ...(group[0]?.arguments ?? [])],
+    pairs: group.map(({ address, topic0 }) => ({ address, topic0 })),
   }))
 }

@@ -12,6 +12,7 @@ import { acquireLease } from '#store/lease.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import type { AuditDeps } from './audit-deps.ts'
 import { proveBalances } from './prove-balances.ts'
+import { provePositions } from './prove-positions.ts'
 
 /** What the audit of the register found: nothing, or the first difference in words. */
 export type RegisterVerdict =
@@ -33,6 +34,7 @@ export function auditRegister(deps: AuditDeps): Promise<RegisterVerdict> {
     const left = await leftChain(deps, status)
     if (left !== undefined) return { kind: 'moved', chain: left }
     const difference =
+      (await provePositions(deps, stored, status)) ??
       (await proveBalances(deps, stored, status)) ??
       (await compareWithRebuilt(deps, stored, status))
     if (difference === undefined) return { kind: 'agrees' }

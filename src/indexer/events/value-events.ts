@@ -29,7 +29,7 @@ export interface PriceBook {
   ): Promise<readonly (PriceE18 | null)[]>
 }
 
-/** Rows that one commit values at most; what remains is done by the commits that follow. */
+/** Rows held in memory at once. */
 const EVENTS_MAX = 20_000
 
 /**
@@ -47,7 +47,10 @@ export async function valueEvents(
   for (const [symbol, fromUnix] of moved)
     for (const token of book.dependents(symbol)) await unvalue(connection, token, fromUnix)
   let valued = 0
-  for (const token of tokens) valued += await valuePending(connection, book, token)
+  for (const token of tokens) {
+    for (let some = EVENTS_MAX; some === EVENTS_MAX; valued += some)
+      some = await valuePending(connection, book, token)
+  }
   return valued
 }
 
