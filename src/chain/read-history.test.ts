@@ -122,3 +122,29 @@ test('an endpoint that fails is passed over for the next one', async () => {
   assert.equal((await both.header('latest'))?.hash, chain.head.hash)
   assert.deepEqual(hosts, ['127.0.0.1:1'])
 })
+
+test('an endpoint that gives nothing cannot stand in for one that wants less at a time', async () => {
+  const lagging = await serveChain(chain)
+  try {
+    Object.assign(node.faults, { rangeMax: { blocks: 5, dialect: 'geth' } })
+    lagging.faults.emptyLogs = true
+    const both = openRpcSource({ chainId: 1, urls: [node.url, lagging.url] })
+    const range = await new HistoryReader(both, [filter]).read(0, chain.head.number)
+    assert.ok(range.end.number < 5, 'the range was made smaller')
+    assert.ok(range.logs.length > 0, 'and its logs are there')
+  } finally {
+    await lagging.stop()
+  }
+})
+
+test('logs are taken only from an endpoint that knows the end of the range itself', async () => {
+  const lagging = await serveChain(chain)
+  try {
+    Object.assign(lagging.faults, { emptyLogs: true, headNumber: 10 })
+    const both = openRpcSource({ chainId: 1, urls: [lagging.url, node.url] })
+    const range = await new HistoryReader(both, [filter]).read(0, 100)
+    assert.ok(range.logs.length > 0)
+  } finally {
+    await lagging.stop()
+  }
+})

@@ -88,3 +88,20 @@ test('a log that comes twice is one log', async () => {
   node.faults.repeatedLogs = true
   assert.equal((await logsOf(1)).length, 2)
 })
+
+test('logs of one event do not hide that another event of the block is missing', async () => {
+  const [topic0] = transfer.topics
+  assert.ok(topic0 !== undefined)
+  const pairs = [token, stranger].map((address) => ({ address, topic0 }))
+  const both = [{ addresses: [token, stranger], topics, pairs }]
+  const header = await source.header(1)
+  assert.ok(header !== undefined)
+  const claimed = await source.header(2)
+  assert.ok(claimed !== undefined)
+  // A block whose bloom admits both contracts, of which the node gives one.
+  const bloomOfBoth = (BigInt(header.logsBloom) | BigInt(claimed.logsBloom)).toString(16)
+  const logsBloom = `0x${bloomOfBoth.padStart(512, '0')}` as const
+  node.methods.length = 0
+  assert.equal((await fetchBlockLogs(source, both, { ...header, logsBloom })).length, 2)
+  assert.ok(node.methods.includes('eth_getBlockReceipts'), 'the receipts were asked')
+})

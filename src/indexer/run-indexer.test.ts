@@ -15,7 +15,7 @@ import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts
 import { localEcosystemAt, type RunningIndexer, startIndexer } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { buildAnew, differenceOf } from '#test/stepped-index.ts'
-import { readPosition } from './positions.ts'
+import { readFinalized, readPosition } from './positions.ts'
 
 const { grave } = addresses.base
 const { holder, operator, poor } = accounts
@@ -75,6 +75,24 @@ onEach('an index that was stopped at any moment goes on to the same figures', ({
     const indexer = start(engine)
     await indexer.caughtUp()
     await indexer.stop()
+    await onSqlite(registerMigrations, async ({ engine: fresh }) => {
+      await buildAnew({ lived: engine, fresh, ecosystem })
+      assert.equal(await differenceOf(engine, fresh), undefined)
+    })
+  }),
+)
+
+onEach('what was final stays final when a node tells less', ({ engine }) =>
+  withChains(async ({ base, ecosystem, start }) => {
+    const indexer = start(engine)
+    await indexer.caughtUp()
+    base.finalDepth = finalDepth + 10
+    base.chain = base.chain.addEmpty(1)
+    await sleep(fivePollsMs)
+    await indexer.stop()
+    assert.equal(await positionOf(engine), 42)
+    const finalized = await engine.snapshot((reads) => readFinalized(reads, 8453))
+    assert.equal(finalized, 41 - finalDepth)
     await onSqlite(registerMigrations, async ({ engine: fresh }) => {
       await buildAnew({ lived: engine, fresh, ecosystem })
       assert.equal(await differenceOf(engine, fresh), undefined)
