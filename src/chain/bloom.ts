@@ -1,4 +1,5 @@
-import { hexToBytes, keccak256 } from 'viem'
+import { fromHex } from 'ox/Bytes'
+import { keccak256 } from 'ox/Hash'
 import type { LogFilter } from './log-filter.ts'
 
 /**
@@ -6,7 +7,7 @@ import type { LogFilter } from './log-filter.ts'
  * A "no" is certain; a "yes" may be chance.
  */
 export function bloomAdmits(logsBloom: `0x${string}`, filter: LogFilter): boolean {
-  const bloom = hexToBytes(logsBloom)
+  const bloom = fromHex(logsBloom)
   const anyAddress = filter.addresses.some((address) => holds(bloom, address))
   return (
     anyAddress &&
@@ -19,13 +20,13 @@ export function admittedPairs(
   logsBloom: `0x${string}`,
   pairs: NonNullable<LogFilter['pairs']>,
 ): NonNullable<LogFilter['pairs']> {
-  const bloom = hexToBytes(logsBloom)
+  const bloom = fromHex(logsBloom)
   return pairs.filter(({ address, topic0 }) => holds(bloom, address) && holds(bloom, topic0))
 }
 
 /** Three 11-bit positions out of the first six bytes of the item's hash. */
 function holds(bloom: Uint8Array, item: `0x${string}`): boolean {
-  const hash = keccak256(hexToBytes(item), 'bytes')
+  const hash = keccak256(fromHex(item), { as: 'Bytes' })
   for (const start of [0, 2, 4]) {
     const bit = (((hash[start] ?? 0) << 8) | (hash[start + 1] ?? 0)) & 0x7ff
     const byte = bloom[255 - (bit >> 3)] ?? 0

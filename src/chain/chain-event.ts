@@ -15,13 +15,12 @@ export interface ChainTip {
 
 /** What the chain did since a position. */
 export type ChainEvent =
-  /** A stretch of final history; blocks without logs are not listed. */
+  /** Blocks that are final and not yet read. */
   | {
       readonly kind: 'history'
       readonly tip: ChainTip
       readonly from: number
-      readonly end: BlockHeader
-      readonly logs: readonly Log[]
+      readonly to: number
     }
   /** New blocks, each the child of the one before. */
   | {

@@ -7,6 +7,69 @@ export type SourceLog = Omit<Log, 'timestamp'> & { readonly timestamp: number | 
 
 export type BlockTag = 'latest' | 'safe' | 'finalized'
 
+/** Final history that is to be read as raw `eth_getLogs` answers. */
+export interface HistoryRequest<T> {
+  readonly filter: LogFilter
+  readonly from: number
+  /** Included, as `from` is. */
+  readonly to: number
+  /**
+   * Reads one answer: a whole JSON-RPC body as bytes, known to be no error object. Throws RpcError
+   * when it cannot be true or is cut off: then the range is asked again, in halves, elsewhere. The
+   * bytes may be written over once the part after this one is asked for.
+   */
+  read(body: Uint8Array, range: { readonly from: number; readonly to: number }): T
+  readonly signal?: AbortSignal
+}
+
+/** One answer of a history; both ends included. */
+export interface HistoryPart<T> {
+  readonly from: number
+  readonly to: number
+  readonly value: T
+  /** The endpoint that gave it. */
+  readonly host: string
+}
+
+export type EndpointState =
+  | 'ok'
+  /** Not yet known, or to be known again after it was set aside. */
+  | 'probing'
+  | 'lagging'
+  | 'forked'
+  /** Lacks old history; it is still asked about the head. */
+  | 'pruned'
+  | 'lying'
+  | 'failing'
+  | 'wrong-chain'
+
+/** How one endpoint does, for logs, metrics and readiness. Counts are since the start. */
+export interface EndpointStatus {
+  readonly host: string
+  readonly state: EndpointState
+  /** Why it is not ok, in words. */
+  readonly reason: string | null
+  readonly preferred: boolean
+  /** The newest block that it is known to know. */
+  readonly headNumber: number | null
+  /** HTTP requests; a batch is one. */
+  readonly requests: number
+  /** Refused for their pace or their size. */
+  readonly refused: number
+  readonly failed: number
+  /** Asked a second time because the first was slow. */
+  readonly hedged: number
+  /** As they came over the line, compressed or not. */
+  readonly bytesReceived: number
+  readonly inFlight: number
+  /** How many requests may be in flight at present. */
+  readonly limit: number
+  /** Of the last requests. */
+  readonly p95Ms: number | null
+  /** The most blocks per `eth_getLogs` that it says it allows. */
+  readonly rangeMax: number | null
+}
+
 /** One chain behind one or several JSON-RPC endpoints. Every answer is parsed; a lie throws RpcError. */
 export interface ChainSource {
   readonly chainId: number
@@ -29,6 +92,19 @@ export interface ChainSource {
   code(address: Address): Promise<`0x${string}`>
   /** `eth_call` at a block. */
   call(to: Address, data: `0x${string}`, block?: number): Promise<`0x${string}`>
+  /**
+   * `eth_getLogs` over final history in block order without gaps: ranges sized by bytes, several in
+   * flight, refusals split. Leaving the iteration early ends the requests under way.
+   */
+  history<T>(request: HistoryRequest<T>): AsyncIterable<HistoryPart<T>>
+  /** An endpoint is proven to lack old history; it is left aside for that, and named with the reason. */
+  lacksHistory(host: string, reason: string): void
+  /** What an endpoint told of history is proven false; it is left aside, so that another is asked. */
+  distrust(host: string, reason: string): void
+  /** State of every endpoint, the preferred one first. */
+  endpoints(): readonly EndpointStatus[]
+  /** Each endpoint by itself, for probes and proofs. */
+  each(): readonly { readonly host: string; readonly source: ChainSource }[]
 }
 
 /** A node failed or gave an answer that cannot be true. The block is asked for again, never skipped. */
@@ -36,12 +112,19 @@ export class RpcError extends Error {
   override readonly name = 'RpcError'
   /** The range or answer was too large: ask for less. */
   readonly tooLarge: boolean
+  /** What the node said is proven false: it is set aside, not only asked again. */
+  readonly lie: boolean
 
   constructor(
     message: string,
-    options: { readonly cause?: unknown; readonly tooLarge?: boolean } = {},
+    options: {
+      readonly cause?: unknown
+      readonly tooLarge?: boolean
+      readonly lie?: boolean
+    } = {},
   ) {
     super(message, { cause: options.cause })
     this.tooLarge = options.tooLarge ?? false
+    this.lie = options.lie ?? false
   }
 }

@@ -6,7 +6,6 @@ import { noFaults } from '#test/chain-builder/faults.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
 import type { ChainEvent, Position } from './chain-event.ts'
 import { DeepReorgError, follow } from './follow.ts'
-import { HistoryReader } from './read-history.ts'
 import { openRpcSource } from './rpc-source.ts'
 
 const first = beginChain(1, 1_700_000_000).addEmpty(40)
@@ -24,14 +23,14 @@ function followFrom(
   position: Position | undefined,
   stored: BuiltChain = first,
   finality: 'tag' | number = 'tag',
+  startBlock = 0,
 ): Promise<ChainEvent> {
   const oldest = stored.head.number - finalDepth
   return follow(
     {
       source,
       filters: [],
-      history: new HistoryReader(source, []),
-      startBlock: 0,
+      startBlock,
       finality,
       stored: async (number): Promise<BlockRef | undefined> =>
         number < oldest ? undefined : stored.blocks[number],
@@ -40,11 +39,24 @@ function followFrom(
   )
 }
 
-test('history comes first, up to the newest final block', async () => {
+test('history comes first, up to well below the newest final block', async () => {
+  node.chain = first.addEmpty(100)
   const event = await followFrom(undefined)
   assert.ok(event.kind === 'history')
-  assert.deepEqual([event.from, event.end.number], [0, 32])
-  assert.deepEqual([event.tip.safe, event.tip.finalized], [36, 32])
+  assert.deepEqual([event.from, event.to], [0, 68])
+  assert.deepEqual([event.tip.safe, event.tip.finalized], [136, 132])
+})
+
+test('blocks short of the head make nothing final', async () => {
+  node.chain = first.addEmpty(100)
+  const event = await followFrom(node.chain.at(68))
+  assert.ok(event.kind === 'blocks')
+  assert.deepEqual([event.blocks.length, event.tip.finalized], [64, 0])
+})
+
+test('a node that is of another chain now is not followed', async () => {
+  node.chain = beginChain(1_337, 1_700_000_000).addEmpty(60)
+  await assert.rejects(followFrom(first.at(40)), /chain 1337/)
 })
 
 test('after history come blocks, each the child of the one before', async () => {
@@ -58,8 +70,7 @@ test('after history come blocks, each the child of the one before', async () => 
 
 test('a chain without finality tags is final as deep as it is said to be', async () => {
   const event = await followFrom(undefined, first, 5)
-  assert.ok(event.kind === 'history')
-  assert.deepEqual([event.end.number, event.tip.safe], [35, 35])
+  assert.deepEqual([event.tip.finalized, event.tip.safe], [35, 35])
 })
 
 for (let depth = 1; depth <= finalDepth; depth += 1)
@@ -108,6 +119,14 @@ test('a shorter chain of other blocks is told from a lagging node', async () => 
 test('a block below the head that the node does not know is asked for again', async () => {
   node.faults.nullBlocks.add(35)
   await assert.rejects(followFrom(first.at(32)), /does not know a block below its head/)
+})
+
+test('a chain that has not reached its first block is waited for', async () => {
+  const event = await followFrom(undefined, first, 'tag', first.head.number + 1)
+  assert.equal(event.kind, 'idle')
+  node.chain = first.addEmpty(1)
+  const begun = await followFrom(undefined, first, 'tag', first.head.number + 1)
+  assert.equal(begun.kind, 'blocks')
 })
 
 test('a head that the index stands on is idle', async () => {

@@ -1,14 +1,13 @@
+import type { Hash } from '#domain/address.ts'
 import type { BlockHeader, BlockRef } from '#domain/chain.ts'
 import type { ChainEvent, ChainTip, Position } from './chain-event.ts'
 import { type ChainSource, RpcError } from './chain-source.ts'
 import type { LogFilter } from './log-filter.ts'
-import type { HistoryReader } from './read-history.ts'
 import { fetchBlockLogs } from './verify-logs.ts'
 
 export interface FollowDeps {
   readonly source: ChainSource
   readonly filters: readonly LogFilter[]
-  readonly history: HistoryReader
   /** The first block that can hold an event. */
   readonly startBlock: number
   readonly finality: 'tag' | number
@@ -19,12 +18,18 @@ export interface FollowDeps {
 /** New blocks per event: few enough that one commit is short, enough that catching up is quick. */
 const BLOCKS_MAX = 64
 
+/**
+ * Final blocks closer than this below the newest final one are read one by one like new ones, each
+ * proven to follow the one before: a range proves nothing where two nodes may still disagree.
+ */
+export const HISTORY_MARGIN = 64
+
 /** Asks the chain once and tells the next thing that happened since `position`. */
 export async function follow(
   deps: FollowDeps,
   position: Position | undefined,
 ): Promise<ChainEvent> {
-  const [tip, same] = await Promise.all([
+  const [{ finalHash, ...tip }, same] = await Promise.all([
     readTip(deps),
     position === undefined ? undefined : deps.source.header(position.number),
   ])
@@ -32,13 +37,44 @@ export async function follow(
     if (position.number > tip.head.number) return await behind(deps, tip)
     if (same === undefined) throw new RpcError(`the node does not know block ${position.number}`)
     if (same.hash !== position.hash)
-      return { kind: 'reorg', tip, ancestor: await ancestor(deps, position.number) }
+      return { kind: 'reorg', tip: notFinal(tip), ancestor: await ancestor(deps, position.number) }
   }
   const next = position === undefined ? deps.startBlock : position.number + 1
-  if (next > tip.head.number) return { kind: 'idle', tip }
-  if (next <= tip.finalized)
-    return { kind: 'history', tip, ...(await deps.history.read(next, tip.finalized)) }
-  return { kind: 'blocks', tip, blocks: await readBlocks(deps, position, next, tip.head) }
+  if (next > tip.head.number) {
+    // A chain that has not reached its first block brings nothing yet.
+    if (position === undefined) return { kind: 'idle', tip }
+    if (position.hash !== tip.head.hash) throw moved(tip.head, position.hash)
+    await proveFinal(deps, { tip, finalHash, headers: [] })
+    return { kind: 'idle', tip }
+  }
+  const to = tip.finalized - HISTORY_MARGIN
+  if (next <= to) return { kind: 'history', tip, from: next, to }
+  const blocks = await readBlocks(deps, position, next, tip.head)
+  const headers = blocks.map(({ header }) => header)
+  // What is final on the branch of the head is known of this branch once it reaches the head.
+  if (headers.at(-1)?.hash !== tip.head.hash) return { kind: 'blocks', tip: notFinal(tip), blocks }
+  await proveFinal(deps, { tip, finalHash, headers })
+  return { kind: 'blocks', tip, blocks }
+}
+
+function notFinal(tip: ChainTip): ChainTip {
+  return { ...tip, safe: 0, finalized: 0 }
+}
+
+/** Two nodes behind one address may disagree: the final block of one must be on the other's branch. */
+async function proveFinal(
+  deps: FollowDeps,
+  input: {
+    readonly tip: ChainTip
+    readonly finalHash: Hash | undefined
+    readonly headers: readonly BlockHeader[]
+  },
+): Promise<void> {
+  const { tip, finalHash, headers } = input
+  const read = headers.find(({ number }) => number === tip.finalized)
+  const ours = read ?? (await deps.stored(tip.finalized))
+  if (finalHash !== undefined && ours !== undefined && ours.hash !== finalHash)
+    throw new RpcError(`the final block ${tip.finalized} is not on the branch of the head`)
 }
 
 /** The newest stored block that the chain still has. */
@@ -69,18 +105,23 @@ async function behind(deps: FollowDeps, tip: ChainTip): Promise<ChainEvent> {
   return { kind: 'behind', tip, forked: stored !== undefined && stored.hash !== tip.head.hash }
 }
 
-async function readTip(deps: FollowDeps): Promise<ChainTip> {
+async function readTip(
+  deps: FollowDeps,
+): Promise<ChainTip & { readonly finalHash: Hash | undefined }> {
   const { source, finality } = deps
-  const [head, safe, finalized] = await Promise.all([
+  const [chainId, head, safe, finalized] = await Promise.all([
+    source.askChainId(),
     source.header('latest'),
     finality === 'tag' ? source.header('safe') : undefined,
     finality === 'tag' ? source.header('finalized') : undefined,
   ])
+  if (chainId !== source.chainId) throw new RpcError(`the node is of chain ${chainId} now`)
   if (head === undefined) throw new RpcError('the node knows no latest block')
   const depth = typeof finality === 'number' ? finality : 0
   const final = finality === 'tag' ? (finalized?.number ?? 0) : head.number - depth
   return {
     head,
+    finalHash: finalized?.hash,
     finalized: clamp(final, head.number),
     safe: clamp(finality === 'tag' ? (safe?.number ?? final) : final, head.number),
   }
@@ -90,9 +131,10 @@ function clamp(number: number, head: number): number {
   return Math.max(0, Math.min(number, head))
 }
 
-async function readBlocks(
-  deps: FollowDeps,
-  position: Position | undefined,
+/** Up to `BLOCKS_MAX` blocks from one on, each proven to follow the one before, with their logs. */
+export async function readBlocks(
+  deps: Pick<FollowDeps, 'source' | 'filters'>,
+  position: Pick<Position, 'hash'> | undefined,
   from: number,
   head: BlockHeader,
 ) {
@@ -108,17 +150,20 @@ async function readBlocks(
   return linked.map((header, index) => ({ header, logs: logs[index] ?? [] }))
 }
 
+function moved({ number }: BlockHeader, parent: string): RpcError {
+  return new RpcError(`block ${number} does not follow ${parent}; the chain moved`)
+}
+
 /** Parents must link; a break is a chain that moved while we asked, so the next poll asks anew. */
 function checkLinks(
   headers: readonly (BlockHeader | undefined)[],
-  position: Position | undefined,
+  position: Pick<Position, 'hash'> | undefined,
 ): BlockHeader[] {
   const linked: BlockHeader[] = []
   for (const header of headers) {
     if (header === undefined) throw new RpcError('the node does not know a block below its head')
     const parent = linked.at(-1)?.hash ?? position?.hash
-    if (parent !== undefined && header.parentHash !== parent)
-      throw new RpcError(`block ${header.number} does not follow ${parent}; the chain moved`)
+    if (parent !== undefined && header.parentHash !== parent) throw moved(header, parent)
     linked.push(header)
   }
   return linked

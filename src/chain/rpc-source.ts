@@ -1,8 +1,11 @@
-import { BaseError, createClient, HttpRequestError, http, numberToHex, type Transport } from 'viem'
-import type { Address, Hash } from '#domain/address.ts'
-import { type BlockTag, type ChainSource, RpcError } from './chain-source.ts'
-import type { LogFilter } from './log-filter.ts'
-import { parseBlock, parseBytes, parseLogs, parseQuantity, parseReceiptLogs } from './parse-rpc.ts'
+import { type ChainSource, RpcError } from './chain-source.ts'
+import { askInTurn } from './endpoints/ask-in-turn.ts'
+import { Endpoint, type EndpointEvent } from './endpoints/endpoint.ts'
+import { EndpointError } from './endpoints/endpoint-error.ts'
+import { type Choice, EndpointPool } from './endpoints/endpoint-pool.ts'
+import { Hedge } from './endpoints/hedge.ts'
+import { streamHistory } from './endpoints/history-stream.ts'
+import { systemTiming, type Timing } from './endpoints/timing.ts'
 
 export interface RpcOptions {
   readonly chainId: number
@@ -10,166 +13,104 @@ export interface RpcOptions {
   readonly urls: readonly string[]
   /** Called with each failed request, for logs and metrics. */
   readonly onError?: (event: { readonly host: string; readonly message: string }) => void
+  /** Called when an endpoint is set aside or comes back, with the reason in words. */
+  readonly onEvent?: (event: EndpointEvent) => void
+  /** Time and chance; the system's unless a test brings its own. */
+  readonly timing?: Timing
 }
 
-/** A healthy node answers the largest range that we ask for well within this time. */
-const REQUEST_TIMEOUT_MS = 10_000
-
-/** Requests of one tick travel together; public endpoints refuse longer batches. */
-const BATCH_SIZE_MAX = 50
-
-/** Refusals that mean "ask for less", as the large providers word them. */
-const TOO_LARGE =
-  /range|too many|too large|exceed|limit(ed)? to|more than \d+ (results|logs)|response size|query returned|timeout|timed out/i
-
-/** Refusals that mean "ask more slowly": a smaller range would only make more requests. */
-const TOO_FAST = /too many requests|rate limit|\brate\b|per second|capacity|compute units|throttl/i
-
-/** JSON-RPC 2.0, section 5.1. */
-const METHOD_NOT_FOUND = -32_601
-
-/** How nodes word it that do not use the code. */
-const NO_SUCH_METHOD =
-  /method.*(not (found|exist|support|available|allowed)|unsupported)|unsupported method/i
-
-type Request = (call: { method: string; params: readonly unknown[] }) => Promise<unknown>
-
-/** A chain over JSON-RPC (ethereum/execution-apis), with failover between its endpoints. */
+/** A chain over JSON-RPC (ethereum/execution-apis), with probes and failover of its endpoints. */
 export function openRpcSource(options: RpcOptions): ChainSource {
-  const endpoints = options.urls.map((url) => ({ host: new URL(url).host, request: open(url) }))
-  const request: Request = async (call) => {
-    const failures: RpcError[] = []
-    for (const endpoint of endpoints) {
-      try {
-        return await endpoint.request(call)
-      } catch (error) {
-        const failure = toRpcError(endpoint.host, call.method, error)
-        failures.push(failure)
-        options.onError?.({ host: endpoint.host, message: failure.message })
-      }
-    }
-    // One that answers less at a time is of more use than one that does not answer.
-    throw failures.find((each) => each.tooLarge) ?? failures.at(-1) ?? new RpcError('no endpoint')
-  }
-  const source = sourceOver(options.chainId, request)
-  const pinned = endpoints.map(({ host, request: ask }) =>
-    sourceOver(options.chainId, (call) =>
-      ask(call).catch((error: unknown) => {
-        const failure = toRpcError(host, call.method, error)
-        options.onError?.({ host, message: failure.message })
-        throw failure
-      }),
-    ),
+  const { chainId, timing = systemTiming, onError = () => {}, onEvent = () => {} } = options
+  const all = options.urls.map((url) => new Endpoint({ chainId, timing, onError, onEvent }, url))
+  const pool = new EndpointPool(timing, chainId, all)
+  const hedge = new Hedge(timing)
+  const [preferred] = all
+  const shared = { chainId, hedge, preferred }
+  const single = new Map(
+    all.map((endpoint) => [
+      endpoint,
+      makeSource({ ...shared, choice: pool.only(endpoint), all: [endpoint] }),
+    ]),
   )
-  return { ...source, onOneEndpoint: (work) => firstThatCan(pinned, work) }
+  return {
+    ...makeSource({ ...shared, choice: pool, all }),
+    onOneEndpoint: (work) => onOneEndpoint(pool, single, work),
+    each: () => [...single].map(([{ host }, source]) => ({ host, source })),
+  }
 }
 
-async function firstThatCan<T>(
-  sources: readonly ChainSource[],
+interface SourceParts {
+  readonly chainId: number
+  readonly hedge: Hedge
+  readonly preferred: Endpoint | undefined
+  readonly choice: Choice
+  readonly all: readonly Endpoint[]
+}
+
+function makeSource(parts: SourceParts): ChainSource {
+  const { chainId, choice, all, preferred } = parts
+  const source: ChainSource = {
+    chainId,
+    askChainId: () => askChainId(parts),
+    header: (block) => askInTurn(choice, (calls) => calls.header(block)),
+    logsInRange: (filter, from, to) =>
+      askInTurn(choice, (calls) => calls.logsInRange(filter, from, to)),
+    logsInBlock: (filter, hash) => askInTurn(choice, (calls) => calls.logsInBlock(filter, hash)),
+    receiptLogs: (hash) =>
+      askInTurn(choice, (calls) => calls.receiptLogs(hash)).catch(undefinedWithoutMethod),
+    code: (address) => askInTurn(choice, (calls) => calls.code(address)),
+    call: (to, data, block) => askInTurn(choice, (calls) => calls.call(to, data, block)),
+    onOneEndpoint: (work) => work(source),
+    history: (request) => streamHistory(parts, request),
+    lacksHistory(host, reason) {
+      for (const endpoint of all)
+        if (endpoint.host === host) endpoint.health.provenToLackHistory(reason)
+    },
+    distrust(host, reason) {
+      const lie = new RpcError(reason, { lie: true })
+      for (const endpoint of all) if (endpoint.host === host) endpoint.blame(lie)
+    },
+    endpoints: () => all.map((endpoint) => endpoint.status(endpoint === preferred)),
+    each: () => all.map(({ host }) => ({ host, source })),
+  }
+  return source
+}
+
+/** What the node says, even where that is the reason why nothing else is asked of it. */
+async function askChainId({ choice, all }: SourceParts): Promise<number> {
+  try {
+    return await askInTurn(choice, (calls) => calls.askChainId())
+  } catch (error) {
+    const stranger = all.find(({ health }) => health.state === 'wrong-chain')
+    if (stranger === undefined) throw error
+    return stranger.calls.askChainId()
+  }
+}
+
+/** All of the work on one endpoint; on the next from the beginning where that comes to nothing. */
+async function onOneEndpoint<T>(
+  pool: EndpointPool,
+  single: ReadonlyMap<Endpoint, ChainSource>,
   work: (source: ChainSource) => Promise<T>,
 ): Promise<T> {
   let last: unknown = new RpcError('no endpoint')
-  for (const source of sources) {
+  for (const endpoint of await pool.inOrder()) {
+    const source = single.get(endpoint)
+    if (source === undefined) continue
     try {
       return await work(source)
     } catch (error) {
       if (!(error instanceof RpcError) || error.tooLarge) throw error
+      // What the endpoint itself failed at is counted already.
+      if (!(error instanceof EndpointError)) endpoint.blame(error)
       last = error
     }
   }
   throw last
 }
 
-function open(url: string): Request {
-  const transport: Transport = http(url, {
-    batch: { batchSize: BATCH_SIZE_MAX },
-    timeout: REQUEST_TIMEOUT_MS,
-    retryCount: 2,
-  })
-  const client = createClient({ transport })
-  return (call) => client.request(call as Parameters<typeof client.request>[0])
-}
-
-function sourceOver(chainId: number, request: Request): ChainSource {
-  const source: ChainSource = {
-    chainId,
-    onOneEndpoint: (work) => work(source),
-    async askChainId() {
-      return Number(parseQuantity(await request({ method: 'eth_chainId', params: [] })))
-    },
-    async header(block) {
-      const header = parseBlock(
-        await request({ method: 'eth_getBlockByNumber', params: [toBlock(block), false] }),
-      )
-      if (header !== undefined && typeof block === 'number' && header.number !== block)
-        throw new RpcError(`asked for block ${block}, got ${header.number}`)
-      return header
-    },
-    async logsInRange(filter, from, to) {
-      const range = { fromBlock: numberToHex(from), toBlock: numberToHex(to) }
-      return parseLogs(
-        await request({ method: 'eth_getLogs', params: [{ ...toRpcFilter(filter), ...range }] }),
-        chainId,
-      )
-    },
-    async logsInBlock(filter, blockHash) {
-      return parseLogs(
-        await request({ method: 'eth_getLogs', params: [{ ...toRpcFilter(filter), blockHash }] }),
-        chainId,
-      )
-    },
-    receiptLogs: (hash) => receiptLogs(chainId, request, hash),
-    async code(address: Address) {
-      return parseBytes(await request({ method: 'eth_getCode', params: [address, 'latest'] }))
-    },
-    async call(to, data, block) {
-      return parseBytes(
-        await request({ method: 'eth_call', params: [{ to, data }, toBlock(block ?? 'latest')] }),
-      )
-    },
-  }
-  return source
-}
-
-async function receiptLogs(chainId: number, request: Request, hash: Hash) {
-  try {
-    const value = await request({ method: 'eth_getBlockReceipts', params: [hash] })
-    if (value === null) throw new RpcError(`the node does not know the receipts of block ${hash}`)
-    return parseReceiptLogs(value, chainId)
-  } catch (error) {
-    if (lacksMethod(error)) return undefined
-    throw error
-  }
-}
-
-/** Not to be mixed up with a node that does not know the block, which proves nothing. */
-function lacksMethod(error: unknown): boolean {
-  if (!(error instanceof RpcError && error.cause instanceof BaseError)) return false
-  const { cause } = error
-  const code = 'code' in cause ? cause.code : undefined
-  return code === METHOD_NOT_FOUND || NO_SUCH_METHOD.test(cause.details)
-}
-
-function toBlock(block: number | BlockTag): string {
-  return typeof block === 'number' ? numberToHex(block) : block
-}
-
-function toRpcFilter(filter: LogFilter) {
-  return { address: filter.addresses, topics: filter.topics }
-}
-
-function toRpcError(host: string, method: string, error: unknown): RpcError {
-  if (error instanceof RpcError) return error
-  const details = detailsOf(error)
-  const status = error instanceof HttpRequestError ? error.status : undefined
-  const tooFast = status === 429 || TOO_FAST.test(details)
-  const tooLarge =
-    method === 'eth_getLogs' && !tooFast && (status === 413 || TOO_LARGE.test(details))
-  return new RpcError(`${host} ${method}: ${details.slice(0, 300)}`, { cause: error, tooLarge })
-}
-
-/** The node's own words; viem's where the node had none, such as on an answer of over 10 MB. */
-function detailsOf(error: unknown): string {
-  if (!(error instanceof BaseError)) return String(error)
-  return error.details || error.shortMessage
+function undefinedWithoutMethod(error: unknown): undefined {
+  if (error instanceof EndpointError && error.kind === 'no-method') return undefined
+  throw error
 }

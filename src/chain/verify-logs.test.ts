@@ -51,6 +51,11 @@ test('a block whose bloom says no is not asked for logs', async () => {
   assert.ok(!node.methods.includes('eth_getLogs'))
 })
 
+test('a log that the bloom of its block does not admit is refused', async () => {
+  node.faults.forgedLogs = true
+  await assert.rejects(logsOf(1), /its bloom does not admit a log that the node gave/)
+})
+
 test('an empty list against the bloom is refused when the receipts hold a log', async () => {
   node.faults.emptyLogs = true
   await assert.rejects(logsOf(1), /the node gave 0 logs, but its receipts hold 2/)

@@ -17,12 +17,23 @@ export async function fetchBlockLogs(
     filters.map(async (filter) => {
       if (!bloomAdmits(header.logsBloom, filter)) return []
       const logs = await source.logsInBlock(filter, header.hash)
+      refuseForged(header, logs)
       if (!explainsBloom(header, filter, logs))
         await proveComplete(source, { filter, header, logs })
       return logs
     }),
   )
   return verifyLogs(header, lists.flat())
+}
+
+/** A bloom admits every log that its block holds; what it does not admit was made up. */
+function refuseForged(header: BlockHeader, logs: readonly SourceLog[]): void {
+  for (const { address, topics } of logs) {
+    const self = { addresses: [address], topics: topics.map((topic) => [topic]) }
+    if (bloomAdmits(header.logsBloom, self)) continue
+    const message = `block ${header.number} ${header.hash}: its bloom does not admit a log that the node gave`
+    throw new RpcError(message, { lie: true })
+  }
 }
 
 function explainsBloom(

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { lastDays, nextMidnight, startOfDay, toDate } from './day.ts'
 import { formatDecimal, parseDecimal, percentage } from './decimal.ts'
 import { Mutex } from './mutex.ts'
+import { toStoredText } from './stored-text.ts'
 import { fromStored, toStored, U256_MAX } from './u256.ts'
 
 const u256 = fc.bigInt({ min: 0n, max: U256_MAX })
@@ -64,4 +65,8 @@ test('a mutex runs tasks in order, also after one that failed', async () => {
     }),
   ])
   assert.deepEqual(seen, [1, 2])
+})
+
+test('a NUL in a text from outside does not reach a store that has none', () => {
+  assert.equal(toStoredText('a\u0000b'), 'a\uFFFDb')
 })

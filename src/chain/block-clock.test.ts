@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { BlockClock } from './block-clock.ts'
+import type { ChainSource } from './chain-source.ts'
+import { LogColumns } from './columns/log-columns.ts'
+import { PairTable } from './columns/pair-table.ts'
+import { dateLogs } from './date-logs.ts'
+
+const DAY = 86_400
+
+/** A chain whose block times are given; counts the headers that are asked for. */
+function chainOf(times: readonly number[]) {
+  const asked: number[] = []
+  const header: ChainSource['header'] = async (block) => {
+    const timestamp = times[Number(block)]
+    if (timestamp === undefined) return undefined
+    asked.push(Number(block))
+    const hash = `0x${'00'.repeat(32)}` as const
+    const logsBloom = '0x' as const
+    return { number: Number(block), hash, parentHash: hash, timestamp, logsBloom }
+  }
+  return { clock: new BlockClock({ header }), asked }
+}
+
+/** Times that never fall: even, in bursts, with days of silence. */
+const times = fc
+  .array(fc.constantFrom(0, 1, 2, 12, 3_600, 40_000, 200_000), { minLength: 2, maxLength: 400 })
+  .map((steps) => {
+    let unix = 1_700_000_000
+    return steps.map((step) => (unix += step))
+  })
+
+describe('the clock of blocks', () => {
+  test('finds the first block at or after a moment, however unevenly blocks came', async () => {
+    await fc.assert(
+      fc.asyncProperty(times, fc.nat(1_000), async (list, share) => {
+        const [first = 0, last = 0] = [list[0], list.at(-1)]
+        const unix = first + Math.floor(((last - first) * share) / 1_000)
+        const { clock } = chainOf(list)
+        const ends = [await clock.at(0), await clock.at(list.length - 1)] as const
+        const found = await clock.firstAtOrAfter(unix, ...ends)
+        assert.equal(
+          found.number,
+          list.findIndex((time) => time >= unix),
+        )
+      }),
+    )
+  })
+
+  test('needs few headers where blocks come at an even pace', async () => {
+    const { clock, asked } = chainOf(Array.from({ length: 1_000_000 }, (_, index) => index * 12))
+    const ends = [await clock.at(0), await clock.at(999_999)] as const
+    await clock.firstAtOrAfter(7_654_321, ...ends)
+    assert.ok(asked.length <= 10, `${asked.length} headers`)
+  })
+
+  test('refuses times that fall', async () => {
+    const { clock } = chainOf([100, 200, 50, 300, 400])
+    const ends = [await clock.at(0), await clock.at(4)] as const
+    await assert.rejects(clock.firstAtOrAfter(250, ...ends), /is older than one before it/)
+  })
+})
+
+describe('logs of a node that tells no times', () => {
+  test('get the right UTC day, and the exact second where it is wanted', async () => {
+    await fc.assert(
+      fc.asyncProperty(times, fc.nat(5), async (list, every) => {
+        const { clock } = chainOf(list)
+        const columns = undated(list.length)
+        const exact = (index: number) => index % (every + 1) === 0
+        await dateLogs(clock, { columns, exact })
+        for (const [index, time] of list.entries()) {
+          const given = columns.timestamp[index] ?? 0
+          assert.equal(Math.floor(given / DAY), Math.floor(time / DAY), `day of log ${index}`)
+          if (exact(index)) assert.equal(given, time, `second of log ${index}`)
+        }
+      }),
+    )
+  })
+
+  test('cost a few headers a day, not one a block', async () => {
+    const blocksPerDay = 7_200
+    const count = 10 * blocksPerDay
+    const list = Array.from({ length: count }, (_, index) => 1_700_000_000 + index * 12)
+    const { clock, asked } = chainOf(list)
+    await dateLogs(clock, { columns: undated(count), exact: () => false })
+    assert.ok(asked.length <= 10 * 6, `${asked.length} headers`)
+  })
+})
+
+/** One log in each block, none with a time. */
+function undated(count: number): LogColumns {
+  const columns = new LogColumns(1, new PairTable([]), Buffer.alloc(count * 400))
+  columns.count = count
+  for (let index = 0; index < count; index += 1) columns.blockNumber[index] = index
+  return columns
+}

@@ -1,0 +1,60 @@
+import { LRUCache } from 'lru-cache'
+import type { BlockHeader } from '#domain/chain.ts'
+import { type ChainSource, RpcError } from './chain-source.ts'
+
+/** Headers kept, so that neighbouring questions ask the node once. */
+const HEADERS_MAX = 5_000
+
+/** Halving the longest chain takes fewer steps; more mean that the times are no times. */
+const STEPS_MAX = 120
+
+/** A block with its time in Unix seconds. */
+export type TimedBlock = Pick<BlockHeader, 'number' | 'timestamp'>
+
+/** Tells the times of blocks, and finds blocks by time, with few headers. */
+export class BlockClock {
+  readonly #source: Pick<ChainSource, 'header'>
+  readonly #known = new LRUCache<number, TimedBlock>({ max: HEADERS_MAX })
+
+  constructor(source: Pick<ChainSource, 'header'>) {
+    this.#source = source
+  }
+
+  async at(number: number): Promise<TimedBlock> {
+    const known = this.#known.get(number)
+    if (known !== undefined) return known
+    const header = await this.#source.header(number)
+    if (header === undefined) throw new RpcError(`the node does not know block ${number}`)
+    this.#known.set(number, { number, timestamp: header.timestamp })
+    return header
+  }
+
+  /**
+   * The first block at or after a moment, between two blocks of which the later one is. Blocks come
+   * at an even pace for the most part, so the place is guessed by the pace and then halved.
+   */
+  async firstAtOrAfter(unix: number, from: TimedBlock, to: TimedBlock): Promise<TimedBlock> {
+    if (from.timestamp >= unix) return from
+    let low = from
+    let high = to
+    for (let step = 0; high.number - low.number > 1; step += 1) {
+      if (step > STEPS_MAX) throw this.#doubt('the times of the blocks do not rise')
+      const span = high.number - low.number
+      const share = (unix - low.timestamp) / Math.max(1, high.timestamp - low.timestamp)
+      const guess = step % 3 === 2 ? span / 2 : span * share
+      const offset = Math.min(span - 1, Math.max(1, Math.round(guess)))
+      const middle = await this.at(low.number + offset)
+      if (middle.timestamp < low.timestamp || middle.timestamp > high.timestamp)
+        throw this.#doubt(`block ${middle.number} is older than one before it`)
+      if (middle.timestamp >= unix) high = middle
+      else low = middle
+    }
+    return high
+  }
+
+  /** One of the headers is wrong, and nobody knows which: all are asked for again. */
+  #doubt(message: string): RpcError {
+    this.#known.clear()
+    return new RpcError(message)
+  }
+}

@@ -1,0 +1,52 @@
+import type { LogFilter } from '../log-filter.ts'
+import { readWord, sameHex, viewOf } from './hex-text.ts'
+
+/** No event of ours. */
+export const NO_PAIR = 0xffff
+
+type Pair = NonNullable<LogFilter['pairs']>[number]
+
+/** Finds which event of which contract a log is, from where its address and first topic stand. */
+export class PairTable {
+  readonly pairs: readonly Pair[]
+  readonly #texts: readonly DataView[]
+  readonly #byKey = new Map<number, number[]>()
+
+  /** @param pairs fewer than 65,535, each in lower-case hex */
+  constructor(pairs: readonly Pair[]) {
+    this.pairs = pairs
+    const texts = pairs.map(({ address, topic0 }) =>
+      Buffer.from(address.slice(2) + topic0.slice(2), 'latin1'),
+    )
+    this.#texts = texts.map(viewOf)
+    for (const [index, text] of texts.entries()) {
+      const key = keyOf(text, 0, ADDRESS_DIGITS)
+      const list = this.#byKey.get(key)
+      if (list === undefined) this.#byKey.set(key, [index])
+      else list.push(index)
+    }
+  }
+
+  /** `addressAt` and `topicAt` point at the first hex digit. */
+  find(body: Uint8Array, view: DataView, addressAt: number, topicAt: number): number {
+    const candidates = this.#byKey.get(keyOf(body, addressAt, topicAt))
+    if (candidates === undefined) return NO_PAIR
+    for (const index of candidates) {
+      const text = this.#texts[index]
+      if (
+        text !== undefined &&
+        sameHex(view, addressAt, text, 0, ADDRESS_DIGITS) &&
+        sameHex(view, topicAt, text, ADDRESS_DIGITS, TOPIC_DIGITS)
+      )
+        return index
+    }
+    return NO_PAIR
+  }
+}
+
+const ADDRESS_DIGITS = 40
+const TOPIC_DIGITS = 64
+
+function keyOf(text: Uint8Array, addressAt: number, topicAt: number): number {
+  return (readWord(text, addressAt) ^ readWord(text, topicAt)) >>> 0
+}

@@ -1,0 +1,68 @@
+import { Compile } from 'typebox/schema'
+import { RpcError, type SourceLog } from '../chain-source.ts'
+import { parseLogs } from '../parse-rpc.ts'
+import type { LogColumns } from './log-columns.ts'
+import type { PairTable } from './pair-table.ts'
+import { scanLogs } from './scan-logs.ts'
+
+const checkEnvelope = Compile({
+  type: 'object',
+  required: ['result'],
+  properties: { result: { type: 'array', items: {} } },
+})
+
+/**
+ * Reads a whole `eth_getLogs` answer into columns. A shape that the scanner does not know is parsed
+ * as JSON, checked field by field, put in order and scanned again; what cannot be true throws.
+ */
+export function readLogsAnswer(input: {
+  readonly chainId: number
+  readonly table: PairTable
+  readonly body: Uint8Array
+  readonly from: number
+  readonly to: number
+}): LogColumns {
+  const { chainId, table, body, from, to } = input
+  const buffer = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  const columns =
+    scanLogs(chainId, table, buffer) ?? scanLogs(chainId, table, inPlainForm(buffer, chainId))
+  if (columns === undefined) throw new RpcError('the logs of one block name two block hashes')
+  const first = columns.blockNumber[0] ?? from
+  const last = columns.blockNumber[columns.count - 1] ?? to
+  if (columns.count > 0 && (first < from || last > to))
+    throw new RpcError(`asked for logs of ${from} to ${to}, got ${first} to ${last}`)
+  return columns
+}
+
+/** The same answer as the scanner expects it: compact, in chain order, each log once. */
+function inPlainForm(body: Buffer, chainId: number): Buffer {
+  const envelope = parseJson(body)
+  if (!checkEnvelope.Check(envelope)) throw new RpcError('the answer has no list of logs')
+  const logs = parseLogs(envelope.result, chainId).filter((log, index, all) => {
+    const before = all[index - 1]
+    return before?.blockNumber !== log.blockNumber || before.logIndex !== log.logIndex
+  })
+  return Buffer.from(JSON.stringify({ result: logs.map(toWire) }), 'latin1')
+}
+
+function parseJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch (cause) {
+    throw new RpcError('the answer is no JSON or was cut off', { cause, tooLarge: true })
+  }
+}
+
+function toWire(log: SourceLog) {
+  return {
+    address: log.address,
+    topics: log.topics,
+    data: log.data,
+    blockNumber: `0x${log.blockNumber.toString(16)}`,
+    blockHash: log.blockHash,
+    blockTimestamp: `0x${(log.timestamp ?? 0).toString(16)}`,
+    transactionHash: log.txHash,
+    transactionIndex: `0x${log.txIndex.toString(16)}`,
+    logIndex: `0x${log.logIndex.toString(16)}`,
+  }
+}

@@ -1,0 +1,323 @@
+import { NIBBLE, sameHex, viewOf } from './hex-text.ts'
+import { HASH_DIGITS, LogColumns, PLACE, PLACES } from './log-columns.ts'
+import { NO_PAIR, type PairTable } from './pair-table.ts'
+
+/** Bytes of JSON. */
+const QUOTE = 0x22
+const COMMA = 0x2c
+const COLON = 0x3a
+const ZERO = 0x30
+const LETTER_X = 0x78
+const BACKSLASH = 0x5c
+const OPEN_LIST = 0x5b
+const CLOSE_LIST = 0x5d
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+
+const RESULT = Buffer.from('"result":[', 'latin1')
+const FALSE = Buffer.from('false', 'latin1')
+const NULL = Buffer.from('null', 'latin1')
+
+/** A key as 32-bit words, the last one overlapping the one before. */
+class Key {
+  readonly #words: readonly number[]
+  readonly #places: readonly number[]
+
+  constructor(text: string) {
+    const view = viewOf(Buffer.from(text, 'latin1'))
+    const places = Array.from({ length: Math.ceil(text.length / 4) }, (_, index) => index * 4)
+    this.#places = places.map((place) => Math.min(place, text.length - 4))
+    this.#words = this.#places.map((place) => view.getUint32(place))
+  }
+
+  /** Whether the key stands there; its length is known to be right. */
+  isAt(view: DataView, at: number): boolean {
+    for (let index = 0; index < this.#words.length; index += 1)
+      if (view.getUint32(at + (this.#places[index] ?? 0)) !== this.#words[index]) return false
+    return true
+  }
+}
+
+const KEY = {
+  data: new Key('data'),
+  topics: new Key('topics'),
+  address: new Key('address'),
+  removed: new Key('removed'),
+  logIndex: new Key('logIndex'),
+  blockHash: new Key('blockHash'),
+  blockNumber: new Key('blockNumber'),
+  blockTimestamp: new Key('blockTimestamp'),
+  transactionHash: new Key('transactionHash'),
+  transactionIndex: new Key('transactionIndex'),
+} as const
+
+function isText(body: Uint8Array, at: number, text: Uint8Array): boolean {
+  for (let index = 0; index < text.length; index += 1)
+    if (body[at + index] !== text[index]) return false
+  return true
+}
+
+/** The envelope before the result is short: version and id. */
+const ENVELOPE_MAX = 200
+
+/** Quantities up to 2^52 are exact numbers. */
+const QUANTITY_DIGITS_MAX = 13
+
+/** `0x` and the closing quote around the digits, with the opening quote before them. */
+const HASH_TEXT = HASH_DIGITS + 4
+const ADDRESS_DIGITS = 40
+
+/**
+ * Reads an `eth_getLogs` answer straight from its bytes, keys in any order. Gives undefined at the
+ * first thing that it does not know: spaces, escapes, nested fields, logs out of order. Such an
+ * answer is no error; it is read the plain way.
+ */
+export function scanLogs(chainId: number, table: PairTable, body: Buffer): LogColumns | undefined {
+  const start = body.subarray(0, ENVELOPE_MAX).indexOf(RESULT)
+  if (start < 0 || body.length > 0xffff_ffff) return undefined
+  const scan = new Scan(new LogColumns(chainId, table, body))
+  return scan.list(start + RESULT.length) ? scan.columns : undefined
+}
+
+class Scan {
+  readonly columns: LogColumns
+  readonly #body: Buffer
+  readonly #view: DataView
+  /** Where the values of the present log lie, 0 while unknown. */
+  #address = 0
+  #topic0 = 0
+  #txHash = 0
+  #blockHash = 0
+  #topic1 = 0
+  #topic2 = 0
+  #topic3 = 0
+  #data = 0
+  #dataEnd = 0
+  /** Quantities of the present log, -1 while unknown. */
+  #blockNumber = -1
+  #txIndex = -1
+  #logIndex = -1
+  #timestamp = 0
+  #lastBlock = -1
+  #lastIndex = -1
+  #lastHash = 0
+
+  constructor(columns: LogColumns) {
+    this.columns = columns
+    this.#body = columns.body
+    this.#view = viewOf(columns.body)
+  }
+
+  list(from: number): boolean {
+    const body = this.#body
+    let at = from
+    if (body[at] === CLOSE_LIST) return this.#closed(at + 1)
+    for (;;) {
+      if (body[at] !== OPEN_OBJECT) return false
+      at = this.#log(at + 1)
+      if (at < 0 || !this.#keep()) return false
+      if (body[at] === CLOSE_LIST) return this.#closed(at + 1)
+      if (body[at] !== COMMA) return false
+      at += 1
+    }
+  }
+
+  /** Only the rest of the envelope may follow: an answer that was cut off ends too early. */
+  #closed(at: number): boolean {
+    const rest = this.#body.toString('latin1', at, at + ENVELOPE_MAX)
+    return /^\s*(,"(id|jsonrpc)":"?[\w.-]+"?)*\}\s*$/.test(rest)
+  }
+
+  #log(from: number): number {
+    const body = this.#body
+    this.#address = this.#topic0 = this.#txHash = this.#blockHash = this.#data = 0
+    this.#topic1 = this.#topic2 = this.#topic3 = this.#timestamp = 0
+    this.#blockNumber = this.#txIndex = this.#logIndex = -1
+    let at = from
+    for (;;) {
+      if (body[at] !== QUOTE) return -1
+      let end = at + 1
+      while (body[end] !== QUOTE) {
+        if (body[end] === BACKSLASH || end - at > KEY_MAX) return -1
+        end += 1
+      }
+      if (body[end + 1] !== COLON) return -1
+      at = this.#field(at + 1, end - at - 1, end + 2)
+      if (at < 0) return -1
+      if (body[at] === CLOSE_OBJECT) return at + 1
+      if (body[at] !== COMMA) return -1
+      at += 1
+    }
+  }
+
+  /** Reads the value of one key; gives where the value ends. */
+  #field(key: number, length: number, at: number): number {
+    const body = this.#body
+    const view = this.#view
+    switch (length) {
+      case 4:
+        return KEY.data.isAt(view, key) ? this.#bytes(at) : this.#other(at)
+      case 6:
+        return KEY.topics.isAt(view, key) ? this.#topics(at) : this.#other(at)
+      case 7:
+        if (KEY.address.isAt(view, key)) return this.#contract(at)
+        if (!KEY.removed.isAt(view, key)) return this.#other(at)
+        // Anything else than `false` is for the plain way to judge.
+        return isText(body, at, FALSE) ? at + FALSE.length : -1
+      case 8:
+        return KEY.logIndex.isAt(view, key) ? this.#quantity(at, 'logIndex') : this.#other(at)
+      case 9:
+        if (!KEY.blockHash.isAt(view, key)) return this.#other(at)
+        this.#blockHash = at + 3
+        return this.#hash(at)
+      case 11:
+        return KEY.blockNumber.isAt(view, key) ? this.#quantity(at, 'blockNumber') : this.#other(at)
+      case 14:
+        if (!KEY.blockTimestamp.isAt(view, key)) return this.#other(at)
+        this.#timestamp = 0
+        return isText(body, at, NULL) ? at + NULL.length : this.#quantity(at, 'timestamp')
+      case 15:
+        if (!KEY.transactionHash.isAt(view, key)) return this.#other(at)
+        this.#txHash = at + 3
+        return this.#hash(at)
+      case 16:
+        return KEY.transactionIndex.isAt(view, key)
+          ? this.#quantity(at, 'txIndex')
+          : this.#other(at)
+      default:
+        return this.#other(at)
+    }
+  }
+
+  #contract(at: number): number {
+    this.#address = at + 3
+    const isWhole = this.#isHex(at) && this.#body[at + 3 + ADDRESS_DIGITS] === QUOTE
+    return isWhole ? at + 4 + ADDRESS_DIGITS : -1
+  }
+
+  #isHex(at: number): boolean {
+    const body = this.#body
+    return body[at] === QUOTE && body[at + 1] === ZERO && body[at + 2] === LETTER_X
+  }
+
+  #hash(at: number): number {
+    return this.#isHex(at) && this.#body[at + HASH_TEXT - 1] === QUOTE ? at + HASH_TEXT : -1
+  }
+
+  #quantity(at: number, name: 'blockNumber' | 'logIndex' | 'txIndex' | 'timestamp'): number {
+    const body = this.#body
+    if (!this.#isHex(at)) return -1
+    let value = 0
+    let end = at + 3
+    for (;;) {
+      const digit = NIBBLE[body[end] ?? 0] ?? 255
+      if (digit > 15) break
+      value = value * 16 + digit
+      end += 1
+    }
+    const digits = end - at - 3
+    if (digits === 0 || digits > QUANTITY_DIGITS_MAX || body[end] !== QUOTE) return -1
+    if (name === 'blockNumber') this.#blockNumber = value
+    else if (name === 'logIndex') this.#logIndex = value
+    else if (name === 'txIndex') this.#txIndex = value
+    else this.#timestamp = value
+    return end + 1
+  }
+
+  #topics(from: number): number {
+    const body = this.#body
+    if (body[from] !== OPEN_LIST) return -1
+    let at = from + 1
+    if (body[at] === CLOSE_LIST) return -1
+    // Of two lists the last one counts, as in JSON.
+    this.#topic1 = this.#topic2 = this.#topic3 = 0
+    for (let topic = 0; topic < 4; topic += 1) {
+      const end = this.#hash(at)
+      if (end < 0) return -1
+      if (topic === 0) this.#topic0 = at + 3
+      else if (topic === 1) this.#topic1 = at + 3
+      else if (topic === 2) this.#topic2 = at + 3
+      else this.#topic3 = at + 3
+      if (body[end] === CLOSE_LIST) return end + 1
+      if (body[end] !== COMMA) return -1
+      at = end + 1
+    }
+    return -1
+  }
+
+  #bytes(at: number): number {
+    const body = this.#body
+    if (!this.#isHex(at)) return -1
+    const end = body.indexOf(QUOTE, at + 3)
+    if (end < 0) return -1
+    this.#data = at + 3
+    this.#dataEnd = end
+    return end + 1
+  }
+
+  /** A field that says nothing to us: a plain string, a number, true, false or null. */
+  #other(at: number): number {
+    const body = this.#body
+    if (body[at] === QUOTE) {
+      const end = body.indexOf(QUOTE, at + 1)
+      return end < 0 || body.subarray(at, end).includes(BACKSLASH) ? -1 : end + 1
+    }
+    for (let end = at; end < at + OTHER_MAX; end += 1) {
+      const byte = body[end]
+      if (byte === COMMA || byte === CLOSE_OBJECT) return end > at ? end : -1
+      if (byte === OPEN_LIST || byte === OPEN_OBJECT || byte === QUOTE) return -1
+    }
+    return -1
+  }
+
+  /** Takes the log over; false when it is not complete or not in chain order. */
+  #keep(): boolean {
+    const { columns } = this
+    if (
+      this.#address === 0 ||
+      this.#topic0 === 0 ||
+      this.#blockHash === 0 ||
+      this.#txHash === 0 ||
+      this.#data === 0 ||
+      this.#blockNumber < this.#lastBlock ||
+      this.#blockNumber < 0 ||
+      this.#logIndex < 0 ||
+      this.#txIndex < 0
+    )
+      return false
+    if (this.#blockNumber === this.#lastBlock) {
+      if (this.#logIndex <= this.#lastIndex) return false
+      if (!sameHex(this.#view, this.#blockHash, this.#view, this.#lastHash, HASH_DIGITS))
+        return false
+    }
+    this.#lastBlock = this.#blockNumber
+    this.#lastIndex = this.#logIndex
+    this.#lastHash = this.#blockHash
+    const pair = columns.table.find(columns.body, this.#view, this.#address, this.#topic0)
+    if (pair === NO_PAIR) return true
+    const index = columns.count
+    if (index === columns.pair.length) return false
+    columns.count = index + 1
+    columns.pair[index] = pair
+    columns.blockNumber[index] = this.#blockNumber
+    columns.timestamp[index] = this.#timestamp
+    columns.txIndex[index] = this.#txIndex
+    columns.logIndex[index] = this.#logIndex
+    const { places } = columns
+    const base = index * PLACES
+    places[base + PLACE.blockHash] = this.#blockHash
+    places[base + PLACE.txHash] = this.#txHash
+    places[base + PLACE.topic1] = this.#topic1
+    places[base + PLACE.topic2] = this.#topic2
+    places[base + PLACE.topic3] = this.#topic3
+    places[base + PLACE.data] = this.#data
+    places[base + PLACE.dataEnd] = this.#dataEnd
+    return true
+  }
+}
+
+/** The longest key that a log has, with room. */
+const KEY_MAX = 40
+
+/** The longest number or word that another field may have. */
+const OTHER_MAX = 40

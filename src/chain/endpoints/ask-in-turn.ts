@@ -1,0 +1,36 @@
+import { RpcError } from '../chain-source.ts'
+import type { CallSource } from './call-source.ts'
+import { EndpointError } from './endpoint-error.ts'
+import type { Choice } from './endpoint-pool.ts'
+
+/** A lost answer is asked for again twice; the endpoints' own pauses lie between. */
+const ROUNDS_MAX = 3
+
+/** Asks the endpoints one after another until one gives an answer that can be true. */
+export async function askInTurn<T>(
+  choice: Choice,
+  work: (source: CallSource) => Promise<T>,
+): Promise<T> {
+  for (let round = 1; ; round += 1) {
+    const failures: RpcError[] = []
+    for (const endpoint of await choice.inOrder()) {
+      try {
+        return await work(endpoint.calls)
+      } catch (error) {
+        if (!(error instanceof RpcError)) throw error
+        // Every node would say the same of a contract that refuses.
+        if (error instanceof EndpointError && error.kind === 'reverted') throw error
+        if (!(error instanceof EndpointError)) endpoint.blame(error)
+        failures.push(error)
+      }
+    }
+    if (round === ROUNDS_MAX || !failures.some(mayPass))
+      throw failures.find((each) => each.tooLarge) ?? failures.at(-1) ?? new RpcError('no endpoint')
+  }
+}
+
+/** Whether the same call may do better in a moment. Slow answers took their time already. */
+function mayPass(error: RpcError): boolean {
+  if (!(error instanceof EndpointError)) return false
+  return ['too-fast', 'unreachable', 'malformed', 'cut-off'].includes(error.kind)
+}

@@ -1,0 +1,74 @@
+import { fromNumber } from 'ox/Hex'
+import type { Hash } from '#domain/address.ts'
+import type { BlockTag, ChainSource, SourceLog } from '../chain-source.ts'
+import { RpcError } from '../chain-source.ts'
+import type { LogFilter } from '../log-filter.ts'
+import { parseBlock, parseBytes, parseLogs, parseQuantity, parseReceiptLogs } from '../parse-rpc.ts'
+import type { RpcCall } from './json-rpc.ts'
+
+/** Asks one call and gives its result, not yet parsed. */
+export type Request = (call: RpcCall) => Promise<unknown>
+
+/** What a source gives by small calls alone. */
+export interface CallSource
+  extends Pick<
+    ChainSource,
+    'askChainId' | 'header' | 'logsInRange' | 'logsInBlock' | 'code' | 'call'
+  > {
+  /** Throws EndpointError of kind `no-method` where the node has no block receipts. */
+  receiptLogs(hash: Hash): Promise<readonly SourceLog[]>
+}
+
+/** The small calls of ethereum/execution-apis, each answer parsed. */
+export function callSource(chainId: number, request: Request): CallSource {
+  const ask = (method: string, ...params: unknown[]) => request({ method, params })
+  return {
+    async askChainId() {
+      return parseQuantity(await ask('eth_chainId'))
+    },
+    async header(block) {
+      const header = parseBlock(await ask('eth_getBlockByNumber', toBlock(block), false))
+      if (header !== undefined && typeof block === 'number' && header.number !== block)
+        throw new RpcError(`asked for block ${block}, got ${header.number}`)
+      return header
+    },
+    async logsInRange(filter, from, to) {
+      return parseLogs(await ask('eth_getLogs', rangeFilter(filter, { from, to })), chainId)
+    },
+    async logsInBlock(filter, blockHash) {
+      return parseLogs(await ask('eth_getLogs', { ...wireFilter(filter), blockHash }), chainId)
+    },
+    async receiptLogs(hash) {
+      const value = await ask('eth_getBlockReceipts', hash)
+      // A node that does not know the block proves nothing.
+      if (value === null) throw new RpcError(`the node does not know the receipts of block ${hash}`)
+      return parseReceiptLogs(value, chainId)
+    },
+    async code(address) {
+      return parseBytes(await ask('eth_getCode', address, 'latest'))
+    },
+    async call(to, data, block) {
+      return parseBytes(await ask('eth_call', { to, data }, toBlock(block ?? 'latest')))
+    },
+  }
+}
+
+/** The parameter of `eth_getLogs` over blocks, both ends included. */
+export function rangeFilter(
+  filter: LogFilter,
+  range: { readonly from: number; readonly to: number },
+): object {
+  return {
+    ...wireFilter(filter),
+    fromBlock: fromNumber(range.from),
+    toBlock: fromNumber(range.to),
+  }
+}
+
+function toBlock(block: number | BlockTag): string {
+  return typeof block === 'number' ? fromNumber(block) : block
+}
+
+function wireFilter(filter: LogFilter): object {
+  return { address: filter.addresses, topics: filter.topics }
+}

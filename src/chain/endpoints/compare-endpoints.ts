@@ -1,0 +1,58 @@
+import type { BlockHeader } from '#domain/chain.ts'
+import type { Endpoint } from './endpoint.ts'
+
+/** What an endpoint says of itself. */
+export interface Probe {
+  readonly endpoint: Endpoint
+  readonly head: BlockHeader
+  /** Undefined where the node does not know the tag. */
+  readonly finalized: BlockHeader | undefined
+}
+
+/** Behind by more is no longer the time that a block takes to spread. */
+const LAG_BLOCKS_MAX = 50
+const LAG_SECONDS_MAX = 30
+
+/** On a quiet chain a single block may stand for hours. */
+const LAG_BLOCKS_MIN = 3
+
+/** Sets aside what is far behind the newest head; gives the rest. */
+export function compareHeads(probes: readonly Probe[]): readonly Probe[] {
+  const best = probes.reduce<Probe | undefined>(
+    (first, each) => (first === undefined || each.head.number > first.head.number ? each : first),
+    undefined,
+  )
+  if (best === undefined) return []
+  return probes.filter(({ endpoint, head }) => {
+    const blocks = best.head.number - head.number
+    const seconds = best.head.timestamp - head.timestamp
+    endpoint.health.lagBlocks = blocks
+    const isNear = blocks < LAG_BLOCKS_MIN || seconds <= LAG_SECONDS_MAX
+    if (isNear && blocks <= LAG_BLOCKS_MAX) return true
+    const reason = `${blocks} blocks (${seconds} s) behind ${best.endpoint.host}`
+    endpoint.health.setAside('lagging', reason)
+    return false
+  })
+}
+
+/**
+ * Which endpoints are on another branch than most, and why. Where as many say one thing as the
+ * other, the one that stands first in the list is right.
+ */
+export function findForked(
+  blocks: readonly { readonly endpoint: Endpoint; readonly block: BlockHeader }[],
+): ReadonlyMap<Endpoint, string> {
+  const votes = Map.groupBy(blocks, ({ block }) => block.hash)
+  const [right] = [...votes.values()].sort((a, b) => b.length - a.length)
+  const chosen = right?.[0]
+  if (chosen === undefined) return new Map()
+  const { endpoint: by, block } = chosen
+  return new Map(
+    blocks
+      .filter((each) => each.block.hash !== block.hash)
+      .map((each) => [
+        each.endpoint,
+        `block ${block.number} is ${each.block.hash}, but ${block.hash} at ${by.host}`,
+      ]),
+  )
+}

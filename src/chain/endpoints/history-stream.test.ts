@@ -1,0 +1,329 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'node:test'
+import {
+  answerText,
+  chainScript,
+  LOG_BYTES,
+  movableTiming,
+  Refusal,
+  type Script,
+  type ScriptedCall,
+  type ScriptedNode,
+  scriptedChain,
+  startScriptedNode,
+} from '#test/scripted-node.ts'
+import { type HistoryPart, type HistoryRequest, RpcError } from '../chain-source.ts'
+import { openRpcSource } from '../rpc-source.ts'
+
+const filter = { addresses: [`0x${'11'.repeat(20)}`], topics: [] } as const
+const chain = scriptedChain()
+let script: Script
+let node: ScriptedNode
+let spare: ScriptedNode
+// New ones each time: a request of another test may still be on its way.
+beforeEach(async () => {
+  Object.assign(chain, scriptedChain())
+  script = chainScript(chain)
+  node = await startScriptedNode(script)
+  spare = await startScriptedNode(chainScript(chain))
+})
+afterEach(() => Promise.all([node.stop(), spare.stop()]))
+
+const open = (...nodes: readonly ScriptedNode[]) =>
+  openRpcSource({ chainId: 1, urls: nodes.map((each) => each.url), timing: movableTiming() })
+
+/** Reads bodies as the heights of their logs. */
+function readHeights(body: Uint8Array): readonly number[] {
+  const text = Buffer.from(body).toString('latin1')
+  return [...text.matchAll(/"blockNumber":"(0x[0-9a-f]+)"/g)].map(([, hex]) => Number(hex))
+}
+
+type Heights = readonly number[]
+
+async function readAll(
+  source: ReturnType<typeof open>,
+  more: Partial<HistoryRequest<Heights>> = {},
+): Promise<readonly HistoryPart<Heights>[]> {
+  const parts: HistoryPart<Heights>[] = []
+  const request = { filter, from: 0, to: chain.head, read: readHeights, ...more }
+  for await (const part of source.history(request)) parts.push(part)
+  return parts
+}
+
+/** Parts follow one another from the first block to the last, and every log is there once. */
+function assertWhole(parts: readonly HistoryPart<Heights>[], from = 0, to = chain.head): void {
+  let next = from
+  for (const part of parts) {
+    assert.equal(part.from, next)
+    next = part.to + 1
+  }
+  assert.equal(next, to + 1)
+  const wanted: number[] = []
+  for (let block = from; block <= to; block += 1)
+    for (let log = 0; log < chain.logsPerBlock(block); log += 1) wanted.push(block)
+  assert.deepEqual(
+    parts.flatMap((part) => part.value),
+    wanted,
+  )
+}
+
+const rangeOf = ({ params }: ScriptedCall) => {
+  const [first] = params as readonly [{ readonly fromBlock: string; readonly toBlock: string }]
+  return { from: Number(first.fromBlock), to: Number(first.toBlock) }
+}
+
+const isLogs = (call: ScriptedCall | undefined): call is ScriptedCall =>
+  call?.method === 'eth_getLogs'
+
+const logRequests = (each: ScriptedNode) => each.requests.flat().filter(isLogs)
+
+/** Each range once: one that is late may be asked twice. */
+function rangesAsked(each: ScriptedNode): readonly { from: number; to: number }[] {
+  const ranges = logRequests(each).map(rangeOf)
+  return [...new Map(ranges.map((range) => [`${range.from} ${range.to}`, range])).values()]
+}
+
+/** Refuses ranges, as the text says, until they are short enough. */
+function refuseLong(blocksMax: number, refuse: (call: ScriptedCall) => unknown): void {
+  const { answer } = chainScript(chain)
+  script.answer = (call) => {
+    if (isLogs(call) && rangeOf(call).to - rangeOf(call).from >= blocksMax) return refuse(call)
+    return answer(call)
+  }
+}
+
+test('a uniformly dense history takes at most one request in 6,000 logs, and twenty', async () => {
+  Object.assign(chain, { head: 60_000, finalized: 59_000, logsPerBlock: () => 4 })
+  const source = open(node)
+  let bytes = 0
+  const read = (body: Uint8Array) => {
+    bytes += body.byteLength
+    return body.byteLength
+  }
+  for await (const { value } of source.history({ filter, from: 0, to: chain.head, read }))
+    assert.ok(value < 6_000_000, `${value} bytes`)
+  const logs = bytes / LOG_BYTES
+  assert.ok(logs > 240_000)
+  const requests = logRequests(node).length
+  assert.ok(requests <= logs / 6_000 + 20, `${requests} requests`)
+})
+
+test('a sparse history of millions of blocks takes few requests', async () => {
+  Object.assign(chain, { head: 20_000_000, finalized: 19_000_000 })
+  script.answer = (call) => (isLogs(call) ? [] : chainScript(chain).answer(call))
+  const parts = await readAll(open(node))
+  assert.equal(parts.at(-1)?.to, chain.head)
+  assert.ok(logRequests(node).length <= 12)
+})
+
+test('the first request is 2,000 blocks, alone; then several are in flight', async () => {
+  Object.assign(chain, { head: 40_000, logsPerBlock: () => 4 })
+  let inFlight = 0
+  const counts: number[] = []
+  script.intercept = ({ calls, outgoing }) => {
+    const [call] = calls
+    if (!isLogs(call)) return false
+    inFlight += 1
+    counts.push(inFlight)
+    setTimeout(() => {
+      inFlight -= 1
+      outgoing.end(answerText(script, call))
+    }, 30)
+    return true
+  }
+  assertWhole(await readAll(open(node)))
+  const [first] = logRequests(node)
+  assert.ok(first !== undefined)
+  assert.deepEqual(rangeOf(first), { from: 0, to: 1_999 })
+  assert.deepEqual(counts.slice(0, 2), [1, 1])
+  assert.ok(Math.max(...counts) >= 3, `${counts}`)
+})
+
+const dialects: readonly (readonly [string, string])[] = [
+  [
+    'alchemy',
+    'Log response size exceeded. You can make eth_getLogs requests with up to a 2K block range and no limit on the response size, or you can request any block range with a cap of 10K logs in the response.',
+  ],
+  ['infura', 'query returned more than 10000 results'],
+  ['quicknode', 'eth_getLogs is limited to a 100 range'],
+  ['geth', 'exceed maximum block range: 100'],
+  ['unknown', 'computer says no'],
+]
+for (const [name, text] of dialects)
+  test(`what ${name} refuses is asked for in smaller ranges, without a gap`, async () => {
+    refuseLong(100, () => {
+      throw new Refusal(text)
+    })
+    assertWhole(await readAll(open(node)))
+  })
+
+test('a cap of blocks is remembered: it is refused once', async () => {
+  Object.assign(chain, { head: 6_000 })
+  refuseLong(100, () => {
+    throw new Refusal('eth_getLogs is limited to a 100 range')
+  })
+  const source = open(node)
+  assertWhole(await readAll(source))
+  const [status] = source.endpoints()
+  assert.deepEqual([status?.rangeMax, status?.refused], [100, 1])
+})
+
+test('the range that a node says would fit is the next one', async () => {
+  refuseLong(100, (call) => {
+    const { from } = rangeOf(call)
+    const range = `[0x${from.toString(16)}, 0x${(from + 79).toString(16)}]`
+    throw new Refusal(`query returned more than 10000 results. Try with this block range ${range}.`)
+  })
+  assertWhole(await readAll(open(node)))
+  const [, second] = rangesAsked(node)
+  assert.deepEqual(second, { from: 0, to: 79 })
+})
+
+test('a node that suggests the range that it refused is not asked for ever', async () => {
+  refuseLong(100, (call) => {
+    const { from, to } = rangeOf(call)
+    throw new Refusal(`too many results, retry with the range ${from}-${to}`)
+  })
+  assertWhole(await readAll(open(node)))
+})
+
+const breaks: readonly (readonly [string, number, (text: string) => string])[] = [
+  ['HTTP 413', 413, () => 'too large'],
+  ['HTTP 504', 504, () => '<html>timeout</html>'],
+  ['truncated JSON', 200, (text) => text.slice(0, text.length / 2)],
+  ['an empty body', 200, () => ''],
+]
+for (const [name, status, change] of breaks)
+  test(`${name} in place of a long range is no gap`, async () => {
+    script.intercept = ({ calls, outgoing }) => {
+      const [call] = calls
+      if (!isLogs(call) || rangeOf(call).to - rangeOf(call).from < 300) return false
+      if (name === 'an empty body' && node.count('eth_getLogs') % 2 === 0) return false
+      outgoing.writeHead(status).end(change(answerText(script, call)))
+      return true
+    }
+    assertWhole(await readAll(open(node)))
+  })
+
+test('an answer larger than 64 MB is asked for in halves', async () => {
+  script.intercept = ({ calls, outgoing }) => {
+    const [call] = calls
+    if (!isLogs(call) || rangeOf(call).to - rangeOf(call).from < 300) return false
+    outgoing.writeHead(200, { 'content-length': 70_000_000 }).write('{"result":[')
+    return true
+  }
+  assertWhole(await readAll(open(node)))
+})
+
+test('a single block that is refused everywhere is an error and no endless loop', async () => {
+  for (const each of [node, spare])
+    each.script.answer = (call) => {
+      if (isLogs(call)) throw new Refusal('exceed maximum block range: 0')
+      return chainScript(chain).answer(call)
+    }
+  await assert.rejects(readAll(open(node, spare)), /exceed maximum block range/)
+})
+
+test('after HTTP 429 the same range is asked again when the time has come', async () => {
+  let refused = 0
+  script.intercept = ({ calls, outgoing }) => {
+    if (!isLogs(calls[0]) || refused >= 2) return false
+    refused += 1
+    outgoing.writeHead(429, { 'retry-after': '20' }).end('slow down')
+    return true
+  }
+  const startedMs = Date.now()
+  assertWhole(await readAll(open(node)))
+  const ranges = logRequests(node).map((call) => rangeOf(call).to)
+  assert.deepEqual(ranges, [1_000, 1_000, 1_000])
+  assert.ok(Date.now() - startedMs < 1_000)
+})
+
+test('what cannot be read is asked for in halves, elsewhere', async () => {
+  const reads: number[] = []
+  const parts = await readAll(open(node, spare), {
+    read(body, { from, to }) {
+      reads.push(to - from + 1)
+      if (reads.length === 1) throw new RpcError('a log of another block')
+      return readHeights(body)
+    },
+  })
+  assertWhole(parts)
+  assert.deepEqual(reads, [1_001, 501, 500])
+  assert.equal(parts[0]?.host, spare.host)
+})
+
+test('a bug of the reader is no fault of a node', async () => {
+  const read = () => {
+    throw new TypeError('bug')
+  }
+  await assert.rejects(readAll(open(node), { read }), TypeError)
+})
+
+test('a consumer that is slow is not flooded', async () => {
+  Object.assign(chain, { head: 200_000, logsPerBlock: () => 0 })
+  refuseLong(1_000, () => {
+    throw new Refusal('limited to 1000 blocks')
+  })
+  const parts = open(node).history({ filter, from: 0, to: chain.head, read: readHeights })
+  const iterator = parts[Symbol.asyncIterator]()
+  await iterator.next()
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  const asked = rangesAsked(node).length
+  assert.ok(asked <= 18, `${asked} requests`)
+  await iterator.return?.(undefined)
+})
+
+test('large answers that nobody takes stay below 48 MB', async () => {
+  Object.assign(chain, { head: 400_000 })
+  const body = `"${'0'.repeat(5_000_000)}"`
+  script.intercept = ({ calls, outgoing }) => {
+    const [call] = calls
+    if (!isLogs(call)) return false
+    outgoing.end(`{"jsonrpc":"2.0","id":${call.id},"result":[${body}]}`)
+    return true
+  }
+  const read = (answer: Uint8Array) => answer.byteLength
+  const parts = open(node).history({ filter, from: 0, to: chain.head, read })
+  const iterator = parts[Symbol.asyncIterator]()
+  await iterator.next()
+  await new Promise((resolve) => setTimeout(resolve, 700))
+  const asked = rangesAsked(node).length
+  assert.ok(asked > 1 && asked <= 10, `${asked} requests`)
+  await iterator.return?.(undefined)
+})
+
+test('leaving early ends the requests under way', async () => {
+  Object.assign(chain, { head: 40_000, logsPerBlock: () => 4 })
+  let closed = 0
+  script.intercept = ({ calls, outgoing }) => {
+    const [call] = calls
+    if (!isLogs(call) || rangeOf(call).from === 0) return false
+    outgoing.on('close', () => {
+      closed += 1
+    })
+    return true
+  }
+  const source = open(node)
+  for await (const _ of source.history({ filter, from: 0, to: chain.head, read: readHeights })) {
+    // The next requests are on their way by then.
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    break
+  }
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  assert.ok(closed > 0)
+  assert.equal(source.endpoints()[0]?.inFlight, 0)
+  assert.equal(source.endpoints()[0]?.failed, 0)
+})
+
+test('the consumer’s signal ends the history with its reason', async () => {
+  script.intercept = ({ calls }) => isLogs(calls[0])
+  const stop = new AbortController()
+  setTimeout(() => stop.abort(new Error('shutting down')), 30)
+  await assert.rejects(readAll(open(node), { signal: stop.signal }), /shutting down/)
+})
+
+test('a part of history is that part and no more', async () => {
+  assertWhole(await readAll(open(node), { from: 17, to: 333 }), 17, 333)
+  assert.deepEqual(await readAll(open(node), { from: 5, to: 4 }), [])
+})

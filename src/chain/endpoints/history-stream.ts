@@ -1,0 +1,197 @@
+import { setMaxListeners } from 'node:events'
+import { type HistoryPart, type HistoryRequest, RpcError } from '../chain-source.ts'
+import { BodyPool } from './body-pool.ts'
+import { rangeFilter } from './call-source.ts'
+import type { Endpoint } from './endpoint.ts'
+import { EndpointError } from './endpoint-error.ts'
+import type { Choice } from './endpoint-pool.ts'
+import type { Hedge } from './hedge.ts'
+import { HistoryLine, type Piece } from './history-line.ts'
+import { cureFor } from './range-cures.ts'
+import { RangeSizer } from './range-sizer.ts'
+
+/** As many as one endpoint may be asked at a time, so that its pace decides. */
+const AHEAD_MAX = 16
+
+/**
+ * Three full answers while the consumer has some to read, six while it waits: what waits to be read
+ * must not fill the memory, and what is on its way takes none yet.
+ */
+const AHEAD_BYTES_MAX = { reading: 16_000_000, waiting: 32_000_000 } as const
+
+/** A range that comes to nothing so often, with pauses between, will not come at all. */
+const TRIES_MAX = 10
+
+export interface StreamDeps {
+  readonly choice: Choice
+  readonly hedge: Hedge
+}
+
+/** `eth_getLogs` over final history, in block order and without gaps. */
+export async function* streamHistory<T>(
+  deps: StreamDeps,
+  request: HistoryRequest<T>,
+): AsyncGenerator<HistoryPart<T>> {
+  const stream = new HistoryStream(deps, request)
+  try {
+    // Finds an endpoint that may be asked, or says why there is none.
+    await deps.choice.inOrder()
+    for (;;) {
+      const part = await stream.next()
+      if (part === undefined) return
+      yield part
+    }
+  } finally {
+    stream.stop()
+  }
+}
+
+const EMPTY = new Uint8Array()
+
+class HistoryStream<T> {
+  readonly #deps: StreamDeps
+  readonly #request: HistoryRequest<T>
+  readonly #line: HistoryLine<T>
+  readonly #sizer = new RangeSizer()
+  readonly #stop = new AbortController()
+  readonly #signal: AbortSignal
+  #failure: { readonly error: unknown } | undefined
+  #isRefreshing = false
+  #wake = () => {}
+  readonly #pool = new BodyPool()
+  /** Of the part that the consumer has. */
+  #inUse: Uint8Array | undefined
+
+  constructor(deps: StreamDeps, request: HistoryRequest<T>) {
+    this.#deps = deps
+    this.#request = request
+    this.#line = new HistoryLine(request.from, request.to)
+    const { signal } = request
+    this.#signal = signal ? AbortSignal.any([signal, this.#stop.signal]) : this.#stop.signal
+    // Each request under way listens until it ends.
+    setMaxListeners(0, this.#signal)
+  }
+
+  stop(): void {
+    this.#stop.abort()
+  }
+
+  /** The next part; undefined at the end. Throws what the consumer's signal says when it aborts. */
+  async next(): Promise<HistoryPart<T> | undefined> {
+    for (;;) {
+      this.#request.signal?.throwIfAborted()
+      const done = this.#line.handOut()
+      if (done !== undefined) this.#recycle(done.body)
+      this.#askAhead()
+      if (done?.part !== undefined) return done.part
+      if (this.#failure) throw this.#failure.error
+      if (this.#line.isEmpty) return undefined
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.#wake = resolve
+      await promise
+    }
+  }
+
+  /** The consumer asks for more, so it is done with what it had. */
+  #recycle(next: Uint8Array | undefined): void {
+    if (this.#inUse !== undefined) this.#pool.give(this.#inUse)
+    this.#inUse = next
+  }
+
+  #askAhead(): void {
+    while (!this.#failure && !this.#isRefreshing && !this.#signal.aborted) {
+      const wanted = this.#line.peek()
+      if (wanted === undefined) return
+      const size = this.#sizer.blocks()
+      const to = Math.min(wanted.to, wanted.from + size - 1)
+      const endpoint = this.#deps.choice.forHistory(to, wanted.avoid)
+      if (endpoint === undefined) this.#findEndpoint(to)
+      if (endpoint === undefined || !this.#hasRoom(endpoint)) return
+      const piece = this.#line.take(Math.min(size, endpoint.rangeMax ?? size))
+      if (piece === undefined) return
+      void this.#ask(piece, endpoint)
+    }
+  }
+
+  #hasRoom({ pace, rangeMax }: Endpoint): boolean {
+    const { asked, answered, answeredBytes, isFirstWaiting } = this.#line
+    if (asked >= pace.limit) return false
+    if (asked > 0 && this.#sizer.isFeelingItsWay(rangeMax)) return false
+    // What the consumer waits for is always asked, or nothing would ever move.
+    if (isFirstWaiting) return true
+    const room = answered === 0 ? AHEAD_BYTES_MAX.waiting : AHEAD_BYTES_MAX.reading
+    const expected = (asked + 1) * this.#sizer.bytesExpected(rangeMax)
+    return asked + answered < AHEAD_MAX && answeredBytes + expected <= room
+  }
+
+  /** Nobody has shown to know the block: all are asked how far they are, once. */
+  #findEndpoint(to: number): void {
+    this.#isRefreshing = true
+    void this.#lookFurther(to)
+      .catch((error: unknown) => {
+        this.#failure ??= { error }
+      })
+      .finally(() => {
+        this.#isRefreshing = false
+        this.#wake()
+      })
+  }
+
+  async #lookFurther(to: number): Promise<void> {
+    const { choice } = this.#deps
+    await choice.refresh()
+    await choice.inOrder()
+    if (choice.forHistory(to, new Set()) === undefined)
+      throw new RpcError(`no endpoint knows block ${to}`)
+  }
+
+  async #ask(piece: Piece<T>, first: Endpoint): Promise<void> {
+    const { from, to } = piece
+    const blocks = to - from + 1
+    let answered: Uint8Array = EMPTY
+    try {
+      const { value, endpoint } = await this.#deps.hedge.ask({
+        first,
+        second: () => this.#deps.choice.forHistory(to, new Set([...piece.avoid, first])),
+        params: [rangeFilter(this.#request.filter, piece)],
+        blocks,
+        signal: this.#signal,
+        pool: this.#pool,
+        read: (body) => {
+          answered = body
+          return this.#request.read(body, { from, to })
+        },
+      })
+      this.#sizer.answered(blocks, answered.byteLength)
+      this.#line.answer(piece, { from, to, value, host: endpoint.host }, answered)
+    } catch (error) {
+      if (this.#signal.aborted) return this.#wake()
+      this.#askAgain(piece, first, error)
+    }
+    this.#wake()
+    this.#askAhead()
+  }
+
+  /** Decides how a range that came to nothing is asked for again. */
+  #askAgain(piece: Piece<T>, failed: Endpoint, error: unknown): void {
+    const blocks = piece.to - piece.from + 1
+    const cure = cureFor(error)
+    const isHopeless = piece.avoid.has(failed) && !cure.waits
+    if (!(error instanceof RpcError) || piece.tries >= TRIES_MAX || (isHopeless && blocks === 1)) {
+      this.#failure ??= { error }
+      return
+    }
+    if (cure.isSize) this.#sizer.refused(blocks, toldBy(error))
+    const { blocksMax, blocksThatFit } = toldBy(error)
+    const avoided = cure.isElsewhere || blocks === 1 ? failed : undefined
+    // Where the node says what fits, the next request is cut down to just that.
+    const isTold = (blocksMax ?? blocksThatFit) !== undefined
+    if (!cure.isSmaller || isTold || blocks === 1) this.#line.putBack(piece, avoided)
+    else this.#line.halve(piece, avoided)
+  }
+}
+
+function toldBy(error: RpcError): Pick<EndpointError, 'blocksMax' | 'blocksThatFit'> {
+  if (error instanceof EndpointError) return error
+  return { blocksMax: undefined, blocksThatFit: undefined }
+}

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { RangeSizer } from './range-sizer.ts'
+
+/** Requests that reading so many blocks of one density takes, one after another. */
+function requestsFor(sizer: RangeSizer, blocks: number, bytesPerBlock: number): number {
+  let requests = 0
+  for (let done = 0; done < blocks; requests += 1) {
+    const size = Math.min(blocks - done, sizer.blocks())
+    sizer.answered(size, size * bytesPerBlock)
+    done += size
+  }
+  return requests
+}
+
+test('the first range is 2,000 blocks, asked for alone', () => {
+  const sizer = new RangeSizer()
+  assert.equal(sizer.blocks(), 2_000)
+  assert.equal(sizer.isFeelingItsWay(null), true)
+})
+
+test('ranges grow eightfold at most, and never beyond five million blocks', () => {
+  const sizer = new RangeSizer()
+  const sizes = Array.from({ length: 6 }, () => {
+    const size = sizer.blocks()
+    sizer.answered(size, 60)
+    return size
+  })
+  assert.deepEqual(sizes, [2_000, 16_000, 128_000, 1_024_000, 5_000_000, 5_000_000])
+})
+
+test('an answer holds about five megabytes, however dense the chain is', () => {
+  for (const bytesPerBlock of [1, 30, 1_264, 40_000, 600_000]) {
+    const sizer = new RangeSizer()
+    requestsFor(sizer, Math.ceil(50_000_000 / bytesPerBlock), bytesPerBlock)
+    const bytes = sizer.blocks() * bytesPerBlock
+    assert.ok(bytes > 4_000_000 && bytes <= 5_000_000, `${bytes} bytes`)
+  }
+})
+
+test('a dense stretch shrinks the ranges at once, a thin one lets them grow again', () => {
+  const sizer = new RangeSizer()
+  requestsFor(sizer, 10_000_000, 1)
+  assert.equal(sizer.blocks(), 5_000_000)
+  sizer.answered(50_000, 50_000_000)
+  assert.ok(sizer.blocks() < 10_000, `${sizer.blocks()} blocks`)
+  assert.ok(requestsFor(sizer, 10_000_000, 1) < 20)
+})
+
+test('a refusal halves; what the node says would fit is taken at its word', () => {
+  const sizer = new RangeSizer()
+  sizer.answered(2_000, 100)
+  sizer.refused(16_000, {})
+  assert.equal(sizer.blocks(), 8_000)
+  sizer.refused(8_000, { blocksThatFit: 5_000 })
+  assert.equal(sizer.blocks(), 5_000)
+})
+
+test('a cap that no refusal explains is tried again ever more rarely', () => {
+  const sizer = new RangeSizer()
+  let refusals = 0
+  for (let answers = 0; answers < 2_000; ) {
+    const size = sizer.blocks()
+    if (size > 1_000) {
+      sizer.refused(size, {})
+      refusals += 1
+    } else {
+      sizer.answered(size, 100)
+      answers += 1
+    }
+  }
+  assert.ok(refusals < 40, `${refusals} refusals`)
+})
+
+test('where the results are capped, answers settle below the cap', () => {
+  const sizer = new RangeSizer()
+  const bytesPerBlock = 1_264
+  let refusals = 0
+  let answers = 0
+  while (answers < 500) {
+    const size = sizer.blocks()
+    if (size * bytesPerBlock > 3_000_000) {
+      sizer.refused(size, {})
+      refusals += 1
+    } else {
+      sizer.answered(size, size * bytesPerBlock)
+      answers += 1
+    }
+  }
+  assert.ok(refusals < 40, `${refusals} refusals`)
+  assert.ok(sizer.blocks() * bytesPerBlock > 1_000_000, 'and not far below')
+})
+
+test('once a refused size is answered, nothing holds the ranges back any more', () => {
+  const sizer = new RangeSizer()
+  requestsFor(sizer, 2_000_000, 1)
+  for (let size = sizer.blocks(); size > 1_000; size = sizer.blocks()) sizer.refused(size, {})
+  assert.ok(requestsFor(sizer, 50_000_000, 1) < 300)
+  assert.equal(sizer.blocks(), 5_000_000)
+})

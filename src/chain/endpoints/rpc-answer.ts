@@ -1,0 +1,164 @@
+import { EndpointError } from './endpoint-error.ts'
+import type { HttpAnswer } from './http-post.ts'
+import { readRefusal } from './refusals.ts'
+
+/** What was asked, as far as it matters for reading the answer. */
+export interface Asked {
+  readonly id: number
+  readonly method: string
+  /** How many blocks, where a range was asked for. */
+  readonly blocksAsked?: number
+}
+
+/** The result of a single call. */
+export function readAnswer(answer: HttpAnswer, asked: Asked): unknown {
+  return resultOf(parse(answer, asked), { answer, asked })
+}
+
+export type BatchAnswer =
+  /** One per call, in the order of the calls. */
+  | { readonly outcomes: readonly (EndpointError | { readonly result: unknown })[] }
+  /** The endpoint takes at most so many calls at once. */
+  | { readonly batchSizeMax: number }
+
+/** The results of a batch, by id; an answer may stand anywhere in the list (JSON-RPC 2.0, 6). */
+export function readAnswers(answer: HttpAnswer, asked: readonly Asked[]): BatchAnswer {
+  const [first] = asked
+  const method = first?.method ?? 'batch'
+  const status = answer.status
+  // A gateway that takes no batches, or no such long ones, may say so in plain text.
+  if (status === 413) return { batchSizeMax: Math.max(1, Math.floor(asked.length / 2)) }
+  if (status === 400 || status === 405 || status === 422) return readBatchText(answer)
+  const value = parse(answer, { id: 0, method })
+  if (!Array.isArray(value)) return readBatchRefusal(answer, value, method)
+  const byId = new Map<unknown, unknown>(
+    value.map((each: unknown) => [isObject(each) ? each.id : undefined, each]),
+  )
+  const outcomes = asked.map((each) => {
+    try {
+      return { result: resultOf(byId.get(each.id), { answer, asked: each }) }
+    } catch (error) {
+      if (error instanceof EndpointError) return error
+      throw error
+    }
+  })
+  return { outcomes }
+}
+
+/** Checks the frame of a list of logs without parsing the list: it may be megabytes. */
+export function readEnvelope(answer: HttpAnswer, asked: Asked): void {
+  const frame = frameOf(answer.body)
+  const value = frame ?? parse(answer, asked)
+  if (!Array.isArray(resultOf(value, { answer, asked })))
+    throw new EndpointError('malformed', 'the result is no list')
+}
+
+/** Where the list begins and ends is found within so many bytes of either end. */
+const FRAME_BYTES_MAX = 512
+
+/** The answer with its list left empty; undefined where it is not written as nodes write it. */
+function frameOf(body: Buffer): unknown {
+  const head = body.toString('latin1', 0, FRAME_BYTES_MAX)
+  const start = /"result"\s*:\s*\[/.exec(head)
+  const tail = body.toString('latin1', Math.max(0, body.length - FRAME_BYTES_MAX))
+  const end = tail.lastIndexOf(']')
+  if (start === null || end < 0) return undefined
+  try {
+    return JSON.parse(`${head.slice(0, start.index)}"result":[${tail.slice(end)}`)
+  } catch {
+    return undefined
+  }
+}
+
+function parse(answer: HttpAnswer, asked: Asked): unknown {
+  const text = answer.body.toString('utf8')
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw notJson(answer, { asked, text, cause: error })
+  }
+}
+
+function notJson(
+  answer: HttpAnswer,
+  input: { readonly asked: Asked; readonly text: string; readonly cause: unknown },
+): EndpointError {
+  const { asked, text, cause } = input
+  const start = text.trimStart().slice(0, 1)
+  const isJsonBegun = start === '{' || start === '['
+  if (answer.status < 300 && isJsonBegun)
+    return new EndpointError('cut-off', 'the answer is cut off', { cause })
+  if (answer.status < 300)
+    return new EndpointError('malformed', `no JSON: ${text.slice(0, 100)}`, { cause })
+  return refusalOf({ message: text.slice(0, 300), code: undefined }, { answer, asked })
+}
+
+function resultOf(
+  value: unknown,
+  context: { readonly answer: HttpAnswer; readonly asked: Asked },
+): unknown {
+  const { answer, asked } = context
+  const error = isObject(value) ? value.error : undefined
+  if (error !== undefined && error !== null) throw refusalOf(wordsOf(error), context)
+  if (answer.status < 200 || answer.status > 299)
+    throw refusalOf({ message: '', code: undefined }, context)
+  if (!isObject(value)) throw new EndpointError('malformed', `no answer with id ${asked.id}`)
+  if (value.id !== asked.id)
+    throw new EndpointError('malformed', `asked with id ${asked.id}, got ${String(value.id)}`)
+  if (!Object.hasOwn(value, 'result'))
+    throw new EndpointError('malformed', 'an answer with neither result nor error')
+  return value.result
+}
+
+function refusalOf(
+  words: { readonly message: string; readonly code: number | undefined },
+  context: { readonly answer: HttpAnswer; readonly asked: Asked },
+): EndpointError {
+  const { method, blocksAsked } = context.asked
+  const { status, retryAfterMs } = context.answer
+  const { kind, ...told } = readRefusal({ ...words, method, status, blocksAsked })
+  const prefix = status === 200 ? '' : `HTTP ${status} `
+  // Only logs can be asked for in smaller parts.
+  const tooLarge = method === 'eth_getLogs' && (kind === 'too-large' || kind === 'timeout')
+  return new EndpointError(kind, `${prefix}${words.message}`.trim(), {
+    ...told,
+    tooLarge,
+    retryAfterMs,
+  })
+}
+
+function readBatchText(answer: HttpAnswer): BatchAnswer {
+  const text = answer.body.toString('utf8', 0, 1_000)
+  return { batchSizeMax: batchSizeIn(text) }
+}
+
+/** Some name the size that they take; others take none. */
+function batchSizeIn(text: string): number {
+  return Math.max(1, Number(/(?:max|limit|size|most)\D{0,30}(\d{1,4})\b/i.exec(text)?.[1] ?? 1))
+}
+
+function readBatchRefusal(answer: HttpAnswer, value: unknown, method: string): BatchAnswer {
+  const error = isObject(value) ? value.error : undefined
+  const words = wordsOf(error)
+  const context = { answer, asked: { id: 0, method } }
+  const refusal = refusalOf(words, context)
+  const isServerTrouble = refusal.kind === 'too-fast' || answer.status >= 500
+  if (isServerTrouble && !/batch/i.test(words.message)) throw refusal
+  if (error === undefined && answer.status < 300 && !isObject(value))
+    throw new EndpointError('malformed', 'no answer to a batch')
+  return { batchSizeMax: batchSizeIn(words.message) }
+}
+
+function wordsOf(error: unknown): { readonly message: string; readonly code: number | undefined } {
+  if (!isObject(error)) return { message: String(error ?? ''), code: undefined }
+  const { message, code, data } = error
+  const more = typeof data === 'string' && data !== '' ? ` ${data.slice(0, 200)}` : ''
+  return {
+    message: `${typeof message === 'string' ? message : JSON.stringify(error).slice(0, 300)}${more}`,
+    code: typeof code === 'number' ? code : undefined,
+  }
+}
+
+function isObject(value: unknown): value is { readonly [key: string]: unknown } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
