@@ -1,5 +1,7 @@
-import type { Connection, Engine, Row } from '#store/engine.ts'
-import { type Sql, sql } from '#store/sql.ts'
+import { DAY_SECONDS } from '#lib/day.ts'
+import type { Row } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
+import { type StoreState, type StreamedTable, streamTable } from '#store/stream-table.ts'
 import type { ColumnType } from '#store/typed-values.ts'
 
 /** The first place where two registers differ. */
@@ -45,73 +47,89 @@ const TABLES: Readonly<Record<string, Key>> = {
   anomalies: { ...logKey, dataset: 'text' },
 }
 
-/** A register as one state, and the engine it is on. */
-export interface ComparedRegister {
-  readonly connection: Connection
-  readonly dialect: Engine['dialect']
-}
+/**
+ * Sums per hour are kept from the newest days of the first reading on, which lie further back the
+ * longer an index has lived; the hours that any window may need are in every register.
+ */
+const WINDOWED_HOURS = sql`grain <> 'hour' or bucket_unix >= (
+  select timestamp_unix - ${31 * DAY_SECONDS} from positions
+  where positions.chain_id = event_buckets.chain_id)`
 
-/** Rows held in memory at once, of each side. */
-const PAGE_ROWS = 5_000
+/** Rows between two words about the progress. */
+const ROWS_PER_WORD = 5_000
 
-/** Compares two registers row by row; undefined when every figure is the same. */
+/** Compares two registers row by row in one pass; undefined when every figure is the same. */
 export async function compareRegisters(
-  stored: ComparedRegister,
-  recomputed: ComparedRegister,
-  onTable: (table: string, rows: number) => void = () => undefined,
+  stored: StoreState,
+  recomputed: StoreState,
+  onRows: (progress: {
+    readonly table: string
+    readonly rows: number
+    readonly isDone: boolean
+  }) => void = () => undefined,
 ): Promise<RegisterDifference | undefined> {
-  for (const [table, key] of Object.entries(TABLES)) {
+  for (const [name, key] of Object.entries(TABLES)) {
+    const table = { table: name, key, ...(name === 'event_buckets' && { where: WINDOWED_HOURS }) }
     let rows = 0
-    for (let offset = 0; ; offset += PAGE_ROWS) {
-      const place = { table, key, offset }
-      const [a, b] = await Promise.all([readPage(stored, place), readPage(recomputed, place)])
-      const difference = comparePages(place, a, b)
+    for await (const [a, b] of pairs(streamTable(stored, table), streamTable(recomputed, table))) {
+      const difference = compareRows(table, a, b)
       if (difference !== undefined) return difference
-      rows += a.length
-      if (a.length < PAGE_ROWS) break
+      rows += 1
+      if (rows % ROWS_PER_WORD === 0) onRows({ table: name, rows, isDone: false })
     }
-    onTable(table, rows)
+    onRows({ table: name, rows, isDone: true })
   }
   return undefined
 }
 
-interface Place {
-  readonly table: string
-  readonly key: Key
-  readonly offset: number
-}
-
-function readPage(register: ComparedRegister, place: Place): Promise<readonly Row[]> {
-  const order = Object.entries(place.key).map(([name, type]) =>
-    // SQLite orders text by its bytes; PostgreSQL would follow its locale.
-    type === 'text' && register.dialect === 'postgres' ? `${name} collate "C"` : name,
-  )
-  const from: Sql = {
-    kind: 'sql',
-    parts: [`${place.table} order by ${order.join(', ')}`],
-    values: [],
+/** Two streams side by side; the shorter one is followed by nothing. */
+async function* pairs(
+  a: AsyncIterable<Row>,
+  b: AsyncIterable<Row>,
+): AsyncIterable<readonly [Row | undefined, Row | undefined]> {
+  const ofA = a[Symbol.asyncIterator]()
+  const ofB = b[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const [inA, inB] = [await ofA.next(), await ofB.next()]
+      if (inA.done === true && inB.done === true) return
+      yield [inA.done === true ? undefined : inA.value, inB.done === true ? undefined : inB.value]
+    }
+  } finally {
+    await Promise.all([ofA.return?.(), ofB.return?.()])
   }
-  return register.connection.run(
-    sql`select * from ${from} limit ${PAGE_ROWS} offset ${place.offset}`,
-  )
 }
 
-function comparePages(
-  place: Place,
-  stored: readonly Row[],
-  recomputed: readonly Row[],
+function compareRows(
+  { table, key }: StreamedTable,
+  stored: Row | undefined,
+  recomputed: Row | undefined,
 ): RegisterDifference | undefined {
-  for (let index = 0; index < Math.max(stored.length, recomputed.length); index += 1) {
-    const a = stored[index]
-    const b = recomputed[index]
-    const known = a ?? b ?? {}
-    for (const column of Object.keys(known)) {
-      if (a?.[column] === b?.[column]) continue
-      const key = Object.keys(place.key)
-        .map((name) => `${name}=${known[name]}`)
-        .join(' ')
-      return { table: place.table, key, column, stored: a?.[column], recomputed: b?.[column] }
-    }
+  const known = first(key, stored, recomputed)
+  const isStored = known === stored || sameKey(key, known, stored)
+  const isRecomputed = known === recomputed || sameKey(key, known, recomputed)
+  for (const column of Object.keys(known)) {
+    const a = isStored ? stored?.[column] : undefined
+    const b = isRecomputed ? recomputed?.[column] : undefined
+    if (a === b) continue
+    const name = Object.keys(key).map((each) => `${each}=${known[each]}`)
+    return { table, key: name.join(' '), column, stored: a, recomputed: b }
   }
   return undefined
+}
+
+/** The row that comes first by key: where one side lacks a row, the other side's is told. */
+function first(key: Key, a: Row | undefined, b: Row | undefined): Row {
+  if (a === undefined || b === undefined) return a ?? b ?? {}
+  for (const name of Object.keys(key)) {
+    const [ofA, ofB] = [a[name], b[name]]
+    if (ofA === ofB) continue
+    if (typeof ofA === 'number' && typeof ofB === 'number') return ofA < ofB ? a : b
+    return String(ofA) < String(ofB) ? a : b
+  }
+  return a
+}
+
+function sameKey(key: Key, a: Row, b: Row | undefined): boolean {
+  return b !== undefined && Object.keys(key).every((name) => a[name] === b[name])
 }

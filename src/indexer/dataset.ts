@@ -1,6 +1,9 @@
 import type { Position } from '#chain/chain-event.ts'
+import type { LogColumns } from '#chain/columns/log-columns.ts'
 import type { Log } from '#domain/chain.ts'
+import type { MicroUsd } from '#domain/money.ts'
 import type { Connection } from '#store/engine.ts'
+import type { DatedAmount, TimeRange } from './events/moments.ts'
 import { type Selector, selectLogs } from './select-logs.ts'
 
 export type { Position } from '#chain/chain-event.ts'
@@ -11,8 +14,12 @@ export interface Change {
   readonly chainId: number
   /** Blocks up to this height cannot be taken back any more. */
   readonly finalizedNumber: number
-  /** A price is new or gone from this moment on: values of later events must be found anew. */
-  priceMoved(symbol: string, fromUnix: number): void
+  /** The blocks are older than the newest days: sums per hour are no longer wanted. */
+  readonly isOlder: boolean
+  /** Dollar values of amounts at moments, as far as blocks still to be read cannot change them. */
+  valuesOf(amounts: readonly DatedAmount[]): Promise<readonly (MicroUsd | null | undefined)[]>
+  /** A price is new or gone: values of the events of that time must be found anew. */
+  priceMoved(symbol: string, when: TimeRange): void
 }
 
 /** One kind of fact: how it is read out of logs, stored, and taken back. */
@@ -25,36 +32,69 @@ export interface Dataset<Fact> {
   apply(change: Change, facts: readonly Fact[]): Promise<void>
   /** Removes what blocks above the ancestor brought. Apply, revert, apply equals apply. */
   revert(change: Change, ancestor: Position): Promise<void>
+  /** Removes everything of the chain, where reverting to before its first block would not do. */
+  forget?(change: Change): Promise<void>
   /** More blocks became final: what only a revert of them needs may go. */
   finalize?(change: Change): Promise<void>
+  /**
+   * Facts that build on all earlier ones. They are read from the first block on, while those of the
+   * other datasets may be read newest first; opens the quick way through that long history.
+   */
+  readonly openHistory?: (chainId: number) => HistoryFold
+}
+
+/** Folds a chain's history in memory, block by block, and stores the outcome now and then. */
+export interface HistoryFold {
+  /** Takes up what earlier flushes have stored. */
+  load(connection: Connection): Promise<void>
+  /** Logs that follow all those taken before; one that cannot be read is told instead of thrown. */
+  take(columns: LogColumns, unreadable: (log: Log, reason: string) => void): void
+  /** Stores what changed since the last flush. */
+  flush(change: Change): Promise<void>
+  /** The history ends here; from now on facts are staged like any other's. */
+  complete(change: Change): Promise<void>
 }
 
 /** A dataset whose facts are its own affair. */
 export interface AnyDataset extends Omit<Dataset<never>, 'decode' | 'apply'> {
   /** Decodes now, stores later; a log that cannot be read is told instead of thrown. */
-  stage(logs: readonly Log[], unreadable: (log: Log, reason: string) => void): Staged
+  stage(unreadable: (log: Log, reason: string) => void): Staged
 }
 
 export interface Staged {
+  /** Facts taken so far. */
+  readonly size: number
+  /** Takes logs that follow all those taken before. */
+  takeLogs(logs: readonly Log[]): void
+  takeColumns(columns: LogColumns): void
   apply(change: Change): Promise<void>
 }
 
 /** Closes over the fact type, so that datasets of all kinds fit into one list. */
 export function toAnyDataset<Fact>(dataset: Dataset<Fact>): AnyDataset {
   const { decode, apply, ...rest } = dataset
-  const wants = selectLogs(dataset.selectors)
+  const selection = selectLogs(dataset.selectors)
   return {
     ...rest,
-    stage(logs, unreadable) {
-      const facts = logs.filter(wants).flatMap((log) => {
-        try {
-          return decode(log)
-        } catch (error) {
-          unreadable(log, error instanceof Error ? error.message : String(error))
-          return []
+    stage(unreadable) {
+      const facts: Fact[] = []
+      const take = (logs: readonly Log[]) => {
+        for (const log of logs) {
+          try {
+            for (const fact of decode(log)) facts.push(fact)
+          } catch (error) {
+            unreadable(log, error instanceof Error ? error.message : String(error))
+          }
         }
-      })
-      return { apply: (change) => (facts.length > 0 ? apply(change, facts) : Promise.resolve()) }
+      }
+      return {
+        get size() {
+          return facts.length
+        },
+        takeLogs: (logs) => take(selection.ofLogs(logs)),
+        takeColumns: (columns) => take(selection.ofColumns(columns)),
+        apply: (change) => (facts.length > 0 ? apply(change, facts) : Promise.resolve()),
+      }
     },
   }
 }

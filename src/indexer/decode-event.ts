@@ -1,9 +1,11 @@
-import { decodeEventLog } from 'viem'
-import type { Address } from '#domain/address.ts'
+import { decode } from 'ox/AbiEvent'
+import type { Parameter } from 'ox/AbiParameters'
+import type { Address, Hash } from '#domain/address.ts'
 import type { Log } from '#domain/chain.ts'
 import type { EventSource } from '#ecosystem/ecosystem.ts'
 import { groupBy } from '#lib/group-by.ts'
 import type { Selector } from './select-logs.ts'
+import { compileWordDecoder } from './word-decoder.ts'
 
 /** The arguments of a mapped event by name. */
 export type EventArguments = Readonly<Record<string, unknown>>
@@ -25,25 +27,46 @@ export function makeEventReader<Source extends EventSource>(
     })
 }
 
-/** What the mapped events ask of a chain's logs. */
+/** What the mapped events ask of a chain's logs; accepted addresses become accepted topics. */
 export function selectorsOf(sources: readonly EventSource[]): readonly Selector[] {
-  return sources.map((source) => ({
-    chainId: source.chain.id,
-    address: source.address,
-    topic0: source.topic0,
-  }))
+  return sources.map((source) => {
+    const topics = source.event.inputs
+      .filter((input) => input.indexed)
+      .map((input) => acceptedTopics(source, input))
+    const { chain, address, topic0 } = source
+    const last = topics.findLastIndex((values) => values !== null)
+    const wanted = last < 0 ? {} : { arguments: topics.slice(0, last + 1) }
+    return { chainId: chain.id, address, topic0, ...wanted }
+  })
 }
 
+function acceptedTopics(source: EventSource, input: Parameter): readonly Hash[] | null {
+  const values = source.where.get(input.name ?? '')
+  if (values === undefined || input.type !== 'address') return null
+  return [...values].map<Hash>((value) => `0x${value.slice(2).padStart(64, '0')}`)
+}
+
+type Decode = (log: Log) => EventArguments | undefined
+
+const decoders = new WeakMap<EventSource, Decode>()
+
 function decodeArguments(source: EventSource, log: Log): EventArguments {
+  let decode = decoders.get(source)
+  if (decode === undefined) {
+    decode = compileWordDecoder(source.event) ?? ((each) => decodeAny(source, each))
+    decoders.set(source, decode)
+  }
+  const args = decode(log)
+  if (args === undefined)
+    throw new DecodeError(`${source.event.name} of ${source.address} does not fit its ABI`)
+  return args
+}
+
+/** Reads events with arguments of any length, such as texts and lists. */
+function decodeAny(source: EventSource, log: Log): EventArguments {
   try {
     const [topic0 = source.topic0, ...rest] = log.topics
-    const { args } = decodeEventLog({
-      abi: [source.event],
-      topics: [topic0, ...rest],
-      data: log.data,
-      strict: true,
-    })
-    return toRecord(args)
+    return toRecord(decode(source.event, { topics: [topic0, ...rest], data: log.data }))
   } catch (cause) {
     throw new DecodeError(`${source.event.name} of ${source.address} does not fit its ABI`, {
       cause,

@@ -85,6 +85,17 @@ export async function storedBlock(
   return row && { number: column.integer(row, 'number'), hash: column.hex(row, 'hash') }
 }
 
+/** The oldest remembered block: the newest one that is final, and the one below which nothing moves. */
+export async function oldestBlock(
+  connection: Connection,
+  chainId: number,
+): Promise<BlockRef | undefined> {
+  const [row] = await connection.run(sql`
+    select number, hash from blocks
+    where chain_id = ${chainId} order by number limit 1`)
+  return row && { number: column.integer(row, 'number'), hash: column.hex(row, 'hash') }
+}
+
 export async function forgetBlocksAbove(
   connection: Connection,
   chainId: number,
@@ -100,4 +111,10 @@ export async function forgetBlocksBelow(
   number: number,
 ): Promise<void> {
   await connection.run(sql`delete from blocks where chain_id = ${chainId} and number < ${number}`)
+}
+
+/** Forgets where the index stands, and every block of the chain. */
+export async function forgetPosition(connection: Connection, chainId: number): Promise<void> {
+  await connection.run(sql`delete from blocks where chain_id = ${chainId}`)
+  await connection.run(sql`delete from positions where chain_id = ${chainId}`)
 }

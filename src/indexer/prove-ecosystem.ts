@@ -1,22 +1,15 @@
-import {
-  decodeFunctionResult,
-  encodeAbiParameters,
-  encodeFunctionData,
-  keccak256,
-  parseAbi,
-  parseAbiParameters,
-  toHex,
-} from 'viem'
+import { decodeResult, encodeData, from } from 'ox/AbiFunction'
+import { encode, from as parametersFrom } from 'ox/AbiParameters'
+import { keccak256 } from 'ox/Hash'
+import { fromString } from 'ox/Hex'
 import type { ChainSource } from '#chain/chain-source.ts'
 import { type Address, showAddress } from '#domain/address.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { ProofError } from './proof-error.ts'
 import { provePrices } from './prove-prices.ts'
 
-const ABI = parseAbi([
-  'function decimals() view returns (uint8)',
-  'function DOMAIN_SEPARATOR() view returns (bytes32)',
-])
+const decimalsView = from('function decimals() view returns (uint8)')
+const domainView = from('function DOMAIN_SEPARATOR() view returns (bytes32)')
 
 /** A contract of the file: where it stands in it and on which chain. */
 interface Contract {
@@ -112,11 +105,7 @@ async function proveDecimals(ecosystem: Ecosystem, sourceOf: SourceOf): Promise<
 
 async function callDecimals(source: ChainSource, address: Address): Promise<number | undefined> {
   try {
-    const data = await source.call(
-      address,
-      encodeFunctionData({ abi: ABI, functionName: 'decimals' }),
-    )
-    return decodeFunctionResult({ abi: ABI, functionName: 'decimals', data })
+    return decodeResult(decimalsView, await source.call(address, encodeData(decimalsView)))
   } catch {
     return undefined
   }
@@ -125,16 +114,15 @@ async function callDecimals(source: ChainSource, address: Address): Promise<numb
 /** EIP-712: the separator that the asset reports must be the one of the configured domain. */
 async function proveDomain(ecosystem: Ecosystem, sourceOf: SourceOf): Promise<void> {
   const { asset, chain, domain } = ecosystem.payment
-  const data = encodeFunctionData({ abi: ABI, functionName: 'DOMAIN_SEPARATOR' })
   const found = await sourceOf(chain)
-    .call(asset, data)
+    .call(asset, encodeData(domainView))
     .catch(() => undefined)
   const type = 'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)'
   const expected = keccak256(
-    encodeAbiParameters(parseAbiParameters('bytes32, bytes32, bytes32, uint256, address'), [
-      keccak256(toHex(type)),
-      keccak256(toHex(domain.name)),
-      keccak256(toHex(domain.version)),
+    encode(parametersFrom('bytes32, bytes32, bytes32, uint256, address'), [
+      keccak256(fromString(type)),
+      keccak256(fromString(domain.name)),
+      keccak256(fromString(domain.version)),
       BigInt(chain.id),
       asset,
     ]),

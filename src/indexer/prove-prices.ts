@@ -1,4 +1,4 @@
-import { decodeFunctionResult, encodeFunctionData, parseAbi } from 'viem'
+import { type AbiFunction, decodeResult, encodeData, from } from 'ox/AbiFunction'
 import type { ChainSource } from '#chain/chain-source.ts'
 import { type Address, showAddress } from '#domain/address.ts'
 import type { Chain, Ecosystem, PricedToken, PriceSource } from '#ecosystem/ecosystem.ts'
@@ -6,13 +6,15 @@ import { ProofError } from './proof-error.ts'
 
 type SourceOf = (chain: Chain) => ChainSource
 
-const ABI = parseAbi([
-  'function token0() view returns (address)',
-  'function token1() view returns (address)',
-  'function getReserves() view returns (uint112, uint112, uint32)',
-  'function slot0() view returns (uint160, int24, uint16, uint16, uint16, uint8, bool)',
-  'function decimals() view returns (uint8)',
-])
+const VIEWS = {
+  token0: from('function token0() view returns (address)'),
+  token1: from('function token1() view returns (address)'),
+  getReserves: from('function getReserves() view returns (uint112, uint112, uint32)'),
+  slot0: from(
+    'function slot0() view returns (uint160, int24, uint16, uint16, uint16, uint8, bool)',
+  ),
+  decimals: from('function decimals() view returns (uint8)'),
+}
 
 /**
  * Holds every price source against its contract: a pool must be of the kind and of the two tokens
@@ -70,12 +72,10 @@ async function provePool(source: ChainSource, pool: Pool): Promise<void> {
     )
 }
 
-type Name = (typeof ABI)[number]['name']
-
-async function read(source: ChainSource, to: Address, functionName: Name): Promise<unknown> {
+async function read(source: ChainSource, to: Address, name: keyof typeof VIEWS): Promise<unknown> {
   try {
-    const data = await source.call(to, encodeFunctionData({ abi: ABI, functionName }))
-    return decodeFunctionResult({ abi: ABI, functionName, data })
+    const view: AbiFunction = VIEWS[name]
+    return decodeResult(view, await source.call(to, encodeData(view)))
   } catch {
     return undefined
   }

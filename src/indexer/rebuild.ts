@@ -1,16 +1,17 @@
-import type { Position } from '#chain/chain-event.ts'
 import { type ChainSource, RpcError } from '#chain/chain-source.ts'
-import { follow } from '#chain/follow.ts'
 import type { Chain } from '#ecosystem/ecosystem.ts'
 import { sleep } from '#lib/sleep.ts'
+import { ChainIndex } from './chain-index.ts'
 import type { CommitDeps } from './commit.ts'
 import { valueEvents } from './events/value-events.ts'
-import { applyEvent, makeFollower } from './run-chain.ts'
 import type { ChainStatus } from './status.ts'
 
 /** A node may fail now and then; one that fails this often in a row is no node to audit against. */
 const FAILURES_MAX = 5
 const RETRY_MS = 500
+
+/** A reorg of the blocks up to which it is read settles within a few looks; more are a broken node. */
+const STANDSTILLS_MAX = 20
 
 /** Reads chains from their start into an empty register, exactly up to where another one stands. */
 export async function rebuildIndex(
@@ -28,11 +29,8 @@ export async function rebuildIndex(
     const source = pinSource(deps.sourceOf(status.chain), status)
     await catchUp({ ...deps, source }, status)
   }
-  const nothingMoved = new Map<string, number>()
   const valueSome = () =>
-    deps.engine.write((connection) =>
-      valueEvents(connection, deps.prices, nothingMoved, deps.tokens),
-    )
+    deps.engine.write((connection) => valueEvents(connection, deps.prices, deps.tokens))
   while ((await valueSome()) > 0);
 }
 
@@ -52,20 +50,36 @@ function pinSource(source: ChainSource, status: ChainStatus): ChainSource {
 type CatchUpDeps = Parameters<typeof rebuildIndex>[0] & { readonly source: ChainSource }
 
 async function catchUp(deps: CatchUpDeps, status: ChainStatus): Promise<void> {
-  const { chain } = status
   // Heights are pinned, so a chain that knows only tags must not be asked for them again.
-  const follower = { ...makeFollower(deps, chain), finality: 'tag' as const }
-  let position: Position | undefined
-  for (let failures = 0; position?.number !== status.blockNumber; ) {
+  const chain = { ...status.chain, finality: 'tag' as const }
+  const total = status.blockNumber
+  const onRead = ({ number }: { readonly number: number }) =>
+    deps.onProgress({ chain: chain.name, done: number, total })
+  const index = new ChainIndex({ ...deps, onRead }, chain)
+  let standstills = 0
+  for (let failures = 0; index.position?.number !== total || !index.isComplete; ) {
+    if (standstills > STANDSTILLS_MAX)
+      throw new RpcError(`${chain.name} does not come to rest at block ${total}`)
     try {
-      const event = await follow(follower, position)
-      position = await applyEvent(deps, { chain, event, position })
+      if (!(await advance(index, total))) {
+        standstills += 1
+        await sleep(RETRY_MS)
+      }
       failures = 0
-      deps.onProgress({ chain: chain.name, done: position?.number ?? 0, total: status.blockNumber })
+      deps.onProgress({ chain: chain.name, done: index.position?.number ?? 0, total })
     } catch (error) {
       failures += 1
       if (!(error instanceof RpcError) || failures > FAILURES_MAX) throw error
       await sleep(RETRY_MS)
     }
   }
+}
+
+/** Does the next thing; gives false when that brought it no further. */
+async function advance(index: ChainIndex, total: number): Promise<boolean> {
+  const isThere = index.position?.number === total
+  if (isThere && ((await index.readOlder()) || index.isComplete)) return true
+  // Where older history waits, the head may have left the chain.
+  const { kind } = await index.followOnce()
+  return kind === 'history' || kind === 'blocks'
 }

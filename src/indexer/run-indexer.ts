@@ -7,6 +7,7 @@ import { type Engine, StoreError } from '#store/engine.ts'
 import { acquireLease, holdLease, type Lease, LeaseLostError, releaseLease } from '#store/lease.ts'
 import type { AnyDataset } from './dataset.ts'
 import type { PriceBook } from './events/value-events.ts'
+import type { MissingFactsError } from './missing-facts-error.ts'
 import { type ChainReport, runChain } from './run-chain.ts'
 
 export interface IndexerDeps {
@@ -17,6 +18,8 @@ export interface IndexerDeps {
   readonly prices: PriceBook
   sourceOf(chain: Chain): ChainSource
   reportOf(chain: Chain): ChainReport
+  /** Sets aside the endpoints that are proven to have left out logs; gives their hosts. */
+  findPruned?(error: MissingFactsError): Promise<readonly string[]>
   /** The lease was taken, or another indexer holds it. */
   onLease?(held: boolean): void
 }

@@ -1,3 +1,5 @@
+import { type LogColumns, TAIL_DIGITS } from '#chain/columns/log-columns.ts'
+import type { PairTable } from '#chain/columns/pair-table.ts'
 import type { LogFilter } from '#chain/log-filter.ts'
 import { matches } from '#chain/verify-logs.ts'
 import type { Address, Hash } from '#domain/address.ts'
@@ -13,13 +15,68 @@ export interface Selector {
   readonly arguments?: LogFilter['topics']
 }
 
-/** Makes the test whether a log is among those that the selectors name. */
-export function selectLogs(selectors: readonly Selector[]): (log: Log) => boolean {
-  const wanted = groupBy(selectors, (each) => `${each.chainId}|${each.address}|${each.topic0}`)
-  return (log) =>
+/** Picks the logs that some selectors name. */
+export interface LogSelection {
+  ofLogs(logs: readonly Log[]): readonly Log[]
+  /** Only the logs that are picked become objects. */
+  ofColumns(columns: LogColumns): readonly Log[]
+  isWanted(columns: LogColumns, index: number): boolean
+}
+
+/** Makes the choice of logs that the selectors name. */
+export function selectLogs(selectors: readonly Selector[]): LogSelection {
+  const wanted = groupBy(selectors, (each) => keyOf(each.chainId, each))
+  const wants = (log: Log) =>
     wanted
-      .get(`${log.chainId}|${log.address}|${log.topics[0]}`)
+      .get(keyOf(log.chainId, { address: log.address, topic0: log.topics[0] ?? '0x' }))
       ?.some((each) => each.arguments === undefined || matches(toFilter(each), log)) ?? false
+  const byTable = new WeakMap<PairTable, readonly ColumnTest[]>()
+  const testsOf = ({ table, chainId }: LogColumns) => {
+    const known = byTable.get(table)
+    if (known !== undefined) return known
+    const tests = table.pairs.map((each) => columnTest(wanted.get(keyOf(chainId, each)) ?? []))
+    byTable.set(table, tests)
+    return tests
+  }
+  return {
+    ofLogs: (logs) => logs.filter(wants),
+    ofColumns(columns) {
+      const tests = testsOf(columns)
+      const { count, pair } = columns
+      const picked: Log[] = []
+      for (let index = 0; index < count; index += 1)
+        if (tests[pair[index] ?? 0]?.(columns, index) === true) picked.push(columns.log(index))
+      return picked
+    },
+    isWanted: (columns, index) =>
+      testsOf(columns)[columns.pair[index] ?? 0]?.(columns, index) === true,
+  }
+}
+
+type ColumnTest = (columns: LogColumns, index: number) => boolean
+
+function keyOf(chainId: number, of: { readonly address: string; readonly topic0: string }): string {
+  return `${chainId}|${of.address}|${of.topic0}`
+}
+
+/** Whether one log of a pair that is known to be right also has the wanted arguments. */
+function columnTest(selectors: readonly Selector[]): ColumnTest {
+  if (selectors.length === 0) return () => false
+  if (selectors.some((each) => each.arguments === undefined)) return () => true
+  const filters = selectors.map((each) => (each.arguments ?? []).map(topicTest))
+  return (columns, index) =>
+    filters.some((tests) => tests.every((test, topic) => test(columns, index, topic + 1)))
+}
+
+type TopicTest = (columns: LogColumns, index: number, topic: number) => boolean
+
+/** Most topics differ in their last digits already, which is told without making a text of them. */
+function topicTest(values: readonly Hash[] | null): TopicTest {
+  if (values === null) return () => true
+  const wanted = new Set(values)
+  const tails = new Set(values.map((value) => Number(`0x${value.slice(-TAIL_DIGITS)}`)))
+  return (columns, index, topic) =>
+    tails.has(columns.topicTail(index, topic)) && wanted.has(columns.topic(index, topic))
 }
 
 function toFilter(selector: Selector): LogFilter {
@@ -31,7 +88,7 @@ function toFilter(selector: Selector): LogFilter {
 
 /**
  * The fewest filters that bring every wanted log of a chain: one for all events whose arguments do
- * not matter, one more for each set of wanted arguments.
+ * not matter, one more for each set of wanted arguments. No event is in two of them.
  */
 export function filtersOf(
   datasets: readonly { readonly selectors: readonly Selector[] }[],
@@ -40,7 +97,13 @@ export function filtersOf(
   const selectors = datasets
     .flatMap((dataset) => dataset.selectors)
     .filter((each) => each.chainId === chainId)
-  const groups = groupBy(selectors, (each) => JSON.stringify(each.arguments ?? []))
+  const bare = new Set(
+    selectors.filter((each) => each.arguments === undefined).map((each) => keyOf(chainId, each)),
+  )
+  const needed = selectors.filter(
+    (each) => each.arguments === undefined || !bare.has(keyOf(chainId, each)),
+  )
+  const groups = groupBy(needed, (each) => JSON.stringify(each.arguments ?? []))
   return [...groups.values()].map((group) => ({
     addresses: [...new Set(group.map((each) => each.address))],
     topics: [[...new Set<Hash>(group.map((each) => each.topic0))], ...(group[0]?.arguments ?? [])],

@@ -3,6 +3,7 @@ import type { Chain } from '#ecosystem/ecosystem.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
+import { type Backfill, readBackfills } from './backfill/backfill-row.ts'
 
 /** How far the index is on one chain. Times in Unix seconds. */
 export interface ChainStatus {
@@ -13,6 +14,8 @@ export interface ChainStatus {
   readonly headNumber: number
   readonly safeNumber: number
   readonly finalizedNumber: number
+  /** Older history that is still being read; null when nothing is missing. */
+  readonly backfill: Backfill | null
 }
 
 /** How far the index is; one state of the register. */
@@ -33,11 +36,12 @@ export async function readIndexStatus(
     select chain_id, number, hash, timestamp_unix, head_number, safe_number, finalized_number
     from positions order by chain_id`)
   const byId = new Map(found.map((row) => [column.integer(row, 'chain_id'), row]))
+  const backfills = await readBackfills(connection)
   const statuses: ChainStatus[] = []
   for (const chain of chains) {
     const row = byId.get(chain.id)
     if (row === undefined) return undefined
-    statuses.push(toStatus(chain, row))
+    statuses.push(toStatus(chain, row, backfills.get(chain.id) ?? null))
   }
   return {
     chains: statuses,
@@ -46,7 +50,7 @@ export async function readIndexStatus(
   }
 }
 
-function toStatus(chain: Chain, row: Row): ChainStatus {
+function toStatus(chain: Chain, row: Row, backfill: Backfill | null): ChainStatus {
   return {
     chain,
     blockNumber: column.integer(row, 'number'),
@@ -55,17 +59,21 @@ function toStatus(chain: Chain, row: Row): ChainStatus {
     headNumber: column.integer(row, 'head_number'),
     safeNumber: column.integer(row, 'safe_number'),
     finalizedNumber: column.integer(row, 'finalized_number'),
+    backfill,
   }
 }
 
 function revisionOf(status: ChainStatus): string {
   const { chain, blockNumber, blockHash, safeNumber, finalizedNumber } = status
-  return [chain.id, blockNumber, blockHash.slice(2, 12), safeNumber, finalizedNumber].join('.')
+  const older = status.backfill === null ? '' : `.${status.backfill.read.number}`
+  const hash = blockHash.slice(2, 12)
+  return [chain.id, blockNumber, hash, safeNumber, finalizedNumber].join('.') + older
 }
 
 /** `syncing` while history is still being read, `stale` when the newest block is too old. */
 export function conditionOf(status: ChainStatus, nowUnix: number): 'live' | 'syncing' | 'stale' {
-  if (status.headNumber - status.blockNumber > SYNCING_BLOCKS) return 'syncing'
+  const isBehind = status.headNumber - status.blockNumber > SYNCING_BLOCKS
+  if (isBehind || status.backfill !== null) return 'syncing'
   return nowUnix - status.blockTimeUnix > status.chain.staleAfterSeconds ? 'stale' : 'live'
 }
 

@@ -44,6 +44,17 @@ export function describeEngine(name: string, open: () => Promise<Engine>): void 
     await assert.rejects(engine.migrate(MIGRATIONS.slice(0, 1)), /does not know/)
   })
 
+  opened('rows inserted in bulk are the rows that were given', async (engine) => {
+    const given = Array.from({ length: 12_345 }, (_, index) => [`"a\\${index},{}`, index] as const)
+    const into = { table: 'counters', columns: { id: 'text', used: 'bigint' } } as const
+    await engine.write((tx) => tx.insert(into, given))
+    const more = { ...into, conflict: 'on conflict (id) do update set used = excluded.used' }
+    await engine.write((tx) => tx.insert(more, [[given[0]?.[0] ?? '', 77]]))
+    const found = await engine.read(sql`select id, used from counters`)
+    const stored = new Map(found.map((row) => [row.id, row.used]))
+    assert.deepEqual(stored, new Map([...given, [given[0]?.[0] ?? '', 77]]))
+  })
+
   opened('values come back as they were given', async (engine) => {
     await engine.write((tx) =>
       tx.run(

@@ -1,4 +1,5 @@
-import type { Sql } from './sql.ts'
+import type { Sql, SqlValue } from './sql.ts'
+import type { ColumnType } from './typed-values.ts'
 
 /** One row as the engines give it. Integers are numbers, checked to be exact; the reader parses. */
 export type Row = Readonly<Record<string, unknown>>
@@ -6,6 +7,17 @@ export type Row = Readonly<Record<string, unknown>>
 /** Runs statements inside one transaction or snapshot. */
 export interface Connection {
   run(statement: Sql): Promise<readonly Row[]>
+  /** Inserts any number of rows the quickest way that the engine has. */
+  insert(into: BulkInsert, rows: Iterable<readonly SqlValue[]>): Promise<void>
+}
+
+/** Where rows go to; no two rows of one insert share a key. */
+export interface BulkInsert {
+  readonly table: string
+  /** Names and types, in the order of the values. */
+  readonly columns: Readonly<Record<string, ColumnType>>
+  /** What becomes of rows that exist already, such as `on conflict (id) do nothing`. */
+  readonly conflict?: string
 }
 
 /** One store on one database engine. */

@@ -29,7 +29,14 @@ export async function appliedIds(
   return new Set(applied.map((row) => column.integer(row, 'id')))
 }
 
+/**
+ * Behind a table whose rows are few columns beside the key: SQLite then keeps them in one tree by
+ * the key instead of two. To PostgreSQL it is a comment.
+ */
+export const CLUSTERED = '/* clustered by its key */'
+
 /** The text of a migration on one engine, as single statements. */
 export function statementsOf(migration: Migration, dialect: 'sqlite' | 'postgres'): string {
-  return typeof migration.sql === 'string' ? migration.sql : migration.sql[dialect]
+  const text = typeof migration.sql === 'string' ? migration.sql : migration.sql[dialect]
+  return dialect === 'sqlite' ? text.replaceAll(CLUSTERED, 'without rowid') : text
 }

@@ -3,7 +3,7 @@ import type { EventSource } from '#ecosystem/ecosystem.ts'
 import type { Dataset } from '../dataset.ts'
 import { type EventArguments, makeEventReader, selectorsOf } from '../decode-event.ts'
 import type { EventFact } from './event.ts'
-import { revertEvents, storeEvents } from './store-events.ts'
+import { forgetEvents, revertEvents, storeEvents } from './store-events.ts'
 
 /** A dataset of events: the kind says how a mapped log is read, everything else is shared. */
 export function makeEventDataset<Source extends EventSource>(input: {
@@ -19,10 +19,17 @@ export function makeEventDataset<Source extends EventSource>(input: {
     decode: (log) =>
       readEvent(log)
         .slice(0, 1)
-        .map(({ source, args }) => input.read(log, source, args))
+        .map(({ source, args }) => ({ ...input.read(log, source, args), log: placeOf(log) }))
         // Anyone can emit a transfer of nothing in another's name; nothing happened.
         .filter((fact) => fact.amount > 0n),
     apply: (change, facts) => storeEvents(change, input.name, facts),
     revert: (change, ancestor) => revertEvents(change, input.name, ancestor),
+    forget: (change) => forgetEvents(change, input.name),
   }
+}
+
+/** What a fact keeps of its log; many thousands are held before they are stored. */
+function placeOf(log: Log): EventFact['log'] {
+  const { chainId, blockNumber, blockHash, txHash, logIndex, timestamp } = log
+  return { chainId, blockNumber, blockHash, txHash, logIndex, timestamp }
 }

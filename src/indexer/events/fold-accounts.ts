@@ -1,7 +1,7 @@
 import { chunks } from '#lib/chunks.ts'
-import type { Connection, Row } from '#store/engine.ts'
+import type { BulkInsert, Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
+import { ROWS_PER_STATEMENT, sql } from '#store/sql.ts'
 import { inKeys } from '#store/typed-values.ts'
 import { addSums, type Contribution, NOTHING, type Sums } from './event.ts'
 import { readSums, writeSums } from './sums-row.ts'
@@ -18,44 +18,51 @@ interface AccountDelta {
   lastUnix: number
 }
 
-/** Adds contributions to the sums per account and token, and counts the accounts. */
+/** What accounts gain, by token and account. */
+export type AccountDeltas = Map<string, AccountDelta>
+
+/** Adds a contribution to what its account gains, of its token and of all tokens. */
+export function addToAccounts(deltas: AccountDeltas, each: Contribution): void {
+  if (each.account === null) return
+  addToAccount(deltas, each, each.token, each.account)
+  const sums = { ...each.sums, amount: 0n }
+  addToAccount(deltas, { ...each, sums }, ALL_TOKENS, each.account)
+}
+
+function addToAccount(
+  deltas: AccountDeltas,
+  { sums, timestamp }: Contribution,
+  token: string,
+  account: string,
+): void {
+  const key = `${token}|${account}`
+  const delta = deltas.get(key)
+  if (delta === undefined)
+    deltas.set(key, { token, account, sums, firstUnix: timestamp, lastUnix: timestamp })
+  else {
+    delta.sums = addSums(delta.sums, sums)
+    delta.firstUnix = Math.min(delta.firstUnix, timestamp)
+    delta.lastUnix = Math.max(delta.lastUnix, timestamp)
+  }
+}
+
+/** Folds what accounts gained into the sums per account and token, and counts the accounts. */
 export async function foldAccounts(
   connection: Connection,
   dataset: string,
-  contributions: readonly Contribution[],
+  deltas: AccountDeltas,
 ): Promise<void> {
-  const deltas = [...collect(contributions).values()]
-  for (const part of chunks(deltas, ROWS_PER_STATEMENT))
+  for (const part of chunks([...deltas.values()].sort(byKey), ROWS_PER_STATEMENT))
     await foldAccountRows(connection, dataset, part)
 }
 
-function collect(contributions: readonly Contribution[]): Map<string, AccountDelta> {
-  const deltas = new Map<string, AccountDelta>()
-  for (const each of contributions) {
-    const { account, timestamp } = each
-    if (account === null) continue
-    const allTokens = { ...each.sums, amount: 0n }
-    for (const [token, sums] of [
-      [each.token, each.sums],
-      [ALL_TOKENS, allTokens],
-    ] as const) {
-      const delta = deltas.get(`${token}|${account}`)
-      if (delta === undefined)
-        deltas.set(`${token}|${account}`, {
-          token,
-          account,
-          sums,
-          firstUnix: timestamp,
-          lastUnix: timestamp,
-        })
-      else {
-        delta.sums = addSums(delta.sums, sums)
-        delta.firstUnix = Math.min(delta.firstUnix, timestamp)
-        delta.lastUnix = Math.max(delta.lastUnix, timestamp)
-      }
-    }
-  }
-  return deltas
+/** Neighbours in the index are written together. */
+function byKey(a: AccountDelta, b: AccountDelta): number {
+  return compareText(a.token, b.token) || compareText(a.account, b.account)
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b)
 }
 
 async function foldAccountRows(
@@ -112,20 +119,31 @@ async function timesOf(
     : [column.integer(found, 'first_unix'), column.integer(found, 'last_unix')]
 }
 
+const EVENT_ACCOUNTS: BulkInsert = {
+  table: 'event_accounts',
+  columns: {
+    dataset: 'text',
+    token: 'text',
+    account: 'text',
+    amount: 'text',
+    usd: 'text',
+    events: 'bigint',
+    priced: 'bigint',
+    first_unix: 'bigint',
+    last_unix: 'bigint',
+  },
+  conflict: `on conflict (dataset, token, account) do update set
+    amount = excluded.amount, usd = excluded.usd, events = excluded.events,
+    priced = excluded.priced, first_unix = excluded.first_unix, last_unix = excluded.last_unix`,
+}
+
 async function store(
   connection: Connection,
   dataset: string,
   kept: readonly (readonly (string | number)[])[],
   emptied: readonly (readonly string[])[],
 ): Promise<void> {
-  if (kept.length > 0)
-    await connection.run(sql`
-      insert into event_accounts
-        (dataset, token, account, amount, usd, events, priced, first_unix, last_unix)
-      values ${rows(kept)}
-      on conflict (dataset, token, account) do update set
-        amount = excluded.amount, usd = excluded.usd, events = excluded.events,
-        priced = excluded.priced, first_unix = excluded.first_unix, last_unix = excluded.last_unix`)
+  await connection.insert(EVENT_ACCOUNTS, kept)
   if (emptied.length > 0)
     await connection.run(sql`
       delete from event_accounts

@@ -1,11 +1,11 @@
 import { chunks } from '#lib/chunks.ts'
 import { startOfDay, startOfHour } from '#lib/day.ts'
 import { groupBy } from '#lib/group-by.ts'
-import type { Connection, Row } from '#store/engine.ts'
-import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
+import type { BulkInsert, Connection, Row } from '#store/engine.ts'
+import { ROWS_PER_STATEMENT, sql } from '#store/sql.ts'
 import { inKeys } from '#store/typed-values.ts'
 import { addSums, type Contribution, NOTHING, type Sums } from './event.ts'
-import { foldAccounts } from './fold-accounts.ts'
+import { type AccountDeltas, addToAccounts, foldAccounts } from './fold-accounts.ts'
 import { readSums, writeSums } from './sums-row.ts'
 
 /** The bucket of everything since the beginning. */
@@ -17,45 +17,79 @@ export const TOTAL = 0
  */
 export async function foldEvents(
   connection: Connection,
-  dataset: string,
-  contributions: readonly Contribution[],
+  into: FoldedInto,
+  contributions: Iterable<Contribution>,
 ): Promise<void> {
-  await foldBuckets(connection, dataset, contributions)
-  await foldAccounts(connection, dataset, contributions)
+  const buckets = new Map<string, BucketDelta>()
+  const accounts: AccountDeltas = new Map()
+  // One pass: what is folded is not kept, however much there is of it.
+  for (const each of contributions) {
+    addToBuckets(buckets, each, into.keepHours)
+    addToAccounts(accounts, each)
+  }
+  for (const part of chunks([...buckets.values()], ROWS_PER_STATEMENT))
+    await foldBucketRows(connection, into.dataset, part)
+  await foldAccounts(connection, into.dataset, accounts)
+}
+
+/** Windows are summed to the hour, and none reaches further back than the newest days. */
+interface FoldedInto {
+  readonly dataset: string
+  readonly keepHours: boolean
 }
 
 type BucketKey = readonly [token: string, chainId: number, grain: string, bucketUnix: number]
 
-async function foldBuckets(
-  connection: Connection,
-  dataset: string,
-  contributions: readonly Contribution[],
-): Promise<void> {
-  const deltas = new Map<string, { readonly key: BucketKey; sums: Sums }>()
-  for (const each of contributions) {
-    for (const key of bucketsOf(each)) {
-      const id = key.join('|')
-      const delta = deltas.get(id)
-      if (delta === undefined) deltas.set(id, { key, sums: each.sums })
-      else delta.sums = addSums(delta.sums, each.sums)
-    }
+interface BucketDelta {
+  readonly key: BucketKey
+  sums: Sums
+}
+
+function addToBuckets(
+  deltas: Map<string, BucketDelta>,
+  each: Contribution,
+  keepHours: boolean,
+): void {
+  for (const key of bucketsOf(each, keepHours)) {
+    const id = key.join('|')
+    const delta = deltas.get(id)
+    if (delta === undefined) deltas.set(id, { key, sums: each.sums })
+    else delta.sums = addSums(delta.sums, each.sums)
   }
-  for (const part of chunks([...deltas.values()], ROWS_PER_STATEMENT))
-    await foldBucketRows(connection, dataset, part)
 }
 
-function bucketsOf(each: Contribution): readonly BucketKey[] {
-  return [
-    [each.token, each.chainId, 'hour', startOfHour(each.timestamp)],
-    [each.token, each.chainId, 'day', startOfDay(each.timestamp)],
-    [each.token, each.chainId, 'total', TOTAL],
+function bucketsOf(each: Contribution, keepHours: boolean): readonly BucketKey[] {
+  const { token, chainId, timestamp } = each
+  const lasting: BucketKey[] = [
+    [token, chainId, 'day', startOfDay(timestamp)],
+    [token, chainId, 'total', TOTAL],
   ]
+  return keepHours ? [[token, chainId, 'hour', startOfHour(timestamp)], ...lasting] : lasting
 }
 
+const EVENT_BUCKETS: BulkInsert = {
+  table: 'event_buckets',
+  columns: {
+    dataset: 'text',
+    token: 'text',
+    chain_id: 'bigint',
+    grain: 'text',
+    bucket_unix: 'bigint',
+    amount: 'text',
+    usd: 'text',
+    events: 'bigint',
+    priced: 'bigint',
+  },
+  conflict: `on conflict (dataset, token, chain_id, grain, bucket_unix) do update set
+    amount = excluded.amount, usd = excluded.usd,
+    events = excluded.events, priced = excluded.priced`,
+}
+
+/** A bucket without events is no row; so sums per hour that are no longer kept stay away. */
 async function foldBucketRows(
   connection: Connection,
   dataset: string,
-  deltas: readonly { readonly key: BucketKey; readonly sums: Sums }[],
+  deltas: readonly BucketDelta[],
 ): Promise<void> {
   const stored = await connection.run(sql`
     select token, chain_id, grain, bucket_unix, amount, usd, events, priced
@@ -72,14 +106,10 @@ async function foldBucketRows(
   const { false: kept = [], true: emptied = [] } = Object.fromEntries(
     groupBy(after, ({ sums }) => String(sums.events === 0)),
   )
-  if (kept.length > 0)
-    await connection.run(sql`
-      insert into event_buckets
-        (dataset, token, chain_id, grain, bucket_unix, amount, usd, events, priced)
-      values ${rows(kept.map(({ key, sums }) => [dataset, ...key, ...writeSums(sums)]))}
-      on conflict (dataset, token, chain_id, grain, bucket_unix) do update set
-        amount = excluded.amount, usd = excluded.usd,
-        events = excluded.events, priced = excluded.priced`)
+  await connection.insert(
+    EVENT_BUCKETS,
+    kept.map(({ key, sums }) => [dataset, ...key, ...writeSums(sums)]),
+  )
   if (emptied.length > 0)
     await connection.run(sql`
       delete from event_buckets where dataset = ${dataset} and ${inKeys(

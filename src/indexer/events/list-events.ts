@@ -58,10 +58,16 @@ export async function listEvents(
   return { events, next }
 }
 
+/**
+ * An account has few events and a chain or token has most of them: beside an account these two are
+ * made expressions, which no index serves, so that the account's own index is taken.
+ */
 function filtersOf(query: EventQuery): Sql {
+  const chainId = query.account === undefined ? sql`chain_id` : sql`chain_id + 0`
+  const token = query.account === undefined ? sql`token` : sql`token || ''`
   return sql`
-    ${query.chainId === undefined ? empty : sql`and chain_id = ${query.chainId}`}
-    ${query.token === undefined ? empty : sql`and token = ${query.token}`}
+    ${query.chainId === undefined ? empty : sql`and ${chainId} = ${query.chainId}`}
+    ${query.token === undefined ? empty : sql`and ${token} = ${query.token}`}
     ${query.account === undefined ? empty : sql`and account = ${query.account}`}
     ${query.kind === undefined ? empty : sql`and kind = ${query.kind}`}
     ${query.fromUnix === undefined ? empty : sql`and timestamp_unix >= ${query.fromUnix}`}

@@ -1,29 +1,70 @@
 import type { Position } from '#chain/chain-event.ts'
-import { chunks } from '#lib/chunks.ts'
+import type { MicroUsd } from '#domain/money.ts'
 import { toStored } from '#lib/u256.ts'
-import type { Connection, Row } from '#store/engine.ts'
+import type { BulkInsert, Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { ROWS_PER_STATEMENT, rows, type SqlValue, sql } from '#store/sql.ts'
+import { type SqlValue, sql } from '#store/sql.ts'
 import type { Change } from '../dataset.ts'
 import { type Contribution, type EventFact, negated } from './event.ts'
 import { foldEvents } from './fold-events.ts'
 
-/** Stores events and folds them in, yet without dollar values: those follow once prices are known. */
+/** Stores events and folds them in, with their dollar values where those are known already. */
 export async function storeEvents(
   change: Change,
   dataset: string,
   facts: readonly EventFact[],
 ): Promise<void> {
-  for (const part of chunks(facts, ROWS_PER_STATEMENT))
-    await change.connection.run(sql`
-      insert into events (dataset, chain_id, block_number, log_index, block_hash, tx_hash,
-        timestamp_unix, kind, token, account, amount, detail, counted, valued)
-      values ${rows(part.map((fact) => toRow(dataset, fact)))}`)
-  const contributions = facts.filter((fact) => fact.counted).map(toContribution)
-  await foldEvents(change.connection, dataset, contributions)
+  const values = await change.valuesOf(
+    facts.map(({ token, amount, log }) => ({ token, amount, unix: log.timestamp })),
+  )
+  await change.connection.insert(EVENTS, rowsOf(dataset, facts, values))
+  const into = { dataset, keepHours: !change.isOlder }
+  await foldEvents(change.connection, into, contributionsOf(facts, values))
 }
 
-function toRow(dataset: string, fact: EventFact): readonly SqlValue[] {
+const EVENTS: BulkInsert = {
+  table: 'events',
+  columns: {
+    dataset: 'text',
+    chain_id: 'bigint',
+    block_number: 'bigint',
+    log_index: 'bigint',
+    block_hash: 'text',
+    tx_hash: 'text',
+    timestamp_unix: 'bigint',
+    kind: 'text',
+    token: 'text',
+    account: 'text',
+    amount: 'text',
+    detail: 'text',
+    counted: 'bigint',
+    valued: 'bigint',
+    usd: 'text',
+  },
+}
+
+function* contributionsOf(
+  facts: readonly EventFact[],
+  values: readonly (MicroUsd | null | undefined)[],
+): Iterable<Contribution> {
+  for (const [index, fact] of facts.entries())
+    if (fact.counted) yield toContribution(fact, values[index] ?? null)
+}
+
+/** One row at a time: many thousands of them are not needed at once. */
+function* rowsOf(
+  dataset: string,
+  facts: readonly EventFact[],
+  values: readonly (MicroUsd | null | undefined)[],
+): Iterable<readonly SqlValue[]> {
+  for (const [index, fact] of facts.entries()) yield toRow(dataset, fact, values[index])
+}
+
+function toRow(
+  dataset: string,
+  fact: EventFact,
+  value: MicroUsd | null | undefined,
+): readonly SqlValue[] {
   const { log } = fact
   return [
     dataset,
@@ -39,17 +80,18 @@ function toRow(dataset: string, fact: EventFact): readonly SqlValue[] {
     toStored(fact.amount),
     fact.detail,
     Number(fact.counted),
-    0,
+    Number(value !== undefined),
+    value == null ? null : toStored(value),
   ]
 }
 
-function toContribution(fact: EventFact): Contribution {
+function toContribution(fact: EventFact, usd: MicroUsd | null): Contribution {
   return {
     chainId: fact.log.chainId,
     token: fact.token,
     account: fact.account,
     timestamp: fact.log.timestamp,
-    sums: { amount: fact.amount, usd: 0n, events: 1, priced: 0 },
+    sums: { amount: fact.amount, usd: usd ?? 0n, events: 1, priced: usd === null ? 0 : 1 },
   }
 }
 
@@ -67,7 +109,37 @@ export async function revertEvents(
   const contributions = removed
     .filter((row) => column.flag(row, 'counted'))
     .map((row) => ({ ...readContribution(row), sums: negated(readContribution(row).sums) }))
-  await foldEvents(connection, dataset, contributions)
+  await foldEvents(connection, { dataset, keepHours: true }, contributions)
+}
+
+/** Rows held in memory at once. */
+const EVENTS_MAX = 20_000
+
+/** Removes all events of a chain and their share in what is summed over all chains. */
+export async function forgetEvents(
+  { connection, chainId }: Change,
+  dataset: string,
+): Promise<void> {
+  for (let some = EVENTS_MAX; some === EVENTS_MAX; ) {
+    const page = await connection.run(sql`
+      select block_number, log_index, chain_id, token, account, timestamp_unix, amount, usd, counted
+      from events where dataset = ${dataset} and chain_id = ${chainId}
+      order by block_number, log_index limit ${EVENTS_MAX}`)
+    some = page.length
+    const last = page.at(-1)
+    if (last === undefined) break
+    const [block, log] = [column.integer(last, 'block_number'), column.integer(last, 'log_index')]
+    await connection.run(sql`
+      delete from events where dataset = ${dataset} and chain_id = ${chainId}
+        and (block_number < ${block} or (block_number = ${block} and log_index <= ${log}))`)
+    const lost = page
+      .filter((row) => column.flag(row, 'counted'))
+      .map((row) => ({ ...readContribution(row), sums: negated(readContribution(row).sums) }))
+    await foldEvents(connection, { dataset, keepHours: false }, lost)
+  }
+  await connection.run(
+    sql`delete from event_buckets where dataset = ${dataset} and chain_id = ${chainId}`,
+  )
 }
 
 /** The share of a stored event in its sums. */

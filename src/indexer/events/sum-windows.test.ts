@@ -46,7 +46,14 @@ onEach('a window is exact to the second: what a sum over all events gives', asyn
       const facts = moments.map(factAt)
       await engine.write((connection) =>
         storeEvents(
-          { connection, chainId: 1, finalizedNumber: 0, priceMoved: () => undefined },
+          {
+            connection,
+            chainId: 1,
+            finalizedNumber: 0,
+            isOlder: false,
+            valuesOf: async (amounts) => amounts.map(() => undefined),
+            priceMoved: () => undefined,
+          },
           dataset,
           facts,
         ),

@@ -1,4 +1,5 @@
 import type { Migration } from '#store/engine.ts'
+import { CLUSTERED } from '#store/migrate.ts'
 
 /**
  * Tables of everything that happens once and has an amount: burns, dividends, grave digs.
@@ -44,7 +45,7 @@ export const eventsMigration: Migration = {
       events bigint not null,
       priced bigint not null,
       primary key (dataset, token, chain_id, grain, bucket_unix)
-    );
+    ) ${CLUSTERED};
     create index event_buckets_by_time on event_buckets (dataset, grain, bucket_unix);
     create table event_accounts (
       dataset text not null,
@@ -57,7 +58,7 @@ export const eventsMigration: Migration = {
       first_unix bigint not null,
       last_unix bigint not null,
       primary key (dataset, token, account)
-    );
+    ) ${CLUSTERED};
     create index event_accounts_ranked on event_accounts (dataset, token, amount desc, last_unix, account);
     create index event_accounts_by_account on event_accounts (dataset, account);
     create table event_account_counts (

@@ -1,4 +1,4 @@
-import { type PriceE18, valueAt } from '#domain/money.ts'
+import { type MicroUsd, type PriceE18, valueAt } from '#domain/money.ts'
 import { chunks } from '#lib/chunks.ts'
 import { groupBy } from '#lib/group-by.ts'
 import { toStored } from '#lib/u256.ts'
@@ -8,6 +8,7 @@ import { ROWS_PER_STATEMENT, sql } from '#store/sql.ts'
 import { typedValues } from '#store/typed-values.ts'
 import type { Contribution } from './event.ts'
 import { foldEvents } from './fold-events.ts'
+import type { DatedAmount, TimeRange } from './moments.ts'
 import { readContribution } from './store-events.ts'
 
 /** What valuing needs of the prices, given by whoever knows them. */
@@ -16,11 +17,8 @@ export interface PriceBook {
   dependents(symbol: string): readonly string[]
   /** Decimals of a token. */
   decimals(symbol: string): number
-  /**
-   * Up to which moment the token's price can no longer be added to by blocks still to come, in Unix
-   * seconds; Infinity when it never changes.
-   */
-  knownUntil(connection: Connection, symbol: string): Promise<number>
+  /** The stretches of time in which blocks still to be read can add nothing to the token's price. */
+  known(connection: Connection, symbol: string): Promise<readonly TimeRange[]>
   /** Prices at rising moments (Unix seconds): the last one at or before each, null before the first. */
   pricesAt(
     connection: Connection,
@@ -33,35 +31,72 @@ export interface PriceBook {
 const EVENTS_MAX = 20_000
 
 /**
- * Gives events their dollar value at the time they happened. The value depends on the chains alone,
- * not on the order in which they were indexed: an event waits until its price's chain has passed its
- * moment, and is valued anew when a reorg or a late block changes that price. Gives how many were
- * valued.
+ * Dollar values: null before a token's first price, undefined while blocks still to be read may
+ * change the price of that moment. Values depend on the chains alone, not on the order of reading.
+ */
+export async function valuesOf(
+  connection: Connection,
+  book: PriceBook,
+  amounts: readonly DatedAmount[],
+): Promise<readonly (MicroUsd | null | undefined)[]> {
+  const values: (MicroUsd | null | undefined)[] = amounts.map(() => undefined)
+  const byToken = groupBy(amounts.keys(), (index) => amounts[index]?.token ?? '')
+  for (const [token, indexes] of byToken) {
+    const decimals = book.decimals(token)
+    for (const range of await book.known(connection, token)) {
+      const dated = indexes
+        .map((index) => ({ index, unix: amounts[index]?.unix ?? 0 }))
+        .filter(({ unix }) => unix >= range.fromUnix && unix <= range.untilUnix)
+        .sort((a, b) => a.unix - b.unix)
+      if (dated.length === 0) continue
+      const moments = dated.map(({ unix }) => unix)
+      const prices = await book.pricesAt(connection, token, moments)
+      for (const [order, { index }] of dated.entries()) {
+        const price = prices[order] ?? null
+        values[index] =
+          price === null ? null : valueAt(amounts[index]?.amount ?? 0n, decimals, price)
+      }
+    }
+  }
+  return values
+}
+
+/** Takes values back that a change of prices made doubtful; they are found anew. */
+export async function unvalueEvents(
+  connection: Connection,
+  book: PriceBook,
+  moved: ReadonlyMap<string, TimeRange>,
+): Promise<void> {
+  for (const [symbol, range] of moved)
+    for (const token of book.dependents(symbol)) await unvalue(connection, token, range)
+}
+
+/**
+ * Gives events their dollar value at the time they happened. An event waits until its price's chain
+ * has passed its moment. Gives how many were valued.
  */
 export async function valueEvents(
   connection: Connection,
   book: PriceBook,
-  moved: ReadonlyMap<string, number>,
   tokens: readonly string[],
 ): Promise<number> {
-  for (const [symbol, fromUnix] of moved)
-    for (const token of book.dependents(symbol)) await unvalue(connection, token, fromUnix)
   let valued = 0
   for (const token of tokens) {
-    for (let some = EVENTS_MAX; some === EVENTS_MAX; valued += some)
-      some = await valuePending(connection, book, token)
+    for (const range of await book.known(connection, token))
+      for (let some = EVENTS_MAX; some === EVENTS_MAX; valued += some)
+        some = await valuePending(connection, book, token, range)
   }
   return valued
 }
 
-async function unvalue(connection: Connection, token: string, fromUnix: number): Promise<void> {
+async function unvalue(connection: Connection, token: string, range: TimeRange): Promise<void> {
+  const within = sql`token = ${token} and valued = 1
+    and timestamp_unix >= ${finite(range.fromUnix)} and timestamp_unix <= ${finite(range.untilUnix)}`
   const stale = await connection.run(sql`
     select dataset, chain_id, block_number, log_index, token, account, timestamp_unix, amount, usd, counted
-    from events where token = ${token} and timestamp_unix >= ${fromUnix} and valued = 1`)
+    from events where ${within}`)
   if (stale.length === 0) return
-  await connection.run(sql`
-    update events set valued = 0, usd = null
-    where token = ${token} and timestamp_unix >= ${fromUnix} and valued = 1`)
+  await connection.run(sql`update events set valued = 0, usd = null where ${within}`)
   const lost = stale.map((row) => ({
     row,
     usd: -readContribution(row).sums.usd,
@@ -70,27 +105,37 @@ async function unvalue(connection: Connection, token: string, fromUnix: number):
   await foldValues(connection, lost)
 }
 
+/** Databases have no infinite integers. */
+function finite(unix: number): number {
+  return Math.max(-1, Math.min(unix, Number.MAX_SAFE_INTEGER))
+}
+
 async function valuePending(
   connection: Connection,
   book: PriceBook,
   token: string,
+  range: TimeRange,
 ): Promise<number> {
-  const until = await book.knownUntil(connection, token)
   const pending = await connection.run(sql`
     select dataset, chain_id, block_number, log_index, token, account, timestamp_unix, amount, usd, counted
     from events
-    where token = ${token} and valued = 0 and timestamp_unix <= ${Math.min(until, Number.MAX_SAFE_INTEGER)}
+    where token = ${token} and valued = 0 and timestamp_unix >= ${finite(range.fromUnix)}
+      and timestamp_unix <= ${finite(range.untilUnix)}
     order by timestamp_unix limit ${EVENTS_MAX}`)
   if (pending.length === 0) return 0
-  const moments = pending.map((row) => column.integer(row, 'timestamp_unix'))
-  const prices = await book.pricesAt(connection, token, moments)
-  const gained = []
-  for (const [index, row] of pending.entries()) {
-    const price = prices[index] ?? null
-    const amount = column.u256(row, 'amount')
-    const usd = price === null ? 0n : valueAt(amount, book.decimals(token), price)
-    gained.push({ row, usd, priced: price === null ? 0 : 1 })
-  }
+  const values = await valuesOf(
+    connection,
+    book,
+    pending.map((row) => ({
+      token,
+      amount: column.u256(row, 'amount'),
+      unix: column.integer(row, 'timestamp_unix'),
+    })),
+  )
+  const gained = pending.map((row, index) => {
+    const usd = values[index] ?? null
+    return { row, usd: usd ?? 0n, priced: usd === null ? 0 : 1 }
+  })
   await setValues(connection, gained)
   await foldValues(connection, gained)
   return pending.length
@@ -122,7 +167,7 @@ interface ValueChange {
 async function foldValues(connection: Connection, changes: readonly ValueChange[]): Promise<void> {
   const counted = changes.filter(({ row, priced }) => priced !== 0 && column.flag(row, 'counted'))
   for (const [dataset, group] of groupBy(counted, ({ row }) => column.text(row, 'dataset')))
-    await foldEvents(connection, dataset, group.map(toContribution))
+    await foldEvents(connection, { dataset, keepHours: true }, group.map(toContribution))
 }
 
 function toContribution({ row, usd, priced }: ValueChange): Contribution {

@@ -1,8 +1,8 @@
 import postgres from 'postgres'
-import type { Connection, Engine, Migration, Row } from '../engine.ts'
+import type { BulkInsert, Connection, Engine, Migration, Row } from '../engine.ts'
 import { ConstraintError, StoreError } from '../engine.ts'
 import { appliedIds, assertInOrder, statementsOf } from '../migrate.ts'
-import { type Sql, sql, toNumbered } from '../sql.ts'
+import { type Sql, type SqlValue, sql, toNumbered } from '../sql.ts'
 
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database` */
@@ -108,7 +108,45 @@ async function transaction<T>(
 type Runner = Pick<Client, 'unsafe'>
 
 function connectionOf(runner: Runner): Connection {
-  return { run: (statement) => run(runner, statement) }
+  return {
+    run: (statement) => run(runner, statement),
+    insert: (into, rows) => insert(runner, into, rows),
+  }
+}
+
+/** Rows that travel in one statement; enough that the way to the server no longer counts. */
+const ROWS_PER_INSERT = 5_000
+
+/** One array per column and statement: the server parses no text of many thousand parameters. */
+async function insert(
+  runner: Runner,
+  into: BulkInsert,
+  rows: Iterable<readonly SqlValue[]>,
+): Promise<void> {
+  const names = Object.keys(into.columns)
+  const holes = Object.values(into.columns).map((type, index) => `$${index + 1}::${type}[]`)
+  const text = `insert into ${into.table} (${names.join(', ')})
+    select * from unnest(${holes.join(', ')}) ${into.conflict ?? ''}`
+  let lists: SqlValue[][] = names.map(() => [])
+  let count = 0
+  const send = () => guard(() => runner.unsafe(text, lists.map(toArrayText), { prepare: true }))
+  for (const row of rows) {
+    for (const [index, value] of row.entries()) lists[index]?.push(value)
+    count += 1
+    if (count % ROWS_PER_INSERT !== 0) continue
+    await send()
+    lists = names.map(() => [])
+  }
+  if (count % ROWS_PER_INSERT !== 0) await send()
+}
+
+/** An array in PostgreSQL's text form; only texts can hold what must be quoted. */
+function toArrayText(values: readonly SqlValue[]): string {
+  const items = values.map((value) => {
+    if (value === null) return 'NULL'
+    return typeof value === 'string' ? `"${value.replace(/["\\]/g, '\\$&')}"` : String(value)
+  })
+  return `{${items.join(',')}}`
 }
 
 function run(runner: Runner, statement: Sql): Promise<readonly Row[]> {

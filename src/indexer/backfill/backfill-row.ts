@@ -1,0 +1,98 @@
+import type { Position } from '#chain/chain-event.ts'
+import type { Connection, Migration, Row } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { sql } from '#store/sql.ts'
+
+/** Schema of what is known of unfinished history. */
+export const backfillsMigration: Migration = {
+  id: 60,
+  name: 'backfills',
+  sql: `
+    create table backfills (
+      chain_id bigint primary key,
+      floor_number bigint not null,
+      floor_unix bigint not null,
+      number bigint not null,
+      hash text not null,
+      timestamp_unix bigint not null,
+      folded_number bigint not null,
+      folded_hash text not null,
+      folded_unix bigint not null
+    )`,
+}
+
+/**
+ * A chain whose older history is still being read. The newest days, from the floor up to the
+ * chain's position, are stored already. Blocks up to `read` are stored too, but for datasets that
+ * build on all earlier facts: what those hold in memory is stored more seldom, up to `folded`.
+ */
+export interface Backfill {
+  /** Time in Unix seconds. */
+  readonly floor: { readonly number: number; readonly timestamp: number }
+  readonly read: Position
+  /** Never beyond `read` below the floor. */
+  readonly folded: Position
+}
+
+/** Undefined when nothing is missing below the chain's position. */
+export async function readBackfill(
+  connection: Connection,
+  chainId: number,
+): Promise<Backfill | undefined> {
+  const [row] = await connection.run(sql`
+    select floor_number, floor_unix, number, hash, timestamp_unix,
+      folded_number, folded_hash, folded_unix from backfills
+    where chain_id = ${chainId}`)
+  return row && toBackfill(row)
+}
+
+/** Of every chain that has one, by chain id. */
+export async function readBackfills(
+  connection: Connection,
+): Promise<ReadonlyMap<number, Backfill>> {
+  const found = await connection.run(sql`
+    select chain_id, floor_number, floor_unix, number, hash, timestamp_unix,
+      folded_number, folded_hash, folded_unix from backfills`)
+  return new Map(found.map((row) => [column.integer(row, 'chain_id'), toBackfill(row)]))
+}
+
+function toBackfill(row: Row): Backfill {
+  return {
+    floor: {
+      number: column.integer(row, 'floor_number'),
+      timestamp: column.integer(row, 'floor_unix'),
+    },
+    read: {
+      number: column.integer(row, 'number'),
+      hash: column.hex(row, 'hash'),
+      timestamp: column.integer(row, 'timestamp_unix'),
+    },
+    folded: {
+      number: column.integer(row, 'folded_number'),
+      hash: column.hex(row, 'folded_hash'),
+      timestamp: column.integer(row, 'folded_unix'),
+    },
+  }
+}
+
+export async function writeBackfill(
+  connection: Connection,
+  chainId: number,
+  backfill: Backfill,
+): Promise<void> {
+  const { floor, read, folded } = backfill
+  await connection.run(sql`
+    insert into backfills (chain_id, floor_number, floor_unix, number, hash, timestamp_unix,
+      folded_number, folded_hash, folded_unix)
+    values (${chainId}, ${floor.number}, ${floor.timestamp},
+      ${read.number}, ${read.hash}, ${read.timestamp},
+      ${folded.number}, ${folded.hash}, ${folded.timestamp})
+    on conflict (chain_id) do update set
+      number = excluded.number, hash = excluded.hash, timestamp_unix = excluded.timestamp_unix,
+      folded_number = excluded.folded_number, folded_hash = excluded.folded_hash,
+      folded_unix = excluded.folded_unix`)
+}
+
+export async function endBackfill(connection: Connection, chainId: number): Promise<void> {
+  await connection.run(sql`delete from backfills where chain_id = ${chainId}`)
+}

@@ -1,0 +1,314 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import fc from 'fast-check'
+import { openRpcSource } from '#chain/rpc-source.ts'
+import { allDatasets, registerMigrations } from '#datasets/datasets.ts'
+import { UnexplainedBalanceError } from '#datasets/holders/fold-balances.ts'
+import { findPruned } from '#datasets/holders/proof/find-pruned.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { Engine } from '#store/engine.ts'
+import { openSqlite } from '#store/sqlite/open-sqlite.ts'
+import { beginChain } from '#test/chain-builder/built-chain.ts'
+import { type LivelyBlock, live, livelyBlocks } from '#test/chain-builder/random-life.ts'
+import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts'
+import { localEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
+import { commitDepsOf, differenceOf } from '#test/stepped-index.ts'
+import { ChainIndex, type ChainIndexDeps } from '../chain-index.ts'
+import type { AnyDataset } from '../dataset.ts'
+import { readIndexStatus } from '../status.ts'
+import { readBackfill } from './backfill-row.ts'
+
+const runs = Number(process.env.RANDOM_RUNS ?? 12)
+const folder = mkdtempSync(join(tmpdir(), 'sexton-'))
+after(() => rmSync(folder, { recursive: true }))
+let files = 0
+
+const history: fc.Arbitrary<readonly LivelyBlock[]> = fc
+  .array(livelyBlocks, { minLength: 8, maxLength: 14 })
+  .map((parts) => parts.flat())
+
+describe('older history', () => {
+  test('folded in memory, stopped and taken up at any place, it is what blocks stored one by one are', async () => {
+    const life = fc.record({ history, kill: fc.integer({ min: 3, max: 8 }), range: fc.nat(6) })
+    await fc.assert(
+      fc.asyncProperty(life, async ({ history: blocks, kill, range }) => {
+        await onChain(blocks, async (node, ecosystem) => {
+          const plain = await indexed(ecosystem, { datasets: withoutFolds(ecosystem) })
+          node.faults.rangeMax = { blocks: range + 1, dialect: 'geth' }
+          const folded = await indexed(ecosystem, { kill })
+          const difference = await differenceOf(plain, folded)
+          assert.equal(difference, undefined, JSON.stringify(difference))
+          await Promise.all([plain.close(), folded.close()])
+        })
+      }),
+      { numRuns: runs },
+    )
+  })
+
+  test('the newest days are stored first, and the answer says what is missing', async () => {
+    const days = Array.from({ length: 90 }, () => ({ secondsApart: 86_400, deeds: [mint, dig] }))
+    await onChain(days, async (_node, ecosystem) => {
+      const { engine, index } = await begin(ecosystem)
+      await index.followOnce()
+      const [status] =
+        (await engine.snapshot((reads) => readIndexStatus(reads, [base(ecosystem)])))?.chains ?? []
+      assert.ok(status?.backfill)
+      const newestDays = status.blockNumber - status.backfill.floor.number
+      assert.equal(newestDays, 32)
+      assert.equal(status.backfill.read.number, -1)
+      const rows = await engine.read({ kind: 'sql', parts: ['select * from events'], values: [] })
+      assert.equal(rows.length, newestDays + 1, 'a dig on each of the newest days')
+      await engine.close()
+    })
+  })
+
+  test('a reorg while it is read is undone above it and changes nothing below', async () => {
+    const days = Array.from({ length: 60 }, () => ({ secondsApart: 86_400, deeds: [mint, dig] }))
+    await onChain(days, async (node, ecosystem) => {
+      const { engine, index } = await begin(ecosystem)
+      for (let step = 0; step < 4; step += 1) await index.followOnce()
+      node.chain = live(node.chain.fork(121), 'base', days.slice(0, 5))
+      while (!(await isSettled(index)));
+      const plain = await indexed(ecosystem, { datasets: withoutFolds(ecosystem) })
+      assert.equal(await differenceOf(plain, engine), undefined)
+      assert.equal(await engine.snapshot((reads) => readBackfill(reads, 8453)), undefined)
+      await Promise.all([plain.close(), engine.close()])
+    })
+  })
+
+  test('what becomes final while a reorg is still to be undone counts once', async () => {
+    const days = Array.from({ length: 60 }, () => ({ secondsApart: 86_400, deeds: [mint, dig] }))
+    await onChain(days, async (node, ecosystem) => {
+      const before = { write: async () => {} }
+      const { engine, index } = await begin(ecosystem, {}, before)
+      for (let step = 0; step < 4; step += 1) await index.followOnce()
+      node.chain = live(node.chain.fork(121), 'base', days.slice(0, 10))
+      let older = Promise.resolve(true)
+      before.write = async () => {
+        before.write = async () => {}
+        // The older history is read as far as it goes; then it waits for the reorg to be undone.
+        for (let isWaiting = false; !isWaiting; ) {
+          older = index.readOlder()
+          isWaiting = await Promise.race([older.then((more) => !more), sleep(100, true)])
+        }
+      }
+      await index.followOnce()
+      await older
+      while (!(await isSettled(index)));
+      const plain = await indexed(ecosystem, { datasets: withoutFolds(ecosystem) })
+      assert.equal(await differenceOf(plain, engine), undefined)
+      await Promise.all([plain.close(), engine.close()])
+    })
+  })
+
+  test('newest days that are still being read when it has caught up with them are whole', async () => {
+    const days = Array.from({ length: 25 }, () => ({ secondsApart: 86_400, deeds: [mint, dig] }))
+    await onChain(days, async (node, ecosystem) => {
+      node.faults.rangeMax = { blocks: 5, dialect: 'geth' }
+      const { engine, index } = await begin(ecosystem)
+      await index.followOnce()
+      while (await index.readOlder());
+      while (!(await isSettled(index)));
+      const plain = await indexed(ecosystem, { datasets: withoutFolds(ecosystem) })
+      assert.equal(await differenceOf(plain, engine), undefined)
+      await Promise.all([plain.close(), engine.close()])
+    })
+  })
+
+  test('what two nodes may still disagree about is not read as older history', async () => {
+    const quick = (deeds: LivelyBlock['deeds']) =>
+      Array.from({ length: 20 }, () => ({ secondsApart: 2, deeds }))
+    const trunk = [...digsOf(60), ...quick([])]
+    await onChain(trunk, async (node, ecosystem) => {
+      const ours = live(node.chain, 'base', quick([mint, dig]))
+      const other = live(node.chain, 'base', quick([]))
+      node.chain = ours
+      const { engine, index } = await begin(ecosystem)
+      while ((await index.followOnce()).kind !== 'idle');
+      node.chain = other
+      await readWhileItGoes(index)
+      node.chain = live(ours, 'base', quick([mint])).addEmpty(64)
+      await equalsPlain(ecosystem, engine, index)
+    })
+  })
+
+  test('a node on another branch brings nothing into it, whether the head is followed or not', async () => {
+    for (const follows of [false, true])
+      await onChain(digsOf(120), async (node, ecosystem) => {
+        node.faults.rangeMax = { blocks: 5, dialect: 'geth' }
+        const { engine, index } = await begin(ecosystem)
+        while ((await index.followOnce()).kind !== 'idle');
+        for (let part = 0; part < 5; part += 1) await index.readOlder()
+        const ours = node.chain
+        const strange = Array.from({ length: 80 }, () => ({ secondsApart: 86_400, deeds: [mint] }))
+        node.chain = live(ours.fork(40), 'base', strange).addEmpty(64)
+        if (follows) await assert.rejects(index.followOnce(), /older than finality allows/)
+        await readWhileItGoes(index)
+        if (follows) assert.equal(await index.readOlder(), false)
+        node.chain = ours
+        await equalsPlain(ecosystem, engine, index)
+      })
+  })
+
+  test('an endpoint that tells of it what is proven false is left aside, and another is asked', async () => {
+    for (const fault of [{ timestamps: 'wrong' }, { garbledTopics: true }] as const)
+      await onChain(digsOf(60), async (node, ecosystem) => {
+        const liar = await serveChain(node.chain, { finalDepth: 4 })
+        try {
+          Object.assign(liar.faults, fault)
+          const source = openRpcSource({ chainId: 8453, urls: [liar.url, node.url] })
+          const { engine, index } = await begin(ecosystem, { source })
+          const failures = await stepsUntilSettled(index, 40)
+          assert.equal(failures.length, 1, failures.join())
+          assert.equal(source.endpoints()[0]?.state, 'lying')
+          await equalsPlain(ecosystem, engine, index)
+        } finally {
+          await liar.stop()
+        }
+      })
+  })
+
+  test('an endpoint that leaves out old logs is found out, and the chain is read anew without it', async () => {
+    const send = { kind: 'moveGrave', who: 1, whom: 3, size: 100 } as const
+    const sends = Array.from({ length: 40 }, () => ({ secondsApart: 86_400, deeds: [send, dig] }))
+    await onChain([...digsOf(20), ...sends], async (node, ecosystem) => {
+      const pruned = await serveChain(node.chain, { finalDepth: 4 })
+      try {
+        pruned.faults.prunedBelow = 21
+        const source = openRpcSource({ chainId: 8453, urls: [pruned.url, node.url] })
+        let hosts: readonly string[] = []
+        const { engine, index } = await begin(ecosystem, {
+          source,
+          async findPruned(error) {
+            assert.ok(error instanceof UnexplainedBalanceError)
+            const deps = { ecosystem, register: engine, sourceOf: () => source }
+            hosts = await findPruned(deps, error)
+            return hosts
+          },
+        })
+        assert.deepEqual(await stepsUntilSettled(index, 60), [])
+        assert.deepEqual(hosts, [new URL(pruned.url).host])
+        assert.equal(source.endpoints()[0]?.state, 'pruned')
+        await equalsPlain(ecosystem, engine, index)
+      } finally {
+        await pruned.stop()
+      }
+    })
+  })
+
+  test('where no other endpoint is known the error names what may be wrong with the only one', async () => {
+    const send = { kind: 'moveGrave', who: 1, whom: 3, size: 100 } as const
+    const sends = Array.from({ length: 40 }, () => ({ secondsApart: 86_400, deeds: [send] }))
+    await onChain([...digsOf(20), ...sends], async (node, ecosystem) => {
+      node.faults.prunedBelow = 21
+      const { engine, index } = await begin(ecosystem)
+      const failures = await stepsUntilSettled(index, 20)
+      assert.match(failures[0] ?? '', /startBlock is later .* an endpoint has dropped old logs/)
+      await engine.close()
+    })
+  })
+})
+
+function digsOf(days: number): readonly LivelyBlock[] {
+  return Array.from({ length: days }, () => ({ secondsApart: 86_400, deeds: [mint, dig] }))
+}
+
+/** Drives the index in spite of failures, and gives these. */
+async function stepsUntilSettled(index: ChainIndex, stepsMax: number): Promise<readonly string[]> {
+  const failures: string[] = []
+  for (let step = 0; step < stepsMax; step += 1) {
+    const isDone = await isSettled(index).catch((error: unknown) => void failures.push(`${error}`))
+    if (isDone === true) return failures
+  }
+  return [...failures, 'never settled']
+}
+
+/** Reads older history until it ends, fails again and again, or goes nowhere. */
+async function readWhileItGoes(index: ChainIndex): Promise<void> {
+  for (let step = 0, failures = 0; step < 60 && failures < 3; step += 1) {
+    const more = await index.readOlder().catch(() => undefined)
+    if (more === undefined) failures += 1
+    else if (!more) return
+  }
+}
+
+async function equalsPlain(ecosystem: Ecosystem, engine: Engine, index: ChainIndex): Promise<void> {
+  while (!(await isSettled(index)));
+  const plain = await indexed(ecosystem, { datasets: withoutFolds(ecosystem) })
+  assert.equal(await differenceOf(plain, engine), undefined)
+  await Promise.all([plain.close(), engine.close()])
+}
+
+const mint = { kind: 'mint', who: 1, whom: 2, size: 50 } as const
+const dig = { kind: 'dig', who: 1, whom: 2, size: 50 } as const
+
+async function onChain(
+  blocks: readonly LivelyBlock[],
+  work: (node: ServedChain, ecosystem: Ecosystem) => Promise<void>,
+): Promise<void> {
+  // The blocks on top are read one by one, so that all of the others are history.
+  const chain = live(beginChain(8453, 1_700_000_000), 'base', blocks).addEmpty(64)
+  const node = await serveChain(chain, { finalDepth: 4 })
+  try {
+    await work(node, localEcosystemAt({ base: node.url }))
+  } finally {
+    await node.stop()
+  }
+}
+
+function base(ecosystem: Ecosystem) {
+  const chain = ecosystem.chains.find((each) => each.name === 'base')
+  assert.ok(chain !== undefined)
+  return chain
+}
+
+/** The same facts without the quick way through history. */
+function withoutFolds(ecosystem: Ecosystem): readonly AnyDataset[] {
+  return allDatasets(ecosystem).map(({ openHistory: _, ...dataset }) => dataset)
+}
+
+/** `before.write` is done before each commit. */
+async function begin(
+  ecosystem: Ecosystem,
+  change: Partial<ChainIndexDeps> = {},
+  before = { write: async () => {} },
+) {
+  files += 1
+  const engine = openSqlite({ file: join(folder, `${files}.sqlite`), durability: 'normal' })
+  await engine.migrate(registerMigrations)
+  // Each look at the clock is seconds later, so that every answer is a segment of its own.
+  let now = Date.now()
+  const clock = () => (now += 3_000)
+  const store: Engine = {
+    ...engine,
+    async write(work) {
+      await before.write()
+      return engine.write(work)
+    },
+  }
+  const source = openSource(base(ecosystem))
+  const deps = { ...(await commitDepsOf(engine, ecosystem)), engine: store, source, ...change }
+  const open = () => new ChainIndex({ ...deps, lease: { ...deps.lease }, clock }, base(ecosystem))
+  return { engine, open, index: open() }
+}
+
+/** Indexes the chain; `kill` starts anew after every so many steps, as after a crash. */
+async function indexed(
+  ecosystem: Ecosystem,
+  how: { readonly kill?: number; readonly datasets?: readonly AnyDataset[] },
+): Promise<Engine> {
+  const { kill = Number.POSITIVE_INFINITY, datasets } = how
+  const { engine, open } = await begin(ecosystem, datasets && { datasets })
+  let index = open()
+  for (let step = 1; !(await isSettled(index)); step += 1) if (step % kill === 0) index = open()
+  return engine
+}
+
+async function isSettled(index: ChainIndex): Promise<boolean> {
+  const event = await index.followOnce()
+  return !(await index.readOlder()) && event.kind === 'idle' && index.isComplete
+}

@@ -1,0 +1,204 @@
+import type { Position } from '#chain/chain-event.ts'
+import { type ChainSource, RpcError } from '#chain/chain-source.ts'
+import { HISTORY_MARGIN, readBlocks } from '#chain/follow.ts'
+import type { BlockHeader, Log } from '#domain/chain.ts'
+import type { Chain } from '#ecosystem/ecosystem.ts'
+import { assert } from '#lib/assert.ts'
+import { type CommitDeps, commitMeeting, commitOlder, stageLogs } from '../commit.ts'
+import type { AnyDataset, HistoryFold } from '../dataset.ts'
+import type { Anomaly, Segment } from '../segment.ts'
+import { filtersOf } from '../select-logs.ts'
+import type { Backfill } from './backfill-row.ts'
+import { type ReadDeps, readSegments } from './read-segments.ts'
+
+/** Blocks between the older history and the head that the meeting may hold in memory. */
+const MEETING_BLOCKS_MAX = 5_000 + HISTORY_MARGIN
+
+/** Folds in memory, and the block up to which they are. */
+interface OpenFolds {
+  readonly folds: ReadonlyMap<AnyDataset, HistoryFold>
+  readonly at: Position
+  /** Logs that they could not read, since they were last stored. */
+  readonly anomalies: readonly Anomaly[]
+}
+
+/** What a kill costs at most is read again at full speed. */
+const FLUSH_EVERY_MS = 10_000
+
+/** Storing what is folded may take this share of the time: it grows with the holders. */
+const FLUSH_SHARE = 0.05
+
+/**
+ * Reads what lies below the newest days of a chain, oldest first, while new blocks come in above.
+ * Datasets that build on all earlier facts are read on up to the position, where both ways meet.
+ */
+export class OlderHistory {
+  readonly #read: ReadDeps
+  readonly #deps: CommitDeps & { readonly source: ChainSource }
+  readonly #chain: Chain
+  #backfill: Backfill | undefined
+  #opened: OpenFolds | undefined
+  #flushedMs = 0
+  #flushEveryMs = FLUSH_EVERY_MS
+  #segments: AsyncIterator<Segment> | undefined
+
+  constructor(read: ReadDeps, deps: CommitDeps & { readonly source: ChainSource }, chain: Chain) {
+    this.#read = read
+    this.#deps = deps
+    this.#chain = chain
+  }
+
+  get isComplete(): boolean {
+    return this.#backfill === undefined
+  }
+
+  /** Goes on where an earlier process stopped, or begins where nothing is read yet. */
+  resume(backfill: Backfill | undefined): void {
+    const ours = this.#backfill
+    const isSame =
+      ours?.read.hash === backfill?.read.hash && ours?.folded.hash === backfill?.folded.hash
+    if (isSame) return
+    this.#forget()
+    this.#backfill = backfill
+  }
+
+  /** Stores the next segment up to a height; tells whether there is more or the head is met. */
+  async readSome(limit: number): Promise<'more' | 'met' | 'nothing'> {
+    const backfill = this.#backfill
+    if (backfill === undefined) return 'nothing'
+    try {
+      const opened = await this.#openFolds(backfill)
+      if (opened.at.number >= limit) return 'met'
+      this.#segments ??= this.#open(backfill, opened, limit)
+      const next = await this.#segments.next()
+      if (next.done === true) this.#segments = undefined
+      else await this.#store(backfill, opened, next.value)
+      return 'more'
+    } catch (error) {
+      this.#forget()
+      throw error
+    }
+  }
+
+  /** Events are stored at once; what is folded in memory when as much again is read as storing costs. */
+  async #store(
+    backfill: Backfill,
+    { folds, anomalies: before }: OpenFolds,
+    segment: Segment,
+  ): Promise<void> {
+    const { clock } = this.#deps
+    const { end } = segment
+    if (end.number === backfill.read.number && end.hash !== backfill.read.hash)
+      throw new RpcError(`block ${end.number} is not the one that events are stored up to`)
+    const anomalies = [...before, ...segment.foldedAnomalies]
+    const isDue = Math.abs(clock() - this.#flushedMs) >= this.#flushEveryMs
+    if (segment.staged.length > 0 || isDue) {
+      const startMs = clock()
+      this.#backfill = await commitOlder(this.#deps, {
+        chainId: this.#chain.id,
+        backfill,
+        segment,
+        due: isDue ? { folds: [...folds.values()], anomalies } : undefined,
+      })
+      if (isDue) this.#flushed(clock() - startMs)
+    }
+    this.#opened = { folds, at: segment.end, anomalies: isDue ? [] : anomalies }
+  }
+
+  #flushed(tookMs: number): void {
+    this.#flushedMs = this.#deps.clock()
+    this.#flushEveryMs = Math.max(FLUSH_EVERY_MS, tookMs / FLUSH_SHARE)
+  }
+
+  /**
+   * The last blocks up to the position are read one by one and stored with the end of the history.
+   * Gives false while the position is not on the chain: a reorg must be undone first.
+   */
+  async meet(position: Position): Promise<boolean> {
+    const backfill = this.#backfill
+    assert(backfill !== undefined, 'there is no older history to meet')
+    try {
+      const { folds, at, anomalies: folded } = await this.#openFolds(backfill)
+      assert(at.number <= position.number, 'the older history went beyond the position')
+      const waiting = [...folds.keys()]
+      const logs = await this.#logsBetween(waiting, at, position)
+      if (logs === undefined) return false
+      const { staged, anomalies } = stageLogs(waiting, logs)
+      await commitMeeting(this.#deps, {
+        chainId: this.#chain.id,
+        backfill,
+        folded: { folds: [...folds.values()], anomalies: folded },
+        staged,
+        anomalies,
+      })
+      this.#backfill = undefined
+      return true
+    } finally {
+      this.#forget()
+    }
+  }
+
+  async #openFolds(backfill: Backfill): Promise<OpenFolds> {
+    if (this.#opened !== undefined) return this.#opened
+    const folds = new Map<AnyDataset, HistoryFold>()
+    for (const dataset of this.#deps.datasets) {
+      const fold = dataset.openHistory?.(this.#chain.id)
+      if (fold !== undefined) folds.set(dataset, fold)
+    }
+    for (const fold of folds.values()) await this.#deps.engine.snapshot((reads) => fold.load(reads))
+    // Without anything to fold there is nothing to be read again.
+    const at = folds.size === 0 ? backfill.read : backfill.folded
+    this.#opened = { folds, at, anomalies: [] }
+    this.#flushedMs = this.#deps.clock()
+    return this.#opened
+  }
+
+  /**
+   * Blocks whose events are stored are read once more for what is folded; then, below the floor,
+   * everything is new; above it only what builds on all that is older.
+   */
+  #open(
+    { floor, read }: Backfill,
+    { folds, at }: OpenFolds,
+    limit: number,
+  ): AsyncIterator<Segment> {
+    const from = at.number + 1
+    const isAgain = from <= read.number
+    const isNew = !isAgain && from < floor.number
+    const to = isAgain ? Math.min(read.number, limit) : isNew ? floor.number - 1 : limit
+    const datasets = isNew ? this.#deps.datasets.filter((each) => !folds.has(each)) : []
+    // A history that begins stands on no block.
+    const after = at.hash === '0x' ? undefined : at
+    return readSegments(this.#read, { from, to, after, datasets, folds })[Symbol.asyncIterator]()
+  }
+
+  async #logsBetween(
+    datasets: readonly AnyDataset[],
+    read: Position,
+    position: Position,
+  ): Promise<readonly Log[] | undefined> {
+    const { source } = this.#deps
+    const distance = position.number - read.number
+    if (distance > MEETING_BLOCKS_MAX)
+      throw new RpcError(`${distance} blocks are not final; waiting for the chain to finalize them`)
+    const filters = filtersOf(datasets, this.#chain.id)
+    const head = await source.header(position.number)
+    if (head?.hash !== position.hash) return undefined
+    const logs: Log[] = []
+    let parent: Pick<BlockHeader, 'number' | 'hash'> = read
+    while (parent.number < head.number) {
+      const last = parent.hash === '0x' ? undefined : parent
+      const blocks = await readBlocks({ source, filters }, last, parent.number + 1, head)
+      for (const block of blocks) for (const log of block.logs) logs.push(log)
+      parent = blocks.at(-1)?.header ?? head
+    }
+    return logs
+  }
+
+  /** What is folded in memory may be ahead of the store; it is loaded anew from there. */
+  #forget(): void {
+    void this.#segments?.return?.()
+    this.#segments = undefined
+    this.#opened = undefined
+  }
+}

@@ -1,0 +1,204 @@
+import type { BlockClock } from '#chain/block-clock.ts'
+import { type ChainSource, type HistoryPart, RpcError } from '#chain/chain-source.ts'
+import type { LogColumns } from '#chain/columns/log-columns.ts'
+import { PairTable } from '#chain/columns/pair-table.ts'
+import { readLogsAnswer } from '#chain/columns/read-answer.ts'
+import { dateLogs } from '#chain/date-logs.ts'
+import type { LogFilter } from '#chain/log-filter.ts'
+import type { BlockHeader, BlockRef, Log } from '#domain/chain.ts'
+import type { Clock } from '#lib/clock.ts'
+import type { AnyDataset, HistoryFold, Staged } from '../dataset.ts'
+import type { Anomaly, Segment } from '../segment.ts'
+import { filtersOf, selectLogs } from '../select-logs.ts'
+
+export interface ReadDeps {
+  readonly source: ChainSource
+  readonly clock: Clock
+  readonly blockClock: BlockClock
+  /** A final block that is stored: history is only believed of a node that has it too. */
+  anchor(): Promise<BlockRef | undefined>
+  /** Told of each answer: how far the reading is and how many logs it brought. */
+  onRead(progress: { readonly number: number; readonly logs: number }): void
+}
+
+export interface ReadInput {
+  readonly from: number
+  readonly to: number
+  /** The stored block that `from` follows; undefined where nothing is read yet. */
+  readonly after: BlockRef | undefined
+  /** Facts of these are staged. */
+  readonly datasets: readonly AnyDataset[]
+  /** Datasets that fold the history in memory, each with its fold. */
+  readonly folds: ReadonlyMap<AnyDataset, HistoryFold>
+}
+
+/** A commit every so often keeps little to be read again after a kill. */
+const COMMIT_EVERY_MS = 5_000
+
+/** Commits may take this share of the time, however large they are. */
+const COMMIT_SHARE = 0.1
+
+/** Facts held in memory before they are stored. */
+const FACTS_MAX = 25_000
+
+/**
+ * Reads final history in block order, each segment on the branch of the one before. One filter leads;
+ * at the end of each segment the others catch up with it, so that it is complete up to its last block.
+ */
+export async function* readSegments(deps: ReadDeps, input: ReadInput): AsyncIterable<Segment> {
+  const { source, clock } = deps
+  const { to } = input
+  const [lead, ...others] = filtersOf([...input.datasets, ...input.folds.keys()], source.chainId)
+  if (lead === undefined) {
+    yield await new Draft(deps, input).close(to)
+    return
+  }
+  let draft = new Draft(deps, input)
+  let committedMs = clock()
+  let wantedMs = COMMIT_EVERY_MS
+  for await (const part of streamOf(deps, lead, { ...input, to })) {
+    await draft.take(part, part.to)
+    if (part.to < to && draft.size < FACTS_MAX && clock() - committedMs < wantedMs) continue
+    for (const filter of others)
+      for await (const more of streamOf(deps, filter, { ...input, from: draft.from, to: part.to }))
+        await draft.take(more, part.to)
+    const segment = await draft.close(part.to)
+    draft = new Draft(deps, { ...input, from: part.to + 1, after: segment.end })
+    const readyMs = clock()
+    yield segment
+    committedMs = clock()
+    wantedMs = Math.max(COMMIT_EVERY_MS, (committedMs - readyMs) / COMMIT_SHARE)
+  }
+}
+
+function streamOf(
+  { source }: ReadDeps,
+  filter: LogFilter,
+  { from, to }: { readonly from: number; readonly to: number },
+) {
+  const table = new PairTable(filter.pairs ?? [])
+  return source.history({
+    filter,
+    from,
+    to,
+    read: (body, asked) =>
+      readLogsAnswer({ chainId: source.chainId, table, body, from: asked.from, to: asked.to }),
+  })
+}
+
+/** Proven by its block's header. */
+interface LastLog extends BlockRef {
+  /** The endpoint that told of it. */
+  readonly host: string
+  /** Undefined where the node tells no times. */
+  readonly timestamp: number | undefined
+}
+
+/** A segment under way. */
+class Draft {
+  readonly from: number
+  readonly #after: BlockRef | undefined
+  readonly #deps: ReadDeps
+  readonly #folds: ReadInput['folds']
+  readonly #staged: readonly Staged[]
+  readonly #anomalies: Anomaly[] = []
+  readonly #foldedAnomalies: Anomaly[] = []
+  readonly #exact: ReturnType<typeof selectLogs>
+  #logs = 0
+  #last: LastLog | undefined
+
+  constructor(deps: ReadDeps, input: ReadInput) {
+    this.#deps = deps
+    this.#folds = input.folds
+    this.from = input.from
+    this.#after = input.after
+    this.#staged = input.datasets.map((dataset) =>
+      dataset.stage(tellInto(this.#anomalies, dataset)),
+    )
+    this.#exact = selectLogs(input.datasets.flatMap((dataset) => dataset.selectors))
+  }
+
+  /** Facts that are held until they are stored. */
+  get size(): number {
+    return this.#staged.reduce((sum, staged) => sum + staged.size, 0)
+  }
+
+  async take({ value: columns, host }: HistoryPart<LogColumns>, to: number): Promise<void> {
+    const isUndated = columns.timestamp.subarray(0, columns.count).includes(0)
+    if (isUndated)
+      await dateLogs(this.#deps.blockClock, {
+        columns,
+        exact: (index) => this.#exact.isWanted(columns, index),
+      })
+    this.#read(columns, host, isUndated)
+    this.#deps.onRead({ number: to, logs: columns.count })
+  }
+
+  /** Longer values are read only now, so that what is no hex shows here. */
+  #read(columns: LogColumns, host: string, isUndated: boolean): void {
+    const last = columns.count - 1
+    try {
+      if (last >= 0)
+        this.#last = {
+          host,
+          number: columns.blockNumber[last] ?? 0,
+          hash: columns.blockHash(last),
+          timestamp: isUndated ? undefined : columns.timestamp[last],
+        }
+      this.#logs += columns.count
+      for (const staged of this.#staged) staged.takeColumns(columns)
+      for (const [dataset, fold] of this.#folds)
+        fold.take(columns, tellInto(this.#foldedAnomalies, dataset))
+    } catch (error) {
+      if (!(error instanceof RpcError || error instanceof RangeError)) throw error
+      throw this.#lie(host, error.message)
+    }
+  }
+
+  /** The next try goes to another endpoint, where there is one. */
+  #lie(host: string, reason: string): RpcError {
+    this.#deps.source.distrust(host, reason)
+    return new RpcError(`${host}: ${reason}`)
+  }
+
+  /** Headers of one tick prove the times and the branch of all that was read. */
+  async close(to: number): Promise<Segment> {
+    const { source, anchor } = this.#deps
+    const last = this.#last
+    const known = [this.#after, await anchor()].filter((each) => each !== undefined)
+    const wanted = { to, sample: last?.number ?? to, known }
+    const { end, sample } = await source.onOneEndpoint((one) => askBranch(one, wanted))
+    const isOther = sample?.hash !== last?.hash
+    const isUntimely = last?.timestamp !== undefined && sample?.timestamp !== last.timestamp
+    if (last !== undefined && (isOther || isUntimely))
+      throw this.#lie(
+        last.host,
+        `block ${last.number}: a log's block hash or time differs from its block's`,
+      )
+    const { from } = this
+    const read = { from, end, logs: this.#logs, staged: this.#staged }
+    return { ...read, anomalies: this.#anomalies, foldedAnomalies: this.#foldedAnomalies }
+  }
+}
+
+/** Headers of one node that also has the blocks that are stored: it is on their branch. */
+async function askBranch(
+  source: ChainSource,
+  wanted: { readonly to: number; readonly sample: number; readonly known: readonly BlockRef[] },
+): Promise<{ readonly end: BlockHeader; readonly sample: BlockHeader | undefined }> {
+  const { to, sample, known } = wanted
+  const numbers = [...new Set([to, sample, ...known.map(({ number }) => number)])]
+  // Of one tick, so that they travel together and one node answers them all.
+  const headers = await Promise.all(numbers.map((number) => source.header(number)))
+  const byNumber = new Map(numbers.map((number, index) => [number, headers[index]]))
+  for (const { number, hash } of known)
+    if (byNumber.get(number)?.hash !== hash)
+      throw new RpcError(`block ${number} of the node is not the one that the index stands on`)
+  const end = byNumber.get(to)
+  if (end === undefined) throw new RpcError(`the node gave logs up to ${to} but not the block`)
+  return { end, sample: byNumber.get(sample) }
+}
+
+function tellInto(anomalies: Anomaly[], dataset: AnyDataset) {
+  return (log: Log, reason: string) => void anomalies.push({ log, dataset: dataset.name, reason })
+}

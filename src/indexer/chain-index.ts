@@ -1,0 +1,279 @@
+import { BlockClock } from '#chain/block-clock.ts'
+import type { ChainEvent, Position } from '#chain/chain-event.ts'
+import type { ChainSource } from '#chain/chain-source.ts'
+import { ancestor, DeepReorgError, type FollowDeps, follow, HISTORY_MARGIN } from '#chain/follow.ts'
+import type { Chain } from '#ecosystem/ecosystem.ts'
+import { assert } from '#lib/assert.ts'
+import { Mutex } from '#lib/mutex.ts'
+import { readBackfill } from './backfill/backfill-row.ts'
+import { OlderHistory } from './backfill/older-history.ts'
+import { planFloor } from './backfill/plan-floor.ts'
+import { type ReadDeps, type ReadInput, readSegments } from './backfill/read-segments.ts'
+import {
+  type CommitDeps,
+  commitBlocks,
+  commitSegment,
+  forgetChain,
+  markTip,
+  rollBack,
+} from './commit.ts'
+import { MissingFactsError } from './missing-facts-error.ts'
+import { oldestBlock, readPosition, storedBlock } from './positions.ts'
+import type { Segment } from './segment.ts'
+import { filtersOf } from './select-logs.ts'
+
+export interface ChainIndexDeps extends CommitDeps {
+  readonly source: ChainSource
+  /** Sets aside the endpoints that are proven to have left out logs; gives their hosts. */
+  findPruned?(error: MissingFactsError): Promise<readonly string[]>
+  /** Told of every answer that brings history. */
+  onRead?: ReadDeps['onRead']
+}
+
+/** A chain that stays shorter than the index on another branch for this many polls has reorganised. */
+const FORKED_POLLS = 5
+
+/** To trace a balance asks every endpoint for the whole history of a holder. */
+const TRACE_AGAIN_MS = 600_000
+
+/**
+ * The index of one chain, a step at a time. A new chain is read in this order: the newest days of
+ * everything that can be told without older history; then, side by side, new blocks and the older
+ * history; once the two have met, everything follows the chain's head.
+ */
+export class ChainIndex {
+  readonly #deps: ChainIndexDeps
+  readonly #chain: Chain
+  readonly #older: OlderHistory
+  readonly #blockClock: BlockClock
+  /** The two ways of reading meet in one commit, which no step at the head may cross. */
+  readonly #steps = new Mutex()
+  #position: Position | undefined
+  /** Read again after every failure: what a commit came to is not known then. */
+  #known = false
+  /** The height up to which history may be read in ranges and the position stands on it. */
+  #historyTo: number | undefined
+  /** The chain contradicts what was final: until it no longer does, nothing of it is believed. */
+  #isTorn = false
+  #marks = ''
+  #forkedPolls = 0
+  /** When it was last looked in vain for an endpoint that leaves out logs. */
+  #tracedMs = Number.NEGATIVE_INFINITY
+  #segments: AsyncIterator<Segment> | undefined
+
+  constructor(deps: ChainIndexDeps, chain: Chain) {
+    this.#deps = deps
+    this.#chain = chain
+    this.#blockClock = new BlockClock(deps.source)
+    this.#older = new OlderHistory(this.#readDeps(), deps, chain)
+  }
+
+  get position(): Position | undefined {
+    return this.#position
+  }
+
+  /** Does the next thing at the head: new blocks, a reorg, or a segment of history that is missed. */
+  followOnce(): Promise<ChainEvent> {
+    return this.#steps.run(() => this.#guarded(() => this.#followOnce()))
+  }
+
+  /** Reads some of the older history; gives false when none is missing. */
+  async readOlder(): Promise<boolean> {
+    try {
+      return await this.#readOlder()
+    } catch (error) {
+      if (error instanceof MissingFactsError && (await this.#isToldAnew(error))) return true
+      throw error
+    }
+  }
+
+  /** Where an endpoint left out logs, the chain is read from its beginning without it. */
+  async #isToldAnew(error: MissingFactsError): Promise<boolean> {
+    const { clock, findPruned } = this.#deps
+    if (findPruned === undefined || Math.abs(clock() - this.#tracedMs) < TRACE_AGAIN_MS)
+      return false
+    const hosts = await findPruned(error).catch(() => [])
+    this.#tracedMs = hosts.length > 0 ? Number.NEGATIVE_INFINITY : clock()
+    if (hosts.length === 0) return false
+    await this.#steps.run(() => this.#guarded(() => this.#beginAnew()))
+    return true
+  }
+
+  async #beginAnew(): Promise<void> {
+    await this.#dropSegments()
+    this.#historyTo = undefined
+    // Read again before the next step, whatever comes of this.
+    this.#known = false
+    await forgetChain(this.#deps, this.#chain.id)
+  }
+
+  async #readOlder(): Promise<boolean> {
+    if (!this.#known) await this.#steps.run(() => this.#guarded(async () => undefined))
+    const historyTo = this.#historyTo
+    if (historyTo === undefined || this.#isTorn) return false
+    const missing = await this.#older.readSome(historyTo).catch((error: unknown) => {
+      this.#known = false
+      throw error
+    })
+    if (missing !== 'met') return missing === 'more'
+    return this.#steps.run(() => this.#guarded(() => this.#meet()))
+  }
+
+  /** Whether everything up to the position is stored. */
+  get isComplete(): boolean {
+    return this.#position !== undefined && this.#older.isComplete
+  }
+
+  async #guarded<T>(step: () => Promise<T>): Promise<T> {
+    try {
+      if (!this.#known) await this.#load()
+      return await step()
+    } catch (error) {
+      this.#known = false
+      if (error instanceof DeepReorgError) this.#isTorn = true
+      await this.#dropSegments()
+      throw error
+    }
+  }
+
+  async #load(): Promise<void> {
+    const { engine } = this.#deps
+    const { id } = this.#chain
+    const stored = await engine.snapshot(async (reads) => ({
+      position: await readPosition(reads, id),
+      backfill: await readBackfill(reads, id),
+    }))
+    this.#position = stored.position
+    this.#older.resume(stored.backfill)
+    this.#known = true
+  }
+
+  async #followOnce(): Promise<ChainEvent> {
+    const follower = this.#follower()
+    const event = await follow(follower, this.#position)
+    this.#forkedPolls = event.kind === 'behind' && event.forked ? this.#forkedPolls + 1 : 0
+    const settled = this.#forkedPolls >= FORKED_POLLS ? await settleShorter(follower, event) : event
+    if (settled.kind !== 'behind') this.#isTorn = false
+    const hasNews = settled.kind !== 'idle' || marksOf(settled) !== this.#marks
+    if (hasNews) this.#position = await this.#apply(settled)
+    this.#marks = marksOf(settled)
+    // Only now: before a reorg is undone, what is final may lie above the last block that both have.
+    const isKnown = settled.kind !== 'behind' && settled.tip.finalized > 0
+    if (this.#position !== undefined && isKnown) {
+      const to = Math.min(settled.tip.finalized - HISTORY_MARGIN, this.#position.number)
+      this.#historyTo = Math.max(this.#historyTo ?? to, to)
+    }
+    return settled
+  }
+
+  /** While older history is missing, datasets that build on it wait. */
+  #datasets() {
+    const { datasets } = this.#deps
+    return this.#older.isComplete ? datasets : datasets.filter((each) => !each.openHistory)
+  }
+
+  #follower(): FollowDeps {
+    const { engine, source } = this.#deps
+    const { id, startBlock, finality } = this.#chain
+    return {
+      source,
+      filters: filtersOf(this.#datasets(), id),
+      startBlock,
+      finality,
+      stored: (number) => engine.snapshot((reads) => storedBlock(reads, { chainId: id, number })),
+    }
+  }
+
+  async #apply(event: ChainEvent): Promise<Position | undefined> {
+    const position = this.#position
+    const deps = { ...this.#deps, datasets: this.#datasets() }
+    const common = { chainId: this.#chain.id, tip: event.tip, expected: position }
+    if (event.kind !== 'history') await this.#dropSegments()
+    switch (event.kind) {
+      case 'history':
+        return this.#readHistory(event)
+      case 'blocks':
+        return commitBlocks(deps, {
+          ...common,
+          logs: event.blocks.flatMap((block) => block.logs),
+          headers: event.blocks.map((block) => block.header),
+        })
+      case 'reorg':
+        assert(position !== undefined, 'a reorg needs a position to leave')
+        return rollBack(deps, { ...common, expected: position, ancestor: event.ancestor })
+      case 'idle':
+        if (position !== undefined) await markTip(deps, { ...common, expected: position })
+        return position
+      case 'behind':
+        return position
+    }
+  }
+
+  /** Stores the next segment of final history at the head; begins with the newest days. */
+  async #readHistory(event: Extract<ChainEvent, { kind: 'history' }>): Promise<Position> {
+    const { tip, to } = event
+    const expected = this.#position
+    const plan =
+      expected === undefined
+        ? await planFloor(this.#blockClock, { startBlock: this.#chain.startBlock, to })
+        : undefined
+    if (plan !== undefined) this.#older.resume(plan)
+    const from = plan?.floor.number ?? event.from
+    this.#segments ??= this.#open({ from, to, after: expected })
+    const next = await this.#segments.next()
+    if (next.done === true) {
+      this.#segments = undefined
+      assert(expected !== undefined, 'history brought no segment')
+      return expected
+    }
+    const position = await commitSegment(
+      { ...this.#deps, datasets: this.#datasets() },
+      { chainId: this.#chain.id, expected, segment: next.value, tip, backfill: plan },
+    )
+    if (position.number >= to) await this.#dropSegments()
+    return position
+  }
+
+  #open(range: Pick<ReadInput, 'from' | 'to' | 'after'>): AsyncIterator<Segment> {
+    const datasets = this.#datasets()
+    return readSegments(this.#readDeps(), { ...range, datasets, folds: new Map() })[
+      Symbol.asyncIterator
+    ]()
+  }
+
+  async #meet(): Promise<boolean> {
+    assert(this.#position !== undefined, 'older history is missing below a position')
+    const isMet = await this.#older.meet(this.#position)
+    // What is read ahead lacks the datasets that waited until now.
+    if (isMet) await this.#dropSegments()
+    return isMet
+  }
+
+  async #dropSegments(): Promise<void> {
+    const segments = this.#segments
+    this.#segments = undefined
+    await segments?.return?.()
+  }
+
+  #readDeps(): ReadDeps {
+    const { engine, source, clock, onRead } = this.#deps
+    return {
+      source,
+      clock,
+      blockClock: this.#blockClock,
+      anchor: () => engine.snapshot((reads) => oldestBlock(reads, this.#chain.id)),
+      onRead: onRead ?? (() => undefined),
+    }
+  }
+}
+
+function marksOf(event: ChainEvent): string {
+  const { head, safe, finalized } = event.tip
+  return [head.number, safe, finalized].join('.')
+}
+
+/** Turns a chain that has become shorter into the reorg that it is. */
+async function settleShorter(follower: FollowDeps, event: ChainEvent): Promise<ChainEvent> {
+  const { tip } = event
+  return { kind: 'reorg', tip, ancestor: await ancestor(follower, tip.head.number + 1) }
+}

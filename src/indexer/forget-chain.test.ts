@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { registerMigrations } from '#datasets/datasets.ts'
+import type { ChainName } from '#devnet/addresses.ts'
+import { eachEngine, onSqlite } from '#ledger/each-engine.ts'
+import { beginChain } from '#test/chain-builder/built-chain.ts'
+import { live, livelyBlocks } from '#test/chain-builder/random-life.ts'
+import { serveChain } from '#test/chain-builder/serve-chain.ts'
+import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { advanceAll, commitDepsOf, differenceOf, stepIndex } from '#test/stepped-index.ts'
+import { forgetChain } from './commit.ts'
+
+const onEach = eachEngine(startPostgres, registerMigrations)
+
+onEach('a chain that is forgotten leaves nothing of it, and is read anew', async ({ engine }) => {
+  const life = fc.array(livelyBlocks, { minLength: 12, maxLength: 12 })
+  const [some = [], more = []] = fc.sample(life, { numRuns: 2, seed: 7 }).map((each) => each.flat())
+  const serve = (id: number, name: ChainName, blocks: typeof some) =>
+    serveChain(live(beginChain(id, 1_700_000_000), name, blocks).addEmpty(70), { finalDepth: 4 })
+  const nodes = [await serve(8453, 'base', some), await serve(1, 'ethereum', more)]
+  const [base, ethereum] = nodes.map(({ url }) => url)
+  const ecosystem = localEcosystemAt({ base: base ?? '', ethereum: ethereum ?? '' })
+  const { chains } = ecosystem
+  try {
+    const deps = await commitDepsOf(engine, ecosystem)
+    for (const forgotten of chains) {
+      await advanceAll(stepIndex(deps), chains)
+      await forgetChain(deps, forgotten.id)
+      await onSqlite(registerMigrations, async ({ engine: fresh }) => {
+        const index = stepIndex(await commitDepsOf(fresh, ecosystem))
+        const others = chains.filter((each) => each !== forgotten)
+        await advanceAll(index, others)
+        assert.equal(await differenceOf(engine, fresh), undefined)
+        await advanceAll(index, chains)
+        await advanceAll(stepIndex(deps), chains)
+        assert.equal(await differenceOf(engine, fresh), undefined)
+      })
+    }
+  } finally {
+    for (const node of nodes) await node.stop()
+  }
+})

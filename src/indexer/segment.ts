@@ -1,0 +1,22 @@
+import type { BlockHeader, Log } from '#domain/chain.ts'
+import type { Staged } from './dataset.ts'
+
+/** What a stretch of final history brought, ready to be stored in one transaction. */
+export interface Segment {
+  readonly from: number
+  /** The block it ends with. */
+  readonly end: BlockHeader
+  readonly logs: number
+  readonly staged: readonly Staged[]
+  /** Of what is staged. */
+  readonly anomalies: readonly Anomaly[]
+  /** Of what is folded in memory; stored together with it. */
+  readonly foldedAnomalies: readonly Anomaly[]
+}
+
+/** Why a log was not understood. */
+export interface Anomaly {
+  readonly log: Log
+  readonly dataset: string
+  readonly reason: string
+}
