@@ -1,5 +1,5 @@
 import { stringify } from 'csv-stringify/sync'
-import Type, { type TObject, type TSchema } from 'typebox'
+import type { TObject, TSchema } from 'typebox'
 import { isRefusal, type Refusal, type RefusalCode, refuse } from '#domain/refusal.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import {
@@ -12,6 +12,7 @@ import {
 import { type Answer, answer, defineRoute, type RequestFacts, type Route } from '#http/route.ts'
 import { type IndexStatus, readIndexStatus } from '#indexer/status.ts'
 import { type Clock, unixNow } from '#lib/clock.ts'
+import { Type } from '#lib/type.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { buildMeta, metaSchema, type Page, pageSchema, revisionAt } from './meta.ts'
 import { ReadyAnswers } from './ready-answers.ts'

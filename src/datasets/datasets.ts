@@ -1,16 +1,14 @@
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
-import type { Route } from '#http/route.ts'
+import { backfillsMigration } from '#indexer/backfill/backfill-row.ts'
 import { type AnyDataset, toAnyDataset } from '#indexer/dataset.ts'
 import { indexerMigrations } from '#indexer/tables.ts'
 import type { Migration } from '#store/engine.ts'
 import { burnsDataset } from './burns/dataset.ts'
-import { type BurnDeps, burnRoutes } from './burns/routes.ts'
 import { depositsDataset, depositsMigration } from './deposits/deposits.ts'
 import { dividendsDataset } from './dividends/dataset.ts'
-import { dividendRoutes } from './dividends/routes.ts'
 import { graveDigsDataset } from './grave-digs/dataset.ts'
-import { graveDigRoutes } from './grave-digs/routes.ts'
 import { holdersDataset } from './holders/dataset.ts'
+import { proofsMigration } from './holders/proof/proof-row.ts'
 import { holdersMigration } from './holders/tables.ts'
 import { priceSeries, pricesDataset } from './prices/dataset.ts'
 import { pricesMigration } from './prices/tables.ts'
@@ -34,9 +32,6 @@ export const registerMigrations: readonly Migration[] = [
   holdersMigration,
   pricesMigration,
   depositsMigration,
+  backfillsMigration,
+  proofsMigration,
 ]
-
-/** The endpoints of the datasets. */
-export function datasetRoutes(deps: BurnDeps): readonly Route[] {
-  return [...burnRoutes(deps), ...dividendRoutes(deps), ...graveDigRoutes(deps)]
-}

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import Type, { type TProperties } from 'typebox'
+import type { TProperties } from 'typebox'
 import { showAddress } from '#domain/address.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Chain, Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
@@ -7,6 +7,7 @@ import { type EventKey, type ListedEvent, listEvents } from '#indexer/events/lis
 import { finalityOf, type IndexStatus } from '#indexer/status.ts'
 import { assert } from '#lib/assert.ts'
 import { toIso } from '#lib/day.ts'
+import { Type } from '#lib/type.ts'
 import type { Connection } from '#store/engine.ts'
 import type { Page } from './meta.ts'
 import {

@@ -1,7 +1,8 @@
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import type { Effective } from '#http/parameter.ts'
 import { type ChainStatus, conditionOf, type IndexStatus } from '#indexer/status.ts'
 import { toIso } from '#lib/day.ts'
+import { Type } from '#lib/type.ts'
 
 const chainMeta = Type.Object({
   chain: Type.String(),
@@ -11,6 +12,14 @@ const chainMeta = Type.Object({
   lagSeconds: Type.Integer({ minimum: 0, description: 'Age of that block' }),
   finalizedBlock: Type.Integer(),
   status: Type.Enum(['live', 'syncing', 'stale']),
+  gap: Type.Union([
+    Type.Object({
+      fromBlock: Type.Integer(),
+      toBlock: Type.Integer(),
+      untilUnix: Type.Integer({ description: 'Windows that begin later are complete' }),
+    }),
+    Type.Null(),
+  ]),
 })
 
 /** What every data answer says about itself; nothing of the caller, so that an ETag can stand for it. */
@@ -60,7 +69,15 @@ function chainMetaOf(status: ChainStatus, nowUnix: number): Static<typeof chainM
     lagSeconds: Math.max(0, nowUnix - status.blockTimeUnix),
     finalizedBlock: status.finalizedNumber,
     status: conditionOf(status, nowUnix),
+    gap: gapOf(status),
   }
+}
+
+/** Blocks of which answers know nothing yet; holders and supply also wait for those above. */
+function gapOf({ backfill }: ChainStatus) {
+  if (backfill === null) return null
+  const { floor, read } = backfill
+  return { fromBlock: read.number + 1, toBlock: floor.number - 1, untilUnix: floor.timestamp }
 }
 
 /** Changes whenever the body of an answer may, other than by the passing of seconds. */

@@ -1,4 +1,3 @@
-import { isAddressEqual } from 'viem'
 import type { Log } from '#domain/chain.ts'
 import type { EventSource, PricedToken } from '#ecosystem/ecosystem.ts'
 import { argument, DecodeError, type EventArguments } from '#indexer/decode-event.ts'
@@ -25,10 +24,7 @@ export function tokenOf(
     return source.token.symbol
   }
   const address = argument.address(args, argumentName)
-  const token = tokens.find((each) => {
-    const deployed = each.addresses.get(source.chain.name)
-    return deployed !== undefined && isAddressEqual(deployed, address)
-  })
+  const token = tokens.find((each) => each.addresses.get(source.chain.name) === address)
   if (token === undefined)
     throw new DecodeError(`token ${address} is not listed for chain ${source.chain.name}`)
   return token.symbol

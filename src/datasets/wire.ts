@@ -1,6 +1,7 @@
-import Type, { type TSchema } from 'typebox'
+import type { TSchema } from 'typebox'
 import { type MicroUsd, toUsd } from '#domain/money.ts'
 import { formatDecimal } from '#lib/decimal.ts'
+import { Type } from '#lib/type.ts'
 
 /** Shapes that many answers share, each with the function that makes its value. */
 

@@ -1,4 +1,3 @@
-import Type from 'typebox'
 import { valueAt } from '#domain/money.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import type { PricedToken } from '#ecosystem/ecosystem.ts'
@@ -13,6 +12,7 @@ import {
 import type { IndexStatus } from '#indexer/status.ts'
 import { DAY_SECONDS } from '#lib/day.ts'
 import { percentage } from '#lib/decimal.ts'
+import { Type } from '#lib/type.ts'
 import type { Connection } from '#store/engine.ts'
 import { type DataDeps, dataRoute } from '../data-route.ts'
 import { accountOf, eventMembers, eventRow, listParameters, readEventPage } from '../event-rows.ts'

@@ -1,5 +1,6 @@
 import { type Address, type Hash, ZERO_ADDRESS } from '#domain/address.ts'
 import type { Log } from '#domain/chain.ts'
+import { TRANSFER_TOPIC } from '#domain/token.ts'
 import type { Payment } from '#ecosystem/ecosystem.ts'
 import type { Change, Dataset, Position } from '#indexer/dataset.ts'
 import { DecodeError } from '#indexer/decode-event.ts'
@@ -27,10 +28,6 @@ export const depositsMigration: Migration = {
     );
     create unique index deposits_of_tx on deposits (chain_id, tx_hash, position_in_tx)`,
 }
-
-/** `Transfer(address,address,uint256)` (EIP-20). */
-export const TRANSFER_TOPIC: Hash =
-  '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 
 /** A transfer of the payment asset to the operator, as the chain shows it now. */
 export interface DepositFact {

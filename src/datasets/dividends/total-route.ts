@@ -1,4 +1,3 @@
-import Type from 'typebox'
 import { showAddress } from '#domain/address.ts'
 import type { Route } from '#http/route.ts'
 import { NOTHING, type Sums } from '#indexer/events/event.ts'
@@ -11,6 +10,7 @@ import {
 } from '#indexer/events/sum-windows.ts'
 import type { IndexStatus } from '#indexer/status.ts'
 import { DAY_SECONDS } from '#lib/day.ts'
+import { Type } from '#lib/type.ts'
 import type { Connection } from '#store/engine.ts'
 import { type DataDeps, dataRoute } from '../data-route.ts'
 import type { PriceAt } from '../price-at.ts'

@@ -3,6 +3,7 @@ import type { GraveDigSource, PricedToken } from '#ecosystem/ecosystem.ts'
 import { argument, type EventArguments } from '#indexer/decode-event.ts'
 import type { EventFact } from '#indexer/events/event.ts'
 import { makeEventDataset } from '#indexer/events/event-dataset.ts'
+import { toStoredText } from '#lib/stored-text.ts'
 import { type TokenAt, tokenOf } from '../token-of.ts'
 
 export const GRAVE_DIGS = 'grave-digs'
@@ -33,7 +34,7 @@ function readGraveDig(
     token: tokenAt(log, source, args),
     account: argument.address(args, source.digger),
     amount: argument.amount(args, source.amount),
-    detail: source.graveId === null ? null : String(args[source.graveId]),
+    detail: source.graveId === null ? null : toStoredText(String(args[source.graveId])),
     counted: true,
   }
 }

@@ -1,6 +1,6 @@
 import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
 import type { Log } from '#domain/chain.ts'
-import { isTracked } from '#domain/token.ts'
+import { isTracked, TRANSFER_TOPIC } from '#domain/token.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { Change, Dataset, Position } from '#indexer/dataset.ts'
 import { DecodeError } from '#indexer/decode-event.ts'
@@ -15,11 +15,10 @@ import {
 } from './fold-balances.ts'
 import { foldHolders, type HolderChange } from './fold-holders.ts'
 import { foldSupply } from './fold-supply.ts'
+import { forgetHolders } from './history/forget-holders.ts'
+import { type HistoryToken, openHoldersHistory } from './history/holders-history.ts'
 import { dayEnds } from './holder-days.ts'
 import { collectMovements, type Movement, type TransferFact } from './movement.ts'
-
-/** `Transfer(address,address,uint256)` (EIP-20). */
-const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 
 /** Balances, supply and holder counts of the followed tokens, out of every transfer. */
 export function holdersDataset(ecosystem: Ecosystem): Dataset<TransferFact> {
@@ -35,7 +34,14 @@ export function holdersDataset(ecosystem: Ecosystem): Dataset<TransferFact> {
     decode: (log) => readTransfer(log, deployments),
     apply: (change, transfers) => applyTransfers(change, transfers, locked),
     revert: (change, ancestor) => revertTransfers(change, ancestor, locked),
+    forget: (change) => forgetHolders(change, historyTokens(deployments, change.chainId)),
     finalize: (change) => forgetDeltas(change.connection, change.chainId, change.finalizedNumber),
+    openHistory: (chainId) =>
+      openHoldersHistory({
+        chainId,
+        tokens: historyTokens(deployments, chainId),
+        locked,
+      }),
   }
 }
 
@@ -58,6 +64,19 @@ function deploymentsOf(ecosystem: Ecosystem): ReadonlyMap<string, Deployment> {
         })
     }
   return deployments
+}
+
+function historyTokens(
+  deployments: ReadonlyMap<string, Deployment>,
+  chainId: number,
+): readonly HistoryToken[] {
+  const all = [...deployments.values()]
+  return all
+    .filter((each) => each.chainId === chainId)
+    .map(({ symbol, address }) => {
+      const places = all.filter((each) => each.symbol === symbol)
+      return { symbol, address, isOnSeveralChains: places.length > 1 }
+    })
 }
 
 function readTransfer(

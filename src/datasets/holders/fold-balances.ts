@@ -1,5 +1,6 @@
 import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
 import type { Change, Position } from '#indexer/dataset.ts'
+import { MissingFactsError } from '#indexer/missing-facts-error.ts'
 import { chunks } from '#lib/chunks.ts'
 import { groupBy } from '#lib/group-by.ts'
 import { toStored } from '#lib/u256.ts'
@@ -10,12 +11,19 @@ import { inKeys } from '#store/typed-values.ts'
 import type { Movement, Step } from './movement.ts'
 
 /** A token moved a balance that no transfer had brought: it cannot be followed by its events. */
-export class UnexplainedBalanceError extends Error {
+export class UnexplainedBalanceError extends MissingFactsError {
   override readonly name = 'UnexplainedBalanceError'
+  /** Its symbol. */
+  readonly token: string
+  readonly address: Address
+
   constructor(token: string, address: Address, chainId: number) {
     super(
-      `${address} sent more ${token} on chain ${chainId} than it ever received: the chain's startBlock is later than the token's first transfer, or the token moves balances without Transfer events`,
+      chainId,
+      `${address} sent more ${token} on chain ${chainId} than it ever received: the chain's startBlock is later than the token's first transfer, the token moves balances without Transfer events, or an endpoint has dropped old logs and does not say so`,
     )
+    this.token = token
+    this.address = address
   }
 }
 

@@ -108,7 +108,6 @@ export async function readSupplyAt(
   input: { readonly token: string; readonly chainId: number; readonly blockNumber: number },
 ): Promise<bigint> {
   const now = totalSupplyOf(await readTotalSupply(connection, input.token, input.chainId))
-  const zero = { ...input, address: ZERO_ADDRESS }
-  // The zero address has no balance; its deltas since the block are the supply's, the other way round.
-  return now + (await readBalanceAt(connection, zero))
+  // What the zero address received since the block still existed then; what it sent did not yet.
+  return now - (await readBalanceAt(connection, { ...input, address: ZERO_ADDRESS }))
 }

@@ -1,4 +1,5 @@
 import type { Migration } from '#store/engine.ts'
+import { CLUSTERED } from '#store/migrate.ts'
 
 /**
  * `balances`: every positive balance. `balance_deltas`: what each block that is not yet final moved,
@@ -17,7 +18,7 @@ export const holdersMigration: Migration = {
       chain_id bigint not null,
       balance text not null,
       primary key (token, address, chain_id)
-    );
+    ) ${CLUSTERED};
     create table balance_deltas (
       chain_id bigint not null,
       block_number bigint not null,
@@ -27,7 +28,7 @@ export const holdersMigration: Migration = {
       received text not null,
       sent text not null,
       primary key (chain_id, block_number, token, address)
-    );
+    ) ${CLUSTERED};
     create index balance_deltas_of_address on balance_deltas (token, address, chain_id, block_number);
     create table supply_buckets (
       token text not null,
@@ -39,7 +40,7 @@ export const holdersMigration: Migration = {
       locked text not null,
       unlocked text not null,
       primary key (token, chain_id, grain, bucket_unix)
-    );
+    ) ${CLUSTERED};
     create table holder_days (
       token text not null,
       address text not null,
@@ -47,7 +48,7 @@ export const holdersMigration: Migration = {
       day_unix bigint not null,
       holds integer not null,
       primary key (token, address, chain_id, day_unix)
-    );
+    ) ${CLUSTERED};
     create table holder_buckets (
       token text not null,
       grain text not null,
@@ -55,5 +56,5 @@ export const holdersMigration: Migration = {
       gained bigint not null,
       lost bigint not null,
       primary key (token, grain, bucket_unix)
-    )`,
+    ) ${CLUSTERED}`,
 }

@@ -1,12 +1,13 @@
 import type { PricedToken } from '#ecosystem/ecosystem.ts'
 import type { Change, Dataset, Position } from '#indexer/dataset.ts'
-import { chunks } from '#lib/chunks.ts'
 import { startOfDay } from '#lib/day.ts'
 import { groupBy } from '#lib/group-by.ts'
 import { toStored } from '#lib/u256.ts'
+import type { BulkInsert } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
+import { sql } from '#store/sql.ts'
 import { decodePrice, type PriceFact, type PriceSeries, topicOf } from './decode.ts'
+import { nextPoint } from './queries.ts'
 
 /** Price series of the ecosystem's tokens, as far as events move them. */
 export function priceSeries(tokens: readonly PricedToken[]): readonly PriceSeries[] {
@@ -32,7 +33,9 @@ export function pricesDataset(series: readonly PriceSeries[]): Dataset<PriceFact
     decode: (log) =>
       (byAddress.get(`${log.chainId}|${log.address}`) ?? []).flatMap((each) => {
         const price = decodePrice(each, log)
-        return price === undefined ? [] : [{ symbol: each.token.symbol, log, price }]
+        if (price === undefined) return []
+        const { chainId, blockNumber, timestamp } = log
+        return [{ symbol: each.token.symbol, log: { chainId, blockNumber, timestamp }, price }]
       }),
     apply: storePrices,
     revert: (change, ancestor) => removePrices(change, ancestor, series),
@@ -45,19 +48,57 @@ async function storePrices(change: Change, facts: readonly PriceFact[]): Promise
   const days = new Map(
     facts.map((each) => [`${each.symbol}|${startOfDay(each.log.timestamp)}`, each]),
   )
-  for (const { symbol, log } of facts) change.priceMoved(symbol, log.timestamp)
-  for (const part of chunks([...points.values()], ROWS_PER_STATEMENT))
-    await change.connection.run(sql`
-      insert into price_points (symbol, chain_id, block_number, timestamp_unix, price_e18)
-      values ${rows(part.map(({ symbol, log, price }) => [symbol, log.chainId, log.blockNumber, log.timestamp, toStored(price)]))}`)
-  for (const part of chunks([...days.values()], ROWS_PER_STATEMENT))
-    await change.connection.run(sql`
-      insert into price_days (symbol, day_unix, block_number, price_e18)
-      values ${rows(part.map(({ symbol, log, price }) => [symbol, startOfDay(log.timestamp), log.blockNumber, toStored(price)]))}
-      on conflict (symbol, day_unix) do update set
-        block_number = excluded.block_number, price_e18 = excluded.price_e18
-      where excluded.block_number >= price_days.block_number`)
+  await tellMoves(change, facts)
+  await change.connection.insert(
+    POINTS,
+    [...points.values()].map(({ symbol, log, price }) => [
+      symbol,
+      log.chainId,
+      log.blockNumber,
+      log.timestamp,
+      toStored(price),
+    ]),
+  )
+  await change.connection.insert(
+    DAYS,
+    [...days.values()].map(({ symbol, log, price }) => [
+      symbol,
+      startOfDay(log.timestamp),
+      log.blockNumber,
+      toStored(price),
+    ]),
+  )
 }
+
+const POINTS: BulkInsert = {
+  table: 'price_points',
+  columns: {
+    symbol: 'text',
+    chain_id: 'bigint',
+    block_number: 'bigint',
+    timestamp_unix: 'bigint',
+    price_e18: 'text',
+  },
+}
+
+const DAYS: BulkInsert = {
+  table: 'price_days',
+  columns: { symbol: 'text', day_unix: 'bigint', block_number: 'bigint', price_e18: 'text' },
+  conflict: `on conflict (symbol, day_unix) do update set
+    block_number = excluded.block_number, price_e18 = excluded.price_e18
+    where excluded.block_number >= price_days.block_number`,
+}
+
+/** A price holds until the next one, which older history may already meet. */
+async function tellMoves(change: Change, facts: readonly PriceFact[]): Promise<void> {
+  for (const [symbol, group] of groupBy(facts, (fact) => fact.symbol)) {
+    const [first, last] = [group[0]?.log.timestamp ?? 0, group.at(-1)?.log.timestamp ?? 0]
+    const next = await nextPoint(change.connection, symbol, last + 1)
+    change.priceMoved(symbol, { fromUnix: first, untilUnix: (next ?? FOREVER) - 1 })
+  }
+}
+
+const FOREVER = Number.POSITIVE_INFINITY
 
 async function removePrices(
   change: Change,
@@ -66,14 +107,15 @@ async function removePrices(
 ): Promise<void> {
   // The chain no longer vouches for later moments, whether or not a price moved in them.
   for (const { token, source } of series)
-    if (source.chain.id === change.chainId) change.priceMoved(token.symbol, ancestor.timestamp + 1)
+    if (source.chain.id === change.chainId)
+      change.priceMoved(token.symbol, { fromUnix: ancestor.timestamp + 1, untilUnix: FOREVER })
   const removed = await change.connection.run(sql`
     delete from price_points
     where chain_id = ${change.chainId} and block_number > ${ancestor.number}
     returning symbol, timestamp_unix`)
   for (const [symbol, group] of groupBy(removed, (row) => column.text(row, 'symbol'))) {
     const fromUnix = Math.min(...group.map((row) => column.integer(row, 'timestamp_unix')))
-    change.priceMoved(symbol, fromUnix)
+    change.priceMoved(symbol, { fromUnix, untilUnix: FOREVER })
     await closeDayAnew(change, symbol, startOfDay(fromUnix))
   }
 }

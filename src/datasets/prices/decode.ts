@@ -1,9 +1,10 @@
-import { decodeAbiParameters, parseAbiItem, parseAbiParameters, toEventSelector } from 'viem'
+import { from, getSelector } from 'ox/AbiEvent'
 import type { Hash } from '#domain/address.ts'
 import type { Log } from '#domain/chain.ts'
 import type { PriceE18 } from '#domain/money.ts'
 import type { PricedToken, PriceSource } from '#ecosystem/ecosystem.ts'
-import { DecodeError } from '#indexer/decode-event.ts'
+import { argument, DecodeError, type EventArguments } from '#indexer/decode-event.ts'
+import { compileWordDecoder } from '#indexer/word-decoder.ts'
 
 export type EventSourceOfPrice = Exclude<PriceSource, { readonly kind: 'fixed' }>
 
@@ -18,23 +19,27 @@ export interface PriceSeries {
 /** One move of one price. */
 export interface PriceFact {
   readonly symbol: string
-  readonly log: Log
+  readonly log: Pick<Log, 'chainId' | 'blockNumber' | 'timestamp'>
   /** Quote units (or dollars) per whole token, scaled by 10^18. */
   readonly price: PriceE18
 }
 
+const SYNC = from('event Sync(uint112 reserve0, uint112 reserve1)')
+const SWAP = from(
+  'event Swap(address indexed sender, address indexed recipient, int256 amount0, int256 amount1, uint160 sqrtPriceX96, uint128 liquidity, int24 tick)',
+)
+const ANSWER = from(
+  'event AnswerUpdated(int256 indexed current, uint256 indexed roundId, uint256 updatedAt)',
+)
+
+const readSync = compileWordDecoder(SYNC)
+const readSwap = compileWordDecoder(SWAP)
+const readAnswer = compileWordDecoder(ANSWER)
+
 const TOPICS: Readonly<Record<EventSourceOfPrice['kind'], Hash>> = {
-  'uniswap-v2': toEventSelector(parseAbiItem('event Sync(uint112 reserve0, uint112 reserve1)')),
-  'uniswap-v3': toEventSelector(
-    parseAbiItem(
-      'event Swap(address indexed sender, address indexed recipient, int256 amount0, int256 amount1, uint160 sqrtPriceX96, uint128 liquidity, int24 tick)',
-    ),
-  ),
-  chainlink: toEventSelector(
-    parseAbiItem(
-      'event AnswerUpdated(int256 indexed current, uint256 indexed roundId, uint256 updatedAt)',
-    ),
-  ),
+  'uniswap-v2': getSelector(SYNC),
+  'uniswap-v3': getSelector(SWAP),
+  chainlink: getSelector(ANSWER),
 }
 
 const E18 = 10n ** 18n
@@ -59,17 +64,15 @@ export function decodePrice(series: PriceSeries, log: Log): PriceE18 | undefined
 
 /** Uniswap v2 `Sync`: the reserves of a pair after every change. */
 function decodeSync(series: PriceSeries, log: Log): PriceE18 | undefined {
-  const [reserve0, reserve1] = decodeAbiParameters(parseAbiParameters('uint112, uint112'), log.data)
+  const args = readSync?.(log)
+  const [reserve0, reserve1] = [amountOf(args, 'reserve0'), amountOf(args, 'reserve1')]
   if (reserve0 === 0n || reserve1 === 0n) return undefined
   return ratio(series, reserve0, reserve1)
 }
 
 /** Uniswap v3 `Swap`: the square root of token1 per token0, scaled by 2^96. */
 function decodeSwap(series: PriceSeries, log: Log): PriceE18 | undefined {
-  const [, , sqrtPriceX96] = decodeAbiParameters(
-    parseAbiParameters('int256, int256, uint160, uint128, int24'),
-    log.data,
-  )
+  const sqrtPriceX96 = amountOf(readSwap?.(log), 'sqrtPriceX96')
   return sqrtPriceX96 === 0n ? undefined : ratio(series, Q192, sqrtPriceX96 * sqrtPriceX96)
 }
 
@@ -85,7 +88,12 @@ function ratio(series: PriceSeries, amount0: bigint, amount1: bigint): PriceE18 
 
 /** Chainlink `AnswerUpdated`: the answer is the first indexed argument, a signed integer. */
 function decodeAnswer(decimals: number, log: Log): PriceE18 {
-  const answer = BigInt.asIntN(256, BigInt(log.topics[1] ?? '0x0'))
+  const answer = amountOf(readAnswer?.(log), 'current')
   if (answer <= 0n) throw new DecodeError(`the feed answered ${answer}`)
   return (answer * E18) / 10n ** BigInt(decimals)
+}
+
+function amountOf(args: EventArguments | undefined, name: string): bigint {
+  if (args === undefined) throw new DecodeError('the log does not fit the event of a price')
+  return argument.amount(args, name)
 }

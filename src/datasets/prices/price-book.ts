@@ -1,11 +1,20 @@
 import { showAddress } from '#domain/address.ts'
 import { chainPrices, type PriceE18 } from '#domain/money.ts'
 import type { PricedToken, PriceSource } from '#ecosystem/ecosystem.ts'
+import { readBackfill } from '#indexer/backfill/backfill-row.ts'
+import type { TimeRange } from '#indexer/events/moments.ts'
 import type { PriceBook } from '#indexer/events/value-events.ts'
 import { readPosition } from '#indexer/positions.ts'
 import { parseDecimal } from '#lib/decimal.ts'
 import type { Connection } from '#store/engine.ts'
-import { carryForward, dayCloses, lastPoint, pointsBetween, timeWeighted } from './queries.ts'
+import {
+  carryForward,
+  dayCloses,
+  lastPoint,
+  nextPoint,
+  pointsBetween,
+  timeWeighted,
+} from './queries.ts'
 
 /** Dollar prices of the ecosystem's tokens, each along its path of pools down to a feed. */
 export interface DollarPrices extends PriceBook {
@@ -51,7 +60,7 @@ export function makeDollarPrices(tokens: readonly PricedToken[]): DollarPrices {
         steps.some((step) => step.symbol === symbol) ? [token] : [],
       ),
     decimals: (symbol) => decimals.get(symbol) ?? 0,
-    knownUntil: (connection, symbol) => knownUntil(connection, path(symbol)),
+    known: (connection, symbol) => knownRanges(connection, path(symbol)),
     pricesAt: (connection, symbol, moments) =>
       alongPath(path(symbol), moments.length, (step) => pointsAt(connection, step, moments)),
     closes: (connection, symbol, days) =>
@@ -149,12 +158,50 @@ function nameOf(source: PriceSource): string {
   return `${source.kind}:${source.chain.name}:${showAddress(source.address)}`
 }
 
-async function knownUntil(connection: Connection, path: readonly Step[]): Promise<number> {
-  let until = Number.POSITIVE_INFINITY
-  for (const { source } of path) {
-    if (source.kind === 'fixed') continue
-    const position = await readPosition(connection, source.chain.id)
-    until = Math.min(until, position?.timestamp ?? -1)
+const ALWAYS: TimeRange = {
+  fromUnix: Number.NEGATIVE_INFINITY,
+  untilUnix: Number.POSITIVE_INFINITY,
+}
+
+async function knownRanges(
+  connection: Connection,
+  path: readonly Step[],
+): Promise<readonly TimeRange[]> {
+  let ranges: readonly TimeRange[] = [ALWAYS]
+  for (const step of path) {
+    if (step.source.kind === 'fixed') continue
+    const own = await stepRanges(connection, step.symbol, step.source.chain.id)
+    ranges = ranges.flatMap((range) => own.map((each) => overlap(range, each))).filter(isRange)
   }
-  return until
+  return ranges
+}
+
+/** While older history is still being read, prices are known up to there and of the newest days. */
+async function stepRanges(
+  connection: Connection,
+  symbol: string,
+  chainId: number,
+): Promise<readonly TimeRange[]> {
+  const position = await readPosition(connection, chainId)
+  const backfill = await readBackfill(connection, chainId)
+  if (position === undefined) return []
+  const { fromUnix } = ALWAYS
+  if (backfill === undefined) return [{ fromUnix, untilUnix: position.timestamp }]
+  // What the price was before the first point of the newest days is not known yet.
+  const first = await nextPoint(connection, symbol, backfill.floor.timestamp)
+  return [
+    { fromUnix, untilUnix: backfill.read.timestamp },
+    { fromUnix: first ?? Number.POSITIVE_INFINITY, untilUnix: position.timestamp },
+  ]
+}
+
+function overlap(a: TimeRange, b: TimeRange): TimeRange {
+  return {
+    fromUnix: Math.max(a.fromUnix, b.fromUnix),
+    untilUnix: Math.min(a.untilUnix, b.untilUnix),
+  }
+}
+
+function isRange(range: TimeRange): boolean {
+  return range.fromUnix <= range.untilUnix
 }

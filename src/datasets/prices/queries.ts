@@ -25,6 +25,18 @@ export async function lastPoint(
   )
 }
 
+/** When a series has its first point at or after a moment (Unix seconds). */
+export async function nextPoint(
+  connection: Connection,
+  symbol: string,
+  unix: number,
+): Promise<number | undefined> {
+  const [row] = await connection.run(sql`
+    select timestamp_unix from price_points where symbol = ${symbol} and timestamp_unix >= ${unix}
+    order by timestamp_unix limit 1`)
+  return row && column.integer(row, 'timestamp_unix')
+}
+
 /** Points after one moment up to another, oldest first. */
 export async function pointsBetween(
   connection: Connection,

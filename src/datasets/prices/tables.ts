@@ -1,4 +1,5 @@
 import type { Migration } from '#store/engine.ts'
+import { CLUSTERED } from '#store/migrate.ts'
 
 /**
  * `price_points`: the price of a token in its quote (or in dollars, from a feed) at the end of a
@@ -15,7 +16,7 @@ export const pricesMigration: Migration = {
       timestamp_unix bigint not null,
       price_e18 text not null,
       primary key (symbol, block_number)
-    );
+    ) ${CLUSTERED};
     create index price_points_by_time on price_points (symbol, timestamp_unix, block_number);
     create index price_points_of_chain on price_points (chain_id, block_number);
     create table price_days (
@@ -24,5 +25,5 @@ export const pricesMigration: Migration = {
       block_number bigint not null,
       price_e18 text not null,
       primary key (symbol, day_unix)
-    )`,
+    ) ${CLUSTERED}`,
 }

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { Address } from '#domain/address.ts'
+import { AddressTable } from './address-table.ts'
+import { BalanceColumns } from './balance-columns.ts'
+
+const amount = fc.oneof(
+  fc.bigInt(0n, 2n ** 256n - 1n),
+  fc.bigInt(0n, 1_000n),
+  fc.constantFrom(0n, 2n ** 32n - 1n, 2n ** 32n, 2n ** 64n - 1n, 2n ** 128n - 1n, 2n ** 256n - 1n),
+)
+
+test('balances in limbs are what big integers give, also while they are less than nothing', () => {
+  const moves = fc.array(fc.record({ id: fc.nat(5), amount, isAdded: fc.boolean() }))
+  fc.assert(
+    fc.property(moves, (list) => {
+      const columns = new BalanceColumns()
+      const expected = new Map<number, bigint>()
+      for (const move of list) {
+        columns.read(Buffer.from(move.amount.toString(16).padStart(64, '0')), 0)
+        if (move.isAdded) columns.add(move.id)
+        else columns.subtract(move.id)
+        const change = move.isAdded ? move.amount : -move.amount
+        expected.set(move.id, (expected.get(move.id) ?? 0n) + change)
+      }
+      for (const [id, balance] of expected) {
+        assert.equal(columns.get(id), balance)
+        assert.equal(columns.isNegative(id), balance < 0n)
+        assert.equal(columns.isPositive(id), balance > 0n)
+      }
+    }),
+  )
+})
+
+test('a balance that is set comes back, beyond the room of the beginning too', () => {
+  const columns = new BalanceColumns()
+  columns.set(5_000, 2n ** 200n + 7n)
+  assert.equal(columns.get(5_000), 2n ** 200n + 7n)
+  assert.equal(columns.get(4_999), 0n)
+})
+
+test('each address has one number, however many there are and however alike', () => {
+  const table = new AddressTable()
+  const numbers = new Map<number, Address>()
+  for (let index = 0; index < 20_000; index += 1) {
+    // Alike in all but their last digits, or in all but their first ones.
+    const digits = index.toString(16).padStart(4, '0')
+    const address: Address =
+      index % 2 === 0 ? `0x${'a'.repeat(36)}${digits}` : `0x${digits}${'b'.repeat(36)}`
+    const id = table.internAddress(address)
+    assert.equal(numbers.has(id), false)
+    numbers.set(id, address)
+  }
+  for (const [id, address] of numbers) {
+    assert.equal(table.address(id), address)
+    assert.equal(table.internAddress(address.toUpperCase().replace('X', 'x') as Address), id)
+  }
+  assert.equal(table.count, numbers.size)
+})

@@ -1,0 +1,91 @@
+import { RpcError } from '#chain/chain-source.ts'
+import type { LogColumns } from '#chain/columns/log-columns.ts'
+import type { PairTable } from '#chain/columns/pair-table.ts'
+import type { Address } from '#domain/address.ts'
+import { TRANSFER_TOPIC } from '#domain/token.ts'
+import { readBackfill } from '#indexer/backfill/backfill-row.ts'
+import type { Change, HistoryFold } from '#indexer/dataset.ts'
+import { DAY_SECONDS, startOfDay } from '#lib/day.ts'
+import type { Connection } from '#store/engine.ts'
+import { UnexplainedBalanceError } from '../fold-balances.ts'
+import { countHoldersAnew } from './count-holders-anew.ts'
+import { flushToken } from './flush-token.ts'
+import { loadToken } from './load-token.ts'
+import { TokenHistory } from './token-history.ts'
+
+/** A token where it stands on the chain. */
+export interface HistoryToken {
+  readonly symbol: string
+  readonly address: Address
+  /** A wallet that holds it here may hold it elsewhere too. */
+  readonly isOnSeveralChains: boolean
+}
+
+/**
+ * Balances, supply and holders of a chain's whole history, folded in memory in about 80 bytes per
+ * holder and stored a stretch at a time. Ends in the very rows that the fold at the head keeps.
+ */
+export function openHoldersHistory(input: {
+  readonly chainId: number
+  readonly tokens: readonly HistoryToken[]
+  readonly locked: ReadonlySet<Address>
+}): HistoryFold {
+  const { chainId } = input
+  const histories = new Map(
+    input.tokens.map(({ symbol, address }) => [address, new TokenHistory(symbol, input.locked)]),
+  )
+  const byTable = new WeakMap<PairTable, readonly (TokenHistory | undefined)[]>()
+  let dayUnix = 0
+
+  const beginDay = (day: number) => {
+    if (day < dayUnix) throw new RpcError(`the times of chain ${chainId}'s blocks go backwards`)
+    dayUnix = day
+    for (const history of histories.values()) history.beginDay(day)
+  }
+
+  return {
+    async load(connection: Connection) {
+      const backfill = await readBackfill(connection, chainId)
+      if (backfill === undefined || backfill.folded.timestamp < 0) return
+      beginDay(startOfDay(backfill.folded.timestamp))
+      for (const history of histories.values()) await loadToken(connection, chainId, history)
+    },
+    take(columns: LogColumns, unreadable) {
+      const tokens = tokensOf(columns.table, histories, byTable)
+      const { count, pair, timestamp } = columns
+      for (let index = 0; index < count; index += 1) {
+        const history = tokens[pair[index] ?? 0]
+        if (history === undefined) continue
+        const time = timestamp[index] ?? 0
+        if (time >= dayUnix + DAY_SECONDS || time < dayUnix) beginDay(startOfDay(time))
+        if (!history.take(columns, index))
+          unreadable(columns.log(index), 'a transfer has three topics and 32 bytes of data')
+      }
+    },
+    async flush(change: Change) {
+      for (const history of histories.values()) {
+        const negative = await flushToken(change, history)
+        if (negative !== undefined)
+          throw new UnexplainedBalanceError(history.symbol, negative, chainId)
+      }
+    },
+    async complete(change: Change) {
+      for (const token of input.tokens) await countHoldersAnew(change, token)
+    },
+  }
+}
+
+/** Which token each pair of a table is a transfer of. */
+function tokensOf(
+  table: PairTable,
+  histories: ReadonlyMap<Address, TokenHistory>,
+  known: WeakMap<PairTable, readonly (TokenHistory | undefined)[]>,
+): readonly (TokenHistory | undefined)[] {
+  const found = known.get(table)
+  if (found !== undefined) return found
+  const tokens = table.pairs.map(({ address, topic0 }) =>
+    topic0 === TRANSFER_TOPIC ? histories.get(address) : undefined,
+  )
+  known.set(table, tokens)
+  return tokens
+}

@@ -1,0 +1,35 @@
+import { readFinalized } from '#indexer/positions.ts'
+import type { UnexplainedBalanceError } from '../fold-balances.ts'
+import type { ProveDeps } from './prove-holders.ts'
+import { askContract } from './token-contract.ts'
+import { traceDifference } from './trace-difference.ts'
+
+/**
+ * Looks for the endpoints that lack transfers of a holder whose balance the history does not explain,
+ * and sets them aside. Gives their hosts; none where nobody is proven to, or where nobody else would
+ * be left to ask.
+ */
+export async function findPruned(
+  deps: ProveDeps,
+  { chainId, token: symbol, address: holder }: UnexplainedBalanceError,
+): Promise<readonly string[]> {
+  const { ecosystem, register } = deps
+  const chain = ecosystem.chains.find(({ id }) => id === chainId)
+  const token = ecosystem.tokens.find((each) => each.symbol === symbol)
+  const contract = chain && token?.addresses.get(chain.name)
+  const source = deps.sourceOf(chainId)
+  if (chain === undefined || contract === undefined || source.each().length < 2) return []
+  const to = await register.snapshot((reads) => readFinalized(reads, chainId))
+  const onChain = await askContract(source, contract, holder, to)
+  const { prunedHosts, cause } = await traceDifference(
+    source,
+    { token: contract, holder, stored: 0n, onChain },
+    { from: chain.startBlock, to },
+  )
+  const isOther = source
+    .endpoints()
+    .some(({ host, state }) => state !== 'pruned' && !prunedHosts.includes(host))
+  if (!isOther) return []
+  for (const host of prunedHosts) source.lacksHistory(host, cause)
+  return prunedHosts
+}

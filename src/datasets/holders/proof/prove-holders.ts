@@ -1,0 +1,104 @@
+import type { ChainSource } from '#chain/chain-source.ts'
+import { type Address, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
+import { isTracked } from '#domain/token.ts'
+import type { Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
+import { type ChainStatus, readIndexStatus } from '#indexer/status.ts'
+import type { Connection, Engine } from '#store/engine.ts'
+import { readBalanceAt, readSupplyAt } from '../queries.ts'
+import type { Proof } from './proof-row.ts'
+import { sampleHolders } from './sample-holders.ts'
+import { askContract } from './token-contract.ts'
+import { type Difference, type Trace, traceDifference } from './trace-difference.ts'
+
+export interface ProveDeps {
+  readonly ecosystem: Ecosystem
+  readonly register: Engine
+  sourceOf(chainId: number): ChainSource
+}
+
+/** What the register says of one address, to be held against the contract. */
+interface Claim {
+  readonly symbol: string
+  readonly token: Address
+  readonly holder: Address
+  readonly stored: bigint
+}
+
+/**
+ * Holds the register against the token contracts at one final block of a chain: supply, burn
+ * addresses, the largest holders and some by chance. Undefined while the chain's history is not
+ * complete. Endpoints that turn out to lack old history are named and set aside.
+ */
+export async function proveHolders(
+  deps: ProveDeps,
+  chainId: number,
+): Promise<Omit<Proof, 'provenAtUnix'> | undefined> {
+  const pinned = await deps.register.snapshot((reads) => readClaims(deps, reads, chainId))
+  if (pinned === undefined) return undefined
+  const { claims, status } = pinned
+  const source = deps.sourceOf(chainId)
+  const blockNumber = status.finalizedNumber
+  const facts = { chainId, blockNumber, checked: claims.length }
+  try {
+    const answers = await Promise.all(
+      claims.map(({ token, holder }) => askContract(source, token, holder, blockNumber)),
+    )
+    const index = claims.findIndex((claim, at) => claim.stored !== answers[at])
+    const claim = claims[index]
+    if (claim === undefined) return { ...facts, verdict: 'agrees', detail: null }
+    const difference = { ...claim, onChain: answers[index] ?? 0n }
+    const range = { from: status.chain.startBlock, to: blockNumber }
+    const trace = await traceDifference(source, difference, range)
+    for (const host of trace.prunedHosts) source.lacksHistory(host, trace.cause)
+    return { ...facts, verdict: 'differs', detail: describe(claim.symbol, difference, trace) }
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error)
+    return { ...facts, verdict: 'unproven', detail }
+  }
+}
+
+async function readClaims(
+  deps: ProveDeps,
+  reads: Connection,
+  chainId: number,
+): Promise<{ readonly claims: readonly Claim[]; readonly status: ChainStatus } | undefined> {
+  const index = await readIndexStatus(reads, deps.ecosystem.chains)
+  const status = index?.chains.find((each) => each.chain.id === chainId)
+  if (status === undefined || status.backfill !== null) return undefined
+  const claims: Claim[] = []
+  for (const token of deps.ecosystem.tokens.filter(isTracked)) {
+    const address = token.addresses.get(status.chain.name)
+    if (address !== undefined) claims.push(...(await claimsOf(deps, reads, status, token, address)))
+  }
+  return { claims, status }
+}
+
+async function claimsOf(
+  { ecosystem }: ProveDeps,
+  reads: Connection,
+  status: ChainStatus,
+  { symbol }: PricedToken,
+  token: Address,
+): Promise<readonly Claim[]> {
+  const chainId = status.chain.id
+  const place = { token: symbol, chainId, blockNumber: status.finalizedNumber }
+  const supply = await readSupplyAt(reads, place)
+  const claims: Claim[] = [{ symbol, token, holder: ZERO_ADDRESS, stored: supply }]
+  const sample = await sampleHolders(reads, place)
+  for (const holder of new Set([...ecosystem.burnAddresses, ...sample]))
+    if (holder !== ZERO_ADDRESS)
+      claims.push({
+        symbol,
+        token,
+        holder,
+        stored: await readBalanceAt(reads, { ...place, address: holder }),
+      })
+  return claims
+}
+
+function describe(symbol: string, difference: Difference, trace: Trace): string {
+  const { holder, stored, onChain } = difference
+  const what = holder === ZERO_ADDRESS ? 'totalSupply()' : `balanceOf(${showAddress(holder)})`
+  const where = trace.firstWrongBlock === null ? '' : `; first wrong block ${trace.firstWrongBlock}`
+  return `${symbol}: ${what} is ${onChain}, the register has ${stored}${where}: ${trace.cause}`
+}

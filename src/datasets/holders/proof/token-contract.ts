@@ -1,0 +1,21 @@
+import { type ChainSource, RpcError } from '#chain/chain-source.ts'
+import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
+
+/** `totalSupply()` and `balanceOf(address)` (EIP-20), by their selectors. */
+const TOTAL_SUPPLY = '0x18160ddd'
+const BALANCE_OF = '0x70a08231'
+
+/** What the contract itself says of an address at a block; of the zero address its `totalSupply()`. */
+export async function askContract(
+  source: Pick<ChainSource, 'call'>,
+  token: Address,
+  holder: Address,
+  blockNumber: number,
+): Promise<bigint> {
+  const data: `0x${string}` =
+    holder === ZERO_ADDRESS ? TOTAL_SUPPLY : `${BALANCE_OF}${holder.slice(2).padStart(64, '0')}`
+  const answer = await source.call(token, data, blockNumber)
+  if (answer.length !== 66)
+    throw new RpcError(`${token} answered ${answer.length / 2 - 1} bytes instead of one number`)
+  return BigInt(answer)
+}

@@ -1,0 +1,158 @@
+import { bloomAdmits } from '#chain/bloom.ts'
+import type { ChainSource } from '#chain/chain-source.ts'
+import { PairTable } from '#chain/columns/pair-table.ts'
+import { readLogsAnswer } from '#chain/columns/read-answer.ts'
+import type { LogFilter } from '#chain/log-filter.ts'
+import { type Address, type Hash, ZERO_ADDRESS } from '#domain/address.ts'
+import { TRANSFER_TOPIC } from '#domain/token.ts'
+import { askContract } from './token-contract.ts'
+
+/** A balance that the register and the contract tell differently. */
+export interface Difference {
+  readonly token: Address
+  /** The zero address stands for the supply. */
+  readonly holder: Address
+  readonly stored: bigint
+  readonly onChain: bigint
+}
+
+export interface Trace {
+  /** The first block after which the sum of the transfers is not the balance; null if there is none. */
+  readonly firstWrongBlock: number | null
+  /** Hosts that lack transfers which others have or which blocks show signs of. */
+  readonly prunedHosts: readonly string[]
+  readonly cause: string
+}
+
+/**
+ * Finds out why a balance differs: every endpoint's own transfers of the holder are summed up to the
+ * block and held against the contract, then halved down to the first block where they part.
+ */
+export async function traceDifference(
+  source: ChainSource,
+  difference: Difference,
+  range: { readonly from: number; readonly to: number },
+): Promise<Trace> {
+  const accounts = await Promise.all(
+    source.each().map(async ({ host, source: one }) => ({
+      host,
+      source: one,
+      steps: await readSteps(one, difference, range).catch(() => undefined),
+    })),
+  )
+  const answering = accounts.filter((each) => each.steps !== undefined)
+  const sumOf = (steps: readonly Step[] = []) => balanceAt(steps, difference.holder, range.to)
+  const right = answering.filter(({ steps }) => sumOf(steps) === difference.onChain)
+  const wrong = answering.filter(({ steps }) => sumOf(steps) !== difference.onChain)
+  const [witness] = right
+  if (witness !== undefined) {
+    const firstWrongBlock = firstMissing(witness.steps ?? [], wrong[0]?.steps)
+    return {
+      firstWrongBlock,
+      prunedHosts: wrong.map(({ host }) => host),
+      cause:
+        wrong.length === 0
+          ? 'all transfers are on the chain; the register itself is wrong: index it anew'
+          : `${wrong.map(({ host }) => host).join(', ')} lacks transfers that ${witness.host} has; index anew without it`,
+    }
+  }
+  const [first] = wrong
+  if (first === undefined)
+    return { firstWrongBlock: null, prunedHosts: [], cause: 'no endpoint gives the transfers' }
+  return bisect(first.host, first.source, first.steps ?? [], difference, range)
+}
+
+/** What one block did to a holder. */
+interface Step {
+  readonly block: number
+  readonly change: bigint
+}
+
+/** Every transfer to and from a holder, summed by block, oldest first. */
+async function readSteps(
+  source: ChainSource,
+  { token, holder }: Difference,
+  range: { readonly from: number; readonly to: number },
+): Promise<readonly Step[]> {
+  const topic: Hash = `0x${holder.slice(2).padStart(64, '0')}`
+  const changes = new Map<number, bigint>()
+  for (const [topics, sign] of [
+    [[[TRANSFER_TOPIC], [topic]], -1n],
+    [[[TRANSFER_TOPIC], null, [topic]], 1n],
+  ] as const) {
+    const filter: LogFilter = {
+      addresses: [token],
+      topics,
+      pairs: [{ address: token, topic0: TRANSFER_TOPIC }],
+    }
+    const table = new PairTable(filter.pairs ?? [])
+    const { chainId } = source
+    const parts = source.history({
+      ...range,
+      filter,
+      read: (body, asked) => readLogsAnswer({ chainId, table, body, ...asked }),
+    })
+    for await (const { value } of parts)
+      for (let index = 0; index < value.count; index += 1) {
+        const log = value.log(index)
+        const before = changes.get(log.blockNumber) ?? 0n
+        changes.set(log.blockNumber, before + sign * BigInt(log.data))
+      }
+  }
+  return [...changes]
+    .map(([block, change]) => ({ block, change }))
+    .sort((a, b) => a.block - b.block)
+}
+
+/** The zero address gives what is minted and takes what is burned: its sum is the supply's opposite. */
+function balanceAt(steps: readonly Step[], holder: Address, block: number): bigint {
+  const sum = steps.reduce((total, step) => (step.block <= block ? total + step.change : total), 0n)
+  return holder === ZERO_ADDRESS ? -sum : sum
+}
+
+function firstMissing(whole: readonly Step[], partial: readonly Step[] | undefined): number | null {
+  if (partial === undefined) return null
+  const known = new Map(partial.map(({ block, change }) => [block, change]))
+  return whole.find(({ block, change }) => known.get(block) !== change)?.block ?? null
+}
+
+/** Nobody's transfers explain the balance: looks for the first block where the contract disagrees. */
+async function bisect(
+  host: string,
+  source: ChainSource,
+  steps: readonly Step[],
+  difference: Difference,
+  range: { readonly from: number; readonly to: number },
+): Promise<Trace> {
+  const { token, holder } = difference
+  let low = range.from - 1
+  let high = range.to
+  try {
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2)
+      const onChain = await askContract(source, token, holder, middle)
+      if (onChain === balanceAt(steps, holder, middle)) low = middle
+      else high = middle
+    }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    return {
+      firstWrongBlock: null,
+      prunedHosts: [],
+      cause: `the transfers of ${host} do not explain it, and its older states cannot be asked (${reason})`,
+    }
+  }
+  const header = await source.header(high)
+  const mayHaveLog = bloomAdmits(header?.logsBloom ?? '0x', {
+    addresses: [token],
+    topics: [[TRANSFER_TOPIC]],
+  })
+  const isPruned = mayHaveLog && !steps.some(({ block }) => block === high)
+  return {
+    firstWrongBlock: high,
+    prunedHosts: isPruned ? [host] : [],
+    cause: isPruned
+      ? `${host} gives no transfer of block ${high}, though the block's bloom shows one: it lacks old history; index anew from an endpoint that has it`
+      : 'the token moves balances without Transfer events: its holders cannot be followed',
+  }
+}
