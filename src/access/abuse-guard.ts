@@ -50,15 +50,13 @@ export interface GuardDeps {
 export function createGuard(deps: GuardDeps): Guard {
   const max = deps.bucketsMax ?? BUCKETS_MAX
   // One memory for each kind: a cheap flood of one must not make the others forget who ran dry.
-  const remembered = {
-    general: new LRUCache<string, Tokens>({ max }),
-    mint: new LRUCache<string, Tokens>({ max }),
-    claim: new LRUCache<string, Tokens>({ max }),
-  }
+  // Each takes all its room at once, so it is made when first asked for.
+  const remembered = new Map<string, LRUCache<string, Tokens>>()
   return (addressBucket, route) => {
     const kind = route ?? 'general'
     const limit = deps.limits[kind]
-    const buckets = remembered[kind]
+    const buckets = remembered.get(kind) ?? new LRUCache<string, Tokens>({ max })
+    remembered.set(kind, buckets)
     const now = deps.clock()
     const tokens = buckets.get(addressBucket) ?? { left: limit.burst, atMs: now }
     const gained = (Math.max(0, now - tokens.atMs) / 1000) * limit.refillPerSecond

@@ -1,7 +1,7 @@
-import { Type } from 'typebox'
 import { showAddress } from '#domain/address.ts'
 import type { Tier } from '#domain/caller.ts'
 import { toIso } from '#lib/day.ts'
+import { Type } from '#lib/type.ts'
 import type { Key } from './key-store.ts'
 
 /** A key as answers show it; never with its secret. */

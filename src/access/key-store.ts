@@ -34,6 +34,14 @@ export async function findKey(
   return first(reads.run(sql`select ${COLUMNS} from keys where public_id = ${publicId}`))
 }
 
+/** A key that nobody revokes or rotates until this transaction ends. */
+export async function lockKey(connection: Connection, publicId: string): Promise<Key | undefined> {
+  return first(
+    connection.run(sql`
+      update keys set public_id = public_id where public_id = ${publicId} returning ${COLUMNS}`),
+  )
+}
+
 /** All keys of a wallet, revoked ones too, newest first. */
 export async function listKeys(connection: Connection, wallet: Address): Promise<Key[]> {
   const found = await connection.run(sql`

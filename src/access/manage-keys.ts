@@ -1,12 +1,12 @@
-import { Type } from 'typebox'
 import { toUsd } from '#domain/money.ts'
 import { isRefusal, refuse } from '#domain/refusal.ts'
 import { type Answer, answer, defineRoute, type Route } from '#http/route.ts'
 import { unixNow } from '#lib/clock.ts'
+import { Type } from '#lib/type.ts'
 import type { AccessDeps } from './access-deps.ts'
 import { AUTHORITY_REFUSALS, authorise, checkNamed, useAuthority } from './authorise.ts'
 import { KeyRecord, toKeyRecord } from './key-record.ts'
-import { findKey, findKeyByDigest, insertKey, markRevoked, recordSuccessor } from './key-store.ts'
+import { findKeyByDigest, insertKey, lockKey, markRevoked, recordSuccessor } from './key-store.ts'
 import { NewKey, SIGNED_FIELDS } from './mint.ts'
 import { moveWholeBalance } from './move-whole-balance.ts'
 import { publicIdInPath } from './parameters.ts'
@@ -147,7 +147,8 @@ export function moveBalanceRoute(deps: AccessDeps): Route {
       const moved = await writeOrRefuse(deps.engine, async (connection) => {
         const from = await useAuthority(connection, authority, { action, publicId, nowUnix })
         if (isRefusal(from)) return from
-        const to = await findKey(connection, toPublicId)
+        // A rotation at the same time would leave the money on the key that it revokes.
+        const to = await lockKey(connection, toPublicId)
         if (to === undefined) return refuse('key_not_found', 'there is no key to move to')
         if (to.wallet !== from.wallet)
           return refuse('not_key_owner', 'the receiving key belongs to another owner')

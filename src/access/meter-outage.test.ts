@@ -114,6 +114,7 @@ for (const [fault, words] of [
         assert.equal((await meterOn(engine, 'two').admit(CALLER)).kind, 'admitted')
         assert.equal((await meter.admit(CALLER)).kind, 'admitted')
       }
+      await untilUsed(() => meter.figures(CALLER), 7)
       const figures = await meter.figures(CALLER)
       assert.deepEqual(
         [figures.requestCount, figures.overageCount, figures.prepaidBalance],

@@ -21,11 +21,15 @@ export async function recordBatch(
 
 /**
  * Was the newest batch of this process committed? A commit that is still under way holds the row, so
- * that this waits for its end.
+ * that this waits for its end; of the first batch it holds only the name, for which an insert waits.
  */
-export async function wasCommitted(connection: Connection, id: BatchId): Promise<boolean> {
+export async function wasCommitted(
+  connection: Connection,
+  { id, day }: { readonly id: BatchId; readonly day: number },
+): Promise<boolean> {
   const [row] = await connection.run(sql`
-    update meters set batch = batch where meter = ${id.meter} returning batch`)
+    insert into meters (meter, batch, day) values (${id.meter}, 0, ${day})
+    on conflict (meter) do update set batch = meters.batch returning batch`)
   return row !== undefined && column.integer(row, 'batch') === id.number
 }
 

@@ -1,7 +1,7 @@
-import { Type } from 'typebox'
 import { type Address, parseAddress } from '#domain/address.ts'
 import type { Parameter } from '#http/parameter.ts'
 import { parsed } from '#http/parameter.ts'
+import { Type } from '#lib/type.ts'
 import { ACTIONS, type Action } from './message.ts'
 
 const PUBLIC_ID = /^[0-9a-f]{8}$/

@@ -1,4 +1,7 @@
-import { recoverMessageAddress } from 'viem'
+import { fromString } from 'ox/Hex'
+import { getSignPayload } from 'ox/PersonalMessage'
+import { recoverAddress } from 'ox/Secp256k1'
+import { fromHex } from 'ox/Signature'
 import type { Address } from '#domain/address.ts'
 
 const SHAPE = /^0x[0-9a-fA-F]{130}$/
@@ -30,7 +33,8 @@ export async function recoverSigner(
   signature: Signature,
 ): Promise<Address | undefined> {
   try {
-    const signer = await recoverMessageAddress({ message, signature })
+    const payload = getSignPayload(fromString(message))
+    const signer = recoverAddress({ payload, signature: fromHex(signature) })
     return signer.toLowerCase() as Address
   } catch {
     return undefined

@@ -1,6 +1,6 @@
-import { Type } from 'typebox'
 import { toUsd } from '#domain/money.ts'
 import { answer, defineRoute, type Route } from '#http/route.ts'
+import { Type } from '#lib/type.ts'
 import type { AccessDeps } from './access-deps.ts'
 
 const Usage = Type.Object(

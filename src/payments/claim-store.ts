@@ -11,7 +11,7 @@ export interface Reads {
 }
 
 const COLUMNS = sql`id, public_id, tx_hash, owner, payer_address, by_owner, trust, share,
-  claimed_micro_usd, status, credited_micro_usd, confirmations, created_unix, opened_unix,
+  evicted, claimed_micro_usd, status, credited_micro_usd, confirmations, created_unix, opened_unix,
   verified_unix, was_credited, look_again`
 
 const WATCHED = sql`(status in ('pending', 'confirming', 'reversed') or look_again = 1)`
@@ -72,29 +72,41 @@ export async function findClaimById(reads: Reads, id: string): Promise<Claim | u
 }
 
 /**
- * Of the claims on a transaction: the verified one, else one that may still become so before one
- * that has ended, one that a key of its owner was sent along with before others, then the first.
+ * Of the claims on a transaction: the verified one, else one that held its money, else one that a
+ * sender of its deposits owns or signed. Of those one that a key of its owner was sent along with
+ * before others, one that may still be verified before one that has ended, then the first.
  */
-export async function findClaimByTx(reads: Reads, txHash: Hash): Promise<Claim | undefined> {
+export async function findClaimByTx(
+  reads: Reads,
+  input: { readonly txHash: Hash; readonly senders: readonly Address[] },
+): Promise<Claim | undefined> {
   const [row] = await reads.run(sql`
-    select ${COLUMNS} from claims where tx_hash = ${txHash}
-    order by
-      case when status = 'verified' then 0 when was_credited = 1 then 1
-        when status in ('pending', 'confirming') then 2 else 3 end,
-      case when trust = ${TRUSTS.indexOf('owner')} then 0 else 1 end, created_unix, id
+    select ${COLUMNS} from claims where tx_hash = ${input.txHash}
+    order by case when status = 'verified' then 0 when was_credited = 1 then 1 else 2 end,
+      case when ${isOfSender(input.senders)} then 0 else 1 end,
+      case when trust = ${TRUSTS.indexOf('owner')} then 0 else 1 end,
+      case when status in ('pending', 'confirming') then 0 else 1 end,
+      created_unix, id
     limit 1`)
   return row && toClaim(row)
 }
 
-/** The claims of one share of a key whose transaction was not seen yet, oldest first. */
-export async function unseenClaimsOf(
+function isOfSender(senders: readonly Address[]): Sql {
+  if (senders.length === 0) return sql`1 = 0`
+  return sql`owner in (${join(senders)}) or exists (
+    select 1 from claim_proofs
+    where claim_id = claims.id and claim_proofs.payer_address in (${join(senders)}))`
+}
+
+/** The claims that hold the places of one share of a key, oldest first. */
+export async function placedClaimsOf(
   reads: Reads,
   input: { readonly publicId: string; readonly share: Trust },
 ): Promise<{ readonly id: string; readonly txHash: Hash }[]> {
   const found = await reads.run(sql`
     select id, tx_hash from claims
     where public_id = ${input.publicId} and share = ${TRUSTS.indexOf(input.share)}
-      and status = 'pending'
+      and status = 'pending' and evicted = 0
     order by opened_unix, id`)
   return found.map((row) => ({ id: column.text(row, 'id'), txHash: column.hex(row, 'tx_hash') }))
 }
@@ -104,6 +116,7 @@ export async function updateClaim(connection: Connection, claim: Claim): Promise
   await connection.run(sql`
     update claims set payer_address = ${claim.payerAddress}, by_owner = ${claim.byOwner ? 1 : 0},
       trust = ${TRUSTS.indexOf(claim.trust)}, share = ${TRUSTS.indexOf(claim.share)},
+      evicted = ${claim.evicted ? 1 : 0},
       status = ${claim.status}, opened_unix = ${claim.openedUnix},
       look_again = ${claim.lookAgain ? 1 : 0}
     where id = ${claim.id}`)
@@ -143,19 +156,11 @@ export async function readProvenPayers(
   return proven
 }
 
-/**
- * Claims that a deposit of these transactions may be credited to, whatever their age: also expired
- * ones of the last day, which may only have made room for others.
- */
-export async function watchedClaimsOf(
-  reads: Reads,
-  input: { readonly txHashes: readonly Hash[]; readonly nowUnix: number },
-): Promise<Claim[]> {
-  if (input.txHashes.length === 0) return []
+/** Claims that a deposit of these transactions may be credited to, whatever their age. */
+export async function watchedClaimsOf(reads: Reads, txHashes: readonly Hash[]): Promise<Claim[]> {
+  if (txHashes.length === 0) return []
   const found = await reads.run(sql`
-    select ${COLUMNS} from claims
-    where tx_hash in (${join(input.txHashes)}) and (${WATCHED}
-      or (status = 'expired' and opened_unix > ${input.nowUnix - CLAIM_TTL_SECONDS}))
+    select ${COLUMNS} from claims where tx_hash in (${join(txHashes)}) and ${WATCHED}
     order by created_unix, id`)
   return found.map(toClaim)
 }
@@ -238,6 +243,12 @@ export async function staleClaims(
   return found.map((row) => ({ id: column.text(row, 'id'), txHash: column.hex(row, 'tx_hash') }))
 }
 
+/** Takes claims from their places; they stay open. */
+export async function evictClaims(connection: Connection, ids: readonly string[]): Promise<void> {
+  await connection.run(sql`
+    update claims set evicted = 1 where id in (${join(ids)}) and status = 'pending'`)
+}
+
 /** Ends claims that are open and were posted by this time; gives the ids of those that were. */
 export async function expireClaims(
   connection: Connection,
@@ -269,6 +280,7 @@ function toClaim(row: Row): Claim {
     byOwner: column.flag(row, 'by_owner'),
     trust: toTrust(row, 'trust'),
     share: toTrust(row, 'share'),
+    evicted: column.flag(row, 'evicted'),
     claimedMicroUsd: column.amount(row, 'claimed_micro_usd'),
     status: column.text(row, 'status') as ClaimStatus,
     creditedMicroUsd: credited === null ? null : BigInt(credited),

@@ -29,6 +29,8 @@ export interface Claim {
   readonly trust: Trust
   /** Who opened it last; it takes a place in the share of such posts. */
   readonly share: Trust
+  /** It made room in its share; it is looked for all the same, as long as any other. */
+  readonly evicted: boolean
   readonly claimedMicroUsd: MicroUsd
   readonly status: ClaimStatus
   readonly creditedMicroUsd: MicroUsd | null

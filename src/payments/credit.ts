@@ -1,8 +1,8 @@
 import type { Address, Hash } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
-import { chainInAccount, keyAccount, receivableAccount } from '#ledger/account.ts'
+import { chainInAccount, keyAccount, keyOfAccount, receivableAccount } from '#ledger/account.ts'
 import { lockBalance, readBalances } from '#ledger/balance.ts'
-import { post } from '#ledger/post.ts'
+import { type Posting, post, readPostings } from '#ledger/post.ts'
 import { assert } from '#lib/assert.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
@@ -36,7 +36,9 @@ const COLUMNS = sql`id, account, owner, claim_id, chain_id, tx_hash, position_in
 
 /**
  * Credits a deposit to a prepaid account, at most once while its block is on the chain; what the
- * owning wallet owes from a reorg is repaid first, whichever of its keys owed it. False when the deposit has a live credit already.
+ * owning wallet owes from a reorg is repaid first, whichever of its keys owed it. What a reorg took
+ * of this very deposit returns to the keys that it was taken from. False when the deposit has a live
+ * credit already.
  */
 export async function creditDeposit(
   connection: Connection,
@@ -46,10 +48,11 @@ export async function creditDeposit(
     readonly account: string
     readonly owner: Address
     readonly claimId: string | null
+    readonly keys: KeyBook
     readonly nowUnix: number
   },
 ): Promise<boolean> {
-  const { id, deposit, account, owner, nowUnix } = input
+  const { id, deposit, account, owner, keys, nowUnix } = input
   const created = await connection.run(sql`
     insert into credits (id, account, owner, claim_id, chain_id, tx_hash, position_in_tx,
       block_number, block_hash, log_index, payer_address, micro_usd, created_unix, reversed_unix, settled)
@@ -60,7 +63,9 @@ export async function creditDeposit(
   if (created.length === 0) return false
   const receivable = receivableAccount(owner)
   const chainIn = chainInAccount(deposit.chainId)
-  const locked = await lockBalances(connection, [chainIn, account, receivable])
+  const taken = await takenByReorg(connection, { deposit, owner, keys })
+  const accounts = new Set([chainIn, receivable, account, ...taken.map((each) => each.account)])
+  const locked = await lockBalances(connection, [...accounts])
   const debt = -(locked.get(receivable) ?? 0n)
   const repaid = lesser(debt, deposit.amount)
   const outcome = await post(connection, {
@@ -70,12 +75,50 @@ export async function creditDeposit(
     createdUnix: nowUnix,
     postings: [
       { account: chainIn, microUsd: -deposit.amount },
-      { account, microUsd: deposit.amount - repaid },
+      ...share(deposit.amount - repaid, taken, account),
       { account: receivable, microUsd: repaid },
     ].filter((posting) => posting.microUsd !== 0n),
   })
   assert(outcome === 'created', `a new credit ended ${outcome}`)
   return true
+}
+
+/**
+ * What the last reversal of this deposit took from keys, the last taken first; each on the newest
+ * rotation of its key. It is told once, so that it returns once.
+ */
+async function takenByReorg(
+  connection: Connection,
+  input: { readonly deposit: Deposit; readonly owner: Address; readonly keys: KeyBook },
+): Promise<Posting[]> {
+  const { deposit, owner, keys } = input
+  const [earlier] = await connection.run(sql`
+    update credits set restored = 1
+    where chain_id = ${deposit.chainId} and tx_hash = ${deposit.txHash}
+      and position_in_tx = ${deposit.positionInTx} and owner = ${owner}
+      and reversed_unix is not null and restored = 0
+    returning id`)
+  if (earlier === undefined) return []
+  const postings = await readPostings(connection, reversalId(column.text(earlier, 'id')))
+  const taken: Posting[] = []
+  for (const { account, microUsd } of postings.toReversed()) {
+    const publicId = keyOfAccount(account)
+    if (publicId === undefined) continue
+    const heir = await keys.lockHeir(connection, publicId)
+    taken.push({ account: keyAccount(heir), microUsd: -microUsd })
+  }
+  return taken
+}
+
+/** Gives a sum to those that it was taken from, as far as it goes, and the rest to one account. */
+function share(sum: MicroUsd, taken: readonly Posting[], rest: string): Posting[] {
+  let left = sum
+  const given = taken.map(({ account, microUsd }) => {
+    const part = lesser(microUsd, left)
+    left -= part
+    return { account, microUsd: part }
+  })
+  return [...given, { account: rest, microUsd: left }]
 }
 
 /**
@@ -105,7 +148,7 @@ export async function reverseCredit(
   }
   postings.push({ account: receivable, microUsd: -owed })
   const outcome = await post(connection, {
-    id: `reversal:${credit.id}`,
+    id: reversalId(credit.id),
     kind: 'reversal',
     reference: credit.id,
     createdUnix: nowUnix,
@@ -113,6 +156,10 @@ export async function reverseCredit(
   })
   assert(outcome === 'created', `a reversal of a locked balance ended ${outcome}`)
   return true
+}
+
+function reversalId(creditId: string): string {
+  return `reversal:${creditId}`
 }
 
 /** The credited account, then those of the wallet's other keys that hold money. */

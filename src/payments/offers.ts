@@ -1,4 +1,3 @@
-import { Type } from 'typebox'
 import { showAddress } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import type { Payment } from '#ecosystem/ecosystem.ts'
@@ -7,6 +6,7 @@ import type { Clock } from '#lib/clock.ts'
 import { unixNow } from '#lib/clock.ts'
 import { toDate } from '#lib/day.ts'
 import { formatDecimal } from '#lib/decimal.ts'
+import { Type } from '#lib/type.ts'
 
 /** The body of every 402: these members, no more and no fewer. */
 export const PaymentRequiredBody = Type.Object(

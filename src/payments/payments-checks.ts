@@ -1,5 +1,5 @@
 import type { Address } from '#domain/address.ts'
-import { keyAccount } from '#ledger/account.ts'
+import { keyAccount, keyOfAccount, receivableAccount } from '#ledger/account.ts'
 import { type Check, DIFFERENCES_MAX, type Difference, queryCheck } from '#ledger/check.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
@@ -32,6 +32,10 @@ export function paymentsChecks(deps: PaymentsCheckDeps): readonly Check[] {
     {
       name: 'a credit of a claim is on a key of the wallet that owns the claimed key',
       run: (connection) => checkAccounts(connection, deps.walletOf),
+    },
+    {
+      name: 'a credit and its reversal move money of keys of its wallet only',
+      run: (connection) => checkMoved(connection, deps.walletOf),
     },
   ]
 }
@@ -144,6 +148,31 @@ async function checkAccounts(connection: Connection, walletOf: WalletOf): Promis
       differences.push({
         subject: column.text(row, 'id'),
         detail: `on ${account} of ${holds}, claimed for a key of ${wallet}`,
+      })
+  }
+  return differences.slice(0, DIFFERENCES_MAX)
+}
+
+/** A deposit that is credited anew returns to the keys that its reversal took it from. */
+async function checkMoved(connection: Connection, walletOf: WalletOf): Promise<Difference[]> {
+  const found = await connection.run(sql`
+    select distinct credits.owner, postings.account, postings.entry_id
+    from credits join postings
+      on postings.entry_id in ('credit:' || credits.id, 'reversal:' || credits.id)
+        and postings.account not like 'chain_in:%' and postings.account <> credits.account
+    order by postings.entry_id, postings.account`)
+  const differences: Difference[] = []
+  for (const row of found) {
+    const [owner, account] = [column.text(row, 'owner'), column.text(row, 'account')]
+    const publicId = keyOfAccount(account)
+    const isOwn =
+      publicId === undefined
+        ? account === receivableAccount(owner)
+        : (await walletOf(connection, publicId)) === owner
+    if (!isOwn)
+      differences.push({
+        subject: column.text(row, 'entry_id'),
+        detail: `moves money of ${account}, which is not of ${owner}`,
       })
   }
   return differences.slice(0, DIFFERENCES_MAX)

@@ -66,4 +66,30 @@ export const paymentsMigrations: readonly Migration[] = [
       create index credits_unsettled on credits (block_number)
         where reversed_unix is null and settled = 0`,
   },
+  {
+    id: 302,
+    name: 'claims without a place stay open',
+    sql: `
+      alter table claims add column evicted smallint not null default 0;
+      drop index claims_open_by_key;
+      create index claims_placed on claims (public_id, share, opened_unix, id)
+        where status = 'pending' and evicted = 0;
+      create index claims_open on claims (opened_unix, id)
+        where status in ('pending', 'confirming')`,
+  },
+  {
+    id: 303,
+    name: 'money that a reorg took returns to where it was',
+    sql: `
+      alter table credits add column restored smallint not null default 0;
+      create index credits_unrestored on credits (chain_id, tx_hash, position_in_tx)
+        where reversed_unix is not null and restored = 0`,
+  },
+  {
+    id: 304,
+    name: 'claims that ended long ago are found to be forgotten',
+    sql: `
+      create index claims_ended on claims (opened_unix, id)
+        where status in ('expired', 'unlinked', 'rejected') and was_credited = 0`,
+  },
 ]

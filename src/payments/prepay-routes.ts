@@ -1,14 +1,15 @@
-import { Type } from 'typebox'
 import { type Address, type Hash, parseAddress, parseHash } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { type Parameter, parsed, parseInteger } from '#http/parameter.ts'
 import { answer, defineRoute, type Route } from '#http/route.ts'
 import { sleep } from '#lib/sleep.ts'
+import { Type } from '#lib/type.ts'
 import { type Claim, isOpen, type Trust } from './claim.ts'
 import { findClaimById, findClaimByTx } from './claim-store.ts'
 import type { PaymentsDeps } from './payments-deps.ts'
 import { PrepaymentRecord, toPrepaymentRecord } from './prepayment-record.ts'
+import { readSeen } from './read-seen.ts'
 import { type CheckedClaim, registerClaim } from './register-claim.ts'
 
 const PrepayBody = Type.Object(
@@ -192,7 +193,7 @@ function getPrepayRoute(deps: PaymentsDeps): Route {
     tag: 'Payment',
     summary: 'Read a prepayment',
     description:
-      'By its id or its transaction: of several records on one transaction the verified one, else one that is still open, and of those one posted with a key of its owner, else the first. With wait the answer comes when there is a decision, or after that many seconds.',
+      'By its id or its transaction: of several records on one transaction the verified one, else one whose key the sender of the transfer owns or signed for, of those one posted with a key of its owner, then one that is still open, then the first. With wait the answer comes when there is a decision, or after that many seconds.',
     metered: false,
     parameters: { idOrTxHash: claimInPath, wait: waitInQuery },
     answers: { 200: { description: 'The record.', schema: PrepaymentRecord } },
@@ -208,9 +209,12 @@ function getPrepayRoute(deps: PaymentsDeps): Route {
   })
 }
 
-function findNamed({ engine }: PaymentsDeps, name: ClaimName): Promise<Claim | undefined> {
-  const reads = { run: engine.read }
-  return 'id' in name ? findClaimById(reads, name.id) : findClaimByTx(reads, name.txHash)
+async function findNamed(deps: PaymentsDeps, name: ClaimName): Promise<Claim | undefined> {
+  const reads = { run: deps.engine.read }
+  if ('id' in name) return findClaimById(reads, name.id)
+  const { txHash } = name
+  const seen = await readSeen(deps, [txHash])
+  return findClaimByTx(reads, { txHash, senders: [...new Set(seen.map(({ from }) => from))] })
 }
 
 /** Another replica may verify, and its word comes through the store only. */

@@ -1,7 +1,7 @@
-import { Type } from 'typebox'
 import { showAddress } from '#domain/address.ts'
 import { toUsd } from '#domain/money.ts'
 import { toIso } from '#lib/day.ts'
+import { Type } from '#lib/type.ts'
 import type { Claim, ClaimStatus } from './claim.ts'
 
 /** What each status says in the contract's `message`. */

@@ -10,6 +10,7 @@ import {
   HARNESS_MIGRATIONS,
   type Harness,
   hash,
+  MALLORY_KEY,
   mallory,
   proofOf,
   wallet,
@@ -165,6 +166,8 @@ const CORRUPTIONS: Record<string, string> = {
     'update claims set credited_micro_usd = credited_micro_usd + 1',
   'a credit of a claim is on a key of the wallet that owns the claimed key':
     "update claims set public_id = '00000000'",
+  'a credit and its reversal move money of keys of its wallet only': `insert into postings (entry_id, line, account, micro_usd)
+      select 'credit:' || id, 9, 'key:${MALLORY_KEY}', 1 from credits`,
   'each live credit is one canonical deposit of the same sum and sender':
     'update credits set log_index = log_index + 1',
   'each credit of a claim was paid by the owner of its key or a payer who signed': `update credits set payer_address = '${mallory}'`,

@@ -2,7 +2,7 @@ import type { Address, Hash } from '#domain/address.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { assert } from '#lib/assert.ts'
 import { unixNow } from '#lib/clock.ts'
-import { type Connection, StoreError } from '#store/engine.ts'
+import type { Connection } from '#store/engine.ts'
 import {
   CLAIM_TTL_SECONDS,
   type Claim,
@@ -12,14 +12,15 @@ import {
   type Trust,
 } from './claim.ts'
 import {
-  expireClaims,
+  evictClaims,
   insertClaim,
   insertProof,
   lockClaim,
-  unseenClaimsOf,
+  placedClaimsOf,
   updateClaim,
 } from './claim-store.ts'
 import type { PaymentsDeps } from './payments-deps.ts'
+import { readSeen } from './read-seen.ts'
 
 /** A claim whose key, payer and proof were checked. */
 export interface CheckedClaim {
@@ -48,7 +49,7 @@ interface Post {
  * before never stands in the way: a payer who qualifies is added to the claim that is there.
  */
 export async function registerClaim(deps: PaymentsDeps, input: CheckedClaim): Promise<Registered> {
-  const post: Post = { input, nowUnix: unixNow(deps.clock), seen: await readSeen(deps, input) }
+  const post: Post = { input, nowUnix: unixNow(deps.clock), seen: await seenBefore(deps, input) }
   return deps.engine.write(async (connection) => {
     const before = await lockClaim(connection, input)
     if (before !== undefined) return revisit(connection, before, post)
@@ -68,31 +69,26 @@ export async function registerClaim(deps: PaymentsDeps, input: CheckedClaim): Pr
 }
 
 /** Asked before the transaction, which must not wait for the other store. */
-async function readSeen(deps: PaymentsDeps, input: CheckedClaim): Promise<Set<Hash>> {
+async function seenBefore(deps: PaymentsDeps, input: CheckedClaim): Promise<Set<Hash>> {
   const { publicId, trust, txHash } = input
-  const unseen = await unseenClaimsOf({ run: deps.engine.read }, { publicId, share: trust })
-  const txHashes = [txHash, ...unseen.map((claim) => claim.txHash)]
-  try {
-    const known = await deps.deposits.canonical({ txHashes })
-    return new Set(known?.deposits.map((deposit) => deposit.txHash))
-  } catch (error) {
-    // A claim can be registered while the index is away: then nothing of it is seen.
-    if (error instanceof StoreError) return new Set()
-    throw error
-  }
+  const placed = await placedClaimsOf({ run: deps.engine.read }, { publicId, share: trust })
+  const seen = await readSeen(deps, [txHash, ...placed.map((claim) => claim.txHash)])
+  return new Set(seen.map((deposit) => deposit.txHash))
 }
 
 /** The same record, perhaps knowing one more payer, perhaps open again. */
 async function revisit(connection: Connection, before: Claim, post: Post): Promise<Registered> {
   const { input, nowUnix } = post
-  const isNewOwner = !before.byOwner && input.payerAddress === input.owner
-  const isNewPayer = (await storeProof(connection, before, input)) || isNewOwner
   const isOwners = input.trust === 'owner'
   const reopens = mayReopen(before.status)
-  if (reopens) {
+  const share = isOwners || reopens ? input.trust : before.share
+  const takesPlace = reopens || (before.status === 'pending' && share !== before.share)
+  if (takesPlace) {
     const full = await makeRoom(connection, post)
     if (full !== undefined) return full
   }
+  const isNewOwner = !before.byOwner && input.payerAddress === input.owner
+  const isNewPayer = (await storeProof(connection, before, input)) || isNewOwner
   const isPast = before.openedUnix <= nowUnix - CLAIM_TTL_SECONDS
   const renews = reopens || (isPast && before.status === 'reversed') || (isOwners && isPast)
   // Strangers add payers; what the record shows is for the owner, or for who names the owner.
@@ -102,7 +98,8 @@ async function revisit(connection: Connection, before: Claim, post: Post): Promi
     payerAddress: shows && before.status !== 'verified' ? input.payerAddress : before.payerAddress,
     byOwner: before.byOwner || isNewOwner,
     trust: isOwners ? 'owner' : before.trust,
-    share: isOwners || reopens ? input.trust : before.share,
+    share,
+    evicted: before.evicted && !takesPlace,
     status: reopens ? 'pending' : before.status,
     openedUnix: renews ? nowUnix : before.openedUnix,
     lookAgain: before.lookAgain || (before.status === 'verified' && isNewPayer),
@@ -129,20 +126,20 @@ async function storeProof(
 /**
  * Each share has places of its own, so that nobody uses up those of who can say more. Transactions
  * that the index shows need no place. Where strangers post, the oldest makes room for the newest:
- * a refusal would let them keep the owner out.
+ * a refusal would let them keep the owner out. It is looked for as before.
  */
 async function makeRoom(connection: Connection, post: Post): Promise<Refusal | undefined> {
   const { input, seen } = post
   if (seen.has(input.txHash)) return undefined
   const { publicId, trust } = input
-  const unseen = (await unseenClaimsOf(connection, { publicId, share: trust })).filter(
+  const unseen = (await placedClaimsOf(connection, { publicId, share: trust })).filter(
     (claim) => !seen.has(claim.txHash),
   )
   const excess = unseen.length - OPEN_CLAIMS_MAX + 1
   if (excess <= 0) return undefined
   if (trust === 'owner') return refuseFull()
   const ids = unseen.slice(0, excess).map((claim) => claim.id)
-  await expireClaims(connection, { ids, openedBeforeUnix: post.nowUnix })
+  await evictClaims(connection, ids)
   return undefined
 }
 

@@ -59,7 +59,83 @@ withPayments(
     pay(harness, 'tx')
     await harness.confirm()
     await harness.pass()
-    assert.deepEqual(await balances(harness), [1_000_000n, 0n])
+    assert.deepEqual(await balances(harness), [0n, 1_000_000n])
+    assert.deepEqual(await debts(harness), [])
+  },
+)
+
+const spend = (harness: Harness, key: string, calls: number) =>
+  harness.engine.write((tx) =>
+    spendCalls(tx, {
+      calls: new Map([[keyAccount(key), calls]]),
+      pricePerCall: 100n,
+      day: startOfDay(harness.now.ms / 1000),
+    }),
+  )
+
+/** The transaction is mined again in another block. */
+const mineAgain = async (harness: Harness, tx: string, amount = 1_000_000n) => {
+  harness.chain.drop(11)
+  harness.chain.mine()
+  await harness.pass()
+  pay(harness, tx, amount)
+  await harness.confirm()
+}
+
+withPayments('a reorg leaves each key the money that was its own', async (harness) => {
+  await claim(harness, ALICE_KEY, 'spent')
+  await claim(harness, ALICE_KEY_2, 'kept')
+  pay(harness, 'kept', 5_000_000n)
+  pay(harness, 'spent')
+  await harness.confirm()
+  await spend(harness, ALICE_KEY, 10_000)
+  for (let n = 0; n < 3; n += 1) {
+    await mineAgain(harness, 'spent')
+    assert.deepEqual(await balances(harness), [0n, 5_000_000n])
+    assert.deepEqual(await debts(harness), [])
+    harness.now.ms += 1_000
+  }
+})
+
+withPayments(
+  'money that a reorg took returns to the newest rotation of its key',
+  async (harness) => {
+    const newest = 'a11ce003'
+    await claim(harness, ALICE_KEY, 'tx')
+    pay(harness, 'tx')
+    await harness.confirm()
+    await spend(harness, ALICE_KEY, 4_000)
+    await move(harness, ALICE_KEY, ALICE_KEY_2)
+    harness.chain.drop(11)
+    harness.chain.mine()
+    await harness.pass()
+    assert.deepEqual(await debts(harness), [{ wallet: alice, microUsd: 400_000n }])
+    harness.keys.set(newest, { wallet: alice, revokedUnix: null })
+    harness.keys.set(ALICE_KEY_2, { wallet: alice, revokedUnix: 1, successor: newest })
+    pay(harness, 'tx')
+    await harness.confirm()
+    assert.deepEqual(await balances(harness), [0n, 0n])
+    assert.equal(await harness.balance(newest), 600_000n)
+    assert.deepEqual(await debts(harness), [])
+  },
+)
+
+withPayments(
+  'what a wallet owes is repaid before its keys get back what a reorg took',
+  async (harness) => {
+    await claim(harness, ALICE_KEY, 'lost')
+    await claim(harness, ALICE_KEY, 'back')
+    pay(harness, 'lost', 300_000n)
+    pay(harness, 'back')
+    await harness.confirm()
+    await spend(harness, ALICE_KEY, 9_000)
+    harness.chain.drop(12)
+    harness.chain.mineEmpty(12)
+    await harness.pass()
+    assert.deepEqual(await debts(harness), [{ wallet: alice, microUsd: 900_000n }])
+    pay(harness, 'back')
+    await harness.confirm()
+    assert.deepEqual(await balances(harness), [100_000n, 0n])
     assert.deepEqual(await debts(harness), [])
   },
 )

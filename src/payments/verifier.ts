@@ -37,6 +37,7 @@ import {
 import type { CanonicalDeposits, Deposit, DepositIndex } from './deposit.ts'
 import { judgeClaim, type Verdict } from './judge-claim.ts'
 import type { KeyBook } from './payments-deps.ts'
+import { pruneClaims } from './prune-claims.ts'
 
 export interface VerifierDeps {
   /** The accounts store. */
@@ -139,6 +140,7 @@ async function verifyPass(deps: VerifierDeps, lease: Lease): Promise<PassOutcome
   const reversed = await reverseLost(pass, { unsettled, recent, sinceBlock })
   const credited = await judgeWatched(pass, recent)
   await expire(pass, recent.head.timestamp)
+  await pruneClaims({ reads: { run: deps.engine.read }, write: pass.write }, pass.nowUnix)
   if (pass.failures.length > 0)
     throw new AggregateError(pass.failures, 'some prepayments could not be settled')
   return { kind: 'done', credited, reversed }
@@ -202,12 +204,12 @@ function logName(log: Pick<Deposit, 'chainId' | 'blockHash' | 'logIndex'>): stri
 
 /** First the claims whose deposits are young, then those that were not looked at for longest. */
 async function judgeWatched(pass: Pass, recent: CanonicalDeposits): Promise<number> {
-  const { deps, nowUnix } = pass
+  const { deps } = pass
   const reads = { run: deps.engine.read }
   let credited = 0
   const young = [...groupBy(recent.deposits, (deposit) => deposit.txHash).keys()]
   for (const txHashes of chunks(young, CLAIMS_PER_PASS_MAX)) {
-    const claims = await watchedClaimsOf(reads, { txHashes, nowUnix })
+    const claims = await watchedClaimsOf(reads, txHashes)
     credited += await judgeAll(pass, claims, recent)
   }
   const next = await nextWatchedClaims(reads, CLAIMS_PER_PASS_MAX)
@@ -217,7 +219,7 @@ async function judgeWatched(pass: Pass, recent: CanonicalDeposits): Promise<numb
   if (known !== undefined) {
     // All claims on a transaction are judged together, so that the best of them comes first.
     const shown = new Set(known.deposits.map((deposit) => deposit.txHash))
-    const rivals = await watchedClaimsOf(reads, { txHashes: [...shown], nowUnix })
+    const rivals = await watchedClaimsOf(reads, [...shown])
     const unseen = next.filter((claim) => !shown.has(claim.txHash))
     credited += await judgeAll(pass, [...rivals, ...unseen], known)
   }
@@ -331,6 +333,7 @@ async function applyVerdict(
       account: keyAccount(heir),
       owner: claim.owner,
       claimId: claim.id,
+      keys: pass.deps.keys,
       nowUnix: pass.nowUnix,
     })
   return verify(pass, connection, claim, confirmations)

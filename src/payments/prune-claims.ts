@@ -1,0 +1,40 @@
+import { DAY_SECONDS } from '#lib/day.ts'
+import type { Connection } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { join, sql } from '#store/sql.ts'
+import type { Reads } from './claim-store.ts'
+
+/** Long enough to answer a question about last month's prepayments. */
+const KEEP_SECONDS = 35 * DAY_SECONDS
+
+/** Claims of one run; a job that is called every second needs no long run. */
+const CLAIMS_PER_RUN_MAX = 500
+
+const ENDED = sql`status in ('expired', 'unlinked', 'rejected') and was_credited = 0`
+
+/**
+ * Forgets claims, with their proofs, that ended without money and were posted 35 days ago: anyone may
+ * post any hash. Claims that ever held money stay, because the audit holds them against the ledger.
+ */
+export async function pruneClaims(
+  deps: {
+    readonly reads: Reads
+    readonly write: (work: (connection: Connection) => Promise<void>) => Promise<void>
+  },
+  nowUnix: number,
+): Promise<void> {
+  const old = await deps.reads.run(sql`
+    select id from claims where ${ENDED} and opened_unix <= ${nowUnix - KEEP_SECONDS}
+    order by opened_unix, id limit ${CLAIMS_PER_RUN_MAX}`)
+  if (old.length === 0) return
+  const found = join(old.map((row) => column.text(row, 'id')))
+  await deps.write(async (connection) => {
+    // One that is posted again meanwhile is open and stays; nobody adds a proof to a locked one.
+    const locked = await connection.run(sql`
+      update claims set checked_ms = checked_ms where id in (${found}) and ${ENDED} returning id`)
+    if (locked.length === 0) return
+    const ids = join(locked.map((row) => column.text(row, 'id')))
+    await connection.run(sql`delete from claim_proofs where claim_id in (${ids})`)
+    await connection.run(sql`delete from claims where id in (${ids})`)
+  })
+}
