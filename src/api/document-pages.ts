@@ -18,20 +18,24 @@ export interface DocumentInput {
 }
 
 /** Every document of the service: OpenAPI, the interactive docs, /llms.txt, the error pages. */
-export async function documentPages(input: DocumentInput): Promise<readonly Page[]> {
-  const json = JSON.stringify(openApiOf(input))
+export function documentPages(input: DocumentInput): readonly Page[] {
+  let json: string | undefined
+  const text = () => {
+    json ??= JSON.stringify(openApiOf(input))
+    return json
+  }
   const openapi = (path: string) =>
-    staticPage({ path, contentType: 'application/json; charset=utf-8', text: json })
+    staticPage({ path, contentType: 'application/json; charset=utf-8', text })
   return [
     openapi('/openapi.json'),
     openapi('/openapi/v1.json'),
     staticPage({
       path: '/llms.txt',
       contentType: 'text/plain; charset=utf-8',
-      text: llmsText(input),
+      text: () => llmsText(input),
     }),
-    ...(await scalarPages(input.facts)),
-    await problemPage(),
+    ...scalarPages(input.facts),
+    problemPage(),
   ]
 }
 

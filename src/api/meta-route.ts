@@ -1,5 +1,6 @@
-import Type from 'typebox'
+import type { Static } from 'typebox'
 import { answer, defineRoute, type Route } from '#http/route.ts'
+import { Type } from '#lib/type.ts'
 import { METRICS } from '#statistics/metrics.ts'
 import type { ServiceFacts } from './service-facts.ts'
 
@@ -16,6 +17,15 @@ const token = Type.Object({
   role: Type.Enum(['primary', 'secondary', 'reward']),
   decimals: Type.Integer(),
   addresses: Type.Record(Type.String(), Type.String()),
+})
+
+const proof = Type.Object({
+  chain: Type.String(),
+  blockNumber: Type.Integer({ description: 'The final block at which both were read' }),
+  provenAtUnix: Type.Integer(),
+  verdict: Type.Enum(['agrees', 'differs', 'unproven']),
+  checked: Type.Integer({ description: 'Figures compared' }),
+  detail: Type.Union([Type.String(), Type.Null()]),
 })
 
 const meta = Type.Object({
@@ -47,14 +57,22 @@ const meta = Type.Object({
     confirmations: Type.Integer(),
     docs: Type.String(),
   }),
+  proofs: Type.Array(proof, {
+    description: 'Last comparison of supply and holders with the token contracts themselves',
+  }),
 })
+
+export interface MetaDeps {
+  readonly facts: ServiceFacts
+  proofs(): Promise<readonly Static<typeof proof>[]>
+}
 
 /** A browser may keep what only changes with a deployment for a minute. */
 const CACHED = { 'Cache-Control': 'private, max-age=60' }
 
 /** GET /api/meta: what there is to ask for. */
-export function metaRoute(facts: ServiceFacts): Route {
-  const body = metaOf(facts)
+export function metaRoute(deps: MetaDeps): Route {
+  const body = metaOf(deps.facts)
   return defineRoute({
     method: 'GET',
     path: '/api/meta',
@@ -67,7 +85,11 @@ export function metaRoute(facts: ServiceFacts): Route {
     parameters: {},
     answers: { 200: { description: 'What this service offers', schema: meta } },
     refusals: [],
-    handle: async () => answer(200, body, { headers: CACHED }),
+    async handle() {
+      // What there is to ask for is told also while the register cannot be read.
+      const proofs = await deps.proofs().catch(() => [])
+      return answer(200, { ...body, proofs }, { headers: CACHED })
+    },
   })
 }
 

@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
-import Type from 'typebox'
 import { type Meter, type MeterFigures, MeteringUnavailable } from '#access/admission.ts'
 import type { Caller } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
@@ -8,6 +7,7 @@ import { type Parameter, parseInteger } from '#http/parameter.ts'
 import { answer, defineRoute, type Outcome, type PaymentRequired, type Route } from '#http/route.ts'
 import type { HttpServer } from '#http/server.ts'
 import { nextMidnight } from '#lib/day.ts'
+import { Type } from '#lib/type.ts'
 import { type ApiDeps, createApi } from './create-api.ts'
 
 /** 2026-11-21T12:00:00Z */

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { REFUSALS, type RefusalCode, refuse } from '#domain/refusal.ts'
+import { REFUSALS, refuse } from '#domain/refusal.ts'
 import type { Page } from './outside-routes.ts'
 
 const FOLDER = join(import.meta.dirname, '../../docs/errors')
@@ -8,21 +8,31 @@ const FOLDER = join(import.meta.dirname, '../../docs/errors')
 const CACHED = 'private, max-age=300'
 
 /** GET /problems/{code}: the page that the `type` of every error body names. */
-export async function problemPage(): Promise<Page> {
-  const codes = Object.keys(REFUSALS) as RefusalCode[]
-  const texts = await Promise.all(codes.map((code) => readFile(join(FOLDER, `${code}.md`), 'utf8')))
-  const pages = new Map<string, string>(codes.map((code, index) => [code, texts[index] ?? '']))
+export function problemPage(): Page {
+  const pages = new Map<string, Promise<string>>()
   return {
     path: '/problems/{code}',
     async read(incoming) {
-      const text = pages.get(incoming.path.code ?? '')
-      if (text === undefined) return refuse('not_found', 'there is no such error code')
+      const code = incoming.path.code ?? ''
+      if (!Object.hasOwn(REFUSALS, code)) return refuse('not_found', 'there is no such error code')
+      const text = await remembered(pages, code)
       const asHtml = String(incoming.headers.accept ?? '').includes('text/html')
       const type = asHtml ? 'text/html' : 'text/markdown'
       const headers = ['Content-Type', `${type}; charset=utf-8`, 'Cache-Control', CACHED]
       return { status: 200, headers, body: asHtml ? toHtml(text) : text }
     },
   }
+}
+
+/** Read when first asked for; a page that could not be read is tried again. */
+function remembered(pages: Map<string, Promise<string>>, code: string): Promise<string> {
+  let text = pages.get(code)
+  if (text === undefined) {
+    text = readFile(join(FOLDER, `${code}.md`), 'utf8')
+    pages.set(code, text)
+    text.catch(() => pages.delete(code))
+  }
+  return text
 }
 
 /** A browser would offer Markdown for download, so it gets the same text inside a page. */

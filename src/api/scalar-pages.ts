@@ -1,5 +1,3 @@
-import scalar from '@scalar/fastify-api-reference'
-import Fastify from 'fastify'
 import type { Page } from './outside-routes.ts'
 import type { ServiceFacts } from './service-facts.ts'
 import { staticPage } from './static-page.ts'
@@ -31,7 +29,7 @@ const HEADERS = [
 ]
 
 /** The interactive documentation at /scalar/v1, from files of this machine only. */
-export async function scalarPages(facts: Pick<ServiceFacts, 'name'>): Promise<readonly Page[]> {
+export function scalarPages(facts: Pick<ServiceFacts, 'name'>): readonly Page[] {
   const html = 'text/html; charset=utf-8'
   const script = 'text/javascript; charset=utf-8'
   return [
@@ -42,12 +40,17 @@ export async function scalarPages(facts: Pick<ServiceFacts, 'name'>): Promise<re
       headers: HEADERS,
     }),
     staticPage({ path: '/scalar/v1/start.js', contentType: script, text: START }),
-    staticPage({ path: '/scalar/v1/scalar.js', contentType: script, text: await readScript() }),
+    staticPage({ path: '/scalar/v1/scalar.js', contentType: script, text: readScript }),
   ]
 }
 
-/** The package hands its script out by its own plugin only, so a server that never listens asks it. */
+/**
+ * The package hands its script out by its own plugin only, so a server that never listens asks it.
+ * Both are loaded here: 250 files and 4 MB of text that no start should wait for.
+ */
 async function readScript(): Promise<string> {
+  const { default: scalar } = await import('@scalar/fastify-api-reference')
+  const { default: Fastify } = await import('fastify')
   const app = Fastify()
   await app.register(scalar, { routePrefix: '/docs', configuration: { content: {} } })
   const response = await app.inject('/docs/js/scalar.js')

@@ -6,11 +6,6 @@ import type { ProgressBoard } from '#main/role-context.ts'
 /** Often enough to see that something moves, seldom enough for a log file. */
 const LINE_EVERY_MS = 5_000
 
-export interface Board extends ProgressBoard {
-  /** Writes beside the bars without tearing them. */
-  print(text: string): void
-}
-
 interface BoardDeps {
   readonly output: Writable
   readonly log: Writable
@@ -18,15 +13,15 @@ interface BoardDeps {
 }
 
 /** Bars in a terminal; elsewhere a plain line every few seconds. Both on `output`. */
-export function createProgress(deps: BoardDeps & { readonly isTty: boolean }): Board {
+export function createProgress(deps: BoardDeps & { readonly isTty: boolean }): ProgressBoard {
   return deps.isTty ? bars(deps) : lines(deps)
 }
 
-function bars({ output, log, clock }: BoardDeps): Board {
+function bars({ output, log, clock }: BoardDeps): ProgressBoard {
   const options = {
     // The type asks for a file's stream; any Writable of a terminal will do.
     stream: output as NodeJS.WritableStream,
-    format: '{task} [{bar}] {value}/{total} {pace}',
+    format: '{task} [{bar}] {value}/{total} {pace} {detail}',
     hideCursor: true,
     clearOnComplete: true,
     gracefulExit: false,
@@ -36,13 +31,17 @@ function bars({ output, log, clock }: BoardDeps): Board {
   const pace = createPace(clock)
   let finished = false
   return {
-    update(task, done, total) {
+    update(task, done, total, detail = '') {
       if (finished) return
       board ??= new MultiBar(options, Presets.shades_classic)
-      const bar = tasks.get(task) ?? board.create(total, 0, { task: task.padEnd(18), pace: '' })
+      const bar =
+        tasks.get(task) ?? board.create(total, 0, { task: task.padEnd(18), pace: '', detail })
       tasks.set(task, bar)
       bar.setTotal(Math.max(total, 1))
-      bar.update(Math.min(done, Math.max(total, 1)), { pace: pace(task, done, total) })
+      bar.update(Math.min(done, Math.max(total, 1)), {
+        pace: pace(task, done, total),
+        detail,
+      })
     },
     finish() {
       finished = true
@@ -56,18 +55,19 @@ function bars({ output, log, clock }: BoardDeps): Board {
   }
 }
 
-function lines({ output, log, clock }: BoardDeps): Board {
+function lines({ output, log, clock }: BoardDeps): ProgressBoard {
   const shownAtMs = new Map<string, number>()
   const pace = createPace(clock)
   let finished = false
   return {
-    update(task, done, total) {
+    update(task, done, total, detail = '') {
       const now = clock()
       const speed = pace(task, done, total)
       const due = now - (shownAtMs.get(task) ?? Number.NEGATIVE_INFINITY) >= LINE_EVERY_MS
       if (finished || !due) return
       shownAtMs.set(task, now)
-      output.write(`${task}: ${done} of ${total} ${speed}`.trimEnd().concat('\n'))
+      const words = [`${task}: ${done} of ${total}`, speed, detail].filter((word) => word !== '')
+      output.write(`${words.join(' ')}\n`)
     },
     finish() {
       finished = true

@@ -30,9 +30,9 @@ export async function runRole(
       done()
     },
   })
-  const logger = openLogger(settings.log, output)
+  const logger = await openLogger(settings.log, output)
   try {
-    const say = (text: string) => void stdout.write(`${text}\n`)
+    const say = (text: string) => progress.print(`${text}\n`)
     process.exitCode = await role({
       settings,
       logger,

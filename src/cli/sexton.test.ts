@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 
-const program = join(import.meta.dirname, 'sexton.ts')
+const program = join(import.meta.dirname, 'sexton.mjs')
 const ecosystem = join(import.meta.dirname, '../ecosystem/ecosystems/local.ts')
 
 describe('the command line', () => {

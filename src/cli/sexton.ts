@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import process from 'node:process'
 import { Command, CommanderError } from 'commander'
 import { VARIABLES } from '#main/settings.ts'
@@ -27,9 +26,11 @@ export function createProgram(from: NodeJS.Process): Command {
   return program
 }
 
+// Run as it is, it works without what `sexton.mjs` keeps for the next start.
 if (import.meta.main) await main()
 
-async function main(): Promise<void> {
+/** Runs the command that the process was given, and ends the process. */
+export async function main(): Promise<void> {
   try {
     await createProgram(process).parseAsync(process.argv)
   } catch (error) {

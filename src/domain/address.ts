@@ -1,4 +1,4 @@
-import { getAddress, isAddress } from 'viem'
+import { checksum, validate } from 'ox/Address'
 
 /** A 20-byte address in lower-case hex: the one form that is stored and compared. */
 export type Address = `0x${string}`
@@ -16,13 +16,13 @@ export function parseAddress(text: string): Address | undefined {
   if (!SHAPE.test(text)) return undefined
   const digits = text.slice(2)
   const mixed = digits !== digits.toLowerCase() && digits !== digits.toUpperCase()
-  if (mixed && !isAddress(text, { strict: true })) return undefined
+  if (mixed && !validate(text, { strict: true })) return undefined
   return text.toLowerCase() as Address
 }
 
 /** The checksummed form (EIP-55) that answers show. */
 export function showAddress(address: Address): `0x${string}` {
-  return getAddress(address)
+  return checksum(address)
 }
 
 const HASH = /^0x[0-9a-fA-F]{64}$/

@@ -1,4 +1,4 @@
-import { Compile } from 'typebox/compile'
+import { Compile } from 'typebox/schema'
 import { type EcosystemFile, ecosystemFile } from './ecosystem-file.ts'
 import type { Problem } from './problem.ts'
 
@@ -7,8 +7,9 @@ const compiled = Compile(ecosystemFile)
 /** Checks the shape alone: names, types, patterns, ranges. */
 export function checkShape(value: unknown): EcosystemFile | readonly Problem[] {
   if (compiled.Check(value)) return value
-  const errors = compiled.Errors(value).filter((error) => error.keyword !== 'boolean')
-  return errors.slice(0, 20).map((error) => describe(error, value))
+  const [, errors] = compiled.Errors(value)
+  const told = errors.filter((error) => error.keyword !== 'boolean')
+  return told.slice(0, 20).map((error) => describe(error, value))
 }
 
 interface ShapeError {

@@ -1,4 +1,4 @@
-import type { AbiEvent } from 'viem'
+import type { AbiEvent } from 'ox/AbiEvent'
 import type { Address } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import type { Token } from '#domain/token.ts'

@@ -1,4 +1,5 @@
-import { type AbiEvent, type AbiParameter, parseAbiItem, toEventSelector } from 'viem'
+import { type AbiEvent, from, getSelector } from 'ox/AbiEvent'
+import type { Parameter } from 'ox/AbiParameters'
 import type { BurnSource, DividendSource, EventSource, GraveDigSource } from './ecosystem.ts'
 import type { EcosystemFile } from './ecosystem-file.ts'
 import type { Resolver } from './resolver.ts'
@@ -95,13 +96,13 @@ function resolveEvent(
     where.set(name, new Set([values].flat().map((each) => each.toLowerCase())))
   }
   if (chain === undefined || token === undefined) return undefined
-  return { chain, address, event, topic0: toEventSelector(event), where, token }
+  return { chain, address, event, topic0: getSelector(event), where, token }
 }
 
 function parseEvent(text: string): AbiEvent | undefined {
   try {
-    const item = parseAbiItem([text] as readonly string[])
-    return item?.type === 'event' ? item : undefined
+    const item = from(text, { prepare: false })
+    return item.type === 'event' ? item : undefined
   } catch {
     return undefined
   }
@@ -114,7 +115,7 @@ function requireArgument(
   name: string,
   type?: 'address' | 'uint256',
 ): void {
-  const input: AbiParameter | undefined = source.event.inputs.find((each) => each.name === name)
+  const input: Parameter | undefined = source.event.inputs.find((each) => each.name === name)
   if (input === undefined)
     resolver.problems.add(
       field,

@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { Compile } from 'typebox/schema'
 import type { Caller, UsageFigures } from '#domain/caller.ts'
 import {
   isRefusal,
@@ -131,7 +131,7 @@ export function defineRoute<P extends Parameters, B extends TSchema = TSchema>(
       const values = parseParameters(parameters, raw)
       if (isRefusal(values)) return values
       if (checkBody !== undefined && !checkBody.Check(raw.body))
-        return refuseBody(checkBody.Errors(raw.body))
+        return refuseBody(checkBody.Errors(raw.body)[1])
       const { effective } = values
       const input = {
         parameters: values.parameters as ValuesOf<P>,

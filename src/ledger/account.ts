@@ -3,6 +3,12 @@ export function keyAccount(publicId: string): string {
   return `key:${publicId}`
 }
 
+/** The key whose balance an account is; undefined when it is none of a key. */
+export function keyOfAccount(account: string): string | undefined {
+  const prefix = keyAccount('')
+  return account.startsWith(prefix) ? account.slice(prefix.length) : undefined
+}
+
 /** Prepaid balance of callers without a key from one address bucket. */
 export function bucketAccount(addressBucket: string): string {
   return `bucket:${addressBucket}`

@@ -82,6 +82,16 @@ export async function changeBalance(connection: Connection, change: Posting): Pr
   return changed.length === 1
 }
 
+/** The postings of an entry in their order; none when there is no such entry. */
+export async function readPostings(connection: Connection, entryId: string): Promise<Posting[]> {
+  const found = await connection.run(sql`
+    select account, micro_usd from postings where entry_id = ${entryId} order by line`)
+  return found.map((row) => ({
+    account: column.text(row, 'account'),
+    microUsd: column.amount(row, 'micro_usd'),
+  }))
+}
+
 function assertBalanced(entry: Entry): void {
   const sum = entry.postings.reduce((total, each) => total + each.microUsd, 0n)
   assert(sum === 0n, `the postings of ${entry.id} sum to ${sum}`)

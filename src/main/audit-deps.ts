@@ -10,7 +10,8 @@ export interface AuditDeps {
   readonly clock: Clock
   sourceOf(chain: Chain): ChainSource
   onProgress(progress: {
-    readonly chain: string
+    /** What is being done, in words. */
+    readonly task: string
     readonly done: number
     readonly total: number
   }): void

@@ -20,6 +20,8 @@ export type RegisterVerdict =
   | { readonly kind: 'differs'; readonly difference: string }
   /** The indexed blocks left the chain meanwhile; the index has not followed yet. */
   | { readonly kind: 'moved'; readonly chain: string }
+  /** Older history of a chain is still being read. */
+  | { readonly kind: 'incomplete'; readonly chain: string }
   | { readonly kind: 'empty' }
 
 /**
@@ -31,11 +33,13 @@ export function auditRegister(deps: AuditDeps): Promise<RegisterVerdict> {
   return deps.register.snapshot(async (stored) => {
     const status = await readIndexStatus(stored, deps.ecosystem.chains)
     if (status === undefined) return { kind: 'empty' }
+    const reading = status.chains.find((each) => each.backfill !== null)
+    if (reading !== undefined) return { kind: 'incomplete', chain: reading.chain.name }
     const left = await leftChain(deps, status)
     if (left !== undefined) return { kind: 'moved', chain: left }
     const difference =
       (await provePositions(deps, stored, status)) ??
-      (await proveBalances(deps, stored, status)) ??
+      (await proveBalances(deps, { connection: stored, dialect: deps.register.dialect }, status)) ??
       (await compareWithRebuilt(deps, stored, status))
     if (difference === undefined) return { kind: 'agrees' }
     // A reorg while the audit ran explains a difference and is none.
@@ -58,14 +62,21 @@ async function compareWithRebuilt(
   status: IndexStatus,
 ): Promise<string | undefined> {
   const folder = mkdtempSync(join(tmpdir(), 'sexton-audit-'))
-  const engine = openSqlite({ file: join(folder, 'register.sqlite'), durability: 'normal' })
+  const engine = openSqlite({
+    file: join(folder, 'register.sqlite'),
+    durability: 'normal',
+    bulk: true,
+  })
   try {
     await rebuild(deps, engine, status)
     const difference = await engine.snapshot((recomputed) =>
       compareRegisters(
         { connection: stored, dialect: deps.register.dialect },
         { connection: recomputed, dialect: engine.dialect },
-        (table, rows) => deps.note(`${table}: ${rows} rows equal a fresh index`),
+        ({ table, rows, isDone }) => {
+          if (isDone) deps.note(`${table}: ${rows} rows equal a fresh index`)
+          else deps.onProgress({ task: `comparing ${table}`, done: rows, total: rows })
+        },
       ),
     )
     if (difference === undefined) return undefined
@@ -91,7 +102,8 @@ async function rebuild(deps: AuditDeps, engine: Engine, status: IndexStatus): Pr
       prices: makeDollarPrices(ecosystem.tokens),
       tokens: ecosystem.tokens.map((token) => token.symbol),
       sourceOf: deps.sourceOf,
-      onProgress: deps.onProgress,
+      onProgress: ({ chain, done, total }) =>
+        deps.onProgress({ task: `reading ${chain}`, done, total }),
     },
     status.chains,
   )

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino'
 import { accessChecks } from '#access/access-checks.ts'
 import { findKey } from '#access/key-store.ts'
 import { verifyPayerProof } from '#access/payer-proof.ts'
@@ -21,6 +22,7 @@ export interface AuditInput extends Pick<AuditDeps, 'onProgress' | 'note'> {
   readonly settings: Pick<Settings, 'dataFolder' | 'register' | 'accounts'>
   readonly ecosystem: Ecosystem
   readonly clock: Clock
+  readonly logger: Pick<Logger, 'debug' | 'info' | 'warn'>
 }
 
 /** A chain that keeps moving under the audit is tried this often, so long apart. */
@@ -35,7 +37,7 @@ export async function auditAll(input: AuditInput): Promise<readonly string[]> {
   const { ecosystem } = input
   const stores = await openStores(input.settings)
   try {
-    const sources = openSources(ecosystem, { debug: () => undefined })
+    const sources = openSources(ecosystem, input.logger)
     const sourceOf = (chain: Chain): ChainSource => {
       const source = sources.get(chain.id)
       if (source === undefined) throw new Error(`chain ${chain.name} has no source`)
@@ -59,6 +61,8 @@ async function auditUntilStill(deps: AuditDeps): Promise<readonly string[]> {
     const verdict = await auditRegister(deps)
     if (verdict.kind === 'agrees') return []
     if (verdict.kind === 'empty') return ['the register is empty: run the index first']
+    if (verdict.kind === 'incomplete')
+      return [`${verdict.chain}: older history is still being read; audit once /readyz says live`]
     if (verdict.kind === 'differs') return [verdict.difference]
     if (attempt === TRIES_MAX)
       return [

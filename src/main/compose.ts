@@ -1,16 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { type Access, createAccess } from '#access/create-access.ts'
-import type { Readiness } from '#api/health-routes.ts'
-import { createMetrics, type GaugeReading } from '#api/metrics.ts'
+import type { GaugeReading } from '#api/metrics.ts'
 import type { DataDeps } from '#datasets/data-route.ts'
-import { datasetRoutes } from '#datasets/datasets.ts'
+import { datasetRoutes } from '#datasets/dataset-routes.ts'
 import { readDeposits } from '#datasets/deposits/queries.ts'
 import { readTotalSupply } from '#datasets/holders/queries.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import { makeRecentStatus } from '#datasets/recent-status.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { Route } from '#http/route.ts'
-import { conditionOf } from '#indexer/status.ts'
 import { type Clock, unixNow } from '#lib/clock.ts'
 import { paymentRequiredBody } from '#payments/offers.ts'
 import { paymentsRoutes } from '#payments/prepay-routes.ts'
@@ -18,6 +16,10 @@ import { Waker } from '#payments/waker.ts'
 import { type HoldingsDeps, readHoldings, readPremium } from '#statistics/holdings.ts'
 import { priceAt, statsRoute } from '#statistics/stats.ts'
 import { statsHistoryRoute } from '#statistics/stats-history.ts'
+import { indexGauges } from './index-gauges.ts'
+import type { IndexProgress } from './index-progress.ts'
+import { readReadiness } from './read-readiness.ts'
+import { makeRecentProofs } from './recent-proofs.ts'
 import type { ServeInput } from './serve.ts'
 import { serviceFactsOf } from './service-facts-of.ts'
 import type { GuardSetting, Settings } from './settings.ts'
@@ -32,16 +34,19 @@ export interface Composed extends ServeInput {
 export interface ComposeDeps {
   readonly ecosystem: Ecosystem
   readonly stores: Pick<Stores, 'register' | 'accounts'>
-  readonly settings: Pick<Settings, 'guard' | 'trustedProxies'>
+  readonly settings: Pick<Settings, 'guard' | 'trustedProxies' | 'metrics'>
   readonly clock: Clock
+  /** How the index of this process does, where it has one. */
+  indexing?(): readonly IndexProgress[]
 }
 
 /** Wires the API role: the one place where the layers' needs of one another are met. */
-export function compose(deps: ComposeDeps): Composed {
+export async function compose(deps: ComposeDeps): Promise<Composed> {
   const { ecosystem, stores, clock } = deps
   const data = composeData(deps)
-  const metrics = createMetrics([lagGauge(data, clock)])
-  const access = composeAccess(deps, { ...data, ...stores }, metrics.observeBatch)
+  const index = { ...data, indexing: deps.indexing ?? (() => []) }
+  const metrics = await openMetrics(deps, indexGauges(index))
+  const access = composeAccess(deps, { ...data, ...stores }, metrics?.observeBatch)
   const waker = new Waker()
   const offers = {
     payment: ecosystem.payment,
@@ -55,12 +60,20 @@ export function compose(deps: ComposeDeps): Composed {
     metrics,
     facts: serviceFactsOf(ecosystem, { version: VERSION, nowUnix: unixNow(clock) }),
     routes: [...dataRoutes(data), ...access.routes, ...prepayRoutes(deps, access, waker)],
-    readiness: () => readReadiness(deps, data),
+    readiness: () => readReadiness({ ...index, accounts: stores.accounts }),
+    proofs: makeRecentProofs(data),
     paymentRequired: () => ({
       kind: 'payment-required',
       body: paymentRequiredBody(offers, 'Daily quota exhausted and no prepaid balance.'),
     }),
   }
+}
+
+/** Who does not look at metrics does not wait for what counts them. */
+async function openMetrics({ settings }: ComposeDeps, gauges: readonly GaugeReading[]) {
+  if (settings.metrics === undefined) return undefined
+  const { createMetrics } = await import('#api/metrics.ts')
+  return createMetrics(gauges)
 }
 
 type Data = DataDeps & HoldingsDeps
@@ -91,7 +104,7 @@ function dataRoutes(data: Data): readonly Route[] {
 function composeAccess(
   { ecosystem, stores, settings, clock }: ComposeDeps,
   holdings: HoldingsDeps,
-  onBatch: (size: number) => void,
+  onBatch: ((size: number) => void) | undefined,
 ): Access {
   return createAccess({
     engine: stores.accounts,
@@ -116,7 +129,7 @@ function composeAccess(
       mint: toLimit(settings.guard.mint),
       claim: toLimit(settings.guard.claim),
     },
-    onBatch,
+    ...(onBatch !== undefined && { onBatch }),
   })
 }
 
@@ -139,38 +152,4 @@ function prepayRoutes(deps: ComposeDeps, access: Access, waker: Waker): readonly
     },
     waker,
   })
-}
-
-async function readReadiness(deps: ComposeDeps, data: Data): Promise<Readiness> {
-  const parts: Record<string, string> = {}
-  const index = await data.recentStatus().catch(() => undefined)
-  for (const chain of deps.ecosystem.chains) {
-    const status = index?.chains.find((each) => each.chain.id === chain.id)
-    parts[`chain ${chain.name}`] =
-      status === undefined
-        ? 'not indexed yet'
-        : `${conditionOf(status, unixNow(deps.clock))} at block ${status.blockNumber} of ${status.headNumber}`
-  }
-  const accounts = await deps.stores.accounts
-    .read({ kind: 'sql', parts: ['select 1'], values: [] })
-    .then(
-      () => 'ok',
-      () => 'cannot be reached',
-    )
-  const ready = accounts === 'ok' && index !== undefined
-  return { ready, parts: { ...parts, accounts } }
-}
-
-function lagGauge(data: Data, clock: Clock): GaugeReading {
-  return {
-    name: 'sexton_chain_lag_seconds',
-    help: 'Age of the newest indexed block by chain',
-    async read() {
-      const index = await data.recentStatus()
-      const lags = (index?.chains ?? []).map(
-        ({ chain, blockTimeUnix }) => [chain.name, unixNow(clock) - blockTimeUnix] as const,
-      )
-      return Object.fromEntries(lags)
-    },
-  }
 }

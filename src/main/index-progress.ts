@@ -1,7 +1,9 @@
 import type { Logger } from 'pino'
+import type { ChainSource, EndpointStatus } from '#chain/chain-source.ts'
 import type { Chain } from '#ecosystem/ecosystem.ts'
 import type { ChainReport } from '#indexer/run-chain.ts'
 import type { Clock } from '#lib/clock.ts'
+import { RateMeter } from './rate-meter.ts'
 
 /** Where the index of one chain stands; plain data, so that it can cross threads. */
 export interface IndexProgress {
@@ -9,64 +11,111 @@ export interface IndexProgress {
   readonly blockNumber: number
   readonly headNumber: number
   readonly finalizedNumber: number
-  /** Logs stored since the start of the process. */
+  /** History that is being read: how far, and where it ends; null at the head. */
+  readonly history: { readonly number: number; readonly to: number } | null
+  /** Logs read since the start of the process, and a second of late. */
   readonly logs: number
+  readonly logsPerSecond: number
   readonly reorgs: number
   readonly failures: number
   /** What the last failed poll said; null after one that worked. */
   readonly problem: string | null
+  readonly endpoints: readonly EndpointStatus[]
 }
 
 /** A failing node fails at every poll; one line per this time says it as well. */
 const FAILURE_LOG_MS = 10_000
 
+const TELL_EVERY_MS = 100
+
 /** Counts what a chain's loop reports, logs what an operator must see, and passes the figures on. */
 export function makeChainReport(deps: {
   readonly chain: Chain
+  readonly source: Pick<ChainSource, 'endpoints'>
   readonly logger: Logger
   readonly clock: Clock
   onProgress(progress: IndexProgress): void
 }): ChainReport {
-  const { chain, logger, clock, onProgress } = deps
+  const { chain, logger, clock, source } = deps
+  const rate = new RateMeter(clock)
   let progress: IndexProgress = {
     chain: chain.name,
     blockNumber: 0,
     headNumber: 0,
     finalizedNumber: 0,
+    history: null,
     logs: 0,
+    logsPerSecond: 0,
     reorgs: 0,
     failures: 0,
     problem: null,
+    endpoints: [],
   }
+  const tell = (news: Partial<IndexProgress>, logs = 0) => {
+    rate.add(logs)
+    const sums = { logs: progress.logs + logs, logsPerSecond: rate.perSecond() }
+    progress = { ...progress, ...news, ...sums }
+    // History brings answers by the hundred; whoever watches needs few of them.
+    if (news.history && Math.abs(clock() - toldAtMs) < TELL_EVERY_MS) return
+    toldAtMs = clock()
+    progress = { ...progress, endpoints: source.endpoints() }
+    deps.onProgress(progress)
+  }
+  let toldAtMs = Number.NEGATIVE_INFINITY
   let loggedAtMs = Number.NEGATIVE_INFINITY
   return {
     event(event, position) {
       if (event.kind === 'reorg')
         logger.warn({ chain: chain.name, ancestor: event.ancestor.number }, 'a reorg was undone')
-      progress = {
-        ...progress,
+      const logs =
+        event.kind === 'blocks'
+          ? event.blocks.reduce((sum, block) => sum + block.logs.length, 0)
+          : 0
+      const reached = {
         blockNumber: position?.number ?? 0,
         headNumber: event.tip.head.number,
         finalizedNumber: event.tip.finalized,
-        logs: progress.logs + logsOf(event),
         reorgs: progress.reorgs + Number(event.kind === 'reorg'),
         problem: null,
       }
-      onProgress(progress)
+      tell(reached, logs)
+    },
+    read({ number, logs }) {
+      const to = Math.max(number, progress.blockNumber, progress.finalizedNumber)
+      tell({ history: { number, to } }, logs)
+    },
+    complete() {
+      if (progress.history === null) return
+      logger.info({ chain: chain.name, logs: progress.logs }, 'all history is read')
+      tell({ history: null })
     },
     failure(error) {
-      progress = { ...progress, failures: progress.failures + 1, problem: error.message }
       if (clock() - loggedAtMs >= FAILURE_LOG_MS) {
         loggedAtMs = clock()
         logger.warn({ chain: chain.name, reason: error.message }, 'a chain could not be read')
       }
-      onProgress(progress)
+      tell({ failures: progress.failures + 1, problem: error.message })
     },
   }
 }
 
-function logsOf(event: Parameters<ChainReport['event']>[0]): number {
-  if (event.kind === 'history') return event.logs.length
-  if (event.kind !== 'blocks') return 0
-  return event.blocks.reduce((sum, block) => sum + block.logs.length, 0)
+/** How far a chain is for a bar, with what beside it tells whether its endpoints keep up. */
+export function barOf(progress: IndexProgress) {
+  const { history, blockNumber, headNumber, logsPerSecond, endpoints } = progress
+  const inUse =
+    endpoints.find((each) => each.inFlight > 0) ?? endpoints.find((each) => each.preferred)
+  const sum = (pick: (each: EndpointStatus) => number) =>
+    endpoints.reduce((total, each) => total + pick(each), 0)
+  const words = [
+    `${Math.round(logsPerSecond).toLocaleString('en')} logs/s`,
+    `${sum((each) => each.requests)} requests`,
+    `${sum((each) => each.refused)} refused`,
+    ...(inUse === undefined ? [] : [inUse.host]),
+  ]
+  return {
+    task: `indexing ${progress.chain}`,
+    done: history?.number ?? blockNumber,
+    total: history?.to ?? headNumber,
+    detail: words.join(', '),
+  }
 }

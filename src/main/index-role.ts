@@ -1,7 +1,12 @@
 import type { Logger } from 'pino'
 import type { ChainSource } from '#chain/chain-source.ts'
+import type { EndpointEvent } from '#chain/endpoints/endpoint.ts'
 import { openRpcSource } from '#chain/rpc-source.ts'
 import { allDatasets } from '#datasets/datasets.ts'
+import { UnexplainedBalanceError } from '#datasets/holders/fold-balances.ts'
+import { findPruned } from '#datasets/holders/proof/find-pruned.ts'
+import { keepProving } from '#datasets/holders/proof/keep-proving.ts'
+import type { Proof } from '#datasets/holders/proof/proof-row.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { proveEcosystem } from '#indexer/prove-ecosystem.ts'
@@ -29,7 +34,14 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
     return source
   }
   await proveEcosystem(ecosystem, sourceOf)
-  await runIndexer(
+  const proving = {
+    ecosystem,
+    register,
+    sourceOf: (chainId: number) => sourceOf(chainOf(ecosystem, chainId)),
+  }
+  let isIndexing = false
+  const tellLease = reportLease(logger)
+  const indexing = runIndexer(
     {
       ecosystem,
       register,
@@ -37,11 +49,43 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
       datasets: allDatasets(ecosystem),
       prices: makeDollarPrices(ecosystem.tokens),
       sourceOf,
-      reportOf: (chain) => makeChainReport({ ...role, chain }),
-      onLease: reportLease(logger),
+      findPruned: async (error) =>
+        error instanceof UnexplainedBalanceError ? findPruned(proving, error) : [],
+      reportOf: (chain) => makeChainReport({ ...role, chain, source: sourceOf(chain) }),
+      onLease(held) {
+        isIndexing = held
+        tellLease(held)
+      },
     },
     signal,
   )
+  const keeping = keepProving(
+    {
+      ...proving,
+      clock,
+      isIndexing: () => isIndexing,
+      onProof: (proof) => reportProof(logger, chainOf(ecosystem, proof.chainId), proof),
+    },
+    signal,
+  )
+  await Promise.all([indexing, keeping])
+}
+
+function chainOf(ecosystem: Ecosystem, chainId: number): Chain {
+  const chain = ecosystem.chains.find((each) => each.id === chainId)
+  if (chain === undefined) throw new Error(`chain ${chainId} is not in the ecosystem`)
+  return chain
+}
+
+function reportProof(logger: Logger, chain: Chain, proof: Proof): void {
+  const facts = { chain: chain.name, block: proof.blockNumber, figures: proof.checked }
+  if (proof.verdict === 'agrees') logger.info(facts, 'the register equals the token contracts')
+  else if (proof.verdict === 'differs')
+    logger.error(
+      { ...facts, reason: proof.detail },
+      'the register differs from the token contracts',
+    )
+  else logger.warn({ ...facts, reason: proof.detail }, 'the token contracts could not be asked')
 }
 
 /** Tells once when this process begins to index, and once when it waits for another that does. */
@@ -59,7 +103,7 @@ function reportLease(logger: Pick<Logger, 'info'>): (held: boolean) => void {
 /** One source per chain; the hosts of failing endpoints go to the log, never their URLs. */
 export function openSources(
   ecosystem: Ecosystem,
-  logger: Pick<Logger, 'debug'>,
+  logger: Pick<Logger, 'debug' | 'warn' | 'info'>,
 ): ReadonlyMap<number, ChainSource> {
   return new Map(
     ecosystem.chains.map((chain) => [
@@ -68,7 +112,19 @@ export function openSources(
         chainId: chain.id,
         urls: chain.rpcUrls,
         onError: (event) => logger.debug({ chain: chain.name, ...event }, 'a node failed'),
+        onEvent: (event) => reportEndpoint(logger, chain, event),
       }),
     ]),
   )
+}
+
+/** What an operator must know of a node; that one is well from the start is no news. */
+function reportEndpoint(
+  logger: Pick<Logger, 'debug' | 'warn' | 'info'>,
+  chain: Chain,
+  event: EndpointEvent,
+): void {
+  const facts = { chain: chain.name, host: event.host, state: event.state, reason: event.reason }
+  if (event.state === 'ok') logger.info(facts, 'a node is well')
+  else if (event.state !== 'probing') logger.warn(facts, 'a node is left aside')
 }

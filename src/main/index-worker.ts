@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { assert } from '#lib/assert.ts'
 import { systemClock } from '#lib/clock.ts'
 import { runIndexRole } from './index-role.ts'
@@ -13,8 +13,8 @@ import type { Settings } from './settings.ts'
  */
 export interface IndexWorkerData {
   readonly settings: Pick<Settings, 'dataFolder' | 'register' | 'log'>
-  readonly ecosystemName: string
-  readonly ecosystemFile: unknown
+  /** Checked already; a copy of it crosses to the thread. */
+  readonly ecosystem: Ecosystem
 }
 
 assert(parentPort !== null, 'this file runs as a worker thread')
@@ -26,10 +26,10 @@ const register = await openRegister(data.settings)
 try {
   await runIndexRole(
     {
-      ecosystem: parseEcosystem(data.ecosystemName, data.ecosystemFile),
+      ecosystem: data.ecosystem,
       register,
       clock: systemClock,
-      logger: openLogger(data.settings.log, process.stdout),
+      logger: await openLogger(data.settings.log, process.stdout),
       onProgress: (progress) => port.postMessage(progress),
     },
     stop.signal,

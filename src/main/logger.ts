@@ -1,21 +1,26 @@
 import type { Writable } from 'node:stream'
 import { type Logger, pino } from 'pino'
-import { prettyFactory } from 'pino-pretty'
 import type { Settings } from './settings.ts'
 
 /**
  * Opens the log: JSON lines for machines, readable lines for a terminal. Secrets are cut out of the
  * bytes that leave, so that no field, message or stack trace can carry one.
  */
-export function openLogger(settings: Settings['log'], output: Writable): Logger {
+export async function openLogger(settings: Settings['log'], output: Writable): Promise<Logger> {
   const { level, format } = settings
-  const prettify = prettyFactory({ colorize: true, translateTime: 'HH:MM:ss' })
+  const show = format === 'pretty' ? await loadPretty() : (line: string) => line
   const redacting = {
     write(line: string) {
-      output.write(redact(format === 'pretty' ? prettify(line) : line))
+      output.write(redact(show(line)))
     },
   }
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, redacting)
+}
+
+/** Loaded where somebody looks only: machines read the lines as they are. */
+async function loadPretty(): Promise<(line: string) => string> {
+  const { prettyFactory } = await import('pino-pretty')
+  return prettyFactory({ colorize: true, translateTime: 'HH:MM:ss' })
 }
 
 /**

@@ -7,7 +7,7 @@ import { openStore } from './stores.ts'
 export async function openRegister(
   settings: Pick<Settings, 'dataFolder' | 'register'>,
 ): Promise<Engine> {
-  const register = openStore(settings.dataFolder, 'register', settings.register)
+  const register = await openStore(settings.dataFolder, 'register', settings.register)
   try {
     await register.migrate(registerMigrations)
     return register

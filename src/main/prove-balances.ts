@@ -1,19 +1,14 @@
-import { decodeFunctionResult, encodeFunctionData, parseAbi } from 'viem'
+import { askContract } from '#datasets/holders/proof/token-contract.ts'
 import { circulatingOf, readTotalSupply, totalSupplyOf } from '#datasets/holders/queries.ts'
-import { type Address, showAddress } from '#domain/address.ts'
+import { type Address, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
 import { isTracked } from '#domain/token.ts'
 import type { PricedToken } from '#ecosystem/ecosystem.ts'
 import type { ChainStatus, IndexStatus } from '#indexer/status.ts'
-import { chunks } from '#lib/chunks.ts'
-import type { Connection } from '#store/engine.ts'
+import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
+import { type StoreState, streamTable } from '#store/stream-table.ts'
 import type { AuditDeps } from './audit-deps.ts'
-
-const ABI = parseAbi([
-  'function totalSupply() view returns (uint256)',
-  'function balanceOf(address) view returns (uint256)',
-])
 
 /** Calls in flight at once; they travel in batches. */
 const CALLS_AT_ONCE = 200
@@ -23,8 +18,8 @@ const CALLS_AT_ONCE = 200
  * indexed block; gives the first difference in words.
  */
 export async function proveBalances(
-  deps: Pick<AuditDeps, 'ecosystem' | 'sourceOf' | 'note'>,
-  stored: Connection,
+  deps: Pick<AuditDeps, 'ecosystem' | 'sourceOf' | 'note' | 'onProgress'>,
+  stored: StoreState,
   status: IndexStatus,
 ): Promise<string | undefined> {
   for (const token of deps.ecosystem.tokens.filter(isTracked))
@@ -33,7 +28,8 @@ export async function proveBalances(
       if (contract === undefined) continue
       const place = { token, chain, contract }
       const difference =
-        (await proveSupply(deps, stored, place)) ?? (await proveHolders(deps, stored, place))
+        (await proveSupply(deps, stored.connection, place)) ??
+        (await proveHolders(deps, stored, place))
       if (difference !== undefined) return difference
     }
   return undefined
@@ -51,9 +47,8 @@ async function proveSupply(
   { token, chain, contract }: Place,
 ): Promise<string | undefined> {
   const supply = await readTotalSupply(stored, token.symbol, chain.chain.id)
-  const data = encodeFunctionData({ abi: ABI, functionName: 'totalSupply' })
-  const answer = await deps.sourceOf(chain.chain).call(contract, data, chain.blockNumber)
-  const found = decodeFunctionResult({ abi: ABI, functionName: 'totalSupply', data: answer })
+  const source = deps.sourceOf(chain.chain)
+  const found = await askContract(source, contract, ZERO_ADDRESS, chain.blockNumber)
   if (found !== totalSupplyOf(supply))
     return `${token.symbol} on ${chain.chain.name}: totalSupply() is ${found}, the register has ${totalSupplyOf(supply)}`
   if (circulatingOf(supply) < 0n)
@@ -62,32 +57,59 @@ async function proveSupply(
 }
 
 async function proveHolders(
-  deps: Pick<AuditDeps, 'sourceOf' | 'note'>,
-  stored: Connection,
-  { token, chain, contract }: Place,
+  deps: Pick<AuditDeps, 'sourceOf' | 'note' | 'onProgress'>,
+  stored: StoreState,
+  place: Place,
 ): Promise<string | undefined> {
-  const found = await stored.run(sql`
-    select address, balance from balances
-    where token = ${token.symbol} and chain_id = ${chain.chain.id}
-    order by address`)
-  const source = deps.sourceOf(chain.chain)
-  for (const part of chunks(found, CALLS_AT_ONCE)) {
-    const differences = await Promise.all(
-      part.map(async (row) => {
-        const address = column.hex(row, 'address')
-        const data = encodeFunctionData({ abi: ABI, functionName: 'balanceOf', args: [address] })
-        const answer = await source.call(contract, data, chain.blockNumber)
-        const balance = decodeFunctionResult({ abi: ABI, functionName: 'balanceOf', data: answer })
-        return balance === column.u256(row, 'balance')
-          ? undefined
-          : `${token.symbol} on ${chain.chain.name}: balanceOf(${showAddress(address)}) is ${balance}, the register has ${column.u256(row, 'balance')}`
-      }),
-    )
+  const { token, chain } = place
+  const [count] = await stored.connection.run(sql`
+    select count(*) as holders from balances
+    where token = ${token.symbol} and chain_id = ${chain.chain.id}`)
+  const total = count === undefined ? 0 : column.integer(count, 'holders')
+  const task = `asking for ${token.symbol} on ${chain.chain.name}`
+  let done = 0
+  for await (const part of pagesOf(stored, place)) {
+    const differences = await Promise.all(part.map((row) => proveHolder(deps, place, row)))
     const first = differences.find((each) => each !== undefined)
     if (first !== undefined) return first
+    done += part.length
+    deps.onProgress({ task, done, total })
   }
   deps.note(
-    `${token.symbol} on ${chain.chain.name}: totalSupply and ${found.length} balances equal the contract's`,
+    `${token.symbol} on ${chain.chain.name}: totalSupply and ${total} balances equal the contract's`,
   )
   return undefined
+}
+
+/** Balances of a token on a chain, as many at a time as are asked for at once. */
+async function* pagesOf(
+  stored: StoreState,
+  { token, chain }: Place,
+): AsyncIterable<readonly Row[]> {
+  let page: Row[] = []
+  const balances = streamTable(stored, {
+    table: 'balances',
+    key: { token: 'text', address: 'text', chain_id: 'bigint' },
+    where: sql`token = ${token.symbol} and chain_id = ${chain.chain.id}`,
+  })
+  for await (const row of balances) {
+    page.push(row)
+    if (page.length < CALLS_AT_ONCE) continue
+    yield page
+    page = []
+  }
+  if (page.length > 0) yield page
+}
+
+async function proveHolder(
+  deps: Pick<AuditDeps, 'sourceOf'>,
+  { token, chain, contract }: Place,
+  row: Row,
+): Promise<string | undefined> {
+  const address = column.hex(row, 'address')
+  const stored = column.u256(row, 'balance')
+  const source = deps.sourceOf(chain.chain)
+  const balance = await askContract(source, contract, address, chain.blockNumber)
+  if (balance === stored) return undefined
+  return `${token.symbol} on ${chain.chain.name}: balanceOf(${showAddress(address)}) is ${balance}, the register has ${stored}`
 }

@@ -19,7 +19,10 @@ export interface RoleContext {
 
 /** Shows how far several long tasks are. */
 export interface ProgressBoard {
-  update(task: string, done: number, total: number): void
+  /** `detail` stands behind the figures, in words. */
+  update(task: string, done: number, total: number, detail?: string): void
+  /** Writes a line of text beside the board without tearing it. */
+  print(text: string): void
   /** Takes the board away; later output stands below it. */
   finish(): void
 }

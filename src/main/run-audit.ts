@@ -7,7 +7,7 @@ export async function runAudit(context: RoleContext): Promise<ExitCode> {
   const differences = await auditAll({
     ...context,
     ecosystem: await chosenEcosystem(context.settings),
-    onProgress: ({ chain, done, total }) => progress.update(`reading ${chain}`, done, total),
+    onProgress: ({ task, done, total }) => progress.update(task, done, total),
     note: (line) => say(`ok     ${line}`),
   })
   progress.finish()

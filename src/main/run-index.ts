@@ -1,3 +1,4 @@
+import { barOf } from './index-progress.ts'
 import { runIndexRole } from './index-role.ts'
 import { openRegister } from './open-register.ts'
 import { chosenEcosystem, type ExitCode, type RoleContext } from './role-context.ts'
@@ -14,8 +15,10 @@ export async function runIndex(context: RoleContext): Promise<ExitCode> {
       ...context,
       ecosystem,
       register,
-      onProgress: ({ chain, blockNumber, headNumber }) =>
-        progress.update(`indexing ${chain}`, blockNumber, headNumber),
+      onProgress(chain) {
+        const { task, done, total, detail } = barOf(chain)
+        progress.update(task, done, total, detail)
+      },
     },
     ending.signal,
   )

@@ -11,7 +11,7 @@ export async function runServe(context: RoleContext): Promise<ExitCode> {
   const ecosystem = await chosenEcosystem(settings)
   const stores = await openStores(settings)
   try {
-    const composed = compose({ ecosystem, stores, settings, clock })
+    const composed = await compose({ ecosystem, stores, settings, clock })
     const served = await serve({ settings, logger, clock, randomBytes }, composed)
     logger.info({ url: served.url, metricsPort: served.metricsPort }, 'the API is served')
     return await untilStopped(context, served.stop)

@@ -5,10 +5,10 @@ import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { readIndexStatus } from '#indexer/status.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { Connection } from '#store/engine.ts'
-import { compose } from './compose.ts'
+import type { ComposeDeps } from './compose.ts'
 import type { IndexProgress } from './index-progress.ts'
 import { type IndexThread, startIndexThread } from './index-thread.ts'
-import { type Served, serve } from './serve.ts'
+import type { Served } from './serve.ts'
 import type { Settings } from './settings.ts'
 import { openStores } from './stores.ts'
 import { runVerifyRole } from './verify-role.ts'
@@ -21,13 +21,15 @@ export interface ServiceInput {
   readonly logger: Logger
   readonly clock: Clock
   onProgress(progress: IndexProgress): void
+  /** What the index waits for, such as chains that start; begun once the API listens. */
+  beforeIndex?(): Promise<unknown>
 }
 
 export interface Service {
   readonly served: Served
   readonly index: IndexThread
-  /** Whether every chain has been read up to where new blocks come in. */
-  isIndexed(): Promise<boolean>
+  /** How much of the chains is read: the newest days of each, up to where new blocks come in, or all. */
+  indexed(): Promise<'nothing' | 'newest' | 'all'>
   stop(): Promise<void>
 }
 
@@ -36,21 +38,30 @@ export async function runService(input: ServiceInput): Promise<Service> {
   const { settings, logger, clock } = input
   const ecosystem = parseEcosystem(input.ecosystemName, input.ecosystemFile)
   const stores = await openStores(settings)
-  const composed = compose({ ecosystem, stores, settings, clock })
-  const served = await serve({ settings, logger, clock, randomBytes }, composed).catch(
+  const progress = new Map<string, IndexProgress>()
+  const indexing = () => [...progress.values()]
+  const startIndex = () => {
+    const { dataFolder, register, log } = settings
+    return startIndexThread(
+      { settings: { dataFolder, register, log }, ecosystem },
+      (news) => {
+        progress.set(news.chain, news)
+        input.onProgress(news)
+      },
+      input.beforeIndex?.(),
+    )
+  }
+  const indexed = () => stores.register.snapshot((reads) => howFar(reads, ecosystem))
+  // An empty register answers nothing: the index comes first. Later the answers do.
+  const early = (await indexed()) === 'nothing' ? startIndex() : undefined
+  const { composed, served } = await openApi(input, { ecosystem, stores, indexing }).catch(
     async (error: unknown) => {
+      await early?.stop()
       await stores.close()
       throw error
     },
   )
-  const index = startIndexThread(
-    {
-      settings: { dataFolder: settings.dataFolder, register: settings.register, log: settings.log },
-      ecosystemName: input.ecosystemName,
-      ecosystemFile: input.ecosystemFile,
-    },
-    input.onProgress,
-  )
+  const index = early ?? startIndex()
   const ending = new AbortController()
   const verifying = runVerifyRole(
     { ecosystem, stores, clock, logger, onChange: (id) => composed.waker.wake(id) },
@@ -59,7 +70,7 @@ export async function runService(input: ServiceInput): Promise<Service> {
   return {
     served,
     index,
-    isIndexed: () => stores.register.snapshot((reads) => isIndexed(reads, ecosystem)),
+    indexed,
     async stop() {
       await served.stop()
       ending.abort()
@@ -69,7 +80,20 @@ export async function runService(input: ServiceInput): Promise<Service> {
   }
 }
 
-async function isIndexed(connection: Connection, ecosystem: Ecosystem): Promise<boolean> {
+/** Loaded here, so that the index can load its own modules at the same time. */
+async function openApi(
+  { settings, logger, clock }: ServiceInput,
+  parts: Pick<ComposeDeps, 'ecosystem' | 'stores' | 'indexing'>,
+) {
+  const [{ compose }, { serve }] = await Promise.all([import('./compose.ts'), import('./serve.ts')])
+  const composed = await compose({ ...parts, settings, clock })
+  const served = await serve({ settings, logger, clock, randomBytes }, composed)
+  return { composed, served }
+}
+
+async function howFar(connection: Connection, ecosystem: Ecosystem) {
   const status = await readIndexStatus(connection, ecosystem.chains)
-  return status?.chains.every((each) => each.blockNumber >= each.headNumber) ?? false
+  const isAtHeads = status?.chains.every((each) => each.blockNumber >= each.headNumber) ?? false
+  if (!isAtHeads) return 'nothing'
+  return status?.chains.every((each) => each.backfill === null) ? 'all' : 'newest'
 }

@@ -1,5 +1,6 @@
+import { barOf } from './index-progress.ts'
 import type { ExitCode, RoleContext } from './role-context.ts'
-import { start } from './start.ts'
+import { start, untilIndexed } from './start.ts'
 import { untilStopped } from './until-stopped.ts'
 
 /** Everything in one process, until a signal. Rejects when the start or, later, the index fails. */
@@ -8,12 +9,15 @@ export async function runStart(context: RoleContext): Promise<ExitCode> {
   const { service, stop } = await start({
     ...context,
     onChains: ({ chain, done, total }) => progress.update(`building ${chain}`, done, total),
-    onIndex: ({ chain, blockNumber, headNumber }) =>
-      progress.update(`indexing ${chain}`, blockNumber, headNumber),
-    say(text) {
-      progress.finish()
-      context.say(text)
+    onIndex(chain) {
+      const { task, done, total, detail } = barOf(chain)
+      progress.update(task, done, total, detail)
     },
   })
+  // The board stays until the last of the history is read.
+  void untilIndexed(service, 'all').then(
+    () => progress.finish(),
+    () => undefined,
+  )
   return untilStopped(context, stop, service.index.ended)
 }

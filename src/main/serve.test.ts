@@ -49,6 +49,7 @@ describe('the API role', () => {
         facts,
         routes: parts.routes,
         metrics,
+        proofs: async () => [],
         readiness: async () => ({ ready, parts: { accounts: ready ? 'ready' : 'down' } }),
       },
     )

@@ -5,10 +5,9 @@ import { createApi } from '#api/create-api.ts'
 import { documentPages } from '#api/document-pages.ts'
 import examples from '#api/examples.json' with { type: 'json' }
 import { type HealthDeps, healthRoutes } from '#api/health-routes.ts'
-import { metaRoute } from '#api/meta-route.ts'
+import { type MetaDeps, metaRoute } from '#api/meta-route.ts'
 import type { Metrics } from '#api/metrics.ts'
 import type { PipelineDeps } from '#api/pipeline.ts'
-import type { ServiceFacts } from '#api/service-facts.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Route } from '#http/route.ts'
 import type { Clock } from '#lib/clock.ts'
@@ -27,12 +26,13 @@ export interface ServeDeps {
 /** What the composition hands to the server. */
 export interface ServeInput
   extends HealthDeps,
+    MetaDeps,
     Pick<PipelineDeps, 'meter' | 'identify' | 'anonymous' | 'guard' | 'addressBucket' | 'settle'>,
     Pick<PipelineDeps, 'paymentRequired'> {
-  readonly facts: ServiceFacts
   /** Of stats, datasets, access and payments; meta and health are added here. */
   readonly routes: readonly Route[]
-  readonly metrics: Metrics
+  /** Nothing is counted without. */
+  readonly metrics: Metrics | undefined
 }
 
 export interface Served {
@@ -51,11 +51,11 @@ const REMEMBERED_MS = 1_000
 /** Runs the API role: the public server, and the metrics on a port of their own. */
 export async function serve(deps: ServeDeps, input: ServeInput): Promise<Served> {
   const { settings, logger, clock } = deps
-  const routes = [...input.routes, metaRoute(input.facts), ...healthRoutes(input)]
+  const routes = [...input.routes, metaRoute(input), ...healthRoutes(input)]
   const api = createApi({
     ...input,
     routes,
-    pages: await documentPages({ facts: input.facts, routes, examples }),
+    pages: documentPages({ facts: input.facts, routes, examples }),
     clock,
     publicBaseUrl: input.facts.publicBaseUrl,
     remembered: new LRUCache({ max: REMEMBERED_MAX, ttl: REMEMBERED_MS }),
@@ -63,8 +63,10 @@ export async function serve(deps: ServeDeps, input: ServeInput): Promise<Served>
     outage,
     report: reportErrors({ logger, clock }),
     newRequestId: requestIds(deps.randomBytes),
-    observe: input.metrics.observeRequest,
-    observeAdmission: input.metrics.observeAdmission,
+    ...(input.metrics !== undefined && {
+      observe: input.metrics.observeRequest,
+      observeAdmission: input.metrics.observeAdmission,
+    }),
   })
   const metrics = await openMetrics(settings, input.metrics)
   const port = await listen(() => api.listen(settings), metrics)
@@ -76,7 +78,7 @@ export async function serve(deps: ServeDeps, input: ServeInput): Promise<Served>
     async stop() {
       await api.stop()
       await metrics?.stop()
-      input.metrics.stop()
+      input.metrics?.stop()
     },
   }
 }
@@ -99,9 +101,9 @@ function requestIds(randomBytes: (size: number) => Buffer): () => string {
 
 async function openMetrics(
   settings: Pick<Settings, 'metrics'>,
-  metrics: Metrics,
+  metrics: Metrics | undefined,
 ): Promise<MetricsServer | undefined> {
-  if (settings.metrics === undefined) return undefined
+  if (settings.metrics === undefined || metrics === undefined) return undefined
   return startMetricsServer(metrics, settings.metrics)
 }
 

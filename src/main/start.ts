@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { Logger } from 'pino'
-import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
+import type { Devnet } from '#devnet/start-devnet.ts'
 import { loadEcosystemFile } from '#ecosystem/load-ecosystem.ts'
 import type { Clock } from '#lib/clock.ts'
 import { sleep } from '#lib/sleep.ts'
 import type { IndexProgress } from './index-progress.ts'
-import { freePort, startLocalChains } from './local-chains.ts'
+import { freePort, planLocalChains } from './local-chains.ts'
 import { lockFolder } from './lock-folder.ts'
 import { runService, type Service } from './run-service.ts'
 import type { Settings } from './settings.ts'
@@ -34,51 +34,52 @@ export async function start(deps: StartDeps): Promise<Started> {
   const unlock = await lockFolder(deps.settings.dataFolder)
   const settings = await withPorts(deps.settings)
   const chosen = await chooseEcosystem(settings, deps)
-  let ready = false
-  try {
-    const service = await runService({
-      ...deps,
-      settings,
-      ecosystemName: chosen.name,
-      ecosystemFile: chosen.file,
-      onProgress: deps.onIndex,
-    })
-    const stop = async () => {
-      await service.stop()
-      await chosen.chains?.devnet.stop()
-      unlock()
-    }
-    try {
-      await untilIndexed(service)
-    } catch (error) {
-      await stop()
-      throw error
-    }
-    ready = true
-    const tookMs = deps.clock() - startedAtMs
-    deps.say(
-      welcome({
-        url: `http://localhost:${service.served.port}`,
-        tookMs,
-        chains: chosen.chains?.devnet,
-      }),
-    )
-    return { service, stop }
-  } finally {
-    if (!ready) await chosen.chains?.devnet.stop()
+  const listening = Promise.withResolvers<void>()
+  // The API answers from what is indexed already, however long the chains take to start.
+  const chains = listening.promise.then(() => chosen.startChains?.())
+  chains.catch(() => undefined)
+  const service = await runService({
+    ...deps,
+    settings,
+    ecosystemName: chosen.name,
+    ecosystemFile: chosen.file,
+    onProgress: deps.onIndex,
+    beforeIndex() {
+      listening.resolve()
+      return chains
+    },
+  })
+  const stop = async () => {
+    await service.stop()
+    await (await chains.catch(() => undefined))?.stop()
+    unlock()
   }
+  try {
+    const devnet = await chains
+    // Local chains are read in a moment; the history of others may take its time.
+    await untilIndexed(service, devnet === undefined ? 'newest' : 'all')
+    const tookMs = deps.clock() - startedAtMs
+    const url = `http://localhost:${service.served.port}`
+    deps.say(welcome({ url, tookMs, chains: devnet }))
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return { service, stop }
 }
 
-async function chooseEcosystem(settings: Settings, deps: StartDeps) {
-  if (settings.ecosystemFile !== undefined)
-    return {
-      name: settings.ecosystemFile,
-      file: await loadEcosystemFile(settings.ecosystemFile),
-      chains: undefined,
-    }
-  const chains = await startLocalChains(settings, deps.onChains)
-  const file: EcosystemFile = chains.file
-  return { name: 'local.ts', file, chains }
+interface Chosen {
+  readonly name: string
+  readonly file: unknown
+  /** Of the local chains only. */
+  startChains?(): Promise<Devnet>
+}
+
+async function chooseEcosystem(settings: Settings, deps: StartDeps): Promise<Chosen> {
+  const name = settings.ecosystemFile
+  if (name !== undefined) return { name, file: await loadEcosystemFile(name) }
+  const { file, start: startChains } = await planLocalChains(settings, deps.onChains)
+  return { name: 'local.ts', file, startChains }
 }
 
 /** Port 0 is made definite, since answers name the service's own address. */
@@ -101,13 +102,15 @@ async function requireFree({ host, port }: Settings): Promise<void> {
 
 const POLL_MS = 50
 
-/** Waits until every chain has been read up to its head once; rejects when the index fails. */
-async function untilIndexed(service: Service): Promise<void> {
+/** Waits until so much of every chain is read; rejects when the index fails. */
+export async function untilIndexed(service: Service, wanted: 'newest' | 'all'): Promise<void> {
   let failed: Error | undefined
   service.index.ended.catch((error: Error) => {
     failed = error
   })
-  while (!(await service.isIndexed())) {
+  for (;;) {
+    const indexed = await service.indexed()
+    if (indexed === 'all' || indexed === wanted) return
     if (failed !== undefined) throw failed
     await sleep(POLL_MS)
   }

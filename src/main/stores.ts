@@ -4,7 +4,6 @@ import { registerMigrations } from '#datasets/datasets.ts'
 import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
 import { paymentsMigrations } from '#payments/payments-migrations.ts'
 import type { Engine, Migration } from '#store/engine.ts'
-import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import type { Settings, StoreSetting } from './settings.ts'
 
@@ -33,8 +32,8 @@ export const accountsMigrations: readonly Migration[] = [
 export async function openStores(
   settings: Pick<Settings, 'dataFolder' | 'register' | 'accounts'>,
 ): Promise<Stores> {
-  const register = openStore(settings.dataFolder, 'register', settings.register)
-  const accounts = openStore(settings.dataFolder, 'accounts', settings.accounts)
+  const register = await openStore(settings.dataFolder, 'register', settings.register)
+  const accounts = await openStore(settings.dataFolder, 'accounts', settings.accounts)
   const close = async () => {
     await Promise.all([register.close(), accounts.close()])
   }
@@ -49,12 +48,14 @@ export async function openStores(
 }
 
 /** Opens one store as it stands, without bringing its tables up to date. */
-export function openStore(
+export async function openStore(
   dataFolder: string,
   name: 'register' | 'accounts',
   store: StoreSetting,
-): Engine {
+): Promise<Engine> {
   if (store.kind === 'postgres') {
+    // A service on SQLite needs no client of PostgreSQL.
+    const { openPostgres } = await import('#store/postgres/open-postgres.ts')
     const lockTimeoutMs = name === 'accounts' ? ACCOUNTS_LOCK_TIMEOUT_MS : 0
     return openPostgres({ url: store.url, schema: name, lockTimeoutMs })
   }
@@ -62,5 +63,6 @@ export function openStore(
   return openSqlite({
     file: join(dataFolder, `${name}.sqlite`),
     durability: name === 'accounts' ? 'full' : 'normal',
+    bulk: name === 'register',
   })
 }

@@ -10,8 +10,11 @@ const GRACE_MS = 25_000
  */
 const SAME_SIGNAL_MS = 1_000
 
+/** An orchestrator's, Ctrl+C, and a terminal that is closed. */
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
+
 /**
- * Runs until SIGTERM or SIGINT, then stops in order. Resolves with the exit code: 0 when all was
+ * Runs until a signal to end, then stops in order. Resolves with the exit code: 0 when all was
  * finished in time, 1 when stopping failed or took too long. A later second signal does not wait. When
  * the work itself fails (`ended` rejects), it stops what is left and rejects with that error.
  */
@@ -57,10 +60,8 @@ export function untilStopped(
       () => reject(error),
     )
   })
-  deps.process.on('SIGTERM', onSignal)
-  deps.process.on('SIGINT', onSignal)
+  for (const signal of SIGNALS) deps.process.on(signal, onSignal)
   return promise.finally(() => {
-    deps.process.off('SIGTERM', onSignal)
-    deps.process.off('SIGINT', onSignal)
+    for (const signal of SIGNALS) deps.process.off(signal, onSignal)
   })
 }

@@ -1,4 +1,3 @@
-import Type from 'typebox'
 import { type DataDeps, dataRoute } from '#datasets/data-route.ts'
 import { seriesDays } from '#datasets/day-rows.ts'
 import { periodParameter, tokenParameter } from '#datasets/parameters.ts'
@@ -6,6 +5,7 @@ import type { DollarPrices } from '#datasets/prices/price-book.ts'
 import { nullable, unixTime } from '#datasets/wire.ts'
 import { type Parameter, parsed } from '#http/parameter.ts'
 import type { Route } from '#http/route.ts'
+import { Type } from '#lib/type.ts'
 import { METRICS, type MetricName, metrics } from './metrics.ts'
 
 const pointShape = Type.Object({

@@ -1,4 +1,3 @@
-import Type from 'typebox'
 import { BURNS } from '#datasets/burns/dataset.ts'
 import { type DataDeps, dataRoute } from '#datasets/data-route.ts'
 import { DIVIDENDS } from '#datasets/dividends/dataset.ts'
@@ -31,6 +30,7 @@ import { dollarsOf, sumTotals, type TokenSums, totalOf } from '#indexer/events/s
 import type { IndexStatus } from '#indexer/status.ts'
 import { DAY_SECONDS } from '#lib/day.ts'
 import { formatDecimal, percentage } from '#lib/decimal.ts'
+import { Type } from '#lib/type.ts'
 import type { Connection } from '#store/engine.ts'
 
 export type StatsDeps = DataDeps & { readonly prices: DollarPrices }

@@ -1,0 +1,45 @@
+#!/usr/bin/env node
+// Plain JavaScript: with every module of the last run at hand, Node never loads what strips types,
+// which costs each thread 18 MB and 40 ms. So nothing is imported here but Node's own.
+import * as modules from 'node:module'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { setFlagsFromString } from 'node:v8'
+
+const NODE_MAJOR = 26
+
+// By itself V8 lets a heap grow to several times of what lives in it, before it tidies up. Half as
+// much again is a sixth less memory while history is read, at the same speed.
+refuseOldNode()
+setFlagsFromString('--heap-growing-percent=50')
+keepCompiledModules()
+const { main } = await import('./sexton.ts')
+await main()
+
+/** `npm` brings the right one along; who starts this file alone may have another. */
+function refuseOldNode() {
+  const [major] = process.versions.node.split('.')
+  if (Number(major) >= NODE_MAJOR) return
+  process.stderr.write(
+    `sexton: needs Node ${NODE_MAJOR}, this is ${process.versions.node}; "npm start" and "npm run sexton" bring it along\n`,
+  )
+  process.exit(2)
+}
+
+/**
+ * Keeps compiled modules, and TypeScript without its types, for the next start: beside the installed
+ * packages, which only those can write whose code runs here anyway (a shared folder such as /tmp
+ * would let a stranger leave code for us), else in the user's own cache. Where neither can be written
+ * everything works as before. Node checks each entry against the source.
+ */
+function keepCompiledModules() {
+  const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
+  const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache')
+  const folders = [join(root, 'node_modules', '.cache', 'sexton'), join(cache, 'sexton')]
+  // Fails where a folder cannot be written; elsewhere it is on, or somebody has decided already.
+  const found = folders.find((folder) => modules.enableCompileCache(folder).directory !== undefined)
+  // Threads have a cache of their own and find it by this variable.
+  if (found !== undefined) process.env.NODE_COMPILE_CACHE ??= found
+}

@@ -1,0 +1,28 @@
+import type { Clock } from '#lib/clock.ts'
+
+/** Long enough to be steady, short enough to show a change. */
+const WINDOW_MS = 5_000
+
+/** How much came in per second of late. */
+export class RateMeter {
+  readonly #clock: Clock
+  #samples: { readonly atMs: number; readonly count: number }[] = []
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  add(count: number): void {
+    const now = this.#clock()
+    // A clock that was set back must not keep what lies in its future for good.
+    this.#samples = this.#samples.filter(({ atMs }) => Math.abs(now - atMs) <= WINDOW_MS)
+    this.#samples.push({ atMs: now, count })
+  }
+
+  perSecond(): number {
+    const [first] = this.#samples
+    if (first === undefined) return 0
+    const seconds = Math.max(0.1, (this.#clock() - first.atMs) / 1_000)
+    return this.#samples.reduce((sum, { count }) => sum + count, 0) / seconds
+  }
+}
