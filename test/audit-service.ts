@@ -1,3 +1,4 @@
+import pino from 'pino'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { auditAll } from '#main/audit.ts'
 import type { World } from './world.ts'
@@ -8,6 +9,7 @@ export async function auditService(world: World): Promise<readonly string[]> {
     settings: world.settings,
     ecosystem: parseEcosystem('local.ts', world.file),
     clock: Date.now,
+    logger: pino({ level: 'silent' }),
     onProgress: () => undefined,
     note: () => undefined,
   })

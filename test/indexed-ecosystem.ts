@@ -51,7 +51,12 @@ export function startIndexer(
       datasets: allDatasets(ecosystem),
       prices: makeDollarPrices(ecosystem.tokens),
       sourceOf: (chain) => sources.get(chain.id) ?? openSource(chain),
-      reportOf: () => ({ event: () => undefined, failure: (error) => void failures.push(error) }),
+      reportOf: () => ({
+        event: () => undefined,
+        read: () => undefined,
+        complete: () => undefined,
+        failure: (error) => void failures.push(error),
+      }),
       ...more,
     },
     stop.signal,
@@ -83,7 +88,9 @@ async function untilCaughtUp(
   for (let waitedMs = 0; waitedMs < CAUGHT_UP_MS; waitedMs += ASK_AGAIN_MS) {
     const heads = await Promise.all(sources.map((source) => source.header('latest')))
     const status = await register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains))
-    const there = status?.chains.every(({ blockHash }, index) => blockHash === heads[index]?.hash)
+    const there = status?.chains.every(
+      ({ blockHash, backfill }, index) => backfill === null && blockHash === heads[index]?.hash,
+    )
     if (there) return
     await sleep(ASK_AGAIN_MS)
   }

@@ -90,7 +90,7 @@ async function prepare() {
     async startService() {
       await mine(devnet.chains.base.client, { blocks: 1 })
       await mine(devnet.chains.ethereum.client, { blocks: 1 })
-      const child = spawn(process.execPath, ['src/cli/sexton.ts', 'start'], {
+      const child = spawn(process.execPath, ['src/cli/sexton.mjs', 'start'], {
         env: environment,
         stdio: ['ignore', 'ignore', 'inherit'],
       })

@@ -1,4 +1,4 @@
-import { datasetRoutes } from '#datasets/datasets.ts'
+import { datasetRoutes } from '#datasets/dataset-routes.ts'
 import { readTotalSupply } from '#datasets/holders/queries.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import { isRefusal, type Refusal } from '#domain/refusal.ts'

@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict'
-import type { Position } from '#chain/chain-event.ts'
-import { type FollowDeps, follow } from '#chain/follow.ts'
 import { allDatasets } from '#datasets/datasets.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
+import { ChainIndex } from '#indexer/chain-index.ts'
 import type { CommitDeps } from '#indexer/commit.ts'
 import { compareRegisters, type RegisterDifference } from '#indexer/compare-registers.ts'
-import { readPosition } from '#indexer/positions.ts'
 import { rebuildIndex } from '#indexer/rebuild.ts'
-import { applyEvent, makeFollower } from '#indexer/run-chain.ts'
 import { readIndexStatus } from '#indexer/status.ts'
 import { systemClock } from '#lib/clock.ts'
 import type { Engine } from '#store/engine.ts'
@@ -40,23 +37,16 @@ export async function commitDepsOf(engine: Engine, ecosystem: Ecosystem): Promis
 }
 
 export function stepIndex(deps: CommitDeps): SteppedIndex {
-  const positions = new Map<number, Position | undefined>()
-  const followers = new Map<number, FollowDeps>()
+  const indexes = new Map<number, ChainIndex>()
   return {
     deps,
     async advance(chain) {
-      const follower =
-        followers.get(chain.id) ?? makeFollower({ ...deps, source: openSource(chain) }, chain)
-      followers.set(chain.id, follower)
-      if (!positions.has(chain.id))
-        positions.set(
-          chain.id,
-          await deps.engine.snapshot((reads) => readPosition(reads, chain.id)),
-        )
-      const position = positions.get(chain.id)
-      const event = await follow(follower, position)
-      positions.set(chain.id, await applyEvent(deps, { chain, event, position }))
-      return event.kind !== 'idle' && event.kind !== 'behind'
+      const index =
+        indexes.get(chain.id) ?? new ChainIndex({ ...deps, source: openSource(chain) }, chain)
+      indexes.set(chain.id, index)
+      const event = await index.followOnce()
+      const isQuiet = event.kind === 'idle' || event.kind === 'behind'
+      return !isQuiet || (await index.readOlder())
     },
   }
 }

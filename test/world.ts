@@ -66,7 +66,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     clock: Date.now,
     onProgress: () => undefined,
   })
-  while (!(await service.isIndexed())) await sleep(50)
+  while ((await service.indexed()) !== 'all') await sleep(50)
   const origin = service.served.url
   return {
     devnet,

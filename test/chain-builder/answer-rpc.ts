@@ -1,4 +1,5 @@
 import { type Hex, numberToHex, zeroAddress } from 'viem'
+import { answerView } from './answer-view.ts'
 import type { BuiltBlock, BuiltChain, BuiltLog } from './built-chain.ts'
 import { type Faults, refusalOf } from './faults.ts'
 
@@ -55,7 +56,13 @@ function numberOf(node: NodeState, tag: unknown): number {
 }
 
 function blockAnswer(node: NodeState, tag: unknown): unknown {
-  const number = numberOf(node, tag)
+  const { tags, shiftedBlocks } = node.faults
+  if (tags !== 'right' && (tag === 'safe' || tag === 'finalized')) {
+    if (tags === 'unknown') return null
+    throw new RefusedCall({ code: -32602, message: `invalid argument 0: invalid block tag ${tag}` })
+  }
+  const isShifted = shiftedBlocks && typeof tag === 'string' && tag.startsWith('0x')
+  const number = numberOf(node, tag) - Number(isShifted && Number(tag) > 0)
   const known = number <= headNumber(node) && !node.faults.nullBlocks.has(number)
   if (!known) return null
   const { hash, parentHash, timestamp, logsBloom } = node.chain.at(number)
@@ -85,22 +92,41 @@ function logsAnswer(node: NodeState, query: LogQuery): unknown {
   if (faults.logsMax !== undefined && found.length > faults.logsMax.logs)
     throw new RefusedCall(refusalOf(faults.logsMax.dialect))
   if (faults.emptyLogs) return []
+  if (faults.shuffledLogs) found.reverse()
+  const isOfBlock = query.blockHash !== undefined
+  if (isOfBlock && faults.hiddenLogs === 'all') return []
+  if (isOfBlock && faults.hiddenLogs === 'other-events') return found.filter(isLike(found[0]))
+  if (isOfBlock && faults.forgedLogs) return [...found, ...found.slice(0, 1).map(forged)]
   return faults.repeatedLogs ? found.flatMap((log) => [log, log]) : found
+}
+
+function isLike(first: WireLog | undefined): (log: WireLog) => boolean {
+  return (log) => log.address === first?.address && log.topics[0] === first.topics[0]
+}
+
+/** A log like a true one, but with somebody else in its topics. */
+function forged(log: WireLog): WireLog {
+  const [topic0 = '0x', ...topics] = log.topics
+  const strangers = topics.map((_, index) => numberToHex(0xbadn + BigInt(index), { size: 32 }))
+  return { ...log, topics: [topic0, ...strangers], logIndex: numberToHex(0xbad) }
 }
 
 function blocksOf(node: NodeState, query: LogQuery): readonly BuiltBlock[] {
   const { chain, faults } = node
-  const known = chain.blocks.slice(0, headNumber(node) + 1)
+  const headAt = headNumber(node)
   if (query.blockHash !== undefined) {
-    const block = known.find((each) => each.hash === query.blockHash)
+    const known = chain.blocks.slice(0, headAt + 1)
+    const block = known.findLast((each) => each.hash === query.blockHash)
     if (block === undefined) throw new RefusedCall({ code: -32000, message: 'unknown block' })
+    const sibling = faults.siblingLogs?.blocks[block.number]
+    if (sibling !== undefined) return [sibling]
     if (!faults.foreignLogs) return [block]
     return known.filter((each) => each !== block && each.logs.length > 0).slice(-1)
   }
   const [from, to] = [Number(query.fromBlock), Number(query.toBlock)]
   if (faults.rangeMax !== undefined && to - from + 1 > faults.rangeMax.blocks)
     throw new RefusedCall(refusalOf(faults.rangeMax.dialect))
-  return known.slice(from, to + 1)
+  return chain.blocks.slice(Math.max(from, faults.prunedBelow), Math.min(to, headAt) + 1)
 }
 
 function isWanted(query: LogQuery, log: BuiltLog): boolean {
@@ -111,7 +137,9 @@ function isWanted(query: LogQuery, log: BuiltLog): boolean {
   })
 }
 
-function wireLog(node: NodeState, block: BuiltBlock, log: BuiltLog): object {
+type WireLog = ReturnType<typeof wireLog>
+
+function wireLog(node: NodeState, block: BuiltBlock, log: BuiltLog) {
   const times = {
     right: { blockTimestamp: numberToHex(block.timestamp) },
     missing: {},
@@ -120,7 +148,7 @@ function wireLog(node: NodeState, block: BuiltBlock, log: BuiltLog): object {
   }
   return {
     address: log.address,
-    topics: log.topics,
+    topics: node.faults.garbledTopics ? garbled(log.topics) : log.topics,
     data: log.data,
     blockNumber: numberToHex(block.number),
     blockHash: block.hash,
@@ -132,11 +160,15 @@ function wireLog(node: NodeState, block: BuiltBlock, log: BuiltLog): object {
   }
 }
 
+function garbled([topic0 = '0x', ...others]: readonly Hex[]): readonly Hex[] {
+  return [topic0, ...others.map(() => `0x${'zz'.repeat(32)}` as const)]
+}
+
 function receiptsAnswer(node: NodeState, hash: unknown): unknown {
   const { receipts } = node.faults
   if (receipts === 'unsupported')
     throw new RefusedCall({ code: -32601, message: 'the method is not available' })
-  const block = node.chain.blocks.find((each) => each.hash === hash)
+  const block = node.chain.blocks.findLast((each) => each.hash === hash)
   if (block === undefined || receipts === 'unknown-block')
     throw new RefusedCall({ code: -32000, message: 'block not found' })
   return block.logs.map((log) => ({ logs: [wireLog(node, block, log)] }))
@@ -145,8 +177,13 @@ function receiptsAnswer(node: NodeState, hash: unknown): unknown {
 const TOTAL_SUPPLY = '0x18160ddd'
 const BALANCE_OF = '0x70a08231'
 
-/** `totalSupply()` and `balanceOf(address)` of any token, by adding its transfers up. */
+/**
+ * `totalSupply()` and `balanceOf(address)` of any token, by adding its transfers up, and what the
+ * contracts say of themselves.
+ */
 function callAnswer(node: NodeState, call: { to: Hex; data: Hex }, tag: unknown): Hex {
+  const view = answerView(node.chain.chainId, call)
+  if (view !== undefined) return view
   const blocks = node.chain.blocks.slice(0, numberOf(node, tag) + 1)
   const transfers = blocks
     .flatMap((block) => block.logs)
@@ -160,5 +197,12 @@ function callAnswer(node: NodeState, call: { to: Hex; data: Hex }, tag: unknown)
     const received = topics[2] === owner ? BigInt(data) : 0n
     return sum + received - (topics[1] === owner ? BigInt(data) : 0n)
   }, 0n)
-  return numberToHex(selector === BALANCE_OF ? balance : -balance, { size: 32 })
+  const more = isUnannounced(node, call.to, owner, blocks.length - 1) ? 1n : 0n
+  return numberToHex((selector === BALANCE_OF ? balance : -balance) + more, { size: 32 })
+}
+
+function isUnannounced(node: NodeState, token: Hex, owner: string, block: number): boolean {
+  const { unannounced } = node.faults
+  if (unannounced === undefined || block < unannounced.fromBlock) return false
+  return token.toLowerCase() === unannounced.token && owner.endsWith(unannounced.owner.slice(2))
 }

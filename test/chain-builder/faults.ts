@@ -1,3 +1,5 @@
+import type { BuiltChain } from './built-chain.ts'
+
 /** How a provider words that a range or an answer is too large. */
 export type Dialect = 'alchemy' | 'infura' | 'quicknode' | 'geth'
 
@@ -7,8 +9,28 @@ export interface Faults {
   emptyLogs: boolean
   /** `eth_getLogs` by block hash gives the logs of the newest other block that has some. */
   foreignLogs: boolean
+  /** Logs of lower blocks are gone: `eth_getLogs` leaves them out without a word. */
+  prunedBelow: number
+  /** From a block on an owner has more of a token than its transfers tell. */
+  unannounced:
+    | { readonly token: string; readonly owner: string; readonly fromBlock: number }
+    | undefined
   /** Every log twice. */
   repeatedLogs: boolean
+  /** What is missing from answers to `eth_getLogs` by block hash: all, or all but the first event's. */
+  hiddenLogs: 'none' | 'all' | 'other-events'
+  /** `eth_getLogs` by block hash gives the logs of the block that is at its height on this branch. */
+  siblingLogs: BuiltChain | undefined
+  /** `eth_getLogs` by block hash gives one more log, which no block holds. */
+  forgedLogs: boolean
+  /** Logs in another order than the chain's. */
+  shuffledLogs: boolean
+  /** `eth_getBlockByNumber` of a height gives the block below it. */
+  shiftedBlocks: boolean
+  /** What becomes of the tags `safe` and `finalized`. */
+  tags: 'right' | 'unsupported' | 'unknown'
+  /** Every second call is answered from this chain: two nodes on two forks behind one address. */
+  otherFork: BuiltChain | undefined
   /** The newest block that the node tells of, as a node that lags behind. */
   headNumber: number | undefined
   /** Heights that the node says it does not know. */
@@ -19,23 +41,57 @@ export interface Faults {
   logsMax: { readonly logs: number; readonly dialect: Dialect } | undefined
   /** What stands in the `blockTimestamp` of logs. */
   timestamps: 'right' | 'missing' | 'zero' | 'wrong'
+  /** Topics after the first are as long as they should be and no hex. */
+  garbledTopics: boolean
   receipts: 'right' | 'unsupported' | 'unknown-block'
   /** The form of the next answers, as often as it says. */
-  transport: { readonly kind: 'rate-limit' | 'html' | 'truncated'; times: number } | undefined
+  transport: TransportFault | undefined
+  /** How long the next answer takes, in milliseconds. */
+  latencyMs(): number
+}
+
+export interface TransportFault {
+  readonly kind:
+    | 'rate-limit'
+    | 'html'
+    | 'bad-gateway'
+    | 'truncated'
+    | 'hang'
+    | 'reset'
+    | 'drip'
+    | 'huge'
+    | 'gzip'
+    | 'gzip-garbage'
+    | 'wrong-id'
+    | 'null-result'
+  times: number
+  /** The `Retry-After` of a refusal for haste; none unless given. */
+  readonly retryAfterSeconds?: number
 }
 
 export function noFaults(): Faults {
   return {
     emptyLogs: false,
     foreignLogs: false,
+    prunedBelow: 0,
+    unannounced: undefined,
     repeatedLogs: false,
+    hiddenLogs: 'none',
+    siblingLogs: undefined,
+    forgedLogs: false,
+    shuffledLogs: false,
+    shiftedBlocks: false,
+    tags: 'right',
+    otherFork: undefined,
     headNumber: undefined,
     nullBlocks: new Set(),
     rangeMax: undefined,
     logsMax: undefined,
     timestamps: 'right',
+    garbledTopics: false,
     receipts: 'right',
     transport: undefined,
+    latencyMs: () => 0,
   }
 }
 

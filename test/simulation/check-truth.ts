@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { parseAbi, toEventSelector, zeroAddress } from 'viem'
+import { accounts, addresses, burnAddress } from '#devnet/addresses.ts'
+import { fromStored } from '#lib/u256.ts'
+import type { Engine } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
+import type { BuiltLog } from '#test/chain-builder/built-chain.ts'
+import { balancesOf } from './chain-life.ts'
+import type { SimulatedChain } from './simulated-chain.ts'
+import type { World } from './world.ts'
+
+const [transfer, dug] = parseAbi([
+  'event Transfer(address indexed from, address indexed to, uint256 value)',
+  'event GraveDug(address indexed digger, uint256 indexed graveId, uint256 amount)',
+]).map(toEventSelector)
+
+const symbols = new Map([
+  [addresses.base.grave.toLowerCase(), 'GRAVE'],
+  [addresses.base.crypt.toLowerCase(), 'CRYPT'],
+])
+
+/** Fails when the register differs from what the chains themselves say, read here in another way. */
+export async function checkTruth(register: Engine, world: World): Promise<void> {
+  for (const chain of world.chains) {
+    assert.deepEqual(await storedBalances(register, chain.id), trueBalances(chain), 'balances')
+    const { burns, digs, deposits } = trueEvents(chain)
+    assert.deepEqual(await storedEvents(register, chain.id, 'burns'), burns, 'burns')
+    assert.deepEqual(await storedEvents(register, chain.id, 'grave-digs'), digs, 'grave digs')
+    assert.deepEqual(await storedDeposits(register, chain.id), deposits, 'deposits')
+  }
+}
+
+async function storedBalances(register: Engine, chainId: number): Promise<readonly string[]> {
+  const rows = await register.read(
+    sql`select token, address, balance from balances where chain_id = ${chainId}`,
+  )
+  return rows.map((row) => `${row.token} ${row.address} ${fromStored(row.balance)}`).sort()
+}
+
+function trueBalances({ truth }: SimulatedChain): readonly string[] {
+  return [...balancesOf(truth)]
+    .filter(([, amount]) => amount > 0n)
+    .map(([key, amount]) => {
+      const [token = '', owner] = key.split(' ')
+      return `${symbols.get(token)} ${owner} ${amount}`
+    })
+    .sort()
+}
+
+async function storedEvents(
+  register: Engine,
+  chainId: number,
+  dataset: string,
+): Promise<readonly string[]> {
+  const rows = await register.read(sql`
+    select block_number, log_index, timestamp_unix, amount from events
+    where chain_id = ${chainId} and dataset = ${dataset} order by block_number, log_index`)
+  return rows.map(
+    (row) => `${row.block_number} ${row.log_index} ${row.timestamp_unix} ${fromStored(row.amount)}`,
+  )
+}
+
+async function storedDeposits(register: Engine, chainId: number): Promise<readonly string[]> {
+  const rows = await register.read(sql`
+    select block_number, log_index, timestamp_unix, amount from deposits
+    where chain_id = ${chainId} order by block_number, log_index`)
+  return rows.map(
+    (row) => `${row.block_number} ${row.log_index} ${row.timestamp_unix} ${fromStored(row.amount)}`,
+  )
+}
+
+function trueEvents({ name, truth }: SimulatedChain) {
+  const { usdc, graveyard } = addresses[name]
+  const burns: string[] = []
+  const digs: string[] = []
+  const deposits: string[] = []
+  for (const { number, timestamp, logs } of truth.blocks)
+    for (const log of logs) {
+      if (log.data === '0x') continue
+      const line = `${number} ${log.logIndex} ${timestamp} ${BigInt(log.data)}`
+      const isOf = (topic0: string | undefined, address: string) =>
+        log.topics[0] === topic0 && log.address === address.toLowerCase()
+      const isWorth = BigInt(log.data) > 0n
+      if (symbols.has(log.address) && isTransferTo(log, zeroAddress, burnAddress) && isWorth)
+        burns.push(line)
+      if (isOf(dug, graveyard)) digs.push(line)
+      const isDeposit = name === 'base' && isOf(transfer, usdc) && isTransferTo(log, accounts.payTo)
+      if (isDeposit && isWorth) deposits.push(line)
+    }
+  return { burns, digs, deposits }
+}
+
+function isTransferTo(log: BuiltLog, ...receivers: readonly string[]): boolean {
+  const to = log.topics[2]?.slice(26)
+  return log.topics[0] === transfer && receivers.some((each) => each.slice(2).toLowerCase() === to)
+}

@@ -1,0 +1,150 @@
+import { existsSync } from 'node:fs'
+import { readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { compareRegisters, type RegisterDifference } from '#indexer/compare-registers.ts'
+import { readIndexStatus } from '#indexer/status.ts'
+import type { Engine } from '#store/engine.ts'
+import { openSqlite } from '#store/sqlite/open-sqlite.ts'
+import { type IndexPlace, type IndexProcess, startIndexProcess } from './index-process.ts'
+import type { KillWorld } from './kill-world.ts'
+import type { WriteCall } from './write-call.ts'
+
+/** The last blocks are read within milliseconds; a loaded machine gets this long. */
+const WHOLE_MS = 10_000
+
+export interface KillDeps {
+  readonly strace: string
+  readonly world: KillWorld
+}
+
+/** A call at which the index is to die, counted from 1 in its life. */
+export interface Kill {
+  readonly call: WriteCall
+  readonly at: number
+}
+
+/** What a kill came to. */
+export interface KillOutcome {
+  /** False when the run ended by itself before it made so many calls. */
+  readonly killed: boolean
+  /** Where the register differs from an uninterrupted run's after the restart, in words. */
+  readonly difference: string | undefined
+}
+
+/** Kills an index at one write, lets another go on from there, and compares what came of it. */
+export async function killAndCompare(
+  deps: KillDeps,
+  input: { readonly reference: Engine; readonly kill: Kill },
+): Promise<KillOutcome> {
+  const { world } = deps
+  const { call, at } = input.kill
+  const place = world.makePlace(`${call}-${at}`)
+  for (const chain of world.chains) chain.rewind()
+  const first = startIndexProcess(deps, place, { kind: 'kill', call, at })
+  const { signal } = await endOf(first)
+  for (const chain of world.chains) chain.finish()
+  await endWhole(deps, place)
+  const difference = await differenceFrom(input.reference, world, place)
+  await rm(place.folder, { recursive: true })
+  return { killed: signal === 'SIGKILL', difference }
+}
+
+/** Indexes without any interruption what the chains are in the end; the caller closes the register. */
+export async function indexUninterrupted(deps: KillDeps): Promise<Engine> {
+  const place = deps.world.makePlace('uninterrupted')
+  for (const chain of deps.world.chains) chain.finish()
+  await endWhole(deps, place)
+  return openRegister(place)
+}
+
+/** How often a run that is not killed makes a call. */
+export async function countCalls(
+  deps: KillDeps,
+  calls: readonly WriteCall[],
+): Promise<ReadonlyMap<WriteCall, number>> {
+  const { world } = deps
+  const file = world.fileAt('calls')
+  for (const chain of world.chains) chain.rewind()
+  await endOf(startIndexProcess(deps, world.makePlace('counted'), { kind: 'list', calls, file }))
+  const text = await readWhole(file)
+  return new Map(
+    calls.map((call) => [call, [...text.matchAll(new RegExp(`^\\d+ +${call}\\(`, 'gm'))].length]),
+  )
+}
+
+/** strace ends a little after the process that it watches. */
+async function readWhole(file: string): Promise<string> {
+  for (let before = -1; ; ) {
+    const text = existsSync(file) ? await readFile(file, 'utf8') : ''
+    if (text.length === before && text !== '') return text
+    before = text.length
+    await sleep(100)
+  }
+}
+
+/** Lets a run catch up, ends it and gives how it ended; throws where it failed by itself. */
+async function endOf(run: IndexProcess): Promise<{ readonly signal: string | null }> {
+  if ((await run.settled) === 'caught-up') run.stop()
+  const { code, signal } = await run.exit
+  if (signal === 'SIGKILL' && !run.timedOut()) return { signal }
+  if (code !== 0) throw new Error(`the index ended with ${code ?? signal}:\n${run.words()}`)
+  return { signal }
+}
+
+/** Lets a run index all there is, as its register shows, and ends it. */
+async function endWhole(deps: KillDeps, place: IndexPlace): Promise<void> {
+  const run = startIndexProcess(deps, place)
+  if ((await run.settled) === 'caught-up') await untilWhole(deps.world, place)
+  await endOf(run)
+}
+
+/** What a process says of its progress does not tell whether older history has met the head. */
+async function untilWhole({ ecosystem }: KillWorld, place: IndexPlace): Promise<void> {
+  const register = openRegister(place)
+  try {
+    for (let waitedMs = 0; waitedMs < WHOLE_MS; waitedMs += 20) {
+      const status = await register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains))
+      const chains = status?.chains ?? []
+      if (chains.every((each) => each.backfill === null)) return
+      await sleep(20)
+    }
+    throw new Error('the older history never met the head')
+  } finally {
+    await register.close()
+  }
+}
+
+function openRegister(place: IndexPlace): Engine {
+  return openSqlite({ file: join(place.folder, 'register.sqlite'), durability: 'normal' })
+}
+
+async function differenceFrom(
+  reference: Engine,
+  world: KillWorld,
+  place: IndexPlace,
+): Promise<string | undefined> {
+  const register = openRegister(place)
+  try {
+    return await reference.snapshot((expected) =>
+      register.snapshot(async (stored) => {
+        const [a, b] = [
+          await readIndexStatus(stored, world.ecosystem.chains),
+          await readIndexStatus(expected, world.ecosystem.chains),
+        ]
+        if (a?.revision !== b?.revision) return `it stands at ${a?.revision}, not ${b?.revision}`
+        const difference = await compareRegisters(
+          { connection: stored, dialect: register.dialect },
+          { connection: expected, dialect: reference.dialect },
+        )
+        return difference && inWords(difference)
+      }),
+    )
+  } finally {
+    await register.close()
+  }
+}
+
+function inWords({ table, key, column, stored, recomputed }: RegisterDifference): string {
+  return `${table} ${key}: ${column} is ${stored}, uninterrupted it is ${recomputed}`
+}

@@ -1,0 +1,109 @@
+import { type Connection, type Engine, StoreError } from '#store/engine.ts'
+
+/** The process that used the store is dead; what it had not committed is gone. */
+export class DeadError extends StoreError {
+  override readonly name = 'DeadError'
+  constructor() {
+    super('this process is dead')
+  }
+}
+
+/** The store as one process sees it, which can die or stand still. */
+export interface MortalEngine {
+  readonly engine: Engine
+  /** Statements and commits so far. */
+  steps(): number
+  /** Dies before the given step, which may be a commit, or right after a commit that nobody hears of. */
+  dieAt(step: number, onDeath: () => void): void
+  die(): void
+  /** Stands still before its next transaction, as a process that was stopped, until it is woken. */
+  freeze(): void
+  wake(): void
+}
+
+/** Whoever watches for work that is under way. */
+interface Watch {
+  busy(): void
+  idle(): void
+}
+
+/** Gives a process its own view of a store that outlives it. */
+export function makeMortalEngine(inner: Engine, watch: Watch): MortalEngine {
+  let steps = 0
+  let dead = false
+  let last = { step: Number.POSITIVE_INFINITY, onDeath: () => {} }
+  let frozen: { readonly until: Promise<void>; readonly wake: () => void } | undefined
+
+  function step(): void {
+    steps += 1
+    if (steps >= last.step && !dead) {
+      dead = true
+      last.onDeath()
+    }
+    if (dead) throw new DeadError()
+  }
+
+  async function working<T>(work: () => Promise<T>): Promise<T> {
+    while (frozen !== undefined) await frozen.until
+    if (dead) throw new DeadError()
+    watch.busy()
+    try {
+      return await work()
+    } finally {
+      watch.idle()
+    }
+  }
+
+  const engine: Engine = {
+    ...inner,
+    read: (statement) =>
+      working(async () => {
+        step()
+        return inner.read(statement)
+      }),
+    snapshot: (work) =>
+      working(() => inner.snapshot((connection) => work(counted(connection, step)))),
+    write: (work) =>
+      working(async () => {
+        const result = await inner.write(async (connection) => {
+          const outcome = await work(counted(connection, step))
+          step()
+          return outcome
+        })
+        step()
+        return result
+      }),
+  }
+  return {
+    engine,
+    steps: () => steps,
+    dieAt(atStep, onDeath) {
+      last = { step: steps + atStep, onDeath }
+    },
+    die() {
+      dead = true
+    },
+    freeze() {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      frozen = { until: promise, wake: resolve }
+    },
+    wake() {
+      frozen?.wake()
+      frozen = undefined
+    },
+  }
+}
+
+/** Every call on a connection is a step, whatever calls an engine has. */
+function counted(connection: Connection, step: () => void): Connection {
+  return new Proxy(connection, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name)
+      if (typeof value !== 'function') return value
+      return (...parameters: unknown[]) => {
+        step()
+        return Reflect.apply(value, target, parameters)
+      }
+    },
+  })
+}

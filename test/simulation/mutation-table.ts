@@ -1,0 +1,95 @@
+/** One rule broken on purpose: texts that stand in a file once each, and what replaces them. */
+export interface Mutation {
+  readonly rule: string
+  readonly file: string
+  readonly from: string
+  readonly to: string
+}
+
+/** Every rule whose breach the simulation must notice. */
+export const mutations: readonly Mutation[] = [
+  {
+    rule: 'skip the bloom check',
+    file: 'src/chain/verify-logs.ts',
+    from: 'if (!explainsBloom(header, filter, logs))',
+    to: 'if (!Array.isArray(logs))',
+  },
+  {
+    rule: 'trust an empty answer',
+    file: 'src/chain/verify-logs.ts',
+    from: 'if (!explainsBloom(header, filter, logs))',
+    to: 'if (logs.length > 0 && !explainsBloom(header, filter, logs))',
+  },
+  {
+    rule: 'trust a made-up log',
+    file: 'src/chain/verify-logs.ts',
+    from: '      refuseForged(header, logs)\n',
+    to: '      if (logs.length < 0) refuseForged(header, logs)\n',
+  },
+  {
+    rule: 'accept a log of another block hash',
+    file: 'src/chain/verify-logs.ts',
+    from: 'if (log.blockHash !== header.hash || log.blockNumber !== header.number)',
+    to: 'if (log.blockNumber < 0)',
+  },
+  {
+    rule: 'forget the inverse fold of events',
+    file: 'src/indexer/events/store-events.ts',
+    from: '  await foldEvents(connection, { dataset, keepHours: true }, contributions)\n}\n\n/** The share',
+    to: '}\n\n/** The share',
+  },
+  {
+    rule: 'forget the inverse fold of balances',
+    file: 'src/datasets/holders/dataset.ts',
+    from: '  await moveBalances(change, undone, before)\n',
+    to: '  if (undone.length < 0) await moveBalances(change, undone, before)\n',
+  },
+  {
+    rule: 'move the cursor before the facts, outside their transaction',
+    file: 'src/indexer/commit.ts',
+    from: `  await deps.engine.write(async (connection) => {
+    await holdLease(connection, deps.lease, deps.clock())
+    const stored = await readPosition(connection, chainId)`,
+    to: `  await deps.engine.write(async (connection) => {
+    const finalizedNumber = await readFinalized(connection, chainId)
+    await movePosition(connection, { ...input, finalizedNumber })
+  })
+  await deps.engine.write(async (connection) => {
+    await holdLease(connection, deps.lease, deps.clock())
+    const stored = expected`,
+  },
+  {
+    rule: 'leave the cursor where it was when blocks are taken back',
+    file: 'src/indexer/commit.ts',
+    from: '    await movePosition(change.connection, { ...change, to: ancestor, tip: input.tip })\n',
+    to: '',
+  },
+  {
+    rule: 'ignore parent links',
+    file: 'src/chain/follow.ts',
+    from: 'if (parent !== undefined && header.parentHash !== parent)',
+    to: 'if (parent !== undefined && header.number < 0)',
+  },
+  {
+    rule: 'forget that finality never goes back',
+    file: 'src/indexer/commit.ts',
+    from: '      await readFinalized(connection, chainId),\n      Math.min',
+    to: '      0,\n      Math.min',
+  },
+  {
+    rule: 'take final blocks back',
+    file: 'src/chain/follow.ts',
+    from: `    if (stored === undefined && !isBeforeAll) throw new DeepReorgError(number)
+    const header = await deps.source.header(number)
+`,
+    to: `    const header = await deps.source.header(number)
+    if (header !== undefined && stored === undefined) return header
+`,
+  },
+  {
+    rule: 'read older history beyond the position',
+    file: 'src/indexer/chain-index.ts',
+    from: 'const finalized = Math.min(settled.tip.finalized, this.#position.number)',
+    to: 'const { finalized } = settled.tip',
+  },
+]

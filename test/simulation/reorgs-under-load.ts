@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { toHex } from 'viem'
+import {
+  burn,
+  burnToDead,
+  claimDividend,
+  dig,
+  distribute,
+  mine,
+  payUsdc,
+  reorg,
+  swap,
+  transfer,
+  updateFeed,
+} from '#devnet/actions.ts'
+import { accounts } from '#devnet/addresses.ts'
+import { type ChainClient, readHead } from '#devnet/chain-client.ts'
+import { units } from '#devnet/units.ts'
+import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
+import { readIndexStatus } from '#indexer/status.ts'
+import { openStore } from '#main/stores.ts'
+import type { Engine } from '#store/engine.ts'
+import { startWorld, type World } from '#test/world.ts'
+
+/** What a run came to. */
+export interface ReorgReport {
+  readonly reorgs: number
+  /** Calls of the API that were answered meanwhile. */
+  readonly calls: number
+  /** How long the slowest reorg took until the index stood on the new branch. */
+  readonly slowestMs: number
+}
+
+/** A reorg is over for the index within a poll and a commit; a loaded machine gets this long. */
+const SETTLED_MS = 30_000
+
+/** Nobody is refused for calling often. */
+const QUOTA = 1_000_000
+
+/** Between two calls of a caller: the guard of the service allows 50 a second in the long run. */
+const PAUSE_MS = 60
+const CALLERS = 2
+
+const PATHS = [
+  '/api/stats',
+  '/api/burns/total',
+  '/api/burns/recent',
+  '/api/dividends/total',
+  '/api/grave-digs/leaderboard',
+  '/api/meta',
+]
+
+/** The whole service on live chains, for reorgs; free of charge. */
+export function startLiveWorld(): Promise<World> {
+  return startWorld({
+    live: true,
+    historyDays: 40,
+    change: (file) => ({
+      ...file,
+      chains: file.chains.map((chain) => ({ ...chain, pollIntervalMs: 200 })),
+      quotas: { anonymous: QUOTA, free: QUOTA, premium: QUOTA },
+    }),
+  })
+}
+
+/**
+ * Fills blocks with all kinds of deeds and takes them back again, one depth after another, on
+ * chains that go on by themselves, while the API is called. Fails where the index does not follow
+ * or a call is not answered.
+ */
+export async function reorgUnderLoad(
+  world: World,
+  input: { readonly depths: readonly number[]; tell(line: string): void },
+): Promise<ReorgReport> {
+  const { base, ethereum } = world.devnet.chains
+  const register = await openStore(world.settings.dataFolder, 'register', world.settings.register)
+  const load = startLoad(world)
+  let slowestMs = 0
+  let reorgs = 0
+  try {
+    for (const depth of input.depths) {
+      const clients = depth % 3 === 0 ? [base.client, ethereum.client] : [base.client]
+      for (const client of clients) {
+        await fill(client, depth)
+        // Sometimes the index has seen the blocks that go, sometimes it has not.
+        if (depth % 2 === 1) await settled(world, register, client)
+        const before = await readHead(client)
+        await reorg(client, { depth })
+        const lost = await blockHash(client, before.number)
+        assert.notEqual(lost, before.hash, `the blocks of ${client.name} were not replaced`)
+        const startedMs = performance.now()
+        await settled(world, register, client)
+        slowestMs = Math.max(slowestMs, performance.now() - startedMs)
+        reorgs += 1
+        input.tell(`${client.name}: a reorg of depth ${depth} is settled, ${load.calls()} calls`)
+      }
+    }
+  } finally {
+    await load.stop()
+    await register.close()
+  }
+  return { reorgs, calls: load.calls(), slowestMs }
+}
+
+/** Blocks full of deeds, as many as will be taken back. */
+async function fill(chain: ChainClient, blocks: number): Promise<void> {
+  for (let block = 0; block < blocks; block += 1) {
+    for (const act of deedsOf(chain, block)) await act()
+    await mine(chain, { blocks: 1, secondsApart: 1 })
+  }
+  for (const act of deedsOf(chain, blocks)) await act()
+}
+
+/** A few of all kinds of deeds, other ones in each block. */
+function deedsOf(chain: ChainClient, block: number): readonly (() => Promise<unknown>)[] {
+  const { operator, holder, premium, poor, payTo } = accounts
+  const amount = units(10 + block)
+  const usdc = 1_000_000n + BigInt(block)
+  const onBase = [
+    () => swap(chain, { token: 'grave', side: 'buy', amountIn: units(1) / 1_000n }),
+    () => transfer(chain, { token: 'crypt', from: operator, to: premium, amount }),
+  ]
+  const all = [
+    () => transfer(chain, { token: 'grave', to: poor, amount }),
+    () => burn(chain, { token: 'grave', from: operator, amount }),
+    () => burnToDead(chain, { token: 'crypt', from: operator, amount }),
+    () => claimDividend(chain, { token: 'usdc', account: holder, amount: usdc }),
+    () => payUsdc(chain, { from: operator, to: payTo, amount: usdc }),
+    () => dig(chain, { digger: premium, amount }),
+    () => distribute(chain, { token: 'weth', amount: units(1) / 10_000n }),
+    () => updateFeed(chain, { answer: 3_000_00000000n + BigInt(block) }),
+    ...(chain.name === 'base' ? onBase : []),
+  ]
+  return all.filter((_, index) => (index + block) % 3 === 0)
+}
+
+/** Waits until the register stands on the chain as it is now, or on blocks above it. */
+async function settled(world: World, register: Engine, chain: ChainClient): Promise<void> {
+  const { chains } = parseEcosystem('local', world.file)
+  const head = await readHead(chain)
+  const until = performance.now() + SETTLED_MS
+  for (;;) {
+    const status = await register.snapshot((reads) => readIndexStatus(reads, chains))
+    const own = status?.chains.find((each) => each.chain.id === chain.chainId)
+    if (own !== undefined && own.blockNumber >= head.number)
+      if ((await blockHash(chain, own.blockNumber)) === own.blockHash) return
+    const where = own === undefined ? 'nowhere' : `at ${own.blockNumber} ${own.blockHash}`
+    if (performance.now() > until)
+      throw new Error(`${chain.name} stands at ${head.number} ${head.hash}, the index ${where}`)
+    await sleep(50)
+  }
+}
+
+async function blockHash(chain: ChainClient, number: number): Promise<unknown> {
+  const block = await chain.rpc.send({
+    method: 'eth_getBlockByNumber',
+    params: [toHex(number), false],
+  })
+  return typeof block === 'object' && block !== null && 'hash' in block ? block.hash : undefined
+}
+
+/** Calls the API until it is stopped; every answer must be whole and as documented. */
+function startLoad({ api }: World) {
+  let calls = 0
+  let isStopping = false
+  const caller = async (first: number) => {
+    for (let index = first; !isStopping; index += 1) {
+      const answer = await api.get(PATHS[index % PATHS.length] ?? '/api/meta')
+      assert.equal(answer.status, 200, answer.text)
+      calls += 1
+      await sleep(PAUSE_MS)
+    }
+  }
+  const running = Promise.all(Array.from({ length: CALLERS }, (_, index) => caller(index)))
+  // Told when it is stopped.
+  running.catch(() => undefined)
+  return {
+    calls: () => calls,
+    async stop() {
+      isStopping = true
+      await running
+    },
+  }
+}

@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { systemTiming } from '#chain/endpoints/timing.ts'
+import { openRpcSource } from '#chain/rpc-source.ts'
+import { burn, claimDividend, mine, payUsdc, transfer } from '#devnet/actions.ts'
+import { accounts } from '#devnet/addresses.ts'
+import { type ChainClient, readHead } from '#devnet/chain-client.ts'
+import { freePorts } from '#devnet/free-ports.ts'
+import { type Devnet, startDevnet } from '#devnet/start-devnet.ts'
+import { units } from '#devnet/units.ts'
+import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
+import { readIndexStatus } from '#indexer/status.ts'
+import { openStore } from '#main/stores.ts'
+import type { Engine } from '#store/engine.ts'
+import { openSqlite } from '#store/sqlite/open-sqlite.ts'
+import { type AlternatingProxy, startAlternatingProxy } from './alternating-proxy.ts'
+import { auditService } from './audit-service.ts'
+import {
+  localEcosystemAt,
+  openSource,
+  type RunningIndexer,
+  registerMigrations,
+  startIndexer,
+} from './indexed-ecosystem.ts'
+import { buildAnew, differenceOf } from './stepped-index.ts'
+import { startTwin, type TwinChain } from './twin-chain.ts'
+import { eventually, startWorld, type World } from './world.ts'
+
+/** Two real nodes that shared a history and went apart. */
+
+/** anvil calls a block final when 64 more have followed it. */
+const FINAL_DEPTH = 64
+
+/** How long the index is left to two nodes at once. */
+const TURNS_MS = 1_500
+
+/** What happens on a branch differs from what happens on the other. */
+async function live(chain: ChainClient, input: { readonly blocks: number; readonly size: bigint }) {
+  const { operator, holder, poor, payTo } = accounts
+  for (let block = 0; block < input.blocks; block += 1) {
+    const amount = units(1) * (input.size + BigInt(block))
+    const usdc = 1_000n * (input.size + BigInt(block))
+    await transfer(chain, { token: 'grave', to: poor, amount })
+    if (block % 2 === 0) await burn(chain, { token: 'crypt', from: operator, amount })
+    if (block % 3 === 0) await payUsdc(chain, { from: operator, to: payTo, amount: usdc })
+    if (block % 4 === 0)
+      await claimDividend(chain, { token: 'usdc', account: holder, amount: usdc })
+    await mine(chain, { blocks: 1 })
+  }
+}
+
+describe('two nodes on different forks behind one address', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sexton-forks-'))
+  let proxy: AlternatingProxy
+  let world: World
+  let twin: TwinChain
+  let register: Engine
+  before(async () => {
+    proxy = await startAlternatingProxy()
+    world = await startWorld({
+      historyDays: 40,
+      change(file) {
+        const chains = file.chains.map((chain) => {
+          if (chain.name !== 'base') return chain
+          proxy.targets = chain.rpcUrls
+          return { ...chain, rpcUrls: [proxy.url], pollIntervalMs: 100 }
+        })
+        return { ...file, chains }
+      },
+    })
+    twin = await startTwin(world.devnet.chains.base.client, join(folder, 'twin'))
+    register = await openStore(world.settings.dataFolder, 'register', world.settings.register)
+  })
+  after(async () => {
+    await register.close()
+    await world.stop()
+    await twin.stop()
+    await proxy.stop()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  /** Both nodes answer by turns while both branches grow; then one of them wins. */
+  async function compete(winner: ChainClient, loser: ChainClient): Promise<void> {
+    proxy.targets = [loser.rpcUrl, winner.rpcUrl]
+    for (let round = 0; round < 2; round += 1) {
+      await live(loser, { blocks: 4, size: 7n })
+      await live(winner, { blocks: 5, size: 5n })
+      await sleep(TURNS_MS)
+      const { status } = await world.api.get('/api/stats')
+      assert.equal(status, 200)
+    }
+    proxy.targets = [winner.rpcUrl]
+    await untilAt(world, register, winner)
+    assert.deepEqual(await auditService(world), [])
+  }
+
+  test('do no damage, and the index settles on the branch that wins', async () => {
+    await compete(twin.client, world.devnet.chains.base.client)
+  })
+
+  test('do no damage when the branch that was left wins in the end', async () => {
+    const { client } = world.devnet.chains.base
+    await live(client, { blocks: 4, size: 3n })
+    await compete(client, twin.client)
+  })
+})
+
+/** The chain stands still meanwhile. */
+async function untilAt(world: World, register: Engine, chain: ChainClient): Promise<void> {
+  const { chains } = parseEcosystem('local', world.file)
+  const head = await readHead(chain)
+  await eventually(async () => {
+    const status = await register.snapshot((reads) => readIndexStatus(reads, chains))
+    const own = status?.chains.find((each) => each.chain.id === chain.chainId)
+    return own?.blockHash === head.hash || undefined
+  }, 30_000)
+}
+
+describe('two endpoints on different forks', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sexton-forks-'))
+  let devnet: Devnet
+  let twin: TwinChain
+  let proxy: AlternatingProxy
+  let register: Engine
+  let indexer: RunningIndexer
+  let aheadMs = 0
+  before(async () => {
+    const dataFolder = join(folder, 'chains')
+    devnet = await startDevnet({ dataFolder, ...(await freePorts()), live: false, historyDays: 40 })
+    twin = await startTwin(devnet.chains.base.client, join(folder, 'twin'))
+    proxy = await startAlternatingProxy([devnet.chains.base.rpcUrl])
+    register = await openRegister('register')
+  })
+  after(async () => {
+    await indexer.stop()
+    await register.close()
+    await devnet.stop()
+    await twin.stop()
+    await proxy.stop()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  async function openRegister(name: string): Promise<Engine> {
+    const engine = openSqlite({ file: join(folder, `${name}.sqlite`), durability: 'normal' })
+    await engine.migrate(registerMigrations)
+    return engine
+  }
+
+  test('the one whose final blocks are others is named, left aside, and never followed', async () => {
+    const base = devnet.chains.base.client
+    const honest = localEcosystemAt({ base: base.rpcUrl, ethereum: devnet.chains.ethereum.rpcUrl })
+    const ecosystem = localEcosystemAt({}, (file) => ({
+      ...file,
+      chains: file.chains.map((chain) => ({
+        ...chain,
+        rpcUrls:
+          chain.name === 'base' ? [proxy.url, twin.client.rpcUrl] : [devnet.chains.ethereum.rpcUrl],
+      })),
+    }))
+    const timing = { ...systemTiming, clock: () => Date.now() + aheadMs }
+    const source = openRpcSource({
+      chainId: base.chainId,
+      urls: [proxy.url, twin.client.rpcUrl],
+      timing,
+    })
+    const sourceOf: typeof openSource = (chain) =>
+      chain.id === base.chainId ? source : openSource(chain)
+    indexer = startIndexer({ ecosystem, register }, { sourceOf })
+    const positionOfBase = async () => {
+      const status = await register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains))
+      return status?.chains.find((each) => each.chain.id === base.chainId)
+    }
+    const untilBase = async () => {
+      const { hash } = await readHead(base)
+      await eventually(
+        async () => (await positionOfBase())?.blockHash === hash || undefined,
+        30_000,
+      )
+    }
+    const forkNumber = (await readHead(base)).number
+    await untilBase()
+
+    await live(twin.client, { blocks: 12, size: 7n })
+    await live(base, { blocks: 10, size: 5n })
+    await untilBase()
+    assert.deepEqual(
+      source.endpoints().map(({ state }) => state),
+      ['ok', 'ok'],
+      'a fork that may still be decided sets nobody aside',
+    )
+
+    await mine(twin.client, { blocks: FINAL_DEPTH })
+    await mine(base, { blocks: FINAL_DEPTH })
+    await live(base, { blocks: 2, size: 5n })
+    aheadMs += 20_000
+    const [first, second] = await eventually(async () => {
+      const endpoints = source.endpoints()
+      return endpoints[1]?.state === 'forked' ? endpoints : undefined
+    }, 30_000)
+    assert.equal(first?.state, 'ok')
+    assert.match(second?.reason ?? '', /^block \d+ is 0x[0-9a-f]{64}, but 0x[0-9a-f]{64} at 127/)
+    await untilBase()
+
+    proxy.targets = []
+    await live(twin.client, { blocks: 5, size: 9n })
+    await sleep(TURNS_MS)
+    assert.equal((await positionOfBase())?.blockHash, (await readHead(base)).hash)
+
+    proxy.targets = [base.rpcUrl]
+    await live(base, { blocks: 3, size: 5n })
+    await untilBase()
+    await indexer.caughtUp()
+    const fresh = await openRegister('fresh')
+    await buildAnew({ lived: register, fresh, ecosystem: honest })
+    assert.equal(await differenceOf(register, fresh), undefined)
+    await fresh.close()
+    assert.ok((await readHead(base)).number > forkNumber + FINAL_DEPTH)
+  })
+})
