@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Timing } from '#chain/endpoints/timing.ts'
+import type { LogFilter } from '#chain/log-filter.ts'
+import type { Address, Hash } from '#domain/address.ts'
 
 /** A JSON-RPC call as it came over the socket. */
 export interface ScriptedCall {
@@ -135,35 +137,65 @@ export function chainScript(chain: ScriptedChain): Script {
       const [first] = params
       if (method === 'eth_chainId') return hex(chain.chainId)
       if (method === 'eth_getBlockByNumber') return blockOf(chain, first)
-      if (method === 'eth_getLogs') return new RawJson(`[${logsOf(chain, first).join(',')}]`)
+      if (method === 'eth_getLogs')
+        return new RawJson(`[${logsOf(chain, rangeOf(first)).join(',')}]`)
       throw new Refusal(`the method ${method} does not exist`, -32_601)
     },
   }
 }
 
-/** The bytes of one made log: as many as a real transfer's. */
-export const LOG_BYTES = 632
+const address: Address = `0x${'11'.repeat(20)}`
+const topic0: Hash = `0x${'22'.repeat(32)}`
 
-function logsOf(chain: ScriptedChain, filter: unknown): string[] {
-  const { fromBlock, toBlock } = filter as { readonly fromBlock: string; readonly toBlock: string }
+/** What the made logs are of. */
+export const scriptedFilter: LogFilter = {
+  addresses: [address],
+  topics: [[topic0]],
+  pairs: [{ address, topic0 }],
+}
+
+/** About the bytes of a real transfer. */
+const LOG_BYTES = 632
+
+/** The made logs of a range, as JSON. */
+export function logsOf(
+  chain: ScriptedChain,
+  { from, to }: { readonly from: number; readonly to: number },
+): string[] {
   const logs: string[] = []
-  for (let block = Number(fromBlock); block <= Math.min(Number(toBlock), chain.head); block += 1)
-    for (let index = 0; index < chain.logsPerBlock(block); index += 1) {
-      const text = `{"blockNumber":"${hex(block)}","logIndex":"${hex(index)}","data":"0x`
-      logs.push(`${text.padEnd(LOG_BYTES - 3, '0')}"}`)
-    }
+  for (let block = from; block <= Math.min(to, chain.head); block += 1)
+    for (let index = 0; index < chain.logsPerBlock(block); index += 1)
+      logs.push(logOf(chain, block, index))
   return logs
+}
+
+function rangeOf(filter: unknown): { readonly from: number; readonly to: number } {
+  const { fromBlock, toBlock } = filter as { readonly fromBlock: string; readonly toBlock: string }
+  return { from: Number(fromBlock), to: Number(toBlock) }
+}
+
+function logOf(chain: ScriptedChain, block: number, index: number): string {
+  const log = {
+    ...{ address, topics: [topic0], blockNumber: hex(block), blockHash: hashOf(chain, block) },
+    ...{ transactionHash: word(block, 'aa'), transactionIndex: '0x0', logIndex: hex(index) },
+  }
+  const text = `${JSON.stringify(log).slice(0, -1)},"data":"0x`
+  const bytes = Math.floor((LOG_BYTES - text.length) / 2)
+  return `${text}${'00'.repeat(bytes)}"}`
+}
+
+function hashOf(chain: ScriptedChain, block: number): string {
+  return word(block, block >= chain.forkedAt ? chain.branch : '00')
 }
 
 function blockOf(chain: ScriptedChain, tag: unknown): unknown {
   const tags: Readonly<Record<string, number>> = { latest: chain.head, finalized: chain.finalized }
   const number = tags[String(tag)] ?? Number(tag)
   if (!(number <= chain.head)) return null
-  const branch = number >= chain.forkedAt ? chain.branch : '00'
   return {
     number: hex(number),
-    hash: word(number, branch),
-    parentHash: word(Math.max(0, number - 1), branch),
+    hash: hashOf(chain, number),
+    parentHash: word(Math.max(0, number - 1), number >= chain.forkedAt ? chain.branch : '00'),
     timestamp: hex(1_700_000_000 + number * chain.secondsPerBlock),
     logsBloom: `0x${'0'.repeat(512)}`,
   }

@@ -1,5 +1,6 @@
 import type { Address, Hash } from '#domain/address.ts'
 import type { BlockHeader, Log } from '#domain/chain.ts'
+import type { LogColumns } from './columns/log-columns.ts'
 import type { LogFilter } from './log-filter.ts'
 
 /** A log as a node gives it: the time of its block is known only where the node sends it. */
@@ -7,26 +8,22 @@ export type SourceLog = Omit<Log, 'timestamp'> & { readonly timestamp: number | 
 
 export type BlockTag = 'latest' | 'safe' | 'finalized'
 
-/** Final history that is to be read as raw `eth_getLogs` answers. */
-export interface HistoryRequest<T> {
+/** Final history that is to be read in ranges. */
+export interface HistoryRequest {
+  /** With `pairs`: logs of no pair are left out. */
   readonly filter: LogFilter
   readonly from: number
   /** Included, as `from` is. */
   readonly to: number
-  /**
-   * Reads one answer: a whole JSON-RPC body as bytes, known to be no error object. Throws RpcError
-   * when it cannot be true or is cut off: then the range is asked again, in halves, elsewhere. The
-   * bytes may be written over once the part after this one is asked for.
-   */
-  read(body: Uint8Array, range: { readonly from: number; readonly to: number }): T
   readonly signal?: AbortSignal
 }
 
 /** One answer of a history; both ends included. */
-export interface HistoryPart<T> {
+export interface HistoryPart {
   readonly from: number
   readonly to: number
-  readonly value: T
+  /** Their memory may be written over once the part after this one is asked for. */
+  readonly columns: LogColumns
   /** The endpoint that gave it. */
   readonly host: string
 }
@@ -92,11 +89,13 @@ export interface ChainSource {
   code(address: Address): Promise<`0x${string}`>
   /** `eth_call` at a block. */
   call(to: Address, data: `0x${string}`, block?: number): Promise<`0x${string}`>
+  /** Says that history will be read soon: what that needs is started. */
+  expectHistory(): void
   /**
    * `eth_getLogs` over final history in block order without gaps: ranges sized by bytes, several in
    * flight, refusals split. Leaving the iteration early ends the requests under way.
    */
-  history<T>(request: HistoryRequest<T>): AsyncIterable<HistoryPart<T>>
+  history(request: HistoryRequest): AsyncIterable<HistoryPart>
   /** An endpoint is proven to lack old history; it is left aside for that, and named with the reason. */
   lacksHistory(host: string, reason: string): void
   /** What an endpoint told of history is proven false; it is left aside, so that another is asked. */

@@ -5,6 +5,7 @@ import { EndpointError } from './endpoints/endpoint-error.ts'
 import { type Choice, EndpointPool } from './endpoints/endpoint-pool.ts'
 import { Hedge } from './endpoints/hedge.ts'
 import { streamHistory } from './endpoints/history-stream.ts'
+import { type LogsFetcher, openLogsFetcher } from './endpoints/logs-fetcher.ts'
 import { systemTiming, type Timing } from './endpoints/timing.ts'
 
 export interface RpcOptions {
@@ -17,16 +18,20 @@ export interface RpcOptions {
   readonly onEvent?: (event: EndpointEvent) => void
   /** Time and chance; the system's unless a test brings its own. */
   readonly timing?: Timing
+  /** Fetches histories; on the thread that asks unless another is given. */
+  readonly fetcher?: LogsFetcher
 }
 
 /** A chain over JSON-RPC (ethereum/execution-apis), with probes and failover of its endpoints. */
 export function openRpcSource(options: RpcOptions): ChainSource {
-  const { chainId, timing = systemTiming, onError = () => {}, onEvent = () => {} } = options
-  const all = options.urls.map((url) => new Endpoint({ chainId, timing, onError, onEvent }, url))
+  const { chainId, timing = systemTiming, fetcher = openLogsFetcher() } = options
+  const { onError = () => {}, onEvent = () => {} } = options
+  const deps = { chainId, timing, fetcher, onError, onEvent }
+  const all = options.urls.map((url) => new Endpoint(deps, url))
   const pool = new EndpointPool(timing, chainId, all)
   const hedge = new Hedge(timing)
   const [preferred] = all
-  const shared = { chainId, hedge, preferred }
+  const shared = { chainId, fetcher, hedge, preferred }
   const single = new Map(
     all.map((endpoint) => [
       endpoint,
@@ -42,6 +47,7 @@ export function openRpcSource(options: RpcOptions): ChainSource {
 
 interface SourceParts {
   readonly chainId: number
+  readonly fetcher: LogsFetcher
   readonly hedge: Hedge
   readonly preferred: Endpoint | undefined
   readonly choice: Choice
@@ -62,6 +68,7 @@ function makeSource(parts: SourceParts): ChainSource {
     code: (address) => askInTurn(choice, (calls) => calls.code(address)),
     call: (to, data, block) => askInTurn(choice, (calls) => calls.call(to, data, block)),
     onOneEndpoint: (work) => work(source),
+    expectHistory: () => parts.fetcher.prepare(),
     history: (request) => streamHistory(parts, request),
     lacksHistory(host, reason) {
       for (const endpoint of all)

@@ -145,6 +145,8 @@ export class ChainIndex {
     }))
     this.#position = stored.position
     this.#older.resume(stored.backfill)
+    if (stored.position === undefined || stored.backfill !== undefined)
+      this.#deps.source.expectHistory()
     this.#known = true
   }
 

@@ -23,25 +23,36 @@ interface Contract {
  * EIP-712 domain of the payment asset. Throws ProofError on the first difference.
  */
 export async function proveEcosystem(ecosystem: Ecosystem, sourceOf: SourceOf): Promise<void> {
-  for (const [index, chain] of ecosystem.chains.entries()) {
-    const id = await sourceOf(chain)
-      .askChainId()
-      .catch((error: Error) => {
-        throw new ProofError(
-          `chains[${index}].rpcUrls`,
-          `no node of ${chain.name} answers (${error.message}); start it or mend the URL`,
-        )
-      })
-    if (id !== chain.id)
+  await untilProven(ecosystem.chains.map((chain, index) => proveChainId(chain, index, sourceOf)))
+  await untilProven([
+    ...contractsOf(ecosystem).map((contract) => proveCode(contract, sourceOf)),
+    ...proveDecimals(ecosystem, sourceOf),
+    ...provePrices(ecosystem, sourceOf),
+    proveDomain(ecosystem, sourceOf),
+  ])
+}
+
+/** All are asked at once; the first difference in the order of the file is told. */
+async function untilProven(proofs: readonly Promise<void>[]): Promise<void> {
+  for (const outcome of await Promise.allSettled(proofs))
+    if (outcome.status === 'rejected') throw outcome.reason
+}
+
+async function proveChainId(chain: Chain, index: number, sourceOf: SourceOf): Promise<void> {
+  const field = `chains[${index}].rpcUrls`
+  const id = await sourceOf(chain)
+    .askChainId()
+    .catch((error: Error) => {
       throw new ProofError(
-        `chains[${index}].rpcUrls`,
-        `the node is of chain ${id}, the file says ${chain.id} (${chain.name}); mend the URL or the id`,
+        field,
+        `no node of ${chain.name} answers (${error.message}); start it or mend the URL`,
       )
-  }
-  await Promise.all(contractsOf(ecosystem).map((contract) => proveCode(contract, sourceOf)))
-  await proveDecimals(ecosystem, sourceOf)
-  await provePrices(ecosystem, sourceOf)
-  await proveDomain(ecosystem, sourceOf)
+    })
+  if (id !== chain.id)
+    throw new ProofError(
+      field,
+      `the node is of chain ${id}, the file says ${chain.id} (${chain.name}); mend the URL or the id`,
+    )
 }
 
 type SourceOf = (chain: Chain) => ChainSource
@@ -82,24 +93,32 @@ async function proveCode({ field, chain, address }: Contract, sourceOf: SourceOf
     )
 }
 
-async function proveDecimals(ecosystem: Ecosystem, sourceOf: SourceOf): Promise<void> {
-  const { payment } = ecosystem
-  for (const [index, token] of ecosystem.tokens.entries())
-    for (const chain of ecosystem.chains) {
+function proveDecimals(ecosystem: Ecosystem, sourceOf: SourceOf): readonly Promise<void>[] {
+  const { chains, tokens, payment } = ecosystem
+  const ofTokens = tokens.flatMap((token, index) =>
+    chains.map(async (chain) => {
       const address = token.addresses.get(chain.name)
-      if (address === undefined) continue
+      if (address === undefined) return
       const found = await callDecimals(sourceOf(chain), address)
       if (found !== token.decimals)
         throw new ProofError(
           `tokens[${index}].decimals`,
           `${token.symbol} on ${chain.name} has ${found ?? 'no readable'} decimals, the file says ${token.decimals}`,
         )
-    }
-  const decimals = await callDecimals(sourceOf(payment.chain), payment.asset)
-  if (decimals !== payment.decimals)
+    }),
+  )
+  return [...ofTokens, proveAssetDecimals(payment, sourceOf)]
+}
+
+async function proveAssetDecimals(
+  { asset, chain, decimals }: Ecosystem['payment'],
+  sourceOf: SourceOf,
+): Promise<void> {
+  const found = await callDecimals(sourceOf(chain), asset)
+  if (found !== decimals)
     throw new ProofError(
       'payment.asset',
-      `has ${decimals ?? 'no readable'} decimals, must have ${payment.decimals}`,
+      `has ${found ?? 'no readable'} decimals, must have ${decimals}`,
     )
 }
 

@@ -20,14 +20,14 @@ const VIEWS = {
  * Holds every price source against its contract: a pool must be of the kind and of the two tokens
  * that the file says, a feed must have the decimals. A wrong pool would make a wrong gate.
  */
-export async function provePrices(ecosystem: Ecosystem, sourceOf: SourceOf): Promise<void> {
-  for (const [index, token] of ecosystem.tokens.entries()) {
+export function provePrices(ecosystem: Ecosystem, sourceOf: SourceOf): readonly Promise<void>[] {
+  return ecosystem.tokens.map(async (token, index) => {
     const { price } = token
     const field = `tokens[${index}].price`
-    if (price === null || price.kind === 'fixed') continue
+    if (price === null || price.kind === 'fixed') return
     if (price.kind === 'chainlink') await proveFeed(sourceOf(price.chain), field, price)
     else await provePool(sourceOf(price.chain), { field, token, price, ecosystem })
-  }
+  })
 }
 
 async function proveFeed(
@@ -54,7 +54,9 @@ async function provePool(source: ChainSource, pool: Pool): Promise<void> {
   const { field, token, price, ecosystem } = pool
   const { chain, address } = price
   const state = price.kind === 'uniswap-v2' ? 'getReserves' : 'slot0'
-  if ((await read(source, address, state)) === undefined)
+  const views = [state, 'token0', 'token1'] as const
+  const [stateNow, ...found] = await Promise.all(views.map((view) => read(source, address, view)))
+  if (stateNow === undefined)
     throw new ProofError(
       `${field}.kind`,
       `${showAddress(address)} on ${chain.name} has no ${state}(), so it is no ${price.kind} pool; mend the kind or the address`,
@@ -62,7 +64,6 @@ async function provePool(source: ChainSource, pool: Pool): Promise<void> {
   const quote = ecosystem.tokens.find(
     (each) => each.symbol.toUpperCase() === price.quote.toUpperCase(),
   )
-  const found = [await read(source, address, 'token0'), await read(source, address, 'token1')]
   const wanted = [token.addresses.get(chain.name), quote?.addresses.get(chain.name)]
   const same = found.map((each) => String(each).toLowerCase()).sort()
   if (same.join() !== wanted.sort().join())

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { ChainSource } from '#chain/chain-source.ts'
 import type { EndpointEvent } from '#chain/endpoints/endpoint.ts'
+import { openLogsThread } from '#chain/endpoints/logs-thread.ts'
 import { openRpcSource } from '#chain/rpc-source.ts'
 import { allDatasets } from '#datasets/datasets.ts'
 import { UnexplainedBalanceError } from '#datasets/holders/fold-balances.ts'
@@ -105,10 +106,12 @@ export function openSources(
   ecosystem: Ecosystem,
   logger: Pick<Logger, 'debug' | 'warn' | 'info'>,
 ): ReadonlyMap<number, ChainSource> {
+  const fetcher = openLogsThread()
   return new Map(
     ecosystem.chains.map((chain) => [
       chain.id,
       openRpcSource({
+        fetcher,
         chainId: chain.id,
         urls: chain.rpcUrls,
         onError: (event) => logger.debug({ chain: chain.name, ...event }, 'a node failed'),

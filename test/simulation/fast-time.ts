@@ -1,9 +1,10 @@
 import { syncBuiltinESMExports } from 'node:module'
 
 /**
- * Time that passes at once whenever nobody works. Timers, pauses and `Date.now` of this process
- * follow it from `install` on; sockets and stores stay real. Between two timers everything that
- * is under way comes to rest, so that the order of things hardly depends on the machine.
+ * Time that passes at once whenever nobody works. Timers, pauses, `Date.now` and `performance.now`
+ * of this process follow it from `install` on; sockets and stores stay real. Between two timers
+ * everything that is under way comes to rest, so that the order of things hardly depends on the
+ * machine.
  */
 export interface FastTime {
   /** Unix milliseconds. */
@@ -42,6 +43,7 @@ const real = {
   clearInterval: globalThis.clearInterval,
   setImmediate: globalThis.setImmediate,
   dateNow: Date.now,
+  performanceNow: performance.now.bind(performance),
   abortTimeout: AbortSignal.timeout,
 }
 
@@ -72,6 +74,7 @@ export function installFastTime(startMs: number): FastTime {
     add: (run, ms, repeats) => queue.add(run, ms, repeats),
     remove: (timer) => queue.remove(timer),
     now,
+    elapsed: () => queue.elapsedMs,
   })
   return {
     now,
@@ -118,14 +121,15 @@ class TimerQueue {
 
   /** Waits until nothing is under way. */
   async quiet(): Promise<void> {
-    const startedMs = performance.now()
+    const startedMs = real.performanceNow()
     for (let rounds = 0, spins = 0; rounds < QUIET_ROUNDS; spins += 1) {
       const before = this.#news
       await new Promise((resolve) =>
         spins < SPINS_MAX ? real.setImmediate(resolve) : real.setTimeout(resolve, 1),
       )
       rounds = this.#workers === 0 && before === this.#news ? rounds + 1 : 0
-      if (performance.now() - startedMs > HANGS_MS) throw new Error('somebody never ends working')
+      if (real.performanceNow() - startedMs > HANGS_MS)
+        throw new Error('somebody never ends working')
     }
   }
 
@@ -147,6 +151,8 @@ interface Timers {
   add(run: () => void, ms: number, repeats: boolean): Timer
   remove(timer: Timer): void
   now(): number
+  /** Whatever was done to the clock. */
+  elapsed(): number
 }
 
 /** What `setTimeout` gives; nothing here keeps the process alive, so `ref` and `unref` do nothing. */
@@ -212,6 +218,7 @@ function replaceTimers(timers: Timers): () => void {
       pause(timers, ms ?? 0, value, options?.signal),
   })
   Object.assign(Date, { now: timers.now })
+  Object.assign(performance, { now: timers.elapsed })
   Object.assign(AbortSignal, { timeout: (ms: number) => abortAfter(timers, ms) })
   syncBuiltinESMExports()
   return () => {
@@ -220,6 +227,7 @@ function replaceTimers(timers: Timers): () => void {
     Object.assign(modules.plain, { setTimeout, clearTimeout, setInterval, clearInterval })
     Object.assign(modules.promises, { setTimeout: realPause })
     Object.assign(Date, { now: real.dateNow })
+    Object.assign(performance, { now: real.performanceNow })
     Object.assign(AbortSignal, { timeout: real.abortTimeout })
     syncBuiltinESMExports()
   }

@@ -16,6 +16,24 @@ export const PLACE = {
 }
 export const PLACES = 7
 
+/** The columns alone, as they cross from one thread to another. */
+export type FilledColumns = Pick<
+  LogColumns,
+  'count' | 'pair' | 'blockNumber' | 'timestamp' | 'txIndex' | 'logIndex' | 'places'
+>
+
+function emptyColumns(capacity: number): FilledColumns {
+  return {
+    count: 0,
+    pair: new Uint16Array(capacity),
+    blockNumber: new Float64Array(capacity),
+    timestamp: new Float64Array(capacity),
+    txIndex: new Uint32Array(capacity),
+    logIndex: new Uint32Array(capacity),
+    places: new Uint32Array(capacity * PLACES),
+  }
+}
+
 /**
  * Logs of one `eth_getLogs` answer as columns, in chain order. Short values are numbers; the longer
  * ones stay where they lie in the body and are read when they are wanted. A place of 0 means that
@@ -25,28 +43,56 @@ export class LogColumns {
   readonly chainId: number
   readonly body: Buffer
   readonly table: PairTable
-  count = 0
+  count: number
   /** Index into the table's pairs. */
-  pair: Uint16Array
-  blockNumber: Float64Array
+  readonly pair: Uint16Array<ArrayBuffer>
+  readonly blockNumber: Float64Array<ArrayBuffer>
   /** Unix seconds; 0 where the node does not tell. */
-  timestamp: Float64Array
-  txIndex: Uint32Array
-  logIndex: Uint32Array
+  readonly timestamp: Float64Array<ArrayBuffer>
+  readonly txIndex: Uint32Array<ArrayBuffer>
+  readonly logIndex: Uint32Array<ArrayBuffer>
   /** `PLACES` per log. */
-  places: Uint32Array
+  readonly places: Uint32Array<ArrayBuffer>
 
-  constructor(chainId: number, table: PairTable, body: Buffer) {
+  constructor(chainId: number, table: PairTable, body: Buffer, filled?: FilledColumns) {
     this.chainId = chainId
     this.table = table
     this.body = body
-    const capacity = Math.ceil(body.length / BYTES_PER_LOG_MIN)
-    this.pair = new Uint16Array(capacity)
-    this.blockNumber = new Float64Array(capacity)
-    this.timestamp = new Float64Array(capacity)
-    this.txIndex = new Uint32Array(capacity)
-    this.logIndex = new Uint32Array(capacity)
-    this.places = new Uint32Array(capacity * PLACES)
+    const columns = filled ?? emptyColumns(Math.ceil(body.length / BYTES_PER_LOG_MIN))
+    this.count = columns.count
+    this.pair = columns.pair
+    this.blockNumber = columns.blockNumber
+    this.timestamp = columns.timestamp
+    this.txIndex = columns.txIndex
+    this.logIndex = columns.logIndex
+    this.places = columns.places
+  }
+
+  /** The logs from one index up to another, excluded, over the same memory. */
+  slice(start: number, end: number): LogColumns {
+    return new LogColumns(this.chainId, this.table, this.body, {
+      count: end - start,
+      pair: this.pair.subarray(start, end),
+      blockNumber: this.blockNumber.subarray(start, end),
+      timestamp: this.timestamp.subarray(start, end),
+      txIndex: this.txIndex.subarray(start, end),
+      logIndex: this.logIndex.subarray(start, end),
+      places: this.places.subarray(start * PLACES, end * PLACES),
+    })
+  }
+
+  /** The same logs in memory of their own. */
+  copy(): LogColumns {
+    const body = this.count === 0 ? Buffer.alloc(0) : Buffer.copyBytesFrom(this.body)
+    return new LogColumns(this.chainId, this.table, body, {
+      count: this.count,
+      pair: this.pair.slice(0, this.count),
+      blockNumber: this.blockNumber.slice(0, this.count),
+      timestamp: this.timestamp.slice(0, this.count),
+      txIndex: this.txIndex.slice(0, this.count),
+      logIndex: this.logIndex.slice(0, this.count),
+      places: this.places.slice(0, this.count * PLACES),
+    })
   }
 
   place(index: number, which: number): number {

@@ -11,6 +11,16 @@ export class PairTable {
   readonly pairs: readonly Pair[]
   readonly #texts: readonly DataView[]
   readonly #byKey = new Map<number, number[]>()
+  static readonly #known = new WeakMap<LogFilter, PairTable>()
+
+  /** One and the same table each time for a filter. */
+  static of(filter: LogFilter): PairTable {
+    const known = PairTable.#known.get(filter)
+    if (known !== undefined) return known
+    const table = new PairTable(filter.pairs ?? [])
+    PairTable.#known.set(filter, table)
+    return table
+  }
 
   /** @param pairs fewer than 65,535, each in lower-case hex */
   constructor(pairs: readonly Pair[]) {

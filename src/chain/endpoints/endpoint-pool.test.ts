@@ -9,12 +9,13 @@ import {
   type ScriptedChain,
   type ScriptedNode,
   scriptedChain,
+  scriptedFilter,
   startScriptedNode,
 } from '#test/scripted-node.ts'
 import { RpcError } from '../chain-source.ts'
 import { openRpcSource, type RpcOptions } from '../rpc-source.ts'
 
-const filter = { addresses: [`0x${'11'.repeat(20)}`], topics: [] } as const
+const filter = scriptedFilter
 
 interface World {
   readonly nodes: readonly (ScriptedNode & { readonly chain: ScriptedChain })[]
@@ -259,17 +260,15 @@ test('work that only wants less at a time is not done elsewhere', async () => {
 test('history is asked only of an endpoint that knows the end of the range itself', async () => {
   const { source, nodes } = await world([{ head: 960 }, {}])
   const hosts = new Set<string>()
-  const read = (body: Uint8Array) => body.byteLength
-  for await (const part of source.history({ filter, from: 0, to: 990, read })) hosts.add(part.host)
+  for await (const part of source.history({ filter, from: 0, to: 990 })) hosts.add(part.host)
   assert.deepEqual([...hosts], [nodes[1]?.host])
   assert.equal(nodes[0]?.count('eth_getLogs'), 0)
 })
 
 test('history above every head is an error that names the block, after all were asked again', async () => {
   const { source, nodes } = await world([{}])
-  const read = (body: Uint8Array) => body.byteLength
   const last = async (to: number) => {
-    for await (const part of source.history({ filter, from: 0, to, read }))
+    for await (const part of source.history({ filter, from: 0, to }))
       if (part.to === to) return part.to
     return undefined
   }
@@ -287,8 +286,7 @@ test('an endpoint that has dropped old history is named, and another gives it', 
     if (call.method === 'eth_getLogs') throw new Refusal('pruned history unavailable', 4444)
     return answer(call)
   }
-  const read = (body: Uint8Array) => body.byteLength
-  for await (const part of source.history({ filter, from: 0, to: 900, read }))
+  for await (const part of source.history({ filter, from: 0, to: 900 }))
     assert.equal(part.host, whole.host)
   assert.deepEqual(states(), ['pruned', 'ok'])
 })
@@ -301,9 +299,7 @@ test('one that is proven to leave out old history gives none, even while the oth
   source.lacksHistory(silent.host, 'it lacks transfers')
   const hosts = async () => {
     const found = new Set<string>()
-    const read = (body: Uint8Array) => body.byteLength
-    for await (const part of source.history({ filter, from: 0, to: 900, read }))
-      found.add(part.host)
+    for await (const part of source.history({ filter, from: 0, to: 900 })) found.add(part.host)
     return [...found]
   }
   assert.deepEqual(await hosts(), [whole.host])

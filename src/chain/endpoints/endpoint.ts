@@ -1,11 +1,12 @@
 import { type EndpointStatus, RpcError } from '../chain-source.ts'
-import type { BodyPool } from './body-pool.ts'
+import type { LogColumns } from '../columns/log-columns.ts'
 import { type CallSource, callSource } from './call-source.ts'
 import { asksForCalm, EndpointError } from './endpoint-error.ts'
 import { Health } from './health.ts'
 import { type HttpAnswer, openPost, type Post } from './http-post.ts'
-import { type ExchangeAsk, JsonRpc, type RpcCall } from './json-rpc.ts'
+import { JsonRpc, type RpcCall } from './json-rpc.ts'
 import { LatencyWindow } from './latency-window.ts'
+import type { LogsAsk, LogsFetcher } from './logs-fetcher.ts'
 import { Pace, type Pass } from './pace.ts'
 import { secretsOf, withoutSecrets } from './secrets.ts'
 import type { Timing } from './timing.ts'
@@ -13,6 +14,7 @@ import type { Timing } from './timing.ts'
 export interface EndpointDeps {
   readonly chainId: number
   readonly timing: Timing
+  readonly fetcher: LogsFetcher
   onError(event: { readonly host: string; readonly message: string }): void
   onEvent(event: EndpointEvent): void
 }
@@ -24,8 +26,13 @@ export interface EndpointEvent {
   readonly reason: string | null
 }
 
+/** Five megabytes over a slow line, and a node that has to read old history from disk. */
+const HISTORY_TIMEOUT_MS = 30_000
+
 /** One JSON-RPC endpoint: its connections, its pace, its health and its figures. */
 export class Endpoint {
+  /** May hold a key: for requests, never to be told. */
+  readonly url: string
   readonly host: string
   readonly health: Health
   readonly pace: Pace
@@ -41,13 +48,15 @@ export class Endpoint {
   readonly #counts = { requests: 0, refused: 0, failed: 0, hedged: 0, bytesReceived: 0 }
   readonly #toldErrors = new WeakMap<EndpointError, EndpointError>()
   #rangeMax: number | null = null
+  #historyId = 0
 
   constructor(deps: EndpointDeps, url: string) {
+    this.url = url
     this.host = new URL(url).host
     this.#deps = deps
     this.#post = openPost(url)
     this.#secrets = secretsOf(url)
-    this.#rpc = new JsonRpc((ask, body, read) => this.#exchange(ask, body, read))
+    this.#rpc = new JsonRpc((body, how, read) => this.#exchange(body, how, read))
     this.calls = callSource(deps.chainId, (call) => this.call(call))
     this.pace = new Pace(deps.timing)
     this.health = new Health(deps.timing.clock, (state, reason) =>
@@ -66,26 +75,28 @@ export class Endpoint {
     }
   }
 
-  /** One `eth_getLogs` over a range, read by `read` as bytes. */
-  async history<T>(ask: HistoryAsk<T>): Promise<T> {
-    const call = { method: 'eth_getLogs', params: ask.params, blocksAsked: ask.blocks }
+  /** One `eth_getLogs` over a range, in columns. */
+  async history(ask: HistoryAsk): Promise<LogColumns> {
+    const { filter, from, to, signal } = ask
+    const { chainId, fetcher, timing } = this.#deps
+    this.#historyId += 1
+    const { url } = this
+    const request = { url, chainId, id: this.#historyId, filter, from, to }
     let sentMs = 0
     const onSent = () => {
-      sentMs = this.#deps.timing.clock()
+      sentMs = timing.clock()
       ask.onSent?.()
     }
     try {
-      const value = await this.#rpc.rangeLogs(
-        call,
-        { signal: ask.signal, onSent, pool: ask.pool },
-        ask.read,
+      const { columns } = await this.#inTurn({ urgent: false, signal, onSent }, () =>
+        fetcher.fetch({ ...request, timeoutMs: HISTORY_TIMEOUT_MS }, signal),
       )
-      this.historyLatency.add(this.#deps.timing.clock() - sentMs)
-      return value
+      this.historyLatency.add(timing.clock() - sentMs)
+      return columns
     } catch (error) {
       if (error instanceof EndpointError && error.blocksMax !== undefined)
         this.#rangeMax = Math.min(this.#rangeMax ?? error.blocksMax, error.blocksMax)
-      throw this.#told(call.method, error)
+      throw this.#told('eth_getLogs', error)
     }
   }
 
@@ -127,22 +138,39 @@ export class Endpoint {
   }
 
   async #exchange<T>(
-    ask: ExchangeAsk,
-    body: () => string,
+    body: string,
+    how: { readonly timeoutMs: number; readonly background: boolean },
     read: (answer: HttpAnswer) => T,
   ): Promise<T> {
-    const pass = await this.pace.enter(ask.urgent, ask.signal)
-    const startedMs = this.#deps.timing.clock()
+    const { value } = await this.#inTurn({ urgent: true }, async () => {
+      const answer = await this.#post(body, how)
+      return { value: read(answer), wireBytes: answer.wireBytes }
+    })
+    return value
+  }
+
+  /** Sends a request when its turn has come, and counts what comes of it. */
+  async #inTurn<T extends { readonly wireBytes: number }>(
+    turn: {
+      /** Does not wait for what is not urgent. */
+      readonly urgent: boolean
+      readonly signal?: AbortSignal | undefined
+      readonly onSent?: () => void
+    },
+    send: () => Promise<T>,
+  ): Promise<T> {
+    const { clock } = this.#deps.timing
+    const pass = await this.pace.enter(turn.urgent, turn.signal)
+    const startedMs = clock()
     this.#counts.requests += 1
-    ask.onSent?.()
+    turn.onSent?.()
     try {
-      const answer = await this.#post(body(), ask)
+      const answer = await send()
       this.#counts.bytesReceived += answer.wireBytes
-      const value = read(answer)
-      this.#latency.add(this.#deps.timing.clock() - startedMs)
+      this.#latency.add(clock() - startedMs)
       this.pace.speedUp()
       this.health.succeeded()
-      return value
+      return answer
     } catch (error) {
       this.#count(pass, error)
       throw error
@@ -182,12 +210,8 @@ export class Endpoint {
   }
 }
 
-export interface HistoryAsk<T> {
-  readonly params: readonly unknown[]
-  readonly blocks: number
+export interface HistoryAsk extends Pick<LogsAsk, 'filter' | 'from' | 'to'> {
   readonly signal?: AbortSignal | undefined
   /** Called when the turn of the request has come. */
   readonly onSent?: () => void
-  readonly pool?: BodyPool | undefined
-  read(body: Uint8Array): T
 }

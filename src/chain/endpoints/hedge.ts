@@ -1,3 +1,4 @@
+import type { LogColumns } from '../columns/log-columns.ts'
 import type { Endpoint, HistoryAsk } from './endpoint.ts'
 import { EndpointError } from './endpoint-error.ts'
 import type { Timing } from './timing.ts'
@@ -12,12 +13,12 @@ const SAMPLES_MIN = 5
 const SHARE_MAX = 0.05
 
 /** An answer, and whose it is. */
-export interface Answered<T> {
+export interface Answered {
   readonly endpoint: Endpoint
-  readonly value: T
+  readonly columns: LogColumns
 }
 
-export interface HedgedAsk<T> extends HistoryAsk<T> {
+export interface HedgedAsk extends HistoryAsk {
   readonly first: Endpoint
   /** Whom to ask too when the first is late. */
   second(): Endpoint | undefined
@@ -37,11 +38,11 @@ export class Hedge {
    * The first answer that can be read wins and the other request ends; when both fail, the error of
    * the one that failed first is thrown.
    */
-  ask<T>(ask: HedgedAsk<T>): Promise<Answered<T>> {
+  ask(ask: HedgedAsk): Promise<Answered> {
     this.#asked += 1
     const over = new AbortController()
     const signal = ask.signal ? AbortSignal.any([ask.signal, over.signal]) : over.signal
-    const { promise, resolve, reject } = Promise.withResolvers<Answered<T>>()
+    const { promise, resolve, reject } = Promise.withResolvers<Answered>()
     const errors: unknown[] = []
     let pending = 0
     const send = (endpoint: Endpoint, onSent: () => void) => {
@@ -63,7 +64,7 @@ export class Hedge {
     return promise.finally(() => over.abort())
   }
 
-  #spare({ second }: Pick<HedgedAsk<unknown>, 'second'>): Endpoint | undefined {
+  #spare({ second }: Pick<HedgedAsk, 'second'>): Endpoint | undefined {
     if (this.#hedged >= Math.max(1, Math.floor(this.#asked * SHARE_MAX))) return undefined
     const endpoint = second()
     if (!endpoint?.pace.hasRoom) return undefined
@@ -73,15 +74,10 @@ export class Hedge {
   }
 }
 
-async function askOnce<T>(endpoint: Endpoint, ask: HistoryAsk<T>): Promise<Answered<T>> {
-  const value = await endpoint.history({
-    ...ask,
-    read: (body) => {
-      if (ask.signal?.aborted) throw new EndpointError('aborted', 'no longer wanted')
-      return ask.read(body)
-    },
-  })
-  return { endpoint, value }
+async function askOnce(endpoint: Endpoint, ask: HistoryAsk): Promise<Answered> {
+  const columns = await endpoint.history(ask)
+  if (ask.signal?.aborted) throw new EndpointError('aborted', 'no longer wanted')
+  return { endpoint, columns }
 }
 
 function lateAfterMs({ historyLatency }: Endpoint): number | undefined {

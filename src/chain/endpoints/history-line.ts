@@ -2,7 +2,7 @@ import type { HistoryPart } from '../chain-source.ts'
 import type { Endpoint } from './endpoint.ts'
 
 /** A stretch of blocks in the line, asked for with one request. */
-export interface Piece<T> {
+export interface Piece {
   readonly from: number
   readonly to: number
   state: 'waiting' | 'asked' | 'answered'
@@ -11,16 +11,14 @@ export interface Piece<T> {
   /** Who failed at it. */
   readonly avoid: ReadonlySet<Endpoint>
   bytes: number
-  part: HistoryPart<T> | undefined
-  /** What the part was read from; it may be written over once the part is done with. */
-  body: Uint8Array | undefined
+  part: HistoryPart | undefined
 }
 
 /** A history cut into pieces, in block order, from the first that is not yet handed out. */
-export class HistoryLine<T> {
+export class HistoryLine {
   readonly #to: number
   #next: number
-  #pieces: Piece<T>[] = []
+  #pieces: Piece[] = []
 
   constructor(from: number, to: number) {
     this.#next = from
@@ -51,7 +49,7 @@ export class HistoryLine<T> {
   }
 
   /** The first piece that is to be asked for, uncut; undefined when there is none. */
-  peek(): Pick<Piece<T>, 'from' | 'to' | 'avoid'> | undefined {
+  peek(): Pick<Piece, 'from' | 'to' | 'avoid'> | undefined {
     const waiting = this.#pieces.find((piece) => piece.state === 'waiting')
     if (waiting !== undefined) return waiting
     if (this.#next > this.#to) return undefined
@@ -59,7 +57,7 @@ export class HistoryLine<T> {
   }
 
   /** Takes that piece, cut down to so many blocks. */
-  take(blocks: number): Piece<T> | undefined {
+  take(blocks: number): Piece | undefined {
     const place = this.#pieces.findIndex((piece) => piece.state === 'waiting')
     const waiting = this.#pieces[place]
     if (waiting === undefined) return this.#takeNew(blocks)
@@ -75,37 +73,37 @@ export class HistoryLine<T> {
   }
 
   /** Puts a piece back to be asked for again, elsewhere where there is a choice. */
-  putBack(piece: Piece<T>, failed?: Endpoint): void {
+  putBack(piece: Piece, failed?: Endpoint): void {
     const again = failed === undefined ? piece : withAvoided(piece, failed)
     this.#replace(piece, [{ ...again, state: 'waiting', tries: piece.tries + 1 }])
   }
 
   /** Puts it back in two halves. */
-  halve(piece: Piece<T>, failed?: Endpoint): void {
+  halve(piece: Piece, failed?: Endpoint): void {
     const again = failed === undefined ? piece : withAvoided(piece, failed)
     const middle = piece.from + Math.ceil((piece.to - piece.from + 1) / 2)
     this.#replace(piece, [cut(again, piece.from, middle - 1), cut(again, middle, piece.to)])
   }
 
-  answer(piece: Piece<T>, part: HistoryPart<T>, body: Uint8Array): void {
+  answer(piece: Piece, part: HistoryPart): void {
     piece.state = 'answered'
     piece.part = part
-    piece.body = body
-    piece.bytes = body.byteLength
+    piece.bytes = part.columns.body.byteLength
   }
 
   /** The next part in block order, once it is there. */
-  handOut(): Pick<Piece<T>, 'part' | 'body'> | undefined {
-    if (this.#pieces[0]?.part === undefined) return undefined
-    return this.#pieces.shift()
+  handOut(): HistoryPart | undefined {
+    const part = this.#pieces[0]?.part
+    if (part !== undefined) this.#pieces.shift()
+    return part
   }
 
-  #takeNew(blocks: number): Piece<T> | undefined {
+  #takeNew(blocks: number): Piece | undefined {
     const from = this.#next
     if (from > this.#to) return undefined
     const to = Math.min(this.#to, from + blocks - 1)
-    const piece: Piece<T> = {
-      ...{ from, to, state: 'asked', tries: 0, bytes: 0, part: undefined, body: undefined },
+    const piece: Piece = {
+      ...{ from, to, state: 'asked', tries: 0, bytes: 0, part: undefined },
       avoid: new Set(),
     }
     this.#next = to + 1
@@ -113,13 +111,13 @@ export class HistoryLine<T> {
     return piece
   }
 
-  #replace(piece: Piece<T>, pieces: readonly Piece<T>[]): void {
+  #replace(piece: Piece, pieces: readonly Piece[]): void {
     const place = this.#pieces.indexOf(piece)
     if (place >= 0) this.#pieces.splice(place, 1, ...pieces)
   }
 }
 
-function cut<T>(piece: Piece<T>, from: number, to: number): Piece<T> {
+function cut(piece: Piece, from: number, to: number): Piece {
   return {
     ...piece,
     from,
@@ -128,10 +126,9 @@ function cut<T>(piece: Piece<T>, from: number, to: number): Piece<T> {
     tries: 0,
     bytes: 0,
     part: undefined,
-    body: undefined,
   }
 }
 
-function withAvoided<T>(piece: Piece<T>, failed: Endpoint): Piece<T> {
+function withAvoided(piece: Piece, failed: Endpoint): Piece {
   return { ...piece, avoid: new Set([...piece.avoid, failed]) }
 }

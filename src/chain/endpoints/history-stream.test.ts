@@ -3,19 +3,21 @@ import { afterEach, beforeEach, test } from 'node:test'
 import {
   answerText,
   chainScript,
-  LOG_BYTES,
+  logsOf,
   movableTiming,
   Refusal,
   type Script,
   type ScriptedCall,
   type ScriptedNode,
   scriptedChain,
+  scriptedFilter,
   startScriptedNode,
 } from '#test/scripted-node.ts'
 import { type HistoryPart, type HistoryRequest, RpcError } from '../chain-source.ts'
 import { openRpcSource } from '../rpc-source.ts'
+import { type LogsAsk, type LogsFetcher, openLogsFetcher } from './logs-fetcher.ts'
 
-const filter = { addresses: [`0x${'11'.repeat(20)}`], topics: [] } as const
+const filter = scriptedFilter
 const chain = scriptedChain()
 let script: Script
 let node: ScriptedNode
@@ -29,29 +31,30 @@ beforeEach(async () => {
 })
 afterEach(() => Promise.all([node.stop(), spare.stop()]))
 
-const open = (...nodes: readonly ScriptedNode[]) =>
-  openRpcSource({ chainId: 1, urls: nodes.map((each) => each.url), timing: movableTiming() })
+const open = (...nodes: readonly ScriptedNode[]) => openWith(openLogsFetcher(), ...nodes)
 
-/** Reads bodies as the heights of their logs. */
-function readHeights(body: Uint8Array): readonly number[] {
-  const text = Buffer.from(body).toString('latin1')
-  return [...text.matchAll(/"blockNumber":"(0x[0-9a-f]+)"/g)].map(([, hex]) => Number(hex))
-}
+const openWith = (fetcher: LogsFetcher, ...nodes: readonly ScriptedNode[]) =>
+  openRpcSource({
+    ...{ chainId: 1, urls: nodes.map((each) => each.url) },
+    ...{ timing: movableTiming(), fetcher },
+  })
 
-type Heights = readonly number[]
+/** A part, and the heights of its logs: their columns are written over by those of later parts. */
+type ReadPart = Omit<HistoryPart, 'columns'> & { readonly heights: readonly number[] }
 
 async function readAll(
   source: ReturnType<typeof open>,
-  more: Partial<HistoryRequest<Heights>> = {},
-): Promise<readonly HistoryPart<Heights>[]> {
-  const parts: HistoryPart<Heights>[] = []
-  const request = { filter, from: 0, to: chain.head, read: readHeights, ...more }
-  for await (const part of source.history(request)) parts.push(part)
+  more: Partial<HistoryRequest> = {},
+): Promise<readonly ReadPart[]> {
+  const parts: ReadPart[] = []
+  const request = { filter, from: 0, to: chain.head, ...more }
+  for await (const { columns, ...part } of source.history(request))
+    parts.push({ ...part, heights: [...columns.blockNumber.subarray(0, columns.count)] })
   return parts
 }
 
 /** Parts follow one another from the first block to the last, and every log is there once. */
-function assertWhole(parts: readonly HistoryPart<Heights>[], from = 0, to = chain.head): void {
+function assertWhole(parts: readonly ReadPart[], from = 0, to = chain.head): void {
   let next = from
   for (const part of parts) {
     assert.equal(part.from, next)
@@ -62,7 +65,7 @@ function assertWhole(parts: readonly HistoryPart<Heights>[], from = 0, to = chai
   for (let block = from; block <= to; block += 1)
     for (let log = 0; log < chain.logsPerBlock(block); log += 1) wanted.push(block)
   assert.deepEqual(
-    parts.flatMap((part) => part.value),
+    parts.flatMap((part) => part.heights),
     wanted,
   )
 }
@@ -95,14 +98,11 @@ function refuseLong(blocksMax: number, refuse: (call: ScriptedCall) => unknown):
 test('a uniformly dense history takes at most one request in 6,000 logs, and twenty', async () => {
   Object.assign(chain, { head: 60_000, finalized: 59_000, logsPerBlock: () => 4 })
   const source = open(node)
-  let bytes = 0
-  const read = (body: Uint8Array) => {
-    bytes += body.byteLength
-    return body.byteLength
+  let logs = 0
+  for await (const { columns } of source.history({ filter, from: 0, to: chain.head })) {
+    assert.ok(columns.body.length < 6_000_000, `${columns.body.length} bytes`)
+    logs += columns.count
   }
-  for await (const { value } of source.history({ filter, from: 0, to: chain.head, read }))
-    assert.ok(value < 6_000_000, `${value} bytes`)
-  const logs = bytes / LOG_BYTES
   assert.ok(logs > 240_000)
   const requests = logRequests(node).length
   assert.ok(requests <= logs / 6_000 + 20, `${requests} requests`)
@@ -239,25 +239,36 @@ test('after HTTP 429 the same range is asked again when the time has come', asyn
   assert.ok(Date.now() - startedMs < 1_000)
 })
 
+/** A fetcher whose first answers come to what `fail` throws. */
+function failing(fail: (ask: LogsAsk) => void): LogsFetcher {
+  const fetcher = openLogsFetcher()
+  return {
+    ...fetcher,
+    async fetch(ask, signal) {
+      const fetched = await fetcher.fetch(ask, signal)
+      fail(ask)
+      return fetched
+    },
+  }
+}
+
 test('what cannot be read is asked for in halves, elsewhere', async () => {
   const reads: number[] = []
-  const parts = await readAll(open(node, spare), {
-    read(body, { from, to }) {
-      reads.push(to - from + 1)
-      if (reads.length === 1) throw new RpcError('a log of another block')
-      return readHeights(body)
-    },
+  const fetcher = failing(({ from, to }) => {
+    reads.push(to - from + 1)
+    if (reads.length === 1) throw new RpcError('a log of another block')
   })
+  const parts = await readAll(openWith(fetcher, node, spare))
   assertWhole(parts)
   assert.deepEqual(reads, [1_001, 501, 500])
   assert.equal(parts[0]?.host, spare.host)
 })
 
 test('a bug of the reader is no fault of a node', async () => {
-  const read = () => {
+  const fetcher = failing(() => {
     throw new TypeError('bug')
-  }
-  await assert.rejects(readAll(open(node), { read }), TypeError)
+  })
+  await assert.rejects(readAll(openWith(fetcher, node)), TypeError)
 })
 
 test('a consumer that is slow is not flooded', async () => {
@@ -265,7 +276,7 @@ test('a consumer that is slow is not flooded', async () => {
   refuseLong(1_000, () => {
     throw new Refusal('limited to 1000 blocks')
   })
-  const parts = open(node).history({ filter, from: 0, to: chain.head, read: readHeights })
+  const parts = open(node).history({ filter, from: 0, to: chain.head })
   const iterator = parts[Symbol.asyncIterator]()
   await iterator.next()
   await new Promise((resolve) => setTimeout(resolve, 300))
@@ -276,15 +287,16 @@ test('a consumer that is slow is not flooded', async () => {
 
 test('large answers that nobody takes stay below 48 MB', async () => {
   Object.assign(chain, { head: 400_000 })
-  const body = `"${'0'.repeat(5_000_000)}"`
   script.intercept = ({ calls, outgoing }) => {
     const [call] = calls
     if (!isLogs(call)) return false
-    outgoing.end(`{"jsonrpc":"2.0","id":${call.id},"result":[${body}]}`)
+    const { from } = rangeOf(call)
+    const [text = ''] = logsOf({ ...chain, head: from, logsPerBlock: () => 1 }, { from, to: from })
+    const large = text.replace('"data":"0x', `"data":"0x${'0'.repeat(5_000_000)}`)
+    outgoing.end(`{"jsonrpc":"2.0","id":${call.id},"result":[${large}]}`)
     return true
   }
-  const read = (answer: Uint8Array) => answer.byteLength
-  const parts = open(node).history({ filter, from: 0, to: chain.head, read })
+  const parts = open(node).history({ filter, from: 0, to: chain.head })
   const iterator = parts[Symbol.asyncIterator]()
   await iterator.next()
   await new Promise((resolve) => setTimeout(resolve, 700))
@@ -305,7 +317,7 @@ test('leaving early ends the requests under way', async () => {
     return true
   }
   const source = open(node)
-  for await (const _ of source.history({ filter, from: 0, to: chain.head, read: readHeights })) {
+  for await (const _ of source.history({ filter, from: 0, to: chain.head })) {
     // The next requests are on their way by then.
     await new Promise((resolve) => setTimeout(resolve, 50))
     break

@@ -1,12 +1,12 @@
 import { setMaxListeners } from 'node:events'
 import { type HistoryPart, type HistoryRequest, RpcError } from '../chain-source.ts'
-import { BodyPool } from './body-pool.ts'
-import { rangeFilter } from './call-source.ts'
+import type { LogColumns } from '../columns/log-columns.ts'
 import type { Endpoint } from './endpoint.ts'
 import { EndpointError } from './endpoint-error.ts'
 import type { Choice } from './endpoint-pool.ts'
 import type { Hedge } from './hedge.ts'
 import { HistoryLine, type Piece } from './history-line.ts'
+import type { LogsFetcher } from './logs-fetcher.ts'
 import { cureFor } from './range-cures.ts'
 import { RangeSizer } from './range-sizer.ts'
 
@@ -25,13 +25,14 @@ const TRIES_MAX = 10
 export interface StreamDeps {
   readonly choice: Choice
   readonly hedge: Hedge
+  readonly fetcher: LogsFetcher
 }
 
 /** `eth_getLogs` over final history, in block order and without gaps. */
-export async function* streamHistory<T>(
+export async function* streamHistory(
   deps: StreamDeps,
-  request: HistoryRequest<T>,
-): AsyncGenerator<HistoryPart<T>> {
+  request: HistoryRequest,
+): AsyncGenerator<HistoryPart> {
   const stream = new HistoryStream(deps, request)
   try {
     // Finds an endpoint that may be asked, or says why there is none.
@@ -46,23 +47,20 @@ export async function* streamHistory<T>(
   }
 }
 
-const EMPTY = new Uint8Array()
-
-class HistoryStream<T> {
+class HistoryStream {
   readonly #deps: StreamDeps
-  readonly #request: HistoryRequest<T>
-  readonly #line: HistoryLine<T>
+  readonly #request: HistoryRequest
+  readonly #line: HistoryLine
   readonly #sizer = new RangeSizer()
   readonly #stop = new AbortController()
   readonly #signal: AbortSignal
   #failure: { readonly error: unknown } | undefined
   #isRefreshing = false
   #wake = () => {}
-  readonly #pool = new BodyPool()
   /** Of the part that the consumer has. */
-  #inUse: Uint8Array | undefined
+  #inUse: LogColumns | undefined
 
-  constructor(deps: StreamDeps, request: HistoryRequest<T>) {
+  constructor(deps: StreamDeps, request: HistoryRequest) {
     this.#deps = deps
     this.#request = request
     this.#line = new HistoryLine(request.from, request.to)
@@ -77,13 +75,13 @@ class HistoryStream<T> {
   }
 
   /** The next part; undefined at the end. Throws what the consumer's signal says when it aborts. */
-  async next(): Promise<HistoryPart<T> | undefined> {
+  async next(): Promise<HistoryPart | undefined> {
     for (;;) {
       this.#request.signal?.throwIfAborted()
       const done = this.#line.handOut()
-      if (done !== undefined) this.#recycle(done.body)
+      if (done !== undefined) this.#recycle(done.columns)
       this.#askAhead()
-      if (done?.part !== undefined) return done.part
+      if (done !== undefined) return done
       if (this.#failure) throw this.#failure.error
       if (this.#line.isEmpty) return undefined
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -93,8 +91,8 @@ class HistoryStream<T> {
   }
 
   /** The consumer asks for more, so it is done with what it had. */
-  #recycle(next: Uint8Array | undefined): void {
-    if (this.#inUse !== undefined) this.#pool.give(this.#inUse)
+  #recycle(next: LogColumns): void {
+    if (this.#inUse !== undefined) this.#deps.fetcher.release(this.#inUse.body)
     this.#inUse = next
   }
 
@@ -145,25 +143,16 @@ class HistoryStream<T> {
       throw new RpcError(`no endpoint knows block ${to}`)
   }
 
-  async #ask(piece: Piece<T>, first: Endpoint): Promise<void> {
+  async #ask(piece: Piece, first: Endpoint): Promise<void> {
     const { from, to } = piece
     const blocks = to - from + 1
-    let answered: Uint8Array = EMPTY
     try {
-      const { value, endpoint } = await this.#deps.hedge.ask({
-        first,
+      const { columns, endpoint } = await this.#deps.hedge.ask({
+        ...{ first, from, to, filter: this.#request.filter, signal: this.#signal },
         second: () => this.#deps.choice.forHistory(to, new Set([...piece.avoid, first])),
-        params: [rangeFilter(this.#request.filter, piece)],
-        blocks,
-        signal: this.#signal,
-        pool: this.#pool,
-        read: (body) => {
-          answered = body
-          return this.#request.read(body, { from, to })
-        },
       })
-      this.#sizer.answered(blocks, answered.byteLength)
-      this.#line.answer(piece, { from, to, value, host: endpoint.host }, answered)
+      this.#sizer.answered(blocks, columns.body.byteLength)
+      this.#line.answer(piece, { from, to, columns, host: endpoint.host })
     } catch (error) {
       if (this.#signal.aborted) return this.#wake()
       this.#askAgain(piece, first, error)
@@ -173,7 +162,7 @@ class HistoryStream<T> {
   }
 
   /** Decides how a range that came to nothing is asked for again. */
-  #askAgain(piece: Piece<T>, failed: Endpoint, error: unknown): void {
+  #askAgain(piece: Piece, failed: Endpoint, error: unknown): void {
     const blocks = piece.to - piece.from + 1
     const cure = cureFor(error)
     const isHopeless = piece.avoid.has(failed) && !cure.waits

@@ -11,6 +11,7 @@ import {
 } from '#test/scripted-node.ts'
 import { Endpoint } from './endpoint.ts'
 import { EndpointError } from './endpoint-error.ts'
+import { openLogsFetcher } from './logs-fetcher.ts'
 import { systemTiming } from './timing.ts'
 
 const script: Script = { answer: ({ params }) => params[0] }
@@ -27,7 +28,7 @@ function open(): Endpoint {
   const timing = movableTiming()
   return new Endpoint(
     {
-      ...{ chainId: 1, timing, onEvent: () => {} },
+      ...{ chainId: 1, timing, fetcher: openLogsFetcher(), onEvent: () => {} },
       onError: ({ message }) => errors.push(message),
     },
     node.url,
@@ -177,9 +178,9 @@ test('a page that repeats the key of the URL does not bring it into an error', a
     return true
   }
   const messages: string[] = []
-  const deps = { chainId: 1, timing: systemTiming, onEvent: () => {} }
+  const shared = { chainId: 1, timing: systemTiming, fetcher: openLogsFetcher() }
   const endpoint = new Endpoint(
-    { ...deps, onError: ({ message }) => messages.push(message) },
+    { ...shared, onEvent: () => {}, onError: ({ message }) => messages.push(message) },
     `${node.url}/${key}`,
   )
   await assert.rejects(echo(endpoint, 1), (error: Error) => !error.message.includes(key))

@@ -28,10 +28,25 @@ async function enterAll(pace: Pace, count: number): Promise<Pass[]> {
   return Promise.all(Array.from({ length: count }, () => pace.enter(false)))
 }
 
-test('one more request at a time after each clean round, sixteen at most', async () => {
+test('one more request at a time after each good answer, sixteen at most, until the first refusal', () => {
   const pace = new Pace(handTiming())
   assert.equal(pace.limit, 4)
+  pace.speedUp()
+  assert.equal(pace.limit, 5)
+  for (let answers = 0; answers < 100; answers += 1) pace.speedUp()
+  assert.equal(pace.limit, 16)
+})
+
+test('once it was refused, one more request at a time after each clean round', async () => {
+  const timing = handTiming()
+  const pace = new Pace(timing)
   for (let answers = 0; answers < 4; answers += 1) pace.speedUp()
+  const pass = await pace.enter(false)
+  pace.slowDown(pass, refusal)
+  assert.equal(pace.limit, 4)
+  for (let answers = 0; answers < 3; answers += 1) pace.speedUp()
+  assert.equal(pace.limit, 4)
+  pace.speedUp()
   assert.equal(pace.limit, 5)
   for (let answers = 0; answers < 1_000; answers += 1) pace.speedUp()
   assert.equal(pace.limit, 16)

@@ -33,8 +33,9 @@ interface Waiting {
 }
 
 /**
- * How many requests one endpoint gets at a time: one more after each clean round, half after a
- * refusal (AIMD, as TCP does it), none while it wants to be left alone. Urgent requests do not
+ * How many requests one endpoint gets at a time: one more after each good answer at first, and after
+ * each clean round once it refused; half after a refusal (slow start and AIMD, as TCP does them,
+ * RFC 5681); none while it wants to be left alone. Urgent requests do not
  * wait for others.
  */
 export class Pace {
@@ -43,6 +44,8 @@ export class Pace {
   #limit = LIMIT_START
   #inFlight = { urgent: 0, other: 0 }
   #cleanInRow = 0
+  /** One more after each good answer, until the first refusal tells where the limit is. */
+  #isStarting = true
   #slowdowns = 0
   #refusalsInRow = 0
   #pausedUntilMs = 0
@@ -107,7 +110,7 @@ export class Pace {
   speedUp(): void {
     this.#refusalsInRow = 0
     this.#cleanInRow += 1
-    if (this.#cleanInRow < this.#limit) return
+    if (!this.#isStarting && this.#cleanInRow < this.#limit) return
     this.#cleanInRow = 0
     this.#limit = Math.min(LIMIT_MAX, this.#limit + 1)
   }
@@ -117,6 +120,7 @@ export class Pace {
     const pauseMs = why.retryAfterMs ?? this.#backoffMs(why.kind)
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, this.#timing.clock() + pauseMs)
     this.#cleanInRow = 0
+    this.#isStarting = false
     if (this.pausedMs > URGENT_PATIENCE_MS) this.#sendUrgentAway()
     if (pass.slowdowns !== this.#slowdowns) return
     this.#slowdowns += 1

@@ -1,15 +1,13 @@
 import type { BlockClock } from '#chain/block-clock.ts'
 import { type ChainSource, type HistoryPart, RpcError } from '#chain/chain-source.ts'
 import type { LogColumns } from '#chain/columns/log-columns.ts'
-import { PairTable } from '#chain/columns/pair-table.ts'
-import { readLogsAnswer } from '#chain/columns/read-answer.ts'
 import { dateLogs } from '#chain/date-logs.ts'
-import type { LogFilter } from '#chain/log-filter.ts'
 import type { BlockHeader, BlockRef, Log } from '#domain/chain.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { AnyDataset, HistoryFold, Staged } from '../dataset.ts'
 import type { Anomaly, Segment } from '../segment.ts'
 import { filtersOf, selectLogs } from '../select-logs.ts'
+import { SideHistory } from './side-history.ts'
 
 export interface ReadDeps {
   readonly source: ChainSource
@@ -53,37 +51,27 @@ export async function* readSegments(deps: ReadDeps, input: ReadInput): AsyncIter
     yield await new Draft(deps, input).close(to)
     return
   }
+  const range = { from: input.from, to }
+  const sides = others.map((filter) => new SideHistory(source, { filter, ...range }))
   let draft = new Draft(deps, input)
   let committedMs = clock()
   let wantedMs = COMMIT_EVERY_MS
-  for await (const part of streamOf(deps, lead, { ...input, to })) {
-    await draft.take(part, part.to)
-    if (part.to < to && draft.size < FACTS_MAX && clock() - committedMs < wantedMs) continue
-    for (const filter of others)
-      for await (const more of streamOf(deps, filter, { ...input, from: draft.from, to: part.to }))
-        await draft.take(more, part.to)
-    const segment = await draft.close(part.to)
-    draft = new Draft(deps, { ...input, from: part.to + 1, after: segment.end })
-    const readyMs = clock()
-    yield segment
-    committedMs = clock()
-    wantedMs = Math.max(COMMIT_EVERY_MS, (committedMs - readyMs) / COMMIT_SHARE)
+  try {
+    for await (const part of source.history({ filter: lead, ...range })) {
+      await draft.take(part, part.to)
+      if (part.to < to && draft.size < FACTS_MAX && clock() - committedMs < wantedMs) continue
+      for (const side of sides)
+        for await (const more of side.upTo(part.to)) await draft.take(more, part.to)
+      const segment = await draft.close(part.to)
+      draft = new Draft(deps, { ...input, from: part.to + 1, after: segment.end })
+      const readyMs = clock()
+      yield segment
+      committedMs = clock()
+      wantedMs = Math.max(COMMIT_EVERY_MS, (committedMs - readyMs) / COMMIT_SHARE)
+    }
+  } finally {
+    await Promise.all(sides.map((side) => side.stop()))
   }
-}
-
-function streamOf(
-  { source }: ReadDeps,
-  filter: LogFilter,
-  { from, to }: { readonly from: number; readonly to: number },
-) {
-  const table = new PairTable(filter.pairs ?? [])
-  return source.history({
-    filter,
-    from,
-    to,
-    read: (body, asked) =>
-      readLogsAnswer({ chainId: source.chainId, table, body, from: asked.from, to: asked.to }),
-  })
 }
 
 /** Proven by its block's header. */
@@ -123,7 +111,7 @@ class Draft {
     return this.#staged.reduce((sum, staged) => sum + staged.size, 0)
   }
 
-  async take({ value: columns, host }: HistoryPart<LogColumns>, to: number): Promise<void> {
+  async take({ columns, host }: HistoryPart, to: number): Promise<void> {
     const isUndated = columns.timestamp.subarray(0, columns.count).includes(0)
     if (isUndated)
       await dateLogs(this.#deps.blockClock, {

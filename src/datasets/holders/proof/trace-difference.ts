@@ -1,7 +1,5 @@
 import { bloomAdmits } from '#chain/bloom.ts'
 import type { ChainSource } from '#chain/chain-source.ts'
-import { PairTable } from '#chain/columns/pair-table.ts'
-import { readLogsAnswer } from '#chain/columns/read-answer.ts'
 import type { LogFilter } from '#chain/log-filter.ts'
 import { type Address, type Hash, ZERO_ADDRESS } from '#domain/address.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
@@ -85,16 +83,9 @@ async function readSteps(
       topics,
       pairs: [{ address: token, topic0: TRANSFER_TOPIC }],
     }
-    const table = new PairTable(filter.pairs ?? [])
-    const { chainId } = source
-    const parts = source.history({
-      ...range,
-      filter,
-      read: (body, asked) => readLogsAnswer({ chainId, table, body, ...asked }),
-    })
-    for await (const { value } of parts)
-      for (let index = 0; index < value.count; index += 1) {
-        const log = value.log(index)
+    for await (const { columns } of source.history({ ...range, filter }))
+      for (let index = 0; index < columns.count; index += 1) {
+        const log = columns.log(index)
         const before = changes.get(log.blockNumber) ?? 0n
         changes.set(log.blockNumber, before + sign * BigInt(log.data))
       }

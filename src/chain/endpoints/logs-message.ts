@@ -1,0 +1,65 @@
+import { RpcError } from '../chain-source.ts'
+import type { FilledColumns } from '../columns/log-columns.ts'
+import { EndpointError } from './endpoint-error.ts'
+import type { LogsAsk } from './logs-fetcher.ts'
+
+/** What is told to the thread that fetches. */
+export type ToThread =
+  | { readonly kind: 'fetch'; readonly ticket: number; readonly ask: LogsAsk }
+  /** Its answer is no longer wanted. */
+  | { readonly kind: 'abort'; readonly ticket: number }
+  /** Memory of an answer that was read, for those to come. */
+  | { readonly kind: 'release'; readonly body: Uint8Array }
+
+/** What comes of each `fetch`. */
+export type FromThread =
+  | {
+      readonly kind: 'logs'
+      readonly ticket: number
+      readonly body: Uint8Array
+      readonly columns: FilledColumns
+      readonly wireBytes: number
+    }
+  | { readonly kind: 'failed'; readonly ticket: number; readonly failure: Failure }
+
+/** An error as plain data: a class does not cross from one thread to another. */
+type Failure =
+  | {
+      readonly kind: 'endpoint'
+      readonly message: string
+      readonly error: Pick<
+        EndpointError,
+        'kind' | 'tooLarge' | 'retryAfterMs' | 'blocksMax' | 'blocksThatFit'
+      >
+    }
+  | {
+      readonly kind: 'rpc'
+      readonly message: string
+      readonly error: Pick<RpcError, 'tooLarge' | 'lie'>
+    }
+  /** No fault of a node. */
+  | { readonly kind: 'bug'; readonly error: unknown }
+
+export function toFailure(error: unknown): Failure {
+  if (error instanceof EndpointError) {
+    const { kind, tooLarge, retryAfterMs, blocksMax, blocksThatFit, message } = error
+    const fields = { kind, tooLarge, retryAfterMs, blocksMax, blocksThatFit }
+    return { kind: 'endpoint', message, error: fields }
+  }
+  if (error instanceof RpcError) {
+    const { tooLarge, lie, message } = error
+    return { kind: 'rpc', message, error: { tooLarge, lie } }
+  }
+  return { kind: 'bug', error }
+}
+
+export function fromFailure(failure: Failure): unknown {
+  switch (failure.kind) {
+    case 'endpoint':
+      return new EndpointError(failure.error.kind, failure.message, failure.error)
+    case 'rpc':
+      return new RpcError(failure.message, failure.error)
+    case 'bug':
+      return failure.error
+  }
+}

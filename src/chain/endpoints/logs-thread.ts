@@ -1,0 +1,116 @@
+import { Worker } from 'node:worker_threads'
+import { LogColumns } from '../columns/log-columns.ts'
+import { PairTable } from '../columns/pair-table.ts'
+import { EndpointError } from './endpoint-error.ts'
+import type { FetchedLogs, LogsAsk, LogsFetcher } from './logs-fetcher.ts'
+import { type FromThread, fromFailure, type ToThread } from './logs-message.ts'
+
+/** Fetching and reading leave little behind: a small nursery keeps the thread small. */
+const YOUNG_MB_MAX = 4
+
+/** A thread that nobody asks for so long gives its memory back. */
+const IDLE_MS = 30_000
+
+interface Waiting {
+  readonly ask: LogsAsk
+  resolve(logs: FetchedLogs): void
+  reject(error: unknown): void
+}
+
+/**
+ * Fetches and reads on a thread of its own, so that one thread reads what the other stores. It is
+ * started when it is needed, and does not keep the process alive.
+ */
+export function openLogsThread(): LogsFetcher {
+  return new LogsThread()
+}
+
+class LogsThread implements LogsFetcher {
+  readonly #waiting = new Map<number, Waiting>()
+  #ticket = 0
+  #worker: Worker | undefined
+  #idle: NodeJS.Timeout | undefined
+
+  prepare(): void {
+    this.#worker ??= this.#start()
+    this.#rest()
+  }
+
+  fetch(ask: LogsAsk, signal: AbortSignal | undefined): Promise<FetchedLogs> {
+    if (signal?.aborted) return Promise.reject(new EndpointError('aborted', 'no longer wanted'))
+    const worker = this.#started()
+    this.#ticket += 1
+    const ticket = this.#ticket
+    const { promise, resolve, reject } = Promise.withResolvers<FetchedLogs>()
+    this.#waiting.set(ticket, { ask, resolve, reject })
+    const abort = () => tell(worker, { kind: 'abort', ticket })
+    signal?.addEventListener('abort', abort)
+    tell(worker, { kind: 'fetch', ticket, ask })
+    return promise.finally(() => {
+      signal?.removeEventListener('abort', abort)
+      this.#settled(worker, ticket)
+    })
+  }
+
+  release(body: Uint8Array<ArrayBuffer>): void {
+    if (this.#worker !== undefined) tell(this.#worker, { kind: 'release', body }, [body.buffer])
+  }
+
+  #started(): Worker {
+    clearTimeout(this.#idle)
+    const worker = this.#worker ?? this.#start()
+    worker.ref()
+    return worker
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL('./logs-worker.ts', import.meta.url), {
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB_MAX },
+    })
+    worker.on('message', (message: FromThread) => this.#take(message))
+    worker.on('error', (error) => this.#ended(worker, error))
+    worker.on('exit', (code) => this.#ended(worker, new Error(`the thread ended with ${code}`)))
+    this.#worker = worker
+    return worker
+  }
+
+  #take(message: FromThread): void {
+    const waiting = this.#waiting.get(message.ticket)
+    if (waiting === undefined) return
+    if (message.kind === 'failed') waiting.reject(fromFailure(message.failure))
+    else waiting.resolve(toFetched(waiting.ask, message))
+  }
+
+  #settled(worker: Worker, ticket: number): void {
+    this.#waiting.delete(ticket)
+    if (this.#waiting.size === 0 && worker === this.#worker) this.#rest()
+  }
+
+  #rest(): void {
+    this.#worker?.unref()
+    clearTimeout(this.#idle)
+    this.#idle = setTimeout(() => {
+      void this.#worker?.terminate()
+      this.#worker = undefined
+    }, IDLE_MS).unref()
+  }
+
+  /** What it was asked for comes to nothing; the next ask starts another. */
+  #ended(worker: Worker, error: unknown): void {
+    if (worker !== this.#worker) return
+    this.#worker = undefined
+    for (const { reject } of this.#waiting.values()) reject(error)
+  }
+}
+
+function toFetched(
+  { chainId, filter }: LogsAsk,
+  { body, columns, wireBytes }: Extract<FromThread, { kind: 'logs' }>,
+): FetchedLogs {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  return { columns: new LogColumns(chainId, PairTable.of(filter), bytes, columns), wireBytes }
+}
+
+function tell(worker: Worker, message: ToThread, moved: ArrayBuffer[] = []): void {
+  worker.postMessage(message, moved)
+}

@@ -1,0 +1,53 @@
+import { parentPort } from 'node:worker_threads'
+import { assert } from '#lib/assert.ts'
+import type { LogColumns } from '../columns/log-columns.ts'
+import { openLogsFetcher } from './logs-fetcher.ts'
+import { type FromThread, type ToThread, toFailure } from './logs-message.ts'
+
+/** The thread that fetches histories: answers `ToThread` by `FromThread`. */
+assert(parentPort !== null, 'this file runs as a worker thread')
+const port = parentPort
+const fetcher = openLogsFetcher()
+const underWay = new Map<number, AbortController>()
+
+port.on('message', (message: ToThread) => {
+  if (message.kind === 'fetch') void answer(message)
+  else if (message.kind === 'abort') underWay.get(message.ticket)?.abort()
+  else fetcher.release(message.body)
+})
+
+async function answer({ ticket, ask }: Extract<ToThread, { kind: 'fetch' }>): Promise<void> {
+  const stop = new AbortController()
+  underWay.set(ticket, stop)
+  try {
+    const { columns, wireBytes } = await fetcher.fetch(ask, stop.signal)
+    sendLogs(ticket, columns, wireBytes)
+  } catch (error) {
+    send({ kind: 'failed', ticket, failure: toFailure(error) })
+  } finally {
+    underWay.delete(ticket)
+  }
+}
+
+function sendLogs(ticket: number, columns: LogColumns, wireBytes: number): void {
+  const { count, pair, blockNumber, timestamp, txIndex, logIndex, places } = columns
+  const body = toOwn(columns.body)
+  const filled = { count, pair, blockNumber, timestamp, txIndex, logIndex, places }
+  const arrays = [body, pair, blockNumber, timestamp, txIndex, logIndex, places]
+  send(
+    { kind: 'logs', ticket, body, columns: filled, wireBytes },
+    arrays.map(({ buffer }) => buffer),
+  )
+}
+
+/** Memory moves to the other thread; what small buffers share between them is copied. */
+function toOwn(body: Buffer): Uint8Array<ArrayBuffer> {
+  const { buffer, byteOffset, length } = body
+  const isOwn =
+    buffer instanceof ArrayBuffer && byteOffset === 0 && buffer.byteLength > Buffer.poolSize
+  return isOwn ? new Uint8Array(buffer, 0, length) : new Uint8Array(body)
+}
+
+function send(message: FromThread, moved: ArrayBuffer[] = []): void {
+  port.postMessage(message, moved)
+}

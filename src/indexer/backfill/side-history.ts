@@ -1,0 +1,93 @@
+import type { ChainSource, HistoryPart, HistoryRequest } from '#chain/chain-source.ts'
+import type { LogColumns } from '#chain/columns/log-columns.ts'
+
+/** What waits to be handed out takes no more memory than one dense answer. */
+const WAITING_BYTES_MAX = 8_000_000
+
+/**
+ * A history that is read beside another and handed out as far as that one has come. It is read ahead
+ * from the beginning, so that neither waits for the other.
+ */
+export class SideHistory {
+  readonly #stop = new AbortController()
+  readonly #reading: Promise<void>
+  readonly #waiting: HistoryPart[] = []
+  #waitingBytes = 0
+  #ended: { readonly error?: unknown } | undefined
+  #news = Promise.withResolvers<void>()
+
+  constructor(source: ChainSource, request: Omit<HistoryRequest, 'signal'>) {
+    this.#reading = this.#readAll(source.history({ ...request, signal: this.#stop.signal }))
+  }
+
+  /** Everything up to a block that was not handed out yet. */
+  async *upTo(block: number): AsyncGenerator<HistoryPart> {
+    for (;;) {
+      const part = this.#waiting[0]
+      if (part === undefined) {
+        if (this.#ended === undefined) await this.#news.promise
+        else if ('error' in this.#ended) throw this.#ended.error
+        else return
+      } else if (part.from > block) return
+      else yield this.#takeUpTo(part, block)
+    }
+  }
+
+  /** Ends the requests under way. */
+  async stop(): Promise<void> {
+    this.#stop.abort()
+    this.#tell()
+    await this.#reading
+  }
+
+  #takeUpTo(part: HistoryPart, block: number): HistoryPart {
+    this.#waiting.shift()
+    if (part.to > block) {
+      this.#waiting.unshift(cut(part, block + 1, part.to))
+      return cut(part, part.from, block)
+    }
+    this.#waitingBytes -= part.columns.body.length
+    this.#tell()
+    return part
+  }
+
+  async #readAll(parts: AsyncIterable<HistoryPart>): Promise<void> {
+    try {
+      for await (const part of parts) {
+        const columns = part.columns.copy()
+        this.#waiting.push({ ...part, columns })
+        this.#waitingBytes += columns.body.length
+        this.#tell()
+        while (this.#waitingBytes > WAITING_BYTES_MAX && !this.#stop.signal.aborted)
+          await this.#news.promise
+      }
+      this.#ended = {}
+    } catch (error) {
+      this.#ended = { error }
+    }
+    this.#tell()
+  }
+
+  #tell(): void {
+    this.#news.resolve()
+    this.#news = Promise.withResolvers<void>()
+  }
+}
+
+function cut(part: HistoryPart, from: number, to: number): HistoryPart {
+  const { columns } = part
+  const start = placeOf(columns, from)
+  return { ...part, from, to, columns: columns.slice(start, placeOf(columns, to + 1)) }
+}
+
+/** The first log of the block or of a later one. */
+function placeOf({ blockNumber, count }: LogColumns, block: number): number {
+  let low = 0
+  let high = count
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((blockNumber[middle] ?? 0) < block) low = middle + 1
+    else high = middle
+  }
+  return low
+}
