@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { BlockHeader } from '#domain/chain.ts'
-import { type ChainSource, RpcError } from './chain-source.ts'
+import type { ChainSource } from './chain-source.ts'
+import { RpcError } from './rpc-error.ts'
 
 /** Headers kept, so that neighbouring questions ask the node once. */
 const HEADERS_MAX = 5_000

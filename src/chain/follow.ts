@@ -1,8 +1,9 @@
 import type { Hash } from '#domain/address.ts'
 import type { BlockHeader, BlockRef } from '#domain/chain.ts'
 import type { ChainEvent, ChainTip, Position } from './chain-event.ts'
-import { type ChainSource, RpcError } from './chain-source.ts'
+import type { ChainSource } from './chain-source.ts'
 import type { LogFilter } from './log-filter.ts'
+import { RpcError } from './rpc-error.ts'
 import { fetchBlockLogs } from './verify-logs.ts'
 
 export interface FollowDeps {

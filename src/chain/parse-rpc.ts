@@ -2,7 +2,8 @@ import type { Static } from 'typebox'
 import { Compile } from 'typebox/schema'
 import type { Address, Hash } from '#domain/address.ts'
 import type { BlockHeader } from '#domain/chain.ts'
-import { RpcError, type SourceLog } from './chain-source.ts'
+import type { SourceLog } from './chain-source.ts'
+import { RpcError } from './rpc-error.ts'
 
 /** JSON Schema as it is: its builder would load 300 files into the thread of the index. */
 const text = (pattern: string) => ({ type: 'string', pattern }) as const

@@ -1,4 +1,4 @@
-import { type ChainSource, RpcError } from './chain-source.ts'
+import type { ChainSource } from './chain-source.ts'
 import { askInTurn } from './endpoints/ask-in-turn.ts'
 import { Endpoint, type EndpointEvent } from './endpoints/endpoint.ts'
 import { EndpointError } from './endpoints/endpoint-error.ts'
@@ -7,6 +7,7 @@ import { Hedge } from './endpoints/hedge.ts'
 import { streamHistory } from './endpoints/history-stream.ts'
 import { type LogsFetcher, openLogsFetcher } from './endpoints/logs-fetcher.ts'
 import { systemTiming, type Timing } from './endpoints/timing.ts'
+import { RpcError } from './rpc-error.ts'
 
 export interface RpcOptions {
   readonly chainId: number

@@ -4,7 +4,7 @@ import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { noFaults } from '#test/chain-builder/faults.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
-import { RpcError } from './chain-source.ts'
+import { RpcError } from './rpc-error.ts'
 import { openRpcSource } from './rpc-source.ts'
 import { fetchBlockLogs } from './verify-logs.ts'
 

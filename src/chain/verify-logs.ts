@@ -1,7 +1,8 @@
 import type { BlockHeader, Log } from '#domain/chain.ts'
 import { admittedPairs, bloomAdmits } from './bloom.ts'
-import { type ChainSource, RpcError, type SourceLog } from './chain-source.ts'
+import type { ChainSource, SourceLog } from './chain-source.ts'
 import type { LogFilter } from './log-filter.ts'
+import { RpcError } from './rpc-error.ts'
 
 /**
  * The logs of one sealed block, proven to belong to it. What the bloom admits and the node did not

@@ -1,4 +1,5 @@
-import { type ChainSource, RpcError } from '#chain/chain-source.ts'
+import type { ChainSource } from '#chain/chain-source.ts'
+import { RpcError } from '#chain/rpc-error.ts'
 import type { Chain } from '#ecosystem/ecosystem.ts'
 import { sleep } from '#lib/sleep.ts'
 import { ChainIndex } from './chain-index.ts'

@@ -1,6 +1,6 @@
 import type { Address, Hash } from '#domain/address.ts'
 import type { Log } from '#domain/chain.ts'
-import { RpcError } from '../chain-source.ts'
+import { RpcError } from '../rpc-error.ts'
 import { readWord } from './hex-text.ts'
 import type { PairTable } from './pair-table.ts'
 

@@ -1,6 +1,7 @@
 import { Compile } from 'typebox/schema'
-import { RpcError, type SourceLog } from '../chain-source.ts'
+import type { SourceLog } from '../chain-source.ts'
 import { parseLogs } from '../parse-rpc.ts'
+import { RpcError } from '../rpc-error.ts'
 import type { LogColumns } from './log-columns.ts'
 import type { PairTable } from './pair-table.ts'
 import { scanLogs } from './scan-logs.ts'

@@ -1,4 +1,4 @@
-import { RpcError } from '../chain-source.ts'
+import { RpcError } from '../rpc-error.ts'
 import type { CallSource } from './call-source.ts'
 import { EndpointError } from './endpoint-error.ts'
 import type { Choice } from './endpoint-pool.ts'

@@ -1,9 +1,9 @@
 import { fromNumber } from 'ox/Hex'
 import type { Hash } from '#domain/address.ts'
 import type { BlockTag, ChainSource, SourceLog } from '../chain-source.ts'
-import { RpcError } from '../chain-source.ts'
 import type { LogFilter } from '../log-filter.ts'
 import { parseBlock, parseBytes, parseLogs, parseQuantity, parseReceiptLogs } from '../parse-rpc.ts'
+import { RpcError } from '../rpc-error.ts'
 import type { RpcCall } from './json-rpc.ts'
 
 /** Asks one call and gives its result, not yet parsed. */

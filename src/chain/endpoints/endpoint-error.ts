@@ -1,4 +1,4 @@
-import { RpcError } from '../chain-source.ts'
+import { RpcError } from '../rpc-error.ts'
 
 /** Why a request came to nothing; what to do about it depends on this alone. */
 export type FailureKind =

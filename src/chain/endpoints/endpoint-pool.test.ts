@@ -12,7 +12,7 @@ import {
   scriptedFilter,
   startScriptedNode,
 } from '#test/scripted-node.ts'
-import { RpcError } from '../chain-source.ts'
+import { RpcError } from '../rpc-error.ts'
 import { openRpcSource, type RpcOptions } from '../rpc-source.ts'
 
 const filter = scriptedFilter

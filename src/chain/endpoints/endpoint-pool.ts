@@ -1,4 +1,5 @@
-import { type EndpointState, RpcError } from '../chain-source.ts'
+import type { EndpointState } from '../chain-source.ts'
+import { RpcError } from '../rpc-error.ts'
 import type { Endpoint } from './endpoint.ts'
 import { probeRound } from './probe-round.ts'
 import type { Timing } from './timing.ts'

@@ -1,5 +1,6 @@
-import { type EndpointStatus, RpcError } from '../chain-source.ts'
+import type { EndpointStatus } from '../chain-source.ts'
 import type { LogColumns } from '../columns/log-columns.ts'
+import { RpcError } from '../rpc-error.ts'
 import { type CallSource, callSource } from './call-source.ts'
 import { asksForCalm, EndpointError } from './endpoint-error.ts'
 import { Health } from './health.ts'

@@ -1,5 +1,6 @@
 import type { Clock } from '#lib/clock.ts'
-import type { EndpointState, RpcError } from '../chain-source.ts'
+import type { EndpointState } from '../chain-source.ts'
+import type { RpcError } from '../rpc-error.ts'
 import { type EndpointError, isOutage } from './endpoint-error.ts'
 
 type SetAside = Exclude<EndpointState, 'ok' | 'probing'>

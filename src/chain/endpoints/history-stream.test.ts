@@ -13,7 +13,8 @@ import {
   scriptedFilter,
   startScriptedNode,
 } from '#test/scripted-node.ts'
-import { type HistoryPart, type HistoryRequest, RpcError } from '../chain-source.ts'
+import type { HistoryPart, HistoryRequest } from '../chain-source.ts'
+import { RpcError } from '../rpc-error.ts'
 import { openRpcSource } from '../rpc-source.ts'
 import { type LogsAsk, type LogsFetcher, openLogsFetcher } from './logs-fetcher.ts'
 

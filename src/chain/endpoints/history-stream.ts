@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
-import { type HistoryPart, type HistoryRequest, RpcError } from '../chain-source.ts'
+import type { HistoryPart, HistoryRequest } from '../chain-source.ts'
 import type { LogColumns } from '../columns/log-columns.ts'
+import { RpcError } from '../rpc-error.ts'
 import type { Endpoint } from './endpoint.ts'
 import { EndpointError } from './endpoint-error.ts'
 import type { Choice } from './endpoint-pool.ts'

@@ -1,5 +1,5 @@
-import { RpcError } from '../chain-source.ts'
 import type { FilledColumns } from '../columns/log-columns.ts'
+import { RpcError } from '../rpc-error.ts'
 import { EndpointError } from './endpoint-error.ts'
 import type { LogsAsk } from './logs-fetcher.ts'
 

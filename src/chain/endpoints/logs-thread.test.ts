@@ -12,8 +12,8 @@ import {
   scriptedFilter,
   startScriptedNode,
 } from '#test/scripted-node.ts'
-import { RpcError } from '../chain-source.ts'
 import type { LogColumns } from '../columns/log-columns.ts'
+import { RpcError } from '../rpc-error.ts'
 import { EndpointError } from './endpoint-error.ts'
 import { type LogsAsk, type LogsFetcher, openLogsFetcher } from './logs-fetcher.ts'
 import { openLogsThread } from './logs-thread.ts'

@@ -1,4 +1,4 @@
-import { RpcError } from '../chain-source.ts'
+import { RpcError } from '../rpc-error.ts'
 import { type CallSource, callSource } from './call-source.ts'
 import { compareHeads, findForked, type Probe } from './compare-endpoints.ts'
 import type { Endpoint } from './endpoint.ts'

@@ -1,4 +1,4 @@
-import { RpcError } from '../chain-source.ts'
+import { RpcError } from '../rpc-error.ts'
 import { EndpointError } from './endpoint-error.ts'
 
 /** What is to be done about a range that came to nothing. */

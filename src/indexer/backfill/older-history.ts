@@ -1,6 +1,7 @@
 import type { Position } from '#chain/chain-event.ts'
-import { type ChainSource, RpcError } from '#chain/chain-source.ts'
+import type { ChainSource } from '#chain/chain-source.ts'
 import { HISTORY_MARGIN, readBlocks } from '#chain/follow.ts'
+import { RpcError } from '#chain/rpc-error.ts'
 import type { BlockHeader, Log } from '#domain/chain.ts'
 import type { Chain } from '#ecosystem/ecosystem.ts'
 import { assert } from '#lib/assert.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { RpcError } from '#chain/chain-source.ts'
+import { RpcError } from '#chain/rpc-error.ts'
 import { openRpcSource } from '#chain/rpc-source.ts'
 import {
   chainScript,

@@ -1,6 +1,6 @@
-import { RpcError } from '#chain/chain-source.ts'
 import type { LogColumns } from '#chain/columns/log-columns.ts'
 import type { PairTable } from '#chain/columns/pair-table.ts'
+import { RpcError } from '#chain/rpc-error.ts'
 import type { Address } from '#domain/address.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
 import { readBackfill } from '#indexer/backfill/backfill-row.ts'

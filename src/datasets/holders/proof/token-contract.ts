@@ -1,4 +1,5 @@
-import { type ChainSource, RpcError } from '#chain/chain-source.ts'
+import type { ChainSource } from '#chain/chain-source.ts'
+import { RpcError } from '#chain/rpc-error.ts'
 import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
 
 /** `totalSupply()` and `balanceOf(address)` (EIP-20), by their selectors. */
