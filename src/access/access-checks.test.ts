@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { chainInAccount, keyAccount } from '#ledger/account.ts'
-import { eachEngine } from '#ledger/each-engine.ts'
+import { dropGuards, eachEngine } from '#ledger/each-engine.ts'
 import { post } from '#ledger/post.ts'
 import { DAY_SECONDS } from '#lib/day.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { accessChecks } from './access-checks.ts'
 import { bearer, CHAIN_ID, createHarness, HARNESS_MIGRATIONS } from './access-harness.ts'
+import { accessGuards } from './access-migrations.ts'
 import { pruneUsage } from './prune-usage.ts'
 
 const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
@@ -34,7 +35,10 @@ for (const check of accessChecks)
     for (let n = 0; n < 12; n += 1) await harness.access.meter.admit(caller)
     for (const each of accessChecks) assert.deepEqual(await engine.snapshot(each.run), [])
     const statement = CORRUPTIONS[check.name] ?? ''
-    await engine.write((tx) => tx.run({ kind: 'sql', parts: [statement], values: [] }))
+    await engine.write(async (tx) => {
+      await dropGuards(tx, engine.dialect, accessGuards)
+      await tx.run({ kind: 'sql', parts: [statement], values: [] })
+    })
     assert.equal((await engine.snapshot(check.run)).length, 1)
   })
 

@@ -1,4 +1,35 @@
 import type { Migration } from '#store/engine.ts'
+import { type Guard, guardsSql } from '#store/guard.ts'
+
+/** What the database itself refuses to do to keys, signed messages and counters. */
+export const accessGuards: readonly Guard[] = [
+  { table: 'keys', name: 'keys_stay', on: 'delete' },
+  {
+    table: 'keys',
+    name: 'keys_keep_who_they_are',
+    on: 'update',
+    columns: ['public_id', 'secret_digest', 'wallet', 'created_unix', 'is_first'],
+    when: `new.public_id <> old.public_id or new.secret_digest <> old.secret_digest
+      or new.wallet <> old.wallet or new.created_unix <> old.created_unix
+      or new.is_first <> old.is_first`,
+  },
+  {
+    table: 'keys',
+    name: 'keys_stay_revoked',
+    on: 'update',
+    columns: ['revoked_unix'],
+    when: 'old.revoked_unix is not null',
+  },
+  { table: 'used_messages', name: 'used_messages_never_change', on: 'update' },
+  { table: 'used_messages', name: 'used_messages_stay', on: 'delete' },
+  {
+    table: 'usage_days',
+    name: 'usage_days_pay_after_the_quota',
+    on: 'update',
+    columns: ['paid'],
+    when: 'new.paid > old.paid and old.used < old.quota',
+  },
+]
 
 /** Tables of keys and usage; ids 200 to 299 of the accounts store. */
 export const accessMigrations: readonly Migration[] = [
@@ -54,4 +85,30 @@ export const accessMigrations: readonly Migration[] = [
         used_unix bigint not null
       )`,
   },
+  {
+    id: 202,
+    name: 'calls by key',
+    sql: `
+      create table key_days (
+        public_id text not null,
+        day bigint not null,
+        used bigint not null check (used >= 0),
+        primary key (public_id, day)
+      );
+      create index key_days_by_day on key_days (day);
+      alter table keys add column is_first smallint not null default 0;
+      update keys set is_first = 1 where not exists (
+        select 1 from keys as older where older.wallet = keys.wallet
+          and (older.created_unix < keys.created_unix
+            or (older.created_unix = keys.created_unix and older.public_id < keys.public_id)));
+      create unique index keys_first on keys (wallet) where is_first = 1`,
+  },
+  {
+    id: 203,
+    name: 'the most that a quota was on a day',
+    sql: `
+      alter table usage_days add column quota_most bigint check (used <= quota_most);
+      update usage_days set quota_most = case when used > quota then used else quota end`,
+  },
+  { id: 204, name: 'guards of keys and counters', sql: guardsSql(accessGuards) },
 ]

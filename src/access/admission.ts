@@ -23,6 +23,8 @@ export interface AdmissionReceipt {
   readonly source: 'quota' | 'prepaid'
   /** The prepaid account that was debited. */
   readonly account: string | null
+  /** The key whose free calls are counted apart from its wallet's. */
+  readonly countedKey: string | null
 }
 
 export interface MeterFigures extends UsageFigures {

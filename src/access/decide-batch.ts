@@ -6,6 +6,7 @@ import { type Spent, spendCalls } from '#ledger/spend.ts'
 import { nextMidnight } from '#lib/day.ts'
 import type { Connection } from '#store/engine.ts'
 import type { Admission, MeterFigures } from './admission.ts'
+import { addKeyUnits } from './key-day.ts'
 import { type BatchId, recordBatch } from './meter-store.ts'
 import { addPaid, readUsageDays, type Taken, takeUnits, type Wanted } from './usage-day.ts'
 
@@ -31,6 +32,10 @@ export function accountOf(caller: Caller): string {
   return caller.kind === 'keyed' ? keyAccount(caller.publicId) : bucketAccount(caller.bucket)
 }
 
+function countedKeyOf(caller: Caller): string | null {
+  return caller.kind === 'keyed' && caller.countsApart === true ? caller.publicId : null
+}
+
 /** Decides a batch inside one transaction: free units first, then prepaid calls, in arrival order. */
 export async function decideBatch(connection: Connection, batch: Batch): Promise<Decisions> {
   const { admits, day, pricePerCall } = batch
@@ -48,6 +53,7 @@ export async function decideBatch(connection: Connection, batch: Batch): Promise
   const tally = new Tally(batch, { taken, balances, spent, known })
   const admissions = admits.map((caller) => tally.admit(caller))
   if (tally.paid.size > 0) await addPaid(connection, day, tally.paid)
+  if (tally.keyUnits.size > 0) await addKeyUnits(connection, day, tally.keyUnits)
   return { admissions, figures: batch.figures.map((caller) => tally.figures(caller)) }
 }
 
@@ -104,6 +110,8 @@ interface AccountTally {
 class Tally {
   /** Paid calls by bucket. */
   readonly paid = new Map<string, number>()
+  /** Free units by key, of keys that are counted apart. */
+  readonly keyUnits = new Map<string, number>()
   readonly #batch: Batch
   readonly #outcome: Outcome
   readonly #buckets = new Map<string, BucketTally>()
@@ -120,6 +128,8 @@ class Tally {
     if (bucket.unitsLeft > 0) {
       bucket.unitsLeft -= 1
       bucket.used += 1
+      const key = countedKeyOf(caller)
+      if (key !== null) this.keyUnits.set(key, (this.keyUnits.get(key) ?? 0) + 1)
       return this.#admitted(caller, 'quota')
     }
     const account = this.#account(caller)
@@ -149,7 +159,8 @@ class Tally {
     const { id, day } = this.#batch
     this.#receipts += 1
     const name = `${id.meter}:${id.number}:${this.#receipts}`
-    const receipt = { id: name, bucket: caller.bucket, day, source, account }
+    const countedKey = source === 'quota' ? countedKeyOf(caller) : null
+    const receipt = { id: name, bucket: caller.bucket, day, source, account, countedKey }
     return { kind: 'admitted', source, receipt, figures: this.figures(caller) }
   }
 

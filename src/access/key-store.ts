@@ -13,6 +13,8 @@ export interface Key {
   readonly label: string | null
   readonly createdUnix: number
   readonly revokedUnix: number | null
+  /** The first key of its wallet: it made what the wallet's count holds beyond its other keys'. */
+  readonly isFirst: boolean
 }
 
 /** More active keys than this are no use to one wallet, and each mint costs a signature check. */
@@ -21,7 +23,7 @@ export const ACTIVE_KEYS_MAX = 10
 /** At a million keys one draw in four thousand is taken; ten taken in a row mean broken randomness. */
 const DRAWS_MAX = 10
 
-const COLUMNS = sql`public_id, wallet, label, created_unix, revoked_unix`
+const COLUMNS = sql`public_id, wallet, label, created_unix, revoked_unix, is_first`
 
 export async function findKeyByDigest(engine: Engine, digest: string): Promise<Key | undefined> {
   return first(engine.read(sql`select ${COLUMNS} from keys where secret_digest = ${digest}`))
@@ -84,8 +86,9 @@ function tryInsert(
 ): Promise<Key | undefined> {
   return first(
     connection.run(sql`
-      insert into keys (public_id, secret_digest, wallet, label, created_unix, revoked_unix)
-      values (${made.publicId}, ${made.digest}, ${input.wallet}, ${input.label}, ${input.nowUnix}, ${null})
+      insert into keys (public_id, secret_digest, wallet, label, created_unix, revoked_unix, is_first)
+      values (${made.publicId}, ${made.digest}, ${input.wallet}, ${input.label}, ${input.nowUnix},
+        ${null}, case when exists (select 1 from keys where wallet = ${input.wallet}) then 0 else 1 end)
       on conflict (public_id) do nothing returning ${COLUMNS}`),
   )
 }
@@ -159,5 +162,6 @@ function toKey(row: Row): Key {
     label: column.textOrNull(row, 'label'),
     createdUnix: column.integer(row, 'created_unix'),
     revokedUnix: column.integerOrNull(row, 'revoked_unix'),
+    isFirst: column.flag(row, 'is_first'),
   }
 }

@@ -7,6 +7,7 @@ import { assert } from '#lib/assert.ts'
 import { groupBy } from '#lib/group-by.ts'
 import type { Connection } from '#store/engine.ts'
 import type { AdmissionReceipt } from './admission.ts'
+import { giveBackKeyUnits } from './key-day.ts'
 import { lockHeir } from './key-store.ts'
 import { markRefunded } from './meter-store.ts'
 import { giveBackUnits } from './usage-day.ts'
@@ -28,6 +29,8 @@ export async function refundBatch(
     const paid = receipts.filter((each) => each.source === 'prepaid').length
     await giveBackUnits(connection, { bucket, day, used: receipts.length - paid, paid })
   }
+  for (const { day, name: publicId, receipts } of byDay(fresh, (each) => each.countedKey))
+    await giveBackKeyUnits(connection, { publicId, day, units: receipts.length })
   const { pricePerCall, nowUnix } = input
   const paid = byDay(fresh, (each) => each.account)
   const heirs = await lockHeirs(connection, new Set(paid.map((each) => each.name)))

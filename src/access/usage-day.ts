@@ -31,16 +31,19 @@ export async function takeUnits(
 ): Promise<Map<string, Taken>> {
   const list = inOrder(wanted).map(([bucket, { units, quota }]) => {
     const first = Math.min(units, quota)
-    return [bucket, day, first, 0, first, quota]
+    return [bucket, day, first, 0, first, quota, quota]
   })
   const granted = sql`case
     when usage_days.used >= excluded.quota then 0
     when excluded.quota - usage_days.used < excluded.granted then excluded.quota - usage_days.used
     else excluded.granted end`
   const taken = await connection.run(sql`
-    insert into usage_days (bucket, day, used, paid, granted, quota) values ${rows(list)}
+    insert into usage_days (bucket, day, used, paid, granted, quota, quota_most)
+    values ${rows(list)}
     on conflict (bucket, day) do update set
-      granted = ${granted}, used = usage_days.used + ${granted}, quota = excluded.quota
+      granted = ${granted}, used = usage_days.used + ${granted}, quota = excluded.quota,
+      quota_most = case when excluded.quota > usage_days.quota_most
+        then excluded.quota else usage_days.quota_most end
     returning bucket, used, paid, granted`)
   return new Map(
     taken.map((row) => [

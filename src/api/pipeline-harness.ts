@@ -138,6 +138,7 @@ function memoryMeter(state: State): Meter {
         day: 0,
         source: 'quota',
         account: null,
+        countedKey: null,
       } as const
       return { kind: 'admitted', source: 'quota', receipt, figures: figures(caller) }
     },

@@ -23,6 +23,8 @@ export type Caller =
       readonly dailyQuota: number
       readonly publicId: string
       readonly wallet: Address
+      /** Free calls are counted for the key too; of a wallet's first key they are what is left. */
+      readonly countsApart?: boolean
     }
 
 /** A caller's figures of the UTC day, as they stand after the last decision. */

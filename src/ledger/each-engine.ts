@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import type { Engine, Migration } from '#store/engine.ts'
+import type { Connection, Engine, Migration } from '#store/engine.ts'
+import type { Guard } from '#store/guard.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 
@@ -75,5 +76,17 @@ async function onStore(
     await work({ engine, replica: () => (engine.dialect === 'sqlite' ? engine : another()) })
   } finally {
     for (const engine of engines) await engine.close()
+  }
+}
+
+/** Takes guards down, as a mistaken hand in the database would. */
+export async function dropGuards(
+  connection: Connection,
+  dialect: Engine['dialect'],
+  guards: readonly Pick<Guard, 'table' | 'name'>[],
+): Promise<void> {
+  for (const { table, name } of guards) {
+    const text = dialect === 'sqlite' ? `drop trigger ${name}` : `drop trigger ${name} on ${table}`
+    await connection.run({ kind: 'sql', parts: [text], values: [] })
   }
 }
