@@ -43,6 +43,8 @@ export async function startSexton(settings: SextonSettings): Promise<SextonProce
   const port = await freePort()
   const environment = {
     PATH: process.env.PATH,
+    // As `npm start` and `npx sexton` set it.
+    MALLOC_ARENA_MAX: '1',
     ...GUARD,
     PORT: String(port),
     LOG_LEVEL: 'warn',
