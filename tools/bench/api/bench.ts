@@ -1,0 +1,138 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { startPostgres, type TestPostgres } from '#test/postgres.ts'
+import { type ApiRow, summarise } from './api-row.ts'
+import { checkExact } from './check-exact.ts'
+import { CONTESTANTS, type Contestant, type ContestantId, type Cores } from './contestant.ts'
+import { installRivals } from './install-rivals.ts'
+import { measure } from './measure.ts'
+import { type ApiResults, holds, promisedFigures } from './must-show.ts'
+import { pinPostgres } from './pin-postgres.ts'
+import { printResults } from './print-results.ts'
+import { makeRegister } from './sexton-register.ts'
+import { startService } from './sexton-service.ts'
+import { startContestants } from './start-contestants.ts'
+import { startRedis } from './start-redis.ts'
+
+const text = { type: 'string' } as const
+const { values } = parseArgs({
+  options: {
+    only: { ...text, default: Object.keys(CONTESTANTS).join(',') },
+    callers: { ...text, default: 'keyed,anonymous' },
+    connections: { ...text, default: '64,512' },
+    rounds: { ...text, default: '3' },
+    seconds: { ...text, default: '3' },
+    /** Of the server, the load generator, the databases, a second replica. */
+    cores: { ...text, default: '0,1,2,3' },
+    path: { ...text, default: '/api/burns?period=1d' },
+    'skip-exact': { type: 'boolean' },
+    'node-flags': { ...text, default: '' },
+    json: text,
+  },
+})
+
+/** Long enough for the compiler to have seen the way of a request. */
+const WARM_UP_SECONDS = 2
+
+/** Of the check that two replicas are exact together. */
+const EXACT_QUOTA = 200
+const PRICE_PER_CALL = 100n
+
+const ids = values.only.split(',').filter((id): id is ContestantId => id in CONTESTANTS)
+const cores = parseCores(values.cores)
+const folder = await mkdtemp(join(tmpdir(), 'sexton-bench-api-'))
+try {
+  const results = await measureAll()
+  process.stdout.write(`${printResults(results)}\n`)
+  if (values.json !== undefined) await writeFile(values.json, JSON.stringify(results, null, 2))
+  process.exitCode = promisedFigures(results).every(holds) ? 0 : 1
+} finally {
+  await rm(folder, { recursive: true, force: true })
+}
+
+async function measureAll(): Promise<ApiResults> {
+  const needsPostgres = ids.some((id) => ['d', 'd2', 'f'].includes(id))
+  const postgres = needsPostgres ? await startPostgres({ durable: true }) : undefined
+  if (postgres !== undefined) await pinPostgres(postgres.url, cores.database)
+  const redis = ids.includes('e2') ? await startRedis({ core: cores.database, folder }) : undefined
+  try {
+    const exact =
+      ids.includes('d2') && !values['skip-exact'] ? await exactness(postgres) : undefined
+    const started = await startContestants({
+      folder,
+      cores,
+      ids,
+      postgres,
+      path: values.path,
+      redisUrl: redis?.url,
+      rivals: await installRivals(),
+      nodeFlags: values['node-flags'].split(' ').filter(Boolean),
+    })
+    try {
+      const lines = summarise(await measureRounds(started.contestants))
+      const bodyBytes = Buffer.byteLength(started.answer.body)
+      return { bodyBytes, lines, ...(exact !== undefined && { exact }) }
+    } finally {
+      await started.stop()
+    }
+  } finally {
+    await redis?.stop()
+    await postgres?.stop()
+  }
+}
+
+/** The competitors by turns, so that a slow moment of the machine hits all of them. */
+async function measureRounds(contestants: readonly Contestant[]): Promise<readonly ApiRow[]> {
+  const rows: ApiRow[] = []
+  const common = { path: values.path, cores }
+  for (const contestant of contestants) {
+    const [callers = 'keyed'] = contestant.callers
+    await measure({ ...common, contestant, callers, connections: 64, seconds: WARM_UP_SECONDS })
+  }
+  for (let round = 0; round < Number(values.rounds); round += 1)
+    for (const callers of ['keyed', 'anonymous'] as const)
+      for (const connections of values.connections.split(',').map(Number))
+        for (const contestant of contestants) {
+          if (!values.callers.includes(callers) || !contestant.callers.includes(callers)) continue
+          const seconds = Number(values.seconds)
+          const row = await measure({ ...common, contestant, callers, connections, seconds })
+          rows.push(row)
+          say(`${row.id} ${callers} ${connections}: ${Math.round(row.requestsPerSecond)}/s`)
+        }
+  return rows
+}
+
+/** Two replicas with a small quota on a database of their own. */
+async function exactness(postgres: TestPostgres | undefined) {
+  const databaseUrl = await postgres?.createDatabase()
+  const place = { folder: join(folder, 'exact'), databaseUrl }
+  await mkdir(place.folder, { recursive: true })
+  await makeRegister(place.folder, databaseUrl)
+  const quotas = { anonymous: EXACT_QUOTA, free: EXACT_QUOTA, premium: EXACT_QUOTA }
+  const replicas = [
+    await startService({ ...place, quotas, core: cores.server }),
+    await startService({ ...place, quotas, core: cores.replica }),
+  ]
+  try {
+    return await checkExact({
+      place,
+      urls: replicas.map((each) => each.url),
+      path: values.path,
+      quota: EXACT_QUOTA,
+      pricePerCall: PRICE_PER_CALL,
+    })
+  } finally {
+    for (const each of replicas) await each.stop()
+  }
+}
+
+function parseCores(list: string): Cores {
+  const [server = 0, load = 1, database = 2, replica = 3] = list.split(',').map(Number)
+  return { server, load, database, replica }
+}
+
+function say(line: string): void {
+  process.stderr.write(`${line}\n`)
+}

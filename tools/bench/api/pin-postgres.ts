@@ -1,0 +1,23 @@
+import { execFile } from 'node:child_process'
+import { readdir, readFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import postgres from 'postgres'
+import { parentOf } from '../index/process-figures.ts'
+
+/** Keeps a PostgreSQL server on this machine, with all its processes to come, on one core. */
+export async function pinPostgres(url: string, core: number): Promise<void> {
+  const sql = postgres(url, { max: 1, onnotice: () => {} })
+  const [row] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`
+  const server = await parentOf(row?.pid ?? 0)
+  await sql.end()
+  for (const pid of [server, ...(await childrenOf(server))])
+    await promisify(execFile)('taskset', ['-c', '-p', String(core), String(pid)]).catch(() => {})
+}
+
+async function childrenOf(pid: number): Promise<number[]> {
+  const tasks = await readdir(`/proc/${pid}/task`)
+  const lists = await Promise.all(
+    tasks.map((task) => readFile(`/proc/${pid}/task/${task}/children`, 'utf8').catch(() => '')),
+  )
+  return lists.flatMap((list) => list.split(' ').filter(Boolean).map(Number))
+}
