@@ -18,7 +18,7 @@ const AHEAD_MAX = 16
  * Two full answers while the consumer has some to read, three while it waits: what waits to be read
  * must not fill the memory, and what is on its way takes none yet.
  */
-const AHEAD_BYTES_MAX = { reading: 10_000_000, waiting: 16_000_000 } as const
+const AHEAD_BYTES_MAX = { reading: 10_000_000, waiting: 20_000_000 } as const
 
 /** A range that comes to nothing so often, with pauses between, will not come at all. */
 const TRIES_MAX = 10
