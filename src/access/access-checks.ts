@@ -21,7 +21,7 @@ export const accessChecks: readonly Check[] = [
         select bucket as owner, day, paid, 0 as calls from usage_days where paid > 0
         union all
         select coalesce('wallet:' || keys.wallet, substr(spend_days.account, 8)), spend_days.day,
-          0, spend_days.calls
+          0, spend_days.calls - spend_days.returned
         from spend_days left join keys on spend_days.account = 'key:' || keys.public_id
       ) as parts
       group by owner, day having sum(paid) <> sum(calls)

@@ -1,6 +1,6 @@
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import type { Sql } from '#store/sql.ts'
+import { type Sql, sql } from '#store/sql.ts'
 
 /** Something that a promise of ours says otherwise. `subject` names the row, `detail` the figures. */
 export interface Difference {
@@ -17,14 +17,21 @@ export interface Check {
 /** An audit lists this many differences per check; a broken store has as many as it has rows. */
 export const DIFFERENCES_MAX = 100
 
-/** A check whose statement gives `subject`, `expected` and `found` of whatever breaks the promise. */
+/**
+ * A check whose statement gives `subject`, `expected` and `found` of whatever breaks the promise; a
+ * broken figure may be larger than what is read exactly, so that figures travel as texts.
+ */
 export function queryCheck(name: string, statement: Sql): Check {
   return {
     name,
-    run: async (connection) =>
-      (await connection.run(statement)).map((row) => ({
+    run: async (connection) => {
+      const found = await connection.run(sql`
+        select subject, cast(expected as text) as expected, cast(found as text) as found
+        from (${statement}) as broken`)
+      return found.map((row) => ({
         subject: column.text(row, 'subject'),
-        detail: `expected ${column.integer(row, 'expected')}, found ${column.integer(row, 'found')}`,
-      })),
+        detail: `expected ${column.text(row, 'expected')}, found ${column.text(row, 'found')}`,
+      }))
+    },
   }
 }

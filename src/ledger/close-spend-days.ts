@@ -17,13 +17,14 @@ const DAYS_PER_RUN_MAX = 500
 interface OpenDay {
   readonly account: string
   readonly day: number
+  readonly price: MicroUsd
   readonly microUsd: MicroUsd
   readonly posted: MicroUsd
   readonly closings: number
 }
 
 /**
- * Posts the spend of finished days: one entry `calls:<account>:<date>` from the account to revenue.
+ * Posts the spend of finished days: one entry `calls:<account>:<date>@<price>` from the account to
  * What changes after that (a late refund) is posted by a further entry. Gives the number of entries;
  * safe to run on several replicas at once.
  */
@@ -33,14 +34,15 @@ export async function closeSpendDays(deps: {
 }): Promise<number> {
   const now = unixNow(deps.clock)
   const found = await deps.engine.read(sql`
-    select account, day, micro_usd, posted_micro_usd, closings from spend_days
+    select account, day, price_micro_usd, micro_usd, posted_micro_usd, closings from spend_days
     where micro_usd <> posted_micro_usd and day <= ${now - CLOSE_AFTER_SECONDS - DAY_SECONDS}
-    order by day, account limit ${DAYS_PER_RUN_MAX}`)
+    order by day, account, price_micro_usd limit ${DAYS_PER_RUN_MAX}`)
   let closed = 0
   for (const row of found) {
     const open: OpenDay = {
       account: column.text(row, 'account'),
       day: column.integer(row, 'day'),
+      price: column.amount(row, 'price_micro_usd'),
       microUsd: column.amount(row, 'micro_usd'),
       posted: column.amount(row, 'posted_micro_usd'),
       closings: column.integer(row, 'closings'),
@@ -53,11 +55,11 @@ export async function closeSpendDays(deps: {
 /** False when the day changed since it was read: the next run closes it. */
 function closeDay(engine: Engine, open: OpenDay, nowUnix: number): Promise<boolean> {
   const amount = open.microUsd - open.posted
-  const name = `calls:${open.account}:${toDate(open.day)}`
+  const name = `calls:${open.account}:${toDate(open.day)}@${open.price}`
   return engine.write(async (connection) => {
     const marked = await connection.run(sql`
       update spend_days set posted_micro_usd = ${open.microUsd}, closings = closings + 1
-      where account = ${open.account} and day = ${open.day}
+      where account = ${open.account} and day = ${open.day} and price_micro_usd = ${open.price}
         and micro_usd = ${open.microUsd} and closings = ${open.closings} returning account`)
     if (marked.length === 0) return false
     const earned = { account: REVENUE, microUsd: amount }

@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test'
 import type { Connection, Engine, Migration } from '#store/engine.ts'
 import type { Guard } from '#store/guard.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
+import { sql } from '#store/sql.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 
 /** A PostgreSQL server that lives as long as the tests of a file. */
@@ -79,14 +80,50 @@ async function onStore(
   }
 }
 
-/** Takes guards down, as a mistaken hand in the database would. */
-export async function dropGuards(
-  connection: Connection,
-  dialect: Engine['dialect'],
-  guards: readonly Pick<Guard, 'table' | 'name'>[],
+export interface Unguarded {
+  /** Taken down. */
+  readonly guards: readonly Pick<Guard, 'table' | 'name'>[]
+  /** Loses every constraint; a table that others refer to stands behind those. */
+  readonly tables: readonly string[]
+}
+
+/** Changes rows as a mistaken hand in the database would, past everything that keeps it off. */
+export async function unguarded(
+  engine: Engine,
+  { guards, tables }: Unguarded,
+  work: (connection: Connection) => Promise<void>,
 ): Promise<void> {
-  for (const { table, name } of guards) {
-    const text = dialect === 'sqlite' ? `drop trigger ${name}` : `drop trigger ${name} on ${table}`
-    await connection.run({ kind: 'sql', parts: [text], values: [] })
-  }
+  await engine.write(async (connection) => {
+    for (const { table, name } of guards)
+      await runText(
+        connection,
+        engine.dialect === 'sqlite' ? `drop trigger ${name}` : `drop trigger ${name} on ${table}`,
+      )
+    for (const table of tables)
+      if (engine.dialect === 'sqlite') await copyBare(connection, table)
+      else await dropConstraints(connection, table)
+    await work(connection)
+  })
+}
+
+async function copyBare(connection: Connection, table: string): Promise<void> {
+  await runText(connection, `create table ${table}_bare as select * from ${table}`)
+  await runText(connection, `drop table ${table}`)
+  await runText(connection, `alter table ${table}_bare rename to ${table}`)
+}
+
+async function dropConstraints(connection: Connection, table: string): Promise<void> {
+  const found = await connection.run(sql`
+    select conname from pg_constraint join pg_class on pg_class.oid = conrelid
+    where relname = ${table} and contype <> 'n'
+      and pg_class.relnamespace = cast(current_schema() as regnamespace)`)
+  for (const { conname } of found)
+    await runText(connection, `alter table ${table} drop constraint ${conname} cascade`)
+  const indexes = await connection.run(sql`
+    select indexname from pg_indexes where tablename = ${table} and schemaname = current_schema()`)
+  for (const { indexname } of indexes) await runText(connection, `drop index ${indexname}`)
+}
+
+function runText(connection: Connection, text: string): Promise<unknown> {
+  return connection.run({ kind: 'sql', parts: [text], values: [] })
 }

@@ -1,5 +1,9 @@
-import { sql } from '#store/sql.ts'
+import { type Sql, sql } from '#store/sql.ts'
+import { REVENUE } from './account.ts'
 import { type Check, DIFFERENCES_MAX, queryCheck } from './check.ts'
+
+/** 2^53 - 1: what JSON and JavaScript tell exactly. */
+const EXACT_MAX: Sql = sql`9007199254740991`
 
 /** What the ledger promises, as queries for the audit. */
 export const ledgerChecks: readonly Check[] = [
@@ -15,6 +19,13 @@ export const ledgerChecks: readonly Check[] = [
       from journal_entries left join postings on postings.entry_id = journal_entries.id
       group by journal_entries.id having count(postings.line) < 2
       order by journal_entries.id limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'every posting belongs to an entry',
+    sql`select postings.entry_id as subject, 0 as expected, count(*) as found
+      from postings left join journal_entries on journal_entries.id = postings.entry_id
+      where journal_entries.id is null
+      group by postings.entry_id order by postings.entry_id limit ${DIFFERENCES_MAX}`,
   ),
   queryCheck(
     'all postings sum to zero',
@@ -40,6 +51,35 @@ export const ledgerChecks: readonly Check[] = [
       order by account limit ${DIFFERENCES_MAX}`,
   ),
   queryCheck(
+    'each account is of a known kind, on its side of zero and guarded as its kind is',
+    sql`select account as subject,
+        case when account like 'key:%' or account like 'bucket:%' then 1 else 0 end as expected,
+        prepaid as found
+      from balances
+      where case
+        when account like 'key:%' or account like 'bucket:%' then prepaid <> 1
+        when account like 'chain_in:%' or account like 'receivable:%'
+          then prepaid <> 0 or micro_usd > 0
+        when account = ${REVENUE} then prepaid <> 0 or micro_usd < 0
+        else 1 = 1 end
+      order by account limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'every balance can be told exactly as a number',
+    sql`select account as subject, ${EXACT_MAX} as expected, micro_usd as found from balances
+      where micro_usd > ${EXACT_MAX} or micro_usd < -${EXACT_MAX}
+      order by account limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'every paid call cost its price, and no more were given back than were made',
+    sql`select account as subject, (calls - returned) * price_micro_usd as expected,
+        micro_usd as found
+      from spend_days
+      where (price_micro_usd > 0 and micro_usd <> (calls - returned) * price_micro_usd)
+        or returned > calls or returned < 0
+      order by account, day, price_micro_usd limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
     'the posted spend of an account is what its call entries took',
     sql`select account as subject, cast(sum(expected) as bigint) as expected,
         cast(sum(found) as bigint) as found
@@ -48,7 +88,7 @@ export const ledgerChecks: readonly Check[] = [
         union all
         select postings.account, 0, -postings.micro_usd
         from postings join journal_entries on journal_entries.id = postings.entry_id
-        where journal_entries.kind = 'calls' and postings.account <> 'revenue'
+        where journal_entries.kind = 'calls' and postings.account <> ${REVENUE}
       ) as parts
       group by account having sum(expected) <> sum(found)
       order by account limit ${DIFFERENCES_MAX}`,

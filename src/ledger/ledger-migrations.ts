@@ -1,6 +1,34 @@
 import type { Migration } from '#store/engine.ts'
+import { guardsSql } from '#store/guard.ts'
+import { ledgerGuards } from './ledger-guards.ts'
 
 const APPEND_ONLY = ['journal_entries', 'postings']
+
+/** An entry is written after its postings, so that it can be refused for them. */
+const SQLITE_SEAL = `
+  create table sealed_postings (
+    entry_id text not null references journal_entries (id) deferrable initially deferred,
+    line bigint not null,
+    account text not null,
+    micro_usd bigint not null check (micro_usd <> 0),
+    primary key (entry_id, line)
+  );
+  insert into sealed_postings (entry_id, line, account, micro_usd)
+    select entry_id, line, account, micro_usd from postings;
+  drop table postings;
+  alter table sealed_postings rename to postings;
+  create index postings_by_account on postings (account, entry_id);
+  drop trigger journal_entries_refuse_update;
+  drop trigger journal_entries_refuse_delete;
+  ${guardsSql(ledgerGuards).sqlite}`
+
+const POSTGRES_SEAL = `
+  alter table postings
+    alter constraint postings_entry_id_fkey deferrable initially deferred;
+  drop trigger journal_entries_append_only on journal_entries;
+  drop trigger postings_append_only on postings;
+  drop function refuse_change();
+  ${guardsSql(ledgerGuards).postgres}`
 
 /** Tables of the ledger; ids 100 to 199 of the accounts store. */
 export const ledgerMigrations: readonly Migration[] = [
@@ -45,6 +73,39 @@ export const ledgerMigrations: readonly Migration[] = [
     id: 101,
     name: 'append-only journal',
     sql: { sqlite: APPEND_ONLY.map(sqliteGuards).join('\n'), postgres: postgresGuards() },
+  },
+  {
+    id: 102,
+    name: 'spend by price',
+    sql: `
+      create table spend_days_by_price (
+        account text not null,
+        day bigint not null,
+        price_micro_usd bigint not null check (price_micro_usd >= 0),
+        calls bigint not null,
+        returned bigint not null default 0 check (returned >= 0 and returned <= calls),
+        micro_usd bigint not null check (micro_usd >= 0),
+        posted_micro_usd bigint not null default 0,
+        closings bigint not null default 0,
+        primary key (account, day, price_micro_usd),
+        check (price_micro_usd = 0 or micro_usd = (calls - returned) * price_micro_usd)
+      );
+      insert into spend_days_by_price
+        (account, day, price_micro_usd, calls, micro_usd, posted_micro_usd, closings)
+      select account, day,
+        case when calls > 0 and micro_usd = calls * (micro_usd / calls) then micro_usd / calls
+          else 0 end,
+        calls, micro_usd, posted_micro_usd, closings
+      from spend_days;
+      drop table spend_days;
+      alter table spend_days_by_price rename to spend_days;
+      create index spend_days_open on spend_days (day, account)
+        where micro_usd <> posted_micro_usd`,
+  },
+  {
+    id: 103,
+    name: 'entries are sealed when they sum to zero',
+    sql: { sqlite: SQLITE_SEAL, postgres: POSTGRES_SEAL },
   },
 ]
 

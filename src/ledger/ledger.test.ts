@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { DAY_SECONDS, startOfDay } from '#lib/day.ts'
-import { type Connection, ConstraintError, type Engine } from '#store/engine.ts'
+import { ConstraintError, type Engine } from '#store/engine.ts'
 import { type Sql, sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { bucketAccount, chainInAccount, keyAccount, REVENUE, receivableAccount } from './account.ts'
 import { lockBalance, readBalances } from './balance.ts'
 import type { Difference } from './check.ts'
 import { closeSpendDays } from './close-spend-days.ts'
-import { eachEngine } from './each-engine.ts'
+import { eachEngine, unguarded } from './each-engine.ts'
 import { ledgerChecks } from './ledger-checks.ts'
+import { ledgerGuards } from './ledger-guards.ts'
 import { ledgerMigrations } from './ledger-migrations.ts'
 import { type Entry, post } from './post.ts'
 import { giveBackCalls, spendCalls } from './spend.ts'
@@ -107,22 +108,67 @@ onBoth('two moves against one another never deadlock', async (store) => {
   assert.equal(await balanceOf(engine, OTHER), 1_000n)
 })
 
-onBoth('the journal refuses every change and removal', async ({ engine }) => {
+onBoth('the database itself refuses what would falsify the ledger', async ({ engine }) => {
   await postTo(engine, transfer('a', CHAIN_IN, KEY, 500n))
+  await spend(engine, 2)
   for (const change of [
     sql`update postings set micro_usd = 1 where line = 0`,
     sql`delete from postings where line = 0`,
     sql`update journal_entries set kind = 'other'`,
     sql`delete from journal_entries`,
+    sql`insert into journal_entries (id, kind, reference, created_unix) values ('b', 'move', 'b', 1)`,
+    sql`insert into postings (entry_id, line, account, micro_usd) values ('b', 0, ${KEY}, 1)`,
+    sql`update balances set micro_usd = -1 where account = ${KEY}`,
+    sql`update balances set prepaid = 0 where account = ${KEY}`,
+    sql`update balances set account = ${OTHER} where account = ${KEY}`,
+    sql`delete from balances`,
+    sql`update spend_days set calls = calls - 1, micro_usd = micro_usd - price_micro_usd`,
+    sql`update spend_days set calls = calls + 1`,
+    sql`update spend_days set returned = calls + 1`,
+    sql`update spend_days set posted_micro_usd = 100`,
+    sql`delete from spend_days`,
   ])
     await assert.rejects(
       engine.write((tx) => tx.run(change)),
       ConstraintError,
+      change.parts[0],
     )
-  await assert.rejects(
-    engine.write((tx) => tx.run(sql`update balances set micro_usd = -1 where account = ${KEY}`)),
-    ConstraintError,
-  )
+})
+
+onBoth('the database refuses an entry whose postings do not sum to zero', async ({ engine }) => {
+  const write = (amounts: readonly bigint[]) =>
+    engine.write(async (tx) => {
+      for (const [line, amount] of amounts.entries())
+        await tx.run(sql`
+          insert into postings (entry_id, line, account, micro_usd)
+          values ('x', ${line}, ${KEY}, ${amount})`)
+      await tx.run(sql`
+        insert into journal_entries (id, kind, reference, created_unix)
+        values ('x', 'move', 'x', 1)`)
+    })
+  await assert.rejects(write([-1n, 2n]), ConstraintError)
+  await assert.rejects(write([1n]), ConstraintError)
+  await assert.rejects(write([]), ConstraintError)
+  await write([-1n, 1n])
+  const added = sql`
+    insert into postings (entry_id, line, account, micro_usd) values ('x', 2, ${KEY}, 5)
+    returning line`
+  assert.deepEqual(await engine.write((tx) => tx.run(added)), [], 'an entry is sealed')
+})
+
+onBoth('no entry can be replaced by another of its id', async ({ engine }) => {
+  await postTo(engine, transfer('a', CHAIN_IN, KEY, 500n))
+  const again = sql`insert into journal_entries (id, kind, reference, created_unix)
+    values ('a', 'other', 'other', 1)`
+  await engine.write((tx) => tx.run(again))
+  if (engine.dialect === 'sqlite')
+    await engine.write((tx) =>
+      tx.run(sql`
+        insert or replace into journal_entries (id, kind, reference, created_unix)
+        values ('a', 'other', 'other', 1)`),
+    )
+  const [kept] = await engine.read(sql`select kind from journal_entries`)
+  assert.equal(kept?.kind, 'move')
 })
 
 onBoth('spending stops at the last call that the balance holds', async ({ engine }) => {
@@ -188,33 +234,31 @@ onBoth('a locked balance holds still until the transaction ends', async (store) 
   assert.equal(await engine.write((tx) => lockBalance(tx, receivableAccount(KEY))), 0n)
 })
 
-/** Takes the guards away, as a mistaken hand in the database would. */
-async function unguard(engine: Engine, tx: Connection): Promise<void> {
-  const statements: Sql[] =
-    engine.dialect === 'postgres'
-      ? [
-          sql`drop trigger postings_append_only on postings`,
-          sql`alter table balances drop constraint balances_check`,
-        ]
-      : [
-          sql`drop trigger postings_refuse_update`,
-          sql`drop trigger postings_refuse_delete`,
-          sql`pragma ignore_check_constraints = on`,
-        ]
-  for (const statement of statements) await tx.run(statement)
-}
+const TABLES = ['postings', 'journal_entries', 'balances', 'spend_days']
 
 const CORRUPTIONS: Record<string, Sql[]> = {
   'the postings of each entry sum to zero': [
     sql`update postings set micro_usd = micro_usd + 1 where entry_id = 'a' and line = 1`,
   ],
   'every entry has at least two postings': [sql`delete from postings where entry_id = 'a'`],
+  'every posting belongs to an entry': [
+    sql`insert into postings (entry_id, line, account, micro_usd) values ('lost', 0, ${KEY}, 1)`,
+  ],
   'all postings sum to zero': [sql`delete from postings where entry_id = 'a' and line = 0`],
   'a stored balance is the sum of its postings less the spend not yet posted': [
     sql`update balances set micro_usd = micro_usd + 1 where account = ${KEY}`,
   ],
   'no prepaid balance is below zero': [
     sql`update balances set micro_usd = -1 where account = ${KEY}`,
+  ],
+  'each account is of a known kind, on its side of zero and guarded as its kind is': [
+    sql`update balances set prepaid = 0 where account = ${KEY}`,
+  ],
+  'every balance can be told exactly as a number': [
+    sql`update balances set micro_usd = 9007199254740992 where account = ${KEY}`,
+  ],
+  'every paid call cost its price, and no more were given back than were made': [
+    sql`update spend_days set calls = calls + 1`,
   ],
   'the posted spend of an account is what its call entries took': [
     sql`update spend_days set posted_micro_usd = posted_micro_usd + 100`,
@@ -227,8 +271,7 @@ for (const check of ledgerChecks)
     await spend(engine, 3)
     await closeSpendDays({ engine, clock: () => (TODAY + 2 * DAY_SECONDS) * 1000 })
     assert.deepEqual(await audit(engine), [])
-    await engine.write((tx) => unguard(engine, tx))
-    await engine.write(async (tx) => {
+    await unguarded(engine, { guards: ledgerGuards, tables: TABLES }, async (tx) => {
       for (const statement of CORRUPTIONS[check.name] ?? []) await tx.run(statement)
     })
     const noticed = (await audit(engine)).map((difference) => difference.check)

@@ -47,18 +47,21 @@ export async function post(connection: Connection, entry: Entry): Promise<PostOu
 
 /**
  * Writes the entry without touching balances, for money that left the balance when it was spent.
- * False when another transaction posted the same id meanwhile.
+ * False when another transaction posted the same id meanwhile. The entry comes after its postings:
+ * with it the database refuses a sum other than zero, and from then on any further posting.
  */
 export async function recordEntry(connection: Connection, entry: Entry): Promise<boolean> {
   assertBalanced(entry)
+  const { id, kind, reference, createdUnix, postings } = entry
+  const lines = postings.map((each, line) => [id, line, each.account, each.microUsd])
   const created = await connection.run(sql`
-    insert into journal_entries (id, kind, reference, created_unix)
-    values (${entry.id}, ${entry.kind}, ${entry.reference}, ${entry.createdUnix})
-    on conflict (id) do nothing returning id`)
+    insert into postings (entry_id, line, account, micro_usd) values ${rows(lines)}
+    on conflict (entry_id, line) do nothing returning line`)
   if (created.length === 0) return false
+  assert(created.length === lines.length, `another entry has the id ${id}`)
   await connection.run(sql`
-    insert into postings (entry_id, line, account, micro_usd)
-    values ${rows(entry.postings.map((each, line) => [entry.id, line, each.account, each.microUsd]))}`)
+    insert into journal_entries (id, kind, reference, created_unix)
+    values (${id}, ${kind}, ${reference}, ${createdUnix})`)
   return true
 }
 

@@ -64,16 +64,17 @@ async function raiseSpend(
 ): Promise<void> {
   const sorted = [...paying].sort(([a], [b]) => (a < b ? -1 : 1))
   await connection.run(sql`
-    insert into spend_days (account, day, calls, micro_usd)
+    insert into spend_days (account, day, price_micro_usd, calls, micro_usd)
     values ${rows(
       sorted.map(([account, { calls }]) => [
         account,
         input.day,
+        input.pricePerCall,
         calls,
         BigInt(calls) * input.pricePerCall,
       ]),
     )}
-    on conflict (account, day) do update set
+    on conflict (account, day, price_micro_usd) do update set
       calls = spend_days.calls + excluded.calls,
       micro_usd = spend_days.micro_usd + excluded.micro_usd`)
 }
@@ -93,7 +94,8 @@ export async function giveBackCalls(
     update balances set micro_usd = micro_usd + ${amount}
     where account = ${input.account} returning account`)
   const lowered = await connection.run(sql`
-    update spend_days set calls = calls - ${input.calls}, micro_usd = micro_usd - ${amount}
-    where account = ${input.account} and day = ${input.day} returning account`)
+    update spend_days set returned = returned + ${input.calls}, micro_usd = micro_usd - ${amount}
+    where account = ${input.account} and day = ${input.day}
+      and price_micro_usd = ${input.pricePerCall} returning account`)
   assert(raised.length === 1 && lowered.length === 1, 'a refund of calls that were never paid')
 }
