@@ -6,7 +6,7 @@ import { type Posting, post, readPostings } from '#ledger/post.ts'
 import { assert } from '#lib/assert.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { join, sql } from '#store/sql.ts'
+import { join, type Sql, sql } from '#store/sql.ts'
 import type { Reads } from './claim-store.ts'
 import type { Deposit } from './deposit.ts'
 import type { KeyBook } from './payments-deps.ts'
@@ -213,11 +213,9 @@ export async function settleCredits(connection: Connection, ids: readonly string
   await connection.run(sql`update credits set settled = 1 where id in (${join(ids)})`)
 }
 
-/** Every live credit, for the audit. */
-export async function liveCredits(reads: Reads): Promise<Credit[]> {
-  const found = await reads.run(sql`
-    select ${COLUMNS} from credits where reversed_unix is null
-    order by chain_id, tx_hash, position_in_tx`)
+/** Credits of which a condition holds, for the audit. */
+export async function readCredits(reads: Reads, condition: Sql): Promise<Credit[]> {
+  const found = await reads.run(sql`select ${COLUMNS} from credits where ${condition} order by id`)
   return found.map(toCredit)
 }
 

@@ -19,8 +19,15 @@ export interface Deposit {
   readonly amount: bigint
 }
 
-/** Which deposits are asked for: from a block on, or those of some transactions. */
-export type DepositQuery = { readonly sinceBlock: number } | { readonly txHashes: readonly Hash[] }
+/** Which deposits are asked for: from a block on, those of some transactions, or a page in order. */
+export type DepositQuery =
+  | { readonly sinceBlock: number }
+  | { readonly txHashes: readonly Hash[] }
+  | {
+      /** The last deposit of the page before. */
+      readonly after: { readonly blockNumber: number; readonly logIndex: number }
+      readonly limit: number
+    }
 
 /** The index's word on deposits, all of one state. */
 export interface CanonicalDeposits {

@@ -5,7 +5,6 @@ import { spendCalls } from '#ledger/spend.ts'
 import { DAY_SECONDS, startOfDay } from '#lib/day.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
-import { readSuspense } from './payments-checks.ts'
 import {
   ALICE_KEY,
   ALICE_KEY_2,
@@ -20,6 +19,7 @@ import {
   mallory,
   wallet,
 } from './payments-harness.ts'
+import { readSuspense } from './suspense.ts'
 
 const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
 const withPayments = (guarantee: string, work: (harness: Harness) => Promise<void>) =>

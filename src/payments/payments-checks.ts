@@ -1,46 +1,13 @@
-import type { Address } from '#domain/address.ts'
-import { keyAccount, keyOfAccount, receivableAccount } from '#ledger/account.ts'
-import { type Check, DIFFERENCES_MAX, type Difference, queryCheck } from '#ledger/check.ts'
-import type { Connection } from '#store/engine.ts'
-import { column } from '#store/row.ts'
+import { type Check, DIFFERENCES_MAX, queryCheck } from '#ledger/check.ts'
 import { sql } from '#store/sql.ts'
-import { type Credit, liveCredits } from './credit.ts'
-import type { CanonicalDeposits, Deposit, DepositIndex } from './deposit.ts'
-import type { VerifyPayerProof } from './payments-deps.ts'
-
-export interface PaymentsCheckDeps {
-  readonly deposits: DepositIndex
-  readonly verifyPayerProof: VerifyPayerProof
-  readonly walletOf: WalletOf
-}
-
-/** The wallet that owns a key, as the keys themselves say. */
-export type WalletOf = (connection: Connection, publicId: string) => Promise<Address | undefined>
+import { type CreditCheckDeps, creditChecks } from './credit-checks.ts'
 
 /** What prepayments promise, as queries for the audit. */
-export function paymentsChecks(deps: PaymentsCheckDeps): readonly Check[] {
-  return [
-    ...LEDGER_CHECKS,
-    {
-      name: 'each live credit is one canonical deposit of the same sum and sender',
-      run: (connection) => checkCanonical(connection, deps.deposits),
-    },
-    {
-      name: 'each credit of a claim was paid by the owner of its key or a payer who signed',
-      run: (connection) => checkPayers(connection, deps),
-    },
-    {
-      name: 'a credit of a claim is on a key of the wallet that owns the claimed key',
-      run: (connection) => checkAccounts(connection, deps.walletOf),
-    },
-    {
-      name: 'a credit and its reversal move money of keys of its wallet only',
-      run: (connection) => checkMoved(connection, deps.walletOf),
-    },
-  ]
+export function paymentsChecks(deps: CreditCheckDeps): readonly Check[] {
+  return [...STORE_CHECKS, ...creditChecks(deps)]
 }
 
-const LEDGER_CHECKS: readonly Check[] = [
+const STORE_CHECKS: readonly Check[] = [
   queryCheck(
     'each credit has its ledger entry, and a reversed one its reversal',
     sql`select credits.id as subject, credits.micro_usd as expected,
@@ -77,141 +44,53 @@ const LEDGER_CHECKS: readonly Check[] = [
         or (claims.status = 'verified' and count(credits.id) = 0)
       order by claims.id limit ${DIFFERENCES_MAX}`,
   ),
+  queryCheck(
+    'every entry that brings money in or takes it back is of a credit',
+    sql`select journal_entries.id as subject, 1 as expected, 0 as found
+      from journal_entries left join credits
+        on credits.id = substr(journal_entries.id,
+          case when journal_entries.kind = 'credit' then 8 else 10 end)
+      where journal_entries.kind in ('credit', 'reversal') and credits.id is null
+      order by journal_entries.id limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'a transfer is credited at most once at a time',
+    sql`select subject, 1 as expected, count(*) as found
+      from (
+        select 'transaction ' || tx_hash || ', transfer ' || cast(position_in_tx as text)
+          as subject, chain_id
+        from credits where reversed_unix is null
+        union all
+        select 'block ' || block_hash || ', log ' || cast(log_index as text), chain_id
+        from credits where reversed_unix is null
+      ) as live
+      group by chain_id, subject having count(*) > 1
+      order by subject limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'a claim says that it held money exactly if it was ever credited',
+    sql`select claims.id as subject, claims.was_credited as expected,
+        case when count(credits.id) > 0 then 1 else 0 end as found
+      from claims left join credits on credits.claim_id = claims.id
+      group by claims.id, claims.was_credited
+      having claims.was_credited <> case when count(credits.id) > 0 then 1 else 0 end
+      order by claims.id limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'a claim is in a state that its past allows',
+    sql`select id || ' ' || status as subject, 1 as expected, 0 as found from claims
+      where status not in
+          ('pending', 'confirming', 'verified', 'rejected', 'unlinked', 'expired', 'reversed')
+        or (status = 'verified' and (was_credited = 0 or verified_unix is null))
+        or (status = 'reversed' and was_credited = 0)
+        or (status <> 'verified' and verified_unix is not null)
+      order by id limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'a key has one claim for a transaction, whatever the case of its hash',
+    sql`select public_id || ' ' || lower(tx_hash) as subject, 1 as expected, count(*) as found
+      from claims group by public_id, lower(tx_hash)
+      having count(*) > 1 or min(length(tx_hash)) <> 66 or min(tx_hash) <> lower(min(tx_hash))
+      order by public_id, lower(tx_hash) limit ${DIFFERENCES_MAX}`,
+  ),
 ]
-
-/** Deposits that nobody has claimed: money in suspense, which is no error. */
-export async function readSuspense(
-  connection: Connection,
-  deposits: DepositIndex,
-): Promise<{ readonly deposits: number; readonly microUsd: bigint }> {
-  const known = await deposits.canonical({ sinceBlock: 0 })
-  const credited = new Set((await liveCredits(connection)).map(logName))
-  const unclaimed = (known?.deposits ?? []).filter((deposit) => !credited.has(logName(deposit)))
-  return {
-    deposits: unclaimed.length,
-    microUsd: unclaimed.reduce((sum, deposit) => sum + deposit.amount, 0n),
-  }
-}
-
-async function checkCanonical(
-  connection: Connection,
-  deposits: DepositIndex,
-): Promise<Difference[]> {
-  const known = await deposits.canonical({ sinceBlock: 0 })
-  if (known === undefined) return []
-  const byLog = new Map(known.deposits.map((deposit) => [logName(deposit), deposit]))
-  return (await liveCredits(connection))
-    .filter((credit) => isInReach(credit, known))
-    .map((credit) => compare(credit, byLog.get(logName(credit))))
-    .filter((difference) => difference !== undefined)
-    .slice(0, DIFFERENCES_MAX)
-}
-
-/** Of blocks that the index does not hold in full nothing can be said. */
-function isInReach(credit: Credit, known: CanonicalDeposits): boolean {
-  return credit.blockNumber >= known.completeFromBlock && credit.blockNumber <= known.head.number
-}
-
-function compare(credit: Credit, deposit: Deposit | undefined): Difference | undefined {
-  if (deposit === undefined)
-    return { subject: credit.id, detail: `no canonical log ${logName(credit)}` }
-  if (deposit.amount !== credit.microUsd)
-    return {
-      subject: credit.id,
-      detail: `credited ${credit.microUsd}, the log says ${deposit.amount}`,
-    }
-  if (deposit.from !== credit.payerAddress)
-    return {
-      subject: credit.id,
-      detail: `credited to a payment of ${credit.payerAddress}, the log says ${deposit.from}`,
-    }
-  return undefined
-}
-
-/** Usually the very key that is claimed for; another one when it was rotated before the credit. */
-async function checkAccounts(connection: Connection, walletOf: WalletOf): Promise<Difference[]> {
-  const found = await connection.run(sql`
-    select credits.id, credits.account, credits.owner, credits.tx_hash,
-      claims.public_id, claims.tx_hash as claimed_tx
-    from credits join claims on claims.id = credits.claim_id order by credits.id`)
-  const differences: Difference[] = []
-  for (const row of found) {
-    const account = column.text(row, 'account')
-    const wallet = await walletOf(connection, column.text(row, 'public_id'))
-    const holds = await walletOf(connection, account.slice(keyAccount('').length))
-    const agrees =
-      wallet !== undefined &&
-      wallet === holds &&
-      wallet === column.hex(row, 'owner') &&
-      column.hex(row, 'tx_hash') === column.hex(row, 'claimed_tx')
-    if (!agrees)
-      differences.push({
-        subject: column.text(row, 'id'),
-        detail: `on ${account} of ${holds}, claimed for a key of ${wallet}`,
-      })
-  }
-  return differences.slice(0, DIFFERENCES_MAX)
-}
-
-/** A deposit that is credited anew returns to the keys that its reversal took it from. */
-async function checkMoved(connection: Connection, walletOf: WalletOf): Promise<Difference[]> {
-  const found = await connection.run(sql`
-    select distinct credits.owner, postings.account, postings.entry_id
-    from credits join postings
-      on postings.entry_id in ('credit:' || credits.id, 'reversal:' || credits.id)
-        and postings.account not like 'chain_in:%' and postings.account <> credits.account
-    order by postings.entry_id, postings.account`)
-  const differences: Difference[] = []
-  for (const row of found) {
-    const [owner, account] = [column.text(row, 'owner'), column.text(row, 'account')]
-    const publicId = keyOfAccount(account)
-    const isOwn =
-      publicId === undefined
-        ? account === receivableAccount(owner)
-        : (await walletOf(connection, publicId)) === owner
-    if (!isOwn)
-      differences.push({
-        subject: column.text(row, 'entry_id'),
-        detail: `moves money of ${account}, which is not of ${owner}`,
-      })
-  }
-  return differences.slice(0, DIFFERENCES_MAX)
-}
-
-async function checkPayers(connection: Connection, deps: PaymentsCheckDeps): Promise<Difference[]> {
-  const paid = await connection.run(sql`
-    select credits.id, credits.chain_id, credits.tx_hash, credits.payer_address, claims.public_id,
-      claim_proofs.message, claim_proofs.signature
-    from credits join claims on claims.id = credits.claim_id
-      left join claim_proofs on claim_proofs.claim_id = claims.id
-        and claim_proofs.payer_address = credits.payer_address
-    order by credits.id`)
-  const differences: Difference[] = []
-  for (const row of paid) {
-    const payerAddress: Address = column.hex(row, 'payer_address')
-    const publicId = column.text(row, 'public_id')
-    if ((await deps.walletOf(connection, publicId)) === payerAddress) continue
-    const message = column.textOrNull(row, 'message')
-    const refused =
-      message === null ||
-      (await deps.verifyPayerProof({
-        payerAddress,
-        chainId: column.integer(row, 'chain_id'),
-        txHash: column.hex(row, 'tx_hash'),
-        publicId,
-        message,
-        signature: column.text(row, 'signature'),
-        freshness: 'ignored',
-      })) !== undefined
-    if (refused)
-      differences.push({
-        subject: column.text(row, 'id'),
-        detail: `paid by ${payerAddress} without a proof that holds`,
-      })
-  }
-  return differences.slice(0, DIFFERENCES_MAX)
-}
-
-function logName(log: Pick<Deposit, 'chainId' | 'blockHash' | 'logIndex'>): string {
-  return `${log.chainId}:${log.blockHash}:${log.logIndex}`
-}

@@ -6,11 +6,13 @@ import { isRefusal, refuse } from '#domain/refusal.ts'
 import type { Outcome } from '#http/route.ts'
 import { keyAccount } from '#ledger/account.ts'
 import { readBalances } from '#ledger/balance.ts'
+import type { Check } from '#ledger/check.ts'
 import { ledgerChecks } from '#ledger/ledger-checks.ts'
 import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
 import type { Engine } from '#store/engine.ts'
-import type { CanonicalDeposits, Deposit, DepositIndex } from './deposit.ts'
-import { paymentsChecks, type WalletOf } from './payments-checks.ts'
+import type { WalletOf } from './credit-checks.ts'
+import type { CanonicalDeposits, Deposit, DepositIndex, DepositQuery } from './deposit.ts'
+import { paymentsChecks } from './payments-checks.ts'
 import type { KeyBook, PaymentsDeps, VerifyPayerProof } from './payments-deps.ts'
 import { paymentsMigrations } from './payments-migrations.ts'
 import { paymentsRoutes } from './prepay-routes.ts'
@@ -82,19 +84,29 @@ export class FakeChain implements DepositIndex {
     this.#blocks = this.#blocks.slice(0, this.#blocks.length - count)
   }
 
-  async canonical(query: Parameters<DepositIndex['canonical']>[0]): Promise<CanonicalDeposits> {
+  async canonical(query: DepositQuery): Promise<CanonicalDeposits> {
     const all = this.#blocks
       .flatMap((block) => block.deposits)
       .filter((deposit) => deposit.blockNumber >= this.completeFromBlock)
-    const deposits =
-      'sinceBlock' in query
-        ? all.filter((deposit) => deposit.blockNumber >= query.sinceBlock)
-        : all.filter((deposit) => query.txHashes.includes(deposit.txHash))
+    const deposits = chosen(all, query)
     const timestamp = this.headUnix ?? Number.POSITIVE_INFINITY
     const newest = this.#blocks.at(-1)?.hash ?? hash('genesis')
     const head = { number: this.height, hash: newest, timestamp }
     return { head, completeFromBlock: this.completeFromBlock, deposits }
   }
+}
+
+function chosen(all: readonly Deposit[], query: DepositQuery): readonly Deposit[] {
+  if ('sinceBlock' in query) return all.filter((each) => each.blockNumber >= query.sinceBlock)
+  if ('txHashes' in query) return all.filter((each) => query.txHashes.includes(each.txHash))
+  const { blockNumber, logIndex } = query.after
+  return all
+    .filter(
+      (each) =>
+        each.blockNumber > blockNumber ||
+        (each.blockNumber === blockNumber && each.logIndex > logIndex),
+    )
+    .slice(0, query.limit)
 }
 
 /** The proof of these tests; the real grammar and recovery are tested with the signed messages. */
@@ -151,6 +163,8 @@ export interface Harness {
   /** Mines enough blocks on top and verifies. */
   confirm(): Promise<void>
   balance(publicId: string): Promise<bigint>
+  /** Of the payments. */
+  readonly checkNames: readonly string[]
   /** Every check of ledger and payments. */
   audit(): Promise<string[]>
 }
@@ -188,7 +202,10 @@ export function createHarness(engine: Engine, holder = 'one'): Harness {
     keys: keyBook(keys),
   }
   const verifier = new Verifier({ ...verifierDeps, holder })
+  const walletOf: WalletOf = async (_connection, publicId) => keys.get(publicId)?.wallet
+  const checks = paymentsChecks({ deposits: chain, verifyPayerProof, walletOf })
   const harness: Harness = {
+    checkNames: checks.map((check) => check.name),
     chain,
     engine,
     now,
@@ -212,7 +229,7 @@ export function createHarness(engine: Engine, holder = 'one'): Harness {
       const balances = await engine.snapshot((reads) => readBalances(reads, [account]))
       return balances.get(account) ?? 0n
     },
-    audit: () => audit(engine, chain, async (_connection, publicId) => keys.get(publicId)?.wallet),
+    audit: () => audit(engine, [...ledgerChecks, ...checks]),
   }
   return harness
 }
@@ -229,16 +246,9 @@ function keyBook(keys: ReadonlyMap<string, HeldKey>): KeyBook {
   }
 }
 
-async function audit(
-  engine: Engine,
-  deposits: DepositIndex,
-  walletOf: WalletOf,
-): Promise<string[]> {
+async function audit(engine: Engine, checks: readonly Check[]): Promise<string[]> {
   const broken: string[] = []
-  for (const check of [
-    ...ledgerChecks,
-    ...paymentsChecks({ deposits, verifyPayerProof, walletOf }),
-  ])
+  for (const check of checks)
     if ((await engine.snapshot(check.run)).length > 0) broken.push(check.name)
   return broken
 }

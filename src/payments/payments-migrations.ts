@@ -1,5 +1,7 @@
 import type { Migration } from '#store/engine.ts'
+import { guardsSql } from '#store/guard.ts'
 import { leaseMigration } from '#store/lease.ts'
+import { paymentsGuards } from './payments-guards.ts'
 
 /** Tables of the prepayments; ids 300 to 399 of the accounts store. */
 export const paymentsMigrations: readonly Migration[] = [
@@ -92,4 +94,5 @@ export const paymentsMigrations: readonly Migration[] = [
       create index claims_ended on claims (opened_unix, id)
         where status in ('expired', 'unlinked', 'rejected') and was_credited = 0`,
   },
+  { id: 305, name: 'guards of claims and credits', sql: guardsSql(paymentsGuards) },
 ]

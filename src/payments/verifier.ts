@@ -38,6 +38,7 @@ import type { CanonicalDeposits, Deposit, DepositIndex } from './deposit.ts'
 import { judgeClaim, type Verdict } from './judge-claim.ts'
 import type { KeyBook } from './payments-deps.ts'
 import { pruneClaims } from './prune-claims.ts'
+import { logName } from './suspense.ts'
 
 export interface VerifierDeps {
   /** The accounts store. */
@@ -196,10 +197,6 @@ async function reverse(pass: Pass, credit: Credit): Promise<void> {
     if (credit.claimId !== null) await setClaimReversed(connection, { id: credit.claimId, nowUnix })
   })
   if (credit.claimId !== null) pass.deps.onChange(credit.claimId)
-}
-
-function logName(log: Pick<Deposit, 'chainId' | 'blockHash' | 'logIndex'>): string {
-  return `${log.chainId}:${log.blockHash}:${log.logIndex}`
 }
 
 /** First the claims whose deposits are young, then those that were not looked at for longest. */

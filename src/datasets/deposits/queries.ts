@@ -5,7 +5,7 @@ import { readPosition } from '#indexer/positions.ts'
 import { chunks } from '#lib/chunks.ts'
 import type { Connection, Engine, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { join, ROWS_PER_STATEMENT, type Sql, sql } from '#store/sql.ts'
+import { empty, join, ROWS_PER_STATEMENT, type Sql, sql } from '#store/sql.ts'
 
 /** A payment to the operator that is part of the chain as indexed now. */
 export interface CanonicalDeposit {
@@ -25,6 +25,10 @@ export interface CanonicalDeposit {
 export type DepositSelection =
   | { readonly sinceBlock: number }
   | { readonly txHashes: readonly Hash[] }
+  | {
+      readonly after: { readonly blockNumber: number; readonly logIndex: number }
+      readonly limit: number
+    }
 
 /** Deposits of the payment chain together with the head they belong to; undefined without a head. */
 export function readDeposits(
@@ -54,18 +58,28 @@ async function selectDeposits(
 ): Promise<readonly CanonicalDeposit[]> {
   if ('sinceBlock' in selection)
     return runSelection(connection, chainId, sql`block_number >= ${selection.sinceBlock}`)
+  if ('after' in selection) {
+    const { blockNumber, logIndex } = selection.after
+    const behind = sql`(block_number, log_index) > (${blockNumber}, ${logIndex})`
+    return runSelection(connection, chainId, behind, sql`limit ${selection.limit}`)
+  }
   const found: CanonicalDeposit[] = []
   for (const part of chunks(selection.txHashes, ROWS_PER_STATEMENT))
     found.push(...(await runSelection(connection, chainId, sql`tx_hash in (${join(part)})`)))
   return found
 }
 
-async function runSelection(connection: Connection, chainId: number, condition: Sql) {
+async function runSelection(
+  connection: Connection,
+  chainId: number,
+  condition: Sql,
+  limit: Sql = empty,
+) {
   const found = await connection.run(sql`
     select chain_id, block_number, block_hash, timestamp_unix, tx_hash, log_index, position_in_tx,
       sender, recipient, amount
     from deposits where chain_id = ${chainId} and ${condition}
-    order by block_number, log_index`)
+    order by block_number, log_index ${limit}`)
   return found.map(toDeposit)
 }
 

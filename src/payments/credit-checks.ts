@@ -1,0 +1,206 @@
+import type { Address } from '#domain/address.ts'
+import { keyAccount, keyOfAccount, receivableAccount } from '#ledger/account.ts'
+import { type Check, DIFFERENCES_MAX, type Difference } from '#ledger/check.ts'
+import type { Connection, Row } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { type Sql, sql } from '#store/sql.ts'
+import { type Credit, readCredits } from './credit.ts'
+import type { CanonicalDeposits, Deposit, DepositIndex } from './deposit.ts'
+import type { VerifyPayerProof } from './payments-deps.ts'
+import { logName } from './suspense.ts'
+
+export interface CreditCheckDeps {
+  readonly deposits: DepositIndex
+  readonly verifyPayerProof: VerifyPayerProof
+  readonly walletOf: WalletOf
+}
+
+/** The wallet that owns a key, as the keys themselves say. */
+export type WalletOf = (connection: Connection, publicId: string) => Promise<Address | undefined>
+
+/** What is checked of credits one by one, a page of them in memory at a time. */
+export function creditChecks(deps: CreditCheckDeps): readonly Check[] {
+  return [
+    pagedCheck('each live credit is one canonical deposit of the same sum and sender', (page) =>
+      checkCanonical(page, deps.deposits),
+    ),
+    pagedCheck(
+      'each credit of a claim was paid by the owner of its key or a payer who signed',
+      (page) => checkPayers(page, deps),
+    ),
+    pagedCheck('a credit of a claim is on a key of the wallet that owns the claimed key', (page) =>
+      checkAccounts(page, deps.walletOf),
+    ),
+    pagedCheck('a credit and its reversal move money of keys of its wallet only', (page) =>
+      checkMoved(page, deps.walletOf),
+    ),
+  ]
+}
+
+/** Some credits, by a condition on `credits`. */
+interface Page {
+  readonly connection: Connection
+  readonly chosen: Sql
+}
+
+function pagedCheck(name: string, check: (page: Page) => Promise<readonly Difference[]>): Check {
+  return {
+    name,
+    async run(connection) {
+      const differences: Difference[] = []
+      for await (const chosen of creditPages(connection)) {
+        differences.push(...(await check({ connection, chosen })))
+        if (differences.length >= DIFFERENCES_MAX) break
+      }
+      return differences.slice(0, DIFFERENCES_MAX)
+    },
+  }
+}
+
+/** Credits looked at at once. */
+const PAGE_CREDITS = 500
+
+async function* creditPages(connection: Connection): AsyncIterable<Sql> {
+  let after = ''
+  for (;;) {
+    const [row] = await connection.run(sql`
+      select max(id) as last from (
+        select id from credits where id > ${after} order by id limit ${PAGE_CREDITS}) as page`)
+    const last = row === undefined ? null : column.textOrNull(row, 'last')
+    if (last === null) return
+    yield sql`credits.id > ${after} and credits.id <= ${last}`
+    after = last
+  }
+}
+
+async function checkCanonical(
+  { connection, chosen }: Page,
+  deposits: DepositIndex,
+): Promise<Difference[]> {
+  const live = await readCredits(connection, sql`${chosen} and reversed_unix is null`)
+  const txHashes = [...new Set(live.map((credit) => credit.txHash))]
+  const known = await deposits.canonical({ txHashes })
+  if (known === undefined) return []
+  const byLog = new Map(known.deposits.map((deposit) => [logName(deposit), deposit]))
+  return live
+    .filter((credit) => isInReach(credit, known))
+    .map((credit) => compare(credit, byLog.get(logName(credit))))
+    .filter((difference) => difference !== undefined)
+}
+
+/** Of blocks that the index does not hold in full nothing can be said. */
+function isInReach(credit: Credit, known: CanonicalDeposits): boolean {
+  return credit.blockNumber >= known.completeFromBlock && credit.blockNumber <= known.head.number
+}
+
+function compare(credit: Credit, deposit: Deposit | undefined): Difference | undefined {
+  const subject = credit.id
+  if (deposit === undefined) return { subject, detail: `no canonical log ${logName(credit)}` }
+  if (deposit.txHash !== credit.txHash || deposit.positionInTx !== credit.positionInTx)
+    return { subject, detail: `the log ${logName(credit)} stands elsewhere in its transaction` }
+  if (deposit.amount !== credit.microUsd)
+    return { subject, detail: `credited ${credit.microUsd}, the log says ${deposit.amount}` }
+  if (deposit.from !== credit.payerAddress)
+    return {
+      subject,
+      detail: `credited to a payment of ${credit.payerAddress}, the log says ${deposit.from}`,
+    }
+  return undefined
+}
+
+async function checkPayers(
+  { connection, chosen }: Page,
+  deps: Pick<CreditCheckDeps, 'verifyPayerProof' | 'walletOf'>,
+): Promise<Difference[]> {
+  const paid = await connection.run(sql`
+    select credits.id, credits.chain_id, credits.tx_hash, credits.payer_address, claims.public_id,
+      claim_proofs.message, claim_proofs.signature
+    from credits join claims on claims.id = credits.claim_id
+      left join claim_proofs on claim_proofs.claim_id = claims.id
+        and claim_proofs.payer_address = credits.payer_address
+    where ${chosen} order by credits.id`)
+  const differences: Difference[] = []
+  for (const row of paid)
+    if (!(await isPaidRightly(connection, deps, row)))
+      differences.push({
+        subject: column.text(row, 'id'),
+        detail: `paid by ${column.text(row, 'payer_address')} without a proof that holds`,
+      })
+  return differences
+}
+
+async function isPaidRightly(
+  connection: Connection,
+  deps: Pick<CreditCheckDeps, 'verifyPayerProof' | 'walletOf'>,
+  row: Row,
+): Promise<boolean> {
+  const payerAddress = column.hex(row, 'payer_address')
+  const publicId = column.text(row, 'public_id')
+  if ((await deps.walletOf(connection, publicId)) === payerAddress) return true
+  const message = column.textOrNull(row, 'message')
+  if (message === null) return false
+  const refusal = await deps.verifyPayerProof({
+    payerAddress,
+    chainId: column.integer(row, 'chain_id'),
+    txHash: column.hex(row, 'tx_hash'),
+    publicId,
+    message,
+    signature: column.text(row, 'signature'),
+    freshness: 'ignored',
+  })
+  return refusal === undefined
+}
+
+/** Usually the very key that is claimed for; another one when it was rotated before the credit. */
+async function checkAccounts(
+  { connection, chosen }: Page,
+  walletOf: WalletOf,
+): Promise<Difference[]> {
+  const found = await connection.run(sql`
+    select credits.id, credits.account, credits.owner, credits.tx_hash,
+      claims.public_id, claims.tx_hash as claimed_tx
+    from credits join claims on claims.id = credits.claim_id
+    where ${chosen} order by credits.id`)
+  const differences: Difference[] = []
+  for (const row of found) {
+    const account = column.text(row, 'account')
+    const wallet = await walletOf(connection, column.text(row, 'public_id'))
+    const holds = await walletOf(connection, account.slice(keyAccount('').length))
+    const agrees =
+      wallet !== undefined &&
+      wallet === holds &&
+      wallet === column.hex(row, 'owner') &&
+      column.hex(row, 'tx_hash') === column.hex(row, 'claimed_tx')
+    if (!agrees)
+      differences.push({
+        subject: column.text(row, 'id'),
+        detail: `on ${account} of ${holds}, claimed for a key of ${wallet}`,
+      })
+  }
+  return differences
+}
+
+/** A deposit that is credited anew returns to the keys that its reversal took it from. */
+async function checkMoved({ connection, chosen }: Page, walletOf: WalletOf): Promise<Difference[]> {
+  const found = await connection.run(sql`
+    select distinct credits.owner, postings.account, postings.entry_id
+    from credits join postings
+      on postings.entry_id in ('credit:' || credits.id, 'reversal:' || credits.id)
+        and postings.account not like 'chain_in:%' and postings.account <> credits.account
+    where ${chosen} order by postings.entry_id, postings.account`)
+  const differences: Difference[] = []
+  for (const row of found) {
+    const [owner, account] = [column.text(row, 'owner'), column.text(row, 'account')]
+    const publicId = keyOfAccount(account)
+    const isOwn =
+      publicId === undefined
+        ? account === receivableAccount(owner)
+        : (await walletOf(connection, publicId)) === owner
+    if (!isOwn)
+      differences.push({
+        subject: column.text(row, 'entry_id'),
+        detail: `moves money of ${account}, which is not of ${owner}`,
+      })
+  }
+  return differences
+}

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { eachEngine, unguarded } from '#ledger/each-engine.ts'
+import { ledgerGuards } from '#ledger/ledger-guards.ts'
+import { ConstraintError } from '#store/engine.ts'
+import { type Sql, sql } from '#store/sql.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { paymentsGuards } from './payments-guards.ts'
+import {
+  ALICE_KEY,
+  ALICE_KEY_2,
+  alice,
+  createHarness,
+  HARNESS_MIGRATIONS,
+  type Harness,
+  MALLORY_KEY,
+  mallory,
+} from './payments-harness.ts'
+import { readSuspense } from './suspense.ts'
+
+const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
+
+/** One credited deposit, one that was taken back, one that is nobody's, and a claim without money. */
+async function createStore(harness: Harness): Promise<void> {
+  const claim = (tx: string, key = ALICE_KEY) => harness.claim({ key, tx, payer: alice })
+  const pay = (tx: string, amount: bigint) => harness.chain.mine([{ tx, from: alice, amount }])
+  await claim('lost', ALICE_KEY_2)
+  pay('lost', 700n)
+  await harness.confirm()
+  harness.chain.drop(11)
+  await harness.pass()
+  await claim('tx')
+  pay('tx', 1_000n)
+  pay('unclaimed', 5n)
+  await claim('never')
+  await harness.confirm()
+}
+
+const CORRUPTIONS: Record<string, Sql> = {
+  'each credit has its ledger entry, and a reversed one its reversal': sql`
+    update credits set micro_usd = micro_usd + 1`,
+  'what came in from the chains is what live credits hold': sql`
+    update credits set reversed_unix = 1 where reversed_unix is null`,
+  'a verified claim shows the sum of its live credits, and no other claim has any': sql`
+    update claims set credited_micro_usd = credited_micro_usd + 1 where status = 'verified'`,
+  'every entry that brings money in or takes it back is of a credit': sql`
+    delete from credits where reversed_unix is null`,
+  'a transfer is credited at most once at a time': sql`
+    insert into credits (id, account, owner, claim_id, chain_id, tx_hash, position_in_tx,
+      block_number, block_hash, log_index, payer_address, micro_usd, created_unix, settled, restored)
+    select 'again', account, owner, claim_id, chain_id, tx_hash, position_in_tx, block_number,
+      block_hash, log_index, payer_address, micro_usd, created_unix, settled, restored
+    from credits where reversed_unix is null`,
+  'a claim says that it held money exactly if it was ever credited': sql`
+    update claims set was_credited = 0 where status = 'verified'`,
+  'a claim is in a state that its past allows': sql`
+    update claims set status = 'pending' where status = 'verified'`,
+  'a key has one claim for a transaction, whatever the case of its hash': sql`
+    update claims set tx_hash = upper(tx_hash) where status = 'pending'`,
+  'each live credit is one canonical deposit of the same sum and sender': sql`
+    update credits set log_index = log_index + 1`,
+  'each credit of a claim was paid by the owner of its key or a payer who signed': sql`
+    update credits set payer_address = ${mallory}`,
+  'a credit of a claim is on a key of the wallet that owns the claimed key': sql`
+    update claims set public_id = '00000000'`,
+  'a credit and its reversal move money of keys of its wallet only': sql`
+    insert into postings (entry_id, line, account, micro_usd)
+    select 'credit:' || id, 9, ${`key:${MALLORY_KEY}`}, 1 from credits`,
+}
+
+for (const [name, statement] of Object.entries(CORRUPTIONS))
+  onBoth(`the audit notices a broken promise: ${name}`, async ({ engine }) => {
+    const harness = createHarness(engine)
+    await createStore(harness)
+    assert.deepEqual(await harness.audit(), [])
+    const guards = [...paymentsGuards, ...ledgerGuards]
+    const tables = ['credits', 'claim_proofs', 'claims', 'postings']
+    await unguarded(engine, { guards, tables }, async (tx) => {
+      await tx.run(statement)
+    })
+    assert.ok((await harness.audit()).includes(name))
+  })
+
+onBoth('every promise of prepayments has a corruption that breaks it', async ({ engine }) => {
+  const { checkNames } = createHarness(engine)
+  assert.deepEqual([...checkNames].sort(), Object.keys(CORRUPTIONS).sort())
+})
+
+onBoth('deposits that nobody claimed are counted and summed', async ({ engine }) => {
+  const harness = createHarness(engine)
+  await createStore(harness)
+  const suspense = await engine.snapshot((reads) => readSuspense(reads, harness.chain))
+  assert.deepEqual(suspense, { deposits: 1, microUsd: 5n })
+})
+
+onBoth('the database itself refuses what would falsify a prepayment', async ({ engine }) => {
+  const harness = createHarness(engine)
+  await createStore(harness)
+  for (const change of [
+    sql`update claims set status = 'pending' where status = 'verified'`,
+    sql`update claims set status = 'reversed' where status = 'pending'`,
+    sql`update claims set tx_hash = '0x' where status = 'pending'`,
+    sql`update claims set was_credited = 0`,
+    sql`delete from claims where status = 'reversed'`,
+    sql`update credits set micro_usd = micro_usd + 1`,
+    sql`update credits set reversed_unix = ${null} where reversed_unix is not null`,
+    sql`delete from credits`,
+  ])
+    await assert.rejects(
+      engine.write((tx) => tx.run(change)),
+      ConstraintError,
+      change.parts[0],
+    )
+})

@@ -1,0 +1,42 @@
+import type { Connection } from '#store/engine.ts'
+import { liveCreditsOf } from './credit.ts'
+import type { Deposit, DepositIndex } from './deposit.ts'
+
+/** Deposits held in memory at once. */
+const PAGE_DEPOSITS = 500
+
+/** Deposits of the index by their place on the chain, a page at a time. */
+export async function* depositPages(index: DepositIndex): AsyncIterable<readonly Deposit[]> {
+  let after = { blockNumber: -1, logIndex: -1 }
+  for (;;) {
+    const known = await index.canonical({ after, limit: PAGE_DEPOSITS })
+    const page = known?.deposits ?? []
+    const last = page.at(-1)
+    if (last === undefined) return
+    yield page
+    after = { blockNumber: last.blockNumber, logIndex: last.logIndex }
+  }
+}
+
+/** Deposits that nobody has claimed: money in suspense, which is no error. */
+export async function readSuspense(
+  connection: Connection,
+  index: DepositIndex,
+): Promise<{ readonly deposits: number; readonly microUsd: bigint }> {
+  let [deposits, microUsd] = [0, 0n]
+  for await (const page of depositPages(index)) {
+    const hashes = new Set(page.map((deposit) => deposit.txHash))
+    const credited = new Set((await liveCreditsOf(connection, [...hashes])).map(logName))
+    for (const deposit of page) {
+      if (credited.has(logName(deposit))) continue
+      deposits += 1
+      microUsd += deposit.amount
+    }
+  }
+  return { deposits, microUsd }
+}
+
+/** One log of one block. */
+export function logName(log: Pick<Deposit, 'chainId' | 'blockHash' | 'logIndex'>): string {
+  return `${log.chainId}:${log.blockHash}:${log.logIndex}`
+}
