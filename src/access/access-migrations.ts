@@ -101,7 +101,11 @@ export const accessMigrations: readonly Migration[] = [
         select 1 from keys as older where older.wallet = keys.wallet
           and (older.created_unix < keys.created_unix
             or (older.created_unix = keys.created_unix and older.public_id < keys.public_id)));
-      create unique index keys_first on keys (wallet) where is_first = 1`,
+      create unique index keys_first on keys (wallet) where is_first = 1;
+      insert into key_days (public_id, day, used)
+      select bucket, day, used from usage_days
+      where used > 0 and 1 < (
+        select count(*) from keys where 'wallet:' || keys.wallet = usage_days.bucket)`,
   },
   {
     id: 203,

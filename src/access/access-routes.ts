@@ -5,6 +5,7 @@ import { moveBalanceRoute, reportLeakRoute, revokeRoute, rotateRoute } from './m
 import { messageRoute } from './message-route.ts'
 import { mintRoute } from './mint.ts'
 import { usageRoute } from './usage.ts'
+import { usageHistoryRoute } from './usage-history.ts'
 
 /** Every operation on keys and usage; none is metered. */
 export function accessRoutes(deps: AccessDeps): readonly Route[] {
@@ -17,5 +18,6 @@ export function accessRoutes(deps: AccessDeps): readonly Route[] {
     moveBalanceRoute(deps),
     reportLeakRoute(deps),
     usageRoute(deps),
+    usageHistoryRoute(deps),
   ]
 }

@@ -1,11 +1,11 @@
 import { assert } from '#lib/assert.ts'
 import type { Connection } from '#store/engine.ts'
-import { column } from '#store/row.ts'
 import { rows, sql } from '#store/sql.ts'
 
 /**
  * Counts free units of keys beside their wallet's count, whose row is locked by the same transaction.
- * A wallet's first key needs no row: its calls are what the others did not make.
+ * A wallet's first key needs no row: its calls are what the others did not make. What a wallet of
+ * several keys called before its keys were counted stands under the wallet's own bucket.
  */
 export async function addKeyUnits(
   connection: Connection,
@@ -28,28 +28,4 @@ export async function giveBackKeyUnits(
     update key_days set used = used - ${input.units}
     where public_id = ${input.publicId} and day = ${input.day} returning used`)
   assert(lowered.length === 1, 'a refund of calls that were never counted')
-}
-
-/** Free units of a day by key. */
-export interface KeyDay {
-  readonly publicId: string
-  readonly day: number
-  readonly used: number
-}
-
-/** The counts of all keys of a wallet that are counted apart, since a day. */
-export async function readKeyDays(
-  connection: Connection,
-  input: { readonly wallet: string; readonly sinceDay: number },
-): Promise<KeyDay[]> {
-  const found = await connection.run(sql`
-    select key_days.public_id, key_days.day, key_days.used
-    from key_days join keys on keys.public_id = key_days.public_id
-    where keys.wallet = ${input.wallet} and key_days.day >= ${input.sinceDay}
-    order by key_days.day, key_days.public_id`)
-  return found.map((row) => ({
-    publicId: column.text(row, 'public_id'),
-    day: column.integer(row, 'day'),
-    used: column.integer(row, 'used'),
-  }))
 }

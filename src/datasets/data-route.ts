@@ -1,15 +1,9 @@
-import { stringify } from 'csv-stringify/sync'
 import type { TObject, TSchema } from 'typebox'
 import { isRefusal, type Refusal, type RefusalCode, refuse } from '#domain/refusal.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
-import {
-  type Effective,
-  type Parameter,
-  type Parameters,
-  parsed,
-  type ValuesOf,
-} from '#http/parameter.ts'
-import { type Answer, answer, defineRoute, type RequestFacts, type Route } from '#http/route.ts'
+import { CSV_TYPE, formatParameter, toCsv, wantsCsv } from '#http/csv.ts'
+import type { Effective, Parameters, ValuesOf } from '#http/parameter.ts'
+import { type Answer, answer, defineRoute, type Route } from '#http/route.ts'
 import { type IndexStatus, readIndexStatus } from '#indexer/status.ts'
 import { type Clock, unixNow } from '#lib/clock.ts'
 import { Type } from '#lib/type.ts'
@@ -63,18 +57,6 @@ export interface DataRouteDefinition<P extends Parameters> {
   read(query: DataQuery<P>): Promise<DataResult | Refusal>
 }
 
-const formatParameter: Parameter<'json' | 'csv' | undefined> = {
-  in: 'query',
-  description: '`json`, or `csv` (RFC 4180; also by `Accept: text/csv`).',
-  schema: Type.Enum(['json', 'csv'], { default: 'json' }),
-  parse(raw) {
-    if (raw === undefined) return parsed(undefined, 'json')
-    return raw === 'json' || raw === 'csv'
-      ? parsed(raw, raw)
-      : { ok: false, reason: 'must be json or csv', allowed: ['json', 'csv'] }
-  },
-}
-
 /** A metered GET on the register: one snapshot, `{data, meta}`, an ETag by index height. */
 export function dataRoute<P extends Parameters>(
   deps: DataDeps,
@@ -98,7 +80,7 @@ export function dataRoute<P extends Parameters>(
     },
     handle(input) {
       const asked = input.parameters as ValuesOf<P> & { readonly format?: 'json' | 'csv' }
-      const asCsv = csv !== undefined && (asked.format ?? accepted(input)) === 'csv'
+      const asCsv = csv !== undefined && wantsCsv(input, asked.format)
       const query = { ...input.effective, ...(asCsv && { format: 'csv' }) }
       return ready.get(JSON.stringify(query), async () => {
         const result = await readSnapshot(deps, read, asked)
@@ -140,12 +122,6 @@ async function readSnapshot<P extends Parameters>(
   })
 }
 
-/** `Accept: text/csv` asks for CSV where no `format` is given. */
-function accepted(facts: RequestFacts): 'json' | 'csv' {
-  const accept = String(facts.headers.accept ?? '')
-  return /(^|,)\s*text\/csv\s*(;|,|$)/i.test(accept) ? 'csv' : 'json'
-}
-
 function toAnswer(
   deps: DataDeps,
   input: {
@@ -162,7 +138,11 @@ function toAnswer(
   const link = linkToNext(deps, input)
   const headers = link === undefined ? {} : { headers: { link } }
   if (input.csv !== undefined)
-    return answer(200, toCsv(input.csv, result.data), { contentType: CSV, revision, ...headers })
+    return answer(200, toCsv(input.csv.row, input.csv.rows(result.data)), {
+      contentType: CSV_TYPE,
+      revision,
+      ...headers,
+    })
   const meta = {
     ...buildMeta(status, nowUnix, { ...input.query, ...result.query }),
     ...(result.totals !== undefined && { totals: result.totals }),
@@ -172,19 +152,7 @@ function toAnswer(
   return answer(200, text, { contentType: JSON_TYPE, revision, ...headers })
 }
 
-const CSV = 'text/csv; charset=utf-8'
 const JSON_TYPE = 'application/json; charset=utf-8'
-
-/** RFC 4180 with a header row of field names. */
-function toCsv(form: CsvForm, data: unknown): string {
-  const columns = Object.keys(form.row.properties)
-  return stringify([...form.rows(data)], {
-    header: true,
-    columns,
-    record_delimiter: 'windows',
-    cast: { boolean: String },
-  })
-}
 
 /** The next page as a link (RFC 8288); its base comes from the configuration, never from a header. */
 function linkToNext(

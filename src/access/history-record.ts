@@ -1,0 +1,123 @@
+import { type MicroUsd, toUsd } from '#domain/money.ts'
+import { toDate } from '#lib/day.ts'
+import { Type } from '#lib/type.ts'
+import { FORECAST_DAYS, type Forecast } from './forecast.ts'
+import type { Charged, HistoryDay } from './read-history.ts'
+
+const CHARGED = {
+  requestCount: Type.Integer({ description: 'Charged calls, paid ones included.' }),
+  overageCount: Type.Integer({ description: 'The paid part of requestCount.' }),
+  spentUsd: Type.Number({ description: 'What the paid calls took from prepaid balances.' }),
+}
+
+const KeyUse = Type.Object(
+  {
+    publicId: Type.Union([Type.String(), Type.Null()], {
+      description:
+        'Null: keys beyond the newest 100, and calls of a time when keys were not told apart.',
+    }),
+    ...CHARGED,
+  },
+  { additionalProperties: false },
+)
+
+const DAY = {
+  date: Type.String({ description: '`YYYY-MM-DD`, a UTC day.' }),
+  dateUnix: Type.Integer(),
+}
+
+const Day = Type.Object(
+  {
+    ...DAY,
+    ...CHARGED,
+    complete: Type.Boolean({ description: 'False for today.' }),
+    keys: Type.Array(KeyUse, { description: 'Keys of the wallet that called, most calls first.' }),
+  },
+  { additionalProperties: false },
+)
+
+/** The answer to GET /api/usage/history. */
+export const History = Type.Object(
+  {
+    identity: Type.String({ description: '`key:<prefix>_<publicId>`, or `ip:<address bucket>`.' }),
+    days: Type.Integer(),
+    totals: Type.Object(CHARGED, { additionalProperties: false }),
+    history: Type.Array(Day, { description: 'Without gaps, oldest first, today last.' }),
+    forecast: Type.Object(
+      {
+        prepaidBalanceUsd: Type.Number({ description: 'Of the key (or address) that asks.' }),
+        spentUsd: Type.Number({
+          description: `What it spent in the last ${FORECAST_DAYS} UTC days, today included.`,
+        }),
+        spentPerDayUsd: Type.Number(),
+        daysLeft: Type.Union([Type.Number(), Type.Null()], {
+          description: 'Days until the balance is empty at that pace; null when nothing was spent.',
+        }),
+      },
+      { additionalProperties: false },
+    ),
+  },
+  { additionalProperties: false },
+)
+
+/** One day of one key. */
+export const CsvRow = Type.Object({ ...DAY, ...KeyUse.properties, complete: Type.Boolean() })
+
+/** A statement as it was read: the days oldest first, today last. */
+export interface Statement {
+  readonly history: readonly HistoryDay[]
+  readonly balance: MicroUsd
+  readonly forecast: Forecast
+}
+
+export function showHistory(identity: string, { history, balance, forecast }: Statement) {
+  return {
+    identity,
+    days: history.length,
+    totals: showCharged(sumOf(history)),
+    history: history.map((day) => ({
+      ...showDay(day),
+      ...showCharged(day),
+      complete: day !== history.at(-1),
+      keys: day.keys.map((key) => ({ publicId: key.publicId, ...showCharged(key) })),
+    })),
+    forecast: {
+      prepaidBalanceUsd: toUsd(balance),
+      spentUsd: toUsd(forecast.spent),
+      spentPerDayUsd: toUsd(forecast.perDay),
+      daysLeft: forecast.daysLeft,
+    },
+  }
+}
+
+/** Each day by key; a day of no key, or of a caller without one, is one row. */
+export function toCsvRows(history: readonly HistoryDay[]) {
+  return history.flatMap((day) => {
+    const complete = day !== history.at(-1)
+    const parts = day.keys.length === 0 ? [{ ...day, publicId: null }] : day.keys
+    return parts.map((part) => ({
+      ...showDay(day),
+      publicId: part.publicId,
+      ...showCharged(part),
+      complete,
+    }))
+  })
+}
+
+function showDay({ day }: HistoryDay) {
+  return { date: toDate(day), dateUnix: day }
+}
+
+function showCharged({ calls, paid, spent }: Charged) {
+  return { requestCount: calls, overageCount: paid, spentUsd: toUsd(spent) }
+}
+
+function sumOf(history: readonly Charged[]): Charged {
+  const sum = { calls: 0, paid: 0, spent: 0n }
+  for (const { calls, paid, spent } of history) {
+    sum.calls += calls
+    sum.paid += paid
+    sum.spent += spent
+  }
+  return sum
+}

@@ -1,0 +1,38 @@
+import { stringify } from 'csv-stringify/sync'
+import type { TObject } from 'typebox'
+import { Type } from '#lib/type.ts'
+import { type Parameter, parsed } from './parameter.ts'
+import type { RequestFacts } from './route.ts'
+
+export const CSV_TYPE = 'text/csv; charset=utf-8'
+
+export const formatParameter: Parameter<'json' | 'csv' | undefined> = {
+  in: 'query',
+  description: '`json`, or `csv` (RFC 4180; also by `Accept: text/csv`).',
+  schema: Type.Enum(['json', 'csv'], { default: 'json' }),
+  parse(raw) {
+    if (raw === undefined) return parsed(undefined, 'json')
+    return raw === 'json' || raw === 'csv'
+      ? parsed(raw, raw)
+      : { ok: false, reason: 'must be json or csv', allowed: ['json', 'csv'] }
+  },
+}
+
+/** `Accept: text/csv` asks for CSV where no `format` is given. */
+export function wantsCsv(
+  facts: Pick<RequestFacts, 'headers'>,
+  format: 'json' | 'csv' | undefined,
+): boolean {
+  if (format !== undefined) return format === 'csv'
+  return /(^|,)\s*text\/csv\s*(;|,|$)/i.test(String(facts.headers.accept ?? ''))
+}
+
+/** RFC 4180 with a header row of field names. */
+export function toCsv(row: TObject, rows: readonly object[]): string {
+  return stringify([...rows], {
+    header: true,
+    columns: Object.keys(row.properties),
+    record_delimiter: 'windows',
+    cast: { boolean: String },
+  })
+}
