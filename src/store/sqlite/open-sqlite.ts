@@ -7,6 +7,7 @@ import type { BulkInsert, Connection, Engine, Migration, Row } from '../engine.t
 import { ConstraintError, StoreError } from '../engine.ts'
 import { appliedIds, assertInOrder, statementsOf } from '../migrate.ts'
 import { type Sql, type SqlValue, sql, toPlain } from '../sql.ts'
+import { LogSync, type SyncFile } from './log-sync.ts'
 
 export interface SqliteOptions {
   /** File of the database; folders are made. */
@@ -15,6 +16,8 @@ export interface SqliteOptions {
   readonly durability: 'full' | 'normal'
   /** Rows come by the hundred thousand; else each commit is small. Counts when the file is made. */
   readonly bulk?: boolean
+  /** How the log of a `full` database is brought onto the disk; the system's own way by default. */
+  readonly sync?: SyncFile
 }
 
 /** Another process may hold the write lock for one commit; a commit takes far less than this. */
@@ -43,22 +46,56 @@ export function openSqlite(options: SqliteOptions): Engine {
   mkdirSync(dirname(options.file), { recursive: true })
   const writer = new SqliteConnection(options, CACHE_KIB.writer)
   const reader = new SqliteConnection(options, CACHE_KIB.reader)
+  const log = options.durability === 'full' ? openLog(options) : undefined
   const writes = new Mutex()
   const snapshots = new Mutex()
-  const write = <T>(work: (connection: Connection) => Promise<T>) =>
-    writes.run(() => writer.transaction('begin immediate', work))
+  const write = async <T>(work: (connection: Connection) => Promise<T>) => {
+    const done = await writes.run(async () => {
+      if (log?.hasFailed === true) beginNewLog(writer, log)
+      const result = await writer.transaction('begin immediate', work)
+      return { result, durable: log?.afterCommit() }
+    })
+    await done.durable
+    return done.result
+  }
+  // What is read may be committed and not yet on the disk; nobody is told of it before it is.
+  const read = async <T>(work: () => Promise<T>) => {
+    const result = await snapshots.run(work)
+    if (log?.hasFailed === true) await writes.run(async () => beginNewLog(writer, log))
+    else if (log?.isBehind === true) await log.settled()
+    return result
+  }
   return {
     dialect: 'sqlite',
     // A read that falls between the statements of a snapshot would share its older state.
-    read: (statement) => snapshots.run(() => reader.run(statement)),
-    snapshot: (work) => snapshots.run(() => reader.transaction('begin', work)),
+    read: (statement) => read(() => reader.run(statement)),
+    snapshot: (work) => read(() => reader.transaction('begin', work)),
     write,
     migrate: (migrations) => migrate(writer, write, migrations),
-    close: () => writes.run(() => snapshots.run(async () => closeAll(reader, writer))),
+    close: () =>
+      writes.run(() =>
+        snapshots.run(async () => {
+          await log?.close()
+          closeAll(reader, writer)
+        }),
+      ),
   }
 }
 
-async function closeAll(...connections: readonly SqliteConnection[]): Promise<void> {
+function openLog({ file, sync }: SqliteOptions): LogSync {
+  return new LogSync({ file: `${file}-wal`, ...(sync !== undefined && { sync }) })
+}
+
+/**
+ * Copies the whole log into the database, which SQLite then syncs itself, and begins the log anew:
+ * frames behind one that never reached the disk would not be found after a loss of power.
+ */
+function beginNewLog(writer: SqliteConnection, log: LogSync): void {
+  if (!writer.truncateLog()) throw new StoreError('SQLite: the log cannot be begun anew yet')
+  log.healed()
+}
+
+function closeAll(...connections: readonly SqliteConnection[]): void {
   for (const connection of connections) connection.close()
 }
 
@@ -91,7 +128,8 @@ class SqliteConnection implements Connection {
     const pages = options.bulk === true ? PAGES.bulk : PAGES.small
     this.execute(`pragma page_size = ${pages.bytes}`)
     this.execute('pragma journal_mode = wal')
-    this.execute(`pragma synchronous = ${options.durability}`)
+    // The log is synced at checkpoints only; `LogSync` syncs it after each commit where it matters.
+    this.execute('pragma synchronous = normal')
     this.execute('pragma foreign_keys = on')
     this.execute(`pragma cache_size = -${cacheKib}`)
     this.execute(`pragma wal_autocheckpoint = ${pages.perCheckpoint}`)
@@ -124,6 +162,19 @@ class SqliteConnection implements Connection {
     } catch (error) {
       if (this.#database.isTransaction) this.execute('rollback')
       throw error
+    }
+  }
+
+  /** False while a reader of an older state holds the log; waits for nobody. */
+  truncateLog(): boolean {
+    this.execute('pragma busy_timeout = 0')
+    try {
+      return this.#guard(() => {
+        const row = this.#database.prepare('pragma wal_checkpoint(truncate)').get()
+        return row?.busy === 0
+      })
+    } finally {
+      this.execute(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
     }
   }
 
