@@ -3,43 +3,135 @@ import { chainInAccount, keyAccount } from '#ledger/account.ts'
 import { eachEngine, unguarded } from '#ledger/each-engine.ts'
 import { post } from '#ledger/post.ts'
 import { DAY_SECONDS } from '#lib/day.ts'
-import { sql } from '#store/sql.ts'
+import { ConstraintError } from '#store/engine.ts'
+import { type Sql, sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { accessChecks } from './access-checks.ts'
-import { bearer, CHAIN_ID, createHarness, HARNESS_MIGRATIONS } from './access-harness.ts'
+import {
+  bearer,
+  CHAIN_ID,
+  createHarness,
+  HARNESS_MIGRATIONS,
+  type Harness,
+} from './access-harness.ts'
 import { accessGuards } from './access-migrations.ts'
+import type { AdmissionReceipt } from './admission.ts'
 import { pruneUsage } from './prune-usage.ts'
 
 const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
 
-const CORRUPTIONS: Record<string, string> = {
-  'a wallet has as many active keys as are counted, and at most ten':
-    'update wallets set active_keys = active_keys + 1',
-  'the paid calls of a day are the calls that its accounts were debited for':
-    'update usage_days set paid = paid - 1',
-  'every key has the shape that secrets and messages rely on': "update keys set secret_digest = ''",
+const LATER = 1_795_219_200 + 3 * DAY_SECONDS
+
+const CORRUPTIONS: Record<string, Sql> = {
+  'a wallet has as many active keys as are counted, and at most ten': sql`
+    update wallets set active_keys = active_keys + 1`,
+  'the paid calls of a day are the calls that its accounts were debited for': sql`
+    update usage_days set paid = paid - 1`,
+  'every key has the shape that secrets and messages rely on': sql`
+    update keys set secret_digest = public_id`,
+  'no bucket had more free calls on a day than its quota ever was': sql`
+    update usage_days set used = used + 1`,
+  'the free calls of the keys of a wallet are among those of the wallet': sql`
+    update key_days set used = used + 100`,
+  'everything that is counted by day stands on a UTC midnight': sql`
+    update refunds set day = day + 1`,
+  'a wallet has as many keys as it signed mints and rotated keys': sql`
+    delete from used_messages`,
+  'no publicId, secret or signed message is there twice': sql`
+    insert into used_messages select * from used_messages`,
+  'each wallet with keys has one first key': sql`update keys set is_first = 1`,
+  'a rotated key is revoked, and its successor is another key of its wallet': sql`
+    update keys set successor = public_id where successor is not null`,
+  'a revoked key was charged for nothing on the days after': sql`
+    insert into key_days (public_id, day, used)
+    select public_id, ${LATER}, 1 from keys where successor is not null`,
 }
 
 for (const check of accessChecks)
   onBoth(`the audit notices a broken promise: ${check.name}`, async ({ engine }) => {
-    const harness = createHarness(engine)
-    const { publicId, secret } = await harness.mint()
-    const postings = [
-      { account: chainInAccount(CHAIN_ID), microUsd: -500n },
-      { account: keyAccount(publicId), microUsd: 500n },
-    ]
-    const entry = { id: 'c', kind: 'credit' as const, reference: 'c', createdUnix: 1, postings }
-    await engine.write((tx) => post(tx, entry))
-    const caller = await harness.access.identify(bearer(secret).headers, '192.0.2.1')
-    assert.ok(caller.kind === 'keyed')
-    for (let n = 0; n < 12; n += 1) await harness.access.meter.admit(caller)
-    for (const each of accessChecks) assert.deepEqual(await engine.snapshot(each.run), [])
-    const statement = CORRUPTIONS[check.name] ?? ''
-    await unguarded(engine, { guards: accessGuards, tables: [] }, async (tx) => {
-      await tx.run({ kind: 'sql', parts: [statement], values: [] })
+    await createStore(createHarness(engine))
+    for (const each of accessChecks)
+      assert.deepEqual(await engine.snapshot(each.run), [], each.name)
+    const tables = ['usage_days', 'used_messages', 'keys', 'wallets', 'key_days']
+    await unguarded(engine, { guards: accessGuards, tables }, async (tx) => {
+      await tx.run(CORRUPTIONS[check.name] ?? sql``)
     })
-    assert.equal((await engine.snapshot(check.run)).length, 1)
+    assert.ok((await engine.snapshot(check.run)).length > 0)
   })
+
+onBoth('a revoked first key that is used after all is noticed', async ({ engine }) => {
+  const harness = createHarness(engine)
+  const first = await harness.mint()
+  const second = await harness.mint(first.wallet)
+  await harness.call('/api/keys/{publicId}/revoke', {
+    path: { publicId: first.publicId },
+    method: 'POST',
+    ...bearer(first.secret),
+  })
+  harness.now.ms += 3 * DAY_SECONDS * 1000
+  await callTimes(harness, second.secret, 3)
+  const check = accessChecks.find((each) => each.name.startsWith('a revoked key'))
+  assert.deepEqual(await engine.snapshot((reads) => check?.run(reads) ?? Promise.reject()), [])
+  await engine.write((tx) => tx.run(sql`update key_days set used = used - 1`))
+  const [late] = await engine.snapshot((reads) => check?.run(reads) ?? Promise.reject())
+  assert.equal(late?.subject, first.publicId)
+})
+
+onBoth('the database itself refuses what would falsify keys and counters', async ({ engine }) => {
+  await createStore(createHarness(engine))
+  for (const change of [
+    sql`update keys set wallet = '0x' || wallet`,
+    sql`update keys set revoked_unix = ${null} where revoked_unix is not null`,
+    sql`delete from keys`,
+    sql`update used_messages set wallet = 'another'`,
+    sql`delete from used_messages`,
+    sql`update usage_days set used = used + 1000`,
+  ])
+    await assert.rejects(
+      engine.write((tx) => tx.run(change)),
+      ConstraintError,
+      change.parts[0],
+    )
+  await assert.rejects(
+    engine.write(async (tx) => {
+      await tx.run(sql`update usage_days set used = quota - 1`)
+      await tx.run(sql`update usage_days set paid = paid + 1`)
+    }),
+    ConstraintError,
+    'nobody pays while a free call is left',
+  )
+})
+
+/** A wallet with a first key, a rotated and a new one, free and paid calls, and one given back. */
+async function createStore(harness: Harness): Promise<void> {
+  const first = await harness.mint()
+  const second = await harness.mint(first.wallet)
+  await callTimes(harness, second.secret, 3)
+  await harness.call('/api/keys/{publicId}/rotate', {
+    path: { publicId: second.publicId },
+    method: 'POST',
+    ...bearer(second.secret),
+  })
+  const postings = [
+    { account: chainInAccount(CHAIN_ID), microUsd: -500n },
+    { account: keyAccount(first.publicId), microUsd: 500n },
+  ]
+  const entry = { id: 'c', kind: 'credit' as const, reference: 'c', createdUnix: 1, postings }
+  await harness.engine.write((tx) => post(tx, entry))
+  const last = (await callTimes(harness, first.secret, 10)).at(-1)
+  if (last !== undefined) await harness.access.meter.refund(last)
+}
+
+async function callTimes(harness: Harness, secret: string, times: number) {
+  const caller = await harness.access.identify(bearer(secret).headers, '192.0.2.1')
+  assert.ok(caller.kind === 'keyed')
+  const receipts: AdmissionReceipt[] = []
+  for (let n = 0; n < times; n += 1) {
+    const admission = await harness.access.meter.admit(caller)
+    if (admission.kind === 'admitted') receipts.push(admission.receipt)
+  }
+  return receipts
+}
 
 onBoth('old counters are forgotten, except where calls were paid for', async ({ engine }) => {
   const harness = createHarness(engine)
@@ -57,3 +149,23 @@ onBoth('old counters are forgotten, except where calls were paid for', async ({ 
     ['192.0.2.1', 'wallet:0x'],
   )
 })
+
+onBoth(
+  'counters of wallets outlive those of addresses, and fall with those of their keys',
+  async (store) => {
+    const { engine } = store
+    const harness = createHarness(engine)
+    const first = await harness.mint()
+    const second = await harness.mint(first.wallet)
+    await callTimes(harness, second.secret, 3)
+    const prune = async (days: number) => {
+      harness.now.ms += days * DAY_SECONDS * 1000
+      await pruneUsage({ engine, clock: () => harness.now.ms })
+      const [row] = await engine.read(sql`
+      select (select count(*) from usage_days) as days, (select count(*) from key_days) as keys`)
+      return [row?.days, row?.keys]
+    }
+    assert.deepEqual(await prune(90), [1, 1])
+    assert.deepEqual(await prune(11), [0, 0])
+  },
+)

@@ -118,7 +118,7 @@ async function dropConstraints(connection: Connection, table: string): Promise<v
     where relname = ${table} and contype <> 'n'
       and pg_class.relnamespace = cast(current_schema() as regnamespace)`)
   for (const { conname } of found)
-    await runText(connection, `alter table ${table} drop constraint ${conname} cascade`)
+    await runText(connection, `alter table ${table} drop constraint if exists ${conname} cascade`)
   const indexes = await connection.run(sql`
     select indexname from pg_indexes where tablename = ${table} and schemaname = current_schema()`)
   for (const { indexname } of indexes) await runText(connection, `drop index ${indexname}`)
