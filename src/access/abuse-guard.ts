@@ -58,11 +58,14 @@ export function createGuard(deps: GuardDeps): Guard {
     const buckets = remembered.get(kind) ?? new LRUCache<string, Tokens>({ max })
     remembered.set(kind, buckets)
     const now = deps.clock()
-    const tokens = buckets.get(addressBucket) ?? { left: limit.burst, atMs: now }
+    let tokens = buckets.get(addressBucket)
+    if (tokens === undefined) {
+      tokens = { left: limit.burst, atMs: now }
+      buckets.set(addressBucket, tokens)
+    }
     const gained = (Math.max(0, now - tokens.atMs) / 1000) * limit.refillPerSecond
     tokens.left = Math.min(limit.burst, tokens.left + gained)
     tokens.atMs = now
-    buckets.set(addressBucket, tokens)
     if (tokens.left >= 1) {
       tokens.left -= 1
       return undefined

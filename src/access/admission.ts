@@ -9,9 +9,9 @@ export type Admission =
       readonly source: 'quota' | 'prepaid'
       /** Gives the unit or the money back, once. */
       readonly receipt: AdmissionReceipt
-      readonly figures: MeterFigures
+      readonly figures: UsageFigures
     }
-  | { readonly kind: 'exhausted'; readonly figures: MeterFigures }
+  | { readonly kind: 'exhausted'; readonly figures: UsageFigures }
 
 /** Names what was taken, so that exactly that can be given back. */
 export interface AdmissionReceipt {

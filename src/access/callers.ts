@@ -4,6 +4,7 @@ import { type Refusal, refuse } from '#domain/refusal.ts'
 import { StoreError } from '#store/engine.ts'
 import { MeteringUnavailable } from './admission.ts'
 import { findKeyByDigest, type Key } from './key-store.ts'
+import { RecentCallers } from './recent-callers.ts'
 import { isSecret, secretDigest } from './secret.ts'
 import { createTiers, type TiersDeps, type WalletTier } from './tiers.ts'
 import { TtlCache } from './ttl-cache.ts'
@@ -19,13 +20,15 @@ export interface CallersDeps extends TiersDeps {
 export interface Callers {
   /** The caller behind the headers; every bad Authorization header gets one and the same refusal. */
   identify(headers: Headers, addressBucket: string): Promise<Caller | Refusal>
+  /** A keyed caller who was identified a moment ago, without a look-up. */
+  recall(authorization: string): Caller | undefined
   anonymous(addressBucket: string): Caller
   tierOf(wallet: Address): Promise<WalletTier>
   /** Makes a revocation hold here at once; other replicas notice within `KEY_TTL_MS`. */
   forget(digest: string): void
 }
 
-/** Revocation must hold on every replica within a second. */
+/** Revocation must hold on every replica within a second, `RecentCallers` included. */
 const KEY_TTL_MS = 500
 
 /** Keys that call within such a time; a flood of bad secrets cannot push memory up. */
@@ -35,18 +38,27 @@ const HELD_MAX = 20_000
 export function createCallers(deps: CallersDeps): Callers {
   const keys = new TtlCache<Key | undefined>({ ...deps, max: HELD_MAX, ttlMs: KEY_TTL_MS })
   const tierOf = createTiers(deps)
+  const recent = new RecentCallers(deps)
   const anonymous = (bucket: string) => anonymousCaller(deps, bucket)
   return {
     anonymous,
     tierOf,
-    forget: (digest) => keys.forget(digest),
+    recall: (authorization) => recent.get(authorization),
+    forget(digest) {
+      keys.forget(digest)
+      recent.forget()
+    },
     async identify(headers, addressBucket) {
-      if (headers.authorization === undefined) return anonymous(addressBucket)
-      const secret = bearerSecret(headers.authorization)
+      const { authorization } = headers
+      if (authorization === undefined) return anonymous(addressBucket)
+      const secret = bearerSecret(authorization)
       if (secret === undefined || !isSecret(deps.keyPrefix, secret)) return refuseKey()
+      const { epoch } = recent
       const key = await lookUp(deps, keys, secretDigest(secret))
       if (key === undefined || key.revokedUnix !== null) return refuseKey()
-      return keyedCaller(deps, key, await tierOf(key.wallet))
+      const caller = keyedCaller(deps, key, await tierOf(key.wallet))
+      if (typeof authorization === 'string') recent.keep(authorization, caller, epoch)
+      return caller
     },
   }
 }

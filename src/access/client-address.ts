@@ -23,11 +23,32 @@ export type AddressBucket = (socketAddress: string, headers: Headers) => string
  */
 export function createAddressBucket(trustedProxies: readonly string[]): AddressBucket {
   const trusted = trustedProxies.map(parseRange)
+  const parseSocket = remember(parseEntry)
+  if (trusted.length === 0)
+    return remember((socketAddress) => {
+      const socket = parseSocket(socketAddress)
+      return socket === undefined ? UNKNOWN : toBucket(socket)
+    })
   return (socketAddress, headers) => {
-    const socket = parseEntry(socketAddress)
+    const socket = parseSocket(socketAddress)
     if (socket === undefined) return UNKNOWN
-    if (trusted.length === 0) return toBucket(socket)
     return toBucket(nearestStranger(socket, forwardedHops(headers['x-forwarded-for']), trusted))
+  }
+}
+
+/** Addresses whose meaning is kept; an address sends many requests over its connections. */
+const REMEMBERED_MAX = 10_000
+
+/** The same function, which works each of many addresses out once. */
+function remember<T>(read: (address: string) => T): (address: string) => T {
+  const known = new Map<string, { readonly value: T }>()
+  return (address) => {
+    const held = known.get(address)
+    if (held !== undefined) return held.value
+    if (known.size >= REMEMBERED_MAX) known.clear()
+    const value = read(address)
+    known.set(address, { value })
+    return value
   }
 }
 

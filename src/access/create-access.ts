@@ -25,6 +25,7 @@ export interface CreateAccessDeps
 export interface Access {
   readonly meter: Meter
   readonly identify: Callers['identify']
+  readonly recall: Callers['recall']
   readonly anonymous: Callers['anonymous']
   readonly addressBucket: AddressBucket
   readonly guard: Guard
@@ -41,6 +42,7 @@ export function createAccess(deps: CreateAccessDeps): Access {
   return {
     meter,
     identify: callers.identify,
+    recall: callers.recall,
     anonymous: callers.anonymous,
     addressBucket: createAddressBucket(deps.trustedProxies ?? []),
     guard: createGuard({ clock: deps.clock, limits: deps.guardLimits ?? GUARD_LIMITS }),

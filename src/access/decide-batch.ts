@@ -1,4 +1,4 @@
-import type { Caller } from '#domain/caller.ts'
+import type { Caller, UsageFigures } from '#domain/caller.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { bucketAccount, keyAccount } from '#ledger/account.ts'
 import { readBalances } from '#ledger/balance.ts'
@@ -39,15 +39,16 @@ function countedKeyOf(caller: Caller): string | null {
 /** Decides a batch inside one transaction: free units first, then prepaid calls, in arrival order. */
 export async function decideBatch(connection: Connection, batch: Batch): Promise<Decisions> {
   const { admits, day, pricePerCall } = batch
-  const callers = [...admits, ...batch.figures]
-  const [taken, balances] = await Promise.all([
+  const [taken] = await Promise.all([
     admits.length === 0 ? new Map<string, Taken>() : takeUnits(connection, day, wantedOf(admits)),
-    readBalances(connection, [...new Set(callers.map(accountOf))]),
     admits.length === 0 ? undefined : recordBatch(connection, batch),
   ])
+  const refused = beyondQuota(admits, taken)
+  // Who is given a free unit is told of no balance.
+  const accounts = [...refused, ...batch.figures].map(accountOf)
+  const balances = await readBalances(connection, [...new Set(accounts)])
   const others = batch.figures.map((each) => each.bucket).filter((bucket) => !taken.has(bucket))
   const known = await readUsageDays(connection, day, [...new Set(others)])
-  const refused = beyondQuota(admits, taken)
   const calls = payable(refused, balances, pricePerCall)
   const spent = await spendCalls(connection, { calls, pricePerCall, day })
   const tally = new Tally(batch, { taken, balances, spent, known })
@@ -133,7 +134,7 @@ class Tally {
       return this.#admitted(caller, 'quota')
     }
     const account = this.#account(caller)
-    if (account.callsLeft === 0) return { kind: 'exhausted', figures: this.figures(caller) }
+    if (account.callsLeft === 0) return { kind: 'exhausted', figures: this.#usage(caller) }
     account.callsLeft -= 1
     account.balance -= this.#batch.pricePerCall
     bucket.paid += 1
@@ -142,6 +143,10 @@ class Tally {
   }
 
   figures(caller: Caller): MeterFigures {
+    return { ...this.#usage(caller), prepaidBalance: this.#account(caller).balance }
+  }
+
+  #usage(caller: Caller): UsageFigures {
     const { used, paid } = this.#bucket(caller)
     return {
       tier: caller.tier,
@@ -150,7 +155,6 @@ class Tally {
       overageCount: paid,
       remaining: Math.max(0, caller.dailyQuota - used),
       resetUnix: nextMidnight(this.#batch.day),
-      prepaidBalance: this.#account(caller).balance,
     }
   }
 
@@ -161,7 +165,7 @@ class Tally {
     const name = `${id.meter}:${id.number}:${this.#receipts}`
     const countedKey = source === 'quota' ? countedKeyOf(caller) : null
     const receipt = { id: name, bucket: caller.bucket, day, source, account, countedKey }
-    return { kind: 'admitted', source, receipt, figures: this.figures(caller) }
+    return { kind: 'admitted', source, receipt, figures: this.#usage(caller) }
   }
 
   #bucket({ bucket }: Caller): BucketTally {

@@ -128,8 +128,8 @@ onBoth('calls are decided in the order of arrival and each shows its own moment'
     [1, 2, 3, 4, 5, 6, 7, 7],
   )
   assert.deepEqual(
-    admissions.map((each) => each.figures.prepaidBalance),
-    [200n, 200n, 200n, 200n, 200n, 100n, 0n, 0n],
+    admissions.map((each) => each.figures.overageCount),
+    [0, 0, 0, 0, 0, 1, 2, 2],
   )
 })
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /** 128 bits: nobody guesses one, whatever the number of tries. */
 const SECRET_BYTES = 16
@@ -27,7 +27,7 @@ export function newSecret(deps: SecretDeps): NewSecret {
 
 /** What is stored of a secret: its SHA-256 in hex. */
 export function secretDigest(secret: string): string {
-  return createHash('sha256').update(secret).digest('hex')
+  return hash('sha256', secret, 'hex')
 }
 
 /** Tells a well-formed secret before anything is looked up. */

@@ -17,8 +17,8 @@ export interface TiersDeps {
 
 export type WalletTier = 'free' | 'premium'
 
-/** Premium is judged anew at least once a minute. */
-const TIER_TTL_MS = 60_000
+/** A tier that changed must hold on every replica within a second, `RecentCallers` included. */
+const TIER_TTL_MS = 700
 
 /** Wallets that call within such a time; more of them are looked up again. */
 const HELD_MAX = 20_000

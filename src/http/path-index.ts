@@ -31,7 +31,7 @@ function patternOf(path: string): RegExp {
 
 /** The path of a request target: origin form, absolute form (RFC 9112, 3.2.2) or anything else. */
 export function pathOf(target: string): string {
-  const path = target.replace(/^https?:\/\/[^/?#]*/i, '')
+  const path = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '')
   const end = path.indexOf('?')
   return end === -1 ? path : path.slice(0, end)
 }

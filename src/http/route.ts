@@ -120,6 +120,10 @@ export function defineRoute<P extends Parameters, B extends TSchema = TSchema>(
 ): Route {
   const { handle, parameters, body, bodyExample, ...facts } = definition
   const checkBody = body === undefined ? undefined : Compile(body)
+  const isAllInQuery =
+    facts.method === 'GET' && Object.values(parameters).every((each) => each.in === 'query')
+  // A query that comes again is the same Map, and means the same.
+  const known = new WeakMap<RawInput['query'], Prepared>()
   return {
     ...facts,
     parameters,
@@ -128,6 +132,8 @@ export function defineRoute<P extends Parameters, B extends TSchema = TSchema>(
     prepare(raw) {
       if (raw.body === BROKEN_BODY)
         return refuse('invalid_json', 'the body is no JSON, or has a forbidden member name')
+      const held = known.get(raw.query)
+      if (held !== undefined) return held
       const values = parseParameters(parameters, raw)
       if (isRefusal(values)) return values
       if (checkBody !== undefined && !checkBody.Check(raw.body))
@@ -138,7 +144,12 @@ export function defineRoute<P extends Parameters, B extends TSchema = TSchema>(
         effective,
         body: raw.body as Static<B>,
       }
-      return { effective, run: (known) => handle(new Input<P, B>(known, input)) }
+      const prepared: Prepared = {
+        effective,
+        run: (facts) => handle(new Input<P, B>(facts, input)),
+      }
+      if (isAllInQuery) known.set(raw.query, prepared)
+      return prepared
     },
   }
 }

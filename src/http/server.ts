@@ -11,7 +11,7 @@ import { CONNECTION_LIMITS, type ConnectionLimits, Connections } from './connect
 import type { Endpoint, Incoming, Outgoing } from './exchange.ts'
 import { readIncoming } from './incoming.ts'
 import { readJsonBodies } from './json-body.ts'
-import { parseQuery } from './parse-query.ts'
+import { makeQueryParser } from './parse-query.ts'
 import { indexPaths, isCanonical, type PathIndex, pathOf } from './path-index.ts'
 import { answerBrokenSockets } from './reject-socket.ts'
 import { send } from './send.ts'
@@ -57,6 +57,7 @@ const PATH_PARAMETER_MAX = 512
 
 /** Builds the server; it neither listens nor opens anything until told. */
 export function createServer(deps: ServerDeps): HttpServer {
+  const parseQuery = makeQueryParser()
   const app = Fastify({
     bodyLimit: BODY_BYTES_MAX,
     requestTimeout: REQUEST_TIMEOUT_MS,

@@ -27,7 +27,10 @@ export interface ServeDeps {
 export interface ServeInput
   extends HealthDeps,
     MetaDeps,
-    Pick<PipelineDeps, 'meter' | 'identify' | 'anonymous' | 'guard' | 'addressBucket' | 'settle'>,
+    Pick<
+      PipelineDeps,
+      'meter' | 'identify' | 'recall' | 'anonymous' | 'guard' | 'addressBucket' | 'settle'
+    >,
     Pick<PipelineDeps, 'paymentRequired'> {
   /** Of stats, datasets, access and payments; meta and health are added here. */
   readonly routes: readonly Route[]

@@ -48,7 +48,15 @@ export function join(items: readonly (SqlValue | Sql)[], separator = ', '): Sql 
 
 /** `(a, b), (c, d)` for a bulk insert. Callers cut their rows into `ROWS_PER_STATEMENT`. */
 export function rows(list: readonly (readonly SqlValue[])[]): Sql {
-  return join(list.map((row) => sql`(${join(row)})`))
+  const parts: string[] = []
+  const values: SqlValue[] = []
+  for (const row of list)
+    for (let column = 0; column < row.length; column += 1) {
+      parts.push(column > 0 ? ', ' : parts.length > 0 ? '), (' : '(')
+      values.push(row[column] ?? null)
+    }
+  parts.push(')')
+  return { kind: 'sql', parts, values }
 }
 
 /** Both engines take more, but longer texts are parsed anew for little gain. */

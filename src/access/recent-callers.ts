@@ -1,0 +1,48 @@
+import type { Caller } from '#domain/caller.ts'
+import type { Clock } from '#lib/clock.ts'
+
+/**
+ * Callers of this very moment by their Authorization header, so that who calls often is not hashed
+ * and looked up for every call. All are dropped together, a quarter of a second after the first was
+ * kept: secrets do not pile up in memory, and what is known of a key grows older by no more than that.
+ */
+export class RecentCallers {
+  readonly #clock: Clock
+  readonly #callers = new Map<string, Caller>()
+  #begunMs = Number.NEGATIVE_INFINITY
+  #epoch = 0
+
+  constructor({ clock }: { readonly clock: Clock }) {
+    this.#clock = clock
+  }
+
+  /** Changes with `forget`: what was looked up before is not kept after it. */
+  get epoch(): number {
+    return this.#epoch
+  }
+
+  get(header: string): Caller | undefined {
+    const now = this.#clock()
+    // A clock that was set back must not prolong what is held.
+    if (now < this.#begunMs || now >= this.#begunMs + HELD_MS) {
+      this.#callers.clear()
+      this.#begunMs = now
+    }
+    return this.#callers.get(header)
+  }
+
+  keep(header: string, caller: Caller, epoch: number): void {
+    if (epoch === this.#epoch && this.#callers.size < HELD_MAX) this.#callers.set(header, caller)
+  }
+
+  forget(): void {
+    this.#epoch += 1
+    this.#callers.clear()
+  }
+}
+
+/** Together with what keys and tiers are remembered for, less than the second that is promised. */
+const HELD_MS = 250
+
+/** Callers within such a time; more of them are looked up. */
+const HELD_MAX = 10_000
