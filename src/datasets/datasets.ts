@@ -1,6 +1,7 @@
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { backfillsMigration } from '#indexer/backfill/backfill-row.ts'
 import { type AnyDataset, toAnyDataset } from '#indexer/dataset.ts'
+import { lessByAccountMigration } from '#indexer/events/tables.ts'
 import { indexerMigrations } from '#indexer/tables.ts'
 import type { Migration } from '#store/engine.ts'
 import { burnsDataset } from './burns/dataset.ts'
@@ -34,4 +35,5 @@ export const registerMigrations: readonly Migration[] = [
   depositsMigration,
   backfillsMigration,
   proofsMigration,
+  lessByAccountMigration,
 ]

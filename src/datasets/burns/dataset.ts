@@ -9,7 +9,7 @@ export const BURNS = 'burns'
 
 /** Burns: `kind` is `burn` (to the zero address) or `transfer` (to a burn address). */
 export function burnsDataset(sources: readonly BurnSource[]) {
-  return makeEventDataset({ name: BURNS, sources, read: readBurn })
+  return makeEventDataset({ name: BURNS, byAccount: false, sources, read: readBurn })
 }
 
 function readBurn(log: Log, source: BurnSource, args: EventArguments): EventFact {

@@ -19,6 +19,7 @@ export function dividendsDataset(
     tokenOf(tokens, { log, source, args, argumentName: source.tokenArgument })
   return makeEventDataset({
     name: DIVIDENDS,
+    byAccount: true,
     sources,
     read: (log, source, args) => readDividend(log, source, args, tokenAt),
   })

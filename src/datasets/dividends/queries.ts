@@ -4,7 +4,7 @@ import { ALL_TOKENS } from '#indexer/events/fold-accounts.ts'
 import { readSums } from '#indexer/events/sums-row.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import { join, sql } from '#store/sql.ts'
 import { DIVIDENDS } from './dataset.ts'
 
 /** What one wallet claimed of one token. */
@@ -22,14 +22,16 @@ export interface ClaimSummary {
   readonly tokens: readonly ClaimedToken[]
 }
 
-/** A wallet's claims added up; zeros for a wallet that never claimed. */
+/** A wallet's claims of these tokens added up; zeros for a wallet that never claimed. */
 export async function readClaimSummary(
   connection: Connection,
   address: Address,
+  symbols: readonly string[],
 ): Promise<ClaimSummary> {
   const found = await connection.run(sql`
     select token, amount, usd, events, priced, first_unix, last_unix from event_accounts
-    where dataset = ${DIVIDENDS} and account = ${address}
+    where dataset = ${DIVIDENDS} and token in (${join([ALL_TOKENS, ...symbols])})
+      and account = ${address}
     order by token`)
   const all = found.find((row) => row.token === ALL_TOKENS)
   const tokens = found

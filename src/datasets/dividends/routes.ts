@@ -105,7 +105,8 @@ function walletClaims(deps: DataDeps & { readonly priceAt: PriceAt }): Route {
         values,
       })
       if (isRefusal(found)) return found
-      const summary = await readClaimSummary(connection, address)
+      const symbols = deps.ecosystem.tokens.map((token) => token.symbol)
+      const summary = await readClaimSummary(connection, address, symbols)
       const { lines, usdNow } = await valueNow(connection, { deps, status, sums: summary.tokens })
       const data = {
         address: showAddress(address),

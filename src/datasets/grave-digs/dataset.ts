@@ -17,6 +17,7 @@ export function graveDigsDataset(
     tokenOf(tokens, { log, source, args, argumentName: source.tokenArgument })
   return makeEventDataset({
     name: GRAVE_DIGS,
+    byAccount: true,
     sources,
     read: (log, source, args) => readGraveDig(log, source, args, tokenAt),
   })

@@ -8,6 +8,8 @@ import { forgetEvents, revertEvents, storeEvents } from './store-events.ts'
 /** A dataset of events: the kind says how a mapped log is read, everything else is shared. */
 export function makeEventDataset<Source extends EventSource>(input: {
   readonly name: string
+  /** Whether what each account did is summed up too. */
+  readonly byAccount: boolean
   readonly sources: readonly Source[]
   read(log: Log, source: Source, args: EventArguments): EventFact
 }): Dataset<EventFact> {
@@ -22,9 +24,9 @@ export function makeEventDataset<Source extends EventSource>(input: {
         .map(({ source, args }) => ({ ...input.read(log, source, args), log: placeOf(log) }))
         // Anyone can emit a transfer of nothing in another's name; nothing happened.
         .filter((fact) => fact.amount > 0n),
-    apply: (change, facts) => storeEvents(change, input.name, facts),
-    revert: (change, ancestor) => revertEvents(change, input.name, ancestor),
-    forget: (change) => forgetEvents(change, input.name),
+    apply: (change, facts) => storeEvents(change, input, facts),
+    revert: (change, ancestor) => revertEvents(change, input, ancestor),
+    forget: (change) => forgetEvents(change, input),
   }
 }
 

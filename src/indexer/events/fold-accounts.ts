@@ -84,8 +84,9 @@ async function foldAccountRows(
   for (const delta of deltas) {
     const row = before.get(`${delta.token}|${delta.account}`)
     const sums = addSums(row === undefined ? NOTHING : readSums(row), delta.sums)
-    if (sums.events === 0) emptied.push([delta.token, delta.account])
-    else {
+    if (sums.events === 0) {
+      if (row !== undefined) emptied.push([delta.token, delta.account])
+    } else {
       const times = await timesOf(connection, dataset, delta, row)
       kept.push([dataset, delta.token, delta.account, ...writeSums(sums), ...times])
     }

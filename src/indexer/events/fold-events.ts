@@ -25,7 +25,7 @@ export async function foldEvents(
   // One pass: what is folded is not kept, however much there is of it.
   for (const each of contributions) {
     addToBuckets(buckets, each, into.keepHours)
-    addToAccounts(accounts, each)
+    if (into.byAccount) addToAccounts(accounts, each)
   }
   for (const part of chunks([...buckets.values()], ROWS_PER_STATEMENT))
     await foldBucketRows(connection, into.dataset, part)
@@ -36,6 +36,7 @@ export async function foldEvents(
 interface FoldedInto {
   readonly dataset: string
   readonly keepHours: boolean
+  readonly byAccount: boolean
 }
 
 type BucketKey = readonly [token: string, chainId: number, grain: string, bucketUnix: number]

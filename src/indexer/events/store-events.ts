@@ -8,17 +8,23 @@ import type { Change } from '../dataset.ts'
 import { type Contribution, type EventFact, negated } from './event.ts'
 import { foldEvents } from './fold-events.ts'
 
+/** A dataset, and whether its events are summed by account. */
+interface Summed {
+  readonly name: string
+  readonly byAccount: boolean
+}
+
 /** Stores events and folds them in, with their dollar values where those are known already. */
 export async function storeEvents(
   change: Change,
-  dataset: string,
+  { name: dataset, byAccount }: Summed,
   facts: readonly EventFact[],
 ): Promise<void> {
   const values = await change.valuesOf(
     facts.map(({ token, amount, log }) => ({ token, amount, unix: log.timestamp })),
   )
   await change.connection.insert(EVENTS, rowsOf(dataset, facts, values))
-  const into = { dataset, keepHours: !change.isOlder }
+  const into = { dataset, byAccount, keepHours: !change.isOlder }
   await foldEvents(change.connection, into, contributionsOf(facts, values))
 }
 
@@ -98,7 +104,7 @@ function toContribution(fact: EventFact, usd: MicroUsd | null): Contribution {
 /** Removes the events of blocks above the ancestor and folds their inverse, values included. */
 export async function revertEvents(
   change: Change,
-  dataset: string,
+  { name: dataset, byAccount }: Summed,
   ancestor: Position,
 ): Promise<void> {
   const { connection, chainId } = change
@@ -109,7 +115,7 @@ export async function revertEvents(
   const contributions = removed
     .filter((row) => column.flag(row, 'counted'))
     .map((row) => ({ ...readContribution(row), sums: negated(readContribution(row).sums) }))
-  await foldEvents(connection, { dataset, keepHours: true }, contributions)
+  await foldEvents(connection, { dataset, byAccount, keepHours: true }, contributions)
 }
 
 /** Rows held in memory at once. */
@@ -118,7 +124,7 @@ const EVENTS_MAX = 20_000
 /** Removes all events of a chain and their share in what is summed over all chains. */
 export async function forgetEvents(
   { connection, chainId }: Change,
-  dataset: string,
+  { name: dataset, byAccount }: Summed,
 ): Promise<void> {
   for (let some = EVENTS_MAX; some === EVENTS_MAX; ) {
     const page = await connection.run(sql`
@@ -135,7 +141,7 @@ export async function forgetEvents(
     const lost = page
       .filter((row) => column.flag(row, 'counted'))
       .map((row) => ({ ...readContribution(row), sums: negated(readContribution(row).sums) }))
-    await foldEvents(connection, { dataset, keepHours: false }, lost)
+    await foldEvents(connection, { dataset, byAccount, keepHours: false }, lost)
   }
   await connection.run(
     sql`delete from event_buckets where dataset = ${dataset} and chain_id = ${chainId}`,

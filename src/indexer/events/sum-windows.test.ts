@@ -54,7 +54,7 @@ onEach('a window is exact to the second: what a sum over all events gives', asyn
             valuesOf: async (amounts) => amounts.map(() => undefined),
             priceMoved: () => undefined,
           },
-          dataset,
+          { name: dataset, byAccount: true },
           facts,
         ),
       )

@@ -167,7 +167,12 @@ interface ValueChange {
 async function foldValues(connection: Connection, changes: readonly ValueChange[]): Promise<void> {
   const counted = changes.filter(({ row, priced }) => priced !== 0 && column.flag(row, 'counted'))
   for (const [dataset, group] of groupBy(counted, ({ row }) => column.text(row, 'dataset')))
-    await foldEvents(connection, { dataset, keepHours: true }, group.map(toContribution))
+    await foldEvents(
+      connection,
+      // A value is no event: where accounts are not summed there is none to add it to.
+      { dataset, keepHours: true, byAccount: true },
+      group.map(toContribution),
+    )
 }
 
 function toContribution({ row, usd, priced }: ValueChange): Contribution {
