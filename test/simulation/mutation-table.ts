@@ -35,8 +35,8 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'forget the inverse fold of events',
     file: 'src/indexer/events/store-events.ts',
-    from: '  await foldEvents(connection, { dataset, keepHours: true }, contributions)\n}\n\n/** The share',
-    to: '}\n\n/** The share',
+    from: '  await foldEvents(connection, { dataset, byAccount, keepHours: true }, contributions)\n',
+    to: '',
   },
   {
     rule: 'forget the inverse fold of balances',
@@ -89,7 +89,7 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'read older history beyond the position',
     file: 'src/indexer/chain-index.ts',
-    from: 'const finalized = Math.min(settled.tip.finalized, this.#position.number)',
-    to: 'const { finalized } = settled.tip',
+    from: 'const to = Math.min(settled.tip.finalized - HISTORY_MARGIN, this.#position.number)',
+    to: 'const to = settled.tip.finalized',
   },
 ]
