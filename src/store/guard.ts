@@ -28,11 +28,12 @@ export function guardsSql(guards: readonly Guard[]): {
   }
 }
 
+/** As SQLite keeps it: the first two words in capitals, whatever the case they were sent in. */
 function sqliteText({ table, name, on, columns, when, quietly }: Guard): string {
   const set = columns === undefined ? '' : ` of ${columns.join(', ')}`
   const only = when === undefined ? '' : ` when ${when}`
   const act = quietly === true ? 'ignore' : `abort, '${table}: ${name}'`
-  return `create trigger ${name} before ${on}${set} on ${table}${only} begin select raise(${act}); end`
+  return `CREATE TRIGGER ${name} before ${on}${set} on ${table}${only} begin select raise(${act}); end`
 }
 
 /** The class of the error code (23) makes it a broken constraint, as on SQLite. */
