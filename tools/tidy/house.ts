@@ -15,6 +15,7 @@ export const house: Readonly<Record<string, readonly string[] | 'everything'>> =
   indexer: ['chain', 'store', 'ecosystem'],
   payments: ['ledger', 'chain', 'store', 'ecosystem', 'http'],
   access: ['ledger', 'store', 'http'],
+  x402: ['payments', 'ledger', 'chain', 'store', 'ecosystem', 'http'],
   datasets: ['indexer', 'chain', 'store', 'ecosystem', 'http'],
   statistics: ['datasets', 'indexer', 'store', 'ecosystem', 'http'],
   api: ['statistics', 'datasets', 'access', 'payments', 'http'],

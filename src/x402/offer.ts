@@ -1,0 +1,115 @@
+import { showAddress } from '#domain/address.ts'
+import type { MicroUsd } from '#domain/money.ts'
+import { formatDecimal } from '#lib/decimal.ts'
+import { Type } from '#lib/type.ts'
+import { currentPayTo, type OfferDeps } from '#payments/offers.ts'
+
+/** Long enough for clocks that differ and for slow blocks. */
+export const OFFER_SECONDS = 300
+
+export interface OfferInput {
+  /** Smallest first: stock clients take the first that fits their spending limit. */
+  readonly amounts: readonly MicroUsd[]
+  /** Absolute URL of what was asked for. */
+  readonly resourceUrl: string
+  /** Why the payment that came was not taken. */
+  readonly error?: string
+}
+
+type Deps = Pick<OfferDeps, 'payment' | 'pricePerCall' | 'clock'>
+
+/**
+ * The header `PAYMENT-REQUIRED`: base64 of a PaymentRequired of x402 version 2. Clients decode it
+ * before they look at the body, and a malformed one would hide the body from them.
+ */
+export function paymentRequiredHeader(deps: Deps, input: OfferInput): string {
+  const offer = {
+    x402Version: 2,
+    error: input.error ?? 'payment_required',
+    resource: {
+      url: input.resourceUrl,
+      description: describe(deps, input.amounts),
+      mimeType: 'application/json',
+    },
+    accepts: input.amounts.map((amount) => ({
+      scheme: 'exact',
+      network: networkOf(deps.payment.chain.id),
+      amount: String(amount),
+      asset: showAddress(deps.payment.asset),
+      payTo: showAddress(currentPayTo(deps)),
+      maxTimeoutSeconds: OFFER_SECONDS,
+      // The receipt comes before the answer: a client must not expect to be served first.
+      extra: { ...deps.payment.domain, paymentFlow: 'upfront' },
+    })),
+  }
+  return toBase64(offer)
+}
+
+/** CAIP-2. */
+export function networkOf(chainId: number): string {
+  return `eip155:${chainId}`
+}
+
+export function toBase64(value: unknown): string {
+  return Buffer.from(JSON.stringify(value), 'utf8').toString('base64')
+}
+
+/** Header values and wallets show it; printable ASCII only. */
+function describe(deps: Deps, amounts: readonly MicroUsd[]): string {
+  const [smallest = deps.pricePerCall] = amounts
+  const calls = smallest / deps.pricePerCall
+  return `${usd(smallest)} USD buys ${calls} calls at ${usd(deps.pricePerCall)} USD; what is left stays as prepaid balance`
+}
+
+function usd(amount: MicroUsd): string {
+  return formatDecimal(amount, 6)
+}
+
+/** The 402 body of the top-up resource: a PaymentRequirementsResponse of x402 version 1. */
+export const TopupOfferBody = Type.Object(
+  {
+    x402Version: Type.Literal(1),
+    error: Type.String(),
+    accepts: Type.Array(
+      Type.Object(
+        {
+          scheme: Type.Literal('exact'),
+          network: Type.String({ description: 'Name of the chain to pay on.' }),
+          maxAmountRequired: Type.String({ description: 'Base units of the asset.' }),
+          resource: Type.String(),
+          description: Type.String(),
+          mimeType: Type.String(),
+          payTo: Type.String(),
+          maxTimeoutSeconds: Type.Integer(),
+          asset: Type.String(),
+          extra: Type.Object(
+            { name: Type.String(), version: Type.String() },
+            { additionalProperties: false },
+          ),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+export function topupOfferBody(deps: Deps, input: OfferInput) {
+  const { payment } = deps
+  return {
+    x402Version: 1,
+    error: input.error ?? 'payment_required',
+    accepts: input.amounts.map((amount) => ({
+      scheme: 'exact',
+      network: payment.chain.name,
+      maxAmountRequired: String(amount),
+      resource: input.resourceUrl,
+      description: describe(deps, [amount]),
+      mimeType: 'application/json',
+      payTo: showAddress(currentPayTo(deps)),
+      maxTimeoutSeconds: OFFER_SECONDS,
+      asset: showAddress(payment.asset),
+      extra: { ...payment.domain },
+    })),
+  } as const
+}
