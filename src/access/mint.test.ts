@@ -233,7 +233,16 @@ withAccess(
       harness.now.ms += 1_000
       return codeOf(outcome)
     }
-    for (const label of ['a\nb', 'a\u0000', 'a\u202eb', '\u2066x', '\ud800', 'x'.repeat(65)])
+    const aSecret = `svc_0a1b2c3d_${'0'.repeat(32)}`
+    for (const label of [
+      'a\nb',
+      'a\u0000',
+      'a\u202eb',
+      '\u2066x',
+      '\ud800',
+      'x'.repeat(65),
+      aSecret,
+    ])
       assert.equal(await mint(label), 'invalid_body', JSON.stringify(label))
     for (const label of ['', 'Büro ✝', '💀'.repeat(64), "=cmd|' /C"])
       assert.equal(await mint(label), 201)

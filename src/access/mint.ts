@@ -85,7 +85,7 @@ export function mintRoute(deps: AccessDeps): Route {
 
 function refuseLabel(): Refusal {
   const reason =
-    'must be at most 64 characters, without controls or characters that turn text around'
+    'must be at most 64 characters, without controls, characters that turn text around, or a secret'
   return refuse('invalid_body', `label ${reason}`, {
     errors: [{ in: 'body', name: 'label', reason }],
   })

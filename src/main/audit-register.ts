@@ -12,6 +12,7 @@ import { acquireLease } from '#store/lease.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import type { AuditDeps } from './audit-deps.ts'
 import { proveBalances } from './prove-balances.ts'
+import { provePayments } from './prove-payments.ts'
 import { provePositions } from './prove-positions.ts'
 
 /** What the audit of the register found: nothing, or the first difference in words. */
@@ -37,9 +38,11 @@ export function auditRegister(deps: AuditDeps): Promise<RegisterVerdict> {
     if (reading !== undefined) return { kind: 'incomplete', chain: reading.chain.name }
     const left = await leftChain(deps, status)
     if (left !== undefined) return { kind: 'moved', chain: left }
+    const state = { connection: stored, dialect: deps.register.dialect }
     const difference =
       (await provePositions(deps, stored, status)) ??
-      (await proveBalances(deps, { connection: stored, dialect: deps.register.dialect }, status)) ??
+      (await proveBalances(deps, state, status)) ??
+      (await provePayments(deps, state, status)) ??
       (await compareWithRebuilt(deps, stored, status))
     if (difference === undefined) return { kind: 'agrees' }
     // A reorg while the audit ran explains a difference and is none.

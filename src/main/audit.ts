@@ -1,23 +1,15 @@
 import type { Logger } from 'pino'
-import { accessChecks } from '#access/access-checks.ts'
-import { findKey } from '#access/key-store.ts'
-import { verifyPayerProof } from '#access/payer-proof.ts'
 import type { ChainSource } from '#chain/chain-source.ts'
-import { readDeposits } from '#datasets/deposits/queries.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { proveEcosystem } from '#indexer/prove-ecosystem.ts'
-import { ledgerChecks } from '#ledger/ledger-checks.ts'
 import type { Clock } from '#lib/clock.ts'
-import { formatDecimal } from '#lib/decimal.ts'
 import { sleep } from '#lib/sleep.ts'
-import { readReceivables } from '#payments/credit.ts'
-import { paymentsChecks } from '#payments/payments-checks.ts'
-import { readSuspense } from '#payments/suspense.ts'
+import { auditAccounts } from './audit-accounts.ts'
 import type { AuditDeps } from './audit-deps.ts'
 import { auditRegister } from './audit-register.ts'
 import { openSources } from './index-role.ts'
 import type { Settings } from './settings.ts'
-import { openStores, type Stores } from './stores.ts'
+import { openStores } from './stores.ts'
 
 export interface AuditInput extends Pick<AuditDeps, 'onProgress' | 'note'> {
   readonly settings: Pick<Settings, 'dataFolder' | 'register' | 'accounts'>
@@ -51,7 +43,7 @@ export async function auditAll(input: AuditInput): Promise<readonly string[]> {
       register: stores.register,
       sourceOf,
     })
-    return [...register, ...(await auditAccounts(input, ecosystem, stores))]
+    return [...register, ...(await auditAccounts({ ...input, ecosystem, stores }))]
   } finally {
     await stores.close()
   }
@@ -72,45 +64,4 @@ async function auditUntilStill(deps: AuditDeps): Promise<readonly string[]> {
     deps.note(`${verdict.chain} reorganised meanwhile; looking again`)
     await sleep(TRY_AGAIN_MS)
   }
-}
-
-async function auditAccounts(
-  input: AuditInput,
-  ecosystem: Ecosystem,
-  stores: Stores,
-): Promise<readonly string[]> {
-  const { payment, service } = ecosystem
-  const deposits = {
-    canonical: (query: Parameters<typeof readDeposits>[1]) =>
-      readDeposits({ register: stores.register, payment }, query),
-  }
-  const checks = [
-    ...ledgerChecks,
-    ...accessChecks,
-    ...paymentsChecks({
-      deposits,
-      verifyPayerProof: (proof) =>
-        verifyPayerProof({ serviceName: service.name, clock: input.clock }, proof),
-      walletOf: async (connection, publicId) => (await findKey(connection, publicId))?.wallet,
-    }),
-  ]
-  const found = await stores.accounts.snapshot(async (connection) => {
-    const differences: string[] = []
-    for (const check of checks) {
-      const list = await check.run(connection)
-      if (list.length === 0) input.note(check.name)
-      for (const { subject, detail } of list)
-        differences.push(`${check.name}: ${subject}: ${detail}`)
-    }
-    const suspense = await readSuspense(connection, deposits)
-    input.note(
-      `${suspense.deposits} deposits of ${formatDecimal(suspense.microUsd, payment.decimals)} ${payment.symbol} are claimed by nobody`,
-    )
-    for (const { wallet, microUsd } of await readReceivables(connection))
-      input.note(
-        `${wallet} owes ${formatDecimal(microUsd, payment.decimals)} ${payment.symbol} after a reorg`,
-      )
-    return differences
-  })
-  return found
 }

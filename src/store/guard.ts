@@ -83,7 +83,8 @@ export async function missingGuards(
     .filter((guard) => {
       const text = standing.get(guard.name)
       if (text === undefined) return true
-      return state.dialect === 'sqlite' && text !== sqliteText(guard)
+      // SQLite keeps the text as it was given but for the case of its first words.
+      return state.dialect === 'sqlite' && text.toLowerCase() !== sqliteText(guard).toLowerCase()
     })
     .map((guard) => guard.name)
 }

@@ -1,0 +1,82 @@
+import { accessChecks } from '#access/access-checks.ts'
+import { findKey } from '#access/key-store.ts'
+import { verifyPayerProof } from '#access/payer-proof.ts'
+import { readDeposits } from '#datasets/deposits/queries.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { Check } from '#ledger/check.ts'
+import { ledgerChecks } from '#ledger/ledger-checks.ts'
+import type { Clock } from '#lib/clock.ts'
+import { formatDecimal } from '#lib/decimal.ts'
+import { readReceivables } from '#payments/credit.ts'
+import type { DepositIndex } from '#payments/deposit.ts'
+import { paymentsChecks } from '#payments/payments-checks.ts'
+import { readSuspense } from '#payments/suspense.ts'
+import type { Connection, Engine } from '#store/engine.ts'
+import { guardChecks } from './audit-guards.ts'
+import { secretCheck } from './audit-secrets.ts'
+import type { Stores } from './stores.ts'
+
+export interface AccountsAuditDeps {
+  readonly ecosystem: Pick<Ecosystem, 'payment' | 'service'>
+  readonly stores: Pick<Stores, 'register' | 'accounts'>
+  readonly clock: Clock
+  /** One line for each thing that was checked. */
+  note(line: string): void
+}
+
+/** Every promise of the accounts store. */
+export function accountsChecks(deps: {
+  readonly dialect: Engine['dialect']
+  readonly deposits: DepositIndex
+  readonly serviceName: string
+  readonly clock: Clock
+}): readonly Check[] {
+  const { dialect, deposits } = deps
+  return [
+    ...ledgerChecks,
+    ...accessChecks,
+    ...paymentsChecks({
+      deposits,
+      verifyPayerProof: (proof) => verifyPayerProof(deps, proof),
+      walletOf: async (connection, publicId) => (await findKey(connection, publicId))?.wallet,
+    }),
+    ...guardChecks(dialect),
+    secretCheck(dialect),
+  ]
+}
+
+/** Audits the accounts store as one state; gives every difference found in words. */
+export async function auditAccounts(deps: AccountsAuditDeps): Promise<readonly string[]> {
+  const { payment, service } = deps.ecosystem
+  const { accounts, register } = deps.stores
+  const deposits: DepositIndex = {
+    canonical: (query) => readDeposits({ register, payment }, query),
+  }
+  const { dialect } = accounts
+  const { clock } = deps
+  const checks = accountsChecks({ dialect, deposits, serviceName: service.name, clock })
+  return accounts.snapshot(async (connection) => {
+    const differences: string[] = []
+    for (const check of checks) {
+      const list = await check.run(connection)
+      if (list.length === 0) deps.note(check.name)
+      for (const { subject, detail } of list)
+        differences.push(`${check.name}: ${subject}: ${detail}`)
+    }
+    await noteOpenMoney(deps, connection, deposits)
+    return differences
+  })
+}
+
+/** Money that is no difference and that an operator should know of. */
+async function noteOpenMoney(
+  { ecosystem: { payment }, note }: AccountsAuditDeps,
+  connection: Connection,
+  deposits: DepositIndex,
+): Promise<void> {
+  const show = (amount: bigint) => `${formatDecimal(amount, payment.decimals)} ${payment.symbol}`
+  const suspense = await readSuspense(connection, deposits)
+  note(`${suspense.deposits} deposits of ${show(suspense.microUsd)} are claimed by nobody`)
+  for (const { wallet, microUsd } of await readReceivables(connection))
+    note(`${wallet} owes ${show(microUsd)} after a reorg`)
+}

@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict'
+import type { PrivateKeyAccount } from 'viem/accounts'
+import { bearer, bodyOf, createHarness, type Harness } from '#access/access-harness.ts'
+import type { AdmissionReceipt } from '#access/admission.ts'
+import { lockHeir, publicIdsOf } from '#access/key-store.ts'
+import { pruneUsage } from '#access/prune-usage.ts'
+import type { Address } from '#domain/address.ts'
+import type { Caller } from '#domain/caller.ts'
+import { isRefusal } from '#domain/refusal.ts'
+import type { Outcome } from '#http/route.ts'
+import { closeSpendDays } from '#ledger/close-spend-days.ts'
+import { accountsChecks } from '#main/audit-accounts.ts'
+import { CHAIN_ID, CONFIRMATIONS, FakeChain, hash } from '#payments/payments-harness.ts'
+import { paymentsRoutes } from '#payments/prepay-routes.ts'
+import { Verifier } from '#payments/verifier.ts'
+import { Waker } from '#payments/waker.ts'
+import type { Engine } from '#store/engine.ts'
+
+/** A key with its secret. */
+export interface HeldKey {
+  readonly wallet: PrivateKeyAccount
+  readonly publicId: string
+  readonly secret: string
+}
+
+interface Transfer {
+  readonly tx: string
+  readonly from: Address
+  readonly amount: bigint
+}
+
+/** Keys, meter, ledger and prepayments as one service on one store, over a payment chain in memory. */
+export interface MoneyWorld {
+  readonly access: Harness
+  readonly chain: FakeChain
+  mint(wallet?: PrivateKeyAccount): Promise<HeldKey>
+  /** Undefined when the key may not be rotated. */
+  rotate(key: HeldKey): Promise<HeldKey | undefined>
+  revoke(key: HeldKey): Promise<void>
+  move(from: HeldKey, to: HeldKey): Promise<Outcome>
+  /** Mines a transfer and claims it for a key; a payer that does not own the key signs for it. */
+  deposit(input: {
+    readonly payer: PrivateKeyAccount
+    readonly key: HeldKey
+    readonly amount: bigint
+  }): Promise<void>
+  /** Mines enough blocks for what was mined before, and verifies. */
+  confirm(): Promise<void>
+  /** Takes the newest blocks away; their transfers may be mined again, behind another log. */
+  reorg(depth: number, isMinedAgain: boolean): Promise<void>
+  /** Calls that were admitted, in order. */
+  call(key: HeldKey | undefined, times: number): Promise<readonly AdmissionReceipt[]>
+  refund(receipt: AdmissionReceipt): Promise<void>
+  /** Lets time pass, and does what is done once a minute. */
+  wait(seconds: number): Promise<void>
+  get(path: string, key?: HeldKey, query?: Readonly<Record<string, string>>): Promise<Outcome>
+  /** Every difference that the audit finds, as `check: subject: detail`. */
+  audit(): Promise<string[]>
+}
+
+const ADDRESS = '192.0.2.1'
+
+export function createMoneyWorld(engine: Engine): MoneyWorld {
+  const access = createHarness(engine)
+  const chain = new FakeChain()
+  const waker = new Waker()
+  const clock = () => access.now.ms
+  const shared = { engine, clock, newId: () => crypto.randomUUID(), deposits: chain }
+  const payments = {
+    ...shared,
+    chainId: CHAIN_ID,
+    confirmations: CONFIRMATIONS,
+    findKey: access.access.findKey,
+    verifyPayerProof: access.access.verifyPayerProof,
+    waker,
+  }
+  const verifier = new Verifier({
+    ...shared,
+    keys: { lockHeir, keysOf: publicIdsOf },
+    confirmations: CONFIRMATIONS,
+    holder: 'one',
+    onChange: (id) => waker.wake(id),
+  })
+  const mined: (Transfer & { readonly block: number })[] = []
+  let transfers = 0
+
+  const mine = (list: readonly Transfer[], firstLogIndex = 0) => {
+    chain.mine(list, firstLogIndex)
+    for (const each of list) mined.push({ ...each, block: chain.height })
+  }
+
+  const world: MoneyWorld = {
+    access,
+    chain,
+    async mint(wallet) {
+      return access.mint(wallet)
+    },
+    async rotate(key) {
+      const outcome = await ownerCall(access, 'rotate', key)
+      if (outcome.kind !== 'answer') return undefined
+      const made = bodyOf<{ key: { publicId: string }; secret: string }>(outcome)
+      return { wallet: key.wallet, publicId: made.key.publicId, secret: made.secret }
+    },
+    async revoke(key) {
+      await ownerCall(access, 'revoke', key)
+    },
+    async move(from, to) {
+      access.now.ms += 1_000
+      const signed = await access.sign(from.wallet, 'move-balance', {
+        key: from.publicId,
+        to: to.publicId,
+      })
+      return access.call('/api/keys/{publicId}/move-balance', {
+        path: { publicId: from.publicId },
+        body: { ...signed, toPublicId: to.publicId },
+      })
+    },
+    async deposit({ payer, key, amount }) {
+      transfers += 1
+      const tx = `transfer ${transfers}`
+      const proof = await access.sign(payer, 'link-payer', {
+        transaction: hash(tx),
+        key: key.publicId,
+      })
+      const isOwner = payer.address === key.wallet.address
+      const body = {
+        apiKeyPublicId: key.publicId,
+        txHash: hash(tx),
+        payerAddress: payer.address,
+        amountUsd: 1,
+        ...(!isOwner && { payerMessage: proof.message, payerSignature: proof.signature }),
+      }
+      mine([{ tx, from: toLower(payer.address), amount }])
+      await claim(payments, access, body)
+    },
+    async confirm() {
+      chain.mineEmpty(CONFIRMATIONS)
+      await verifier.pass()
+    },
+    async reorg(depth, isMinedAgain) {
+      chain.drop(Math.min(depth, chain.height))
+      const lost = mined.filter((each) => each.block > chain.height)
+      mined.splice(0, mined.length, ...mined.filter((each) => each.block <= chain.height))
+      await verifier.pass()
+      if (isMinedAgain) for (const each of lost) mine([each], 7)
+      else chain.mine()
+      await verifier.pass()
+    },
+    async call(key, times) {
+      const caller = await callerOf(access, key)
+      if (caller === undefined) return []
+      const admissions = await Promise.all(
+        Array.from({ length: times }, () => access.access.meter.admit(caller)),
+      )
+      return admissions.flatMap((each) => (each.kind === 'admitted' ? [each.receipt] : []))
+    },
+    refund: (receipt) => access.access.meter.refund(receipt),
+    async wait(seconds) {
+      access.now.ms += seconds * 1_000
+      await closeSpendDays({ engine, clock })
+      await pruneUsage({ engine, clock })
+    },
+    get: (path, key, query = {}) =>
+      access.call(path, { query, ...(key === undefined ? {} : bearer(key.secret)) }),
+    async audit() {
+      const { dialect } = engine
+      const serviceName = 'Local Ecosystem Data'
+      const found: string[] = []
+      for (const check of accountsChecks({ dialect, deposits: chain, serviceName, clock }))
+        for (const { subject, detail } of await engine.snapshot(check.run))
+          found.push(`${check.name}: ${subject}: ${detail}`)
+      return found
+    },
+  }
+  return world
+}
+
+async function ownerCall(access: Harness, action: 'rotate' | 'revoke', key: HeldKey) {
+  access.now.ms += 1_000
+  const signed = await access.sign(key.wallet, action, { key: key.publicId })
+  return access.call(`/api/keys/{publicId}/${action}`, {
+    path: { publicId: key.publicId },
+    body: signed,
+  })
+}
+
+async function callerOf(access: Harness, key: HeldKey | undefined): Promise<Caller | undefined> {
+  if (key === undefined) return access.access.anonymous(ADDRESS)
+  // Another replica notices a revocation after half a second.
+  access.now.ms += 1_000
+  const caller = await access.access.identify(bearer(key.secret).headers, ADDRESS)
+  return isRefusal(caller) ? undefined : caller
+}
+
+async function claim(
+  deps: Parameters<typeof paymentsRoutes>[0],
+  access: Harness,
+  body: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const route = paymentsRoutes(deps).find((each) => each.path === '/api/sessions/prepay')
+  const prepared = route?.prepare({ query: new Map(), path: {}, body })
+  assert.ok(prepared !== undefined && !isRefusal(prepared), JSON.stringify(prepared))
+  const caller = access.access.anonymous(ADDRESS)
+  const signal = new AbortController().signal
+  await prepared.run({ requestId: 'r', headers: {}, addressBucket: ADDRESS, signal, caller })
+}
+
+function toLower(address: string): Address {
+  return address.toLowerCase() as Address
+}

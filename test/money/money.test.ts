@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import fc from 'fast-check'
+import { bodyOf, newWallet } from '#access/access-harness.ts'
+import type { AdmissionReceipt } from '#access/admission.ts'
+import { onSqlite } from '#ledger/each-engine.ts'
+import { accountsMigrations } from '#main/stores.ts'
+import type { Engine } from '#store/engine.ts'
+import { openPostgres } from '#store/postgres/open-postgres.ts'
+import { startPostgres, type TestPostgres } from '#test/postgres.ts'
+import { createMoneyWorld, type HeldKey, type MoneyWorld } from './money-world.ts'
+
+/** What people do with money, in any order. Numbers choose among what there is at that moment. */
+type Step =
+  | { readonly kind: 'mint'; readonly wallet: number }
+  | { readonly kind: 'rotate'; readonly key: number }
+  | { readonly kind: 'revoke'; readonly key: number }
+  | { readonly kind: 'move'; readonly key: number; readonly to: number }
+  | {
+      readonly kind: 'deposit'
+      readonly key: number
+      readonly payer: number
+      readonly amount: number
+    }
+  | { readonly kind: 'confirm' }
+  | { readonly kind: 'reorg'; readonly depth: number; readonly again: boolean }
+  | { readonly kind: 'call'; readonly key: number; readonly times: number }
+  | { readonly kind: 'refund'; readonly receipt: number }
+  | { readonly kind: 'wait'; readonly hours: number }
+
+const WALLETS = 2
+
+const one = fc.nat(99)
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({ kind: fc.constant('mint' as const), wallet: one }),
+  fc.record({ kind: fc.constant('rotate' as const), key: one }),
+  fc.record({ kind: fc.constant('revoke' as const), key: one }),
+  fc.record({ kind: fc.constant('move' as const), key: one, to: one }),
+  fc.record({
+    kind: fc.constant('deposit' as const),
+    key: one,
+    payer: one,
+    amount: fc.integer({ min: 1, max: 2_500 }),
+  }),
+  fc.record({ kind: fc.constant('confirm' as const) }),
+  fc.record({
+    kind: fc.constant('reorg' as const),
+    depth: fc.integer({ min: 1, max: 25 }),
+    again: fc.boolean(),
+  }),
+  fc.record({
+    kind: fc.constant('call' as const),
+    key: one,
+    times: fc.integer({ min: 1, max: 15 }),
+  }),
+  fc.record({ kind: fc.constant('refund' as const), receipt: one }),
+  fc.record({ kind: fc.constant('wait' as const), hours: fc.integer({ min: 1, max: 30 }) }),
+)
+
+interface Charge {
+  readonly receipt: AdmissionReceipt
+  readonly publicId: string
+}
+
+/** What the clients themselves know: the calls that they were answered and that were not given back. */
+interface Seen {
+  readonly wallets: readonly ReturnType<typeof newWallet>[]
+  readonly keys: HeldKey[]
+  readonly charges: Charge[]
+}
+
+async function play(engine: Engine, steps: readonly Step[], auditsEach: boolean): Promise<void> {
+  const world = createMoneyWorld(engine)
+  const wallets = Array.from({ length: WALLETS }, newWallet)
+  const seen: Seen = { wallets, keys: [], charges: [] }
+  for (const wallet of wallets) seen.keys.push(await world.mint(wallet))
+  for (const each of steps) {
+    await take(world, seen, each)
+    if (auditsEach) assert.deepEqual(await world.audit(), [], `after ${JSON.stringify(each)}`)
+  }
+  assert.deepEqual(await world.audit(), [])
+  await compareStatements(world, seen)
+}
+
+async function take(world: MoneyWorld, seen: Seen, each: Step): Promise<void> {
+  const pick = <T>(list: readonly T[], index: number): T | undefined => list[index % list.length]
+  if (each.kind === 'confirm') return world.confirm()
+  if (each.kind === 'reorg') return world.reorg(each.depth, each.again)
+  if (each.kind === 'wait') return world.wait(each.hours * 3_600)
+  if (each.kind === 'refund') {
+    const at = each.receipt % Math.max(1, seen.charges.length)
+    const [charge] = seen.charges.splice(at, 1)
+    return charge && world.refund(charge.receipt)
+  }
+  if (each.kind === 'mint') {
+    const wallet = pick(seen.wallets, each.wallet)
+    const isFull = seen.keys.filter((key) => key.wallet === wallet).length >= 5
+    if (wallet !== undefined && !isFull) seen.keys.push(await world.mint(wallet))
+    return
+  }
+  const key = pick(seen.keys, each.key)
+  if (key === undefined) return
+  if (each.kind === 'move') {
+    const to = pick(seen.keys, each.to)
+    if (to !== undefined) await world.move(key, to)
+  } else if (each.kind === 'deposit') {
+    const payer = pick(seen.wallets, each.payer)
+    if (payer !== undefined) await world.deposit({ payer, key, amount: BigInt(each.amount) })
+  } else if (each.kind === 'call') {
+    const receipts = await world.call(key, each.times)
+    for (const receipt of receipts) seen.charges.push({ receipt, publicId: key.publicId })
+  } else if (each.kind === 'rotate') {
+    const made = await world.rotate(key)
+    if (made !== undefined) seen.keys.push(made)
+  } else await world.revoke(key)
+}
+
+interface Statement {
+  readonly history: readonly {
+    readonly dateUnix: number
+    readonly requestCount: number
+    readonly keys: readonly { readonly publicId: string | null; readonly requestCount: number }[]
+  }[]
+}
+
+/** The service's statement is the clients' own count, for each day and key. */
+async function compareStatements(world: MoneyWorld, seen: Seen): Promise<void> {
+  for (const wallet of seen.wallets) {
+    const reader = await world.mint(wallet)
+    const outcome = await world.get('/api/usage/history', reader, { days: '90' })
+    const told = new Map<string, number>()
+    for (const day of bodyOf<Statement>(outcome).history)
+      for (const key of day.keys) told.set(`${day.dateUnix} ${key.publicId}`, key.requestCount)
+    const own = new Map<string, number>()
+    for (const { receipt, publicId } of seen.charges) {
+      if (receipt.bucket !== `wallet:${wallet.address.toLowerCase()}`) continue
+      const name = `${receipt.day} ${publicId}`
+      own.set(name, (own.get(name) ?? 0) + 1)
+    }
+    assert.deepEqual(told, own)
+  }
+}
+
+test('SQLite: whatever is done with money, every promise of the accounts holds after each step', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), (steps) =>
+      onSqlite(accountsMigrations, ({ engine }) => play(engine, steps, true)),
+    ),
+    { numRuns: 25 },
+  )
+})
+
+let server: TestPostgres
+before(async () => {
+  server = await startPostgres()
+})
+after(() => server.stop())
+
+test('PostgreSQL: whatever is done with money, every promise of the accounts holds', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 40 }), async (steps) => {
+      const engine = openPostgres({ url: await server.createDatabase(), schema: 'accounts' })
+      try {
+        await engine.migrate(accountsMigrations)
+        await play(engine, steps, false)
+      } finally {
+        await engine.close()
+      }
+    }),
+    { numRuns: 4 },
+  )
+})
