@@ -6,21 +6,16 @@ import type { Chain } from '#ecosystem/ecosystem.ts'
 import { assert } from '#lib/assert.ts'
 import { Mutex } from '#lib/mutex.ts'
 import { readBackfill } from './backfill/backfill-row.ts'
+import { forgetChain } from './backfill/commit-older.ts'
 import { OlderHistory } from './backfill/older-history.ts'
 import { planFloor } from './backfill/plan-floor.ts'
 import { type ReadDeps, type ReadInput, readSegments } from './backfill/read-segments.ts'
-import {
-  type CommitDeps,
-  commitBlocks,
-  commitSegment,
-  forgetChain,
-  markTip,
-  rollBack,
-} from './commit.ts'
+import { commitBlocks, commitSegment, markTip, rollBack } from './commit.ts'
 import { MissingFactsError } from './missing-facts-error.ts'
 import { oldestBlock, readPosition, storedBlock } from './positions.ts'
 import type { Segment } from './segment.ts'
 import { filtersOf } from './select-logs.ts'
+import type { CommitDeps } from './transaction.ts'
 
 export interface ChainIndexDeps extends CommitDeps {
   readonly source: ChainSource

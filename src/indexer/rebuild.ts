@@ -3,9 +3,9 @@ import { RpcError } from '#chain/rpc-error.ts'
 import type { Chain } from '#ecosystem/ecosystem.ts'
 import { sleep } from '#lib/sleep.ts'
 import { ChainIndex } from './chain-index.ts'
-import type { CommitDeps } from './commit.ts'
 import { valueEvents } from './events/value-events.ts'
 import type { ChainStatus } from './status.ts'
+import type { CommitDeps } from './transaction.ts'
 
 /** A node may fail now and then; one that fails this often in a row is no node to audit against. */
 const FAILURES_MAX = 5

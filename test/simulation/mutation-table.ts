@@ -47,16 +47,18 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'move the cursor before the facts, outside their transaction',
     file: 'src/indexer/commit.ts',
-    from: `  await deps.engine.write(async (connection) => {
-    await holdLease(connection, deps.lease, deps.clock())
-    const stored = await readPosition(connection, chainId)`,
+    from: `  await transact(
+    deps,
+    async (connection) => {
+      const stored = await readPosition(connection, chainId)`,
     to: `  await deps.engine.write(async (connection) => {
     const finalizedNumber = await readFinalized(connection, chainId)
     await movePosition(connection, { ...input, finalizedNumber })
   })
-  await deps.engine.write(async (connection) => {
-    await holdLease(connection, deps.lease, deps.clock())
-    const stored = expected`,
+  await transact(
+    deps,
+    async (connection) => {
+      const stored = expected`,
   },
   {
     rule: 'leave the cursor where it was when blocks are taken back',
@@ -73,8 +75,8 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'forget that finality never goes back',
     file: 'src/indexer/commit.ts',
-    from: '      await readFinalized(connection, chainId),\n      Math.min',
-    to: '      0,\n      Math.min',
+    from: '        await readFinalized(connection, chainId),\n        Math.min',
+    to: '        0,\n        Math.min',
   },
   {
     rule: 'take final blocks back',

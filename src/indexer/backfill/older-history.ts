@@ -5,11 +5,12 @@ import { RpcError } from '#chain/rpc-error.ts'
 import type { BlockHeader, Log } from '#domain/chain.ts'
 import type { Chain } from '#ecosystem/ecosystem.ts'
 import { assert } from '#lib/assert.ts'
-import { type CommitDeps, commitMeeting, commitOlder, stageLogs } from '../commit.ts'
 import type { AnyDataset, HistoryFold } from '../dataset.ts'
 import type { Anomaly, Segment } from '../segment.ts'
 import { filtersOf } from '../select-logs.ts'
+import { type CommitDeps, stageLogs } from '../transaction.ts'
 import type { Backfill } from './backfill-row.ts'
+import { commitMeeting, commitOlder } from './commit-older.ts'
 import { type ReadDeps, readSegments } from './read-segments.ts'
 
 /** Blocks between the older history and the head that the meeting may hold in memory. */

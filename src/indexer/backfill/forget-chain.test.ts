@@ -9,7 +9,7 @@ import { serveChain } from '#test/chain-builder/serve-chain.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { advanceAll, commitDepsOf, differenceOf, stepIndex } from '#test/stepped-index.ts'
-import { forgetChain } from './commit.ts'
+import { forgetChain } from './commit-older.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)
 

@@ -1,0 +1,115 @@
+import type { Position } from '#chain/chain-event.ts'
+import { assert } from '#lib/assert.ts'
+import type { Connection } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
+import type { HistoryFold, Staged } from '../dataset.ts'
+import { forgetPosition, readFinalized } from '../positions.ts'
+import type { Anomaly, Segment } from '../segment.ts'
+import {
+  applySegment,
+  applyStaged,
+  type CommitDeps,
+  storeAnomalies,
+  transact,
+  type Work,
+} from '../transaction.ts'
+import { type Backfill, endBackfill, readBackfill, writeBackfill } from './backfill-row.ts'
+
+/** What is folded in memory since it was last stored, with the logs that it could not read. */
+export interface Folded {
+  readonly folds: readonly HistoryFold[]
+  readonly anomalies: readonly Anomaly[]
+}
+
+/**
+ * Stores a segment of the older history, below the position, which does not move; what is folded in
+ * memory with it only where it is due.
+ */
+export async function commitOlder(
+  deps: CommitDeps,
+  input: {
+    readonly chainId: number
+    readonly backfill: Backfill
+    readonly segment: Segment
+    /** What is folded in memory, where it is due to be stored. */
+    readonly due: Folded | undefined
+  },
+): Promise<Backfill> {
+  const { chainId, segment, due } = input
+  const { number, hash, timestamp } = segment.end
+  const end = { number, hash, timestamp }
+  const { floor, read, folded } = input.backfill
+  const isNew = segment.staged.length > 0
+  const backfill = { floor, read: isNew ? end : read, folded: due === undefined ? folded : end }
+  await transactOlder(deps, input, async (change) => {
+    await writeBackfill(change.connection, chainId, backfill)
+    await applySegment(change, segment)
+    for (const fold of due?.folds ?? []) await fold.flush(change)
+    await storeAnomalies(change.connection, due?.anomalies ?? [])
+  })
+  return backfill
+}
+
+/** Ends the reading of older history: it has met the position. Brings what was left out above it. */
+export async function commitMeeting(
+  deps: CommitDeps,
+  input: {
+    readonly chainId: number
+    readonly backfill: Backfill
+    readonly folded: Folded
+    /** Facts of the blocks above the older history, of the datasets that waited for it. */
+    readonly staged: readonly Staged[]
+    readonly anomalies: readonly Anomaly[]
+  },
+): Promise<void> {
+  await transactOlder(deps, input, async (change) => {
+    await endBackfill(change.connection, input.chainId)
+    for (const fold of input.folded.folds) {
+      await fold.flush(change)
+      await fold.complete(change)
+    }
+    await storeAnomalies(change.connection, input.folded.anomalies)
+    await applyStaged(change, input.staged)
+    await storeAnomalies(change.connection, input.anomalies)
+  })
+}
+
+/** Removes everything of a chain, its position included, so that it is read from its beginning. */
+export async function forgetChain(deps: CommitDeps, chainId: number): Promise<void> {
+  const factsOf = async (connection: Connection) => {
+    const finalizedNumber = await readFinalized(connection, chainId)
+    return { chainId, finalizedNumber, isOlder: false }
+  }
+  await transact(deps, factsOf, async (change) => {
+    const { connection } = change
+    for (const dataset of deps.datasets)
+      await (dataset.forget?.(change) ?? dataset.revert(change, BEFORE_ALL))
+    await change.settlePrices()
+    await connection.run(sql`delete from anomalies where chain_id = ${chainId}`)
+    await endBackfill(connection, chainId)
+    await forgetPosition(connection, chainId)
+  })
+}
+
+/** No block is older. */
+const BEFORE_ALL: Position = { number: -1, hash: '0x', timestamp: -1 }
+
+async function transactOlder(
+  deps: CommitDeps,
+  input: { readonly chainId: number; readonly backfill: Backfill },
+  work: Work,
+): Promise<void> {
+  const { chainId, backfill } = input
+  await transact(
+    deps,
+    async (connection) => {
+      const stored = await readBackfill(connection, chainId)
+      assert(
+        stored?.read.hash === backfill.read.hash && stored.folded.hash === backfill.folded.hash,
+        `the older history of chain ${chainId} moved under a commit`,
+      )
+      return { chainId, finalizedNumber: await readFinalized(connection, chainId), isOlder: true }
+    },
+    work,
+  )
+}

@@ -1,0 +1,121 @@
+import type { Log } from '#domain/chain.ts'
+import { chunks } from '#lib/chunks.ts'
+import type { Clock } from '#lib/clock.ts'
+import { toStoredText } from '#lib/stored-text.ts'
+import type { Connection, Engine } from '#store/engine.ts'
+import { holdLease, type Lease } from '#store/lease.ts'
+import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
+import type { AnyDataset, Change, Staged } from './dataset.ts'
+import type { TimeRange } from './events/moments.ts'
+import { type PriceBook, unvalueEvents, valueEvents, valuesOf } from './events/value-events.ts'
+import type { Anomaly, Segment } from './segment.ts'
+
+export interface CommitDeps {
+  readonly engine: Engine
+  readonly clock: Clock
+  readonly lease: Lease
+  readonly datasets: readonly AnyDataset[]
+  readonly prices: PriceBook
+  /** Symbols of tokens that events can be of. */
+  readonly tokens: readonly string[]
+}
+
+/** Decodes logs of blocks for datasets. */
+export function stageLogs(
+  datasets: readonly AnyDataset[],
+  logs: readonly Log[],
+): { readonly staged: readonly Staged[]; readonly anomalies: readonly Anomaly[] } {
+  const anomalies: Anomaly[] = []
+  const staged = datasets.map((dataset) => {
+    const each = dataset.stage((log, reason) =>
+      anomalies.push({ log, dataset: dataset.name, reason }),
+    )
+    each.takeLogs(logs)
+    return each
+  })
+  return { staged, anomalies }
+}
+
+/** A change of the register under way. */
+export interface Transaction extends Change {
+  /** Takes back the values that prices told of so far made doubtful. */
+  settlePrices(): Promise<void>
+}
+
+/** What a transaction does. */
+export type Work = (change: Transaction) => Promise<void>
+
+/** One transaction of whoever holds the lease; `facts` are read in it, and may refuse. */
+export async function transact(
+  deps: CommitDeps,
+  facts: (connection: Connection) => Promise<Facts>,
+  work: Work,
+): Promise<void> {
+  await deps.engine.write(async (connection) => {
+    await holdLease(connection, deps.lease, deps.clock())
+    await change(deps, { connection, ...(await facts(connection)) }, work)
+  })
+}
+
+/** What a change is told of its chain. */
+export type Facts = Pick<Change, 'chainId' | 'finalizedNumber' | 'isOlder'>
+
+async function change(
+  deps: CommitDeps,
+  facts: Facts & Pick<Change, 'connection'>,
+  work: Work,
+): Promise<void> {
+  const { connection } = facts
+  const moved = new Map<string, TimeRange>()
+  await work({
+    ...facts,
+    valuesOf: (amounts) => valuesOf(connection, deps.prices, amounts),
+    priceMoved(symbol, when) {
+      const before = moved.get(symbol) ?? when
+      moved.set(symbol, {
+        fromUnix: Math.min(before.fromUnix, when.fromUnix),
+        untilUnix: Math.max(before.untilUnix, when.untilUnix),
+      })
+    },
+    async settlePrices() {
+      await unvalueEvents(connection, deps.prices, moved)
+      moved.clear()
+    },
+  })
+  await valueEvents(connection, deps.prices, deps.tokens)
+}
+
+/** Stores a segment's facts, and what was not understood of it. */
+export async function applySegment(change: Transaction, segment: Segment): Promise<void> {
+  await applyStaged(change, segment.staged)
+  await storeAnomalies(change.connection, segment.anomalies)
+}
+
+/** Stores facts of each dataset in turn: what one tells of prices the next is valued with. */
+export async function applyStaged(change: Transaction, staged: readonly Staged[]): Promise<void> {
+  for (const each of staged) {
+    await each.apply(change)
+    await change.settlePrices()
+  }
+}
+
+/** Notes logs that were not understood. */
+export async function storeAnomalies(
+  connection: Connection,
+  anomalies: readonly Anomaly[],
+): Promise<void> {
+  const list = anomalies.map(({ log, dataset, reason }) => [
+    log.chainId,
+    log.blockNumber,
+    log.logIndex,
+    dataset,
+    log.blockHash,
+    log.txHash,
+    toStoredText(reason.slice(0, 500)),
+  ])
+  for (const part of chunks(list, ROWS_PER_STATEMENT))
+    await connection.run(sql`
+      insert into anomalies
+        (chain_id, block_number, log_index, dataset, block_hash, tx_hash, reason)
+      values ${rows(part)}`)
+}
