@@ -1,3 +1,4 @@
+import { BURNS } from '#datasets/burns/dataset.ts'
 import type { Connection, Engine, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
@@ -94,7 +95,7 @@ async function checkAccounts(reads: Connection): Promise<void> {
   const events: Sums = new Map()
   const found = await reads.run(sql`
     select dataset, token, account, amount, usd from events
-    where counted = 1 and account is not null`)
+    where counted = 1 and account is not null and dataset <> ${BURNS}`)
   const accountOf = (row: Row) => [row.dataset, row.token, row.account].join(' ')
   for (const row of found) add(events, accountOf(row), row, 1, Number(row.usd !== null))
   const accounts: Sums = new Map()
