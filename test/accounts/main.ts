@@ -1,0 +1,57 @@
+import { parseArgs } from 'node:util'
+import { startPostgres } from '#test/postgres.ts'
+import { runTruth, type TruthProgress } from './truth/run-truth.ts'
+
+/**
+ * A hostile mix of callers against real processes, each call and answer recorded by the callers
+ * themselves, then compared with usage, headers, ledger and tables. Ends with 1 when anything differs.
+ */
+const { values } = parseArgs({
+  options: {
+    calls: { type: 'string', default: '100000' },
+    engine: { type: 'string', default: 'sqlite' },
+    replicas: { type: 'string', default: '1' },
+    seed: { type: 'string', default: '1' },
+  },
+})
+
+process.on('SIGTERM', () => process.exit(1))
+process.on('SIGINT', () => process.exit(1))
+
+const replicas = Number(values.replicas)
+if (values.engine === 'sqlite' && replicas !== 1)
+  throw new Error('replicas need --engine postgres: a SQLite file belongs to one process')
+const postgres = values.engine === 'postgres' ? await startPostgres({ durable: true }) : undefined
+try {
+  const result = await runTruth({
+    calls: Number(values.calls),
+    replicas,
+    databaseUrl: await postgres?.createDatabase(),
+    seed: values.seed,
+    audit: true,
+    onProgress: show,
+  })
+  const { violations, answers, deeds, compared, lost, seconds } = result
+  process.stdout.write('\n')
+  for (const [what, count] of [...answers].sort()) process.stdout.write(`${count}\t${what}\n`)
+  for (const [deed, count] of deeds) process.stdout.write(`${count}\towner's ${deed}\n`)
+  process.stdout.write(
+    `${lost}\tmetered calls without an answer\n` +
+      `compared ${compared.bucketDays} identities and days (${compared.exactBucketDays} without lost calls), ` +
+      `${compared.wallets} wallets' money, ${compared.usages} usages; ` +
+      `${Math.round(Number(values.calls) / seconds)} calls a second\n`,
+  )
+  for (const line of violations) process.stdout.write(`WRONG  ${line}\n`)
+  process.stdout.write(violations.length === 0 ? 'Nothing differs.\n' : 'It differs.\n')
+  process.exitCode = violations.length === 0 ? 0 : 1
+} finally {
+  await postgres?.stop()
+}
+
+function show({ calls, seconds, ownMegabytes, apiMegabytes }: TruthProgress): void {
+  const line =
+    `${calls} of ${values.calls} calls in ${seconds.toFixed(0)} s, ` +
+    `${ownMegabytes.toFixed(0)} MB here, ${apiMegabytes.toFixed(0)} MB there`
+  if (process.stdout.isTTY) process.stdout.write(`\r${line}`)
+  else if (Math.round(seconds) % 10 === 0) process.stdout.write(`${line}\n`)
+}

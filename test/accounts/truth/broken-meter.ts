@@ -1,0 +1,59 @@
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+
+/**
+ * Preloaded into an API process on SQLite (`node --import`): breaks the meter below its own code, as
+ * `METER_FAULT` says, so that a checker can show that it notices.
+ */
+const EVERY = 1_000
+const PRICE_MICRO_USD = 100
+
+const fault = process.env.METER_FAULT
+const { prepare } = DatabaseSync.prototype
+let taken = 0
+
+DatabaseSync.prototype.prepare = function (text) {
+  const statement = prepare.call(this, text)
+  const takesUnits = /insert into usage_days[\s\S]*returning/.test(text)
+  const takesMoney = /insert into balances[\s\S]*granted_calls[\s\S]*returning/.test(text)
+  if (fault === 'forgets-units' && takesUnits) after(statement, (rows) => forgetUnit(this, rows))
+  if (fault === 'admits-too-many' && takesUnits) after(statement, admitOneMore)
+  if (fault === 'forgets-debits' && takesMoney) after(statement, (rows) => forgetDebit(this, rows))
+  return statement
+}
+
+type Rows = ReturnType<StatementSync['all']>
+
+function after(statement: StatementSync, change: (rows: Rows) => void): void {
+  const all = statement.all.bind(statement)
+  statement.all = (...values: unknown[]) => {
+    const rows = all(...(values as SQLInputValue[]))
+    change(rows)
+    return rows
+  }
+}
+
+/** Whether another thousand was reached with these. */
+function isTurn(more: number): boolean {
+  const before = Math.floor(taken / EVERY)
+  taken += more
+  return Math.floor(taken / EVERY) > before
+}
+
+function forgetUnit(database: DatabaseSync, rows: Rows): void {
+  for (const { bucket, used, granted } of rows)
+    if (isTurn(Number(granted)))
+      prepare
+        .call(database, 'update usage_days set used = used - 1 where bucket = ? and used = ?')
+        .run(bucket ?? null, used ?? null)
+}
+
+function admitOneMore(rows: Rows): void {
+  for (const row of rows) if (Number(row.granted) === 0 && isTurn(EVERY)) row.granted = 1
+}
+
+function forgetDebit(database: DatabaseSync, rows: Rows): void {
+  const change = 'update balances set micro_usd = micro_usd + ? where account = ?'
+  for (const { account, granted_calls } of rows)
+    if (Number(granted_calls) > 0 && isTurn(EVERY / 10))
+      prepare.call(database, change).run(PRICE_MICRO_USD, account ?? null)
+}

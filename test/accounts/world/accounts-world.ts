@@ -1,0 +1,145 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { mine } from '#devnet/actions.ts'
+import { freePorts } from '#devnet/free-ports.ts'
+import { type Devnet, startDevnet } from '#devnet/start-devnet.ts'
+import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
+import { freePort, localFile } from '#main/local-chains.ts'
+import { openStore } from '#main/stores.ts'
+import type { Engine } from '#store/engine.ts'
+import { type RoleProcess, type RoleStart, startRole } from './role-process.ts'
+
+/** Real chains and stores on which any roles of Sexton run as processes of their own. */
+export interface AccountsWorld {
+  readonly devnet: Devnet
+  readonly file: EcosystemFile
+  /** Of the embedded stores. */
+  readonly dataFolder: string
+  /** A folder for other files, removed in the end. */
+  readonly folder: string
+  start(role: RoleStart['role'], more?: RoleMore): Promise<RoleProcess>
+  /** Ends blocks on both chains. */
+  mine(blocks: number): Promise<void>
+  /** `sexton audit`: exit code and words. */
+  audit(): Promise<{ readonly code: number | null; readonly words: string }>
+  /** Opens the accounts as they stand; the caller closes them. */
+  openAccounts(): Promise<Engine>
+  stop(): Promise<void>
+}
+
+export interface RoleMore
+  extends Partial<Pick<RoleStart, 'wrapper' | 'nodeFlags' | 'environment'>> {
+  /** Instead of the world's own. */
+  readonly dataFolder?: string
+}
+
+export interface AccountsWorldOptions {
+  /** PostgreSQL instead of the embedded stores. */
+  readonly databaseUrl?: string | undefined
+  readonly quotas: EcosystemFile['quotas']
+  /** Clocks of services that are moved must not make the chains look stale. */
+  readonly staleAfterSeconds?: number
+}
+
+/** The shortest history in which prices and holders are as they are on long ones. */
+const HISTORY_DAYS = 40
+
+const POLL_INTERVAL_MS = 100
+
+/** All load comes from one address; the abuse guard must let it, and it is a proxy. */
+const ENVIRONMENT = {
+  SEXTON_TRUSTED_PROXIES: '127.0.0.0/8',
+  SEXTON_GUARD_BURST: '10000000',
+  SEXTON_GUARD_PER_MINUTE: '10000000',
+  SEXTON_GUARD_MINT_BURST: '10000000',
+  SEXTON_GUARD_MINT_PER_MINUTE: '10000000',
+  SEXTON_GUARD_CLAIM_BURST: '10000000',
+  SEXTON_GUARD_CLAIM_PER_MINUTE: '10000000',
+  SEXTON_METRICS_PORT: 'off',
+  LOG_LEVEL: 'warn',
+  LOG_FORMAT: 'json',
+}
+
+/** Starts the chains; roles are started by the caller. */
+export async function startAccountsWorld(options: AccountsWorldOptions): Promise<AccountsWorld> {
+  const folder = mkdtempSync(join(tmpdir(), 'sexton-accounts-'))
+  const clear = () => rmSync(folder, { recursive: true, force: true })
+  process.once('exit', clear)
+  const dataFolder = join(folder, 'data')
+  mkdirSync(dataFolder)
+  const devnet = await startDevnet({
+    dataFolder: join(folder, 'chains'),
+    ...(await freePorts()),
+    live: false,
+    historyDays: HISTORY_DAYS,
+  })
+  const file = fileFor(devnet, options)
+  const ecosystemFile = join(folder, 'ecosystem.json')
+  writeFileSync(ecosystemFile, JSON.stringify(file))
+  const { databaseUrl } = options
+  const running = new Set<RoleProcess>()
+  const start: AccountsWorld['start'] = async (role, more = {}) => {
+    const { environment, dataFolder: otherFolder, ...rest } = more
+    const started = startRole({
+      ...rest,
+      role,
+      port: await freePort(0),
+      environment: {
+        ...ENVIRONMENT,
+        SEXTON_DATA: otherFolder ?? dataFolder,
+        SEXTON_ECOSYSTEM: ecosystemFile,
+        // Compiled once for all the processes of a test.
+        NODE_COMPILE_CACHE: join(folder, 'compiled'),
+        ...(databaseUrl !== undefined && { SEXTON_DATABASE_URL: databaseUrl }),
+        ...environment,
+      },
+    })
+    running.add(started)
+    void started.exit.then(() => running.delete(started))
+    return started
+  }
+  return {
+    devnet,
+    file,
+    folder,
+    dataFolder,
+    start,
+    async mine(blocks) {
+      await mine(devnet.chains.base.client, { blocks })
+      await mine(devnet.chains.ethereum.client, { blocks })
+    },
+    async audit() {
+      const audit = await start('audit')
+      const { code } = await audit.exit
+      return { code, words: audit.words() }
+    },
+    openAccounts: () =>
+      openStore(
+        dataFolder,
+        'accounts',
+        databaseUrl === undefined ? { kind: 'sqlite' } : { kind: 'postgres', url: databaseUrl },
+      ),
+    async stop() {
+      await Promise.all([...running].map((each) => each.kill()))
+      await devnet.stop()
+      process.off('exit', clear)
+      clear()
+    },
+  }
+}
+
+function fileFor(devnet: Devnet, options: AccountsWorldOptions): EcosystemFile {
+  const { base, ethereum } = devnet.chains
+  const local = localFile(4020, { base: base.rpcUrl, ethereum: ethereum.rpcUrl })
+  const { staleAfterSeconds = 1_000_000_000 } = options
+  return {
+    ...local,
+    quotas: options.quotas,
+    chains: local.chains.map((chain) => ({
+      ...chain,
+      pollIntervalMs: POLL_INTERVAL_MS,
+      staleAfterSeconds,
+    })),
+  }
+}
