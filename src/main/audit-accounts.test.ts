@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
-import { eachEngine, unguarded } from '#ledger/each-engine.ts'
+import { SERVICE_NAME } from '#access/access-harness.ts'
+import { registerMigrations } from '#datasets/datasets.ts'
+import { eachEngine, onSqlite, unguarded } from '#ledger/each-engine.ts'
 import type { Engine } from '#store/engine.ts'
 import type { Guard } from '#store/guard.ts'
 import { type Sql, sql } from '#store/sql.ts'
+import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { createMoneyWorld, type MoneyWorld } from '#test/money/money-world.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { auditAccounts } from './audit-accounts.ts'
 import { accountsGuards } from './audit-guards.ts'
 import { accountsMigrations } from './stores.ts'
 
@@ -95,3 +99,25 @@ for (const [index, hide] of HIDING_PLACES.entries())
 function run(engine: Engine, text: string): Promise<unknown> {
   return engine.write((tx) => tx.run({ kind: 'sql', parts: [text], values: [] }))
 }
+
+onBoth('only what a second look finds too is a difference', async ({ engine }) => {
+  await livedIn(engine)
+  const { payment, service } = localEcosystemAt({})
+  const ecosystem = { payment, service: { ...service, name: SERVICE_NAME } }
+  await onSqlite(registerMigrations, async ({ engine: register }) => {
+    const change = (by: number) =>
+      run(engine, `update wallets set active_keys = active_keys + ${by}`)
+    const audit = (pause: () => Promise<unknown>) =>
+      auditAccounts({
+        ecosystem,
+        stores: { accounts: engine, register },
+        clock: Date.now,
+        pause: async () => void (await pause()),
+        note: () => undefined,
+      })
+    await change(1)
+    assert.deepEqual(await audit(() => change(-1)), [])
+    await change(1)
+    assert.ok((await audit(async () => undefined)).length > 0)
+  })
+})

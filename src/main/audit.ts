@@ -43,11 +43,13 @@ export async function auditAll(input: AuditInput): Promise<readonly string[]> {
       register: stores.register,
       sourceOf,
     })
-    return [...register, ...(await auditAccounts({ ...input, ecosystem, stores }))]
+    return [...register, ...(await auditAccounts({ ...input, ecosystem, stores, pause }))]
   } finally {
     await stores.close()
   }
 }
+
+const pause = () => sleep(TRY_AGAIN_MS)
 
 async function auditUntilStill(deps: AuditDeps): Promise<readonly string[]> {
   for (let attempt = 1; ; attempt += 1) {
@@ -62,6 +64,6 @@ async function auditUntilStill(deps: AuditDeps): Promise<readonly string[]> {
         `${verdict.chain} left the indexed block at each of ${TRIES_MAX} tries; is the index running?`,
       ]
     deps.note(`${verdict.chain} reorganised meanwhile; looking again`)
-    await sleep(TRY_AGAIN_MS)
+    await pause()
   }
 }

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import type { PrivateKeyAccount } from 'viem/accounts'
-import { bearer, bodyOf, createHarness, type Harness } from '#access/access-harness.ts'
+import {
+  bearer,
+  bodyOf,
+  createHarness,
+  type Harness,
+  SERVICE_NAME,
+} from '#access/access-harness.ts'
 import type { AdmissionReceipt } from '#access/admission.ts'
 import { lockHeir, publicIdsOf } from '#access/key-store.ts'
 import { pruneUsage } from '#access/prune-usage.ts'
@@ -132,6 +138,7 @@ export function createMoneyWorld(engine: Engine): MoneyWorld {
       }
       mine([{ tx, from: toLower(payer.address), amount }])
       await claim(payments, access, body)
+      await verifier.pass()
     },
     async confirm() {
       chain.mineEmpty(CONFIRMATIONS)
@@ -164,9 +171,13 @@ export function createMoneyWorld(engine: Engine): MoneyWorld {
       access.call(path, { query, ...(key === undefined ? {} : bearer(key.secret)) }),
     async audit() {
       const { dialect } = engine
-      const serviceName = 'Local Ecosystem Data'
       const found: string[] = []
-      for (const check of accountsChecks({ dialect, deposits: chain, serviceName, clock }))
+      for (const check of accountsChecks({
+        dialect,
+        deposits: chain,
+        serviceName: SERVICE_NAME,
+        clock,
+      }))
         for (const { subject, detail } of await engine.snapshot(check.run))
           found.push(`${check.name}: ${subject}: ${detail}`)
       return found

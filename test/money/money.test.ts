@@ -31,30 +31,41 @@ type Step =
 const WALLETS = 2
 
 const one = fc.nat(99)
+const kind = <const K extends string>(name: K) => ({ kind: fc.constant(name) })
+
+/** Weighed so that most sequences pay, spend, give back and lose money to a reorg. */
 const step: fc.Arbitrary<Step> = fc.oneof(
-  fc.record({ kind: fc.constant('mint' as const), wallet: one }),
-  fc.record({ kind: fc.constant('rotate' as const), key: one }),
-  fc.record({ kind: fc.constant('revoke' as const), key: one }),
-  fc.record({ kind: fc.constant('move' as const), key: one, to: one }),
-  fc.record({
-    kind: fc.constant('deposit' as const),
-    key: one,
-    payer: one,
-    amount: fc.integer({ min: 1, max: 2_500 }),
-  }),
-  fc.record({ kind: fc.constant('confirm' as const) }),
-  fc.record({
-    kind: fc.constant('reorg' as const),
-    depth: fc.integer({ min: 1, max: 25 }),
-    again: fc.boolean(),
-  }),
-  fc.record({
-    kind: fc.constant('call' as const),
-    key: one,
-    times: fc.integer({ min: 1, max: 15 }),
-  }),
-  fc.record({ kind: fc.constant('refund' as const), receipt: one }),
-  fc.record({ kind: fc.constant('wait' as const), hours: fc.integer({ min: 1, max: 30 }) }),
+  { weight: 1, arbitrary: fc.record({ ...kind('mint'), wallet: one }) },
+  { weight: 2, arbitrary: fc.record({ ...kind('rotate'), key: one }) },
+  { weight: 1, arbitrary: fc.record({ ...kind('revoke'), key: one }) },
+  { weight: 2, arbitrary: fc.record({ ...kind('move'), key: one, to: one }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      ...kind('deposit'),
+      key: one,
+      payer: one,
+      amount: fc.integer({ min: 1, max: 4_000 }),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record(kind('confirm')) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      ...kind('reorg'),
+      depth: fc.integer({ min: 1, max: 16 }),
+      again: fc.boolean(),
+    }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({ ...kind('call'), key: one, times: fc.integer({ min: 3, max: 30 }) }),
+  },
+  { weight: 3, arbitrary: fc.record({ ...kind('refund'), receipt: one }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ ...kind('wait'), hours: fc.integer({ min: 1, max: 30 }) }),
+  },
 )
 
 interface Charge {
@@ -66,13 +77,15 @@ interface Charge {
 interface Seen {
   readonly wallets: readonly ReturnType<typeof newWallet>[]
   readonly keys: HeldKey[]
+  /** Rotated and revoked. */
+  readonly oldKeys: HeldKey[]
   readonly charges: Charge[]
 }
 
 async function play(engine: Engine, steps: readonly Step[], auditsEach: boolean): Promise<void> {
   const world = createMoneyWorld(engine)
   const wallets = Array.from({ length: WALLETS }, newWallet)
-  const seen: Seen = { wallets, keys: [], charges: [] }
+  const seen: Seen = { wallets, keys: [], oldKeys: [], charges: [] }
   for (const wallet of wallets) seen.keys.push(await world.mint(wallet))
   for (const each of steps) {
     await take(world, seen, each)
@@ -88,7 +101,8 @@ async function take(world: MoneyWorld, seen: Seen, each: Step): Promise<void> {
   if (each.kind === 'reorg') return world.reorg(each.depth, each.again)
   if (each.kind === 'wait') return world.wait(each.hours * 3_600)
   if (each.kind === 'refund') {
-    const at = each.receipt % Math.max(1, seen.charges.length)
+    // The newest first: those are the paid ones, and the days that are still open.
+    const at = Math.max(0, seen.charges.length - 1 - (each.receipt % 20))
     const [charge] = seen.charges.splice(at, 1)
     return charge && world.refund(charge.receipt)
   }
@@ -98,7 +112,9 @@ async function take(world: MoneyWorld, seen: Seen, each: Step): Promise<void> {
     if (wallet !== undefined && !isFull) seen.keys.push(await world.mint(wallet))
     return
   }
-  const key = pick(seen.keys, each.key)
+  // Old keys are tried too, but most of what happens happens to keys that work.
+  const isOld = each.key % 8 === 0 && seen.oldKeys.length > 0
+  const key = pick(isOld ? seen.oldKeys : seen.keys, each.key)
   if (key === undefined) return
   if (each.kind === 'move') {
     const to = pick(seen.keys, each.to)
@@ -111,8 +127,18 @@ async function take(world: MoneyWorld, seen: Seen, each: Step): Promise<void> {
     for (const receipt of receipts) seen.charges.push({ receipt, publicId: key.publicId })
   } else if (each.kind === 'rotate') {
     const made = await world.rotate(key)
-    if (made !== undefined) seen.keys.push(made)
-  } else await world.revoke(key)
+    if (made === undefined) return
+    retire(seen, key)
+    seen.keys.push(made)
+  } else {
+    await world.revoke(key)
+    retire(seen, key)
+  }
+}
+
+function retire({ keys, oldKeys }: Seen, key: HeldKey): void {
+  const at = keys.indexOf(key)
+  if (at >= 0) oldKeys.push(...keys.splice(at, 1))
 }
 
 interface Statement {

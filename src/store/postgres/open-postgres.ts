@@ -74,11 +74,14 @@ async function migrate(
     // Another process that migrates may take its time.
     await tx.unsafe('set local lock_timeout = 0')
     await tx.unsafe(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`)
-    await tx.unsafe(`create schema if not exists ${schema}`)
-    await tx.unsafe(
-      'create table if not exists migrations (id bigint primary key, name text not null)',
-    )
     const connection = connectionOf(tx)
+    // A role that may not create anything can serve a store that is up to date.
+    const [standing] = await connection.run(sql`
+      select to_regclass(${`${schema}.migrations`}) is not null as stands`)
+    if (standing?.stands !== true) {
+      await tx.unsafe(`create schema if not exists ${schema}`)
+      await tx.unsafe('create table migrations (id bigint primary key, name text not null)')
+    }
     const applied = await appliedIds(connection, migrations)
     for (const migration of migrations.filter((each) => !applied.has(each.id))) {
       await tx.unsafe(statementsOf(migration, 'postgres'))
