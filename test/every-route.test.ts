@@ -18,7 +18,7 @@ const DATA_ROUTES = [
   '/api/grave-digs/leaderboard',
 ]
 
-const OPEN_ROUTES = ['/api/usage', '/api/meta', '/healthz', '/readyz']
+const OPEN_ROUTES = ['/api/usage', '/api/usage/history', '/api/meta', '/healthz', '/readyz']
 
 /** One wrong value of each parameter of each route. */
 const WRONG = [
@@ -41,6 +41,9 @@ const WRONG = [
   '/api/dividends/recent?chain=base&chain=base',
   '/api/grave-digs?limit=abc',
   '/api/grave-digs/leaderboard?limit=-1',
+  '/api/usage/history?days=0',
+  '/api/usage/history?days=31',
+  '/api/usage/history?format=xml',
   '/api/keys/message?address=0x123&action=mint',
   '/api/keys/message?address=0x70997970C51812dc3A010C7d01b50e0d17dc79C8&action=steal',
   '/api/sessions/prepay/xyz',

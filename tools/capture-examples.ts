@@ -18,7 +18,7 @@ interface Operation {
 }
 
 /** Short answers make a readable page: two rows show a list as well as twenty. */
-const SHORT: Readonly<Record<string, string>> = { limit: '2', period: '2d' }
+const SHORT: Readonly<Record<string, string>> = { limit: '2', period: '2d', days: '2' }
 
 const origin = process.argv[2]
 if (origin === undefined) throw new Error('name the server, such as http://localhost:4020')

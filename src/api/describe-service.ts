@@ -30,7 +30,7 @@ curl -H 'Authorization: Bearer ${facts.keyPrefix}_0123abcd_...' ${facts.publicBa
 | free | ${quotas.free} | an API key; quota shared by all keys of the wallet |
 | premium | ${quotas.premium} | a key of a wallet with ${premium.supplyPct}% of the supply of ${premium.symbol} on ${premium.chain} |
 
-Only data calls answered 2xx count; errors and 304 are free. Every response says where you stand in \`X-RateLimit-Limit\`, \`-Remaining\`, \`-Reset\` and \`-Tier\`. A key is minted with a wallet signature (\`POST /api/keys\`) by a wallet that holds at least ${gate.minimumUsd} USD of the ecosystem's two tokens on ${gate.chain}.
+Only data calls answered 2xx count; errors and 304 are free. Every response says where you stand in \`X-RateLimit-Limit\`, \`-Remaining\`, \`-Reset\` and \`-Tier\`; \`GET /api/usage/history\` tells the days before, each key by itself, and how long a balance lasts. A key is minted with a wallet signature (\`POST /api/keys\`) by a wallet that holds at least ${gate.minimumUsd} USD of the ecosystem's two tokens on ${gate.chain}.
 
 ## Pricing
 
