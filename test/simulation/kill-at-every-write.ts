@@ -1,8 +1,7 @@
 import { parseArgs } from 'node:util'
-import { findStrace } from '#test/strace.ts'
+import { findStrace, type WriteCall, writeCalls } from '#test/strace.ts'
 import { countCalls, indexUninterrupted, killAndCompare } from './kills/kill-and-compare.ts'
 import { makeKillWorld } from './kills/kill-world.ts'
-import { type WriteCall, writeCalls } from './kills/write-call.ts'
 
 /**
  * Kills an index process with SIGKILL at one write of its register after another, from the first to

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import type { WriteCall } from './write-call.ts'
+import { sqliteFiles, type Tracing, tracedBy } from '#test/strace.ts'
 
 /** A `sexton index` of its own. */
 export interface IndexProcess {
@@ -25,13 +25,6 @@ export interface IndexPlace {
   /** The last block of each chain. */
   readonly heads: Readonly<Record<string, number>>
 }
-
-/** What strace does to the process. */
-export type Tracing =
-  /** Kills it with SIGKILL as it begins its k-th call. */
-  | { readonly kind: 'kill'; readonly call: WriteCall; readonly at: number }
-  /** Writes every call down in a file. */
-  | { readonly kind: 'list'; readonly calls: readonly WriteCall[]; readonly file: string }
 
 const root = join(import.meta.dirname, '../../..')
 const clock = join(import.meta.dirname, 'fast-clock.ts')
@@ -86,18 +79,9 @@ function environmentOf(place: IndexPlace): Readonly<Record<string, string>> {
   }
 }
 
-/** strace stands aside (`-D`), so that the child is the index itself and its end is its own. */
 function wrapper(strace: string, place: IndexPlace, tracing: Tracing | undefined): string[] {
   if (tracing === undefined) return []
-  const calls = tracing.kind === 'kill' ? [tracing.call] : tracing.calls
-  const common = ['-D', '-f', '-qq', `--trace=${calls.join(',')}`]
-  const paths = ['', '-wal', '-shm'].flatMap((end) => [
-    '-P',
-    join(place.folder, `register.sqlite${end}`),
-  ])
-  if (tracing.kind === 'list') return [strace, ...common, ...paths, '-y', '-o', tracing.file]
-  const kill = `--inject=${tracing.call}:signal=KILL:when=${tracing.at}`
-  return [strace, ...common, ...paths, kill, '-o', '/dev/null']
+  return tracedBy(strace, sqliteFiles(join(place.folder, 'register.sqlite')), tracing)
 }
 
 /** Reads what the index tells of its progress: a line per chain, "indexing base: 7 of 9 ...". */

@@ -1,14 +1,13 @@
-import { existsSync } from 'node:fs'
-import { readFile, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { compareRegisters, type RegisterDifference } from '#indexer/compare-registers.ts'
 import { readIndexStatus } from '#indexer/status.ts'
 import type { Engine } from '#store/engine.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
+import { countTraced, readTrace, type WriteCall } from '#test/strace.ts'
 import { type IndexPlace, type IndexProcess, startIndexProcess } from './index-process.ts'
 import type { KillWorld } from './kill-world.ts'
-import type { WriteCall } from './write-call.ts'
 
 /** The last blocks are read within milliseconds; a loaded machine gets this long. */
 const WHOLE_MS = 10_000
@@ -67,20 +66,7 @@ export async function countCalls(
   const file = world.fileAt('calls')
   for (const chain of world.chains) chain.rewind()
   await endOf(startIndexProcess(deps, world.makePlace('counted'), { kind: 'list', calls, file }))
-  const text = await readWhole(file)
-  return new Map(
-    calls.map((call) => [call, [...text.matchAll(new RegExp(`^\\d+ +${call}\\(`, 'gm'))].length]),
-  )
-}
-
-/** strace ends a little after the process that it watches. */
-async function readWhole(file: string): Promise<string> {
-  for (let before = -1; ; ) {
-    const text = existsSync(file) ? await readFile(file, 'utf8') : ''
-    if (text.length === before && text !== '') return text
-    before = text.length
-    await sleep(100)
-  }
+  return countTraced(await readTrace(file), calls)
 }
 
 /** Lets a run catch up, ends it and gives how it ended; throws where it failed by itself. */
