@@ -31,6 +31,8 @@ export interface WorldOptions {
   readonly historyDays?: number
   /** Whether blocks and activity go on by themselves. */
   readonly live?: boolean
+  /** Further variables of the service. */
+  readonly environment?: Readonly<Record<string, string>>
   change?(file: EcosystemFile): EcosystemFile
 }
 
@@ -50,6 +52,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       SEXTON_METRICS_PORT: 'off',
       LOG_LEVEL: 'warn',
       ...(options.databaseUrl && { SEXTON_DATABASE_URL: options.databaseUrl }),
+      ...options.environment,
     },
     { isTty: false },
   )

@@ -3,8 +3,14 @@ import type { Caller, UsageFigures } from '#domain/caller.ts'
 import type { Incoming } from '#http/exchange.ts'
 import type { Prepared, RequestFacts, Route } from '#http/route.ts'
 
+/** A request that could be paid for. */
+export interface PayableFacts extends RequestFacts {
+  /** The path and query that were asked for. */
+  readonly target: string
+}
+
 /** One request on its way through the pipeline: each step adds what it found out. */
-export class Exchange implements RequestFacts {
+export class Exchange implements PayableFacts {
   readonly route: Route
   readonly incoming: Incoming
   readonly addressBucket: string
@@ -34,5 +40,15 @@ export class Exchange implements RequestFacts {
 
   get signal(): AbortSignal {
     return this.incoming.signal
+  }
+
+  /** Built from what was understood of the request, so that nothing else can get into an answer. */
+  get target(): string {
+    const { path, query } = this.incoming
+    const plain = this.route.path.replace(/\{([^}]+)\}/g, (_, name: string) =>
+      encodeURIComponent(path[name] ?? ''),
+    )
+    const pairs = [...query].flatMap(([name, values]) => values.map((value) => [name, value]))
+    return pairs.length === 0 ? plain : `${plain}?${new URLSearchParams(pairs)}`
   }
 }

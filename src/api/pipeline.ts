@@ -4,8 +4,8 @@ import type { Caller } from '#domain/caller.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { etagOf, matchesEtag } from '#http/etag.ts'
 import type { Incoming, Outgoing } from '#http/exchange.ts'
-import type { PaymentRequired, RequestFacts, Route } from '#http/route.ts'
-import { Exchange } from './exchange.ts'
+import type { PaymentRequired, Route } from '#http/route.ts'
+import { Exchange, type PayableFacts } from './exchange.ts'
 import { type FiguresDeps, figuresAfterRefusal, figuresOf, noFigures } from './figures.ts'
 import { stampFigures } from './rate-limit-headers.ts'
 import { type Ending, mediaTypeOf, toWire } from './wire.ts'
@@ -24,12 +24,14 @@ export interface PipelineDeps extends FiguresDeps {
   /** Takes a token of the address; `rate_limited` when none is left. */
   guard(addressBucket: string, kind: Route['guard']): Refusal | undefined
   /** The offer for a caller whose quota and balance are used up. */
-  paymentRequired(caller: Caller, facts: RequestFacts): PaymentRequired | Promise<PaymentRequired>
+  paymentRequired(caller: Caller, facts: PayableFacts): PaymentRequired | Promise<PaymentRequired>
+  /** Refuses a payment that was used before, also where the call would be free. */
+  screen?(facts: PayableFacts): Promise<Refusal | undefined> | undefined
   /** Settles a payment that came with the request; undefined when none came. */
   settle?(
     caller: Caller,
-    facts: RequestFacts,
-  ): Promise<Settled | Refusal | PaymentRequired | undefined>
+    facts: PayableFacts,
+  ): Promise<Settled | Unsettled | Refusal | PaymentRequired | undefined>
   /** What a failure of infrastructure means to a caller; undefined for a bug. */
   outage(error: unknown): Refusal | undefined
   report(error: unknown, requestId: string): void
@@ -40,6 +42,15 @@ export interface PipelineDeps extends FiguresDeps {
 export interface Settled {
   readonly kind: 'settled'
   readonly headers: Readonly<Record<string, string>>
+  /** Of this very call, when it was admitted together with the credit. */
+  readonly admission?: Admission
+}
+
+/** Nothing was credited (yet); the headers go on the answer all the same. */
+export interface Unsettled {
+  readonly kind: 'unsettled'
+  readonly headers: Readonly<Record<string, string>>
+  readonly ending: Refusal | PaymentRequired
 }
 
 interface Step {
@@ -159,13 +170,19 @@ function notModified(_deps: PipelineDeps, exchange: Exchange) {
 }
 
 async function takeUnit(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {
+  const screening = deps.screen?.(exchange)
+  const used = screening === undefined ? undefined : await screening
+  if (used !== undefined) return used
   const first = take(deps, exchange, await deps.meter.admit(exchange.caller))
   if (first === 'admitted') return undefined
   const settled = await deps.settle?.(exchange.caller, exchange)
   if (settled?.kind === 'settled') {
     exchange.settledHeaders = settled.headers
-    if (take(deps, exchange, await deps.meter.admit(exchange.caller)) === 'admitted')
-      return undefined
+    const second = settled.admission ?? (await deps.meter.admit(exchange.caller))
+    if (take(deps, exchange, second) === 'admitted') return undefined
+  } else if (settled?.kind === 'unsettled') {
+    exchange.settledHeaders = settled.headers
+    return settled.ending
   } else if (settled !== undefined) return settled
   return await deps.paymentRequired(exchange.caller, exchange)
 }

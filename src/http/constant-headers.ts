@@ -14,6 +14,7 @@ const EXPOSED = [
   'WWW-Authenticate',
   'PAYMENT-REQUIRED',
   'PAYMENT-RESPONSE',
+  'X-PAYMENT-RESPONSE',
 ]
 
 /** Stock x402 clients send `Access-Control-Expose-Headers` as a request header, so it is allowed. */

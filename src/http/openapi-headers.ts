@@ -35,6 +35,13 @@ export const HEADER_COMPONENTS: Readonly<Record<string, JsonObject>> = {
   ETag: optional(text('The state that the answer shows', { pattern: '^"[^"]+"$' })),
   Link: optional(text('The next page, rel="next" (RFC 8288)')),
   'Retry-After': count('Seconds to wait before the next try'),
+  'PAYMENT-REQUIRED': optional(
+    text('What stock x402 clients can pay at once: base64 of a PaymentRequired, x402 version 2'),
+  ),
+  'PAYMENT-RESPONSE': optional(
+    text('What became of a payment that came with the call: base64 of an x402 SettleResponse'),
+  ),
+  'X-PAYMENT-RESPONSE': optional(text('The same for a payment in X-PAYMENT, x402 version 1')),
   'WWW-Authenticate': text('The scheme of a key', { const: 'Bearer' }),
 }
 
@@ -50,17 +57,22 @@ const everywhere = [
   'Cache-Control',
 ]
 
+const receipts = ['PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE']
+
 /** Which headers go with which kind of answer. */
 export const ANSWER_HEADERS = {
   free: everywhere,
-  metered: [...everywhere, 'X-RateLimit-Source', 'ETag', 'Link'],
-  payment: everywhere,
+  paid: [...everywhere, ...receipts],
+  metered: [...everywhere, 'X-RateLimit-Source', 'ETag', 'Link', ...receipts],
+  payment: [...everywhere, 'PAYMENT-REQUIRED', ...receipts],
 }
 
 /** Headers of a refusal by its status. */
 export function refusalHeaders(status: number): readonly string[] {
   if (status === 401) return [...everywhere, 'WWW-Authenticate']
-  return status === 429 || status === 503 ? [...everywhere, 'Retry-After'] : everywhere
+  if (status === 503) return [...everywhere, 'Retry-After', ...receipts]
+  if (status === 500) return [...everywhere, ...receipts]
+  return status === 429 ? [...everywhere, 'Retry-After'] : everywhere
 }
 
 export function headerRefs(names: readonly string[]): JsonObject {

@@ -104,7 +104,7 @@ function answersOf(input: OpenApiInput, route: Route): JsonObject {
     const example = exampleOf(input.examples, route.operationId, status)
     answers[status] = {
       description: shape.description,
-      headers: headerRefs(ANSWER_HEADERS[route.metered ? 'metered' : 'free']),
+      headers: headerRefs(ANSWER_HEADERS[kindOf(route)]),
       content: {
         'application/json': { schema: shape.schema, ...(example === undefined ? {} : { example }) },
         ...(route.csv === true ? { 'text/csv': { schema: { type: 'string' } } } : {}),
@@ -112,6 +112,11 @@ function answersOf(input: OpenApiInput, route: Route): JsonObject {
     }
   }
   return answers
+}
+
+function kindOf(route: Route): keyof typeof ANSWER_HEADERS {
+  if (route.metered) return 'metered'
+  return route.offer === undefined ? 'free' : 'paid'
 }
 
 /** The captured file is data from outside: what does not look like an example is left out. */

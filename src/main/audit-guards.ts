@@ -6,12 +6,14 @@ import type { Connection, Engine } from '#store/engine.ts'
 import { type Guard, missingGuards } from '#store/guard.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
+import { x402Guards } from '#x402/x402-guards.ts'
 
 /** Everything that the accounts store refuses by itself. */
 export const accountsGuards: readonly Guard[] = [
   ...ledgerGuards,
   ...accessGuards,
   ...paymentsGuards,
+  ...x402Guards,
 ]
 
 /** What check constraints must say, without spaces and brackets. */

@@ -34,8 +34,10 @@ export interface Composed extends ServeInput {
 export interface ComposeDeps {
   readonly ecosystem: Ecosystem
   readonly stores: Pick<Stores, 'register' | 'accounts'>
-  readonly settings: Pick<Settings, 'guard' | 'trustedProxies' | 'metrics'>
+  readonly settings: Pick<Settings, 'guard' | 'trustedProxies' | 'metrics' | 'settling'>
   readonly clock: Clock
+  /** Told what goes wrong with payments beside the answers. */
+  report(error: unknown): void
   /** How the index of this process does, where it has one. */
   indexing?(): readonly IndexProgress[]
 }
@@ -54,19 +56,42 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
     pricingDocsUrl: ecosystem.service.pricingDocsUrl,
     clock,
   }
+  const quotaBody = () =>
+    paymentRequiredBody(offers, 'Daily quota exhausted and no prepaid balance.')
+  const x402 = await openX402(deps, access, quotaBody)
   return {
     ...access,
     waker,
     metrics,
     facts: serviceFactsOf(ecosystem, { version: VERSION, nowUnix: unixNow(clock) }),
-    routes: [...dataRoutes(data), ...access.routes, ...prepayRoutes(deps, access, waker)],
     readiness: () => readReadiness({ ...index, accounts: stores.accounts }),
     proofs: makeRecentProofs(data),
-    paymentRequired: () => ({
-      kind: 'payment-required',
-      body: paymentRequiredBody(offers, 'Daily quota exhausted and no prepaid balance.'),
-    }),
+    paymentRequired: () => ({ kind: 'payment-required', body: quotaBody() }),
+    ...x402,
+    routes: [
+      ...dataRoutes(data),
+      ...access.routes,
+      ...prepayRoutes(deps, access, waker),
+      ...(x402?.routes ?? []),
+    ],
   }
+}
+
+/** Who settles no payments of x402 clients does not wait for what would. */
+async function openX402(deps: ComposeDeps, access: Access, quotaBody: () => unknown) {
+  const { settling } = deps.settings
+  if (settling === undefined) return undefined
+  const { composeX402 } = await import('./compose-x402.ts')
+  const { ecosystem, stores, clock, report } = deps
+  return composeX402({
+    settling,
+    ecosystem,
+    accounts: stores.accounts,
+    clock,
+    access,
+    quotaBody,
+    report,
+  })
 }
 
 /** Who does not look at metrics does not wait for what counts them. */

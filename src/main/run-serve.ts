@@ -11,7 +11,8 @@ export async function runServe(context: RoleContext): Promise<ExitCode> {
   const ecosystem = await chosenEcosystem(settings)
   const stores = await openStores(settings)
   try {
-    const composed = await compose({ ecosystem, stores, settings, clock })
+    const report = (err: unknown) => logger.error({ err }, 'a payment met an error')
+    const composed = await compose({ ecosystem, stores, settings, clock, report })
     const served = await serve({ settings, logger, clock, randomBytes }, composed)
     logger.info({ url: served.url, metricsPort: served.metricsPort }, 'the API is served')
     return await untilStopped(context, served.stop)

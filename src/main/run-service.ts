@@ -64,7 +64,14 @@ export async function runService(input: ServiceInput): Promise<Service> {
   const index = early ?? startIndex()
   const ending = new AbortController()
   const verifying = runVerifyRole(
-    { ecosystem, stores, clock, logger, onChange: (id) => composed.waker.wake(id) },
+    {
+      ecosystem,
+      stores,
+      clock,
+      logger,
+      settles: settings.settling !== undefined,
+      onChange: (id) => composed.waker.wake(id),
+    },
     ending.signal,
   )
   return {
@@ -86,7 +93,8 @@ async function openApi(
   parts: Pick<ComposeDeps, 'ecosystem' | 'stores' | 'indexing'>,
 ) {
   const [{ compose }, { serve }] = await Promise.all([import('./compose.ts'), import('./serve.ts')])
-  const composed = await compose({ ...parts, settings, clock })
+  const report = (err: unknown) => logger.error({ err }, 'a payment met an error')
+  const composed = await compose({ ...parts, settings, clock, report })
   const served = await serve({ settings, logger, clock, randomBytes }, composed)
   return { composed, served }
 }

@@ -11,7 +11,14 @@ export async function runVerify(context: RoleContext): Promise<ExitCode> {
   const ending = new AbortController()
   const verifying = runVerifyRole(
     // Those who wait for a prepayment wait in other processes, which look for themselves.
-    { ecosystem, stores, clock, logger, onChange: () => undefined },
+    {
+      ecosystem,
+      stores,
+      clock,
+      logger,
+      settles: settings.settling !== undefined,
+      onChange: () => undefined,
+    },
     ending.signal,
   )
   const stop = async () => {

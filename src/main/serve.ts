@@ -31,7 +31,7 @@ export interface ServeInput
       PipelineDeps,
       'meter' | 'identify' | 'recall' | 'anonymous' | 'guard' | 'addressBucket' | 'settle'
     >,
-    Pick<PipelineDeps, 'paymentRequired'> {
+    Pick<PipelineDeps, 'paymentRequired' | 'screen'> {
   /** Of stats, datasets, access and payments; meta and health are added here. */
   readonly routes: readonly Route[]
   /** Nothing is counted without. */

@@ -40,6 +40,18 @@ export interface Settings {
     readonly mint: GuardSetting
     readonly claim: GuardSetting
   }
+  /** Undefined: payments of x402 clients are not settled here. */
+  readonly settling: SettlingSetting | undefined
+}
+
+/** How payments of x402 clients are settled. */
+export interface SettlingSetting {
+  /** Holds the private key of the settling wallet. */
+  readonly keyFile: string
+  /** The most gas of a UTC day, in gwei. */
+  readonly gasPerDayGwei: number
+  /** What an ether is taken to cost, in whole US dollars. */
+  readonly etherUsd: number
 }
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
@@ -65,6 +77,9 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   SEXTON_GUARD_MINT_PER_MINUTE: 'POST /api/keys a minute per address after that (default 10)',
   SEXTON_GUARD_CLAIM_BURST: 'POST /api/sessions/prepay at once per address (default 60)',
   SEXTON_GUARD_CLAIM_PER_MINUTE: 'POST /api/sessions/prepay a minute after that (default 30)',
+  SEXTON_SETTLING_KEY_FILE: 'file with the private key that settles payments of x402 clients',
+  SEXTON_SETTLING_GAS_PER_DAY: 'the most gas of a UTC day in gwei (default 10000000: 0.01 ether)',
+  SEXTON_SETTLING_ETHER_USD: 'what an ether is taken to cost in US dollars (default 5000)',
 }
 
 /** The environment cannot be used: one line that names the variable and the mend. */
@@ -85,6 +100,7 @@ export function readSettings(
   }
   const count = parseNumber({ minimum: 1, maximum: 10_000_000 })
   const port = parseNumber({ minimum: 0, maximum: 65_535 })
+  const gwei = parseNumber({ minimum: 1, maximum: 999_999_999 })
   const text = (value: string): Reading<string> => ({ ok: true, value })
   const guard = (name: string, burst: number, perMinute: number): GuardSetting => ({
     burst: read(`SEXTON_GUARD_${name}BURST`, burst, count),
@@ -98,6 +114,9 @@ export function readSettings(
   const metricsPort =
     environment.SEXTON_METRICS_PORT === 'off' ? undefined : read('SEXTON_METRICS_PORT', 4021, port)
   const metricsHost = read('SEXTON_METRICS_HOST', '127.0.0.1', text)
+  const keyFile = read<string | undefined>('SEXTON_SETTLING_KEY_FILE', undefined, text)
+  const gasPerDayGwei = read('SEXTON_SETTLING_GAS_PER_DAY', 10_000_000, gwei)
+  const etherUsd = read('SEXTON_SETTLING_ETHER_USD', 5_000, count)
   return {
     host: read('HOST', '127.0.0.1', text),
     port: read('PORT', 4020, port),
@@ -120,6 +139,7 @@ export function readSettings(
       mint: guard('MINT_', 30, 10),
       claim: guard('CLAIM_', 60, 30),
     },
+    settling: keyFile === undefined ? undefined : { keyFile, gasPerDayGwei, etherUsd },
   }
 }
 

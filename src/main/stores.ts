@@ -5,6 +5,7 @@ import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
 import { paymentsMigrations } from '#payments/payments-migrations.ts'
 import type { Engine, Migration } from '#store/engine.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
+import { x402Migrations } from '#x402/x402-migrations.ts'
 import type { Settings, StoreSetting } from './settings.ts'
 
 export interface Stores {
@@ -26,6 +27,7 @@ export const accountsMigrations: readonly Migration[] = [
   ...ledgerMigrations,
   ...accessMigrations,
   ...paymentsMigrations,
+  ...x402Migrations,
 ]
 
 /** Opens both stores with their tables up to date; throws StoreError and leaves nothing open. */

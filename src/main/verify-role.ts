@@ -8,6 +8,7 @@ import { closeSpendDays } from '#ledger/close-spend-days.ts'
 import type { Clock } from '#lib/clock.ts'
 import { sleep } from '#lib/sleep.ts'
 import { Verifier } from '#payments/verifier.ts'
+import { settlesIntent } from '#x402/intent-store.ts'
 import type { Stores } from './stores.ts'
 
 export interface VerifyRole {
@@ -15,6 +16,8 @@ export interface VerifyRole {
   readonly stores: Pick<Stores, 'register' | 'accounts'>
   readonly clock: Clock
   readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>
+  /** Whether payments of x402 clients are settled, and so must be finished. */
+  readonly settles: boolean
   /** Wakes those who wait for a prepayment in this process. */
   onChange(claimId: string): void
 }
@@ -37,16 +40,19 @@ export async function runVerifyRole(role: VerifyRole, signal: AbortSignal): Prom
         readDeposits({ register: stores.register, payment: ecosystem.payment }, query),
     },
     keys: { lockHeir, keysOf: publicIdsOf },
+    isReserved: (connection, txHash) => settlesIntent(connection, txHash),
     confirmations: ecosystem.payment.confirmations,
     holder: randomUUID(),
     onChange: role.onChange,
   })
+  const finish = role.settles ? await openFinisher(role) : undefined
   let tidiedAtMs = Number.NEGATIVE_INFINITY
   while (!signal.aborted) {
     try {
       const outcome = await verifier.pass()
       if (outcome.kind === 'done' && outcome.credited + outcome.reversed > 0)
         logger.info({ ...outcome }, 'prepayments were settled')
+      await finish?.()
       if (Math.abs(clock() - tidiedAtMs) >= TIDY_EVERY_MS) {
         tidiedAtMs = clock()
         await closeSpendDays({ engine: stores.accounts, clock })
@@ -58,4 +64,26 @@ export async function runVerifyRole(role: VerifyRole, signal: AbortSignal): Prom
     await sleep(PASS_EVERY_MS, signal)
   }
   await verifier.stop()
+}
+
+/** Finishes payments that requests have left open; loaded by who settles any. */
+async function openFinisher(role: VerifyRole): Promise<() => Promise<void>> {
+  const { ecosystem, stores, clock, logger } = role
+  const [{ finishPayments }, { openSettlingRpc }] = await Promise.all([
+    import('#x402/finish-payments.ts'),
+    import('#x402/settling-rpc.ts'),
+  ])
+  const deps = {
+    engine: stores.accounts,
+    clock,
+    newId: randomUUID,
+    rpc: openSettlingRpc(ecosystem.payment.chain),
+    payment: ecosystem.payment,
+    keys: { lockHeir, keysOf: publicIdsOf },
+    report: (err: unknown) => logger.error({ err }, 'a payment is not finished yet'),
+  }
+  return async () => {
+    const credited = await finishPayments(deps)
+    if (credited > 0) logger.info({ credited }, 'x402 payments were finished')
+  }
 }

@@ -10,6 +10,8 @@ export interface Evidence {
   readonly provenPayers: ReadonlySet<Address>
   /** Live credits of the claim's transaction. */
   readonly credits: readonly Credit[]
+  /** The transaction settles a payment that came by another door: its money has its place. */
+  readonly isReserved: boolean
   readonly headNumber: number
   /** Blocks on top of the transaction's before it counts. */
   readonly requiredConfirmations: number
@@ -46,7 +48,9 @@ export function judgeClaim(claim: Claim, evidence: Evidence): Verdict {
   const qualifying = evidence.deposits.filter((deposit) => qualifies(claim, evidence, deposit))
   if (qualifying.length === 0) return { kind: 'end', status: 'unlinked', confirmations }
   const credited = new Set(evidence.credits.map((credit) => credit.positionInTx))
-  const deposits = qualifying.filter((deposit) => !credited.has(deposit.positionInTx))
+  const deposits = evidence.isReserved
+    ? []
+    : qualifying.filter((deposit) => !credited.has(deposit.positionInTx))
   if (deposits.length === 0 && !evidence.credits.some((credit) => credit.claimId === claim.id))
     return { kind: 'end', status: 'rejected', confirmations }
   // A person has to look at a sum like this; until then it stays among the unclaimed deposits.

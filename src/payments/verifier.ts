@@ -47,6 +47,8 @@ export interface VerifierDeps {
   readonly newId: () => string
   readonly deposits: DepositIndex
   readonly keys: KeyBook
+  /** Whether a transaction settles a payment that came by another door; none does without. */
+  readonly isReserved?: (connection: Connection, txHash: Hash) => Promise<boolean>
   /** Blocks on top of a deposit's block before it is credited. */
   readonly confirmations: number
   /** Names this process among the replicas. */
@@ -262,14 +264,16 @@ interface Case {
 async function judgeOne(pass: Pass, { claim, ...found }: Case): Promise<Applied> {
   const evidence = { ...found, requiredConfirmations: pass.deps.confirmations }
   // Most claims only wait for the next block; that needs no transaction.
-  if (isAsItStands(claim, judgeClaim(claim, { ...evidence, credits: [] }))) return 'unchanged'
+  if (isAsItStands(claim, judgeClaim(claim, { ...evidence, credits: [], isReserved: false })))
+    return 'unchanged'
   const outcome = await pass.write(async (connection) => {
     // Payers may have been added since; from here on nobody can.
     const locked = (await lockClaimById(connection, claim.id)) ?? claim
     const proven = await readProvenPayers(connection, [claim.id])
     const provenPayers = proven.get(claim.id) ?? new Set()
     const credits = await liveCreditsOf(connection, [claim.txHash])
-    const verdict = judgeClaim(locked, { ...evidence, provenPayers, credits })
+    const isReserved = (await pass.deps.isReserved?.(connection, claim.txHash)) ?? false
+    const verdict = judgeClaim(locked, { ...evidence, provenPayers, credits, isReserved })
     return applyVerdict(pass, connection, { claim: locked, verdict })
   })
   if (outcome !== 'unchanged') pass.deps.onChange(claim.id)

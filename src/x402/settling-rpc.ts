@@ -31,7 +31,7 @@ export interface Receipt {
 
 export interface LogQuery {
   readonly address: Address
-  readonly topics: readonly (Hash | null)[]
+  readonly topics: readonly (Hash | readonly Hash[])[]
   readonly fromBlock: number
 }
 

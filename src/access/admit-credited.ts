@@ -1,0 +1,30 @@
+import type { Caller } from '#domain/caller.ts'
+import type { MicroUsd } from '#domain/money.ts'
+import { type Clock, unixNow } from '#lib/clock.ts'
+import { startOfDay } from '#lib/day.ts'
+import type { Connection } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
+import type { Admission } from './admission.ts'
+import { decideBatch } from './decide-batch.ts'
+
+/**
+ * Admits a call in the transaction that credits its caller, so that the money which came with a call
+ * pays for that call, whatever else the caller does at the moment. Undefined when `credit` gives
+ * false. `name` is unique for ever, like that of a meter.
+ */
+export async function admitCredited(
+  connection: Connection,
+  deps: { readonly clock: Clock; readonly pricePerCall: MicroUsd },
+  input: { readonly caller: Caller; readonly name: string },
+  credit: () => Promise<boolean>,
+): Promise<Admission | undefined> {
+  const { caller, name } = input
+  const day = startOfDay(unixNow(deps.clock))
+  // The day before the balance, as the meter takes them, so that the two never wait in a circle.
+  await connection.run(sql`
+    update usage_days set used = used where bucket = ${caller.bucket} and day = ${day}`)
+  if (!(await credit())) return undefined
+  const { pricePerCall } = deps
+  const batch = { id: { meter: name, number: 1 }, admits: [caller], figures: [], day, pricePerCall }
+  return (await decideBatch(connection, batch)).admissions[0]
+}

@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto'
+import type { Admission } from '#access/admission.ts'
+import { admitCredited } from '#access/admit-credited.ts'
+import type { Access } from '#access/create-access.ts'
+import { lockHeir, publicIdsOf } from '#access/key-store.ts'
+import type { PipelineDeps } from '#api/pipeline.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { Route } from '#http/route.ts'
+import type { Clock } from '#lib/clock.ts'
+import type { Engine } from '#store/engine.ts'
+import { createX402 } from '#x402/create-x402.ts'
+import { openSettlingRpc } from '#x402/settling-rpc.ts'
+import { topupRoutes } from '#x402/topup-routes.ts'
+import { openSigner } from './open-settling.ts'
+import type { SettlingSetting } from './settings.ts'
+
+/** What stock clients may pay at once: within the spending limit that each of them sets by default. */
+const OFFERS = [100_000n, 1_000_000n] as const
+
+export interface ComposeX402Deps {
+  readonly settling: SettlingSetting
+  readonly ecosystem: Ecosystem
+  readonly accounts: Engine
+  readonly clock: Clock
+  readonly access: Pick<Access, 'guard' | 'findKey'>
+  /** The contract's body of a 402. */
+  quotaBody(): unknown
+  report(error: unknown): void
+}
+
+/** What payments of stock x402 clients add to the service. */
+export interface ComposedX402
+  extends Required<Pick<PipelineDeps, 'paymentRequired' | 'screen' | 'settle'>> {
+  readonly routes: readonly Route[]
+}
+
+export async function composeX402(deps: ComposeX402Deps): Promise<ComposedX402> {
+  const { settling, ecosystem, accounts, clock, access } = deps
+  const { payment, pricePerCall } = ecosystem
+  const x402 = createX402<Admission>({
+    engine: accounts,
+    clock,
+    newId: randomUUID,
+    rpc: openSettlingRpc(payment.chain),
+    signer: await openSigner(settling, payment),
+    payment,
+    pricePerCall,
+    amounts: OFFERS,
+    gasPerDayGwei: BigInt(settling.gasPerDayGwei),
+    etherUsd: settling.etherUsd,
+    keys: { lockHeir, keysOf: publicIdsOf },
+    guard: (addressBucket) => access.guard(addressBucket, 'claim'),
+    admitCredited: (connection, input, credit) =>
+      admitCredited(connection, { clock, pricePerCall }, input, credit),
+    publicBaseUrl: ecosystem.service.publicBaseUrl,
+    quotaBody: deps.quotaBody,
+    report: deps.report,
+  })
+  const { calls, desk } = x402
+  return {
+    paymentRequired: (_caller, facts) => calls.offer(facts),
+    screen: ({ headers }) => desk.screen(headers),
+    settle: (caller, facts) => calls.pay(caller, facts),
+    routes: topupRoutes({ ...x402.settling, desk, findKey: access.findKey }),
+  }
+}

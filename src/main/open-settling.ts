@@ -1,0 +1,28 @@
+import { readFile } from 'node:fs/promises'
+import { parseHash } from '#domain/address.ts'
+import type { Payment } from '#ecosystem/ecosystem.ts'
+import { keySigner, type SettlingSigner } from '#x402/settling-signer.ts'
+import { SettingsError, type SettlingSetting } from './settings.ts'
+
+/**
+ * The signer of the settling wallet; throws SettingsError when the file holds no private key. The key
+ * stays inside the signer: nothing else of the program can read it or have anything else signed.
+ */
+export async function openSigner(
+  settling: SettlingSetting,
+  payment: Payment,
+): Promise<SettlingSigner> {
+  const name = 'SEXTON_SETTLING_KEY_FILE'
+  const text = await readFile(settling.keyFile, 'utf8').catch((cause: unknown) => {
+    throw new SettingsError(`${name}: the file cannot be read`, { cause })
+  })
+  const privateKey = parseHash(text.trim())
+  if (privateKey === undefined)
+    throw new SettingsError(`${name}: the file must hold 0x and 64 hex digits`)
+  return keySigner({
+    privateKey,
+    chainId: payment.chain.id,
+    asset: payment.asset,
+    recipients: payment.payTo.map((each) => each.address),
+  })
+}

@@ -1,0 +1,23 @@
+import { createAvailability } from './availability.ts'
+import { type CallHooks, CallPayments } from './pay-for-call.ts'
+import { PaymentDesk } from './payment-desk.ts'
+import type { SettleDeps } from './settle-payment.ts'
+import { createSubmitter } from './submit-intent.ts'
+import type { X402Deps } from './x402-deps.ts'
+
+/** Everything about payments of stock x402 clients, wired. */
+export interface X402<A> {
+  readonly calls: CallPayments<A>
+  readonly desk: PaymentDesk
+  readonly settling: SettleDeps
+}
+
+export function createX402<A>(deps: X402Deps & CallHooks<A>): X402<A> {
+  const settling = {
+    ...deps,
+    availability: createAvailability(deps),
+    submit: createSubmitter(deps),
+  }
+  const desk = new PaymentDesk(settling)
+  return { settling, desk, calls: new CallPayments({ ...settling, desk }) }
+}

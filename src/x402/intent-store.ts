@@ -1,0 +1,151 @@
+import type { Address, Hash } from '#domain/address.ts'
+import type { Connection, Row } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { type Sql, sql } from '#store/sql.ts'
+import type { Intent, IntentStatus, Payee } from './intent.ts'
+
+/** Anything that runs a statement: a transaction, a snapshot, or single reads. */
+export interface Reads {
+  run(statement: Sql): Promise<readonly Row[]>
+}
+
+const COLUMNS = sql`id, chain_id, asset, payer, nonce, pay_to, micro_usd, valid_after, valid_before,
+  signature, payee_kind, payee, payee_wallet, status, created_unix, from_block, tx_hash, raw, settler,
+  tx_nonce, reserved_gwei, gas_day`
+
+/** False when the authorization was reserved before, by whomever and for whatever. */
+export async function insertIntent(connection: Connection, intent: Intent): Promise<boolean> {
+  const { authorization, payee } = intent
+  const [name, wallet] =
+    payee.kind === 'key' ? [payee.publicId, payee.wallet] : [payee.bucket, null]
+  const inserted = await connection.run(sql`
+    insert into x402_intents (id, chain_id, asset, payer, nonce, pay_to, micro_usd, valid_after,
+      valid_before, signature, payee_kind, payee, payee_wallet, status, created_unix, from_block)
+    values (${intent.id}, ${intent.chainId}, ${intent.asset}, ${authorization.from},
+      ${authorization.nonce}, ${authorization.to}, ${authorization.value},
+      ${String(authorization.validAfter)}, ${String(authorization.validBefore)},
+      ${intent.signature}, ${payee.kind}, ${name}, ${wallet}, ${intent.status},
+      ${intent.createdUnix}, ${intent.fromBlock})
+    on conflict (chain_id, asset, payer, nonce) do nothing returning id`)
+  return inserted.length === 1
+}
+
+/** The intent of an authorization; undefined when it was never used here. */
+export async function findIntent(
+  reads: Reads,
+  input: { readonly chainId: number; readonly asset: Address; readonly from: Address; nonce: Hash },
+): Promise<Intent | undefined> {
+  const [row] = await reads.run(sql`
+    select ${COLUMNS} from x402_intents
+    where chain_id = ${input.chainId} and asset = ${input.asset}
+      and payer = ${input.from} and nonce = ${input.nonce}`)
+  return row && toIntent(row)
+}
+
+/** The intent as it stands now, which nobody else changes until this transaction ends. */
+export async function lockIntent(connection: Connection, id: string): Promise<Intent | undefined> {
+  const [row] = await connection.run(sql`
+    update x402_intents set status = status where id = ${id} returning ${COLUMNS}`)
+  return row && toIntent(row)
+}
+
+/** Intents whose end is open, oldest first. */
+export async function openIntents(reads: Reads, limit: number): Promise<Intent[]> {
+  const found = await reads.run(sql`
+    select ${COLUMNS} from x402_intents where status in ('reserved', 'submitted')
+    order by created_unix, id limit ${limit}`)
+  return found.map(toIntent)
+}
+
+/** Credited intents whose credit a reorg took back, oldest first. */
+export async function lostIntents(reads: Reads, limit: number): Promise<Intent[]> {
+  const found = await reads.run(sql`
+    select ${COLUMNS} from x402_intents
+    where status = 'credited' and credit_id in (
+      select id from credits where reversed_unix is not null)
+    order by created_unix, id limit ${limit}`)
+  return found.map(toIntent)
+}
+
+/** Whether the money of a transaction has its place: it settles an x402 payment. */
+export async function settlesIntent(reads: Reads, txHash: Hash): Promise<boolean> {
+  const found = await reads.run(sql`
+    select id from x402_intents
+    where tx_hash = ${txHash} and status in ('submitted', 'credited') limit 1`)
+  return found.length === 1
+}
+
+/** Stores the signed transaction before it is sent; false when the intent is no longer reserved. */
+export async function setSubmitted(
+  connection: Connection,
+  input: Pick<Intent, 'id' | 'txHash' | 'raw' | 'settler' | 'txNonce' | 'reservedGwei' | 'gasDay'>,
+): Promise<boolean> {
+  const changed = await connection.run(sql`
+    update x402_intents set status = 'submitted', tx_hash = ${input.txHash}, raw = ${input.raw},
+      settler = ${input.settler}, tx_nonce = ${input.txNonce},
+      reserved_gwei = ${input.reservedGwei}, gas_day = ${input.gasDay}
+    where id = ${input.id} and status = 'reserved' returning id`)
+  return changed.length === 1
+}
+
+/** Ends an intent, or opens a credited one again that a reorg took; true when it stood otherwise. */
+export async function setIntentStatus(
+  connection: Connection,
+  input: { readonly id: string; readonly from: IntentStatus; readonly to: IntentStatus },
+): Promise<boolean> {
+  const changed = await connection.run(sql`
+    update x402_intents set status = ${input.to}
+    where id = ${input.id} and status = ${input.from} returning id`)
+  return changed.length === 1
+}
+
+export async function setCredited(
+  connection: Connection,
+  input: { readonly id: string; readonly txHash: Hash; readonly creditId: string },
+): Promise<void> {
+  await connection.run(sql`
+    update x402_intents set status = 'credited', tx_hash = ${input.txHash},
+      credit_id = ${input.creditId}
+    where id = ${input.id}`)
+}
+
+export async function setReservedGas(
+  connection: Connection,
+  input: { readonly id: string; readonly gwei: bigint },
+): Promise<void> {
+  await connection.run(sql`
+    update x402_intents set reserved_gwei = ${input.gwei} where id = ${input.id}`)
+}
+
+function toIntent(row: Row): Intent {
+  return {
+    id: column.text(row, 'id'),
+    chainId: column.integer(row, 'chain_id'),
+    asset: column.hex(row, 'asset'),
+    authorization: {
+      from: column.hex(row, 'payer'),
+      to: column.hex(row, 'pay_to'),
+      value: column.amount(row, 'micro_usd'),
+      validAfter: BigInt(column.text(row, 'valid_after')),
+      validBefore: BigInt(column.text(row, 'valid_before')),
+      nonce: column.hex(row, 'nonce'),
+    },
+    signature: column.hex(row, 'signature'),
+    payee: toPayee(row),
+    status: column.text(row, 'status') as IntentStatus,
+    createdUnix: column.integer(row, 'created_unix'),
+    fromBlock: column.integer(row, 'from_block'),
+    txHash: row.tx_hash === null ? null : column.hex(row, 'tx_hash'),
+    raw: row.raw === null ? null : column.hex(row, 'raw'),
+    settler: row.settler === null ? null : column.hex(row, 'settler'),
+    txNonce: column.integerOrNull(row, 'tx_nonce'),
+    reservedGwei: column.amount(row, 'reserved_gwei'),
+    gasDay: column.integer(row, 'gas_day'),
+  }
+}
+
+function toPayee(row: Row): Payee {
+  const payee = column.text(row, 'payee')
+  if (column.text(row, 'payee_kind') === 'bucket') return { kind: 'bucket', bucket: payee }
+  return { kind: 'key', publicId: payee, wallet: column.hex(row, 'payee_wallet') }
+}

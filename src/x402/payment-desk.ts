@@ -1,0 +1,128 @@
+import type { Address, Hash } from '#domain/address.ts'
+import type { MicroUsd } from '#domain/money.ts'
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import { creditIntent } from './credit-intent.ts'
+import type { Intent } from './intent.ts'
+import { findIntent } from './intent-store.ts'
+import { matchOffer } from './match-offer.ts'
+import {
+  carriesPayment,
+  type PaymentFault,
+  type PaymentPayload,
+  readPayment,
+} from './payment-payload.ts'
+import { reconcileIntent } from './reconcile-intent.ts'
+import {
+  type SettleDeps,
+  type SettleInput,
+  type SettleOutcome,
+  settlePayment,
+} from './settle-payment.ts'
+
+type Headers = Parameters<typeof readPayment>[0]
+
+/** A payment that fits an offer of ours, was never used, and was signed by its payer. */
+export interface FreshPayment {
+  readonly kind: 'fresh'
+  readonly payload: PaymentPayload
+}
+
+export type Received =
+  | FreshPayment
+  | {
+      readonly kind: 'rejected'
+      readonly reason: PaymentFault
+      readonly payload: PaymentPayload | undefined
+    }
+  | Refusal
+
+/** Takes payments in: tells used ones from fresh ones, and settles each once. */
+export class PaymentDesk {
+  readonly #deps: SettleDeps
+  /** Authorizations that this process is settling. */
+  readonly #underWay = new Set<string>()
+
+  constructor(deps: SettleDeps) {
+    this.#deps = deps
+  }
+
+  /**
+   * Refuses a payment that was used or is being settled, on whatever path and for whomever: a
+   * receipt that is shown again buys nothing, also where the call would be free.
+   */
+  async screen(headers: Headers): Promise<Refusal | undefined> {
+    if (!carriesPayment(headers)) return undefined
+    const payload = readPayment(headers)
+    if (typeof payload === 'string') return undefined
+    return this.#refuseUsed(payload)
+  }
+
+  /** Reads the payment of a request and checks all that needs no node. */
+  async receive(headers: Headers, amounts: readonly MicroUsd[]): Promise<Received> {
+    const payload = readPayment(headers)
+    if (typeof payload === 'string')
+      return { kind: 'rejected', reason: payload, payload: undefined }
+    const used = await this.#refuseUsed(payload)
+    if (used !== undefined) return used
+    const reason = matchOffer(this.#deps, amounts, payload)
+    if (reason !== undefined) return { kind: 'rejected', reason, payload }
+    return { kind: 'fresh', payload }
+  }
+
+  /** One authorization is settled once, however many requests carry it at the same moment. */
+  async settle<A>(input: SettleInput<A>): Promise<SettleOutcome<A>> {
+    const name = nameOf(input.payload)
+    if (this.#underWay.has(name)) return { kind: 'used' }
+    this.#underWay.add(name)
+    try {
+      return await settlePayment(this.#deps, input)
+    } finally {
+      this.#underWay.delete(name)
+    }
+  }
+
+  isUnderWay(payload: PaymentPayload): boolean {
+    return this.#underWay.has(nameOf(payload))
+  }
+
+  async #refuseUsed(payload: PaymentPayload): Promise<Refusal | undefined> {
+    if (this.isUnderWay(payload)) return refuseUsed()
+    const { engine, payment } = this.#deps
+    const { from, nonce } = payload.authorization
+    const named: { chainId: number; asset: Address; from: Address; nonce: Hash } = {
+      chainId: payment.chain.id,
+      asset: payment.asset,
+      from,
+      nonce,
+    }
+    const intent = await findIntent({ run: engine.read }, named)
+    if (intent === undefined) return undefined
+    if (intent.status === 'abandoned' || intent.status === 'failed') await this.#lookAgain(intent)
+    return refuseUsed()
+  }
+
+  /** We never send it again, but whoever held it may have: then the money is its payee's. */
+  async #lookAgain(intent: Intent): Promise<void> {
+    const { engine, report } = this.#deps
+    try {
+      const verdict = await reconcileIntent(this.#deps, intent)
+      if (verdict.kind === 'paid')
+        await engine.write((connection) =>
+          creditIntent(connection, this.#deps, { intent, paid: verdict }),
+        )
+    } catch (error) {
+      report(error)
+    }
+  }
+}
+
+function nameOf({ authorization }: PaymentPayload): string {
+  return `${authorization.from}:${authorization.nonce}`
+}
+
+export function refuseUsed(): Refusal {
+  return refuse(
+    'payment_already_used',
+    'this payment was used before; what it paid is on the balance that it was for. Sign a new one only to pay again',
+  )
+}

@@ -1,0 +1,29 @@
+import type { Hash } from '#domain/address.ts'
+import type { Payment } from '#ecosystem/ecosystem.ts'
+import { networkOf, toBase64 } from './offer.ts'
+import type { PaymentPayload } from './payment-payload.ts'
+
+export interface Receipted {
+  /** Undefined while nothing of the payment could be read. */
+  readonly payload: Pick<PaymentPayload, 'version' | 'authorization'> | undefined
+  readonly transaction: Hash | null
+  /** Why it failed; undefined for a settled payment. */
+  readonly errorReason?: string
+}
+
+/** The receipt of a payment, settled or not: a SettleResponse in the header of the client's version. */
+export function paymentResponseHeaders(
+  payment: Payment,
+  { payload, transaction, errorReason }: Receipted,
+): Readonly<Record<string, string>> {
+  const isOlder = payload?.version === 1
+  const receipt = {
+    success: errorReason === undefined,
+    transaction: transaction ?? '',
+    network: isOlder ? payment.chain.name : networkOf(payment.chain.id),
+    ...(payload !== undefined && { payer: payload.authorization.from }),
+    ...(payload !== undefined && { amount: String(payload.authorization.value) }),
+    ...(errorReason !== undefined && { errorReason }),
+  }
+  return { [isOlder ? 'X-PAYMENT-RESPONSE' : 'PAYMENT-RESPONSE']: toBase64(receipt) }
+}

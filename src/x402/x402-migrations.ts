@@ -1,0 +1,51 @@
+import type { Migration } from '#store/engine.ts'
+import { guardsSql } from '#store/guard.ts'
+import { x402Guards } from './x402-guards.ts'
+
+/** Tables of x402 payments; ids 400 to 499 of the accounts store. */
+export const x402Migrations: readonly Migration[] = [
+  {
+    id: 400,
+    name: 'x402 payments',
+    sql: `
+      create table x402_intents (
+        id text primary key,
+        chain_id bigint not null,
+        asset text not null,
+        payer text not null,
+        nonce text not null,
+        pay_to text not null,
+        micro_usd bigint not null check (micro_usd > 0),
+        valid_after text not null,
+        valid_before text not null,
+        signature text not null,
+        payee_kind text not null check (payee_kind in ('key', 'bucket')),
+        payee text not null,
+        payee_wallet text,
+        status text not null,
+        created_unix bigint not null,
+        from_block bigint not null,
+        tx_hash text,
+        raw text,
+        settler text,
+        tx_nonce bigint,
+        reserved_gwei bigint not null default 0,
+        gas_day bigint not null default 0,
+        credit_id text unique references credits (id),
+        unique (chain_id, asset, payer, nonce)
+      );
+      create index x402_intents_open on x402_intents (created_unix, id)
+        where status in ('reserved', 'submitted');
+      create index x402_intents_by_tx on x402_intents (tx_hash) where tx_hash is not null;
+      create table x402_settlers (
+        chain_id bigint not null,
+        settler text not null,
+        next_nonce bigint not null,
+        used_unix bigint not null,
+        gas_day bigint not null,
+        gas_gwei bigint not null,
+        primary key (chain_id, settler)
+      )`,
+  },
+  { id: 401, name: 'guards of x402 payments', sql: guardsSql(x402Guards) },
+]

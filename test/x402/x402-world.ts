@@ -1,0 +1,67 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ExactEvmScheme } from '@x402/evm/exact/client'
+import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { mine, mintUsdc, setAutomine } from '#devnet/actions.ts'
+import type { ChainClient } from '#devnet/chain-client.ts'
+import { developmentWallets } from '#devnet/wallets.ts'
+import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
+import { startWorld, type World } from '../world.ts'
+
+/** The whole service with a settling wallet, on a chain that seals each transaction at once. */
+export interface X402World extends World {
+  readonly base: ChainClient
+  stop(): Promise<void>
+}
+
+export interface X402Options {
+  readonly databaseUrl?: string
+  readonly environment?: Readonly<Record<string, string>>
+  change?(file: EcosystemFile): EcosystemFile
+}
+
+/** Quotas of one call, so that the second one meets 402. */
+export async function startX402World(options: X402Options = {}): Promise<X402World> {
+  const folder = mkdtempSync(join(tmpdir(), 'sexton-settling-'))
+  const keyFile = join(folder, 'key')
+  writeFileSync(keyFile, `${developmentWallets().settler.privateKey}\n`)
+  const world = await startWorld({
+    ...options,
+    historyDays: 40,
+    environment: { SEXTON_SETTLING_KEY_FILE: keyFile, ...options.environment },
+    change: (file) => {
+      const small = { ...file, quotas: { anonymous: 1, free: 1, premium: 1 } }
+      return options.change?.(small) ?? small
+    },
+  })
+  const base = world.devnet.chains.base.client
+  await setAutomine(base, true)
+  return {
+    ...world,
+    base,
+    async stop() {
+      await world.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A new wallet that holds some USDC (base units). */
+export async function newPayer(base: ChainClient, amount: bigint): Promise<PrivateKeyAccount> {
+  const account = privateKeyToAccount(generatePrivateKey())
+  if (amount > 0n) await mintUsdc(base, { to: account.address, amount })
+  return account
+}
+
+/** `fetch` as the stock client wraps it, with its own spending limits. */
+export function payingFetch(account: PrivateKeyAccount): typeof fetch {
+  const client = new x402Client().register('eip155:8453', new ExactEvmScheme(account))
+  return wrapFetchWithPayment(fetch, client) as typeof fetch
+}
+
+/** Has the chain pass some blocks and their time. */
+export function passBlocks(base: ChainClient, blocks: number): Promise<void> {
+  return mine(base, { blocks })
+}
