@@ -26,15 +26,25 @@ export function creditChecks(deps: CreditCheckDeps): readonly Check[] {
     ),
     pagedCheck(
       'each credit of a claim was paid by the owner of its key or a payer who signed',
-      (page) => checkPayers(page, deps),
+      (page) => checkPayers(page, { ...deps, walletOf: remembered(deps.walletOf) }),
     ),
     pagedCheck('a credit of a claim is on a key of the wallet that owns the claimed key', (page) =>
-      checkAccounts(page, deps.walletOf),
+      checkAccounts(page, remembered(deps.walletOf)),
     ),
     pagedCheck('a credit and its reversal move money of keys of its wallet only', (page) =>
-      checkMoved(page, deps.walletOf),
+      checkMoved(page, remembered(deps.walletOf)),
     ),
   ]
+}
+
+/** Asks once for each key, as long as a page is looked at. */
+function remembered(walletOf: WalletOf): WalletOf {
+  const known = new Map<string, Promise<Address | undefined>>()
+  return (connection, publicId) => {
+    const wallet = known.get(publicId) ?? walletOf(connection, publicId)
+    known.set(publicId, wallet)
+    return wallet
+  }
 }
 
 /** Some credits, by a condition on `credits`. */

@@ -1,5 +1,7 @@
+import { groupBy } from '#lib/group-by.ts'
 import type { Connection } from '#store/engine.ts'
-import { liveCreditsOf } from './credit.ts'
+import { column } from '#store/row.ts'
+import { join, sql } from '#store/sql.ts'
 import type { Deposit, DepositIndex } from './deposit.ts'
 
 /** Deposits held in memory at once. */
@@ -25,8 +27,7 @@ export async function readSuspense(
 ): Promise<{ readonly deposits: number; readonly microUsd: bigint }> {
   let [deposits, microUsd] = [0, 0n]
   for await (const page of depositPages(index)) {
-    const hashes = new Set(page.map((deposit) => deposit.txHash))
-    const credited = new Set((await liveCreditsOf(connection, [...hashes])).map(logName))
+    const credited = await creditedLogs(connection, page)
     for (const deposit of page) {
       if (credited.has(logName(deposit))) continue
       deposits += 1
@@ -34,6 +35,24 @@ export async function readSuspense(
     }
   }
   return { deposits, microUsd }
+}
+
+async function creditedLogs(
+  connection: Connection,
+  page: readonly Deposit[],
+): Promise<ReadonlySet<string>> {
+  const found: string[] = []
+  for (const [chainId, deposits] of groupBy(page, (deposit) => deposit.chainId)) {
+    const hashes = [...new Set(deposits.map((deposit) => deposit.txHash))]
+    const live = await connection.run(sql`
+      select block_hash, log_index from credits
+      where chain_id = ${chainId} and tx_hash in (${join(hashes)}) and reversed_unix is null`)
+    for (const row of live) {
+      const blockHash = column.hex(row, 'block_hash')
+      found.push(logName({ chainId, blockHash, logIndex: column.integer(row, 'log_index') }))
+    }
+  }
+  return new Set(found)
 }
 
 /** One log of one block. */
