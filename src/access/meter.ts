@@ -31,8 +31,8 @@ const BATCH_MAX = 256
 const WAITING_MAX = 20_000
 
 type Waiting =
-  | { readonly kind: 'admit'; readonly caller: Caller; readonly settle: Settle<Admission> }
-  | { readonly kind: 'figures'; readonly caller: Caller; readonly settle: Settle<MeterFigures> }
+  | ({ readonly kind: 'admit'; readonly caller: Caller } & Settle<Admission>)
+  | ({ readonly kind: 'figures'; readonly caller: Caller } & Settle<MeterFigures>)
 
 interface Settle<T> {
   resolve(value: T): void
@@ -48,8 +48,8 @@ export function createMeter(deps: MeterDeps): Meter {
   const refunds = new RefundQueue(deps)
   const queue = new MeterQueue(deps, refunds)
   return {
-    admit: (caller) => queue.add((settle) => ({ kind: 'admit', caller, settle })),
-    figures: (caller) => queue.add((settle) => ({ kind: 'figures', caller, settle })),
+    admit: (caller) => queue.admit(caller),
+    figures: (caller) => queue.figures(caller),
     refund: (receipt) => refunds.add(receipt),
   }
 }
@@ -66,13 +66,25 @@ class MeterQueue {
     this.#refunds = refunds
   }
 
-  add<T>(make: (settle: Settle<T>) => Waiting): Promise<T> {
-    if (this.#waiting.length >= WAITING_MAX)
-      return Promise.reject(new MeteringUnavailable('too many calls wait to be counted'))
+  admit(caller: Caller): Promise<Admission> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push(make({ resolve, reject }))
-      if (!this.#running) void this.#run()
+      this.#add({ kind: 'admit', caller, resolve, reject })
     })
+  }
+
+  figures(caller: Caller): Promise<MeterFigures> {
+    return new Promise((resolve, reject) => {
+      this.#add({ kind: 'figures', caller, resolve, reject })
+    })
+  }
+
+  #add(waiting: Waiting): void {
+    if (this.#waiting.length >= WAITING_MAX) {
+      waiting.reject(new MeteringUnavailable('too many calls wait to be counted'))
+      return
+    }
+    this.#waiting.push(waiting)
+    if (!this.#running) void this.#run()
   }
 
   async #run(): Promise<void> {
@@ -123,21 +135,15 @@ function receiptsOf(decided: Decisions | undefined): readonly AdmissionReceipt[]
   return admissions.flatMap((each) => (each.kind === 'admitted' ? [each.receipt] : []))
 }
 
-function settleAll<T>(
-  waiting: readonly { readonly settle: Settle<T> }[],
-  values: readonly T[],
-): void {
-  for (const [index, { settle }] of waiting.entries()) {
+function settleAll<T>(waiting: readonly Settle<T>[], values: readonly T[]): void {
+  for (const [index, each] of waiting.entries()) {
     const value = values[index]
     assert(value !== undefined, 'a decision for every request of the batch')
-    settle.resolve(value)
+    each.resolve(value)
   }
 }
 
-function rejectAll(
-  waiting: readonly { readonly settle: Pick<Settle<never>, 'reject'> }[],
-  cause: unknown,
-): void {
+function rejectAll(waiting: readonly Pick<Settle<never>, 'reject'>[], cause: unknown): void {
   const error = new MeteringUnavailable('the accounts store cannot count calls', { cause })
-  for (const { settle } of waiting) settle.reject(error)
+  for (const each of waiting) each.reject(error)
 }

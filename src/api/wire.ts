@@ -47,24 +47,28 @@ function refusalWire(
 }
 
 function answerWire(exchange: Exchange, answer: Answer): Outgoing {
-  const { route, prepared } = exchange
+  const { route } = exchange
   const sentAsIs = answer.contentType !== undefined && typeof answer.body === 'string'
   const body = sentAsIs ? String(answer.body) : JSON.stringify(answer.body)
   const headers = ['Content-Type', answer.contentType ?? JSON_TYPE]
   if (answer.headers?.['Cache-Control'] === undefined)
     headers.push('Cache-Control', route.metered ? CACHED : 'no-store')
   if (route.metered && answer.revision !== undefined)
-    headers.push(
-      'ETag',
-      etagOf({
-        operationId: route.operationId,
-        revision: answer.revision,
-        effective: prepared?.effective ?? {},
-        mediaType: mediaTypeOf(exchange),
-      }),
-    )
+    headers.push('ETag', etagAt(exchange, answer.revision))
   push(headers, answer.headers ?? {})
   return { status: answer.status, headers, body }
+}
+
+/** Made once for each question and state. */
+function etagAt(exchange: Exchange, revision: string): string {
+  const { route, prepared } = exchange
+  const mediaType = mediaTypeOf(exchange)
+  const held = prepared?.etags.get(mediaType)
+  if (held?.revision === revision) return held.etag
+  const { operationId } = route
+  const etag = etagOf({ operationId, revision, effective: prepared?.effective ?? {}, mediaType })
+  prepared?.etags.set(mediaType, { revision, etag })
+  return etag
 }
 
 /** What of the Accept header can change the body: one bit, and only where CSV is offered. */

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Refusal } from '#domain/refusal.ts'
 import type { Answer } from '#http/route.ts'
 import type { IndexStatus } from '#indexer/status.ts'
-import { type Clock, unixNow } from '#lib/clock.ts'
+import type { Clock } from '#lib/clock.ts'
 import { revisionAt } from './meta.ts'
 
 type Outcome = Answer | Refusal
@@ -31,16 +31,37 @@ const AGE_MAX_MS = 1_000
 export class ReadyAnswers {
   readonly #deps: ReadyAnswersDeps
   readonly #answers = new LRUCache<string, Ready>({ max: ANSWERS_MAX })
+  #asking: Promise<IndexStatus | undefined> | undefined
+  #status: IndexStatus | undefined
+  #revision = { status: undefined as IndexStatus | undefined, nowUnix: 0, text: '' }
 
   constructor(deps: ReadyAnswersDeps) {
     this.#deps = deps
   }
 
-  async get(question: string, make: () => Promise<Outcome>): Promise<Outcome> {
-    const status = await this.#deps.recentStatus()
+  /** Waits for nothing when the status is the one that was read last. */
+  get(question: string, make: () => Promise<Outcome>): Promise<Outcome> {
+    const asking = this.#deps.recentStatus()
+    if (asking === this.#asking && this.#status !== undefined)
+      return this.#at(this.#status, question, make)
+    return this.#afterStatus(asking, question, make)
+  }
+
+  async #afterStatus(
+    asking: Promise<IndexStatus | undefined>,
+    question: string,
+    make: () => Promise<Outcome>,
+  ): Promise<Outcome> {
+    const status = await asking
     if (status === undefined) return make()
+    this.#asking = asking
+    this.#status = status
+    return this.#at(status, question, make)
+  }
+
+  #at(status: IndexStatus, question: string, make: () => Promise<Outcome>): Promise<Outcome> {
     const now = this.#deps.clock()
-    const revision = revisionAt(status, unixNow(this.#deps.clock))
+    const revision = this.#revisionAt(status, Math.floor(now / 1000))
     const known = this.#answers.get(question)
     if (known?.revision === revision && Math.abs(now - known.madeAtMs) <= AGE_MAX_MS)
       return known.outcome
@@ -48,5 +69,12 @@ export class ReadyAnswers {
     this.#answers.set(question, { revision, madeAtMs: now, outcome })
     outcome.catch(() => this.#answers.delete(question))
     return outcome
+  }
+
+  /** Made once a second for each status. */
+  #revisionAt(status: IndexStatus, nowUnix: number): string {
+    if (this.#revision.status !== status || this.#revision.nowUnix !== nowUnix)
+      this.#revision = { status, nowUnix, text: revisionAt(status, nowUnix) }
+    return this.#revision.text
   }
 }

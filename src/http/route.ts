@@ -103,6 +103,8 @@ export interface RawInput {
 /** A request whose parameters and body are right. */
 export interface Prepared {
   readonly effective: Readonly<Record<string, Effective>>
+  /** The newest entity tag that was made for each media type of it. */
+  readonly etags: Map<string, { readonly revision: string; readonly etag: string }>
   run(facts: RequestFacts & { readonly caller: Caller }): Promise<Outcome>
 }
 
@@ -146,6 +148,7 @@ export function defineRoute<P extends Parameters, B extends TSchema = TSchema>(
       }
       const prepared: Prepared = {
         effective,
+        etags: new Map(),
         run: (facts) => handle(new Input<P, B>(facts, input)),
       }
       if (isAllInQuery) known.set(raw.query, prepared)
