@@ -89,9 +89,9 @@ export const mutations: readonly Mutation[] = [
 `,
   },
   {
-    rule: 'read older history beyond the position',
+    rule: 'read older history up to the head, before it is final',
     file: 'src/indexer/chain-index.ts',
     from: 'const to = Math.min(settled.tip.finalized - HISTORY_MARGIN, this.#position.number)',
-    to: 'const to = settled.tip.finalized',
+    to: 'const to = Math.min(settled.tip.head.number, this.#position.number)',
   },
 ]
