@@ -12,6 +12,8 @@ export interface LoadInput {
   readonly chance: Chance
   /** Lines to each replica. */
   readonly lines: number
+  /** Ends it before all calls are made. */
+  readonly stop?: AbortSignal
 }
 
 /** Answers that differ in size and in what they read. */
@@ -49,7 +51,7 @@ const TURNS_PER_LINE = 2_000
 export async function runLoad(recorder: Recorder, input: LoadInput): Promise<void> {
   let left = input.calls
   const take = (wanted: number) => {
-    const taken = Math.min(wanted, left)
+    const taken = input.stop?.aborted ? 0 : Math.min(wanted, left)
     left -= taken
     return taken
   }

@@ -5,8 +5,10 @@ import { headerOf, numberOf, type RawAnswer, type RawLine } from './raw-line.ts'
 /** Sends calls and writes down what was sent and what came back. */
 export interface Recorder {
   readonly journal: Journal
-  /** The callers' clock. */
+  /** The callers' clock, or the latest that the service's own may show where that one is moved. */
   readonly clock: () => number
+  /** The earliest that the service's clock may show, where it is moved. */
+  readonly sentClock?: () => number
   /** Counts calls from 1. */
   nextCall(): number
 }
@@ -20,12 +22,12 @@ export interface RecordedCall {
 
 /** Makes one call; gives its answer, or undefined when the line ended before it. */
 export async function recordCall(
-  { journal, clock, nextCall }: Recorder,
+  { journal, clock, sentClock = clock, nextCall }: Recorder,
   line: RawLine,
   { caller, kind, request, isHead }: RecordedCall,
 ): Promise<RawAnswer | undefined> {
   const call = nextCall()
-  const sentMs = clock()
+  const sentMs = sentClock()
   journal.add({ type: 'sent', call, caller, kind, atMs: sentMs })
   const answer = await line.ask(request, { isHead })
   const atMs = clock()
@@ -44,7 +46,8 @@ export async function recordCall(
     limit: numberOf(head, 'x-ratelimit-limit'),
     remaining: numberOf(head, 'x-ratelimit-remaining'),
     resetUnix: numberOf(head, 'x-ratelimit-reset'),
-    sentMs,
+    // A clock that was set back meanwhile may have been read after that.
+    sentMs: Math.min(sentMs, sentClock()),
     atMs,
   })
   return answer

@@ -136,7 +136,11 @@ export class Truth {
     const sentUnix = Math.floor(sentMs / 1_000)
     const latest = startOfDay(Math.ceil(atMs / 1_000)) + DAY_SECONDS
     if (!(resetUnix > sentUnix && resetUnix <= latest && resetUnix % DAY_SECONDS === 0))
-      this.#broken('the reset is the next midnight', answer, `${resetUnix} sent at ${sentUnix}`)
+      this.#broken(
+        'the reset is the next midnight',
+        answer,
+        `${resetUnix}, sent at ${sentMs / 1_000}, read at ${atMs / 1_000}`,
+      )
     if (!(limit > 0 && remaining >= 0 && remaining <= limit))
       this.#broken('what remains is within the limit', answer, `${remaining} of ${limit}`)
     if (answer.status === 402 && remaining !== 0)
@@ -166,7 +170,8 @@ export class Truth {
 
   #broken(rule: string, answer: Answered, detail: string): void {
     const { bucket } = this.#roster.at(answer.caller)
-    this.#violations.add(rule, `${bucket} call ${answer.call} (${detail})`)
+    const { kind, status } = answer
+    this.#violations.add(rule, `${bucket} call ${answer.call}, ${kind} ${status} (${detail})`)
   }
 
   #callerOf(index: number): CallerState {
