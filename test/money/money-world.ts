@@ -69,8 +69,64 @@ const ADDRESS = '192.0.2.1'
 export function createMoneyWorld(engine: Engine): MoneyWorld {
   const access = createHarness(engine)
   const chain = new FakeChain()
-  const waker = new Waker()
   const clock = () => access.now.ms
+  return {
+    access,
+    chain,
+    ...keyActions(access),
+    ...paymentActions(engine, access, chain),
+    ...callActions(engine, access),
+    async audit() {
+      const { dialect } = engine
+      const found: string[] = []
+      for (const check of accountsChecks({
+        dialect,
+        deposits: chain,
+        serviceName: SERVICE_NAME,
+        clock,
+      }))
+        for (const { subject, detail } of await engine.snapshot(check.run))
+          found.push(`${check.name}: ${subject}: ${detail}`)
+      return found
+    },
+  }
+}
+
+function keyActions(access: Harness): Pick<MoneyWorld, 'mint' | 'rotate' | 'revoke' | 'move'> {
+  return {
+    async mint(wallet) {
+      return access.mint(wallet)
+    },
+    async rotate(key) {
+      const outcome = await ownerCall(access, 'rotate', key)
+      if (outcome.kind !== 'answer') return undefined
+      const made = bodyOf<{ key: { publicId: string }; secret: string }>(outcome)
+      return { wallet: key.wallet, publicId: made.key.publicId, secret: made.secret }
+    },
+    async revoke(key) {
+      await ownerCall(access, 'revoke', key)
+    },
+    async move(from, to) {
+      access.now.ms += 1_000
+      const signed = await access.sign(from.wallet, 'move-balance', {
+        key: from.publicId,
+        to: to.publicId,
+      })
+      return access.call('/api/keys/{publicId}/move-balance', {
+        path: { publicId: from.publicId },
+        body: { ...signed, toPublicId: to.publicId },
+      })
+    },
+  }
+}
+
+function paymentActions(
+  engine: Engine,
+  access: Harness,
+  chain: FakeChain,
+): Pick<MoneyWorld, 'deposit' | 'confirm' | 'reorg'> {
+  const clock = () => access.now.ms
+  const waker = new Waker()
   const shared = { engine, clock, newId: () => crypto.randomUUID(), deposits: chain }
   const payments = {
     ...shared,
@@ -95,32 +151,7 @@ export function createMoneyWorld(engine: Engine): MoneyWorld {
     for (const each of list) mined.push({ ...each, block: chain.height })
   }
 
-  const world: MoneyWorld = {
-    access,
-    chain,
-    async mint(wallet) {
-      return access.mint(wallet)
-    },
-    async rotate(key) {
-      const outcome = await ownerCall(access, 'rotate', key)
-      if (outcome.kind !== 'answer') return undefined
-      const made = bodyOf<{ key: { publicId: string }; secret: string }>(outcome)
-      return { wallet: key.wallet, publicId: made.key.publicId, secret: made.secret }
-    },
-    async revoke(key) {
-      await ownerCall(access, 'revoke', key)
-    },
-    async move(from, to) {
-      access.now.ms += 1_000
-      const signed = await access.sign(from.wallet, 'move-balance', {
-        key: from.publicId,
-        to: to.publicId,
-      })
-      return access.call('/api/keys/{publicId}/move-balance', {
-        path: { publicId: from.publicId },
-        body: { ...signed, toPublicId: to.publicId },
-      })
-    },
+  return {
     async deposit({ payer, key, amount }) {
       transfers += 1
       const tx = `transfer ${transfers}`
@@ -153,6 +184,15 @@ export function createMoneyWorld(engine: Engine): MoneyWorld {
       else chain.mine()
       await verifier.pass()
     },
+  }
+}
+
+function callActions(
+  engine: Engine,
+  access: Harness,
+): Pick<MoneyWorld, 'call' | 'refund' | 'wait' | 'get'> {
+  const clock = () => access.now.ms
+  return {
     async call(key, times) {
       const caller = await callerOf(access, key)
       if (caller === undefined) return []
@@ -169,21 +209,7 @@ export function createMoneyWorld(engine: Engine): MoneyWorld {
     },
     get: (path, key, query = {}) =>
       access.call(path, { query, ...(key === undefined ? {} : bearer(key.secret)) }),
-    async audit() {
-      const { dialect } = engine
-      const found: string[] = []
-      for (const check of accountsChecks({
-        dialect,
-        deposits: chain,
-        serviceName: SERVICE_NAME,
-        clock,
-      }))
-        for (const { subject, detail } of await engine.snapshot(check.run))
-          found.push(`${check.name}: ${subject}: ${detail}`)
-      return found
-    },
   }
-  return world
 }
 
 async function ownerCall(access: Harness, action: 'rotate' | 'revoke', key: HeldKey) {
