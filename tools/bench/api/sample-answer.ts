@@ -7,9 +7,10 @@ export interface SampleAnswer {
 
 export async function sampleAnswer(url: string): Promise<SampleAnswer> {
   const answer = await fetch(url)
-  if (answer.status !== 200) throw new Error(`${url} answers ${answer.status}`)
+  const body = await answer.text()
+  if (answer.status !== 200) throw new Error(`${url} answers ${answer.status}: ${body}`)
   const headers = [...answer.headers].map(([name, value]) => [toCase(name), value] as const)
-  return { headers, body: await answer.text() }
+  return { headers, body }
 }
 
 /** `fetch` gives names in lower case; what is sent should be as long and as dear to write. */

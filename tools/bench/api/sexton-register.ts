@@ -1,4 +1,4 @@
-import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { benchEcosystem } from '../index/bench-ecosystem.ts'
@@ -38,9 +38,13 @@ export async function makeRegister(folder: string, databaseUrl: string | undefin
 /** A data folder whose register is that of another and whose accounts are empty. */
 export async function copyRegister(from: string, to: string): Promise<void> {
   await mkdir(join(to, 'data'), { recursive: true })
-  await cp(join(from, 'data', 'register.sqlite'), join(to, 'data', 'register.sqlite'))
-  for (const ending of ['-wal', '-shm'])
-    await rm(join(to, 'data', `register.sqlite${ending}`), { force: true })
+  // What a process leaves in its log belongs to the database.
+  for (const file of ['register.sqlite', 'register.sqlite-wal'])
+    await cp(join(from, 'data', file), join(to, 'data', file)).catch(ignoreMissing)
+}
+
+function ignoreMissing(error: unknown): void {
+  if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
 }
 
 /** Waits until Sexton says that it has read everything up to the head. */
