@@ -218,6 +218,9 @@ onEarly('calls of a time before keys were told apart are given to no key', async
       insert into keys (public_id, secret_digest, wallet, created_unix, revoked_unix)
       values ('00000001', ${'1'.repeat(64)}, ${wallet}, 1, 2), ('00000002', ${'2'.repeat(64)}, ${wallet}, 2, ${null})`)
     await tx.run(sql`
+      insert into used_messages (digest, wallet, action, used_unix)
+      values ('first', ${wallet}, 'mint', 1), ('second', ${wallet}, 'mint', 2)`)
+    await tx.run(sql`
       insert into usage_days (bucket, day, used, paid, granted, quota)
       values (${`wallet:${wallet}`}, 1795219200, 12, 0, 1, 10)`)
   })
