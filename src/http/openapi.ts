@@ -156,6 +156,8 @@ function refusalsOf(route: Route): ReadonlySet<RefusalCode> {
   for (const code of ['rate_limited', 'internal_error', 'payload_too_large'] as const)
     codes.add(code)
   if (route.open !== true) codes.add('invalid_api_key').add('metering_unavailable')
+  // A payment may come with any call that costs something.
+  if (route.metered) codes.add('payment_already_used').add('settlement_pending')
   if (route.method === 'POST') codes.add('invalid_json').add('unsupported_media_type')
   for (const code of route.refusals) if (REFUSALS[code].status !== 402) codes.add(code)
   return codes

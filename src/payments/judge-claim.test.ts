@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Claim } from './claim.ts'
+import { type Evidence, judgeClaim } from './judge-claim.ts'
+import { ALICE_KEY, alice, CHAIN_ID, hash, wallet } from './payments-harness.ts'
+
+const claim: Claim = {
+  id: 'claim',
+  publicId: ALICE_KEY,
+  txHash: hash('tx'),
+  owner: alice,
+  payerAddress: alice,
+  byOwner: true,
+  trust: 'none',
+  share: 'none',
+  evicted: false,
+  claimedMicroUsd: 1_000_000n,
+  status: 'pending',
+  creditedMicroUsd: null,
+  confirmations: 0,
+  createdUnix: 0,
+  openedUnix: 0,
+  verifiedUnix: null,
+  wasCredited: false,
+  lookAgain: false,
+}
+
+const evidence: Evidence = {
+  deposits: [
+    {
+      chainId: CHAIN_ID,
+      blockNumber: 1,
+      blockHash: hash('block'),
+      timestampUnix: 0,
+      txHash: hash('tx'),
+      logIndex: 0,
+      positionInTx: 0,
+      from: alice,
+      to: wallet('operator'),
+      amount: 1_000_000n,
+    },
+  ],
+  provenPayers: new Set(),
+  credits: [],
+  isReserved: false,
+  headNumber: 20,
+  requiredConfirmations: 10,
+}
+
+test('a deposit that settles a payment by another door is rejected, though not credited yet', () => {
+  assert.equal(judgeClaim(claim, evidence).kind, 'credit')
+  const verdict = judgeClaim(claim, { ...evidence, isReserved: true })
+  assert.deepEqual(verdict, { kind: 'end', status: 'rejected', confirmations: 10 })
+})

@@ -1,0 +1,113 @@
+import { ExactEvmScheme } from '@x402/evm/exact/client'
+import type { Hex, PrivateKeyAccount } from 'viem'
+import { encodeFunctionData, parseAbi } from 'viem'
+import { accounts } from '#devnet/addresses.ts'
+import { sendTransaction } from '#devnet/chain-client.ts'
+import type { X402World } from './x402-world.ts'
+
+/** What we offer on the local chain; a test changes parts of it. */
+export const OFFER = {
+  scheme: 'exact',
+  network: 'eip155:8453',
+  amount: '100000',
+  asset: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+  payTo: accounts.payTo,
+  maxTimeoutSeconds: 300,
+  extra: { name: 'USD Coin', version: '2', paymentFlow: 'upfront' },
+} as const
+
+interface Changes {
+  readonly amount?: string
+  readonly network?: `${string}:${string}`
+  readonly asset?: string
+  readonly payTo?: string
+  readonly maxTimeoutSeconds?: number
+  readonly extra?: Readonly<Record<string, string>>
+}
+
+export interface Signed {
+  readonly signature: Hex
+  readonly authorization: {
+    readonly from: Hex
+    readonly to: Hex
+    readonly value: string
+    readonly validAfter: string
+    readonly validBefore: string
+    readonly nonce: Hex
+  }
+}
+
+/** A payment as the stock scheme signs it, and the header that carries it. */
+export async function signPayment(account: PrivateKeyAccount, changes: Changes = {}) {
+  const accepted = { ...OFFER, ...changes }
+  const { payload } = await new ExactEvmScheme(account).createPaymentPayload(2, accepted)
+  return { signed: payload as unknown as Signed, header: toHeader({ accepted, payload }) }
+}
+
+export function toHeader(payment: object): string {
+  return Buffer.from(JSON.stringify({ x402Version: 2, ...payment })).toString('base64')
+}
+
+const abi = parseAbi([
+  'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)',
+  'function cancelAuthorization(address authorizer, bytes32 nonce, bytes signature)',
+])
+
+/** Somebody who saw the signature sends it first. */
+export function sendFirst({ base }: X402World, { authorization, signature }: Signed): Promise<Hex> {
+  const { from, to, value, validAfter, validBefore, nonce } = authorization
+  const [amount, after, before] = [value, validAfter, validBefore].map(BigInt)
+  const args = [from, to, amount ?? 0n, after ?? 0n, before ?? 0n, nonce, signature] as const
+  const data = encodeFunctionData({ abi, functionName: 'transferWithAuthorization', args })
+  return sendTransaction(base, { from: accounts.operator, to: base.addresses.usdc, data })
+}
+
+/** The payer withdraws an authorization (EIP-3009). */
+export async function cancel(
+  { base }: X402World,
+  account: PrivateKeyAccount,
+  { authorization }: Signed,
+): Promise<Hex> {
+  const { nonce } = authorization
+  const signature = await account.signTypedData({
+    domain: { name: 'USD Coin', version: '2', chainId: 8453, verifyingContract: OFFER.asset },
+    types: {
+      CancelAuthorization: [
+        { name: 'authorizer', type: 'address' },
+        { name: 'nonce', type: 'bytes32' },
+      ],
+    },
+    primaryType: 'CancelAuthorization',
+    message: { authorizer: account.address, nonce },
+  })
+  const args = [account.address, nonce, signature] as const
+  const data = encodeFunctionData({ abi, functionName: 'cancelAuthorization', args })
+  return sendTransaction(base, { from: accounts.operator, to: base.addresses.usdc, data })
+}
+
+export interface Visitor {
+  get(path: string, payment?: string): Promise<Seen>
+  usage(): Promise<{ readonly prepaidBalanceUsd: number; readonly overageCount: number }>
+}
+
+export interface Seen {
+  readonly status: number
+  readonly headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads members that the document has checked.
+  readonly body: any
+  readonly text: string
+}
+
+let visitors = 0
+
+/** A caller without a key at an address of its own, whose only free call is used up. */
+export async function newVisitor({ api }: X402World): Promise<Visitor> {
+  visitors += 1
+  const from = { 'X-Forwarded-For': `198.51.${Math.floor(visitors / 250)}.${(visitors % 250) + 1}` }
+  await api.get('/api/stats', from)
+  return {
+    get: (path, payment) =>
+      api.get(path, { ...from, ...(payment !== undefined && { 'PAYMENT-SIGNATURE': payment }) }),
+    usage: async () => (await api.get('/api/usage', from)).body,
+  }
+}
