@@ -26,6 +26,8 @@ export interface CompareInput {
   readonly usage: readonly UsageSaid[]
   readonly accounts: Engine
   readonly violations: Violations
+  /** Buckets whose calls nobody wrote down. */
+  readonly strangers?: readonly string[]
 }
 
 interface Counted {
@@ -64,6 +66,7 @@ export async function compareAccounts(input: CompareInput): Promise<Compared> {
   }
   const unseen = [...counted].filter(([name, { used, paid }]) => {
     const at = name.lastIndexOf(' ')
+    if (input.strangers?.includes(name.slice(0, at))) return false
     const bucket = input.truth.buckets.get(name.slice(0, at))
     const day = bucket?.days.get(Number(name.slice(at + 1)))
     return day === undefined && used + paid > (bucket?.lost ?? 0)

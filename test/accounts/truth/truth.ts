@@ -40,9 +40,17 @@ export class Truth {
   readonly #roster: Roster
   readonly #violations: Violations
   readonly #pricePerCall: number
+  readonly #mayBeUnavailable: boolean
   readonly #callers = new Map<number, CallerState>()
 
-  constructor(roster: Roster, violations: Violations, pricePerCall: number) {
+  constructor(
+    roster: Roster,
+    violations: Violations,
+    pricePerCall: number,
+    /** While the store fails, whatever needs it may be answered 503; that is never counted. */
+    { mayBeUnavailable = false }: { readonly mayBeUnavailable?: boolean } = {},
+  ) {
+    this.#mayBeUnavailable = mayBeUnavailable
     this.#roster = roster
     this.#violations = violations
     this.#pricePerCall = pricePerCall
@@ -95,7 +103,7 @@ export class Truth {
     this.answers.set(counted, (this.answers.get(counted) ?? 0) + 1)
     this.#checkStatus(answer, caller)
     this.#checkHeaders(answer)
-    if (!isMetered(answer.kind) || answer.status === 401) return
+    if (!isMetered(answer.kind) || answer.status === 401 || answer.status === 503) return
     const day = dayOf(bucket, answer.resetUnix - DAY_SECONDS)
     day.quotaMost = Math.max(day.quotaMost, answer.limit)
     bucket.quotaLeast = Math.min(bucket.quotaLeast, answer.limit)
@@ -108,8 +116,10 @@ export class Truth {
     }
     day.free += 1
     const unit = answer.limit - answer.remaining
-    // Nothing left says only that the unit was the last one or beyond.
-    if (answer.remaining > 0 && !day.take(unit))
+    // Nothing left says only that the unit was the last one or beyond; what is given back after a
+    // 503 is taken again.
+    const isTelling = answer.remaining > 0 && !this.#mayBeUnavailable
+    if (isTelling && !day.take(unit))
       this.#broken('two answers took the same unit of a day', answer, `unit ${unit}`)
     if (day.free > day.quotaMost)
       this.#broken('more free calls than the quota', answer, `${day.free} of ${day.quotaMost}`)
@@ -124,6 +134,7 @@ export class Truth {
       if (endingMs === undefined) this.#broken('a good key was refused', answer, '401')
       return
     }
+    if (status === 503 && this.#mayBeUnavailable && kind !== 'unknown-path') return
     const showsKey = kind !== 'bad-key' && kind !== 'unknown-path'
     if (showsKey && endedMs !== undefined && sentMs > endedMs + REVOKED_WITHIN_MS)
       this.#broken('a revoked key was accepted', answer, `${sentMs - endedMs} ms later`)

@@ -1,0 +1,49 @@
+import { parseArgs } from 'node:util'
+import { startPostgres } from '#test/postgres.ts'
+import { findStrace } from '#test/strace.ts'
+import {
+  breakPostgres,
+  breakSqlite,
+  type FaultRun,
+  postgresFaults,
+  sqliteFaults,
+} from './faults/fault-places.ts'
+
+/** Breaks the disk below the accounts while callers go on; ends with 1 when a promise was broken. */
+const { values } = parseArgs({
+  options: {
+    engine: { type: 'string', default: 'sqlite' },
+    fault: { type: 'string' },
+    /** Seconds that each fault lasts. */
+    lasts: { type: 'string', default: '5' },
+  },
+})
+
+process.on('SIGTERM', () => process.exit(1))
+process.on('SIGINT', () => process.exit(1))
+
+const strace = await findStrace()
+const lastsMs = Number(values.lasts) * 1_000
+const isWanted = (fault: string) => values.fault === undefined || values.fault === fault
+if (values.engine === 'sqlite')
+  for (const fault of sqliteFaults.filter(isWanted))
+    show(fault, await breakSqlite(strace, { fault, lastsMs }))
+else
+  for (const fault of postgresFaults.filter(isWanted)) {
+    const postgres = await startPostgres({ durable: true })
+    try {
+      show(fault, await breakPostgres(strace, { postgres, fault, lastsMs }))
+    } finally {
+      await postgres.stop()
+    }
+  }
+
+function show(fault: string, { violations, answers, recoveredMs, audit }: FaultRun): void {
+  process.stdout.write(
+    `${fault}: served again after ${recoveredMs.toFixed(0)} ms, audit ${audit.code}\n`,
+  )
+  for (const [what, count] of [...answers].sort()) process.stdout.write(`  ${count}\t${what}\n`)
+  for (const line of violations) process.stdout.write(`  WRONG  ${line}\n`)
+  if (audit.code !== 0) process.stdout.write(audit.words)
+  if (violations.length > 0 || audit.code !== 0) process.exitCode = 1
+}

@@ -1,0 +1,136 @@
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { chanceOf } from '#test/simulation/chance.ts'
+import { compareAccounts } from '../truth/compare-accounts.ts'
+import { runLoad } from '../truth/hostile-load.ts'
+import { openJournal, readJournal } from '../truth/journal.ts'
+import { openRawLine } from '../truth/raw-line.ts'
+import type { Recorder } from '../truth/record-call.ts'
+import { Truth } from '../truth/truth.ts'
+import { Violations } from '../truth/violations.ts'
+import { WhoCalls } from '../truth/who-calls.ts'
+import type { AccountsWorld } from '../world/accounts-world.ts'
+import { makeOwner, mintSoon } from '../world/owner.ts'
+import type { RoleProcess } from '../world/role-process.ts'
+import type { StoreFault } from './store-fault.ts'
+
+export interface FaultInput {
+  readonly world: AccountsWorld
+  readonly api: RoleProcess
+  readonly fault: StoreFault
+  /** Processes that the fault is for, asked when it begins. */
+  pids(): Promise<readonly number[]>
+  readonly lastsMs: number
+}
+
+export interface FaultResult {
+  readonly violations: readonly string[]
+  readonly answers: ReadonlyMap<string, number>
+  /** From the end of the fault to the first call that was answered 200 again. */
+  readonly recoveredMs: number
+}
+
+const PRICE_MICRO_USD = 100
+/** So many that the tables grow all the time: a store that only writes anew needs no space. */
+const ADDRESSES = 20_000
+const LINES = 4
+const STEADY_MS = 1_500
+
+/** The meter asks a store that was down again within seconds; past this it never came back. */
+const RECOVERED_MS = 30_000
+
+/** What was in doubt is given back within a few tries, which are up to a minute apart. */
+const SETTLED_MS = 60_000
+
+/**
+ * Callers go on while the store fails and after it: they may be told 503 while it lasts, nothing else
+ * that is wrong, and every 200 and no 503 is counted in the end.
+ */
+export async function runFault(input: FaultInput): Promise<FaultResult> {
+  const { world, api, fault } = input
+  const who = new WhoCalls(ADDRESSES)
+  const owner = await makeOwner(world.devnet.chains.base.client)
+  await world.mine(4)
+  who.addKey(owner, await mintSoon(owner, api.url))
+  const file = join(world.folder, `journal-${fault.name.replaceAll(' ', '-')}`)
+  const journal = openJournal(file)
+  const stop = new AbortController()
+  let calls = 0
+  const recorder: Recorder = {
+    journal,
+    clock: Date.now,
+    nextCall() {
+      calls += 1
+      return calls
+    },
+  }
+  const loading = runLoad(recorder, {
+    urls: [api.url],
+    who,
+    calls: Number.POSITIVE_INFINITY,
+    chance: chanceOf(fault.name),
+    lines: LINES,
+    stop: stop.signal,
+  })
+  const breaking = breakAndMend(input)
+  await Promise.race([loading, breaking])
+  const recoveredMs = await breaking
+  stop.abort()
+  await loading
+  journal.close()
+  return { ...(await judge(world, { who, file })), recoveredMs }
+}
+
+async function breakAndMend({ api, fault, pids, lastsMs }: FaultInput): Promise<number> {
+  await sleep(STEADY_MS)
+  const end = await fault.begin(await pids())
+  await sleep(lastsMs)
+  await end()
+  const ended = performance.now()
+  while (!(await isServed(api.url))) {
+    if (performance.now() - ended > RECOVERED_MS)
+      throw new Error(`${fault.name}: no call was answered again\n${api.words()}`)
+    await sleep(20)
+  }
+  const recoveredMs = performance.now() - ended
+  await sleep(STEADY_MS)
+  return recoveredMs
+}
+
+/** A data call of an address that nobody else calls from. */
+async function isServed(url: string): Promise<boolean> {
+  const line = openRawLine(url)
+  const headers = 'Host: api\r\nX-Forwarded-For: 198.51.100.1\r\n'
+  const answer = await line.ask(`GET /api/burns/total HTTP/1.1\r\n${headers}\r\n`, {
+    isHead: false,
+  })
+  line.cut()
+  return answer?.status === 200
+}
+
+async function judge(
+  world: AccountsWorld,
+  { who, file }: { readonly who: WhoCalls; readonly file: string },
+): Promise<Omit<FaultResult, 'recoveredMs'>> {
+  const endMs = performance.now() + SETTLED_MS
+  for (;;) {
+    const violations = new Violations()
+    const truth = new Truth(who.roster, violations, PRICE_MICRO_USD, { mayBeUnavailable: true })
+    for await (const entry of readJournal(file)) truth.follow(entry)
+    const accounts = await world.openAccounts()
+    await compareAccounts({
+      roster: who.roster,
+      truth,
+      pricePerCall: PRICE_MICRO_USD,
+      usage: [],
+      accounts,
+      violations,
+      strangers: ['198.51.100.1'],
+    })
+    await accounts.close()
+    const lines = violations.lines()
+    if (lines.length === 0 || performance.now() > endMs)
+      return { violations: lines, answers: truth.answers }
+    await sleep(500)
+  }
+}
