@@ -6,7 +6,7 @@ import { costMax, readGasPrice, toGwei } from './gas-price.ts'
 import type { Intent } from './intent.ts'
 import { setSubmitted } from './intent-store.ts'
 import { highestSubmitted, lockSettler, type Settler, updateSettler } from './settler-store.ts'
-import { NodeRefusal } from './settling-rpc.ts'
+import { NodeRefusal, type SettlingRpc } from './settling-rpc.ts'
 import type { Fees } from './settling-signer.ts'
 import type { X402Deps } from './x402-deps.ts'
 
@@ -15,7 +15,9 @@ export type SubmitOutcome =
   | { readonly kind: 'submitted'; readonly intent: Intent }
   | { readonly kind: 'refused' }
 
-type Deps = Pick<X402Deps, 'engine' | 'clock' | 'rpc' | 'signer' | 'gasPerDayGwei' | 'report'>
+interface Deps extends Pick<X402Deps, 'engine' | 'clock' | 'signer' | 'gasPerDayGwei' | 'report'> {
+  readonly rpc: Pick<SettlingRpc, 'gasPrice' | 'transactionCount' | 'send'>
+}
 
 /**
  * Signs and sends settlements, one after another. A nonce is given out under the lock of the
@@ -96,7 +98,7 @@ export function nextNonce(input: {
  * same, so that only the chain tells what became of it.
  */
 export async function sendStored(
-  deps: Pick<Deps, 'rpc' | 'report'>,
+  deps: Pick<Deps, 'report'> & { readonly rpc: Pick<SettlingRpc, 'send'> },
   intent: Pick<Intent, 'raw'>,
 ): Promise<void> {
   if (intent.raw === null) return

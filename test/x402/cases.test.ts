@@ -27,238 +27,236 @@ const postgres = await startPostgres()
 after(() => postgres.stop())
 
 for (const engine of ['SQLite', 'PostgreSQL'] as const)
-  describe(`a payment with a call, on ${engine}`, () => describeWorld(engine))
-
-function describeWorld(engine: 'SQLite' | 'PostgreSQL'): void {
-  let world: X402World
-  before(async () => {
-    const databaseUrl = engine === 'PostgreSQL' ? await postgres.createDatabase() : undefined
-    world = await startX402World({
-      environment: { SEXTON_TRUSTED_PROXIES: '127.0.0.1/32' },
-      ...(databaseUrl !== undefined && { databaseUrl }),
+  describe(`a payment with a call, on ${engine}`, () => {
+    let world: X402World
+    before(async () => {
+      const databaseUrl = engine === 'PostgreSQL' ? await postgres.createDatabase() : undefined
+      world = await startX402World({
+        environment: { SEXTON_TRUSTED_PROXIES: '127.0.0.1/32' },
+        ...(databaseUrl !== undefined && { databaseUrl }),
+      })
     })
-  })
-  after(() => world.stop())
+    after(() => world.stop())
 
-  test('the same payment again is 409 on the same path, another one and for another caller', async () => {
-    const visitor = await newVisitor(world)
-    const other = await newVisitor(world)
-    const { header } = await signPayment(await newPayer(world.base, FUNDS))
-    assert.equal((await visitor.get(PATH, header)).status, 200)
-    for (const again of [
-      await visitor.get(PATH, header),
-      await visitor.get('/api/stats', header),
-      await other.get(PATH, header),
-    ]) {
-      assert.equal(again.status, 409)
-      assert.equal(again.body.error, 'payment_already_used')
-    }
-    assert.equal((await visitor.usage()).prepaidBalanceUsd, 0.0999)
-    assert.equal((await other.usage()).prepaidBalanceUsd, 0)
-  })
-
-  for (const [name, changes, reason] of [
-    ['too little', { amount: '99999' }, /value_mismatch/],
-    ['another payee', { payTo: accounts.operator }, /recipient_mismatch/],
-    ['another asset', { asset: WETH }, /invalid_payment_requirements/],
-    ['another network', { network: 'eip155:1' }, /invalid_network/],
-    ['another domain', { extra: { name: 'USDC', version: '2' } }, /payload_signature/],
-    ['a time that has passed', { maxTimeoutSeconds: 1 }, /valid_before/],
-  ] as const)
-    test(`a payment of or for ${name} is 402 with the reason, and moves nothing`, async () => {
+    test('the same payment again is 409 on the same path, another one and for another caller', async () => {
       const visitor = await newVisitor(world)
-      const unpaid = await visitor.get(PATH)
-      const { header } = await signPayment(await newPayer(world.base, FUNDS), changes)
-      const refused = await visitor.get(PATH, header)
-      assertRejected(refused, reason)
-      assert.equal(refused.text, unpaid.text)
-      assert.equal((await visitor.usage()).prepaidBalanceUsd, 0)
-    })
-
-  test('a header that is no payment is 402 with the reason', async () => {
-    const visitor = await newVisitor(world)
-    assertRejected(await visitor.get(PATH, 'no-base64!'), /invalid_payload/)
-    assertRejected(await visitor.get(PATH, toHeader({ accepted: OFFER })), /invalid_payload/)
-  })
-
-  test('a payer without the money is 402 with the reason, and that payment is never sent later', async () => {
-    const visitor = await newVisitor(world)
-    const { header } = await signPayment(await newPayer(world.base, 0n))
-    assertRejected(await visitor.get(PATH, header), /insufficient_funds/)
-    assert.equal((await visitor.get(PATH, header)).status, 409)
-  })
-
-  test('of ten requests with one payment at the same moment one is served, and it is settled once', async () => {
-    const visitor = await newVisitor(world)
-    const { header } = await signPayment(await newPayer(world.base, FUNDS))
-    const seen = await Promise.all(Array.from({ length: 10 }, () => visitor.get(PATH, header)))
-    assert.deepEqual(seen.map((each) => each.status).sort(), [200, ...Array(9).fill(409)])
-    assert.equal((await visitor.usage()).prepaidBalanceUsd, 0.0999)
-  })
-
-  test('ten calls that met ten 402s do not buy ten times: the first payment pays for all', async () => {
-    const visitor = await newVisitor(world)
-    const payer = await newPayer(world.base, FUNDS)
-    const payments = await Promise.all(Array.from({ length: 10 }, () => signPayment(payer)))
-    const seen = await Promise.all(payments.map(({ header }) => visitor.get(PATH, header)))
-    assert.deepEqual(
-      seen.map((each) => each.status),
-      Array(10).fill(200),
-    )
-    const usage = await visitor.usage()
-    assert.equal(usage.prepaidBalanceUsd, 0.099)
-    assert.equal(usage.overageCount, 10)
-  })
-
-  test('fifty callers who pay at once are all settled through the one wallet', async () => {
-    const all: { readonly visitor: Visitor; readonly header: string }[] = []
-    for (let n = 0; n < 50; n += 1) {
+      const other = await newVisitor(world)
       const { header } = await signPayment(await newPayer(world.base, FUNDS))
-      all.push({ visitor: await newVisitor(world), header })
-    }
-    const seen = await Promise.all(all.map(({ visitor, header }) => visitor.get(PATH, header)))
-    assert.deepEqual(
-      seen.map((each) => each.status),
-      Array(50).fill(200),
-    )
-    const hashes = new Set(seen.map((each) => receiptOf(each).transaction))
-    assert.equal(hashes.size, 50)
-    for (const { visitor } of all) assert.equal((await visitor.usage()).prepaidBalanceUsd, 0.0999)
-  })
-
-  test('a payment that comes while balance is left is not settled, and can be used later', async () => {
-    const visitor = await newVisitor(world)
-    const payer = await newPayer(world.base, FUNDS)
-    assert.equal((await visitor.get(PATH, (await signPayment(payer)).header)).status, 200)
-    const { header } = await signPayment(payer)
-    const free = await visitor.get(PATH, header)
-    assert.equal(free.status, 200)
-    assert.equal(free.headers.get('payment-response'), null)
-    assert.equal((await visitor.usage()).prepaidBalanceUsd, 0.0998)
-    const other = await newVisitor(world)
-    assert.equal((await other.get(PATH, header)).status, 200)
-  })
-
-  test('a payment that somebody else sent first is found and credited', async () => {
-    const visitor = await newVisitor(world)
-    const { signed, header } = await signPayment(await newPayer(world.base, FUNDS))
-    const txHash = await sendFirst(world, signed)
-    const paid = await visitor.get(PATH, header)
-    assert.equal(paid.status, 200, paid.text)
-    assert.equal(receiptOf(paid).transaction, txHash)
-    assert.equal((await visitor.usage()).prepaidBalanceUsd, 0.0999)
-  })
-
-  test('a payment that its payer withdrew is 402 with the reason', async () => {
-    const visitor = await newVisitor(world)
-    const payer = await newPayer(world.base, FUNDS)
-    const { signed, header } = await signPayment(payer)
-    await cancel(world, payer, signed)
-    assertRejected(await visitor.get(PATH, header), /invalid_transaction_state/)
-  })
-
-  test('a payment whose receipt does not come is 503, never 402, and is credited once later', async () => {
-    const visitor = await newVisitor(world)
-    const { header } = await signPayment(await newPayer(world.base, FUNDS))
-    await setAutomine(world.base, false)
-    const pending = await visitor.get(PATH, header)
-    assert.equal(pending.status, 503)
-    assert.equal(pending.body.error, 'settlement_pending')
-    assert.ok(Number(pending.headers.get('retry-after')) > 0)
-    const receipt = receiptOf(pending)
-    assert.equal(receipt.success, false)
-    assert.equal(receipt.errorReason, 'settlement_pending')
-    assert.match(receipt.transaction, /^0x[0-9a-f]{64}$/)
-    assert.equal((await visitor.get(PATH, header)).status, 409)
-    await setAutomine(world.base, true)
-    await passBlocks(world.base, 1)
-    await untilBalance(visitor, 0.1)
-    await passBlocks(world.base, 3)
-    assert.equal((await visitor.get(PATH, header)).status, 409)
-    assert.equal((await visitor.usage()).prepaidBalanceUsd, 0.1)
-    assert.equal((await visitor.get(PATH)).status, 200)
-  })
-
-  test('a reorg takes a settlement back, and the same payment is sent and credited again', async () => {
-    const visitor = await newVisitor(world)
-    const payer = await newPayer(world.base, FUNDS)
-    await passBlocks(world.base, 3)
-    const { header } = await signPayment(payer)
-    const paid = await visitor.get(PATH, header)
-    assert.equal(paid.status, 200)
-    await setAutomine(world.base, false)
-    await reorg(world.base, { depth: 2 })
-    await untilBalance(visitor, 0)
-    await setAutomine(world.base, true)
-    await passBlocks(world.base, 1)
-    await untilBalance(visitor, 0.0999)
-  })
-
-  test('what x402 settled cannot be claimed by a prepayment', async () => {
-    const { api, base, devnet } = world
-    await passBlocks(base, 3)
-    const key = await eventually(
-      () => mintKey(api, devnet.wallets.holder).catch(() => undefined),
-      10_000,
-    )
-    const holder = privateKeyToAccount(devnet.wallets.holder.privateKey)
-    const visitor = await newVisitor(world)
-    const paid = await visitor.get(PATH, (await signPayment(holder)).header)
-    assert.equal(paid.status, 200)
-    const claimed = await api.post('/api/sessions/prepay', {
-      apiKeyPublicId: key.publicId,
-      txHash: receiptOf(paid).transaction,
-      payerAddress: holder.address,
-      amountUsd: 0.1,
+      assert.equal((await visitor.get(PATH, header)).status, 200)
+      for (const again of [
+        await visitor.get(PATH, header),
+        await visitor.get('/api/stats', header),
+        await other.get(PATH, header),
+      ]) {
+        assert.equal(again.status, 409)
+        assert.equal(again.body.error, 'payment_already_used')
+      }
+      assert.equal((await visitor.usage()).prepaidBalanceUsd, 0.0999)
+      assert.equal((await other.usage()).prepaidBalanceUsd, 0)
     })
-    await passBlocks(base, 4)
-    const record = await eventually(async () => {
-      const { body } = await api.get(`/api/sessions/prepay/${claimed.body.id}`)
-      return body.status === 'rejected' ? body : undefined
-    }, 20_000)
-    assert.equal(record.creditedUsd, null)
-    assert.equal((await api.get('/api/usage', key.authorization)).body.prepaidBalanceUsd, 0)
-  })
 
-  test('what a prepayment has credited is not credited by x402 again', async () => {
-    const { api, base, devnet } = world
-    const key = await mintKey(api, devnet.wallets.holder)
-    const holder = privateKeyToAccount(devnet.wallets.holder.privateKey)
-    const { signed, header } = await signPayment(holder)
-    const txHash = await sendFirst(world, signed)
-    const claim = { apiKeyPublicId: key.publicId, txHash, payerAddress: holder.address }
-    const { body } = await api.post('/api/sessions/prepay', { ...claim, amountUsd: 0.1 })
-    await passBlocks(base, 4)
-    await eventually(async () => {
-      const record = await api.get(`/api/sessions/prepay/${body.id}`)
-      return record.body.verified ? true : undefined
-    }, 20_000)
-    const visitor = await newVisitor(world)
-    assert.notEqual((await visitor.get(PATH, header)).status, 200)
-    assert.equal((await visitor.usage()).prepaidBalanceUsd, 0)
-    assert.equal((await visitor.get(PATH, header)).status, 409)
-    assert.equal((await api.get('/api/usage', key.authorization)).body.prepaidBalanceUsd, 0.1)
-  })
+    for (const [name, changes, reason] of [
+      ['too little', { amount: '99999' }, /value_mismatch/],
+      ['another payee', { payTo: accounts.operator }, /recipient_mismatch/],
+      ['another asset', { asset: WETH }, /invalid_payment_requirements/],
+      ['another network', { network: 'eip155:1' }, /invalid_network/],
+      ['another domain', { extra: { name: 'USDC', version: '2' } }, /payload_signature/],
+      ['a time that has passed', { maxTimeoutSeconds: 1 }, /valid_before/],
+    ] as const)
+      test(`a payment of or for ${name} is 402 with the reason, and moves nothing`, async () => {
+        const visitor = await newVisitor(world)
+        const unpaid = await visitor.get(PATH)
+        const { header } = await signPayment(await newPayer(world.base, FUNDS), changes)
+        const refused = await visitor.get(PATH, header)
+        assertRejected(refused, reason)
+        assert.equal(refused.text, unpaid.text)
+        assert.equal((await visitor.usage()).prepaidBalanceUsd, 0)
+      })
 
-  test('a settling wallet without ether shows no offer, and the contract answers as before', async () => {
-    const visitor = await newVisitor(world)
-    const offered = await visitor.get(PATH)
-    assert.ok(offered.headers.has('payment-required'))
-    await setEther(world, '0x0')
-    const bare = await eventually(async () => {
-      const seen = await visitor.get(PATH)
-      return seen.headers.has('payment-required') ? undefined : seen
-    }, 20_000)
-    assert.equal(bare.status, 402)
-    assert.equal(bare.text, offered.text)
-    await setEther(world, '0xde0b6b3a7640000')
-  })
+    test('a header that is no payment is 402 with the reason', async () => {
+      const visitor = await newVisitor(world)
+      assertRejected(await visitor.get(PATH, 'no-base64!'), /invalid_payload/)
+      assertRejected(await visitor.get(PATH, toHeader({ accepted: OFFER })), /invalid_payload/)
+    })
 
-  test('the audit finds nothing', async () => {
-    await passBlocks(world.base, 3)
-    assert.deepEqual(await auditService(world), [])
+    test('a payer without the money is 402 with the reason, and that payment is never sent later', async () => {
+      const visitor = await newVisitor(world)
+      const { header } = await signPayment(await newPayer(world.base, 0n))
+      assertRejected(await visitor.get(PATH, header), /insufficient_funds/)
+      assert.equal((await visitor.get(PATH, header)).status, 409)
+    })
+
+    test('of ten requests with one payment at the same moment one is served, and it is settled once', async () => {
+      const visitor = await newVisitor(world)
+      const { header } = await signPayment(await newPayer(world.base, FUNDS))
+      const seen = await Promise.all(Array.from({ length: 10 }, () => visitor.get(PATH, header)))
+      assert.deepEqual(seen.map((each) => each.status).sort(), [200, ...Array(9).fill(409)])
+      assert.equal((await visitor.usage()).prepaidBalanceUsd, 0.0999)
+    })
+
+    test('ten calls that met ten 402s do not buy ten times: the first payment pays for all', async () => {
+      const visitor = await newVisitor(world)
+      const payer = await newPayer(world.base, FUNDS)
+      const payments = await Promise.all(Array.from({ length: 10 }, () => signPayment(payer)))
+      const seen = await Promise.all(payments.map(({ header }) => visitor.get(PATH, header)))
+      assert.deepEqual(
+        seen.map((each) => each.status),
+        Array(10).fill(200),
+      )
+      const usage = await visitor.usage()
+      assert.equal(usage.prepaidBalanceUsd, 0.099)
+      assert.equal(usage.overageCount, 10)
+    })
+
+    test('fifty callers who pay at once are all settled through the one wallet', async () => {
+      const all: { readonly visitor: Visitor; readonly header: string }[] = []
+      for (let n = 0; n < 50; n += 1) {
+        const { header } = await signPayment(await newPayer(world.base, FUNDS))
+        all.push({ visitor: await newVisitor(world), header })
+      }
+      const seen = await Promise.all(all.map(({ visitor, header }) => visitor.get(PATH, header)))
+      assert.deepEqual(
+        seen.map((each) => each.status),
+        Array(50).fill(200),
+      )
+      const hashes = new Set(seen.map((each) => receiptOf(each).transaction))
+      assert.equal(hashes.size, 50)
+      for (const { visitor } of all) assert.equal((await visitor.usage()).prepaidBalanceUsd, 0.0999)
+    })
+
+    test('a payment that comes while balance is left is not settled, and can be used later', async () => {
+      const visitor = await newVisitor(world)
+      const payer = await newPayer(world.base, FUNDS)
+      assert.equal((await visitor.get(PATH, (await signPayment(payer)).header)).status, 200)
+      const { header } = await signPayment(payer)
+      const free = await visitor.get(PATH, header)
+      assert.equal(free.status, 200)
+      assert.equal(free.headers.get('payment-response'), null)
+      assert.equal((await visitor.usage()).prepaidBalanceUsd, 0.0998)
+      const other = await newVisitor(world)
+      assert.equal((await other.get(PATH, header)).status, 200)
+    })
+
+    test('a payment that somebody else sent first is found and credited', async () => {
+      const visitor = await newVisitor(world)
+      const { signed, header } = await signPayment(await newPayer(world.base, FUNDS))
+      const txHash = await sendFirst(world, signed)
+      const paid = await visitor.get(PATH, header)
+      assert.equal(paid.status, 200, paid.text)
+      assert.equal(receiptOf(paid).transaction, txHash)
+      assert.equal((await visitor.usage()).prepaidBalanceUsd, 0.0999)
+    })
+
+    test('a payment that its payer withdrew is 402 with the reason', async () => {
+      const visitor = await newVisitor(world)
+      const payer = await newPayer(world.base, FUNDS)
+      const { signed, header } = await signPayment(payer)
+      await cancel(world, payer, signed)
+      assertRejected(await visitor.get(PATH, header), /invalid_transaction_state/)
+    })
+
+    test('a payment whose receipt does not come is 503, never 402, and is credited once later', async () => {
+      const visitor = await newVisitor(world)
+      const { header } = await signPayment(await newPayer(world.base, FUNDS))
+      await setAutomine(world.base, false)
+      const pending = await visitor.get(PATH, header)
+      assert.equal(pending.status, 503)
+      assert.equal(pending.body.error, 'settlement_pending')
+      assert.ok(Number(pending.headers.get('retry-after')) > 0)
+      const receipt = receiptOf(pending)
+      assert.equal(receipt.success, false)
+      assert.equal(receipt.errorReason, 'settlement_pending')
+      assert.match(receipt.transaction, /^0x[0-9a-f]{64}$/)
+      assert.equal((await visitor.get(PATH, header)).status, 409)
+      await setAutomine(world.base, true)
+      await passBlocks(world.base, 1)
+      await untilBalance(visitor, 0.1)
+      await passBlocks(world.base, 3)
+      assert.equal((await visitor.get(PATH, header)).status, 409)
+      assert.equal((await visitor.usage()).prepaidBalanceUsd, 0.1)
+      assert.equal((await visitor.get(PATH)).status, 200)
+    })
+
+    test('a reorg takes a settlement back, and the same payment is sent and credited again', async () => {
+      const visitor = await newVisitor(world)
+      const payer = await newPayer(world.base, FUNDS)
+      await passBlocks(world.base, 3)
+      const { header } = await signPayment(payer)
+      const paid = await visitor.get(PATH, header)
+      assert.equal(paid.status, 200)
+      await setAutomine(world.base, false)
+      await reorg(world.base, { depth: 2 })
+      await untilBalance(visitor, 0)
+      await setAutomine(world.base, true)
+      await passBlocks(world.base, 1)
+      await untilBalance(visitor, 0.0999)
+    })
+
+    test('what x402 settled cannot be claimed by a prepayment', async () => {
+      const { api, base, devnet } = world
+      await passBlocks(base, 3)
+      const key = await eventually(
+        () => mintKey(api, devnet.wallets.holder).catch(() => undefined),
+        10_000,
+      )
+      const holder = privateKeyToAccount(devnet.wallets.holder.privateKey)
+      const visitor = await newVisitor(world)
+      const paid = await visitor.get(PATH, (await signPayment(holder)).header)
+      assert.equal(paid.status, 200)
+      const claimed = await api.post('/api/sessions/prepay', {
+        apiKeyPublicId: key.publicId,
+        txHash: receiptOf(paid).transaction,
+        payerAddress: holder.address,
+        amountUsd: 0.1,
+      })
+      await passBlocks(base, 4)
+      const record = await eventually(async () => {
+        const { body } = await api.get(`/api/sessions/prepay/${claimed.body.id}`)
+        return body.status === 'rejected' ? body : undefined
+      }, 20_000)
+      assert.equal(record.creditedUsd, null)
+      assert.equal((await api.get('/api/usage', key.authorization)).body.prepaidBalanceUsd, 0)
+    })
+
+    test('what a prepayment has credited is not credited by x402 again', async () => {
+      const { api, base, devnet } = world
+      const key = await mintKey(api, devnet.wallets.holder)
+      const holder = privateKeyToAccount(devnet.wallets.holder.privateKey)
+      const { signed, header } = await signPayment(holder)
+      const txHash = await sendFirst(world, signed)
+      const claim = { apiKeyPublicId: key.publicId, txHash, payerAddress: holder.address }
+      const { body } = await api.post('/api/sessions/prepay', { ...claim, amountUsd: 0.1 })
+      await passBlocks(base, 4)
+      await eventually(async () => {
+        const record = await api.get(`/api/sessions/prepay/${body.id}`)
+        return record.body.verified ? true : undefined
+      }, 20_000)
+      const visitor = await newVisitor(world)
+      assert.notEqual((await visitor.get(PATH, header)).status, 200)
+      assert.equal((await visitor.usage()).prepaidBalanceUsd, 0)
+      assert.equal((await visitor.get(PATH, header)).status, 409)
+      assert.equal((await api.get('/api/usage', key.authorization)).body.prepaidBalanceUsd, 0.1)
+    })
+
+    test('a settling wallet without ether shows no offer, and the contract answers as before', async () => {
+      const visitor = await newVisitor(world)
+      const offered = await visitor.get(PATH)
+      assert.ok(offered.headers.has('payment-required'))
+      await setEther(world, '0x0')
+      const bare = await eventually(async () => {
+        const seen = await visitor.get(PATH)
+        return seen.headers.has('payment-required') ? undefined : seen
+      }, 20_000)
+      assert.equal(bare.status, 402)
+      assert.equal(bare.text, offered.text)
+      await setEther(world, '0xde0b6b3a7640000')
+    })
+
+    test('the audit finds nothing', async () => {
+      await passBlocks(world.base, 3)
+      assert.deepEqual(await auditService(world), [])
+    })
   })
-}
 
 function receiptOf(seen: Seen) {
   return decodePaymentResponseHeader(seen.headers.get('payment-response') ?? '')
