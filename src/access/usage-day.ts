@@ -1,4 +1,4 @@
-import type { Connection, Row } from '#store/engine.ts'
+import type { BulkInsert, Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { join, rows, sql } from '#store/sql.ts'
 
@@ -33,24 +33,36 @@ export async function takeUnits(
     const first = Math.min(units, quota)
     return [bucket, day, first, 0, first, quota, quota]
   })
-  const granted = sql`case
-    when usage_days.used >= excluded.quota then 0
-    when excluded.quota - usage_days.used < excluded.granted then excluded.quota - usage_days.used
-    else excluded.granted end`
-  const taken = await connection.run(sql`
-    insert into usage_days (bucket, day, used, paid, granted, quota, quota_most)
-    values ${rows(list)}
-    on conflict (bucket, day) do update set
-      granted = ${granted}, used = usage_days.used + ${granted}, quota = excluded.quota,
-      quota_most = case when excluded.quota > usage_days.quota_most
-        then excluded.quota else usage_days.quota_most end
-    returning bucket, used, paid, granted`)
+  const taken = await connection.insert(TAKEN, list)
   return new Map(
     taken.map((row) => [
       column.text(row, 'bucket'),
       { ...toUsageDay(row), granted: column.integer(row, 'granted') },
     ]),
   )
+}
+
+const GRANTED = `case
+  when usage_days.used >= excluded.quota then 0
+  when excluded.quota - usage_days.used < excluded.granted then excluded.quota - usage_days.used
+  else excluded.granted end`
+
+const TAKEN: BulkInsert = {
+  table: 'usage_days',
+  columns: {
+    bucket: 'text',
+    day: 'bigint',
+    used: 'bigint',
+    paid: 'bigint',
+    granted: 'bigint',
+    quota: 'bigint',
+    quota_most: 'bigint',
+  },
+  conflict: `on conflict (bucket, day) do update set
+    granted = ${GRANTED}, used = usage_days.used + ${GRANTED}, quota = excluded.quota,
+    quota_most = case when excluded.quota > usage_days.quota_most
+      then excluded.quota else usage_days.quota_most end
+    returning bucket, used, paid, granted`,
 }
 
 /** Counts paid calls; the buckets' rows are locked by `takeUnits` of the same transaction. */

@@ -50,6 +50,14 @@ export function describeEngine(name: string, open: () => Promise<Engine>): void 
     await engine.write((tx) => tx.insert(into, given))
     const more = { ...into, conflict: 'on conflict (id) do update set used = excluded.used' }
     await engine.write((tx) => tx.insert(more, [[given[0]?.[0] ?? '', 77]]))
+    const raised = `${more.conflict} returning id, used`
+    const told = await engine.write((tx) =>
+      tx.insert({ ...into, conflict: raised }, given.slice(1, 78)),
+    )
+    assert.deepEqual(
+      told.map((row) => [row.id, row.used]),
+      given.slice(1, 78),
+    )
     const found = await engine.read(sql`select id, used from counters`)
     const stored = new Map(found.map((row) => [row.id, row.used]))
     assert.deepEqual(stored, new Map([...given, [given[0]?.[0] ?? '', 77]]))

@@ -7,8 +7,11 @@ export type Row = Readonly<Record<string, unknown>>
 /** Runs statements inside one transaction or snapshot. */
 export interface Connection {
   run(statement: Sql): Promise<readonly Row[]>
-  /** Inserts any number of rows the quickest way that the engine has. */
-  insert(into: BulkInsert, rows: Iterable<readonly SqlValue[]>): Promise<void>
+  /**
+   * Inserts any number of rows in their order, the quickest way that the engine has; gives what
+   * `conflict` returns.
+   */
+  insert(into: BulkInsert, rows: Iterable<readonly SqlValue[]>): Promise<readonly Row[]>
 }
 
 /** Where rows go to; no two rows of one insert share a key. */
@@ -16,7 +19,10 @@ export interface BulkInsert {
   readonly table: string
   /** Names and types, in the order of the values. */
   readonly columns: Readonly<Record<string, ColumnType>>
-  /** What becomes of rows that exist already, such as `on conflict (id) do nothing`. */
+  /**
+   * What becomes of rows that exist already, such as `on conflict (id) do nothing`, and what is
+   * returned of each.
+   */
   readonly conflict?: string
 }
 

@@ -125,14 +125,18 @@ async function insert(
   runner: Runner,
   into: BulkInsert,
   rows: Iterable<readonly SqlValue[]>,
-): Promise<void> {
+): Promise<readonly Row[]> {
   const names = Object.keys(into.columns)
   const holes = Object.values(into.columns).map((type, index) => `$${index + 1}::${type}[]`)
   const text = `insert into ${into.table} (${names.join(', ')})
     select * from unnest(${holes.join(', ')}) ${into.conflict ?? ''}`
   let lists: SqlValue[][] = names.map(() => [])
   let count = 0
-  const send = () => guard(() => runner.unsafe(text, lists.map(toArrayText), { prepare: true }))
+  const found: Row[] = []
+  const send = async () => {
+    const sent = guard(() => runner.unsafe(text, lists.map(toArrayText), { prepare: true }))
+    for (const row of await sent) found.push(row)
+  }
   for (const row of rows) {
     for (const [index, value] of row.entries()) lists[index]?.push(value)
     count += 1
@@ -141,6 +145,7 @@ async function insert(
     lists = names.map(() => [])
   }
   if (count % ROWS_PER_INSERT !== 0) await send()
+  return found
 }
 
 /** An array in PostgreSQL's text form; only texts can hold what must be quoted. */
