@@ -2,6 +2,8 @@ import { unixNow } from '#lib/clock.ts'
 import { startOfDay } from '#lib/day.ts'
 import { costMax, costUsual, readGasPrice, toGwei, toMicroUsd } from './gas-price.ts'
 import { gasOfDay } from './settler-store.ts'
+import type { SettlingRpc } from './settling-rpc.ts'
+import type { SettlingSigner } from './settling-signer.ts'
 import type { X402Deps } from './x402-deps.ts'
 
 /** Whether a payment could be settled now. */
@@ -15,18 +17,12 @@ const FRESH_MS = 5_000
 /** A settlement may cost this part of the smallest offer. */
 const COST_SHARE = 10n
 
-type Deps = Pick<
-  X402Deps,
-  | 'rpc'
-  | 'engine'
-  | 'clock'
-  | 'signer'
-  | 'payment'
-  | 'amounts'
-  | 'gasPerDayGwei'
-  | 'etherUsd'
-  | 'report'
->
+interface Deps
+  extends Pick<X402Deps, 'engine' | 'clock' | 'amounts' | 'gasPerDayGwei' | 'etherUsd' | 'report'> {
+  readonly rpc: Pick<SettlingRpc, 'gasPrice' | 'balance'>
+  readonly signer: Pick<SettlingSigner, 'address'>
+  readonly chainId: number
+}
 
 /**
  * Offers are shown only while they can be kept: a node answers, the settling wallet can pay for gas,
@@ -46,8 +42,7 @@ export function createAvailability(deps: Deps): Availability {
 
 async function look(deps: Deps): Promise<boolean> {
   try {
-    const { chain } = deps.payment
-    const name = { chainId: chain.id, settler: deps.signer.address }
+    const name = { chainId: deps.chainId, settler: deps.signer.address }
     const today = startOfDay(unixNow(deps.clock))
     const [price, balance, usedGwei] = await Promise.all([
       readGasPrice(deps.rpc),

@@ -15,7 +15,7 @@ export interface X402<A> {
 export function createX402<A>(deps: X402Deps & CallHooks<A>): X402<A> {
   const settling = {
     ...deps,
-    availability: createAvailability(deps),
+    availability: createAvailability({ ...deps, chainId: deps.payment.chain.id }),
     submit: createSubmitter(deps),
   }
   const desk = new PaymentDesk(settling)
