@@ -121,6 +121,7 @@ async function migrate(
 
 class SqliteConnection implements Connection {
   readonly #database: DatabaseSync
+  readonly #inserts = new WeakMap<BulkInsert, Map<number, string>>()
   readonly #statements = new LRUCache<string, StatementSync>({ max: STATEMENTS_MAX })
 
   constructor(options: SqliteOptions, cacheKib: number) {
@@ -146,7 +147,7 @@ class SqliteConnection implements Connection {
         let from = 0
         for (let size = ROWS_AT_ONCE; size >= 1; size /= 2) {
           if (part.length - from < size) continue
-          const statement = this.#prepare(insertText(into, size))
+          const statement = this.#prepareInsert(into, size)
           found.push(...(statement.all(...part.slice(from, from + size).flat()) as Row[]))
           from += size
         }
@@ -187,6 +188,15 @@ class SqliteConnection implements Connection {
   close(): void {
     this.#statements.clear()
     this.#database.close()
+  }
+
+  /** Whoever inserts the same way again and again waits for no text to be put together. */
+  #prepareInsert(into: BulkInsert, size: number): StatementSync {
+    const bySize = this.#inserts.get(into) ?? new Map<number, string>()
+    this.#inserts.set(into, bySize)
+    const text = bySize.get(size) ?? insertText(into, size)
+    bySize.set(size, text)
+    return this.#prepare(text)
   }
 
   #prepare(text: string): StatementSync {
