@@ -34,6 +34,8 @@ export function failingCalls(
         ],
         { stdio: ['ignore', 'ignore', 'pipe'] },
       )
+      // It ends by itself when the fault ends all that it holds.
+      const exited = once(tracer, 'exit')
       const killAtExit = () => void tracer.kill('SIGKILL')
       process.once('exit', killAtExit)
       // It tells of each process that it holds.
@@ -41,7 +43,6 @@ export function failingCalls(
       if (!/attached/.test(String(words))) throw new Error(`strace did not attach: ${words}`)
       return async () => {
         process.off('exit', killAtExit)
-        const exited = once(tracer, 'exit')
         tracer.kill('SIGINT')
         await exited
       }

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { startPostgres } from '#test/postgres.ts'
+import { findStrace } from '#test/strace.ts'
+import { breakPostgres, breakSqlite, type FaultRun } from './fault-places.ts'
+
+/** Long enough for hundreds of commits; `break-stores.ts` does all faults, and longer. */
+const LASTS_MS = 2_000
+
+const mayMount = process.getuid?.() === 0 && process.platform === 'linux'
+
+for (const fault of ['full disk', 'syncs fail'] as const)
+  test(`SQLite: ${fault}: calls get 503 while it lasts, are served again by themselves, and each 200 is counted once`, {
+    skip: fault === 'full disk' && !mayMount && 'only root can mount a small disk',
+  }, async () => {
+    check(await breakSqlite(await findStrace(), { fault, lastsMs: LASTS_MS }))
+  })
+
+test('PostgreSQL: when one of its processes dies, calls are served again by themselves and each 200 is counted once', async () => {
+  const postgres = await startPostgres({ durable: true })
+  after(() => postgres.stop())
+  const fault = 'a backend dies'
+  check(await breakPostgres(await findStrace(), { postgres, fault, lastsMs: LASTS_MS }))
+})
+
+function check({ violations, answers, audit }: FaultRun): void {
+  assert.deepEqual(violations, [])
+  for (const what of ['data 200 quota', 'data 503 none'])
+    assert.ok((answers.get(what) ?? 0) > 0, `some calls ended ${what}`)
+  assert.equal(audit.code, 0, audit.words)
+}
