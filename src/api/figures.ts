@@ -35,7 +35,7 @@ export async function figuresAfterRefusal(
   deps: FiguresDeps,
   caller: Caller,
 ): Promise<UsageFigures> {
-  const known = deps.remembered.get(caller.identity)
+  const known = recall(deps, caller)
   if (known !== undefined) return known
   const figures = await figuresOf(deps, caller)
   deps.remembered.set(caller.identity, figures)
@@ -44,7 +44,13 @@ export async function figuresAfterRefusal(
 
 /** Figures of a moment ago, or what can be said without the store. */
 export function rememberedFigures(deps: FiguresDeps, caller: Caller): UsageFigures {
-  return deps.remembered.get(caller.identity) ?? noFigures(caller, deps.clock())
+  return recall(deps, caller) ?? noFigures(caller, deps.clock())
+}
+
+/** Figures of another day say nothing about this one, and their reset may be past. */
+function recall({ remembered, clock }: FiguresDeps, caller: Caller): UsageFigures | undefined {
+  const known = remembered.get(caller.identity)
+  return known?.resetUnix === nextMidnight(unixNow(clock)) ? known : undefined
 }
 
 /** What can be said without the store: the tier, its limit and the reset; nothing is promised. */
