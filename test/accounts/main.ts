@@ -15,7 +15,9 @@ const { values } = parseArgs({
   },
 })
 
-process.on('SIGTERM', () => process.exit(1))
+// SIGTERM ends the load, and what was called by then is compared.
+const stop = new AbortController()
+process.once('SIGTERM', () => stop.abort())
 process.on('SIGINT', () => process.exit(1))
 
 const replicas = Number(values.replicas)
@@ -29,9 +31,10 @@ try {
     databaseUrl: await postgres?.createDatabase(),
     seed: values.seed,
     audit: true,
+    stop: stop.signal,
     onProgress: show,
   })
-  const { violations, answers, deeds, compared, lost, seconds } = result
+  const { violations, answers, deeds, compared, lost, calls, seconds } = result
   process.stdout.write('\n')
   for (const [what, count] of [...answers].sort()) process.stdout.write(`${count}\t${what}\n`)
   for (const [deed, count] of deeds) process.stdout.write(`${count}\towner's ${deed}\n`)
@@ -39,7 +42,7 @@ try {
     `${lost}\tmetered calls without an answer\n` +
       `compared ${compared.bucketDays} identities and days (${compared.exactBucketDays} without lost calls), ` +
       `${compared.wallets} wallets' money, ${compared.usages} usages; ` +
-      `${Math.round(Number(values.calls) / seconds)} calls a second\n`,
+      `${calls} calls, ${Math.round(calls / seconds)} a second\n`,
   )
   for (const line of violations) process.stdout.write(`WRONG  ${line}\n`)
   process.stdout.write(violations.length === 0 ? 'Nothing differs.\n' : 'It differs.\n')

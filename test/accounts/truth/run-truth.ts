@@ -27,6 +27,8 @@ export interface TruthInput {
   readonly api?: RoleMore
   /** Whether `sexton audit` has the last word. */
   readonly audit: boolean
+  /** Ends the load before all calls are made; what was called by then is compared. */
+  readonly stop?: AbortSignal
   onProgress(progress: TruthProgress): void
 }
 
@@ -45,6 +47,7 @@ export interface TruthResult {
   readonly deeds: Deeds
   readonly compared: Compared
   readonly lost: number
+  readonly calls: number
   readonly seconds: number
 }
 
@@ -73,7 +76,8 @@ export async function runTruth(input: TruthInput): Promise<TruthResult> {
     for (const api of apis) await api.stop()
     const lost = [...truth.buckets.values()].reduce((sum, bucket) => sum + bucket.lost, 0)
     const lines = violations.lines()
-    return { violations: lines, answers: truth.answers, deeds, compared, lost, seconds }
+    const calls = recorder.made()
+    return { violations: lines, answers: truth.answers, deeds, compared, lost, calls, seconds }
   } finally {
     await world.stop()
   }
@@ -182,7 +186,9 @@ async function loadAndLive(
   // Each wallet begins with money on one of its keys.
   await Promise.all(who.keys.slice(0, plan.owners).map((key) => deposit(recorder, life, key)))
   const living = liveAsOwners(recorder, { ...life, who, owners }, stop.signal)
-  const loading = runLoad(recorder, { urls, who, calls: input.calls, chance, lines: LINES })
+  const { calls, stop: ending } = input
+  const load = { urls, who, calls, chance, lines: LINES, ...(ending && { stop: ending }) }
+  const loading = runLoad(recorder, load)
   try {
     await Promise.race([loading, living, gone(apis)])
     await loading
