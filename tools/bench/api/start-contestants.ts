@@ -37,10 +37,26 @@ const SEED_PAID = { ...SEED, balance: 1_000_000_000n }
 
 /** Starts all that are asked for, each with its own data; `stop` ends them. */
 export async function startContestants(input: StartInput) {
+  const running: Contestant[] = []
+  const stop = async () => {
+    const servers = new Set(running.flatMap((each) => each.servers))
+    await Promise.all([...servers].map((each) => each.stop()))
+  }
+  try {
+    const answer = await startAll(input, running)
+    const contestants = input.ids.flatMap((id) => running.filter((each) => each.id === id))
+    return { answer, contestants, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** Adds to those that run as they start; gives the answer that all of them give. */
+async function startAll(input: StartInput, running: Contestant[]): Promise<SampleAnswer> {
   const { folder, ids } = input
   const template = join(folder, 'template')
   await makeRegister(template, undefined)
-  const running: Contestant[] = []
   const first = await startOnSqlite(input, { id: 'c', template })
   running.push(first)
   const answer = await sampleAnswer(`${first.servers[0]?.url}${input.path}`)
@@ -50,12 +66,7 @@ export async function startContestants(input: StartInput) {
     const rival = await startRival(input, id, { answer, secretsFile: first.secretsFile })
     if (rival !== undefined) running.push(rival)
   }
-  const servers = new Set(running.flatMap((each) => each.servers))
-  return {
-    answer,
-    contestants: ids.flatMap((id) => running.filter((each) => each.id === id)),
-    stop: () => Promise.all([...servers].map((each) => each.stop())),
-  }
+  return answer
 }
 
 async function startOnSqlite(
