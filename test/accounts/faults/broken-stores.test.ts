@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
-import { startPostgres } from '#test/postgres.ts'
+import { test } from 'node:test'
 import { findStrace } from '#test/strace.ts'
-import { breakPostgres, breakSqlite, type FaultRun } from './fault-places.ts'
+import { breakSqlite, type FaultRun } from './fault-places.ts'
 
-/** Long enough for hundreds of commits; `break-stores.ts` does all faults, and longer. */
+/** Long enough for hundreds of commits; `break-stores.ts` does all faults, on both engines, and longer. */
 const LASTS_MS = 2_000
 
 const mayMount = process.getuid?.() === 0 && process.platform === 'linux'
@@ -15,13 +14,6 @@ for (const fault of ['full disk', 'syncs fail'] as const)
   }, async () => {
     check(await breakSqlite(await findStrace(), { fault, lastsMs: LASTS_MS }))
   })
-
-test('PostgreSQL: when one of its processes dies, calls are served again by themselves and each 200 is counted once', async () => {
-  const postgres = await startPostgres({ durable: true })
-  after(() => postgres.stop())
-  const fault = 'a backend dies'
-  check(await breakPostgres(await findStrace(), { postgres, fault, lastsMs: LASTS_MS }))
-})
 
 function check({ violations, answers, audit }: FaultRun): void {
   assert.deepEqual(violations, [])
