@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { glob, readFile } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { findChromium } from '#test/chromium.ts'
 
 /** A test that takes longer hangs; the slowest boot chains, a database and a server. */
 const testTimeoutMs = 180_000
-/** Two test files at a time: each may run a chain, a database and a server on two cores. */
-const testFilesAtOnce = 2
+/** Each file may run a chain, a database and a server, so that two at a time fill two cores. */
+const testFilesAtOnce = Math.min(4, Math.max(2, availableParallelism() - 1))
 /** A whole run takes minutes; past this something holds it and the run is ended. */
 const runTimeoutMs = 15 * 60_000
 
