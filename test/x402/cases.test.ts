@@ -6,7 +6,7 @@ import { reorg, setAutomine } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { auditService } from '../audit-service.ts'
 import { startPostgres } from '../postgres.ts'
-import { eventually, mintKey } from '../world.ts'
+import { eventually } from '../world.ts'
 import {
   cancel,
   newVisitor,
@@ -17,7 +17,7 @@ import {
   toHeader,
   type Visitor,
 } from './raw-payment.ts'
-import { newPayer, passBlocks, startX402World, type X402World } from './x402-world.ts'
+import { mintOpened, newPayer, passBlocks, startX402World, type X402World } from './x402-world.ts'
 
 const FUNDS = 5_000_000n
 const PATH = '/api/burns/total'
@@ -194,11 +194,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
 
     test('what x402 settled cannot be claimed by a prepayment', async () => {
       const { api, base, devnet } = world
-      await passBlocks(base, 3)
-      const key = await eventually(
-        () => mintKey(api, devnet.wallets.holder).catch(() => undefined),
-        10_000,
-      )
+      const key = await mintOpened(world, devnet.wallets.holder)
       const holder = privateKeyToAccount(devnet.wallets.holder.privateKey)
       const visitor = await newVisitor(world)
       const paid = await visitor.get(PATH, (await signPayment(holder)).header)
@@ -220,7 +216,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
 
     test('what a prepayment has credited is not credited by x402 again', async () => {
       const { api, base, devnet } = world
-      const key = await mintKey(api, devnet.wallets.holder)
+      const key = await mintOpened(world, devnet.wallets.holder)
       const holder = privateKeyToAccount(devnet.wallets.holder.privateKey)
       const { signed, header } = await signPayment(holder)
       const txHash = await sendFirst(world, signed)

@@ -2,68 +2,94 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/core/http'
 import { PaymentRequiredV2Schema } from '@x402/core/schemas'
+import type { PrivateKeyAccount } from 'viem/accounts'
 import { auditService } from '../audit-service.ts'
 import { startPostgres } from '../postgres.ts'
-import { eventually, mintKey } from '../world.ts'
-import { newPayer, passBlocks, payingFetch, startX402World, type X402World } from './x402-world.ts'
+import {
+  mintOpened,
+  newPayer,
+  passBlocks,
+  payingAxios,
+  payingFetch,
+  startX402World,
+  type X402World,
+} from './x402-world.ts'
 
 const postgres = await startPostgres()
 after(() => postgres.stop())
 
+type Pay = (
+  account: PrivateKeyAccount,
+  url: string,
+  headers: Readonly<Record<string, string>>,
+) => Promise<Response>
+
+/** Each with an address and a wallet of its own, so that the first free call is theirs. */
+const CLIENTS: readonly {
+  readonly name: string
+  readonly address: string
+  readonly wallet: 'holder' | 'premium'
+  readonly pay: Pay
+}[] = [
+  {
+    name: '@x402/fetch',
+    address: '198.51.100.1',
+    wallet: 'holder',
+    pay: (account, url, headers) => payingFetch(account)(url, { headers }),
+  },
+  { name: '@x402/axios', address: '198.51.100.2', wallet: 'premium', pay: payingAxios },
+]
+
 for (const engine of ['SQLite', 'PostgreSQL'] as const)
-  describe(engine, () => describeWorld(engine))
+  describe(engine, () => {
+    let world: X402World
+    before(async () => {
+      const databaseUrl = engine === 'PostgreSQL' ? await postgres.createDatabase() : undefined
+      world = await startX402World({
+        environment: { SEXTON_TRUSTED_PROXIES: '127.0.0.1/32' },
+        ...(databaseUrl !== undefined && { databaseUrl }),
+      })
+    })
+    after(() => world.stop())
 
-function describeWorld(engine: 'SQLite' | 'PostgreSQL'): void {
-  let world: X402World
-  before(async () => {
-    const databaseUrl = engine === 'PostgreSQL' ? await postgres.createDatabase() : undefined
-    world = await startX402World(databaseUrl === undefined ? {} : { databaseUrl })
-  })
-  after(() => world.stop())
+    for (const { name, address, wallet, pay } of CLIENTS) {
+      test(`${engine}: ${name} without a key pays a 402 and has its answer and its balance`, async () => {
+        const { api, base, origin } = world
+        const from = { 'X-Forwarded-For': address }
+        assert.equal((await api.get('/api/stats', from)).status, 200)
+        const refused = await api.get('/api/burns?period=7d', from)
+        assert.equal(refused.status, 402)
+        assertOffer(refused.headers, `http://localhost:${new URL(origin).port}/api/burns?period=7d`)
+        const payer = await newPayer(base, 5_000_000n)
+        const answer = await pay(payer, `${origin}/api/burns?period=7d`, from)
+        assert.equal(answer.status, 200, await answer.clone().text())
+        assert.equal(answer.headers.get('x-ratelimit-source'), 'prepaid')
+        await assertReceipt(world, answer, payer.address)
+        const usage = await api.get('/api/usage', from)
+        assert.equal(usage.body.prepaidBalanceUsd, 0.0999)
+        assert.equal(usage.body.overageCount, 1)
+        assert.equal(usage.body.requestCount, 2)
+      })
 
-  test(`${engine}: a stock client without a key pays a 402 and has its answer and its balance`, async () => {
-    const { api, base, origin } = world
-    assert.equal((await api.get('/api/stats')).status, 200)
-    const refused = await api.get('/api/burns?period=7d')
-    assert.equal(refused.status, 402)
-    assertOffer(refused.headers, `http://localhost:${new URL(origin).port}/api/burns?period=7d`)
-    const payer = await newPayer(base, 5_000_000n)
-    const answer = await payingFetch(payer)(`${origin}/api/burns?period=7d`)
-    assert.equal(answer.status, 200, await answer.clone().text())
-    assert.equal(answer.headers.get('x-ratelimit-source'), 'prepaid')
-    await assertReceipt(world, answer, payer.address)
-    const usage = await api.get('/api/usage')
-    assert.equal(usage.body.prepaidBalanceUsd, 0.0999)
-    assert.equal(usage.body.overageCount, 1)
-    assert.equal(usage.body.requestCount, 2)
-  })
+      test(`${engine}: ${name} with a key raises the balance of that key`, async () => {
+        const { api, base, origin, devnet } = world
+        const { authorization } = await mintOpened(world, devnet.wallets[wallet])
+        assert.equal((await api.get('/api/stats', authorization)).status, 200)
+        const payer = await newPayer(base, 5_000_000n)
+        const answer = await pay(payer, `${origin}/api/stats`, authorization)
+        assert.equal(answer.status, 200, await answer.clone().text())
+        await assertReceipt(world, answer, payer.address)
+        const usage = await api.get('/api/usage', authorization)
+        assert.equal(usage.body.prepaidBalanceUsd, 0.0999)
+        assert.equal(usage.body.overageCount, 1)
+      })
+    }
 
-  test(`${engine}: a stock client with a key raises the balance of that key`, async () => {
-    const { api, base, origin, devnet } = world
-    await passBlocks(base, 3)
-    const key = await eventually(
-      () => mintKey(api, devnet.wallets.holder).catch(() => undefined),
-      10_000,
-    )
-    const headers = key.authorization
-    assert.equal((await api.get('/api/stats', headers)).status, 200)
-    const payer = await newPayer(base, 5_000_000n)
-    const answer = await payingFetch(payer)(`${origin}/api/stats`, { headers })
-    assert.equal(answer.status, 200, await answer.clone().text())
-    await assertReceipt(world, answer, payer.address)
-    const usage = await api.get('/api/usage', headers)
-    assert.equal(usage.body.prepaidBalanceUsd, 0.0999)
-    assert.equal(usage.body.overageCount, 1)
+    test(`${engine}: the audit finds nothing`, async () => {
+      await passBlocks(world.base, 3)
+      assert.deepEqual(await auditService(world), [])
+    })
   })
-
-  test(`${engine}: the audit finds nothing`, async () => {
-    await passBlocks(world.base, 3)
-    await eventually(
-      async () => ((await auditService(world)).length === 0 ? true : undefined),
-      20_000,
-    ).catch(async () => assert.deepEqual(await auditService(world), []))
-  })
-}
 
 function assertOffer(headers: Headers, url: string): void {
   const offer = decodePaymentRequiredHeader(headers.get('payment-required') ?? '')

@@ -6,9 +6,16 @@ import { ExactEvmSchemeV1 } from '@x402/evm/exact/v1/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { auditService } from '../audit-service.ts'
-import { eventually, mintKey } from '../world.ts'
+
 import { signPayment } from './raw-payment.ts'
-import { newPayer, passBlocks, payingFetch, startX402World, type X402World } from './x402-world.ts'
+import {
+  mintOpened,
+  newPayer,
+  passBlocks,
+  payingFetch,
+  startX402World,
+  type X402World,
+} from './x402-world.ts'
 
 const FUNDS = 20_000_000n
 const TOPUP = '/api/sessions/topup'
@@ -56,11 +63,7 @@ describe('the top-up resource', () => {
 
   test('anyone may pay for a key, and sees no balance of it', async () => {
     const { api, base, devnet, origin } = world
-    await passBlocks(base, 3)
-    const key = await eventually(
-      () => mintKey(api, devnet.wallets.holder).catch(() => undefined),
-      10_000,
-    )
+    const key = await mintOpened(world, devnet.wallets.holder)
     const payer = await newPayer(base, FUNDS)
     const answer = await payingFetch(payer)(`${origin}${TOPUP}?usd=1&key=${key.publicId}`)
     assert.equal(answer.status, 200, await answer.clone().text())

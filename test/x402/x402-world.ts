@@ -1,14 +1,16 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { wrapAxiosWithPayment, x402Client as x402AxiosClient } from '@x402/axios'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import axios from 'axios'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { mine, mintUsdc, setAutomine } from '#devnet/actions.ts'
 import type { ChainClient } from '#devnet/chain-client.ts'
-import { developmentWallets } from '#devnet/wallets.ts'
+import { developmentWallets, type Wallet } from '#devnet/wallets.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
-import { startWorld, type World } from '../world.ts'
+import { eventually, type MintedKey, mintKey, startWorld, type World } from '../world.ts'
 
 /** The whole service with a settling wallet, on a chain that seals each transaction at once. */
 export interface X402World extends World {
@@ -59,6 +61,34 @@ export async function newPayer(base: ChainClient, amount: bigint): Promise<Priva
 export function payingFetch(account: PrivateKeyAccount): typeof fetch {
   const client = new x402Client().register('eip155:8453', new ExactEvmScheme(account))
   return wrapFetchWithPayment(fetch, client) as typeof fetch
+}
+
+/** GET as the stock client for axios does it; it rejects any answer but 2xx. */
+export async function payingAxios(
+  account: PrivateKeyAccount,
+  url: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<Response> {
+  const client = new x402AxiosClient().register('eip155:8453', new ExactEvmScheme(account))
+  const paying = wrapAxiosWithPayment(axios.create({ proxy: false, responseType: 'text' }), client)
+  const { status, data, headers: received } = await paying.get(url, { headers })
+  return new Response(data, { status, headers: received as Record<string, string> })
+}
+
+/** The gate reads holdings of a chain that is followed closely: the index may need a moment. */
+const GATE_MS = 50_000
+
+/** Mints a key once the gate can tell what the wallet holds; any other refusal is an error. */
+export async function mintOpened(world: X402World, wallet: Wallet): Promise<MintedKey> {
+  await passBlocks(world.base, 3)
+  return eventually(
+    () =>
+      mintKey(world.api, wallet).catch((error: unknown) => {
+        if (String(error).includes('gate_unavailable')) return undefined
+        throw error
+      }),
+    GATE_MS,
+  )
 }
 
 /** Has the chain pass some blocks and their time. */
