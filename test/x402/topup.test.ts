@@ -62,7 +62,7 @@ describe('the top-up resource', () => {
   })
 
   test('anyone may pay for a key, and sees no balance of it', async () => {
-    const { api, base, devnet, origin } = world
+    const { base, devnet, origin } = world
     const key = await mintOpened(world, devnet.wallets.holder)
     const payer = await newPayer(base, FUNDS)
     const answer = await payingFetch(payer)(`${origin}${TOPUP}?usd=1&key=${key.publicId}`)
