@@ -1,5 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { Gauge, Registry } from 'prom-client'
+import { type AdmissionSource, CallCounts } from './call-counts.ts'
 
 /** A number that is read when somebody looks. */
 export interface GaugeReading {
@@ -10,9 +11,9 @@ export interface GaugeReading {
 }
 
 export interface Metrics {
-  /** Counts an answered request; about a third of a microsecond. */
+  /** Counts an answered request. */
   observeRequest(path: string | undefined, status: number, durationMs: number): void
-  observeAdmission(source: 'quota' | 'prepaid' | 'exhausted' | 'refunded'): void
+  observeAdmission(source: AdmissionSource): void
   observeBatch(size: number): void
   /** The text of a scrape (Prometheus exposition format). */
   text(): Promise<string>
@@ -20,76 +21,23 @@ export interface Metrics {
   stop(): void
 }
 
-const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
-const SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
-
 /** A finer resolution would itself disturb the event loop. */
 const DELAY_RESOLUTION_MS = 20
 
 /** Makes the metrics of one process, in a registry of their own. */
 export function createMetrics(gauges: readonly GaugeReading[]): Metrics {
   const registry = new Registry()
-  const registers = [registry]
-  const admissions = new Counter({
-    name: 'sexton_admissions_total',
-    help: 'Decisions of the meter by what paid',
-    labelNames: ['source'],
-    registers,
-  })
-  const batches = new Histogram({
-    name: 'sexton_meter_batch_size',
-    help: 'Requests decided in one transaction',
-    buckets: SIZES,
-    registers,
-  })
+  const calls = new CallCounts()
   for (const gauge of gauges) registerGauge(registry, gauge)
   const delay = registerEventLoopDelay(registry)
   return {
-    observeRequest: requestObserver(registry),
-    observeAdmission: (source) => admissions.labels(source).inc(),
-    observeBatch: (size) => batches.observe(size),
-    text: () => registry.metrics(),
+    observeRequest: (path = 'none', status, durationMs) =>
+      calls.addRequest(path, status, durationMs),
+    observeAdmission: (source) => calls.addAdmission(source),
+    observeBatch: (size) => calls.addBatch(size),
+    text: async () => `${calls.text()}${await registry.metrics()}`,
     contentType: registry.contentType,
     stop: () => delay.disable(),
-  }
-}
-
-interface Bound {
-  readonly byClass: Map<number, { inc(): void }>
-  readonly duration: { observe(seconds: number): void }
-}
-
-/** Looks labels up once per route: hashing them for each request costs more than counting. */
-function requestObserver(registry: Registry): Metrics['observeRequest'] {
-  const registers = [registry]
-  const requests = new Counter({
-    name: 'sexton_requests_total',
-    help: 'Answered requests by route and class of status',
-    labelNames: ['route', 'status'],
-    registers,
-  })
-  const durations = new Histogram({
-    name: 'sexton_request_duration_seconds',
-    help: 'Time from the headers of a request to its answer',
-    labelNames: ['route'],
-    buckets: SECONDS,
-    registers,
-  })
-  const routes = new Map<string, Bound>()
-  return (path = 'none', status, durationMs) => {
-    let bound = routes.get(path)
-    if (bound === undefined) {
-      bound = { byClass: new Map(), duration: durations.labels(path) }
-      routes.set(path, bound)
-    }
-    const statusClass = Math.floor(status / 100)
-    let counter = bound.byClass.get(statusClass)
-    if (counter === undefined) {
-      counter = requests.labels(path, `${statusClass}xx`)
-      bound.byClass.set(statusClass, counter)
-    }
-    counter.inc()
-    bound.duration.observe(durationMs / 1000)
   }
 }
 

@@ -5,6 +5,7 @@ import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { etagOf, matchesEtag } from '#http/etag.ts'
 import type { Incoming, Outgoing } from '#http/exchange.ts'
 import type { PaymentRequired, Route } from '#http/route.ts'
+import type { AdmissionSource } from './call-counts.ts'
 import { Exchange, type PayableFacts } from './exchange.ts'
 import { type FiguresDeps, figuresAfterRefusal, figuresOf, noFigures } from './figures.ts'
 import { stampFigures } from './rate-limit-headers.ts'
@@ -35,7 +36,7 @@ export interface PipelineDeps extends FiguresDeps {
   /** What a failure of infrastructure means to a caller; undefined for a bug. */
   outage(error: unknown): Refusal | undefined
   report(error: unknown, requestId: string): void
-  observeAdmission?(source: 'quota' | 'prepaid' | 'exhausted' | 'refunded'): void
+  observeAdmission?(source: AdmissionSource): void
 }
 
 /** The balance was credited; the headers go on the answer, whatever it becomes. */

@@ -1,14 +1,23 @@
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
-import type { FastifyRequest } from 'fastify'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Incoming } from './exchange.ts'
 import { parseQuery } from './parse-query.ts'
 
 const NO_PATH: Readonly<Record<string, string>> = Object.freeze({})
 const NO_QUERY = parseQuery('')
 
+/** A request as Node and the router have read it. */
+export interface Arrival {
+  readonly id: string
+  readonly raw: IncomingMessage
+  /** Parameters in the path by name. */
+  readonly params: unknown
+  readonly query: unknown
+  readonly body?: unknown
+}
+
 /** The request as endpoints see it. */
 export function readIncoming(
-  request: FastifyRequest,
+  request: Arrival,
   response: ServerResponse,
   stopping: AbortSignal,
 ): Incoming {
@@ -27,9 +36,9 @@ class ServerIncoming implements Incoming {
   readonly #stopping: AbortSignal
   #signal: AbortSignal | undefined
 
-  constructor(request: FastifyRequest, response: ServerResponse, stopping: AbortSignal) {
+  constructor(request: Arrival, response: ServerResponse, stopping: AbortSignal) {
     this.requestId = request.id
-    this.method = request.method
+    this.method = request.raw.method ?? ''
     this.headers = request.raw.headers
     this.socketAddress = request.raw.socket.remoteAddress ?? ''
     this.path = isTexts(request.params) ? request.params : NO_PATH

@@ -1,4 +1,5 @@
-type Query = ReadonlyMap<string, readonly string[]>
+/** Every value of every parameter. */
+export type Query = ReadonlyMap<string, readonly string[]>
 
 const NONE: Query = new Map()
 

@@ -1,0 +1,175 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import { checkFraming, namesHost, tooLarge } from './check-framing.ts'
+import type { Connections } from './connections.ts'
+import type { Endpoint, Incoming, Outgoing } from './exchange.ts'
+import { type Arrival, readIncoming } from './incoming.ts'
+import { LiteralPaths } from './literal-paths.ts'
+import type { Query } from './parse-query.ts'
+import { indexPaths, isCanonical, type PathIndex, pathOf } from './path-index.ts'
+import { send } from './send.ts'
+
+export interface HostDeps {
+  readonly endpoints: readonly Endpoint[]
+  /** Puts a refusal that no endpoint gave into wire form; `headers` are names and values in turn. */
+  deny(incoming: Incoming, refusal: Refusal, headers: readonly string[]): Promise<Outgoing>
+  /** The static answer to OPTIONS. */
+  preflight(incoming: Incoming, allow: string): Promise<Outgoing>
+  newRequestId(): string
+  /** An error that nobody foresaw; the caller reads only the request id. */
+  report(error: unknown, requestId: string): void
+  /** Counts an answered request; `path` is undefined where no endpoint answered. */
+  observe?(path: string | undefined, status: number, durationMs: number): void
+}
+
+/** No parameter of ours is longer; shorter ones get the answer of their own parser. */
+export const PATH_PARAMETER_MAX = 512
+
+/** What every request meets around its endpoint. */
+export class Host {
+  readonly stopping = new AbortController()
+  readonly #deps: HostDeps
+  readonly #paths: PathIndex
+  readonly #literals: LiteralPaths
+  readonly #connections: Connections
+
+  constructor(deps: HostDeps, connections: Connections, parseQuery: (text: string) => Query) {
+    this.#deps = deps
+    this.#paths = indexPaths(deps.endpoints)
+    this.#literals = new LiteralPaths(deps.endpoints, parseQuery)
+    this.#connections = connections
+  }
+
+  /**
+   * Answers a well-formed GET of a path without parameters; false leaves the request to the router,
+   * which would come to the same endpoint by a way three times as long.
+   */
+  takes(request: IncomingMessage, response: ServerResponse): boolean {
+    const found = this.#literals.find(request)
+    if (found === undefined || !namesHost(request) || checkFraming(request) !== undefined)
+      return false
+    if (!this.#connections.begin(request.socket, response)) return true
+    const { endpoint, query } = found
+    const arrival = { raw: request, id: this.#deps.newRequestId(), query, params: null }
+    const incoming = this.#arrived(arrival, response)
+    this.finish(incoming, response, endpoint.path, endpoint.respond(incoming))
+    return true
+  }
+
+  /** Path and method, then size and type, before anything else of a request is looked at. */
+  passes(request: FastifyRequest, reply: FastifyReply): boolean {
+    if (!this.#begins(request, reply)) return false
+    if (request.is404 || !isCanonical(pathOf(request.raw.url ?? ''))) {
+      this.unmatched(request, reply)
+      return false
+    }
+    const refusal = checkFraming(request.raw)
+    if (refusal === undefined) return true
+    this.#denyLast(request, reply, refusal)
+    return false
+  }
+
+  /** What the router could not read, before any hook: the path, or a parameter in it. */
+  misread(request: FastifyRequest, reply: FastifyReply): void {
+    if (this.#begins(request, reply)) this.unmatched(request, reply)
+  }
+
+  /** No endpoint: a preflight, a known path with another method, or no such path. */
+  unmatched(request: FastifyRequest, reply: FastifyReply): void {
+    const path = pathOf(request.raw.url ?? '')
+    const allow = isCanonical(path) ? this.#paths.allow(path) : undefined
+    if (allow === undefined)
+      this.#deny(
+        request,
+        reply,
+        refuse('not_found', 'there is nothing at this path; the documentation is at /scalar/v1'),
+      )
+    else if (request.method === 'OPTIONS') {
+      const incoming = this.incoming(request, reply)
+      this.finish(incoming, reply.raw, undefined, this.#deps.preflight(incoming, allow))
+    } else if (allow.split(', ').includes(request.method)) {
+      const message = `a parameter in the path may have at most ${PATH_PARAMETER_MAX} characters`
+      this.#deny(request, reply, refuse('invalid_parameter', message))
+    } else {
+      const refusal = refuse('method_not_allowed', `this path answers ${allow}`)
+      this.#deny(request, reply, refusal, ['Allow', allow])
+    }
+  }
+
+  /** Errors of Fastify itself, all of them about the body. */
+  failed(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
+    const refusal = refusalOf(error)
+    if (refusal.code === 'internal_error') this.#deps.report(error, request.id)
+    this.#denyLast(request, reply, refusal)
+  }
+
+  incoming(request: FastifyRequest, reply: FastifyReply): Incoming {
+    reply.hijack()
+    return this.#arrived(request, reply.raw)
+  }
+
+  #arrived(arrival: Arrival, response: ServerResponse): Incoming {
+    this.#connections.answering(arrival.raw.socket, response)
+    return readIncoming(arrival, response, this.stopping.signal)
+  }
+
+  /** Sends what comes; a failure to answer is itself answered. */
+  finish(
+    incoming: Incoming,
+    response: ServerResponse,
+    path: string | undefined,
+    outgoing: Promise<Outgoing>,
+  ): void {
+    const started = performance.now()
+    const { socket } = response.req
+    const write = (done: Outgoing) => {
+      send(response, done, {
+        requestId: incoming.requestId,
+        close: this.stopping.signal.aborted || this.#connections.isLast(socket, response),
+      })
+      this.#deps.observe?.(path, done.status, performance.now() - started)
+    }
+    outgoing.then(write).catch((error: unknown) => {
+      this.#deps.report(error, incoming.requestId)
+      const refusal = refuse('internal_error', 'the server failed; the request id names the case')
+      this.#deps.deny(incoming, refusal, []).then(write, () => response.destroy())
+    })
+  }
+
+  /** False for a request that is not looked at, or that is refused for naming no host. */
+  #begins(request: FastifyRequest, reply: FastifyReply): boolean {
+    if (!this.#connections.begin(request.raw.socket, reply.raw)) {
+      reply.hijack()
+      return false
+    }
+    if (namesHost(request.raw)) return true
+    this.#denyLast(request, reply, refuse('invalid_parameter', 'the Host header is missing'))
+    return false
+  }
+
+  /** Ends the connection too: an unread body would be taken for the next request. */
+  #denyLast(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): void {
+    this.#connections.end(request.raw.socket)
+    this.#deny(request, reply, refusal)
+  }
+
+  #deny(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    refusal: Refusal,
+    headers: readonly string[] = [],
+  ): void {
+    const incoming = this.incoming(request, reply)
+    this.finish(incoming, reply.raw, undefined, this.#deps.deny(incoming, refusal, headers))
+  }
+}
+
+function refusalOf(error: FastifyError): Refusal {
+  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge()
+  if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
+    return refuse('unsupported_media_type', 'send the body as application/json in UTF-8')
+  if (error.statusCode === 400)
+    return refuse('invalid_body', 'the body does not have the announced length')
+  return refuse('internal_error', 'the server failed; the request id names the case')
+}
