@@ -10,21 +10,28 @@ import { decideBatch } from './decide-batch.ts'
 /**
  * Admits a call in the transaction that credits its caller, so that the money which came with a call
  * pays for that call, whatever else the caller does at the moment. Undefined when `credit` gives
- * false. `name` is unique for ever, like that of a meter.
+ * that. `name` is unique for ever, like that of a meter. A key that was rotated since the call came
+ * has its money on the newer key, which then pays.
  */
 export async function admitCredited(
   connection: Connection,
   deps: { readonly clock: Clock; readonly pricePerCall: MicroUsd },
   input: { readonly caller: Caller; readonly name: string },
-  credit: () => Promise<boolean>,
+  credit: () => Promise<{ readonly key: string | null } | undefined>,
 ): Promise<Admission | undefined> {
   const { caller, name } = input
   const day = startOfDay(unixNow(deps.clock))
   // The day before the balance, as the meter takes them, so that the two never wait in a circle.
   await connection.run(sql`
     update usage_days set used = used where bucket = ${caller.bucket} and day = ${day}`)
-  if (!(await credit())) return undefined
+  const credited = await credit()
+  if (credited === undefined) return undefined
   const { pricePerCall } = deps
-  const batch = { id: { meter: name, number: 1 }, admits: [caller], figures: [], day, pricePerCall }
+  const admits = [payerOf(caller, credited.key)]
+  const batch = { id: { meter: name, number: 1 }, admits, figures: [], day, pricePerCall }
   return (await decideBatch(connection, batch)).admissions[0]
+}
+
+function payerOf(caller: Caller, key: string | null): Caller {
+  return caller.kind === 'keyed' && key !== null ? { ...caller, publicId: key } : caller
 }

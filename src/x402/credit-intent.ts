@@ -8,29 +8,33 @@ import type { Settlement } from './read-settlement.ts'
 import { correctGas } from './settler-store.ts'
 import type { CreditDeps } from './x402-deps.ts'
 
-/** `credited`: by this very call. `done`: somebody else came first, for this intent or its deposit. */
-export type CreditOutcome = 'credited' | 'done'
+/** A credit that was made. */
+export interface Credited {
+  /** publicId of the key that has the money: the newest rotation of the payee; null for a bucket. */
+  readonly key: string | null
+}
 
 /**
  * Puts the money of a settled intent on its account, once, in the caller's transaction. The deposit
  * is the same one that prepayments look at: it has at most one live credit, whichever door it came by.
+ * Undefined when somebody else came first, for this intent or its deposit.
  */
 export async function creditIntent(
   connection: Connection,
   deps: Pick<CreditDeps, 'keys' | 'newId' | 'clock'>,
   input: { readonly intent: Intent; readonly paid: Extract<Settlement, { kind: 'paid' }> },
-): Promise<CreditOutcome> {
+): Promise<Credited | undefined> {
   const { deposit } = input.paid
   const intent = await lockIntent(connection, input.intent.id)
   if (intent === undefined || intent.status === 'credited' || intent.status === 'claimed')
-    return 'done'
+    return undefined
   const { payee } = intent
-  const heir = payee.kind === 'key' ? await deps.keys.lockHeir(connection, payee.publicId) : ''
+  const key = payee.kind === 'key' ? await deps.keys.lockHeir(connection, payee.publicId) : null
   const id = deps.newId()
   const created = await creditDeposit(connection, {
     id,
     deposit,
-    account: payee.kind === 'key' ? keyAccount(heir) : bucketAccount(payee.bucket),
+    account: payee.kind === 'bucket' ? bucketAccount(payee.bucket) : keyAccount(key ?? ''),
     // Who owes it should a reorg take money that is spent by then.
     owner: payee.kind === 'key' ? payee.wallet : deposit.from,
     claimId: null,
@@ -41,7 +45,7 @@ export async function creditIntent(
     await setCredited(connection, { id: intent.id, txHash: deposit.txHash, creditId: id })
   else await setIntentStatus(connection, { id: intent.id, from: intent.status, to: 'claimed' })
   await giveGasBack(connection, intent, deposit.txHash === intent.txHash ? input.paid.paidWei : 0n)
-  return created ? 'credited' : 'done'
+  return created ? { key } : undefined
 }
 
 /** Ends an intent that moved no money; false when it stands otherwise by now. */

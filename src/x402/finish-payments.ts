@@ -49,10 +49,10 @@ function isDue(deps: Deps, intent: Intent): boolean {
 async function finishOne(deps: Deps, intent: Intent): Promise<boolean> {
   const verdict = await reconcileIntent(deps, intent)
   if (verdict.kind === 'paid') {
-    const outcome = await deps.engine.write((connection) =>
+    const credited = await deps.engine.write((connection) =>
       creditIntent(connection, deps, { intent, paid: verdict }),
     )
-    return outcome === 'credited'
+    return credited !== undefined
   }
   const end = endOf(intent, verdict)
   if (end !== undefined) await deps.engine.write((connection) => endIntent(connection, intent, end))

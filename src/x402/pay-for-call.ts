@@ -3,6 +3,7 @@ import type { Caller } from '#domain/caller.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import type { PaymentRequired, RequestFacts } from '#http/route.ts'
 import type { Connection } from '#store/engine.ts'
+import type { Credited } from './credit-intent.ts'
 import type { Payee } from './intent.ts'
 import { paymentRequiredHeader } from './offer.ts'
 import { type PaymentDesk, refuseUsed } from './payment-desk.ts'
@@ -32,11 +33,11 @@ export type CallPayment<A> =
 export interface CallHooks<A> {
   /** Bounds what one address can have us ask of nodes. */
   readonly guard: (addressBucket: string) => Refusal | undefined
-  /** Credits and admits the call in one transaction; undefined when `credit` gives false. */
+  /** Credits and admits the call in one transaction; undefined when `credit` gives that. */
   readonly admitCredited: (
     connection: Connection,
     input: { readonly caller: Caller; readonly name: string },
-    credit: () => Promise<boolean>,
+    credit: () => Promise<Credited | undefined>,
   ) => Promise<A | undefined>
   /** The contract's body of a 402. */
   readonly quotaBody: () => unknown
@@ -97,7 +98,9 @@ export class CallPayments<A> {
       if (before === undefined) break
       const outcome = await before.catch(() => undefined)
       if (outcome?.kind === 'settled') return { kind: 'settled', headers: {} }
-      if (outcome?.kind === 'pending') return this.#toCallPayment(facts, payload, outcome)
+      // Without a receipt: it is not this payment that is under way.
+      if (outcome?.kind === 'pending')
+        return { kind: 'unsettled', headers: {}, ending: refusePending(outcome.transaction) }
     }
     const flight = this.#settle(caller, facts, payload)
     this.#flights.set(balance, flight)

@@ -5,7 +5,7 @@ import type { Deposit } from '#payments/deposit.ts'
 import type { Connection } from '#store/engine.ts'
 import { transferCall } from './authorization.ts'
 import type { Availability } from './availability.ts'
-import { creditIntent, endIntent } from './credit-intent.ts'
+import { type Credited, creditIntent, endIntent } from './credit-intent.ts'
 import type { Intent, Payee } from './intent.ts'
 import { insertIntent } from './intent-store.ts'
 import type { PaymentFault, PaymentPayload } from './payment-payload.ts'
@@ -33,11 +33,11 @@ export interface SettleDeps extends X402Deps {
 export interface SettleInput<A> {
   readonly payload: PaymentPayload
   readonly payee: Payee
-  /** What happens in the transaction of the credit; gives undefined when `credit` gives false. */
+  /** What happens in the transaction of the credit; gives undefined when `credit` does. */
   readonly within: (
     connection: Connection,
     intent: Intent,
-    credit: () => Promise<boolean>,
+    credit: () => Promise<Credited | undefined>,
   ) => Promise<A | undefined>
 }
 
@@ -209,11 +209,7 @@ async function credit<A>(
   const { deposit } = paid
   try {
     const admission = await deps.engine.write((connection) =>
-      input.within(
-        connection,
-        intent,
-        async () => (await creditIntent(connection, deps, { intent, paid })) === 'credited',
-      ),
+      input.within(connection, intent, () => creditIntent(connection, deps, { intent, paid })),
     )
     return { kind: 'settled', deposit, admission }
   } catch (error) {

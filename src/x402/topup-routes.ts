@@ -11,6 +11,7 @@ import { toIso } from '#lib/day.ts'
 import { formatDecimal, parseDecimal } from '#lib/decimal.ts'
 import { Type } from '#lib/type.ts'
 import type { Deposit } from '#payments/deposit.ts'
+import type { Credited } from './credit-intent.ts'
 import type { Payee } from './intent.ts'
 import { paymentRequiredHeader, TopupOfferBody, topupOfferBody } from './offer.ts'
 import { payeeOf, refusePending } from './pay-for-call.ts'
@@ -140,12 +141,12 @@ async function topUp(deps: TopupDeps, input: TopupInput): Promise<Outcome> {
   const outcome = await deps.desk.settle({
     payload,
     payee: input.payee,
-    within: async (_connection, _intent, credit) => ((await credit()) ? true : undefined),
+    within: (_connection, _intent, credit) => credit(),
   })
   if (outcome.kind === 'used') return refuseUsed()
   if (outcome.kind === 'pending') return refusePending(outcome.transaction)
   if (outcome.kind === 'rejected') return offer(deps, input, { reason: outcome.reason, payload })
-  return answerPaid(deps, input, { payload, deposit: outcome.deposit })
+  return answerPaid(deps, input, { payload, ...outcome })
 }
 
 interface Rejected {
@@ -184,12 +185,19 @@ function queryOf({ amount, payee, caller }: TopupInput): URLSearchParams {
   return query
 }
 
+interface Paid {
+  readonly payload: PaymentPayload
+  readonly deposit: Deposit
+  readonly admission: Credited | undefined
+}
+
 async function answerPaid(
   deps: TopupDeps,
   { caller, payee }: TopupInput,
-  { payload, deposit }: { readonly payload: PaymentPayload; readonly deposit: Deposit },
+  { payload, deposit, admission }: Paid,
 ): Promise<Outcome> {
-  const account = payee.kind === 'key' ? keyAccount(payee.publicId) : bucketAccount(payee.bucket)
+  const publicId = payee.kind === 'key' ? (admission?.key ?? payee.publicId) : null
+  const account = payee.kind === 'bucket' ? bucketAccount(payee.bucket) : keyAccount(publicId ?? '')
   const isOwn =
     payee.kind === 'bucket' || (caller.kind === 'keyed' && caller.publicId === payee.publicId)
   const balances = await deps.engine.snapshot((reads) => readBalances(reads, [account]))
@@ -198,7 +206,7 @@ async function answerPaid(
     amountUsd: toUsd(deposit.amount),
     verified: true,
     message: 'verified',
-    apiKeyPublicId: payee.kind === 'key' ? payee.publicId : null,
+    apiKeyPublicId: publicId,
     payerAddress: showAddress(deposit.from),
     creditedUsd: toUsd(deposit.amount),
     verifiedAt: toIso(unixNow(deps.clock)),

@@ -15,6 +15,7 @@ import {
   sendFirst,
   signPayment,
   toHeader,
+  untilBalance,
   type Visitor,
 } from './raw-payment.ts'
 import { mintOpened, newPayer, passBlocks, startX402World, type X402World } from './x402-world.ts'
@@ -38,7 +39,8 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
     })
     after(() => world.stop())
 
-    test('the same payment again is 409 on the same path, another one and for another caller', async () => {
+    test('the same payment again is 409 on the same path, another one, for another caller and with a key', async () => {
+      const key = await mintOpened(world, world.devnet.wallets.premium)
       const visitor = await newVisitor(world)
       const other = await newVisitor(world)
       const { header } = await signPayment(await newPayer(world.base, FUNDS))
@@ -47,6 +49,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
         await visitor.get(PATH, header),
         await visitor.get('/api/stats', header),
         await other.get(PATH, header),
+        await world.api.get(PATH, { ...key.authorization, 'PAYMENT-SIGNATURE': header }),
       ]) {
         assert.equal(again.status, 409)
         assert.equal(again.body.error, 'payment_already_used')
@@ -57,6 +60,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
 
     for (const [name, changes, reason] of [
       ['too little', { amount: '99999' }, /value_mismatch/],
+      ['too much', { amount: '100001' }, /value_mismatch/],
       ['another payee', { payTo: accounts.operator }, /recipient_mismatch/],
       ['another asset', { asset: WETH }, /invalid_payment_requirements/],
       ['another network', { network: 'eip155:1' }, /invalid_network/],
@@ -72,6 +76,26 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
         assert.equal(refused.text, unpaid.text)
         assert.equal((await visitor.usage()).prepaidBalanceUsd, 0)
       })
+
+    test('a payment that was signed for another sum or payee than it says is 402 with the reason', async () => {
+      const visitor = await newVisitor(world)
+      const payer = await newPayer(world.base, FUNDS)
+      for (const changes of [{ amount: '1' }, { payTo: accounts.operator }]) {
+        const { signed } = await signPayment(payer, changes)
+        const header = toHeader({ accepted: OFFER, payload: signed })
+        assertRejected(await visitor.get(PATH, header), /invalid_payment_requirements/)
+      }
+      assert.equal((await visitor.usage()).prepaidBalanceUsd, 0)
+    })
+
+    test('a payment in the name of another wallet is 402 with the reason', async () => {
+      const visitor = await newVisitor(world)
+      const victim = await newPayer(world.base, FUNDS)
+      const { signed } = await signPayment(await newPayer(world.base, FUNDS))
+      const authorization = { ...signed.authorization, from: victim.address }
+      const header = toHeader({ accepted: OFFER, payload: { ...signed, authorization } })
+      assertRejected(await visitor.get(PATH, header), /payload_signature/)
+    })
 
     test('a header that is no payment is 402 with the reason', async () => {
       const visitor = await newVisitor(world)
@@ -108,7 +132,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
       assert.equal(usage.overageCount, 10)
     })
 
-    test('fifty callers who pay at once are all settled through the one wallet', async () => {
+    test('fifty callers who pay at once are all settled through the one wallet, in a row of nonces', async () => {
       const all: { readonly visitor: Visitor; readonly header: string }[] = []
       for (let n = 0; n < 50; n += 1) {
         const { header } = await signPayment(await newPayer(world.base, FUNDS))
@@ -121,6 +145,12 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
       )
       const hashes = new Set(seen.map((each) => receiptOf(each).transaction))
       assert.equal(hashes.size, 50)
+      const nonces = await noncesOf(world, [...hashes])
+      const [first = 0] = nonces
+      assert.deepEqual(
+        nonces,
+        nonces.map((_, index) => first + index),
+      )
       for (const { visitor } of all) assert.equal((await visitor.usage()).prepaidBalanceUsd, 0.0999)
     })
 
@@ -268,14 +298,18 @@ function assertRejected(seen: Seen, reason: RegExp): void {
   assert.equal(offer.accepts.length, 2)
 }
 
-async function untilBalance(
-  visitor: { usage(): Promise<{ readonly prepaidBalanceUsd: number }> },
-  balance: number,
-): Promise<void> {
-  await eventually(
-    async () => ((await visitor.usage()).prepaidBalanceUsd === balance ? true : undefined),
-    30_000,
+/** Nonces of sealed transactions, in their order. */
+async function noncesOf({ base }: X402World, hashes: readonly string[]): Promise<number[]> {
+  const found = await base.rpc.sendBatch(
+    hashes.map((hash) => ({ method: 'eth_getTransactionByHash', params: [hash] })),
   )
+  return found
+    .map((each) => {
+      assert.ok(typeof each === 'object' && each !== null && 'nonce' in each)
+      assert.ok('blockNumber' in each && each.blockNumber !== null)
+      return Number(each.nonce)
+    })
+    .sort((a, b) => a - b)
 }
 
 async function setEther({ base }: X402World, wei: string): Promise<void> {

@@ -3,6 +3,7 @@ import type { Hex, PrivateKeyAccount } from 'viem'
 import { encodeFunctionData, parseAbi } from 'viem'
 import { accounts } from '#devnet/addresses.ts'
 import { sendTransaction } from '#devnet/chain-client.ts'
+import { eventually } from '../world.ts'
 import type { X402World } from './x402-world.ts'
 
 /** What we offer on the local chain; a test changes parts of it. */
@@ -64,10 +65,19 @@ export function sendFirst({ base }: X402World, { authorization, signature }: Sig
 
 /** The payer withdraws an authorization (EIP-3009). */
 export async function cancel(
+  world: X402World,
+  account: PrivateKeyAccount,
+  signed: Signed,
+): Promise<Hex> {
+  return sendTransaction(world.base, await cancelCall(world, account, signed))
+}
+
+/** The call by which a payer withdraws an authorization. */
+export async function cancelCall(
   { base }: X402World,
   account: PrivateKeyAccount,
   { authorization }: Signed,
-): Promise<Hex> {
+) {
   const { nonce } = authorization
   const signature = await account.signTypedData({
     domain: { name: 'USD Coin', version: '2', chainId: 8453, verifyingContract: OFFER.asset },
@@ -82,7 +92,7 @@ export async function cancel(
   })
   const args = [account.address, nonce, signature] as const
   const data = encodeFunctionData({ abi, functionName: 'cancelAuthorization', args })
-  return sendTransaction(base, { from: accounts.operator, to: base.addresses.usdc, data })
+  return { from: accounts.operator, to: base.addresses.usdc, data }
 }
 
 export interface Visitor {
@@ -96,6 +106,35 @@ export interface Seen {
   // biome-ignore lint/suspicious/noExplicitAny: a test reads members that the document has checked.
   readonly body: any
   readonly text: string
+}
+
+/** Longer than anything here takes on a machine that is busy with much else. */
+const HANG_MS = 50_000
+
+/** Waits until a caller's balance (US dollars) is what it should become. */
+export async function untilBalance(
+  visitor: Pick<Visitor, 'usage'>,
+  balance: number,
+): Promise<void> {
+  await eventually(
+    async () => ((await visitor.usage()).prepaidBalanceUsd === balance ? true : undefined),
+    HANG_MS,
+  )
+}
+
+/** Waits until so many transactions of the settling wallet wait for a block. */
+export async function untilSent({ base }: X402World, waiting: number): Promise<void> {
+  const count = async (block: string) =>
+    Number(
+      await base.rpc.send({
+        method: 'eth_getTransactionCount',
+        params: [accounts.settler, block],
+      }),
+    )
+  await eventually(
+    async () => ((await count('pending')) - (await count('latest')) >= waiting ? true : undefined),
+    HANG_MS,
+  )
 }
 
 let visitors = 0
