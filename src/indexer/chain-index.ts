@@ -134,6 +134,7 @@ export class ChainIndex {
   async #load(): Promise<void> {
     const { engine } = this.#deps
     const { id } = this.#chain
+    await this.#older.settled()
     const stored = await engine.snapshot(async (reads) => ({
       position: await readPosition(reads, id),
       backfill: await readBackfill(reads, id),

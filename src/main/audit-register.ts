@@ -69,6 +69,7 @@ async function compareWithRebuilt(
     file: join(folder, 'register.sqlite'),
     durability: 'normal',
     bulk: true,
+    ownThread: true,
   })
   try {
     await rebuild(deps, engine, status)

@@ -3,11 +3,13 @@ import type { Engine } from '#store/engine.ts'
 import type { Settings } from './settings.ts'
 import { openStore } from './stores.ts'
 
-/** Opens the register alone, for the roles that need no accounts. */
+/** Opens the register alone, for the roles that fill it and need no accounts. */
 export async function openRegister(
   settings: Pick<Settings, 'dataFolder' | 'register'>,
 ): Promise<Engine> {
-  const register = await openStore(settings.dataFolder, 'register', settings.register)
+  const register = await openStore(settings.dataFolder, 'register', settings.register, {
+    ownThread: true,
+  })
   try {
     await register.migrate(registerMigrations)
     return register

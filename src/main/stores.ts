@@ -4,7 +4,7 @@ import { registerMigrations } from '#datasets/datasets.ts'
 import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
 import { paymentsMigrations } from '#payments/payments-migrations.ts'
 import type { Engine, Migration } from '#store/engine.ts'
-import { openSqlite } from '#store/sqlite/open-sqlite.ts'
+import { openSqlite, type SqliteOptions } from '#store/sqlite/open-sqlite.ts'
 import { x402Migrations } from '#x402/x402-migrations.ts'
 import type { Settings, StoreSetting } from './settings.ts'
 
@@ -49,11 +49,15 @@ export async function openStores(
   }
 }
 
-/** Opens one store as it stands, without bringing its tables up to date. */
+/**
+ * Opens one store as it stands, without bringing its tables up to date; `ownThread` for one that is
+ * written to without end.
+ */
 export async function openStore(
   dataFolder: string,
   name: 'register' | 'accounts',
   store: StoreSetting,
+  { ownThread = false }: Pick<SqliteOptions, 'ownThread'> = {},
 ): Promise<Engine> {
   if (store.kind === 'postgres') {
     // A service on SQLite needs no client of PostgreSQL.
@@ -66,5 +70,6 @@ export async function openStore(
     file: join(dataFolder, `${name}.sqlite`),
     durability: name === 'accounts' ? 'full' : 'normal',
     bulk: name === 'register',
+    ownThread,
   })
 }

@@ -43,6 +43,8 @@ export class OlderHistory {
   #flushedMs = 0
   #flushEveryMs = FLUSH_EVERY_MS
   #segments: AsyncIterator<Segment> | undefined
+  /** The commit under way: the next segment is read meanwhile. */
+  #commit: Promise<void> = Promise.resolve()
 
   constructor(read: ReadDeps, deps: CommitDeps & { readonly source: ChainSource }, chain: Chain) {
     this.#read = read
@@ -52,6 +54,11 @@ export class OlderHistory {
 
   get isComplete(): boolean {
     return this.#backfill === undefined
+  }
+
+  /** Resolves when nothing is being stored, whatever came of it. */
+  async settled(): Promise<void> {
+    await this.#commit.catch(() => undefined)
   }
 
   /** Goes on where an earlier process stopped, or begins where nothing is read yet. */
@@ -64,7 +71,10 @@ export class OlderHistory {
     this.#backfill = backfill
   }
 
-  /** Stores the next segment up to a height; tells whether there is more or the head is met. */
+  /**
+   * Reads the next segment up to a height while the one before is being stored, and begins to store
+   * it; tells whether there is more or the head is met.
+   */
   async readSome(limit: number): Promise<'more' | 'met' | 'nothing'> {
     const backfill = this.#backfill
     if (backfill === undefined) return 'nothing'
@@ -74,37 +84,45 @@ export class OlderHistory {
       this.#segments ??= this.#open(backfill, opened, limit)
       const next = await this.#segments.next()
       if (next.done === true) this.#segments = undefined
-      else await this.#store(backfill, opened, next.value)
+      else await this.#store(opened, next.value)
       return 'more'
     } catch (error) {
+      await this.settled()
       this.#forget()
       throw error
     }
   }
 
   /** Events are stored at once; what is folded in memory when as much again is read as storing costs. */
-  async #store(
-    backfill: Backfill,
-    { folds, anomalies: before }: OpenFolds,
-    segment: Segment,
-  ): Promise<void> {
+  async #store({ folds, anomalies: before }: OpenFolds, segment: Segment): Promise<void> {
+    await this.#commit
+    const backfill = this.#backfill
+    assert(backfill !== undefined, 'there is no older history to store')
     const { clock } = this.#deps
     const { end } = segment
     if (end.number === backfill.read.number && end.hash !== backfill.read.hash)
       throw new RpcError(`block ${end.number} is not the one that events are stored up to`)
     const anomalies = [...before, ...segment.foldedAnomalies]
     const isDue = Math.abs(clock() - this.#flushedMs) >= this.#flushEveryMs
-    if (segment.staged.length > 0 || isDue) {
-      const startMs = clock()
-      this.#backfill = await commitOlder(this.#deps, {
-        chainId: this.#chain.id,
-        backfill,
-        segment,
-        due: isDue ? { folds: [...folds.values()], anomalies } : undefined,
-      })
-      if (isDue) this.#flushed(clock() - startMs)
-    }
     this.#opened = { folds, at: segment.end, anomalies: isDue ? [] : anomalies }
+    if (segment.staged.length === 0 && !isDue) return
+    const startMs = clock()
+    const due = isDue ? { folds: [...folds.values()], anomalies } : undefined
+    this.#begin({ backfill, segment, due })
+    if (!isDue) return
+    // What is folded must not go on while it is being stored.
+    await this.#commit
+    this.#flushed(clock() - startMs)
+  }
+
+  /** Its failure is met by whoever waits for the commit next. */
+  #begin(input: Omit<Parameters<typeof commitOlder>[1], 'chainId'>): void {
+    this.#commit = commitOlder(this.#deps, { chainId: this.#chain.id, ...input }).then(
+      (backfill) => {
+        this.#backfill = backfill
+      },
+    )
+    this.#commit.catch(() => undefined)
   }
 
   #flushed(tookMs: number): void {
@@ -117,9 +135,10 @@ export class OlderHistory {
    * Gives false while the position is not on the chain: a reorg must be undone first.
    */
   async meet(position: Position): Promise<boolean> {
-    const backfill = this.#backfill
-    assert(backfill !== undefined, 'there is no older history to meet')
     try {
+      await this.#commit
+      const backfill = this.#backfill
+      assert(backfill !== undefined, 'there is no older history to meet')
       const { folds, at, anomalies: folded } = await this.#openFolds(backfill)
       assert(at.number <= position.number, 'the older history went beyond the position')
       const waiting = [...folds.keys()]
@@ -157,7 +176,8 @@ export class OlderHistory {
 
   /**
    * Blocks whose events are stored are read once more for what is folded; then, below the floor,
-   * everything is new; above it only what builds on all that is older.
+   * everything is new; above it only what builds on all that is older. While a commit is under way
+   * `read` is older than it will be, but never beyond what is folded.
    */
   #open(
     { floor, read }: Backfill,
@@ -199,6 +219,7 @@ export class OlderHistory {
 
   /** What is folded in memory may be ahead of the store; it is loaded anew from there. */
   #forget(): void {
+    this.#commit = Promise.resolve()
     void this.#segments?.return?.()
     this.#segments = undefined
     this.#opened = undefined

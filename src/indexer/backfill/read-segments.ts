@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { BlockClock } from '#chain/block-clock.ts'
 import type { ChainSource, HistoryPart } from '#chain/chain-source.ts'
 import type { LogColumns } from '#chain/columns/log-columns.ts'
@@ -37,8 +38,8 @@ const COMMIT_EVERY_MS = 5_000
 /** Commits may take this share of the time, however large they are. */
 const COMMIT_SHARE = 0.1
 
-/** Facts held in memory before they are stored. */
-const FACTS_MAX = 25_000
+/** Facts held in memory before they are stored, while as many more are read. */
+const FACTS_MAX = 10_000
 
 /**
  * Reads final history in block order, each segment on the branch of the one before. One filter leads;
@@ -113,6 +114,8 @@ class Draft {
   }
 
   async take({ columns, host }: HistoryPart, to: number): Promise<void> {
+    // Parts that wait already come one upon the other; a commit under way has its turn in between.
+    await setImmediate()
     const isUndated = columns.timestamp.subarray(0, columns.count).includes(0)
     if (isUndated)
       await dateLogs(this.#deps.blockClock, {

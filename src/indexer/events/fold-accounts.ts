@@ -1,3 +1,4 @@
+import { allSettled } from '#lib/all-settled.ts'
 import { chunks } from '#lib/chunks.ts'
 import type { BulkInsert, Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
@@ -52,8 +53,14 @@ export async function foldAccounts(
   dataset: string,
   deltas: AccountDeltas,
 ): Promise<void> {
-  for (const part of chunks([...deltas.values()].sort(byKey), ROWS_PER_STATEMENT))
-    await foldAccountRows(connection, dataset, part)
+  const parts = chunks([...deltas.values()].sort(byKey), ROWS_PER_STATEMENT)
+  // No two parts share a row, so none waits for the answer to another.
+  const accounts = await allSettled(parts.map((part) => foldAccountRows(connection, dataset, part)))
+  await countAccounts(
+    connection,
+    dataset,
+    accounts.reduce((sum, each) => sum + each, 0),
+  )
 }
 
 /** Neighbours in the index are written together. */
@@ -65,11 +72,12 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : Number(a > b)
 }
 
+/** Gives how many accounts there are more (or fewer). */
 async function foldAccountRows(
   connection: Connection,
   dataset: string,
   deltas: readonly AccountDelta[],
-): Promise<void> {
+): Promise<number> {
   const stored = await connection.run(sql`
     select token, account, amount, usd, events, priced, first_unix, last_unix
     from event_accounts
@@ -93,7 +101,7 @@ async function foldAccountRows(
     if (delta.token === ALL_TOKENS) accounts += Number(sums.events > 0) - Number(row !== undefined)
   }
   await store(connection, dataset, kept, emptied)
-  await countAccounts(connection, dataset, accounts)
+  return accounts
 }
 
 /** First and last time; looked up anew when events were taken back, since a minimum has no inverse. */

@@ -1,3 +1,4 @@
+import { allSettled } from '#lib/all-settled.ts'
 import { chunks } from '#lib/chunks.ts'
 import { startOfDay, startOfHour } from '#lib/day.ts'
 import { groupBy } from '#lib/group-by.ts'
@@ -27,9 +28,11 @@ export async function foldEvents(
     addToBuckets(buckets, each, into.keepHours)
     if (into.byAccount) addToAccounts(accounts, each)
   }
-  for (const part of chunks([...buckets.values()], ROWS_PER_STATEMENT))
-    await foldBucketRows(connection, into.dataset, part)
-  await foldAccounts(connection, into.dataset, accounts)
+  const parts = chunks([...buckets.values()], ROWS_PER_STATEMENT)
+  await allSettled([
+    ...parts.map((part) => foldBucketRows(connection, into.dataset, part)),
+    foldAccounts(connection, into.dataset, accounts),
+  ])
 }
 
 /** Windows are summed to the hour, and none reaches further back than the newest days. */

@@ -1,5 +1,6 @@
 import type { Position } from '#chain/chain-event.ts'
 import type { MicroUsd } from '#domain/money.ts'
+import { allSettled } from '#lib/all-settled.ts'
 import { toStored } from '#lib/u256.ts'
 import type { BulkInsert, Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
@@ -23,9 +24,11 @@ export async function storeEvents(
   const values = await change.valuesOf(
     facts.map(({ token, amount, log }) => ({ token, amount, unix: log.timestamp })),
   )
-  await change.connection.insert(EVENTS, rowsOf(dataset, facts, values))
   const into = { dataset, byAccount, keepHours: !change.isOlder }
-  await foldEvents(change.connection, into, contributionsOf(facts, values))
+  await allSettled<unknown>([
+    change.connection.insert(EVENTS, rowsOf(dataset, facts, values)),
+    foldEvents(change.connection, into, contributionsOf(facts, values)),
+  ])
 }
 
 const EVENTS: BulkInsert = {

@@ -10,3 +10,12 @@ describeEngine('SQLite', async () =>
     durability: 'full',
   }),
 )
+
+describeEngine('SQLite that writes on a thread of its own', async () =>
+  openSqlite({
+    file: join(mkdtempSync(join(tmpdir(), 'sexton-')), 'store.sqlite'),
+    durability: 'normal',
+    bulk: true,
+    ownThread: true,
+  }),
+)

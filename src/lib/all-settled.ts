@@ -1,0 +1,8 @@
+/**
+ * What all tasks come to, in their order. Fails with the first failure, but only when nothing of them
+ * is under way any more: statements of a transaction must not outlive it.
+ */
+export async function allSettled<T>(tasks: readonly Promise<T>[]): Promise<readonly T[]> {
+  await Promise.allSettled(tasks)
+  return Promise.all(tasks)
+}

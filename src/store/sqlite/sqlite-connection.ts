@@ -1,0 +1,153 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { LRUCache } from 'lru-cache'
+import { type BulkInsert, ConstraintError, type Row, StoreError } from '../engine.ts'
+import { type Sql, type SqlValue, toPlain } from '../sql.ts'
+import { rowsInBatches } from './row-batches.ts'
+import type { SqliteWriter } from './sqlite-writer.ts'
+
+/** What a connection is opened with; plain data. */
+export interface ConnectionOptions {
+  /** File of the database; its folder exists. */
+  readonly file: string
+  /** Rows come by the hundred thousand; else each commit is small. Counts when the file is made. */
+  readonly bulk?: boolean
+  /** Memory for pages, in KiB. */
+  readonly cacheKib: number
+}
+
+/** Another process may hold the write lock for one commit; a commit takes far less than this. */
+const BUSY_TIMEOUT_MS = 5_000
+
+/** Bytes of a page and pages of log until they are copied into the file: 64 and 4 megabytes. */
+const PAGES = {
+  bulk: { bytes: 8_192, perCheckpoint: 8_000 },
+  small: { bytes: 4_096, perCheckpoint: 1_000 },
+} as const
+
+/** Distinct statement texts are few; the bound only guards against a mistake. */
+const STATEMENTS_MAX = 1_000
+
+/** SQLite's primary result code for a constraint; the extended codes share its low byte. */
+const SQLITE_CONSTRAINT = 19
+
+/**
+ * More at once are no faster; one by one takes a third longer. Halved for what is left over, so that
+ * there are six texts to prepare and not one for each number of rows.
+ */
+const ROWS_AT_ONCE = 32
+
+/** A connection on the thread of whoever uses it: each call is done when it returns. */
+export class SqliteConnection implements SqliteWriter {
+  readonly #database: DatabaseSync
+  readonly #inserts = new WeakMap<BulkInsert, Map<number, string>>()
+  readonly #statements = new LRUCache<string, StatementSync>({ max: STATEMENTS_MAX })
+
+  constructor(options: ConnectionOptions) {
+    this.#database = new DatabaseSync(options.file, { timeout: BUSY_TIMEOUT_MS })
+    const pages = options.bulk === true ? PAGES.bulk : PAGES.small
+    const pragmas = [
+      `page_size = ${pages.bytes}`,
+      'journal_mode = wal',
+      // The log is synced at checkpoints only; `LogSync` syncs it after each commit where it matters.
+      'synchronous = normal',
+      'foreign_keys = on',
+      `cache_size = -${options.cacheKib}`,
+      `wal_autocheckpoint = ${pages.perCheckpoint}`,
+    ]
+    for (const pragma of pragmas) this.#guard(() => this.#database.exec(`pragma ${pragma}`))
+  }
+
+  async run(statement: Sql): Promise<readonly Row[]> {
+    return this.runText(toPlain(statement), statement.values)
+  }
+
+  runText(text: string, values: readonly SqlValue[]): readonly Row[] {
+    return this.#guard(() => this.#prepare(text).all(...values) as Row[])
+  }
+
+  async insert(into: BulkInsert, rows: Iterable<readonly SqlValue[]>): Promise<readonly Row[]> {
+    const found: Row[] = []
+    for (const values of rowsInBatches(rows, ROWS_AT_ONCE))
+      for (const row of this.insertValues(into, values)) found.push(row)
+    return found
+  }
+
+  /** Rows one after the other in one list. */
+  insertValues(into: BulkInsert, values: readonly SqlValue[]): readonly Row[] {
+    const width = Object.keys(into.columns).length
+    return this.#guard(() => {
+      const found: Row[] = []
+      let from = 0
+      for (let size = ROWS_AT_ONCE; size >= 1; size /= 2)
+        for (; values.length - from >= size * width; from += size * width) {
+          const some = values.slice(from, from + size * width)
+          for (const row of this.#prepareInsert(into, size).all(...some)) found.push(row as Row)
+        }
+      return found
+    })
+  }
+
+  async execute(text: string): Promise<void> {
+    this.#guard(() => this.#database.exec(text))
+  }
+
+  async rollBack(): Promise<void> {
+    if (this.#database.isTransaction) await this.execute('rollback')
+  }
+
+  async truncateLog(): Promise<boolean> {
+    await this.execute('pragma busy_timeout = 0')
+    try {
+      return this.#guard(() => {
+        const row = this.#database.prepare('pragma wal_checkpoint(truncate)').get()
+        return row?.busy === 0
+      })
+    } finally {
+      await this.execute(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#statements.clear()
+    this.#database.close()
+  }
+
+  /** Whoever inserts the same way again and again waits for no text to be put together. */
+  #prepareInsert(into: BulkInsert, size: number): StatementSync {
+    const bySize = this.#inserts.get(into) ?? new Map<number, string>()
+    this.#inserts.set(into, bySize)
+    const text = bySize.get(size) ?? insertText(into, size)
+    bySize.set(size, text)
+    return this.#prepare(text)
+  }
+
+  #prepare(text: string): StatementSync {
+    const cached = this.#statements.get(text)
+    if (cached !== undefined) return cached
+    const statement = this.#database.prepare(text)
+    this.#statements.set(text, statement)
+    return statement
+  }
+
+  #guard<T>(work: () => T): T {
+    try {
+      return work()
+    } catch (error) {
+      throw toStoreError(error)
+    }
+  }
+}
+
+function insertText({ table, columns, conflict = '' }: BulkInsert, count: number): string {
+  const names = Object.keys(columns)
+  const row = `(${names.map(() => '?').join(', ')})`
+  const values = Array.from({ length: count }, () => row).join(', ')
+  return `insert into ${table} (${names.join(', ')}) values ${values} ${conflict}`
+}
+
+function toStoreError(error: unknown): StoreError {
+  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) : 0
+  const message = error instanceof Error ? error.message : String(error)
+  const Kind = (code & 0xff) === SQLITE_CONSTRAINT ? ConstraintError : StoreError
+  return new Kind(`SQLite: ${message}`, { cause: error })
+}

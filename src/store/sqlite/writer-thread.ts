@@ -1,0 +1,120 @@
+import { Worker } from 'node:worker_threads'
+import { type BulkInsert, type Row, StoreError } from '../engine.ts'
+import { type Sql, type SqlValue, toPlain } from '../sql.ts'
+import { rowsInBatches } from './row-batches.ts'
+import type { ConnectionOptions } from './sqlite-connection.ts'
+import type { SqliteWriter } from './sqlite-writer.ts'
+import { type FromWriter, fromFailure, type WriterTask } from './writer-message.ts'
+
+/** Statements leave little behind: a small nursery keeps the thread small. */
+const YOUNG_MB_MAX = 4
+
+/** Rows that cross to the thread at a time: enough that crossing costs little, few to hold. */
+const ROWS_AT_ONCE = 512
+
+/** Batches of rows told and not yet stored: one is stored while the next is made. */
+const BATCHES_AHEAD = 4
+
+interface Waiting {
+  resolve(rows: readonly Row[]): void
+  reject(error: Error): void
+}
+
+/**
+ * A connection whose statements run on a thread of their own, so that whoever writes much goes on
+ * with other work meanwhile. It keeps the process alive only while something is under way.
+ */
+export class WriterThread implements SqliteWriter {
+  readonly #worker: Worker
+  readonly #waiting = new Map<number, Waiting>()
+  readonly #numbers = new WeakMap<BulkInsert, number>()
+  #ticket = 0
+  #number = 0
+  #ended: Error | undefined
+
+  constructor(options: ConnectionOptions) {
+    this.#worker = new Worker(new URL('./writer-worker.ts', import.meta.url), {
+      workerData: options,
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB_MAX },
+    })
+    this.#worker.unref()
+    this.#worker.on('message', (message: FromWriter) => this.#take(message))
+    this.#worker.on('error', (error: Error) => this.#end(error))
+    this.#worker.on('exit', () => this.#end(new Error('it ended')))
+  }
+
+  run(statement: Sql): Promise<readonly Row[]> {
+    return this.#tell({ kind: 'run', text: toPlain(statement), values: statement.values })
+  }
+
+  async insert(into: BulkInsert, rows: Iterable<readonly SqlValue[]>): Promise<readonly Row[]> {
+    const found: Row[] = []
+    const ahead: Promise<readonly Row[]>[] = []
+    const takeOne = async () => {
+      for (const row of (await ahead.shift()) ?? []) found.push(row)
+    }
+    try {
+      for (const values of rowsInBatches(rows, ROWS_AT_ONCE)) {
+        ahead.push(this.#tell({ kind: 'insert', ...this.#numbered(into), values }))
+        if (ahead.length >= BATCHES_AHEAD) await takeOne()
+      }
+      while (ahead.length > 0) await takeOne()
+    } finally {
+      // Nothing of it is under way any more when the caller takes it back.
+      await Promise.allSettled(ahead)
+    }
+    return found
+  }
+
+  async execute(text: string): Promise<void> {
+    await this.#tell({ kind: 'execute', text })
+  }
+
+  async rollBack(): Promise<void> {
+    await this.#tell({ kind: 'rollBack' })
+  }
+
+  async truncateLog(): Promise<boolean> {
+    const [row] = await this.#tell({ kind: 'truncateLog' })
+    return row?.done === true
+  }
+
+  async close(): Promise<void> {
+    if (this.#ended === undefined) await this.#tell({ kind: 'close' })
+  }
+
+  #numbered(into: BulkInsert) {
+    const known = this.#numbers.get(into)
+    if (known !== undefined) return { number: known, into: undefined }
+    this.#number += 1
+    this.#numbers.set(into, this.#number)
+    return { number: this.#number, into }
+  }
+
+  #tell(task: WriterTask): Promise<readonly Row[]> {
+    if (this.#ended !== undefined) return Promise.reject(this.#ended)
+    this.#ticket += 1
+    const { promise, resolve, reject } = Promise.withResolvers<readonly Row[]>()
+    if (this.#waiting.size === 0) this.#worker.ref()
+    this.#waiting.set(this.#ticket, { resolve, reject })
+    this.#worker.postMessage({ ticket: this.#ticket, task })
+    return promise
+  }
+
+  #take(message: FromWriter): void {
+    const waiting = this.#waiting.get(message.ticket)
+    this.#waiting.delete(message.ticket)
+    if (this.#waiting.size === 0) this.#worker.unref()
+    if (message.kind === 'failed') waiting?.reject(fromFailure(message.failure))
+    else waiting?.resolve(message.rows)
+  }
+
+  /** What was under way comes to nothing: the transaction ends with its connection. */
+  #end(error: Error): void {
+    this.#ended ??= new StoreError(`SQLite: the thread that writes: ${error.message}`, {
+      cause: error,
+    })
+    for (const { reject } of this.#waiting.values()) reject(this.#ended)
+    this.#waiting.clear()
+  }
+}
