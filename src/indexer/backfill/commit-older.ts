@@ -2,7 +2,7 @@ import type { Position } from '#chain/chain-event.ts'
 import { assert } from '#lib/assert.ts'
 import type { Connection } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
-import type { HistoryFold, Staged } from '../dataset.ts'
+import type { Change, HistoryFold, Staged } from '../dataset.ts'
 import { forgetPosition, readFinalized } from '../positions.ts'
 import type { Anomaly, Segment } from '../segment.ts'
 import {
@@ -44,10 +44,33 @@ export async function commitOlder(
   await transactOlder(deps, input, async (change) => {
     await writeBackfill(change.connection, chainId, backfill)
     await applySegment(change, segment)
-    for (const fold of due?.folds ?? []) await fold.flush(change)
-    await storeAnomalies(change.connection, due?.anomalies ?? [])
+    if (due !== undefined) await storeFolded(change, due)
   })
   return backfill
+}
+
+/** Stores all that is folded in memory, up to the block where it ends. */
+export async function commitFolded(
+  deps: CommitDeps,
+  input: {
+    readonly chainId: number
+    readonly backfill: Backfill
+    readonly end: Position
+    readonly due: Folded
+  },
+): Promise<Backfill> {
+  const { number, hash, timestamp } = input.end
+  const backfill = { ...input.backfill, folded: { number, hash, timestamp } }
+  await transactOlder(deps, input, async (change) => {
+    await writeBackfill(change.connection, input.chainId, backfill)
+    await storeFolded(change, input.due)
+  })
+  return backfill
+}
+
+async function storeFolded(change: Change, { folds, anomalies }: Folded): Promise<void> {
+  for (const fold of folds) await fold.flush(change)
+  await storeAnomalies(change.connection, anomalies)
 }
 
 /** Ends the reading of older history: it has met the position. Brings what was left out above it. */
@@ -56,7 +79,8 @@ export async function commitMeeting(
   input: {
     readonly chainId: number
     readonly backfill: Backfill
-    readonly folded: Folded
+    /** All that they folded is stored. */
+    readonly folds: readonly HistoryFold[]
     /** Facts of the blocks above the older history, of the datasets that waited for it. */
     readonly staged: readonly Staged[]
     readonly anomalies: readonly Anomaly[]
@@ -64,11 +88,7 @@ export async function commitMeeting(
 ): Promise<void> {
   await transactOlder(deps, input, async (change) => {
     await endBackfill(change.connection, input.chainId)
-    for (const fold of input.folded.folds) {
-      await fold.flush(change)
-      await fold.complete(change)
-    }
-    await storeAnomalies(change.connection, input.folded.anomalies)
+    for (const fold of input.folds) await fold.complete(change)
     await applyStaged(change, input.staged)
     await storeAnomalies(change.connection, input.anomalies)
   })

@@ -4,13 +4,14 @@ import { HISTORY_MARGIN, readBlocks } from '#chain/follow.ts'
 import { RpcError } from '#chain/rpc-error.ts'
 import type { BlockHeader, Log } from '#domain/chain.ts'
 import type { Chain } from '#ecosystem/ecosystem.ts'
+import { allSettled } from '#lib/all-settled.ts'
 import { assert } from '#lib/assert.ts'
 import type { AnyDataset, HistoryFold } from '../dataset.ts'
 import type { Anomaly, Segment } from '../segment.ts'
 import { filtersOf } from '../select-logs.ts'
 import { type CommitDeps, stageLogs } from '../transaction.ts'
 import type { Backfill } from './backfill-row.ts'
-import { commitMeeting, commitOlder } from './commit-older.ts'
+import { commitFolded, commitMeeting, commitOlder } from './commit-older.ts'
 import { type ReadDeps, readSegments } from './read-segments.ts'
 
 /** Blocks between the older history and the head that the meeting may hold in memory. */
@@ -131,7 +132,8 @@ export class OlderHistory {
   }
 
   /**
-   * The last blocks up to the position are read one by one and stored with the end of the history.
+   * The last blocks up to the position are read one by one, while all that is folded is being stored,
+   * and stored with the end of the history.
    * Gives false while the position is not on the chain: a reorg must be undone first.
    */
   async meet(position: Position): Promise<boolean> {
@@ -139,18 +141,21 @@ export class OlderHistory {
       await this.#commit
       const backfill = this.#backfill
       assert(backfill !== undefined, 'there is no older history to meet')
-      const { folds, at, anomalies: folded } = await this.#openFolds(backfill)
+      const { folds, at, anomalies } = await this.#openFolds(backfill)
       assert(at.number <= position.number, 'the older history went beyond the position')
       const waiting = [...folds.keys()]
-      const logs = await this.#logsBetween(waiting, at, position)
+      const due = { folds: [...folds.values()], anomalies }
+      const [logs, stored] = await allSettled([
+        this.#logsBetween(waiting, at, position),
+        commitFolded(this.#deps, { chainId: this.#chain.id, backfill, end: at, due }),
+      ])
+      this.#backfill = stored
       if (logs === undefined) return false
-      const { staged, anomalies } = stageLogs(waiting, logs)
       await commitMeeting(this.#deps, {
         chainId: this.#chain.id,
-        backfill,
-        folded: { folds: [...folds.values()], anomalies: folded },
-        staged,
-        anomalies,
+        backfill: stored,
+        folds: due.folds,
+        ...stageLogs(waiting, logs),
       })
       this.#backfill = undefined
       return true

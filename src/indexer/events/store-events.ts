@@ -25,7 +25,7 @@ export async function storeEvents(
     facts.map(({ token, amount, log }) => ({ token, amount, unix: log.timestamp })),
   )
   const into = { dataset, byAccount, keepHours: !change.isOlder }
-  await allSettled<unknown>([
+  await allSettled([
     change.connection.insert(EVENTS, rowsOf(dataset, facts, values)),
     foldEvents(change.connection, into, contributionsOf(facts, values)),
   ])
