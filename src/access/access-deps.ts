@@ -1,6 +1,7 @@
 import type { Address } from '#domain/address.ts'
-import type { Tier } from '#domain/caller.ts'
+import type { Caller, Tier } from '#domain/caller.ts'
 import type { MicroUsd } from '#domain/money.ts'
+import type { RequestFacts } from '#http/route.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { Engine } from '#store/engine.ts'
 import type { Meter } from './admission.ts'
@@ -35,4 +36,8 @@ export interface AccessDeps {
   readonly holdings: (wallet: Address) => Promise<Holdings>
   readonly meter: Meter
   readonly callers: Callers
+  /** Who has the balance that a wallet's sign-in opens; undefined without one that is taken. */
+  readonly signedIn?: (
+    facts: Pick<RequestFacts, 'headers' | 'addressBucket'>,
+  ) => Promise<Caller | undefined>
 }

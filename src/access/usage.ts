@@ -20,7 +20,7 @@ const Usage = Type.Object(
 )
 
 /** GET /api/usage; never counted, never 402. */
-export function usageRoute(deps: Pick<AccessDeps, 'meter'>): Route {
+export function usageRoute(deps: Pick<AccessDeps, 'meter' | 'signedIn'>): Route {
   return defineRoute({
     method: 'GET',
     path: '/api/usage',
@@ -28,13 +28,15 @@ export function usageRoute(deps: Pick<AccessDeps, 'meter'>): Route {
     tag: 'Usage',
     summary: 'Your calls of today',
     description:
-      'The figures of the key in the Authorization header, else of the address you call from. Asking is free.',
+      'The figures of the key in the Authorization header, else of the address you call from; with a wallet that signs in (SIGN-IN-WITH-X) the balance is the wallet’s. Asking is free.',
     metered: false,
     parameters: {},
     answers: { 200: { description: 'The figures as they stand.', schema: Usage } },
     refusals: ['metering_unavailable'],
-    async handle({ caller }) {
+    async handle({ caller, ...facts }) {
       const figures = await deps.meter.figures(caller)
+      const wallet = caller.kind === 'anonymous' ? await deps.signedIn?.(facts) : undefined
+      const { prepaidBalance } = wallet === undefined ? figures : await deps.meter.figures(wallet)
       const { tier, requestCount, dailyQuota, remaining, overageCount, resetUnix } = figures
       const body = {
         identity: caller.identity,
@@ -43,7 +45,7 @@ export function usageRoute(deps: Pick<AccessDeps, 'meter'>): Route {
         dailyQuota,
         remaining,
         overageCount,
-        prepaidBalanceUsd: toUsd(figures.prepaidBalance),
+        prepaidBalanceUsd: toUsd(prepaidBalance),
         resetUnix,
       }
       return answer(200, body, { figures, headers: { 'Cache-Control': 'no-store' } })

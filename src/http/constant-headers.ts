@@ -24,6 +24,7 @@ const ALLOWED = [
   'If-None-Match',
   'PAYMENT-SIGNATURE',
   'X-PAYMENT',
+  'SIGN-IN-WITH-X',
   'X-Wallet-Address',
   'X-Wallet-Message',
   'X-Wallet-Signature',

@@ -14,6 +14,16 @@ export function bucketAccount(addressBucket: string): string {
   return `bucket:${addressBucket}`
 }
 
+/** Stands for an address bucket where a wallet signs in: its balance, wherever it calls from. */
+export function payerBucket(wallet: string): string {
+  return `payer:${wallet}`
+}
+
+/** Prepaid balance of callers without a key who sign in with a wallet. */
+export function payerAccount(wallet: string): string {
+  return bucketAccount(payerBucket(wallet))
+}
+
 /** The outside world on one chain: as far below zero as money came in from there. */
 export function chainInAccount(chainId: number): string {
   return `chain_in:${chainId}`

@@ -6,7 +6,7 @@ import type { Connection, Engine } from '#store/engine.ts'
 import { type Guard, missingGuards } from '#store/guard.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
-import { x402Guards } from '#x402/x402-guards.ts'
+import { collectedGuards, x402Guards } from '#x402/x402-guards.ts'
 
 /** Everything that the accounts store refuses by itself. */
 export const accountsGuards: readonly Guard[] = [
@@ -14,6 +14,7 @@ export const accountsGuards: readonly Guard[] = [
   ...accessGuards,
   ...paymentsGuards,
   ...x402Guards,
+  ...collectedGuards,
 ]
 
 /** What check constraints must say, without spaces and brackets. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Admission } from '#access/admission.ts'
 import { admitCredited } from '#access/admit-credited.ts'
-import type { Access } from '#access/create-access.ts'
+import type { Access, CreateAccessDeps } from '#access/create-access.ts'
 import { lockHeir, publicIdsOf } from '#access/key-store.ts'
 import type { PipelineDeps } from '#api/pipeline.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
@@ -22,7 +22,7 @@ export interface ComposeX402Deps {
   readonly ecosystem: Ecosystem
   readonly accounts: Engine
   readonly clock: Clock
-  readonly access: Pick<Access, 'guard' | 'findKey'>
+  readonly access: Pick<Access, 'guard' | 'findKey' | 'meter'>
   /** The contract's body of a 402. */
   quotaBody(): unknown
   report(error: unknown): void
@@ -32,11 +32,18 @@ export interface ComposeX402Deps {
 export interface ComposedX402
   extends Required<Pick<PipelineDeps, 'paymentRequired' | 'screen' | 'settle'>> {
   readonly routes: readonly Route[]
+  readonly signedIn: NonNullable<CreateAccessDeps['signedIn']>
 }
 
 export async function composeX402(deps: ComposeX402Deps): Promise<ComposedX402> {
   const { settling, ecosystem, accounts, clock, access } = deps
   const { payment, pricePerCall } = ecosystem
+  // A wallet that has signed in has no free calls of its own; it shows those of its address.
+  const atAddress = <A extends Admission>(admission: A): A => {
+    const { figures } = admission
+    if (figures.tier !== 'anonymous') return admission
+    return { ...admission, figures: { ...figures, dailyQuota: ecosystem.quotas.anonymous } }
+  }
   const x402 = createX402<Admission>({
     engine: accounts,
     clock,
@@ -50,17 +57,25 @@ export async function composeX402(deps: ComposeX402Deps): Promise<ComposedX402> 
     etherUsd: settling.etherUsd,
     keys: { lockHeir, keysOf: publicIdsOf },
     guard: (addressBucket) => access.guard(addressBucket, 'claim'),
-    admitCredited: (connection, input, credit) =>
-      admitCredited(connection, { clock, pricePerCall }, input, credit),
+    async admitCredited(connection, input, credit) {
+      const admission = await admitCredited(connection, { clock, pricePerCall }, input, credit)
+      return admission && atAddress(admission)
+    },
+    async admitSignedIn(caller) {
+      const admission = await access.meter.admit(caller)
+      return admission.kind === 'admitted' ? atAddress(admission) : undefined
+    },
     publicBaseUrl: ecosystem.service.publicBaseUrl,
     quotaBody: deps.quotaBody,
     report: deps.report,
   })
   const { calls, desk } = x402
+  const signedIn: ComposedX402['signedIn'] = (facts) => calls.signedIn(facts)
   return {
-    paymentRequired: (_caller, facts) => calls.offer(facts),
+    paymentRequired: (caller, facts) => calls.offer(caller, facts),
     screen: ({ headers }) => desk.screen(headers),
     settle: (caller, facts) => calls.pay(caller, facts),
-    routes: topupRoutes({ ...x402.settling, desk, findKey: access.findKey }),
+    signedIn,
+    routes: topupRoutes({ ...x402.settling, desk, signedIn, findKey: access.findKey }),
   }
 }

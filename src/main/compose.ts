@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { type Access, createAccess } from '#access/create-access.ts'
+import { type Access, type CreateAccessDeps, createAccess } from '#access/create-access.ts'
 import type { GaugeReading } from '#api/metrics.ts'
 import type { DataDeps } from '#datasets/data-route.ts'
 import { datasetRoutes } from '#datasets/dataset-routes.ts'
@@ -48,7 +48,14 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
   const data = composeData(deps)
   const index = { ...data, indexing: deps.indexing ?? (() => []) }
   const metrics = await openMetrics(deps, indexGauges(index))
-  const access = composeAccess(deps, { ...data, ...stores }, metrics?.observeBatch)
+  const access = composeAccess(
+    deps,
+    { ...data, ...stores },
+    {
+      onBatch: metrics?.observeBatch,
+      signedIn: async (facts) => x402?.signedIn(facts),
+    },
+  )
   const waker = new Waker()
   const offers = {
     payment: ecosystem.payment,
@@ -129,7 +136,10 @@ function dataRoutes(data: Data): readonly Route[] {
 function composeAccess(
   { ecosystem, stores, settings, clock }: ComposeDeps,
   holdings: HoldingsDeps,
-  onBatch: ((size: number) => void) | undefined,
+  hooks: {
+    readonly onBatch: ((size: number) => void) | undefined
+    readonly signedIn: NonNullable<CreateAccessDeps['signedIn']>
+  },
 ): Access {
   return createAccess({
     engine: stores.accounts,
@@ -154,7 +164,8 @@ function composeAccess(
       mint: toLimit(settings.guard.mint),
       claim: toLimit(settings.guard.claim),
     },
-    ...(onBatch !== undefined && { onBatch }),
+    signedIn: hooks.signedIn,
+    ...(hooks.onBatch !== undefined && { onBatch: hooks.onBatch }),
   })
 }
 

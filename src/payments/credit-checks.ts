@@ -1,5 +1,5 @@
 import type { Address } from '#domain/address.ts'
-import { keyAccount, keyOfAccount, receivableAccount } from '#ledger/account.ts'
+import { keyAccount, keyOfAccount, payerAccount, receivableAccount } from '#ledger/account.ts'
 import { type Check, DIFFERENCES_MAX, type Difference } from '#ledger/check.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
@@ -204,7 +204,7 @@ async function checkMoved({ connection, chosen }: Page, walletOf: WalletOf): Pro
     const publicId = keyOfAccount(account)
     const isOwn =
       publicId === undefined
-        ? account === receivableAccount(owner)
+        ? account === receivableAccount(owner) || account === payerAccount(owner)
         : (await walletOf(connection, publicId)) === owner
     if (!isOwn)
       differences.push({

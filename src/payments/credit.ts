@@ -1,6 +1,12 @@
 import type { Address, Hash } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
-import { chainInAccount, keyAccount, keyOfAccount, receivableAccount } from '#ledger/account.ts'
+import {
+  chainInAccount,
+  keyAccount,
+  keyOfAccount,
+  payerAccount,
+  receivableAccount,
+} from '#ledger/account.ts'
 import { lockBalance, readBalances } from '#ledger/balance.ts'
 import { type Posting, post, readPostings } from '#ledger/post.ts'
 import { assert } from '#lib/assert.ts'
@@ -122,7 +128,7 @@ function share(sum: MicroUsd, taken: readonly Posting[], rest: string): Posting[
 }
 
 /**
- * Takes a credit back whose block left the chain: from its account, then from the wallet's other
+ * Takes a credit back whose block left the chain: from its account, then from the wallet's own and its
  * keys, since the money may have been moved; the rest becomes a debt of the wallet, which the next
  * credit to any of its keys repays. False when it was reversed before.
  */
@@ -162,13 +168,14 @@ function reversalId(creditId: string): string {
   return `reversal:${creditId}`
 }
 
-/** The credited account, then those of the wallet's other keys that hold money. */
+/** The credited account, then those of the wallet itself and of its keys that hold money. */
 async function accountsOf(
   connection: Connection,
   input: { readonly credit: Credit; readonly keys: KeyBook },
 ): Promise<string[]> {
   const { credit, keys } = input
-  const all = (await keys.keysOf(connection, credit.owner)).map(keyAccount)
+  const keysOfOwner = await keys.keysOf(connection, credit.owner)
+  const all = [payerAccount(credit.owner), ...keysOfOwner.map(keyAccount)]
   const balances = await readBalances(connection, all)
   const holding = [...balances].filter(([, balance]) => balance > 0n).map(([account]) => account)
   return [credit.account, ...holding.filter((account) => account !== credit.account).sort()]

@@ -12,8 +12,9 @@ export interface OfferInput {
   readonly amounts: readonly MicroUsd[]
   /** Absolute URL of what was asked for. */
   readonly resourceUrl: string
-  /** Why the payment that came was not taken. */
+  /** Why what came was not taken. */
   readonly error?: string
+  readonly extensions?: Readonly<Record<string, unknown>>
 }
 
 type Deps = Pick<OfferDeps, 'payment' | 'pricePerCall' | 'clock'>
@@ -41,6 +42,7 @@ export function paymentRequiredHeader(deps: Deps, input: OfferInput): string {
       // The receipt comes before the answer: a client must not expect to be served first.
       extra: { ...deps.payment.domain, paymentFlow: 'upfront' },
     })),
+    ...(input.extensions !== undefined && { extensions: input.extensions }),
   }
   return toBase64(offer)
 }

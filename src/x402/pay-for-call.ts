@@ -8,8 +8,11 @@ import type { Payee } from './intent.ts'
 import { paymentRequiredHeader } from './offer.ts'
 import { type PaymentDesk, refuseUsed } from './payment-desk.ts'
 import { carriesPayment, type PaymentFault, type PaymentPayload } from './payment-payload.ts'
-import { paymentResponseHeaders } from './payment-response.ts'
+import { paymentResponseHeaders, type Receipted } from './payment-response.ts'
 import type { SettleDeps, SettleOutcome } from './settle-payment.ts'
+import type { SignInFault } from './sign-in-message.ts'
+import { signInOffer } from './sign-in-offer.ts'
+import { createVisitors, signedInCaller, type Visitor } from './signed-in.ts'
 
 /** A request that could be paid for; `target` is its path and query. */
 export interface PaidFacts extends RequestFacts {
@@ -39,6 +42,8 @@ export interface CallHooks<A> {
     input: { readonly caller: Caller; readonly name: string },
     credit: () => Promise<Credited | undefined>,
   ) => Promise<A | undefined>
+  /** Admits a wallet that has signed in; undefined when its balance does not hold a call. */
+  readonly admitSignedIn: (caller: Caller) => Promise<A | undefined>
   /** The contract's body of a 402. */
   readonly quotaBody: () => unknown
 }
@@ -49,51 +54,95 @@ interface CallDeps<A> extends SettleDeps, CallHooks<A> {
 
 type Flight<A> = SettleOutcome<A> | Refusal
 
+interface PaidCall {
+  readonly caller: Caller
+  readonly facts: PaidFacts
+  readonly payload: PaymentPayload
+}
+
 /** Lets callers whose quota is used up pay with the call itself. */
 export class CallPayments<A> {
   readonly #deps: CallDeps<A>
   /** Payments that are being settled, by the balance that they raise. */
   readonly #flights = new Map<string, Promise<Flight<A>>>()
+  readonly #recognise: ReturnType<typeof createVisitors>
 
   constructor(deps: CallDeps<A>) {
     this.#deps = deps
+    this.#recognise = createVisitors(deps)
   }
 
   /** The contract's 402, with a genuine offer in its header while that can be kept. */
-  async offer(facts: PaidFacts, error?: PaymentFault): Promise<PaymentRequired> {
+  async offer(
+    caller: Caller,
+    facts: PaidFacts,
+    error?: PaymentFault | SignInFault,
+  ): Promise<PaymentRequired> {
     const { availability, quotaBody, amounts, publicBaseUrl } = this.#deps
     const body = quotaBody()
     if (!(await availability.isAvailable())) return { kind: 'payment-required', body }
+    const resourceUrl = publicBaseUrl + facts.target
     const header = paymentRequiredHeader(this.#deps, {
       amounts,
-      resourceUrl: publicBaseUrl + facts.target,
+      resourceUrl,
+      // A key has a balance of its own, which is reached by the key.
+      ...(caller.kind === 'anonymous' && { extensions: signInOffer(this.#deps, resourceUrl) }),
       ...(error !== undefined && { error }),
     })
     return { kind: 'payment-required', body, headers: { 'PAYMENT-REQUIRED': header } }
   }
 
-  /** Settles the payment of a call; undefined when it carries none. */
+  /**
+   * Has a call paid for: from the balance of a wallet that signs in with it, else by the payment
+   * that it carries. Undefined when it brings neither.
+   */
   async pay(caller: Caller, facts: PaidFacts): Promise<CallPayment<A> | undefined> {
+    const visitor: Visitor =
+      caller.kind === 'keyed' ? { kind: 'unknown' } : await this.#recognise(facts)
+    if (visitor.kind === 'refused') {
+      const ending = await this.offer(caller, facts, visitor.reason)
+      return { kind: 'unsettled', headers: {}, ending }
+    }
+    if (visitor.kind === 'unknown') return this.#settlePayment(caller, facts)
+    const signedIn = signedInCaller(visitor.wallet)
+    const { admitSignedIn } = this.#deps
+    const admission = await admitSignedIn(signedIn)
+    if (admission !== undefined) return { kind: 'settled', headers: {}, admission }
+    const paid = await this.#settlePayment(signedIn, facts)
+    if (paid?.kind !== 'settled' || paid.admission !== undefined) return paid
+    // Another payment has raised the wallet's balance.
+    const later = await admitSignedIn(signedIn)
+    return { ...paid, ...(later !== undefined && { admission: later }) }
+  }
+
+  /** Who has the balance that a sign-in opens; undefined without one that is taken. */
+  async signedIn(
+    facts: Pick<RequestFacts, 'headers' | 'addressBucket'>,
+  ): Promise<Caller | undefined> {
+    const visitor = await this.#recognise(facts)
+    return visitor.kind === 'wallet' ? signedInCaller(visitor.wallet) : undefined
+  }
+
+  /** Settles the payment of a call; undefined when it carries none. */
+  async #settlePayment(caller: Caller, facts: PaidFacts): Promise<CallPayment<A> | undefined> {
     if (!carriesPayment(facts.headers)) return undefined
     const received = await this.#deps.desk.receive(facts.headers, this.#deps.amounts)
     if (isRefusal(received)) return { kind: 'unsettled', headers: {}, ending: received }
     const { payload } = received
-    if (received.kind === 'rejected') return this.#rejected(facts, received.reason, payload)
-    return this.#payInTurn(caller, facts, received.payload)
+    if (received.kind === 'rejected')
+      return this.#rejected({ caller, facts, payload }, received.reason)
+    return this.#payInTurn({ caller, facts, payload: received.payload })
   }
 
   /**
    * One payment at a time for one balance: an agent whose ten calls met ten 402s has signed ten
    * payments, and the first pays for all. The others keep their money.
    */
-  async #payInTurn(
-    caller: Caller,
-    facts: PaidFacts,
-    payload: PaymentPayload,
-  ): Promise<CallPayment<A>> {
+  async #payInTurn(call: PaidCall): Promise<CallPayment<A>> {
+    const { caller, payload } = call
     const balance = caller.kind === 'keyed' ? `key:${caller.publicId}` : caller.bucket
     for (;;) {
-      if (this.#deps.desk.isUnderWay(payload)) return this.#toCallPayment(facts, payload, USED)
+      if (this.#deps.desk.isUnderWay(payload)) return this.#toCallPayment(call, USED)
       const before = this.#flights.get(balance)
       if (before === undefined) break
       const outcome = await before.catch(() => undefined)
@@ -102,16 +151,16 @@ export class CallPayments<A> {
       if (outcome?.kind === 'pending')
         return { kind: 'unsettled', headers: {}, ending: refusePending(outcome.transaction) }
     }
-    const flight = this.#settle(caller, facts, payload)
+    const flight = this.#settle(call)
     this.#flights.set(balance, flight)
     try {
-      return await this.#toCallPayment(facts, payload, await flight)
+      return await this.#toCallPayment(call, await flight)
     } finally {
       this.#flights.delete(balance)
     }
   }
 
-  async #settle(caller: Caller, facts: PaidFacts, payload: PaymentPayload): Promise<Flight<A>> {
+  async #settle({ caller, facts, payload }: PaidCall): Promise<Flight<A>> {
     const { desk, guard, admitCredited } = this.#deps
     const limited = guard(facts.addressBucket)
     if (limited !== undefined) return limited
@@ -123,15 +172,12 @@ export class CallPayments<A> {
     })
   }
 
-  async #toCallPayment(
-    facts: PaidFacts,
-    payload: PaymentPayload,
-    outcome: Flight<A>,
-  ): Promise<CallPayment<A>> {
+  async #toCallPayment(call: PaidCall, outcome: Flight<A>): Promise<CallPayment<A>> {
     const { payment } = this.#deps
+    const { payload } = call
     if (outcome.kind === 'refusal') return { kind: 'unsettled', headers: {}, ending: outcome }
     if (outcome.kind === 'used') return { kind: 'unsettled', headers: {}, ending: refuseUsed() }
-    if (outcome.kind === 'rejected') return this.#rejected(facts, outcome.reason, payload)
+    if (outcome.kind === 'rejected') return this.#rejected(call, outcome.reason)
     if (outcome.kind === 'pending') {
       const { transaction } = outcome
       const pending = { payload, transaction, errorReason: 'settlement_pending' }
@@ -145,13 +191,12 @@ export class CallPayments<A> {
   }
 
   async #rejected(
-    facts: PaidFacts,
+    { caller, facts, payload }: Omit<PaidCall, 'payload'> & Pick<Receipted, 'payload'>,
     reason: PaymentFault,
-    payload: PaymentPayload | undefined,
   ): Promise<CallPayment<A>> {
     const receipt = { payload, transaction: null, errorReason: reason }
     const headers = paymentResponseHeaders(this.#deps.payment, receipt)
-    return { kind: 'unsettled', headers, ending: await this.offer(facts, reason) }
+    return { kind: 'unsettled', headers, ending: await this.offer(caller, facts, reason) }
   }
 }
 

@@ -62,7 +62,7 @@ const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 /** A payment is some 1,000 characters long; Node bounds all headers of a request to 16 KiB. */
 const HEADER_LENGTH_MAX = 8_192
 
-function decodeJson(text: string): unknown {
+export function decodeJson(text: string): unknown {
   if (text.length > HEADER_LENGTH_MAX || !BASE64.test(text)) return undefined
   try {
     return JSON.parse(Buffer.from(text, 'base64').toString('utf8'))
@@ -71,9 +71,9 @@ function decodeJson(text: string): unknown {
   }
 }
 
-type JsonObject = Readonly<Record<string, unknown>>
+export type JsonObject = Readonly<Record<string, unknown>>
 
-function isObject(value: unknown): value is JsonObject {
+export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

@@ -22,6 +22,8 @@ import type { SettleDeps } from './settle-payment.ts'
 
 export interface TopupDeps extends SettleDeps {
   readonly desk: PaymentDesk
+  /** Who has the balance that a wallet's sign-in opens; undefined without one that is taken. */
+  readonly signedIn: (facts: RequestFacts) => Promise<Caller | undefined>
   readonly findKey: (
     publicId: string,
   ) => Promise<{ readonly wallet: Address; readonly revokedUnix: number | null } | undefined>
@@ -59,7 +61,7 @@ function topupRoute(deps: TopupDeps, method: 'GET' | 'POST'): Route {
     tag: 'Payment',
     summary: 'Buy prepaid balance with an x402 payment',
     description:
-      'Without a payment it answers 402 with offers for x402 clients: version 1 in the body, version 2 in the header PAYMENT-REQUIRED. With one in X-PAYMENT or PAYMENT-SIGNATURE it settles the payment and credits the key that is named, else the key in the Authorization header, else the address you call from.',
+      'Without a payment it answers 402 with offers for x402 clients: version 1 in the body, version 2 in the header PAYMENT-REQUIRED. With one in X-PAYMENT or PAYMENT-SIGNATURE it settles the payment and credits the key that is named, else the key in the Authorization header, else the wallet that signs in, else the address you call from.',
     metered: false,
     guard: 'claim',
     parameters: { usd: usdInQuery(deps.amounts[0] ?? 0n), key: keyInQuery },
@@ -72,7 +74,9 @@ function topupRoute(deps: TopupDeps, method: 'GET' | 'POST'): Route {
       'settlement_pending',
       'data_not_ready',
     ],
-    async handle({ parameters: { usd, key }, caller, ...facts }) {
+    async handle({ parameters: { usd, key }, caller: without, ...facts }) {
+      const signedIn = without.kind === 'anonymous' ? await deps.signedIn(facts) : undefined
+      const caller = signedIn ?? without
       const payee = await choosePayee(deps, caller, key)
       if (isRefusal(payee)) return payee
       return topUp(deps, { caller, payee, amount: usd, facts })

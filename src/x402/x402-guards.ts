@@ -29,3 +29,9 @@ export const x402Guards: readonly Guard[] = [
     when: "old.status in ('abandoned', 'failed') and new.status in ('reserved', 'submitted')",
   },
 ]
+
+/** What the database itself refuses to do to collected credits: each is collected once, for ever. */
+export const collectedGuards: readonly Guard[] = [
+  { table: 'x402_collected', name: 'x402_collected_stay', on: 'delete' },
+  { table: 'x402_collected', name: 'x402_collected_never_change', on: 'update' },
+]

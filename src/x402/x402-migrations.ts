@@ -1,6 +1,6 @@
 import type { Migration } from '#store/engine.ts'
 import { guardsSql } from '#store/guard.ts'
-import { x402Guards } from './x402-guards.ts'
+import { collectedGuards, x402Guards } from './x402-guards.ts'
 
 /** Tables of x402 payments; ids 400 to 499 of the accounts store. */
 export const x402Migrations: readonly Migration[] = [
@@ -48,4 +48,26 @@ export const x402Migrations: readonly Migration[] = [
       )`,
   },
   { id: 401, name: 'guards of x402 payments', sql: guardsSql(x402Guards) },
+  {
+    id: 402,
+    name: 'wallets that sign in',
+    sql: `
+      create table x402_sign_ins (
+        wallet text not null,
+        nonce text not null,
+        bucket text not null,
+        until_ms bigint not null,
+        primary key (wallet, nonce)
+      );
+      create index x402_sign_ins_by_end on x402_sign_ins (until_ms);
+      create table x402_collected (
+        credit_id text primary key references credits (id),
+        micro_usd bigint not null check (micro_usd >= 0),
+        entry_id text
+      );
+      create index credits_by_owner on credits (owner, account) where reversed_unix is null;
+      create index credits_by_account on credits (account, created_unix, id)
+        where reversed_unix is null`,
+  },
+  { id: 403, name: 'guards of what wallets collected', sql: guardsSql(collectedGuards) },
 ]

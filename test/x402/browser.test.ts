@@ -80,7 +80,7 @@ describe('a page of another origin', () => {
     assert.equal(JSON.parse(usage.text).prepaidBalanceUsd, 0.0999)
   })
 
-  test('reads why a payment of either version was refused', async () => {
+  test('may send every header of x402, and reads why a payment was refused', async () => {
     const url = `${world.origin}/api/sessions/topup`
     const { header } = await signPayment(await newPayer(world.base, 0n))
     const current = await call({ url, headers: { 'PAYMENT-SIGNATURE': header } })
@@ -90,6 +90,9 @@ describe('a page of another origin', () => {
     const again = await call({ url, headers: { 'PAYMENT-SIGNATURE': header } })
     assert.equal(again.status, 409)
     assert.equal(JSON.parse(again.text).error, 'payment_already_used')
+    const signingIn = { 'SIGN-IN-WITH-X': 'e30=' }
+    const usage = await call({ url: `${world.origin}/api/usage`, headers: signingIn })
+    assert.equal(usage.status, 200)
     const older = await call({ url, headers: { 'X-PAYMENT': 'e30=' } })
     assert.equal(older.status, 402)
   })

@@ -1,0 +1,23 @@
+import type { Connection } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { sql } from '#store/sql.ts'
+import type { SignIn } from './sign-in-message.ts'
+
+/**
+ * Binds a message to the address that shows it first; false when it was another one. Whoever gets
+ * hold of a message can do nothing with it from elsewhere. Messages that have ended are forgotten,
+ * since they are refused for their time.
+ */
+export async function bindSignIn(
+  connection: Connection,
+  input: { readonly signIn: SignIn; readonly addressBucket: string; readonly nowMs: number },
+): Promise<boolean> {
+  const { signIn, addressBucket } = input
+  await connection.run(sql`delete from x402_sign_ins where until_ms <= ${input.nowMs}`)
+  const [row] = await connection.run(sql`
+    insert into x402_sign_ins (wallet, nonce, bucket, until_ms)
+    values (${signIn.wallet}, ${signIn.nonce}, ${addressBucket}, ${signIn.untilMs})
+    on conflict (wallet, nonce) do update set bucket = x402_sign_ins.bucket
+    returning bucket`)
+  return row !== undefined && column.text(row, 'bucket') === addressBucket
+}
