@@ -1,6 +1,6 @@
 import type { Admission, Meter } from '#access/admission.ts'
 import { MeteringUnavailable } from '#access/admission.ts'
-import type { Caller } from '#domain/caller.ts'
+import type { Caller, UsageFigures } from '#domain/caller.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { etagOf, matchesEtag } from '#http/etag.ts'
 import type { Incoming, Outgoing } from '#http/exchange.ts'
@@ -73,40 +73,76 @@ export const STEPS: readonly Step[] = [
   { name: 'work', run: work },
 ]
 
-/** Answers one request on one route. Rejects only when writing the refusal itself fails. */
-export async function answerRoute(
+/**
+ * Answers one request on one route. Rejects only when writing the refusal itself fails. Most requests
+ * wait for the meter and for nothing else, so what is there already is not awaited: each turn of the
+ * queue costs as much as a step.
+ */
+export function answerRoute(
   deps: PipelineDeps,
   route: Route,
   incoming: Incoming,
-): Promise<Outgoing> {
+): Promise<Outgoing> | Outgoing {
   const bucket = deps.addressBucket(incoming.socketAddress, incoming.headers)
   const exchange = new Exchange(route, incoming, bucket, deps.anonymous(bucket))
-  const ending = guardLate(deps, exchange, await runSteps(deps, exchange))
-  const outgoing = wireOrRefusal(deps, exchange, ending)
+  const ending = runSteps(deps, exchange, 0)
+  if (!(ending instanceof Promise)) return conclude(deps, exchange, ending)
+  return ending.then((each) => conclude(deps, exchange, each))
+}
+
+function runSteps(deps: PipelineDeps, exchange: Exchange, from: number): Ending | Promise<Ending> {
+  try {
+    for (let index = from; index < STEPS.length; index += 1) {
+      const outcome = STEPS[index]?.run(deps, exchange)
+      if (outcome instanceof Promise)
+        return outcome.then(
+          (ending) => ending ?? runSteps(deps, exchange, index + 1),
+          (error: unknown) => failure(deps, exchange, error),
+        )
+      if (outcome !== undefined) return outcome
+    }
+  } catch (error) {
+    return failure(deps, exchange, error)
+  }
+  throw new Error('the last step gives an ending')
+}
+
+function conclude(
+  deps: PipelineDeps,
+  exchange: Exchange,
+  found: Ending,
+): Outgoing | Promise<Outgoing> {
+  const outgoing = wireOrRefusal(deps, exchange, guardLate(deps, exchange, found))
+  const { admission, figures } = exchange
+  if (figures === undefined || (admission !== undefined && outgoing.status >= 300))
+    return concludeLate(deps, exchange, outgoing)
+  return stamp(deps, exchange, outgoing, figures)
+}
+
+/** For what is given back, and for what shows figures that the meter has to be asked for. */
+async function concludeLate(
+  deps: PipelineDeps,
+  exchange: Exchange,
+  outgoing: Outgoing,
+): Promise<Outgoing> {
   if (exchange.admission !== undefined && outgoing.status >= 300) await giveBack(deps, exchange)
   const figures =
     exchange.figures ??
     (outgoing.status === 429
       ? await figuresAfterRefusal(deps, exchange.caller)
       : await figuresOf(deps, exchange.caller))
-  if (exchange.admission !== undefined)
-    outgoing.headers.push('X-RateLimit-Source', exchange.admission.source)
-  stampFigures(outgoing.headers, figures, deps.clock())
-  return outgoing
+  return stamp(deps, exchange, outgoing, figures)
 }
 
-async function runSteps(deps: PipelineDeps, exchange: Exchange): Promise<Ending> {
-  try {
-    for (const step of STEPS) {
-      const outcome = step.run(deps, exchange)
-      // Awaiting a plain value would cost a turn of the queue for every step.
-      const ending = outcome instanceof Promise ? await outcome : outcome
-      if (ending !== undefined) return ending
-    }
-  } catch (error) {
-    return failure(deps, exchange, error)
-  }
-  throw new Error('the last step gives an ending')
+function stamp(
+  deps: PipelineDeps,
+  { admission }: Exchange,
+  outgoing: Outgoing,
+  figures: UsageFigures,
+): Outgoing {
+  if (admission !== undefined) outgoing.headers.push('X-RateLimit-Source', admission.source)
+  stampFigures(outgoing.headers, figures, deps.clock())
+  return outgoing
 }
 
 function identify(deps: PipelineDeps, exchange: Exchange) {
@@ -170,12 +206,22 @@ function notModified(_deps: PipelineDeps, exchange: Exchange) {
   })
 }
 
-async function takeUnit(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {
+function admit(deps: PipelineDeps, exchange: Exchange) {
+  if (!exchange.route.metered) return undefined
   const screening = deps.screen?.(exchange)
-  const used = screening === undefined ? undefined : await screening
-  if (used !== undefined) return used
-  const first = take(deps, exchange, await deps.meter.admit(exchange.caller))
-  if (first === 'admitted') return undefined
+  if (screening === undefined) return takeUnit(deps, exchange)
+  return screening.then((used) => used ?? takeUnit(deps, exchange))
+}
+
+function takeUnit(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {
+  return deps.meter
+    .admit(exchange.caller)
+    .then((admission) =>
+      take(deps, exchange, admission) === 'admitted' ? undefined : settle(deps, exchange),
+    )
+}
+
+async function settle(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {
   const settled = await deps.settle?.(exchange.caller, exchange)
   if (settled?.kind === 'settled') {
     exchange.settledHeaders = settled.headers
@@ -186,10 +232,6 @@ async function takeUnit(deps: PipelineDeps, exchange: Exchange): Promise<Ending 
     return settled.ending
   } else if (settled !== undefined) return settled
   return await deps.paymentRequired(exchange.caller, exchange)
-}
-
-function admit(deps: PipelineDeps, exchange: Exchange) {
-  return exchange.route.metered ? takeUnit(deps, exchange) : undefined
 }
 
 function take(deps: PipelineDeps, exchange: Exchange, admission: Admission) {
@@ -204,11 +246,14 @@ function take(deps: PipelineDeps, exchange: Exchange, admission: Admission) {
   return 'exhausted'
 }
 
-async function work(_deps: PipelineDeps, exchange: Exchange): Promise<Ending> {
-  const outcome = await exchange.prepared?.run(exchange)
-  if (outcome === undefined) throw new Error('a route was run before it was parsed')
-  if (outcome.kind === 'answer' && outcome.figures !== undefined) exchange.figures = outcome.figures
-  return outcome
+function work(_deps: PipelineDeps, exchange: Exchange): Promise<Ending> {
+  const { prepared } = exchange
+  if (prepared === undefined) throw new Error('a route was run before it was parsed')
+  return prepared.run(exchange).then((outcome) => {
+    if (outcome.kind === 'answer' && outcome.figures !== undefined)
+      exchange.figures = outcome.figures
+    return outcome
+  })
 }
 
 function failure(deps: PipelineDeps, exchange: Exchange, error: unknown): Refusal {

@@ -31,5 +31,5 @@ export interface Endpoint {
   readonly method: 'GET' | 'POST'
   /** OpenAPI form: `/api/dividends/{address}`. A GET endpoint answers HEAD too. */
   readonly path: string
-  respond(incoming: Incoming): Promise<Outgoing>
+  respond(incoming: Incoming): Promise<Outgoing> | Outgoing
 }

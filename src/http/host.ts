@@ -52,8 +52,7 @@ export class Host {
     if (!this.#connections.begin(request.socket, response)) return true
     const { endpoint, query } = found
     const arrival = { raw: request, id: this.#deps.newRequestId(), query, params: null }
-    const incoming = this.#arrived(arrival, response)
-    this.finish(incoming, response, endpoint.path, endpoint.respond(incoming))
+    this.answer(endpoint, this.#arrived(arrival, response), response)
     return true
   }
 
@@ -87,7 +86,7 @@ export class Host {
       )
     else if (request.method === 'OPTIONS') {
       const incoming = this.incoming(request, reply)
-      this.finish(incoming, reply.raw, undefined, this.#deps.preflight(incoming, allow))
+      this.#finish(incoming, reply.raw, undefined, this.#deps.preflight(incoming, allow))
     } else if (allow.split(', ').includes(request.method)) {
       const message = `a parameter in the path may have at most ${PATH_PARAMETER_MAX} characters`
       this.#deny(request, reply, refuse('invalid_parameter', message))
@@ -114,12 +113,22 @@ export class Host {
     return readIncoming(arrival, response, this.stopping.signal)
   }
 
+  answer(endpoint: Endpoint, incoming: Incoming, response: ServerResponse): void {
+    let outgoing: Promise<Outgoing> | Outgoing
+    try {
+      outgoing = endpoint.respond(incoming)
+    } catch (error) {
+      outgoing = Promise.reject(error)
+    }
+    this.#finish(incoming, response, endpoint.path, outgoing)
+  }
+
   /** Sends what comes; a failure to answer is itself answered. */
-  finish(
+  #finish(
     incoming: Incoming,
     response: ServerResponse,
     path: string | undefined,
-    outgoing: Promise<Outgoing>,
+    outgoing: Promise<Outgoing> | Outgoing,
   ): void {
     const started = performance.now()
     const { socket } = response.req
@@ -130,11 +139,20 @@ export class Host {
       })
       this.#deps.observe?.(path, done.status, performance.now() - started)
     }
-    outgoing.then(write).catch((error: unknown) => {
+    const fail = (error: unknown) => {
       this.#deps.report(error, incoming.requestId)
       const refusal = refuse('internal_error', 'the server failed; the request id names the case')
       this.#deps.deny(incoming, refusal, []).then(write, () => response.destroy())
-    })
+    }
+    const writeOrFail = (done: Outgoing) => {
+      try {
+        write(done)
+      } catch (error) {
+        fail(error)
+      }
+    }
+    if (outgoing instanceof Promise) void outgoing.then(writeOrFail, fail)
+    else writeOrFail(outgoing)
   }
 
   /** False for a request that is not looked at, or that is refused for naming no host. */
@@ -161,7 +179,7 @@ export class Host {
     headers: readonly string[] = [],
   ): void {
     const incoming = this.incoming(request, reply)
-    this.finish(incoming, reply.raw, undefined, this.#deps.deny(incoming, refusal, headers))
+    this.#finish(incoming, reply.raw, undefined, this.#deps.deny(incoming, refusal, headers))
   }
 }
 

@@ -106,8 +106,7 @@ function addEndpoint(app: FastifyInstance, host: Host, endpoint: Endpoint): void
     method: endpoint.method === 'GET' ? ['GET', 'HEAD'] : 'POST',
     url: endpoint.path.replace(/\{([^}]+)\}/g, ':$1'),
     handler: (request, reply) => {
-      const incoming = host.incoming(request, reply)
-      host.finish(incoming, reply.raw, endpoint.path, endpoint.respond(incoming))
+      host.answer(endpoint, host.incoming(request, reply), reply.raw)
     },
   })
 }
