@@ -40,7 +40,7 @@ const ROWS_AT_ONCE = 32
 export class SqliteConnection implements SqliteWriter {
   readonly #database: DatabaseSync
   readonly #inserts = new WeakMap<BulkInsert, Map<number, string>>()
-  readonly #statements = new LRUCache<string, StatementSync>({ max: STATEMENTS_MAX })
+  readonly #statements = new LRUCache<string, Prepared>({ max: STATEMENTS_MAX })
 
   constructor(options: ConnectionOptions) {
     this.#database = new DatabaseSync(options.file, { timeout: BUSY_TIMEOUT_MS })
@@ -62,7 +62,7 @@ export class SqliteConnection implements SqliteWriter {
   }
 
   runText(text: string, values: readonly SqlValue[]): readonly Row[] {
-    return this.#guard(() => this.#prepare(text).all(...values) as Row[])
+    return this.#guard(() => rowsOf(this.#prepare(text), values))
   }
 
   async insert(into: BulkInsert, rows: Iterable<readonly SqlValue[]>): Promise<readonly Row[]> {
@@ -81,7 +81,7 @@ export class SqliteConnection implements SqliteWriter {
       for (let size = ROWS_AT_ONCE; size >= 1; size /= 2)
         for (; values.length - from >= size * width; from += size * width) {
           const some = values.slice(from, from + size * width)
-          for (const row of this.#prepareInsert(into, size).all(...some)) found.push(row as Row)
+          for (const row of rowsOf(this.#prepareInsert(into, size), some)) found.push(row)
         }
       return found
     })
@@ -113,7 +113,7 @@ export class SqliteConnection implements SqliteWriter {
   }
 
   /** Whoever inserts the same way again and again waits for no text to be put together. */
-  #prepareInsert(into: BulkInsert, size: number): StatementSync {
+  #prepareInsert(into: BulkInsert, size: number): Prepared {
     const bySize = this.#inserts.get(into) ?? new Map<number, string>()
     this.#inserts.set(into, bySize)
     const text = bySize.get(size) ?? insertText(into, size)
@@ -121,12 +121,14 @@ export class SqliteConnection implements SqliteWriter {
     return this.#prepare(text)
   }
 
-  #prepare(text: string): StatementSync {
+  #prepare(text: string): Prepared {
     const cached = this.#statements.get(text)
     if (cached !== undefined) return cached
     const statement = this.#database.prepare(text)
-    this.#statements.set(text, statement)
-    return statement
+    statement.setReturnArrays(true)
+    const prepared = { statement, names: statement.columns().map((each) => each.name) }
+    this.#statements.set(text, prepared)
+    return prepared
   }
 
   #guard<T>(work: () => T): T {
@@ -136,6 +138,23 @@ export class SqliteConnection implements SqliteWriter {
       throw toStoreError(error)
     }
   }
+}
+
+interface Prepared {
+  readonly statement: StatementSync
+  /** Of the columns that it gives. */
+  readonly names: readonly string[]
+}
+
+/** Node's own rows are dictionaries without a shape, dearer to make and to read: 3 % of a call. */
+function rowsOf({ statement, names }: Prepared, values: readonly SqlValue[]): Row[] {
+  const found: unknown[] = statement.all(...values)
+  return found.map((list) => {
+    const row: Record<string, unknown> = {}
+    if (Array.isArray(list))
+      for (let index = 0; index < names.length; index += 1) row[names[index] ?? ''] = list[index]
+    return row
+  })
 }
 
 function insertText({ table, columns, conflict = '' }: BulkInsert, count: number): string {
