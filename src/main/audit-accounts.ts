@@ -12,6 +12,7 @@ import type { DepositIndex } from '#payments/deposit.ts'
 import { paymentsChecks } from '#payments/payments-checks.ts'
 import { readSuspense } from '#payments/suspense.ts'
 import type { Connection, Engine } from '#store/engine.ts'
+import { x402Checks } from '#x402/x402-checks.ts'
 import { guardChecks } from './audit-guards.ts'
 import { secretCheck } from './audit-secrets.ts'
 import type { Stores } from './stores.ts'
@@ -42,6 +43,7 @@ export function accountsChecks(deps: {
       verifyPayerProof: (proof) => verifyPayerProof(deps, proof),
       walletOf: async (connection, publicId) => (await findKey(connection, publicId))?.wallet,
     }),
+    ...x402Checks,
     ...guardChecks(dialect),
     secretCheck(dialect),
   ]

@@ -44,7 +44,7 @@ export async function creditIntent(
   if (created)
     await setCredited(connection, { id: intent.id, txHash: deposit.txHash, creditId: id })
   else await setIntentStatus(connection, { id: intent.id, from: intent.status, to: 'claimed' })
-  await giveGasBack(connection, intent, deposit.txHash === intent.txHash ? input.paid.paidWei : 0n)
+  await giveGasBack(connection, intent, input.paid.paidWei)
   return created ? { key } : undefined
 }
 

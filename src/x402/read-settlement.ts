@@ -12,6 +12,7 @@ type Deps = Pick<CreditDeps, 'rpc' | 'payment'>
 
 /** What a sealed transaction did for an intent. */
 export type Settlement =
+  /** `paidWei` is what our own transaction has cost, whoever's transaction moved the money. */
   | { readonly kind: 'paid'; readonly deposit: Deposit; readonly paidWei: bigint }
   | { readonly kind: 'unpaid'; readonly paidWei: bigint }
   /** Not sealed, or in a block that the node no longer knows as its own. */

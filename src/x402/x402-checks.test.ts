@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict'
+import { accessMigrations } from '#access/access-migrations.ts'
+import type { Address, Hash } from '#domain/address.ts'
+import { type EngineTest, eachEngine, unguarded } from '#ledger/each-engine.ts'
+import { ledgerChecks } from '#ledger/ledger-checks.ts'
+import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
+import { paymentsGuards } from '#payments/payments-guards.ts'
+import { paymentsMigrations } from '#payments/payments-migrations.ts'
+import type { Engine } from '#store/engine.ts'
+import { type Sql, sql } from '#store/sql.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { collectCredits } from './collect-credits.ts'
+import { creditIntent, endIntent } from './credit-intent.ts'
+import type { Intent } from './intent.ts'
+import { insertIntent } from './intent-store.ts'
+import { createSubmitter } from './submit-intent.ts'
+import { x402Checks } from './x402-checks.ts'
+import { collectedGuards, x402Guards } from './x402-guards.ts'
+import { x402Migrations } from './x402-migrations.ts'
+
+const migrations = [
+  ...ledgerMigrations,
+  ...accessMigrations,
+  ...paymentsMigrations,
+  ...x402Migrations,
+]
+const onBoth: EngineTest = eachEngine(startPostgres, migrations)
+
+const NOW_MS = Date.UTC(2026, 10, 21, 12)
+const PAYER: Address = `0x${'cc'.repeat(20)}`
+const word = (n: number): Hash => `0x${n.toString(16).padStart(64, '0')}`
+
+function newIntent(n: number): Intent {
+  return {
+    id: `intent-${n}`,
+    chainId: 8453,
+    asset: `0x${'aa'.repeat(20)}`,
+    authorization: {
+      from: PAYER,
+      to: `0x${'bb'.repeat(20)}`,
+      value: 100_000n,
+      validAfter: 0n,
+      validBefore: 2_000_000_000n,
+      nonce: word(n),
+    },
+    signature: `0x${'22'.repeat(65)}`,
+    payee: { kind: 'bucket', bucket: `192.0.2.${n}` },
+    status: 'reserved',
+    createdUnix: NOW_MS / 1000,
+    fromBlock: 0,
+    txHash: null,
+    raw: null,
+    settler: null,
+    txNonce: null,
+    reservedGwei: 0n,
+    gasDay: 0,
+  }
+}
+
+/** Payments 1 and 2 are settled, 3 has failed, 4 and 5 are on their way; the payer has collected. */
+async function livedIn(engine: Engine): Promise<void> {
+  let ids = 0
+  const newId = () => {
+    ids += 1
+    return `id-${ids}`
+  }
+  const submit = createSubmitter({
+    engine,
+    clock: () => NOW_MS,
+    signer: {
+      address: `0x${'55'.repeat(20)}`,
+      signTransfer: async ({ txNonce }) => ({ raw: '0x02', txHash: word(1_000 + txNonce) }),
+    },
+    gasPerDayGwei: 1_000_000n,
+    report: () => undefined,
+    rpc: {
+      gasPrice: async () => ({ baseFee: 5_000_000n, tip: 1_000_000n }),
+      transactionCount: async () => 0,
+      send: async () => undefined,
+    },
+  })
+  const keys = { lockHeir: async (_: unknown, id: string) => id, keysOf: async () => [] }
+  for (const n of [1, 2, 3, 4, 5]) {
+    const reserved = newIntent(n)
+    await engine.write((tx) => insertIntent(tx, reserved))
+    const outcome = await submit(reserved)
+    assert.ok(outcome.kind === 'submitted')
+    const { intent } = outcome
+    const paidWei = 700_000_000_000n
+    if (n === 3) await engine.write((tx) => endIntent(tx, intent, { to: 'failed', paidWei }))
+    if (n > 2) continue
+    const { from, to, value: amount } = intent.authorization
+    const deposit = {
+      chainId: 8453,
+      blockNumber: n,
+      blockHash: word(n),
+      timestampUnix: n,
+      txHash: intent.txHash ?? word(0),
+      logIndex: 0,
+      positionInTx: 0,
+      from,
+      to,
+      amount,
+    }
+    const paid = { kind: 'paid', deposit, paidWei } as const
+    await engine.write((tx) =>
+      creditIntent(tx, { keys, newId, clock: () => NOW_MS }, { intent, paid }),
+    )
+  }
+  const input = { wallet: PAYER, nowUnix: NOW_MS / 1000 }
+  await engine.write((tx) => collectCredits(tx, { newId }, input))
+}
+
+async function audit(engine: Engine): Promise<string[]> {
+  const found: string[] = []
+  for (const check of x402Checks)
+    if ((await engine.snapshot(check.run)).length > 0) found.push(check.name)
+  return found
+}
+
+onBoth('a store in which payments were settled breaks no promise', async ({ engine }) => {
+  await livedIn(engine)
+  assert.deepEqual(await audit(engine), [])
+  for (const check of ledgerChecks) assert.deepEqual(await engine.snapshot(check.run), [])
+})
+
+const ONE_LIVE =
+  'a settled x402 payment has one live credit, of its transaction, its payer and its sum'
+const OF_ONE = 'every live credit without a claim is of one settled x402 payment'
+const NOT_SETTLED = 'an x402 payment that is not settled holds no live credit'
+const STATE =
+  'an x402 payment is in a state that its past allows, with the transaction that belongs to it'
+const GAS = 'the gas of a settling wallet\u2019s day is that of its payments'
+const COLLECTED = 'what wallets have collected is what their entries moved to them'
+const OWN = 'a wallet collects from its own payments only, and no more than they were'
+
+const CORRUPTIONS: readonly {
+  readonly what: string
+  readonly statement: Sql
+  readonly found: readonly string[]
+}[] = [
+  {
+    what: 'a settled payment of another sum than its credit',
+    statement: sql`update x402_intents set micro_usd = 90000 where id = 'intent-1'`,
+    found: [ONE_LIVE],
+  },
+  {
+    what: 'a settled payment of another payer than its credit',
+    statement: sql`update x402_intents set payer = ${`0x${'dd'.repeat(20)}`} where id = 'intent-1'`,
+    found: [ONE_LIVE],
+  },
+  {
+    what: 'a settled payment with the transaction of another one',
+    statement: sql`update x402_intents set tx_hash = ${word(7)} where id = 'intent-1'`,
+    found: [ONE_LIVE],
+  },
+  {
+    what: 'a settled payment without a credit',
+    statement: sql`update x402_intents set credit_id = null where id = 'intent-1'`,
+    found: [ONE_LIVE, OF_ONE, STATE],
+  },
+  {
+    what: 'a settled payment whose credit was reversed',
+    statement: sql`update credits set reversed_unix = 1 where tx_hash = ${word(1_000)}`,
+    found: [ONE_LIVE],
+  },
+  {
+    what: 'two payments of one credit',
+    statement: sql`update x402_intents set tx_hash = ${word(1_000)}, status = 'credited',
+      credit_id = (select id from credits where tx_hash = ${word(1_000)}) where id = 'intent-3'`,
+    found: [OF_ONE, 'an x402 payment is credited where it said'],
+  },
+  {
+    what: 'a credit without a payment',
+    statement: sql`delete from x402_intents where id = 'intent-1'`,
+    found: [OF_ONE, GAS],
+  },
+  {
+    what: 'a reversed credit without a payment',
+    statement: sql`update credits set reversed_unix = 1, micro_usd = 5
+      where id = (select credit_id from x402_intents where id = 'intent-1')`,
+    found: [ONE_LIVE, 'every reversed credit without a claim was of an x402 payment', OWN],
+  },
+  {
+    what: 'a payment that is credited to somebody else',
+    statement: sql`update x402_intents set payee = '192.0.2.99' where id = 'intent-1'`,
+    found: ['an x402 payment is credited where it said'],
+  },
+  {
+    what: 'a failed payment with a live credit',
+    statement: sql`update x402_intents set status = 'failed' where id = 'intent-1'`,
+    found: [OF_ONE, NOT_SETTLED],
+  },
+  {
+    what: 'a payment that is settled without its transaction',
+    statement: sql`update x402_intents set tx_hash = null where id = 'intent-1'`,
+    found: [ONE_LIVE, STATE],
+  },
+  {
+    what: 'a payment on its way without its transaction',
+    statement: sql`update x402_intents set tx_hash = null where id = 'intent-4'`,
+    found: [STATE],
+  },
+  {
+    what: 'a payment in a state that does not exist',
+    statement: sql`update x402_intents set status = 'paid' where id = 'intent-4'`,
+    found: [STATE],
+  },
+  {
+    what: 'two payments on their way with one nonce',
+    statement: sql`update x402_intents set tx_nonce = 3 where id = 'intent-5'`,
+    found: ['no two x402 payments that are on their way have one nonce of the settling wallet'],
+  },
+  {
+    what: 'gas that was not counted',
+    statement: sql`update x402_settlers set gas_gwei = gas_gwei - 1`,
+    found: [GAS],
+  },
+  {
+    what: 'a collection of more than was moved',
+    statement: sql`update x402_collected set micro_usd = micro_usd - 1
+      where credit_id = (select credit_id from x402_intents where id = 'intent-1')`,
+    found: [COLLECTED],
+  },
+  {
+    what: 'a collection that was forgotten',
+    statement: sql`delete from x402_collected
+      where credit_id = (select credit_id from x402_intents where id = 'intent-1')`,
+    found: [COLLECTED],
+  },
+  {
+    what: 'a collection of a payment of somebody else',
+    statement: sql`update credits set owner = ${`0x${'dd'.repeat(20)}`} where tx_hash = ${word(1_000)}`,
+    found: [OWN],
+  },
+]
+
+for (const { what, statement, found } of CORRUPTIONS)
+  onBoth(`the audit finds ${what}`, async ({ engine }) => {
+    await livedIn(engine)
+    const guards = [...paymentsGuards, ...x402Guards, ...collectedGuards]
+    const tables = ['x402_collected', 'x402_intents', 'credits']
+    await unguarded(engine, { guards, tables }, async (tx) => {
+      await tx.run(statement)
+    })
+    assert.deepEqual(await audit(engine), found)
+  })

@@ -1,0 +1,122 @@
+import { type Check, DIFFERENCES_MAX, queryCheck } from '#ledger/check.ts'
+import { sql } from '#store/sql.ts'
+
+/** What x402 payments promise, as queries for the audit. */
+export const x402Checks: readonly Check[] = [
+  queryCheck(
+    'a settled x402 payment has one live credit, of its transaction, its payer and its sum',
+    sql`select intents.id as subject,
+        'live credit of ' || cast(intents.micro_usd as text) || ' by ' || intents.payer
+          || ' in ' || coalesce(intents.tx_hash, 'no transaction') as expected,
+        case when credits.id is null then 'none'
+          when credits.reversed_unix is not null then 'a reversed one'
+          else cast(credits.micro_usd as text) || ' by ' || credits.payer_address
+            || ' in ' || credits.tx_hash end as found
+      from x402_intents as intents left join credits on credits.id = intents.credit_id
+      where intents.status = 'credited' and (credits.id is null
+        or credits.reversed_unix is not null or credits.chain_id <> intents.chain_id
+        or credits.micro_usd <> intents.micro_usd or credits.payer_address <> intents.payer
+        or intents.tx_hash is null or credits.tx_hash <> intents.tx_hash
+        or credits.claim_id is not null)
+      order by intents.id limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'every live credit without a claim is of one settled x402 payment',
+    sql`select credits.id as subject, 1 as expected, count(intents.id) as found
+      from credits left join x402_intents as intents
+        on intents.credit_id = credits.id and intents.status = 'credited'
+      where credits.claim_id is null and credits.reversed_unix is null
+      group by credits.id having count(intents.id) <> 1
+      order by credits.id limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'every reversed credit without a claim was of an x402 payment',
+    sql`select credits.id as subject, 1 as expected, 0 as found
+      from credits
+      where credits.claim_id is null and credits.reversed_unix is not null
+        and not exists (
+          select 1 from x402_intents as intents
+          where intents.chain_id = credits.chain_id and intents.payer = credits.payer_address
+            and intents.micro_usd = credits.micro_usd)
+      order by credits.id limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'an x402 payment is credited where it said',
+    sql`select intents.id as subject, intents.payee_kind || ' ' || intents.payee as expected,
+        credits.account as found
+      from x402_intents as intents join credits on credits.id = intents.credit_id
+      where (intents.payee_kind = 'bucket' and credits.account <> 'bucket:' || intents.payee)
+        or (intents.payee_kind = 'key' and (intents.payee_wallet is null
+          or credits.owner <> intents.payee_wallet or not exists (
+            select 1 from keys
+            where 'key:' || keys.public_id = credits.account
+              and keys.wallet = intents.payee_wallet)))
+      order by intents.id limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'an x402 payment that is not settled holds no live credit',
+    sql`select intents.id as subject, 0 as expected, 1 as found
+      from x402_intents as intents join credits on credits.id = intents.credit_id
+      where intents.status <> 'credited' and credits.reversed_unix is null
+      order by intents.id limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'an x402 payment is in a state that its past allows, with the transaction that belongs to it',
+    sql`select id || ' ' || status as subject, 1 as expected, 0 as found from x402_intents
+      where status not in
+          ('reserved', 'submitted', 'credited', 'abandoned', 'failed', 'claimed')
+        or (status = 'reserved' and (tx_hash is not null or raw is not null
+          or credit_id is not null))
+        or (status = 'submitted' and tx_hash is null)
+        or (status = 'credited' and (tx_hash is null or credit_id is null))
+        or (raw is not null and (settler is null or tx_nonce is null))
+      order by id limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'no two x402 payments that are on their way have one nonce of the settling wallet',
+    sql`select subject, 1 as expected, count(*) as found
+      from (
+        select cast(chain_id as text) || ' ' || settler || ' ' || cast(tx_nonce as text) as subject
+        from x402_intents where status = 'submitted' and tx_nonce is not null
+      ) as open
+      group by subject having count(*) > 1 order by subject limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'the gas of a settling wallet\u2019s day is that of its payments',
+    sql`select settlers.settler as subject, settlers.gas_gwei as expected,
+        cast(coalesce(sum(intents.reserved_gwei), 0) as bigint) as found
+      from x402_settlers as settlers left join x402_intents as intents
+        on intents.chain_id = settlers.chain_id and intents.settler = settlers.settler
+          and intents.gas_day = settlers.gas_day
+      group by settlers.chain_id, settlers.settler, settlers.gas_gwei
+      having coalesce(sum(intents.reserved_gwei), 0) <> settlers.gas_gwei
+      order by settlers.settler limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'what wallets have collected is what their entries moved to them',
+    sql`select entry_id as subject, cast(sum(collected) as bigint) as expected,
+        cast(sum(moved) as bigint) as found
+      from (
+        select entry_id, micro_usd as collected, 0 as moved from x402_collected
+        where entry_id is not null
+        union all
+        select postings.entry_id, 0, postings.micro_usd
+        from postings join journal_entries on journal_entries.id = postings.entry_id
+        where postings.entry_id like 'collect:%'
+          and postings.account = 'bucket:payer:' || journal_entries.reference
+      ) as parts
+      group by entry_id having sum(collected) <> sum(moved)
+      order by entry_id limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'a wallet collects from its own payments only, and no more than they were',
+    sql`select collected.credit_id as subject, credits.micro_usd as expected,
+        collected.micro_usd as found
+      from x402_collected as collected join credits on credits.id = collected.credit_id
+        left join journal_entries on journal_entries.id = collected.entry_id
+      where collected.micro_usd > credits.micro_usd
+        or (collected.micro_usd > 0 and (journal_entries.id is null
+          or journal_entries.reference <> credits.owner))
+      order by collected.credit_id limit ${DIFFERENCES_MAX}`,
+  ),
+]
