@@ -13,6 +13,7 @@ import { openSettlingRpc } from '#x402/settling-rpc.ts'
 import { topupRoutes } from '#x402/topup-routes.ts'
 import { openSigner } from './open-settling.ts'
 import type { SettlingSetting } from './settings.ts'
+import type { SettlingGaugeDeps } from './settling-gauges.ts'
 
 /** What stock clients may pay at once: within the spending limit that each of them sets by default. */
 const OFFERS = [100_000n, 1_000_000n] as const
@@ -33,6 +34,7 @@ export interface ComposedX402
   extends Required<Pick<PipelineDeps, 'paymentRequired' | 'screen' | 'settle'>> {
   readonly routes: readonly Route[]
   readonly signedIn: NonNullable<CreateAccessDeps['signedIn']>
+  readonly gauged: SettlingGaugeDeps
 }
 
 export async function composeX402(deps: ComposeX402Deps): Promise<ComposedX402> {
@@ -76,6 +78,7 @@ export async function composeX402(deps: ComposeX402Deps): Promise<ComposedX402> 
     screen: ({ headers }) => desk.screen(headers),
     settle: (caller, facts) => calls.pay(caller, facts),
     signedIn,
+    gauged: { ...x402.settling, outcomes: desk.outcomes },
     routes: topupRoutes({ ...x402.settling, desk, signedIn, findKey: access.findKey }),
   }
 }

@@ -23,6 +23,7 @@ import { makeRecentProofs } from './recent-proofs.ts'
 import type { ServeInput } from './serve.ts'
 import { serviceFactsOf } from './service-facts-of.ts'
 import type { GuardSetting, Settings } from './settings.ts'
+import { settlingGauges } from './settling-gauges.ts'
 import type { Stores } from './stores.ts'
 import { VERSION } from './version.ts'
 
@@ -47,7 +48,10 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
   const { ecosystem, stores, clock } = deps
   const data = composeData(deps)
   const index = { ...data, indexing: deps.indexing ?? (() => []) }
-  const metrics = await openMetrics(deps, indexGauges(index))
+  const metrics = await openMetrics(deps, [
+    ...indexGauges(index),
+    ...settlingGauges(() => x402?.gauged),
+  ])
   const access = composeAccess(
     deps,
     { ...data, ...stores },

@@ -57,6 +57,24 @@ export async function openIntents(reads: Reads, limit: number): Promise<Intent[]
   return found.map(toIntent)
 }
 
+/** How many intents are open by their status, and when the oldest of them was reserved. */
+export async function countOpenIntents(reads: Reads): Promise<
+  readonly {
+    readonly status: IntentStatus
+    readonly count: number
+    readonly oldestUnix: number
+  }[]
+> {
+  const found = await reads.run(sql`
+    select status, count(*) as open, min(created_unix) as oldest from x402_intents
+    where status in ('reserved', 'submitted') group by status order by status`)
+  return found.map((row) => ({
+    status: column.text(row, 'status') as IntentStatus,
+    count: column.integer(row, 'open'),
+    oldestUnix: column.integer(row, 'oldest'),
+  }))
+}
+
 /** Credited intents whose credit a reorg took back, oldest first. */
 export async function lostIntents(reads: Reads, limit: number): Promise<Intent[]> {
   const found = await reads.run(sql`

@@ -41,6 +41,8 @@ export class PaymentDesk {
   readonly #deps: SettleDeps
   /** Authorizations that this process is settling. */
   readonly #underWay = new Set<string>()
+  /** Payments that came, by what became of them here; of this process, since its start. */
+  readonly outcomes = { settled: 0, rejected: 0, used: 0, pending: 0 }
 
   constructor(deps: SettleDeps) {
     this.#deps = deps
@@ -60,17 +62,27 @@ export class PaymentDesk {
   /** Reads the payment of a request and checks all that needs no node. */
   async receive(headers: Headers, amounts: readonly MicroUsd[]): Promise<Received> {
     const payload = readPayment(headers)
-    if (typeof payload === 'string')
-      return { kind: 'rejected', reason: payload, payload: undefined }
+    if (typeof payload === 'string') return this.#reject(payload, undefined)
     const used = await this.#refuseUsed(payload)
     if (used !== undefined) return used
     const reason = matchOffer(this.#deps, amounts, payload)
-    if (reason !== undefined) return { kind: 'rejected', reason, payload }
+    if (reason !== undefined) return this.#reject(reason, payload)
     return { kind: 'fresh', payload }
+  }
+
+  #reject(reason: PaymentFault, payload: PaymentPayload | undefined): Received {
+    this.outcomes.rejected += 1
+    return { kind: 'rejected', reason, payload }
   }
 
   /** One authorization is settled once, however many requests carry it at the same moment. */
   async settle<A>(input: SettleInput<A>): Promise<SettleOutcome<A>> {
+    const outcome = await this.#settleOnce(input)
+    this.outcomes[outcome.kind] += 1
+    return outcome
+  }
+
+  async #settleOnce<A>(input: SettleInput<A>): Promise<SettleOutcome<A>> {
     const name = nameOf(input.payload)
     if (this.#underWay.has(name)) return { kind: 'used' }
     this.#underWay.add(name)
@@ -86,7 +98,13 @@ export class PaymentDesk {
   }
 
   async #refuseUsed(payload: PaymentPayload): Promise<Refusal | undefined> {
-    if (this.isUnderWay(payload)) return refuseUsed()
+    const isUsed = this.isUnderWay(payload) || (await this.#isKnown(payload))
+    if (!isUsed) return undefined
+    this.outcomes.used += 1
+    return refuseUsed()
+  }
+
+  async #isKnown(payload: PaymentPayload): Promise<boolean> {
     const { engine, payment } = this.#deps
     const { from, nonce } = payload.authorization
     const named: { chainId: number; asset: Address; from: Address; nonce: Hash } = {
@@ -96,9 +114,9 @@ export class PaymentDesk {
       nonce,
     }
     const intent = await findIntent({ run: engine.read }, named)
-    if (intent === undefined) return undefined
+    if (intent === undefined) return false
     if (intent.status === 'abandoned' || intent.status === 'failed') await this.#lookAgain(intent)
-    return refuseUsed()
+    return true
   }
 
   /** We never send it again, but whoever held it may have: then the money is its payee's. */

@@ -1,0 +1,79 @@
+import type { GaugeReading } from '#api/metrics.ts'
+import type { Payment } from '#ecosystem/ecosystem.ts'
+import { type Clock, unixNow } from '#lib/clock.ts'
+import { startOfDay } from '#lib/day.ts'
+import type { Engine } from '#store/engine.ts'
+import type { Availability } from '#x402/availability.ts'
+import { countOpenIntents } from '#x402/intent-store.ts'
+import { gasOfDay } from '#x402/settler-store.ts'
+import type { SettlingRpc } from '#x402/settling-rpc.ts'
+import type { SettlingSigner } from '#x402/settling-signer.ts'
+
+export interface SettlingGaugeDeps {
+  readonly engine: Pick<Engine, 'read'>
+  readonly clock: Clock
+  readonly payment: Pick<Payment, 'chain'>
+  readonly rpc: Pick<SettlingRpc, 'balance'>
+  readonly signer: Pick<SettlingSigner, 'address'>
+  readonly availability: Availability
+  readonly gasPerDayGwei: bigint
+  readonly outcomes: Readonly<Record<string, number>>
+}
+
+const WEI_PER_GWEI = 1_000_000_000n
+
+/** Gauges of x402 payments; they show nothing where none are settled. */
+export function settlingGauges(
+  settling: () => SettlingGaugeDeps | undefined,
+): readonly GaugeReading[] {
+  const gauge = (
+    name: string,
+    help: string,
+    read: (deps: SettlingGaugeDeps) => Promise<Readonly<Record<string, number>>>,
+  ): GaugeReading => ({
+    name: `sexton_x402_${name}`,
+    help,
+    async read() {
+      const deps = settling()
+      return deps === undefined ? {} : await read(deps)
+    },
+  })
+  return [
+    gauge(
+      'payments',
+      'Payments that came since the start by what became of them',
+      async (deps) => ({
+        ...deps.outcomes,
+      }),
+    ),
+    gauge('open_payments', 'Payments whose end is open by their state', async ({ engine }) => {
+      const open = await countOpenIntents({ run: engine.read })
+      const counts = Object.fromEntries(open.map(({ status, count }) => [status, count]))
+      return { reserved: 0, submitted: 0, ...counts }
+    }),
+    gauge('open_seconds', 'Age of the oldest payment whose end is open', async (deps) => {
+      const open = await countOpenIntents({ run: deps.engine.read })
+      const ages = open.map(({ oldestUnix }) => unixNow(deps.clock) - oldestUnix)
+      return { oldest: Math.max(0, ...ages) }
+    }),
+    gauge('gas_gwei', 'Gas of the UTC day: set aside or paid, and its ceiling', readGas),
+    gauge('wallet_gwei', 'What the settling wallet holds', async ({ rpc, signer }) => ({
+      balance: Number((await rpc.balance(signer.address)) / WEI_PER_GWEI),
+    })),
+    gauge(
+      'offers_shown',
+      '1 while payments can be settled and are offered, else 0',
+      async (deps) => ({
+        now: Number(await deps.availability.isAvailable()),
+      }),
+    ),
+  ]
+}
+
+async function readGas(deps: SettlingGaugeDeps): Promise<Readonly<Record<string, number>>> {
+  const { engine, signer, payment, clock } = deps
+  const name = { chainId: payment.chain.id, settler: signer.address }
+  const today = startOfDay(unixNow(clock))
+  const used = await gasOfDay({ run: engine.read }, name, today)
+  return { used: Number(used), ceiling: Number(deps.gasPerDayGwei) }
+}
