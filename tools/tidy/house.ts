@@ -24,6 +24,7 @@ export const house: Readonly<Record<string, readonly string[] | 'everything'>> =
 
   contracts: [],
   devnet: ['ecosystem', 'contracts'],
+  examples: [],
   test: 'everything',
   tools: 'everything',
 }
@@ -32,7 +33,7 @@ export const house: Readonly<Record<string, readonly string[] | 'everything'>> =
 const alone: readonly string[] = ['lib']
 const openToAll: readonly string[] = ['lib', 'domain']
 /** Layers outside `src/`, each a folder at the top. */
-const topFolders: readonly string[] = ['contracts', 'devnet', 'test', 'tools']
+const topFolders: readonly string[] = ['contracts', 'devnet', 'examples', 'test', 'tools']
 
 /** What a layer may import besides itself, in words for the mend. */
 export function allowedImports(layer: string): readonly string[] | 'everything' {

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { mintUsdc } from '#devnet/actions.ts'
+import { sleep } from '#lib/sleep.ts'
+import { findDebianProgram } from '../debian-program.ts'
+import { mintOpened, passBlocks, startX402World, type X402World } from './x402-world.ts'
+
+const CURL = {
+  names: ['curl'],
+  missing: 'The example in shell needs curl: install it',
+} as const
+
+const folder = join(import.meta.dirname, '../../examples')
+
+describe('the examples', () => {
+  let world: X402World
+  before(async () => {
+    world = await startX402World()
+  })
+  after(() => world.stop())
+
+  test('an agent with a wallet and nothing else gets its data, and pays once for many calls', async () => {
+    const { api, base, origin } = world
+    const privateKey = generatePrivateKey()
+    const to = privateKeyToAccount(privateKey).address
+    await mintUsdc(base, { to, amount: 200_000n })
+    assert.equal((await api.get('/api/stats')).status, 200)
+    assert.equal((await api.get('/api/stats')).status, 402)
+    const url = `http://localhost:${new URL(origin).port}/api/burns/total`
+    for (const balance of [0.0999, 0.0998]) {
+      const { code, output } = await run(process.execPath, [join(folder, 'agent.ts'), url], {
+        PRIVATE_KEY: privateKey,
+      })
+      assert.equal(code, 0, output)
+      assert.ok(JSON.parse(output).data.totalBurned)
+      assert.equal((await api.get('/api/usage')).body.prepaidBalanceUsd, balance)
+    }
+  })
+
+  test('by hand: a key, a transfer, a claim, and calls that are paid from the balance', async () => {
+    const { base, origin, devnet } = world
+    const { privateKey } = devnet.wallets.holder
+    // The gate is open once a key can be minted; its free call is used up.
+    const first = await mintOpened(world, devnet.wallets.holder)
+    assert.equal((await world.api.get('/api/stats', first.authorization)).status, 200)
+    await findDebianProgram(process.env, CURL)
+    const ended = new AbortController()
+    const running = run('sh', [join(folder, 'prepay.sh')], {
+      PRIVATE_KEY: privateKey,
+      API: origin,
+      ETH_RPC_URL: base.rpcUrl,
+      ETH_GAS_PRICE: '0',
+    }).finally(() => ended.abort())
+    while (!ended.signal.aborted) {
+      await passBlocks(base, 1)
+      await sleep(1_000, ended.signal)
+    }
+    const { code, output } = await running
+    assert.equal(code, 0, output)
+    const [, publicId] = /^key ([0-9a-f]{8})$/m.exec(output) ?? []
+    assert.ok(publicId !== undefined, output)
+    assert.match(output, /^transaction 0x[0-9a-f]{64}$/m)
+    assert.match(output, /^balance 0\.1\n\{.*"totalBurned".*\}\nbalance 0\.0999$/m)
+  })
+})
+
+/** Runs a program with the Node of these tests first on its path. */
+async function run(
+  command: string,
+  parameters: readonly string[],
+  variables: Readonly<Record<string, string>>,
+): Promise<{ readonly code: number | null; readonly output: string }> {
+  const node = join(process.execPath, '..')
+  const child = spawn(command, parameters, {
+    env: { ...process.env, PATH: `${node}:${process.env.PATH}`, ...variables },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+    })
+  const [code] = await once(child, 'close')
+  return { code, output }
+}
