@@ -210,12 +210,14 @@ function replaceTimers(timers: Timers): () => void {
     plain: process.getBuiltinModule('node:timers'),
     promises: process.getBuiltinModule('node:timers/promises'),
   }
-  const realPause = modules.promises.setTimeout
+  const { setTimeout: realPause, setImmediate: realTurn } = modules.promises
   Object.assign(globalThis, fake)
   Object.assign(modules.plain, fake)
   Object.assign(modules.promises, {
     setTimeout: (ms?: number, value?: unknown, options?: { signal?: AbortSignal }) =>
       pause(timers, ms ?? 0, value, options?.signal),
+    // Whoever lets others have a turn is at work and not done.
+    setImmediate: () => pause(timers, 0, undefined, undefined),
   })
   Object.assign(Date, { now: timers.now })
   Object.assign(performance, { now: timers.elapsed })
@@ -225,7 +227,7 @@ function replaceTimers(timers: Timers): () => void {
     const { setTimeout, clearTimeout, setInterval, clearInterval } = real
     Object.assign(globalThis, { setTimeout, clearTimeout, setInterval, clearInterval })
     Object.assign(modules.plain, { setTimeout, clearTimeout, setInterval, clearInterval })
-    Object.assign(modules.promises, { setTimeout: realPause })
+    Object.assign(modules.promises, { setTimeout: realPause, setImmediate: realTurn })
     Object.assign(Date, { now: real.dateNow })
     Object.assign(performance, { now: real.performanceNow })
     Object.assign(AbortSignal, { timeout: real.abortTimeout })

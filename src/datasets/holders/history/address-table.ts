@@ -38,6 +38,11 @@ export class AddressTable {
     return `0x${this.#bytes.toString('hex')}`
   }
 
+  /** The first byte of a number's address. */
+  firstByte(id: number): number {
+    return (this.#words[id * WORDS] ?? 0) >>> 24
+  }
+
   /** Orders two numbers by their addresses' first 64 bits, as their texts are ordered. */
   compare(a: number, b: number): number {
     const words = this.#words

@@ -4,6 +4,8 @@ import fc from 'fast-check'
 import type { Address } from '#domain/address.ts'
 import { AddressTable } from './address-table.ts'
 import { BalanceColumns } from './balance-columns.ts'
+import { byAddress } from './by-address.ts'
+import { NumberList } from './number-list.ts'
 
 const amount = fc.oneof(
   fc.bigInt(0n, 2n ** 256n - 1n),
@@ -57,4 +59,31 @@ test('each address has one number, however many there are and however alike', ()
     assert.equal(table.internAddress(address.toUpperCase().replace('X', 'x') as Address), id)
   }
   assert.equal(table.count, numbers.size)
+})
+
+test('numbers come in the order of their addresses, those of one address as they came', () => {
+  const address = fc
+    .nat(0xffff_ffff)
+    .map((start): Address => `0x${start.toString(16).padStart(8, '0')}${'c'.repeat(32)}`)
+  const entries = fc.array(fc.record({ address, day: fc.nat(9) }), { maxLength: 3_000 })
+  fc.assert(
+    fc.property(entries, (list) => {
+      const addresses = new AddressTable()
+      const numbers = new NumberList()
+      const known = list.map(({ address, day }, order) => {
+        const id = addresses.internAddress(address)
+        numbers.push(id * 10 + day)
+        return { address, order, value: id * 10 + day }
+      })
+      const expected = known.toSorted(
+        (a, b) => (a.address < b.address ? -1 : Number(a.address > b.address)) || a.order - b.order,
+      )
+      const found = byAddress(addresses, numbers.all(), (value) => Math.floor(value / 10))
+      assert.deepEqual(
+        [...found],
+        expected.map(({ value }) => value),
+      )
+    }),
+    { numRuns: 30 },
+  )
 })

@@ -6,7 +6,7 @@ import type { BulkInsert } from '#store/engine.ts'
 import { ROWS_PER_STATEMENT, type SqlValue, sql } from '#store/sql.ts'
 import { inKeys } from '#store/typed-values.ts'
 import { foldSupplyDays } from '../fold-supply.ts'
-import { type TokenHistory, unpackTurn } from './token-history.ts'
+import { type Changed, type TokenHistory, unpackTurn } from './token-history.ts'
 
 const BALANCES: BulkInsert = {
   table: 'balances',
@@ -30,64 +30,65 @@ export async function flushToken(
   change: Change,
   history: TokenHistory,
 ): Promise<Address | undefined> {
-  const { moved, turns, supply } = history.drain()
-  const negative = moved.find((id) => history.balances.isNegative(id))
-  if (negative !== undefined) return history.addresses.address(negative)
-  await flushBalances(change, history, moved)
-  await flushDays(change, history, turns)
-  await foldSupplyDays(change, history.symbol, supply)
+  const changed = history.drain()
+  if (changed.negative !== undefined) return history.addresses.address(changed.negative)
+  await flushBalances(change, history, changed)
+  await flushDays(change, history, changed)
+  await foldSupplyDays(change, history.symbol, changed.supply)
   return undefined
 }
 
 async function flushBalances(
   change: Change,
   history: TokenHistory,
-  moved: readonly number[],
+  { emptied, moved }: Changed,
 ): Promise<void> {
-  const { addresses, balances, symbol } = history
-  const emptied = moved.filter((id) => !balances.isPositive(id) && history.isStored(id))
-  for (const part of chunks(emptied, ROWS_PER_STATEMENT))
+  const { addresses, symbol } = history
+  for (const part of chunks([...emptied], ROWS_PER_STATEMENT))
     await change.connection.run(sql`
       delete from balances where chain_id = ${change.chainId}
         and ${inKeys(
           { token: 'text', address: 'text' },
           part.map((id) => [symbol, addresses.address(id)]),
         )}`)
-  await change.connection.insert(BALANCES, rowsOf(change, history, moved))
-  for (const id of moved) history.setStored(id, balances.isPositive(id))
+  await change.connection.insert(BALANCES, balanceRows(change, history, moved))
 }
 
-function* rowsOf(
+/** Whoever holds none has no row. */
+function* balanceRows(
   change: Change,
-  { addresses, balances, symbol }: TokenHistory,
-  moved: readonly number[],
+  history: TokenHistory,
+  moved: Changed['moved'],
 ): Iterable<readonly SqlValue[]> {
-  for (const id of moved)
-    if (balances.isPositive(id))
-      yield [symbol, addresses.address(id), change.chainId, toStored(balances.get(id))]
+  const { addresses, balances, symbol } = history
+  for (const id of moved) {
+    const isStored = balances.isPositive(id)
+    history.setStored(id, isStored)
+    if (isStored) yield [symbol, addresses.address(id), change.chainId, toStored(balances.get(id))]
+  }
 }
 
 async function flushDays(
-  change: Change,
-  { addresses, symbol }: TokenHistory,
-  turns: ReturnType<TokenHistory['drain']>['turns'],
+  { chainId, connection }: Change,
+  history: TokenHistory,
+  { unlisted, turns }: Changed,
 ): Promise<void> {
-  const { chainId, connection } = change
-  const dropped = turns.filter((turn) => !unpackTurn(turn).listed).map(unpackTurn)
+  const { addresses, symbol } = history
   const key = { token: 'text', address: 'text', chain_id: 'bigint', day_unix: 'bigint' } as const
+  const dropped = Array.from(unlisted, unpackTurn)
   for (const part of chunks(dropped, ROWS_PER_STATEMENT))
     await connection.run(sql`
       delete from holder_days where ${inKeys(
         key,
         part.map((turn) => [symbol, addresses.address(turn.id), chainId, turn.dayUnix]),
       )}`)
-  await connection.insert(HOLDER_DAYS, dayRowsOf(chainId, { addresses, symbol }, turns))
+  await connection.insert(HOLDER_DAYS, dayRows(chainId, history, turns))
 }
 
-function* dayRowsOf(
+function* dayRows(
   chainId: number,
-  { addresses, symbol }: Pick<TokenHistory, 'addresses' | 'symbol'>,
-  turns: readonly number[],
+  { addresses, symbol }: TokenHistory,
+  turns: Changed['turns'],
 ): Iterable<readonly SqlValue[]> {
   for (const each of turns) {
     const { id, dayUnix, holds, listed } = unpackTurn(each)

@@ -5,6 +5,8 @@ import { DAY_SECONDS } from '#lib/day.ts'
 import { addSupply, NO_SUPPLY, type SupplyChange } from '../fold-supply.ts'
 import { AddressTable } from './address-table.ts'
 import { BalanceColumns } from './balance-columns.ts'
+import { byAddress } from './by-address.ts'
+import { NumberList } from './number-list.ts'
 
 /** What is known of one address, as bits. */
 const LOCKED = 1
@@ -55,8 +57,21 @@ export function unpackTurn(turn: number): TurningDay {
   }
 }
 
-function idOf(turn: number): number {
+function idOfTurn(turn: number): number {
   return Math.floor(turn / (4 * DAYS_MAX))
+}
+
+/** What changed of a token since it was last stored; addresses by number, in the order of the rows. */
+export interface Changed {
+  readonly moved: Iterable<number>
+  readonly turns: Iterable<number>
+  /** Of `moved`: no longer holders, and still in the store. */
+  readonly emptied: Float64Array
+  /** Of `turns`: days that are no turns after all. */
+  readonly unlisted: Float64Array
+  /** One that sent more than it had. */
+  readonly negative: number | undefined
+  readonly supply: ReadonlyMap<number, SupplyChange>
 }
 
 /** One token's balances on one chain while its history is read, oldest transfer first. */
@@ -67,8 +82,8 @@ export class TokenHistory {
   #marks = new Uint8Array(1_024)
   #dayUnix = 0
   #movedToday: number[] = []
-  #moved: number[] = []
-  #turns: number[] = []
+  #moved = new NumberList()
+  #turns = new NumberList()
   #supply = new Map<number, SupplyChange>()
 
   constructor(symbol: string, locked: ReadonlySet<Address>) {
@@ -135,25 +150,25 @@ export class TokenHistory {
     this.#movedToday.push(id)
   }
 
-  /** What changed since the last call: for the store. */
-  drain() {
+  /** What changed since the last call, for the store: each list can be gone through once. */
+  drain(): Changed {
     this.#list()
+    const { addresses } = this
+    const moved = this.#moved.all()
+    const turns = this.#turns.all()
     const changed = {
-      moved: this.#moved
-        .filter((id) => !this.#is(id, IS_ZERO))
-        .sort((a, b) => this.addresses.compare(a, b)),
-      turns: this.#turns.sort((a, b) => this.addresses.compare(idOf(a), idOf(b))),
+      moved: byAddress(addresses, moved, (id) => id),
+      turns: byAddress(addresses, turns, idOfTurn),
+      emptied: moved.filter((id) => !this.balances.isPositive(id) && this.#is(id, STORED)),
+      unlisted: turns.filter((turn) => !unpackTurn(turn).listed),
+      negative: moved.find((id) => this.balances.isNegative(id)),
       supply: this.#supply,
     }
-    for (const id of this.#moved) this.#unmark(id, MOVED)
-    this.#moved = []
-    this.#turns = []
+    for (const id of moved) this.#unmark(id, MOVED)
+    this.#moved = new NumberList()
+    this.#turns = new NumberList()
     this.#supply = new Map()
     return changed
-  }
-
-  isStored(id: number): boolean {
-    return this.#is(id, STORED)
   }
 
   setStored(id: number, stored: boolean): void {
@@ -175,7 +190,7 @@ export class TokenHistory {
 
   #touch(id: number): void {
     const marks = this.#marks[id] ?? 0
-    if ((marks & MOVED) === 0) this.#moved.push(id)
+    if ((marks & (MOVED | IS_ZERO)) === 0) this.#moved.push(id)
     if ((marks & (MOVED_TODAY | SPECIAL)) === 0) this.#movedToday.push(id)
     this.#mark(id, (marks & SPECIAL) === 0 ? MOVED | MOVED_TODAY : MOVED)
   }

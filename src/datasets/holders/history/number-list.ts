@@ -1,0 +1,22 @@
+const GROWTH = 1.5
+
+/** Numbers one after the other in eight bytes each, outside the heap. */
+export class NumberList {
+  #numbers = new Float64Array(1_024)
+  #count = 0
+
+  push(value: number): void {
+    if (this.#count === this.#numbers.length) {
+      const more = new Float64Array(Math.ceil(this.#count * GROWTH))
+      more.set(this.#numbers)
+      this.#numbers = more
+    }
+    this.#numbers[this.#count] = value
+    this.#count += 1
+  }
+
+  /** The numbers themselves, no copy. */
+  all(): Float64Array {
+    return this.#numbers.subarray(0, this.#count)
+  }
+}
