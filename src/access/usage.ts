@@ -28,7 +28,7 @@ export function usageRoute(deps: Pick<AccessDeps, 'meter' | 'signedIn'>): Route 
     tag: 'Usage',
     summary: 'Your calls of today',
     description:
-      'The figures of the key in the Authorization header, else of the address you call from; with a wallet that signs in (SIGN-IN-WITH-X) the balance is the wallet’s. Asking is free.',
+      "The figures of the key in the Authorization header, else of the address you call from; with a wallet that signs in (SIGN-IN-WITH-X) the balance is the wallet's. Asking is free.",
     metered: false,
     parameters: {},
     answers: { 200: { description: 'The figures as they stand.', schema: Usage } },

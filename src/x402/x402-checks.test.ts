@@ -130,7 +130,7 @@ const OF_ONE = 'every live credit without a claim is of one settled x402 payment
 const NOT_SETTLED = 'an x402 payment that is not settled holds no live credit'
 const STATE =
   'an x402 payment is in a state that its past allows, with the transaction that belongs to it'
-const GAS = 'the gas of a settling wallet\u2019s day is that of its payments'
+const GAS = "the gas of a settling wallet's day is that of its payments"
 const COLLECTED = 'what wallets have collected is what their entries moved to them'
 const OWN = 'a wallet collects from its own payments only, and no more than they were'
 

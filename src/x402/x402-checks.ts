@@ -82,7 +82,7 @@ export const x402Checks: readonly Check[] = [
       group by subject having count(*) > 1 order by subject limit ${DIFFERENCES_MAX}`,
   ),
   queryCheck(
-    'the gas of a settling wallet\u2019s day is that of its payments',
+    "the gas of a settling wallet's day is that of its payments",
     sql`select settlers.settler as subject, settlers.gas_gwei as expected,
         cast(coalesce(sum(intents.reserved_gwei), 0) as bigint) as found
       from x402_settlers as settlers left join x402_intents as intents

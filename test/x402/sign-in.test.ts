@@ -88,7 +88,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
       assert.equal((await away.usage(header)).prepaidBalanceUsd, 0.0989)
     })
 
-    test('a payment that comes with a sign-in is the wallet\u2019s; those that wait behind it keep theirs', async () => {
+    test("a payment that comes with a sign-in is the wallet's; those that wait behind it keep theirs", async () => {
       const payer = await newPayer(world.base, FUNDS)
       const away = await newVisitor(world)
       const header = await signIn(world, away, payer)
