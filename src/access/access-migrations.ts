@@ -115,4 +115,9 @@ export const accessMigrations: readonly Migration[] = [
       update usage_days set quota_most = case when used > quota then used else quota end`,
   },
   { id: 204, name: 'guards of keys and counters', sql: guardsSql(accessGuards) },
+  {
+    id: 205,
+    name: 'what is to be told of a batch',
+    sql: 'alter table meters add column detail text',
+  },
 ]

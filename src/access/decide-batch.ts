@@ -1,39 +1,22 @@
-import type { Caller, UsageFigures } from '#domain/caller.ts'
+import type { Caller } from '#domain/caller.ts'
 import type { MicroUsd } from '#domain/money.ts'
-import { bucketAccount, keyAccount } from '#ledger/account.ts'
 import { readBalances } from '#ledger/balance.ts'
-import { type Spent, spendCalls } from '#ledger/spend.ts'
-import { nextMidnight } from '#lib/day.ts'
+import { spendCalls } from '#ledger/spend.ts'
 import type { Connection } from '#store/engine.ts'
 import type { Admission, MeterFigures } from './admission.ts'
 import { addKeyUnits } from './key-day.ts'
-import { type BatchId, recordBatch } from './meter-store.ts'
-import { addPaid, readUsageDays, type Taken, takeUnits, type Wanted } from './usage-day.ts'
+import { recordBatch } from './meter-store.ts'
+import { accountOf, type Tallied, Tally } from './tally.ts'
+import { addPaid, readUsageDays, type Taken, takeUnits, wantedOf } from './usage-day.ts'
 
-export interface Batch {
-  /** Names the batch among all batches of all processes. */
-  readonly id: BatchId
-  /** Callers to admit, in the order in which they came. */
-  readonly admits: readonly Caller[]
+export interface Batch extends Tallied {
   /** Callers who only ask how they stand. */
   readonly figures: readonly Caller[]
-  /** Unix seconds of the UTC day, the same for the whole batch. */
-  readonly day: number
-  readonly pricePerCall: MicroUsd
 }
 
 export interface Decisions {
   readonly admissions: readonly Admission[]
   readonly figures: readonly MeterFigures[]
-}
-
-/** The prepaid account that a caller's paid calls debit. */
-export function accountOf(caller: Caller): string {
-  return caller.kind === 'keyed' ? keyAccount(caller.publicId) : bucketAccount(caller.bucket)
-}
-
-function countedKeyOf(caller: Caller): string | null {
-  return caller.kind === 'keyed' && caller.countsApart === true ? caller.publicId : null
 }
 
 /** Decides a batch inside one transaction: free units first, then prepaid calls, in arrival order. */
@@ -58,14 +41,6 @@ export async function decideBatch(connection: Connection, batch: Batch): Promise
   return { admissions, figures: batch.figures.map((caller) => tally.figures(caller)) }
 }
 
-/** The newest caller's quota bounds the bucket: a tier that changed is the newest word on it. */
-function wantedOf(admits: readonly Caller[]): Map<string, Wanted> {
-  const wanted = new Map<string, Wanted>()
-  for (const { bucket, dailyQuota } of admits)
-    wanted.set(bucket, { units: (wanted.get(bucket)?.units ?? 0) + 1, quota: dailyQuota })
-  return wanted
-}
-
 /** Callers for whom no free unit was left, in arrival order. */
 function beyondQuota(admits: readonly Caller[], taken: ReadonlyMap<string, Taken>): Caller[] {
   const seen = new Map<string, number>()
@@ -87,107 +62,4 @@ function payable(
     if ((balances.get(account) ?? 0n) >= pricePerCall)
       calls.set(account, (calls.get(account) ?? 0) + 1)
   return calls
-}
-
-interface Outcome {
-  readonly taken: ReadonlyMap<string, Taken>
-  readonly balances: ReadonlyMap<string, MicroUsd>
-  readonly spent: ReadonlyMap<string, Spent>
-  readonly known: ReadonlyMap<string, { readonly used: number; readonly paid: number }>
-}
-
-interface BucketTally {
-  used: number
-  paid: number
-  unitsLeft: number
-}
-
-interface AccountTally {
-  balance: MicroUsd
-  callsLeft: number
-}
-
-/** Hands out what the statements took, call by call, so that each answer shows its own moment. */
-class Tally {
-  /** Paid calls by bucket. */
-  readonly paid = new Map<string, number>()
-  /** Free units by key, of keys that are counted apart. */
-  readonly keyUnits = new Map<string, number>()
-  readonly #batch: Batch
-  readonly #outcome: Outcome
-  readonly #buckets = new Map<string, BucketTally>()
-  readonly #accounts = new Map<string, AccountTally>()
-  #receipts = 0
-
-  constructor(batch: Batch, outcome: Outcome) {
-    this.#batch = batch
-    this.#outcome = outcome
-  }
-
-  admit(caller: Caller): Admission {
-    const bucket = this.#bucket(caller)
-    if (bucket.unitsLeft > 0) {
-      bucket.unitsLeft -= 1
-      bucket.used += 1
-      const key = countedKeyOf(caller)
-      if (key !== null) this.keyUnits.set(key, (this.keyUnits.get(key) ?? 0) + 1)
-      return this.#admitted(caller, 'quota')
-    }
-    const account = this.#account(caller)
-    if (account.callsLeft === 0) return { kind: 'exhausted', figures: this.#usage(caller) }
-    account.callsLeft -= 1
-    account.balance -= this.#batch.pricePerCall
-    bucket.paid += 1
-    this.paid.set(caller.bucket, (this.paid.get(caller.bucket) ?? 0) + 1)
-    return this.#admitted(caller, 'prepaid')
-  }
-
-  figures(caller: Caller): MeterFigures {
-    return { ...this.#usage(caller), prepaidBalance: this.#account(caller).balance }
-  }
-
-  #usage(caller: Caller): UsageFigures {
-    const { used, paid } = this.#bucket(caller)
-    return {
-      tier: caller.tier,
-      dailyQuota: caller.dailyQuota,
-      requestCount: used + paid,
-      overageCount: paid,
-      remaining: Math.max(0, caller.dailyQuota - used),
-      resetUnix: nextMidnight(this.#batch.day),
-    }
-  }
-
-  #admitted(caller: Caller, source: 'quota' | 'prepaid'): Admission {
-    const account = source === 'prepaid' ? accountOf(caller) : null
-    const { id, day } = this.#batch
-    this.#receipts += 1
-    const name = `${id.meter}:${id.number}:${this.#receipts}`
-    const countedKey = source === 'quota' ? countedKeyOf(caller) : null
-    const receipt = { id: name, bucket: caller.bucket, day, source, account, countedKey }
-    return { kind: 'admitted', source, receipt, figures: this.#usage(caller) }
-  }
-
-  #bucket({ bucket }: Caller): BucketTally {
-    const existing = this.#buckets.get(bucket)
-    if (existing !== undefined) return existing
-    const taken = this.#outcome.taken.get(bucket)
-    const known = taken ?? this.#outcome.known.get(bucket) ?? { used: 0, paid: 0 }
-    const unitsLeft = taken?.granted ?? 0
-    const tally = { used: known.used - unitsLeft, paid: known.paid, unitsLeft }
-    this.#buckets.set(bucket, tally)
-    return tally
-  }
-
-  #account(caller: Caller): AccountTally {
-    const account = accountOf(caller)
-    const existing = this.#accounts.get(account)
-    if (existing !== undefined) return existing
-    const spent = this.#outcome.spent.get(account)
-    const callsLeft = spent?.calls ?? 0
-    const after = spent?.balance ?? this.#outcome.balances.get(account) ?? 0n
-    const tally = { balance: after + BigInt(callsLeft) * this.#batch.pricePerCall, callsLeft }
-    this.#accounts.set(account, tally)
-    return tally
-  }
 }

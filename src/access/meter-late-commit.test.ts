@@ -31,6 +31,10 @@ function lateCommit(engine: Engine) {
   const ended = Promise.withResolvers<void>()
   const late: Engine = {
     ...engine,
+    async writeOnce(statement) {
+      if (!next.isLate) return engine.writeOnce?.(statement) ?? []
+      return late.write((connection) => connection.run(statement))
+    },
     async write(work) {
       if (!next.isLate) return engine.write(work)
       next.isLate = false
@@ -55,6 +59,43 @@ function lateCommit(engine: Engine) {
 
 /** Long enough for a question to reach the server of this machine; later is right too. */
 const ASKED_MS = 300
+
+/** Reports a lost connection while a statement is still on its way; it arrives when told. */
+function lateArrival(engine: Engine) {
+  const next = { isLate: false }
+  let arrive: () => Promise<unknown> = async () => undefined
+  const late: Engine = {
+    ...engine,
+    async writeOnce(statement) {
+      if (!next.isLate) return engine.writeOnce?.(statement) ?? []
+      next.isLate = false
+      arrive = async () => engine.writeOnce?.(statement)
+      throw new StoreError('the connection is lost; the statement arrives later')
+    },
+  }
+  return { engine: late, next, arrive: () => arrive() }
+}
+
+for (const isFirst of [true, false])
+  test(`PostgreSQL: a statement that arrives after its batch was given up counts nothing, ${isFirst ? 'the first of a process too' : 'later ones too'}`, async () => {
+    const url = await server.createDatabase()
+    const engine = openPostgres({ url, schema: 'accounts' })
+    try {
+      await engine.migrate([...ledgerMigrations, ...accessMigrations])
+      const late = lateArrival(engine)
+      const clock = () => Date.UTC(2026, 10, 21, 12)
+      const meter = createMeter({ engine: late.engine, clock, pricePerCall: 100n, name: 'one' })
+      if (!isFirst) await meter.admit(caller('before'))
+      late.next.isLate = true
+      await assert.rejects(meter.admit(caller('refused')), MeteringUnavailable)
+      assert.equal((await meter.admit(caller('next'))).kind, 'admitted')
+      await late.arrive()
+      assert.equal((await meter.figures(caller('refused'))).requestCount, 0)
+      assert.equal((await meter.figures(caller('next'))).requestCount, 1)
+    } finally {
+      await engine.close()
+    }
+  })
 
 for (const isFirst of [true, false])
   test(`PostgreSQL: a call that is counted after its caller was refused is given back, ${isFirst ? 'the first of a process too' : 'later ones too'}`, async () => {

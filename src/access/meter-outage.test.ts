@@ -11,8 +11,8 @@ import { startPostgres } from '#test/postgres.ts'
 import { accessChecks } from './access-checks.ts'
 import { accessMigrations } from './access-migrations.ts'
 import { type Admission, MeteringUnavailable } from './admission.ts'
-import { accountOf } from './decide-batch.ts'
 import { createMeter } from './meter.ts'
+import { accountOf } from './tally.ts'
 
 const PRICE = 100n
 const CALLER: Caller = {
@@ -30,15 +30,20 @@ type Fault = 'none' | 'before' | 'after'
 /** A store whose connection breaks before a transaction starts, or when its commit is done. */
 function breakable(engine: Engine) {
   const fault: { next: Fault } = { next: 'none' }
+  async function meetFault<T>(write: () => Promise<T>): Promise<T> {
+    const now = fault.next
+    if (now === 'before') throw new StoreError('the connection is lost')
+    const done = await write()
+    if (now === 'after') throw new StoreError('the connection is lost at the commit')
+    return done
+  }
+  const { writeOnce } = engine
   const broken: Engine = {
     ...engine,
-    async write(work) {
-      const now = fault.next
-      if (now === 'before') throw new StoreError('the connection is lost')
-      const done = await engine.write(work)
-      if (now === 'after') throw new StoreError('the connection is lost at the commit')
-      return done
-    },
+    write: (work) => meetFault(() => engine.write(work)),
+    ...(writeOnce !== undefined && {
+      writeOnce: (statement) => meetFault(() => writeOnce(statement)),
+    }),
   }
   return { engine: broken, fault }
 }
@@ -111,7 +116,7 @@ for (const [fault, words] of [
         store.fault.next = fault
         await assert.rejects(meter.admit(CALLER), MeteringUnavailable)
         store.fault.next = 'none'
-        assert.equal((await meterOn(engine, 'two').admit(CALLER)).kind, 'admitted')
+        assert.equal((await meterOn(engine, `other ${n}`).admit(CALLER)).kind, 'admitted')
         assert.equal((await meter.admit(CALLER)).kind, 'admitted')
       }
       await untilUsed(() => meter.figures(CALLER), 7)
@@ -123,3 +128,23 @@ for (const [fault, words] of [
       await assertSound(engine)
     },
   )
+
+onBoth(
+  'calls beyond the quota that were refused because the store broke do not shift what is given back',
+  async ({ engine }) => {
+    const store = breakable(engine)
+    const meter = meterOn(store.engine)
+    await meter.admit(CALLER)
+    store.fault.next = 'after'
+    const other: Caller = { ...CALLER, identity: 'ip:192.0.2.2', bucket: '192.0.2.2' }
+    const lost = [CALLER, CALLER, other, CALLER, CALLER].map((each) => meter.admit(each))
+    for (const each of lost) await assert.rejects(each, MeteringUnavailable)
+    store.fault.next = 'none'
+    await meter.admit(other)
+    await untilUsed(() => meter.figures(CALLER), 1)
+    await untilUsed(() => meter.figures(other), 1)
+    assert.equal((await meter.figures(CALLER)).requestCount, 1)
+    assert.equal((await meter.figures(other)).requestCount, 1)
+    await assertSound(engine)
+  },
+)

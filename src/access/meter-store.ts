@@ -1,3 +1,4 @@
+import { assert } from '#lib/assert.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { rows, sql } from '#store/sql.ts'
@@ -16,21 +17,46 @@ export async function recordBatch(
 ): Promise<void> {
   await connection.run(sql`
     insert into meters (meter, batch, day) values (${id.meter}, ${id.number}, ${day})
-    on conflict (meter) do update set batch = excluded.batch, day = excluded.day`)
+    on conflict (meter) do update set batch = excluded.batch, day = excluded.day, detail = null`)
+}
+
+/** Stands beside the number of a batch that never came to pass. */
+const GIVEN_UP = 'given up'
+
+/** Names the row that says who was granted less than was asked for. */
+export function shortName({ meter }: BatchId): string {
+  return `${meter}:short`
 }
 
 /**
  * Was the newest batch of this process committed? A commit that is still under way holds the row, so
  * that this waits for its end; of the first batch it holds only the name, for which an insert waits.
+ * One that was not committed never will be: its number is taken, which a late statement looks at.
+ * Gives the units of buckets that were granted fewer than they asked for, or undefined.
  */
-export async function wasCommitted(
+export async function settleBatch(
   connection: Connection,
   { id, day }: { readonly id: BatchId; readonly day: number },
-): Promise<boolean> {
+): Promise<ReadonlyMap<string, number> | undefined> {
   const [row] = await connection.run(sql`
     insert into meters (meter, batch, day) values (${id.meter}, 0, ${day})
-    on conflict (meter) do update set batch = meters.batch returning batch`)
-  return row !== undefined && column.integer(row, 'batch') === id.number
+    on conflict (meter) do update set batch = meters.batch returning batch, detail`)
+  const stands = row !== undefined && column.integer(row, 'batch') === id.number
+  if (stands && column.textOrNull(row, 'detail') === null) return readShort(connection, id)
+  await connection.run(sql`
+    update meters set batch = ${id.number}, detail = ${GIVEN_UP} where meter = ${id.meter}`)
+  return undefined
+}
+
+async function readShort(
+  connection: Connection,
+  id: BatchId,
+): Promise<ReadonlyMap<string, number>> {
+  const [row] = await connection.run(sql`
+    select detail from meters where meter = ${shortName(id)} and batch = ${id.number}`)
+  const granted: unknown = row === undefined ? {} : JSON.parse(column.text(row, 'detail'))
+  assert(typeof granted === 'object' && granted !== null, 'granted units are an object')
+  return new Map(Object.entries(granted).map(([bucket, units]) => [bucket, Number(units)]))
 }
 
 /** Marks receipts as given back; gives those that were not before. */

@@ -78,15 +78,17 @@ async function hold({ patient }: Stores, bucket: string): Promise<() => Promise<
 /** The store says once that a commit failed which took place, after `meanwhile` was done. */
 function loseCommit(engine: Engine, meanwhile: () => Promise<void>) {
   const next = { isLost: false }
+  async function orLose<T>(write: Promise<T>): Promise<T> {
+    const done = await write
+    if (!next.isLost) return done
+    next.isLost = false
+    await meanwhile()
+    throw new StoreError('the connection is lost at the commit')
+  }
   const losing: Engine = {
     ...engine,
-    async write(work) {
-      const done = await engine.write(work)
-      if (!next.isLost) return done
-      next.isLost = false
-      await meanwhile()
-      throw new StoreError('the connection is lost at the commit')
-    },
+    write: (work) => orLose(engine.write(work)),
+    writeOnce: async (statement) => orLose(engine.writeOnce?.(statement) ?? Promise.resolve([])),
   }
   return { engine: losing, next }
 }

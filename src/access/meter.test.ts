@@ -13,8 +13,8 @@ import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { accessMigrations } from './access-migrations.ts'
 import { type Admission, type Meter, MeteringUnavailable } from './admission.ts'
-import { accountOf } from './decide-batch.ts'
 import { createMeter } from './meter.ts'
+import { accountOf } from './tally.ts'
 
 const NOON = startOfDay(1_795_000_000) + DAY_SECONDS / 2
 const PRICE = 100n

@@ -13,6 +13,8 @@ import {
 } from './admission.ts'
 import { type Decisions, decideBatch } from './decide-batch.ts'
 import { RefundQueue } from './refund-queue.ts'
+import { SpentQuotas } from './spent-quotas.ts'
+import { lostAdmissions, takeFree } from './take-free.ts'
 
 export interface MeterDeps {
   readonly engine: Engine
@@ -58,6 +60,7 @@ class MeterQueue {
   readonly #deps: MeterDeps
   readonly #refunds: RefundQueue
   #waiting: Waiting[] = []
+  readonly #spent = new SpentQuotas()
   #running = false
   #batches = 0
 
@@ -101,16 +104,54 @@ class MeterQueue {
   }
 
   async #decide(batch: readonly Waiting[]): Promise<void> {
-    const admits = batch.filter((each) => each.kind === 'admit')
+    const { writeOnce } = this.#deps.engine
+    const rest = writeOnce === undefined ? batch : await this.#takeFree(batch, writeOnce)
+    if (rest.length > 0) await this.#decideAll(rest)
+  }
+
+  /** Admits those who are likely to have a free unit left; gives all others, in their order. */
+  async #takeFree(
+    batch: readonly Waiting[],
+    writeOnce: NonNullable<Engine['writeOnce']>,
+  ): Promise<readonly Waiting[]> {
+    const { pricePerCall } = this.#deps
+    const { id, day } = this.#nextId()
+    const likely = batch.filter(
+      (each) => isAdmit(each) && this.#spent.isLikelyFree(each.caller, day),
+    )
+    if (likely.length === 0) return batch
+    const input = { id, day, pricePerCall, admits: likely.map((each) => each.caller) }
+    let isSent = false
+    try {
+      await this.#refunds.settleDoubt()
+      isSent = true
+      const admissions = await takeFree(writeOnce, input)
+      const admitted = new Map(likely.map((each, index) => [each, admissions[index]]))
+      for (const [each, admission] of admitted)
+        if (admission !== undefined && isAdmit(each)) each.resolve(admission)
+      return batch.filter((each) => admitted.get(each) === undefined)
+    } catch (cause) {
+      if (isSent)
+        this.#refunds.doubt({
+          id,
+          day,
+          receipts: (short) => receiptsOf(lostAdmissions(input, short)),
+        })
+      rejectAll(likely, cause)
+      const rejected = new Set(likely)
+      return batch.filter((each) => !rejected.has(each))
+    }
+  }
+
+  async #decideAll(batch: readonly Waiting[]): Promise<void> {
+    const admits = batch.filter(isAdmit)
     const figures = batch.filter((each) => each.kind === 'figures')
-    const { engine, clock, pricePerCall } = this.#deps
-    this.#batches += 1
-    const id = { meter: this.#deps.name, number: this.#batches }
+    const { engine, pricePerCall } = this.#deps
+    const { id, day } = this.#nextId()
     const callers = {
       admits: admits.map((each) => each.caller),
       figures: figures.map((each) => each.caller),
     }
-    const day = startOfDay(unixNow(clock))
     const input = { ...callers, id, day, pricePerCall }
     let decided: Decisions | undefined
     try {
@@ -120,19 +161,29 @@ class MeterQueue {
         decided = await decideBatch(connection, input)
         return decided
       })
+      if (engine.writeOnce !== undefined) this.#spent.learn(callers.admits, final.admissions, day)
       settleAll(admits, final.admissions)
       settleAll(figures, final.figures)
     } catch (cause) {
-      const receipts = receiptsOf(decided)
-      if (receipts.length > 0) this.#refunds.doubt({ id, day, receipts })
+      const receipts = receiptsOf(decided?.admissions ?? [])
+      if (receipts.length > 0) this.#refunds.doubt({ id, day, receipts: () => receipts })
       rejectAll([...admits, ...figures], cause)
     }
   }
+
+  #nextId() {
+    this.#batches += 1
+    const day = startOfDay(unixNow(this.#deps.clock))
+    return { id: { meter: this.#deps.name, number: this.#batches }, day }
+  }
 }
 
-function receiptsOf(decided: Decisions | undefined): readonly AdmissionReceipt[] {
-  const admissions = decided?.admissions ?? []
-  return admissions.flatMap((each) => (each.kind === 'admitted' ? [each.receipt] : []))
+function isAdmit(waiting: Waiting): waiting is Extract<Waiting, { readonly kind: 'admit' }> {
+  return waiting.kind === 'admit'
+}
+
+function receiptsOf(admissions: readonly (Admission | undefined)[]): readonly AdmissionReceipt[] {
+  return admissions.flatMap((each) => (each?.kind === 'admitted' ? [each.receipt] : []))
 }
 
 function settleAll<T>(waiting: readonly Settle<T>[], values: readonly T[]): void {

@@ -2,7 +2,7 @@ import type { MicroUsd } from '#domain/money.ts'
 import { type Clock, unixNow } from '#lib/clock.ts'
 import { ConstraintError, type Engine, StoreError } from '#store/engine.ts'
 import { type AdmissionReceipt, MeteringUnavailable } from './admission.ts'
-import { type BatchId, wasCommitted } from './meter-store.ts'
+import { type BatchId, settleBatch } from './meter-store.ts'
 import { refundBatch } from './refund-batch.ts'
 
 /** Some 20 MB of refunds that a store that is down keeps waiting; beyond it they are reported lost. */
@@ -22,7 +22,8 @@ export interface Doubt {
   readonly id: BatchId
   /** Unix seconds of the UTC day that it charged. */
   readonly day: number
-  readonly receipts: readonly AdmissionReceipt[]
+  /** What it charged, if it was committed: `short` has those who were granted less than they asked. */
+  receipts(short: ReadonlyMap<string, number>): readonly AdmissionReceipt[]
 }
 
 interface RefundDeps {
@@ -93,8 +94,9 @@ export class RefundQueue {
   }
 
   async #ask(doubt: Doubt): Promise<void> {
-    const took = await this.#deps.engine.write((tx) => wasCommitted(tx, doubt))
-    if (took) for (const receipt of doubt.receipts) this.#push(receipt, NOBODY)
+    const short = await this.#deps.engine.write((tx) => settleBatch(tx, doubt))
+    if (short !== undefined)
+      for (const receipt of doubt.receipts(short)) this.#push(receipt, NOBODY)
     this.#doubt = undefined
     this.#start()
   }

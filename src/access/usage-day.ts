@@ -1,6 +1,6 @@
 import type { BulkInsert, Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { join, rows, sql } from '#store/sql.ts'
+import { join, rows, type Sql, sql } from '#store/sql.ts'
 
 /** What a bucket has used of a day: free units, and paid calls beyond them. */
 export interface UsageDay {
@@ -34,18 +34,44 @@ export async function takeUnits(
     return [bucket, day, first, 0, first, quota, quota]
   })
   const taken = await connection.insert(TAKEN, list)
-  return new Map(
-    taken.map((row) => [
-      column.text(row, 'bucket'),
-      { ...toUsageDay(row), granted: column.integer(row, 'granted') },
-    ]),
-  )
+  return new Map(taken.map((row) => [column.text(row, 'bucket'), toTaken(row)]))
+}
+
+/** The newest caller's quota bounds the bucket: a tier that changed is the newest word on it. */
+export function wantedOf(
+  admits: readonly { readonly bucket: string; readonly dailyQuota: number }[],
+): Map<string, Wanted> {
+  const wanted = new Map<string, Wanted>()
+  for (const { bucket, dailyQuota } of admits)
+    wanted.set(bucket, { units: (wanted.get(bucket)?.units ?? 0) + 1, quota: dailyQuota })
+  return wanted
+}
+
+/** In the order in which every batch takes its rows. */
+export function wantedInOrder(
+  wanted: ReadonlyMap<string, Wanted>,
+): (Wanted & { readonly bucket: string })[] {
+  return inOrder(wanted).map(([bucket, each]) => ({ bucket, ...each }))
+}
+
+/** A row that units were taken from. */
+export function toTaken(row: Row): Taken {
+  return { ...toUsageDay(row), granted: column.integer(row, 'granted') }
 }
 
 const GRANTED = `case
   when usage_days.used >= excluded.quota then 0
   when excluded.quota - usage_days.used < excluded.granted then excluded.quota - usage_days.used
   else excluded.granted end`
+
+const CONFLICT = `on conflict (bucket, day) do update set
+    granted = ${GRANTED}, used = usage_days.used + ${GRANTED}, quota = excluded.quota,
+    quota_most = case when excluded.quota > usage_days.quota_most
+      then excluded.quota else usage_days.quota_most end
+    returning bucket, used, paid, granted`
+
+/** What becomes of a day that stands already, and what is told of each. */
+export const ON_TAKEN: Sql = { kind: 'sql', parts: [CONFLICT], values: [] }
 
 const TAKEN: BulkInsert = {
   table: 'usage_days',
@@ -58,11 +84,7 @@ const TAKEN: BulkInsert = {
     quota: 'bigint',
     quota_most: 'bigint',
   },
-  conflict: `on conflict (bucket, day) do update set
-    granted = ${GRANTED}, used = usage_days.used + ${GRANTED}, quota = excluded.quota,
-    quota_most = case when excluded.quota > usage_days.quota_most
-      then excluded.quota else usage_days.quota_most end
-    returning bucket, used, paid, granted`,
+  conflict: CONFLICT,
 }
 
 /** Counts paid calls; the buckets' rows are locked by `takeUnits` of the same transaction. */

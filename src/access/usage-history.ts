@@ -8,10 +8,10 @@ import { Type } from '#lib/type.ts'
 import { type Connection, StoreError } from '#store/engine.ts'
 import type { AccessDeps } from './access-deps.ts'
 import { MeteringUnavailable } from './admission.ts'
-import { accountOf } from './decide-batch.ts'
 import { forecastRunOut, forecastSince } from './forecast.ts'
 import { CsvRow, History, showHistory, toCsvRows } from './history-record.ts'
 import { type HistoryInput, readHistory, readSpent } from './read-history.ts'
+import { accountOf } from './tally.ts'
 
 const DAYS = { minimum: 1, maximum: 90 }
 

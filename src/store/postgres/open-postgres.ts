@@ -37,6 +37,7 @@ export function openPostgres(options: PostgresOptions): Engine {
     read: (statement) => run(client, statement),
     snapshot: (work) => transaction(client, 'isolation level repeatable read read only', work),
     write: (work) => transaction(client, 'isolation level read committed', work),
+    writeOnce: (statement) => run(client, statement),
     migrate: (migrations) => guard(() => migrate(client, options.schema, migrations)),
     close: () => client.end({ timeout: CLOSE_TIMEOUT_SECONDS }),
   }

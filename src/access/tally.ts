@@ -1,0 +1,131 @@
+import type { Caller, UsageFigures } from '#domain/caller.ts'
+import type { MicroUsd } from '#domain/money.ts'
+import { bucketAccount, keyAccount } from '#ledger/account.ts'
+import type { Spent } from '#ledger/spend.ts'
+import { nextMidnight } from '#lib/day.ts'
+import type { Admission, MeterFigures } from './admission.ts'
+import type { BatchId } from './meter-store.ts'
+import type { Taken } from './usage-day.ts'
+
+/** Calls that are decided together. */
+export interface Tallied {
+  /** Names the batch among all batches of all processes. */
+  readonly id: BatchId
+  /** Callers to admit, in the order in which they came. */
+  readonly admits: readonly Caller[]
+  /** Unix seconds of the UTC day, the same for the whole batch. */
+  readonly day: number
+  readonly pricePerCall: MicroUsd
+}
+
+/** The prepaid account that a caller's paid calls debit. */
+export function accountOf(caller: Caller): string {
+  return caller.kind === 'keyed' ? keyAccount(caller.publicId) : bucketAccount(caller.bucket)
+}
+
+function countedKeyOf(caller: Caller): string | null {
+  return caller.kind === 'keyed' && caller.countsApart === true ? caller.publicId : null
+}
+
+interface Outcome {
+  readonly taken: ReadonlyMap<string, Taken>
+  readonly balances: ReadonlyMap<string, MicroUsd>
+  readonly spent: ReadonlyMap<string, Spent>
+  readonly known: ReadonlyMap<string, { readonly used: number; readonly paid: number }>
+}
+
+interface BucketTally {
+  used: number
+  paid: number
+  unitsLeft: number
+}
+
+interface AccountTally {
+  balance: MicroUsd
+  callsLeft: number
+}
+
+/** Hands out what the statements took, call by call, so that each answer shows its own moment. */
+export class Tally {
+  /** Paid calls by bucket. */
+  readonly paid = new Map<string, number>()
+  /** Free units by key, of keys that are counted apart. */
+  readonly keyUnits = new Map<string, number>()
+  readonly #batch: Tallied
+  readonly #outcome: Outcome
+  readonly #buckets = new Map<string, BucketTally>()
+  readonly #accounts = new Map<string, AccountTally>()
+  #receipts = 0
+
+  constructor(batch: Tallied, outcome: Outcome) {
+    this.#batch = batch
+    this.#outcome = outcome
+  }
+
+  admit(caller: Caller): Admission {
+    const bucket = this.#bucket(caller)
+    if (bucket.unitsLeft > 0) {
+      bucket.unitsLeft -= 1
+      bucket.used += 1
+      const key = countedKeyOf(caller)
+      if (key !== null) this.keyUnits.set(key, (this.keyUnits.get(key) ?? 0) + 1)
+      return this.#admitted(caller, 'quota')
+    }
+    const account = this.#account(caller)
+    if (account.callsLeft === 0) return { kind: 'exhausted', figures: this.#usage(caller) }
+    account.callsLeft -= 1
+    account.balance -= this.#batch.pricePerCall
+    bucket.paid += 1
+    this.paid.set(caller.bucket, (this.paid.get(caller.bucket) ?? 0) + 1)
+    return this.#admitted(caller, 'prepaid')
+  }
+
+  figures(caller: Caller): MeterFigures {
+    return { ...this.#usage(caller), prepaidBalance: this.#account(caller).balance }
+  }
+
+  #usage(caller: Caller): UsageFigures {
+    const { used, paid } = this.#bucket(caller)
+    return {
+      tier: caller.tier,
+      dailyQuota: caller.dailyQuota,
+      requestCount: used + paid,
+      overageCount: paid,
+      remaining: Math.max(0, caller.dailyQuota - used),
+      resetUnix: nextMidnight(this.#batch.day),
+    }
+  }
+
+  #admitted(caller: Caller, source: 'quota' | 'prepaid'): Admission {
+    const account = source === 'prepaid' ? accountOf(caller) : null
+    const { id, day } = this.#batch
+    this.#receipts += 1
+    const name = `${id.meter}:${id.number}:${this.#receipts}`
+    const countedKey = source === 'quota' ? countedKeyOf(caller) : null
+    const receipt = { id: name, bucket: caller.bucket, day, source, account, countedKey }
+    return { kind: 'admitted', source, receipt, figures: this.#usage(caller) }
+  }
+
+  #bucket({ bucket }: Caller): BucketTally {
+    const existing = this.#buckets.get(bucket)
+    if (existing !== undefined) return existing
+    const taken = this.#outcome.taken.get(bucket)
+    const known = taken ?? this.#outcome.known.get(bucket) ?? { used: 0, paid: 0 }
+    const unitsLeft = taken?.granted ?? 0
+    const tally = { used: known.used - unitsLeft, paid: known.paid, unitsLeft }
+    this.#buckets.set(bucket, tally)
+    return tally
+  }
+
+  #account(caller: Caller): AccountTally {
+    const account = accountOf(caller)
+    const existing = this.#accounts.get(account)
+    if (existing !== undefined) return existing
+    const spent = this.#outcome.spent.get(account)
+    const callsLeft = spent?.calls ?? 0
+    const after = spent?.balance ?? this.#outcome.balances.get(account) ?? 0n
+    const tally = { balance: after + BigInt(callsLeft) * this.#batch.pricePerCall, callsLeft }
+    this.#accounts.set(account, tally)
+    return tally
+  }
+}
