@@ -9,6 +9,7 @@ import type { Clock } from '#lib/clock.ts'
 import { sleep } from '#lib/sleep.ts'
 import { Verifier } from '#payments/verifier.ts'
 import { settlesIntent } from '#x402/intent-store.ts'
+import { pruneIntents } from '#x402/prune-intents.ts'
 import type { Stores } from './stores.ts'
 
 export interface VerifyRole {
@@ -57,6 +58,7 @@ export async function runVerifyRole(role: VerifyRole, signal: AbortSignal): Prom
         tidiedAtMs = clock()
         await closeSpendDays({ engine: stores.accounts, clock })
         await pruneUsage({ engine: stores.accounts, clock })
+        await pruneIntents({ engine: stores.accounts, clock })
       }
     } catch (error) {
       logger.error({ err: error }, 'a pass over the prepayments failed; the next one tries again')

@@ -1,8 +1,16 @@
 import type { Guard } from '#store/guard.ts'
 
+/** Only what moved nothing may go. */
+export const intentsStay: Guard = {
+  table: 'x402_intents',
+  name: 'x402_intents_stay',
+  on: 'delete',
+  when: "old.status <> 'abandoned'",
+}
+
 /** What the database itself refuses to do to intents. */
 export const x402Guards: readonly Guard[] = [
-  { table: 'x402_intents', name: 'x402_intents_stay', on: 'delete' },
+  intentsStay,
   {
     table: 'x402_intents',
     name: 'x402_intents_keep_what_was_signed',

@@ -1,6 +1,9 @@
 import type { Migration } from '#store/engine.ts'
 import { guardsSql } from '#store/guard.ts'
-import { collectedGuards, x402Guards } from './x402-guards.ts'
+import { collectedGuards, intentsStay, x402Guards } from './x402-guards.ts'
+
+const ABANDONED = `create index x402_intents_abandoned on x402_intents (created_unix, id)
+  where status = 'abandoned';`
 
 /** Tables of x402 payments; ids 400 to 499 of the accounts store. */
 export const x402Migrations: readonly Migration[] = [
@@ -70,4 +73,14 @@ export const x402Migrations: readonly Migration[] = [
         where reversed_unix is null`,
   },
   { id: 403, name: 'guards of what wallets collected', sql: guardsSql(collectedGuards) },
+  {
+    id: 404,
+    name: 'payments that moved nothing may go',
+    sql: {
+      sqlite: `drop trigger x402_intents_stay; ${guardsSql([intentsStay]).sqlite} ${ABANDONED}`,
+      postgres: `drop trigger x402_intents_stay on x402_intents;
+        drop trigger x402_intents_stay_truncate on x402_intents;
+        ${guardsSql([intentsStay]).postgres} ${ABANDONED}`,
+    },
+  },
 ]
