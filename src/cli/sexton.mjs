@@ -1,5 +1,6 @@
-#!/usr/bin/env -S MALLOC_ARENA_MAX=1 node
-// glibc keeps memory for each thread apart and gives little of it back: one arena is 50 MB less.
+#!/usr/bin/env -S MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=262144 node
+// glibc keeps memory for each thread apart and gives little of it back: one arena is 50 MB less, and
+// blocks from 256 KiB on that go back at once are 40 MB less.
 //
 // Plain JavaScript: with every module of the last run at hand, Node never loads what strips types,
 // which costs each thread 18 MB and 40 ms. So nothing is imported here but Node's own.

@@ -47,7 +47,13 @@ export function startRole(start: RoleStart): RoleProcess {
   const [program = '', ...flags] = command
   const child = spawn(program, flags, {
     cwd: root,
-    env: { PATH: process.env.PATH, MALLOC_ARENA_MAX: '1', PORT: String(port), ...environment },
+    env: {
+      PATH: process.env.PATH,
+      MALLOC_ARENA_MAX: '1',
+      MALLOC_MMAP_THRESHOLD_: '262144',
+      PORT: String(port),
+      ...environment,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const killAtExit = () => void child.kill('SIGKILL')

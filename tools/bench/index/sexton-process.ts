@@ -45,6 +45,7 @@ export async function startSexton(settings: SextonSettings): Promise<SextonProce
     PATH: process.env.PATH,
     // As `npm start` and `npx sexton` set it.
     MALLOC_ARENA_MAX: '1',
+    MALLOC_MMAP_THRESHOLD_: '262144',
     ...GUARD,
     PORT: String(port),
     LOG_LEVEL: 'warn',
