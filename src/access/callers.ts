@@ -3,7 +3,8 @@ import type { Caller, Tier } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { StoreError } from '#store/engine.ts'
 import { MeteringUnavailable } from './admission.ts'
-import { findKeyByDigest, type Key } from './key-store.ts'
+import { gather } from './gather.ts'
+import { findKeysByDigest, type Key } from './key-store.ts'
 import { RecentCallers } from './recent-callers.ts'
 import { isSecret, secretDigest } from './secret.ts'
 import { createTiers, type TiersDeps, type WalletTier } from './tiers.ts'
@@ -37,6 +38,7 @@ const HELD_MAX = 20_000
 /** Tells who calls. An Authorization header that is no good never falls back to anonymous. */
 export function createCallers(deps: CallersDeps): Callers {
   const keys = new TtlCache<Key | undefined>({ ...deps, max: HELD_MAX, ttlMs: KEY_TTL_MS })
+  const find = gather((digests) => findKeysByDigest(deps.engine, digests))
   const tierOf = createTiers(deps)
   const recent = new RecentCallers(deps)
   const anonymous = (bucket: string) => anonymousCaller(deps, bucket)
@@ -54,7 +56,7 @@ export function createCallers(deps: CallersDeps): Callers {
       const secret = bearerSecret(authorization)
       if (secret === undefined || !isSecret(deps.keyPrefix, secret)) return refuseKey()
       const { epoch } = recent
-      const key = await lookUp(deps, keys, secretDigest(secret))
+      const key = await lookUp(keys, find, secretDigest(secret))
       if (key === undefined || key.revokedUnix !== null) return refuseKey()
       const caller = keyedCaller(deps, key, await tierOf(key.wallet))
       if (typeof authorization === 'string') recent.keep(authorization, caller, epoch)
@@ -74,12 +76,12 @@ function refuseKey(): Refusal {
 }
 
 async function lookUp(
-  deps: CallersDeps,
   keys: TtlCache<Key | undefined>,
+  find: (digest: string) => Promise<Key | undefined>,
   digest: string,
 ): Promise<Key | undefined> {
   try {
-    return await keys.get(digest, () => findKeyByDigest(deps.engine, digest))
+    return await keys.get(digest, () => find(digest))
   } catch (cause) {
     if (!(cause instanceof StoreError)) throw cause
     throw new MeteringUnavailable('the accounts store cannot look keys up', { cause })

@@ -2,7 +2,8 @@ import type { Address } from '#domain/address.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Connection, Engine, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { type Sql, sql } from '#store/sql.ts'
+import { join, type Sql, sql } from '#store/sql.ts'
+import { padded } from './gather.ts'
 import { type NewSecret, newSecret, type SecretDeps } from './secret.ts'
 import type { SignedMessage } from './signed-message.ts'
 
@@ -25,8 +26,15 @@ const DRAWS_MAX = 10
 
 const COLUMNS = sql`public_id, wallet, label, created_unix, revoked_unix, is_first`
 
-export async function findKeyByDigest(engine: Engine, digest: string): Promise<Key | undefined> {
-  return first(engine.read(sql`select ${COLUMNS} from keys where secret_digest = ${digest}`))
+/** Keys by the digests of their secrets; a digest that no key has is absent. */
+export async function findKeysByDigest(
+  engine: Engine,
+  digests: readonly string[],
+): Promise<Map<string, Key>> {
+  if (digests.length === 0) return new Map()
+  const found = await engine.read(sql`
+    select secret_digest, ${COLUMNS} from keys where secret_digest in (${join(padded(digests))})`)
+  return new Map(found.map((row) => [column.text(row, 'secret_digest'), toKey(row)]))
 }
 
 export async function findKey(

@@ -6,7 +6,7 @@ import { Type } from '#lib/type.ts'
 import type { AccessDeps } from './access-deps.ts'
 import { AUTHORITY_REFUSALS, authorise, checkNamed, useAuthority } from './authorise.ts'
 import { KeyRecord, toKeyRecord } from './key-record.ts'
-import { findKeyByDigest, insertKey, lockKey, markRevoked, recordSuccessor } from './key-store.ts'
+import { findKeysByDigest, insertKey, lockKey, markRevoked, recordSuccessor } from './key-store.ts'
 import { NewKey, SIGNED_FIELDS } from './mint.ts'
 import { moveWholeBalance } from './move-whole-balance.ts'
 import { publicIdInPath } from './parameters.ts'
@@ -195,7 +195,7 @@ export function reportLeakRoute(deps: AccessDeps): Route {
 }
 
 async function killLeaked(deps: AccessDeps, digest: string): Promise<void> {
-  const key = await findKeyByDigest(deps.engine, digest)
+  const key = (await findKeysByDigest(deps.engine, [digest])).get(digest)
   if (key === undefined) return
   const nowUnix = unixNow(deps.clock)
   await deps.engine.write((connection) => markRevoked(connection, { ...key, nowUnix }))

@@ -4,7 +4,8 @@ import { type Clock, unixNow } from '#lib/clock.ts'
 import { HOUR_SECONDS } from '#lib/day.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import { join, sql } from '#store/sql.ts'
+import { gather, padded } from './gather.ts'
 import { TtlCache } from './ttl-cache.ts'
 
 export interface TiersDeps {
@@ -38,20 +39,28 @@ interface Word {
 export function createTiers(deps: TiersDeps): (wallet: Address) => Promise<WalletTier> {
   const tiers = new TtlCache<boolean>({ ...deps, max: HELD_MAX, ttlMs: TIER_TTL_MS })
   const words = new LRUCache<Address, Word>({ max: HELD_MAX })
+  const recall = gather((wallets: readonly Address[]) => readWords(deps, wallets))
+  const judging = { ...deps, words, recall }
   return async (wallet) =>
-    (await tiers.get(wallet, () => judge(deps, words, wallet))) ? 'premium' : 'free'
+    (await tiers.get(wallet, () => judge(judging, wallet))) ? 'premium' : 'free'
 }
 
 type Words = LRUCache<Address, Word>
 
+interface Judging extends TiersDeps {
+  readonly words: Words
+  /** What was written down last. */
+  recall(wallet: Address): Promise<boolean | undefined>
+}
+
 /** An index or a store that cannot tell must not turn callers away. */
-async function judge(deps: TiersDeps, words: Words, wallet: Address): Promise<boolean> {
+async function judge(deps: Judging, wallet: Address): Promise<boolean> {
   const premium = await deps.isPremium(wallet).catch(() => undefined)
   if (premium !== undefined) {
-    await orUnknown(() => remember(deps, words, { wallet, premium }))
+    await orUnknown(() => remember(deps, { wallet, premium }))
     return premium
   }
-  return (await orUnknown(() => recall(deps, wallet))) ?? words.get(wallet)?.premium ?? false
+  return (await orUnknown(() => deps.recall(wallet))) ?? deps.words.get(wallet)?.premium ?? false
 }
 
 async function orUnknown<T>(ask: () => Promise<T>): Promise<T | undefined> {
@@ -64,8 +73,7 @@ async function orUnknown<T>(ask: () => Promise<T>): Promise<T | undefined> {
 }
 
 async function remember(
-  { engine, clock }: TiersDeps,
-  words: Words,
+  { engine, clock, words }: Judging,
   { wallet, premium }: { readonly wallet: Address; readonly premium: boolean },
 ): Promise<void> {
   const nowUnix = unixNow(clock)
@@ -79,8 +87,12 @@ async function remember(
   if (written.length > 0) words.set(wallet, { premium, writtenUnix: nowUnix })
 }
 
-async function recall({ engine }: TiersDeps, wallet: Address): Promise<boolean | undefined> {
-  const [row] = await engine.read(sql`select premium from wallets where wallet = ${wallet}`)
-  const premium = row === undefined ? null : column.integerOrNull(row, 'premium')
-  return premium === null ? undefined : premium === 1
+async function readWords(
+  { engine }: TiersDeps,
+  wallets: readonly Address[],
+): Promise<Map<Address, boolean>> {
+  const found = await engine.read(sql`
+    select wallet, premium from wallets
+    where premium is not null and wallet in (${join(padded(wallets))})`)
+  return new Map(found.map((row) => [column.hex(row, 'wallet'), column.flag(row, 'premium')]))
 }

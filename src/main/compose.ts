@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { type Access, type CreateAccessDeps, createAccess } from '#access/create-access.ts'
+import { gather } from '#access/gather.ts'
 import type { GaugeReading } from '#api/metrics.ts'
 import type { DataDeps } from '#datasets/data-route.ts'
 import { datasetRoutes } from '#datasets/dataset-routes.ts'
@@ -7,6 +8,7 @@ import { readDeposits } from '#datasets/deposits/queries.ts'
 import { readTotalSupply } from '#datasets/holders/queries.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import { makeRecentStatus } from '#datasets/recent-status.ts'
+import type { Address } from '#domain/address.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { Route } from '#http/route.ts'
 import { type Clock, unixNow } from '#lib/clock.ts'
@@ -161,7 +163,7 @@ function composeAccess(
         ? { ...held, tokens: held.tokens.map((token) => ({ ...token })) }
         : held
     },
-    isPremium: (wallet) => readPremium(holdings, wallet),
+    isPremium: gather((wallets: readonly Address[]) => readPremium(holdings, wallets)),
     trustedProxies: settings.trustedProxies,
     guardLimits: {
       general: toLimit(settings.guard.general),

@@ -101,24 +101,30 @@ async function valueHeld(
 }
 
 /**
- * Whether a wallet holds the premium share of the secondary token's supply on the premium chain:
- * balance × 1000 ≥ share × totalSupply, both at one block deep enough, in integers. Undefined while
- * the index does not follow that chain closely: an old state says nothing about now.
+ * Which wallets hold the premium share of the secondary token's supply on the premium chain:
+ * balance × 1000 ≥ share × totalSupply, both at one block deep enough, in integers. Empty while the
+ * index does not follow that chain closely: an old state says nothing about now.
  */
-export function readPremium(deps: HoldingsDeps, wallet: Address): Promise<boolean | undefined> {
+export function readPremium(
+  deps: HoldingsDeps,
+  wallets: readonly Address[],
+): Promise<ReadonlyMap<Address, boolean>> {
   const { premium, gate, secondary, chains } = deps.ecosystem
   return deps.register.snapshot(async (connection) => {
+    const judged = new Map<Address, boolean>()
     const index = await readIndexStatus(connection, chains)
     const status = index?.chains.find((each) => each.chain.id === premium.chain.id)
-    if (status === undefined || conditionOf(status, unixNow(deps.clock)) !== 'live')
-      return undefined
+    if (status === undefined || conditionOf(status, unixNow(deps.clock)) !== 'live') return judged
     const at = {
       token: secondary.symbol,
       chainId: premium.chain.id,
       blockNumber: status.blockNumber - gate.depthBlocks,
     }
-    const balance = await readBalanceAt(connection, { ...at, address: wallet })
-    const supply = await readSupplyAt(connection, at)
-    return balance > 0n && balance * 1_000n >= BigInt(premium.supplyPerMille) * supply
+    const needed = BigInt(premium.supplyPerMille) * (await readSupplyAt(connection, at))
+    for (const address of wallets) {
+      const balance = await readBalanceAt(connection, { ...at, address })
+      judged.set(address, balance > 0n && balance * 1_000n >= needed)
+    }
+    return judged
   })
 }
