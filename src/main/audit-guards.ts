@@ -6,7 +6,7 @@ import type { Connection, Engine } from '#store/engine.ts'
 import { type Guard, missingGuards } from '#store/guard.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
-import { collectedGuards, x402Guards } from '#x402/x402-guards.ts'
+import { collectedGuards, replacedGuards, x402Guards } from '#x402/x402-guards.ts'
 
 /** Everything that the accounts store refuses by itself. */
 export const accountsGuards: readonly Guard[] = [
@@ -15,6 +15,7 @@ export const accountsGuards: readonly Guard[] = [
   ...paymentsGuards,
   ...x402Guards,
   ...collectedGuards,
+  ...replacedGuards,
 ]
 
 /** What check constraints must say, without spaces and brackets. */

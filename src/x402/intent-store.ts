@@ -89,7 +89,8 @@ export async function lostIntents(reads: Reads, limit: number): Promise<Intent[]
 export async function settlesIntent(reads: Reads, txHash: Hash): Promise<boolean> {
   const found = await reads.run(sql`
     select id from x402_intents
-    where tx_hash = ${txHash} and status in ('submitted', 'credited') limit 1`)
+    where status in ('submitted', 'credited') and (tx_hash = ${txHash}
+      or id in (select intent_id from x402_replaced where tx_hash = ${txHash})) limit 1`)
   return found.length === 1
 }
 
@@ -104,6 +105,40 @@ export async function setSubmitted(
       reserved_gwei = ${input.reservedGwei}, gas_day = ${input.gasDay}
     where id = ${input.id} and status = 'reserved' returning id`)
   return changed.length === 1
+}
+
+/** The intent on its way with a nonce of a settling wallet. */
+export async function findByTxNonce(
+  reads: Reads,
+  input: { readonly chainId: number; readonly settler: Address; readonly txNonce: number },
+): Promise<Intent | undefined> {
+  const [row] = await reads.run(sql`
+    select ${COLUMNS} from x402_intents
+    where status = 'submitted' and chain_id = ${input.chainId}
+      and settler = ${input.settler} and tx_nonce = ${input.txNonce}
+    order by created_unix, id limit 1`)
+  return row && toIntent(row)
+}
+
+/** Stores another transaction of the same nonce; the older one is remembered, since it may be sealed. */
+export async function replaceTransaction(
+  connection: Connection,
+  input: {
+    readonly intent: Intent
+    readonly signed: { readonly txHash: Hash; readonly raw: `0x${string}` }
+    readonly reservedGwei: bigint
+  },
+): Promise<Intent | undefined> {
+  const { intent, signed, reservedGwei } = input
+  const [row] = await connection.run(sql`
+    update x402_intents set tx_hash = ${signed.txHash}, raw = ${signed.raw},
+      reserved_gwei = ${reservedGwei}
+    where id = ${intent.id} and status = 'submitted' and tx_hash = ${intent.txHash}
+    returning ${COLUMNS}`)
+  if (row === undefined) throw new Error(`the payment ${intent.id} changed under a lock`)
+  await connection.run(sql`
+    insert into x402_replaced (tx_hash, intent_id) values (${intent.txHash}, ${intent.id})`)
+  return toIntent(row)
 }
 
 /** Ends an intent, or opens a credited one again that a reorg took; true when it stood otherwise. */

@@ -12,7 +12,7 @@ type Deps = Pick<CreditDeps, 'rpc' | 'payment'>
 
 /** What a sealed transaction did for an intent. */
 export type Settlement =
-  /** `paidWei` is what our own transaction has cost, whoever's transaction moved the money. */
+  /** `paidWei` is what our own transactions have cost, whoever's moved the money. */
   | { readonly kind: 'paid'; readonly deposit: Deposit; readonly paidWei: bigint }
   | { readonly kind: 'unpaid'; readonly paidWei: bigint }
   /** Not sealed, or in a block that the node no longer knows as its own. */
@@ -28,7 +28,7 @@ export async function readSettlement(
   if (receipt === undefined) return { kind: 'unknown' }
   const header = await deps.rpc.header(receipt.blockNumber)
   if (header === undefined || header.hash !== receipt.blockHash) return { kind: 'unknown' }
-  const { paidWei } = receipt
+  const paidWei = receipt.from === intent.settler ? receipt.paidWei : 0n
   const deposit = findDeposit(deps, intent, { receipt, txHash, timestampUnix: header.timestamp })
   return deposit === undefined ? { kind: 'unpaid', paidWei } : { kind: 'paid', deposit, paidWei }
 }

@@ -46,5 +46,5 @@ async function findOther(
   if (use === undefined) return { kind: 'open' }
   if (use.kind === 'cancelled') return { kind: 'cancelled', paidWei }
   const other = await readSettlement(deps, intent, use.txHash)
-  return other.kind === 'paid' ? { ...other, paidWei } : { kind: 'open' }
+  return other.kind === 'paid' ? { ...other, paidWei: paidWei + other.paidWei } : { kind: 'open' }
 }

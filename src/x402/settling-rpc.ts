@@ -21,6 +21,7 @@ export class NodeRefusal extends Error {
 
 /** A sealed transaction. */
 export interface Receipt {
+  readonly from: Address
   readonly succeeded: boolean
   readonly blockNumber: number
   readonly blockHash: Hash
@@ -145,6 +146,7 @@ function parseReceipt(value: unknown, chainId: number): Receipt | undefined {
   // A node may show a receipt of a block that is still being built; it has no number then.
   if (value === null || member(value, 'blockNumber') === null) return undefined
   return {
+    from: parseBytes(member(value, 'from')),
     succeeded: wei(member(value, 'status')) === 1n,
     blockNumber: Number(wei(member(value, 'blockNumber'))),
     blockHash: parseBytes(member(value, 'blockHash')),

@@ -5,6 +5,7 @@ import type { Connection } from '#store/engine.ts'
 import { costMax, readGasPrice, toGwei } from './gas-price.ts'
 import type { Intent } from './intent.ts'
 import { setSubmitted } from './intent-store.ts'
+import { raiseStuck } from './raise-fees.ts'
 import { highestSubmitted, lockSettler, type Settler, updateSettler } from './settler-store.ts'
 import { NodeRefusal, type SettlingRpc } from './settling-rpc.ts'
 import type { Fees } from './settling-signer.ts'
@@ -30,10 +31,13 @@ export function createSubmitter(deps: Deps): (intent: Intent) => Promise<SubmitO
 }
 
 async function submit(deps: Deps, intent: Intent): Promise<SubmitOutcome> {
-  const [{ maxFeePerGas, maxPriorityFeePerGas }, sealed] = await Promise.all([
+  const [price, sealed] = await Promise.all([
     readGasPrice(deps.rpc),
     deps.rpc.transactionCount(deps.signer.address),
   ])
+  const raised = await raiseStuck(deps, { chainId: intent.chainId, sealed, price })
+  if (raised !== undefined) await sendStored(deps, raised)
+  const { maxFeePerGas, maxPriorityFeePerGas } = price
   const fees = { maxFeePerGas, maxPriorityFeePerGas }
   const submitted = await deps.engine.write((connection) =>
     signAndStore(connection, deps, { intent, fees, sealed }),

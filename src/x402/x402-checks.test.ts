@@ -15,7 +15,7 @@ import type { Intent } from './intent.ts'
 import { insertIntent } from './intent-store.ts'
 import { createSubmitter } from './submit-intent.ts'
 import { x402Checks } from './x402-checks.ts'
-import { collectedGuards, x402Guards } from './x402-guards.ts'
+import { collectedGuards, replacedGuards, x402Guards } from './x402-guards.ts'
 import { x402Migrations } from './x402-migrations.ts'
 
 const migrations = [
@@ -238,8 +238,8 @@ const CORRUPTIONS: readonly {
 for (const { what, statement, found } of CORRUPTIONS)
   onBoth(`the audit finds ${what}`, async ({ engine }) => {
     await livedIn(engine)
-    const guards = [...paymentsGuards, ...x402Guards, ...collectedGuards]
-    const tables = ['x402_collected', 'x402_intents', 'credits']
+    const guards = [...paymentsGuards, ...x402Guards, ...collectedGuards, ...replacedGuards]
+    const tables = ['x402_collected', 'x402_replaced', 'x402_intents', 'credits']
     await unguarded(engine, { guards, tables }, async (tx) => {
       await tx.run(statement)
     })

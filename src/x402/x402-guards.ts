@@ -43,3 +43,9 @@ export const collectedGuards: readonly Guard[] = [
   { table: 'x402_collected', name: 'x402_collected_stay', on: 'delete' },
   { table: 'x402_collected', name: 'x402_collected_never_change', on: 'update' },
 ]
+
+/** What the database itself refuses to do to replaced transactions: any of them may be sealed. */
+export const replacedGuards: readonly Guard[] = [
+  { table: 'x402_replaced', name: 'x402_replaced_stay', on: 'delete' },
+  { table: 'x402_replaced', name: 'x402_replaced_never_change', on: 'update' },
+]

@@ -1,6 +1,6 @@
 import type { Migration } from '#store/engine.ts'
 import { guardsSql } from '#store/guard.ts'
-import { collectedGuards, intentsStay, x402Guards } from './x402-guards.ts'
+import { collectedGuards, intentsStay, replacedGuards, x402Guards } from './x402-guards.ts'
 
 const ABANDONED = `create index x402_intents_abandoned on x402_intents (created_unix, id)
   where status = 'abandoned';`
@@ -83,4 +83,14 @@ export const x402Migrations: readonly Migration[] = [
         ${guardsSql([intentsStay]).postgres} ${ABANDONED}`,
     },
   },
+  {
+    id: 405,
+    name: 'transactions that were replaced',
+    sql: `
+      create table x402_replaced (
+        tx_hash text primary key,
+        intent_id text not null references x402_intents (id)
+      )`,
+  },
+  { id: 406, name: 'guards of replaced transactions', sql: guardsSql(replacedGuards) },
 ]
