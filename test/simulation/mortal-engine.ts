@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { type Connection, type Engine, StoreError } from '#store/engine.ts'
 
 /** The process that used the store is dead; what it had not committed is gone. */
@@ -94,7 +95,10 @@ export function makeMortalEngine(inner: Engine, watch: Watch): MortalEngine {
   }
 }
 
-/** Every call on a connection is a step, whatever calls an engine has. */
+/**
+ * Every call on a connection is a step, whatever calls an engine has. None is done at once, as on an
+ * engine of another thread or machine: what goes on beside it does so in the middle of a commit.
+ */
 function counted(connection: Connection, step: () => void): Connection {
   return new Proxy(connection, {
     get(target, name) {
@@ -102,7 +106,7 @@ function counted(connection: Connection, step: () => void): Connection {
       if (typeof value !== 'function') return value
       return (...parameters: unknown[]) => {
         step()
-        return Reflect.apply(value, target, parameters)
+        return setImmediate().then(() => Reflect.apply(value, target, parameters))
       }
     },
   })

@@ -10,7 +10,9 @@ import { allDatasets, registerMigrations } from '#datasets/datasets.ts'
 import { UnexplainedBalanceError } from '#datasets/holders/fold-balances.ts'
 import { findPruned } from '#datasets/holders/proof/find-pruned.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
-import type { Engine } from '#store/engine.ts'
+import type { Connection, Engine } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { sql } from '#store/sql.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { type LivelyBlock, live, livelyBlocks } from '#test/chain-builder/random-life.ts'
@@ -49,6 +51,39 @@ describe('older history', () => {
     )
   })
 
+  test('what is folded stands still while it is being stored, however long that takes', async () => {
+    const days = Array.from({ length: 250 }, () => ({ secondsApart: 86_400, deeds: [mint, dig] }))
+    await onChain(days, async (node, ecosystem) => {
+      node.faults.rangeMax = { blocks: 2, dialect: 'geth' }
+      // Time stands still in a commit, so that none counts as long and the next follows soon.
+      let commits = 0
+      const { engine, index } = await begin(
+        ecosystem,
+        {},
+        {
+          write: async () => {
+            commits += 1
+          },
+          statement: () => sleep(1),
+          written: () => {
+            commits -= 1
+          },
+          lookMs: () => (commits > 0 ? 0 : 6_000),
+        },
+      )
+      let isDone = false
+      const sums = new Set<bigint>()
+      while (!isDone) {
+        isDone = await isSettled(index)
+        const { balances, supply } = await engine.snapshot(readSums)
+        assert.equal(balances, supply)
+        sums.add(supply)
+      }
+      assert.ok(sums.size > 2, 'some of it was stored before the end')
+      await engine.close()
+    })
+  })
+
   test('the newest days are stored first, and the answer says what is missing', async () => {
     const days = Array.from({ length: 90 }, () => ({ secondsApart: 86_400, deeds: [mint, dig] }))
     await onChain(days, async (_node, ecosystem) => {
@@ -83,13 +118,13 @@ describe('older history', () => {
   test('what becomes final while a reorg is still to be undone counts once', async () => {
     const days = Array.from({ length: 60 }, () => ({ secondsApart: 86_400, deeds: [mint, dig] }))
     await onChain(days, async (node, ecosystem) => {
-      const before = { write: async () => {} }
+      const before: Around = {}
       const { engine, index } = await begin(ecosystem, {}, before)
       for (let step = 0; step < 4; step += 1) await index.followOnce()
       node.chain = live(node.chain.fork(121), 'base', days.slice(0, 10))
       let older = Promise.resolve(true)
       before.write = async () => {
-        before.write = async () => {}
+        delete before.write
         // The older history is read as far as it goes; then it waits for the reorg to be undone.
         for (let isWaiting = false; !isWaiting; ) {
           older = index.readOlder()
@@ -271,23 +306,58 @@ function withoutFolds(ecosystem: Ecosystem): readonly AnyDataset[] {
   return allDatasets(ecosystem).map(({ openHistory: _, ...dataset }) => dataset)
 }
 
-/** `before.write` is done before each commit. */
+/** All that the stored balances come to, and what the stored supply says. */
+async function readSums(reads: Connection) {
+  const [balances, minted, burned] = await Promise.all(
+    [
+      sql`select balance as amount from balances`,
+      sql`select minted as amount from supply_buckets where grain = 'total'`,
+      sql`select burned as amount from supply_buckets where grain = 'total'`,
+    ].map(async (statement) =>
+      (await reads.run(statement)).reduce((sum, row) => sum + column.u256(row, 'amount'), 0n),
+    ),
+  )
+  assert.ok(balances !== undefined && minted !== undefined && burned !== undefined)
+  return { balances, supply: minted - burned }
+}
+
+/** What is done before each commit, before each of its statements and after it. */
+interface Around {
+  write?: () => Promise<unknown>
+  statement?: () => Promise<unknown>
+  written?: () => void
+  /** How far the clock goes with each look at it. */
+  lookMs?: () => number
+}
+
 async function begin(
   ecosystem: Ecosystem,
   change: Partial<ChainIndexDeps> = {},
-  before = { write: async () => {} },
+  around: Around = {},
 ) {
   files += 1
   const engine = openSqlite({ file: join(folder, `${files}.sqlite`), durability: 'normal' })
   await engine.migrate(registerMigrations)
   // Each look at the clock is seconds later, so that every answer is a segment of its own.
   let now = Date.now()
-  const clock = () => (now += 3_000)
+  const clock = () => (now += around.lookMs?.() ?? 3_000)
   const store: Engine = {
     ...engine,
     async write(work) {
-      await before.write()
-      return engine.write(work)
+      await around.write?.()
+      const written = engine.write((connection) =>
+        work({
+          async run(statement) {
+            await around.statement?.()
+            return connection.run(statement)
+          },
+          async insert(into, rows) {
+            await around.statement?.()
+            return connection.insert(into, rows)
+          },
+        }),
+      )
+      return written.finally(around.written)
     },
   }
   const source = openSource(base(ecosystem))
