@@ -74,6 +74,35 @@ async function assertSound(engine: Engine): Promise<void> {
 }
 
 onBoth(
+  'where the tier changes within a batch, no answer shows fewer units than are taken',
+  async (store) => {
+    for (const [before, after] of [
+      [5, 9],
+      [9, 5],
+    ] as const) {
+      const meter = meterOf(store.engine)
+      const wallet = `a${after}`
+      const callers = Array.from({ length: 12 }, (_, index) =>
+        keyed(`key${after}`, index < 6 ? before : after, wallet),
+      )
+      const admissions = await Promise.all(callers.map((caller) => meter.admit(caller)))
+      assert.equal(count(admissions, 'quota'), after)
+      const units = admissions.flatMap(({ kind, figures }) =>
+        kind === 'admitted' ? [figures.dailyQuota - figures.remaining] : [],
+      )
+      assert.deepEqual(
+        units,
+        Array.from({ length: after }, (_, index) => index + 1),
+      )
+      for (const { figures } of admissions) {
+        assert.equal(figures.dailyQuota, after)
+        assert.equal(figures.tier, after > 5 ? 'premium' : 'free')
+      }
+    }
+  },
+)
+
+onBoth(
   'two hundred calls at one remaining unit, over two keys, admit exactly one',
   async (store) => {
     const meters = [meterOf(store.engine), meterOf(store.replica())]

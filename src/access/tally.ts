@@ -55,11 +55,14 @@ export class Tally {
   readonly #outcome: Outcome
   readonly #buckets = new Map<string, BucketTally>()
   readonly #accounts = new Map<string, AccountTally>()
+  /** The last word on each bucket, which bounds the whole batch and is what every answer shows. */
+  readonly #newest = new Map<string, Caller>()
   #receipts = 0
 
   constructor(batch: Tallied, outcome: Outcome) {
     this.#batch = batch
     this.#outcome = outcome
+    for (const caller of batch.admits) this.#newest.set(caller.bucket, caller)
   }
 
   admit(caller: Caller): Admission {
@@ -86,12 +89,13 @@ export class Tally {
 
   #usage(caller: Caller): UsageFigures {
     const { used, paid } = this.#bucket(caller)
+    const { tier, dailyQuota } = this.#newest.get(caller.bucket) ?? caller
     return {
-      tier: caller.tier,
-      dailyQuota: caller.dailyQuota,
+      tier,
+      dailyQuota,
       requestCount: used + paid,
       overageCount: paid,
-      remaining: Math.max(0, caller.dailyQuota - used),
+      remaining: Math.max(0, dailyQuota - used),
       resetUnix: nextMidnight(this.#batch.day),
     }
   }
