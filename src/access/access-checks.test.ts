@@ -15,8 +15,8 @@ import {
   type Harness,
 } from './access-harness.ts'
 import { accessGuards } from './access-migrations.ts'
-import type { AdmissionReceipt } from './admission.ts'
-import { pruneUsage } from './prune-usage.ts'
+import type { AdmissionReceipt } from './meter/admission.ts'
+import { pruneUsage } from './usage/prune-usage.ts'
 
 const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
 

@@ -4,8 +4,8 @@ import type { MicroUsd } from '#domain/money.ts'
 import type { RequestFacts } from '#http/route.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { Engine } from '#store/engine.ts'
-import type { Meter } from './admission.ts'
-import type { Callers } from './callers.ts'
+import type { Callers } from './callers/callers.ts'
+import type { Meter } from './meter/admission.ts'
 
 /** What a wallet holds of the tokens that the gate counts. */
 export type Holdings =

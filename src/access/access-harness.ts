@@ -9,9 +9,9 @@ import { toIso } from '#lib/day.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import type { Holdings } from './access-deps.ts'
 import { accessMigrations } from './access-migrations.ts'
-import type { Headers } from './callers.ts'
+import type { Headers } from './callers/callers.ts'
 import { type Access, createAccess } from './create-access.ts'
-import { type Action, buildMessage, type MessageValues } from './message.ts'
+import { type Action, buildMessage, type MessageValues } from './keys/message.ts'
 
 export const HARNESS_MIGRATIONS = [...ledgerMigrations, ...accessMigrations]
 export const SERVICE_NAME = 'Local Ecosystem Data'

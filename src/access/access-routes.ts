@@ -1,11 +1,11 @@
 import type { Route } from '#http/route.ts'
 import type { AccessDeps } from './access-deps.ts'
-import { listRoute } from './list-keys.ts'
-import { moveBalanceRoute, reportLeakRoute, revokeRoute, rotateRoute } from './manage-keys.ts'
-import { messageRoute } from './message-route.ts'
-import { mintRoute } from './mint.ts'
-import { usageRoute } from './usage.ts'
-import { usageHistoryRoute } from './usage-history.ts'
+import { listRoute } from './keys/list-keys.ts'
+import { moveBalanceRoute, reportLeakRoute, revokeRoute, rotateRoute } from './keys/manage-keys.ts'
+import { messageRoute } from './keys/message-route.ts'
+import { mintRoute } from './keys/mint.ts'
+import { usageRoute } from './usage/usage.ts'
+import { usageHistoryRoute } from './usage/usage-history.ts'
 
 /** Every operation on keys and usage; none is metered. */
 export function accessRoutes(deps: AccessDeps): readonly Route[] {

@@ -1,15 +1,15 @@
 import type { MicroUsd } from '#domain/money.ts'
 import type { Refusal } from '#domain/refusal.ts'
 import type { Route } from '#http/route.ts'
-import { createGuard, GUARD_LIMITS, type Guard, type GuardLimits } from './abuse-guard.ts'
 import type { AccessDeps } from './access-deps.ts'
 import { accessRoutes } from './access-routes.ts'
-import type { Meter } from './admission.ts'
-import { type Callers, type CallersDeps, createCallers } from './callers.ts'
-import { type AddressBucket, createAddressBucket } from './client-address.ts'
-import { findKey, type Key } from './key-store.ts'
-import { createMeter } from './meter.ts'
-import { type PayerProofInput, verifyPayerProof } from './payer-proof.ts'
+import { createGuard, GUARD_LIMITS, type Guard, type GuardLimits } from './callers/abuse-guard.ts'
+import { type Callers, type CallersDeps, createCallers } from './callers/callers.ts'
+import { type AddressBucket, createAddressBucket } from './callers/client-address.ts'
+import { findKey, type Key } from './keys/key-store.ts'
+import { type PayerProofInput, verifyPayerProof } from './keys/payer-proof.ts'
+import type { Meter } from './meter/admission.ts'
+import { createMeter } from './meter/meter.ts'
 
 export interface CreateAccessDeps
   extends CallersDeps,

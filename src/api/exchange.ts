@@ -1,4 +1,4 @@
-import type { Admission } from '#access/admission.ts'
+import type { Admission } from '#access/meter/admission.ts'
 import type { Caller, UsageFigures } from '#domain/caller.ts'
 import type { Incoming } from '#http/exchange.ts'
 import type { Prepared, RequestFacts, Route } from '#http/route.ts'

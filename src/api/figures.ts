@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { LRUCache } from 'lru-cache'
-import type { Meter } from '#access/admission.ts'
+import type { Meter } from '#access/meter/admission.ts'
 import type { Caller, UsageFigures } from '#domain/caller.ts'
 import type { Clock } from '#lib/clock.ts'
 import { unixNow } from '#lib/clock.ts'

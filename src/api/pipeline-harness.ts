@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
-import { type Meter, type MeterFigures, MeteringUnavailable } from '#access/admission.ts'
+import { type Meter, type MeterFigures, MeteringUnavailable } from '#access/meter/admission.ts'
 import type { Caller } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { type Parameter, parseInteger } from '#http/parameter.ts'

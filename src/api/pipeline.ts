@@ -1,5 +1,5 @@
-import type { Admission, Meter } from '#access/admission.ts'
-import { MeteringUnavailable } from '#access/admission.ts'
+import type { Admission, Meter } from '#access/meter/admission.ts'
+import { MeteringUnavailable } from '#access/meter/admission.ts'
 import type { Caller, UsageFigures } from '#domain/caller.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { etagOf, matchesEtag } from '#http/etag.ts'

@@ -1,6 +1,6 @@
 import { accessChecks } from '#access/access-checks.ts'
-import { findKey } from '#access/key-store.ts'
-import { verifyPayerProof } from '#access/payer-proof.ts'
+import { findKey } from '#access/keys/key-store.ts'
+import { verifyPayerProof } from '#access/keys/payer-proof.ts'
 import { readDeposits } from '#datasets/deposits/queries.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { Check } from '#ledger/check.ts'

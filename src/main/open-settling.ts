@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { parseHash } from '#domain/address.ts'
 import type { Payment } from '#ecosystem/ecosystem.ts'
-import { keySigner, type SettlingSigner } from '#x402/settling-signer.ts'
+import { keySigner, type SettlingSigner } from '#x402/settling/settling-signer.ts'
 import { SettingsError, type SettlingSetting } from './settings.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Logger } from 'pino'
-import { createProxyCheck } from '#access/client-address.ts'
+import { createProxyCheck } from '#access/callers/client-address.ts'
 import { createApi } from '#api/create-api.ts'
 import { documentPages } from '#api/document-pages.ts'
 import examples from '#api/examples.json' with { type: 'json' }

@@ -3,11 +3,11 @@ import type { Payment } from '#ecosystem/ecosystem.ts'
 import { type Clock, unixNow } from '#lib/clock.ts'
 import { startOfDay } from '#lib/day.ts'
 import type { Engine } from '#store/engine.ts'
-import type { Availability } from '#x402/availability.ts'
-import { countOpenIntents } from '#x402/intent-store.ts'
-import { gasOfDay } from '#x402/settler-store.ts'
-import type { SettlingRpc } from '#x402/settling-rpc.ts'
-import type { SettlingSigner } from '#x402/settling-signer.ts'
+import type { Availability } from '#x402/offers/availability.ts'
+import { countOpenIntents } from '#x402/settling/intent-store.ts'
+import { gasOfDay } from '#x402/settling/settler-store.ts'
+import type { SettlingRpc } from '#x402/settling/settling-rpc.ts'
+import type { SettlingSigner } from '#x402/settling/settling-signer.ts'
 
 export interface SettlingGaugeDeps {
   readonly engine: Pick<Engine, 'read'>

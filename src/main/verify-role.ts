@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
-import { lockHeir, publicIdsOf } from '#access/key-store.ts'
-import { pruneUsage } from '#access/prune-usage.ts'
+import { lockHeir, publicIdsOf } from '#access/keys/key-store.ts'
+import { pruneUsage } from '#access/usage/prune-usage.ts'
 import { readDeposits } from '#datasets/deposits/queries.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { closeSpendDays } from '#ledger/close-spend-days.ts'
 import type { Clock } from '#lib/clock.ts'
 import { sleep } from '#lib/sleep.ts'
 import { Verifier } from '#payments/verifier.ts'
-import { settlesIntent } from '#x402/intent-store.ts'
-import { pruneIntents } from '#x402/prune-intents.ts'
+import { settlesIntent } from '#x402/settling/intent-store.ts'
+import { pruneIntents } from '#x402/settling/prune-intents.ts'
 import type { Stores } from './stores.ts'
 
 export interface VerifyRole {
@@ -72,8 +72,8 @@ export async function runVerifyRole(role: VerifyRole, signal: AbortSignal): Prom
 async function openFinisher(role: VerifyRole): Promise<() => Promise<void>> {
   const { ecosystem, stores, clock, logger } = role
   const [{ finishPayments }, { openSettlingRpc }] = await Promise.all([
-    import('#x402/finish-payments.ts'),
-    import('#x402/settling-rpc.ts'),
+    import('#x402/settling/finish-payments.ts'),
+    import('#x402/settling/settling-rpc.ts'),
   ])
   const deps = {
     engine: stores.accounts,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { moveWholeBalance } from '#access/move-whole-balance.ts'
+import { moveWholeBalance } from '#access/keys/move-whole-balance.ts'
 import { keyAccount } from '#ledger/account.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
 import { spendCalls } from '#ledger/spend.ts'

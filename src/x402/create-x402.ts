@@ -1,8 +1,8 @@
-import { createAvailability } from './availability.ts'
+import { createAvailability } from './offers/availability.ts'
 import { type CallHooks, CallPayments } from './pay-for-call.ts'
 import { PaymentDesk } from './payment-desk.ts'
-import type { SettleDeps } from './settle-payment.ts'
-import { createSubmitter } from './submit-intent.ts'
+import type { SettleDeps } from './settling/settle-payment.ts'
+import { createSubmitter } from './settling/submit-intent.ts'
 import type { X402Deps } from './x402-deps.ts'
 
 /** Everything about payments of stock x402 clients, wired. */

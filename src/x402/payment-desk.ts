@@ -1,23 +1,23 @@
 import type { Address, Hash } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import { creditIntent } from './credit-intent.ts'
-import type { Intent } from './intent.ts'
-import { findIntent } from './intent-store.ts'
-import { matchOffer } from './match-offer.ts'
+import { matchOffer } from './offers/match-offer.ts'
 import {
   carriesPayment,
   type PaymentFault,
   type PaymentPayload,
   readPayment,
-} from './payment-payload.ts'
-import { reconcileIntent } from './reconcile-intent.ts'
+} from './offers/payment-payload.ts'
+import { creditIntent } from './settling/credit-intent.ts'
+import type { Intent } from './settling/intent.ts'
+import { findIntent } from './settling/intent-store.ts'
+import { reconcileIntent } from './settling/reconcile-intent.ts'
 import {
   type SettleDeps,
   type SettleInput,
   type SettleOutcome,
   settlePayment,
-} from './settle-payment.ts'
+} from './settling/settle-payment.ts'
 
 type Headers = Parameters<typeof readPayment>[0]
 

@@ -3,8 +3,8 @@ import type { Payment } from '#ecosystem/ecosystem.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { KeyBook } from '#payments/payments-deps.ts'
 import type { Engine } from '#store/engine.ts'
-import type { SettlingRpc } from './settling-rpc.ts'
-import type { SettlingSigner } from './settling-signer.ts'
+import type { SettlingRpc } from './settling/settling-rpc.ts'
+import type { SettlingSigner } from './settling/settling-signer.ts'
 
 /** What finishing a payment needs; it holds no key. */
 export interface CreditDeps {

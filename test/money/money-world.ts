@@ -7,9 +7,9 @@ import {
   type Harness,
   SERVICE_NAME,
 } from '#access/access-harness.ts'
-import type { AdmissionReceipt } from '#access/admission.ts'
-import { lockHeir, publicIdsOf } from '#access/key-store.ts'
-import { pruneUsage } from '#access/prune-usage.ts'
+import { lockHeir, publicIdsOf } from '#access/keys/key-store.ts'
+import type { AdmissionReceipt } from '#access/meter/admission.ts'
+import { pruneUsage } from '#access/usage/prune-usage.ts'
 import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import { isRefusal } from '#domain/refusal.ts'

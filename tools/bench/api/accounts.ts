@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { insertKey } from '#access/key-store.ts'
+import { insertKey } from '#access/keys/key-store.ts'
 import type { Address } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { isRefusal } from '#domain/refusal.ts'

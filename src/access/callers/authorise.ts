@@ -1,0 +1,82 @@
+import type { Address } from '#domain/address.ts'
+import type { Caller } from '#domain/caller.ts'
+import { isRefusal, type Refusal, type RefusalCode, refuse } from '#domain/refusal.ts'
+import type { Connection } from '#store/engine.ts'
+import type { AccessDeps } from '../access-deps.ts'
+import { findKey, type Key, useMessage } from '../keys/key-store.ts'
+import type { Action } from '../keys/message.ts'
+import { checkSigned, type SignedMessage } from '../keys/signed-message.ts'
+
+/** What an owner may send to prove ownership; all three or none. */
+export interface OwnerProof {
+  readonly ownerAddress?: string
+  readonly signature?: string
+  readonly message?: string
+}
+
+/** Who asks: the wallet itself by signature, or the holder of one key's secret. */
+export interface Authority {
+  readonly wallet: Address
+  /** The only key that a secret speaks for; undefined for a wallet, which speaks for all. */
+  readonly publicId: string | undefined
+  readonly signed: SignedMessage | undefined
+}
+
+/** What `authorise` and `useAuthority` refuse, for the documents of the routes. */
+export const AUTHORITY_REFUSALS: readonly RefusalCode[] = [
+  'invalid_address',
+  'invalid_signature_format',
+  'invalid_signature',
+  'message_malformed',
+  'message_expired',
+  'message_address_mismatch',
+  'message_wrong_action',
+  'signature_already_used',
+  'not_key_owner',
+]
+
+/** Takes the signature when one is sent, else the secret in the Authorization header. */
+export async function authorise(
+  deps: AccessDeps,
+  input: { readonly action: Action; readonly caller: Caller; readonly proof: OwnerProof },
+): Promise<Authority | Refusal> {
+  const { ownerAddress, signature, message } = input.proof
+  const given = [ownerAddress, signature, message].filter((each) => each !== undefined).length
+  if (given === 0) {
+    const { caller } = input
+    if (caller.kind === 'keyed')
+      return { wallet: caller.wallet, publicId: caller.publicId, signed: undefined }
+    return refuse('invalid_signature', 'sign the message of this action with the owning wallet')
+  }
+  if (ownerAddress === undefined || signature === undefined || message === undefined)
+    return refuse('invalid_body', 'ownerAddress, signature and message go together')
+  const proof = { ownerAddress, signature, message }
+  const signed = await checkSigned(deps, proof, { action: input.action, freshness: 'required' })
+  if (isRefusal(signed)) return signed
+  return { wallet: signed.wallet, publicId: undefined, signed }
+}
+
+/** Refuses a signature that names other keys than the request does. */
+export function checkNamed(
+  authority: Authority,
+  named: { readonly key?: string; readonly to?: string },
+): Refusal | undefined {
+  const values = authority.signed?.values
+  if (values === undefined || (values.key === named.key && values.to === named.to)) return undefined
+  return refuse('message_wrong_action', 'the message names another key than the request')
+}
+
+/** Uses the signature up and gives the key, inside the transaction that acts on it. */
+export async function useAuthority(
+  connection: Connection,
+  authority: Authority,
+  input: { readonly action: Action; readonly publicId: string; readonly nowUnix: number },
+): Promise<Key | Refusal> {
+  const key = await findKey(connection, input.publicId)
+  if (key === undefined) return refuse('key_not_found', 'there is no key with this publicId')
+  const { publicId, signed } = authority
+  if (key.wallet !== authority.wallet || (publicId !== undefined && publicId !== key.publicId))
+    return refuse('not_key_owner', 'this key belongs to another owner')
+  const used = signed && (await useMessage(connection, { ...input, signed }))
+  return used ?? key
+}

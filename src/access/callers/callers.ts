@@ -1,0 +1,112 @@
+import type { Address } from '#domain/address.ts'
+import type { Caller, Tier } from '#domain/caller.ts'
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import { StoreError } from '#store/engine.ts'
+import { findKeysByDigest, type Key } from '../keys/key-store.ts'
+import { isSecret, secretDigest } from '../keys/secret.ts'
+import { MeteringUnavailable } from '../meter/admission.ts'
+import { gather } from './gather.ts'
+import { RecentCallers } from './recent-callers.ts'
+import { createTiers, type TiersDeps, type WalletTier } from './tiers.ts'
+import { TtlCache } from './ttl-cache.ts'
+
+export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
+
+export interface CallersDeps extends TiersDeps {
+  readonly keyPrefix: string
+  /** Calls per UTC day by tier. */
+  readonly quotas: Readonly<Record<Tier, number>>
+}
+
+export interface Callers {
+  /** The caller behind the headers; every bad Authorization header gets one and the same refusal. */
+  identify(headers: Headers, addressBucket: string): Promise<Caller | Refusal>
+  /** A keyed caller who was identified a moment ago, without a look-up. */
+  recall(authorization: string): Caller | undefined
+  anonymous(addressBucket: string): Caller
+  tierOf(wallet: Address): Promise<WalletTier>
+  /** Makes a revocation hold here at once; other replicas notice within `KEY_TTL_MS`. */
+  forget(digest: string): void
+}
+
+/** Revocation must hold on every replica within a second, `RecentCallers` included. */
+const KEY_TTL_MS = 500
+
+/** Keys that call within such a time; a flood of bad secrets cannot push memory up. */
+const HELD_MAX = 20_000
+
+/** Tells who calls. An Authorization header that is no good never falls back to anonymous. */
+export function createCallers(deps: CallersDeps): Callers {
+  const keys = new TtlCache<Key | undefined>({ ...deps, max: HELD_MAX, ttlMs: KEY_TTL_MS })
+  const find = gather((digests) => findKeysByDigest(deps.engine, digests))
+  const tierOf = createTiers(deps)
+  const recent = new RecentCallers(deps)
+  const anonymous = (bucket: string) => anonymousCaller(deps, bucket)
+  return {
+    anonymous,
+    tierOf,
+    recall: (authorization) => recent.get(authorization),
+    forget(digest) {
+      keys.forget(digest)
+      recent.forget()
+    },
+    async identify(headers, addressBucket) {
+      const { authorization } = headers
+      if (authorization === undefined) return anonymous(addressBucket)
+      const secret = bearerSecret(authorization)
+      if (secret === undefined || !isSecret(deps.keyPrefix, secret)) return refuseKey()
+      const { epoch } = recent
+      const key = await lookUp(keys, find, secretDigest(secret))
+      if (key === undefined || key.revokedUnix !== null) return refuseKey()
+      const caller = keyedCaller(deps, key, await tierOf(key.wallet))
+      if (typeof authorization === 'string') recent.keep(authorization, caller, epoch)
+      return caller
+    },
+  }
+}
+
+/** RFC 6750 section 2.1: one header, the scheme in any case, one space. */
+function bearerSecret(header: string | readonly string[]): string | undefined {
+  const only = typeof header === 'string' ? header : header.length === 1 ? header[0] : undefined
+  return only === undefined ? undefined : /^bearer (\S+)$/i.exec(only)?.[1]
+}
+
+function refuseKey(): Refusal {
+  return refuse('invalid_api_key', 'the API key is malformed, unknown or revoked')
+}
+
+async function lookUp(
+  keys: TtlCache<Key | undefined>,
+  find: (digest: string) => Promise<Key | undefined>,
+  digest: string,
+): Promise<Key | undefined> {
+  try {
+    return await keys.get(digest, () => find(digest))
+  } catch (cause) {
+    if (!(cause instanceof StoreError)) throw cause
+    throw new MeteringUnavailable('the accounts store cannot look keys up', { cause })
+  }
+}
+
+function anonymousCaller(deps: CallersDeps, bucket: string): Caller {
+  return {
+    kind: 'anonymous',
+    identity: `ip:${bucket}`,
+    bucket,
+    tier: 'anonymous',
+    dailyQuota: deps.quotas.anonymous,
+  }
+}
+
+function keyedCaller(deps: CallersDeps, key: Key, tier: 'free' | 'premium'): Caller {
+  return {
+    kind: 'keyed',
+    identity: `key:${deps.keyPrefix}_${key.publicId}`,
+    bucket: `wallet:${key.wallet}`,
+    tier,
+    dailyQuota: deps.quotas[tier],
+    publicId: key.publicId,
+    wallet: key.wallet,
+    countsApart: !key.isFirst,
+  }
+}

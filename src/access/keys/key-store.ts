@@ -1,0 +1,175 @@
+import type { Address } from '#domain/address.ts'
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import type { Connection, Engine, Row } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { join, type Sql, sql } from '#store/sql.ts'
+import { padded } from '../callers/gather.ts'
+import { type NewSecret, newSecret, type SecretDeps } from './secret.ts'
+import type { SignedMessage } from './signed-message.ts'
+
+/** A key as it is stored; the secret is not among it. */
+export interface Key {
+  readonly publicId: string
+  readonly wallet: Address
+  readonly label: string | null
+  readonly createdUnix: number
+  readonly revokedUnix: number | null
+  /** The first key of its wallet: it made what the wallet's count holds beyond its other keys'. */
+  readonly isFirst: boolean
+}
+
+/** More active keys than this are no use to one wallet, and each mint costs a signature check. */
+export const ACTIVE_KEYS_MAX = 10
+
+/** At a million keys one draw in four thousand is taken; ten taken in a row mean broken randomness. */
+const DRAWS_MAX = 10
+
+const COLUMNS = sql`public_id, wallet, label, created_unix, revoked_unix, is_first`
+
+/** Keys by the digests of their secrets; a digest that no key has is absent. */
+export async function findKeysByDigest(
+  engine: Engine,
+  digests: readonly string[],
+): Promise<Map<string, Key>> {
+  if (digests.length === 0) return new Map()
+  const found = await engine.read(sql`
+    select secret_digest, ${COLUMNS} from keys where secret_digest in (${join(padded(digests))})`)
+  return new Map(found.map((row) => [column.text(row, 'secret_digest'), toKey(row)]))
+}
+
+export async function findKey(
+  reads: { run(statement: Sql): Promise<readonly Row[]> },
+  publicId: string,
+): Promise<Key | undefined> {
+  return first(reads.run(sql`select ${COLUMNS} from keys where public_id = ${publicId}`))
+}
+
+/** A key that nobody revokes or rotates until this transaction ends. */
+export async function lockKey(connection: Connection, publicId: string): Promise<Key | undefined> {
+  return first(
+    connection.run(sql`
+      update keys set public_id = public_id where public_id = ${publicId} returning ${COLUMNS}`),
+  )
+}
+
+/** All keys of a wallet, revoked ones too, newest first. */
+export async function listKeys(connection: Connection, wallet: Address): Promise<Key[]> {
+  const found = await connection.run(sql`
+    select ${COLUMNS} from keys where wallet = ${wallet}
+    order by created_unix desc, public_id limit ${LISTED_MAX}`)
+  return found.map(toKey)
+}
+
+/** A list of a wallet that rotates its keys daily for a year and more. */
+const LISTED_MAX = 500
+
+/** Makes a key; refuses the eleventh active one, whatever the number of replicas that try at once. */
+export async function insertKey(
+  connection: Connection,
+  deps: SecretDeps,
+  input: { readonly wallet: Address; readonly label: string | null; readonly nowUnix: number },
+): Promise<{ readonly key: Key; readonly secret: string } | Refusal> {
+  const counted = await connection.run(sql`
+    insert into wallets (wallet, active_keys) values (${input.wallet}, 1)
+    on conflict (wallet) do update set active_keys = wallets.active_keys + 1
+    where wallets.active_keys < ${ACTIVE_KEYS_MAX} returning active_keys`)
+  if (counted.length === 0)
+    return refuse(
+      'key_limit_reached',
+      `this wallet has ${ACTIVE_KEYS_MAX} active keys; revoke one to mint another`,
+    )
+  for (let draw = 0; draw < DRAWS_MAX; draw += 1) {
+    const made = newSecret(deps)
+    const key = await tryInsert(connection, made, input)
+    if (key !== undefined) return { key, secret: made.secret }
+  }
+  throw new Error(`no free publicId in ${DRAWS_MAX} draws`)
+}
+
+/** Undefined when the publicId is taken; it is never used again, not even after revocation. */
+function tryInsert(
+  connection: Connection,
+  made: NewSecret,
+  input: { readonly wallet: Address; readonly label: string | null; readonly nowUnix: number },
+): Promise<Key | undefined> {
+  return first(
+    connection.run(sql`
+      insert into keys (public_id, secret_digest, wallet, label, created_unix, revoked_unix, is_first)
+      values (${made.publicId}, ${made.digest}, ${input.wallet}, ${input.label}, ${input.nowUnix},
+        ${null}, case when exists (select 1 from keys where wallet = ${input.wallet}) then 0 else 1 end)
+      on conflict (public_id) do nothing returning ${COLUMNS}`),
+  )
+}
+
+/** Revokes a key and gives the digest of its secret; undefined when it was revoked before. */
+export async function markRevoked(
+  connection: Connection,
+  input: { readonly publicId: string; readonly nowUnix: number },
+): Promise<string | undefined> {
+  const [row] = await connection.run(sql`
+    update keys set revoked_unix = ${input.nowUnix}
+    where public_id = ${input.publicId} and revoked_unix is null
+    returning wallet, secret_digest`)
+  if (row === undefined) return undefined
+  await connection.run(sql`
+    update wallets set active_keys = active_keys - 1 where wallet = ${column.text(row, 'wallet')}`)
+  return column.text(row, 'secret_digest')
+}
+
+/** Names the key that took the place of a rotated one, for money that is still under way to it. */
+export async function recordSuccessor(
+  connection: Connection,
+  input: { readonly publicId: string; readonly successor: string },
+): Promise<void> {
+  await connection.run(sql`
+    update keys set successor = ${input.successor} where public_id = ${input.publicId}`)
+}
+
+/** The newest of a key's rotations, else the key itself; it is not rotated until this transaction ends. */
+export async function lockHeir(connection: Connection, publicId: string): Promise<string> {
+  let heir = publicId
+  for (;;) {
+    const [row] = await connection.run(sql`
+      update keys set public_id = public_id where public_id = ${heir} returning successor`)
+    const successor = row === undefined ? null : column.textOrNull(row, 'successor')
+    if (successor === null) return heir
+    heir = successor
+  }
+}
+
+/** The publicIds of a wallet, revoked ones too. */
+export async function publicIdsOf(connection: Connection, wallet: Address): Promise<string[]> {
+  const found = await connection.run(sql`
+    select public_id from keys where wallet = ${wallet} order by public_id`)
+  return found.map((row) => column.text(row, 'public_id'))
+}
+
+/** Uses a signed message up; a second use is refused for ever. */
+export async function useMessage(
+  connection: Connection,
+  input: { readonly signed: SignedMessage; readonly action: string; readonly nowUnix: number },
+): Promise<Refusal | undefined> {
+  const { digest, wallet } = input.signed
+  const used = await connection.run(sql`
+    insert into used_messages (digest, wallet, action, used_unix)
+    values (${digest}, ${wallet}, ${input.action}, ${input.nowUnix})
+    on conflict (digest) do nothing returning digest`)
+  if (used.length === 1) return undefined
+  return refuse('signature_already_used', 'this message was used before; sign a new one')
+}
+
+async function first(found: Promise<readonly Row[]>): Promise<Key | undefined> {
+  const [row] = await found
+  return row && toKey(row)
+}
+
+function toKey(row: Row): Key {
+  return {
+    publicId: column.text(row, 'public_id'),
+    wallet: column.hex(row, 'wallet'),
+    label: column.textOrNull(row, 'label'),
+    createdUnix: column.integer(row, 'created_unix'),
+    revokedUnix: column.integerOrNull(row, 'revoked_unix'),
+    isFirst: column.flag(row, 'is_first'),
+  }
+}

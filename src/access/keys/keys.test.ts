@@ -1,0 +1,294 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseAddress } from '#domain/address.ts'
+import { chainInAccount, keyAccount } from '#ledger/account.ts'
+import { eachEngine, onSqlite } from '#ledger/each-engine.ts'
+import { ledgerChecks } from '#ledger/ledger-checks.ts'
+import { post } from '#ledger/post.ts'
+import { type Engine, StoreError } from '#store/engine.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { accessChecks } from '../access-checks.ts'
+import {
+  bearer,
+  bodyOf,
+  CHAIN_ID,
+  codeOf,
+  createHarness,
+  HARNESS_MIGRATIONS,
+  type Harness,
+  newWallet,
+} from '../access-harness.ts'
+import { MeteringUnavailable } from '../meter/admission.ts'
+import { lockHeir, publicIdsOf } from './key-store.ts'
+
+const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
+const withAccess = (guarantee: string, work: (harness: Harness) => Promise<void>) =>
+  onBoth(guarantee, async ({ engine }) => {
+    await work(createHarness(engine))
+    for (const check of [...ledgerChecks, ...accessChecks])
+      assert.deepEqual(await engine.snapshot(check.run), [], check.name)
+  })
+
+interface Shown {
+  readonly key: Record<string, unknown>
+  readonly secret: string
+}
+
+async function fund(engine: Engine, publicId: string, microUsd: bigint): Promise<void> {
+  const postings = [
+    { account: chainInAccount(CHAIN_ID), microUsd: -microUsd },
+    { account: keyAccount(publicId), microUsd },
+  ]
+  const entry = { kind: 'credit' as const, reference: publicId, createdUnix: 1, postings }
+  await engine.write((tx) => post(tx, { ...entry, id: `fund:${publicId}` }))
+}
+
+const usable = async ({ access }: Harness, secret: string) =>
+  (await access.identify(bearer(secret).headers, '192.0.2.1')).kind === 'keyed'
+
+async function listed(harness: Harness, secret: string) {
+  const body = bodyOf<{ keys: Record<string, unknown>[] }>(
+    await harness.call('/api/keys', bearer(secret)),
+  )
+  return body.keys
+}
+
+withAccess(
+  'F6: a revoked key is refused here at once and on a replica within a second',
+  async (harness) => {
+    const { secret, publicId } = await harness.mint()
+    const replica = createHarness(harness.engine)
+    replica.now.ms = harness.now.ms
+    assert.ok(await usable(harness, secret))
+    assert.ok(await usable(replica, secret))
+    const path = { publicId }
+    const call = { path, method: 'POST' as const, ...bearer(secret) }
+    assert.equal(codeOf(await harness.call('/api/keys/{publicId}/revoke', call)), 200)
+    assert.equal(await usable(harness, secret), false)
+    replica.now.ms += 1_000
+    assert.equal(await usable(replica, secret), false)
+  },
+)
+
+withAccess('E4: every bad Authorization header gets one and the same 401', async (harness) => {
+  const { secret } = await harness.mint()
+  const bad = [
+    '',
+    'Bearer',
+    'Bearer ',
+    `Basic ${secret}`,
+    `Bearer  ${secret}`,
+    `Bearer ${secret} `,
+    `Bearer ${secret}, Bearer ${secret}`,
+    secret,
+    `Bearer ${secret.toUpperCase()}`,
+    `Bearer ${secret.slice(0, -1)}`,
+    `Bearer svc_00000000_${'0'.repeat(32)}`,
+    `Bearer abc_${secret.slice(4)}`,
+    [`Bearer ${secret}`, `Bearer ${secret}`],
+  ]
+  const refusals = new Set<string>()
+  for (const authorization of bad)
+    refusals.add(JSON.stringify(await harness.access.identify({ authorization }, '192.0.2.1')))
+  assert.equal(refusals.size, 1)
+  assert.match([...refusals].join(), /invalid_api_key/)
+  assert.ok(await harness.access.identify({ authorization: `bearer ${secret}` }, '192.0.2.1'))
+})
+
+withAccess('a rotation gives a new secret and takes the balance along', async (harness) => {
+  const { wallet, publicId, secret } = await harness.mint()
+  await fund(harness.engine, publicId, 5_000n)
+  const path = { publicId }
+  const call = { path, method: 'POST' as const, ...bearer(secret) }
+  const { key, secret: next } = bodyOf<Shown>(
+    await harness.call('/api/keys/{publicId}/rotate', call),
+  )
+  assert.notEqual(key.publicId, publicId)
+  assert.equal(await usable(harness, secret), false)
+  assert.ok(await usable(harness, next))
+  const keys = await listed(harness, next)
+  assert.deepEqual(
+    keys.map((each) => [each.publicId, each.status, each.prepaidBalanceUsd]).sort(),
+    [
+      [key.publicId, 'active', 0.005],
+      [publicId, 'revoked', 0],
+    ].sort(),
+  )
+  const body = await harness.sign(wallet, 'rotate', { key: publicId })
+  const again = await harness.call('/api/keys/{publicId}/rotate', { path, body })
+  assert.equal(codeOf(again), 'key_revoked')
+})
+
+withAccess(
+  'money under way to a key that is rotated finds the newest rotation',
+  async (harness) => {
+    const { wallet, publicId, secret } = await harness.mint()
+    const stranger = await harness.mint()
+    let current = { publicId, secret }
+    for (let n = 0; n < 2; n += 1) {
+      const path = { publicId: current.publicId }
+      const call = { path, method: 'POST' as const, ...bearer(current.secret) }
+      const { key, secret: next } = bodyOf<Shown>(
+        await harness.call('/api/keys/{publicId}/rotate', call),
+      )
+      current = { publicId: String(key.publicId), secret: next }
+    }
+    const { engine } = harness
+    const heir = (of: string) => engine.write((tx) => lockHeir(tx, of))
+    assert.equal(await heir(publicId), current.publicId)
+    assert.equal(await heir(stranger.publicId), stranger.publicId)
+    const owner = parseAddress(wallet.address)
+    assert.ok(owner !== undefined)
+    const known = await engine.snapshot((reads) => publicIdsOf(reads, owner))
+    assert.equal(known.length, 3)
+    assert.ok(known.includes(publicId) && known.includes(current.publicId))
+  },
+)
+
+withAccess(
+  'the balance of a revoked key moves by the signature of its owner only',
+  async (harness) => {
+    const { wallet, publicId, secret } = await harness.mint()
+    const to = await harness.mint(wallet)
+    const stranger = await harness.mint()
+    await fund(harness.engine, publicId, 700n)
+    const path = { publicId }
+    await harness.call('/api/keys/{publicId}/revoke', { path, method: 'POST', ...bearer(secret) })
+    const move = async (toPublicId: string, signer = wallet, signedTo = toPublicId) => {
+      const signed = await harness.sign(signer, 'move-balance', { key: publicId, to: signedTo })
+      harness.now.ms += 1_000
+      const body = { ...signed, toPublicId }
+      return harness.call('/api/keys/{publicId}/move-balance', { path, body })
+    }
+    assert.equal(codeOf(await move(stranger.publicId)), 'not_key_owner')
+    assert.equal(codeOf(await move(to.publicId, stranger.wallet)), 'not_key_owner')
+    assert.equal(codeOf(await move(to.publicId, wallet, 'ffffffff')), 'message_wrong_action')
+    assert.equal(codeOf(await move('ffffffff')), 'key_not_found')
+    assert.deepEqual(bodyOf(await move(to.publicId)), {
+      fromPublicId: publicId,
+      toPublicId: to.publicId,
+      movedUsd: 0.0007,
+    })
+    assert.deepEqual(bodyOf<{ movedUsd: number }>(await move(to.publicId)).movedUsd, 0)
+  },
+)
+
+withAccess('a key manages itself and no other key of its wallet', async (harness) => {
+  const one = await harness.mint()
+  const two = await harness.mint(one.wallet)
+  const other = await harness.mint()
+  for (const { publicId } of [two, other]) {
+    const call = { path: { publicId }, method: 'POST' as const, ...bearer(one.secret) }
+    assert.equal(codeOf(await harness.call('/api/keys/{publicId}/revoke', call)), 'not_key_owner')
+    assert.equal(codeOf(await harness.call('/api/keys/{publicId}/rotate', call)), 'not_key_owner')
+  }
+  const anonymous = { path: { publicId: one.publicId }, method: 'POST' as const }
+  assert.equal(
+    codeOf(await harness.call('/api/keys/{publicId}/revoke', anonymous)),
+    'invalid_signature',
+  )
+  const body = await harness.sign(one.wallet, 'revoke', { key: one.publicId })
+  const misdirected = { path: { publicId: two.publicId }, body }
+  assert.equal(
+    codeOf(await harness.call('/api/keys/{publicId}/revoke', misdirected)),
+    'message_wrong_action',
+  )
+  assert.equal((await listed(harness, one.secret)).length, 2)
+})
+
+withAccess(
+  'a leaked secret is killed by whoever reports it, and nobody learns if it was good',
+  async (harness) => {
+    const { secret } = await harness.mint()
+    const answers = []
+    for (const reported of [secret, secret, 'nonsense', `svc_00000000_${'0'.repeat(32)}`])
+      answers.push(await harness.call('/api/keys/report-leak', { body: { secret: reported } }))
+    assert.equal(new Set(answers.map((each) => JSON.stringify(each))).size, 1)
+    assert.deepEqual([...new Set(answers.map(codeOf))], [202])
+    assert.equal(await usable(harness, secret), false)
+  },
+)
+
+withAccess('the text to sign is served ready, for every action', async (harness) => {
+  const wallet = newWallet()
+  const query = { address: wallet.address.toLowerCase() }
+  const { message } = bodyOf<{ message: string }>(
+    await harness.call('/api/keys/message', { query }),
+  )
+  const signature = await wallet.signMessage({ message })
+  const body = { ownerAddress: wallet.address, signature, message }
+  assert.equal(codeOf(await harness.call('/api/keys', { body })), 201)
+  const revoke = { ...query, action: 'revoke' }
+  assert.equal(
+    codeOf(await harness.call('/api/keys/message', { query: revoke })),
+    'invalid_parameter',
+  )
+  const full = { ...revoke, publicId: '0a1b2c3d' }
+  assert.match(
+    bodyOf<{ message: string }>(await harness.call('/api/keys/message', { query: full })).message,
+    /^Local Ecosystem Data: revoke an API key\nAddress: 0x[0-9a-fA-F]{40}\nKey: 0a1b2c3d\nIssued: /,
+  )
+})
+
+withAccess('usage shows the figures of the caller and the tier of the wallet', async (harness) => {
+  const { wallet, secret, publicId } = await harness.mint()
+  await fund(harness.engine, publicId, 123_456n)
+  const caller = await harness.access.identify(bearer(secret).headers, '192.0.2.1')
+  assert.ok(caller.kind === 'keyed')
+  await harness.access.meter.admit(caller)
+  const shown = {
+    identity: `key:svc_${publicId}`,
+    tier: 'free',
+    requestCount: 1,
+    dailyQuota: 10,
+    remaining: 9,
+    overageCount: 0,
+    prepaidBalanceUsd: 0.123456,
+    resetUnix: Date.UTC(2026, 10, 22) / 1000,
+  }
+  assert.deepEqual(bodyOf(await harness.call('/api/usage', bearer(secret))), shown)
+  harness.premium.add(`0x${wallet.address.slice(2).toLowerCase()}`)
+  harness.now.ms += 60_001
+  assert.deepEqual(bodyOf(await harness.call('/api/usage', bearer(secret))), {
+    ...shown,
+    tier: 'premium',
+    dailyQuota: 20,
+    remaining: 19,
+  })
+  const anonymous = bodyOf<Record<string, unknown>>(await harness.call('/api/usage'))
+  assert.deepEqual([anonymous.identity, anonymous.tier], ['ip:192.0.2.1', 'anonymous'])
+})
+
+withAccess('a payer proof binds payer, chain, transaction and key', async (harness) => {
+  const payer = newWallet()
+  const transaction = `0x${'ab'.repeat(32)}` as const
+  const signed = await harness.sign(payer, 'link-payer', { transaction, key: '0a1b2c3d' })
+  const good = {
+    payerAddress: `0x${payer.address.slice(2).toLowerCase()}` as const,
+    chainId: CHAIN_ID,
+    txHash: transaction,
+    publicId: '0a1b2c3d',
+    message: signed.message,
+    signature: signed.signature,
+    freshness: 'required' as const,
+  }
+  const verify = async (change: Partial<typeof good>) =>
+    (await harness.access.verifyPayerProof({ ...good, ...change }))?.code
+  assert.equal(await verify({}), undefined)
+  assert.equal(await verify({ chainId: 1 }), 'message_wrong_action')
+  assert.equal(await verify({ txHash: `0x${'cd'.repeat(32)}` }), 'message_wrong_action')
+  assert.equal(await verify({ publicId: 'ffffffff' }), 'message_wrong_action')
+  assert.equal(await verify({ payerAddress: `0x${'11'.repeat(20)}` }), 'message_address_mismatch')
+  harness.now.ms += 600_000
+  assert.equal(await verify({}), 'message_expired')
+  assert.equal(await harness.access.verifyPayerProof({ ...good, freshness: 'ignored' }), undefined)
+})
+
+test('a key cannot be looked up while the store is down, and nobody becomes anonymous', async () => {
+  await onSqlite(HARNESS_MIGRATIONS, async ({ engine }) => {
+    const down: Engine = { ...engine, read: () => Promise.reject(new StoreError('gone')) }
+    const { access } = createHarness(down)
+    const headers = bearer(`svc_00000000_${'0'.repeat(32)}`).headers
+    await assert.rejects(access.identify(headers, '192.0.2.1'), MeteringUnavailable)
+  })
+})

@@ -1,0 +1,90 @@
+import { type Hash, parseHash, showAddress } from '#domain/address.ts'
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import { type Parameter, parsed } from '#http/parameter.ts'
+import { answer, defineRoute, type Route } from '#http/route.ts'
+import { Type } from '#lib/type.ts'
+import type { AccessDeps } from '../access-deps.ts'
+import { buildMessage, fieldsOf, type MessageValues } from './message.ts'
+import { actionInQuery, publicIdInQuery, walletInQuery } from './parameters.ts'
+
+const txHashInQuery: Parameter<Hash | undefined> = {
+  in: 'query',
+  description: 'The transaction of a payment; only for link-payer.',
+  schema: Type.String(),
+  parse(raw) {
+    if (raw === undefined) return parsed(undefined, null)
+    const hash = parseHash(raw)
+    if (hash !== undefined) return parsed(hash, hash)
+    return { ok: false, reason: 'must be 0x and 64 hex digits' }
+  },
+}
+
+/** The query parameter behind each line of a message. */
+const PARAMETER_OF = { key: 'publicId', to: 'toPublicId', transaction: 'txHash' } as const
+
+const MessageAnswer = Type.Object(
+  {
+    action: Type.String(),
+    message: Type.String({ description: 'Sign exactly this text with personal_sign (EIP-191).' }),
+    issuedAt: Type.String({ format: 'date-time' }),
+  },
+  { additionalProperties: false },
+)
+
+/** GET /api/keys/message */
+export function messageRoute(deps: AccessDeps): Route {
+  return defineRoute({
+    method: 'GET',
+    path: '/api/keys/message',
+    operationId: 'getKeyMessage',
+    tag: 'Keys',
+    summary: 'Get the exact text to sign',
+    description:
+      'The text is good for 5 minutes and for one use. Each action has a text of its own, so that a signature serves no other action. Sign it only for a service that you trust: the signature hands out spending power.',
+    metered: false,
+    parameters: {
+      address: walletInQuery,
+      action: actionInQuery,
+      publicId: publicIdInQuery('The key that the action is about.'),
+      toPublicId: publicIdInQuery('The key that receives the balance; only for move-balance.'),
+      txHash: txHashInQuery,
+    },
+    answers: { 200: { description: 'The text to sign.', schema: MessageAnswer } },
+    refusals: ['invalid_address'],
+    async handle({ parameters }) {
+      const { action, address } = parameters
+      // Milliseconds, so that two texts of one second differ: each is good once.
+      const issued = new Date(deps.clock()).toISOString()
+      const known: MessageValues = {
+        address: showAddress(address),
+        chain: String(deps.paymentChainId),
+        issued,
+      }
+      const values = complete(known, parameters, action)
+      if ('kind' in values) return values
+      const message = buildMessage(deps.serviceName, action, values)
+      return answer(200, { action, message, issuedAt: issued })
+    },
+  })
+}
+
+type Asked = Readonly<Partial<Record<'publicId' | 'toPublicId' | 'txHash', string | undefined>>>
+
+function complete(
+  known: MessageValues,
+  asked: Asked,
+  action: Parameters<typeof fieldsOf>[0],
+): MessageValues | Refusal {
+  const values: Record<string, string> = { ...known }
+  for (const field of fieldsOf(action)) {
+    if (field !== 'key' && field !== 'to' && field !== 'transaction') continue
+    const name = PARAMETER_OF[field]
+    const value = asked[name]
+    if (value === undefined)
+      return refuse('invalid_parameter', `${name} is required for ${action}`, {
+        errors: [{ in: 'query', name, reason: `is required for ${action}` }],
+      })
+    values[field] = value
+  }
+  return values
+}

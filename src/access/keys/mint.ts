@@ -1,0 +1,116 @@
+import type { Address } from '#domain/address.ts'
+import { toUsd } from '#domain/money.ts'
+import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
+import { answer, defineRoute, type Route } from '#http/route.ts'
+import { unixNow } from '#lib/clock.ts'
+import { formatDecimal } from '#lib/decimal.ts'
+import { Type } from '#lib/type.ts'
+import type { AccessDeps } from '../access-deps.ts'
+import { KeyRecord, toKeyRecord } from './key-record.ts'
+import { insertKey, useMessage } from './key-store.ts'
+import { parseLabel } from './label.ts'
+import { checkSigned, type SignedMessage } from './signed-message.ts'
+import { writeOrRefuse } from './write-or-refuse.ts'
+
+/** The answer to a mint and to a rotation: the only place where a secret is ever shown. */
+export const NewKey = Type.Object(
+  { key: KeyRecord, secret: Type.String({ description: 'Shown once; only its hash is kept.' }) },
+  { additionalProperties: false },
+)
+
+/** Longest bodies are cut at 8 KiB; these keep the checks behind them short too. */
+export const SIGNED_FIELDS = {
+  ownerAddress: Type.String({ maxLength: 64, description: 'The wallet that signs.' }),
+  signature: Type.String({
+    maxLength: 256,
+    description: 'EIP-191 signature: 0x and 130 hex digits.',
+  }),
+  message: Type.String({ maxLength: 1_024, description: 'The exact text that was signed.' }),
+}
+
+const MintBody = Type.Object(
+  {
+    ...SIGNED_FIELDS,
+    label: Type.Optional(
+      Type.String({ maxLength: 512, description: 'Free text of at most 64 characters.' }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+/** POST /api/keys */
+export function mintRoute(deps: AccessDeps): Route {
+  return defineRoute({
+    method: 'POST',
+    path: '/api/keys',
+    operationId: 'mintKey',
+    tag: 'Keys',
+    summary: 'Mint an API key',
+    description:
+      'Sign the text of GET /api/keys/message?action=mint with the wallet that will own the key. The wallet must hold the gate in the two tokens of the ecosystem. The secret is shown once. If the answer is lost, sign again: the unseen key is listed and can be revoked.',
+    metered: false,
+    guard: 'mint',
+    parameters: {},
+    body: MintBody,
+    answers: { 201: { description: 'The new key with its secret.', schema: NewKey } },
+    refusals: [
+      'invalid_address',
+      'invalid_signature_format',
+      'invalid_signature',
+      'holding_gate_not_met',
+      'signature_already_used',
+      'key_limit_reached',
+      'message_malformed',
+      'message_expired',
+      'message_address_mismatch',
+      'message_wrong_action',
+      'gate_unavailable',
+    ],
+    async handle({ body }) {
+      const label = parseLabel(body.label ?? '')
+      if (label === undefined) return refuseLabel()
+      const signed = await checkSigned(deps, body, { action: 'mint', freshness: 'required' })
+      if (isRefusal(signed)) return signed
+      const closed = await checkGate(deps, signed.wallet)
+      if (closed !== undefined) return closed
+      // Before the commit: nothing may fail between it and the only answer with the secret.
+      const tier = await deps.callers.tierOf(signed.wallet)
+      const made = await mintKey(deps, signed, label)
+      if (isRefusal(made)) return made
+      const body201 = { key: toKeyRecord(deps, made.key, tier), secret: made.secret }
+      return answer(201, body201, { headers: { 'Cache-Control': 'no-store' } })
+    },
+  })
+}
+
+function refuseLabel(): Refusal {
+  const reason =
+    'must be at most 64 characters, without controls, characters that turn text around, or a secret'
+  return refuse('invalid_body', `label ${reason}`, {
+    errors: [{ in: 'body', name: 'label', reason }],
+  })
+}
+
+/** Told only to a proven signer, so that errors say nothing about other wallets. */
+async function checkGate(deps: AccessDeps, wallet: Address): Promise<Refusal | undefined> {
+  const holdings = await deps.holdings(wallet)
+  if (holdings.kind === 'unavailable')
+    return refuse('gate_unavailable', holdings.message, { retryAfterSeconds: 30 })
+  if (holdings.heldUsd >= deps.gateMinimum) return undefined
+  const required = formatDecimal(deps.gateMinimum, 6)
+  return refuse('holding_gate_not_met', `this wallet must hold tokens worth ${required} USD`, {
+    members: {
+      requiredUsd: toUsd(deps.gateMinimum),
+      heldUsd: toUsd(holdings.heldUsd),
+      tokens: holdings.tokens,
+    },
+  })
+}
+
+function mintKey(deps: AccessDeps, signed: SignedMessage, label: string | null) {
+  const nowUnix = unixNow(deps.clock)
+  return writeOrRefuse(deps.engine, async (connection) => {
+    const used = await useMessage(connection, { signed, action: 'mint', nowUnix })
+    return used ?? (await insertKey(connection, deps, { wallet: signed.wallet, label, nowUnix }))
+  })
+}

@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Caller } from '#domain/caller.ts'
+import { isRefusal } from '#domain/refusal.ts'
+import { chainInAccount, keyAccount } from '#ledger/account.ts'
+import { onSqlite } from '#ledger/each-engine.ts'
+import { ledgerChecks } from '#ledger/ledger-checks.ts'
+import { post } from '#ledger/post.ts'
+import { sleep } from '#lib/sleep.ts'
+import type { Engine } from '#store/engine.ts'
+import { openPostgres } from '#store/postgres/open-postgres.ts'
+import { sql } from '#store/sql.ts'
+import { startPostgres, type TestPostgres } from '#test/postgres.ts'
+import { accessChecks } from '../access-checks.ts'
+import {
+  bearer,
+  bodyOf,
+  CHAIN_ID,
+  codeOf,
+  createHarness,
+  HARNESS_MIGRATIONS,
+  type Harness,
+  type Minted,
+} from '../access-harness.ts'
+import type { AdmissionReceipt } from '../meter/admission.ts'
+
+let server: TestPostgres
+before(async () => {
+  server = await startPostgres()
+})
+after(() => server.stop())
+
+const run = async (engine: Engine, work: (harness: Harness) => Promise<void>) => {
+  await work(createHarness(engine))
+  for (const check of [...ledgerChecks, ...accessChecks])
+    assert.deepEqual(await engine.snapshot(check.run), [], check.name)
+}
+
+const onPostgres = (guarantee: string, work: (harness: Harness) => Promise<void>) =>
+  test(`PostgreSQL: ${guarantee}`, async () => {
+    const engine = openPostgres({ url: await server.createDatabase(), schema: 'accounts' })
+    try {
+      await engine.migrate(HARNESS_MIGRATIONS)
+      await run(engine, work)
+    } finally {
+      await engine.close()
+    }
+  })
+
+const onBoth = (guarantee: string, work: (harness: Harness) => Promise<void>) => {
+  test(`SQLite: ${guarantee}`, () =>
+    onSqlite(HARNESS_MIGRATIONS, ({ engine }) => run(engine, work)))
+  onPostgres(guarantee, work)
+}
+
+async function fund({ engine }: Harness, publicId: string, microUsd: bigint): Promise<void> {
+  const postings = [
+    { account: chainInAccount(CHAIN_ID), microUsd: -microUsd },
+    { account: keyAccount(publicId), microUsd },
+  ]
+  const entry = { kind: 'credit' as const, reference: publicId, createdUnix: 1, postings }
+  await engine.write((tx) => post(tx, { ...entry, id: `fund:${publicId}` }))
+}
+
+async function callerOf({ access }: Harness, secret: string): Promise<Caller> {
+  const caller = await access.identify(bearer(secret).headers, '192.0.2.1')
+  assert.ok(!isRefusal(caller))
+  return caller
+}
+
+async function rotate(harness: Harness, { publicId, secret }: Minted): Promise<Minted> {
+  const call = { path: { publicId }, method: 'POST' as const, ...bearer(secret) }
+  const made = bodyOf<{ key: { publicId: string }; secret: string }>(
+    await harness.call('/api/keys/{publicId}/rotate', call),
+  )
+  return { ...made.key, secret: made.secret } as Minted
+}
+
+async function balances({ engine }: Harness): Promise<Record<string, unknown>> {
+  const found = await engine.read(sql`
+    select account, micro_usd from balances where account like 'key:%' and micro_usd <> 0`)
+  return Object.fromEntries(found.map((row) => [String(row.account), row.micro_usd]))
+}
+
+/** Calls until the free ones are used up, then paid ones. */
+async function pay(harness: Harness, secret: string, calls: number): Promise<AdmissionReceipt[]> {
+  const caller = await callerOf(harness, secret)
+  const paid: AdmissionReceipt[] = []
+  while (paid.length < calls) {
+    const admission = await harness.access.meter.admit(caller)
+    assert.ok(admission.kind === 'admitted')
+    if (admission.source === 'prepaid') paid.push(admission.receipt)
+  }
+  return paid
+}
+
+onBoth(
+  'a paid call of a key that was rotated is given back to its newest rotation',
+  async (harness) => {
+    const key = await harness.mint()
+    await fund(harness, key.publicId, 1_000n)
+    const paid = await pay(harness, key.secret, 3)
+    const next = await rotate(harness, key)
+    const newest = await rotate(harness, next)
+    assert.deepEqual(await balances(harness), { [keyAccount(newest.publicId)]: 700 })
+    const [first, second] = paid
+    assert.ok(first !== undefined && second !== undefined)
+    const { meter } = harness.access
+    await Promise.all([meter.refund(first), meter.refund(second), meter.refund(first)])
+    await meter.refund(second)
+    assert.deepEqual(await balances(harness), { [keyAccount(newest.publicId)]: 900 })
+  },
+)
+
+onBoth('a paid call of a key that was only revoked is given back to it', async (harness) => {
+  const key = await harness.mint()
+  await fund(harness, key.publicId, 1_000n)
+  const paid = await pay(harness, key.secret, 1)
+  const call = { path: { publicId: key.publicId }, method: 'POST' as const, ...bearer(key.secret) }
+  assert.equal(codeOf(await harness.call('/api/keys/{publicId}/revoke', call)), 200)
+  for (const receipt of paid) await harness.access.meter.refund(receipt)
+  assert.deepEqual(await balances(harness), { [keyAccount(key.publicId)]: 1_000 })
+})
+
+/** Resolves when so many statements wait for a lock, or the work is done without waiting. */
+async function untilWaiting(
+  engine: Engine,
+  waiting: number,
+  work: Promise<unknown>,
+): Promise<void> {
+  const state = { isDone: false }
+  const done = () => {
+    state.isDone = true
+  }
+  work.then(done, done)
+  for (let n = 0; n < 400 && !state.isDone; n += 1) {
+    const [row] = await engine.read(sql`
+      select count(distinct pid) as waiting from pg_locks where not granted`)
+    if (Number(row?.waiting) >= waiting) return
+    await sleep(25)
+  }
+}
+
+onPostgres(
+  'money that is moved to a key while that is rotated is not stranded',
+  async (harness) => {
+    const { engine } = harness
+    harness.draws.push('00000001', '00000002')
+    const from = await harness.mint()
+    const to = await harness.mint(from.wallet)
+    await fund(harness, from.publicId, 500n)
+    await fund(harness, to.publicId, 30n)
+    const values = { key: from.publicId, to: to.publicId }
+    const signed = await harness.sign(from.wallet, 'move-balance', values)
+    const free = Promise.withResolvers<void>()
+    const locked = Promise.withResolvers<void>()
+    const holder = engine.write(async (tx) => {
+      await tx.run(sql`
+      update balances set micro_usd = micro_usd where account = ${keyAccount(from.publicId)}`)
+      locked.resolve()
+      await free.promise
+    })
+    await locked.promise
+    const body = { ...signed, toPublicId: to.publicId }
+    const path = { publicId: from.publicId }
+    const moving = harness.call('/api/keys/{publicId}/move-balance', { path, body })
+    await untilWaiting(engine, 1, moving)
+    const rotating = rotate(harness, to)
+    await untilWaiting(engine, 2, rotating)
+    free.resolve()
+    await holder
+    assert.equal(codeOf(await moving), 200)
+    const newest = await rotating
+    assert.deepEqual(await balances(harness), { [keyAccount(newest.publicId)]: 530 })
+  },
+)

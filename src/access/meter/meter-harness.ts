@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import type { Caller } from '#domain/caller.ts'
+import { chainInAccount } from '#ledger/account.ts'
+import { ledgerChecks } from '#ledger/ledger-checks.ts'
+import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
+import { post } from '#ledger/post.ts'
+import { DAY_SECONDS, startOfDay } from '#lib/day.ts'
+import type { Engine } from '#store/engine.ts'
+import { accessMigrations } from '../access-migrations.ts'
+import type { Admission, Meter } from './admission.ts'
+import { createMeter } from './meter.ts'
+import { accountOf } from './tally.ts'
+
+export const NOON = startOfDay(1_795_000_000) + DAY_SECONDS / 2
+export const PRICE = 100n
+export const MIGRATIONS = [...ledgerMigrations, ...accessMigrations]
+
+export const anonymous = (bucket: string, dailyQuota = 5): Caller => ({
+  kind: 'anonymous',
+  identity: `ip:${bucket}`,
+  bucket,
+  tier: 'anonymous',
+  dailyQuota,
+})
+
+export const keyed = (publicId: string, dailyQuota = 5, wallet = 'aa'): Caller => ({
+  kind: 'keyed',
+  identity: `key:svc_${publicId}`,
+  bucket: `wallet:0x${wallet.repeat(20)}`,
+  tier: dailyQuota > 5 ? 'premium' : 'free',
+  dailyQuota,
+  publicId,
+  wallet: `0x${wallet.repeat(20)}`,
+})
+
+let meters = 0
+export function meterOf(engine: Engine, nowUnix = { value: NOON }): Meter {
+  meters += 1
+  const name = `meter ${meters}`
+  return createMeter({ engine, clock: () => nowUnix.value * 1000, pricePerCall: PRICE, name })
+}
+
+let entries = 0
+export async function fund(engine: Engine, caller: Caller, microUsd: bigint): Promise<void> {
+  entries += 1
+  const id = `fund:${entries}`
+  const postings = [
+    { account: chainInAccount(8453), microUsd: -microUsd },
+    { account: accountOf(caller), microUsd },
+  ]
+  await engine.write((tx) =>
+    post(tx, { id, kind: 'credit', reference: id, createdUnix: NOON, postings }),
+  )
+}
+
+export const many = (
+  n: number,
+  meterAt: (index: number) => Meter,
+  callerAt: (index: number) => Caller,
+) => Promise.all(Array.from({ length: n }, (_, index) => meterAt(index).admit(callerAt(index))))
+
+export const sources = (admissions: readonly Admission[]) =>
+  admissions.map((each) => (each.kind === 'admitted' ? each.source : each.kind))
+
+export const count = (admissions: readonly Admission[], source: string) =>
+  sources(admissions).filter((each) => each === source).length
+
+export async function assertSound(engine: Engine): Promise<void> {
+  for (const check of ledgerChecks)
+    assert.deepEqual(await engine.snapshot(check.run), [], check.name)
+}

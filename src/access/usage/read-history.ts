@@ -1,0 +1,195 @@
+import type { Caller } from '#domain/caller.ts'
+import type { MicroUsd } from '#domain/money.ts'
+import { keyAccount } from '#ledger/account.ts'
+import { lastDays } from '#lib/day.ts'
+import type { Connection, Row } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { join, type Sql, sql } from '#store/sql.ts'
+import { accountOf } from '../meter/tally.ts'
+
+export interface HistoryInput {
+  readonly caller: Caller
+  readonly days: number
+  readonly nowUnix: number
+}
+
+/** Charged calls and what was paid for them. */
+export interface Charged {
+  /** Free units and paid calls. */
+  readonly calls: number
+  readonly paid: number
+  readonly spent: MicroUsd
+}
+
+export interface KeyCharged extends Charged {
+  /** Null for keys beyond those that are told apart, and for calls of a time before they were. */
+  readonly publicId: string | null
+}
+
+export interface HistoryDay extends Charged {
+  /** Unix seconds of the UTC day. */
+  readonly day: number
+  /** Keys that called, of a wallet; those of most calls first. */
+  readonly keys: readonly KeyCharged[]
+}
+
+/**
+ * A wallet that rotates its keys without end must not make an answer without end: the first key and
+ * the newest ones are told apart.
+ */
+export const HISTORY_KEYS_MAX = 100
+
+/** The UTC days that end with today, oldest first and without gaps. */
+export async function readHistory(
+  connection: Connection,
+  input: HistoryInput,
+): Promise<readonly HistoryDay[]> {
+  const { caller } = input
+  const days = lastDays(input.nowUnix, input.days)
+  const since = days[0] ?? 0
+  const counted = await readCounted(connection, caller.bucket, since)
+  const parts = caller.kind === 'keyed' ? await readKeys(connection, caller, since) : []
+  const spent = caller.kind === 'keyed' ? [] : await readSpend(connection, accountOf(caller), since)
+  return days.map((day) => {
+    const { used, paid } = counted.get(day) ?? { used: 0, paid: 0 }
+    if (caller.kind !== 'keyed') {
+      const money = spent.find((each) => each.day === day)?.spent ?? 0n
+      return { day, calls: used + paid, paid, spent: money, keys: [] }
+    }
+    const keys = splitDay(
+      used,
+      parts.filter((each) => each.day === day),
+    )
+    const money = keys.reduce((sum, each) => sum + each.spent, 0n)
+    return { day, calls: used + paid, paid, spent: money, keys }
+  })
+}
+
+/** A key that took the place of others goes on spending as they did; so many of them are looked at. */
+const PREDECESSORS_MAX = 10
+
+/** What the caller's account, and those of the keys that its key was rotated from, spent since a day. */
+export async function readSpent(
+  connection: Connection,
+  caller: Caller,
+  since: number,
+): Promise<MicroUsd> {
+  const accounts = [accountOf(caller)]
+  if (caller.kind === 'keyed')
+    for (const publicId of await readPredecessors(connection, caller))
+      accounts.push(keyAccount(publicId))
+  const [row] = await connection.run(sql`
+    select cast(coalesce(sum(micro_usd), 0) as bigint) as micro_usd from spend_days
+    where account in (${join(accounts)}) and day >= ${since}`)
+  return row === undefined ? 0n : column.amount(row, 'micro_usd')
+}
+
+async function readPredecessors(
+  connection: Connection,
+  caller: Extract<Caller, { kind: 'keyed' }>,
+): Promise<string[]> {
+  const found = await connection.run(sql`
+    with recursive past (public_id, depth) as (
+      select public_id, 0 from keys where public_id = ${caller.publicId}
+      union all
+      select keys.public_id, past.depth + 1 from past join keys on keys.successor = past.public_id
+      where keys.wallet = ${caller.wallet} and past.depth < ${PREDECESSORS_MAX}
+    )
+    select public_id from past where depth > 0`)
+  return found.map((row) => column.text(row, 'public_id'))
+}
+
+async function readCounted(connection: Connection, bucket: string, since: number) {
+  const found = await connection.run(sql`
+    select day, used, paid from usage_days where bucket = ${bucket} and day >= ${since}`)
+  return new Map(
+    found.map((row) => [
+      column.integer(row, 'day'),
+      { used: column.integer(row, 'used'), paid: column.integer(row, 'paid') },
+    ]),
+  )
+}
+
+async function readSpend(connection: Connection, account: string, since: number) {
+  const found = await connection.run(sql`
+    select day, cast(sum(micro_usd) as bigint) as micro_usd from spend_days
+    where account = ${account} and day >= ${since} group by day`)
+  return found.map((row) => ({
+    day: column.integer(row, 'day'),
+    spent: column.amount(row, 'micro_usd'),
+  }))
+}
+
+/** What is counted of one key and day by itself. */
+interface KeyPart extends KeyCharged {
+  readonly day: number
+  readonly isFirst: boolean
+  /** Free units; of a first key none are counted. */
+  readonly used: number
+}
+
+async function readKeys(
+  connection: Connection,
+  caller: Extract<Caller, { kind: 'keyed' }>,
+  since: number,
+): Promise<readonly KeyPart[]> {
+  const found = await connection.run(sql`
+    with told as (
+      select public_id, is_first from keys where wallet = ${caller.wallet}
+      order by is_first desc, created_unix desc, public_id limit ${HISTORY_KEYS_MAX}
+    ), parts as (${partsOf(caller.wallet, caller.bucket, since)})
+    select parts.day, told.public_id, coalesce(max(told.is_first), 0) as is_first,
+      cast(sum(parts.used) as bigint) as used, cast(sum(parts.paid) as bigint) as paid,
+      cast(sum(parts.micro_usd) as bigint) as micro_usd
+    from parts left join told on told.public_id = parts.public_id
+    group by parts.day, told.public_id`)
+  return found.map(toKeyPart)
+}
+
+/** Free units of keys that are counted apart, the first key without a count, and what each paid. */
+function partsOf(wallet: string, bucket: string, since: number): Sql {
+  return sql`
+    select key_days.day, key_days.public_id, key_days.used, 0 as paid, 0 as micro_usd
+    from keys join key_days on key_days.public_id = keys.public_id
+    where keys.wallet = ${wallet} and key_days.day >= ${since}
+    union all
+    select day, public_id, used, 0, 0 from key_days
+    where public_id = ${bucket} and day >= ${since}
+    union all
+    select usage_days.day, keys.public_id, 0, 0, 0
+    from keys join usage_days on usage_days.bucket = 'wallet:' || keys.wallet
+    where keys.wallet = ${wallet} and keys.is_first = 1 and usage_days.day >= ${since}
+    union all
+    select spend_days.day, keys.public_id, 0, spend_days.calls - spend_days.returned,
+      spend_days.micro_usd
+    from keys join spend_days on spend_days.account = ${keyAccount('')} || keys.public_id
+    where keys.wallet = ${wallet} and spend_days.day >= ${since}`
+}
+
+function toKeyPart(row: Row): KeyPart {
+  const used = column.integer(row, 'used')
+  const paid = column.integer(row, 'paid')
+  return {
+    day: column.integer(row, 'day'),
+    publicId: column.textOrNull(row, 'public_id'),
+    isFirst: column.flag(row, 'is_first'),
+    used,
+    calls: used + paid,
+    paid,
+    spent: column.amount(row, 'micro_usd'),
+  }
+}
+
+/** The first key made what the wallet's count holds beyond the counts of its other keys. */
+function splitDay(walletUsed: number, parts: readonly KeyPart[]): KeyCharged[] {
+  const apart = parts.reduce((sum, each) => sum + each.used, 0)
+  return parts
+    .map(({ publicId, isFirst, calls, paid, spent }) => ({
+      publicId,
+      calls: isFirst ? calls + walletUsed - apart : calls,
+      paid,
+      spent,
+    }))
+    .filter((each) => each.calls > 0)
+    .sort((a, b) => b.calls - a.calls || ((a.publicId ?? '') < (b.publicId ?? '') ? -1 : 1))
+}

@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict'
+import { chainInAccount, keyAccount } from '#ledger/account.ts'
+import { eachEngine } from '#ledger/each-engine.ts'
+import { post } from '#ledger/post.ts'
+import { DAY_SECONDS } from '#lib/day.ts'
+import type { Engine } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { accessChecks } from '../access-checks.ts'
+import {
+  bearer,
+  bodyOf,
+  CHAIN_ID,
+  codeOf,
+  createHarness,
+  HARNESS_MIGRATIONS,
+  type Harness,
+  type Minted,
+} from '../access-harness.ts'
+import { accessMigrations } from '../access-migrations.ts'
+import type { AdmissionReceipt } from '../meter/admission.ts'
+
+const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
+
+interface Day {
+  readonly date: string
+  readonly requestCount: number
+  readonly overageCount: number
+  readonly spentUsd: number
+  readonly complete: boolean
+  readonly keys: readonly (Omit<Day, 'date' | 'complete' | 'keys'> & { publicId: string | null })[]
+}
+
+interface History {
+  readonly identity: string
+  readonly days: number
+  readonly totals: Omit<Day, 'date' | 'complete' | 'keys'>
+  readonly history: readonly Day[]
+  readonly forecast: {
+    readonly prepaidBalanceUsd: number
+    readonly spentUsd: number
+    readonly daysLeft: number | null
+  }
+}
+
+const ask = async (harness: Harness, secret?: string, query: Record<string, string> = {}) => {
+  const headers = secret === undefined ? {} : bearer(secret).headers
+  return harness.call('/api/usage/history', { headers, query })
+}
+
+const historyOf = async (harness: Harness, secret?: string, query = {}) =>
+  bodyOf<History>(await ask(harness, secret, query))
+
+async function call(harness: Harness, secret: string | undefined, times: number) {
+  const headers = secret === undefined ? {} : bearer(secret).headers
+  const caller = await harness.access.identify(headers, '192.0.2.1')
+  assert.ok(caller.kind === 'keyed' || caller.kind === 'anonymous')
+  const receipts: AdmissionReceipt[] = []
+  for (let n = 0; n < times; n += 1) {
+    const admission = await harness.access.meter.admit(caller)
+    if (admission.kind === 'admitted') receipts.push(admission.receipt)
+  }
+  return receipts
+}
+
+async function fund(engine: Engine, publicId: string, microUsd: bigint): Promise<void> {
+  const postings = [
+    { account: chainInAccount(CHAIN_ID), microUsd: -microUsd },
+    { account: keyAccount(publicId), microUsd },
+  ]
+  const entry = { id: publicId, kind: 'credit' as const, reference: 'c', createdUnix: 1, postings }
+  await engine.write((tx) => post(tx, entry))
+}
+
+async function rotate(harness: Harness, { publicId, secret }: Minted): Promise<Minted> {
+  const call = { path: { publicId }, method: 'POST' as const, ...bearer(secret) }
+  const made = bodyOf<{ key: { publicId: string }; secret: string }>(
+    await harness.call('/api/keys/{publicId}/rotate', call),
+  )
+  return { ...made.key, secret: made.secret } as Minted
+}
+
+const keysOf = (day: Day | undefined) =>
+  Object.fromEntries((day?.keys ?? []).map((key) => [key.publicId, key.requestCount]))
+
+onBoth('every call of a wallet stands on its day and with its key', async ({ engine }) => {
+  const harness = createHarness(engine)
+  const first = await harness.mint()
+  const second = await harness.mint(first.wallet)
+  await call(harness, first.secret, 3)
+  await call(harness, second.secret, 2)
+  harness.now.ms += DAY_SECONDS * 1000
+  const third = await rotate(harness, first)
+  await fund(engine, third.publicId, 1_000n)
+  await call(harness, second.secret, 6)
+  await call(harness, third.secret, 7)
+  const body = await historyOf(harness, second.secret, { days: '3' })
+  assert.equal(body.identity, `key:svc_${second.publicId}`)
+  assert.deepEqual(
+    body.history.map((day) => [day.date, day.requestCount, day.overageCount, day.spentUsd]),
+    [
+      ['2026-11-20', 0, 0, 0],
+      ['2026-11-21', 5, 0, 0],
+      ['2026-11-22', 13, 3, 0.0003],
+    ],
+  )
+  assert.deepEqual(
+    body.history.map((day) => day.complete),
+    [true, true, false],
+  )
+  assert.deepEqual(keysOf(body.history[1]), { [first.publicId]: 3, [second.publicId]: 2 })
+  assert.deepEqual(keysOf(body.history[2]), { [third.publicId]: 7, [second.publicId]: 6 })
+  assert.deepEqual(body.totals, { requestCount: 18, overageCount: 3, spentUsd: 0.0003 })
+  assert.deepEqual((await historyOf(harness, third.secret, { days: '3' })).history, body.history)
+})
+
+onBoth('a call that is given back leaves the statement too', async ({ engine }) => {
+  const harness = createHarness(engine)
+  const first = await harness.mint()
+  const second = await harness.mint(first.wallet)
+  await fund(engine, second.publicId, 1_000n)
+  const receipts = await call(harness, second.secret, 12)
+  await call(harness, first.secret, 1)
+  for (const receipt of [receipts[0], receipts[11]])
+    if (receipt !== undefined) await harness.access.meter.refund(receipt)
+  const { history } = await historyOf(harness, second.secret, { days: '1' })
+  assert.deepEqual(keysOf(history[0]), { [second.publicId]: 10 })
+  assert.deepEqual(
+    [history[0]?.requestCount, history[0]?.overageCount, history[0]?.spentUsd],
+    [10, 1, 0.0001],
+  )
+  for (const check of accessChecks) assert.deepEqual(await engine.snapshot(check.run), [])
+})
+
+onBoth('a balance is told how long it lasts, also after its key was rotated', async (store) => {
+  const harness = createHarness(store.engine)
+  const key = await harness.mint()
+  await fund(store.engine, key.publicId, 2_000n)
+  await call(harness, key.secret, 20)
+  const { forecast } = await historyOf(harness, key.secret)
+  assert.equal(forecast.spentUsd, 0.001)
+  // Six days and twelve hours of the week have passed; as much is left as was spent.
+  assert.equal(forecast.daysLeft, 6.5)
+  const next = await rotate(harness, key)
+  assert.deepEqual((await historyOf(harness, next.secret)).forecast, forecast)
+  const idle = await harness.mint()
+  assert.equal((await historyOf(harness, idle.secret)).forecast.daysLeft, null)
+})
+
+onBoth('without a key the address is told, and nothing of anybody else', async ({ engine }) => {
+  const harness = createHarness(engine)
+  const { secret } = await harness.mint()
+  await call(harness, secret, 2)
+  await call(harness, undefined, 4)
+  const body = await historyOf(harness, undefined, { days: '1' })
+  assert.equal(body.identity, 'ip:192.0.2.1')
+  assert.deepEqual([body.history[0]?.requestCount, body.history[0]?.keys], [4, []])
+  const long = await ask(harness, undefined, { days: '31' })
+  assert.equal(codeOf(long), 'invalid_parameter')
+  for (const days of ['0', '91', '1.5', 'x'])
+    assert.equal(codeOf(await ask(harness, secret, { days })), 'invalid_parameter')
+})
+
+onBoth('a statement as CSV has a row for each day and key', async ({ engine }) => {
+  const harness = createHarness(engine)
+  const first = await harness.mint()
+  const second = await harness.mint(first.wallet)
+  await call(harness, first.secret, 2)
+  await call(harness, second.secret, 1)
+  const outcome = await ask(harness, first.secret, { days: '2', format: 'csv' })
+  assert.ok(outcome.kind === 'answer')
+  assert.equal(outcome.contentType, 'text/csv; charset=utf-8')
+  assert.deepEqual(String(outcome.body).trimEnd().split('\r\n'), [
+    'date,dateUnix,publicId,requestCount,overageCount,spentUsd,complete',
+    '2026-11-20,1795132800,,0,0,0,true',
+    `2026-11-21,1795219200,${first.publicId},2,0,0,false`,
+    `2026-11-21,1795219200,${second.publicId},1,0,0,false`,
+  ])
+})
+
+onBoth('a wallet that rotates without end gets an answer with an end', async ({ engine }) => {
+  const harness = createHarness(engine)
+  const { secret, wallet } = await harness.mint()
+  await call(harness, secret, 1)
+  const owner = wallet.address.toLowerCase()
+  await engine.write(async (tx) => {
+    for (let n = 0; n < 150; n += 1) {
+      const publicId = n.toString(16).padStart(8, '0')
+      await tx.run(sql`
+        insert into keys (public_id, secret_digest, wallet, created_unix, revoked_unix)
+        values (${publicId}, ${publicId}, ${owner}, ${2_000_000_000 + n}, 1)`)
+      await tx.run(sql`
+        insert into key_days (public_id, day, used) values (${publicId}, 1795219200, 1)`)
+    }
+    await tx.run(sql`update usage_days set used = used + 150, quota_most = 1000`)
+  })
+  const { history } = await historyOf(harness, secret, { days: '1' })
+  const keys = history[0]?.keys ?? []
+  assert.equal(keys.length, 101)
+  assert.deepEqual(
+    keys.filter((key) => key.publicId === null).map((key) => key.requestCount),
+    [51],
+  )
+  assert.equal(history[0]?.requestCount, 151)
+})
+
+/** Stores as they were before keys were counted apart. */
+const onEarly = eachEngine(
+  startPostgres,
+  HARNESS_MIGRATIONS.filter((each) => each.id < 202),
+)
+
+onEarly('calls of a time before keys were told apart are given to no key', async ({ engine }) => {
+  const wallet = `0x${'ab'.repeat(20)}`
+  await engine.write(async (tx) => {
+    await tx.run(sql`insert into wallets (wallet, active_keys) values (${wallet}, 1)`)
+    await tx.run(sql`
+      insert into keys (public_id, secret_digest, wallet, created_unix, revoked_unix)
+      values ('00000001', ${'1'.repeat(64)}, ${wallet}, 1, 2), ('00000002', ${'2'.repeat(64)}, ${wallet}, 2, ${null})`)
+    await tx.run(sql`
+      insert into used_messages (digest, wallet, action, used_unix)
+      values ('first', ${wallet}, 'mint', 1), ('second', ${wallet}, 'mint', 2)`)
+    await tx.run(sql`
+      insert into usage_days (bucket, day, used, paid, granted, quota)
+      values (${`wallet:${wallet}`}, 1795219200, 12, 0, 1, 10)`)
+  })
+  await engine.migrate([
+    ...HARNESS_MIGRATIONS.filter((each) => each.id < 202),
+    ...accessMigrations.filter((each) => each.id >= 202),
+  ])
+  for (const check of accessChecks) assert.deepEqual(await engine.snapshot(check.run), [])
+  const [row] = await engine.read(sql`select used from key_days where public_id like 'wallet:%'`)
+  assert.equal(row?.used, 12)
+})

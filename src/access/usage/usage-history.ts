@@ -1,0 +1,81 @@
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import { CSV_TYPE, formatParameter, toCsv, wantsCsv } from '#http/csv.ts'
+import { type Parameter, parsed, parseInteger } from '#http/parameter.ts'
+import { answer, defineRoute, type Route } from '#http/route.ts'
+import { readBalances } from '#ledger/balance.ts'
+import { unixNow } from '#lib/clock.ts'
+import { Type } from '#lib/type.ts'
+import { type Connection, StoreError } from '#store/engine.ts'
+import type { AccessDeps } from '../access-deps.ts'
+import { MeteringUnavailable } from '../meter/admission.ts'
+import { accountOf } from '../meter/tally.ts'
+import { forecastRunOut, forecastSince } from './forecast.ts'
+import { CsvRow, History, showHistory, toCsvRows } from './history-record.ts'
+import { type HistoryInput, readHistory, readSpent } from './read-history.ts'
+
+const DAYS = { minimum: 1, maximum: 90 }
+
+/** Counters of address buckets are forgotten after 35 days. */
+const ANONYMOUS_DAYS_MAX = 30
+
+const daysParameter: Parameter<number> = {
+  in: 'query',
+  description: `UTC days that end with today; without a key at most ${ANONYMOUS_DAYS_MAX}.`,
+  schema: Type.Integer({ ...DAYS, default: 30 }),
+  example: 7,
+  parse: (raw) => (raw === undefined ? parsed(30, 30) : parseInteger(raw, DAYS)),
+}
+
+/** GET /api/usage/history; never counted, never 402. */
+export function usageHistoryRoute(deps: Pick<AccessDeps, 'engine' | 'clock'>): Route {
+  return defineRoute({
+    method: 'GET',
+    path: '/api/usage/history',
+    operationId: 'getUsageHistory',
+    tag: 'Usage',
+    summary: 'Your calls of the last days',
+    description:
+      'A statement by UTC day: calls, paid calls and money spent of all keys of the wallet behind the key in the Authorization header, each key by itself too, and how long the balance of that key lasts at the pace of the last week. Without a key it tells of the address you call from. As CSV there is one row for each day and key. Asking is free.',
+    metered: false,
+    csv: true,
+    parameters: { days: daysParameter, format: formatParameter },
+    answers: { 200: { description: 'The days as they stand.', schema: History } },
+    refusals: ['metering_unavailable'],
+    async handle(input) {
+      const { caller } = input
+      const { days, format } = input.parameters
+      if (caller.kind === 'anonymous' && days > ANONYMOUS_DAYS_MAX) return refuseDays()
+      const statement = await readStatement(deps, { caller, days, nowUnix: unixNow(deps.clock) })
+      const headers = { 'Cache-Control': 'no-store' }
+      if (!wantsCsv(input, format))
+        return answer(200, showHistory(caller.identity, statement), { headers })
+      const csv = toCsv(CsvRow, toCsvRows(statement.history))
+      return answer(200, csv, { contentType: CSV_TYPE, headers })
+    },
+  })
+}
+
+function refuseDays(): Refusal {
+  const reason = `must be at most ${ANONYMOUS_DAYS_MAX} without a key`
+  return refuse('invalid_parameter', `days ${reason}`, {
+    errors: [{ in: 'query', name: 'days', reason, ...DAYS, maximum: ANONYMOUS_DAYS_MAX }],
+  })
+}
+
+/** All of one state, so that days, balance and pace agree. */
+async function readStatement(deps: Pick<AccessDeps, 'engine'>, input: HistoryInput) {
+  const { caller, nowUnix } = input
+  const account = accountOf(caller)
+  const read = async (connection: Connection) => {
+    const history = await readHistory(connection, input)
+    const balance = (await readBalances(connection, [account])).get(account) ?? 0n
+    const spent = await readSpent(connection, caller, forecastSince(nowUnix))
+    return { history, balance, forecast: forecastRunOut({ balance, spent, nowUnix }) }
+  }
+  try {
+    return await deps.engine.snapshot(read)
+  } catch (cause) {
+    if (!(cause instanceof StoreError)) throw cause
+    throw new MeteringUnavailable('the accounts store cannot tell calls', { cause })
+  }
+}

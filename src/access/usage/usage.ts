@@ -1,0 +1,54 @@
+import { toUsd } from '#domain/money.ts'
+import { answer, defineRoute, type Route } from '#http/route.ts'
+import { Type } from '#lib/type.ts'
+import type { AccessDeps } from '../access-deps.ts'
+
+const Usage = Type.Object(
+  {
+    identity: Type.String({ description: '`key:<prefix>_<publicId>`, or `ip:<address bucket>`.' }),
+    tier: Type.Union([Type.Literal('anonymous'), Type.Literal('free'), Type.Literal('premium')]),
+    requestCount: Type.Integer({
+      description: 'Charged calls of the UTC day, paid ones included.',
+    }),
+    dailyQuota: Type.Integer(),
+    remaining: Type.Integer({ description: 'Free calls left of the day.' }),
+    overageCount: Type.Integer({ description: 'The paid part of requestCount.' }),
+    prepaidBalanceUsd: Type.Number(),
+    resetUnix: Type.Integer({ description: 'Unix seconds of the next reset, 00:00 UTC.' }),
+  },
+  { additionalProperties: false },
+)
+
+/** GET /api/usage; never counted, never 402. */
+export function usageRoute(deps: Pick<AccessDeps, 'meter' | 'signedIn'>): Route {
+  return defineRoute({
+    method: 'GET',
+    path: '/api/usage',
+    operationId: 'getUsage',
+    tag: 'Usage',
+    summary: 'Your calls of today',
+    description:
+      "The figures of the key in the Authorization header, else of the address you call from; with a wallet that signs in (SIGN-IN-WITH-X) the balance is the wallet's. Asking is free.",
+    metered: false,
+    parameters: {},
+    answers: { 200: { description: 'The figures as they stand.', schema: Usage } },
+    refusals: ['metering_unavailable'],
+    async handle({ caller, ...facts }) {
+      const figures = await deps.meter.figures(caller)
+      const wallet = caller.kind === 'anonymous' ? await deps.signedIn?.(facts) : undefined
+      const { prepaidBalance } = wallet === undefined ? figures : await deps.meter.figures(wallet)
+      const { tier, requestCount, dailyQuota, remaining, overageCount, resetUnix } = figures
+      const body = {
+        identity: caller.identity,
+        tier,
+        requestCount,
+        dailyQuota,
+        remaining,
+        overageCount,
+        prepaidBalanceUsd: toUsd(prepaidBalance),
+        resetUnix,
+      }
+      return answer(200, body, { figures, headers: { 'Cache-Control': 'no-store' } })
+    },
+  })
+}

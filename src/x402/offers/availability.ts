@@ -1,0 +1,63 @@
+import { unixNow } from '#lib/clock.ts'
+import { startOfDay } from '#lib/day.ts'
+import { gasOfDay } from '../settling/settler-store.ts'
+import type { SettlingRpc } from '../settling/settling-rpc.ts'
+import type { SettlingSigner } from '../settling/settling-signer.ts'
+import type { X402Deps } from '../x402-deps.ts'
+import { costMax, costUsual, readGasPrice, toGwei, toMicroUsd } from './gas-price.ts'
+
+/** Whether a payment could be settled now. */
+export interface Availability {
+  isAvailable(): Promise<boolean>
+}
+
+/** Gas changes with every block, but an answer of 402 need not wait for a node each time. */
+const FRESH_MS = 5_000
+
+/** A settlement may cost this part of the smallest offer. */
+const COST_SHARE = 10n
+
+interface Deps
+  extends Pick<X402Deps, 'engine' | 'clock' | 'amounts' | 'gasPerDayGwei' | 'etherUsd' | 'report'> {
+  readonly rpc: Pick<SettlingRpc, 'gasPrice' | 'balance'>
+  readonly signer: Pick<SettlingSigner, 'address'>
+  readonly chainId: number
+}
+
+/**
+ * Offers are shown only while they can be kept: a node answers, the settling wallet can pay for gas,
+ * the day's gas is not used up, and gas would not eat over a tenth of the smallest offer.
+ */
+export function createAvailability(deps: Deps): Availability {
+  let known: { readonly atMs: number; readonly value: Promise<boolean> } | undefined
+  return {
+    isAvailable() {
+      const now = deps.clock()
+      if (known === undefined || Math.abs(now - known.atMs) >= FRESH_MS)
+        known = { atMs: now, value: look(deps) }
+      return known.value
+    },
+  }
+}
+
+async function look(deps: Deps): Promise<boolean> {
+  try {
+    const name = { chainId: deps.chainId, settler: deps.signer.address }
+    const today = startOfDay(unixNow(deps.clock))
+    const [price, balance, usedGwei] = await Promise.all([
+      readGasPrice(deps.rpc),
+      deps.rpc.balance(deps.signer.address),
+      gasOfDay({ run: deps.engine.read }, name, today),
+    ])
+    const cost = costMax(price)
+    const smallest = deps.amounts[0] ?? 0n
+    return (
+      balance >= cost &&
+      usedGwei + toGwei(cost) <= deps.gasPerDayGwei &&
+      toMicroUsd(costUsual(price), deps.etherUsd) * COST_SHARE <= smallest
+    )
+  } catch (error) {
+    deps.report(error)
+    return false
+  }
+}

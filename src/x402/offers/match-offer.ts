@@ -1,0 +1,44 @@
+import { parseAddress } from '#domain/address.ts'
+import type { MicroUsd } from '#domain/money.ts'
+import { unixNow } from '#lib/clock.ts'
+import type { X402Deps } from '../x402-deps.ts'
+import { isSignedByPayer } from './authorization.ts'
+import { networkOf } from './offer.ts'
+import type { PaymentFault, PaymentPayload } from './payment-payload.ts'
+
+/** A transaction needs some blocks' time to be sealed before the authorization ends. */
+const SECONDS_LEFT_MIN = 10n
+
+/**
+ * Holds a payment against what we offer ourselves, never against the client's copy of it, then its
+ * time and its signature; no node is asked. Undefined when it is right.
+ */
+export function matchOffer(
+  deps: Pick<X402Deps, 'payment' | 'clock'>,
+  amounts: readonly MicroUsd[],
+  payload: PaymentPayload,
+): PaymentFault | undefined {
+  const { payment } = deps
+  const { authorization, accepted, version } = payload
+  const network = version === 1 ? payment.chain.name : networkOf(payment.chain.id)
+  if (payload.network !== network) return 'invalid_network'
+  if (accepted !== undefined) {
+    const isOurs =
+      parseAddress(accepted.asset) === payment.asset &&
+      parseAddress(accepted.payTo) === authorization.to &&
+      accepted.amount === String(authorization.value)
+    if (!isOurs) return 'invalid_payment_requirements'
+  }
+  if (!payment.payTo.some((each) => each.address === authorization.to))
+    return 'invalid_exact_evm_payload_recipient_mismatch'
+  if (!amounts.includes(authorization.value))
+    return 'invalid_exact_evm_payload_authorization_value_mismatch'
+  const now = BigInt(unixNow(deps.clock))
+  if (authorization.validAfter >= now) return 'invalid_exact_evm_payload_authorization_valid_after'
+  if (authorization.validBefore < now + SECONDS_LEFT_MIN)
+    return 'invalid_exact_evm_payload_authorization_valid_before'
+  const asset = { chainId: payment.chain.id, asset: payment.asset, domain: payment.domain }
+  return isSignedByPayer(asset, authorization, payload.signature)
+    ? undefined
+    : 'invalid_exact_evm_payload_signature'
+}

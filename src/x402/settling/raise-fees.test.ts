@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { deserialize } from 'ox/TxEnvelopeEip1559'
+import { accessMigrations } from '#access/access-migrations.ts'
+import type { Address, Hash } from '#domain/address.ts'
+import { eachEngine } from '#ledger/each-engine.ts'
+import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
+import { paymentsMigrations } from '#payments/payments-migrations.ts'
+import type { Engine } from '#store/engine.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { x402Checks } from '../x402-checks.ts'
+import { x402Migrations } from '../x402-migrations.ts'
+import type { Intent } from './intent.ts'
+import { insertIntent, openIntents, settlesIntent } from './intent-store.ts'
+import { keySigner } from './settling-signer.ts'
+import { createSubmitter } from './submit-intent.ts'
+
+const migrations = [
+  ...ledgerMigrations,
+  ...accessMigrations,
+  ...paymentsMigrations,
+  ...x402Migrations,
+]
+const onBoth = eachEngine(startPostgres, migrations)
+const NOW_MS = Date.UTC(2026, 10, 21, 12)
+const PAY_TO: Address = `0x${'bb'.repeat(20)}`
+const ASSET: Address = `0x${'aa'.repeat(20)}`
+
+/** Payments that are signed and sent while gas costs what the test says; none is ever sealed. */
+function world(engine: Engine, gasPerDayGwei: bigint) {
+  const sent: `0x${string}`[] = []
+  const gas = { baseFee: 5_000_000n, tip: 1_000_000n }
+  const submit = createSubmitter({
+    engine,
+    clock: () => NOW_MS,
+    signer: keySigner({
+      privateKey: `0x${'11'.repeat(32)}`,
+      chainId: 8453,
+      asset: ASSET,
+      recipients: [PAY_TO],
+    }),
+    gasPerDayGwei,
+    report: (error) => assert.fail(String(error)),
+    rpc: {
+      gasPrice: async () => gas,
+      transactionCount: async () => 4,
+      send: async (raw) => void sent.push(raw),
+    },
+  })
+  return {
+    gas,
+    sent,
+    open: () => openIntents({ run: engine.read }, 10),
+    async pay(n: number): Promise<string> {
+      const intent = newIntent(n)
+      await engine.write((tx) => insertIntent(tx, intent))
+      return (await submit(intent)).kind
+    },
+    async audit(): Promise<void> {
+      for (const check of x402Checks)
+        assert.deepEqual(await engine.snapshot(check.run), [], check.name)
+    },
+  }
+}
+
+function newIntent(n: number): Intent {
+  return {
+    id: `intent-${n}`,
+    chainId: 8453,
+    asset: ASSET,
+    authorization: {
+      from: `0x${'cc'.repeat(20)}`,
+      to: PAY_TO,
+      value: 100_000n,
+      validAfter: 0n,
+      validBefore: 2_000_000_000n,
+      nonce: `0x${n.toString(16).padStart(64, '0')}`,
+    },
+    signature: `0x${'22'.repeat(64)}1b`,
+    payee: { kind: 'bucket', bucket: '192.0.2.1' },
+    status: 'reserved',
+    createdUnix: NOW_MS / 1000,
+    fromBlock: 0,
+    txHash: null,
+    raw: null,
+    settler: null,
+    txNonce: null,
+    reservedGwei: 0n,
+    gasDay: 0,
+  }
+}
+
+const read = (raw: `0x${string}` | null | undefined) =>
+  deserialize(`0x02${(raw ?? '0x02').slice(4)}`)
+
+onBoth(
+  'a transaction that gas became too dear for is sent anew with its nonce, for a tenth more at least',
+  async ({ engine }) => {
+    const { gas, pay, open, sent, audit } = world(engine, 1_000_000n)
+    await pay(1)
+    await pay(2)
+    const before = await open()
+    gas.baseFee = 12_000_000n
+    assert.equal(await pay(3), 'submitted')
+    const after = await open()
+    const [old, raised] = [read(before[0]?.raw), read(after[0]?.raw)]
+    assert.equal(old.nonce, 4n)
+    assert.equal(raised.nonce, 4n)
+    assert.equal(raised.data, old.data)
+    assert.ok((raised.maxFeePerGas ?? 0n) * 10n >= (old.maxFeePerGas ?? 0n) * 11n)
+    assert.ok((raised.maxPriorityFeePerGas ?? 0n) * 10n >= (old.maxPriorityFeePerGas ?? 0n) * 11n)
+    assert.ok((raised.maxFeePerGas ?? 0n) >= 24_000_000n)
+    assert.deepEqual(
+      after.map((each) => each.txNonce),
+      [4, 5, 6],
+    )
+    assert.equal(sent.length, 4)
+    assert.equal(sent[2], after[0]?.raw)
+    const hashes = [before[0]?.txHash, after[0]?.txHash]
+    assert.notEqual(hashes[0], hashes[1])
+    for (const txHash of hashes)
+      assert.ok(await settlesIntent({ run: engine.read }, txHash as Hash), 'both are spoken for')
+    await audit()
+  },
+)
+
+onBoth('a transaction that can pay for gas as it is stays as it is', async ({ engine }) => {
+  const { gas, pay, open, sent, audit } = world(engine, 1_000_000n)
+  await pay(1)
+  const [before] = await open()
+  // Twice the base fee was allowed for.
+  gas.baseFee = 9_000_000n
+  await pay(2)
+  assert.equal((await open())[0]?.raw, before?.raw)
+  assert.equal(sent.length, 2)
+  await audit()
+})
+
+onBoth('nothing is raised beyond the gas of the day', async ({ engine }) => {
+  // 160,000 gas at 0.011 gwei are 1,760 gwei; at 0.025 gwei 4,000.
+  const { gas, pay, open, sent, audit } = world(engine, 3_900n)
+  await pay(1)
+  const [before] = await open()
+  gas.baseFee = 12_000_000n
+  assert.equal(await pay(2), 'refused')
+  assert.equal((await open())[0]?.raw, before?.raw)
+  assert.equal(sent.length, 1)
+  await audit()
+})
+
+onBoth('of many who meet a stuck transaction at once one raises it', async (store) => {
+  const { engine } = store
+  const [one, two] = [world(engine, 1_000_000n), world(store.replica(), 1_000_000n)]
+  await one.pay(1)
+  for (const { gas } of [one, two]) gas.baseFee = 12_000_000n
+  await Promise.all([2, 3, 4, 5].map((n) => (n % 2 === 0 ? one : two).pay(n)))
+  const open = await one.open()
+  assert.deepEqual(open.map((each) => each.txNonce).sort(), [4, 5, 6, 7, 8])
+  assert.equal(one.sent.length + two.sent.length, 6)
+  await one.audit()
+})

@@ -1,0 +1,70 @@
+import { deserialize } from 'ox/TxEnvelopeEip1559'
+import { unixNow } from '#lib/clock.ts'
+import { startOfDay } from '#lib/day.ts'
+import { costMax, type GasPrice, toGwei } from '../offers/gas-price.ts'
+import type { X402Deps } from '../x402-deps.ts'
+import type { Intent } from './intent.ts'
+import { findByTxNonce, replaceTransaction } from './intent-store.ts'
+import { correctGas, lockSettler } from './settler-store.ts'
+import type { Fees } from './settling-signer.ts'
+
+type Deps = Pick<X402Deps, 'engine' | 'clock' | 'signer' | 'gasPerDayGwei'>
+
+/**
+ * Gives the transaction that all later ones wait for a higher price, where gas has become dearer
+ * than it may pay. It keeps its nonce, so that one of the two at most is ever sealed. The intent
+ * with its new transaction; undefined when nothing is held up, or the day's gas does not allow it.
+ */
+export async function raiseStuck(
+  deps: Deps,
+  input: { readonly chainId: number; readonly sealed: number; readonly price: GasPrice },
+): Promise<Intent | undefined> {
+  const { engine, signer } = deps
+  const name = { chainId: input.chainId, settler: signer.address }
+  const stuck = await findByTxNonce({ run: engine.read }, { ...name, txNonce: input.sealed })
+  if (stuck === undefined || raisedFees(stuck, input.price) === undefined) return undefined
+  return engine.write(async (connection) => {
+    const settler = await lockSettler(connection, name)
+    const intent = await findByTxNonce(connection, { ...name, txNonce: input.sealed })
+    const fees = intent && raisedFees(intent, input.price)
+    if (intent === undefined || fees === undefined) return undefined
+    const reservedGwei = toGwei(costMax(fees))
+    const lessGwei = intent.reservedGwei - reservedGwei
+    const isToday = settler.gasDay === startOfDay(unixNow(deps.clock))
+    if (isToday && settler.gasGwei - lessGwei > deps.gasPerDayGwei) return undefined
+    const signed = await signer.signTransfer({ ...intent, txNonce: input.sealed, fees })
+    await correctGas(connection, name, { day: intent.gasDay, lessGwei })
+    return replaceTransaction(connection, { intent, signed, reservedGwei })
+  })
+}
+
+/** Undefined while the transaction can pay for gas as it is. */
+function raisedFees({ raw }: Pick<Intent, 'raw'>, price: GasPrice): Fees | undefined {
+  const before = raw === null ? undefined : feesOf(raw)
+  if (before === undefined || before.maxFeePerGas >= price.usualFeePerGas) return undefined
+  const { maxFeePerGas, maxPriorityFeePerGas } = price
+  return {
+    maxFeePerGas: higher(maxFeePerGas, replacing(before.maxFeePerGas)),
+    maxPriorityFeePerGas: higher(maxPriorityFeePerGas, replacing(before.maxPriorityFeePerGas)),
+  }
+}
+
+/** Undefined for bytes that are no transaction of ours: they must not hold other payments up. */
+function feesOf(raw: `0x${string}`): Fees | undefined {
+  try {
+    const { maxFeePerGas = 0n, maxPriorityFeePerGas = 0n } = deserialize(`0x02${raw.slice(4)}`)
+    return { maxFeePerGas, maxPriorityFeePerGas }
+  } catch {
+    return undefined
+  }
+}
+
+/** Nodes replace a transaction only by one that pays a tenth more, of either kind. */
+function replacing(price: bigint): bigint {
+  return price + price / 8n + 1n
+}
+
+function higher(a: bigint, b: bigint): bigint {
+  if (a > b) return a
+  return b
+}

@@ -1,0 +1,138 @@
+import { getSelector } from 'ox/AbiEvent'
+import { encodeData, from } from 'ox/AbiFunction'
+import type { Address, Hash } from '#domain/address.ts'
+import { TRANSFER_TOPIC } from '#domain/token.ts'
+import { assert } from '#lib/assert.ts'
+import type { Deposit } from '#payments/deposit.ts'
+import type { CreditDeps } from '../x402-deps.ts'
+import type { Intent } from './intent.ts'
+import type { Receipt } from './settling-rpc.ts'
+
+type Deps = Pick<CreditDeps, 'rpc' | 'payment'>
+
+/** What a sealed transaction did for an intent. */
+export type Settlement =
+  /** `paidWei` is what our own transactions have cost, whoever's moved the money. */
+  | { readonly kind: 'paid'; readonly deposit: Deposit; readonly paidWei: bigint }
+  | { readonly kind: 'unpaid'; readonly paidWei: bigint }
+  /** Not sealed, or in a block that the node no longer knows as its own. */
+  | { readonly kind: 'unknown' }
+
+/** Reads a transaction's receipt and looks for the very transfer that was authorized. */
+export async function readSettlement(
+  deps: Deps,
+  intent: Intent,
+  txHash: Hash,
+): Promise<Settlement> {
+  const receipt = await deps.rpc.receipt(txHash)
+  if (receipt === undefined) return { kind: 'unknown' }
+  const header = await deps.rpc.header(receipt.blockNumber)
+  if (header === undefined || header.hash !== receipt.blockHash) return { kind: 'unknown' }
+  const paidWei = receipt.from === intent.settler ? receipt.paidWei : 0n
+  const deposit = findDeposit(deps, intent, { receipt, txHash, timestampUnix: header.timestamp })
+  return deposit === undefined ? { kind: 'unpaid', paidWei } : { kind: 'paid', deposit, paidWei }
+}
+
+interface Sealed {
+  readonly receipt: Receipt
+  readonly txHash: Hash
+  readonly timestampUnix: number
+}
+
+/** Some assets give back false and no error: only the log is a payment. */
+function findDeposit(deps: Deps, intent: Intent, sealed: Sealed): Deposit | undefined {
+  const { receipt, txHash, timestampUnix } = sealed
+  if (!receipt.succeeded) return undefined
+  const { asset, payTo, chain } = deps.payment
+  const recipients = payTo.map((each) => toTopic(each.address))
+  // Counted as the index counts them, so that both name the same log alike.
+  const paying = receipt.logs.filter(
+    ({ address, topics, data }) =>
+      address === asset &&
+      topics[0] === TRANSFER_TOPIC &&
+      topics.length === 3 &&
+      recipients.includes(topics[2] ?? '0x') &&
+      BigInt(data) > 0n,
+  )
+  const { from, to, value, nonce } = intent.authorization
+  const used = receipt.logs.some(
+    ({ address, topics }) =>
+      address === asset &&
+      topics[0] === AUTHORIZATION_USED &&
+      topics[1] === toTopic(from) &&
+      topics[2] === nonce,
+  )
+  const position = paying.findIndex(
+    ({ topics, data }) =>
+      topics[1] === toTopic(from) && topics[2] === toTopic(to) && BigInt(data) === value,
+  )
+  const log = paying[position]
+  if (!used || log === undefined) return undefined
+  return {
+    chainId: chain.id,
+    blockNumber: receipt.blockNumber,
+    blockHash: receipt.blockHash,
+    timestampUnix,
+    txHash,
+    logIndex: log.logIndex,
+    positionInTx: position,
+    from,
+    to,
+    amount: value,
+  }
+}
+
+/** `AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)` (EIP-3009). */
+const AUTHORIZATION_USED: Hash = getSelector(
+  'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
+)
+
+/** `AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)` (EIP-3009). */
+const AUTHORIZATION_CANCELED: Hash = getSelector(
+  'event AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)',
+)
+
+const authorizationState = from(
+  'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
+)
+const balanceOf = from('function balanceOf(address account) view returns (uint256)')
+
+/** Whether the authorization can no longer be used: it was settled by anyone, or cancelled. */
+export async function isUsed(deps: Deps, intent: Intent): Promise<boolean> {
+  const { from: payer, nonce } = intent.authorization
+  const data = encodeData(authorizationState, [payer, nonce])
+  return BigInt(await deps.rpc.call({ to: deps.payment.asset, data })) === 1n
+}
+
+export async function holdsEnough(deps: Deps, intent: Intent): Promise<boolean> {
+  const { from: payer, value } = intent.authorization
+  const data = encodeData(balanceOf, [payer])
+  return BigInt(await deps.rpc.call({ to: deps.payment.asset, data })) >= value
+}
+
+/** How an authorization ended: used by a transaction, whoever sent it, or cancelled by its payer. */
+export type Use = { readonly kind: 'used'; readonly txHash: Hash } | { readonly kind: 'cancelled' }
+
+/** Undefined when the node shows neither (yet), which proves nothing. */
+export async function findUse(deps: Deps, intent: Intent): Promise<Use | undefined> {
+  const { from: payer, nonce } = intent.authorization
+  const [found] = await deps.rpc.logs({
+    address: deps.payment.asset,
+    topics: [[AUTHORIZATION_USED, AUTHORIZATION_CANCELED], toTopic(payer), nonce],
+    fromBlock: Math.max(0, intent.fromBlock - USE_BLOCKS),
+  })
+  if (found === undefined) return undefined
+  if (found.topics[0] === AUTHORIZATION_CANCELED) return { kind: 'cancelled' }
+  return { kind: 'used', txHash: found.txHash }
+}
+
+/**
+ * An offer lives five minutes, and a client may be that late: on Base that is 150 blocks. Public
+ * nodes take ranges of 500 blocks and more.
+ */
+const USE_BLOCKS = 400
+
+export function toTopic(address: Address): Hash {
+  assert(address.length === 42, 'an address has 20 bytes')
+  return `0x${address.slice(2).padStart(64, '0')}`
+}

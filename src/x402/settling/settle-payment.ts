@@ -1,0 +1,220 @@
+import type { Hash } from '#domain/address.ts'
+import { unixNow } from '#lib/clock.ts'
+import { sleep } from '#lib/sleep.ts'
+import type { Deposit } from '#payments/deposit.ts'
+import type { Connection } from '#store/engine.ts'
+import { transferCall } from '../offers/authorization.ts'
+import type { Availability } from '../offers/availability.ts'
+import type { PaymentFault, PaymentPayload } from '../offers/payment-payload.ts'
+import type { X402Deps } from '../x402-deps.ts'
+import { type Credited, creditIntent, endIntent } from './credit-intent.ts'
+import type { Intent, Payee } from './intent.ts'
+import { insertIntent } from './intent-store.ts'
+import { holdsEnough, readSettlement, type Settlement } from './read-settlement.ts'
+import { reconcileIntent } from './reconcile-intent.ts'
+import { NodeRefusal } from './settling-rpc.ts'
+import type { SubmitOutcome } from './submit-intent.ts'
+
+export type SettleOutcome<A> =
+  /** `admission` is undefined when the credit was made by somebody else a moment before. */
+  | { readonly kind: 'settled'; readonly deposit: Deposit; readonly admission: A | undefined }
+  /** Nothing was moved, or nothing that could be credited. */
+  | { readonly kind: 'rejected'; readonly reason: PaymentFault }
+  /** The authorization was used before. */
+  | { readonly kind: 'used' }
+  /** Sent, but what became of it is not known yet. */
+  | { readonly kind: 'pending'; readonly transaction: Hash | null }
+
+export interface SettleDeps extends X402Deps {
+  readonly availability: Availability
+  readonly submit: (intent: Intent) => Promise<SubmitOutcome>
+}
+
+export interface SettleInput<A> {
+  readonly payload: PaymentPayload
+  readonly payee: Payee
+  /** What happens in the transaction of the credit; gives undefined when `credit` does. */
+  readonly within: (
+    connection: Connection,
+    intent: Intent,
+    credit: () => Promise<Credited | undefined>,
+  ) => Promise<A | undefined>
+}
+
+/**
+ * Settles a payment that was held against our offers: reserve, simulate, sign and store, send, wait
+ * for the sealed receipt, check the transfer, credit. Nothing is served before that.
+ */
+export async function settlePayment<A>(
+  deps: SettleDeps,
+  input: SettleInput<A>,
+): Promise<SettleOutcome<A>> {
+  if (!(await deps.availability.isAvailable())) return reject('settlement_unavailable')
+  const head = await deps.rpc.header('latest').catch(() => undefined)
+  if (head === undefined) return reject('settlement_unavailable')
+  const intent = newIntent(deps, input, head.number)
+  const isFirst = await deps.engine.write((connection) => insertIntent(connection, intent))
+  if (!isFirst) return { kind: 'used' }
+  const early = await simulate(deps, input, intent)
+  if (early !== undefined) return early
+  const submitted = await submitOrEnd(deps, intent)
+  if (submitted === undefined) return reject('settlement_unavailable')
+  return awaitReceipt(deps, input, submitted)
+}
+
+function newIntent<A>(deps: SettleDeps, input: SettleInput<A>, fromBlock: number): Intent {
+  const { payload, payee } = input
+  return {
+    id: deps.newId(),
+    chainId: deps.payment.chain.id,
+    asset: deps.payment.asset,
+    authorization: payload.authorization,
+    signature: payload.signature,
+    payee,
+    status: 'reserved',
+    createdUnix: unixNow(deps.clock),
+    fromBlock,
+    txHash: null,
+    raw: null,
+    settler: null,
+    txNonce: null,
+    reservedGwei: 0n,
+    gasDay: 0,
+  }
+}
+
+function reject(reason: PaymentFault): {
+  readonly kind: 'rejected'
+  readonly reason: PaymentFault
+} {
+  return { kind: 'rejected', reason }
+}
+
+/** Costs nothing and finds most of what would fail; undefined when it would succeed. */
+async function simulate<A>(
+  deps: SettleDeps,
+  input: SettleInput<A>,
+  intent: Intent,
+): Promise<SettleOutcome<A> | undefined> {
+  const data = transferCall(intent.authorization, intent.signature)
+  try {
+    await deps.rpc.call({ from: deps.signer.address, to: intent.asset, data })
+    return undefined
+  } catch (error) {
+    if (error instanceof NodeRefusal) return await explain(deps, input, intent)
+    deps.report(error)
+    await end(deps, intent, 'abandoned')
+    return reject('settlement_unavailable')
+  }
+}
+
+/** Why it would fail; perhaps because somebody else sent it before us, and we are paid. */
+async function explain<A>(
+  deps: SettleDeps,
+  input: SettleInput<A>,
+  intent: Intent,
+): Promise<SettleOutcome<A>> {
+  try {
+    const verdict = await reconcileIntent(deps, intent)
+    if (verdict.kind === 'paid') return await credit(deps, input, { intent, paid: verdict })
+    const isPoor = !(await holdsEnough(deps, intent))
+    await end(deps, intent, 'abandoned')
+    return reject(isPoor ? 'insufficient_funds' : 'invalid_transaction_state')
+  } catch (error) {
+    deps.report(error)
+    await end(deps, intent, 'abandoned')
+    return reject('settlement_unavailable')
+  }
+}
+
+async function end(
+  deps: SettleDeps,
+  intent: Intent,
+  to: 'abandoned' | 'failed',
+  paidWei = 0n,
+): Promise<boolean> {
+  return await deps.engine.write((connection) => endIntent(connection, intent, { to, paidWei }))
+}
+
+/** Undefined when nothing was signed and nothing ever will be. */
+async function submitOrEnd(deps: SettleDeps, intent: Intent): Promise<Intent | undefined> {
+  try {
+    const outcome = await deps.submit(intent)
+    if (outcome.kind === 'submitted') return outcome.intent
+  } catch (error) {
+    deps.report(error)
+  }
+  // If it was stored after all, it is no longer reserved and will be sent.
+  const isEnded = await end(deps, intent, 'abandoned')
+  return isEnded ? undefined : { ...intent, status: 'submitted' }
+}
+
+/** Blocks of the payment chain come every two seconds; a client waits for ten without giving up. */
+const RECEIPT_MS = 10_000
+const POLL_MS = 200
+
+async function awaitReceipt<A>(
+  deps: SettleDeps,
+  input: SettleInput<A>,
+  intent: Intent,
+): Promise<SettleOutcome<A>> {
+  const pending = { kind: 'pending', transaction: intent.txHash } as const
+  for (let waitedMs = 0; waitedMs < RECEIPT_MS; waitedMs += POLL_MS) {
+    const settlement = await look(deps, intent)
+    if (settlement.kind === 'paid') return await credit(deps, input, { intent, paid: settlement })
+    if (settlement.kind === 'unpaid') return await explainSealed(deps, input, intent)
+    await sleep(POLL_MS)
+  }
+  return pending
+}
+
+/** A node that does not answer now may answer at the next look. */
+async function look(deps: SettleDeps, intent: Intent): Promise<Settlement> {
+  if (intent.txHash === null) return { kind: 'unknown' }
+  try {
+    return await readSettlement(deps, intent, intent.txHash)
+  } catch {
+    return { kind: 'unknown' }
+  }
+}
+
+async function explainSealed<A>(
+  deps: SettleDeps,
+  input: SettleInput<A>,
+  intent: Intent,
+): Promise<SettleOutcome<A>> {
+  const pending = { kind: 'pending', transaction: intent.txHash } as const
+  try {
+    const verdict = await reconcileIntent(deps, intent)
+    if (verdict.kind === 'paid') return await credit(deps, input, { intent, paid: verdict })
+    if (verdict.kind !== 'cancelled' && verdict.kind !== 'reverted') return pending
+    await end(deps, intent, 'failed', verdict.paidWei)
+    return reject('invalid_transaction_state')
+  } catch (error) {
+    deps.report(error)
+    return pending
+  }
+}
+
+interface Paid {
+  readonly intent: Intent
+  readonly paid: Extract<Settlement, { kind: 'paid' }>
+}
+
+async function credit<A>(
+  deps: SettleDeps,
+  input: SettleInput<A>,
+  { intent, paid }: Paid,
+): Promise<SettleOutcome<A>> {
+  const { deposit } = paid
+  try {
+    const admission = await deps.engine.write((connection) =>
+      input.within(connection, intent, () => creditIntent(connection, deps, { intent, paid })),
+    )
+    return { kind: 'settled', deposit, admission }
+  } catch (error) {
+    // The money is there and its intent is open: it will be credited once the store answers.
+    deps.report(error)
+    return { kind: 'pending', transaction: deposit.txHash }
+  }
+}

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { accessMigrations } from '#access/access-migrations.ts'
+import type { Address, Hash } from '#domain/address.ts'
+import { eachEngine } from '#ledger/each-engine.ts'
+import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
+import { paymentsMigrations } from '#payments/payments-migrations.ts'
+import type { Engine } from '#store/engine.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { x402Migrations } from '../x402-migrations.ts'
+import type { Intent } from './intent.ts'
+import { findIntent, insertIntent, openIntents, setIntentStatus } from './intent-store.ts'
+import type { TransferOrder } from './settling-signer.ts'
+import { createSubmitter, nextNonce } from './submit-intent.ts'
+
+const migrations = [
+  ...ledgerMigrations,
+  ...accessMigrations,
+  ...paymentsMigrations,
+  ...x402Migrations,
+]
+const onBoth = eachEngine(startPostgres, migrations)
+const NOW_MS = Date.UTC(2026, 10, 21, 12)
+const wallet = (byte: string): Address => `0x${byte.repeat(20)}`
+const word = (n: number): Hash => `0x${n.toString(16).padStart(64, '0')}`
+
+function newIntent(n: number): Intent {
+  return {
+    id: `intent-${String(n).padStart(3, '0')}`,
+    chainId: 8453,
+    asset: wallet('aa'),
+    authorization: {
+      from: wallet('cc'),
+      to: wallet('bb'),
+      value: 100_000n,
+      validAfter: 0n,
+      validBefore: 2_000_000_000n,
+      nonce: word(n),
+    },
+    signature: `0x${'22'.repeat(65)}`,
+    payee: { kind: 'bucket', bucket: '192.0.2.1' },
+    status: 'reserved',
+    createdUnix: NOW_MS / 1000,
+    fromBlock: 0,
+    txHash: null,
+    raw: null,
+    settler: null,
+    txNonce: null,
+    reservedGwei: 0n,
+    gasDay: 0,
+  }
+}
+
+/** A node that may fail to take what is sent, and a signer that shows the nonce it was given. */
+function submitterOn(engine: Engine, more: { send?: () => Promise<void>; gasGwei?: bigint } = {}) {
+  const sent: string[] = []
+  const submit = createSubmitter({
+    engine,
+    clock: () => NOW_MS,
+    signer: {
+      address: wallet('55'),
+      signTransfer: async ({ txNonce }: TransferOrder) => ({
+        raw: `0x02${txNonce.toString(16).padStart(4, '0')}`,
+        txHash: word(1_000 + txNonce),
+      }),
+    },
+    gasPerDayGwei: more.gasGwei ?? 1_000_000n,
+    report: () => undefined,
+    rpc: {
+      gasPrice: async () => ({ baseFee: 5_000_000n, tip: 1_000_000n }),
+      transactionCount: async () => 4,
+      send: async (raw: string) => {
+        sent.push(raw)
+        await more.send?.()
+      },
+    },
+  })
+  return { submit, sent }
+}
+
+onBoth('fifty payments on two replicas get fifty nonces without a gap', async (store) => {
+  const one = submitterOn(store.engine)
+  const two = submitterOn(store.replica())
+  const intents = Array.from({ length: 50 }, (_, n) => newIntent(n))
+  for (const intent of intents) await store.engine.write((tx) => insertIntent(tx, intent))
+  await Promise.all(intents.map((intent, n) => (n % 2 === 0 ? one : two).submit(intent)))
+  const open = await openIntents({ run: store.engine.read }, 100)
+  const nonces = open.map((intent) => intent.txNonce ?? -1).sort((a, b) => a - b)
+  assert.deepEqual(
+    nonces,
+    Array.from({ length: 50 }, (_, n) => n + 4),
+  )
+  assert.equal(one.sent.length + two.sent.length, 50)
+})
+
+onBoth(
+  'a sending that fails keeps its nonce and its bytes, to be sent again',
+  async ({ engine }) => {
+    const failing = submitterOn(engine, { send: () => Promise.reject(new Error('no connection')) })
+    const [first, second] = [newIntent(1), newIntent(2)]
+    for (const intent of [first, second]) await engine.write((tx) => insertIntent(tx, intent))
+    assert.equal((await failing.submit(first)).kind, 'submitted')
+    assert.equal((await submitterOn(engine).submit(second)).kind, 'submitted')
+    const open = await openIntents({ run: engine.read }, 10)
+    assert.deepEqual(
+      open.map(({ raw, txNonce }) => [raw, txNonce]),
+      [
+        ['0x020004', 4],
+        ['0x020005', 5],
+      ],
+    )
+  },
+)
+
+onBoth("nothing is signed beyond the day's gas", async ({ engine }) => {
+  // 160,000 gas at 0.011 gwei are 1,760 gwei.
+  const { submit, sent } = submitterOn(engine, { gasGwei: 3_600n })
+  const kinds: string[] = []
+  for (const n of [1, 2, 3]) {
+    const intent = newIntent(n)
+    await engine.write((tx) => insertIntent(tx, intent))
+    kinds.push((await submit(intent)).kind)
+  }
+  assert.deepEqual(kinds, ['submitted', 'submitted', 'refused'])
+  assert.equal(sent.length, 2)
+})
+
+onBoth('an authorization is reserved once, on whatever replica', async (store) => {
+  const replica = store.replica()
+  const won = await Promise.all(
+    Array.from({ length: 20 }, (_, n) =>
+      (n % 2 === 0 ? store.engine : replica).write((tx) =>
+        insertIntent(tx, { ...newIntent(1), id: `intent-${n}` }),
+      ),
+    ),
+  )
+  assert.equal(won.filter(Boolean).length, 1)
+})
+
+onBoth('an abandoned payment is never signed or opened again', async ({ engine }) => {
+  const intent = newIntent(1)
+  await engine.write((tx) => insertIntent(tx, intent))
+  const { id } = intent
+  await engine.write((tx) => setIntentStatus(tx, { id, from: 'reserved', to: 'abandoned' }))
+  const { submit, sent } = submitterOn(engine)
+  assert.equal((await submit(intent)).kind, 'refused')
+  assert.deepEqual(sent, [])
+  await assert.rejects(
+    engine.write((tx) => setIntentStatus(tx, { id, from: 'abandoned', to: 'reserved' })),
+  )
+  const { chainId, asset, authorization } = intent
+  const named = { chainId, asset, from: authorization.from, nonce: authorization.nonce }
+  assert.equal((await findIntent({ run: engine.read }, named))?.status, 'abandoned')
+})
+
+test('a node that lags takes no nonce back, and a nonce that the chain lost is given out again', () => {
+  const settler = { nextNonce: 9, usedUnix: 1_000 }
+  const at = (nowUnix: number, sealed: number, highest?: number) =>
+    nextNonce({ settler, highest, sealed, nowUnix })
+  assert.equal(at(1_010, 5), 9)
+  assert.equal(at(1_010, 12), 12)
+  assert.equal(at(1_100, 5), 5)
+  assert.equal(at(1_100, 5, 7), 8)
+})
