@@ -6,7 +6,7 @@ import { findKeysByDigest, type Key } from '../keys/key-store.ts'
 import { isSecret, secretDigest } from '../keys/secret.ts'
 import { MeteringUnavailable } from '../meter/admission.ts'
 import { gather } from './gather.ts'
-import { RecentCallers } from './recent-callers.ts'
+import { HELD_MS, RecentCallers } from './recent-callers.ts'
 import { createTiers, type TiersDeps, type WalletTier } from './tiers.ts'
 import { TtlCache } from './ttl-cache.ts'
 
@@ -32,13 +32,17 @@ export interface Callers {
 /** Revocation must hold on every replica within a second, `RecentCallers` included. */
 const KEY_TTL_MS = 500
 
+/** However long a look-up took, what is known of a key is recalled no longer than this after it began. */
+const KEPT_MS_MAX = KEY_TTL_MS + HELD_MS
+
 /** Keys that call within such a time; a flood of bad secrets cannot push memory up. */
 const HELD_MAX = 20_000
 
 /** Tells who calls. An Authorization header that is no good never falls back to anonymous. */
 export function createCallers(deps: CallersDeps): Callers {
-  const keys = new TtlCache<Key | undefined>({ ...deps, max: HELD_MAX, ttlMs: KEY_TTL_MS })
+  const keys = new TtlCache<Found>({ ...deps, max: HELD_MAX, ttlMs: KEY_TTL_MS })
   const find = gather((digests) => findKeysByDigest(deps.engine, digests))
+  const lookUp = (digest: string) => orUnavailable(keys.get(digest, () => read(deps, find, digest)))
   const tierOf = createTiers(deps)
   const recent = new RecentCallers(deps)
   const anonymous = (bucket: string) => anonymousCaller(deps, bucket)
@@ -55,11 +59,22 @@ export function createCallers(deps: CallersDeps): Callers {
       if (authorization === undefined) return anonymous(addressBucket)
       const secret = bearerSecret(authorization)
       if (secret === undefined || !isSecret(deps.keyPrefix, secret)) return refuseKey()
-      const { epoch } = recent
-      const key = await lookUp(keys, find, secretDigest(secret))
-      if (key === undefined || key.revokedUnix !== null) return refuseKey()
-      const caller = keyedCaller(deps, key, await tierOf(key.wallet))
-      if (typeof authorization === 'string') recent.keep(authorization, caller, epoch)
+      const digest = secretDigest(secret)
+      let { epoch } = recent
+      let { key, readMs } = await lookUp(digest)
+      if (!isActive(key)) return refuseKey()
+      const tier = await tierOf(key.wallet)
+      // A tier may be long in coming, and the key may be revoked meanwhile.
+      if (epoch !== recent.epoch || Math.abs(deps.clock() - readMs) >= KEY_TTL_MS) {
+        epoch = recent.epoch
+        const again = await lookUp(digest)
+        key = again.key
+        readMs = again.readMs
+        if (!isActive(key)) return refuseKey()
+      }
+      const caller = keyedCaller(deps, key, tier)
+      if (typeof authorization === 'string')
+        recent.keep(authorization, caller, { epoch, untilMs: readMs + KEPT_MS_MAX })
       return caller
     },
   }
@@ -75,17 +90,32 @@ function refuseKey(): Refusal {
   return refuse('invalid_api_key', 'the API key is malformed, unknown or revoked')
 }
 
-async function lookUp(
-  keys: TtlCache<Key | undefined>,
+/** What a digest's key was at a moment. */
+interface Found {
+  readonly key: Key | undefined
+  readonly readMs: number
+}
+
+async function read(
+  { clock }: CallersDeps,
   find: (digest: string) => Promise<Key | undefined>,
   digest: string,
-): Promise<Key | undefined> {
+): Promise<Found> {
+  const readMs = clock()
+  return { key: await find(digest), readMs }
+}
+
+async function orUnavailable<T>(looking: Promise<T>): Promise<T> {
   try {
-    return await keys.get(digest, () => find(digest))
+    return await looking
   } catch (cause) {
     if (!(cause instanceof StoreError)) throw cause
     throw new MeteringUnavailable('the accounts store cannot look keys up', { cause })
   }
+}
+
+function isActive(key: Key | undefined): key is Key {
+  return key !== undefined && key.revokedUnix === null
 }
 
 function anonymousCaller(deps: CallersDeps, bucket: string): Caller {

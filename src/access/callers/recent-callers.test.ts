@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { parseAddress } from '#domain/address.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
+import type { Engine } from '#store/engine.ts'
 import { startPostgres } from '#test/postgres.ts'
 import {
   bearer,
@@ -10,6 +11,7 @@ import {
   type Harness,
   newWallet,
 } from '../access-harness.ts'
+import { createCallers } from './callers.ts'
 
 const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
 
@@ -66,4 +68,91 @@ onBoth('a revocation and a new tier hold on every replica within a second', asyn
   }
   there.now.ms += 252
   assert.equal((await callerOf(there, secret)).kind, 'refusal')
+})
+
+/** A replica whose clock a test moves, and whose tiers and key look-ups come when it lets them. */
+function createSlowReplica(engine: Engine) {
+  const now = { ms: Date.UTC(2026, 10, 21, 12) }
+  const tier = createGate()
+  const look = createGate()
+  const callers = createCallers({
+    engine: {
+      ...engine,
+      read: async (statement) => {
+        const rows = await engine.read(statement)
+        if (statement.parts.some((part) => part.includes('from keys'))) await look.pass()
+        return rows
+      },
+    },
+    clock: () => now.ms,
+    keyPrefix: 'svc',
+    quotas: { anonymous: 5, free: 10, premium: 20 },
+    isPremium: async () => {
+      await tier.pass()
+      return false
+    },
+  })
+  return { callers, now, tier, look }
+}
+
+/** Open until it is shut; `reached` resolves with the next who comes. */
+function createGate() {
+  let shut: PromiseWithResolvers<void> | undefined
+  let next = Promise.withResolvers<void>()
+  return {
+    shut: () => {
+      shut = Promise.withResolvers()
+      next = Promise.withResolvers()
+      return next.promise
+    },
+    open: () => shut?.resolve(),
+    pass: () => {
+      next.resolve()
+      return shut?.promise
+    },
+  }
+}
+
+async function revoke(
+  harness: Harness,
+  { publicId, secret }: { publicId: string; secret: string },
+) {
+  const call = { path: { publicId }, method: 'POST' as const, ...bearer(secret) }
+  bodyOf(await harness.call('/api/keys/{publicId}/revoke', call))
+}
+
+onBoth('a key that is revoked while its tier is long in coming is refused', async (store) => {
+  const here = createHarness(store.engine)
+  const key = await here.mint()
+  const { callers, now, tier } = createSlowReplica(store.replica())
+  const asked = tier.shut()
+  const call = callers.identify(bearer(key.secret).headers, '192.0.2.1')
+  await asked
+  await revoke(here, key)
+  now.ms += 1_000
+  callers.recall('another')
+  tier.open()
+  assert.equal((await call).kind, 'refusal')
+  assert.equal(callers.recall(`Bearer ${key.secret}`), undefined)
+})
+
+onBoth('a key whose look-up was slow is recalled no longer than one at once', async (store) => {
+  const here = createHarness(store.engine)
+  const key = await here.mint()
+  const { callers, now, tier, look } = createSlowReplica(store.replica())
+  const { headers } = bearer(key.secret)
+  const asked = tier.shut()
+  const call = callers.identify(headers, '192.0.2.1')
+  await asked
+  now.ms += 1_000
+  const read = look.shut()
+  tier.open()
+  await read
+  await revoke(here, key)
+  now.ms += 1_000
+  callers.recall('another')
+  look.open()
+  assert.equal((await call).kind, 'keyed')
+  assert.equal(callers.recall(`Bearer ${key.secret}`), undefined)
+  assert.equal((await callers.identify(headers, '192.0.2.1')).kind, 'refusal')
 })

@@ -1,6 +1,11 @@
 import type { Caller } from '#domain/caller.ts'
 import type { Clock } from '#lib/clock.ts'
 
+interface Kept {
+  readonly caller: Caller
+  readonly untilMs: number
+}
+
 /**
  * Callers of this very moment by their Authorization header, so that who calls often is not hashed
  * and looked up for every call. All are dropped together, a quarter of a second after the first was
@@ -8,7 +13,7 @@ import type { Clock } from '#lib/clock.ts'
  */
 export class RecentCallers {
   readonly #clock: Clock
-  readonly #callers = new Map<string, Caller>()
+  readonly #callers = new Map<string, Kept>()
   #begunMs = Number.NEGATIVE_INFINITY
   #epoch = 0
 
@@ -28,11 +33,18 @@ export class RecentCallers {
       this.#callers.clear()
       this.#begunMs = now
     }
-    return this.#callers.get(header)
+    const kept = this.#callers.get(header)
+    return kept === undefined || now >= kept.untilMs ? undefined : kept.caller
   }
 
-  keep(header: string, caller: Caller, epoch: number): void {
-    if (epoch === this.#epoch && this.#callers.size < HELD_MAX) this.#callers.set(header, caller)
+  /** `untilMs` bounds what took long to look up; `epoch` is of before the look-up. */
+  keep(
+    header: string,
+    caller: Caller,
+    { epoch, untilMs }: { readonly epoch: number; readonly untilMs: number },
+  ): void {
+    if (epoch === this.#epoch && this.#callers.size < HELD_MAX)
+      this.#callers.set(header, { caller, untilMs })
   }
 
   forget(): void {
@@ -42,7 +54,7 @@ export class RecentCallers {
 }
 
 /** Together with what keys and tiers are remembered for, less than the second that is promised. */
-const HELD_MS = 250
+export const HELD_MS = 250
 
 /** Callers within such a time; more of them are looked up. */
 const HELD_MAX = 10_000
