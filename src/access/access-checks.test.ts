@@ -133,6 +133,12 @@ async function callTimes(harness: Harness, secret: string, times: number) {
   return receipts
 }
 
+/** With a clock that agrees with the chain, unless told otherwise. */
+function prune(harness: Harness, headUnix: number | undefined = harness.now.ms / 1000) {
+  const clock = () => harness.now.ms
+  return pruneUsage({ engine: harness.engine, clock, headUnix: async () => headUnix })
+}
+
 onBoth('old counters are forgotten, except where calls were paid for', async ({ engine }) => {
   const harness = createHarness(engine)
   const anonymous = harness.access.anonymous('192.0.2.1')
@@ -142,7 +148,7 @@ onBoth('old counters are forgotten, except where calls were paid for', async ({ 
       values ('wallet:0x', ${0}, 10, 1, 1, 10), ('192.0.2.2', ${0}, 5, 0, 1, 5)`),
   )
   harness.now.ms += 30 * DAY_SECONDS * 1000
-  await pruneUsage({ engine, clock: () => harness.now.ms })
+  await prune(harness)
   const kept = await engine.read(sql`select bucket from usage_days order by bucket`)
   assert.deepEqual(
     kept.map((row) => row.bucket),
@@ -158,14 +164,32 @@ onBoth(
     const first = await harness.mint()
     const second = await harness.mint(first.wallet)
     await callTimes(harness, second.secret, 3)
-    const prune = async (days: number) => {
+    const pruneLater = async (days: number) => {
       harness.now.ms += days * DAY_SECONDS * 1000
-      await pruneUsage({ engine, clock: () => harness.now.ms })
+      await prune(harness)
       const [row] = await engine.read(sql`
       select (select count(*) from usage_days) as days, (select count(*) from key_days) as keys`)
       return [row?.days, row?.keys]
     }
-    assert.deepEqual(await prune(90), [1, 1])
-    assert.deepEqual(await prune(11), [0, 0])
+    assert.deepEqual(await pruneLater(90), [1, 1])
+    assert.deepEqual(await pruneLater(11), [0, 0])
   },
 )
+
+onBoth('a clock that is ahead gives nobody a second quota of the day', async ({ engine }) => {
+  const harness = createHarness(engine)
+  const anonymous = harness.access.anonymous('192.0.2.1')
+  const headUnix = harness.now.ms / 1000
+  const admitted = async () => {
+    const calls = Array.from({ length: 7 }, () => harness.access.meter.admit(anonymous))
+    return (await Promise.all(calls)).filter((each) => each.kind === 'admitted').length
+  }
+  assert.equal(await admitted(), 5)
+  for (const days of [36, 101]) {
+    harness.now.ms += days * DAY_SECONDS * 1000
+    await prune(harness, headUnix)
+    await pruneUsage({ engine, clock: () => harness.now.ms, headUnix: async () => undefined })
+    harness.now.ms = headUnix * 1000
+    assert.equal(await admitted(), 0)
+  }
+})

@@ -7,6 +7,7 @@ import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { closeSpendDays } from '#ledger/close-spend-days.ts'
 import type { Clock } from '#lib/clock.ts'
 import { sleep } from '#lib/sleep.ts'
+import type { DepositIndex } from '#payments/deposit.ts'
 import { Verifier } from '#payments/verifier.ts'
 import { settlesIntent } from '#x402/settling/intent-store.ts'
 import { pruneIntents } from '#x402/settling/prune-intents.ts'
@@ -32,14 +33,16 @@ const TIDY_EVERY_MS = 60_000
 /** Credits prepayments, closes finished days and forgets old usage until the signal aborts. */
 export async function runVerifyRole(role: VerifyRole, signal: AbortSignal): Promise<void> {
   const { ecosystem, stores, clock, logger } = role
+  const deposits: DepositIndex = {
+    canonical: (query) =>
+      readDeposits({ register: stores.register, payment: ecosystem.payment }, query),
+  }
+  const headUnix = async () => (await deposits.canonical({ txHashes: [] }))?.head.timestamp
   const verifier = new Verifier({
     engine: stores.accounts,
     clock,
     newId: randomUUID,
-    deposits: {
-      canonical: (query) =>
-        readDeposits({ register: stores.register, payment: ecosystem.payment }, query),
-    },
+    deposits,
     keys: { lockHeir, keysOf: publicIdsOf },
     isReserved: (connection, txHash) => settlesIntent(connection, txHash),
     confirmations: ecosystem.payment.confirmations,
@@ -57,7 +60,7 @@ export async function runVerifyRole(role: VerifyRole, signal: AbortSignal): Prom
       if (Math.abs(clock() - tidiedAtMs) >= TIDY_EVERY_MS) {
         tidiedAtMs = clock()
         await closeSpendDays({ engine: stores.accounts, clock })
-        await pruneUsage({ engine: stores.accounts, clock })
+        await pruneUsage({ engine: stores.accounts, clock, headUnix })
         await pruneIntents({ engine: stores.accounts, clock })
       }
     } catch (error) {

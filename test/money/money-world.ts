@@ -15,6 +15,7 @@ import type { Caller } from '#domain/caller.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import type { Outcome } from '#http/route.ts'
 import { closeSpendDays } from '#ledger/close-spend-days.ts'
+import { unixNow } from '#lib/clock.ts'
 import { accountsChecks } from '#main/audit-accounts.ts'
 import { CHAIN_ID, CONFIRMATIONS, FakeChain, hash } from '#payments/payments-harness.ts'
 import { paymentsRoutes } from '#payments/prepay-routes.ts'
@@ -205,7 +206,7 @@ function callActions(
     async wait(seconds) {
       access.now.ms += seconds * 1_000
       await closeSpendDays({ engine, clock })
-      await pruneUsage({ engine, clock })
+      await pruneUsage({ engine, clock, headUnix: async () => unixNow(clock) })
     },
     get: (path, key, query = {}) =>
       access.call(path, { query, ...(key === undefined ? {} : bearer(key.secret)) }),

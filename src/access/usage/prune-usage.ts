@@ -12,13 +12,18 @@ const KEEP_WALLET_DAYS = 100
 /**
  * Forgets refunds, processes and counters of old days, of which anonymous callers leave one per
  * address. Days with paid calls stay, because the audit holds them against the ledger, and with them
- * the counters of their keys.
+ * the counters of their keys. A clock that is ahead forgets nothing of today: no day is over before the
+ * chain has passed it, and while the index has no block nothing is forgotten.
  */
 export async function pruneUsage(deps: {
   readonly engine: Engine
   readonly clock: Clock
+  /** Unix seconds of the newest block that the index has of the payment chain. */
+  readonly headUnix: () => Promise<number | undefined>
 }): Promise<void> {
-  const today = startOfDay(unixNow(deps.clock))
+  const headUnix = await deps.headUnix()
+  if (headUnix === undefined) return
+  const today = startOfDay(Math.min(unixNow(deps.clock), headUnix))
   const oldest = today - KEEP_ADDRESS_DAYS * DAY_SECONDS
   const oldestOfWallets = today - KEEP_WALLET_DAYS * DAY_SECONDS
   await deps.engine.write(async (connection) => {
