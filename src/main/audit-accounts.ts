@@ -3,7 +3,7 @@ import { findKey } from '#access/keys/key-store.ts'
 import { verifyPayerProof } from '#access/keys/payer-proof.ts'
 import { readDeposits } from '#datasets/deposits/queries.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
-import type { Check } from '#ledger/check.ts'
+import type { Check, Difference } from '#ledger/check.ts'
 import { ledgerChecks } from '#ledger/ledger-checks.ts'
 import type { Clock } from '#lib/clock.ts'
 import { formatDecimal } from '#lib/decimal.ts'
@@ -52,18 +52,29 @@ export function accountsChecks(deps: {
 /**
  * Audits the accounts store; gives every difference found in words. The two stores are no one state:
  * a credit that a reorg just took stands until the verifier's next pass. So only what a second look
- * finds too is a difference.
+ * finds too is a difference: the same subject of the same check, whose figures may have gone on.
  */
 export async function auditAccounts(deps: AccountsAuditDeps): Promise<readonly string[]> {
   const found = await auditOnce(deps)
-  if (found.length === 0) return found
+  if (found.length === 0) return []
   await deps.pause()
-  const again = new Set(await auditOnce({ ...deps, note: () => undefined }))
-  return found.filter((difference) => again.has(difference))
+  const before = new Set(found.map(nameOf))
+  const again = await auditOnce({ ...deps, note: () => undefined })
+  return again
+    .filter((each) => before.has(nameOf(each)))
+    .map((each) => `${nameOf(each)}: ${each.detail}`)
+}
+
+interface Found extends Difference {
+  readonly check: string
+}
+
+function nameOf({ check, subject }: Found): string {
+  return `${check}: ${subject}`
 }
 
 /** The accounts as one state. */
-async function auditOnce(deps: AccountsAuditDeps): Promise<readonly string[]> {
+async function auditOnce(deps: AccountsAuditDeps): Promise<readonly Found[]> {
   const { payment, service } = deps.ecosystem
   const { accounts, register } = deps.stores
   const deposits: DepositIndex = {
@@ -73,12 +84,11 @@ async function auditOnce(deps: AccountsAuditDeps): Promise<readonly string[]> {
   const { clock } = deps
   const checks = accountsChecks({ dialect, deposits, serviceName: service.name, clock })
   return accounts.snapshot(async (connection) => {
-    const differences: string[] = []
+    const differences: Found[] = []
     for (const check of checks) {
       const list = await check.run(connection)
       if (list.length === 0) deps.note(check.name)
-      for (const { subject, detail } of list)
-        differences.push(`${check.name}: ${subject}: ${detail}`)
+      for (const each of list) differences.push({ check: check.name, ...each })
     }
     await noteOpenMoney(deps, connection, deposits)
     return differences
