@@ -40,6 +40,8 @@ const CORRUPTIONS: Record<string, Sql> = {
   'no publicId, secret or signed message is there twice': sql`
     insert into used_messages select * from used_messages`,
   'each wallet with keys has one first key': sql`update keys set is_first = 1`,
+  'every balance of a key is of a key that there is': sql`
+    insert into balances (account, prepaid, micro_usd) values ('key:ffffffff', 1, 0)`,
   'a rotated key is revoked, and its successor is another key of its wallet': sql`
     update keys set successor = public_id where successor is not null`,
   'a revoked key was charged for nothing on the days after': sql`
@@ -175,6 +177,26 @@ onBoth(
     assert.deepEqual(await pruneLater(11), [0, 0])
   },
 )
+
+onBoth('a refund that moved money to a rotation is never forgotten', async ({ engine }) => {
+  const harness = createHarness(engine)
+  const moved = 'meter:1:1'
+  await engine.write(async (tx) => {
+    const postings = [
+      { account: chainInAccount(CHAIN_ID), microUsd: -1n },
+      { account: keyAccount('0a1b2c3d'), microUsd: 1n },
+    ]
+    const entry = { id: `move:refund:${moved}`, kind: 'move' as const, reference: moved }
+    await post(tx, { ...entry, createdUnix: 1, postings })
+    await tx.run(sql`insert into refunds (receipt, day) values (${moved}, 0), ('meter:1:2', 0)`)
+  })
+  await prune(harness)
+  const kept = await engine.read(sql`select receipt from refunds`)
+  assert.deepEqual(
+    kept.map((row) => row.receipt),
+    [moved],
+  )
+})
 
 onBoth('a clock that is ahead gives nobody a second quota of the day', async ({ engine }) => {
   const harness = createHarness(engine)

@@ -116,6 +116,13 @@ export const accessChecks: readonly Check[] = [
       order by wallet limit ${DIFFERENCES_MAX}`,
   ),
   queryCheck(
+    'every balance of a key is of a key that there is',
+    sql`select account as subject, 1 as expected, 0 as found from balances
+      where account like 'key:%' and not exists (
+        select 1 from keys where keys.public_id = substr(balances.account, 5))
+      order by account limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
     'a rotated key is revoked, and its successor is another key of its wallet',
     sql`select keys.public_id as subject, 1 as expected, 0 as found
       from keys left join keys as newer on newer.public_id = keys.successor

@@ -14,6 +14,7 @@ import { readSuspense } from '#payments/suspense.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { x402Checks } from '#x402/x402-checks.ts'
 import { guardChecks } from './audit-guards.ts'
+import { moveChecks } from './audit-moves.ts'
 import { secretCheck } from './audit-secrets.ts'
 import type { Stores } from './stores.ts'
 
@@ -44,6 +45,7 @@ export function accountsChecks(deps: {
       walletOf: async (connection, publicId) => (await findKey(connection, publicId))?.wallet,
     }),
     ...x402Checks,
+    ...moveChecks,
     ...guardChecks(dialect),
     secretCheck(dialect),
   ]

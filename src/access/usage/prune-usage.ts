@@ -12,7 +12,7 @@ const KEEP_WALLET_DAYS = 100
 /**
  * Forgets refunds, processes and counters of old days, of which anonymous callers leave one per
  * address. Days with paid calls stay, because the audit holds them against the ledger, and with them
- * the counters of their keys. A clock that is ahead forgets nothing of today: no day is over before the
+ * the counters of their keys; so do refunds whose money an entry moved. A clock that is ahead forgets nothing of today: no day is over before the
  * chain has passed it, and while the index has no block nothing is forgotten.
  */
 export async function pruneUsage(deps: {
@@ -36,7 +36,9 @@ export async function pruneUsage(deps: {
           and usage_days.bucket = coalesce(
             (select 'wallet:' || wallet from keys where keys.public_id = key_days.public_id),
             key_days.public_id))`)
-    await connection.run(sql`delete from refunds where day < ${oldest}`)
+    await connection.run(sql`
+      delete from refunds where day < ${oldest} and not exists (
+        select 1 from journal_entries where journal_entries.id = 'move:refund:' || refunds.receipt)`)
     await connection.run(sql`delete from meters where day < ${oldest}`)
   })
 }

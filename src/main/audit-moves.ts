@@ -1,0 +1,44 @@
+import { type Check, DIFFERENCES_MAX, queryCheck } from '#ledger/check.ts'
+import { sql } from '#store/sql.ts'
+
+/** A rotation, a signed message or a refund: between keys of one wallet. */
+const BETWEEN_KEYS = sql`source.wallet = target.wallet and case
+  when entries.id like 'move:rotate:%'
+    then entries.id = 'move:rotate:' || target.public_id and source.successor = target.public_id
+  when entries.id like 'move:refund:%' then source.successor is not null
+    and exists (select 1 from refunds where refunds.receipt = substr(entries.id, 13))
+  else entries.id like 'move:%' and exists (
+    select 1 from used_messages where used_messages.digest = substr(entries.id, 6)
+      and used_messages.action = 'move-balance' and used_messages.wallet = source.wallet) end`
+
+/** What a wallet that signs in has paid for elsewhere. */
+const COLLECTED = sql`taken.account like 'bucket:%'
+  and given.account = 'bucket:payer:' || entries.reference
+  and exists (
+    select 1 from x402_collected as collected join credits on credits.id = collected.credit_id
+    where collected.entry_id = entries.id and credits.account = taken.account
+      and credits.owner = entries.reference)`
+
+/** Money that changes its account without coming in or being spent. */
+export const moveChecks: readonly Check[] = [
+  queryCheck(
+    'money moves within one wallet only, by a rotation, a signed message, a refund or a collection',
+    sql`select entries.id as subject, 'a known cause within one wallet' as expected,
+        entries.kind || ' of ' || coalesce(taken.account, 'nobody') || ' to '
+          || coalesce(given.account, 'nobody') as found
+      from journal_entries as entries
+        left join postings as taken on taken.entry_id = entries.id and taken.line = 0
+        left join postings as given on given.entry_id = entries.id and given.line = 1
+        left join keys as source
+          on taken.account like 'key:%' and source.public_id = substr(taken.account, 5)
+        left join keys as target
+          on given.account like 'key:%' and target.public_id = substr(given.account, 5)
+      where entries.kind not in ('credit', 'reversal', 'calls') and not (
+        entries.kind = 'move' and coalesce(taken.micro_usd < 0, 1 = 0)
+        and not exists (
+          select 1 from postings where postings.entry_id = entries.id and postings.line > 1)
+        and coalesce(case when entries.id like 'collect:%' then ${COLLECTED}
+          else ${BETWEEN_KEYS} end, 1 = 0))
+      order by entries.id limit ${DIFFERENCES_MAX}`,
+  ),
+]
