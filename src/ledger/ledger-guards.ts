@@ -46,3 +46,20 @@ export const ledgerGuards: readonly Guard[] = [
       or (new.posted_micro_usd <> old.posted_micro_usd and new.closings = old.closings)`,
   },
 ]
+
+/** Days of the time before calls had a price are as they were; no other day is without one. */
+export const priceGuards: readonly Guard[] = [
+  {
+    table: 'spend_days',
+    name: 'spend_days_have_a_price',
+    on: 'insert',
+    when: 'new.price_micro_usd = 0',
+  },
+  {
+    table: 'spend_days',
+    name: 'spend_days_without_price_stay',
+    on: 'update',
+    when: `old.price_micro_usd = 0 and (new.calls <> old.calls or new.returned <> old.returned
+      or new.micro_usd <> old.micro_usd)`,
+  },
+]

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { DAY_SECONDS, startOfDay } from '#lib/day.ts'
-import type { Engine } from '#store/engine.ts'
+import { ConstraintError, type Engine } from '#store/engine.ts'
 import { type Sql, sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { chainInAccount, keyAccount, REVENUE } from './account.ts'
@@ -46,6 +46,12 @@ onEarly('money of the time before spend had a price comes over to the last unit'
       spendRow(OTHER, { price: 0, calls: 0, spent: 0, posted: 100 }),
     ],
   )
+  for (const change of [sql`calls = calls + 1`, sql`micro_usd = micro_usd + 1`])
+    await assert.rejects(
+      engine.write((tx) => tx.run(sql`update spend_days set ${change} where price_micro_usd = 0`)),
+      ConstraintError,
+      'what a day without a price holds is what it held',
+    )
   const deps = { engine, clock: () => (TODAY + 9 * DAY_SECONDS) * 1000 }
   assert.equal(await closeSpendDays(deps), 2)
   assert.equal(

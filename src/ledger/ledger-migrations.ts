@@ -1,6 +1,6 @@
 import type { Migration } from '#store/engine.ts'
 import { guardsSql } from '#store/guard.ts'
-import { ledgerGuards } from './ledger-guards.ts'
+import { ledgerGuards, priceGuards } from './ledger-guards.ts'
 
 const APPEND_ONLY = ['journal_entries', 'postings']
 
@@ -107,6 +107,7 @@ export const ledgerMigrations: readonly Migration[] = [
     name: 'entries are sealed when they sum to zero',
     sql: { sqlite: SQLITE_SEAL, postgres: POSTGRES_SEAL },
   },
+  { id: 104, name: 'no spend without a price', sql: guardsSql(priceGuards) },
 ]
 
 function sqliteGuards(table: string): string {

@@ -1,6 +1,6 @@
 import { accessGuards } from '#access/access-migrations.ts'
 import { type Check, DIFFERENCES_MAX } from '#ledger/check.ts'
-import { ledgerGuards } from '#ledger/ledger-guards.ts'
+import { ledgerGuards, priceGuards } from '#ledger/ledger-guards.ts'
 import { paymentsGuards } from '#payments/payments-guards.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { type Guard, missingGuards } from '#store/guard.ts'
@@ -11,6 +11,7 @@ import { collectedGuards, replacedGuards, x402Guards } from '#x402/x402-guards.t
 /** Everything that the accounts store refuses by itself. */
 export const accountsGuards: readonly Guard[] = [
   ...ledgerGuards,
+  ...priceGuards,
   ...accessGuards,
   ...paymentsGuards,
   ...x402Guards,
