@@ -14,7 +14,7 @@ import {
   HARNESS_MIGRATIONS,
   type Harness,
 } from './access-harness.ts'
-import { accessGuards } from './access-migrations.ts'
+import { accessGuards, returnGuards } from './access-migrations.ts'
 import type { AdmissionReceipt } from './meter/admission.ts'
 import { pruneUsage } from './usage/prune-usage.ts'
 
@@ -31,6 +31,8 @@ const CORRUPTIONS: Record<string, Sql> = {
     update keys set secret_digest = public_id`,
   'no bucket had more free calls on a day than its quota ever was': sql`
     update usage_days set used = used + 1`,
+  'no more calls of a day were given back than there are refunds of it': sql`
+    update usage_days set used = used - 1, returned = returned + 1`,
   'the free calls of the keys of a wallet are among those of the wallet': sql`
     update key_days set used = used + 100`,
   'everything that is counted by day stands on a UTC midnight': sql`
@@ -55,7 +57,7 @@ for (const check of accessChecks)
     for (const each of accessChecks)
       assert.deepEqual(await engine.snapshot(each.run), [], each.name)
     const tables = ['usage_days', 'used_messages', 'keys', 'wallets', 'key_days']
-    await unguarded(engine, { guards: accessGuards, tables }, async (tx) => {
+    await unguarded(engine, { guards: [...accessGuards, ...returnGuards], tables }, async (tx) => {
       await tx.run(CORRUPTIONS[check.name] ?? sql``)
     })
     assert.ok((await engine.snapshot(check.run)).length > 0)
@@ -88,6 +90,9 @@ onBoth('the database itself refuses what would falsify keys and counters', async
     sql`update used_messages set wallet = 'another'`,
     sql`delete from used_messages`,
     sql`update usage_days set used = used + 1000`,
+    sql`update usage_days set used = 0`,
+    sql`update usage_days set used = used - 1`,
+    sql`update usage_days set used = used + 1, returned = returned - 1 where returned > 0`,
   ])
     await assert.rejects(
       engine.write((tx) => tx.run(change)),
@@ -96,7 +101,8 @@ onBoth('the database itself refuses what would falsify keys and counters', async
     )
   await assert.rejects(
     engine.write(async (tx) => {
-      await tx.run(sql`update usage_days set used = quota - 1`)
+      await tx.run(sql`
+        update usage_days set used = quota - 1, returned = returned + used - quota + 1`)
       await tx.run(sql`update usage_days set paid = paid + 1`)
     }),
     ConstraintError,
@@ -122,6 +128,8 @@ async function createStore(harness: Harness): Promise<void> {
   await harness.engine.write((tx) => post(tx, entry))
   const last = (await callTimes(harness, first.secret, 10)).at(-1)
   if (last !== undefined) await harness.access.meter.refund(last)
+  const [free] = await callTimes(harness, (await harness.mint()).secret, 2)
+  if (free !== undefined) await harness.access.meter.refund(free)
 }
 
 async function callTimes(harness: Harness, secret: string, times: number) {

@@ -23,7 +23,10 @@ const CALLS_AFTER_REVOCATION = sql`
   from keys join usage_days on usage_days.bucket = 'wallet:' || keys.wallet
   where keys.is_first = 1 and usage_days.day > keys.revoked_unix + ${DAY_SECONDS}`
 
-/** What keys and usage promise, as queries for the audit. */
+/**
+ * What keys and usage promise, as queries for the audit. Refunds are forgotten together with processes,
+ * so that those of any day since the oldest process that stands are all there.
+ */
 export const accessChecks: readonly Check[] = [
   queryCheck(
     'a wallet has as many active keys as are counted, and at most ten',
@@ -61,6 +64,19 @@ export const accessChecks: readonly Check[] = [
     sql`select bucket as subject, coalesce(quota_most, -1) as expected, used as found
       from usage_days where quota_most is null or used > quota_most
       order by bucket, day limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'no more calls of a day were given back than there are refunds of it',
+    sql`select cast(day as text) as subject, cast(sum(refunded) as bigint) as expected,
+        cast(sum(returned) as bigint) as found
+      from (
+        select day, 0 as refunded, returned from usage_days
+        union all select day, 0, returned from spend_days
+        union all select day, 1, 0 from refunds
+      ) as parts
+      where day >= (select min(day) from meters)
+      group by day having sum(returned) > sum(refunded)
+      order by day limit ${DIFFERENCES_MAX}`,
   ),
   queryCheck(
     'the free calls of the keys of a wallet are among those of the wallet',

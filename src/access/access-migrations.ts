@@ -31,6 +31,17 @@ export const accessGuards: readonly Guard[] = [
   },
 ]
 
+/** Free calls go down only as far as they are said to be given back. */
+export const returnGuards: readonly Guard[] = [
+  {
+    table: 'usage_days',
+    name: 'usage_days_go_down_by_refunds',
+    on: 'update',
+    columns: ['used', 'returned'],
+    when: `new.used + new.returned < old.used + old.returned or new.returned < old.returned`,
+  },
+]
+
 /** Tables of keys and usage; ids 200 to 299 of the accounts store. */
 export const accessMigrations: readonly Migration[] = [
   {
@@ -120,4 +131,16 @@ export const accessMigrations: readonly Migration[] = [
     name: 'what is to be told of a batch',
     sql: 'alter table meters add column detail text',
   },
+  {
+    id: 206,
+    name: 'free calls that were given back',
+    sql: onEach(
+      'alter table usage_days add column returned bigint not null default 0;',
+      guardsSql(returnGuards),
+    ),
+  },
 ]
+
+function onEach(first: string, then: { readonly sqlite: string; readonly postgres: string }) {
+  return { sqlite: `${first}\n${then.sqlite}`, postgres: `${first}\n${then.postgres}` }
+}

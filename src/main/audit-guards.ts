@@ -1,4 +1,4 @@
-import { accessGuards } from '#access/access-migrations.ts'
+import { accessGuards, returnGuards } from '#access/access-migrations.ts'
 import { type Check, DIFFERENCES_MAX } from '#ledger/check.ts'
 import { ledgerGuards, priceGuards } from '#ledger/ledger-guards.ts'
 import { paymentsGuards } from '#payments/payments-guards.ts'
@@ -13,6 +13,7 @@ export const accountsGuards: readonly Guard[] = [
   ...ledgerGuards,
   ...priceGuards,
   ...accessGuards,
+  ...returnGuards,
   ...paymentsGuards,
   ...x402Guards,
   ...collectedGuards,

@@ -179,7 +179,11 @@ onPostgres('a receipt that the store refuses for good is left out', async ({ eng
   const meter = meterOn(counting)
   const good = receiptOf(await meter.admit(caller('good')))
   const bad = receiptOf(await meter.admit(caller('bad')))
-  await engine.write((tx) => tx.run(sql`update usage_days set used = 0 where bucket = 'bad'`))
+  await engine.write(async (tx) => {
+    await tx.run(sql`
+      update usage_days set used = 0, returned = returned + used where bucket = 'bad'`)
+    await tx.run(sql`insert into refunds (receipt, day) values ('by hand', ${bad.day})`)
+  })
   await Promise.allSettled([meter.refund(bad), meter.refund(good)])
   await untilUsed(meter, 'good', 0)
   for (let n = 0; n < 3; n += 1) {

@@ -99,13 +99,14 @@ export async function addPaid(
     on conflict (bucket, day) do update set paid = usage_days.paid + excluded.paid`)
 }
 
-/** Gives free units or paid calls of a day back. */
+/** Gives free units or paid calls of a day back; free units are lowered beside a count that only rises. */
 export async function giveBackUnits(
   connection: Connection,
   input: { readonly bucket: string; readonly day: number } & UsageDay,
 ): Promise<void> {
   await connection.run(sql`
-    update usage_days set used = used - ${input.used}, paid = paid - ${input.paid}
+    update usage_days set used = used - ${input.used}, returned = returned + ${input.used},
+      paid = paid - ${input.paid}
     where bucket = ${input.bucket} and day = ${input.day}`)
 }
 

@@ -43,7 +43,10 @@ function forgetUnit(database: DatabaseSync, rows: Rows): void {
   for (const { bucket, used, granted } of rows)
     if (isTurn(Number(granted)))
       prepare
-        .call(database, 'update usage_days set used = used - 1 where bucket = ? and used = ?')
+        .call(
+          database,
+          'update usage_days set used = used - 1, returned = returned + 1 where bucket = ? and used = ?',
+        )
         .run(bucket ?? null, used ?? null)
 }
 
