@@ -151,13 +151,10 @@ export class CallPayments<A> {
       if (outcome?.kind === 'pending')
         return { kind: 'unsettled', headers: {}, ending: refusePending(outcome.transaction) }
     }
-    const flight = this.#settle(call)
+    // Taken out before who waits for it wakes: a turn that is over must not be waited for again.
+    const flight = this.#settle(call).finally(() => this.#flights.delete(balance))
     this.#flights.set(balance, flight)
-    try {
-      return await this.#toCallPayment(call, await flight)
-    } finally {
-      this.#flights.delete(balance)
-    }
+    return this.#toCallPayment(call, await flight)
   }
 
   async #settle({ caller, facts, payload }: PaidCall): Promise<Flight<A>> {

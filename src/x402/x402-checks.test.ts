@@ -3,6 +3,7 @@ import { accessMigrations } from '#access/access-migrations.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import { type EngineTest, eachEngine, unguarded } from '#ledger/each-engine.ts'
 import { ledgerChecks } from '#ledger/ledger-checks.ts'
+import { ledgerGuards } from '#ledger/ledger-guards.ts'
 import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
 import { paymentsGuards } from '#payments/payments-guards.ts'
 import { paymentsMigrations } from '#payments/payments-migrations.ts'
@@ -132,11 +133,12 @@ const STATE =
   'an x402 payment is in a state that its past allows, with the transaction that belongs to it'
 const GAS = "the gas of a settling wallet's day is that of its payments"
 const COLLECTED = 'what wallets have collected is what their entries moved to them'
+const SHARED = 'a reorg takes no more from a shared address than was left of the payment itself'
 const OWN = 'a wallet collects from its own payments only, and no more than they were'
 
 const CORRUPTIONS: readonly {
   readonly what: string
-  readonly statement: Sql
+  readonly statement: Sql | readonly Sql[]
   readonly found: readonly string[]
 }[] = [
   {
@@ -233,15 +235,39 @@ const CORRUPTIONS: readonly {
     statement: sql`update credits set owner = ${`0x${'dd'.repeat(20)}`} where tx_hash = ${word(1_000)}`,
     found: [OWN],
   },
+  {
+    what: 'a reorg that takes a collected payment from its address once more',
+    statement: sql`insert into postings (entry_id, line, account, micro_usd)
+      select 'reversal:' || id, 0, account, -1 from credits
+      where id = (select credit_id from x402_intents where id = 'intent-1')`,
+    found: [SHARED],
+  },
+  {
+    what: 'a reorg that takes more of a payment than it was',
+    statement: [
+      sql`delete from x402_collected
+        where credit_id = (select credit_id from x402_intents where id = 'intent-1')`,
+      sql`insert into postings (entry_id, line, account, micro_usd)
+        select 'reversal:' || id, 0, account, -micro_usd - 1 from credits
+        where id = (select credit_id from x402_intents where id = 'intent-1')`,
+    ],
+    found: [COLLECTED, SHARED],
+  },
 ]
 
 for (const { what, statement, found } of CORRUPTIONS)
   onBoth(`the audit finds ${what}`, async ({ engine }) => {
     await livedIn(engine)
-    const guards = [...paymentsGuards, ...x402Guards, ...collectedGuards, ...replacedGuards]
-    const tables = ['x402_collected', 'x402_replaced', 'x402_intents', 'credits']
+    const guards = [
+      ...ledgerGuards,
+      ...paymentsGuards,
+      ...x402Guards,
+      ...collectedGuards,
+      ...replacedGuards,
+    ]
+    const tables = ['x402_collected', 'x402_replaced', 'x402_intents', 'credits', 'postings']
     await unguarded(engine, { guards, tables }, async (tx) => {
-      await tx.run(statement)
+      for (const each of [statement].flat()) await tx.run(each)
     })
     assert.deepEqual(await audit(engine), found)
   })

@@ -119,4 +119,22 @@ export const x402Checks: readonly Check[] = [
           or journal_entries.reference <> credits.owner))
       order by collected.credit_id limit ${DIFFERENCES_MAX}`,
   ),
+  queryCheck(
+    'a reorg takes no more from a shared address than was left of the payment itself',
+    sql`select credits.id as subject, its_own as expected, taken as found
+      from (
+        select credits.id, -sum(took.micro_usd) as taken,
+          (select case when exists (
+              select 1 from x402_collected where x402_collected.credit_id = credits.id) then 0
+            else coalesce(sum(brought.micro_usd), 0) end
+          from postings as brought
+          where brought.entry_id = 'credit:' || credits.id
+            and brought.account = credits.account) as its_own
+        from credits join postings as took
+          on took.entry_id = 'reversal:' || credits.id and took.account = credits.account
+        where credits.account like 'bucket:%' and credits.account not like 'bucket:payer:%'
+        group by credits.id, credits.account
+      ) as credits
+      where taken > its_own order by credits.id limit ${DIFFERENCES_MAX}`,
+  ),
 ]

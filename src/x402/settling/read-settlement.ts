@@ -83,12 +83,12 @@ function findDeposit(deps: Deps, intent: Intent, sealed: Sealed): Deposit | unde
 }
 
 /** `AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)` (EIP-3009). */
-const AUTHORIZATION_USED: Hash = getSelector(
+export const AUTHORIZATION_USED: Hash = getSelector(
   'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
 )
 
 /** `AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)` (EIP-3009). */
-const AUTHORIZATION_CANCELED: Hash = getSelector(
+export const AUTHORIZATION_CANCELED: Hash = getSelector(
   'event AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)',
 )
 

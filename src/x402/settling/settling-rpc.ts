@@ -34,6 +34,16 @@ export interface LogQuery {
   readonly address: Address
   readonly topics: readonly (Hash | readonly Hash[])[]
   readonly fromBlock: number
+  /** Without it to the newest block. */
+  readonly toBlock?: number
+}
+
+/** `at` is a block's number: a node that does not have it yet throws instead of telling of an older one. */
+export interface CallInput {
+  readonly from?: Address
+  readonly to: Address
+  readonly data: Hash
+  readonly at?: number
 }
 
 /** What settling asks of the payment chain's nodes; every answer is parsed. */
@@ -42,10 +52,10 @@ export interface SettlingRpc {
   gasPrice(): Promise<{ readonly baseFee: bigint; readonly tip: bigint }>
   /** Wei. */
   balance(account: Address): Promise<bigint>
-  /** Transactions of an account that are sealed. */
-  transactionCount(account: Address): Promise<number>
-  /** Runs a call at the newest block; throws NodeRefusal when it reverts. */
-  call(input: { readonly from?: Address; readonly to: Address; readonly data: Hash }): Promise<Hash>
+  /** Transactions of an account that are sealed, up to a block or the newest. */
+  transactionCount(account: Address, at?: number): Promise<number>
+  /** Runs a call at a block or the newest; throws NodeRefusal when it reverts. */
+  call(input: CallInput): Promise<Hash>
   /** Throws NodeRefusal when the node does not take it. */
   send(raw: `0x${string}`): Promise<void>
   receipt(txHash: Hash): Promise<Receipt | undefined>
@@ -72,20 +82,19 @@ export function openSettlingRpc(chain: {
       return { baseFee: wei(member(block, 'baseFeePerGas')), tip: wei(tip) }
     },
     balance: async (account) => wei(await ask('eth_getBalance', account, 'latest')),
-    transactionCount: async (account) =>
-      Number(wei(await ask('eth_getTransactionCount', account, 'latest'))),
-    call: async (input) => parseBytes(await ask('eth_call', input, 'latest')),
+    transactionCount: async (account, at) =>
+      Number(wei(await ask('eth_getTransactionCount', account, toBlock(at)))),
+    call: async ({ at, ...input }) => parseBytes(await ask('eth_call', input, toBlock(at))),
     send: async (raw) => {
       await ask('eth_sendRawTransaction', raw)
     },
     receipt: async (txHash) =>
       parseReceipt(await ask('eth_getTransactionReceipt', txHash), chain.id),
     header: async (block) => parseBlock(await ask('eth_getBlockByNumber', toBlock(block), false)),
-    logs: async ({ address, topics, fromBlock }) =>
-      parseLogs(
-        await ask('eth_getLogs', { address, topics, fromBlock: toBlock(fromBlock) }),
-        chain.id,
-      ),
+    logs: async ({ address, topics, fromBlock, toBlock: last }) => {
+      const filter = { address, topics, fromBlock: toBlock(fromBlock), toBlock: toBlock(last) }
+      return parseLogs(await ask('eth_getLogs', filter), chain.id)
+    },
   }
 }
 
@@ -138,7 +147,7 @@ function member(value: unknown, name: string): unknown {
   return Object.entries(value).find(([key]) => key === name)?.[1]
 }
 
-function toBlock(block: number | 'latest'): string {
+function toBlock(block: number | 'latest' = 'latest'): string {
   return block === 'latest' ? block : `0x${block.toString(16)}`
 }
 

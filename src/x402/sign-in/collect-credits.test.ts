@@ -1,16 +1,20 @@
 import assert from 'node:assert/strict'
 import { accessMigrations } from '#access/access-migrations.ts'
 import type { Address, Hash } from '#domain/address.ts'
-import { bucketAccount, payerAccount, REVENUE } from '#ledger/account.ts'
+import { bucketAccount, payerAccount, receivableAccount } from '#ledger/account.ts'
 import { readBalances } from '#ledger/balance.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
+import { ledgerChecks } from '#ledger/ledger-checks.ts'
 import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
-import { post } from '#ledger/post.ts'
+import { spendCalls } from '#ledger/spend.ts'
+import { startOfDay } from '#lib/day.ts'
 import { creditDeposit, liveCreditsOf, reverseCredit } from '#payments/credit.ts'
 import { paymentsMigrations } from '#payments/payments-migrations.ts'
 import type { Engine } from '#store/engine.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { x402Checks } from '../x402-checks.ts'
 import { x402Migrations } from '../x402-migrations.ts'
+import { shareOf } from './bucket-shares.ts'
 import { accountsToCollect, collectCredits } from './collect-credits.ts'
 
 const migrations = [
@@ -28,6 +32,18 @@ const WORK = bucketAccount('192.0.2.2')
 const word = (n: number): Hash => `0x${n.toString(16).padStart(64, '0')}`
 const keys = { lockHeir: async (_: unknown, id: string) => id, keysOf: async () => [] }
 
+const OWN_SHARE = 'a reorg takes no more from a shared address than was left of the payment itself'
+
+/** Of payments alone, which are no intents here. */
+const CHECKS = [...ledgerChecks, ...x402Checks.filter((check) => check.name === OWN_SHARE)]
+
+interface Payment {
+  readonly owner: Address
+  readonly account: string
+  readonly amount: bigint
+  readonly again?: Hash | undefined
+}
+
 /** Payments and calls one after another, each a second later. */
 function lifeOf(engine: Engine) {
   let nowUnix = 1_800_000_000
@@ -35,36 +51,38 @@ function lifeOf(engine: Engine) {
     nowUnix += 1
     return nowUnix
   }
+  const creditOf = ({ owner, account, amount, again }: Payment) => {
+    const n = next()
+    const txHash = again ?? word(n)
+    const place = {
+      chainId: 8453,
+      blockNumber: n,
+      blockHash: word(n),
+      logIndex: 0,
+      positionInTx: 0,
+    }
+    const deposit = { ...place, timestampUnix: n, txHash, from: owner, to: BOB, amount }
+    return { id: `credit-${n}`, deposit, account, owner, claimId: null, keys, nowUnix: n }
+  }
   return {
-    async pay(owner: Address, account: string, amount: bigint): Promise<Hash> {
-      const n = next()
-      const deposit = {
-        chainId: 8453,
-        blockNumber: n,
-        blockHash: word(n),
-        timestampUnix: n,
-        txHash: word(n),
-        logIndex: 0,
-        positionInTx: 0,
-        from: owner,
-        to: BOB,
-        amount,
-      }
-      const input = { id: `credit-${n}`, deposit, account, owner, claimId: null, keys, nowUnix: n }
+    /** `again` is a transaction that a reorg took and that is mined in another block. */
+    async pay(owner: Address, account: string, amount: bigint, again?: Hash): Promise<Hash> {
+      const input = creditOf({ owner, account, amount, again })
       assert.ok(await engine.write((connection) => creditDeposit(connection, input)))
-      return deposit.txHash
+      return input.deposit.txHash
+    },
+    /** Many payments in one transaction. */
+    async payOften(owner: Address, account: string, amount: bigint, times: number): Promise<void> {
+      await engine.write(async (connection) => {
+        for (let n = 0; n < times; n += 1)
+          assert.ok(await creditDeposit(connection, creditOf({ owner, account, amount })))
+      })
     },
     async spend(account: string, microUsd: bigint): Promise<void> {
-      const n = next()
-      const postings = [
-        { account, microUsd: -microUsd },
-        { account: REVENUE, microUsd },
-      ]
-      const entry = { id: `calls-${n}`, kind: 'calls', reference: 'x', createdUnix: n, postings }
-      const outcome = await engine.write((connection) =>
-        post(connection, { ...entry, kind: 'calls' }),
+      const calls = new Map([[account, Number(microUsd)]])
+      await engine.write((connection) =>
+        spendCalls(connection, { calls, pricePerCall: 1n, day: startOfDay(next()) }),
       )
-      assert.equal(outcome, 'created')
     },
     collect: (wallet: Address) =>
       engine.write((connection) =>
@@ -73,8 +91,14 @@ function lifeOf(engine: Engine) {
     async reorg(txHash: Hash): Promise<void> {
       await engine.write(async (connection) => {
         for (const credit of await liveCreditsOf(connection, [txHash]))
-          await reverseCredit(connection, { credit, keys, nowUnix: next() })
+          await reverseCredit(connection, { credit, keys, shareOf, nowUnix: next() })
       })
+    },
+    async audit(): Promise<string[]> {
+      const found: string[] = []
+      for (const check of CHECKS)
+        if ((await engine.snapshot(check.run)).length > 0) found.push(check.name)
+      return found
     },
     async balance(account: string): Promise<bigint> {
       return (await engine.snapshot((reads) => readBalances(reads, [account]))).get(account) ?? 0n
@@ -133,4 +157,86 @@ onBoth('a reorg takes a payment back from the wallet that collected it', async (
   await life.reorg(lost)
   assert.equal(await life.balance(payerAccount(ANN)), 20n)
   assert.equal(await life.balance(HOME), 0n)
+})
+
+onBoth(
+  'a reorg of a payment that was collected takes nothing that others paid at its address',
+  async ({ engine }) => {
+    const life = lifeOf(engine)
+    const lost = await life.pay(ANN, HOME, 100n)
+    await life.collect(ANN)
+    await life.spend(payerAccount(ANN), 30n)
+    await life.pay(BOB, HOME, 100n)
+    await life.reorg(lost)
+    assert.equal(await life.balance(payerAccount(ANN)), 0n)
+    assert.equal(await life.balance(receivableAccount(ANN)), -30n)
+    assert.equal(await life.balance(HOME), 100n)
+    await life.pay(ANN, HOME, 100n, lost)
+    await life.collect(ANN)
+    await life.collect(BOB)
+    assert.equal(await life.balance(payerAccount(ANN)), 70n)
+    assert.equal(await life.balance(receivableAccount(ANN)), 0n)
+    assert.equal(await life.balance(payerAccount(BOB)), 100n)
+    assert.equal(await life.balance(HOME), 0n)
+    assert.deepEqual(await life.audit(), [])
+  },
+)
+
+onBoth(
+  'a reorg of a payment that is spent is a debt of its payer, and no other one of the address pays it',
+  async ({ engine }) => {
+    const life = lifeOf(engine)
+    const lost = await life.pay(ANN, HOME, 100n)
+    await life.spend(HOME, 80n)
+    await life.pay(BOB, HOME, 100n)
+    await life.reorg(lost)
+    assert.equal(await life.balance(HOME), 100n)
+    assert.equal(await life.balance(receivableAccount(ANN)), -80n)
+    await life.pay(ANN, HOME, 100n, lost)
+    assert.equal(await life.balance(HOME), 120n)
+    assert.equal(await life.balance(receivableAccount(ANN)), 0n)
+    await life.collect(BOB)
+    assert.equal(await life.balance(payerAccount(BOB)), 100n)
+    await life.collect(ANN)
+    assert.equal(await life.balance(payerAccount(ANN)), 20n)
+    assert.deepEqual(await life.audit(), [])
+  },
+)
+
+onBoth(
+  'a reorg that comes with a collection leaves each its own, whichever is first',
+  async ({ engine, replica }) => {
+    const [life, other] = [lifeOf(engine), lifeOf(replica())]
+    for (let round = 0; round < 10; round += 1) {
+      const lost = await life.pay(ANN, HOME, 100n)
+      await life.pay(BOB, HOME, 50n)
+      await Promise.all([life.collect(ANN), other.reorg(lost)])
+      assert.equal(await life.balance(HOME), 50n)
+      assert.equal(await life.balance(payerAccount(ANN)), 0n)
+      assert.equal(await life.balance(receivableAccount(ANN)), 0n)
+      await life.collect(BOB)
+      assert.deepEqual(await life.audit(), [])
+    }
+  },
+)
+
+onBoth('however many have paid at an address since, a wallet collects its own', async (store) => {
+  const { engine } = store
+  const life = lifeOf(engine)
+  await life.pay(ANN, HOME, 100n)
+  await life.payOften(BOB, HOME, 1n, 1_200)
+  await life.collect(ANN)
+  assert.equal(await life.balance(payerAccount(ANN)), 100n)
+  assert.equal(await life.balance(HOME), 1_200n)
+})
+
+onBoth('a wallet of whose payments nothing is left has nothing to collect', async ({ engine }) => {
+  const life = lifeOf(engine)
+  await life.pay(ANN, HOME, 100n)
+  await life.pay(ANN, WORK, 100n)
+  await life.spend(HOME, 100n)
+  await life.payOften(BOB, HOME, 1n, 600)
+  await life.collect(ANN)
+  assert.equal(await life.balance(payerAccount(ANN)), 100n)
+  assert.deepEqual(await accountsToCollect({ run: engine.read }, ANN), [])
 })

@@ -1,0 +1,288 @@
+import { decodeData, getSelector, from as parseFunction } from 'ox/AbiFunction'
+import { keccak256 } from 'ox/Hash'
+import { deserialize } from 'ox/TxEnvelopeEip1559'
+import type { SourceLog } from '#chain/chain-source.ts'
+import type { Address, Hash } from '#domain/address.ts'
+import { TRANSFER_TOPIC } from '#domain/token.ts'
+import type { Authorization } from '../offers/authorization.ts'
+import { AUTHORIZATION_CANCELED, AUTHORIZATION_USED, toTopic } from './read-settlement.ts'
+import { type LogQuery, NodeRefusal, NodeUnreachable, type SettlingRpc } from './settling-rpc.ts'
+
+/** What a transaction of somebody else does: use or cancel an authorization, or move as much plainly. */
+export interface Act {
+  readonly kind: 'use' | 'cancel' | 'transfer'
+  readonly authorization: Authorization
+}
+
+type Part = Pick<SourceLog, 'topics' | 'data'>
+
+interface Transaction {
+  readonly txHash: Hash
+  readonly from: Address
+  readonly succeeded: boolean
+  readonly parts: readonly Part[]
+}
+
+interface Block {
+  readonly timestamp: number
+  readonly fork: number
+  readonly transactions: Transaction[]
+}
+
+const STRANGER: Address = `0x${'99'.repeat(20)}`
+
+/**
+ * A payment chain in memory, whose node misbehaves as a test says: it does not take what is sent to
+ * it, forgets it, lags behind, shows no logs. It knows one asset and one settling wallet, and believes
+ * every signature. A block is two seconds.
+ */
+export class ScriptedChain {
+  /** Wei per gas that a transaction must be ready to pay. */
+  baseFee = 5_000_000n
+  /** Blocks by which the node is behind. */
+  lagBlocks = 0
+  refusesSending = false
+  isDown = false
+  hidesLogs = false
+  /** Most blocks in one question for logs. */
+  logBlocksMax = Number.POSITIVE_INFINITY
+  /** Everything that was sent to the node, taken or not. */
+  readonly sent: `0x${string}`[] = []
+  readonly #asset: Address
+  readonly #settler: Address
+  readonly #funds = new Map<Address, bigint>()
+  #blocks: Block[]
+  #pool: `0x${string}`[] = []
+  #forks = 0
+
+  constructor(input: {
+    readonly asset: Address
+    readonly settler: Address
+    readonly startUnix: number
+  }) {
+    this.#asset = input.asset
+    this.#settler = input.settler
+    this.#blocks = [{ timestamp: input.startUnix, fork: 0, transactions: [] }]
+  }
+
+  /** Unix seconds of the newest block. */
+  get nowUnix(): number {
+    return this.#blocks.at(-1)?.timestamp ?? 0
+  }
+
+  /** Transactions of the settling wallet that are sealed. */
+  get settlerCount(): number {
+    return this.#count(this.#blocks)
+  }
+
+  fund(payer: Address, amount: bigint): void {
+    this.#funds.set(payer, amount)
+  }
+
+  /** Seals blocks; the first takes transactions of others, then what waits and pays enough. */
+  mine(blocks = 1, others: readonly (readonly Act[])[] = []): void {
+    for (let n = 0; n < blocks; n += 1) {
+      const block = { timestamp: this.nowUnix + 2, fork: this.#forks, transactions: [] }
+      this.#blocks.push(block)
+      if (n === 0) for (const acts of others) this.#runOther(block, acts)
+      this.#runPool(block)
+    }
+  }
+
+  /** The newest blocks are lost and replaced by empty ones; the node forgets what waits. */
+  reorg(depth: number): void {
+    this.#forks += 1
+    this.#blocks = this.#blocks.slice(0, -depth)
+    this.dropPool()
+    this.mine(depth)
+  }
+
+  dropPool(): void {
+    this.#pool = []
+  }
+
+  readonly rpc: SettlingRpc = {
+    gasPrice: () => this.#answer(() => ({ baseFee: this.baseFee, tip: 1_000_000n })),
+    balance: () => this.#answer(() => 10n ** 18n),
+    transactionCount: (_, at) => this.#answer(() => this.#count(this.#until(at))),
+    call: ({ data, at }) => this.#answer(() => this.#call(data, this.#until(at))),
+    send: (raw) => this.#answer(() => this.#take(raw)),
+    receipt: (txHash) => this.#answer(() => this.#receipt(txHash)),
+    header: (at) => this.#answer(() => this.#header(at === 'latest' ? this.#head : at)),
+    logs: (query) => this.#answer(() => this.#logs(query)),
+  }
+
+  async #answer<T>(look: () => T): Promise<T> {
+    if (this.isDown) throw new NodeUnreachable('no node answers')
+    return look()
+  }
+
+  /** The node's newest block. */
+  get #head(): number {
+    return Math.max(0, this.#blocks.length - 1 - this.lagBlocks)
+  }
+
+  #until(at = this.#head): readonly Block[] {
+    if (at > this.#head) throw new NodeRefusal(-32_000, 'header not found')
+    return this.#blocks.slice(0, at + 1)
+  }
+
+  #count(blocks: readonly Block[]): number {
+    return blocks
+      .flatMap(({ transactions }) => transactions)
+      .filter(({ from }) => from === this.#settler).length
+  }
+
+  #call(data: Hash, blocks: readonly Block[]): Hash {
+    if (data.startsWith(getSelector(STATE))) {
+      const [payer, nonce] = decodeData(STATE, data)
+      return toWord(isUsed(blocks, lower(payer), nonce) ? 1n : 0n)
+    }
+    if (data.startsWith(getSelector(BALANCE)))
+      return toWord(this.#balance(blocks, lower(decodeData(BALANCE, data)[0])))
+    const timestamp = blocks.at(-1)?.timestamp ?? 0
+    if (!this.#succeeds(blocks, readTransfer(data), timestamp))
+      throw new NodeRefusal(3, 'execution reverted')
+    return toWord(1n)
+  }
+
+  #balance(blocks: readonly Block[], payer: Address): bigint {
+    const spent = partsOf(blocks)
+      .filter(({ topics }) => topics[0] === TRANSFER_TOPIC && topics[1] === toTopic(payer))
+      .reduce((sum, { data }) => sum + BigInt(data), 0n)
+    return (this.#funds.get(payer) ?? 0n) - spent
+  }
+
+  #succeeds(blocks: readonly Block[], authorization: Authorization, timestamp: number): boolean {
+    const { from, nonce, value, validBefore } = authorization
+    return (
+      !isUsed(blocks, from, nonce) &&
+      this.#balance(blocks, from) >= value &&
+      BigInt(timestamp) < validBefore
+    )
+  }
+
+  #take(raw: `0x${string}`): void {
+    this.sent.push(raw)
+    if (this.refusesSending) throw new NodeRefusal(-32_005, 'too many requests')
+    if (this.#pool.includes(raw)) throw new NodeRefusal(-32_000, 'already known')
+    if (read(raw).nonce < this.settlerCount) throw new NodeRefusal(-32_000, 'nonce too low')
+    this.#pool.push(raw)
+  }
+
+  #runPool(block: Block): void {
+    const waiting = this.#pool.toSorted((a, b) => read(a).nonce - read(b).nonce)
+    for (const raw of waiting) {
+      const { nonce, maxFeePerGas, data } = read(raw)
+      if (nonce !== this.settlerCount || maxFeePerGas < this.baseFee) continue
+      this.#pool = this.#pool.filter((each) => each !== raw)
+      const authorization = readTransfer(data)
+      const succeeded = this.#succeeds(this.#blocks, authorization, block.timestamp)
+      const parts = succeeded ? partsOfAct({ kind: 'use', authorization }) : []
+      const txHash = keccak256(raw)
+      block.transactions.push({ txHash, from: this.#settler, succeeded, parts })
+    }
+  }
+
+  #runOther(block: Block, acts: readonly Act[]): void {
+    const seed = 1_000_000 * this.#blocks.length + 1_000 * block.transactions.length + block.fork
+    const txHash = keccak256(toWord(BigInt(seed)))
+    const parts = acts.flatMap(partsOfAct)
+    block.transactions.push({ txHash, from: STRANGER, succeeded: true, parts })
+  }
+
+  #receipt(txHash: Hash): Awaited<ReturnType<SettlingRpc['receipt']>> {
+    const blocks = this.#until()
+    for (const [blockNumber, { transactions }] of blocks.entries()) {
+      const found = transactions.find((each) => each.txHash === txHash)
+      if (found === undefined) continue
+      const { from, succeeded } = found
+      const blockHash = this.#hash(blockNumber)
+      const logs = this.#logsOf(blockNumber).filter((log) => log.txHash === txHash)
+      return { from, succeeded, blockNumber, blockHash, logs, paidWei: 600_000_000_000n }
+    }
+    return undefined
+  }
+
+  #header(number: number): Awaited<ReturnType<SettlingRpc['header']>> {
+    const block = number > this.#head ? undefined : this.#blocks[number]
+    if (block === undefined) return undefined
+    const parentHash = this.#hash(number - 1)
+    const hash = this.#hash(number)
+    return { number, hash, parentHash, timestamp: block.timestamp, logsBloom: '0x' }
+  }
+
+  #logs({ topics, fromBlock, toBlock = this.#head }: LogQuery): readonly SourceLog[] {
+    if (toBlock - fromBlock >= this.logBlocksMax)
+      throw new NodeRefusal(-32_000, 'block range too large')
+    if (this.hidesLogs) return []
+    return this.#until()
+      .flatMap((_, number) => (number < fromBlock || number > toBlock ? [] : this.#logsOf(number)))
+      .filter((log) => topics.every((each, n) => [each].flat().includes(log.topics[n] ?? '0x')))
+  }
+
+  #logsOf(blockNumber: number): readonly SourceLog[] {
+    const block = this.#blocks[blockNumber]
+    const all = block?.transactions.flatMap(({ txHash, parts }) =>
+      parts.map((part) => ({ txHash, ...part })),
+    )
+    return (all ?? []).map((part, logIndex) => ({
+      ...part,
+      chainId: 8453,
+      blockNumber,
+      blockHash: this.#hash(blockNumber),
+      timestamp: block?.timestamp ?? null,
+      txIndex: 0,
+      logIndex,
+      address: this.#asset,
+    }))
+  }
+
+  #hash(blockNumber: number): Hash {
+    return keccak256(toWord(BigInt(blockNumber * 1_000 + (this.#blocks[blockNumber]?.fork ?? 0))))
+  }
+}
+
+const STATE = parseFunction('function authorizationState(address, bytes32) view returns (bool)')
+const BALANCE = parseFunction('function balanceOf(address) view returns (uint256)')
+const TRANSFER = parseFunction(
+  'function transferWithAuthorization(address, address, uint256, uint256, uint256, bytes32, bytes)',
+)
+
+function partsOf(blocks: readonly Block[]): readonly Part[] {
+  return blocks.flatMap(({ transactions }) => transactions.flatMap(({ parts }) => parts))
+}
+
+function isUsed(blocks: readonly Block[], payer: Address, nonce: Hash): boolean {
+  return partsOf(blocks).some(
+    ({ topics }) =>
+      topics[0] !== TRANSFER_TOPIC && topics[1] === toTopic(payer) && topics[2] === nonce,
+  )
+}
+
+function partsOfAct({ kind, authorization }: Act): Part[] {
+  const { from, to, value, nonce } = authorization
+  const moved = { topics: [TRANSFER_TOPIC, toTopic(from), toTopic(to)], data: toWord(value) }
+  const ended = kind === 'cancel' ? AUTHORIZATION_CANCELED : AUTHORIZATION_USED
+  const noted: Part = { topics: [ended, toTopic(from), nonce], data: '0x' }
+  if (kind === 'transfer') return [moved]
+  return kind === 'cancel' ? [noted] : [noted, moved]
+}
+
+function readTransfer(data: Hash): Authorization {
+  const [from, to, value, validAfter, validBefore, nonce] = decodeData(TRANSFER, data)
+  return { from: lower(from), to: lower(to), value, validAfter, validBefore, nonce }
+}
+
+function read(raw: `0x${string}`) {
+  const { nonce = 0n, maxFeePerGas = 0n, data = '0x' } = deserialize(`0x02${raw.slice(4)}`)
+  return { nonce: Number(nonce), maxFeePerGas, data }
+}
+
+function lower(address: Address): Address {
+  return `0x${address.slice(2).toLowerCase()}`
+}
+
+function toWord(value: bigint): Hash {
+  return `0x${value.toString(16).padStart(64, '0')}`
+}
