@@ -3,9 +3,9 @@ import type { MicroUsd } from '#domain/money.ts'
 import { type Clock, unixNow } from '#lib/clock.ts'
 import { startOfDay } from '#lib/day.ts'
 import type { Connection } from '#store/engine.ts'
-import { sql } from '#store/sql.ts'
 import type { Admission } from './admission.ts'
 import { decideBatch } from './decide-batch.ts'
+import { lockUsageDay } from './usage-day.ts'
 
 /**
  * Admits a call in the transaction that credits its caller, so that the money which came with a call
@@ -21,9 +21,7 @@ export async function admitCredited(
 ): Promise<Admission | undefined> {
   const { caller, name } = input
   const day = startOfDay(unixNow(deps.clock))
-  // The day before the balance, as the meter takes them, so that the two never wait in a circle.
-  await connection.run(sql`
-    update usage_days set used = used where bucket = ${caller.bucket} and day = ${day}`)
+  await lockUsageDay(connection, { bucket: caller.bucket, day, quota: caller.dailyQuota })
   const credited = await credit()
   if (credited === undefined) return undefined
   const { pricePerCall } = deps

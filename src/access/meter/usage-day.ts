@@ -87,6 +87,21 @@ const TAKEN: BulkInsert = {
   conflict: CONFLICT,
 }
 
+/**
+ * Takes the row of a bucket's day, which is made when it is the first of the day. Who will change a
+ * balance before the day does so first: the meter takes the day first too, and neither waits in a circle.
+ */
+export async function lockUsageDay(
+  connection: Connection,
+  input: { readonly bucket: string; readonly day: number; readonly quota: number },
+): Promise<void> {
+  const { bucket, day, quota } = input
+  await connection.run(sql`
+    insert into usage_days (bucket, day, used, paid, granted, quota, quota_most)
+    values (${bucket}, ${day}, 0, 0, 0, ${quota}, ${quota})
+    on conflict (bucket, day) do update set used = usage_days.used`)
+}
+
 /** Counts paid calls; the buckets' rows are locked by `takeUnits` of the same transaction. */
 export async function addPaid(
   connection: Connection,
