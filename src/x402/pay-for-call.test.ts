@@ -76,7 +76,10 @@ test('who waits behind a payment that is rejected has its turn, also while the 4
       }),
     )
     setTimeout(() => gate.resolve(true), 50)
-    const kinds = (await Promise.all(paying)).map((each) => each?.kind)
+    const seen = await Promise.all(paying)
+    assert.deepEqual(world.reports, [])
+    assert.deepEqual(await world.states(), Array(3).fill('abandoned'))
+    const kinds = seen.map((each) => each?.kind)
     assert.deepEqual(kinds, ['unsettled', 'unsettled', 'unsettled'])
   })
 })

@@ -207,7 +207,7 @@ export class ScriptedChain {
   #header(number: number): Awaited<ReturnType<SettlingRpc['header']>> {
     const block = number > this.#head ? undefined : this.#blocks[number]
     if (block === undefined) return undefined
-    const parentHash = this.#hash(number - 1)
+    const parentHash = this.#hash(Math.max(0, number - 1))
     const hash = this.#hash(number)
     return { number, hash, parentHash, timestamp: block.timestamp, logsBloom: '0x' }
   }
