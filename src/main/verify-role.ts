@@ -11,6 +11,8 @@ import type { DepositIndex } from '#payments/deposit.ts'
 import { Verifier } from '#payments/verifier.ts'
 import { settlesIntent } from '#x402/settling/intent-store.ts'
 import { pruneIntents } from '#x402/settling/prune-intents.ts'
+import { shareOf } from '#x402/sign-in/bucket-shares.ts'
+import { doEach, type Part } from './do-each.ts'
 import type { Stores } from './stores.ts'
 
 export interface VerifyRole {
@@ -44,27 +46,39 @@ export async function runVerifyRole(role: VerifyRole, signal: AbortSignal): Prom
     newId: randomUUID,
     deposits,
     keys: { lockHeir, keysOf: publicIdsOf },
+    shareOf,
     isReserved: (connection, txHash) => settlesIntent(connection, txHash),
     confirmations: ecosystem.payment.confirmations,
     holder: randomUUID(),
     onChange: role.onChange,
   })
   const finish = role.settles ? await openFinisher(role) : undefined
+  const pass = async () => {
+    const outcome = await verifier.pass()
+    if (outcome.kind === 'done' && outcome.credited + outcome.reversed > 0)
+      logger.info({ ...outcome }, 'prepayments were settled')
+  }
+  const { accounts: engine } = stores
+  const always: readonly Part[] = [
+    { name: 'a pass over the prepayments', run: pass },
+    ...(finish === undefined ? [] : [{ name: 'finishing x402 payments', run: finish }]),
+  ]
+  const tidying: readonly Part[] = [
+    { name: 'closing days', run: async () => void (await closeSpendDays({ engine, clock })) },
+    { name: 'forgetting usage', run: () => pruneUsage({ engine, clock, headUnix }) },
+    {
+      name: 'forgetting x402 payments',
+      run: async () => void (await pruneIntents({ engine, clock })),
+    },
+  ]
   let tidiedAtMs = Number.NEGATIVE_INFINITY
   while (!signal.aborted) {
+    const isTidying = Math.abs(clock() - tidiedAtMs) >= TIDY_EVERY_MS
+    if (isTidying) tidiedAtMs = clock()
     try {
-      const outcome = await verifier.pass()
-      if (outcome.kind === 'done' && outcome.credited + outcome.reversed > 0)
-        logger.info({ ...outcome }, 'prepayments were settled')
-      await finish?.()
-      if (Math.abs(clock() - tidiedAtMs) >= TIDY_EVERY_MS) {
-        tidiedAtMs = clock()
-        await closeSpendDays({ engine: stores.accounts, clock })
-        await pruneUsage({ engine: stores.accounts, clock, headUnix })
-        await pruneIntents({ engine: stores.accounts, clock })
-      }
+      await doEach(isTidying ? [...always, ...tidying] : always)
     } catch (error) {
-      logger.error({ err: error }, 'a pass over the prepayments failed; the next one tries again')
+      logger.error({ err: error }, 'a part of verifying failed; the next round tries again')
     }
     await sleep(PASS_EVERY_MS, signal)
   }

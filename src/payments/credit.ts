@@ -2,6 +2,7 @@ import type { Address, Hash } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import {
   chainInAccount,
+  isPrepaid,
   keyAccount,
   keyOfAccount,
   payerAccount,
@@ -34,6 +35,15 @@ export interface Credit {
   readonly microUsd: MicroUsd
 }
 
+/**
+ * What of the locked balance of a credited account is the credit's own: all of it, unless others have
+ * paid into the same account.
+ */
+export type ShareOf = (
+  connection: Connection,
+  input: { readonly credit: Credit; readonly balance: MicroUsd },
+) => Promise<MicroUsd>
+
 /** No call needs 10,000,000 USD, and hundreds of such credits still add up exactly (below 2^53). */
 export const CREDIT_MAX: MicroUsd = 10n ** 13n
 
@@ -43,7 +53,7 @@ const COLUMNS = sql`id, account, owner, claim_id, chain_id, tx_hash, position_in
 /**
  * Credits a deposit to a prepaid account, at most once while its block is on the chain; what the
  * owning wallet owes from a reorg is repaid first, whichever of its keys owed it. What a reorg took
- * of this very deposit returns to the keys that it was taken from. False when the deposit has a live
+ * of this very deposit returns to the accounts that it was taken from. False when the deposit has a live
  * credit already.
  */
 export async function creditDeposit(
@@ -90,8 +100,8 @@ export async function creditDeposit(
 }
 
 /**
- * What the last reversal of this deposit took from keys, the last taken first; each on the newest
- * rotation of its key. It is told once, so that it returns once.
+ * What the last reversal of this deposit took from prepaid accounts, the last taken first; that of a
+ * key on its newest rotation. It is told once, so that it returns once.
  */
 async function takenByReorg(
   connection: Connection,
@@ -108,12 +118,16 @@ async function takenByReorg(
   const postings = await readPostings(connection, reversalId(column.text(earlier, 'id')))
   const taken: Posting[] = []
   for (const { account, microUsd } of postings.toReversed()) {
+    if (!isPrepaid(account)) continue
     const publicId = keyOfAccount(account)
-    if (publicId === undefined) continue
-    const heir = await keys.lockHeir(connection, publicId)
-    taken.push({ account: keyAccount(heir), microUsd: -microUsd })
+    const heir = publicId === undefined ? account : await heirOf(connection, keys, publicId)
+    taken.push({ account: heir, microUsd: -microUsd })
   }
   return taken
+}
+
+async function heirOf(connection: Connection, keys: KeyBook, publicId: string): Promise<string> {
+  return keyAccount(await keys.lockHeir(connection, publicId))
 }
 
 /** Gives a sum to those that it was taken from, as far as it goes, and the rest to one account. */
@@ -128,13 +142,18 @@ function share(sum: MicroUsd, taken: readonly Posting[], rest: string): Posting[
 }
 
 /**
- * Takes a credit back whose block left the chain: from its account, then from the wallet's own and its
- * keys, since the money may have been moved; the rest becomes a debt of the wallet, which the next
- * credit to any of its keys repays. False when it was reversed before.
+ * Takes a credit back whose block left the chain: what is its own of the credited account, then from
+ * the wallet's own account and its keys, since the money may have been moved or collected; the rest
+ * becomes a debt of the wallet, which its next credit repays. False when it was reversed before.
  */
 export async function reverseCredit(
   connection: Connection,
-  input: { readonly credit: Credit; readonly keys: KeyBook; readonly nowUnix: number },
+  input: {
+    readonly credit: Credit
+    readonly keys: KeyBook
+    readonly shareOf: ShareOf
+    readonly nowUnix: number
+  },
 ): Promise<boolean> {
   const { credit, nowUnix } = input
   const reversed = await connection.run(sql`
@@ -148,7 +167,10 @@ export async function reverseCredit(
   let owed = credit.microUsd
   const postings = [{ account: chainIn, microUsd: credit.microUsd }]
   for (const account of accounts) {
-    const taken = lesser(locked.get(account) ?? 0n, owed)
+    const balance = locked.get(account) ?? 0n
+    const isCredited = account === credit.account
+    const own = isCredited ? await input.shareOf(connection, { credit, balance }) : balance
+    const taken = lesser(own, owed)
     owed -= taken
     postings.push({ account, microUsd: -taken })
   }
@@ -168,17 +190,19 @@ function reversalId(creditId: string): string {
   return `reversal:${creditId}`
 }
 
-/** The credited account, then those of the wallet itself and of its keys that hold money. */
+/**
+ * The credited account, then the wallet's own, then those of its keys that hold money. A collection
+ * that is under way fills the wallet's own, so that it counts whatever it held a moment ago.
+ */
 async function accountsOf(
   connection: Connection,
   input: { readonly credit: Credit; readonly keys: KeyBook },
 ): Promise<string[]> {
   const { credit, keys } = input
   const keysOfOwner = await keys.keysOf(connection, credit.owner)
-  const all = [payerAccount(credit.owner), ...keysOfOwner.map(keyAccount)]
-  const balances = await readBalances(connection, all)
+  const balances = await readBalances(connection, keysOfOwner.map(keyAccount))
   const holding = [...balances].filter(([, balance]) => balance > 0n).map(([account]) => account)
-  return [credit.account, ...holding.filter((account) => account !== credit.account).sort()]
+  return [...new Set([credit.account, payerAccount(credit.owner), ...holding.sort()])]
 }
 
 /** In the order of the names, as `post` takes them, so that nobody waits in a circle. */

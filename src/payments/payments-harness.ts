@@ -197,6 +197,8 @@ export function createHarness(engine: Engine, holder = 'one'): Harness {
   const verifierDeps = {
     ...shared,
     deposits: chain,
+    // Keys only: nobody else pays into their accounts unseen.
+    shareOf: async (_: unknown, { balance }: { readonly balance: bigint }) => balance,
     confirmations: CONFIRMATIONS,
     onChange,
     keys: keyBook(keys),

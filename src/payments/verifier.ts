@@ -31,6 +31,7 @@ import {
   creditDeposit,
   liveCreditsOf,
   reverseCredit,
+  type ShareOf,
   settleCredits,
   unsettledCredits,
 } from './credit.ts'
@@ -47,6 +48,7 @@ export interface VerifierDeps {
   readonly newId: () => string
   readonly deposits: DepositIndex
   readonly keys: KeyBook
+  readonly shareOf: ShareOf
   /** Whether a transaction settles a payment that came by another door; none does without. */
   readonly isReserved?: (connection: Connection, txHash: Hash) => Promise<boolean>
   /** Blocks on top of a deposit's block before it is credited. */
@@ -193,9 +195,9 @@ async function attempt<T>(pass: Pass, work: () => Promise<T>): Promise<T | undef
 
 async function reverse(pass: Pass, credit: Credit): Promise<void> {
   const { nowUnix } = pass
-  const { keys } = pass.deps
+  const { keys, shareOf } = pass.deps
   await pass.write(async (connection) => {
-    if (!(await reverseCredit(connection, { credit, keys, nowUnix }))) return
+    if (!(await reverseCredit(connection, { credit, keys, shareOf, nowUnix }))) return
     if (credit.claimId !== null) await setClaimReversed(connection, { id: credit.claimId, nowUnix })
   })
   if (credit.claimId !== null) pass.deps.onChange(credit.claimId)

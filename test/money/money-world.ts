@@ -22,6 +22,7 @@ import { paymentsRoutes } from '#payments/prepay-routes.ts'
 import { Verifier } from '#payments/verifier.ts'
 import { Waker } from '#payments/waker.ts'
 import type { Engine } from '#store/engine.ts'
+import { shareOf } from '#x402/sign-in/bucket-shares.ts'
 
 /** A key with its secret. */
 export interface HeldKey {
@@ -140,6 +141,7 @@ function paymentActions(
   const verifier = new Verifier({
     ...shared,
     keys: { lockHeir, keysOf: publicIdsOf },
+    shareOf,
     confirmations: CONFIRMATIONS,
     holder: 'one',
     onChange: (id) => waker.wake(id),
