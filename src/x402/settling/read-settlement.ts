@@ -55,19 +55,24 @@ function findDeposit(deps: Deps, intent: Intent, sealed: Sealed): Deposit | unde
       BigInt(data) > 0n,
   )
   const { from, to, value, nonce } = intent.authorization
-  const used = receipt.logs.some(
+  const used = receipt.logs.find(
     ({ address, topics }) =>
       address === asset &&
       topics[0] === AUTHORIZATION_USED &&
       topics[1] === toTopic(from) &&
       topics[2] === nonce,
   )
+  // The token notes the use and then moves: another transfer of as much is of another payment.
   const position = paying.findIndex(
-    ({ topics, data }) =>
-      topics[1] === toTopic(from) && topics[2] === toTopic(to) && BigInt(data) === value,
+    ({ logIndex, topics, data }) =>
+      used !== undefined &&
+      logIndex === used.logIndex + 1 &&
+      topics[1] === toTopic(from) &&
+      topics[2] === toTopic(to) &&
+      BigInt(data) === value,
   )
   const log = paying[position]
-  if (!used || log === undefined) return undefined
+  if (log === undefined) return undefined
   return {
     chainId: chain.id,
     blockNumber: receipt.blockNumber,
