@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import postgres from 'postgres'
+import { Client } from 'pg'
 import { startPostgres, type TestPostgres } from './postgres.ts'
 
 let server: TestPostgres
@@ -15,11 +15,12 @@ before(async () => {
 after(() => server.stop())
 
 async function rows(url: string, statement: string) {
-  const sql = postgres(url, { max: 1 })
+  const client = new Client({ connectionString: url })
   try {
-    return await sql.unsafe(statement)
+    await client.connect()
+    return (await client.query(statement)).rows
   } finally {
-    await sql.end()
+    await client.end()
   }
 }
 

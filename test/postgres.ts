@@ -18,7 +18,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import postgres from 'postgres'
+import { Client } from 'pg'
 
 /** Longest wait for `initdb`; it takes under a second, on a loaded machine a few. */
 const initTimeoutMs = 60_000
@@ -88,11 +88,12 @@ function handle(server: Server, input: { folder: string; password: string }): Te
     createDatabase: async () => {
       databases += 1
       const name = `fresh_${databases}`
-      const sql = postgres(urlOf('postgres'), { max: 1, onnotice: () => {} })
+      const client = new Client({ connectionString: urlOf('postgres') })
+      await client.connect()
       try {
-        await sql.unsafe(`create database ${name} template template0`)
+        await client.query(`create database ${name} template template0`)
       } finally {
-        await sql.end()
+        await client.end()
       }
       return urlOf(name)
     },

@@ -1,11 +1,12 @@
-import postgres from 'postgres'
-import type { BulkInsert, Connection, Engine, Migration, Row } from '../engine.ts'
-import { ConstraintError, StoreError } from '../engine.ts'
+import type { Connection, Engine, Migration } from '../engine.ts'
 import { appliedIds, assertInOrder, statementsOf } from '../migrate.ts'
-import { type Sql, type SqlValue, sql, toNumbered } from '../sql.ts'
+import { sql } from '../sql.ts'
+import { ConnectionPool } from './connection-pool.ts'
+import { PostgresConnection } from './postgres-connection.ts'
+import { transact } from './transaction.ts'
 
 export interface PostgresOptions {
-  /** `postgres://user:password@host:port/database` */
+  /** `postgres://user:password@host:port/database`; `sslmode` in it means what it means to libpq. */
   readonly url: string
   /** The schema that holds this store's tables; made when missing. */
   readonly schema: 'register' | 'accounts'
@@ -13,178 +14,81 @@ export interface PostgresOptions {
   readonly connectionsMax?: number
   /** A statement that waits longer for a lock fails; by default only the statement's time bounds it. */
   readonly lockTimeoutMs?: number
+  /** A server that owes an answer and says nothing for this long is gone. */
+  readonly silenceMaxMs?: number
 }
 
 /** A statement of ours takes milliseconds; one that takes this long is stuck. */
 const STATEMENT_TIMEOUT_MS = 30_000
 
-/** A server that does not accept a connection within this time counts as down. */
-const CONNECT_TIMEOUT_SECONDS = 5
+/** A server that stands has answered by then, be it that the statement took too long. */
+const SILENCE_MAX_MS = 40_000
 
-/** Queries in flight are given this long when the process stops. */
-const CLOSE_TIMEOUT_SECONDS = 5
+const CONNECTIONS_MAX = 8
+
+const WRITES = 'isolation level read committed'
+const READS = 'isolation level repeatable read read only'
 
 /** Keeps two processes that start at once from migrating at once; any constant will do. */
 const MIGRATION_LOCK = 5_398_017
 
-type Client = ReturnType<typeof connect>
-
 /** Opens the scale-out engine on one schema of a PostgreSQL database. */
 export function openPostgres(options: PostgresOptions): Engine {
-  const client = connect(options)
+  const { schema, silenceMaxMs = SILENCE_MAX_MS, connectionsMax = CONNECTIONS_MAX } = options
+  const settings = { url: urlOf(options), names: new Map<string, string>(), silenceMaxMs }
+  const pool = new ConnectionPool({
+    connectionsMax,
+    create: () => new PostgresConnection(settings),
+  })
   return {
     dialect: 'postgres',
-    read: (statement) => run(client, statement),
-    snapshot: (work) => transaction(client, 'isolation level repeatable read read only', work),
-    write: (work) => transaction(client, 'isolation level read committed', work),
-    writeOnce: (statement) => run(client, statement),
-    migrate: (migrations) => guard(() => migrate(client, options.schema, migrations)),
-    close: () => client.end({ timeout: CLOSE_TIMEOUT_SECONDS }),
+    read: (statement) => pool.use((connection) => connection.run(statement)),
+    snapshot: (work) => pool.use((connection) => transact(connection, READS, work)),
+    write: (work) => pool.use((connection) => transact(connection, WRITES, work)),
+    writeOnce: (statement) => pool.use((connection) => connection.run(statement)),
+    migrate: (migrations) => pool.use((connection) => migrate(connection, { schema, migrations })),
+    close: () => pool.close(),
   }
 }
 
-function connect(options: PostgresOptions) {
-  return postgres(options.url, {
-    max: options.connectionsMax ?? 8,
-    connect_timeout: CONNECT_TIMEOUT_SECONDS,
-    onnotice: () => undefined,
-    connection: {
-      search_path: options.schema,
-      statement_timeout: STATEMENT_TIMEOUT_MS,
-      lock_timeout: options.lockTimeoutMs ?? 0,
-    },
-    types: {
-      bigint: { to: 20, from: [20], serialize: String, parse: exactNumber },
-    },
-  })
-}
-
-function exactNumber(text: string): number {
-  const value = Number(text)
-  if (!Number.isSafeInteger(value)) throw new StoreError(`integer ${text} is too large to be exact`)
-  return value
+/** The settings of the session come last, so that those of the address cannot change them. */
+function urlOf({ url, schema, lockTimeoutMs = 0 }: PostgresOptions): string {
+  const address = new URL(url)
+  const query = address.searchParams
+  const session = `-c search_path=${schema} -c statement_timeout=${STATEMENT_TIMEOUT_MS} -c lock_timeout=${lockTimeoutMs}`
+  query.set('options', [...query.getAll('options'), session].join(' '))
+  if (query.has('sslmode') && !query.has('uselibpqcompat')) query.set('uselibpqcompat', 'true')
+  return address.href
 }
 
 async function migrate(
-  client: Client,
-  schema: string,
-  migrations: readonly Migration[],
+  connection: PostgresConnection,
+  { schema, migrations }: { readonly schema: string; readonly migrations: readonly Migration[] },
 ): Promise<void> {
   assertInOrder(migrations)
-  await client.begin(async (tx) => {
+  await transact(connection, WRITES, async (tx) => {
     // Another process that migrates may take its time.
-    await tx.unsafe('set local lock_timeout = 0')
-    await tx.unsafe(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`)
-    const connection = connectionOf(tx)
-    // A role that may not create anything can serve a store that is up to date.
-    const [standing] = await connection.run(sql`
-      select to_regclass(${`${schema}.migrations`}) is not null as stands`)
-    if (standing?.stands !== true) {
-      await tx.unsafe(`create schema if not exists ${schema}`)
-      await tx.unsafe('create table migrations (id bigint primary key, name text not null)')
-    }
-    const applied = await appliedIds(connection, migrations)
+    await connection.command('set local lock_timeout = 0')
+    await connection.command(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`)
+    await makeSchema(connection, { tx, schema })
+    const applied = await appliedIds(tx, migrations)
     for (const migration of migrations.filter((each) => !applied.has(each.id))) {
-      await tx.unsafe(statementsOf(migration, 'postgres'))
-      await connection.run(
+      await connection.command(statementsOf(migration, 'postgres'))
+      await tx.run(
         sql`insert into migrations (id, name) values (${migration.id}, ${migration.name})`,
       )
     }
   })
 }
 
-async function transaction<T>(
-  client: Client,
-  mode: string,
-  work: (connection: Connection) => Promise<T>,
-): Promise<T> {
-  let outcome: { readonly value: T } | undefined
-  await guard(() =>
-    client.begin(mode, async (tx) => {
-      outcome = { value: await work(connectionOf(tx)) }
-    }),
-  )
-  if (outcome === undefined)
-    throw new StoreError('PostgreSQL: a transaction ended without a result')
-  return outcome.value
-}
-
-type Runner = Pick<Client, 'unsafe'>
-
-function connectionOf(runner: Runner): Connection {
-  return {
-    run: (statement) => run(runner, statement),
-    insert: (into, rows) => insert(runner, into, rows),
-  }
-}
-
-/** Rows that travel in one statement; enough that the way to the server no longer counts. */
-const ROWS_PER_INSERT = 5_000
-
-/** One array per column and statement: the server parses no text of many thousand parameters. */
-async function insert(
-  runner: Runner,
-  into: BulkInsert,
-  rows: Iterable<readonly SqlValue[]>,
-): Promise<readonly Row[]> {
-  const names = Object.keys(into.columns)
-  const holes = Object.values(into.columns).map((type, index) => `$${index + 1}::${type}[]`)
-  const text = `insert into ${into.table} (${names.join(', ')})
-    select * from unnest(${holes.join(', ')}) ${into.conflict ?? ''}`
-  let lists: SqlValue[][] = names.map(() => [])
-  let count = 0
-  const found: Row[] = []
-  const send = async () => {
-    const sent = guard(() => runner.unsafe(text, lists.map(toArrayText), { prepare: true }))
-    for (const row of await sent) found.push(row)
-  }
-  for (const row of rows) {
-    for (const [index, value] of row.entries()) lists[index]?.push(value)
-    count += 1
-    if (count % ROWS_PER_INSERT !== 0) continue
-    await send()
-    lists = names.map(() => [])
-  }
-  if (count % ROWS_PER_INSERT !== 0) await send()
-  return found
-}
-
-/** An array in PostgreSQL's text form; only texts can hold what must be quoted. */
-function toArrayText(values: readonly SqlValue[]): string {
-  const items = values.map((value) => {
-    if (value === null) return 'NULL'
-    return typeof value === 'string' ? `"${value.replace(/["\\]/g, '\\$&')}"` : String(value)
-  })
-  return `{${items.join(',')}}`
-}
-
-function run(runner: Runner, statement: Sql): Promise<readonly Row[]> {
-  return guard(async () => {
-    const values = statement.values.map((value) =>
-      typeof value === 'bigint' ? value.toString() : value,
-    )
-    return Array.from(await runner.unsafe(toNumbered(statement), values, { prepare: true }))
-  })
-}
-
-async function guard<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    throw isForeign(error) ? error : toStoreError(error)
-  }
-}
-
-/** Errors that did not come from the database: a refusal thrown by the work, or one already mapped. */
-function isForeign(error: unknown): boolean {
-  if (error instanceof StoreError) return true
-  return !(error instanceof Error && 'code' in error && typeof error.code === 'string')
-}
-
-/** SQLSTATE class 23: integrity constraint violation. */
-function toStoreError(error: unknown): StoreError {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  const message = error instanceof Error ? error.message : String(error)
-  const Kind = /^23[0-9A-Z]{3}$/.test(code) ? ConstraintError : StoreError
-  return new Kind(`PostgreSQL: ${message}`, { cause: error })
+/** A role that may not create anything can serve a store that is up to date. */
+async function makeSchema(
+  connection: PostgresConnection,
+  { tx, schema }: { readonly tx: Connection; readonly schema: string },
+): Promise<void> {
+  const [standing] = await tx.run(sql`
+    select to_regclass(${`${schema}.migrations`}) is not null as stands`)
+  if (standing?.stands === true) return
+  await connection.command(`create schema if not exists ${schema}`)
+  await connection.command('create table migrations (id bigint primary key, name text not null)')
 }

@@ -1,15 +1,16 @@
 import { execFile } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
-import postgres from 'postgres'
+import { Client } from 'pg'
 import { parentOf } from '../index/process-figures.ts'
 
 /** Keeps a PostgreSQL server on this machine, with all its processes to come, on one core. */
 export async function pinPostgres(url: string, core: number): Promise<void> {
-  const sql = postgres(url, { max: 1, onnotice: () => {} })
-  const [row] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`
-  const server = await parentOf(row?.pid ?? 0)
-  await sql.end()
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+  const server = await parentOf(rows[0]?.pid ?? 0)
+  await client.end()
   for (const pid of [server, ...(await childrenOf(server))])
     await promisify(execFile)('taskset', ['-c', '-p', String(core), String(pid)]).catch(() => {})
 }

@@ -1,0 +1,43 @@
+import { assert } from '#lib/assert.ts'
+import { type Connection, StoreError } from '../engine.ts'
+import { insertInBulk } from './bulk-insert.ts'
+import type { PostgresConnection } from './postgres-connection.ts'
+
+/** Runs work between begin and commit; whatever it throws, nothing of it is stored. */
+export async function transact<T>(
+  connection: PostgresConnection,
+  mode: string,
+  work: (within: Connection) => Promise<T>,
+): Promise<T> {
+  await connection.command(`begin ${mode}`)
+  const transaction = { isOpen: true }
+  let value: T
+  try {
+    value = await work(connectionWithin(transaction, connection))
+  } catch (error) {
+    transaction.isOpen = false
+    // On a lost connection nothing is sent; the server has rolled back by itself.
+    await connection.command('rollback').catch(() => connection.discard())
+    throw error
+  }
+  transaction.isOpen = false
+  const done = await connection.command('commit')
+  if (done !== 'COMMIT') throw new StoreError('PostgreSQL: a statement failed, nothing was stored')
+  return value
+}
+
+/** A statement that comes after the end would be stored by itself, so it is refused. */
+function connectionWithin(
+  transaction: { readonly isOpen: boolean },
+  connection: PostgresConnection,
+): Connection {
+  const open = () => {
+    assert(transaction.isOpen, 'a statement belongs to a transaction that is over')
+    return connection
+  }
+  return {
+    run: async (statement) => open().run(statement),
+    insert: async (into, rows) =>
+      insertInBulk({ runText: async (text, values) => open().runText(text, values) }, into, rows),
+  }
+}
