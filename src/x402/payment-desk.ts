@@ -1,6 +1,8 @@
+import { LRUCache } from 'lru-cache'
 import type { Address, Hash } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
+import { isSignedByPayer } from './offers/authorization.ts'
 import { matchOffer } from './offers/match-offer.ts'
 import {
   carriesPayment,
@@ -36,11 +38,19 @@ export type Received =
     }
   | Refusal
 
+/** A payment that we ended without money is looked for on the chain this seldom. */
+const LOOK_AGAIN_MS = 10_000
+
+/** Payments of which it is known when they were looked for; a megabyte or two. */
+const LOOKED_MAX = 10_000
+
 /** Takes payments in: tells used ones from fresh ones, and settles each once. */
 export class PaymentDesk {
   readonly #deps: SettleDeps
   /** Authorizations that this process is settling. */
   readonly #underWay = new Set<string>()
+  /** When ended payments were looked for, so that who shows one over and over costs no node anything. */
+  readonly #lookedMs = new LRUCache<string, number>({ max: LOOKED_MAX })
   /** Payments that came, by what became of them here; of this process, since its start. */
   readonly outcomes = { settled: 0, rejected: 0, used: 0, pending: 0 }
 
@@ -115,7 +125,19 @@ export class PaymentDesk {
     }
     const intent = await findIntent({ run: engine.read }, named)
     if (intent === undefined) return false
-    if (intent.status === 'abandoned' || intent.status === 'failed') await this.#lookAgain(intent)
+    const isEnded = intent.status === 'abandoned' || intent.status === 'failed'
+    if (isEnded && this.#mayLookAgain(payload)) await this.#lookAgain(intent)
+    return true
+  }
+
+  #mayLookAgain(payload: PaymentPayload): boolean {
+    const { clock, payment } = this.#deps
+    const [name, nowMs] = [nameOf(payload), clock()]
+    const lookedMs = this.#lookedMs.get(name)
+    if (lookedMs !== undefined && Math.abs(nowMs - lookedMs) < LOOK_AGAIN_MS) return false
+    const asset = { chainId: payment.chain.id, asset: payment.asset, domain: payment.domain }
+    if (!isSignedByPayer(asset, payload.authorization, payload.signature)) return false
+    this.#lookedMs.set(name, nowMs)
     return true
   }
 
