@@ -27,10 +27,11 @@ export interface OpenStore {
 
 export type EngineTest = (guarantee: string, work: (store: OpenStore) => Promise<void>) => void
 
-/** Tests of this file run on both engines, each in a store of its own. */
+/** Tests of this file run on both engines, or on those named, each in a store of its own. */
 export function eachEngine(
   startServer: () => Promise<TestServer>,
   migrations: readonly Migration[],
+  dialects: readonly Engine['dialect'][] = ['sqlite', 'postgres'],
 ): EngineTest {
   let server: TestServer
   before(async () => {
@@ -38,7 +39,8 @@ export function eachEngine(
   })
   after(() => server.stop())
   return (guarantee, work) => {
-    test(`SQLite: ${guarantee}`, () => onSqlite(migrations, work))
+    if (dialects.includes('sqlite')) test(`SQLite: ${guarantee}`, () => onSqlite(migrations, work))
+    if (!dialects.includes('postgres')) return
     test(`PostgreSQL: ${guarantee}`, async () => {
       const url = await server.createDatabase()
       await onStore(() => openPostgres({ url, schema: 'accounts' }), migrations, work)

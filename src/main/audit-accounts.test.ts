@@ -3,16 +3,18 @@ import { SERVICE_NAME } from '#access/access-harness.ts'
 import { registerMigrations } from '#datasets/datasets.ts'
 import { eachEngine, onSqlite, unguarded } from '#ledger/each-engine.ts'
 import type { Engine } from '#store/engine.ts'
-import type { Guard } from '#store/guard.ts'
+import { type Guard, guardsSql } from '#store/guard.ts'
 import { type Sql, sql } from '#store/sql.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { createMoneyWorld, type MoneyWorld } from '#test/money/money-world.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { auditAccounts } from './audit-accounts.ts'
-import { accountsGuards } from './audit-guards.ts'
+import { accountsGuards, guardChecks } from './audit-guards.ts'
 import { accountsMigrations } from './stores.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
+/** Functions behind triggers and settings of roles are there only. */
+const onPostgres = eachEngine(startPostgres, accountsMigrations, ['postgres'])
 
 /** A world in which money was paid, spent, moved and taken back. */
 async function livedIn(engine: Engine): Promise<MoneyWorld & { readonly secret: string }> {
@@ -70,14 +72,123 @@ onBoth('the audit names a guard that was switched off or hollowed out', async ({
   ])
 })
 
-onBoth('the audit names each constraint that no longer stands', async ({ engine }) => {
+onBoth('the audit names each table whose constraints no longer stand', async ({ engine }) => {
   const world = await livedIn(engine)
   const tables = ['balances', 'spend_days', 'usage_days']
   const guards = accountsGuards.filter((guard) => tables.includes(guard.table))
   await unguarded(engine, { guards, tables }, async () => undefined)
-  const found = (await world.audit()).filter((each) => each.includes('nothing enforces'))
-  assert.equal(found.length, tables.length, found.join('\n'))
+  const found = (await world.audit()).join('\n')
+  for (const table of tables) assert.match(found, new RegExp(`was made with: ${table}: `))
 })
+
+onBoth('the audit names a constraint that holds nothing any more', async ({ engine }) => {
+  const world = await livedIn(engine)
+  const hollow = 'check (prepaid = 0 or micro_usd >= 0 or 1 = 1)'
+  if (engine.dialect === 'postgres') {
+    await run(engine, 'alter table balances drop constraint balances_check')
+    await run(engine, `alter table balances add constraint balances_check ${hollow}`)
+  } else {
+    await run(
+      engine,
+      `create table hollow (account text primary key,
+        prepaid smallint not null check (prepaid in (0, 1)), micro_usd bigint not null,
+        granted_calls bigint not null default 0, ${hollow})`,
+    )
+    await run(engine, 'insert into hollow select * from balances')
+    const guards = accountsGuards.filter((guard) => guard.table === 'balances')
+    for (const guard of guards) await run(engine, takeDown(guard, engine.dialect))
+    await run(engine, 'drop table balances')
+    await run(engine, 'alter table hollow rename to balances')
+    for (const guard of guards) await run(engine, guardsSql([guard]).sqlite)
+  }
+  const found = await world.audit()
+  assert.equal(found.length, 1, found.join('\n'))
+  assert.match(found[0] ?? '', /was made with: balances: /)
+})
+
+onBoth('the audit names each unique key that was dropped', async ({ engine }) => {
+  const world = await livedIn(engine)
+  for (const name of ['credits_live', 'credits_live_log', 'keys_first'])
+    await run(engine, `drop index ${name}`)
+  const found = (await world.audit()).filter((each) => each.includes('unique'))
+  assert.deepEqual(found.map((each) => each.split(': ').slice(1).join(': ')).sort(), [
+    'credits: nothing keeps chain_id, block_hash, log_index where reversed_unix is null unique',
+    'credits: nothing keeps chain_id, tx_hash, position_in_tx where reversed_unix is null unique',
+    'keys: nothing keeps wallet where is_first = 1 unique',
+  ])
+})
+
+const REFUSE_NOTHING = `create or replace function refuse_row() returns trigger language plpgsql as $$
+  begin if tg_op = 'DELETE' then return old; end if; return new; end $$`
+
+/** Ways to leave a guard's name standing and nothing behind it. */
+const HOLLOWED: Record<string, { readonly does: readonly string[]; readonly names: string }> = {
+  'a function that refuses nothing': { does: [REFUSE_NOTHING], names: 'postings_stay' },
+  'a trigger on another table': {
+    does: [
+      'drop trigger keys_stay on keys',
+      'create table decoy (x bigint)',
+      `create trigger keys_stay before delete on decoy
+        for each row execute function refuse_row()`,
+    ],
+    names: 'keys_stay',
+  },
+  'a condition that never holds': {
+    does: [
+      'drop trigger spend_days_only_grow on spend_days',
+      `create trigger spend_days_only_grow before update on spend_days
+        for each row when (1 = 0) execute function refuse_row()`,
+    ],
+    names: 'spend_days_only_grow',
+  },
+  'a trigger of other columns': {
+    does: [
+      'drop trigger keys_stay_revoked on keys',
+      `create trigger keys_stay_revoked before update of label on keys
+        for each row when (old.revoked_unix is not null) execute function refuse_row()`,
+    ],
+    names: 'keys_stay_revoked',
+  },
+  'a table that may be emptied': {
+    does: ['drop trigger postings_stay_truncate on postings'],
+    names: 'postings_stay',
+  },
+}
+
+for (const [what, { does, names }] of Object.entries(HOLLOWED))
+  onPostgres(`the audit names a guard with nothing behind it: ${what}`, async ({ engine }) => {
+    const world = await livedIn(engine)
+    for (const statement of does) await run(engine, statement)
+    const found = await world.audit()
+    assert.ok(
+      found.some((each) => each.includes(`not change: ${names}: `)),
+      found.join('\n'),
+    )
+  })
+
+onPostgres(
+  'the audit names a setting that switches all guards off',
+  async ({ engine, replica }) => {
+    await livedIn(engine)
+    const [row] = await engine.read(sql`select current_database() as name`)
+    await run(engine, `alter database ${row?.name} set session_replication_role = replica`)
+    const checks = guardChecks(engine.dialect)
+    for (const [here, subjects] of [
+      [engine, [`every role in ${row?.name}`]],
+      [replica(), [`every role in ${row?.name}`, 'this session']],
+    ] as const) {
+      const found = await here.snapshot(async (reads) => {
+        const lists = []
+        for (const check of checks) lists.push(await check.run(reads))
+        return lists.flat()
+      })
+      assert.deepEqual(
+        found.map((each) => each.subject),
+        subjects,
+      )
+    }
+  },
+)
 
 const HIDING_PLACES: readonly ((secret: string) => Sql)[] = [
   (secret) => sql`update keys set label = ${`old ${secret}`} where successor is null`,

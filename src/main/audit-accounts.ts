@@ -13,6 +13,7 @@ import { paymentsChecks } from '#payments/payments-checks.ts'
 import { readSuspense } from '#payments/suspense.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { x402Checks } from '#x402/x402-checks.ts'
+import { constraintChecks } from './audit-constraints.ts'
 import { guardChecks } from './audit-guards.ts'
 import { moveChecks } from './audit-moves.ts'
 import { secretCheck } from './audit-secrets.ts'
@@ -47,6 +48,7 @@ export function accountsChecks(deps: {
     ...x402Checks,
     ...moveChecks,
     ...guardChecks(dialect),
+    ...constraintChecks(dialect),
     secretCheck(dialect),
   ]
 }

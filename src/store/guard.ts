@@ -1,8 +1,3 @@
-import type { Row } from './engine.ts'
-import { column } from './row.ts'
-import { sql } from './sql.ts'
-import type { StoreState } from './stream-table.ts'
-
 /** Something that the database itself refuses to do to rows of a table, whoever asks. */
 export interface Guard {
   readonly table: string
@@ -29,7 +24,7 @@ export function guardsSql(guards: readonly Guard[]): {
 }
 
 /** As SQLite keeps it: the first two words in capitals, whatever the case they were sent in. */
-function sqliteText({ table, name, on, columns, when, quietly }: Guard): string {
+export function sqliteText({ table, name, on, columns, when, quietly }: Guard): string {
   const set = columns === undefined ? '' : ` of ${columns.join(', ')}`
   const only = when === undefined ? '' : ` when ${when}`
   const act = quietly === true ? 'ignore' : `abort, '${table}: ${name}'`
@@ -37,75 +32,72 @@ function sqliteText({ table, name, on, columns, when, quietly }: Guard): string 
 }
 
 /** The class of the error code (23) makes it a broken constraint, as on SQLite. */
-const POSTGRES_FUNCTIONS = `
-  create or replace function refuse_row() returns trigger language plpgsql as $$
+const REFUSE_ROW = `
     begin
       raise exception '%: %', tg_table_name, tg_name using errcode = 'restrict_violation';
-    end $$;
-  create or replace function skip_row() returns trigger language plpgsql as $$
+    end `
+
+const SKIP_ROW = `
     begin
       return null;
-    end $$;`
+    end `
+
+const POSTGRES_FUNCTIONS = `
+  create or replace function refuse_row() returns trigger language plpgsql as $$${REFUSE_ROW}$$;
+  create or replace function skip_row() returns trigger language plpgsql as $$${SKIP_ROW}$$;`
+
+/** A trigger of PostgreSQL and what it runs. */
+export interface PostgresTrigger {
+  readonly name: string
+  readonly table: string
+  /** When it fires, such as `update of a, b`. */
+  readonly on: string
+  readonly each: 'row' | 'statement'
+  readonly when: string | null
+  readonly calls: string
+  readonly body: string
+}
+
+/** What a guard is on PostgreSQL; who may not remove single rows may not empty the table either. */
+export function postgresTriggers(guard: Guard): readonly PostgresTrigger[] {
+  const { table, name, on } = guard
+  if (on !== 'delete') return [rowTrigger(guard)]
+  const act = { each: 'statement', when: null, calls: 'refuse_row', body: REFUSE_ROW } as const
+  return [rowTrigger(guard), { name: `${name}_truncate`, table, on: 'truncate', ...act }]
+}
 
 /** A condition that asks other rows cannot stand at the trigger there, so it stands in a function. */
-function postgresText({ table, name, on, columns, when, quietly }: Guard): string {
+function rowTrigger({ table, name, on, columns, when, quietly }: Guard): PostgresTrigger {
   const set = columns === undefined ? '' : ` of ${columns.join(', ')}`
-  const act = quietly === true ? 'skip_row' : 'refuse_row'
-  const trigger = (condition: string, call: string) =>
-    `create trigger ${name} before ${on}${set} on ${table} for each row ${condition}
-      execute function ${call}();`
-  const truncate =
-    on === 'delete'
-      ? `create trigger ${name}_truncate before truncate on ${table}
-          for each statement execute function refuse_row();`
-      : ''
-  if (when === undefined) return trigger('', act) + truncate
-  if (!/\bselect\b/.test(when)) return trigger(`when (${when})`, act) + truncate
-  const refusal =
-    quietly === true
-      ? 'return null;'
-      : `raise exception '${table}: ${name}' using errcode = 'restrict_violation';`
-  return `create function ${name}_row() returns trigger language plpgsql as $$
+  const known = { name, table, on: `${on}${set}`, each: 'row' } as const
+  if (when !== undefined && /\bselect\b/.test(when)) {
+    const refusal =
+      quietly === true
+        ? 'return null;'
+        : `raise exception '${table}: ${name}' using errcode = 'restrict_violation';`
+    const body = `
       begin
         if ${when} then ${refusal} end if;
         return ${on === 'delete' ? 'old' : 'new'};
-      end $$;
-    ${trigger('', `${name}_row`)}${truncate}`
+      end `
+    return { ...known, when: null, calls: `${name}_row`, body }
+  }
+  const act = quietly === true ? ['skip_row', SKIP_ROW] : ['refuse_row', REFUSE_ROW]
+  const [calls = '', body = ''] = act
+  return { ...known, when: when ?? null, calls, body }
 }
 
-/** Guards that the store no longer has, or has otherwise than they were put up. */
-export async function missingGuards(
-  state: StoreState,
-  guards: readonly Guard[],
-): Promise<readonly string[]> {
-  const standing = state.dialect === 'sqlite' ? await onSqlite(state) : await onPostgres(state)
-  return guards
-    .filter((guard) => {
-      const text = standing.get(guard.name)
-      if (text === undefined) return true
-      // SQLite keeps the text as it was given but for the case of its first words.
-      return state.dialect === 'sqlite' && text.toLowerCase() !== sqliteText(guard).toLowerCase()
+function postgresText(guard: Guard): string {
+  return postgresTriggers(guard)
+    .map(({ name, table, on, each, when, calls, body }) => {
+      const make =
+        calls === `${name}_row`
+          ? `create function ${calls}() returns trigger language plpgsql as $$${body}$$;`
+          : ''
+      const only = when === null ? '' : ` when (${when})`
+      return `${make}
+        create trigger ${name} before ${on} on ${table} for each ${each}${only}
+        execute function ${calls}();`
     })
-    .map((guard) => guard.name)
-}
-
-async function onSqlite({ connection }: StoreState): Promise<Map<string, string>> {
-  return byName(
-    await connection.run(sql`select name, sql as text from sqlite_master where type = 'trigger'`),
-  )
-}
-
-/** Of those that are switched on. */
-async function onPostgres({ connection }: StoreState): Promise<Map<string, string>> {
-  return byName(
-    await connection.run(sql`
-      select tgname as name, pg_get_triggerdef(pg_trigger.oid) as text
-      from pg_trigger join pg_class on pg_class.oid = pg_trigger.tgrelid
-      where not tgisinternal and tgenabled in ('O', 'A')
-        and pg_class.relnamespace = cast(current_schema() as regnamespace)`),
-  )
-}
-
-function byName(found: readonly Row[]): Map<string, string> {
-  return new Map(found.map((row) => [column.text(row, 'name'), column.text(row, 'text')]))
+    .join('\n')
 }

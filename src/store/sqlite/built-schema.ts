@@ -1,0 +1,51 @@
+import { DatabaseSync } from 'node:sqlite'
+import type { Migration } from '../engine.ts'
+import { statementsOf } from '../migrate.ts'
+import { column } from '../row.ts'
+
+/** What must not be there twice in a table. */
+export interface UniqueKey {
+  readonly table: string
+  readonly columns: readonly string[]
+  /** Of which rows; of all when null. */
+  readonly where: string | null
+  /** The statement that makes it; null where the table's own does. */
+  readonly text: string | null
+}
+
+/** Tables as a new store has them. */
+export interface BuiltSchema {
+  /** The statement that makes each table, by its name. */
+  readonly tables: ReadonlyMap<string, string>
+  readonly uniqueKeys: readonly UniqueKey[]
+}
+
+/** Applies the migrations to an empty database in memory, to hold a standing store against. */
+export function buildSchema(migrations: readonly Migration[]): BuiltSchema {
+  const database = new DatabaseSync(':memory:')
+  try {
+    for (const migration of migrations) database.exec(statementsOf(migration, 'sqlite'))
+    const found = database
+      .prepare(`select name, sql from sqlite_master where type = 'table' and sql is not null`)
+      .all()
+    const keys = database.prepare(UNIQUE_KEYS).all()
+    return {
+      tables: new Map(found.map((row) => [column.text(row, 'name'), column.text(row, 'sql')])),
+      uniqueKeys: keys.map((row) => {
+        const text = column.textOrNull(row, 'sql')
+        const where = /\swhere\s(.*)$/is.exec(text ?? '')?.[1] ?? null
+        const columns = column.text(row, 'columns').split(',')
+        return { table: column.text(row, 'name'), columns, where, text }
+      }),
+    }
+  } finally {
+    database.close()
+  }
+}
+
+const UNIQUE_KEYS = `
+  select tables.name, indexes.sql, (
+    select group_concat(name, ',' order by seqno) from pragma_index_info(listed.name)) as columns
+  from sqlite_master as tables, pragma_index_list(tables.name) as listed
+    left join sqlite_master as indexes on indexes.type = 'index' and indexes.name = listed.name
+  where tables.type = 'table' and listed."unique" = 1`
