@@ -19,6 +19,8 @@ export interface CreateAccessDeps
   readonly trustedProxies?: readonly string[]
   readonly guardLimits?: GuardLimits
   readonly onBatch?: (size: number) => void
+  /** Told of what goes wrong where nobody waits for an answer. */
+  readonly report?: (error: unknown) => void
 }
 
 /** Everything about who calls and what it costs, wired. */

@@ -39,7 +39,7 @@ export interface ComposeDeps {
   readonly stores: Pick<Stores, 'register' | 'accounts'>
   readonly settings: Pick<Settings, 'guard' | 'trustedProxies' | 'metrics' | 'settling'>
   readonly clock: Clock
-  /** Told what goes wrong with payments beside the answers. */
+  /** Told what goes wrong with payments and refunds beside the answers. */
   report(error: unknown): void
   /** How the index of this process does, where it has one. */
   indexing?(): readonly IndexProgress[]
@@ -140,7 +140,7 @@ function dataRoutes(data: Data): readonly Route[] {
 }
 
 function composeAccess(
-  { ecosystem, stores, settings, clock }: ComposeDeps,
+  { ecosystem, stores, settings, clock, report }: ComposeDeps,
   holdings: HoldingsDeps,
   hooks: {
     readonly onBatch: ((size: number) => void) | undefined
@@ -171,6 +171,7 @@ function composeAccess(
       claim: toLimit(settings.guard.claim),
     },
     signedIn: hooks.signedIn,
+    report,
     ...(hooks.onBatch !== undefined && { onBatch: hooks.onBatch }),
   })
 }

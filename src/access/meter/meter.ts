@@ -24,6 +24,8 @@ export interface MeterDeps {
   readonly name: string
   /** Told the number of requests of each batch. */
   readonly onBatch?: (size: number) => void
+  /** Told of a call that the store never lets be given back. */
+  readonly report?: (error: unknown) => void
 }
 
 /** One statement carries a batch; beyond this its text and parameters cost more than a second commit. */

@@ -30,6 +30,8 @@ interface RefundDeps {
   readonly engine: Engine
   readonly clock: Clock
   readonly pricePerCall: MicroUsd
+  /** Told of a call that the store never lets be given back. */
+  readonly report?: (error: unknown) => void
 }
 
 interface Refund {
@@ -155,10 +157,16 @@ export class RefundQueue {
     const isNew = first?.failures === 0
     if (first === undefined || due.length > 1) for (const each of due) each.alone = true
     else if (mayWorkLater(cause)) this.#rest(first)
-    else this.#waiting = this.#waiting.slice(1)
+    else this.#leaveOut(first, cause)
     for (const each of due) each.reject(unavailable(cause))
     // What failed by itself before says nothing about the others.
     if (isNew) this.#pause(cause)
+  }
+
+  /** Whoever waited was told long ago, or nobody does. */
+  #leaveOut({ receipt }: Refund, cause: unknown): void {
+    this.#waiting = this.#waiting.slice(1)
+    this.#deps.report?.(new Error(`a call is never given back: ${receipt.id}`, { cause }))
   }
 
   /** The store may be down: nobody waits for it, and it is asked ever more rarely. */
