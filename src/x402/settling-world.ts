@@ -4,6 +4,7 @@ import { sql } from '#store/sql.ts'
 import type { Authorization } from './offers/authorization.ts'
 import type { PaymentPayload } from './offers/payment-payload.ts'
 import { finishPayments } from './settling/finish-payments.ts'
+import type { Intent } from './settling/intent.ts'
 import { openIntents } from './settling/intent-store.ts'
 import { ScriptedChain } from './settling/scripted-chain.ts'
 import { type SettleOutcome, settlePayment } from './settling/settle-payment.ts'
@@ -16,20 +17,26 @@ export const ASSET: Address = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
 export const PAY_TO: Address = `0x${'bb'.repeat(20)}`
 export const NOON_UNIX = Date.UTC(2026, 10, 21, 12) / 1000
 export const CONFIRMATIONS = 3
+const SIGNATURE = `0x${'22'.repeat(64)}1b` as const
 
 /** The wallet with a number, and the word. */
 export const payer = (n: number): Address => `0x${n.toString(16).padStart(40, '0')}`
 export const word = (n: number): Hash => `0x${n.toString(16).padStart(64, '0')}`
 
 /** Payments that are settled on a scripted chain; the clock is the chain's unless a test moves it. */
-export function settlingWorld(engine: Engine, options: { readonly gasPerDayGwei?: bigint } = {}) {
+export function settlingWorld(
+  engine: Engine,
+  /** A second replica has the chain of the first and ids of its own. */
+  options: { readonly chain?: ScriptedChain; readonly ids?: string } = {},
+) {
   const signer = keySigner({
     privateKey: word(7),
     chainId: 8453,
     asset: ASSET,
     recipients: [PAY_TO],
   })
-  const chain = new ScriptedChain({ asset: ASSET, settler: signer.address, startUnix: NOON_UNIX })
+  const settler = signer.address
+  const chain = options.chain ?? new ScriptedChain({ asset: ASSET, settler, startUnix: NOON_UNIX })
   const time = { aheadSeconds: 0 }
   const reports: unknown[] = []
   let ids = 0
@@ -38,7 +45,7 @@ export function settlingWorld(engine: Engine, options: { readonly gasPerDayGwei?
     clock: () => (chain.nowUnix + time.aheadSeconds) * 1000,
     newId: () => {
       ids += 1
-      return `id-${String(ids).padStart(4, '0')}`
+      return `${options.ids ?? 'id'}-${String(ids).padStart(4, '0')}`
     },
     rpc: chain.rpc,
     signer,
@@ -62,7 +69,7 @@ export function settlingWorld(engine: Engine, options: { readonly gasPerDayGwei?
     },
     pricePerCall: 100n,
     amounts: [100_000n, 1_000_000n],
-    gasPerDayGwei: options.gasPerDayGwei ?? 10_000_000n,
+    gasPerDayGwei: 10_000_000n,
     etherUsd: 5_000,
     keys: { lockHeir: async (_, publicId) => publicId, keysOf: async () => [] },
     publicBaseUrl: 'http://127.0.0.1',
@@ -86,6 +93,25 @@ export function settlingWorld(engine: Engine, options: { readonly gasPerDayGwei?
         nonce: word(n),
       }
     },
+    /** As a request reserves it at the newest block. */
+    intentOf: (authorization: Authorization, id: string): Intent => ({
+      id,
+      chainId: 8453,
+      asset: ASSET,
+      authorization,
+      signature: SIGNATURE,
+      payee: { kind: 'bucket', bucket: bucketOf(authorization) },
+      status: 'reserved',
+      createdUnix: chain.nowUnix,
+      fromBlock: chain.blockNumber,
+      txHash: null,
+      raw: null,
+      ownHash: null,
+      settler: null,
+      txNonce: null,
+      reservedGwei: 0n,
+      gasDay: 0,
+    }),
     /** Settles one for the bucket of its number. */
     settle(authorization: Authorization): Promise<SettleOutcome<unknown>> {
       return settlePayment(settling, {
@@ -117,8 +143,8 @@ export function settlingWorld(engine: Engine, options: { readonly gasPerDayGwei?
 
 function payloadOf(authorization: Authorization): PaymentPayload {
   const accepted = { amount: String(authorization.value), asset: ASSET, payTo: PAY_TO }
-  const signature = `0x${'22'.repeat(64)}1b` as const
-  return { version: 2, network: 'eip155:8453', accepted, authorization, signature }
+  const network = 'eip155:8453'
+  return { version: 2, network, accepted, authorization, signature: SIGNATURE }
 }
 
 export function bucketOf({ nonce }: Pick<Authorization, 'nonce'>): string {

@@ -51,6 +51,7 @@ function newIntent(n: number): Intent {
     fromBlock: 0,
     txHash: null,
     raw: null,
+    ownHash: null,
     settler: null,
     txNonce: null,
     reservedGwei: 0n,
@@ -87,8 +88,8 @@ async function livedIn(engine: Engine): Promise<void> {
     const outcome = await submit(reserved)
     assert.ok(outcome.kind === 'submitted')
     const { intent } = outcome
-    const paidWei = 700_000_000_000n
-    if (n === 3) await engine.write((tx) => endIntent(tx, intent, { to: 'failed', paidWei }))
+    if (n === 3)
+      await engine.write((tx) => endIntent(tx, intent, { to: 'failed', lookUnix: undefined }))
     if (n > 2) continue
     const { from, to, value: amount } = intent.authorization
     const deposit = {
@@ -103,7 +104,7 @@ async function livedIn(engine: Engine): Promise<void> {
       to,
       amount,
     }
-    const paid = { kind: 'paid', deposit, paidWei } as const
+    const paid = { kind: 'paid', deposit } as const
     await engine.write((tx) =>
       creditIntent(tx, { keys, newId, clock: () => NOW_MS }, { intent, paid }),
     )
@@ -211,7 +212,7 @@ const CORRUPTIONS: readonly {
   {
     what: 'two payments on their way with one nonce',
     statement: sql`update x402_intents set tx_nonce = 3 where id = 'intent-5'`,
-    found: ['no two x402 payments that are on their way have one nonce of the settling wallet'],
+    found: ['no two x402 payments have one nonce of the settling wallet that is not used up'],
   },
   {
     what: 'gas that was not counted',

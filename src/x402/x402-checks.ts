@@ -69,15 +69,16 @@ export const x402Checks: readonly Check[] = [
           or credit_id is not null))
         or (status = 'submitted' and tx_hash is null)
         or (status = 'credited' and (tx_hash is null or credit_id is null))
-        or (raw is not null and (settler is null or tx_nonce is null))
+        or (raw is not null and (settler is null or tx_nonce is null or own_hash is null))
+        or (nonce_open = 1 and raw is null)
       order by id limit ${DIFFERENCES_MAX}`,
   ),
   queryCheck(
-    'no two x402 payments that are on their way have one nonce of the settling wallet',
+    'no two x402 payments have one nonce of the settling wallet that is not used up',
     sql`select subject, 1 as expected, count(*) as found
       from (
         select cast(chain_id as text) || ' ' || settler || ' ' || cast(tx_nonce as text) as subject
-        from x402_intents where status = 'submitted' and tx_nonce is not null
+        from x402_intents where nonce_open = 1 and tx_nonce is not null
       ) as open
       group by subject having count(*) > 1 order by subject limit ${DIFFERENCES_MAX}`,
   ),

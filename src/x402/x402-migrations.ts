@@ -93,4 +93,25 @@ export const x402Migrations: readonly Migration[] = [
       )`,
   },
   { id: 406, name: 'guards of replaced transactions', sql: guardsSql(replacedGuards) },
+  {
+    id: 407,
+    name: 'nonces until they are used up, and payments until nobody can send them',
+    sql: `
+      alter table x402_intents add column own_hash text;
+      alter table x402_intents add column nonce_open bigint not null default 0;
+      alter table x402_intents add column look_unix bigint;
+      update x402_intents set own_hash = tx_hash where raw is not null;
+      update x402_intents set nonce_open = 1
+        where raw is not null and status in ('submitted', 'failed');
+      update x402_intents set look_unix = 0 where status in ('abandoned', 'failed');
+      create index x402_intents_by_nonce on x402_intents (chain_id, settler, tx_nonce)
+        where settler is not null;
+      create index x402_intents_nonce_open on x402_intents (chain_id, settler, tx_nonce)
+        where nonce_open = 1;
+      create index x402_intents_to_look_at on x402_intents (look_unix, id)
+        where look_unix is not null;
+      create index x402_replaced_by_intent on x402_replaced (intent_id);
+      alter table x402_settlers drop column next_nonce;
+      alter table x402_settlers drop column used_unix`,
+  },
 ]

@@ -71,8 +71,8 @@ onBoth("no offer is shown once the day's gas is used up, until the next day", as
   const { engine } = store
   await engine.write((tx) =>
     tx.run(sql`
-      insert into x402_settlers (chain_id, settler, next_nonce, used_unix, gas_day, gas_gwei)
-      values (8453, ${SETTLER}, 1, 0, ${DAY_UNIX}, 999000)`),
+      insert into x402_settlers (chain_id, settler, gas_day, gas_gwei)
+      values (8453, ${SETTLER}, ${DAY_UNIX}, 999000)`),
   )
   assert.equal(await availabilityOn(engine, calm).isAvailable(), false)
   const tomorrow = { ms: NOON_MS + 86_400_000 }

@@ -2,12 +2,15 @@ import { parseAddress } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { unixNow } from '#lib/clock.ts'
 import type { X402Deps } from '../x402-deps.ts'
-import { isSignedByPayer } from './authorization.ts'
+import { type Authorization, isSignedByPayer } from './authorization.ts'
 import { networkOf } from './offer.ts'
 import type { PaymentFault, PaymentPayload } from './payment-payload.ts'
 
 /** A transaction needs some blocks' time to be sealed before the authorization ends. */
 const SECONDS_LEFT_MIN = 10n
+
+/** Our offers say five minutes. What runs longer has to be watched for as long, whatever we do. */
+const SECONDS_LEFT_MAX = 3_600n
 
 /**
  * Holds a payment against what we offer ourselves, never against the client's copy of it, then its
@@ -35,10 +38,20 @@ export function matchOffer(
     return 'invalid_exact_evm_payload_authorization_value_mismatch'
   const now = BigInt(unixNow(deps.clock))
   if (authorization.validAfter >= now) return 'invalid_exact_evm_payload_authorization_valid_after'
-  if (authorization.validBefore < now + SECONDS_LEFT_MIN)
+  if (!hasTimeLeft(deps, authorization))
     return 'invalid_exact_evm_payload_authorization_valid_before'
+  if (authorization.validBefore > now + SECONDS_LEFT_MAX)
+    return 'invalid_exact_evm_payload_authorization_valid_before_too_late'
   const asset = { chainId: payment.chain.id, asset: payment.asset, domain: payment.domain }
   return isSignedByPayer(asset, authorization, payload.signature)
     ? undefined
     : 'invalid_exact_evm_payload_signature'
+}
+
+/** Whether a transfer that is sent now can be sealed in time. */
+export function hasTimeLeft(
+  deps: Pick<X402Deps, 'clock'>,
+  { validBefore }: Pick<Authorization, 'validBefore'>,
+): boolean {
+  return validBefore >= BigInt(unixNow(deps.clock)) + SECONDS_LEFT_MIN
 }

@@ -29,6 +29,7 @@ export type PaymentFault =
   | 'invalid_exact_evm_payload_authorization_value_mismatch'
   | 'invalid_exact_evm_payload_authorization_valid_after'
   | 'invalid_exact_evm_payload_authorization_valid_before'
+  | 'invalid_exact_evm_payload_authorization_valid_before_too_late'
   | 'invalid_exact_evm_payload_signature'
   | 'insufficient_funds'
   | 'invalid_transaction_state'

@@ -4,9 +4,8 @@ import { creditDeposit } from '#payments/credit.ts'
 import type { Connection } from '#store/engine.ts'
 import type { CreditDeps } from '../x402-deps.ts'
 import type { Intent } from './intent.ts'
-import { lockIntent, setCredited, setIntentStatus, setReservedGas } from './intent-store.ts'
+import { lockIntent, setCredited, setIntentStatus } from './intent-store.ts'
 import type { Settlement } from './read-settlement.ts'
-import { correctGas } from './settler-store.ts'
 
 /** A credit that was made. */
 export interface Credited {
@@ -44,33 +43,15 @@ export async function creditIntent(
   if (created)
     await setCredited(connection, { id: intent.id, txHash: deposit.txHash, creditId: id })
   else await setIntentStatus(connection, { id: intent.id, from: intent.status, to: 'claimed' })
-  await giveGasBack(connection, intent, input.paid.paidWei)
   return created ? { key } : undefined
 }
 
 /** Ends an intent that moved no money; false when it stands otherwise by now. */
-export async function endIntent(
+export function endIntent(
   connection: Connection,
   intent: Intent,
-  input: { readonly to: 'abandoned' | 'failed'; readonly paidWei: bigint },
+  /** `lookUnix`: when it is looked at next; undefined where nobody can send it any more. */
+  input: { readonly to: 'abandoned' | 'failed'; readonly lookUnix: number | undefined },
 ): Promise<boolean> {
-  const ended = await setIntentStatus(connection, {
-    id: intent.id,
-    from: intent.status,
-    to: input.to,
-  })
-  if (ended) await giveGasBack(connection, intent, input.paidWei)
-  return ended
-}
-
-const WEI_PER_GWEI = 1_000_000_000n
-
-/** What was set aside for gas is replaced by what was paid, as long as that day is the last. */
-async function giveGasBack(connection: Connection, intent: Intent, paidWei: bigint): Promise<void> {
-  if (intent.settler === null) return
-  const paidGwei = (paidWei + WEI_PER_GWEI - 1n) / WEI_PER_GWEI
-  const name = { chainId: intent.chainId, settler: intent.settler }
-  const lessGwei = intent.reservedGwei - paidGwei
-  await correctGas(connection, name, { day: intent.gasDay, lessGwei })
-  await setReservedGas(connection, { id: intent.id, gwei: paidGwei })
+  return setIntentStatus(connection, { id: intent.id, from: intent.status, ...input })
 }

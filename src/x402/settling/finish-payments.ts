@@ -1,13 +1,23 @@
 import { unixNow } from '#lib/clock.ts'
+import { DAY_SECONDS } from '#lib/day.ts'
 import type { CreditDeps } from '../x402-deps.ts'
 import { creditIntent, endIntent } from './credit-intent.ts'
 import type { Intent } from './intent.ts'
-import { lostIntents, openIntents, setIntentStatus } from './intent-store.ts'
-import { reconcileIntent, type Verdict } from './reconcile-intent.ts'
-import { sendStored } from './submit-intent.ts'
+import {
+  intentsToLookAt,
+  lostIntents,
+  openIntents,
+  setIntentStatus,
+  setNextLook,
+} from './intent-store.ts'
+import { isOver, MARGIN_SECONDS, reconcileIntent, type Verdict } from './reconcile-intent.ts'
+import { sweepNonces } from './sweep-nonces.ts'
 
 /** Intents looked at per pass; a job that is called every second needs no long run. */
 const INTENTS_PER_PASS_MAX = 100
+
+/** Ended ones wait longer each time, and a pass must not wait for many that nobody sends. */
+const ENDED_PER_PASS_MAX = 20
 
 /** A request has its outcome, or was killed, well before. */
 const RESERVED_SECONDS = 60
@@ -19,8 +29,9 @@ type Deps = CreditDeps & { report(error: unknown): void }
 
 /**
  * Finishes what requests have left open: payments whose receipt did not come in time, those of a
- * process that was killed, and those that a reorg took back. Several may run at once; each intent
- * moves once. Gives the number of payments credited.
+ * process that was killed, those that a reorg took back, those that somebody else sends after we gave
+ * them up; then nonces that are not used up. Several may run at once; each intent moves once. Gives
+ * the number of payments credited.
  */
 export async function finishPayments(deps: Deps): Promise<number> {
   const reads = { run: deps.engine.read }
@@ -28,9 +39,11 @@ export async function finishPayments(deps: Deps): Promise<number> {
     await deps.engine.write((connection) =>
       setIntentStatus(connection, { id: intent.id, from: 'credited', to: 'submitted' }),
     )
+  const open = await openIntents(reads, INTENTS_PER_PASS_MAX)
+  const due = { nowUnix: unixNow(deps.clock), limit: ENDED_PER_PASS_MAX }
+  const ended = await intentsToLookAt(reads, due)
   let credited = 0
-  for (const intent of await openIntents(reads, INTENTS_PER_PASS_MAX)) {
-    if (!isDue(deps, intent)) continue
+  for (const intent of [...open.filter((each) => isDue(deps, each)), ...ended]) {
     // One that fails must not keep the others waiting.
     const isCredited = await finishOne(deps, intent).catch((error: unknown) => {
       deps.report(error)
@@ -38,6 +51,7 @@ export async function finishPayments(deps: Deps): Promise<number> {
     })
     if (isCredited) credited += 1
   }
+  await sweepNonces(deps).catch(deps.report)
   return credited
 }
 
@@ -54,15 +68,32 @@ async function finishOne(deps: Deps, intent: Intent): Promise<boolean> {
     )
     return credited !== undefined
   }
-  const end = endOf(intent, verdict)
-  if (end !== undefined) await deps.engine.write((connection) => endIntent(connection, intent, end))
-  else await sendStored(deps, intent)
+  const lookUnix = isOver(verdict) ? undefined : nextLook(intent, unixNow(deps.clock))
+  const to = endOf(intent, verdict)
+  if (to !== undefined)
+    await deps.engine.write((connection) => endIntent(connection, intent, { to, lookUnix }))
+  else if (intent.status !== 'submitted')
+    await deps.engine.write((connection) => setNextLook(connection, { id: intent.id, lookUnix }))
   return false
 }
 
-function endOf(intent: Intent, verdict: Exclude<Verdict, { kind: 'paid' }>) {
-  // What was never stored as signed was never sent and never will be.
-  if (intent.status === 'reserved') return { to: 'abandoned', paidWei: 0n } as const
-  if (verdict.kind === 'open') return undefined
-  return { to: 'failed', paidWei: 'paidWei' in verdict ? verdict.paidWei : 0n } as const
+function endOf(intent: Intent, verdict: Verdict): 'abandoned' | 'failed' | undefined {
+  // What was never stored as signed was never sent by us and never will be.
+  if (intent.status === 'reserved') return 'abandoned'
+  if (intent.status !== 'submitted') return undefined
+  return isOver(verdict) || verdict.kind === 'reverted' ? 'failed' : undefined
+}
+
+const LOOK_SECONDS_MIN = 5
+
+/**
+ * When an ended intent is looked at again: after its age once more, but soon after its authorization
+ * has ended. Undefined a day later: a use that no node shows by then is none that we can find.
+ */
+export function nextLook(intent: Intent, nowUnix: number): number | undefined {
+  const endUnix = Number(intent.authorization.validBefore) + MARGIN_SECONDS
+  if (nowUnix >= endUnix + DAY_SECONDS) return undefined
+  const wait = Math.max(LOOK_SECONDS_MIN, nowUnix - intent.createdUnix)
+  const soonest = nowUnix + LOOK_SECONDS_MIN
+  return Math.min(nowUnix + wait, Math.max(soonest, endUnix))
 }

@@ -9,9 +9,9 @@ export interface Reads {
   run(statement: Sql): Promise<readonly Row[]>
 }
 
-const COLUMNS = sql`id, chain_id, asset, payer, nonce, pay_to, micro_usd, valid_after, valid_before,
-  signature, payee_kind, payee, payee_wallet, status, created_unix, from_block, tx_hash, raw, settler,
-  tx_nonce, reserved_gwei, gas_day`
+export const COLUMNS = sql`id, chain_id, asset, payer, nonce, pay_to, micro_usd, valid_after,
+  valid_before, signature, payee_kind, payee, payee_wallet, status, created_unix, from_block, tx_hash,
+  raw, own_hash, settler, tx_nonce, reserved_gwei, gas_day`
 
 /** False when the authorization was reserved before, by whomever and for whatever. */
 export async function insertIntent(connection: Connection, intent: Intent): Promise<boolean> {
@@ -57,6 +57,20 @@ export async function openIntents(reads: Reads, limit: number): Promise<Intent[]
   return found.map(toIntent)
 }
 
+/** How many intents of an asset are open, and how many of them are one payer's. */
+export async function countOpenBefore(
+  connection: Connection,
+  { chainId, asset, authorization }: Pick<Intent, 'chainId' | 'asset' | 'authorization'>,
+): Promise<{ readonly all: number; readonly ofPayer: number }> {
+  const [row] = await connection.run(sql`
+    select count(*) as open,
+      count(case when payer = ${authorization.from} then 1 end) as of_payer
+    from x402_intents
+    where status in ('reserved', 'submitted') and chain_id = ${chainId} and asset = ${asset}`)
+  if (row === undefined) return { all: 0, ofPayer: 0 }
+  return { all: column.integer(row, 'open'), ofPayer: column.integer(row, 'of_payer') }
+}
+
 /** How many intents are open by their status, and when the oldest of them was reserved. */
 export async function countOpenIntents(reads: Reads): Promise<
   readonly {
@@ -94,60 +108,21 @@ export async function settlesIntent(reads: Reads, txHash: Hash): Promise<boolean
   return found.length === 1
 }
 
-/** Stores the signed transaction before it is sent; false when the intent is no longer reserved. */
-export async function setSubmitted(
-  connection: Connection,
-  input: Pick<Intent, 'id' | 'txHash' | 'raw' | 'settler' | 'txNonce' | 'reservedGwei' | 'gasDay'>,
-): Promise<boolean> {
-  const changed = await connection.run(sql`
-    update x402_intents set status = 'submitted', tx_hash = ${input.txHash}, raw = ${input.raw},
-      settler = ${input.settler}, tx_nonce = ${input.txNonce},
-      reserved_gwei = ${input.reservedGwei}, gas_day = ${input.gasDay}
-    where id = ${input.id} and status = 'reserved' returning id`)
-  return changed.length === 1
-}
-
-/** The intent on its way with a nonce of a settling wallet. */
-export async function findByTxNonce(
-  reads: Reads,
-  input: { readonly chainId: number; readonly settler: Address; readonly txNonce: number },
-): Promise<Intent | undefined> {
-  const [row] = await reads.run(sql`
-    select ${COLUMNS} from x402_intents
-    where status = 'submitted' and chain_id = ${input.chainId}
-      and settler = ${input.settler} and tx_nonce = ${input.txNonce}
-    order by created_unix, id limit 1`)
-  return row && toIntent(row)
-}
-
-/** Stores another transaction of the same nonce; the older one is remembered, since it may be sealed. */
-export async function replaceTransaction(
-  connection: Connection,
-  input: {
-    readonly intent: Intent
-    readonly signed: { readonly txHash: Hash; readonly raw: `0x${string}` }
-    readonly reservedGwei: bigint
-  },
-): Promise<Intent | undefined> {
-  const { intent, signed, reservedGwei } = input
-  const [row] = await connection.run(sql`
-    update x402_intents set tx_hash = ${signed.txHash}, raw = ${signed.raw},
-      reserved_gwei = ${reservedGwei}
-    where id = ${intent.id} and status = 'submitted' and tx_hash = ${intent.txHash}
-    returning ${COLUMNS}`)
-  if (row === undefined) throw new Error(`the payment ${intent.id} changed under a lock`)
-  await connection.run(sql`
-    insert into x402_replaced (tx_hash, intent_id) values (${intent.txHash}, ${intent.id})`)
-  return toIntent(row)
-}
-
-/** Ends an intent, or opens a credited one again that a reorg took; true when it stood otherwise. */
+/**
+ * Ends an intent, or opens a credited one again that a reorg took; false when it stood otherwise.
+ * `lookUnix` is when an ended one is looked at next, since somebody else may send it.
+ */
 export async function setIntentStatus(
   connection: Connection,
-  input: { readonly id: string; readonly from: IntentStatus; readonly to: IntentStatus },
+  input: {
+    readonly id: string
+    readonly from: IntentStatus
+    readonly to: IntentStatus
+    readonly lookUnix?: number | undefined
+  },
 ): Promise<boolean> {
   const changed = await connection.run(sql`
-    update x402_intents set status = ${input.to}
+    update x402_intents set status = ${input.to}, look_unix = ${input.lookUnix ?? null}
     where id = ${input.id} and status = ${input.from} returning id`)
   return changed.length === 1
 }
@@ -158,19 +133,32 @@ export async function setCredited(
 ): Promise<void> {
   await connection.run(sql`
     update x402_intents set status = 'credited', tx_hash = ${input.txHash},
-      credit_id = ${input.creditId}
+      credit_id = ${input.creditId}, look_unix = null
     where id = ${input.id}`)
 }
 
-export async function setReservedGas(
-  connection: Connection,
-  input: { readonly id: string; readonly gwei: bigint },
-): Promise<void> {
-  await connection.run(sql`
-    update x402_intents set reserved_gwei = ${input.gwei} where id = ${input.id}`)
+/** Ended intents whose next look is due, the longest due first. */
+export async function intentsToLookAt(
+  reads: Reads,
+  input: { readonly nowUnix: number; readonly limit: number },
+): Promise<Intent[]> {
+  const found = await reads.run(sql`
+    select ${COLUMNS} from x402_intents where look_unix <= ${input.nowUnix}
+    order by look_unix, id limit ${input.limit}`)
+  return found.map(toIntent)
 }
 
-function toIntent(row: Row): Intent {
+/** Undefined: it is never looked at again. */
+export async function setNextLook(
+  connection: Connection,
+  input: { readonly id: string; readonly lookUnix: number | undefined },
+): Promise<void> {
+  await connection.run(sql`
+    update x402_intents set look_unix = ${input.lookUnix ?? null}
+    where id = ${input.id} and look_unix is not null`)
+}
+
+export function toIntent(row: Row): Intent {
   return {
     id: column.text(row, 'id'),
     chainId: column.integer(row, 'chain_id'),
@@ -190,6 +178,7 @@ function toIntent(row: Row): Intent {
     fromBlock: column.integer(row, 'from_block'),
     txHash: row.tx_hash === null ? null : column.hex(row, 'tx_hash'),
     raw: row.raw === null ? null : column.hex(row, 'raw'),
+    ownHash: row.own_hash === null ? null : column.hex(row, 'own_hash'),
     settler: row.settler === null ? null : column.hex(row, 'settler'),
     txNonce: column.integerOrNull(row, 'tx_nonce'),
     reservedGwei: column.amount(row, 'reserved_gwei'),

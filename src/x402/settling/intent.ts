@@ -5,6 +5,7 @@ import type { Authorization, AuthorizationSignature } from '../offers/authorizat
  * `reserved`: nothing was sent. `submitted`: a signed transaction is stored and may be anywhere.
  * `credited`: the money is on its account. The others are ends without money from here:
  * `abandoned` before anything was sent, `failed` after it, `claimed` when a prepayment has the deposit.
+ * An abandoned or failed one is credited all the same if somebody else sends its authorization.
  */
 export type IntentStatus =
   | 'reserved'
@@ -33,8 +34,9 @@ export interface Intent {
   readonly fromBlock: number
   /** The transaction that is to settle it, or has. */
   readonly txHash: Hash | null
-  /** Ours, while it is submitted. */
+  /** The newest transaction that we have signed for it; its nonce must be used up, however it ends. */
   readonly raw: `0x${string}` | null
+  readonly ownHash: Hash | null
   readonly settler: Address | null
   readonly txNonce: number | null
   /** Set aside of the day's gas, in gwei. */

@@ -45,6 +45,7 @@ async function add(
     fromBlock: 0,
     txHash: null,
     raw: null,
+    ownHash: null,
     settler: null,
     txNonce: null,
     reservedGwei: 0n,

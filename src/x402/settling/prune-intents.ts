@@ -25,7 +25,8 @@ export async function pruneIntents(deps: {
   await deps.engine.write((connection) =>
     connection.run(sql`
       delete from x402_intents where status = 'abandoned' and id in (
-        select id from x402_intents where status = 'abandoned' and ${hasEnded}
+        select id from x402_intents
+        where status = 'abandoned' and look_unix is null and ${hasEnded}
         order by created_unix, id limit ${INTENTS_PER_RUN_MAX})`),
   )
 }

@@ -10,7 +10,7 @@ import { startPostgres } from '#test/postgres.ts'
 import { x402Checks } from '../x402-checks.ts'
 import { x402Migrations } from '../x402-migrations.ts'
 import type { Intent } from './intent.ts'
-import { insertIntent, openIntents, settlesIntent } from './intent-store.ts'
+import { insertIntent, openIntents, setIntentStatus, settlesIntent } from './intent-store.ts'
 import { keySigner } from './settling-signer.ts'
 import { createSubmitter } from './submit-intent.ts'
 
@@ -29,9 +29,10 @@ const ASSET: Address = `0x${'aa'.repeat(20)}`
 function world(engine: Engine, gasPerDayGwei: bigint) {
   const sent: `0x${string}`[] = []
   const gas = { baseFee: 5_000_000n, tip: 1_000_000n }
+  const time = { nowMs: NOW_MS }
   const submit = createSubmitter({
     engine,
-    clock: () => NOW_MS,
+    clock: () => time.nowMs,
     signer: keySigner({
       privateKey: `0x${'11'.repeat(32)}`,
       chainId: 8453,
@@ -48,6 +49,7 @@ function world(engine: Engine, gasPerDayGwei: bigint) {
   })
   return {
     gas,
+    time,
     sent,
     open: () => openIntents({ run: engine.read }, 10),
     async pay(n: number): Promise<string> {
@@ -82,6 +84,7 @@ function newIntent(n: number): Intent {
     fromBlock: 0,
     txHash: null,
     raw: null,
+    ownHash: null,
     settler: null,
     txNonce: null,
     reservedGwei: 0n,
@@ -144,6 +147,43 @@ onBoth('nothing is raised beyond the gas of the day', async ({ engine }) => {
   assert.equal(await pay(2), 'refused')
   assert.equal((await open())[0]?.raw, before?.raw)
   assert.equal(sent.length, 1)
+  await audit()
+})
+
+onBoth('nothing is raised beyond the gas of the day after midnight either', async ({ engine }) => {
+  const { gas, time, pay, open, sent, audit } = world(engine, 3_900n)
+  await pay(1)
+  const [before] = await open()
+  time.nowMs += 86_400_000
+  gas.baseFee = 12_000_000n
+  assert.equal(await pay(2), 'refused')
+  assert.equal((await open())[0]?.raw, before?.raw)
+  assert.equal(sent.length, 1)
+  await audit()
+})
+
+onBoth('what is raised after midnight counts for the new day', async ({ engine }) => {
+  const { gas, time, pay, open, audit } = world(engine, 8_000n)
+  await pay(1)
+  time.nowMs += 86_400_000
+  gas.baseFee = 12_000_000n
+  // 4,000 gwei for each, of which the second finds no room.
+  assert.equal(await pay(2), 'submitted')
+  assert.equal(await pay(3), 'refused')
+  assert.equal((await open())[0]?.gasDay, time.nowMs / 1000 - 43_200)
+  await audit()
+})
+
+onBoth('a nonce is raised also when its payment has ended', async ({ engine }) => {
+  const { gas, pay, open, sent, audit } = world(engine, 1_000_000n)
+  await pay(1)
+  const ended = { id: 'intent-1', from: 'submitted', to: 'failed' } as const
+  await engine.write((tx) => setIntentStatus(tx, ended))
+  gas.baseFee = 12_000_000n
+  await pay(2)
+  assert.equal(sent.length, 3)
+  assert.equal(read(sent[1]).nonce, 4n)
+  assert.equal((await open())[0]?.txNonce, 5)
   await audit()
 })
 

@@ -4,9 +4,9 @@ import { startOfDay } from '#lib/day.ts'
 import { costMax, type GasPrice, toGwei } from '../offers/gas-price.ts'
 import type { X402Deps } from '../x402-deps.ts'
 import type { Intent } from './intent.ts'
-import { findByTxNonce, replaceTransaction } from './intent-store.ts'
-import { correctGas, lockSettler } from './settler-store.ts'
+import { lockSettler, updateSettler } from './settler-store.ts'
 import type { Fees } from './settling-signer.ts'
+import { findByTxNonce, replaceTransaction } from './transaction-store.ts'
 
 type Deps = Pick<X402Deps, 'engine' | 'clock' | 'signer' | 'gasPerDayGwei'>
 
@@ -17,24 +17,27 @@ type Deps = Pick<X402Deps, 'engine' | 'clock' | 'signer' | 'gasPerDayGwei'>
  */
 export async function raiseStuck(
   deps: Deps,
-  input: { readonly chainId: number; readonly sealed: number; readonly price: GasPrice },
+  input: { readonly chainId: number; readonly used: number; readonly price: GasPrice },
 ): Promise<Intent | undefined> {
   const { engine, signer } = deps
   const name = { chainId: input.chainId, settler: signer.address }
-  const stuck = await findByTxNonce({ run: engine.read }, { ...name, txNonce: input.sealed })
+  const stuck = await findByTxNonce({ run: engine.read }, { ...name, txNonce: input.used })
   if (stuck === undefined || raisedFees(stuck, input.price) === undefined) return undefined
   return engine.write(async (connection) => {
     const settler = await lockSettler(connection, name)
-    const intent = await findByTxNonce(connection, { ...name, txNonce: input.sealed })
+    const intent = await findByTxNonce(connection, { ...name, txNonce: input.used })
     const fees = intent && raisedFees(intent, input.price)
     if (intent === undefined || fees === undefined) return undefined
+    const gasDay = startOfDay(unixNow(deps.clock))
+    const isToday = settler.gasDay === gasDay
     const reservedGwei = toGwei(costMax(fees))
-    const lessGwei = intent.reservedGwei - reservedGwei
-    const isToday = settler.gasDay === startOfDay(unixNow(deps.clock))
-    if (isToday && settler.gasGwei - lessGwei > deps.gasPerDayGwei) return undefined
-    const signed = await signer.signTransfer({ ...intent, txNonce: input.sealed, fees })
-    await correctGas(connection, name, { day: intent.gasDay, lessGwei })
-    return replaceTransaction(connection, { intent, signed, reservedGwei })
+    // What it took of an earlier day stays with that day.
+    const earlierGwei = isToday && intent.gasDay === gasDay ? intent.reservedGwei : 0n
+    const gasGwei = (isToday ? settler.gasGwei : 0n) - earlierGwei + reservedGwei
+    if (gasGwei > deps.gasPerDayGwei) return undefined
+    const signed = await signer.signTransfer({ ...intent, txNonce: input.used, fees })
+    await updateSettler(connection, name, { gasDay, gasGwei })
+    return replaceTransaction(connection, { intent, signed, reservedGwei, gasDay })
   })
 }
 

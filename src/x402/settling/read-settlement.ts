@@ -12,9 +12,8 @@ type Deps = Pick<CreditDeps, 'rpc' | 'payment'>
 
 /** What a sealed transaction did for an intent. */
 export type Settlement =
-  /** `paidWei` is what our own transactions have cost, whoever's moved the money. */
-  | { readonly kind: 'paid'; readonly deposit: Deposit; readonly paidWei: bigint }
-  | { readonly kind: 'unpaid'; readonly paidWei: bigint }
+  | { readonly kind: 'paid'; readonly deposit: Deposit }
+  | { readonly kind: 'unpaid'; readonly blockNumber: number }
   /** Not sealed, or in a block that the node no longer knows as its own. */
   | { readonly kind: 'unknown' }
 
@@ -28,9 +27,9 @@ export async function readSettlement(
   if (receipt === undefined) return { kind: 'unknown' }
   const header = await deps.rpc.header(receipt.blockNumber)
   if (header === undefined || header.hash !== receipt.blockHash) return { kind: 'unknown' }
-  const paidWei = receipt.from === intent.settler ? receipt.paidWei : 0n
   const deposit = findDeposit(deps, intent, { receipt, txHash, timestampUnix: header.timestamp })
-  return deposit === undefined ? { kind: 'unpaid', paidWei } : { kind: 'paid', deposit, paidWei }
+  if (deposit === undefined) return { kind: 'unpaid', blockNumber: receipt.blockNumber }
+  return { kind: 'paid', deposit }
 }
 
 interface Sealed {
@@ -102,11 +101,15 @@ const authorizationState = from(
 )
 const balanceOf = from('function balanceOf(address account) view returns (uint256)')
 
-/** Whether the authorization can no longer be used: it was settled by anyone, or cancelled. */
-export async function isUsed(deps: Deps, intent: Intent): Promise<boolean> {
+/**
+ * Whether the authorization can no longer be used: it was settled by anyone, or cancelled. `at` is a
+ * block: a node that does not have it yet throws.
+ */
+export async function isUsed(deps: Deps, intent: Intent, at?: number): Promise<boolean> {
   const { from: payer, nonce } = intent.authorization
   const data = encodeData(authorizationState, [payer, nonce])
-  return BigInt(await deps.rpc.call({ to: deps.payment.asset, data })) === 1n
+  const call = { to: deps.payment.asset, data, ...(at !== undefined && { at }) }
+  return BigInt(await deps.rpc.call(call)) === 1n
 }
 
 export async function holdsEnough(deps: Deps, intent: Intent): Promise<boolean> {
@@ -116,26 +119,41 @@ export async function holdsEnough(deps: Deps, intent: Intent): Promise<boolean> 
 }
 
 /** How an authorization ended: used by a transaction, whoever sent it, or cancelled by its payer. */
-export type Use = { readonly kind: 'used'; readonly txHash: Hash } | { readonly kind: 'cancelled' }
+export type Use =
+  | { readonly kind: 'used'; readonly txHash: Hash }
+  | { readonly kind: 'cancelled'; readonly blockNumber: number }
 
 /** Undefined when the node shows neither (yet), which proves nothing. */
-export async function findUse(deps: Deps, intent: Intent): Promise<Use | undefined> {
+export async function findUse(
+  deps: Deps,
+  intent: Intent,
+  headNumber: number,
+): Promise<Use | undefined> {
   const { from: payer, nonce } = intent.authorization
-  const [found] = await deps.rpc.logs({
-    address: deps.payment.asset,
-    topics: [[AUTHORIZATION_USED, AUTHORIZATION_CANCELED], toTopic(payer), nonce],
-    fromBlock: Math.max(0, intent.fromBlock - USE_BLOCKS),
-  })
-  if (found === undefined) return undefined
-  if (found.topics[0] === AUTHORIZATION_CANCELED) return { kind: 'cancelled' }
-  return { kind: 'used', txHash: found.txHash }
+  const topics = [[AUTHORIZATION_USED, AUTHORIZATION_CANCELED], toTopic(payer), nonce]
+  let fromBlock = Math.max(0, intent.fromBlock - USE_BLOCKS)
+  for (let page = 0; page < PAGES_MAX && fromBlock <= headNumber; page += 1) {
+    const toBlock = Math.min(headNumber, fromBlock + PAGE_BLOCKS - 1)
+    const query = { address: deps.payment.asset, topics, fromBlock, toBlock }
+    const [found] = await deps.rpc.logs(query)
+    if (found !== undefined) {
+      const { topics: named, txHash, blockNumber } = found
+      const isCancelled = named[0] === AUTHORIZATION_CANCELED
+      return isCancelled ? { kind: 'cancelled', blockNumber } : { kind: 'used', txHash }
+    }
+    fromBlock = toBlock + 1
+  }
+  return undefined
 }
 
-/**
- * An offer lives five minutes, and a client may be that late: on Base that is 150 blocks. Public
- * nodes take ranges of 500 blocks and more.
- */
+/** An offer lives five minutes, and a client may be that late: on Base that is 150 blocks. */
 const USE_BLOCKS = 400
+
+/** Public nodes take ranges of 500 blocks and more. */
+const PAGE_BLOCKS = 500
+
+/** An authorization ends within an hour, which is 1,800 blocks on Base; ten times as many on others. */
+const PAGES_MAX = 40
 
 export function toTopic(address: Address): Hash {
   assert(address.length === 42, 'an address has 20 bytes')

@@ -39,7 +39,7 @@ const STRANGER: Address = `0x${'99'.repeat(20)}`
 export class ScriptedChain {
   /** Wei per gas that a transaction must be ready to pay. */
   baseFee = 5_000_000n
-  /** Blocks by which the node is behind. */
+  /** Blocks by which the node is behind with all but headers, which another one tells. */
   lagBlocks = 0
   refusesSending = false
   isDown = false
@@ -54,6 +54,7 @@ export class ScriptedChain {
   #blocks: Block[]
   #pool: `0x${string}`[] = []
   #forks = 0
+  #asked = 0
 
   constructor(input: {
     readonly asset: Address
@@ -68,6 +69,10 @@ export class ScriptedChain {
   /** Unix seconds of the newest block. */
   get nowUnix(): number {
     return this.#blocks.at(-1)?.timestamp ?? 0
+  }
+
+  get blockNumber(): number {
+    return this.#blocks.length - 1
   }
 
   /** Transactions of the settling wallet that are sealed. */
@@ -108,11 +113,19 @@ export class ScriptedChain {
     call: ({ data, at }) => this.#answer(() => this.#call(data, this.#until(at))),
     send: (raw) => this.#answer(() => this.#take(raw)),
     receipt: (txHash) => this.#answer(() => this.#receipt(txHash)),
-    header: (at) => this.#answer(() => this.#header(at === 'latest' ? this.#head : at)),
+    header: (at) =>
+      this.#answer(() => this.#header(at === 'latest' ? this.#blocks.length - 1 : at)),
     logs: (query) => this.#answer(() => this.#logs(query)),
   }
 
+  /** Counts what is asked from now on. */
+  countCalls(): () => number {
+    const before = this.#asked
+    return () => this.#asked - before
+  }
+
   async #answer<T>(look: () => T): Promise<T> {
+    this.#asked += 1
     if (this.isDown) throw new NodeUnreachable('no node answers')
     return look()
   }
@@ -205,7 +218,7 @@ export class ScriptedChain {
   }
 
   #header(number: number): Awaited<ReturnType<SettlingRpc['header']>> {
-    const block = number > this.#head ? undefined : this.#blocks[number]
+    const block = this.#blocks[number]
     if (block === undefined) return undefined
     const parentHash = this.#hash(Math.max(0, number - 1))
     const hash = this.#hash(number)

@@ -5,13 +5,14 @@ import type { Deposit } from '#payments/deposit.ts'
 import type { Connection } from '#store/engine.ts'
 import { transferCall } from '../offers/authorization.ts'
 import type { Availability } from '../offers/availability.ts'
+import { hasTimeLeft } from '../offers/match-offer.ts'
 import type { PaymentFault, PaymentPayload } from '../offers/payment-payload.ts'
 import type { X402Deps } from '../x402-deps.ts'
 import { type Credited, creditIntent, endIntent } from './credit-intent.ts'
 import type { Intent, Payee } from './intent.ts'
-import { insertIntent } from './intent-store.ts'
 import { holdsEnough, readSettlement, type Settlement } from './read-settlement.ts'
-import { reconcileIntent } from './reconcile-intent.ts'
+import { isOver, reconcileIntent } from './reconcile-intent.ts'
+import { reserveIntent } from './reserve-intent.ts'
 import { NodeRefusal } from './settling-rpc.ts'
 import type { SubmitOutcome } from './submit-intent.ts'
 
@@ -22,7 +23,10 @@ export type SettleOutcome<A> =
   | { readonly kind: 'rejected'; readonly reason: PaymentFault }
   /** The authorization was used before. */
   | { readonly kind: 'used' }
-  /** Sent, but what became of it is not known yet. */
+  /**
+   * Sent, but what became of it is not known yet. Without a transaction: not sent by us, since another
+   * payment is under way or somebody else seems to have sent it.
+   */
   | { readonly kind: 'pending'; readonly transaction: Hash | null }
 
 export interface SettleDeps extends X402Deps {
@@ -53,14 +57,24 @@ export async function settlePayment<A>(
   const head = await deps.rpc.header('latest').catch(() => undefined)
   if (head === undefined) return reject('settlement_unavailable')
   const intent = newIntent(deps, input, head.number)
-  const isFirst = await deps.engine.write((connection) => insertIntent(connection, intent))
-  if (!isFirst) return { kind: 'used' }
-  const early = await simulate(deps, input, intent)
-  if (early !== undefined) return early
-  const submitted = await submitOrEnd(deps, intent)
-  if (submitted === undefined) return reject('settlement_unavailable')
-  return awaitReceipt(deps, input, submitted)
+  const reserved = await deps.engine.write((connection) =>
+    reserveIntent(connection, { intent, settler: deps.signer.address }),
+  )
+  if (reserved === 'used') return { kind: 'used' }
+  if (reserved === 'busy') return { kind: 'pending', transaction: null }
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+    const early = await simulate(deps, input, intent)
+    if (early !== undefined) return early
+    const outcome = await submitOrEnd(deps, intent)
+    if (outcome.kind === 'rejected') return outcome
+    if (outcome.kind === 'submitted') return awaitReceipt(deps, input, outcome.intent)
+  }
+  await abandon(deps, intent)
+  return reject('settlement_unavailable')
 }
+
+/** Where the store is so slow that a simulation is old before its transaction is signed. */
+const ATTEMPTS_MAX = 3
 
 function newIntent<A>(deps: SettleDeps, input: SettleInput<A>, fromBlock: number): Intent {
   const { payload, payee } = input
@@ -76,6 +90,7 @@ function newIntent<A>(deps: SettleDeps, input: SettleInput<A>, fromBlock: number
     fromBlock,
     txHash: null,
     raw: null,
+    ownHash: null,
     settler: null,
     txNonce: null,
     reservedGwei: 0n,
@@ -103,7 +118,7 @@ async function simulate<A>(
   } catch (error) {
     if (error instanceof NodeRefusal) return await explain(deps, input, intent)
     deps.report(error)
-    await end(deps, intent, 'abandoned')
+    await abandon(deps, intent)
     return reject('settlement_unavailable')
   }
 }
@@ -117,36 +132,45 @@ async function explain<A>(
   try {
     const verdict = await reconcileIntent(deps, intent)
     if (verdict.kind === 'paid') return await credit(deps, input, { intent, paid: verdict })
-    const isPoor = !(await holdsEnough(deps, intent))
-    await end(deps, intent, 'abandoned')
+    const isPoor = verdict.kind === 'open' && !(await holdsEnough(deps, intent))
+    await abandon(deps, intent)
+    // The money has moved or will: whoever looks at ended payments credits it once it is shown.
+    if (verdict.kind === 'used') return { kind: 'pending', transaction: null }
     return reject(isPoor ? 'insufficient_funds' : 'invalid_transaction_state')
   } catch (error) {
     deps.report(error)
-    await end(deps, intent, 'abandoned')
-    return reject('settlement_unavailable')
+    await abandon(deps, intent)
+    return { kind: 'pending', transaction: null }
   }
 }
 
-async function end(
-  deps: SettleDeps,
-  intent: Intent,
-  to: 'abandoned' | 'failed',
-  paidWei = 0n,
-): Promise<boolean> {
-  return await deps.engine.write((connection) => endIntent(connection, intent, { to, paidWei }))
+/** We never send it, but whoever holds it may: it is looked at until its end. */
+async function abandon(deps: SettleDeps, intent: Intent): Promise<boolean> {
+  const lookUnix = unixNow(deps.clock)
+  return await deps.engine.write((connection) =>
+    endIntent(connection, intent, { to: 'abandoned', lookUnix }),
+  )
 }
 
-/** Undefined when nothing was signed and nothing ever will be. */
-async function submitOrEnd(deps: SettleDeps, intent: Intent): Promise<Intent | undefined> {
+/** `rejected` when nothing was signed and nothing ever will be. */
+async function submitOrEnd(
+  deps: SettleDeps,
+  intent: Intent,
+): Promise<Exclude<SubmitOutcome, { kind: 'refused' }> | ReturnType<typeof reject>> {
   try {
     const outcome = await deps.submit(intent)
-    if (outcome.kind === 'submitted') return outcome.intent
+    if (outcome.kind !== 'refused') return outcome
   } catch (error) {
     deps.report(error)
   }
   // If it was stored after all, it is no longer reserved and will be sent.
-  const isEnded = await end(deps, intent, 'abandoned')
-  return isEnded ? undefined : { ...intent, status: 'submitted' }
+  if (!(await abandon(deps, intent)))
+    return { kind: 'submitted', intent: { ...intent, status: 'submitted' } }
+  return reject(
+    hasTimeLeft(deps, intent.authorization)
+      ? 'settlement_unavailable'
+      : 'invalid_exact_evm_payload_authorization_valid_before',
+  )
 }
 
 /** Blocks of the payment chain come every two seconds; a client waits for ten without giving up. */
@@ -162,7 +186,9 @@ async function awaitReceipt<A>(
   for (let waitedMs = 0; waitedMs < RECEIPT_MS; waitedMs += POLL_MS) {
     const settlement = await look(deps, intent)
     if (settlement.kind === 'paid') return await credit(deps, input, { intent, paid: settlement })
-    if (settlement.kind === 'unpaid') return await explainSealed(deps, input, intent)
+    const explained =
+      settlement.kind === 'unpaid' ? await explainSealed(deps, input, intent) : undefined
+    if (explained !== undefined) return explained
     await sleep(POLL_MS)
   }
   return pending
@@ -178,21 +204,24 @@ async function look(deps: SettleDeps, intent: Intent): Promise<Settlement> {
   }
 }
 
+/** Undefined while a reorg could still change it. */
 async function explainSealed<A>(
   deps: SettleDeps,
   input: SettleInput<A>,
   intent: Intent,
-): Promise<SettleOutcome<A>> {
-  const pending = { kind: 'pending', transaction: intent.txHash } as const
+): Promise<SettleOutcome<A> | undefined> {
   try {
     const verdict = await reconcileIntent(deps, intent)
     if (verdict.kind === 'paid') return await credit(deps, input, { intent, paid: verdict })
-    if (verdict.kind !== 'cancelled' && verdict.kind !== 'reverted') return pending
-    await end(deps, intent, 'failed', verdict.paidWei)
+    if (!isOver(verdict) && verdict.kind !== 'reverted') return undefined
+    const lookUnix = isOver(verdict) ? undefined : unixNow(deps.clock)
+    await deps.engine.write((connection) =>
+      endIntent(connection, intent, { to: 'failed', lookUnix }),
+    )
     return reject('invalid_transaction_state')
   } catch (error) {
     deps.report(error)
-    return pending
+    return undefined
   }
 }
 

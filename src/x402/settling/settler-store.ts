@@ -4,14 +4,12 @@ import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import type { Reads } from './intent-store.ts'
 
-interface SettlerName {
+export interface SettlerName {
   readonly chainId: number
   readonly settler: Address
 }
 
 export interface Settler {
-  readonly nextNonce: number
-  readonly usedUnix: number
   /** Unix seconds of the UTC day that `gasGwei` was set aside on. */
   readonly gasDay: number
   readonly gasGwei: bigint
@@ -20,13 +18,11 @@ export interface Settler {
 /** The settling wallet's row, held until the transaction ends: whoever holds it is the one writer. */
 export async function lockSettler(connection: Connection, name: SettlerName): Promise<Settler> {
   const [row] = await connection.run(sql`
-    insert into x402_settlers (chain_id, settler, next_nonce, used_unix, gas_day, gas_gwei)
-    values (${name.chainId}, ${name.settler}, 0, 0, 0, 0)
-    on conflict (chain_id, settler) do update set next_nonce = x402_settlers.next_nonce
-    returning next_nonce, used_unix, gas_day, gas_gwei`)
+    insert into x402_settlers (chain_id, settler, gas_day, gas_gwei)
+    values (${name.chainId}, ${name.settler}, 0, 0)
+    on conflict (chain_id, settler) do update set gas_day = x402_settlers.gas_day
+    returning gas_day, gas_gwei`)
   return {
-    nextNonce: row === undefined ? 0 : column.integer(row, 'next_nonce'),
-    usedUnix: row === undefined ? 0 : column.integer(row, 'used_unix'),
     gasDay: row === undefined ? 0 : column.integer(row, 'gas_day'),
     gasGwei: row === undefined ? 0n : column.amount(row, 'gas_gwei'),
   }
@@ -38,20 +34,8 @@ export async function updateSettler(
   settler: Settler,
 ): Promise<void> {
   await connection.run(sql`
-    update x402_settlers set next_nonce = ${settler.nextNonce}, used_unix = ${settler.usedUnix},
-      gas_day = ${settler.gasDay}, gas_gwei = ${settler.gasGwei}
+    update x402_settlers set gas_day = ${settler.gasDay}, gas_gwei = ${settler.gasGwei}
     where chain_id = ${name.chainId} and settler = ${name.settler}`)
-}
-
-/** The highest nonce of a transaction that may still be sealed. */
-export async function highestSubmitted(
-  connection: Connection,
-  name: SettlerName,
-): Promise<number | undefined> {
-  const [row] = await connection.run(sql`
-    select max(tx_nonce) as highest from x402_intents
-    where chain_id = ${name.chainId} and settler = ${name.settler} and status = 'submitted'`)
-  return row === undefined ? undefined : (column.integerOrNull(row, 'highest') ?? undefined)
 }
 
 /** Gas that was set aside on a day, in gwei. */

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import { accessMigrations } from '#access/access-migrations.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
@@ -11,7 +10,8 @@ import { x402Migrations } from '../x402-migrations.ts'
 import type { Intent } from './intent.ts'
 import { findIntent, insertIntent, openIntents, setIntentStatus } from './intent-store.ts'
 import type { TransferOrder } from './settling-signer.ts'
-import { createSubmitter, nextNonce } from './submit-intent.ts'
+import { createSubmitter } from './submit-intent.ts'
+import { setSubmitted } from './transaction-store.ts'
 
 const migrations = [
   ...ledgerMigrations,
@@ -44,6 +44,7 @@ function newIntent(n: number): Intent {
     fromBlock: 0,
     txHash: null,
     raw: null,
+    ownHash: null,
     settler: null,
     txNonce: null,
     reservedGwei: 0n,
@@ -52,11 +53,19 @@ function newIntent(n: number): Intent {
 }
 
 /** A node that may fail to take what is sent, and a signer that shows the nonce it was given. */
-function submitterOn(engine: Engine, more: { send?: () => Promise<void>; gasGwei?: bigint } = {}) {
+function submitterOn(
+  engine: Engine,
+  more: {
+    send?: () => Promise<void>
+    gasGwei?: bigint
+    clock?: () => number
+    onCount?: () => void
+  } = {},
+) {
   const sent: string[] = []
   const submit = createSubmitter({
     engine,
-    clock: () => NOW_MS,
+    clock: more.clock ?? (() => NOW_MS),
     signer: {
       address: wallet('55'),
       signTransfer: async ({ txNonce }: TransferOrder) => ({
@@ -68,7 +77,10 @@ function submitterOn(engine: Engine, more: { send?: () => Promise<void>; gasGwei
     report: () => undefined,
     rpc: {
       gasPrice: async () => ({ baseFee: 5_000_000n, tip: 1_000_000n }),
-      transactionCount: async () => 4,
+      transactionCount: async () => {
+        more.onCount?.()
+        return 4
+      },
       send: async (raw: string) => {
         sent.push(raw)
         await more.send?.()
@@ -153,12 +165,83 @@ onBoth('an abandoned payment is never signed or opened again', async ({ engine }
   assert.equal((await findIntent({ run: engine.read }, named))?.status, 'abandoned')
 })
 
-test('a node that lags takes no nonce back, and a nonce that the chain lost is given out again', () => {
-  const settler = { nextNonce: 9, usedUnix: 1_000 }
-  const at = (nowUnix: number, sealed: number, highest?: number) =>
-    nextNonce({ settler, highest, sealed, nowUnix })
-  assert.equal(at(1_010, 5), 9)
-  assert.equal(at(1_010, 12), 12)
-  assert.equal(at(1_100, 5), 5)
-  assert.equal(at(1_100, 5, 7), 8)
+onBoth('the lowest nonce that was left out is given out first', async ({ engine }) => {
+  const { submit } = submitterOn(engine)
+  for (const [n, txNonce] of [
+    [1, 4],
+    [2, 6],
+  ] as const) {
+    await engine.write((tx) => insertIntent(tx, newIntent(n)))
+    const { id } = newIntent(n)
+    const stored = { id, txHash: word(n), raw: '0x02', settler: wallet('55') } as const
+    await engine.write((tx) =>
+      setSubmitted(tx, { ...stored, txNonce, reservedGwei: 0n, gasDay: 0 }),
+    )
+  }
+  for (const n of [3, 4]) {
+    await engine.write((tx) => insertIntent(tx, newIntent(n)))
+    await submit(newIntent(n))
+  }
+  const open = await openIntents({ run: engine.read }, 10)
+  assert.deepEqual(
+    open.map(({ txNonce }) => txNonce),
+    [4, 6, 5, 7],
+  )
 })
+
+onBoth(
+  'a payment that has ended keeps its nonce, also when a node lags behind',
+  async ({ engine }) => {
+    const { submit } = submitterOn(engine)
+    const first = newIntent(1)
+    await engine.write((tx) => insertIntent(tx, first))
+    await submit(first)
+    const ended = { id: first.id, from: 'submitted', to: 'failed' } as const
+    await engine.write((tx) => setIntentStatus(tx, ended))
+    await engine.write((tx) => insertIntent(tx, newIntent(2)))
+    await submit(newIntent(2))
+    const [second] = await openIntents({ run: engine.read }, 10)
+    assert.equal(second?.txNonce, 5)
+  },
+)
+
+onBoth('nothing is signed whose time has run out while it waited', async ({ engine }) => {
+  const { submit, sent } = submitterOn(engine)
+  const intent = newIntent(1)
+  const authorization = { ...intent.authorization, validBefore: BigInt(NOW_MS / 1000 + 9) }
+  const late = { ...intent, authorization }
+  await engine.write((tx) => insertIntent(tx, late))
+  assert.equal((await submit(late)).kind, 'refused')
+  assert.deepEqual(sent, [])
+})
+
+onBoth(
+  'what has waited for its turn for longer than a block is simulated again before it is signed',
+  async ({ engine }) => {
+    let nowMs = NOW_MS
+    const { submit, sent } = submitterOn(engine, {
+      clock: () => nowMs,
+      onCount: () => {
+        nowMs += 2_001
+      },
+    })
+    const intent = newIntent(1)
+    await engine.write((tx) => insertIntent(tx, intent))
+    assert.equal((await submit(intent)).kind, 'late')
+    assert.deepEqual(sent, [])
+  },
+)
+
+onBoth(
+  'a node that takes long to be sent to keeps no other payment waiting',
+  async ({ engine }) => {
+    const slow = Promise.withResolvers<void>()
+    const { submit, sent } = submitterOn(engine, { send: () => slow.promise })
+    const [first, second] = [newIntent(1), newIntent(2)]
+    for (const intent of [first, second]) await engine.write((tx) => insertIntent(tx, intent))
+    const both = [submit(first), submit(second)]
+    while (sent.length < 2) await new Promise(setImmediate)
+    slow.resolve()
+    for (const outcome of await Promise.all(both)) assert.equal(outcome.kind, 'submitted')
+  },
+)

@@ -3,98 +3,94 @@ import { startOfDay } from '#lib/day.ts'
 import { Mutex } from '#lib/mutex.ts'
 import type { Connection } from '#store/engine.ts'
 import { costMax, readGasPrice, toGwei } from '../offers/gas-price.ts'
+import { hasTimeLeft } from '../offers/match-offer.ts'
 import type { X402Deps } from '../x402-deps.ts'
 import type { Intent } from './intent.ts'
-import { setSubmitted } from './intent-store.ts'
 import { raiseStuck } from './raise-fees.ts'
-import { highestSubmitted, lockSettler, type Settler, updateSettler } from './settler-store.ts'
+import { lockSettler, updateSettler } from './settler-store.ts'
 import { NodeRefusal, type SettlingRpc } from './settling-rpc.ts'
 import type { Fees } from './settling-signer.ts'
+import { lowestFreeNonce, setSubmitted } from './transaction-store.ts'
 
-/** `submitted`: stored, and perhaps sent. `refused`: nothing was signed or sent. */
+/**
+ * `submitted`: stored, and perhaps sent. `refused`: nothing was signed or sent. `late`: neither, since
+ * it waited so long for its turn that it has to be simulated again.
+ */
 export type SubmitOutcome =
   | { readonly kind: 'submitted'; readonly intent: Intent }
   | { readonly kind: 'refused' }
+  | { readonly kind: 'late' }
 
 interface Deps extends Pick<X402Deps, 'engine' | 'clock' | 'signer' | 'gasPerDayGwei' | 'report'> {
   readonly rpc: Pick<SettlingRpc, 'gasPrice' | 'transactionCount' | 'send'>
 }
 
 /**
- * Signs and sends settlements, one after another. A nonce is given out under the lock of the
+ * Signs settlements one after another and sends them. A nonce is given out under the lock of the
  * settling wallet's row, and the signed transaction is stored before it is sent: whatever happens
  * then, it can be sent again as it is, so that no nonce is left out or used twice.
  */
 export function createSubmitter(deps: Deps): (intent: Intent) => Promise<SubmitOutcome> {
   const oneByOne = new Mutex()
-  return (intent) => oneByOne.run(() => submit(deps, intent))
+  return async (intent) => {
+    const sinceMs = deps.clock()
+    const [price, used] = await Promise.all([
+      readGasPrice(deps.rpc),
+      deps.rpc.transactionCount(deps.signer.address),
+    ])
+    await raiseIfStuck(deps, { chainId: intent.chainId, used, price })
+    const { maxFeePerGas, maxPriorityFeePerGas } = price
+    const fees = { maxFeePerGas, maxPriorityFeePerGas }
+    const outcome = await oneByOne.run(() =>
+      deps.engine.write((connection) =>
+        signAndStore(connection, deps, { intent, fees, used, sinceMs }),
+      ),
+    )
+    if (outcome.kind === 'submitted') await sendStored(deps, outcome.intent)
+    return outcome
+  }
 }
 
-async function submit(deps: Deps, intent: Intent): Promise<SubmitOutcome> {
-  const [price, sealed] = await Promise.all([
-    readGasPrice(deps.rpc),
-    deps.rpc.transactionCount(deps.signer.address),
-  ])
-  const raised = await raiseStuck(deps, { chainId: intent.chainId, sealed, price })
-  if (raised !== undefined) await sendStored(deps, raised)
-  const { maxFeePerGas, maxPriorityFeePerGas } = price
-  const fees = { maxFeePerGas, maxPriorityFeePerGas }
-  const submitted = await deps.engine.write((connection) =>
-    signAndStore(connection, deps, { intent, fees, sealed }),
-  )
-  if (submitted === undefined) return { kind: 'refused' }
-  await sendStored(deps, submitted)
-  return { kind: 'submitted', intent: submitted }
+/** A raise that fails holds nobody else up. */
+async function raiseIfStuck(deps: Deps, input: Parameters<typeof raiseStuck>[1]): Promise<void> {
+  try {
+    const raised = await raiseStuck(deps, input)
+    if (raised !== undefined) await sendStored(deps, raised)
+  } catch (error) {
+    deps.report(error)
+  }
 }
+
+/** A block of the payment chain: what was simulated before it may fail by now. */
+const FRESH_MS = 2_000
 
 async function signAndStore(
   connection: Connection,
   deps: Deps,
-  input: { readonly intent: Intent; readonly fees: Fees; readonly sealed: number },
-): Promise<Intent | undefined> {
-  const { intent, fees, sealed } = input
+  input: {
+    readonly intent: Intent
+    readonly fees: Fees
+    readonly used: number
+    readonly sinceMs: number
+  },
+): Promise<SubmitOutcome> {
+  const { intent, fees, used } = input
   const { signer } = deps
   const name = { chainId: intent.chainId, settler: signer.address }
-  const nowUnix = unixNow(deps.clock)
   const settler = await lockSettler(connection, name)
-  const gasDay = startOfDay(nowUnix)
+  if (!hasTimeLeft(deps, intent.authorization)) return { kind: 'refused' }
+  if (Math.abs(deps.clock() - input.sinceMs) > FRESH_MS) return { kind: 'late' }
+  const gasDay = startOfDay(unixNow(deps.clock))
   const usedGwei = settler.gasDay === gasDay ? settler.gasGwei : 0n
   const reservedGwei = toGwei(costMax(fees))
-  if (usedGwei + reservedGwei > deps.gasPerDayGwei) return undefined
-  const highest = await highestSubmitted(connection, name)
-  const txNonce = nextNonce({ settler, highest, sealed, nowUnix })
+  if (usedGwei + reservedGwei > deps.gasPerDayGwei) return { kind: 'refused' }
+  const txNonce = await lowestFreeNonce(connection, { ...name, from: used })
   const { raw, txHash } = await signer.signTransfer({ ...intent, txNonce, fees })
-  const stored = { id: intent.id, txHash, raw, settler: signer.address, txNonce }
-  const isStored = await setSubmitted(connection, { ...stored, reservedGwei, gasDay })
-  if (!isStored) return undefined
-  const gasGwei = usedGwei + reservedGwei
-  await updateSettler(connection, name, {
-    nextNonce: txNonce + 1,
-    usedUnix: nowUnix,
-    gasDay,
-    gasGwei,
-  })
-  return { ...intent, ...stored, status: 'submitted', reservedGwei, gasDay }
-}
-
-/** A node that lags tells too few sealed transactions for about this long. */
-const LAG_SECONDS = 60
-
-/**
- * Behind everything that is sealed or may still be. What we remember counts against a node that lags;
- * once nothing is under way for a minute the chain is right, since a nonce that it lacks would keep
- * all later ones waiting for ever.
- */
-export function nextNonce(input: {
-  readonly settler: Pick<Settler, 'nextNonce' | 'usedUnix'>
-  readonly highest: number | undefined
-  readonly sealed: number
-  readonly nowUnix: number
-}): number {
-  const { settler, highest, sealed, nowUnix } = input
-  const isRecent = nowUnix - settler.usedUnix < LAG_SECONDS
-  const remembered = highest === undefined ? 0 : highest + 1
-  return Math.max(sealed, remembered, isRecent ? settler.nextNonce : 0)
+  const stored = { txHash, raw, settler: signer.address, txNonce, reservedGwei, gasDay }
+  if (!(await setSubmitted(connection, { id: intent.id, ...stored }))) return { kind: 'refused' }
+  await updateSettler(connection, name, { gasDay, gasGwei: usedGwei + reservedGwei })
+  const submitted = { ...intent, ...stored, ownHash: txHash, status: 'submitted' } as const
+  return { kind: 'submitted', intent: submitted }
 }
 
 /**
