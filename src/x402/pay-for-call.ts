@@ -3,7 +3,7 @@ import type { Caller } from '#domain/caller.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import type { PaymentRequired, RequestFacts } from '#http/route.ts'
 import type { Connection } from '#store/engine.ts'
-import { paymentRequiredHeader } from './offers/offer.ts'
+import { callOfferHeader } from './offers/call-offer.ts'
 import { carriesPayment, type PaymentFault, type PaymentPayload } from './offers/payment-payload.ts'
 import { paymentResponseHeaders, type Receipted } from './offers/payment-response.ts'
 import { type PaymentDesk, refuseUsed } from './payment-desk.ts'
@@ -11,7 +11,6 @@ import type { Credited } from './settling/credit-intent.ts'
 import type { Payee } from './settling/intent.ts'
 import type { SettleDeps, SettleOutcome } from './settling/settle-payment.ts'
 import type { SignInFault } from './sign-in/sign-in-message.ts'
-import { signInOffer } from './sign-in/sign-in-offer.ts'
 import { createVisitors, signedInCaller, type Visitor } from './sign-in/signed-in.ts'
 
 /** A request that could be paid for; `target` is its path and query. */
@@ -78,16 +77,14 @@ export class CallPayments<A> {
     facts: PaidFacts,
     error?: PaymentFault | SignInFault,
   ): Promise<PaymentRequired> {
-    const { availability, quotaBody, amounts, publicBaseUrl } = this.#deps
+    const { availability, quotaBody } = this.#deps
     const body = quotaBody()
     if (!(await availability.isAvailable())) return { kind: 'payment-required', body }
-    const resourceUrl = publicBaseUrl + facts.target
-    const header = paymentRequiredHeader(this.#deps, {
-      amounts,
-      resourceUrl,
+    const header = callOfferHeader(this.#deps, {
+      target: facts.target,
       // A key has a balance of its own, which is reached by the key.
-      ...(caller.kind === 'anonymous' && { extensions: signInOffer(this.#deps, resourceUrl) }),
-      ...(error !== undefined && { error }),
+      offersSignIn: caller.kind === 'anonymous',
+      error,
     })
     return { kind: 'payment-required', body, headers: { 'PAYMENT-REQUIRED': header } }
   }
@@ -115,11 +112,14 @@ export class CallPayments<A> {
     return { ...paid, ...(later !== undefined && { admission: later }) }
   }
 
+  /** Who is behind a call without a key, as far as its sign-in tells. */
+  visitor(facts: Pick<RequestFacts, 'headers' | 'addressBucket'>): Promise<Visitor> {
+    return this.#recognise(facts)
+  }
+
   /** Who has the balance that a sign-in opens; undefined without one that is taken. */
-  async signedIn(
-    facts: Pick<RequestFacts, 'headers' | 'addressBucket'>,
-  ): Promise<Caller | undefined> {
-    const visitor = await this.#recognise(facts)
+  async signedIn(facts: Parameters<typeof this.visitor>[0]): Promise<Caller | undefined> {
+    const visitor = await this.visitor(facts)
     return visitor.kind === 'wallet' ? signedInCaller(visitor.wallet) : undefined
   }
 
