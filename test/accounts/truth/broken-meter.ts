@@ -1,4 +1,9 @@
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import {
+  DatabaseSync,
+  type SQLInputValue,
+  type SQLOutputValue,
+  type StatementSync,
+} from 'node:sqlite'
 
 /**
  * Preloaded into an API process on SQLite (`node --import`): breaks the meter below its own code, as
@@ -21,15 +26,20 @@ DatabaseSync.prototype.prepare = function (text) {
   return statement
 }
 
-type Rows = ReturnType<StatementSync['all']>
+type Rows = Record<string, SQLOutputValue>[]
 
+/** The store reads rows as lists; the faults are told in names. */
 function after(statement: StatementSync, change: (rows: Rows) => void): void {
   const all = statement.all.bind(statement)
-  statement.all = (...values: unknown[]) => {
-    const rows = all(...(values as SQLInputValue[]))
+  const names = statement.columns().map(({ name }) => name)
+  Reflect.set(statement, 'all', (...values: SQLInputValue[]) => {
+    const lists: unknown = all(...values)
+    const rows = (lists as SQLOutputValue[][]).map((list) =>
+      Object.fromEntries(names.map((name, index) => [name, list[index] ?? null])),
+    )
     change(rows)
-    return rows
-  }
+    return rows.map((row) => names.map((name) => row[name]))
+  })
 }
 
 /** Whether another thousand was reached with these. */
