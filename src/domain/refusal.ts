@@ -54,6 +54,8 @@ export interface Refusal {
   /** Further public members of the error body. */
   readonly members?: Readonly<Record<string, unknown>>
   readonly retryAfterSeconds?: number
+  /** Go with it whatever its status is. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** Builds a refusal; the message is what the caller reads. */

@@ -71,7 +71,7 @@ export const ANSWER_HEADERS = {
 export function refusalHeaders(status: number): readonly string[] {
   if (status === 401) return [...everywhere, 'WWW-Authenticate']
   if (status === 503) return [...everywhere, 'Retry-After', ...receipts]
-  if (status === 500) return [...everywhere, ...receipts]
+  if (status === 500 || status === 409) return [...everywhere, ...receipts]
   return status === 429 ? [...everywhere, 'Retry-After'] : everywhere
 }
 

@@ -31,6 +31,7 @@ export function toProblem(
   if (status === 401) headers.push('WWW-Authenticate', 'Bearer')
   const retryAfter = refusal.retryAfterSeconds ?? defaultRetryAfter(status)
   if (retryAfter !== undefined) headers.push('Retry-After', String(retryAfter))
+  for (const [name, value] of Object.entries(refusal.headers ?? {})) headers.push(name, value)
   return { status, headers, body: JSON.stringify(body) }
 }
 

@@ -72,13 +72,17 @@ export async function composeX402(deps: ComposeX402Deps): Promise<ComposedX402> 
     report: deps.report,
   })
   const { calls, desk } = x402
-  const signedIn: ComposedX402['signedIn'] = (facts) => calls.signedIn(facts)
   return {
     paymentRequired: (caller, facts) => calls.offer(caller, facts),
     screen: ({ headers }) => desk.screen(headers),
     settle: (caller, facts) => calls.pay(caller, facts),
-    signedIn,
+    signedIn: (facts) => calls.signedIn(facts),
     gauged: { ...x402.settling, outcomes: desk.outcomes },
-    routes: topupRoutes({ ...x402.settling, desk, signedIn, findKey: access.findKey }),
+    routes: topupRoutes({
+      ...x402.settling,
+      desk,
+      visitor: (facts) => calls.visitor(facts),
+      findKey: access.findKey,
+    }),
   }
 }

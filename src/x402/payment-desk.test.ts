@@ -10,8 +10,8 @@ import { startPostgres } from '#test/postgres.ts'
 import { toBase64 } from './offers/offer.ts'
 import { isObject, readPayment } from './offers/payment-payload.ts'
 import { PaymentDesk } from './payment-desk.ts'
-import { insertIntent, setIntentStatus } from './settling/intent-store.ts'
 import { ASSET, PAY_TO, settlingWorld } from './settling-world.ts'
+import { storePayment } from './store-payment.ts'
 import { x402Migrations } from './x402-migrations.ts'
 
 const migrations = [
@@ -22,17 +22,16 @@ const migrations = [
 ]
 const onBoth: EngineTest = eachEngine(startPostgres, migrations)
 
-/** The node is asked once for each look at the chain. */
+/** A desk, and how often it has asked its node anything. */
 function countingDesk(engine: Engine) {
   const { deps, settling, time } = settlingWorld(engine)
   const asked = { times: 0 }
-  const rpc = {
-    ...deps.rpc,
-    header: (block: Parameters<typeof deps.rpc.header>[0]) => {
+  const rpc = new Proxy(deps.rpc, {
+    get(target, name) {
       asked.times += 1
-      return deps.rpc.header(block)
+      return Reflect.get(target, name)
     },
-  }
+  })
   return { desk: new PaymentDesk({ ...settling, rpc }), asked, time }
 }
 
@@ -52,27 +51,8 @@ async function abandonedPayment(engine: Engine) {
   const payment = { x402Version: 2, accepted, payload: signed.payload }
   const payload = readPayment(headersOf(payment))
   assert.ok(typeof payload !== 'string', String(payload))
-  const intent = {
-    id: 'intent-1',
-    chainId: 8453,
-    asset: ASSET,
-    authorization: payload.authorization,
-    signature: payload.signature,
-    payee: { kind: 'bucket', bucket: '192.0.2.1' },
-    status: 'reserved',
-    createdUnix: 1,
-    fromBlock: 0,
-    txHash: null,
-    raw: null,
-    settler: null,
-    txNonce: null,
-    reservedGwei: 0n,
-    gasDay: 0,
-  } as const
-  await engine.write((tx) => insertIntent(tx, intent))
-  await engine.write((tx) =>
-    setIntentStatus(tx, { id: intent.id, from: 'reserved', to: 'abandoned' }),
-  )
+  const { authorization } = payload
+  await storePayment(engine, { authorization, bucket: '192.0.2.1', status: 'abandoned' })
   return payment
 }
 
@@ -85,13 +65,16 @@ onBoth(
   async ({ engine }) => {
     const { desk, asked, time } = countingDesk(engine)
     const headers = headersOf(await abandonedPayment(engine))
-    for (let round = 1; round <= 3; round += 1) {
+    await desk.screen(headers)
+    const look = asked.times
+    assert.ok(look > 0)
+    for (let looks = 2; looks <= 4; looks += 1) {
+      time.aheadSeconds += 10
       for (let n = 0; n < 5; n += 1) {
         const seen = await Promise.all([desk.screen(headers), desk.receive(headers, [100_000n])])
         for (const each of seen) assert.equal(each?.kind, 'refusal')
       }
-      assert.equal(asked.times, round)
-      time.aheadSeconds += 10
+      assert.equal(asked.times, looks * look)
     }
   },
 )
@@ -108,6 +91,6 @@ onBoth(
     assert.equal((await desk.screen(forged))?.code, 'payment_already_used')
     assert.equal(asked.times, 0)
     assert.equal((await desk.screen(headersOf(payment)))?.code, 'payment_already_used')
-    assert.equal(asked.times, 1)
+    assert.ok(asked.times > 0)
   },
 )

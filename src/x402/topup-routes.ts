@@ -1,52 +1,32 @@
-import { type Address, showAddress } from '#domain/address.ts'
+import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
-import { type MicroUsd, toUsd } from '#domain/money.ts'
+import type { MicroUsd } from '#domain/money.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { type Parameter, parsed } from '#http/parameter.ts'
-import { answer, defineRoute, type Outcome, type RequestFacts, type Route } from '#http/route.ts'
-import { bucketAccount, keyAccount } from '#ledger/account.ts'
-import { readBalances } from '#ledger/balance.ts'
-import { unixNow } from '#lib/clock.ts'
-import { toIso } from '#lib/day.ts'
+import { defineRoute, type Outcome, type RequestFacts, type Route } from '#http/route.ts'
 import { formatDecimal, parseDecimal } from '#lib/decimal.ts'
 import { Type } from '#lib/type.ts'
-import type { Deposit } from '#payments/deposit.ts'
 import { paymentRequiredHeader, TopupOfferBody, topupOfferBody } from './offers/offer.ts'
-import { carriesPayment, type PaymentFault, type PaymentPayload } from './offers/payment-payload.ts'
-import { paymentResponseHeaders } from './offers/payment-response.ts'
-import { payeeOf, refusePending } from './pay-for-call.ts'
+import { carriesPayment, type PaymentFault } from './offers/payment-payload.ts'
+import { paymentResponseHeaders, type Receipted } from './offers/payment-response.ts'
+import { payeeOf } from './pay-for-call.ts'
 import { type PaymentDesk, refuseUsed } from './payment-desk.ts'
-import type { Credited } from './settling/credit-intent.ts'
 import type { Payee } from './settling/intent.ts'
 import type { SettleDeps } from './settling/settle-payment.ts'
+import type { SignInFault } from './sign-in/sign-in-message.ts'
+import { signedInCaller, type Visitor } from './sign-in/signed-in.ts'
+import { answerSettled, refusePendingTopup, Topup } from './topup-answer.ts'
 
 export interface TopupDeps extends SettleDeps {
   readonly desk: PaymentDesk
-  /** Who has the balance that a wallet's sign-in opens; undefined without one that is taken. */
-  readonly signedIn: (facts: RequestFacts) => Promise<Caller | undefined>
+  /** Whose balance the sign-in of a call without a key opens. */
+  readonly visitor: (facts: RequestFacts) => Promise<Visitor>
   readonly findKey: (
     publicId: string,
   ) => Promise<{ readonly wallet: Address; readonly revokedUnix: number | null } | undefined>
 }
 
 const PATH = '/api/sessions/topup'
-
-const Topup = Type.Object(
-  {
-    txHash: Type.String(),
-    amountUsd: Type.Number(),
-    verified: Type.Literal(true),
-    message: Type.Literal('verified'),
-    apiKeyPublicId: Type.Union([Type.String(), Type.Null()]),
-    payerAddress: Type.String(),
-    creditedUsd: Type.Number(),
-    verifiedAt: Type.String({ format: 'date-time' }),
-    prepaidBalanceUsd: Type.Union([Type.Number(), Type.Null()], {
-      description: 'The new balance; null when the key is not the one that you called with.',
-    }),
-  },
-  { additionalProperties: false },
-)
 
 /** GET and POST /api/sessions/topup: the same thing, since clients of both kinds are about. */
 export function topupRoutes(deps: TopupDeps): readonly Route[] {
@@ -75,11 +55,15 @@ function topupRoute(deps: TopupDeps, method: 'GET' | 'POST'): Route {
       'data_not_ready',
     ],
     async handle({ parameters: { usd, key }, caller: without, ...facts }) {
-      const signedIn = without.kind === 'anonymous' ? await deps.signedIn(facts) : undefined
-      const caller = signedIn ?? without
+      const visitor: Visitor =
+        without.kind === 'keyed' ? { kind: 'unknown' } : await deps.visitor(facts)
+      const caller = visitor.kind === 'wallet' ? signedInCaller(visitor.wallet) : without
       const payee = await choosePayee(deps, caller, key)
       if (isRefusal(payee)) return payee
-      return topUp(deps, { caller, payee, amount: usd, facts })
+      const input = { caller, payee, amount: usd, facts }
+      return visitor.kind === 'refused'
+        ? refuseSignIn(deps, input, visitor.reason)
+        : topUp(deps, input)
     },
   })
 }
@@ -134,48 +118,72 @@ interface TopupInput {
   readonly facts: Pick<RequestFacts, 'headers'>
 }
 
+/** Before anything is settled: the payer may have meant another balance than this one. */
+async function refuseSignIn(
+  deps: TopupDeps,
+  input: TopupInput,
+  reason: SignInFault,
+): Promise<Outcome> {
+  return (await deps.desk.screen(input.facts.headers)) ?? offer(deps, input, { error: reason })
+}
+
 async function topUp(deps: TopupDeps, input: TopupInput): Promise<Outcome> {
   const { headers } = input.facts
   if (!carriesPayment(headers)) return offer(deps, input)
   const received = await deps.desk.receive(headers, [input.amount])
   if (isRefusal(received)) return received
-  if (received.kind === 'rejected')
-    return offer(deps, input, { reason: received.reason, payload: received.payload })
+  if (received.kind === 'rejected') return reject(deps, input, received)
   const { payload } = received
+  const { caller, payee } = input
   const outcome = await deps.desk.settle({
     payload,
-    payee: input.payee,
+    payee,
     within: (_connection, _intent, credit) => credit(),
   })
   if (outcome.kind === 'used') return refuseUsed()
-  if (outcome.kind === 'pending') return refusePending(outcome.transaction)
-  if (outcome.kind === 'rejected') return offer(deps, input, { reason: outcome.reason, payload })
-  return answerPaid(deps, input, { payload, ...outcome })
+  if (outcome.kind === 'pending') return refusePendingTopup(deps, { payload, ...outcome })
+  if (outcome.kind === 'rejected') return reject(deps, input, { payload, ...outcome })
+  return answerSettled(deps, { caller, payee, payload, ...outcome })
 }
 
-interface Rejected {
-  readonly reason: PaymentFault
-  readonly payload: PaymentPayload | undefined
+function reject(
+  deps: TopupDeps,
+  input: TopupInput,
+  { reason, payload }: Pick<Receipted, 'payload'> & { readonly reason: PaymentFault },
+): Promise<Outcome> {
+  const receipt = { payload, transaction: null, errorReason: reason }
+  return offer(deps, input, {
+    error: reason,
+    headers: paymentResponseHeaders(deps.payment, receipt),
+  })
 }
 
-async function offer(deps: TopupDeps, input: TopupInput, rejected?: Rejected): Promise<Outcome> {
+/** Why what came was not taken. */
+interface Refused {
+  readonly error?: PaymentFault | SignInFault
+  /** The receipt of a payment that was not taken. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+async function offer(
+  deps: TopupDeps,
+  input: TopupInput,
+  { error, headers }: Refused = {},
+): Promise<Outcome> {
   if (!(await deps.availability.isAvailable()))
     return refuse('data_not_ready', 'payments cannot be settled at the moment; a transfer can', {
       retryAfterSeconds: RETRY_SECONDS,
+      ...(headers !== undefined && { headers }),
     })
   const offered = {
     amounts: [input.amount],
     resourceUrl: `${deps.publicBaseUrl}${PATH}?${queryOf(input)}`,
-    ...(rejected !== undefined && { error: rejected.reason }),
+    ...(error !== undefined && { error }),
   }
-  const receipt = rejected && { ...rejected, transaction: null, errorReason: rejected.reason }
   return {
     kind: 'payment-required',
     body: topupOfferBody(deps, offered),
-    headers: {
-      'PAYMENT-REQUIRED': paymentRequiredHeader(deps, offered),
-      ...(receipt !== undefined && paymentResponseHeaders(deps.payment, receipt)),
-    },
+    headers: { 'PAYMENT-REQUIRED': paymentRequiredHeader(deps, offered), ...headers },
   }
 }
 
@@ -187,36 +195,4 @@ function queryOf({ amount, payee, caller }: TopupInput): URLSearchParams {
     caller.kind === 'keyed' && payee.kind === 'key' && caller.publicId === payee.publicId
   if (payee.kind === 'key' && !isOwn) query.set('key', payee.publicId)
   return query
-}
-
-interface Paid {
-  readonly payload: PaymentPayload
-  readonly deposit: Deposit
-  readonly admission: Credited | undefined
-}
-
-async function answerPaid(
-  deps: TopupDeps,
-  { caller, payee }: TopupInput,
-  { payload, deposit, admission }: Paid,
-): Promise<Outcome> {
-  const publicId = payee.kind === 'key' ? (admission?.key ?? payee.publicId) : null
-  const account = payee.kind === 'bucket' ? bucketAccount(payee.bucket) : keyAccount(publicId ?? '')
-  const isOwn =
-    payee.kind === 'bucket' || (caller.kind === 'keyed' && caller.publicId === payee.publicId)
-  const balances = await deps.engine.snapshot((reads) => readBalances(reads, [account]))
-  const body = {
-    txHash: deposit.txHash,
-    amountUsd: toUsd(deposit.amount),
-    verified: true,
-    message: 'verified',
-    apiKeyPublicId: publicId,
-    payerAddress: showAddress(deposit.from),
-    creditedUsd: toUsd(deposit.amount),
-    verifiedAt: toIso(unixNow(deps.clock)),
-    prepaidBalanceUsd: isOwn ? toUsd(balances.get(account) ?? 0n) : null,
-  }
-  const receipt = { payload, transaction: deposit.txHash }
-  const headers = paymentResponseHeaders(deps.payment, receipt)
-  return answer(200, body, { headers: { ...headers, 'Cache-Control': 'no-store' } })
 }

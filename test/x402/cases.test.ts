@@ -65,7 +65,8 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
       ['another asset', { asset: WETH }, /invalid_payment_requirements/],
       ['another network', { network: 'eip155:1' }, /invalid_network/],
       ['another domain', { extra: { name: 'USDC', version: '2' } }, /payload_signature/],
-      ['a time that has passed', { maxTimeoutSeconds: 1 }, /valid_before/],
+      ['a time that has passed', { maxTimeoutSeconds: 1 }, /valid_before$/],
+      ['a time that is far away', { maxTimeoutSeconds: 4_000 }, /valid_before_too_late$/],
     ] as const)
       test(`a payment of or for ${name} is 402 with the reason, and moves nothing`, async () => {
         const visitor = await newVisitor(world)
@@ -187,20 +188,27 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
 
     test('a payment whose receipt does not come is 503, never 402, and is credited once later', async () => {
       const visitor = await newVisitor(world)
+      const buyer = await newVisitor(world)
       const { header } = await signPayment(await newPayer(world.base, FUNDS))
+      const topup = await signPayment(await newPayer(world.base, FUNDS))
       await setAutomine(world.base, false)
-      const pending = await visitor.get(PATH, header)
-      assert.equal(pending.status, 503)
-      assert.equal(pending.body.error, 'settlement_pending')
-      assert.ok(Number(pending.headers.get('retry-after')) > 0)
-      const receipt = receiptOf(pending)
-      assert.equal(receipt.success, false)
-      assert.equal(receipt.errorReason, 'settlement_pending')
-      assert.match(receipt.transaction, /^0x[0-9a-f]{64}$/)
+      for (const pending of await Promise.all([
+        visitor.get(PATH, header),
+        buyer.get('/api/sessions/topup', topup.header),
+      ])) {
+        assert.equal(pending.status, 503)
+        assert.equal(pending.body.error, 'settlement_pending')
+        assert.ok(Number(pending.headers.get('retry-after')) > 0)
+        const receipt = receiptOf(pending)
+        assert.equal(receipt.success, false)
+        assert.equal(receipt.errorReason, 'settlement_pending')
+        assert.match(receipt.transaction, /^0x[0-9a-f]{64}$/)
+      }
       assert.equal((await visitor.get(PATH, header)).status, 409)
       await setAutomine(world.base, true)
       await passBlocks(world.base, 1)
       await untilBalance(visitor, 0.1)
+      await untilBalance(buyer, 0.1)
       await passBlocks(world.base, 3)
       assert.equal((await visitor.get(PATH, header)).status, 409)
       assert.equal((await visitor.usage()).prepaidBalanceUsd, 0.1)

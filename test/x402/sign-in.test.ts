@@ -115,17 +115,30 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
       assert.equal((await visitor.get(PATH, header)).status, 200)
     })
 
-    test('a 402 without a key offers it within what proxies take, one with a key does not', async () => {
+    test('a top-up with a sign-in that is not taken is 402 with the reason, and its payment is not settled', async () => {
       const visitor = await newVisitor(world)
-      const seen = await visitor.get('/api/stats/history?metric=supply&period=365d&format=json')
-      const offer = offerOf(seen)
+      const topup = '/api/sessions/topup'
+      const { header } = await signPayment(await newPayer(world.base, FUNDS))
+      for (const payment of [undefined, header]) {
+        const refused = await visitor.get(topup, payment, 'e30=')
+        assert.equal(refused.status, 402)
+        assert.equal(refused.body.error, 'invalid_siwx_header')
+        assert.equal(offerOf(refused).error, 'invalid_siwx_header')
+        assert.equal(refused.headers.get('payment-response'), null)
+      }
+      assert.equal((await visitor.usage()).prepaidBalanceUsd, 0)
+      assert.equal((await visitor.get(topup, header)).status, 200)
+      assert.equal((await visitor.get(topup, header, 'e30=')).status, 409)
+      assert.equal((await visitor.usage()).prepaidBalanceUsd, 0.1)
+    })
+
+    test('a 402 without a key offers it, one with a key does not', async () => {
+      const visitor = await newVisitor(world)
+      const url = '/api/stats/history?metric=supply&period=365d&format=json'
+      const offer = offerOf(await visitor.get(url))
       assert.ok(PaymentRequiredV2Schema.safeParse(offer).success)
       assert.ok(offer.extensions?.['sign-in-with-x'] !== undefined)
-      const bytes = [...seen.headers].reduce(
-        (sum, [name, value]) => sum + name.length + value.length + 4,
-        0,
-      )
-      assert.ok(bytes < HEADERS_BYTES_MAX, String(bytes))
+      assert.ok(offer.resource?.url.endsWith(url))
       const key = await mintOpened(world, world.devnet.wallets.holder)
       await world.api.get(PATH, key.authorization)
       const keyed = await world.api.get(PATH, key.authorization)
@@ -133,11 +146,28 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
       assert.equal(offerOf(keyed).extensions, undefined)
     })
 
+    test('the headers of a 402 are within what proxies take, however long the URL is', async () => {
+      const visitor = await newVisitor(world)
+      const tooLittle = { amount: '99999' }
+      const { header } = await signPayment(await newPayer(world.base, FUNDS), tooLittle)
+      for (const length of [0, 100, 200, 300, 400, 500, 1_000, 4_000])
+        for (const payment of [undefined, header]) {
+          const seen = await visitor.get(`${PATH}?unknown=${'a'.repeat(length)}`, payment)
+          assert.equal(seen.status, 402)
+          assert.ok(offerOf(seen).extensions?.['sign-in-with-x'] !== undefined)
+          assert.ok(bytesOf(seen) < HEADERS_BYTES_MAX, String(bytesOf(seen)))
+        }
+    })
+
     test('the audit finds nothing', async () => {
       await passBlocks(world.base, 3)
       assert.deepEqual(await auditService(world), [])
     })
   })
+
+function bytesOf({ headers }: Pick<Seen, 'headers'>): number {
+  return [...headers].reduce((sum, [name, value]) => sum + name.length + value.length + 4, 0)
+}
 
 /** `fetch` of the stock client with its extension for signing in. */
 function signingFetch(account: PrivateKeyAccount): typeof fetch {

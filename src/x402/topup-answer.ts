@@ -1,0 +1,126 @@
+import { type Hash, showAddress } from '#domain/address.ts'
+import type { Caller } from '#domain/caller.ts'
+import { type MicroUsd, toUsd } from '#domain/money.ts'
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import { type Answer, answer } from '#http/route.ts'
+import { keyOfAccount, receivableAccount } from '#ledger/account.ts'
+import { readBalances } from '#ledger/balance.ts'
+import { unixNow } from '#lib/clock.ts'
+import { toIso } from '#lib/day.ts'
+import { Type } from '#lib/type.ts'
+import type { Deposit } from '#payments/deposit.ts'
+import { column } from '#store/row.ts'
+import { sql } from '#store/sql.ts'
+import type { PaymentPayload } from './offers/payment-payload.ts'
+import { paymentResponseHeaders, type Receipted } from './offers/payment-response.ts'
+import { refusePending } from './pay-for-call.ts'
+import type { Payee } from './settling/intent.ts'
+import type { Reads } from './settling/intent-store.ts'
+import type { X402Deps } from './x402-deps.ts'
+
+export const Topup = Type.Object(
+  {
+    txHash: Type.String(),
+    amountUsd: Type.Number(),
+    verified: Type.Literal(true),
+    message: Type.Literal('verified'),
+    apiKeyPublicId: Type.Union([Type.String(), Type.Null()]),
+    payerAddress: Type.String(),
+    creditedUsd: Type.Number({ description: 'What the payment added to the balance.' }),
+    repaidUsd: Type.Number({
+      description: 'What it repaid of a debt: calls whose payment the chain has taken back.',
+    }),
+    verifiedAt: Type.String({ format: 'date-time' }),
+    prepaidBalanceUsd: Type.Union([Type.Number(), Type.Null()], {
+      description: 'The new balance; null when the key is not the one that you called with.',
+    }),
+  },
+  { additionalProperties: false },
+)
+
+export interface SettledTopup {
+  readonly caller: Caller
+  readonly payee: Payee
+  readonly payload: PaymentPayload
+  readonly deposit: Deposit
+}
+
+/**
+ * Answers a top-up whose transfer is on the chain by where the store says that its money is: on the
+ * balance, with the prepayment that named the transfer first, or on its way again after a reorg.
+ */
+export async function answerSettled(
+  deps: Pick<X402Deps, 'engine' | 'payment' | 'clock'>,
+  { caller, payee, payload, deposit }: SettledTopup,
+): Promise<Answer | Refusal> {
+  const { credit, balance } = await deps.engine.snapshot(async (reads) => {
+    const credit = await readCredit(reads, deps, payload)
+    const account = credit.account ?? ''
+    return { credit, balance: (await readBalances(reads, [account])).get(account) ?? 0n }
+  })
+  const transaction = deposit.txHash
+  const headers = paymentResponseHeaders(deps.payment, { payload, transaction })
+  if (credit.status === 'claimed') return { ...refuseClaimed(transaction), headers }
+  if (credit.account === undefined) return refusePendingTopup(deps, { payload, transaction })
+  const isOwn =
+    payee.kind === 'bucket' || (caller.kind === 'keyed' && caller.publicId === payee.publicId)
+  const body = {
+    txHash: transaction,
+    amountUsd: toUsd(deposit.amount),
+    verified: true,
+    message: 'verified',
+    apiKeyPublicId: keyOfAccount(credit.account) ?? null,
+    payerAddress: showAddress(deposit.from),
+    creditedUsd: toUsd(deposit.amount - credit.repaid),
+    repaidUsd: toUsd(credit.repaid),
+    verifiedAt: toIso(unixNow(deps.clock)),
+    prepaidBalanceUsd: isOwn ? toUsd(balance) : null,
+  }
+  return answer(200, body, { headers: { ...headers, 'Cache-Control': 'no-store' } })
+}
+
+interface FoundCredit {
+  readonly status: string | undefined
+  /** The account of the live credit; undefined without one. */
+  readonly account: string | undefined
+  readonly repaid: MicroUsd
+}
+
+async function readCredit(
+  reads: Reads,
+  { payment }: Pick<X402Deps, 'payment'>,
+  { authorization }: PaymentPayload,
+): Promise<FoundCredit> {
+  const [row] = await reads.run(sql`
+    select intents.status, credits.account, (
+        select cast(coalesce(sum(postings.micro_usd), 0) as bigint) from postings
+        where postings.entry_id = 'credit:' || credits.id
+          and postings.account = ${receivableAccount('')} || credits.owner) as repaid
+    from x402_intents as intents left join credits
+      on credits.id = intents.credit_id and credits.reversed_unix is null
+    where intents.chain_id = ${payment.chain.id} and intents.asset = ${payment.asset}
+      and intents.payer = ${authorization.from} and intents.nonce = ${authorization.nonce}`)
+  if (row === undefined) return { status: undefined, account: undefined, repaid: 0n }
+  return {
+    status: column.text(row, 'status'),
+    account: column.textOrNull(row, 'account') ?? undefined,
+    repaid: column.amount(row, 'repaid'),
+  }
+}
+
+/** As the answer to a call that is paid for, with the receipt that names the transaction. */
+export function refusePendingTopup(
+  { payment }: Pick<X402Deps, 'payment'>,
+  { payload, transaction }: Pick<Receipted, 'payload' | 'transaction'>,
+): Refusal {
+  const receipt = { payload, transaction, errorReason: 'settlement_pending' }
+  return { ...refusePending(transaction), headers: paymentResponseHeaders(payment, receipt) }
+}
+
+function refuseClaimed(txHash: Hash): Refusal {
+  return refuse(
+    'payment_already_used',
+    'the transfer was made, but a prepayment had named its transaction before: the money is on the key of that prepayment, and this balance stays as it was',
+    { members: { transaction: txHash } },
+  )
+}

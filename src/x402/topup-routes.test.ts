@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict'
+import { decodePaymentResponseHeader } from '@x402/core/http'
+import { accessMigrations } from '#access/access-migrations.ts'
+import type { Caller } from '#domain/caller.ts'
+import { isRefusal } from '#domain/refusal.ts'
+import type { Outcome } from '#http/route.ts'
+import { bucketAccount } from '#ledger/account.ts'
+import { type EngineTest, eachEngine } from '#ledger/each-engine.ts'
+import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
+import { spendCalls } from '#ledger/spend.ts'
+import { creditDeposit, liveCreditsOf, reverseCredit } from '#payments/credit.ts'
+import type { Deposit } from '#payments/deposit.ts'
+import { paymentsMigrations } from '#payments/payments-migrations.ts'
+import type { Engine } from '#store/engine.ts'
+import { startPostgres } from '#test/postgres.ts'
+import type { PaymentPayload } from './offers/payment-payload.ts'
+import { PaymentDesk, type Received } from './payment-desk.ts'
+import type { IntentStatus } from './settling/intent.ts'
+import type { SettleOutcome } from './settling/settle-payment.ts'
+import { NOON_UNIX, PAY_TO, payer, settlingWorld, word } from './settling-world.ts'
+import { shareOf } from './sign-in/bucket-shares.ts'
+import { storePayment } from './store-payment.ts'
+import { topupRoutes } from './topup-routes.ts'
+import { x402Migrations } from './x402-migrations.ts'
+
+const migrations = [
+  ...ledgerMigrations,
+  ...accessMigrations,
+  ...paymentsMigrations,
+  ...x402Migrations,
+]
+const onBoth: EngineTest = eachEngine(startPostgres, migrations)
+
+const CALLER: Caller = {
+  kind: 'anonymous',
+  identity: 'ip:192.0.2.1',
+  bucket: '192.0.2.1',
+  tier: 'anonymous',
+  dailyQuota: 1,
+}
+const ACCOUNT = bucketAccount(CALLER.bucket)
+const PAYER = payer(1)
+const DEPOSIT: Deposit = {
+  chainId: 8453,
+  blockNumber: 1,
+  blockHash: word(1),
+  timestampUnix: NOON_UNIX,
+  txHash: word(1),
+  logIndex: 0,
+  positionInTx: 0,
+  from: PAYER,
+  to: PAY_TO,
+  amount: 100_000n,
+}
+
+/** A desk whose payments are settled as a test says, with what the store is to say of them by then. */
+function settlingDesk(engine: Engine) {
+  const { settling, deps, authorize } = settlingWorld(engine)
+  const authorization = { ...authorize(1), from: PAYER }
+  const signature = `0x${'22'.repeat(64)}1b` as const
+  const network = 'eip155:8453'
+  const payload: PaymentPayload = {
+    version: 2,
+    network,
+    accepted: undefined,
+    authorization,
+    signature,
+  }
+  const store = (status: IntentStatus, creditId?: string) =>
+    storePayment(engine, {
+      authorization,
+      bucket: CALLER.bucket,
+      status,
+      ...(creditId !== undefined && { creditId }),
+    })
+  return {
+    deps,
+    store,
+    async credit(): Promise<void> {
+      const credit = { id: 'credit', deposit: DEPOSIT, claimId: null, keys: deps.keys, nowUnix: 3 }
+      await engine.write((tx) => creditDeposit(tx, { ...credit, account: ACCOUNT, owner: PAYER }))
+      await store('credited', credit.id)
+    },
+    /** The answer to a top-up whose payment is settled so. */
+    topUp(outcome: SettleOutcome<never>): Promise<Outcome> {
+      const desk = new (class extends PaymentDesk {
+        override async receive(): Promise<Received> {
+          return { kind: 'fresh', payload }
+        }
+        override async settle<A>(): Promise<SettleOutcome<A>> {
+          return outcome
+        }
+      })(settling)
+      const visitor = async () => ({ kind: 'unknown' }) as const
+      const [route] = topupRoutes({ ...settling, desk, visitor, findKey: async () => undefined })
+      const prepared = route?.prepare({ query: new Map(), path: {}, body: {} })
+      assert.ok(prepared !== undefined && !isRefusal(prepared))
+      return prepared.run({
+        requestId: 'r',
+        headers: { 'payment-signature': 'read by the desk' },
+        addressBucket: CALLER.bucket,
+        signal: new AbortController().signal,
+        caller: CALLER,
+      })
+    },
+  }
+}
+
+function receiptOf({ headers }: Outcome) {
+  return decodePaymentResponseHeader(headers?.['PAYMENT-RESPONSE'] ?? '')
+}
+
+const SETTLED = { kind: 'settled', deposit: DEPOSIT, admission: undefined } as const
+
+onBoth(
+  'a top-up whose credit was made by somebody else a moment before is told in full',
+  async ({ engine }) => {
+    const desk = settlingDesk(engine)
+    await desk.credit()
+    const topup = await desk.topUp(SETTLED)
+    assert.ok(topup.kind === 'answer')
+    const { verifiedAt, ...body } = topup.body as Readonly<Record<string, unknown>>
+    assert.deepEqual(body, {
+      txHash: DEPOSIT.txHash,
+      amountUsd: 0.1,
+      verified: true,
+      message: 'verified',
+      apiKeyPublicId: null,
+      payerAddress: PAYER,
+      creditedUsd: 0.1,
+      repaidUsd: 0,
+      prepaidBalanceUsd: 0.1,
+    })
+    assert.equal(receiptOf(topup).success, true)
+  },
+)
+
+onBoth('a top-up that repays a debt says what of it is on the balance', async ({ engine }) => {
+  const desk = settlingDesk(engine)
+  const { keys } = desk.deps
+  const lost = { ...DEPOSIT, txHash: word(2), blockHash: word(2) }
+  await engine.write(async (tx) => {
+    const account = { account: ACCOUNT, owner: PAYER, claimId: null }
+    await creditDeposit(tx, { id: 'lost', deposit: lost, ...account, keys, nowUnix: 1 })
+    await spendCalls(tx, { calls: new Map([[ACCOUNT, 400]]), pricePerCall: 100n, day: 0 })
+    for (const credit of await liveCreditsOf(tx, [lost.txHash]))
+      await reverseCredit(tx, { credit, keys, shareOf, nowUnix: 2 })
+  })
+  await desk.credit()
+  const topup = await desk.topUp(SETTLED)
+  assert.ok(topup.kind === 'answer')
+  const body = topup.body as Readonly<Record<string, unknown>>
+  assert.equal(body.amountUsd, 0.1)
+  assert.equal(body.creditedUsd, 0.06)
+  assert.equal(body.repaidUsd, 0.04)
+  assert.equal(body.prepaidBalanceUsd, 0.06)
+})
+
+onBoth(
+  'a top-up whose transfer a prepayment has is 409 with a good receipt, and says so',
+  async ({ engine }) => {
+    const desk = settlingDesk(engine)
+    await desk.store('claimed')
+    const topup = await desk.topUp(SETTLED)
+    assert.ok(isRefusal(topup))
+    assert.equal(topup.code, 'payment_already_used')
+    assert.equal(topup.members?.transaction, DEPOSIT.txHash)
+    assert.equal(receiptOf(topup).success, true)
+    assert.equal(receiptOf(topup).transaction, DEPOSIT.txHash)
+  },
+)
+
+onBoth(
+  'a top-up whose end is open is 503 with the receipt that names its transaction',
+  async ({ engine }) => {
+    const desk = settlingDesk(engine)
+    await desk.store('submitted')
+    for (const outcome of [SETTLED, { kind: 'pending', transaction: DEPOSIT.txHash } as const]) {
+      const topup = await desk.topUp(outcome)
+      assert.ok(isRefusal(topup))
+      assert.equal(topup.code, 'settlement_pending')
+      const receipt = receiptOf(topup)
+      assert.equal(receipt.success, false)
+      assert.equal(receipt.errorReason, 'settlement_pending')
+      assert.equal(receipt.transaction, DEPOSIT.txHash)
+    }
+  },
+)
