@@ -12,6 +12,7 @@ import type { DepositIndex } from '#payments/deposit.ts'
 import { paymentsChecks } from '#payments/payments-checks.ts'
 import { readSuspense } from '#payments/suspense.ts'
 import type { Connection, Engine } from '#store/engine.ts'
+import { depositCheck } from '#x402/deposit-check.ts'
 import { x402Checks } from '#x402/x402-checks.ts'
 import { constraintChecks } from './audit-constraints.ts'
 import { guardChecks } from './audit-guards.ts'
@@ -46,6 +47,7 @@ export function accountsChecks(deps: {
       walletOf: async (connection, publicId) => (await findKey(connection, publicId))?.wallet,
     }),
     ...x402Checks,
+    depositCheck(deps),
     ...moveChecks,
     ...guardChecks(dialect),
     ...constraintChecks(dialect),

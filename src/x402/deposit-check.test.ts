@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { accessMigrations } from '#access/access-migrations.ts'
+import { eachEngine } from '#ledger/each-engine.ts'
+import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
+import type { Deposit } from '#payments/deposit.ts'
+import { paymentsMigrations } from '#payments/payments-migrations.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { depositCheck } from './deposit-check.ts'
+import { creditIntent } from './settling/credit-intent.ts'
+import { insertIntent, setIntentStatus } from './settling/intent-store.ts'
+import { NOON_UNIX, settlingWorld, word } from './settling-world.ts'
+import { x402Migrations } from './x402-migrations.ts'
+
+const onBoth = eachEngine(startPostgres, [
+  ...ledgerMigrations,
+  ...accessMigrations,
+  ...paymentsMigrations,
+  ...x402Migrations,
+])
+
+onBoth(
+  'the audit finds a payment that was given up though its money came, and no other',
+  async ({ engine }) => {
+    const { deps, authorize, intentOf } = settlingWorld(engine)
+    const authorization = authorize(1)
+    const intent = intentOf(authorization, 'intent-1')
+    const { from, to, value: amount } = authorization
+    const deposit: Deposit = {
+      chainId: 8453,
+      blockNumber: 9,
+      blockHash: word(9),
+      timestampUnix: NOON_UNIX + 20,
+      txHash: word(77),
+      logIndex: 3,
+      positionInTx: 0,
+      from,
+      to,
+      amount,
+    }
+    const audit = async (...deposits: Deposit[]) => {
+      const head = { number: 20, hash: word(20), timestamp: NOON_UNIX + 40 }
+      const canonical = async (query: object) => {
+        const isFirst = 'after' in query && JSON.stringify(query).includes('-1')
+        return { head, completeFromBlock: 0, deposits: isFirst ? deposits : [] }
+      }
+      const check = depositCheck({ deposits: { canonical }, clock: deps.clock })
+      return (await engine.snapshot(check.run)).map(({ subject }) => subject)
+    }
+    await engine.write((tx) => insertIntent(tx, intent))
+    assert.deepEqual(await audit(deposit), [], 'on its way')
+    const ended = { id: intent.id, from: 'reserved', to: 'abandoned' } as const
+    const nowUnix = NOON_UNIX
+    await engine.write((tx) => setIntentStatus(tx, { ...ended, lookUnix: nowUnix }))
+    assert.deepEqual(await audit(deposit), [], 'looked at again soon')
+    await engine.write((tx) => setIntentStatus(tx, { ...ended, from: 'abandoned' }))
+    assert.deepEqual(await audit(deposit), ['intent-1 abandoned'])
+    assert.deepEqual(await audit(), [])
+    for (const other of [
+      { ...deposit, amount: 1n },
+      { ...deposit, from: to },
+      { ...deposit, blockNumber: 0 },
+      { ...deposit, timestampUnix: NOON_UNIX + 300 },
+    ])
+      assert.deepEqual(await audit(other), [])
+    await engine.write((tx) => creditIntent(tx, deps, { intent, paid: { kind: 'paid', deposit } }))
+    assert.deepEqual(await audit(deposit), [])
+  },
+)

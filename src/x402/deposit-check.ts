@@ -1,0 +1,75 @@
+import type { Check, Difference } from '#ledger/check.ts'
+import { DIFFERENCES_MAX } from '#ledger/check.ts'
+import type { Clock } from '#lib/clock.ts'
+import { unixNow } from '#lib/clock.ts'
+import { liveCreditsOf } from '#payments/credit.ts'
+import type { Deposit, DepositIndex } from '#payments/deposit.ts'
+import { depositPages } from '#payments/suspense.ts'
+import type { Connection } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
+import type { Intent } from './settling/intent.ts'
+import { COLUMNS, toIntent } from './settling/intent-store.ts'
+
+/** The finisher looks at what it gave up ever more seldom, but never so late. */
+const LATE_SECONDS = 3_600
+
+/** The newest of them: an audit holds this many in memory. */
+const INTENTS_MAX = 10_000
+
+/**
+ * Money that came while a payment of its payer ran, in that very sum, and that nobody has. Deposits do
+ * not name the authorization that moved them: an ordinary transfer of as much in the same minutes that
+ * nobody claims is named too.
+ */
+export function depositCheck(deps: {
+  readonly deposits: DepositIndex
+  readonly clock: Clock
+}): Check {
+  return {
+    name: 'no x402 payment that was given up has brought money that nobody is credited with',
+    async run(connection) {
+      const intents = await givenUp(connection, unixNow(deps.clock))
+      const found: Difference[] = []
+      if (intents.length === 0) return found
+      for await (const page of depositPages(deps.deposits)) {
+        const pairs = page.flatMap((deposit) => {
+          const intent = intents.find((each) => fits(each, deposit))
+          return intent === undefined ? [] : [{ deposit, intent }]
+        })
+        const hashes = pairs.map(({ deposit }) => deposit.txHash)
+        const credited = await liveCreditsOf(connection, hashes)
+        for (const { deposit, intent } of pairs) {
+          const { txHash, positionInTx, amount } = deposit
+          if (credited.some((each) => each.txHash === txHash && each.positionInTx === positionInTx))
+            continue
+          const detail = `expected a credit of ${amount} in ${txHash}, found none`
+          found.push({ subject: `${intent.id} ${intent.status}`, detail })
+        }
+        if (found.length >= DIFFERENCES_MAX) break
+      }
+      return found.slice(0, DIFFERENCES_MAX)
+    },
+  }
+}
+
+/** Those that nobody looks at any more, or should have been by now. */
+async function givenUp(connection: Connection, nowUnix: number): Promise<Intent[]> {
+  const rows = await connection.run(sql`
+    select ${COLUMNS} from x402_intents
+    where status in ('abandoned', 'failed')
+      and (look_unix is null or look_unix < ${nowUnix - LATE_SECONDS})
+    order by created_unix desc, id desc limit ${INTENTS_MAX}`)
+  return rows.map(toIntent)
+}
+
+function fits({ authorization, chainId, fromBlock }: Intent, deposit: Deposit): boolean {
+  const { from, to, value, validBefore } = authorization
+  return (
+    deposit.chainId === chainId &&
+    deposit.from === from &&
+    deposit.to === to &&
+    deposit.amount === value &&
+    deposit.blockNumber > fromBlock &&
+    BigInt(deposit.timestampUnix) < validBefore
+  )
+}
