@@ -11,9 +11,10 @@ import {
 } from '@x402/extensions/sign-in-with-x'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import type { PrivateKeyAccount } from 'viem/accounts'
+import { reorg, setAutomine } from '#devnet/actions.ts'
 import { auditService } from '../audit-service.ts'
 import { startPostgres } from '../postgres.ts'
-import { newVisitor, type Seen, signPayment, type Visitor } from './raw-payment.ts'
+import { newVisitor, type Seen, signPayment, untilBalance, type Visitor } from './raw-payment.ts'
 import { mintOpened, newPayer, passBlocks, startX402World, type X402World } from './x402-world.ts'
 
 const FUNDS = 5_000_000n
@@ -113,6 +114,28 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
       assert.equal(offerOf(refused).error, 'invalid_siwx_header')
       assert.equal(refused.headers.get('payment-response'), null)
       assert.equal((await visitor.get(PATH, header)).status, 200)
+    })
+
+    test('a reorg takes a collected payment from its wallet and nothing from who else paid at the address', async () => {
+      const { base } = world
+      const [ann, bob] = [await newPayer(base, FUNDS), await newPayer(base, FUNDS)]
+      const [home, away] = [await newVisitor(world), await newVisitor(world)]
+      const topUp = async (payer: PrivateKeyAccount) =>
+        (await home.get('/api/sessions/topup', (await signPayment(payer)).header)).status
+      assert.equal(await topUp(bob), 200)
+      await passBlocks(base, 3)
+      assert.equal(await topUp(ann), 200)
+      const header = await signIn(world, away, ann)
+      const collected = { usage: () => away.usage(header) }
+      await untilBalance(collected, 0.1)
+      await setAutomine(base, false)
+      await reorg(base, { depth: 2 })
+      await untilBalance(collected, 0)
+      assert.equal((await home.usage()).prepaidBalanceUsd, 0.1)
+      await setAutomine(base, true)
+      await passBlocks(base, 1)
+      await untilBalance(collected, 0.1)
+      assert.equal((await home.usage()).prepaidBalanceUsd, 0.1)
     })
 
     test('a top-up with a sign-in that is not taken is 402 with the reason, and its payment is not settled', async () => {

@@ -172,6 +172,8 @@ onBoth(
     assert.equal(await life.balance(receivableAccount(ANN)), -30n)
     assert.equal(await life.balance(HOME), 100n)
     await life.pay(ANN, HOME, 100n, lost)
+    assert.equal(await life.balance(payerAccount(ANN)), 70n)
+    assert.equal(await life.balance(HOME), 100n)
     await life.collect(ANN)
     await life.collect(BOB)
     assert.equal(await life.balance(payerAccount(ANN)), 70n)
