@@ -211,7 +211,9 @@ const RETRY_SECONDS = 5
 export function refusePending(transaction: Hash | null): Refusal {
   return refuse(
     'settlement_pending',
-    'the payment was sent, but it is not known yet whether it is on the chain; it will be credited by itself. Do not pay again: look at /api/usage',
+    transaction === null
+      ? 'the payment is not settled yet: another one is under way, or its transfer is not seen yet. Sign no new one: send this one again later, or look at /api/usage'
+      : 'the payment was sent, but it is not known yet whether it is on the chain; it will be credited by itself. Do not pay again: look at /api/usage',
     { retryAfterSeconds: RETRY_SECONDS, members: { transaction } },
   )
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import type { Hex } from 'viem'
-import { setAutomine, transfer } from '#devnet/actions.ts'
+import { reorg, setAutomine, transfer } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { auditService } from '../audit-service.ts'
 import { startPostgres } from '../postgres.ts'
@@ -93,11 +93,22 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
       assert.equal((await visitor.get(PATH, header)).status, 200)
       assert.equal((await visitor.get('/api/stats')).status, 200)
       const withdrawal = await cancelCall(world, payer, signed)
-      await base.rpc.send({ method: 'anvil_reorg', params: [2, [[withdrawal, 0]]] })
-      await untilBalance(visitor, 0)
+      await setAutomine(base, false)
+      await reorg(base, { depth: 2 })
+      // Sealed before the payment, which is sent again.
+      const fees = { maxFeePerGas: '0x77359400', maxPriorityFeePerGas: '0x3b9aca00' }
+      await base.rpc.send({ method: 'eth_sendTransaction', params: [{ ...withdrawal, ...fees }] })
       await passBlocks(base, 1)
+      await setAutomine(base, true)
+      await untilBalance(visitor, 0)
       const next = await signPayment(payer)
-      const paid = await visitor.get(PATH, next.header)
+      const waiting = await visitor.get(PATH, next.header)
+      assert.equal(waiting.status, 503, 'the one before is not over for good')
+      await passBlocks(base, 3)
+      const paid = await eventually(async () => {
+        const seen = await visitor.get(PATH, next.header)
+        return seen.status === 503 ? undefined : seen
+      }, 20_000)
       assert.equal(paid.status, 402, paid.text)
       assert.equal(receiptOf(paid).success, true)
       assert.equal((await visitor.usage()).prepaidBalanceUsd, 0.02)

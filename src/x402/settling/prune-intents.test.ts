@@ -75,6 +75,14 @@ onBoth(
   },
 )
 
+onBoth('one that is still looked at stays', async ({ engine }) => {
+  await add(engine, 'a', { validBefore: 999n })
+  const again = { id: 'a', from: 'abandoned', to: 'abandoned' } as const
+  await engine.write((tx) => setIntentStatus(tx, { ...again, lookUnix: NOW_UNIX }))
+  await prune(engine, NOW_UNIX + 2 * DAY_SECONDS)
+  assert.deepEqual(await left(engine), ['a'])
+})
+
 onBoth('one that could still be sent to the chain by anybody stays', async ({ engine }) => {
   await add(engine, 'a', { validBefore: 2n ** 256n - 1n })
   await add(engine, 'b', { validBefore: BigInt(NOW_UNIX + 3 * DAY_SECONDS) })
