@@ -23,6 +23,25 @@ const SIGNATURE = `0x${'22'.repeat(64)}1b` as const
 export const payer = (n: number): Address => `0x${n.toString(16).padStart(40, '0')}`
 export const word = (n: number): Hash => `0x${n.toString(16).padStart(64, '0')}`
 
+const PAYMENT: X402Deps['payment'] = {
+  chain: {
+    id: 8453,
+    name: 'base',
+    rpcUrls: [],
+    explorerUrl: null,
+    startBlock: 0,
+    pollIntervalMs: 2_000,
+    finality: 'tag',
+    staleAfterSeconds: 60,
+  },
+  asset: ASSET,
+  symbol: 'USDC',
+  decimals: 6,
+  domain: { name: 'USD Coin', version: '2' },
+  confirmations: CONFIRMATIONS,
+  payTo: [{ address: PAY_TO, since: '2026-01-01' }],
+}
+
 /** Payments that are settled on a scripted chain; the clock is the chain's unless a test moves it. */
 export function settlingWorld(
   engine: Engine,
@@ -35,38 +54,17 @@ export function settlingWorld(
     asset: ASSET,
     recipients: [PAY_TO],
   })
-  const settler = signer.address
-  const chain = options.chain ?? new ScriptedChain({ asset: ASSET, settler, startUnix: NOON_UNIX })
+  const chain =
+    options.chain ??
+    new ScriptedChain({ asset: ASSET, settler: signer.address, startUnix: NOON_UNIX })
   const time = { aheadSeconds: 0 }
   const reports: unknown[] = []
-  let ids = 0
+  const clock = () => (chain.nowUnix + time.aheadSeconds) * 1000
   const deps: X402Deps = {
-    engine,
-    clock: () => (chain.nowUnix + time.aheadSeconds) * 1000,
-    newId: () => {
-      ids += 1
-      return `${options.ids ?? 'id'}-${String(ids).padStart(4, '0')}`
-    },
+    ...{ engine, clock, signer },
+    newId: countingIds(options.ids ?? 'id'),
     rpc: chain.rpc,
-    signer,
-    payment: {
-      chain: {
-        id: 8453,
-        name: 'base',
-        rpcUrls: [],
-        explorerUrl: null,
-        startBlock: 0,
-        pollIntervalMs: 2_000,
-        finality: 'tag',
-        staleAfterSeconds: 60,
-      },
-      asset: ASSET,
-      symbol: 'USDC',
-      decimals: 6,
-      domain: { name: 'USD Coin', version: '2' },
-      confirmations: CONFIRMATIONS,
-      payTo: [{ address: PAY_TO, since: '2026-01-01' }],
-    },
+    payment: PAYMENT,
     pricePerCall: 100n,
     amounts: [100_000n, 1_000_000n],
     gasPerDayGwei: 10_000_000n,
@@ -78,11 +76,31 @@ export function settlingWorld(
   const submit = createSubmitter(deps)
   const settling = { ...deps, submit, availability: { isAvailable: async () => true } }
   return {
-    chain,
-    deps,
-    settling,
-    time,
-    reports,
+    ...{ chain, deps, settling, time, reports },
+    ...paymentsAt(chain),
+    ...readsOf(engine),
+    /** Settles one for the bucket of its number. */
+    settle(authorization: Authorization): Promise<SettleOutcome<unknown>> {
+      return settlePayment(settling, {
+        payload: payloadOf(authorization),
+        payee: { kind: 'bucket', bucket: bucketOf(authorization) },
+        within: (_connection, _intent, credit) => credit(),
+      })
+    },
+    finish: () => finishPayments(deps),
+  }
+}
+
+function countingIds(prefix: string): () => string {
+  let ids = 0
+  return () => {
+    ids += 1
+    return `${prefix}-${String(ids).padStart(4, '0')}`
+  }
+}
+
+function paymentsAt(chain: ScriptedChain) {
+  return {
     authorize(n: number, seconds = 300): Authorization {
       return {
         from: payer(n),
@@ -112,15 +130,12 @@ export function settlingWorld(
       reservedGwei: 0n,
       gasDay: 0,
     }),
-    /** Settles one for the bucket of its number. */
-    settle(authorization: Authorization): Promise<SettleOutcome<unknown>> {
-      return settlePayment(settling, {
-        payload: payloadOf(authorization),
-        payee: { kind: 'bucket', bucket: bucketOf(authorization) },
-        within: (_connection, _intent, credit) => credit(),
-      })
-    },
-    finish: () => finishPayments(deps),
+  }
+}
+
+/** What the store says. */
+function readsOf(engine: Engine) {
+  return {
     open: () => openIntents({ run: engine.read }, 100),
     async states(): Promise<string[]> {
       const found = await engine.read(sql`select status from x402_intents order by id`)
