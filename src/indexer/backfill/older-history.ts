@@ -4,7 +4,7 @@ import { HISTORY_MARGIN, readBlocks } from '#chain/follow.ts'
 import { RpcError } from '#chain/rpc-error.ts'
 import type { BlockHeader, Log } from '#domain/chain.ts'
 import type { Chain } from '#ecosystem/ecosystem.ts'
-import { allSettled } from '#lib/all-settled.ts'
+import { allEnded } from '#lib/all-ended.ts'
 import { assert } from '#lib/assert.ts'
 import type { AnyDataset, HistoryFold } from '../dataset.ts'
 import type { Anomaly, Segment } from '../segment.ts'
@@ -145,7 +145,7 @@ export class OlderHistory {
       assert(at.number <= position.number, 'the older history went beyond the position')
       const waiting = [...folds.keys()]
       const due = { folds: [...folds.values()], anomalies }
-      const [logs, stored] = await allSettled([
+      const [logs, stored] = await allEnded([
         this.#logsBetween(waiting, at, position),
         commitFolded(this.#deps, { chainId: this.#chain.id, backfill, end: at, due }),
       ])

@@ -1,4 +1,4 @@
-import { allSettled } from '#lib/all-settled.ts'
+import { allEnded } from '#lib/all-ended.ts'
 import { chunks } from '#lib/chunks.ts'
 import type { BulkInsert, Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
@@ -55,7 +55,7 @@ export async function foldAccounts(
 ): Promise<void> {
   const parts = chunks([...deltas.values()].sort(byKey), ROWS_PER_STATEMENT)
   // No two parts share a row, so none waits for the answer to another.
-  const accounts = await allSettled(parts.map((part) => foldAccountRows(connection, dataset, part)))
+  const accounts = await allEnded(parts.map((part) => foldAccountRows(connection, dataset, part)))
   await countAccounts(
     connection,
     dataset,

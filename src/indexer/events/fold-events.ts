@@ -1,4 +1,4 @@
-import { allSettled } from '#lib/all-settled.ts'
+import { allEnded } from '#lib/all-ended.ts'
 import { chunks } from '#lib/chunks.ts'
 import { startOfDay, startOfHour } from '#lib/day.ts'
 import { groupBy } from '#lib/group-by.ts'
@@ -29,7 +29,7 @@ export async function foldEvents(
     if (into.byAccount) addToAccounts(accounts, each)
   }
   const parts = chunks([...buckets.values()], ROWS_PER_STATEMENT)
-  await allSettled([
+  await allEnded([
     ...parts.map((part) => foldBucketRows(connection, into.dataset, part)),
     foldAccounts(connection, into.dataset, accounts),
   ])

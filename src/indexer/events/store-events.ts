@@ -1,6 +1,6 @@
 import type { Position } from '#chain/chain-event.ts'
 import type { MicroUsd } from '#domain/money.ts'
-import { allSettled } from '#lib/all-settled.ts'
+import { allEnded } from '#lib/all-ended.ts'
 import { toStored } from '#lib/u256.ts'
 import type { BulkInsert, Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
@@ -25,7 +25,7 @@ export async function storeEvents(
     facts.map(({ token, amount, log }) => ({ token, amount, unix: log.timestamp })),
   )
   const into = { dataset, byAccount, keepHours: !change.isOlder }
-  await allSettled([
+  await allEnded([
     change.connection.insert(EVENTS, rowsOf(dataset, facts, values)),
     foldEvents(change.connection, into, contributionsOf(facts, values)),
   ])

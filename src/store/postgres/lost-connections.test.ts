@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer, connect as dial, type Socket } from 'node:net'
 import { after, test } from 'node:test'
 import { Client } from 'pg'
-import { allSettled } from '#lib/all-settled.ts'
+import { allEnded } from '#lib/all-ended.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { type Engine, type Migration, StoreError } from '../engine.ts'
 import { type Sql, sql } from '../sql.ts'
@@ -67,7 +67,7 @@ const ways: Readonly<Record<string, (engine: Engine, work: string) => Promise<un
       for (const part of [0, 1, 2]) await tx.run(mark(work, part))
     }),
   atOnce: (engine, work) =>
-    engine.write((tx) => allSettled([0, 1, 2].map((part) => tx.run(mark(work, part))))),
+    engine.write((tx) => allEnded([0, 1, 2].map((part) => tx.run(mark(work, part))))),
   leftBehind: (engine, work) =>
     engine.write((tx) => Promise.all([0, 1, 2].map((part) => tx.run(mark(work, part))))),
   inBulk: (engine, work) =>

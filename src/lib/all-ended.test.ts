@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { allSettled } from './all-settled.ts'
+import { allEnded } from './all-ended.ts'
 
 test('nothing is under way any more when one of several tasks has failed', async () => {
   const slow = Promise.withResolvers<string>()
   let isOver = false
-  const all = allSettled([Promise.reject(new Error('the first')), slow.promise]).finally(() => {
+  const all = allEnded([Promise.reject(new Error('the first')), slow.promise]).finally(() => {
     isOver = true
   })
   all.catch(() => undefined)
@@ -17,7 +17,7 @@ test('nothing is under way any more when one of several tasks has failed', async
 
 test('outcomes come in the order of the tasks, not of their ends', async () => {
   const first = Promise.withResolvers<number>()
-  const all = allSettled([first.promise, Promise.resolve(2)])
+  const all = allEnded([first.promise, Promise.resolve(2)])
   first.resolve(1)
   assert.deepEqual(await all, [1, 2])
 })
