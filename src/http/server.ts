@@ -1,6 +1,6 @@
-import { createServer as createNodeServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Fastify, { type FastifyError, type FastifyInstance } from 'fastify'
+import { createServer as createNodeServer } from '#lib/node-http.ts'
 import { BODY_BYTES_MAX } from './check-framing.ts'
 import { CONNECTION_LIMITS, type ConnectionLimits, Connections } from './connections.ts'
 import type { Endpoint } from './exchange.ts'

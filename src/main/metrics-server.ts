@@ -1,6 +1,6 @@
-import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Metrics } from '#api/metrics.ts'
+import { createServer } from '#lib/node-http.ts'
 
 export interface MetricsServer {
   readonly port: number

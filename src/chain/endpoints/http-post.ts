@@ -1,6 +1,7 @@
-import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { urlToHttpOptions } from 'node:url'
+import { Agent as HttpAgent, request as requestHttp } from '#lib/node-http.ts'
 import type { BodyPool } from './body-pool.ts'
 import { decompress } from './decompress.ts'
 import { EndpointError } from './endpoint-error.ts'
