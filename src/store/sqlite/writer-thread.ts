@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { threadFile } from '#lib/package-root.ts'
 import { type BulkInsert, type Row, StoreError } from '../engine.ts'
 import { type Sql, type SqlValue, toPlain } from '../sql.ts'
 import { rowsInBatches } from './row-batches.ts'
@@ -33,7 +34,7 @@ export class WriterThread implements SqliteWriter {
   #ended: Error | undefined
 
   constructor(options: ConnectionOptions) {
-    this.#worker = new Worker(new URL('./writer-worker.ts', import.meta.url), {
+    this.#worker = new Worker(threadFile('store/sqlite/writer-worker'), {
       workerData: options,
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB_MAX },
     })
