@@ -15,7 +15,7 @@ const ENTRIES = [
 const LEFT_AS_THEY_ARE = ['@scalar/fastify-api-reference', 'pg-native']
 
 /** By this a package that is CommonJS asks Node for its modules. */
-const REQUIRE = `import{createRequire}from'node:module';const require=createRequire(import.meta.url);`
+const REQUIRE = `import{createRequire as requireOf}from'node:module';const require=requireOf(import.meta.url);`
 
 /** Every file that a build was made of, with its size and time. */
 const INPUTS_FILE = join(ROOT, 'dist', 'inputs.json')
