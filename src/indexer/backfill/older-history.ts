@@ -6,7 +6,7 @@ import type { BlockHeader, Log } from '#domain/chain.ts'
 import type { Chain } from '#ecosystem/ecosystem.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import { assert } from '#lib/assert.ts'
-import type { AnyDataset, HistoryFold } from '../dataset.ts'
+import type { AnyDataset, HistoryFold, Store } from '../dataset.ts'
 import type { Anomaly, Segment } from '../segment.ts'
 import { filtersOf } from '../select-logs.ts'
 import { type CommitDeps, stageLogs } from '../transaction.ts'
@@ -28,8 +28,8 @@ interface OpenFolds {
 /** What a kill costs at most is read again at full speed. */
 const FLUSH_EVERY_MS = 10_000
 
-/** Storing what is folded may take this share of the time: it grows with the holders. */
-const FLUSH_SHARE = 0.05
+/** Storing what is folded may take this share of the time, beside the reading: it grows with the holders. */
+const FLUSH_SHARE = 0.4
 
 /**
  * Reads what lies below the newest days of a chain, oldest first, while new blocks come in above.
@@ -41,8 +41,8 @@ export class OlderHistory {
   readonly #chain: Chain
   #backfill: Backfill | undefined
   #opened: OpenFolds | undefined
-  #flushedMs = 0
-  #flushEveryMs = FLUSH_EVERY_MS
+  /** When what is folded was last given to the store, at which block, and how long that took. */
+  #flushed = { atMs: 0, number: 0, tookMs: 0 }
   #segments: AsyncIterator<Segment> | undefined
   /** The commit under way: the next segment is read meanwhile. */
   #commit: Promise<void> = Promise.resolve()
@@ -85,7 +85,7 @@ export class OlderHistory {
       this.#segments ??= this.#open(backfill, opened, limit)
       const next = await this.#segments.next()
       if (next.done === true) this.#segments = undefined
-      else await this.#store(opened, next.value)
+      else await this.#store(opened, next.value, limit)
       return 'more'
     } catch (error) {
       await this.settled()
@@ -94,26 +94,47 @@ export class OlderHistory {
     }
   }
 
-  /** Events are stored at once; what is folded in memory when as much again is read as storing costs. */
-  async #store({ folds, anomalies: before }: OpenFolds, segment: Segment): Promise<void> {
+  /** Events are stored at once; what is folded in memory when it is due. */
+  async #store(
+    { folds, anomalies: before }: OpenFolds,
+    segment: Segment,
+    limit: number,
+  ): Promise<void> {
     await this.#commit
     const backfill = this.#backfill
     assert(backfill !== undefined, 'there is no older history to store')
-    const { clock } = this.#deps
     const { end } = segment
     if (end.number === backfill.read.number && end.hash !== backfill.read.hash)
       throw new RpcError(`block ${end.number} is not the one that events are stored up to`)
     const anomalies = [...before, ...segment.foldedAnomalies]
-    const isDue = Math.abs(clock() - this.#flushedMs) >= this.#flushEveryMs
-    this.#opened = { folds, at: segment.end, anomalies: isDue ? [] : anomalies }
+    const isDue = this.#isFlushDue(end.number, limit)
+    this.#opened = { folds, at: end, anomalies: isDue ? [] : anomalies }
     if (segment.staged.length === 0 && !isDue) return
-    const startMs = clock()
-    const due = isDue ? { folds: [...folds.values()], anomalies } : undefined
+    const due = isDue ? { stores: drain(folds), anomalies } : undefined
     this.#begin({ backfill, segment, due })
-    if (!isDue) return
-    // What is folded must not go on while it is being stored.
-    await this.#commit
-    this.#flushed(clock() - startMs)
+    if (isDue) this.#measureFlush(end.number)
+  }
+
+  /**
+   * Now and then, so that a kill costs little; and when as much waits as is still to come, so that
+   * little is left to store when all is read.
+   */
+  #isFlushDue(number: number, limit: number): boolean {
+    const { atMs, tookMs, number: flushed } = this.#flushed
+    const sinceMs = Math.abs(this.#deps.clock() - atMs)
+    if (sinceMs < tookMs / FLUSH_SHARE) return false
+    const left = limit - number
+    return sinceMs >= FLUSH_EVERY_MS || (left > 0 && number - flushed >= left)
+  }
+
+  #measureFlush(number: number): void {
+    const { clock } = this.#deps
+    const atMs = clock()
+    this.#flushed = { ...this.#flushed, atMs, number }
+    const measure = () => {
+      this.#flushed = { ...this.#flushed, tookMs: Math.abs(clock() - atMs) }
+    }
+    this.#commit.then(measure, () => undefined)
   }
 
   /** Its failure is met by whoever waits for the commit next. */
@@ -124,11 +145,6 @@ export class OlderHistory {
       },
     )
     this.#commit.catch(() => undefined)
-  }
-
-  #flushed(tookMs: number): void {
-    this.#flushedMs = this.#deps.clock()
-    this.#flushEveryMs = Math.max(FLUSH_EVERY_MS, tookMs / FLUSH_SHARE)
   }
 
   /**
@@ -144,7 +160,7 @@ export class OlderHistory {
       const { folds, at, anomalies } = await this.#openFolds(backfill)
       assert(at.number <= position.number, 'the older history went beyond the position')
       const waiting = [...folds.keys()]
-      const due = { folds: [...folds.values()], anomalies }
+      const due = { stores: drain(folds), anomalies }
       const [logs, stored] = await allEnded([
         this.#logsBetween(waiting, at, position),
         commitFolded(this.#deps, { chainId: this.#chain.id, backfill, end: at, due }),
@@ -154,7 +170,7 @@ export class OlderHistory {
       await commitMeeting(this.#deps, {
         chainId: this.#chain.id,
         backfill: stored,
-        folds: due.folds,
+        folds: [...folds.values()],
         ...stageLogs(waiting, logs),
       })
       this.#backfill = undefined
@@ -175,7 +191,7 @@ export class OlderHistory {
     // Without anything to fold there is nothing to be read again.
     const at = folds.size === 0 ? backfill.read : backfill.folded
     this.#opened = { folds, at, anomalies: [] }
-    this.#flushedMs = this.#deps.clock()
+    this.#flushed = { atMs: this.#deps.clock(), number: at.number, tookMs: 0 }
     return this.#opened
   }
 
@@ -229,4 +245,9 @@ export class OlderHistory {
     this.#segments = undefined
     this.#opened = undefined
   }
+}
+
+/** What each of the folds has for the store, as it stands now. */
+function drain(folds: OpenFolds['folds']): readonly Store[] {
+  return [...folds.values()].map((fold) => fold.drain())
 }

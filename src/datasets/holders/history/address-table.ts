@@ -38,18 +38,9 @@ export class AddressTable {
     return `0x${this.#bytes.toString('hex')}`
   }
 
-  /** The first byte of a number's address. */
-  firstByte(id: number): number {
-    return (this.#words[id * WORDS] ?? 0) >>> 24
-  }
-
-  /** Orders two numbers by their addresses' first 64 bits, as their texts are ordered. */
-  compare(a: number, b: number): number {
-    const words = this.#words
-    return (
-      (words[a * WORDS] ?? 0) - (words[b * WORDS] ?? 0) ||
-      (words[a * WORDS + 1] ?? 0) - (words[b * WORDS + 1] ?? 0)
-    )
+  /** The first 32 bits of a number's address. */
+  firstBits(id: number): number {
+    return this.#words[id * WORDS] ?? 0
   }
 
   #find(): number {

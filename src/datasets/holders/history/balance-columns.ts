@@ -98,6 +98,20 @@ export class BalanceColumns {
     return this.isNegative(id) ? BigInt.asIntN(LIMBS * 32, value) : value
   }
 
+  /** A copy of the balances of these numbers, each under its place in the list. */
+  pick(ids: Float64Array): BalanceColumns {
+    const picked = new BalanceColumns()
+    picked.#limbs = new Uint32Array(ids.length * LIMBS)
+    for (let place = 0; place < ids.length; place += 1) {
+      const id = ids[place] ?? 0
+      for (let limb = 0; limb < LIMBS; limb += 1)
+        picked.#limbs[place * LIMBS + limb] = this.#limbs[id * LIMBS + limb] ?? 0
+      const wide = this.#wideOf(id)
+      if (wide !== undefined) picked.#wide.set(place, wide)
+    }
+    return picked
+  }
+
   set(id: number, balance: bigint): void {
     this.#reserve(id)
     if (BigInt.asIntN(SIGN_LIMB * 32, balance) !== balance) {

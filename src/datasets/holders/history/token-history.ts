@@ -5,7 +5,6 @@ import { DAY_SECONDS } from '#lib/day.ts'
 import { addSupply, NO_SUPPLY, type SupplyChange } from '../fold-supply.ts'
 import { AddressTable } from './address-table.ts'
 import { BalanceColumns } from './balance-columns.ts'
-import { byAddress } from './by-address.ts'
 import { NumberList } from './number-list.ts'
 
 /** What is known of one address, as bits. */
@@ -57,18 +56,28 @@ export function unpackTurn(turn: number): TurningDay {
   }
 }
 
-function idOfTurn(turn: number): number {
+/** Whether a day is taken off the list. */
+export function isUnlisted(turn: number): boolean {
+  return turn % 2 === 0
+}
+
+/** The address, by number, that a turning day is of. */
+export function idOfTurn(turn: number): number {
   return Math.floor(turn / (4 * DAYS_MAX))
 }
 
-/** What changed of a token since it was last stored; addresses by number, in the order of the rows. */
+/**
+ * What changed of a token since it was last stored, as it stood at one moment; addresses by number.
+ * Nothing that is taken later touches it.
+ */
 export interface Changed {
-  readonly moved: Iterable<number>
-  readonly turns: Iterable<number>
-  /** Of `moved`: no longer holders, and still in the store. */
-  readonly emptied: Float64Array
-  /** Of `turns`: days that are no turns after all. */
-  readonly unlisted: Float64Array
+  /** Who moved and holds, and in the same places the balances. */
+  readonly holders: Float64Array
+  readonly balances: BalanceColumns
+  /** Who moved, holds no longer, and is still in the store. */
+  readonly emptied: readonly number[]
+  /** Days to list, and days that are no turns after all. */
+  readonly turns: Float64Array
   /** One that sent more than it had. */
   readonly negative: number | undefined
   readonly supply: ReadonlyMap<number, SupplyChange>
@@ -150,30 +159,29 @@ export class TokenHistory {
     this.#movedToday.push(id)
   }
 
-  /** What changed since the last call, for the store: each list can be gone through once. */
+  /** What changed since the last call, to be stored. */
   drain(): Changed {
     this.#list()
-    const { addresses } = this
     const moved = this.#moved.all()
-    const turns = this.#turns.all()
+    const holders = moved.filter((id) => this.balances.isPositive(id))
+    const emptied: number[] = []
+    for (const id of moved) {
+      if (!this.balances.isPositive(id) && this.#is(id, STORED)) emptied.push(id)
+      this.#unmark(id, MOVED | STORED)
+    }
+    for (const id of holders) this.#mark(id, STORED)
     const changed = {
-      moved: byAddress(addresses, moved, (id) => id),
-      turns: byAddress(addresses, turns, idOfTurn),
-      emptied: moved.filter((id) => !this.balances.isPositive(id) && this.#is(id, STORED)),
-      unlisted: turns.filter((turn) => !unpackTurn(turn).listed),
+      holders,
+      balances: this.balances.pick(holders),
+      emptied,
+      turns: this.#turns.all(),
       negative: moved.find((id) => this.balances.isNegative(id)),
       supply: this.#supply,
     }
-    for (const id of moved) this.#unmark(id, MOVED)
     this.#moved = new NumberList()
     this.#turns = new NumberList()
     this.#supply = new Map()
     return changed
-  }
-
-  setStored(id: number, stored: boolean): void {
-    if (stored) this.#mark(id, STORED)
-    else this.#unmark(id, STORED)
   }
 
   /** Lists the present day for addresses that hold otherwise than the day before, and only for them. */

@@ -1,4 +1,3 @@
-import type { Address } from '#domain/address.ts'
 import type { Change } from '#indexer/dataset.ts'
 import { chunks } from '#lib/chunks.ts'
 import { toStored } from '#lib/u256.ts'
@@ -6,7 +5,14 @@ import type { BulkInsert } from '#store/engine.ts'
 import { ROWS_PER_STATEMENT, type SqlValue, sql } from '#store/sql.ts'
 import { inKeys } from '#store/typed-values.ts'
 import { foldSupplyDays } from '../fold-supply.ts'
-import { type Changed, type TokenHistory, unpackTurn } from './token-history.ts'
+import { byAddress } from './by-address.ts'
+import {
+  type Changed,
+  idOfTurn,
+  isUnlisted,
+  type TokenHistory,
+  unpackTurn,
+} from './token-history.ts'
 
 const BALANCES: BulkInsert = {
   table: 'balances',
@@ -25,57 +31,51 @@ const HOLDER_DAYS: BulkInsert = {
   },
 }
 
-/** Stores what changed; gives an address that sent more than it had, if there is one. */
-export async function flushToken(
+/** Stores what changed of a token. */
+export async function storeToken(
   change: Change,
   history: TokenHistory,
-): Promise<Address | undefined> {
-  const changed = history.drain()
-  if (changed.negative !== undefined) return history.addresses.address(changed.negative)
-  await flushBalances(change, history, changed)
-  await flushDays(change, history, changed)
+  changed: Changed,
+): Promise<void> {
+  await storeBalances(change, history, changed)
+  await storeDays(change, history, changed)
   await foldSupplyDays(change, history.symbol, changed.supply)
-  return undefined
 }
 
-async function flushBalances(
+async function storeBalances(
   change: Change,
   history: TokenHistory,
-  { emptied, moved }: Changed,
+  changed: Changed,
 ): Promise<void> {
   const { addresses, symbol } = history
-  for (const part of chunks([...emptied], ROWS_PER_STATEMENT))
+  for (const part of chunks(changed.emptied, ROWS_PER_STATEMENT))
     await change.connection.run(sql`
       delete from balances where chain_id = ${change.chainId}
         and ${inKeys(
           { token: 'text', address: 'text' },
           part.map((id) => [symbol, addresses.address(id)]),
         )}`)
-  await change.connection.insert(BALANCES, balanceRows(change, history, moved))
+  await change.connection.insert(BALANCES, balanceRows(change, history, changed))
 }
 
-/** Whoever holds none has no row. */
 function* balanceRows(
-  change: Change,
-  history: TokenHistory,
-  moved: Changed['moved'],
+  { chainId }: Change,
+  { addresses, symbol }: TokenHistory,
+  { holders, balances }: Changed,
 ): Iterable<readonly SqlValue[]> {
-  const { addresses, balances, symbol } = history
-  for (const id of moved) {
-    const isStored = balances.isPositive(id)
-    history.setStored(id, isStored)
-    if (isStored) yield [symbol, addresses.address(id), change.chainId, toStored(balances.get(id))]
-  }
+  const idAt = (place: number) => holders[place] ?? 0
+  for (const place of byAddress(addresses, holders.length, idAt))
+    yield [symbol, addresses.address(idAt(place)), chainId, toStored(balances.get(place))]
 }
 
-async function flushDays(
+async function storeDays(
   { chainId, connection }: Change,
   history: TokenHistory,
-  { unlisted, turns }: Changed,
+  { turns }: Changed,
 ): Promise<void> {
   const { addresses, symbol } = history
   const key = { token: 'text', address: 'text', chain_id: 'bigint', day_unix: 'bigint' } as const
-  const dropped = Array.from(unlisted, unpackTurn)
+  const dropped = Array.from(turns.filter(isUnlisted), unpackTurn)
   for (const part of chunks(dropped, ROWS_PER_STATEMENT))
     await connection.run(sql`
       delete from holder_days where ${inKeys(
@@ -90,8 +90,9 @@ function* dayRows(
   { addresses, symbol }: TokenHistory,
   turns: Changed['turns'],
 ): Iterable<readonly SqlValue[]> {
-  for (const each of turns) {
-    const { id, dayUnix, holds, listed } = unpackTurn(each)
+  const idAt = (place: number) => idOfTurn(turns[place] ?? 0)
+  for (const place of byAddress(addresses, turns.length, idAt)) {
+    const { id, dayUnix, holds, listed } = unpackTurn(turns[place] ?? 0)
     if (listed) yield [symbol, addresses.address(id), chainId, dayUnix, Number(holds)]
   }
 }
