@@ -29,7 +29,7 @@ interface OpenFolds {
 const FLUSH_EVERY_MS = 10_000
 
 /** Storing what is folded may take this share of the time, beside the reading: it grows with the holders. */
-const FLUSH_SHARE = 0.4
+const FLUSH_SHARE = 0.5
 
 /**
  * Reads what lies below the newest days of a chain, oldest first, while new blocks come in above.
@@ -46,6 +46,7 @@ export class OlderHistory {
   #segments: AsyncIterator<Segment> | undefined
   /** The commit under way: the next segment is read meanwhile. */
   #commit: Promise<void> = Promise.resolve()
+  #isStoring = false
 
   constructor(read: ReadDeps, deps: CommitDeps & { readonly source: ChainSource }, chain: Chain) {
     this.#read = read
@@ -110,9 +111,9 @@ export class OlderHistory {
     const isDue = this.#isFlushDue(end.number, limit)
     this.#opened = { folds, at: end, anomalies: isDue ? [] : anomalies }
     if (segment.staged.length === 0 && !isDue) return
-    const due = isDue ? { stores: drain(folds), anomalies } : undefined
+    const due = isDue ? { stores: this.#measured(drain(folds)), anomalies } : undefined
+    if (isDue) this.#flushed = { ...this.#flushed, atMs: this.#deps.clock(), number: end.number }
     this.#begin({ backfill, segment, due })
-    if (isDue) this.#measureFlush(end.number)
   }
 
   /**
@@ -127,23 +128,26 @@ export class OlderHistory {
     return sinceMs >= FLUSH_EVERY_MS || (left > 0 && number - flushed >= left)
   }
 
-  #measureFlush(number: number): void {
+  /** The same, and what storing takes is kept. */
+  #measured(stores: readonly Store[]): readonly Store[] {
     const { clock } = this.#deps
-    const atMs = clock()
-    this.#flushed = { ...this.#flushed, atMs, number }
-    const measure = () => {
-      this.#flushed = { ...this.#flushed, tookMs: Math.abs(clock() - atMs) }
-    }
-    this.#commit.then(measure, () => undefined)
+    return stores.map((store) => async (change) => {
+      const startMs = clock()
+      await store(change)
+      this.#flushed = { ...this.#flushed, tookMs: Math.abs(clock() - startMs) }
+    })
   }
 
   /** Its failure is met by whoever waits for the commit next. */
   #begin(input: Omit<Parameters<typeof commitOlder>[1], 'chainId'>): void {
-    this.#commit = commitOlder(this.#deps, { chainId: this.#chain.id, ...input }).then(
-      (backfill) => {
+    this.#isStoring = true
+    this.#commit = commitOlder(this.#deps, { chainId: this.#chain.id, ...input })
+      .then((backfill) => {
         this.#backfill = backfill
-      },
-    )
+      })
+      .finally(() => {
+        this.#isStoring = false
+      })
     this.#commit.catch(() => undefined)
   }
 
@@ -154,18 +158,15 @@ export class OlderHistory {
    */
   async meet(position: Position): Promise<boolean> {
     try {
-      await this.#commit
-      const backfill = this.#backfill
-      assert(backfill !== undefined, 'there is no older history to meet')
-      const { folds, at, anomalies } = await this.#openFolds(backfill)
+      assert(this.#backfill !== undefined, 'there is no older history to meet')
+      const opened = await this.#openFolds(this.#backfill)
+      const { folds, at } = opened
       assert(at.number <= position.number, 'the older history went beyond the position')
       const waiting = [...folds.keys()]
-      const due = { stores: drain(folds), anomalies }
       const [logs, stored] = await allEnded([
         this.#logsBetween(waiting, at, position),
-        commitFolded(this.#deps, { chainId: this.#chain.id, backfill, end: at, due }),
+        this.#storeFolded(opened),
       ])
-      this.#backfill = stored
       if (logs === undefined) return false
       await commitMeeting(this.#deps, {
         chainId: this.#chain.id,
@@ -178,6 +179,22 @@ export class OlderHistory {
     } finally {
       this.#forget()
     }
+  }
+
+  /** Stores all that is folded, after what is being stored already. */
+  async #storeFolded({ folds, at, anomalies }: OpenFolds): Promise<Backfill> {
+    const due = { stores: drain(folds), anomalies }
+    await this.#commit
+    const backfill = this.#backfill
+    assert(backfill !== undefined, 'there is no older history to store')
+    const stored = await commitFolded(this.#deps, {
+      chainId: this.#chain.id,
+      backfill,
+      end: at,
+      due,
+    })
+    this.#backfill = stored
+    return stored
   }
 
   async #openFolds(backfill: Backfill): Promise<OpenFolds> {
@@ -212,7 +229,9 @@ export class OlderHistory {
     const datasets = isNew ? this.#deps.datasets.filter((each) => !folds.has(each)) : []
     // A history that begins stands on no block.
     const after = at.hash === '0x' ? undefined : at
-    return readSegments(this.#read, { from, to, after, datasets, folds })[Symbol.asyncIterator]()
+    const isStoring = () => this.#isStoring
+    const input = { from, to, after, datasets, folds, isStoring }
+    return readSegments(this.#read, input)[Symbol.asyncIterator]()
   }
 
   async #logsBetween(

@@ -30,6 +30,8 @@ export interface ReadInput {
   readonly datasets: readonly AnyDataset[]
   /** Datasets that fold the history in memory, each with its fold. */
   readonly folds: ReadonlyMap<AnyDataset, HistoryFold>
+  /** Whether an earlier segment is still being stored. */
+  isStoring(): boolean
 }
 
 /** A commit every so often keeps little to be read again after a kill. */
@@ -40,6 +42,9 @@ const COMMIT_SHARE = 0.1
 
 /** Facts held in memory before they are stored, while as many more are read. */
 const FACTS_MAX = 10_000
+
+/** Facts held in memory at most while those before them are still being stored. */
+const FACTS_WAITING_MAX = 30_000
 
 /**
  * Reads final history in block order, each segment on the branch of the one before. One filter leads;
@@ -61,7 +66,8 @@ export async function* readSegments(deps: ReadDeps, input: ReadInput): AsyncIter
   try {
     for await (const part of source.history({ filter: lead, ...range })) {
       await draft.take(part, part.to)
-      if (part.to < to && draft.size < FACTS_MAX && clock() - committedMs < wantedMs) continue
+      const isFull = draft.size >= (input.isStoring() ? FACTS_WAITING_MAX : FACTS_MAX)
+      if (part.to < to && !isFull && clock() - committedMs < wantedMs) continue
       for (const side of sides)
         for await (const more of side.upTo(part.to)) await draft.take(more, part.to)
       const segment = await draft.close(part.to)

@@ -48,7 +48,11 @@ export class AddressTable {
     const words = this.#words
     const wanted = this.#wanted
     const mask = slots.length - 1
-    const [a, b, c, d, e] = [wanted[0], wanted[1], wanted[2], wanted[3], wanted[4]]
+    const a = wanted[0]
+    const b = wanted[1]
+    const c = wanted[2]
+    const d = wanted[3]
+    const e = wanted[4]
     for (let slot = this.#hash(wanted, 0) & mask; ; slot = (slot + 1) & mask) {
       const id = slots[slot] ?? -1
       if (id < 0) return this.#add(slot)
