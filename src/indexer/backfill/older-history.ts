@@ -11,11 +11,14 @@ import type { Anomaly, Segment } from '../segment.ts'
 import { filtersOf } from '../select-logs.ts'
 import { type CommitDeps, stageLogs } from '../transaction.ts'
 import type { Backfill } from './backfill-row.ts'
-import { commitFolded, commitMeeting, commitOlder } from './commit-older.ts'
+import { commitFolded, commitMeeting, commitOlder, type Folded } from './commit-older.ts'
 import { type ReadDeps, readSegments } from './read-segments.ts'
 
 /** Blocks between the older history and the head that the meeting may hold in memory. */
 const MEETING_BLOCKS_MAX = 5_000 + HISTORY_MARGIN
+
+/** Blocks of the meeting read side by side: mostly all of them, so that it takes two round trips. */
+const MEETING_BLOCKS_AT_ONCE = 640
 
 /** Folds in memory, and the block up to which they are. */
 interface OpenFolds {
@@ -44,9 +47,10 @@ export class OlderHistory {
   /** When what is folded was last given to the store, at which block, and how long that took. */
   #flushed = { atMs: 0, number: 0, tookMs: 0 }
   #segments: AsyncIterator<Segment> | undefined
-  /** The commit under way: the next segment is read meanwhile. */
+  /** The last commit, and the one before it: one may wait for another, and reading goes on. */
   #commit: Promise<void> = Promise.resolve()
-  #isStoring = false
+  #earlier: Promise<void> = Promise.resolve()
+  #commitsUnderWay = 0
 
   constructor(read: ReadDeps, deps: CommitDeps & { readonly source: ChainSource }, chain: Chain) {
     this.#read = read
@@ -74,8 +78,8 @@ export class OlderHistory {
   }
 
   /**
-   * Reads the next segment up to a height while the one before is being stored, and begins to store
-   * it; tells whether there is more or the head is met.
+   * Reads the next segment up to a height while those before are being stored, and has it stored
+   * after them; tells whether there is more or the head is met.
    */
   async readSome(limit: number): Promise<'more' | 'met' | 'nothing'> {
     const backfill = this.#backfill
@@ -101,19 +105,15 @@ export class OlderHistory {
     segment: Segment,
     limit: number,
   ): Promise<void> {
-    await this.#commit
-    const backfill = this.#backfill
-    assert(backfill !== undefined, 'there is no older history to store')
+    await this.#earlier
     const { end } = segment
-    if (end.number === backfill.read.number && end.hash !== backfill.read.hash)
-      throw new RpcError(`block ${end.number} is not the one that events are stored up to`)
     const anomalies = [...before, ...segment.foldedAnomalies]
     const isDue = this.#isFlushDue(end.number, limit)
     this.#opened = { folds, at: end, anomalies: isDue ? [] : anomalies }
     if (segment.staged.length === 0 && !isDue) return
     const due = isDue ? { stores: this.#measured(drain(folds)), anomalies } : undefined
     if (isDue) this.#flushed = { ...this.#flushed, atMs: this.#deps.clock(), number: end.number }
-    this.#begin({ backfill, segment, due })
+    this.#begin(segment, due)
   }
 
   /**
@@ -138,17 +138,26 @@ export class OlderHistory {
     })
   }
 
-  /** Its failure is met by whoever waits for the commit next. */
-  #begin(input: Omit<Parameters<typeof commitOlder>[1], 'chainId'>): void {
-    this.#isStoring = true
-    this.#commit = commitOlder(this.#deps, { chainId: this.#chain.id, ...input })
-      .then((backfill) => {
-        this.#backfill = backfill
-      })
+  /** Stores after what is being stored. A failure is met by whoever waits for a commit next. */
+  #begin(segment: Segment, due: Folded | undefined): void {
+    this.#earlier = this.#commit
+    this.#commitsUnderWay += 1
+    this.#commit = this.#earlier
+      .then(() => this.#storeSegment(segment, due))
       .finally(() => {
-        this.#isStoring = false
+        this.#commitsUnderWay -= 1
       })
     this.#commit.catch(() => undefined)
+  }
+
+  async #storeSegment(segment: Segment, due: Folded | undefined): Promise<void> {
+    const backfill = this.#backfill
+    assert(backfill !== undefined, 'there is no older history to store')
+    const { number, hash } = segment.end
+    if (number === backfill.read.number && hash !== backfill.read.hash)
+      throw new RpcError(`block ${number} is not the one that events are stored up to`)
+    const chainId = this.#chain.id
+    this.#backfill = await commitOlder(this.#deps, { chainId, backfill, segment, due })
   }
 
   /**
@@ -229,7 +238,7 @@ export class OlderHistory {
     const datasets = isNew ? this.#deps.datasets.filter((each) => !folds.has(each)) : []
     // A history that begins stands on no block.
     const after = at.hash === '0x' ? undefined : at
-    const isStoring = () => this.#isStoring
+    const isStoring = () => this.#commitsUnderWay > 0
     const input = { from, to, after, datasets, folds, isStoring }
     return readSegments(this.#read, input)[Symbol.asyncIterator]()
   }
@@ -250,7 +259,9 @@ export class OlderHistory {
     let parent: Pick<BlockHeader, 'number' | 'hash'> = read
     while (parent.number < head.number) {
       const last = parent.hash === '0x' ? undefined : parent
-      const blocks = await readBlocks({ source, filters }, last, parent.number + 1, head)
+      const from = parent.number + 1
+      const range = { from, head, blocksMax: MEETING_BLOCKS_AT_ONCE }
+      const blocks = await readBlocks({ source, filters }, last, range)
       for (const block of blocks) for (const log of block.logs) logs.push(log)
       parent = blocks.at(-1)?.header ?? head
     }
@@ -260,6 +271,7 @@ export class OlderHistory {
   /** What is folded in memory may be ahead of the store; it is loaded anew from there. */
   #forget(): void {
     this.#commit = Promise.resolve()
+    this.#earlier = Promise.resolve()
     void this.#segments?.return?.()
     this.#segments = undefined
     this.#opened = undefined
