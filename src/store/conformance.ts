@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { toStored } from '#lib/u256.ts'
 import { ConstraintError, type Engine, type Migration } from './engine.ts'
 import { acquireLease, holdLease, LEASE_MS, LeaseLostError, leaseMigration } from './lease.ts'
+import type { PackedRows } from './packed-rows.ts'
 import { column } from './row.ts'
 import { join, rows, sql } from './sql.ts'
 
@@ -42,6 +43,24 @@ export function describeEngine(name: string, open: () => Promise<Engine>): void 
 
   opened('a database of a newer version is refused', async (engine) => {
     await assert.rejects(engine.migrate(MIGRATIONS.slice(0, 1)), /does not know/)
+  })
+
+  opened('packed rows are stored as their rows one by one would be', async (engine) => {
+    const numbers = Array.from({ length: 9_001 }, (_, index) => index)
+    const packed: PackedRows = {
+      count: numbers.length,
+      columns: [
+        { kind: 'hex', words: Uint32Array.from(numbers, (each) => each + 0xf000_0000), width: 1 },
+        { kind: 'numbers', values: Float64Array.from(numbers) },
+      ],
+    }
+    const into = { table: 'counters', columns: { id: 'text', used: 'bigint' } } as const
+    await engine.write((tx) => tx.insert(into, packed))
+    const found = await engine.read(sql`select id, used from counters order by used`)
+    assert.deepEqual(
+      found.map((row) => [row.id, row.used]),
+      numbers.map((each) => [`0xf000${each.toString(16).padStart(4, '0')}`, each]),
+    )
   })
 
   opened('rows inserted in bulk are the rows that were given', async (engine) => {

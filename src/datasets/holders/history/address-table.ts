@@ -1,7 +1,9 @@
 import { readWord } from '#chain/columns/hex-text.ts'
 import type { Address } from '#domain/address.ts'
 
-const WORDS = 5
+/** Words of 32 bits that an address is made of. */
+export const ADDRESS_WORDS = 5
+const WORDS = ADDRESS_WORDS
 
 /** Half as many again: a column is copied now and then, and seldom stands half empty. */
 const GROWTH = 1.5
@@ -36,6 +38,17 @@ export class AddressTable {
     for (let word = 0; word < WORDS; word += 1)
       this.#bytes.writeUInt32BE(this.#words[id * WORDS + word] ?? 0, word * 4)
     return `0x${this.#bytes.toString('hex')}`
+  }
+
+  /** The words of many numbers' addresses, one after the other. */
+  words(ids: Float64Array): Uint32Array {
+    const words = new Uint32Array(ids.length * WORDS)
+    for (let place = 0; place < ids.length; place += 1) {
+      const id = ids[place] ?? 0
+      for (let word = 0; word < WORDS; word += 1)
+        words[place * WORDS + word] = this.#words[id * WORDS + word] ?? 0
+    }
+    return words
   }
 
   /** The first 32 bits of a number's address. */

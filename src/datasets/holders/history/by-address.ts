@@ -4,19 +4,23 @@ import type { AddressTable } from './address-table.ts'
 const PLACES_MAX = 1 << 21
 
 /**
- * Places of a list in the order of the first 32 bits of the addresses that stand there, equal ones as
- * they came: where rows go in order, each finds the page of the last one at hand. The address and the
- * place are sorted as one number, which needs no comparison of ours.
+ * Numbers in the order of the first 32 bits of the addresses that they belong to, equal ones as they
+ * came: where rows go in order, each finds the page of the last one at hand. Address and place are
+ * sorted as one number, which needs no comparison of ours.
  */
-export function* byAddress(
+export function byAddress(
   addresses: AddressTable,
-  count: number,
-  idAt: (place: number) => number,
-): Iterable<number> {
-  for (let from = 0; from < count; from += PLACES_MAX) {
-    const keys = new Float64Array(Math.min(count - from, PLACES_MAX))
+  numbers: Float64Array,
+  idOf: (value: number) => number,
+): Float64Array {
+  const sorted = new Float64Array(numbers.length)
+  for (let from = 0; from < numbers.length; from += PLACES_MAX) {
+    const keys = numbers.slice(from, from + PLACES_MAX)
     for (let place = 0; place < keys.length; place += 1)
-      keys[place] = addresses.firstBits(idAt(from + place)) * PLACES_MAX + place
-    for (const key of keys.sort()) yield from + (key % PLACES_MAX)
+      keys[place] = addresses.firstBits(idOf(keys[place] ?? 0)) * PLACES_MAX + place
+    keys.sort()
+    for (let place = 0; place < keys.length; place += 1)
+      sorted[from + place] = numbers[from + ((keys[place] ?? 0) % PLACES_MAX)] ?? 0
   }
+  return sorted
 }

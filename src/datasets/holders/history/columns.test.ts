@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Address } from '#domain/address.ts'
-import { AddressTable } from './address-table.ts'
-import { BalanceColumns } from './balance-columns.ts'
+import { toStored } from '#lib/u256.ts'
+import { eachRow, type PackedRows, slicePacked } from '#store/packed-rows.ts'
+import { ADDRESS_WORDS, AddressTable } from './address-table.ts'
+import { BalanceColumns, VALUE_LIMBS } from './balance-columns.ts'
 import { byAddress } from './by-address.ts'
 import { NumberList } from './number-list.ts'
 
@@ -45,15 +47,44 @@ test('a balance that is set comes back, beyond the room of the beginning too', (
   assert.equal(columns.get(4_999), 0n)
 })
 
-test('a copy of balances stays as it was taken, wide ones and those less than nothing too', () => {
-  const columns = new BalanceColumns()
-  const before = [7n, 2n ** 200n, -5n, 2n ** 127n]
-  for (const [id, balance] of before.entries()) columns.set(id, balance)
-  const picked = columns.pick(Float64Array.of(3, 2, 1, 0))
-  for (const id of before.keys()) columns.set(id, 1n)
-  const found = before.map((_, place) => picked.get(place))
-  assert.deepEqual(found, before.toReversed())
+test('balances and addresses are told as words, and stay as they were told', () => {
+  const list = fc.uniqueArray(
+    fc.record({ id: fc.nat(50), balance: fc.bigInt(1n, 2n ** 256n - 1n) }),
+    {
+      selector: ({ id }) => id,
+    },
+  )
+  fc.assert(
+    fc.property(list, (entries) => {
+      const columns = new BalanceColumns()
+      const addresses = new AddressTable()
+      for (let id = 0; id <= 50; id += 1) addresses.internAddress(addressOf(id))
+      for (const { id, balance } of entries) columns.set(id, balance)
+      const ids = Float64Array.from(entries, ({ id }) => id)
+      const count = ids.length
+      const packed: PackedRows = {
+        count,
+        columns: [
+          { kind: 'hex', words: addresses.words(ids), width: ADDRESS_WORDS },
+          { kind: 'uint', words: columns.words(ids), width: VALUE_LIMBS },
+        ],
+      }
+      for (const { id } of entries) columns.set(id, 1n)
+      const expected = entries.map(({ id, balance }) => [addressOf(id), toStored(balance)])
+      assert.deepEqual([...eachRow(packed)], expected)
+      const half = count >> 1
+      const parts = [slicePacked(packed, 0, half), slicePacked(packed, half, count + 1)]
+      assert.deepEqual(
+        parts.flatMap((part) => [...eachRow(part)]),
+        expected,
+      )
+    }),
+  )
 })
+
+function addressOf(id: number): Address {
+  return `0x${id.toString(16).padStart(4, '0').repeat(10)}`
+}
 
 test('each address has one number, however many there are and however alike', () => {
   const table = new AddressTable()
@@ -74,7 +105,7 @@ test('each address has one number, however many there are and however alike', ()
   assert.equal(table.count, numbers.size)
 })
 
-test('places come in the order of their addresses, those of one address as they came', () => {
+test('numbers come in the order of their addresses, those of one address as they came', () => {
   const address = fc
     .nat(0xffff_ffff)
     .map((start): Address => `0x${start.toString(16).padStart(8, '0')}${'c'.repeat(32)}`)
@@ -82,18 +113,19 @@ test('places come in the order of their addresses, those of one address as they 
   fc.assert(
     fc.property(entries, (list) => {
       const addresses = new AddressTable()
-      const ids = new NumberList()
+      const numbers = new NumberList()
       const known = list.map((address, place) => {
-        ids.push(addresses.internAddress(address))
-        return { address, place }
+        const value = addresses.internAddress(address) * 10_000 + place
+        numbers.push(value)
+        return { address, place, value }
       })
       const expected = known.toSorted(
         (a, b) => (a.address < b.address ? -1 : Number(a.address > b.address)) || a.place - b.place,
       )
-      const found = byAddress(addresses, list.length, (place) => ids.all()[place] ?? -1)
+      const found = byAddress(addresses, numbers.all(), (value) => Math.floor(value / 10_000))
       assert.deepEqual(
         [...found],
-        expected.map(({ place }) => place),
+        expected.map(({ value }) => value),
       )
     }),
     { numRuns: 30 },

@@ -65,13 +65,12 @@ export function openHoldersHistory(input: {
     drain() {
       const drained = [...histories.values()].map((history) => {
         const changed = history.drain()
-        const { negative } = changed
-        if (negative === undefined) return { history, changed }
-        const address = history.addresses.address(negative)
-        throw new UnexplainedBalanceError(history.symbol, address, chainId)
+        if (changed.negative !== undefined)
+          throw new UnexplainedBalanceError(history.symbol, changed.negative, chainId)
+        return { token: history.symbol, changed }
       })
       return async (change: Change) => {
-        for (const { history, changed } of drained) await storeToken(change, history, changed)
+        for (const { token, changed } of drained) await storeToken(change, token, changed)
       }
     },
     async complete(change: Change) {

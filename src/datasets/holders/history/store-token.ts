@@ -1,18 +1,12 @@
 import type { Change } from '#indexer/dataset.ts'
 import { chunks } from '#lib/chunks.ts'
-import { toStored } from '#lib/u256.ts'
 import type { BulkInsert } from '#store/engine.ts'
-import { ROWS_PER_STATEMENT, type SqlValue, sql } from '#store/sql.ts'
+import { ROWS_PER_STATEMENT, sql } from '#store/sql.ts'
 import { inKeys } from '#store/typed-values.ts'
 import { foldSupplyDays } from '../fold-supply.ts'
-import { byAddress } from './by-address.ts'
-import {
-  type Changed,
-  idOfTurn,
-  isUnlisted,
-  type TokenHistory,
-  unpackTurn,
-} from './token-history.ts'
+import { ADDRESS_WORDS } from './address-table.ts'
+import { VALUE_LIMBS } from './balance-columns.ts'
+import type { Changed } from './token-history.ts'
 
 const BALANCES: BulkInsert = {
   table: 'balances',
@@ -32,67 +26,68 @@ const HOLDER_DAYS: BulkInsert = {
 }
 
 /** Stores what changed of a token. */
-export async function storeToken(
-  change: Change,
-  history: TokenHistory,
-  changed: Changed,
+export async function storeToken(change: Change, token: string, changed: Changed): Promise<void> {
+  await dropEmptied(change, token, changed.emptied)
+  await storeBalances(change, token, changed.holders)
+  await dropDays(change, token, changed.unlisted)
+  await storeDays(change, token, changed.days)
+  await foldSupplyDays(change, token, changed.supply)
+}
+
+async function dropEmptied(
+  { connection, chainId }: Change,
+  token: string,
+  emptied: Changed['emptied'],
 ): Promise<void> {
-  await storeBalances(change, history, changed)
-  await storeDays(change, history, changed)
-  await foldSupplyDays(change, history.symbol, changed.supply)
+  for (const part of chunks(emptied, ROWS_PER_STATEMENT)) {
+    const keys = part.map((address) => [token, address])
+    await connection.run(sql`
+      delete from balances where chain_id = ${chainId}
+        and ${inKeys({ token: 'text', address: 'text' }, keys)}`)
+  }
 }
 
 async function storeBalances(
-  change: Change,
-  history: TokenHistory,
-  changed: Changed,
+  { connection, chainId }: Change,
+  token: string,
+  { count, addresses, balances }: Changed['holders'],
 ): Promise<void> {
-  const { addresses, symbol } = history
-  for (const part of chunks(changed.emptied, ROWS_PER_STATEMENT))
-    await change.connection.run(sql`
-      delete from balances where chain_id = ${change.chainId}
-        and ${inKeys(
-          { token: 'text', address: 'text' },
-          part.map((id) => [symbol, addresses.address(id)]),
-        )}`)
-  await change.connection.insert(BALANCES, balanceRows(change, history, changed))
+  await connection.insert(BALANCES, {
+    count,
+    columns: [
+      { kind: 'same', value: token },
+      { kind: 'hex', words: addresses, width: ADDRESS_WORDS },
+      { kind: 'same', value: chainId },
+      { kind: 'uint', words: balances, width: VALUE_LIMBS },
+    ],
+  })
 }
 
-function* balanceRows(
-  { chainId }: Change,
-  { addresses, symbol }: TokenHistory,
-  { holders, balances }: Changed,
-): Iterable<readonly SqlValue[]> {
-  const idAt = (place: number) => holders[place] ?? 0
-  for (const place of byAddress(addresses, holders.length, idAt))
-    yield [symbol, addresses.address(idAt(place)), chainId, toStored(balances.get(place))]
+async function dropDays(
+  { connection, chainId }: Change,
+  token: string,
+  unlisted: Changed['unlisted'],
+): Promise<void> {
+  const key = { token: 'text', address: 'text', chain_id: 'bigint', day_unix: 'bigint' } as const
+  for (const part of chunks(unlisted, ROWS_PER_STATEMENT)) {
+    const keys = part.map(({ address, dayUnix }) => [token, address, chainId, dayUnix])
+    await connection.run(sql`delete from holder_days where ${inKeys(key, keys)}`)
+  }
 }
 
 async function storeDays(
-  { chainId, connection }: Change,
-  history: TokenHistory,
-  { turns }: Changed,
+  { connection, chainId }: Change,
+  token: string,
+  { count, addresses, unix, holds }: Changed['days'],
 ): Promise<void> {
-  const { addresses, symbol } = history
-  const key = { token: 'text', address: 'text', chain_id: 'bigint', day_unix: 'bigint' } as const
-  const dropped = Array.from(turns.filter(isUnlisted), unpackTurn)
-  for (const part of chunks(dropped, ROWS_PER_STATEMENT))
-    await connection.run(sql`
-      delete from holder_days where ${inKeys(
-        key,
-        part.map((turn) => [symbol, addresses.address(turn.id), chainId, turn.dayUnix]),
-      )}`)
-  await connection.insert(HOLDER_DAYS, dayRows(chainId, history, turns))
-}
-
-function* dayRows(
-  chainId: number,
-  { addresses, symbol }: TokenHistory,
-  turns: Changed['turns'],
-): Iterable<readonly SqlValue[]> {
-  const idAt = (place: number) => idOfTurn(turns[place] ?? 0)
-  for (const place of byAddress(addresses, turns.length, idAt)) {
-    const { id, dayUnix, holds, listed } = unpackTurn(turns[place] ?? 0)
-    if (listed) yield [symbol, addresses.address(id), chainId, dayUnix, Number(holds)]
-  }
+  await connection.insert(HOLDER_DAYS, {
+    count,
+    columns: [
+      { kind: 'same', value: token },
+      { kind: 'hex', words: addresses, width: ADDRESS_WORDS },
+      { kind: 'same', value: chainId },
+      { kind: 'numbers', values: unix },
+      { kind: 'numbers', values: holds },
+    ],
+  })
 }

@@ -5,6 +5,7 @@ import { DAY_SECONDS } from '#lib/day.ts'
 import { addSupply, NO_SUPPLY, type SupplyChange } from '../fold-supply.ts'
 import { AddressTable } from './address-table.ts'
 import { BalanceColumns } from './balance-columns.ts'
+import { byAddress } from './by-address.ts'
 import { NumberList } from './number-list.ts'
 
 /** What is known of one address, as bits. */
@@ -26,9 +27,9 @@ const TOPIC_PADDING = 24
 
 /**
  * A day on which an address began or ceased to hold; `listed` false takes the day off the list.
- * There are hundreds of thousands at a time, so each is one number until it is stored.
+ * There are hundreds of thousands at a time, so each is one number.
  */
-export interface TurningDay {
+interface TurningDay {
   readonly id: number
   readonly dayUnix: number
   readonly holds: boolean
@@ -43,43 +44,42 @@ function packTurn({ id, dayUnix, holds, listed }: TurningDay): number {
   return (id * DAYS_MAX + dayUnix / DAY_SECONDS) * 4 + marks
 }
 
-/** Reads a turning day back out of its number. */
-export function unpackTurn(turn: number): TurningDay {
-  const marks = turn % 4
-  const place = (turn - marks) / 4
-  const day = place % DAYS_MAX
-  return {
-    id: (place - day) / DAYS_MAX,
-    dayUnix: day * DAY_SECONDS,
-    holds: marks >= 2,
-    listed: marks % 2 === 1,
-  }
-}
-
-/** Whether a day is taken off the list. */
-export function isUnlisted(turn: number): boolean {
-  return turn % 2 === 0
-}
-
-/** The address, by number, that a turning day is of. */
-export function idOfTurn(turn: number): number {
+function idOfTurn(turn: number): number {
   return Math.floor(turn / (4 * DAYS_MAX))
 }
 
+function dayOfTurn(turn: number): number {
+  return (Math.floor(turn / 4) % DAYS_MAX) * DAY_SECONDS
+}
+
+function isListed(turn: number): boolean {
+  return turn % 2 === 1
+}
+
 /**
- * What changed of a token since it was last stored, as it stood at one moment; addresses by number.
- * Nothing that is taken later touches it.
+ * What changed of a token since it was last stored, as it stood at one moment: columns in the order of
+ * the rows. Nothing that is taken later touches it.
  */
 export interface Changed {
-  /** Who moved and holds, and in the same places the balances. */
-  readonly holders: Float64Array
-  readonly balances: BalanceColumns
+  /** Who moved and holds: `ADDRESS_WORDS` and `VALUE_LIMBS` each. */
+  readonly holders: {
+    readonly count: number
+    readonly addresses: Uint32Array
+    readonly balances: Uint32Array
+  }
+  /** Days to list. */
+  readonly days: {
+    readonly count: number
+    readonly addresses: Uint32Array
+    readonly unix: Float64Array
+    readonly holds: Float64Array
+  }
   /** Who moved, holds no longer, and is still in the store. */
-  readonly emptied: readonly number[]
-  /** Days to list, and days that are no turns after all. */
-  readonly turns: Float64Array
+  readonly emptied: readonly Address[]
+  /** Days that are no turns after all. */
+  readonly unlisted: readonly { readonly address: Address; readonly dayUnix: number }[]
   /** One that sent more than it had. */
-  readonly negative: number | undefined
+  readonly negative: Address | undefined
   readonly supply: ReadonlyMap<number, SupplyChange>
 }
 
@@ -162,26 +162,59 @@ export class TokenHistory {
   /** What changed since the last call, to be stored. */
   drain(): Changed {
     this.#list()
+    const { addresses, balances } = this
     const moved = this.#moved.all()
-    const holders = moved.filter((id) => this.balances.isPositive(id))
-    const emptied: number[] = []
-    for (const id of moved) {
-      if (!this.balances.isPositive(id) && this.#is(id, STORED)) emptied.push(id)
-      this.#unmark(id, MOVED | STORED)
-    }
-    for (const id of holders) this.#mark(id, STORED)
+    const holders = byAddress(
+      addresses,
+      moved.filter((id) => balances.isPositive(id)),
+      (id) => id,
+    )
+    const negative = moved.find((id) => balances.isNegative(id))
     const changed = {
-      holders,
-      balances: this.balances.pick(holders),
-      emptied,
-      turns: this.#turns.all(),
-      negative: moved.find((id) => this.balances.isNegative(id)),
+      holders: {
+        count: holders.length,
+        addresses: addresses.words(holders),
+        balances: balances.words(holders),
+      },
+      ...this.#drainTurns(),
+      emptied: this.#drainMoved(moved),
+      negative: negative === undefined ? undefined : addresses.address(negative),
       supply: this.#supply,
     }
+    for (const id of holders) this.#mark(id, STORED)
     this.#moved = new NumberList()
-    this.#turns = new NumberList()
     this.#supply = new Map()
     return changed
+  }
+
+  #drainTurns(): Pick<Changed, 'days' | 'unlisted'> {
+    const { addresses } = this
+    const turns = this.#turns.all()
+    const listed = byAddress(addresses, turns.filter(isListed), idOfTurn)
+    this.#turns = new NumberList()
+    return {
+      days: {
+        count: listed.length,
+        addresses: addresses.words(listed.map(idOfTurn)),
+        unix: listed.map(dayOfTurn),
+        holds: listed.map((turn) => (turn % 4 >= 2 ? 1 : 0)),
+      },
+      unlisted: Array.from(
+        turns.filter((turn) => !isListed(turn)),
+        (turn) => ({ address: addresses.address(idOfTurn(turn)), dayUnix: dayOfTurn(turn) }),
+      ),
+    }
+  }
+
+  /** Takes the marks of what moved away; gives the addresses that hold none and are stored. */
+  #drainMoved(moved: Float64Array): readonly Address[] {
+    const emptied: Address[] = []
+    for (const id of moved) {
+      if (!this.balances.isPositive(id) && this.#is(id, STORED))
+        emptied.push(this.addresses.address(id))
+      this.#unmark(id, MOVED | STORED)
+    }
+    return emptied
   }
 
   /** Lists the present day for addresses that hold otherwise than the day before, and only for them. */
