@@ -45,6 +45,32 @@ export function describeEngine(name: string, open: () => Promise<Engine>): void 
     await assert.rejects(engine.migrate(MIGRATIONS.slice(0, 1)), /does not know/)
   })
 
+  opened('values come back as they were given', async (engine) => {
+    await engine.write((tx) =>
+      tx.run(
+        sql`insert into amounts (id, value) values ${rows([
+          ['a', toStored(2n ** 256n - 1n)],
+          ["o'hara ✝", 'x'],
+        ])}`,
+      ),
+    )
+    const [first] = await engine.read(
+      sql`select id, value from amounts where id in (${join(['a', 'b'])})`,
+    )
+    assert.equal(first && column.u256(first, 'value'), 2n ** 256n - 1n)
+    await engine.write((tx) =>
+      tx.run(sql`insert into counters (id, used) values ('c', ${2n ** 53n - 1n})`),
+    )
+    const [counter] = await engine.read(sql`select used from counters`)
+    assert.equal(counter && column.integer(counter, 'used'), 2 ** 53 - 1)
+  })
+
+  describeBulk(opened)
+  describeWrites(opened)
+  describeLease(opened)
+}
+
+function describeBulk(opened: Opened): void {
   opened('packed rows are stored as their rows one by one would be', async (engine) => {
     const numbers = Array.from({ length: 9_001 }, (_, index) => index)
     const packed: PackedRows = {
@@ -81,29 +107,6 @@ export function describeEngine(name: string, open: () => Promise<Engine>): void 
     const stored = new Map(found.map((row) => [row.id, row.used]))
     assert.deepEqual(stored, new Map([...given, [given[0]?.[0] ?? '', 77]]))
   })
-
-  opened('values come back as they were given', async (engine) => {
-    await engine.write((tx) =>
-      tx.run(
-        sql`insert into amounts (id, value) values ${rows([
-          ['a', toStored(2n ** 256n - 1n)],
-          ["o'hara ✝", 'x'],
-        ])}`,
-      ),
-    )
-    const [first] = await engine.read(
-      sql`select id, value from amounts where id in (${join(['a', 'b'])})`,
-    )
-    assert.equal(first && column.u256(first, 'value'), 2n ** 256n - 1n)
-    await engine.write((tx) =>
-      tx.run(sql`insert into counters (id, used) values ('c', ${2n ** 53n - 1n})`),
-    )
-    const [counter] = await engine.read(sql`select used from counters`)
-    assert.equal(counter && column.integer(counter, 'used'), 2 ** 53 - 1)
-  })
-
-  describeWrites(opened)
-  describeLease(opened)
 }
 
 function describeWrites(opened: Opened): void {
