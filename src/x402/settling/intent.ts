@@ -43,3 +43,14 @@ export interface Intent {
   readonly reservedGwei: bigint
   readonly gasDay: number
 }
+
+/** What an intent says of its transaction before one is signed. */
+export const UNSIGNED = {
+  txHash: null,
+  raw: null,
+  ownHash: null,
+  settler: null,
+  txNonce: null,
+  reservedGwei: 0n,
+  gasDay: 0,
+} as const
