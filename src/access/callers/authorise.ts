@@ -35,10 +35,21 @@ export const AUTHORITY_REFUSALS: readonly RefusalCode[] = [
   'not_key_owner',
 ]
 
+/** The keys that a request names, and that a signature for it has to name too. */
+export interface NamedKeys {
+  readonly key?: string
+  readonly to?: string
+}
+
 /** Takes the signature when one is sent, else the secret in the Authorization header. */
 export async function authorise(
   deps: AccessDeps,
-  input: { readonly action: Action; readonly caller: Caller; readonly proof: OwnerProof },
+  input: {
+    readonly action: Action
+    readonly caller: Caller
+    readonly proof: OwnerProof
+    readonly named: NamedKeys
+  },
 ): Promise<Authority | Refusal> {
   const { ownerAddress, signature, message } = input.proof
   const given = [ownerAddress, signature, message].filter((each) => each !== undefined).length
@@ -53,17 +64,9 @@ export async function authorise(
   const proof = { ownerAddress, signature, message }
   const signed = await checkSigned(deps, proof, { action: input.action, freshness: 'required' })
   if (isRefusal(signed)) return signed
+  if (signed.values.key !== input.named.key || signed.values.to !== input.named.to)
+    return refuse('message_wrong_action', 'the message names another key than the request')
   return { wallet: signed.wallet, publicId: undefined, signed }
-}
-
-/** Refuses a signature that names other keys than the request does. */
-export function checkNamed(
-  authority: Authority,
-  named: { readonly key?: string; readonly to?: string },
-): Refusal | undefined {
-  const values = authority.signed?.values
-  if (values === undefined || (values.key === named.key && values.to === named.to)) return undefined
-  return refuse('message_wrong_action', 'the message names another key than the request')
 }
 
 /** Uses the signature up and gives the key, inside the transaction that acts on it. */
