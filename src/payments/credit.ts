@@ -50,6 +50,15 @@ export const CREDIT_MAX: MicroUsd = 10n ** 13n
 const COLUMNS = sql`id, account, owner, claim_id, chain_id, tx_hash, position_in_tx, block_number,
   block_hash, log_index, payer_address, micro_usd`
 
+interface NewCredit {
+  readonly id: string
+  readonly deposit: Deposit
+  readonly account: string
+  readonly owner: Address
+  readonly claimId: string | null
+  readonly nowUnix: number
+}
+
 /**
  * Credits a deposit to a prepaid account, at most once while its block is on the chain; what the
  * owning wallet owes from a reorg is repaid first, whichever of its keys owed it. What a reorg took
@@ -58,25 +67,10 @@ const COLUMNS = sql`id, account, owner, claim_id, chain_id, tx_hash, position_in
  */
 export async function creditDeposit(
   connection: Connection,
-  input: {
-    readonly id: string
-    readonly deposit: Deposit
-    readonly account: string
-    readonly owner: Address
-    readonly claimId: string | null
-    readonly keys: KeyBook
-    readonly nowUnix: number
-  },
+  input: NewCredit & { readonly keys: KeyBook },
 ): Promise<boolean> {
   const { id, deposit, account, owner, keys, nowUnix } = input
-  const created = await connection.run(sql`
-    insert into credits (id, account, owner, claim_id, chain_id, tx_hash, position_in_tx,
-      block_number, block_hash, log_index, payer_address, micro_usd, created_unix, reversed_unix, settled)
-    values (${id}, ${account}, ${owner}, ${input.claimId}, ${deposit.chainId},
-      ${deposit.txHash}, ${deposit.positionInTx}, ${deposit.blockNumber}, ${deposit.blockHash}, ${deposit.logIndex},
-      ${deposit.from}, ${deposit.amount}, ${nowUnix}, ${null}, 0)
-    on conflict do nothing returning id`)
-  if (created.length === 0) return false
+  if (!(await insertCredit(connection, input))) return false
   const receivable = receivableAccount(owner)
   const chainIn = chainInAccount(deposit.chainId)
   const taken = await takenByReorg(connection, { deposit, owner, keys })
@@ -97,6 +91,18 @@ export async function creditDeposit(
   })
   assert(outcome === 'created', `a new credit ended ${outcome}`)
   return true
+}
+
+async function insertCredit(connection: Connection, credit: NewCredit): Promise<boolean> {
+  const { id, account, owner, claimId, deposit, nowUnix } = credit
+  const created = await connection.run(sql`
+    insert into credits (id, account, owner, claim_id, chain_id, tx_hash, position_in_tx,
+      block_number, block_hash, log_index, payer_address, micro_usd, created_unix, reversed_unix, settled)
+    values (${id}, ${account}, ${owner}, ${claimId}, ${deposit.chainId},
+      ${deposit.txHash}, ${deposit.positionInTx}, ${deposit.blockNumber}, ${deposit.blockHash}, ${deposit.logIndex},
+      ${deposit.from}, ${deposit.amount}, ${nowUnix}, ${null}, 0)
+    on conflict do nothing returning id`)
+  return created.length === 1
 }
 
 /**

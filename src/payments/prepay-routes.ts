@@ -1,3 +1,4 @@
+import type { Static } from 'typebox'
 import { type Address, type Hash, parseAddress, parseHash } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
@@ -38,14 +39,7 @@ const PrepayBody = Type.Object(
   { additionalProperties: false },
 )
 
-interface PrepayInput {
-  readonly apiKeyPublicId: string
-  readonly txHash: string
-  readonly payerAddress: string
-  readonly amountUsd: number
-  readonly payerMessage?: string
-  readonly payerSignature?: string
-}
+type PrepayInput = Static<typeof PrepayBody>
 
 const NO_STORE = { headers: { 'Cache-Control': 'no-store' } }
 
