@@ -1,6 +1,5 @@
 import { type Address, parseAddress } from '#domain/address.ts'
-import type { Parameter } from '#http/parameter.ts'
-import { parsed } from '#http/parameter.ts'
+import { type Parameter, parsed } from '#http/parameter.ts'
 import { Type } from '#lib/type.ts'
 import { ACTIONS, type Action } from './message.ts'
 
