@@ -11,12 +11,13 @@ import {
 import { lockBalance, readBalances } from '#ledger/balance.ts'
 import { type Posting, post, readPostings } from '#ledger/post.ts'
 import { assert } from '#lib/assert.ts'
+import { lesser } from '#lib/lesser.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { join, type Sql, sql } from '#store/sql.ts'
-import type { Reads } from './claim-store.ts'
 import type { Deposit } from './deposit.ts'
 import type { KeyBook } from './payments-deps.ts'
+import type { Reads } from './reads.ts'
 
 /** Money of one canonical log on one prepaid account. */
 export interface Credit {
@@ -220,11 +221,6 @@ async function lockBalances(
   for (const account of accounts.toSorted())
     locked.set(account, await lockBalance(connection, account))
   return locked
-}
-
-function lesser(a: bigint, b: bigint): bigint {
-  if (a < b) return a
-  return b
 }
 
 /** Live credits of some transactions. */

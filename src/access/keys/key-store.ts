@@ -19,7 +19,7 @@ export interface Key {
 }
 
 /** More active keys than this are no use to one wallet, and each mint costs a signature check. */
-export const ACTIVE_KEYS_MAX = 10
+const ACTIVE_KEYS_MAX = 10
 
 /** At a million keys one draw in four thousand is taken; ten taken in a row mean broken randomness. */
 const DRAWS_MAX = 10

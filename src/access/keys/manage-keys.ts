@@ -1,4 +1,4 @@
-import type { Caller } from '#domain/caller.ts'
+import { type Caller, PUBLIC_ID } from '#domain/caller.ts'
 import { toUsd } from '#domain/money.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { answer, defineRoute, type Route } from '#http/route.ts'
@@ -145,7 +145,7 @@ export function moveBalanceRoute(deps: AccessDeps): Route {
     body: Type.Object(
       {
         ...SIGNED_FIELDS,
-        toPublicId: Type.String({ pattern: '^[0-9a-f]{8}$', description: 'The receiving key.' }),
+        toPublicId: Type.String({ pattern: PUBLIC_ID.source, description: 'The receiving key.' }),
       },
       { additionalProperties: false },
     ),
