@@ -42,7 +42,7 @@ export interface NamedKeys {
 }
 
 /** Takes the signature when one is sent, else the secret in the Authorization header. */
-export async function authorise(
+export function authorise(
   deps: AccessDeps,
   input: {
     readonly action: Action
@@ -50,7 +50,7 @@ export async function authorise(
     readonly proof: OwnerProof
     readonly named: NamedKeys
   },
-): Promise<Authority | Refusal> {
+): Authority | Refusal {
   const { ownerAddress, signature, message } = input.proof
   const given = [ownerAddress, signature, message].filter((each) => each !== undefined).length
   if (given === 0) {
@@ -62,7 +62,7 @@ export async function authorise(
   if (ownerAddress === undefined || signature === undefined || message === undefined)
     return refuse('invalid_body', 'ownerAddress, signature and message go together')
   const proof = { ownerAddress, signature, message }
-  const signed = await checkSigned(deps, proof, { action: input.action, freshness: 'required' })
+  const signed = checkSigned(deps, proof, { action: input.action, freshness: 'required' })
   if (isRefusal(signed)) return signed
   if (signed.values.key !== input.named.key || signed.values.to !== input.named.to)
     return refuse('message_wrong_action', 'the message names another key than the request')

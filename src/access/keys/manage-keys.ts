@@ -117,7 +117,7 @@ async function actOnKey<T>(
   act: (connection: Connection, key: Key, nowUnix: number) => Promise<T | Refusal>,
 ): Promise<(T & { readonly tier: WalletTier }) | Refusal> {
   const { action, publicId } = input
-  const authority = await authorise(deps, { ...input, named: { key: publicId } })
+  const authority = authorise(deps, { ...input, named: { key: publicId } })
   if (isRefusal(authority)) return authority
   const tier = await deps.callers.tierOf(authority.wallet)
   const nowUnix = unixNow(deps.clock)
@@ -156,7 +156,7 @@ export function moveBalanceRoute(deps: AccessDeps): Route {
       const action = 'move-balance'
       if (toPublicId === publicId) return refuse('invalid_body', 'toPublicId must be another key')
       const named = { key: publicId, to: toPublicId }
-      const authority = await authorise(deps, { action, caller, proof, named })
+      const authority = authorise(deps, { action, caller, proof, named })
       if (isRefusal(authority)) return authority
       const nowUnix = unixNow(deps.clock)
       const moved = await writeOrRefuse(deps.engine, async (connection) => {
