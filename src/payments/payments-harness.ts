@@ -117,36 +117,7 @@ export function audited(onEngines: EngineTest): PaymentsTest {
 }
 
 export function createHarness(engine: Engine, holder = 'one'): Harness {
-  const now = { ms: START_MS }
-  const chain = new FakeChain()
-  const waker = new Waker()
-  const keys = new Map<string, HeldKey>([
-    [ALICE_KEY, { wallet: alice, revokedUnix: null }],
-    [ALICE_KEY_2, { wallet: alice, revokedUnix: null }],
-    [MALLORY_KEY, { wallet: mallory, revokedUnix: null }],
-  ])
-  const shared = { engine, clock: () => now.ms, newId: () => crypto.randomUUID(), waker }
-  const deps: PaymentsDeps = {
-    ...shared,
-    chainId: CHAIN_ID,
-    confirmations: CONFIRMATIONS,
-    findKey: async (publicId) => keys.get(publicId),
-    verifyPayerProof,
-    deposits: chain,
-  }
-  const onChange = (id: string) => waker.wake(id)
-  const verifierDeps = {
-    ...shared,
-    deposits: chain,
-    // Keys only: nobody else pays into their accounts unseen.
-    shareOf: async (_: unknown, { balance }: { readonly balance: bigint }) => balance,
-    confirmations: CONFIRMATIONS,
-    onChange,
-    keys: keyBook(keys),
-  }
-  const verifier = new Verifier({ ...verifierDeps, holder })
-  const walletOf: WalletOf = async (_connection, publicId) => keys.get(publicId)?.wallet
-  const checks = paymentsChecks({ deposits: chain, verifyPayerProof, walletOf })
+  const { now, chain, keys, waker, deps, verifier, checks } = wire(engine, holder)
   const harness: Harness = {
     checkNames: checks.map((check) => check.name),
     chain,
@@ -180,6 +151,39 @@ export function createHarness(engine: Engine, holder = 'one'): Harness {
     audit: () => audit(engine, [...ledgerChecks, ...checks]),
   }
   return harness
+}
+
+/** The parts that a test holds in its hands, and those that work on them. */
+function wire(engine: Engine, holder: string) {
+  const now = { ms: START_MS }
+  const chain = new FakeChain()
+  const waker = new Waker()
+  const keys = new Map<string, HeldKey>([
+    [ALICE_KEY, { wallet: alice, revokedUnix: null }],
+    [ALICE_KEY_2, { wallet: alice, revokedUnix: null }],
+    [MALLORY_KEY, { wallet: mallory, revokedUnix: null }],
+  ])
+  const shared = {
+    ...{ engine, clock: () => now.ms, newId: () => crypto.randomUUID(), waker },
+    ...{ deposits: chain, confirmations: CONFIRMATIONS },
+  }
+  const deps: PaymentsDeps = {
+    ...shared,
+    chainId: CHAIN_ID,
+    findKey: async (publicId) => keys.get(publicId),
+    verifyPayerProof,
+  }
+  const verifier = new Verifier({
+    ...shared,
+    // Keys only: nobody else pays into their accounts unseen.
+    shareOf: async (_, { balance }) => balance,
+    onChange: (id) => waker.wake(id),
+    keys: keyBook(keys),
+    holder,
+  })
+  const walletOf: WalletOf = async (_connection, publicId) => keys.get(publicId)?.wallet
+  const checks = paymentsChecks({ deposits: chain, verifyPayerProof, walletOf })
+  return { now, chain, waker, keys, deps, verifier, checks }
 }
 
 function keyBook(keys: ReadonlyMap<string, HeldKey>): KeyBook {

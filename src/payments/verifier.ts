@@ -347,10 +347,8 @@ async function verify(
   claim: Claim,
   confirmations: number,
 ): Promise<Applied> {
-  const txHashes: readonly Hash[] = [claim.txHash]
-  const own = (await liveCreditsOf(connection, txHashes)).filter(
-    (each) => each.claimId === claim.id,
-  )
+  const live = await liveCreditsOf(connection, [claim.txHash])
+  const own = live.filter((each) => each.claimId === claim.id)
   const payer = own[0]?.payerAddress
   if (payer === undefined) return 'unchanged'
   await setClaimVerified(connection, {
