@@ -1,17 +1,24 @@
-import { parseArgs } from 'node:util'
+import { Command } from 'commander'
 import { startDevnet } from '#devnet/start-devnet.ts'
 
-/** Runs the local chains alone until a signal: `node devnet/main.ts --port 8545`. */
+interface Options {
+  readonly port: number
+  readonly ethereumPort?: number
+  readonly data: string
+  readonly days: number
+}
+
+/** Runs the local chains alone until a signal. */
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      port: { type: 'string', default: '8545' },
-      'ethereum-port': { type: 'string' },
-      data: { type: 'string', default: '.sexton/devnet' },
-      days: { type: 'string', default: '120' },
-    },
-  })
-  const basePort = Number(values.port)
+  const values = new Command('node devnet/main.ts')
+    .description('Runs the local chains alone until a signal.')
+    .option('--port <port>', 'of base', Number, 8_545)
+    .option('--ethereum-port <port>', 'of ethereum; the next one unless given', Number)
+    .option('--data <folder>', 'where the chains are kept', '.sexton/devnet')
+    .option('--days <count>', 'of history', Number, 120)
+    .parse()
+    .opts<Options>()
+  const basePort = values.port
   const asked = new Promise<void>((resolve) => {
     process.once('SIGINT', () => resolve())
     process.once('SIGTERM', () => resolve())
@@ -20,8 +27,8 @@ async function main(): Promise<void> {
   const devnet = await startDevnet({
     dataFolder: values.data,
     basePort,
-    ethereumPort: Number(values['ethereum-port'] ?? basePort + 1),
-    historyDays: Number(values.days),
+    ethereumPort: values.ethereumPort ?? basePort + 1,
+    historyDays: values.days,
     log: (line) => console.log(line),
   })
   console.log(`ready after ${Math.round(performance.now() - began)} ms`)

@@ -32,7 +32,7 @@ export function swapTowards(pool: Pool, priceInEther: number): Swap {
 }
 
 /** Gives the swap of an exact input, by the formula of Uniswap v2 with its fee of 0.3 %. */
-export function exactIn(pool: Pool, side: 'buy' | 'sell', amountIn: bigint): Swap {
+function exactIn(pool: Pool, side: 'buy' | 'sell', amountIn: bigint): Swap {
   const [reserveIn, reserveOut] = side === 'buy' ? [pool.weth, pool.token] : [pool.token, pool.weth]
   const withoutFee = amountIn * 997n
   return { side, amountIn, amountOut: (withoutFee * reserveOut) / (reserveIn * 1000n + withoutFee) }

@@ -1,19 +1,11 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { mine, payUsdc } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
-import { freePorts } from '#devnet/free-ports.ts'
-import { startDevnet } from '#devnet/start-devnet.ts'
-import { freePort, localFile } from '#main/local-chains.ts'
+import type { ChainClient } from '#devnet/chain-client.ts'
 import { createApiClient } from './api-client.ts'
+import { prepareService } from './killable-service.ts'
 import { eventually, mintKey } from './world.ts'
-
-/** The service as a process of its own, so that it can be killed in the middle of paid calls. */
 
 const CALLS = 1_000
 const AT_ONCE = 32
@@ -21,19 +13,22 @@ const PRICE_MICRO_USD = 100
 const PAID_MICRO_USD = 1_000_000
 
 test('kill -9 in the middle of 1,000 paid calls loses no acknowledged debit and charges none twice', async () => {
-  const setting = await prepare()
+  const setting = await prepareService({ quotas: { free: 1 } })
+  const { base, origin } = setting
+  await mine(base, { blocks: 1 })
   let service = await setting.startService()
-  const api = await createApiClient(setting.origin)
+  const api = await createApiClient(origin)
   const mint = () => mintKey(api, setting.devnet.wallets.holder).catch(() => undefined)
   const key = await eventually(mint, 20_000)
-  await prepay(setting, api, key.publicId)
+  await prepay(base, api, key.publicId)
   assert.equal((await api.get('/api/stats', key.authorization)).status, 200, 'the one free call')
 
-  const before = await callUntil(setting.origin, key.authorization, {
+  const before = await callUntil(origin, key.authorization, {
     calls: CALLS,
     onAcknowledged: (count) => void (count === CALLS / 2 && service.child.kill('SIGKILL')),
   })
   assert.deepEqual(await service.exit, [null, 'SIGKILL'])
+  await mine(base, { blocks: 1 })
   service = await setting.startService()
   const { body: usage } = await api.get('/api/usage', key.authorization)
   assert.ok(usage.overageCount >= before.acknowledged, 'an acknowledged debit was lost')
@@ -43,7 +38,7 @@ test('kill -9 in the middle of 1,000 paid calls loses no acknowledged debit and 
     PAID_MICRO_USD - usage.overageCount * PRICE_MICRO_USD,
   )
   const left = CALLS - usage.overageCount
-  const rest = await callUntil(setting.origin, key.authorization, { calls: left })
+  const rest = await callUntil(origin, key.authorization, { calls: left })
   assert.equal(rest.acknowledged, left)
   const { body: last } = await api.get('/api/usage', key.authorization)
   assert.equal(last.overageCount, CALLS)
@@ -52,67 +47,11 @@ test('kill -9 in the middle of 1,000 paid calls loses no acknowledged debit and 
   assert.deepEqual(await service.exit, [0, null], 'SIGTERM ends with exit code 0')
 })
 
-type Setting = Awaited<ReturnType<typeof prepare>>
-
-async function prepare() {
-  const folder = mkdtempSync(join(tmpdir(), 'sexton-killed-'))
-  const devnet = await startDevnet({
-    dataFolder: join(folder, 'chains'),
-    ...(await freePorts()),
-    live: false,
-    historyDays: 40,
-  })
-  const port = await freePort(0)
-  const local = localFile(port, {
-    base: devnet.chains.base.rpcUrl,
-    ethereum: devnet.chains.ethereum.rpcUrl,
-  })
-  const file = join(folder, 'my-ecosystem.json')
-  writeFileSync(file, JSON.stringify({ ...local, quotas: { ...local.quotas, free: 1 } }))
-  const running = new Set<ChildProcess>()
-  after(async () => {
-    for (const child of running) child.kill('SIGKILL')
-    await devnet.stop()
-    rmSync(folder, { recursive: true, force: true })
-  })
-  const environment = {
-    ...process.env,
-    PORT: String(port),
-    SEXTON_DATA: folder,
-    SEXTON_ECOSYSTEM: file,
-    SEXTON_METRICS_PORT: 'off',
-    LOG_LEVEL: 'warn',
-  }
-  const origin = `http://127.0.0.1:${port}`
-  return {
-    devnet,
-    origin,
-    async startService() {
-      await mine(devnet.chains.base.client, { blocks: 1 })
-      await mine(devnet.chains.ethereum.client, { blocks: 1 })
-      const child = spawn(process.execPath, ['src/cli/sexton.mjs', 'start'], {
-        env: environment,
-        stdio: ['ignore', 'ignore', 'inherit'],
-      })
-      running.add(child)
-      const exit = once(child, 'exit').finally(() => running.delete(child))
-      await eventually(async () => ((await isReady(origin)) ? true : undefined), 30_000)
-      return { child, exit }
-    },
-  }
-}
-
-async function isReady(origin: string): Promise<boolean> {
-  const answer = await fetch(`${origin}/readyz`).catch(() => undefined)
-  return answer?.status === 200
-}
-
 async function prepay(
-  { devnet }: Setting,
+  base: ChainClient,
   api: Awaited<ReturnType<typeof createApiClient>>,
   publicId: string,
 ): Promise<void> {
-  const base = devnet.chains.base.client
   const amount = BigInt(PAID_MICRO_USD)
   const txHash = await payUsdc(base, { from: accounts.holder, to: accounts.payTo, amount })
   const claim = { apiKeyPublicId: publicId, txHash, payerAddress: accounts.holder, amountUsd: 1 }

@@ -80,7 +80,7 @@ export async function startScriptedNode(script: Script): Promise<ScriptedNode> {
 }
 
 /** Answers a request as the script says, by the protocol. */
-export function sendAnswer(script: Script, request: ScriptedRequest): void {
+function sendAnswer(script: Script, request: ScriptedRequest): void {
   const texts = request.calls.map((call) => answerText(script, call))
   const text = request.isBatch ? `[${texts.join(',')}]` : (texts[0] ?? '')
   request.outgoing.writeHead(200, { 'content-type': 'application/json' }).end(text)

@@ -1,11 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-
-/**
- * Asks a running server every GET operation of its own document and keeps the good answers as the
- * examples of the documentation: `node tools/capture-examples.ts http://localhost:4020`.
- * Run `biome check --write src/api/examples.json` afterwards.
- */
+import { Command } from 'commander'
 
 interface Operation {
   readonly operationId: string
@@ -20,8 +15,12 @@ interface Operation {
 /** Short answers make a readable page: two rows show a list as well as twenty. */
 const SHORT: Readonly<Record<string, string>> = { limit: '2', period: '2d', days: '2' }
 
-const origin = process.argv[2]
-if (origin === undefined) throw new Error('name the server, such as http://localhost:4020')
+const [origin = ''] = new Command('node tools/capture-examples.ts')
+  .description(
+    'Asks a running server every GET operation of its own document and keeps the good answers as the examples of the documentation. Run `biome check --write src/api/examples.json` afterwards.',
+  )
+  .argument('<origin>', 'of the server, such as http://localhost:4020')
+  .parse().args
 const file = join(import.meta.dirname, '../src/api/examples.json')
 const examples = await capture(origin)
 await writeFile(file, `${JSON.stringify(examples, null, 2)}\n`)

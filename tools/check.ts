@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { glob, readFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import { Command } from 'commander'
 import { findChromium } from '#test/chromium.ts'
 
 /** A test that takes longer hangs; the slowest boot chains, a database and a server. */
@@ -19,7 +20,11 @@ const testFiles = ['src', 'devnet', 'contracts', 'test', 'tools'].map(
 type Step = { readonly name: string; readonly ok: boolean; readonly seconds: number }
 
 const root = join(import.meta.dirname, '..')
-const steps = await check(process.argv.slice(2))
+const program = new Command('npm test --')
+  .description('Checks types and lint, then runs the tests.')
+  .argument('[filters...]', 'only tests whose path contains one of these')
+  .parse()
+const steps = await check(program.args)
 for (const { name, ok, seconds } of steps) {
   process.stdout.write(`${ok ? 'ok    ' : 'FAILED'} ${name} (${seconds.toFixed(1)} s)\n`)
 }
@@ -72,7 +77,7 @@ async function browserStep(files: readonly string[]): Promise<Step[]> {
   return [{ name: 'browser', ok, seconds: (performance.now() - started) / 1000 }]
 }
 
-type Command = {
+type StepCommand = {
   readonly name: string
   readonly command: string
   readonly parameters: readonly string[]
@@ -80,7 +85,7 @@ type Command = {
   readonly live?: boolean
 }
 
-async function runStep({ name, command, parameters, live }: Command): Promise<Step> {
+async function runStep({ name, command, parameters, live }: StepCommand): Promise<Step> {
   const started = performance.now()
   const child = spawn(command, parameters, {
     cwd: root,

@@ -8,14 +8,13 @@ import { type Sql, sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { accessChecks } from './access-checks.ts'
 import {
-  bearer,
+  assertSound,
   CHAIN_ID,
   createHarness,
   HARNESS_MIGRATIONS,
   type Harness,
 } from './access-harness.ts'
 import { accessGuards, returnGuards } from './access-migrations.ts'
-import type { AdmissionReceipt } from './meter/admission.ts'
 import { pruneUsage } from './usage/prune-usage.ts'
 
 const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
@@ -54,8 +53,7 @@ const CORRUPTIONS: Record<string, Sql> = {
 for (const check of accessChecks)
   onBoth(`the audit notices a broken promise: ${check.name}`, async ({ engine }) => {
     await createStore(createHarness(engine))
-    for (const each of accessChecks)
-      assert.deepEqual(await engine.snapshot(each.run), [], each.name)
+    await assertSound(engine)
     const tables = ['usage_days', 'used_messages', 'keys', 'wallets', 'key_days']
     await unguarded(engine, { guards: [...accessGuards, ...returnGuards], tables }, async (tx) => {
       await tx.run(CORRUPTIONS[check.name] ?? sql``)
@@ -67,13 +65,9 @@ onBoth('a revoked first key that is used after all is noticed', async ({ engine 
   const harness = createHarness(engine)
   const first = await harness.mint()
   const second = await harness.mint(first.wallet)
-  await harness.call('/api/keys/{publicId}/revoke', {
-    path: { publicId: first.publicId },
-    method: 'POST',
-    ...bearer(first.secret),
-  })
+  await harness.revoke(first)
   harness.now.ms += 3 * DAY_SECONDS * 1000
-  await callTimes(harness, second.secret, 3)
+  await harness.admit(second.secret, 3)
   const check = accessChecks.find((each) => each.name.startsWith('a revoked key'))
   assert.deepEqual(await engine.snapshot((reads) => check?.run(reads) ?? Promise.reject()), [])
   await engine.write((tx) => tx.run(sql`update key_days set used = used - 1`))
@@ -114,33 +108,13 @@ onBoth('the database itself refuses what would falsify keys and counters', async
 async function createStore(harness: Harness): Promise<void> {
   const first = await harness.mint()
   const second = await harness.mint(first.wallet)
-  await callTimes(harness, second.secret, 3)
-  await harness.call('/api/keys/{publicId}/rotate', {
-    path: { publicId: second.publicId },
-    method: 'POST',
-    ...bearer(second.secret),
-  })
-  const postings = [
-    { account: chainInAccount(CHAIN_ID), microUsd: -500n },
-    { account: keyAccount(first.publicId), microUsd: 500n },
-  ]
-  const entry = { id: 'c', kind: 'credit' as const, reference: 'c', createdUnix: 1, postings }
-  await harness.engine.write((tx) => post(tx, entry))
-  const last = (await callTimes(harness, first.secret, 10)).at(-1)
+  await harness.admit(second.secret, 3)
+  await harness.rotate(second)
+  await harness.fund(first.publicId, 500n)
+  const last = (await harness.admit(first.secret, 10)).at(-1)
   if (last !== undefined) await harness.access.meter.refund(last)
-  const [free] = await callTimes(harness, (await harness.mint()).secret, 2)
+  const [free] = await harness.admit((await harness.mint()).secret, 2)
   if (free !== undefined) await harness.access.meter.refund(free)
-}
-
-async function callTimes(harness: Harness, secret: string, times: number) {
-  const caller = await harness.access.identify(bearer(secret).headers, '192.0.2.1')
-  assert.ok(caller.kind === 'keyed')
-  const receipts: AdmissionReceipt[] = []
-  for (let n = 0; n < times; n += 1) {
-    const admission = await harness.access.meter.admit(caller)
-    if (admission.kind === 'admitted') receipts.push(admission.receipt)
-  }
-  return receipts
 }
 
 /** With a clock that agrees with the chain, unless told otherwise. */
@@ -173,7 +147,7 @@ onBoth(
     const harness = createHarness(engine)
     const first = await harness.mint()
     const second = await harness.mint(first.wallet)
-    await callTimes(harness, second.secret, 3)
+    await harness.admit(second.secret, 3)
     const pruneLater = async (days: number) => {
       harness.now.ms += days * DAY_SECONDS * 1000
       await prune(harness)

@@ -1,21 +1,29 @@
+import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import type { Address } from '#domain/address.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import type { Outcome, Route } from '#http/route.ts'
+import { chainInAccount, keyAccount } from '#ledger/account.ts'
+import type { EngineTest, OpenStore } from '#ledger/each-engine.ts'
+import { ledgerChecks } from '#ledger/ledger-checks.ts'
 import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
+import { post } from '#ledger/post.ts'
 import { unixNow } from '#lib/clock.ts'
 import { toIso } from '#lib/day.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
+import { accessChecks } from './access-checks.ts'
 import type { Holdings } from './access-deps.ts'
 import { accessMigrations } from './access-migrations.ts'
 import type { Headers } from './callers/callers.ts'
 import { type Access, createAccess } from './create-access.ts'
 import { type Action, buildMessage, type MessageValues } from './keys/message.ts'
+import type { AdmissionReceipt } from './meter/admission.ts'
 
 export const HARNESS_MIGRATIONS = [...ledgerMigrations, ...accessMigrations]
 export const SERVICE_NAME = 'Local Ecosystem Data'
 export const CHAIN_ID = 8453
+const ADDRESS = '192.0.2.1'
 const START_MS = Date.UTC(2026, 10, 21, 12)
 
 /** Access on a real store with a clock, randomness and holdings that a test sets. */
@@ -35,6 +43,14 @@ export interface Harness {
   call(path: string, input?: Call): Promise<Outcome>
   /** A new wallet's key. */
   mint(wallet?: PrivateKeyAccount): Promise<Minted>
+  /** By the key itself; throws when it is refused. */
+  revoke(key: Secret): Promise<void>
+  /** By the key itself; throws when it is refused. */
+  rotate(key: Secret): Promise<Secret>
+  isUsable(secret: string): Promise<boolean>
+  fund(publicId: string, microUsd: bigint): Promise<void>
+  /** So many calls one after another, of an address without a secret; receipts of those admitted. */
+  admit(secret: string | undefined, times: number): Promise<AdmissionReceipt[]>
 }
 
 export type SignedBody = {
@@ -43,9 +59,18 @@ export type SignedBody = {
   readonly message: string
 }
 
-export interface Minted {
-  readonly wallet: PrivateKeyAccount
+export interface Secret {
   readonly publicId: string
+  readonly secret: string
+}
+
+export interface Minted extends Secret {
+  readonly wallet: PrivateKeyAccount
+}
+
+/** What a mint and a rotation show. */
+export interface Shown {
+  readonly key: Readonly<Record<string, unknown>>
   readonly secret: string
 }
 
@@ -75,6 +100,26 @@ export function bodyOf<T>(outcome: Outcome): T {
 export function codeOf(outcome: Outcome): string | number {
   if (outcome.kind === 'answer') return outcome.status
   return outcome.kind === 'refusal' ? outcome.code : outcome.kind
+}
+
+export type AccessTest = (
+  guarantee: string,
+  work: (harness: Harness, store: OpenStore) => Promise<void>,
+) => void
+
+/** Tests with a harness each, after which every promise of ledger and access must hold. */
+export function audited(onEngines: EngineTest): AccessTest {
+  return (guarantee, work) =>
+    onEngines(guarantee, async (store) => {
+      await work(createHarness(store.engine), store)
+      await assertSound(store.engine)
+    })
+}
+
+/** Every promise of ledger and access holds. */
+export async function assertSound(engine: Engine): Promise<void> {
+  for (const check of [...ledgerChecks, ...accessChecks])
+    assert.deepEqual(await engine.snapshot(check.run), [], check.name)
 }
 
 export function createHarness(engine: Engine): Harness {
@@ -118,11 +163,53 @@ export function createHarness(engine: Engine): Harness {
     async mint(wallet = newWallet()) {
       const outcome = await harness.call('/api/keys', { body: await harness.sign(wallet, 'mint') })
       now.ms += 1_000
-      const { key, secret } = bodyOf<{ key: { publicId: string }; secret: string }>(outcome)
-      return { wallet, publicId: key.publicId, secret }
+      return { wallet, ...secretOf(outcome) }
     },
+    async revoke(key) {
+      bodyOf(await manage(access, 'revoke', key))
+    },
+    rotate: async (key) => secretOf(await manage(access, 'rotate', key)),
+    isUsable: async (secret) =>
+      (await access.identify(bearer(secret).headers, ADDRESS)).kind === 'keyed',
+    fund: (publicId, microUsd) => fund(engine, publicId, microUsd),
+    admit: (secret, times) => admit(access, secret, times),
   }
   return harness
+}
+
+function secretOf(outcome: Outcome): Secret {
+  const { key, secret } = bodyOf<Shown>(outcome)
+  return { publicId: String(key.publicId), secret }
+}
+
+function manage(access: Access, action: 'revoke' | 'rotate', { publicId, secret }: Secret) {
+  const call = { path: { publicId }, method: 'POST', ...bearer(secret) } as const
+  return callRoute(access, `/api/keys/{publicId}/${action}`, call)
+}
+
+async function fund(engine: Engine, publicId: string, microUsd: bigint): Promise<void> {
+  const postings = [
+    { account: chainInAccount(CHAIN_ID), microUsd: -microUsd },
+    { account: keyAccount(publicId), microUsd },
+  ]
+  const entry = { kind: 'credit', reference: publicId, createdUnix: 1, postings } as const
+  await engine.write((tx) => post(tx, { ...entry, id: `fund:${publicId}` }))
+}
+
+async function admit(
+  access: Access,
+  secret: string | undefined,
+  times: number,
+): Promise<AdmissionReceipt[]> {
+  const headers = secret === undefined ? {} : bearer(secret).headers
+  const caller = await access.identify(headers, ADDRESS)
+  assert.ok(!isRefusal(caller))
+  const receipts: AdmissionReceipt[] = []
+  for (let n = 0; n < times; n += 1) {
+    const admission = await access.meter.admit(caller)
+    if (admission.kind === 'admitted') receipts.push(admission.receipt)
+  }
+  return receipts
 }
 
 async function signMessage(
@@ -140,14 +227,14 @@ async function signMessage(
 async function callRoute(access: Access, path: string, call: Call): Promise<Outcome> {
   const method = call.method ?? (call.body === undefined ? 'GET' : 'POST')
   const headers = call.headers ?? {}
-  const caller = await access.identify(headers, '192.0.2.1')
+  const caller = await access.identify(headers, ADDRESS)
   if (isRefusal(caller)) return caller
   const query = new Map(Object.entries(call.query ?? {}).map(([name, value]) => [name, [value]]))
   const raw = { query, path: call.path ?? {}, body: call.body ?? {} }
   const prepared = routeOf(access.routes, method, path).prepare(raw)
   if (isRefusal(prepared)) return prepared
   const signal = new AbortController().signal
-  return prepared.run({ requestId: 'r', headers, addressBucket: '192.0.2.1', signal, caller })
+  return prepared.run({ requestId: 'r', headers, addressBucket: ADDRESS, signal, caller })
 }
 
 function routeOf(routes: readonly Route[], method: string, path: string): Route {

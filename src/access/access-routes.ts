@@ -1,9 +1,10 @@
 import type { Route } from '#http/route.ts'
 import type { AccessDeps } from './access-deps.ts'
 import { listRoute } from './keys/list-keys.ts'
-import { moveBalanceRoute, reportLeakRoute, revokeRoute, rotateRoute } from './keys/manage-keys.ts'
+import { moveBalanceRoute, revokeRoute, rotateRoute } from './keys/manage-keys.ts'
 import { messageRoute } from './keys/message-route.ts'
 import { mintRoute } from './keys/mint.ts'
+import { reportLeakRoute } from './keys/report-leak.ts'
 import { usageRoute } from './usage/usage.ts'
 import { usageHistoryRoute } from './usage/usage-history.ts'
 

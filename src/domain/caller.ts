@@ -1,5 +1,8 @@
 import type { Address } from './address.ts'
 
+/** A key's short name, safe to log and to show. */
+export const PUBLIC_ID = /^[0-9a-f]{8}$/
+
 export type Tier = 'anonymous' | 'free' | 'premium'
 
 /** Who calls: an address bucket, or a key and the wallet behind it. */

@@ -1,16 +1,22 @@
 import { Compile } from 'typebox/schema'
 import { type EcosystemFile, ecosystemFile } from './ecosystem-file.ts'
-import type { Problem } from './problem.ts'
+import { type Problem, Problems } from './problem.ts'
 
 const compiled = Compile(ecosystemFile)
 
 /** Checks the shape alone: names, types, patterns, ranges. */
-export function checkShape(value: unknown): EcosystemFile | readonly Problem[] {
+export function checkShape(value: unknown): EcosystemFile | Problems {
   if (compiled.Check(value)) return value
   const [, errors] = compiled.Errors(value)
-  const told = errors.filter((error) => error.keyword !== 'boolean')
-  return told.slice(0, 20).map((error) => describe(error, value))
+  const told = errors.filter((error) => error.keyword !== 'boolean').slice(0, TOLD_MAX)
+  const problems = new Problems()
+  for (const { field, message } of told.map((error) => describe(error, value)))
+    problems.add(field, message)
+  return problems
 }
+
+/** One wrong part can make many; the first is shown, and how many there are. */
+const TOLD_MAX = 20
 
 interface ShapeError {
   readonly keyword: string

@@ -3,7 +3,6 @@ import { extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { checkShape } from './check-shape.ts'
 import type { Ecosystem } from './ecosystem.ts'
-import type { EcosystemFile } from './ecosystem-file.ts'
 import { EcosystemError, Problems } from './problem.ts'
 import { resolveEcosystem } from './resolve-ecosystem.ts'
 
@@ -20,16 +19,10 @@ export async function loadEcosystemFile(path: string): Promise<unknown> {
 /** Checks a value as an ecosystem file; `name` stands at the head of the error line. */
 export function parseEcosystem(name: string, value: unknown): Ecosystem {
   const shaped = checkShape(value)
-  if (isProblems(shaped)) throw new EcosystemError(name, shaped)
+  if (shaped instanceof Problems) throw new EcosystemError(name, shaped.list)
   const resolved = resolveEcosystem(shaped)
   if (resolved instanceof Problems) throw new EcosystemError(name, resolved.list)
   return resolved
-}
-
-function isProblems(
-  shaped: EcosystemFile | ReturnType<typeof checkShape>,
-): shaped is Exclude<ReturnType<typeof checkShape>, EcosystemFile> {
-  return Array.isArray(shaped)
 }
 
 async function readJson(path: string): Promise<unknown> {

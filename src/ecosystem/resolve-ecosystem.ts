@@ -16,60 +16,27 @@ export function resolveEcosystem(file: EcosystemFile): Ecosystem | Problems {
   const resolver = makeResolver(problems, chains, tokens)
   resolveChains(file, chains, problems)
   resolveTokens(file, resolver, tokens)
-  checkPrices(resolver, [...tokens.values()])
-  const primary = theOne([...tokens.values()], 'primary', problems)
-  const secondary = theOne([...tokens.values()], 'secondary', problems)
+  const listed = [...tokens.values()]
+  checkPrices(resolver, listed)
+  const primary = theOne(listed, 'primary', problems)
+  const secondary = theOne(listed, 'secondary', problems)
   const payment = resolvePayment(file, resolver)
-  const gateChain = resolver.chain('gate.chain', file.gate.chain)
-  const premiumChain = resolver.chain('premium.chain', file.premium.chain)
-  const ecosystem = {
+  const gate = resolveGate(file, resolver)
+  const premium = resolvePremium(file, resolver)
+  const rest = {
     service: resolveService(file),
     chains: [...chains.values()],
-    tokens: [...tokens.values()],
+    tokens: listed,
     ...resolveSupply(file, resolver),
-    burns: present(file.burns.map((each, index) => resolveBurn(resolver, `burns[${index}]`, each))),
-    dividends: present(
-      file.dividends.map((each, index) => resolveDividend(resolver, `dividends[${index}]`, each)),
-    ),
-    graveDigs: present(
-      file.graveDigs.map((each, index) => resolveGraveDig(resolver, `graveDigs[${index}]`, each)),
-    ),
+    ...resolveEvents(file, resolver),
     quotas: file.quotas,
     pricePerCall: resolvePricePerCall(file, problems),
   }
-  const minimum = parseDecimal(file.gate.minimumUsd, 6)
-  if (minimum === undefined)
-    problems.add('gate.minimumUsd', 'has more than 6 decimals; use micro-dollars at the finest')
-  if (file.payment.confirmations === 0 && payment !== undefined && !isLocal(payment.chain))
-    problems.add('payment.confirmations', '0 is for development chains only; use 10 or more')
-  if (
-    problems.list.length > 0 ||
-    !primary ||
-    !secondary ||
-    !payment ||
-    !gateChain ||
-    !premiumChain ||
-    minimum === undefined
-  )
-    return problems
-  requireOn(problems, primary, gateChain, 'gate.chain')
-  requireOn(problems, secondary, gateChain, 'gate.chain')
-  requireOn(problems, secondary, premiumChain, 'premium.chain')
-  for (const chain of [gateChain, premiumChain]) requireDepth(problems, chain, file)
   if (problems.list.length > 0) return problems
-  return {
-    ...ecosystem,
-    primary,
-    secondary,
-    payment,
-    gate: {
-      chain: gateChain,
-      minimum,
-      depthBlocks: file.gate.depthBlocks,
-      averagePriceMinutes: file.gate.averagePriceMinutes,
-    },
-    premium: { chain: premiumChain, supplyPerMille: file.premium.supplyPerMille },
-  }
+  if (!primary || !secondary || !payment || !gate || !premium) return problems
+  const ecosystem = { ...rest, primary, secondary, payment, gate, premium }
+  checkDecidingChains(ecosystem, problems)
+  return problems.list.length > 0 ? problems : ecosystem
 }
 
 function makeResolver(
@@ -199,7 +166,44 @@ function resolvePayment(file: EcosystemFile, resolver: Resolver): Payment | unde
         'must be later than the entry before; list the oldest first',
       )
   }
+  if (payment.confirmations === 0 && chain !== undefined && !isLocal(chain))
+    resolver.problems.add(
+      'payment.confirmations',
+      '0 is for development chains only; use 10 or more',
+    )
   return chain && { ...payment, chain, asset, payTo, decimals: 6 }
+}
+
+function resolveGate(file: EcosystemFile, resolver: Resolver): Ecosystem['gate'] | undefined {
+  const { minimumUsd, depthBlocks, averagePriceMinutes } = file.gate
+  const chain = resolver.chain('gate.chain', file.gate.chain)
+  const minimum = parseDecimal(minimumUsd, 6)
+  if (minimum === undefined)
+    return resolver.problems.add(
+      'gate.minimumUsd',
+      'has more than 6 decimals; use micro-dollars at the finest',
+    )
+  return chain && { chain, minimum, depthBlocks, averagePriceMinutes }
+}
+
+function resolvePremium(file: EcosystemFile, resolver: Resolver): Ecosystem['premium'] | undefined {
+  const chain = resolver.chain('premium.chain', file.premium.chain)
+  return chain && { chain, supplyPerMille: file.premium.supplyPerMille }
+}
+
+function resolveEvents(
+  file: EcosystemFile,
+  resolver: Resolver,
+): Pick<Ecosystem, 'burns' | 'dividends' | 'graveDigs'> {
+  return {
+    burns: present(file.burns.map((each, index) => resolveBurn(resolver, `burns[${index}]`, each))),
+    dividends: present(
+      file.dividends.map((each, index) => resolveDividend(resolver, `dividends[${index}]`, each)),
+    ),
+    graveDigs: present(
+      file.graveDigs.map((each, index) => resolveGraveDig(resolver, `graveDigs[${index}]`, each)),
+    ),
+  }
 }
 
 function resolvePricePerCall(file: EcosystemFile, problems: Problems): bigint {
@@ -207,6 +211,15 @@ function resolvePricePerCall(file: EcosystemFile, problems: Problems): bigint {
   if (price === undefined || price === 0n)
     problems.add('pricePerCallUsd', 'must be above 0 with at most 6 decimals, such as "0.0001"')
   return price ?? 1n
+}
+
+/** The gate and the premium tier are decided by balances that must be followed there. */
+function checkDecidingChains(ecosystem: Ecosystem, problems: Problems): void {
+  const { primary, secondary, gate, premium } = ecosystem
+  requireOn(problems, primary, gate.chain, 'gate.chain')
+  requireOn(problems, secondary, gate.chain, 'gate.chain')
+  requireOn(problems, secondary, premium.chain, 'premium.chain')
+  for (const chain of [gate.chain, premium.chain]) requireDepth(problems, chain, gate.depthBlocks)
 }
 
 function requireOn(problems: Problems, token: PricedToken, chain: Chain, field: string): void {
@@ -219,8 +232,8 @@ function requireOn(problems: Problems, token: PricedToken, chain: Chain, field: 
 }
 
 /** Balances in the past are known as far back as blocks are not final. */
-function requireDepth(problems: Problems, chain: Chain, file: EcosystemFile): void {
-  if (chain.finality !== 'tag' && chain.finality < file.gate.depthBlocks)
+function requireDepth(problems: Problems, chain: Chain, depthBlocks: number): void {
+  if (chain.finality !== 'tag' && chain.finality < depthBlocks)
     problems.add(
       'gate.depthBlocks',
       `must be at most ${chain.finality}, the finality of "${chain.name}"; lower it or raise the finality`,

@@ -3,11 +3,6 @@ export function assert(condition: unknown, message: string): asserts condition {
   if (!condition) throw new AssertionError(message)
 }
 
-/** Marks a branch that the types rule out. */
-export function unreachable(value: never): never {
-  throw new AssertionError(`unreachable: ${JSON.stringify(value)}`)
-}
-
-export class AssertionError extends Error {
+class AssertionError extends Error {
   override readonly name = 'AssertionError'
 }

@@ -4,7 +4,7 @@ import { bucketAccount, keyAccount, payerAccount, REVENUE } from '#ledger/accoun
 import { eachEngine } from '#ledger/each-engine.ts'
 import { type Entry, post } from '#ledger/post.ts'
 import { creditDeposit } from '#payments/credit.ts'
-import { hash } from '#payments/payments-harness.ts'
+import { hash } from '#payments/fake-chain.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { createMoneyWorld } from '#test/money/money-world.ts'

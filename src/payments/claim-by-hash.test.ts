@@ -2,30 +2,20 @@ import assert from 'node:assert/strict'
 import { eachEngine } from '#ledger/each-engine.ts'
 import { StoreError } from '#store/engine.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { hash } from './fake-chain.ts'
 import {
   ALICE_KEY,
   ALICE_KEY_2,
   alice,
-  createHarness,
+  audited,
   HARNESS_MIGRATIONS,
   type Harness,
-  hash,
   MALLORY_KEY,
   mallory,
-  proofOf,
   wallet,
 } from './payments-harness.ts'
 
-const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
-const withPayments = (guarantee: string, work: (harness: Harness) => Promise<void>) =>
-  onBoth(guarantee, async ({ engine }) => {
-    const harness = createHarness(engine)
-    await work(harness)
-    assert.deepEqual(await harness.audit(), [])
-  })
-
-const pay = (harness: Harness, from = alice) =>
-  harness.chain.mine([{ tx: 'tx', from, amount: 1_000_000n }])
+const withPayments = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
 
 const keyShown = async (harness: Harness) => {
   const outcome = await harness.read(hash('tx'))
@@ -43,11 +33,11 @@ withPayments(
   "by its hash the payer's own prepayment is shown, not one that a stranger posted before",
   async (harness) => {
     await hijack(harness)
-    await harness.claim({ key: ALICE_KEY, tx: 'tx', payer: alice })
-    pay(harness)
+    await harness.claim({ tx: 'tx' })
+    harness.pay('tx')
     assert.equal(await keyShown(harness), ALICE_KEY)
     harness.now.ms += 1_000
-    await harness.claim({ key: ALICE_KEY_2, tx: 'tx', payer: alice, as: ALICE_KEY_2 })
+    await harness.claim({ key: ALICE_KEY_2, tx: 'tx', as: ALICE_KEY_2 })
     assert.equal(await keyShown(harness), ALICE_KEY_2)
     await harness.confirm()
     assert.equal(await keyShown(harness), ALICE_KEY_2)
@@ -59,9 +49,8 @@ withPayments(
   async (harness) => {
     const friend = wallet('friend')
     await hijack(harness)
-    const more = proofOf(friend, 'tx', ALICE_KEY)
-    await harness.claim({ key: ALICE_KEY, tx: 'tx', payer: friend, more })
-    pay(harness, friend)
+    await harness.claimProven('tx', friend)
+    harness.pay('tx', 1_000_000n, friend)
     assert.equal(await keyShown(harness), ALICE_KEY)
   },
 )

@@ -3,31 +3,19 @@ import { eachEngine } from '#ledger/each-engine.ts'
 import { DAY_SECONDS, HOUR_SECONDS } from '#lib/day.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { hash } from './fake-chain.ts'
 import {
   ALICE_KEY,
   ALICE_KEY_2,
   alice,
+  audited,
   codeOf,
-  createHarness,
   HARNESS_MIGRATIONS,
   type Harness,
-  hash,
   mallory,
 } from './payments-harness.ts'
 
-const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
-const withPayments = (guarantee: string, work: (harness: Harness) => Promise<void>) =>
-  onBoth(guarantee, async ({ engine }) => {
-    const harness = createHarness(engine)
-    await work(harness)
-    assert.deepEqual(await harness.audit(), [])
-  })
-
-const plain = (harness: Harness, tx: string, key = ALICE_KEY) =>
-  harness.claim({ key, tx, payer: alice })
-
-const asOwner = (harness: Harness, tx: string) =>
-  harness.claim({ key: ALICE_KEY, tx, payer: alice, as: ALICE_KEY })
+const withPayments = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
 
 const flood = async (harness: Harness) => {
   for (let n = 0; n < 25; n += 1) {
@@ -42,10 +30,10 @@ const statusOf = async (harness: Harness, tx: string) => (await harness.record(h
 withPayments(
   'a claim that made room for others is pending, and credited however deep its deposit is',
   async (harness) => {
-    await plain(harness, 'tx')
+    await harness.claim({ tx: 'tx' })
     await flood(harness)
     assert.equal(await statusOf(harness, 'tx'), 'pending')
-    harness.chain.mine([{ tx: 'tx', from: alice, amount: 1_000_000n }])
+    harness.pay('tx')
     harness.chain.mineEmpty(2_100)
     await harness.pass()
     assert.equal(await statusOf(harness, 'tx'), 'verified')
@@ -56,8 +44,8 @@ withPayments(
 withPayments(
   'a claim that made room for others outlives an index that is away for more than a day',
   async (harness) => {
-    await plain(harness, 'tx')
-    await plain(harness, 'other', ALICE_KEY_2)
+    await harness.claim({ tx: 'tx' })
+    await harness.claim({ tx: 'other', key: ALICE_KEY_2 })
     await flood(harness)
     harness.chain.headUnix = harness.now.ms / 1000 + 60
     harness.now.ms += 25 * HOUR_SECONDS * 1000
@@ -70,12 +58,12 @@ withPayments(
 )
 
 withPayments('a claim that made room for others still expires after its day', async (harness) => {
-  await plain(harness, 'tx')
+  await harness.claim({ tx: 'tx' })
   await flood(harness)
   harness.now.ms += DAY_SECONDS * 1000
   await harness.pass()
   assert.equal(await statusOf(harness, 'tx'), 'expired')
-  await plain(harness, 'tx')
+  await harness.claim({ tx: 'tx' })
   assert.equal(await statusOf(harness, 'tx'), 'pending')
 })
 
@@ -84,16 +72,16 @@ withPayments(
   async (harness) => {
     const answers = []
     for (let n = 0; n < 30; n += 1) {
-      await plain(harness, `tx ${n}`)
-      answers.push(codeOf(await asOwner(harness, `tx ${n}`)))
+      await harness.claim({ tx: `tx ${n}` })
+      answers.push(codeOf(await harness.claim({ tx: `tx ${n}`, as: ALICE_KEY })))
     }
     assert.deepEqual(answers, [...Array(20).fill(200), ...Array(10).fill('rate_limited')])
     const [row] = await harness.engine.read(sql`
       select count(*) as open from claims where status = 'pending' and share = 2`)
     assert.equal(row?.open, 20)
-    assert.equal(codeOf(await asOwner(harness, 'tx 0')), 200)
-    harness.chain.mine([{ tx: 'tx 29', from: alice, amount: 1_000_000n }])
-    assert.equal(codeOf(await asOwner(harness, 'tx 29')), 200)
+    assert.equal(codeOf(await harness.claim({ tx: 'tx 0', as: ALICE_KEY })), 200)
+    harness.pay('tx 29')
+    assert.equal(codeOf(await harness.claim({ tx: 'tx 29', as: ALICE_KEY })), 200)
     await harness.confirm()
     assert.equal(await harness.balance(ALICE_KEY), 1_000_000n)
   },

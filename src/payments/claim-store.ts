@@ -4,11 +4,7 @@ import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { join, type Sql, sql } from '#store/sql.ts'
 import { CLAIM_TTL_SECONDS, type Claim, type ClaimStatus, TRUSTS, type Trust } from './claim.ts'
-
-/** Anything that runs a statement: a transaction, a snapshot, or single reads. */
-export interface Reads {
-  run(statement: Sql): Promise<readonly Row[]>
-}
+import type { Reads } from './reads.ts'
 
 const COLUMNS = sql`id, public_id, tx_hash, owner, payer_address, by_owner, trust, share,
   evicted, claimed_micro_usd, status, credited_micro_usd, confirmations, created_unix, opened_unix,

@@ -2,50 +2,31 @@ import assert from 'node:assert/strict'
 import { eachEngine } from '#ledger/each-engine.ts'
 import { DAY_SECONDS } from '#lib/day.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { hash } from './fake-chain.ts'
 import {
   ALICE_KEY,
   ALICE_KEY_2,
   alice,
-  type Claimed,
+  audited,
+  claimedOf,
   codeOf,
   createHarness,
   HARNESS_MIGRATIONS,
   type Harness,
-  hash,
   mallory,
-  proofOf,
   wallet,
 } from './payments-harness.ts'
 
 const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
-const withPayments = (guarantee: string, work: (harness: Harness) => Promise<void>) =>
-  onBoth(guarantee, async ({ engine }) => {
-    const harness = createHarness(engine)
-    await work(harness)
-    assert.deepEqual(await harness.audit(), [])
-  })
-
-const pay = (harness: Harness, tx: string, amount = 1_000_000n, from = alice) =>
-  harness.chain.mine([{ tx, from, amount }])
-
-const plain = (harness: Harness, tx: string, key = ALICE_KEY) =>
-  harness.claim({ key, tx, payer: alice })
-
-const asOwner = (harness: Harness, tx: string, key = ALICE_KEY) =>
-  harness.claim({ key, tx, payer: alice, as: key })
-
-const proven = (harness: Harness, tx: string, payer = wallet('friend')) =>
-  harness.claim({ key: ALICE_KEY, tx, payer, more: proofOf(payer, tx, ALICE_KEY) })
-
-const bodyOf = (outcome: Awaited<ReturnType<Harness['claim']>>) => {
-  assert.ok(outcome.kind === 'answer', JSON.stringify(outcome))
-  return outcome.body as Claimed
-}
+const withPayments = audited(onBoth)
 
 const flood = async (harness: Harness, name: string) => {
   for (let n = 0; n < 25; n += 1) {
-    assert.equal(codeOf(await plain(harness, `plain ${name} ${n}`)), 201)
-    assert.equal(codeOf(await proven(harness, `proof ${name} ${n}`, wallet(`throwaway ${n}`))), 201)
+    assert.equal(codeOf(await harness.claim({ tx: `plain ${name} ${n}` })), 201)
+    assert.equal(
+      codeOf(await harness.claimProven(`proof ${name} ${n}`, wallet(`throwaway ${n}`))),
+      201,
+    )
     harness.now.ms += 1_000
   }
 }
@@ -54,12 +35,12 @@ withPayments(
   'strangers who flood a key with claims, signed or not, keep nobody from topping it up',
   async (harness) => {
     await flood(harness, 'before')
-    assert.equal(codeOf(await asOwner(harness, 'as owner')), 201)
-    assert.equal(codeOf(await plain(harness, 'plain')), 201)
-    assert.equal(codeOf(await proven(harness, 'signed')), 201)
+    assert.equal(codeOf(await harness.claim({ tx: 'as owner', as: ALICE_KEY })), 201)
+    assert.equal(codeOf(await harness.claim({ tx: 'plain' })), 201)
+    assert.equal(codeOf(await harness.claimProven('signed', wallet('friend'))), 201)
     await flood(harness, 'after')
-    for (const tx of ['as owner', 'plain']) pay(harness, tx)
-    pay(harness, 'signed', 1_000_000n, wallet('friend'))
+    for (const tx of ['as owner', 'plain']) harness.pay(tx)
+    harness.pay('signed', 1_000_000n, wallet('friend'))
     await harness.confirm()
     assert.equal(await harness.balance(ALICE_KEY), 3_000_000n)
   },
@@ -69,10 +50,10 @@ withPayments(
   'the owner has twenty places, and a transfer that is on the chain needs none',
   async (harness) => {
     for (let n = 0; n < 20; n += 1)
-      assert.equal(codeOf(await asOwner(harness, `tx ${n}`)), 201, String(n))
-    assert.equal(codeOf(await asOwner(harness, 'one more')), 'rate_limited')
-    pay(harness, 'one more')
-    assert.equal(codeOf(await asOwner(harness, 'one more')), 201)
+      assert.equal(codeOf(await harness.claim({ tx: `tx ${n}`, as: ALICE_KEY })), 201, String(n))
+    assert.equal(codeOf(await harness.claim({ tx: 'one more', as: ALICE_KEY })), 'rate_limited')
+    harness.pay('one more')
+    assert.equal(codeOf(await harness.claim({ tx: 'one more', as: ALICE_KEY })), 201)
     await harness.confirm()
     assert.equal(await harness.balance(ALICE_KEY), 1_000_000n)
   },
@@ -81,11 +62,11 @@ withPayments(
 withPayments(
   'the key that its owner names with a key of hers gets the money, whoever named another first',
   async (harness) => {
-    await plain(harness, 'tx', ALICE_KEY)
-    await proven(harness, 'tx', wallet('throwaway'))
+    await harness.claim({ tx: 'tx' })
+    await harness.claimProven('tx', wallet('throwaway'))
     harness.now.ms += 1_000
-    await asOwner(harness, 'tx', ALICE_KEY_2)
-    pay(harness, 'tx')
+    await harness.claim({ tx: 'tx', key: ALICE_KEY_2, as: ALICE_KEY_2 })
+    harness.pay('tx')
     await harness.confirm()
     assert.equal(await harness.balance(ALICE_KEY), 0n)
     assert.equal(await harness.balance(ALICE_KEY_2), 1_000_000n)
@@ -95,10 +76,10 @@ withPayments(
 withPayments(
   'a claim that the payer signed comes before one that nobody stands behind',
   async (harness) => {
-    await plain(harness, 'tx', ALICE_KEY_2)
+    await harness.claim({ tx: 'tx', key: ALICE_KEY_2 })
     harness.now.ms += 1_000
-    await proven(harness, 'tx', alice)
-    pay(harness, 'tx')
+    await harness.claimProven('tx', alice)
+    harness.pay('tx')
     await harness.confirm()
     assert.equal(await harness.balance(ALICE_KEY), 1_000_000n)
     assert.equal(await harness.balance(ALICE_KEY_2), 0n)
@@ -108,9 +89,9 @@ withPayments(
 withPayments(
   "what a stranger posts neither shows on the owner's record nor prolongs it",
   async (harness) => {
-    const own = bodyOf(await asOwner(harness, 'tx'))
+    const own = claimedOf(await harness.claim({ tx: 'tx', as: ALICE_KEY }))
     harness.now.ms += (DAY_SECONDS * 1000) / 2
-    const after = bodyOf(await proven(harness, 'tx', wallet('throwaway')))
+    const after = claimedOf(await harness.claimProven('tx', wallet('throwaway')))
     assert.deepEqual(after, own)
     await harness.claim({ key: 'ba5ed001', tx: 'tx', payer: mallory })
     assert.equal((await harness.record(hash('tx'))).id, own.id)
@@ -128,10 +109,10 @@ withPayments(
       { tx: 'tx', from: alice, amount: 100n },
       { tx: 'tx', from: friend, amount: 20n },
     ])
-    await plain(harness, 'tx')
+    await harness.claim({ tx: 'tx' })
     await harness.confirm()
     assert.equal(await harness.balance(ALICE_KEY), 100n)
-    assert.equal(bodyOf(await proven(harness, 'tx')).status, 'verified')
+    assert.equal(claimedOf(await harness.claimProven('tx', wallet('friend'))).status, 'verified')
     await harness.pass()
     await harness.pass()
     assert.equal(await harness.balance(ALICE_KEY), 120n)
@@ -142,14 +123,14 @@ withPayments(
 withPayments(
   'a claim that ended without money is judged anew when it is posted again',
   async (harness) => {
-    pay(harness, 'tx', 1n, mallory)
-    await plain(harness, 'tx')
+    harness.pay('tx', 1n, mallory)
+    await harness.claim({ tx: 'tx' })
     await harness.confirm()
     assert.equal((await harness.record(hash('tx'))).status, 'unlinked')
     harness.chain.drop(11)
-    pay(harness, 'tx')
+    harness.pay('tx')
     harness.chain.mineEmpty(10)
-    assert.equal(bodyOf(await plain(harness, 'tx')).status, 'pending')
+    assert.equal(claimedOf(await harness.claim({ tx: 'tx' })).status, 'pending')
     await harness.pass()
     assert.equal(await harness.balance(ALICE_KEY), 1_000_000n)
   },
@@ -158,8 +139,8 @@ withPayments(
 withPayments(
   'a claim whose deposit came while nobody verified is credited, however late',
   async (harness) => {
-    await plain(harness, 'tx')
-    pay(harness, 'tx')
+    await harness.claim({ tx: 'tx' })
+    harness.pay('tx')
     harness.chain.mineEmpty(5_000)
     harness.now.ms += 3 * DAY_SECONDS * 1000
     await harness.pass()
@@ -169,12 +150,12 @@ withPayments(
 )
 
 withPayments('no claim expires while the index is behind', async (harness) => {
-  await plain(harness, 'tx')
+  await harness.claim({ tx: 'tx' })
   harness.chain.headUnix = harness.now.ms / 1000
   harness.now.ms += 3 * DAY_SECONDS * 1000
   await harness.pass()
   assert.equal((await harness.record(hash('tx'))).status, 'pending')
-  pay(harness, 'tx')
+  harness.pay('tx')
   harness.chain.headUnix = harness.now.ms / 1000
   await harness.confirm()
   assert.equal(await harness.balance(ALICE_KEY), 1_000_000n)
@@ -184,19 +165,19 @@ withPayments('the sum that is claimed is shown as it was sent', async (harness) 
   for (const amountUsd of [0.000123, 1.005, 4.35, 8.2, 16.4, 64.1]) {
     const tx = String(amountUsd)
     assert.equal(
-      bodyOf(await harness.claim({ key: ALICE_KEY, tx, payer: alice, amountUsd })).amountUsd,
+      claimedOf(await harness.claim({ key: ALICE_KEY, tx, payer: alice, amountUsd })).amountUsd,
       amountUsd,
     )
   }
   const least = { key: ALICE_KEY, tx: 'least', payer: alice, amountUsd: 1e-9 }
-  assert.equal(bodyOf(await harness.claim(least)).amountUsd, 0.000001)
+  assert.equal(claimedOf(await harness.claim(least)).amountUsd, 0.000001)
 })
 
 onBoth('a claim that fails does not keep the others from their money', async ({ engine }) => {
   const harness = createHarness(engine)
-  await plain(harness, 'broken')
+  await harness.claim({ tx: 'broken' })
   harness.now.ms += 1_000
-  await plain(harness, 'good', ALICE_KEY_2)
+  await harness.claim({ tx: 'good', key: ALICE_KEY_2 })
   await engine.write((tx) =>
     tx.run({
       kind: 'sql',

@@ -11,12 +11,13 @@ import {
 import { lockBalance, readBalances } from '#ledger/balance.ts'
 import { type Posting, post, readPostings } from '#ledger/post.ts'
 import { assert } from '#lib/assert.ts'
+import { lesser } from '#lib/lesser.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { join, type Sql, sql } from '#store/sql.ts'
-import type { Reads } from './claim-store.ts'
 import type { Deposit } from './deposit.ts'
 import type { KeyBook } from './payments-deps.ts'
+import type { Reads } from './reads.ts'
 
 /** Money of one canonical log on one prepaid account. */
 export interface Credit {
@@ -50,6 +51,15 @@ export const CREDIT_MAX: MicroUsd = 10n ** 13n
 const COLUMNS = sql`id, account, owner, claim_id, chain_id, tx_hash, position_in_tx, block_number,
   block_hash, log_index, payer_address, micro_usd`
 
+interface NewCredit {
+  readonly id: string
+  readonly deposit: Deposit
+  readonly account: string
+  readonly owner: Address
+  readonly claimId: string | null
+  readonly nowUnix: number
+}
+
 /**
  * Credits a deposit to a prepaid account, at most once while its block is on the chain; what the
  * owning wallet owes from a reorg is repaid first, whichever of its keys owed it. What a reorg took
@@ -58,25 +68,10 @@ const COLUMNS = sql`id, account, owner, claim_id, chain_id, tx_hash, position_in
  */
 export async function creditDeposit(
   connection: Connection,
-  input: {
-    readonly id: string
-    readonly deposit: Deposit
-    readonly account: string
-    readonly owner: Address
-    readonly claimId: string | null
-    readonly keys: KeyBook
-    readonly nowUnix: number
-  },
+  input: NewCredit & { readonly keys: KeyBook },
 ): Promise<boolean> {
   const { id, deposit, account, owner, keys, nowUnix } = input
-  const created = await connection.run(sql`
-    insert into credits (id, account, owner, claim_id, chain_id, tx_hash, position_in_tx,
-      block_number, block_hash, log_index, payer_address, micro_usd, created_unix, reversed_unix, settled)
-    values (${id}, ${account}, ${owner}, ${input.claimId}, ${deposit.chainId},
-      ${deposit.txHash}, ${deposit.positionInTx}, ${deposit.blockNumber}, ${deposit.blockHash}, ${deposit.logIndex},
-      ${deposit.from}, ${deposit.amount}, ${nowUnix}, ${null}, 0)
-    on conflict do nothing returning id`)
-  if (created.length === 0) return false
+  if (!(await insertCredit(connection, input))) return false
   const receivable = receivableAccount(owner)
   const chainIn = chainInAccount(deposit.chainId)
   const taken = await takenByReorg(connection, { deposit, owner, keys })
@@ -97,6 +92,18 @@ export async function creditDeposit(
   })
   assert(outcome === 'created', `a new credit ended ${outcome}`)
   return true
+}
+
+async function insertCredit(connection: Connection, credit: NewCredit): Promise<boolean> {
+  const { id, account, owner, claimId, deposit, nowUnix } = credit
+  const created = await connection.run(sql`
+    insert into credits (id, account, owner, claim_id, chain_id, tx_hash, position_in_tx,
+      block_number, block_hash, log_index, payer_address, micro_usd, created_unix, reversed_unix, settled)
+    values (${id}, ${account}, ${owner}, ${claimId}, ${deposit.chainId},
+      ${deposit.txHash}, ${deposit.positionInTx}, ${deposit.blockNumber}, ${deposit.blockHash}, ${deposit.logIndex},
+      ${deposit.from}, ${deposit.amount}, ${nowUnix}, ${null}, 0)
+    on conflict do nothing returning id`)
+  return created.length === 1
 }
 
 /**
@@ -214,11 +221,6 @@ async function lockBalances(
   for (const account of accounts.toSorted())
     locked.set(account, await lockBalance(connection, account))
   return locked
-}
-
-function lesser(a: bigint, b: bigint): bigint {
-  if (a < b) return a
-  return b
 }
 
 /** Live credits of some transactions. */

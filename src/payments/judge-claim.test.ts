@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Claim } from './claim.ts'
+import { CHAIN_ID, hash } from './fake-chain.ts'
 import { type Evidence, judgeClaim } from './judge-claim.ts'
-import { ALICE_KEY, alice, CHAIN_ID, hash, wallet } from './payments-harness.ts'
+import { ALICE_KEY, alice, wallet } from './payments-harness.ts'
 
 const claim: Claim = {
   id: 'claim',

@@ -6,9 +6,7 @@ import { type Sql, sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { paymentsGuards } from './payments-guards.ts'
 import {
-  ALICE_KEY,
   ALICE_KEY_2,
-  alice,
   createHarness,
   HARNESS_MIGRATIONS,
   type Harness,
@@ -21,17 +19,15 @@ const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
 
 /** One credited deposit, one that was taken back, one that is nobody's, and a claim without money. */
 async function createStore(harness: Harness): Promise<void> {
-  const claim = (tx: string, key = ALICE_KEY) => harness.claim({ key, tx, payer: alice })
-  const pay = (tx: string, amount: bigint) => harness.chain.mine([{ tx, from: alice, amount }])
-  await claim('lost', ALICE_KEY_2)
-  pay('lost', 700n)
+  await harness.claim({ tx: 'lost', key: ALICE_KEY_2 })
+  harness.pay('lost', 700n)
   await harness.confirm()
   harness.chain.drop(11)
   await harness.pass()
-  await claim('tx')
-  pay('tx', 1_000n)
-  pay('unclaimed', 5n)
-  await claim('never')
+  await harness.claim({ tx: 'tx' })
+  harness.pay('tx', 1_000n)
+  harness.pay('unclaimed', 5n)
+  await harness.claim({ tx: 'never' })
   await harness.confirm()
 }
 

@@ -1,17 +1,20 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import type { Address, Hash } from '#domain/address.ts'
+import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import { isRefusal, refuse } from '#domain/refusal.ts'
 import type { Outcome } from '#http/route.ts'
 import { keyAccount } from '#ledger/account.ts'
 import { readBalances } from '#ledger/balance.ts'
 import type { Check } from '#ledger/check.ts'
+import type { EngineTest, OpenStore } from '#ledger/each-engine.ts'
 import { ledgerChecks } from '#ledger/ledger-checks.ts'
 import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
+import { spendCalls } from '#ledger/spend.ts'
+import { startOfDay } from '#lib/day.ts'
 import type { Engine } from '#store/engine.ts'
 import type { WalletOf } from './credit-checks.ts'
-import type { CanonicalDeposits, Deposit, DepositIndex, DepositQuery } from './deposit.ts'
+import { CHAIN_ID, FakeChain, hash, START_MS } from './fake-chain.ts'
 import { paymentsChecks } from './payments-checks.ts'
 import type { KeyBook, PaymentsDeps, VerifyPayerProof } from './payments-deps.ts'
 import { paymentsMigrations } from './payments-migrations.ts'
@@ -20,94 +23,10 @@ import { Verifier } from './verifier.ts'
 import { Waker } from './waker.ts'
 
 export const HARNESS_MIGRATIONS = [...ledgerMigrations, ...paymentsMigrations]
-export const CHAIN_ID = 8453
 export const CONFIRMATIONS = 10
-const PAY_TO: Address = `0x${'99'.repeat(20)}`
-const START_MS = Date.UTC(2026, 10, 21, 12)
 
 export const wallet = (name: string): Address =>
   `0x${createHash('sha256').update(name).digest('hex').slice(0, 40)}`
-
-export const hash = (name: string): Hash => `0x${createHash('sha256').update(name).digest('hex')}`
-
-interface Transfer {
-  readonly tx: string
-  readonly from: Address
-  readonly amount: bigint
-}
-
-/** A payment chain in memory: blocks of transfers that a reorg can take away. */
-export class FakeChain implements DepositIndex {
-  /** Unix seconds of the newest block; undefined while the index keeps up with the clock. */
-  headUnix: number | undefined
-  completeFromBlock = 0
-  #blocks: { readonly hash: Hash; readonly deposits: readonly Deposit[] }[] = [
-    { hash: hash('genesis'), deposits: [] },
-  ]
-  #mined = 0
-
-  get height(): number {
-    return this.#blocks.length - 1
-  }
-
-  /** Mines one block with these transfers; the first log has the index given. */
-  mine(transfers: readonly Transfer[] = [], firstLogIndex = 0): void {
-    this.#mined += 1
-    const blockNumber = this.#blocks.length
-    const blockHash = hash(`block ${blockNumber} ${this.#mined}`)
-    const positions = new Map<string, number>()
-    const deposits = transfers.map(({ tx, from, amount }, index) => {
-      const positionInTx = positions.get(tx) ?? 0
-      positions.set(tx, positionInTx + 1)
-      return {
-        chainId: CHAIN_ID,
-        blockNumber,
-        blockHash,
-        timestampUnix: START_MS / 1000 + blockNumber * 2,
-        txHash: hash(tx),
-        logIndex: firstLogIndex + index,
-        positionInTx,
-        from,
-        to: PAY_TO,
-        amount,
-      }
-    })
-    this.#blocks.push({ hash: blockHash, deposits })
-  }
-
-  mineEmpty(count: number): void {
-    for (let n = 0; n < count; n += 1) this.mine()
-  }
-
-  /** Takes the newest blocks away. */
-  drop(count: number): void {
-    this.#blocks = this.#blocks.slice(0, this.#blocks.length - count)
-  }
-
-  async canonical(query: DepositQuery): Promise<CanonicalDeposits> {
-    const all = this.#blocks
-      .flatMap((block) => block.deposits)
-      .filter((deposit) => deposit.blockNumber >= this.completeFromBlock)
-    const deposits = chosen(all, query)
-    const timestamp = this.headUnix ?? Number.POSITIVE_INFINITY
-    const newest = this.#blocks.at(-1)?.hash ?? hash('genesis')
-    const head = { number: this.height, hash: newest, timestamp }
-    return { head, completeFromBlock: this.completeFromBlock, deposits }
-  }
-}
-
-function chosen(all: readonly Deposit[], query: DepositQuery): readonly Deposit[] {
-  if ('sinceBlock' in query) return all.filter((each) => each.blockNumber >= query.sinceBlock)
-  if ('txHashes' in query) return all.filter((each) => query.txHashes.includes(each.txHash))
-  const { blockNumber, logIndex } = query.after
-  return all
-    .filter(
-      (each) =>
-        each.blockNumber > blockNumber ||
-        (each.blockNumber === blockNumber && each.logIndex > logIndex),
-    )
-    .slice(0, query.limit)
-}
 
 /** The proof of these tests; the real grammar and recovery are tested with the signed messages. */
 export function proofOf(payer: Address, tx: string, publicId: string) {
@@ -132,9 +51,11 @@ export interface Claimed {
 }
 
 interface ClaimInput {
-  readonly key: string
   readonly tx: string
-  readonly payer: Address
+  /** Alice's first unless given. */
+  readonly key?: string
+  /** Alice unless given. */
+  readonly payer?: Address
   readonly amountUsd?: unknown
   readonly more?: Readonly<Record<string, unknown>>
   /** Sends this key of the owner as Bearer. */
@@ -154,7 +75,12 @@ export interface Harness {
   readonly now: { ms: number }
   readonly keys: Map<string, HeldKey>
   readonly waker: Waker
+  /** Mines a block with one transfer, of a dollar from Alice unless more is said. */
+  pay(tx: string, amount?: bigint, from?: Address): void
   claim(input: ClaimInput): Promise<Outcome>
+  /** Claims for Alice's first key with the payer's signature. */
+  claimProven(tx: string, payer: Address): Promise<Outcome>
+  spend(publicId: string, calls: number): Promise<void>
   read(idOrTx: string, wait?: number): Promise<Outcome>
   record(idOrTx: string): Promise<Claimed>
   pass(): ReturnType<Verifier['pass']>
@@ -175,37 +101,23 @@ export const MALLORY_KEY = 'ba5ed001'
 export const alice = wallet('alice')
 export const mallory = wallet('mallory')
 
+export type PaymentsTest = (
+  guarantee: string,
+  work: (harness: Harness, store: OpenStore) => Promise<void>,
+) => void
+
+/** Tests with a harness each, after which every promise of ledger and payments must hold. */
+export function audited(onEngines: EngineTest): PaymentsTest {
+  return (guarantee, work) =>
+    onEngines(guarantee, async (store) => {
+      const harness = createHarness(store.engine)
+      await work(harness, store)
+      assert.deepEqual(await harness.audit(), [])
+    })
+}
+
 export function createHarness(engine: Engine, holder = 'one'): Harness {
-  const now = { ms: START_MS }
-  const chain = new FakeChain()
-  const waker = new Waker()
-  const keys = new Map<string, HeldKey>([
-    [ALICE_KEY, { wallet: alice, revokedUnix: null }],
-    [ALICE_KEY_2, { wallet: alice, revokedUnix: null }],
-    [MALLORY_KEY, { wallet: mallory, revokedUnix: null }],
-  ])
-  const shared = { engine, clock: () => now.ms, newId: () => crypto.randomUUID(), waker }
-  const deps: PaymentsDeps = {
-    ...shared,
-    chainId: CHAIN_ID,
-    confirmations: CONFIRMATIONS,
-    findKey: async (publicId) => keys.get(publicId),
-    verifyPayerProof,
-    deposits: chain,
-  }
-  const onChange = (id: string) => waker.wake(id)
-  const verifierDeps = {
-    ...shared,
-    deposits: chain,
-    // Keys only: nobody else pays into their accounts unseen.
-    shareOf: async (_: unknown, { balance }: { readonly balance: bigint }) => balance,
-    confirmations: CONFIRMATIONS,
-    onChange,
-    keys: keyBook(keys),
-  }
-  const verifier = new Verifier({ ...verifierDeps, holder })
-  const walletOf: WalletOf = async (_connection, publicId) => keys.get(publicId)?.wallet
-  const checks = paymentsChecks({ deposits: chain, verifyPayerProof, walletOf })
+  const { now, chain, keys, waker, deps, verifier, checks } = wire(engine, holder)
   const harness: Harness = {
     checkNames: checks.map((check) => check.name),
     chain,
@@ -213,12 +125,17 @@ export function createHarness(engine: Engine, holder = 'one'): Harness {
     now,
     keys,
     waker,
+    pay: (tx, amount = 1_000_000n, from = alice) => chain.mine([{ tx, from, amount }]),
     claim: (input) => postClaim(deps, harness, input),
+    claimProven: (tx, payer) => harness.claim({ tx, payer, more: proofOf(payer, tx, ALICE_KEY) }),
+    async spend(publicId, calls) {
+      const day = startOfDay(now.ms / 1000)
+      const spent = { calls: new Map([[keyAccount(publicId), calls]]), pricePerCall: 100n, day }
+      await engine.write((tx) => spendCalls(tx, spent))
+    },
     read: (idOrTx, wait = 0) => readClaim(deps, idOrTx, wait),
     async record(idOrTx) {
-      const outcome = await harness.read(idOrTx)
-      assert.ok(outcome.kind === 'answer', JSON.stringify(outcome))
-      return outcome.body as Claimed
+      return claimedOf(await harness.read(idOrTx))
     },
     pass: () => verifier.pass(),
     stop: () => verifier.stop(),
@@ -234,6 +151,39 @@ export function createHarness(engine: Engine, holder = 'one'): Harness {
     audit: () => audit(engine, [...ledgerChecks, ...checks]),
   }
   return harness
+}
+
+/** The parts that a test holds in its hands, and those that work on them. */
+function wire(engine: Engine, holder: string) {
+  const now = { ms: START_MS }
+  const chain = new FakeChain()
+  const waker = new Waker()
+  const keys = new Map<string, HeldKey>([
+    [ALICE_KEY, { wallet: alice, revokedUnix: null }],
+    [ALICE_KEY_2, { wallet: alice, revokedUnix: null }],
+    [MALLORY_KEY, { wallet: mallory, revokedUnix: null }],
+  ])
+  const shared = {
+    ...{ engine, clock: () => now.ms, newId: () => crypto.randomUUID(), waker },
+    ...{ deposits: chain, confirmations: CONFIRMATIONS },
+  }
+  const deps: PaymentsDeps = {
+    ...shared,
+    chainId: CHAIN_ID,
+    findKey: async (publicId) => keys.get(publicId),
+    verifyPayerProof,
+  }
+  const verifier = new Verifier({
+    ...shared,
+    // Keys only: nobody else pays into their accounts unseen.
+    shareOf: async (_, { balance }) => balance,
+    onChange: (id) => waker.wake(id),
+    keys: keyBook(keys),
+    holder,
+  })
+  const walletOf: WalletOf = async (_connection, publicId) => keys.get(publicId)?.wallet
+  const checks = paymentsChecks({ deposits: chain, verifyPayerProof, walletOf })
+  return { now, chain, waker, keys, deps, verifier, checks }
 }
 
 function keyBook(keys: ReadonlyMap<string, HeldKey>): KeyBook {
@@ -275,9 +225,9 @@ function keyedCaller(harness: Harness, publicId: string): Caller {
 
 async function postClaim(deps: PaymentsDeps, harness: Harness, input: ClaimInput) {
   const body = {
-    apiKeyPublicId: input.key,
+    apiKeyPublicId: input.key ?? ALICE_KEY,
     txHash: hash(input.tx),
-    payerAddress: input.payer,
+    payerAddress: input.payer ?? alice,
     amountUsd: input.amountUsd ?? 1,
     ...input.more,
   }
@@ -306,6 +256,12 @@ async function run(deps: PaymentsDeps, input: Run): Promise<Outcome> {
   const signal = new AbortController().signal
   const { caller } = input
   return prepared.run({ requestId: 'r', headers: {}, addressBucket: '192.0.2.1', signal, caller })
+}
+
+/** The record of a good answer. */
+export function claimedOf(outcome: Outcome): Claimed {
+  assert.ok(outcome.kind === 'answer', JSON.stringify(outcome))
+  return outcome.body as Claimed
 }
 
 /** The code of a refusal, or the status of an answer. */

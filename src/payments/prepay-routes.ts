@@ -1,5 +1,6 @@
+import type { Static } from 'typebox'
 import { type Address, type Hash, parseAddress, parseHash } from '#domain/address.ts'
-import type { Caller } from '#domain/caller.ts'
+import { type Caller, PUBLIC_ID } from '#domain/caller.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { type Parameter, parsed, parseInteger } from '#http/parameter.ts'
 import { answer, defineRoute, type Route } from '#http/route.ts'
@@ -14,7 +15,7 @@ import { type CheckedClaim, registerClaim } from './register-claim.ts'
 
 const PrepayBody = Type.Object(
   {
-    apiKeyPublicId: Type.String({ pattern: '^[0-9a-f]{8}$', description: 'The key to credit.' }),
+    apiKeyPublicId: Type.String({ pattern: PUBLIC_ID.source, description: 'The key to credit.' }),
     txHash: Type.String({ pattern: '^0x[0-9a-fA-F]{64}$', description: 'The transfer.' }),
     payerAddress: Type.String({
       maxLength: 64,
@@ -38,14 +39,7 @@ const PrepayBody = Type.Object(
   { additionalProperties: false },
 )
 
-interface PrepayInput {
-  readonly apiKeyPublicId: string
-  readonly txHash: string
-  readonly payerAddress: string
-  readonly amountUsd: number
-  readonly payerMessage?: string
-  readonly payerSignature?: string
-}
+type PrepayInput = Static<typeof PrepayBody>
 
 const NO_STORE = { headers: { 'Cache-Control': 'no-store' } }
 

@@ -1,47 +1,31 @@
 import assert from 'node:assert/strict'
 import { eachEngine } from '#ledger/each-engine.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { hash } from './fake-chain.ts'
 import {
   ALICE_KEY,
   alice,
+  audited,
   type Claimed,
+  claimedOf,
   codeOf,
   createHarness,
   HARNESS_MIGRATIONS,
-  type Harness,
-  hash,
   mallory,
   proofOf,
   wallet,
 } from './payments-harness.ts'
 
-const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
-const withPayments = (guarantee: string, work: (harness: Harness) => Promise<void>) =>
-  onBoth(guarantee, async ({ engine }) => {
-    const harness = createHarness(engine)
-    await work(harness)
-    assert.deepEqual(await harness.audit(), [])
-  })
-
-const pay = (harness: Harness, tx: string, amount: bigint, from = alice) =>
-  harness.chain.mine([{ tx, from, amount }])
-
-const claimAlice = (harness: Harness, tx: string) =>
-  harness.claim({ key: ALICE_KEY, tx, payer: alice })
-
-const idOf = (outcome: Awaited<ReturnType<Harness['claim']>>) => {
-  assert.ok(outcome.kind === 'answer', JSON.stringify(outcome))
-  return (outcome.body as Claimed).id
-}
+const withPayments = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
 
 withPayments(
   'a claimed transfer is credited after the required blocks and not before',
   async (harness) => {
-    const outcome = await claimAlice(harness, 'tx')
+    const outcome = await harness.claim({ tx: 'tx' })
     assert.equal(codeOf(outcome), 201)
     const first = outcome.kind === 'answer' ? outcome.body : undefined
     assert.deepEqual(first, {
-      id: idOf(outcome),
+      id: claimedOf(outcome).id,
       txHash: hash('tx'),
       amountUsd: 1,
       verified: false,
@@ -55,7 +39,7 @@ withPayments(
       createdAt: '2026-11-21T12:00:00Z',
       verifiedAt: null,
     })
-    pay(harness, 'tx', 2_500_000n)
+    harness.pay('tx', 2_500_000n)
     harness.chain.mineEmpty(9)
     await harness.pass()
     const waiting = await harness.record(hash('tx'))
@@ -63,7 +47,7 @@ withPayments(
     assert.equal(await harness.balance(ALICE_KEY), 0n)
     harness.chain.mine()
     await harness.pass()
-    const done = await harness.record(idOf(outcome))
+    const done = await harness.record(claimedOf(outcome).id)
     assert.deepEqual(
       [done.status, done.message, done.verified, done.amountUsd, done.creditedUsd],
       ['verified', 'verified', true, 2.5, 2.5],
@@ -76,7 +60,7 @@ withPayments(
   'a payer who signs for the key is credited to it, another payer is not',
   async (harness) => {
     const friend = wallet('friend')
-    pay(harness, 'tx', 700_000n, friend)
+    harness.pay('tx', 700_000n, friend)
     const more = proofOf(friend, 'tx', ALICE_KEY)
     const forged = { ...more, payerSignature: mallory }
     const claim = { key: ALICE_KEY, tx: 'tx', payer: friend }
@@ -90,22 +74,22 @@ withPayments(
 )
 
 withPayments('a reorg before the credit only starts the count anew', async (harness) => {
-  pay(harness, 'tx', 1_000n)
-  await claimAlice(harness, 'tx')
+  harness.pay('tx', 1_000n)
+  await harness.claim({ tx: 'tx' })
   harness.chain.mineEmpty(5)
   await harness.pass()
   harness.chain.drop(6)
   await harness.pass()
   assert.equal((await harness.record(hash('tx'))).status, 'pending')
-  pay(harness, 'tx', 1_000n)
+  harness.pay('tx', 1_000n)
   await harness.confirm()
   assert.equal(await harness.balance(ALICE_KEY), 1_000n)
 })
 
 withPayments('an index that is behind or still loading takes no credit back', async (harness) => {
   harness.chain.mineEmpty(20)
-  pay(harness, 'tx', 1_000n)
-  await claimAlice(harness, 'tx')
+  harness.pay('tx', 1_000n)
+  await harness.claim({ tx: 'tx' })
   await harness.confirm()
   harness.chain.completeFromBlock = harness.chain.height
   await harness.pass()
@@ -129,8 +113,8 @@ withPayments('a key that is unknown or revoked cannot be claimed for', async (ha
 })
 
 withPayments('who waits for a prepayment is answered as soon as it is decided', async (harness) => {
-  pay(harness, 'tx', 1_000n)
-  const id = idOf(await claimAlice(harness, 'tx'))
+  harness.pay('tx', 1_000n)
+  const id = claimedOf(await harness.claim({ tx: 'tx' })).id
   harness.chain.mineEmpty(10)
   const waiting = harness.read(id, 30)
   while (harness.waker.count === 0) await new Promise((resolve) => setImmediate(resolve))
@@ -140,19 +124,21 @@ withPayments('who waits for a prepayment is answered as soon as it is decided', 
   assert.equal(harness.waker.count, 0)
 })
 
-onBoth('one replica verifies at a time, and another takes over when it dies', async (store) => {
-  const one = createHarness(store.engine, 'one')
-  const two = createHarness(store.replica(), 'two')
-  assert.equal((await one.pass()).kind, 'done')
-  assert.equal((await two.pass()).kind, 'idle')
-  two.now.ms += 10_001
-  assert.equal((await two.pass()).kind, 'done')
-  await one.claim({ key: ALICE_KEY, tx: 'tx', payer: alice })
-  one.chain.mine([{ tx: 'tx', from: alice, amount: 5n }])
-  one.chain.mineEmpty(10)
-  assert.equal((await one.pass()).kind, 'idle')
-  assert.equal(await one.balance(ALICE_KEY), 0n)
-  await two.stop()
-  assert.equal((await one.pass()).kind, 'done')
-  assert.equal(await one.balance(ALICE_KEY), 5n)
-})
+withPayments(
+  'one replica verifies at a time, and another takes over when it dies',
+  async (one, store) => {
+    const two = createHarness(store.replica(), 'two')
+    assert.equal((await one.pass()).kind, 'done')
+    assert.equal((await two.pass()).kind, 'idle')
+    two.now.ms += 10_001
+    assert.equal((await two.pass()).kind, 'done')
+    await one.claim({ tx: 'tx' })
+    one.pay('tx', 5n)
+    one.chain.mineEmpty(10)
+    assert.equal((await one.pass()).kind, 'idle')
+    assert.equal(await one.balance(ALICE_KEY), 0n)
+    await two.stop()
+    assert.equal((await one.pass()).kind, 'done')
+    assert.equal(await one.balance(ALICE_KEY), 5n)
+  },
+)

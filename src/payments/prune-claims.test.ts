@@ -3,31 +3,20 @@ import { eachEngine } from '#ledger/each-engine.ts'
 import { DAY_SECONDS } from '#lib/day.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { hash } from './fake-chain.ts'
 import {
   ALICE_KEY,
   ALICE_KEY_2,
-  alice,
+  audited,
   codeOf,
-  createHarness,
   HARNESS_MIGRATIONS,
   type Harness,
-  hash,
-  proofOf,
   wallet,
 } from './payments-harness.ts'
 
-const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
-const withPayments = (guarantee: string, work: (harness: Harness) => Promise<void>) =>
-  onBoth(guarantee, async ({ engine }) => {
-    const harness = createHarness(engine)
-    await work(harness)
-    assert.deepEqual(await harness.audit(), [])
-  })
+const withPayments = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
 
 const friend = wallet('friend')
-
-const proven = (harness: Harness, tx: string) =>
-  harness.claim({ key: ALICE_KEY, tx, payer: friend, more: proofOf(friend, tx, ALICE_KEY) })
 
 const afterDays = async (harness: Harness, days: number) => {
   harness.now.ms += days * DAY_SECONDS * 1000
@@ -43,11 +32,11 @@ const stored = async ({ engine }: Harness) => {
 withPayments(
   'a prepayment that ended without money is forgotten after 35 days, with its proofs',
   async (harness) => {
-    harness.chain.mine([{ tx: 'unlinked', from: wallet('router'), amount: 5n }])
-    await proven(harness, 'never mined')
-    await harness.claim({ key: ALICE_KEY, tx: 'unlinked', payer: alice })
-    harness.chain.mine([{ tx: 'paid', from: friend, amount: 70n }])
-    await proven(harness, 'paid')
+    harness.pay('unlinked', 5n, wallet('router'))
+    await harness.claimProven('never mined', friend)
+    await harness.claim({ tx: 'unlinked' })
+    harness.pay('paid', 70n, friend)
+    await harness.claimProven('paid', friend)
     await harness.claim({ key: ALICE_KEY_2, tx: 'paid', payer: friend })
     await harness.confirm()
     await afterDays(harness, 34)
@@ -57,8 +46,8 @@ withPayments(
     assert.deepEqual(await stored(harness), [[hash('paid')], 1])
     assert.equal((await harness.record(hash('paid'))).status, 'verified')
     assert.equal(codeOf(await harness.read(hash('unlinked'))), 'prepayment_not_found')
-    assert.equal(codeOf(await proven(harness, 'never mined')), 201)
-    harness.chain.mine([{ tx: 'never mined', from: friend, amount: 30n }])
+    assert.equal(codeOf(await harness.claimProven('never mined', friend)), 201)
+    harness.pay('never mined', 30n, friend)
     await harness.confirm()
     assert.equal(await harness.balance(ALICE_KEY), 100n)
   },
@@ -67,13 +56,13 @@ withPayments(
 withPayments(
   'a prepayment that held money or is still looked for is never forgotten',
   async (harness) => {
-    harness.chain.mine([{ tx: 'reversed', from: alice, amount: 5n }])
-    await harness.claim({ key: ALICE_KEY, tx: 'reversed', payer: alice })
+    harness.pay('reversed', 5n)
+    await harness.claim({ tx: 'reversed' })
     await harness.confirm()
     harness.chain.drop(11)
     harness.chain.mineEmpty(12)
     await harness.pass()
-    await harness.claim({ key: ALICE_KEY, tx: 'awaited', payer: alice })
+    await harness.claim({ tx: 'awaited' })
     harness.chain.headUnix = harness.now.ms / 1000
     await afterDays(harness, 100)
     assert.equal((await harness.record(hash('reversed'))).status, 'reversed')

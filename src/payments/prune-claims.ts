@@ -2,7 +2,7 @@ import { DAY_SECONDS } from '#lib/day.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { join, sql } from '#store/sql.ts'
-import type { Reads } from './claim-store.ts'
+import type { Reads } from './reads.ts'
 
 /** Long enough to answer a question about last month's prepayments. */
 const KEEP_SECONDS = 35 * DAY_SECONDS

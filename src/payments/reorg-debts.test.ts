@@ -1,35 +1,20 @@
 import assert from 'node:assert/strict'
 import { moveWholeBalance } from '#access/keys/move-whole-balance.ts'
-import { keyAccount } from '#ledger/account.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
-import { spendCalls } from '#ledger/spend.ts'
-import { startOfDay } from '#lib/day.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { readReceivables } from './credit.ts'
+import { hash } from './fake-chain.ts'
 import {
   ALICE_KEY,
   ALICE_KEY_2,
   alice,
-  createHarness,
+  audited,
   HARNESS_MIGRATIONS,
   type Harness,
-  hash,
   mallory,
 } from './payments-harness.ts'
 
-const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
-const withPayments = (guarantee: string, work: (harness: Harness) => Promise<void>) =>
-  onBoth(guarantee, async ({ engine }) => {
-    const harness = createHarness(engine)
-    await work(harness)
-    assert.deepEqual(await harness.audit(), [])
-  })
-
-const pay = (harness: Harness, tx: string, amount = 1_000_000n) =>
-  harness.chain.mine([{ tx, from: alice, amount }])
-
-const claim = (harness: Harness, key: string, tx: string, payer = alice) =>
-  harness.claim({ key, tx, payer })
+const withPayments = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
 
 const move = (harness: Harness, from: string, to: string) =>
   harness.engine.write((tx) => moveWholeBalance(tx, { id: `${from} ${to}`, from, to, nowUnix: 1 }))
@@ -44,10 +29,10 @@ const debts = (harness: Harness) => harness.engine.snapshot(readReceivables)
 withPayments(
   'one deposit is worth one deposit, however it is claimed and moved around a reorg',
   async (harness) => {
-    await claim(harness, ALICE_KEY_2, 'tx', mallory)
+    await harness.claim({ key: ALICE_KEY_2, tx: 'tx', payer: mallory })
     harness.now.ms += 1_000
-    await claim(harness, ALICE_KEY, 'tx')
-    pay(harness, 'tx')
+    await harness.claim({ tx: 'tx' })
+    harness.pay('tx')
     await harness.confirm()
     await move(harness, ALICE_KEY, ALICE_KEY_2)
     harness.chain.drop(11)
@@ -55,8 +40,8 @@ withPayments(
     await harness.pass()
     assert.deepEqual(await balances(harness), [0n, 0n])
     assert.deepEqual(await debts(harness), [])
-    await claim(harness, ALICE_KEY_2, 'tx')
-    pay(harness, 'tx')
+    await harness.claim({ tx: 'tx', key: ALICE_KEY_2 })
+    harness.pay('tx')
     await harness.confirm()
     await harness.pass()
     assert.deepEqual(await balances(harness), [0n, 1_000_000n])
@@ -64,31 +49,22 @@ withPayments(
   },
 )
 
-const spend = (harness: Harness, key: string, calls: number) =>
-  harness.engine.write((tx) =>
-    spendCalls(tx, {
-      calls: new Map([[keyAccount(key), calls]]),
-      pricePerCall: 100n,
-      day: startOfDay(harness.now.ms / 1000),
-    }),
-  )
-
 /** The transaction is mined again in another block. */
 const mineAgain = async (harness: Harness, tx: string, amount = 1_000_000n) => {
   harness.chain.drop(11)
   harness.chain.mine()
   await harness.pass()
-  pay(harness, tx, amount)
+  harness.pay(tx, amount)
   await harness.confirm()
 }
 
 withPayments('a reorg leaves each key the money that was its own', async (harness) => {
-  await claim(harness, ALICE_KEY, 'spent')
-  await claim(harness, ALICE_KEY_2, 'kept')
-  pay(harness, 'kept', 5_000_000n)
-  pay(harness, 'spent')
+  await harness.claim({ tx: 'spent' })
+  await harness.claim({ tx: 'kept', key: ALICE_KEY_2 })
+  harness.pay('kept', 5_000_000n)
+  harness.pay('spent')
   await harness.confirm()
-  await spend(harness, ALICE_KEY, 10_000)
+  await harness.spend(ALICE_KEY, 10_000)
   for (let n = 0; n < 3; n += 1) {
     await mineAgain(harness, 'spent')
     assert.deepEqual(await balances(harness), [0n, 5_000_000n])
@@ -101,10 +77,10 @@ withPayments(
   'money that a reorg took returns to the newest rotation of its key',
   async (harness) => {
     const newest = 'a11ce003'
-    await claim(harness, ALICE_KEY, 'tx')
-    pay(harness, 'tx')
+    await harness.claim({ tx: 'tx' })
+    harness.pay('tx')
     await harness.confirm()
-    await spend(harness, ALICE_KEY, 4_000)
+    await harness.spend(ALICE_KEY, 4_000)
     await move(harness, ALICE_KEY, ALICE_KEY_2)
     harness.chain.drop(11)
     harness.chain.mine()
@@ -112,7 +88,7 @@ withPayments(
     assert.deepEqual(await debts(harness), [{ wallet: alice, microUsd: 400_000n }])
     harness.keys.set(newest, { wallet: alice, revokedUnix: null })
     harness.keys.set(ALICE_KEY_2, { wallet: alice, revokedUnix: 1, successor: newest })
-    pay(harness, 'tx')
+    harness.pay('tx')
     await harness.confirm()
     assert.deepEqual(await balances(harness), [0n, 0n])
     assert.equal(await harness.balance(newest), 600_000n)
@@ -123,17 +99,17 @@ withPayments(
 withPayments(
   'what a wallet owes is repaid before its keys get back what a reorg took',
   async (harness) => {
-    await claim(harness, ALICE_KEY, 'lost')
-    await claim(harness, ALICE_KEY, 'back')
-    pay(harness, 'lost', 300_000n)
-    pay(harness, 'back')
+    await harness.claim({ tx: 'lost' })
+    await harness.claim({ tx: 'back' })
+    harness.pay('lost', 300_000n)
+    harness.pay('back')
     await harness.confirm()
-    await spend(harness, ALICE_KEY, 9_000)
+    await harness.spend(ALICE_KEY, 9_000)
     harness.chain.drop(12)
     harness.chain.mineEmpty(12)
     await harness.pass()
     assert.deepEqual(await debts(harness), [{ wallet: alice, microUsd: 900_000n }])
-    pay(harness, 'back')
+    harness.pay('back')
     await harness.confirm()
     assert.deepEqual(await balances(harness), [100_000n, 0n])
     assert.deepEqual(await debts(harness), [])
@@ -143,24 +119,18 @@ withPayments(
 withPayments(
   'what a wallet owes after a reorg is repaid by the next credit to any of its keys',
   async (harness) => {
-    await claim(harness, ALICE_KEY, 'tx')
-    pay(harness, 'tx', 1_000n)
+    await harness.claim({ tx: 'tx' })
+    harness.pay('tx', 1_000n)
     await harness.confirm()
     await move(harness, ALICE_KEY, ALICE_KEY_2)
-    await harness.engine.write((tx) =>
-      spendCalls(tx, {
-        calls: new Map([[keyAccount(ALICE_KEY_2), 4]]),
-        pricePerCall: 100n,
-        day: startOfDay(harness.now.ms / 1000),
-      }),
-    )
+    await harness.spend(ALICE_KEY_2, 4)
     harness.chain.drop(11)
     harness.chain.mineEmpty(12)
     await harness.pass()
     assert.deepEqual(await balances(harness), [0n, 0n])
     assert.deepEqual(await debts(harness), [{ wallet: alice, microUsd: 400n }])
-    await claim(harness, ALICE_KEY_2, 'next')
-    pay(harness, 'next', 1_000n)
+    await harness.claim({ tx: 'next', key: ALICE_KEY_2 })
+    harness.pay('next', 1_000n)
     await harness.confirm()
     assert.deepEqual(await balances(harness), [0n, 600n])
     assert.deepEqual(await debts(harness), [])
@@ -170,14 +140,14 @@ withPayments(
 withPayments(
   'a transaction that is mined again is credited to the claim that held its money before',
   async (harness) => {
-    pay(harness, 'tx')
-    await claim(harness, ALICE_KEY, 'tx')
+    harness.pay('tx')
+    await harness.claim({ tx: 'tx' })
     await harness.confirm()
     harness.chain.drop(11)
     harness.chain.mine()
     await harness.pass()
-    await harness.claim({ key: ALICE_KEY_2, tx: 'tx', payer: alice, as: ALICE_KEY_2 })
-    pay(harness, 'tx')
+    await harness.claim({ key: ALICE_KEY_2, tx: 'tx', as: ALICE_KEY_2 })
+    harness.pay('tx')
     harness.chain.mineEmpty(3)
     await harness.pass()
     await harness.confirm()
@@ -190,11 +160,11 @@ withPayments(
   'money that was under way to a key is credited to the newest of its rotations',
   async (harness) => {
     const newest = 'a11ce003'
-    await claim(harness, ALICE_KEY, 'tx')
+    await harness.claim({ tx: 'tx' })
     harness.keys.set(newest, { wallet: alice, revokedUnix: null })
     harness.keys.set(ALICE_KEY_2, { wallet: alice, revokedUnix: 1, successor: newest })
     harness.keys.set(ALICE_KEY, { wallet: alice, revokedUnix: 1, successor: ALICE_KEY_2 })
-    pay(harness, 'tx')
+    harness.pay('tx')
     await harness.confirm()
     assert.deepEqual(await balances(harness), [0n, 0n])
     assert.equal(await harness.balance(newest), 1_000_000n)

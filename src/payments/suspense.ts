@@ -1,4 +1,3 @@
-import { groupBy } from '#lib/group-by.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { join, sql } from '#store/sql.ts'
@@ -42,7 +41,7 @@ async function creditedLogs(
   page: readonly Deposit[],
 ): Promise<ReadonlySet<string>> {
   const found: string[] = []
-  for (const [chainId, deposits] of groupBy(page, (deposit) => deposit.chainId)) {
+  for (const [chainId, deposits] of Map.groupBy(page, (deposit) => deposit.chainId)) {
     const hashes = [...new Set(deposits.map((deposit) => deposit.txHash))]
     const live = await connection.run(sql`
       select block_hash, log_index from credits

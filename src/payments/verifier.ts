@@ -2,7 +2,6 @@ import type { Address, Hash } from '#domain/address.ts'
 import { keyAccount } from '#ledger/account.ts'
 import { chunks } from '#lib/chunks.ts'
 import { type Clock, unixNow } from '#lib/clock.ts'
-import { groupBy } from '#lib/group-by.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import {
   acquireLease,
@@ -208,7 +207,7 @@ async function judgeWatched(pass: Pass, recent: CanonicalDeposits): Promise<numb
   const { deps } = pass
   const reads = { run: deps.engine.read }
   let credited = 0
-  const young = [...groupBy(recent.deposits, (deposit) => deposit.txHash).keys()]
+  const young = [...Map.groupBy(recent.deposits, (deposit) => deposit.txHash).keys()]
   for (const txHashes of chunks(young, CLAIMS_PER_PASS_MAX)) {
     const claims = await watchedClaimsOf(reads, txHashes)
     credited += await judgeAll(pass, claims, recent)
@@ -236,7 +235,7 @@ async function judgeAll(
   claims: readonly Claim[],
   known: CanonicalDeposits,
 ): Promise<number> {
-  const depositsOf = groupBy(known.deposits, (deposit) => deposit.txHash)
+  const depositsOf = Map.groupBy(known.deposits, (deposit) => deposit.txHash)
   const seen = claims.filter(
     (claim) => depositsOf.has(claim.txHash) || claim.status === 'confirming',
   )
@@ -348,10 +347,8 @@ async function verify(
   claim: Claim,
   confirmations: number,
 ): Promise<Applied> {
-  const txHashes: readonly Hash[] = [claim.txHash]
-  const own = (await liveCreditsOf(connection, txHashes)).filter(
-    (each) => each.claimId === claim.id,
-  )
+  const live = await liveCreditsOf(connection, [claim.txHash])
+  const own = live.filter((each) => each.claimId === claim.id)
   const payer = own[0]?.payerAddress
   if (payer === undefined) return 'unchanged'
   await setClaimVerified(connection, {

@@ -1,7 +1,7 @@
 import { readBalanceAt, readSupplyAt } from '#datasets/holders/queries.ts'
 import type { DollarPrices } from '#datasets/prices/price-book.ts'
 import type { Address } from '#domain/address.ts'
-import { type MicroUsd, toUsdPrice, valueAt } from '#domain/money.ts'
+import { type MicroUsd, toUsd, toUsdPrice, valueAt } from '#domain/money.ts'
 import type { Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
 import { type ChainStatus, conditionOf, readIndexStatus } from '#indexer/status.ts'
 import { type Clock, unixNow } from '#lib/clock.ts'
@@ -95,7 +95,7 @@ async function valueHeld(
     symbol: token.symbol,
     amount: formatDecimal(balance, token.decimals),
     priceUsd: toUsdPrice(price),
-    valueUsd: Number(value) / 1e6,
+    valueUsd: toUsd(value),
   }
   return { value, shown }
 }

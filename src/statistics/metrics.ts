@@ -1,6 +1,5 @@
 import { BURNS } from '#datasets/burns/dataset.ts'
-import type { SeriesDay } from '#datasets/day-rows.ts'
-import { valuesAtDayEnds } from '#datasets/day-rows.ts'
+import { type SeriesDay, valuesAtDayEnds } from '#datasets/day-rows.ts'
 import { DIVIDENDS } from '#datasets/dividends/dataset.ts'
 import { GRAVE_DIGS } from '#datasets/grave-digs/dataset.ts'
 import {

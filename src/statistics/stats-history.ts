@@ -1,12 +1,12 @@
 import { type DataDeps, dataRoute } from '#datasets/data-route.ts'
 import { seriesDays } from '#datasets/day-rows.ts'
-import { periodParameter, tokenParameter } from '#datasets/parameters.ts'
+import { type Period, periodParameter, tokenParameter } from '#datasets/parameters.ts'
 import type { DollarPrices } from '#datasets/prices/price-book.ts'
 import { nullable, unixTime } from '#datasets/wire.ts'
 import { type Parameter, parsed } from '#http/parameter.ts'
 import type { Route } from '#http/route.ts'
 import { Type } from '#lib/type.ts'
-import { METRICS, type MetricName, metrics } from './metrics.ts'
+import { METRICS, type MetricName, type MetricSource, metrics } from './metrics.ts'
 
 const pointShape = Type.Object({
   date: Type.String({ format: 'date' }),
@@ -60,31 +60,34 @@ export function statsHistoryRoute(deps: DataDeps & { readonly prices: DollarPric
       row: pointShape,
       rows: (data) => (data as { readonly points: readonly object[] }).points,
     },
-    async read({ connection, status, parameters }) {
-      const { metric, period } = parameters
-      const definition = metrics[metric]
-      const token = parameters.token ?? (definition.overAllTokens ? undefined : primary)
+    async read({ connection, status, parameters: { metric, period, ...asked } }) {
+      const token = asked.token ?? (metrics[metric].overAllTokens ? undefined : primary)
       const source = { connection, deps, token }
-      const first = period === 'all' ? await definition.firstUnix(source) : undefined
-      const days = seriesDays(period, status.asOfUnix, first)
-      const values = await definition.values(source, days)
+      const points = await readPoints(source, { metric, period, asOfUnix: status.asOfUnix })
       const data = {
         metric,
         token: token?.symbol ?? 'all',
-        unit: definition.unit,
+        unit: metrics[metric].unit,
         period: period === 'all' ? 'all' : `${period}d`,
-        points: days.map(({ complete, ...day }, index) => {
-          const exact = values[index] ?? null
-          return {
-            ...day,
-            value: exact === null ? null : toPlot(exact, definition.unit),
-            valueExact: exact,
-            complete,
-          }
-        }),
+        points,
       }
       return { data, query: { token: data.token } }
     },
+  })
+}
+
+async function readPoints(
+  source: MetricSource,
+  input: { readonly metric: MetricName; readonly period: Period; readonly asOfUnix: number },
+) {
+  const { unit, firstUnix, values } = metrics[input.metric]
+  const first = input.period === 'all' ? await firstUnix(source) : undefined
+  const days = seriesDays(input.period, input.asOfUnix, first)
+  const exacts = await values(source, days)
+  return days.map(({ complete, ...day }, index) => {
+    const valueExact = exacts[index] ?? null
+    const value = valueExact === null ? null : toPlot(valueExact, unit)
+    return { ...day, value, valueExact, complete }
   })
 }
 

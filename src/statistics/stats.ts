@@ -97,42 +97,40 @@ export function statsRoute(deps: StatsDeps): Route {
       'Total burned, supply, holders, lifetime dividends, prices and grave digs as of the newest indexed block.',
     parameters: {},
     data: statsShape,
-    async read({ connection, status }) {
-      const { primary } = deps.ecosystem
-      const burns = await sumTotals(connection, BURNS)
-      const dividends = sumPerToken(await sumTotals(connection, DIVIDENDS))
-      const { lines, usdNow } = await valueNow(connection, {
-        deps: { ...deps, priceAt: priceAt(deps) },
-        status,
-        sums: dividends,
-      })
-      const digs = totalOf(await sumTotals(connection, GRAVE_DIGS), ofToken(primary))
-      const supply = await readTotalSupply(connection, primary.symbol)
-      const burned = totalOf(burns, ofToken(primary)).amount
-      const data = {
-        ...amounts('totalBurned', burned, primary.decimals),
-        burnedPct: percentage(burned, supply.minted),
-        ...amounts('circulatingSupply', circulatingOf(supply), primary.decimals),
-        ...amounts('totalSupply', totalSupplyOf(supply), primary.decimals),
-        holderCount: await countHolders(connection, primary.symbol),
-        lifetimeDividendsUsdAtPayout: usdOf(addDollars(dividends.map(dollarsOf))),
-        lifetimeDividendsUsdNow: usdOf(usdNow),
-        lifetimeDividends: lines.map((line) => ({
-          token: line.token.symbol,
-          ...amounts('amount', line.amount, line.token.decimals),
-          usdAtPayout: usdOf(dollarsOf(line)),
-          usdNow: usdOf(line.usdNow),
-        })),
-        prices: await readPrices(connection, deps, status),
-        graveDigs: {
-          count: digs.events,
-          ...amounts('totalClaimed', digs.amount, primary.decimals),
-        },
-        tokens: await readTokens(connection, { deps, status, burns }),
-      }
-      return { data }
-    },
+    read: async ({ connection, status }) => ({ data: await readStats(connection, deps, status) }),
   })
+}
+
+async function readStats(connection: Connection, deps: StatsDeps, status: IndexStatus) {
+  const { primary } = deps.ecosystem
+  const burns = await sumTotals(connection, BURNS)
+  const dividends = sumPerToken(await sumTotals(connection, DIVIDENDS))
+  const { lines, usdNow } = await valueNow(connection, {
+    deps: { ...deps, priceAt: priceAt(deps) },
+    status,
+    sums: dividends,
+  })
+  const digs = totalOf(await sumTotals(connection, GRAVE_DIGS), ofToken(primary))
+  const supply = await readTotalSupply(connection, primary.symbol)
+  const burned = totalOf(burns, ofToken(primary)).amount
+  return {
+    ...amounts('totalBurned', burned, primary.decimals),
+    burnedPct: percentage(burned, supply.minted),
+    ...amounts('circulatingSupply', circulatingOf(supply), primary.decimals),
+    ...amounts('totalSupply', totalSupplyOf(supply), primary.decimals),
+    holderCount: await countHolders(connection, primary.symbol),
+    lifetimeDividendsUsdAtPayout: usdOf(addDollars(dividends.map(dollarsOf))),
+    lifetimeDividendsUsdNow: usdOf(usdNow),
+    lifetimeDividends: lines.map((line) => ({
+      token: line.token.symbol,
+      ...amounts('amount', line.amount, line.token.decimals),
+      usdAtPayout: usdOf(dollarsOf(line)),
+      usdNow: usdOf(line.usdNow),
+    })),
+    prices: await readPrices(connection, deps, status),
+    graveDigs: { count: digs.events, ...amounts('totalClaimed', digs.amount, primary.decimals) },
+    tokens: await readTokens(connection, { deps, status, burns }),
+  }
 }
 
 /** The price function that datasets are given. */

@@ -1,41 +1,25 @@
 import assert from 'node:assert/strict'
-import { accessMigrations } from '#access/access-migrations.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
-import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
+import { accountsMigrations } from '#main/stores.ts'
 import type { Deposit } from '#payments/deposit.ts'
-import { paymentsMigrations } from '#payments/payments-migrations.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { depositCheck } from './deposit-check.ts'
 import { creditIntent } from './settling/credit-intent.ts'
 import { insertIntent, setIntentStatus } from './settling/intent-store.ts'
-import { NOON_UNIX, settlingWorld, word } from './settling-world.ts'
-import { x402Migrations } from './x402-migrations.ts'
+import { settlingHarness } from './settling/settling-harness.ts'
+import { depositOf, NOON_UNIX, word } from './x402-harness.ts'
 
-const onBoth = eachEngine(startPostgres, [
-  ...ledgerMigrations,
-  ...accessMigrations,
-  ...paymentsMigrations,
-  ...x402Migrations,
-])
+const onBoth = eachEngine(startPostgres, accountsMigrations)
 
 onBoth(
   'the audit finds a payment that was given up though its money came, and no other',
   async ({ engine }) => {
-    const { deps, authorize, intentOf } = settlingWorld(engine)
+    const { deps, authorize, intentOf } = settlingHarness(engine)
     const authorization = authorize(1)
     const intent = intentOf(authorization, 'intent-1')
-    const { from, to, value: amount } = authorization
     const deposit: Deposit = {
-      chainId: 8453,
-      blockNumber: 9,
-      blockHash: word(9),
-      timestampUnix: NOON_UNIX + 20,
-      txHash: word(77),
-      logIndex: 3,
-      positionInTx: 0,
-      from,
-      to,
-      amount,
+      ...depositOf(authorization, 9),
+      ...{ timestampUnix: NOON_UNIX + 20, txHash: word(77), logIndex: 3 },
     }
     const audit = async (...deposits: Deposit[]) => {
       const head = { number: 20, hash: word(20), timestamp: NOON_UNIX + 40 }
@@ -57,7 +41,7 @@ onBoth(
     assert.deepEqual(await audit(), [])
     for (const other of [
       { ...deposit, amount: 1n },
-      { ...deposit, from: to },
+      { ...deposit, from: deposit.to },
       { ...deposit, blockNumber: 0 },
       { ...deposit, timestampUnix: NOON_UNIX + 300 },
     ])

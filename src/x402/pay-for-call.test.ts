@@ -1,31 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { accessMigrations } from '#access/access-migrations.ts'
-import type { Caller } from '#domain/caller.ts'
 import { onSqlite } from '#ledger/each-engine.ts'
-import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
-import { paymentsMigrations } from '#payments/payments-migrations.ts'
+import { accountsMigrations } from '#main/stores.ts'
 import { toBase64 } from './offers/offer.ts'
 import { CallPayments } from './pay-for-call.ts'
 import { PaymentDesk } from './payment-desk.ts'
-import { ASSET, PAY_TO, settlingWorld } from './settling-world.ts'
-import { x402Migrations } from './x402-migrations.ts'
-
-const migrations = [
-  ...ledgerMigrations,
-  ...accessMigrations,
-  ...paymentsMigrations,
-  ...x402Migrations,
-]
-
-const CALLER: Caller = {
-  kind: 'anonymous',
-  identity: 'ip:192.0.2.1',
-  bucket: '192.0.2.1',
-  tier: 'anonymous',
-  dailyQuota: 1,
-}
+import { type SettlingHarness, settlingHarness } from './settling/settling-harness.ts'
+import { ASSET, CALLER, PAY_TO } from './x402-harness.ts'
 
 /** Looks at payments more often than any number of callers have reason to, and the test ends. */
 const LOOKS_MAX = 100
@@ -40,9 +22,9 @@ class CountingDesk extends PaymentDesk {
 }
 
 test('who waits behind a payment that is rejected has its turn, also while the 402 of the first waits for a node', async () => {
-  await onSqlite(migrations, async ({ engine }) => {
-    const world = settlingWorld(engine)
-    const { settling } = world
+  await onSqlite(accountsMigrations, async ({ engine }) => {
+    const harness = settlingHarness(engine)
+    const { settling } = harness
     const gate = Promise.withResolvers<boolean>()
     let isOffering = false
     const deps = {
@@ -57,7 +39,7 @@ test('who waits behind a payment that is rejected has its turn, also while the 4
       admitSignedIn: async () => undefined,
       quotaBody: () => ({}),
     })
-    const headers = await Promise.all([1, 2, 3].map((n) => signUnfunded(world, n)))
+    const headers = await Promise.all([1, 2, 3].map((n) => signUnfunded(harness, n)))
     const settle = deps.rpc.call
     // The first answer of the node to a simulation is the moment from which offers have to wait.
     Object.assign(deps.rpc, {
@@ -77,15 +59,15 @@ test('who waits behind a payment that is rejected has its turn, also while the 4
     )
     setTimeout(() => gate.resolve(true), 50)
     const seen = await Promise.all(paying)
-    assert.deepEqual(world.reports, [])
-    assert.deepEqual(await world.states(), Array(3).fill('abandoned'))
+    assert.deepEqual(harness.reports, [])
+    assert.deepEqual(await harness.states(), Array(3).fill('abandoned'))
     const kinds = seen.map((each) => each?.kind)
     assert.deepEqual(kinds, ['unsettled', 'unsettled', 'unsettled'])
   })
 })
 
 async function signUnfunded(
-  { authorize }: Pick<ReturnType<typeof settlingWorld>, 'authorize'>,
+  { authorize }: Pick<SettlingHarness, 'authorize'>,
   n: number,
 ): Promise<string> {
   const account = privateKeyToAccount(generatePrivateKey())

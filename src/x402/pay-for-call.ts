@@ -118,7 +118,9 @@ export class CallPayments<A> {
   }
 
   /** Who has the balance that a sign-in opens; undefined without one that is taken. */
-  async signedIn(facts: Parameters<typeof this.visitor>[0]): Promise<Caller | undefined> {
+  async signedIn(
+    facts: Pick<RequestFacts, 'headers' | 'addressBucket'>,
+  ): Promise<Caller | undefined> {
     const visitor = await this.visitor(facts)
     return visitor.kind === 'wallet' ? signedInCaller(visitor.wallet) : undefined
   }
@@ -204,7 +206,7 @@ export function payeeOf(caller: Caller): Payee {
   return { kind: 'key', publicId: caller.publicId, wallet: caller.wallet }
 }
 
-/** A minute is what the verifier needs at most. */
+/** Open payments are looked at every second, and blocks of the payment chain come every two. */
 const RETRY_SECONDS = 5
 
 /** Never 402, which would ask for a second payment while the first may still arrive. */

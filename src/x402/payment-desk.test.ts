@@ -1,30 +1,21 @@
 import assert from 'node:assert/strict'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { accessMigrations } from '#access/access-migrations.ts'
-import { type EngineTest, eachEngine } from '#ledger/each-engine.ts'
-import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
-import { paymentsMigrations } from '#payments/payments-migrations.ts'
+import { eachEngine } from '#ledger/each-engine.ts'
+import { accountsMigrations } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { toBase64 } from './offers/offer.ts'
 import { isObject, readPayment } from './offers/payment-payload.ts'
 import { PaymentDesk } from './payment-desk.ts'
-import { ASSET, PAY_TO, settlingWorld } from './settling-world.ts'
-import { storePayment } from './store-payment.ts'
-import { x402Migrations } from './x402-migrations.ts'
+import { settlingHarness } from './settling/settling-harness.ts'
+import { ASSET, PAY_TO, storePayment } from './x402-harness.ts'
 
-const migrations = [
-  ...ledgerMigrations,
-  ...accessMigrations,
-  ...paymentsMigrations,
-  ...x402Migrations,
-]
-const onBoth: EngineTest = eachEngine(startPostgres, migrations)
+const onBoth = eachEngine(startPostgres, accountsMigrations)
 
 /** A desk, and how often it has asked its node anything. */
 function countingDesk(engine: Engine) {
-  const { deps, settling, time } = settlingWorld(engine)
+  const { deps, settling, time } = settlingHarness(engine)
   const asked = { times: 0 }
   const rpc = new Proxy(deps.rpc, {
     get(target, name) {

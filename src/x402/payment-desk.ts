@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache'
-import type { Address, Hash } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { isSignedByPayer } from './offers/authorization.ts'
@@ -116,13 +115,9 @@ export class PaymentDesk {
 
   async #isKnown(payload: PaymentPayload): Promise<boolean> {
     const { engine, payment } = this.#deps
+    const { chain, asset } = payment
     const { from, nonce } = payload.authorization
-    const named: { chainId: number; asset: Address; from: Address; nonce: Hash } = {
-      chainId: payment.chain.id,
-      asset: payment.asset,
-      from,
-      nonce,
-    }
+    const named = { chainId: chain.id, asset, from, nonce }
     const intent = await findIntent({ run: engine.read }, named)
     if (intent === undefined) return false
     const isEnded = intent.status === 'abandoned' || intent.status === 'failed'

@@ -1,70 +1,48 @@
 import assert from 'node:assert/strict'
 import { decodePaymentResponseHeader } from '@x402/core/http'
-import { accessMigrations } from '#access/access-migrations.ts'
-import type { Caller } from '#domain/caller.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import type { Outcome } from '#http/route.ts'
 import { bucketAccount } from '#ledger/account.ts'
-import { type EngineTest, eachEngine } from '#ledger/each-engine.ts'
-import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
+import { eachEngine } from '#ledger/each-engine.ts'
 import { spendCalls } from '#ledger/spend.ts'
+import { accountsMigrations } from '#main/stores.ts'
 import { creditDeposit, liveCreditsOf, reverseCredit } from '#payments/credit.ts'
 import type { Deposit } from '#payments/deposit.ts'
-import { paymentsMigrations } from '#payments/payments-migrations.ts'
 import type { Engine } from '#store/engine.ts'
 import { startPostgres } from '#test/postgres.ts'
 import type { PaymentPayload } from './offers/payment-payload.ts'
 import { PaymentDesk, type Received } from './payment-desk.ts'
 import type { IntentStatus } from './settling/intent.ts'
 import type { SettleOutcome } from './settling/settle-payment.ts'
-import { NOON_UNIX, PAY_TO, payer, settlingWorld, word } from './settling-world.ts'
+import { settlingHarness } from './settling/settling-harness.ts'
 import { shareOf } from './sign-in/bucket-shares.ts'
-import { storePayment } from './store-payment.ts'
 import { topupRoutes } from './topup-routes.ts'
-import { x402Migrations } from './x402-migrations.ts'
+import {
+  CALLER,
+  depositOf,
+  NOON_UNIX,
+  PAY_TO,
+  PAYER,
+  SIGNATURE,
+  storePayment,
+  word,
+} from './x402-harness.ts'
 
-const migrations = [
-  ...ledgerMigrations,
-  ...accessMigrations,
-  ...paymentsMigrations,
-  ...x402Migrations,
-]
-const onBoth: EngineTest = eachEngine(startPostgres, migrations)
+const onBoth = eachEngine(startPostgres, accountsMigrations)
 
-const CALLER: Caller = {
-  kind: 'anonymous',
-  identity: 'ip:192.0.2.1',
-  bucket: '192.0.2.1',
-  tier: 'anonymous',
-  dailyQuota: 1,
-}
 const ACCOUNT = bucketAccount(CALLER.bucket)
-const PAYER = payer(1)
 const DEPOSIT: Deposit = {
-  chainId: 8453,
-  blockNumber: 1,
-  blockHash: word(1),
+  ...depositOf({ from: PAYER, to: PAY_TO, value: 100_000n }, 1),
   timestampUnix: NOON_UNIX,
-  txHash: word(1),
-  logIndex: 0,
-  positionInTx: 0,
-  from: PAYER,
-  to: PAY_TO,
-  amount: 100_000n,
 }
 
 /** A desk whose payments are settled as a test says, with what the store is to say of them by then. */
 function settlingDesk(engine: Engine) {
-  const { settling, deps, authorize } = settlingWorld(engine)
+  const { settling, deps, authorize } = settlingHarness(engine)
   const authorization = { ...authorize(1), from: PAYER }
-  const signature = `0x${'22'.repeat(64)}1b` as const
-  const network = 'eip155:8453'
   const payload: PaymentPayload = {
-    version: 2,
-    network,
-    accepted: undefined,
-    authorization,
-    signature,
+    ...{ version: 2, network: 'eip155:8453', accepted: undefined },
+    ...{ authorization, signature: SIGNATURE },
   }
   const store = (status: IntentStatus, creditId?: string) =>
     storePayment(engine, {

@@ -1,11 +1,11 @@
-import type { Address } from '#domain/address.ts'
-import type { Caller } from '#domain/caller.ts'
+import { type Caller, PUBLIC_ID } from '#domain/caller.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { type Parameter, parsed } from '#http/parameter.ts'
 import { defineRoute, type Outcome, type RequestFacts, type Route } from '#http/route.ts'
 import { formatDecimal, parseDecimal } from '#lib/decimal.ts'
 import { Type } from '#lib/type.ts'
+import type { PaymentsDeps } from '#payments/payments-deps.ts'
 import { paymentRequiredHeader, TopupOfferBody, topupOfferBody } from './offers/offer.ts'
 import { carriesPayment, type PaymentFault } from './offers/payment-payload.ts'
 import { paymentResponseHeaders, type Receipted } from './offers/payment-response.ts'
@@ -21,9 +21,7 @@ export interface TopupDeps extends SettleDeps {
   readonly desk: PaymentDesk
   /** Whose balance the sign-in of a call without a key opens. */
   readonly visitor: (facts: RequestFacts) => Promise<Visitor>
-  readonly findKey: (
-    publicId: string,
-  ) => Promise<{ readonly wallet: Address; readonly revokedUnix: number | null } | undefined>
+  readonly findKey: PaymentsDeps['findKey']
 }
 
 const PATH = '/api/sessions/topup'
@@ -90,10 +88,10 @@ function usdInQuery(smallest: MicroUsd): Parameter<MicroUsd> {
 const keyInQuery: Parameter<string | undefined> = {
   in: 'query',
   description: 'publicId of the key to credit; anyone may pay for any key.',
-  schema: Type.String({ pattern: '^[0-9a-f]{8}$' }),
+  schema: Type.String({ pattern: PUBLIC_ID.source }),
   parse(raw) {
     if (raw === undefined) return parsed(undefined, null)
-    if (/^[0-9a-f]{8}$/.test(raw)) return parsed(raw, raw)
+    if (PUBLIC_ID.test(raw)) return parsed(raw, raw)
     return { ok: false, reason: 'must be 8 hex characters in lower case' }
   },
 }

@@ -1,63 +1,22 @@
 import assert from 'node:assert/strict'
-import { accessMigrations } from '#access/access-migrations.ts'
-import type { Address, Hash } from '#domain/address.ts'
-import { type EngineTest, eachEngine, unguarded } from '#ledger/each-engine.ts'
+import { eachEngine, unguarded } from '#ledger/each-engine.ts'
 import { ledgerChecks } from '#ledger/ledger-checks.ts'
 import { ledgerGuards } from '#ledger/ledger-guards.ts'
-import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
+import { accountsMigrations } from '#main/stores.ts'
 import { paymentsGuards } from '#payments/payments-guards.ts'
-import { paymentsMigrations } from '#payments/payments-migrations.ts'
 import type { Engine } from '#store/engine.ts'
 import { type Sql, sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { creditIntent, endIntent } from './settling/credit-intent.ts'
-import type { Intent } from './settling/intent.ts'
 import { insertIntent } from './settling/intent-store.ts'
 import { createSubmitter } from './settling/submit-intent.ts'
 import { collectCredits } from './sign-in/collect-credits.ts'
-import { x402Checks } from './x402-checks.ts'
 import { collectedGuards, replacedGuards, x402Guards } from './x402-guards.ts'
-import { x402Migrations } from './x402-migrations.ts'
+import { brokenPromises, depositOf, NOON_UNIX, newIntent, PAYER, word } from './x402-harness.ts'
 
-const migrations = [
-  ...ledgerMigrations,
-  ...accessMigrations,
-  ...paymentsMigrations,
-  ...x402Migrations,
-]
-const onBoth: EngineTest = eachEngine(startPostgres, migrations)
+const onBoth = eachEngine(startPostgres, accountsMigrations)
 
-const NOW_MS = Date.UTC(2026, 10, 21, 12)
-const PAYER: Address = `0x${'cc'.repeat(20)}`
-const word = (n: number): Hash => `0x${n.toString(16).padStart(64, '0')}`
-
-function newIntent(n: number): Intent {
-  return {
-    id: `intent-${n}`,
-    chainId: 8453,
-    asset: `0x${'aa'.repeat(20)}`,
-    authorization: {
-      from: PAYER,
-      to: `0x${'bb'.repeat(20)}`,
-      value: 100_000n,
-      validAfter: 0n,
-      validBefore: 2_000_000_000n,
-      nonce: word(n),
-    },
-    signature: `0x${'22'.repeat(65)}`,
-    payee: { kind: 'bucket', bucket: `192.0.2.${n}` },
-    status: 'reserved',
-    createdUnix: NOW_MS / 1000,
-    fromBlock: 0,
-    txHash: null,
-    raw: null,
-    ownHash: null,
-    settler: null,
-    txNonce: null,
-    reservedGwei: 0n,
-    gasDay: 0,
-  }
-}
+const NOW_MS = NOON_UNIX * 1000
 
 /** Payments 1 and 2 are settled, 3 has failed, 4 and 5 are on their way; the payer has collected. */
 async function livedIn(engine: Engine): Promise<void> {
@@ -91,19 +50,8 @@ async function livedIn(engine: Engine): Promise<void> {
     if (n === 3)
       await engine.write((tx) => endIntent(tx, intent, { to: 'failed', lookUnix: undefined }))
     if (n > 2) continue
-    const { from, to, value: amount } = intent.authorization
-    const deposit = {
-      chainId: 8453,
-      blockNumber: n,
-      blockHash: word(n),
-      timestampUnix: n,
-      txHash: intent.txHash ?? word(0),
-      logIndex: 0,
-      positionInTx: 0,
-      from,
-      to,
-      amount,
-    }
+    const txHash = intent.txHash ?? word(0)
+    const deposit = { ...depositOf(intent.authorization, n), txHash }
     const paid = { kind: 'paid', deposit } as const
     await engine.write((tx) =>
       creditIntent(tx, { keys, newId, clock: () => NOW_MS }, { intent, paid }),
@@ -113,16 +61,9 @@ async function livedIn(engine: Engine): Promise<void> {
   await engine.write((tx) => collectCredits(tx, { newId }, input))
 }
 
-async function audit(engine: Engine): Promise<string[]> {
-  const found: string[] = []
-  for (const check of x402Checks)
-    if ((await engine.snapshot(check.run)).length > 0) found.push(check.name)
-  return found
-}
-
 onBoth('a store in which payments were settled breaks no promise', async ({ engine }) => {
   await livedIn(engine)
-  assert.deepEqual(await audit(engine), [])
+  assert.deepEqual(await brokenPromises(engine), [])
   for (const check of ledgerChecks) assert.deepEqual(await engine.snapshot(check.run), [])
 })
 
@@ -270,5 +211,5 @@ for (const { what, statement, found } of CORRUPTIONS)
     await unguarded(engine, { guards, tables }, async (tx) => {
       for (const each of [statement].flat()) await tx.run(each)
     })
-    assert.deepEqual(await audit(engine), found)
+    assert.deepEqual(await brokenPromises(engine), found)
   })

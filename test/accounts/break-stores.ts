@@ -1,5 +1,6 @@
-import { parseArgs } from 'node:util'
+import { Command } from 'commander'
 import { startPostgres } from '#test/postgres.ts'
+import { type EngineName, engineOption, readNumber } from '#test/program-options.ts'
 import { findStrace } from '#test/strace.ts'
 import {
   breakPostgres,
@@ -9,21 +10,30 @@ import {
   sqliteFaults,
 } from './faults/fault-places.ts'
 
-/** Breaks the disk below the accounts while callers go on; ends with 1 when a promise was broken. */
-const { values } = parseArgs({
-  options: {
-    engine: { type: 'string', default: 'sqlite' },
-    fault: { type: 'string' },
-    /** Seconds that each fault lasts. */
-    lasts: { type: 'string', default: '5' },
-  },
-})
+interface Options {
+  readonly engine: EngineName
+  readonly fault?: string
+  readonly lasts: number
+}
+
+const values = new Command('node test/accounts/break-stores.ts')
+  .description(
+    'Breaks the disk below the accounts while callers go on. Ends with 1 when a promise was broken.',
+  )
+  .addOption(engineOption())
+  .option(
+    '--fault <name>',
+    `this one alone: ${[...new Set([...sqliteFaults, ...postgresFaults])].join(', ')}`,
+  )
+  .option('--lasts <seconds>', 'how long each fault lasts', readNumber, 5)
+  .parse()
+  .opts<Options>()
 
 process.on('SIGTERM', () => process.exit(1))
 process.on('SIGINT', () => process.exit(1))
 
 const strace = await findStrace()
-const lastsMs = Number(values.lasts) * 1_000
+const lastsMs = values.lasts * 1_000
 const isWanted = (fault: string) => values.fault === undefined || values.fault === fault
 if (values.engine === 'sqlite')
   for (const fault of sqliteFaults.filter(isWanted))

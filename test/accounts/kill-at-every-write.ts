@@ -1,20 +1,23 @@
-import { parseArgs } from 'node:util'
+import { Command, Option } from 'commander'
+import { readNumber } from '#test/program-options.ts'
 import { findStrace, type WriteCall, writeCalls } from '#test/strace.ts'
 import { prepareKillStage } from './kills/kill-stage.ts'
 
-/**
- * Kills a service with SIGKILL at one write of its accounts after another, while a key is minted,
- * paid for, used, rotated and revoked; starts it again, looks for all that it had acknowledged, and
- * audits it.
- */
-const { values } = parseArgs({
-  options: {
-    /** Kills at every so many writes only. */
-    every: { type: 'string', default: '1' },
-    from: { type: 'string', default: '1' },
-    call: { type: 'string' },
-  },
-})
+interface Options {
+  readonly every: number
+  readonly from: number
+  readonly call?: WriteCall
+}
+
+const values = new Command('node test/accounts/kill-at-every-write.ts')
+  .description(
+    'Kills a service with SIGKILL at one write of its accounts after another, while a key is minted, paid for, used, rotated and revoked; starts it again, looks for all that it had acknowledged, and audits it. Ends with 1 when a promise was broken.',
+  )
+  .option('--every <count>', 'kills at every so many writes only', readNumber, 1)
+  .option('--from <write>', 'the first of them', readNumber, 1)
+  .addOption(new Option('--call <call>', 'writes by this system call only').choices(writeCalls))
+  .parse()
+  .opts<Options>()
 
 process.on('SIGTERM', () => process.exit(1))
 process.on('SIGINT', () => process.exit(1))
@@ -34,10 +37,10 @@ try {
 /** False when a promise was broken. */
 async function killAtEvery(call: WriteCall, total: number): Promise<boolean> {
   const started = performance.now()
-  const step = call === 'pwrite64' ? Number(values.every) : 1
+  const step = call === 'pwrite64' ? values.every : 1
   const inSteps = new Map<string, number>()
   let kills = 0
-  for (let at = Number(values.from); ; at += step) {
+  for (let at = values.from; ; at += step) {
     const outcome = await stage.kill(call, at)
     if (outcome.broken.length > 0) {
       process.stdout.write(`\nFAILED: killed at ${call} ${at}: ${outcome.broken.join('\n')}\n`)

@@ -1,32 +1,38 @@
-import { parseArgs } from 'node:util'
+import { Command } from 'commander'
 import { startPostgres } from '#test/postgres.ts'
+import { type EngineName, engineOption, readNumber } from '#test/program-options.ts'
 import { runTruth, type TruthProgress } from './truth/run-truth.ts'
 
-/**
- * A hostile mix of callers against real processes, each call and answer recorded by the callers
- * themselves, then compared with usage, headers, ledger and tables. Ends with 1 when anything differs.
- */
-const { values } = parseArgs({
-  options: {
-    calls: { type: 'string', default: '100000' },
-    engine: { type: 'string', default: 'sqlite' },
-    replicas: { type: 'string', default: '1' },
-    seed: { type: 'string', default: '1' },
-  },
-})
+interface Options {
+  readonly calls: number
+  readonly engine: EngineName
+  readonly replicas: number
+  readonly seed: string
+}
+
+const values = new Command('node test/accounts/main.ts')
+  .description(
+    'A hostile mix of callers against real processes, each call and answer recorded by the callers themselves, then compared with usage, headers, ledger and tables. SIGTERM ends the calls and compares. Ends with 1 when anything differs.',
+  )
+  .option('--calls <count>', 'how many', readNumber, 100_000)
+  .addOption(engineOption())
+  .option('--replicas <count>', 'processes of the API; more than one need postgres', readNumber, 1)
+  .option('--seed <seed>', 'of what the callers do', '1')
+  .parse()
+  .opts<Options>()
 
 // SIGTERM ends the load, and what was called by then is compared.
 const stop = new AbortController()
 process.once('SIGTERM', () => stop.abort())
 process.on('SIGINT', () => process.exit(1))
 
-const replicas = Number(values.replicas)
+const { replicas } = values
 if (values.engine === 'sqlite' && replicas !== 1)
   throw new Error('replicas need --engine postgres: a SQLite file belongs to one process')
 const postgres = values.engine === 'postgres' ? await startPostgres({ durable: true }) : undefined
 try {
   const result = await runTruth({
-    calls: Number(values.calls),
+    calls: values.calls,
     replicas,
     databaseUrl: await postgres?.createDatabase(),
     seed: values.seed,

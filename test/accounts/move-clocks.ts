@@ -1,16 +1,22 @@
-import { parseArgs } from 'node:util'
+import { Command } from 'commander'
 import { findFaketime } from '#test/faketime.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { type EngineName, engineOption, readNumber } from '#test/program-options.ts'
 import { runClocks } from './clocks/run-clocks.ts'
 
-/** Moves the clocks of running services while callers go on; ends with 1 when a promise was broken. */
-const { values } = parseArgs({
-  options: {
-    engine: { type: 'string', default: 'sqlite' },
-    /** Seconds that callers go on after each move. */
-    stay: { type: 'string', default: '5' },
-  },
-})
+interface Options {
+  readonly engine: EngineName
+  readonly stay: number
+}
+
+const values = new Command('node test/accounts/move-clocks.ts')
+  .description(
+    'Moves the clocks of running services while callers go on. Ends with 1 when a promise was broken.',
+  )
+  .addOption(engineOption())
+  .option('--stay <seconds>', 'how long callers go on after each move', readNumber, 5)
+  .parse()
+  .opts<Options>()
 
 process.on('SIGTERM', () => process.exit(1))
 process.on('SIGINT', () => process.exit(1))
@@ -20,7 +26,7 @@ try {
   const { violations, answers, compared, days } = await runClocks({
     libfaketime: await findFaketime(),
     databaseUrl: await postgres?.createDatabase(),
-    stayMs: Number(values.stay) * 1_000,
+    stayMs: values.stay * 1_000,
     onMove: (move) => process.stdout.write(`${move}\n`),
   })
   for (const [what, count] of [...answers].sort()) process.stdout.write(`${count}\t${what}\n`)

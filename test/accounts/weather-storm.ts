@@ -1,14 +1,21 @@
-import { parseArgs } from 'node:util'
+import { Command } from 'commander'
 import { startPostgres } from '#test/postgres.ts'
+import { type EngineName, engineOption, readNumber } from '#test/program-options.ts'
 import { runStorm } from './storm/run-storm.ts'
 
-/** Floods of every kind at twice the capacity; ends with 1 when an honest caller was not served. */
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '1' },
-    engine: { type: 'string', default: 'sqlite' },
-  },
-})
+interface Options {
+  readonly minutes: number
+  readonly engine: EngineName
+}
+
+const values = new Command('node test/accounts/weather-storm.ts')
+  .description(
+    'Floods of every kind at twice the capacity. Ends with 1 when an honest caller was not served.',
+  )
+  .option('--minutes <count>', 'how long', readNumber, 1)
+  .addOption(engineOption())
+  .parse()
+  .opts<Options>()
 
 process.on('SIGTERM', () => process.exit(1))
 process.on('SIGINT', () => process.exit(1))
@@ -20,7 +27,7 @@ const postgres = values.engine === 'postgres' ? await startPostgres({ durable: t
 try {
   const { capacity, honest, floods, megabytes, counted, audit } = await runStorm({
     databaseUrl: await postgres?.createDatabase(),
-    seconds: Number(values.minutes) * 60,
+    seconds: values.minutes * 60,
     onProgress({ seconds, megabytes }) {
       if (Math.round(seconds) % 10 === 0)
         process.stdout.write(`${seconds.toFixed(0)} s, ${megabytes.toFixed(0)} MB\n`)

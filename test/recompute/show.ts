@@ -43,7 +43,7 @@ export function percent(part: bigint, whole: bigint): number {
   return part < 0n ? -share : share
 }
 
-export function dayOf(unix: number): number {
+function dayOf(unix: number): number {
   return Math.floor(unix / DAY) * DAY
 }
 

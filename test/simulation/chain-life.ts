@@ -1,5 +1,4 @@
-import type { Address, Hex } from 'viem'
-import { zeroAddress } from 'viem'
+import { type Address, type Hex, zeroAddress } from 'viem'
 import { accounts, addresses, burnAddress, type ChainName } from '#devnet/addresses.ts'
 import type { BlockPlan, BuiltChain, LogPlan } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'

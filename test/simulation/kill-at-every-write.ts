@@ -1,26 +1,31 @@
-import { parseArgs } from 'node:util'
+import { Command, Option } from 'commander'
+import { readNumber } from '#test/program-options.ts'
 import { findStrace, type WriteCall, writeCalls } from '#test/strace.ts'
 import { countCalls, indexUninterrupted, killAndCompare } from './kills/kill-and-compare.ts'
 import { makeKillWorld } from './kills/kill-world.ts'
 
-/**
- * Kills an index process with SIGKILL at one write of its register after another, from the first to
- * the last of a small backfill, and compares what a restart makes of each with an uninterrupted run.
- */
-const { values } = parseArgs({
-  options: {
-    seed: { type: 'string', default: '1' },
-    /** Kills at every so many writes only. */
-    every: { type: 'string', default: '1' },
-    from: { type: 'string', default: '1' },
-    call: { type: 'string' },
-  },
-})
+interface Options {
+  readonly seed: number
+  readonly every: number
+  readonly from: number
+  readonly call?: WriteCall
+}
+
+const values = new Command('node test/simulation/kill-at-every-write.ts')
+  .description(
+    'Kills an index process with SIGKILL at one write of its register after another, from the first to the last of a small backfill, and compares what a restart makes of each with an uninterrupted run. Ends with 1 when a register differs.',
+  )
+  .option('--seed <seed>', 'of the chain', readNumber, 1)
+  .option('--every <count>', 'kills at every so many writes only', readNumber, 1)
+  .option('--from <write>', 'the first of them', readNumber, 1)
+  .addOption(new Option('--call <call>', 'writes by this system call only').choices(writeCalls))
+  .parse()
+  .opts<Options>()
 
 process.on('SIGTERM', () => process.exit(1))
 process.on('SIGINT', () => process.exit(1))
 
-const world = await makeKillWorld(Number(values.seed))
+const world = await makeKillWorld(values.seed)
 const deps = { strace: await findStrace(), world }
 const reference = await indexUninterrupted(deps)
 try {
@@ -38,8 +43,8 @@ try {
 /** False when a register differed. */
 async function killAtEvery(call: WriteCall, total: number): Promise<boolean> {
   const started = performance.now()
-  const step = call === 'pwrite64' ? Number(values.every) : 1
-  for (let at = Number(values.from), kills = 0; ; at += step, kills += 1) {
+  const step = call === 'pwrite64' ? values.every : 1
+  for (let at = values.from, kills = 0; ; at += step, kills += 1) {
     const { killed, difference } = await killAndCompare(deps, { reference, kill: { call, at } })
     const seconds = ((performance.now() - started) / 1_000).toFixed(0)
     if (difference !== undefined) {

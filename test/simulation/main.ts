@@ -1,21 +1,33 @@
-import { parseArgs } from 'node:util'
+import { Command } from 'commander'
+import { type EngineName, engineOption, readNumber } from '#test/program-options.ts'
 import { type Outcome, simulate } from './simulate.ts'
 import { openStores } from './simulated-store.ts'
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: 'string', default: '100' },
-    from: { type: 'string', default: '1' },
-    seed: { type: 'string' },
-    story: { type: 'boolean', default: false },
-    all: { type: 'boolean', default: false },
-    engine: { type: 'string', default: 'sqlite' },
-  },
-})
+interface Options {
+  readonly seeds: number
+  readonly from: number
+  readonly seed?: number
+  readonly story: boolean
+  readonly all: boolean
+  readonly engine: EngineName
+}
 
-const first = Number(values.seed ?? values.from)
-const count = values.seed === undefined ? Number(values.seeds) : 1
-const stores = await openStores(values.engine === 'postgres' ? 'postgres' : 'sqlite')
+const values = new Command('node test/simulation/main.ts')
+  .description(
+    'Lives through seeds of chains that fork, nodes that lie and processes that die, and compares what the index says with the chain. Ends with 1 when a seed fails.',
+  )
+  .option('--seeds <count>', 'how many seeds, one after another', readNumber, 100)
+  .option('--from <seed>', 'the first of them', readNumber, 1)
+  .option('--seed <seed>', 'this one alone', readNumber)
+  .option('--story', 'tell what happened in every seed', false)
+  .option('--all', 'go on after a seed that fails', false)
+  .addOption(engineOption())
+  .parse()
+  .opts<Options>()
+
+const first = values.seed ?? values.from
+const count = values.seed === undefined ? values.seeds : 1
+const stores = await openStores(values.engine)
 try {
   process.exitCode = (await runAll()) ? 0 : 1
 } finally {

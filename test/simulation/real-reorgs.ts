@@ -1,14 +1,20 @@
-import { parseArgs } from 'node:util'
+import { Command } from 'commander'
 import { auditService } from '#test/audit-service.ts'
 import { reorgUnderLoad, startLiveWorld } from './reorgs-under-load.ts'
 
-/** Reorganises two live anvil chains under the whole service, then audits it: `--all` for each depth. */
-const { values } = parseArgs({
-  options: {
-    all: { type: 'boolean', default: false },
-    depths: { type: 'string', default: '1,2,3,5,8,13,21,34,40' },
-  },
-})
+interface Options {
+  readonly all: boolean
+  readonly depths: string
+}
+
+const values = new Command('node test/simulation/real-reorgs.ts')
+  .description(
+    'Reorganises two live anvil chains under the whole service, then audits it. Ends with 1 when the audit finds anything.',
+  )
+  .option('--all', 'every depth up to 40 blocks', false)
+  .option('--depths <blocks>', 'these, by commas', '1,2,3,5,8,13,21,34,40')
+  .parse()
+  .opts<Options>()
 
 const depths = values.all
   ? Array.from({ length: 40 }, (_, index) => index + 1)

@@ -5,7 +5,6 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { reorg, setAutomine } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { auditService } from '../audit-service.ts'
-import { startPostgres } from '../postgres.ts'
 import { eventually } from '../world.ts'
 import {
   cancel,
@@ -18,24 +17,26 @@ import {
   untilBalance,
   type Visitor,
 } from './raw-payment.ts'
-import { mintOpened, newPayer, passBlocks, startX402World, type X402World } from './x402-world.ts'
+import {
+  ENGINES,
+  mintOpened,
+  newPayer,
+  passBlocks,
+  proxiedWorlds,
+  type X402World,
+} from './x402-world.ts'
 
 const FUNDS = 5_000_000n
 const PATH = '/api/burns/total'
 const WETH = '0x4200000000000000000000000000000000000006'
 
-const postgres = await startPostgres()
-after(() => postgres.stop())
+const startProxied = await proxiedWorlds()
 
-for (const engine of ['SQLite', 'PostgreSQL'] as const)
+for (const engine of ENGINES)
   describe(`a payment with a call, on ${engine}`, () => {
     let world: X402World
     before(async () => {
-      const databaseUrl = engine === 'PostgreSQL' ? await postgres.createDatabase() : undefined
-      world = await startX402World({
-        environment: { SEXTON_TRUSTED_PROXIES: '127.0.0.1/32' },
-        ...(databaseUrl !== undefined && { databaseUrl }),
-      })
+      world = await startProxied(engine)
     })
     after(() => world.stop())
 

@@ -4,8 +4,8 @@ import { decodePaymentResponseHeader } from '@x402/core/http'
 import type { Hex } from 'viem'
 import { reorg, setAutomine, transfer } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
+import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import { auditService } from '../audit-service.ts'
-import { startPostgres } from '../postgres.ts'
 import { eventually, type MintedKey } from '../world.ts'
 import {
   cancelCall,
@@ -15,25 +15,27 @@ import {
   untilBalance,
   untilSent,
 } from './raw-payment.ts'
-import { mintOpened, newPayer, passBlocks, startX402World, type X402World } from './x402-world.ts'
+import {
+  ENGINES,
+  mintOpened,
+  newPayer,
+  passBlocks,
+  proxiedWorlds,
+  type X402World,
+} from './x402-world.ts'
 
 const FUNDS = 5_000_000n
 const PATH = '/api/burns/total'
 
-const postgres = await startPostgres()
-after(() => postgres.stop())
+const startProxied = await proxiedWorlds()
 
 /** 0.10 USD buys two calls and leaves 0.02. */
-for (const engine of ['SQLite', 'PostgreSQL'] as const)
+for (const engine of ENGINES)
   describe(`payments that cross other events, on ${engine}`, () => {
     let world: X402World
     before(async () => {
-      const databaseUrl = engine === 'PostgreSQL' ? await postgres.createDatabase() : undefined
-      world = await startX402World({
-        environment: { SEXTON_TRUSTED_PROXIES: '127.0.0.1/32' },
-        ...(databaseUrl !== undefined && { databaseUrl }),
-        change: (file) => ({ ...file, pricePerCallUsd: '0.04' }),
-      })
+      const change = (file: EcosystemFile) => ({ ...file, pricePerCallUsd: '0.04' })
+      world = await startProxied(engine, { change })
     })
     after(() => world.stop())
     afterEach(() => setAutomine(world.base, true))

@@ -4,19 +4,18 @@ import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/
 import { PaymentRequiredV2Schema } from '@x402/core/schemas'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { auditService } from '../audit-service.ts'
-import { startPostgres } from '../postgres.ts'
 import {
+  ENGINES,
   mintOpened,
   newPayer,
   passBlocks,
   payingAxios,
   payingFetch,
-  startX402World,
+  proxiedWorlds,
   type X402World,
 } from './x402-world.ts'
 
-const postgres = await startPostgres()
-after(() => postgres.stop())
+const startProxied = await proxiedWorlds()
 
 type Pay = (
   account: PrivateKeyAccount,
@@ -40,15 +39,11 @@ const CLIENTS: readonly {
   { name: '@x402/axios', address: '198.51.100.2', wallet: 'premium', pay: payingAxios },
 ]
 
-for (const engine of ['SQLite', 'PostgreSQL'] as const)
+for (const engine of ENGINES)
   describe(engine, () => {
     let world: X402World
     before(async () => {
-      const databaseUrl = engine === 'PostgreSQL' ? await postgres.createDatabase() : undefined
-      world = await startX402World({
-        environment: { SEXTON_TRUSTED_PROXIES: '127.0.0.1/32' },
-        ...(databaseUrl !== undefined && { databaseUrl }),
-      })
+      world = await startProxied(engine)
     })
     after(() => world.stop())
 

@@ -1,6 +1,5 @@
 import { ExactEvmScheme } from '@x402/evm/exact/client'
-import type { Hex, PrivateKeyAccount } from 'viem'
-import { encodeFunctionData, parseAbi } from 'viem'
+import { encodeFunctionData, type Hex, type PrivateKeyAccount, parseAbi } from 'viem'
 import { accounts } from '#devnet/addresses.ts'
 import { sendTransaction } from '#devnet/chain-client.ts'
 import { eventually } from '../world.ts'

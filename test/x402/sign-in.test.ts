@@ -13,9 +13,15 @@ import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { reorg, setAutomine } from '#devnet/actions.ts'
 import { auditService } from '../audit-service.ts'
-import { startPostgres } from '../postgres.ts'
 import { newVisitor, type Seen, signPayment, untilBalance, type Visitor } from './raw-payment.ts'
-import { mintOpened, newPayer, passBlocks, startX402World, type X402World } from './x402-world.ts'
+import {
+  ENGINES,
+  mintOpened,
+  newPayer,
+  passBlocks,
+  proxiedWorlds,
+  type X402World,
+} from './x402-world.ts'
 
 const FUNDS = 5_000_000n
 const PATH = '/api/burns/total'
@@ -23,18 +29,13 @@ const PATH = '/api/burns/total'
 /** What proxies take of response headers by default (nginx: one page of memory). */
 const HEADERS_BYTES_MAX = 4_096
 
-const postgres = await startPostgres()
-after(() => postgres.stop())
+const startProxied = await proxiedWorlds()
 
-for (const engine of ['SQLite', 'PostgreSQL'] as const)
+for (const engine of ENGINES)
   describe(`a wallet that signs in, on ${engine}`, () => {
     let world: X402World
     before(async () => {
-      const databaseUrl = engine === 'PostgreSQL' ? await postgres.createDatabase() : undefined
-      world = await startX402World({
-        environment: { SEXTON_TRUSTED_PROXIES: '127.0.0.1/32' },
-        ...(databaseUrl !== undefined && { databaseUrl }),
-      })
+      world = await startProxied(engine)
     })
     after(() => world.stop())
 

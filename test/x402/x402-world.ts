@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { after } from 'node:test'
 import { wrapAxiosWithPayment, x402Client as x402AxiosClient } from '@x402/axios'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
@@ -10,6 +11,7 @@ import { mine, mintUsdc, setAutomine } from '#devnet/actions.ts'
 import type { ChainClient } from '#devnet/chain-client.ts'
 import { developmentWallets, type Wallet } from '#devnet/wallets.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
+import { startPostgres } from '../postgres.ts'
 import { eventually, type MintedKey, mintKey, startWorld, type World } from '../world.ts'
 
 /** The whole service with a settling wallet, on a chain that seals each transaction at once. */
@@ -48,6 +50,26 @@ export async function startX402World(options: X402Options = {}): Promise<X402Wor
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+export const ENGINES = ['SQLite', 'PostgreSQL'] as const
+
+/**
+ * Gives what starts a world on either engine, behind a proxy that names its clients. Asked for where
+ * tests are declared: the PostgreSQL server ends with them.
+ */
+export async function proxiedWorlds() {
+  const postgres = await startPostgres()
+  after(() => postgres.stop())
+  return async (
+    engine: (typeof ENGINES)[number],
+    options: Pick<X402Options, 'change'> = {},
+  ): Promise<X402World> =>
+    startX402World({
+      ...options,
+      environment: { SEXTON_TRUSTED_PROXIES: '127.0.0.1/32' },
+      ...(engine === 'PostgreSQL' && { databaseUrl: await postgres.createDatabase() }),
+    })
 }
 
 /** A new wallet that holds some USDC (base units). */

@@ -35,11 +35,22 @@ export const AUTHORITY_REFUSALS: readonly RefusalCode[] = [
   'not_key_owner',
 ]
 
+/** The keys that a request names, and that a signature for it has to name too. */
+export interface NamedKeys {
+  readonly key?: string
+  readonly to?: string
+}
+
 /** Takes the signature when one is sent, else the secret in the Authorization header. */
-export async function authorise(
+export function authorise(
   deps: AccessDeps,
-  input: { readonly action: Action; readonly caller: Caller; readonly proof: OwnerProof },
-): Promise<Authority | Refusal> {
+  input: {
+    readonly action: Action
+    readonly caller: Caller
+    readonly proof: OwnerProof
+    readonly named: NamedKeys
+  },
+): Authority | Refusal {
   const { ownerAddress, signature, message } = input.proof
   const given = [ownerAddress, signature, message].filter((each) => each !== undefined).length
   if (given === 0) {
@@ -51,19 +62,11 @@ export async function authorise(
   if (ownerAddress === undefined || signature === undefined || message === undefined)
     return refuse('invalid_body', 'ownerAddress, signature and message go together')
   const proof = { ownerAddress, signature, message }
-  const signed = await checkSigned(deps, proof, { action: input.action, freshness: 'required' })
+  const signed = checkSigned(deps, proof, { action: input.action, freshness: 'required' })
   if (isRefusal(signed)) return signed
+  if (signed.values.key !== input.named.key || signed.values.to !== input.named.to)
+    return refuse('message_wrong_action', 'the message names another key than the request')
   return { wallet: signed.wallet, publicId: undefined, signed }
-}
-
-/** Refuses a signature that names other keys than the request does. */
-export function checkNamed(
-  authority: Authority,
-  named: { readonly key?: string; readonly to?: string },
-): Refusal | undefined {
-  const values = authority.signed?.values
-  if (values === undefined || (values.key === named.key && values.to === named.to)) return undefined
-  return refuse('message_wrong_action', 'the message names another key than the request')
 }
 
 /** Uses the signature up and gives the key, inside the transaction that acts on it. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { gather, padded } from './gather.ts'
+import { setImmediate } from 'node:timers/promises'
+import { gather } from './gather.ts'
 
 it('what is asked for in one turn is loaded once and together, and each gets its own', async () => {
   const loads: (readonly string[])[] = []
@@ -41,8 +42,18 @@ it('more than one statement carries are loaded by several', async () => {
   assert.deepEqual(sizes, [256, 256, 88])
 })
 
-it('keys are padded to a power of two with the last of them', () => {
-  assert.deepEqual(padded([]), [])
-  assert.deepEqual(padded(['a', 'b', 'c']), ['a', 'b', 'c', 'c'])
-  assert.deepEqual(padded(['a', 'b']), ['a', 'b'])
+it('who asks while a load is under way is loaded anew, and is not given what it saw', async () => {
+  const { promise: first, resolve: endFirst } = Promise.withResolvers<void>()
+  let loads = 0
+  const get = gather(async (keys) => {
+    loads += 1
+    const load = loads
+    if (load === 1) await first
+    return new Map(keys.map((each) => [each, load]))
+  })
+  const early = get('a')
+  await setImmediate()
+  assert.equal(await get('a'), 2)
+  endFirst()
+  assert.equal(await early, 1)
 })

@@ -5,7 +5,6 @@ import type { Engine } from '#store/engine.ts'
 import { startPostgres } from '#test/postgres.ts'
 import {
   bearer,
-  bodyOf,
   createHarness,
   HARNESS_MIGRATIONS,
   type Harness,
@@ -37,8 +36,7 @@ onBoth('a revoked key is not recalled where it was revoked', async ({ engine }) 
   const harness = createHarness(engine)
   const { secret, publicId } = await harness.mint()
   await callerOf(harness, secret)
-  const call = { path: { publicId }, method: 'POST' as const, ...bearer(secret) }
-  bodyOf(await harness.call('/api/keys/{publicId}/revoke', call))
+  await harness.revoke({ publicId, secret })
   assert.equal((await callerOf(harness, secret)).kind, 'refusal')
 })
 
@@ -60,8 +58,7 @@ onBoth('a revocation and a new tier hold on every replica within a second', asyn
   there.now.ms += 252
   const caller = await callerOf(there, secret)
   assert.equal(caller.kind === 'keyed' && caller.tier, 'premium')
-  const call = { path: { publicId }, method: 'POST' as const, ...bearer(secret) }
-  bodyOf(await here.call('/api/keys/{publicId}/revoke', call))
+  await here.revoke({ publicId, secret })
   for (const ms of [249, 249, 249]) {
     there.now.ms += ms
     await callerOf(there, secret)
@@ -113,14 +110,6 @@ function createGate() {
   }
 }
 
-async function revoke(
-  harness: Harness,
-  { publicId, secret }: { publicId: string; secret: string },
-) {
-  const call = { path: { publicId }, method: 'POST' as const, ...bearer(secret) }
-  bodyOf(await harness.call('/api/keys/{publicId}/revoke', call))
-}
-
 onBoth('a key that is revoked while its tier is long in coming is refused', async (store) => {
   const here = createHarness(store.engine)
   const key = await here.mint()
@@ -128,7 +117,7 @@ onBoth('a key that is revoked while its tier is long in coming is refused', asyn
   const asked = tier.shut()
   const call = callers.identify(bearer(key.secret).headers, '192.0.2.1')
   await asked
-  await revoke(here, key)
+  await here.revoke(key)
   now.ms += 1_000
   callers.recall('another')
   tier.open()
@@ -148,7 +137,7 @@ onBoth('a key whose look-up was slow is recalled no longer than one at once', as
   const read = look.shut()
   tier.open()
   await read
-  await revoke(here, key)
+  await here.revoke(key)
   now.ms += 1_000
   callers.recall('another')
   look.open()

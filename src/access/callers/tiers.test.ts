@@ -70,8 +70,7 @@ onBoth(
     const { wallet, publicId, secret } = await harness.mint()
     assert.deepEqual([harness.judged, judgedAtCommit], [1, 1], wallet.address)
     pass(harness, 1)
-    const call = { path: { publicId }, method: 'POST' as const, ...bearer(secret) }
-    bodyOf(await harness.call('/api/keys/{publicId}/rotate', call))
+    await harness.rotate({ publicId, secret })
     assert.deepEqual([harness.judged, judgedAtCommit], [2, 2])
   },
 )

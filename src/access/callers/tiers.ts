@@ -5,7 +5,8 @@ import { HOUR_SECONDS } from '#lib/day.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { join, sql } from '#store/sql.ts'
-import { gather, padded } from './gather.ts'
+import { padded } from '../padded.ts'
+import { gather } from './gather.ts'
 import { TtlCache } from './ttl-cache.ts'
 
 export interface TiersDeps {

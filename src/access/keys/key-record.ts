@@ -1,5 +1,5 @@
 import { showAddress } from '#domain/address.ts'
-import type { Tier } from '#domain/caller.ts'
+import { PUBLIC_ID, type Tier } from '#domain/caller.ts'
 import { toIso } from '#lib/day.ts'
 import { Type } from '#lib/type.ts'
 import type { Key } from './key-store.ts'
@@ -7,7 +7,7 @@ import type { Key } from './key-store.ts'
 /** A key as answers show it; never with its secret. */
 export const KeyRecord = Type.Object(
   {
-    publicId: Type.String({ pattern: '^[0-9a-f]{8}$', description: 'Safe to log and to show.' }),
+    publicId: Type.String({ pattern: PUBLIC_ID.source, description: 'Safe to log and to show.' }),
     prefix: Type.String({ description: 'The beginning of the secret: prefix and publicId.' }),
     label: Type.Union([Type.String(), Type.Null()]),
     ownerAddress: Type.String({ description: 'The wallet that owns the key (EIP-55).' }),

@@ -3,7 +3,7 @@ import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Connection, Engine, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { join, type Sql, sql } from '#store/sql.ts'
-import { padded } from '../callers/gather.ts'
+import { padded } from '../padded.ts'
 import { type NewSecret, newSecret, type SecretDeps } from './secret.ts'
 import type { SignedMessage } from './signed-message.ts'
 
@@ -19,7 +19,7 @@ export interface Key {
 }
 
 /** More active keys than this are no use to one wallet, and each mint costs a signature check. */
-export const ACTIVE_KEYS_MAX = 10
+const ACTIVE_KEYS_MAX = 10
 
 /** At a million keys one draw in four thousand is taken; ten taken in a row mean broken randomness. */
 const DRAWS_MAX = 10

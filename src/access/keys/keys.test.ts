@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseAddress } from '#domain/address.ts'
-import { chainInAccount, keyAccount } from '#ledger/account.ts'
 import { eachEngine, onSqlite } from '#ledger/each-engine.ts'
-import { ledgerChecks } from '#ledger/ledger-checks.ts'
-import { post } from '#ledger/post.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { startPostgres } from '#test/postgres.ts'
-import { accessChecks } from '../access-checks.ts'
 import {
+  audited,
   bearer,
   bodyOf,
   CHAIN_ID,
@@ -21,30 +18,7 @@ import {
 import { MeteringUnavailable } from '../meter/admission.ts'
 import { lockHeir, publicIdsOf } from './key-store.ts'
 
-const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
-const withAccess = (guarantee: string, work: (harness: Harness) => Promise<void>) =>
-  onBoth(guarantee, async ({ engine }) => {
-    await work(createHarness(engine))
-    for (const check of [...ledgerChecks, ...accessChecks])
-      assert.deepEqual(await engine.snapshot(check.run), [], check.name)
-  })
-
-interface Shown {
-  readonly key: Record<string, unknown>
-  readonly secret: string
-}
-
-async function fund(engine: Engine, publicId: string, microUsd: bigint): Promise<void> {
-  const postings = [
-    { account: chainInAccount(CHAIN_ID), microUsd: -microUsd },
-    { account: keyAccount(publicId), microUsd },
-  ]
-  const entry = { kind: 'credit' as const, reference: publicId, createdUnix: 1, postings }
-  await engine.write((tx) => post(tx, { ...entry, id: `fund:${publicId}` }))
-}
-
-const usable = async ({ access }: Harness, secret: string) =>
-  (await access.identify(bearer(secret).headers, '192.0.2.1')).kind === 'keyed'
+const withAccess = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
 
 async function listed(harness: Harness, secret: string) {
   const body = bodyOf<{ keys: Record<string, unknown>[] }>(
@@ -56,17 +30,16 @@ async function listed(harness: Harness, secret: string) {
 withAccess(
   'F6: a revoked key is refused here at once and on a replica within a second',
   async (harness) => {
-    const { secret, publicId } = await harness.mint()
+    const key = await harness.mint()
+    const { secret } = key
     const replica = createHarness(harness.engine)
     replica.now.ms = harness.now.ms
-    assert.ok(await usable(harness, secret))
-    assert.ok(await usable(replica, secret))
-    const path = { publicId }
-    const call = { path, method: 'POST' as const, ...bearer(secret) }
-    assert.equal(codeOf(await harness.call('/api/keys/{publicId}/revoke', call)), 200)
-    assert.equal(await usable(harness, secret), false)
+    assert.ok(await harness.isUsable(secret))
+    assert.ok(await replica.isUsable(secret))
+    await harness.revoke(key)
+    assert.equal(await harness.isUsable(secret), false)
     replica.now.ms += 1_000
-    assert.equal(await usable(replica, secret), false)
+    assert.equal(await replica.isUsable(secret), false)
   },
 )
 
@@ -96,25 +69,23 @@ withAccess('E4: every bad Authorization header gets one and the same 401', async
 })
 
 withAccess('a rotation gives a new secret and takes the balance along', async (harness) => {
-  const { wallet, publicId, secret } = await harness.mint()
-  await fund(harness.engine, publicId, 5_000n)
-  const path = { publicId }
-  const call = { path, method: 'POST' as const, ...bearer(secret) }
-  const { key, secret: next } = bodyOf<Shown>(
-    await harness.call('/api/keys/{publicId}/rotate', call),
-  )
-  assert.notEqual(key.publicId, publicId)
-  assert.equal(await usable(harness, secret), false)
-  assert.ok(await usable(harness, next))
-  const keys = await listed(harness, next)
+  const old = await harness.mint()
+  const { wallet, publicId } = old
+  await harness.fund(publicId, 5_000n)
+  const next = await harness.rotate(old)
+  assert.notEqual(next.publicId, publicId)
+  assert.equal(await harness.isUsable(old.secret), false)
+  assert.ok(await harness.isUsable(next.secret))
+  const keys = await listed(harness, next.secret)
   assert.deepEqual(
     keys.map((each) => [each.publicId, each.status, each.prepaidBalanceUsd]).sort(),
     [
-      [key.publicId, 'active', 0.005],
+      [next.publicId, 'active', 0.005],
       [publicId, 'revoked', 0],
     ].sort(),
   )
   const body = await harness.sign(wallet, 'rotate', { key: publicId })
+  const path = { publicId }
   const again = await harness.call('/api/keys/{publicId}/rotate', { path, body })
   assert.equal(codeOf(again), 'key_revoked')
 })
@@ -122,17 +93,10 @@ withAccess('a rotation gives a new secret and takes the balance along', async (h
 withAccess(
   'money under way to a key that is rotated finds the newest rotation',
   async (harness) => {
-    const { wallet, publicId, secret } = await harness.mint()
+    const first = await harness.mint()
+    const { wallet, publicId } = first
     const stranger = await harness.mint()
-    let current = { publicId, secret }
-    for (let n = 0; n < 2; n += 1) {
-      const path = { publicId: current.publicId }
-      const call = { path, method: 'POST' as const, ...bearer(current.secret) }
-      const { key, secret: next } = bodyOf<Shown>(
-        await harness.call('/api/keys/{publicId}/rotate', call),
-      )
-      current = { publicId: String(key.publicId), secret: next }
-    }
+    const current = await harness.rotate(await harness.rotate(first))
     const { engine } = harness
     const heir = (of: string) => engine.write((tx) => lockHeir(tx, of))
     assert.equal(await heir(publicId), current.publicId)
@@ -148,12 +112,13 @@ withAccess(
 withAccess(
   'the balance of a revoked key moves by the signature of its owner only',
   async (harness) => {
-    const { wallet, publicId, secret } = await harness.mint()
+    const key = await harness.mint()
+    const { wallet, publicId } = key
     const to = await harness.mint(wallet)
     const stranger = await harness.mint()
-    await fund(harness.engine, publicId, 700n)
+    await harness.fund(publicId, 700n)
     const path = { publicId }
-    await harness.call('/api/keys/{publicId}/revoke', { path, method: 'POST', ...bearer(secret) })
+    await harness.revoke(key)
     const move = async (toPublicId: string, signer = wallet, signedTo = toPublicId) => {
       const signed = await harness.sign(signer, 'move-balance', { key: publicId, to: signedTo })
       harness.now.ms += 1_000
@@ -205,7 +170,7 @@ withAccess(
       answers.push(await harness.call('/api/keys/report-leak', { body: { secret: reported } }))
     assert.equal(new Set(answers.map((each) => JSON.stringify(each))).size, 1)
     assert.deepEqual([...new Set(answers.map(codeOf))], [202])
-    assert.equal(await usable(harness, secret), false)
+    assert.equal(await harness.isUsable(secret), false)
   },
 )
 
@@ -232,7 +197,7 @@ withAccess('the text to sign is served ready, for every action', async (harness)
 
 withAccess('usage shows the figures of the caller and the tier of the wallet', async (harness) => {
   const { wallet, secret, publicId } = await harness.mint()
-  await fund(harness.engine, publicId, 123_456n)
+  await harness.fund(publicId, 123_456n)
   const caller = await harness.access.identify(bearer(secret).headers, '192.0.2.1')
   assert.ok(caller.kind === 'keyed')
   await harness.access.meter.admit(caller)

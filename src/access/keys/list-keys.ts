@@ -41,7 +41,7 @@ export function listRoute(deps: AccessDeps): Route {
     refusals: AUTHORITY_REFUSALS,
     async handle({ headers, caller }) {
       const proof = proofOf(headers)
-      const authority = await authorise(deps, { action: 'list', caller, proof })
+      const authority = authorise(deps, { action: 'list', caller, proof, named: {} })
       if (isRefusal(authority)) return authority
       const used = await useListing(deps, authority)
       if (used !== undefined) return used

@@ -1,16 +1,24 @@
+import { type Caller, PUBLIC_ID } from '#domain/caller.ts'
 import { toUsd } from '#domain/money.ts'
-import { isRefusal, refuse } from '#domain/refusal.ts'
-import { type Answer, answer, defineRoute, type Route } from '#http/route.ts'
+import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
+import { answer, defineRoute, type Route } from '#http/route.ts'
 import { unixNow } from '#lib/clock.ts'
 import { Type } from '#lib/type.ts'
+import type { Connection } from '#store/engine.ts'
 import type { AccessDeps } from '../access-deps.ts'
-import { AUTHORITY_REFUSALS, authorise, checkNamed, useAuthority } from '../callers/authorise.ts'
+import {
+  AUTHORITY_REFUSALS,
+  authorise,
+  type OwnerProof,
+  useAuthority,
+} from '../callers/authorise.ts'
+import type { WalletTier } from '../callers/tiers.ts'
 import { KeyRecord, toKeyRecord } from './key-record.ts'
-import { findKeysByDigest, insertKey, lockKey, markRevoked, recordSuccessor } from './key-store.ts'
+import { insertKey, type Key, lockKey, markRevoked, recordSuccessor } from './key-store.ts'
+import type { Action } from './message.ts'
 import { NewKey, SIGNED_FIELDS } from './mint.ts'
 import { moveWholeBalance } from './move-whole-balance.ts'
 import { publicIdInPath } from './parameters.ts'
-import { isSecret, secretDigest } from './secret.ts'
 import { writeOrRefuse } from './write-or-refuse.ts'
 
 const ProofBody = Type.Object(
@@ -50,23 +58,14 @@ export function revokeRoute(deps: AccessDeps): Route {
     },
     refusals: [...AUTHORITY_REFUSALS, 'key_not_found'],
     async handle({ parameters: { publicId }, caller, body }) {
-      const action = 'revoke'
-      const authority = await authorise(deps, { action, caller, proof: body })
-      if (isRefusal(authority)) return authority
-      const misnamed = checkNamed(authority, { key: publicId })
-      if (misnamed !== undefined) return misnamed
-      // Before the commit: nothing may fail between it and the answer, perhaps with a secret.
-      const tier = await deps.callers.tierOf(authority.wallet)
-      const nowUnix = unixNow(deps.clock)
-      const outcome = await writeOrRefuse(deps.engine, async (connection) => {
-        const key = await useAuthority(connection, authority, { action, publicId, nowUnix })
-        if (isRefusal(key)) return key
+      const input = { action: 'revoke', publicId, caller, proof: body } as const
+      const outcome = await actOnKey(deps, input, async (connection, key, nowUnix) => {
         const digest = await markRevoked(connection, { publicId, nowUnix })
         return { key: { ...key, revokedUnix: key.revokedUnix ?? nowUnix }, digest }
       })
       if (isRefusal(outcome)) return outcome
       if (outcome.digest !== undefined) deps.callers.forget(outcome.digest)
-      return answer(200, { key: toKeyRecord(deps, outcome.key, tier) }, NO_STORE)
+      return answer(200, { key: toKeyRecord(deps, outcome.key, outcome.tier) }, NO_STORE)
     },
   })
 }
@@ -84,17 +83,8 @@ export function rotateRoute(deps: AccessDeps): Route {
     answers: { 201: { description: 'The new key with its secret.', schema: NewKey } },
     refusals: [...AUTHORITY_REFUSALS, 'key_not_found', 'key_revoked'],
     async handle({ parameters: { publicId }, caller, body }) {
-      const action = 'rotate'
-      const authority = await authorise(deps, { action, caller, proof: body })
-      if (isRefusal(authority)) return authority
-      const misnamed = checkNamed(authority, { key: publicId })
-      if (misnamed !== undefined) return misnamed
-      // Before the commit: nothing may fail between it and the answer, perhaps with a secret.
-      const tier = await deps.callers.tierOf(authority.wallet)
-      const nowUnix = unixNow(deps.clock)
-      const outcome = await writeOrRefuse(deps.engine, async (connection) => {
-        const old = await useAuthority(connection, authority, { action, publicId, nowUnix })
-        if (isRefusal(old)) return old
+      const input = { action: 'rotate', publicId, caller, proof: body } as const
+      const outcome = await actOnKey(deps, input, async (connection, old, nowUnix) => {
         const digest = await markRevoked(connection, { publicId, nowUnix })
         if (digest === undefined) return refuse('key_revoked', 'a revoked key cannot be rotated')
         const made = await insertKey(connection, deps, { ...old, nowUnix })
@@ -106,10 +96,36 @@ export function rotateRoute(deps: AccessDeps): Route {
       })
       if (isRefusal(outcome)) return outcome
       deps.callers.forget(outcome.digest)
-      const key = toKeyRecord(deps, outcome.key, tier)
+      const key = toKeyRecord(deps, outcome.key, outcome.tier)
       return answer(201, { key, secret: outcome.secret }, NO_STORE)
     },
   })
+}
+
+/**
+ * Does to a key what its owner asks for, in one transaction, and tells the owner's tier. That is looked
+ * up before: nothing may fail between the commit and the answer, perhaps with a secret.
+ */
+async function actOnKey<T>(
+  deps: AccessDeps,
+  input: {
+    readonly action: Action
+    readonly publicId: string
+    readonly caller: Caller
+    readonly proof: OwnerProof
+  },
+  act: (connection: Connection, key: Key, nowUnix: number) => Promise<T | Refusal>,
+): Promise<(T & { readonly tier: WalletTier }) | Refusal> {
+  const { action, publicId } = input
+  const authority = authorise(deps, { ...input, named: { key: publicId } })
+  if (isRefusal(authority)) return authority
+  const tier = await deps.callers.tierOf(authority.wallet)
+  const nowUnix = unixNow(deps.clock)
+  const outcome = await writeOrRefuse(deps.engine, async (connection) => {
+    const key = await useAuthority(connection, authority, { action, publicId, nowUnix })
+    return isRefusal(key) ? key : act(connection, key, nowUnix)
+  })
+  return isRefusal(outcome) ? outcome : { ...outcome, tier }
 }
 
 const Moved = Type.Object(
@@ -129,7 +145,7 @@ export function moveBalanceRoute(deps: AccessDeps): Route {
     body: Type.Object(
       {
         ...SIGNED_FIELDS,
-        toPublicId: Type.String({ pattern: '^[0-9a-f]{8}$', description: 'The receiving key.' }),
+        toPublicId: Type.String({ pattern: PUBLIC_ID.source, description: 'The receiving key.' }),
       },
       { additionalProperties: false },
     ),
@@ -139,10 +155,9 @@ export function moveBalanceRoute(deps: AccessDeps): Route {
       const { toPublicId, ...proof } = body
       const action = 'move-balance'
       if (toPublicId === publicId) return refuse('invalid_body', 'toPublicId must be another key')
-      const authority = await authorise(deps, { action, caller, proof })
+      const named = { key: publicId, to: toPublicId }
+      const authority = authorise(deps, { action, caller, proof, named })
       if (isRefusal(authority)) return authority
-      const misnamed = checkNamed(authority, { key: publicId, to: toPublicId })
-      if (misnamed !== undefined) return misnamed
       const nowUnix = unixNow(deps.clock)
       const moved = await writeOrRefuse(deps.engine, async (connection) => {
         const from = await useAuthority(connection, authority, { action, publicId, nowUnix })
@@ -161,43 +176,4 @@ export function moveBalanceRoute(deps: AccessDeps): Route {
       return answer(200, shown, NO_STORE)
     },
   })
-}
-
-/** POST /api/keys/report-leak */
-export function reportLeakRoute(deps: AccessDeps): Route {
-  return defineRoute({
-    method: 'POST',
-    path: '/api/keys/report-leak',
-    operationId: 'reportLeak',
-    tag: 'Keys',
-    summary: 'Report a leaked secret',
-    description:
-      'Anyone who finds a secret can have it revoked; for secret scanners too. The answer is the same whether the secret was good or not.',
-    metered: false,
-    guard: 'mint',
-    parameters: {},
-    body: Type.Object(
-      { secret: Type.String({ maxLength: 256, description: 'The whole secret.' }) },
-      { additionalProperties: false },
-    ),
-    answers: {
-      202: {
-        description: 'Received.',
-        schema: Type.Object({ received: Type.Boolean() }, { additionalProperties: false }),
-      },
-    },
-    refusals: [],
-    async handle({ body: { secret } }): Promise<Answer> {
-      if (isSecret(deps.keyPrefix, secret)) await killLeaked(deps, secretDigest(secret))
-      return answer(202, { received: true }, NO_STORE)
-    },
-  })
-}
-
-async function killLeaked(deps: AccessDeps, digest: string): Promise<void> {
-  const key = (await findKeysByDigest(deps.engine, [digest])).get(digest)
-  if (key === undefined) return
-  const nowUnix = unixNow(deps.clock)
-  await deps.engine.write((connection) => markRevoked(connection, { ...key, nowUnix }))
-  deps.callers.forget(digest)
 }

@@ -1,10 +1,13 @@
 import { type Address, parseAddress, parseHash } from '#domain/address.ts'
+import { PUBLIC_ID } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Clock } from '#lib/clock.ts'
 import { parseInstant } from './parse-instant.ts'
 
 /** What a wallet can sign. Each has a title of its own, so that no signature serves another action. */
-export type Action = 'mint' | 'list' | 'revoke' | 'rotate' | 'move-balance' | 'link-payer'
+export const ACTIONS = ['mint', 'list', 'revoke', 'rotate', 'move-balance', 'link-payer'] as const
+
+export type Action = (typeof ACTIONS)[number]
 
 type Field = 'address' | 'chain' | 'transaction' | 'key' | 'to' | 'issued'
 
@@ -25,15 +28,6 @@ const FORMS: Readonly<
   },
 }
 
-export const ACTIONS: readonly Action[] = [
-  'mint',
-  'list',
-  'revoke',
-  'rotate',
-  'move-balance',
-  'link-payer',
-]
-
 const LABELS: Readonly<Record<Field, string>> = {
   address: 'Address',
   chain: 'Chain',
@@ -43,7 +37,6 @@ const LABELS: Readonly<Record<Field, string>> = {
   issued: 'Issued',
 }
 
-const PUBLIC_ID = /^[0-9a-f]{8}$/
 const CHAIN_ID = /^[1-9][0-9]{0,15}$/
 
 const GRAMMAR: Readonly<Record<Field, (text: string) => boolean>> = {
@@ -64,7 +57,7 @@ const AGE_MAX_MS = 5 * 60_000
 /** Clocks of wallets run this much ahead at most. */
 const AHEAD_MAX_MS = 60_000
 
-/** The fields that an action's message carries besides address and time. */
+/** The fields of an action's message, in the order of its lines. */
 export function fieldsOf(action: Action): readonly Field[] {
   return FORMS[action].fields
 }

@@ -1,34 +1,18 @@
 import assert from 'node:assert/strict'
 import { eachEngine } from '#ledger/each-engine.ts'
-import { ledgerChecks } from '#ledger/ledger-checks.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
-import { accessChecks } from '../access-checks.ts'
 import {
+  audited,
   bearer,
   bodyOf,
   codeOf,
-  createHarness,
   HARNESS_MIGRATIONS,
-  type Harness,
   newWallet,
+  type Shown,
 } from '../access-harness.ts'
 
-const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
-const withAccess = (guarantee: string, work: (harness: Harness) => Promise<void>) =>
-  onBoth(guarantee, async ({ engine }) => {
-    await work(createHarness(engine))
-    for (const check of [...ledgerChecks, ...accessChecks])
-      assert.deepEqual(await engine.snapshot(check.run), [], check.name)
-  })
-
-interface Shown {
-  readonly key: Record<string, unknown>
-  readonly secret: string
-}
-
-const usable = async ({ access }: Harness, secret: string) =>
-  (await access.identify(bearer(secret).headers, '192.0.2.1')).kind === 'keyed'
+const withAccess = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
 
 withAccess('a mint gives a key that works, and its secret is stored nowhere', async (harness) => {
   const wallet = newWallet()
@@ -48,7 +32,7 @@ withAccess('a mint gives a key that works, and its secret is stored nowhere', as
     createdAt: '2026-11-21T12:00:00Z',
     dailyQuota: 10,
   })
-  assert.ok(await usable(harness, secret))
+  assert.ok(await harness.isUsable(secret))
   const stored = await harness.engine.read(sql`select public_id, secret_digest, wallet from keys`)
   assert.ok(!JSON.stringify(stored).includes(secret.slice(-32)))
 })
@@ -188,12 +172,8 @@ withAccess('a wallet has at most ten active keys, whoever races', async (harness
   assert.equal(outcomes.filter((each) => codeOf(each) === 'key_limit_reached').length, 4)
   const secret = outcomes.map((each) => (each.kind === 'answer' ? bodyOf<Shown>(each) : undefined))
   const first = secret.find((each) => each !== undefined)
-  const publicId = String(first?.key.publicId)
-  await harness.call('/api/keys/{publicId}/revoke', {
-    path: { publicId },
-    method: 'POST',
-    ...bearer(first?.secret ?? ''),
-  })
+  assert.ok(first !== undefined)
+  await harness.revoke({ publicId: String(first.key.publicId), secret: first.secret })
   const refused = outcomes.findIndex((each) => codeOf(each) === 'key_limit_reached')
   assert.equal(codeOf(await harness.call('/api/keys', { body: bodies[refused] })), 201)
 })

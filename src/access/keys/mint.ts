@@ -69,7 +69,7 @@ export function mintRoute(deps: AccessDeps): Route {
     async handle({ body }) {
       const label = parseLabel(body.label ?? '')
       if (label === undefined) return refuseLabel()
-      const signed = await checkSigned(deps, body, { action: 'mint', freshness: 'required' })
+      const signed = checkSigned(deps, body, { action: 'mint', freshness: 'required' })
       if (isRefusal(signed)) return signed
       const closed = await checkGate(deps, signed.wallet)
       if (closed !== undefined) return closed

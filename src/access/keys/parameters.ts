@@ -1,10 +1,8 @@
 import { type Address, parseAddress } from '#domain/address.ts'
-import type { Parameter } from '#http/parameter.ts'
-import { parsed } from '#http/parameter.ts'
+import { PUBLIC_ID } from '#domain/caller.ts'
+import { type Parameter, parsed } from '#http/parameter.ts'
 import { Type } from '#lib/type.ts'
 import { ACTIONS, type Action } from './message.ts'
-
-const PUBLIC_ID = /^[0-9a-f]{8}$/
 
 /** The publicId of a key, in the path or (then it may be absent) in the query. */
 export const publicIdInPath: Parameter<string> = {

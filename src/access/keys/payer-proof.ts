@@ -24,7 +24,7 @@ export async function verifyPayerProof(
   input: PayerProofInput,
 ): Promise<Refusal | undefined> {
   const { message, signature, freshness } = input
-  const signed = await checkSigned(
+  const signed = checkSigned(
     deps,
     { ownerAddress: input.payerAddress, message, signature },
     { action: 'link-payer', freshness },

@@ -1,79 +1,22 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
 import type { Caller } from '#domain/caller.ts'
 import { isRefusal } from '#domain/refusal.ts'
-import { chainInAccount, keyAccount } from '#ledger/account.ts'
-import { onSqlite } from '#ledger/each-engine.ts'
-import { ledgerChecks } from '#ledger/ledger-checks.ts'
-import { post } from '#ledger/post.ts'
+import { keyAccount } from '#ledger/account.ts'
+import { eachEngine } from '#ledger/each-engine.ts'
 import { sleep } from '#lib/sleep.ts'
 import type { Engine } from '#store/engine.ts'
-import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { sql } from '#store/sql.ts'
-import { startPostgres, type TestPostgres } from '#test/postgres.ts'
-import { accessChecks } from '../access-checks.ts'
-import {
-  bearer,
-  bodyOf,
-  CHAIN_ID,
-  codeOf,
-  createHarness,
-  HARNESS_MIGRATIONS,
-  type Harness,
-  type Minted,
-} from '../access-harness.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { audited, bearer, codeOf, HARNESS_MIGRATIONS, type Harness } from '../access-harness.ts'
 import type { AdmissionReceipt } from '../meter/admission.ts'
 
-let server: TestPostgres
-before(async () => {
-  server = await startPostgres()
-})
-after(() => server.stop())
-
-const run = async (engine: Engine, work: (harness: Harness) => Promise<void>) => {
-  await work(createHarness(engine))
-  for (const check of [...ledgerChecks, ...accessChecks])
-    assert.deepEqual(await engine.snapshot(check.run), [], check.name)
-}
-
-const onPostgres = (guarantee: string, work: (harness: Harness) => Promise<void>) =>
-  test(`PostgreSQL: ${guarantee}`, async () => {
-    const engine = openPostgres({ url: await server.createDatabase(), schema: 'accounts' })
-    try {
-      await engine.migrate(HARNESS_MIGRATIONS)
-      await run(engine, work)
-    } finally {
-      await engine.close()
-    }
-  })
-
-const onBoth = (guarantee: string, work: (harness: Harness) => Promise<void>) => {
-  test(`SQLite: ${guarantee}`, () =>
-    onSqlite(HARNESS_MIGRATIONS, ({ engine }) => run(engine, work)))
-  onPostgres(guarantee, work)
-}
-
-async function fund({ engine }: Harness, publicId: string, microUsd: bigint): Promise<void> {
-  const postings = [
-    { account: chainInAccount(CHAIN_ID), microUsd: -microUsd },
-    { account: keyAccount(publicId), microUsd },
-  ]
-  const entry = { kind: 'credit' as const, reference: publicId, createdUnix: 1, postings }
-  await engine.write((tx) => post(tx, { ...entry, id: `fund:${publicId}` }))
-}
+const withAccess = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
+const onPostgres = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS, ['postgres']))
 
 async function callerOf({ access }: Harness, secret: string): Promise<Caller> {
   const caller = await access.identify(bearer(secret).headers, '192.0.2.1')
   assert.ok(!isRefusal(caller))
   return caller
-}
-
-async function rotate(harness: Harness, { publicId, secret }: Minted): Promise<Minted> {
-  const call = { path: { publicId }, method: 'POST' as const, ...bearer(secret) }
-  const made = bodyOf<{ key: { publicId: string }; secret: string }>(
-    await harness.call('/api/keys/{publicId}/rotate', call),
-  )
-  return { ...made.key, secret: made.secret } as Minted
 }
 
 async function balances({ engine }: Harness): Promise<Record<string, unknown>> {
@@ -94,14 +37,14 @@ async function pay(harness: Harness, secret: string, calls: number): Promise<Adm
   return paid
 }
 
-onBoth(
+withAccess(
   'a paid call of a key that was rotated is given back to its newest rotation',
   async (harness) => {
     const key = await harness.mint()
-    await fund(harness, key.publicId, 1_000n)
+    await harness.fund(key.publicId, 1_000n)
     const paid = await pay(harness, key.secret, 3)
-    const next = await rotate(harness, key)
-    const newest = await rotate(harness, next)
+    const next = await harness.rotate(key)
+    const newest = await harness.rotate(next)
     assert.deepEqual(await balances(harness), { [keyAccount(newest.publicId)]: 700 })
     const [first, second] = paid
     assert.ok(first !== undefined && second !== undefined)
@@ -112,12 +55,11 @@ onBoth(
   },
 )
 
-onBoth('a paid call of a key that was only revoked is given back to it', async (harness) => {
+withAccess('a paid call of a key that was only revoked is given back to it', async (harness) => {
   const key = await harness.mint()
-  await fund(harness, key.publicId, 1_000n)
+  await harness.fund(key.publicId, 1_000n)
   const paid = await pay(harness, key.secret, 1)
-  const call = { path: { publicId: key.publicId }, method: 'POST' as const, ...bearer(key.secret) }
-  assert.equal(codeOf(await harness.call('/api/keys/{publicId}/revoke', call)), 200)
+  await harness.revoke(key)
   for (const receipt of paid) await harness.access.meter.refund(receipt)
   assert.deepEqual(await balances(harness), { [keyAccount(key.publicId)]: 1_000 })
 })
@@ -148,8 +90,8 @@ onPostgres(
     harness.draws.push('00000001', '00000002')
     const from = await harness.mint()
     const to = await harness.mint(from.wallet)
-    await fund(harness, from.publicId, 500n)
-    await fund(harness, to.publicId, 30n)
+    await harness.fund(from.publicId, 500n)
+    await harness.fund(to.publicId, 30n)
     const values = { key: from.publicId, to: to.publicId }
     const signed = await harness.sign(from.wallet, 'move-balance', values)
     const free = Promise.withResolvers<void>()
@@ -165,7 +107,7 @@ onPostgres(
     const path = { publicId: from.publicId }
     const moving = harness.call('/api/keys/{publicId}/move-balance', { path, body })
     await untilWaiting(engine, 1, moving)
-    const rotating = rotate(harness, to)
+    const rotating = harness.rotate(to)
     await untilWaiting(engine, 2, rotating)
     free.resolve()
     await holder

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { type Address, parseAddress } from '#domain/address.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
+import { parseSignature, recoverSigner } from '#domain/signature.ts'
 import type { Clock } from '#lib/clock.ts'
 import { type Action, checkMessage, type MessageValues } from './message.ts'
-import { parseSignature, recoverSigner } from './signature.ts'
 
 export interface SignedInput {
   readonly ownerAddress: string
@@ -20,11 +20,11 @@ export interface SignedMessage {
 }
 
 /** Cheap checks first, then the recovery of the signer, which takes milliseconds. */
-export async function checkSigned(
+export function checkSigned(
   deps: { readonly serviceName: string; readonly clock: Clock },
   input: SignedInput,
   expected: { readonly action: Action; readonly freshness: 'required' | 'ignored' },
-): Promise<SignedMessage | Refusal> {
+): SignedMessage | Refusal {
   const wallet = parseAddress(input.ownerAddress)
   if (wallet === undefined) return refuse('invalid_address', 'the wallet address is not valid')
   const signature = parseSignature(input.signature)
@@ -35,7 +35,7 @@ export async function checkSigned(
     )
   const values = checkMessage(deps, input.message, { ...expected, address: wallet })
   if (isRefusal(values)) return values
-  if ((await recoverSigner(input.message, signature)) !== wallet)
+  if (recoverSigner(input.message, signature) !== wallet)
     return refuse('invalid_signature', 'the message was not signed by this wallet')
   return { wallet, values, digest: digestOf(input.message, wallet) }
 }

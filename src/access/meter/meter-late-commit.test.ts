@@ -1,28 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Caller } from '#domain/caller.ts'
-import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
+import { eachEngine } from '#ledger/each-engine.ts'
 import { sleep } from '#lib/sleep.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
-import { openPostgres } from '#store/postgres/open-postgres.ts'
-import { startPostgres, type TestPostgres } from '#test/postgres.ts'
-import { accessMigrations } from '../access-migrations.ts'
+import { startPostgres } from '#test/postgres.ts'
 import { MeteringUnavailable } from './admission.ts'
-import { createMeter } from './meter.ts'
+import { anonymous, MIGRATIONS, meterOf } from './meter-harness.ts'
 
-const caller = (bucket: string): Caller => ({
-  kind: 'anonymous',
-  identity: `ip:${bucket}`,
-  bucket,
-  tier: 'anonymous',
-  dailyQuota: 500,
-})
-
-let server: TestPostgres
-before(async () => {
-  server = await startPostgres()
-})
-after(() => server.stop())
+const onPostgres = eachEngine(startPostgres, MIGRATIONS, ['postgres'])
+const caller = (bucket: string) => anonymous(bucket, 500)
 
 /** Reports a lost connection while a transaction is done but for its commit, which comes later. */
 function lateCommit(engine: Engine) {
@@ -77,14 +62,11 @@ function lateArrival(engine: Engine) {
 }
 
 for (const isFirst of [true, false])
-  test(`PostgreSQL: a statement that arrives after its batch was given up counts nothing, ${isFirst ? 'the first of a process too' : 'later ones too'}`, async () => {
-    const url = await server.createDatabase()
-    const engine = openPostgres({ url, schema: 'accounts' })
-    try {
-      await engine.migrate([...ledgerMigrations, ...accessMigrations])
+  onPostgres(
+    `a statement that arrives after its batch was given up counts nothing, ${isFirst ? 'the first of a process too' : 'later ones too'}`,
+    async ({ engine }) => {
       const late = lateArrival(engine)
-      const clock = () => Date.UTC(2026, 10, 21, 12)
-      const meter = createMeter({ engine: late.engine, clock, pricePerCall: 100n, name: 'one' })
+      const meter = meterOf(late.engine)
       if (!isFirst) await meter.admit(caller('before'))
       late.next.isLate = true
       await assert.rejects(meter.admit(caller('refused')), MeteringUnavailable)
@@ -92,20 +74,15 @@ for (const isFirst of [true, false])
       await late.arrive()
       assert.equal((await meter.figures(caller('refused'))).requestCount, 0)
       assert.equal((await meter.figures(caller('next'))).requestCount, 1)
-    } finally {
-      await engine.close()
-    }
-  })
+    },
+  )
 
 for (const isFirst of [true, false])
-  test(`PostgreSQL: a call that is counted after its caller was refused is given back, ${isFirst ? 'the first of a process too' : 'later ones too'}`, async () => {
-    const url = await server.createDatabase()
-    const engine = openPostgres({ url, schema: 'accounts' })
-    try {
-      await engine.migrate([...ledgerMigrations, ...accessMigrations])
+  onPostgres(
+    `a call that is counted after its caller was refused is given back, ${isFirst ? 'the first of a process too' : 'later ones too'}`,
+    async ({ engine }) => {
       const late = lateCommit(engine)
-      const clock = () => Date.UTC(2026, 10, 21, 12)
-      const meter = createMeter({ engine: late.engine, clock, pricePerCall: 100n, name: 'one' })
+      const meter = meterOf(late.engine)
       if (!isFirst) await meter.admit(caller('before'))
       late.next.isLate = true
       await assert.rejects(meter.admit(caller('refused')), MeteringUnavailable)
@@ -116,7 +93,5 @@ for (const isFirst of [true, false])
       const asked = async () => (await meter.figures(caller('refused'))).requestCount
       for (let n = 0; n < 100 && (await asked()) !== 0; n += 1) await sleep(50)
       assert.equal(await asked(), 0)
-    } finally {
-      await engine.close()
-    }
-  })
+    },
+  )

@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { Caller } from '#domain/caller.ts'
-import { ledgerChecks } from '#ledger/ledger-checks.ts'
-import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
 import { sleep } from '#lib/sleep.ts'
 import { ConstraintError, type Engine, StoreError } from '#store/engine.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres, type TestPostgres } from '#test/postgres.ts'
-import { accessChecks } from '../access-checks.ts'
-import { accessMigrations } from '../access-migrations.ts'
+import { assertSound } from '../access-harness.ts'
 import type { Admission, Meter } from './admission.ts'
-import { createMeter } from './meter.ts'
+import { anonymous, MIGRATIONS, meterOf } from './meter-harness.ts'
 
 /** Short, so that a retry comes soon; the servers of this file are idle. */
 const LOCK_TIMEOUT_MS = 300
@@ -19,13 +15,7 @@ const LOCK_TIMEOUT_MS = 300
 /** What a step of these tests may take on a busy machine before it counts as stuck. */
 const STUCK_MS = 20_000
 
-const caller = (bucket: string): Caller => ({
-  kind: 'anonymous',
-  identity: `ip:${bucket}`,
-  bucket,
-  tier: 'anonymous',
-  dailyQuota: 500,
-})
+const caller = (bucket: string) => anonymous(bucket, 500)
 
 let server: TestPostgres
 before(async () => {
@@ -46,18 +36,14 @@ const onPostgres = (guarantee: string, work: (stores: Stores) => Promise<void>) 
     const engine = openPostgres({ url, schema: 'accounts', lockTimeoutMs: LOCK_TIMEOUT_MS })
     const patient = openPostgres({ url, schema: 'accounts' })
     try {
-      await engine.migrate([...ledgerMigrations, ...accessMigrations])
+      await engine.migrate(MIGRATIONS)
       await work({ engine, patient })
-      for (const check of [...ledgerChecks, ...accessChecks])
-        assert.deepEqual(await engine.snapshot(check.run), [], check.name)
+      await assertSound(engine)
     } finally {
       await engine.close()
       await patient.close()
     }
   })
-
-const meterOn = (engine: Engine, name = 'one') =>
-  createMeter({ engine, clock: () => Date.UTC(2026, 10, 21, 12), pricePerCall: 100n, name })
 
 /** Holds the row of a bucket's day until the function that it gives is called. */
 async function hold({ patient }: Stores, bucket: string): Promise<() => Promise<void>> {
@@ -122,7 +108,7 @@ onPostgres(
     const lossy = loseCommit(stores.engine, async () => {
       free = await hold(stores, 'victim')
     })
-    const meter = meterOn(lossy.engine)
+    const meter = meterOf(lossy.engine)
     await meter.admit(caller('victim'))
     lossy.next.isLost = true
     await assert.rejects(meter.admit(caller('victim')))
@@ -134,7 +120,7 @@ onPostgres(
 )
 
 onPostgres('a refund that waits for a row keeps no call waiting', async (stores) => {
-  const meter = meterOn(stores.patient)
+  const meter = meterOf(stores.patient)
   const receipt = receiptOf(await meter.admit(caller('victim')))
   const free = await hold(stores, 'victim')
   try {
@@ -151,7 +137,7 @@ onPostgres('a refund that waits for a row keeps no call waiting', async (stores)
 })
 
 onPostgres('a refund that is stuck holds back no other refund', async (stores) => {
-  const meter = meterOn(stores.engine)
+  const meter = meterOf(stores.engine)
   const buckets = ['victim', 'one', 'two']
   const admitted = await Promise.all(buckets.map((bucket) => meter.admit(caller(bucket))))
   const free = await hold(stores, 'victim')
@@ -176,7 +162,7 @@ onPostgres('a receipt that the store refuses for good is left out', async ({ eng
         throw error
       }),
   }
-  const meter = meterOn(counting)
+  const meter = meterOf(counting)
   const good = receiptOf(await meter.admit(caller('good')))
   const bad = receiptOf(await meter.admit(caller('bad')))
   await engine.write(async (tx) => {

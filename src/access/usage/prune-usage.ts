@@ -12,8 +12,9 @@ const KEEP_WALLET_DAYS = 100
 /**
  * Forgets refunds, processes and counters of old days, of which anonymous callers leave one per
  * address. Days with paid calls stay, because the audit holds them against the ledger, and with them
- * the counters of their keys; so do refunds whose money an entry moved. A clock that is ahead forgets nothing of today: no day is over before the
- * chain has passed it, and while the index has no block nothing is forgotten.
+ * the counters of their keys; so do refunds whose money an entry moved. A clock that is ahead forgets
+ * nothing of today: no day is over before the chain has passed it, and while the index has no block
+ * nothing is forgotten.
  */
 export async function pruneUsage(deps: {
   readonly engine: Engine

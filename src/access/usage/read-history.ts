@@ -37,7 +37,7 @@ export interface HistoryDay extends Charged {
  * A wallet that rotates its keys without end must not make an answer without end: the first key and
  * the newest ones are told apart.
  */
-export const HISTORY_KEYS_MAX = 100
+const HISTORY_KEYS_MAX = 100
 
 /** The UTC days that end with today, oldest first and without gaps. */
 export async function readHistory(

@@ -1,24 +1,18 @@
 import assert from 'node:assert/strict'
-import { chainInAccount, keyAccount } from '#ledger/account.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
-import { post } from '#ledger/post.ts'
 import { DAY_SECONDS } from '#lib/day.ts'
-import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { accessChecks } from '../access-checks.ts'
 import {
   bearer,
   bodyOf,
-  CHAIN_ID,
   codeOf,
   createHarness,
   HARNESS_MIGRATIONS,
   type Harness,
-  type Minted,
 } from '../access-harness.ts'
 import { accessMigrations } from '../access-migrations.ts'
-import type { AdmissionReceipt } from '../meter/admission.ts'
 
 const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
 
@@ -51,35 +45,6 @@ const ask = async (harness: Harness, secret?: string, query: Record<string, stri
 const historyOf = async (harness: Harness, secret?: string, query = {}) =>
   bodyOf<History>(await ask(harness, secret, query))
 
-async function call(harness: Harness, secret: string | undefined, times: number) {
-  const headers = secret === undefined ? {} : bearer(secret).headers
-  const caller = await harness.access.identify(headers, '192.0.2.1')
-  assert.ok(caller.kind === 'keyed' || caller.kind === 'anonymous')
-  const receipts: AdmissionReceipt[] = []
-  for (let n = 0; n < times; n += 1) {
-    const admission = await harness.access.meter.admit(caller)
-    if (admission.kind === 'admitted') receipts.push(admission.receipt)
-  }
-  return receipts
-}
-
-async function fund(engine: Engine, publicId: string, microUsd: bigint): Promise<void> {
-  const postings = [
-    { account: chainInAccount(CHAIN_ID), microUsd: -microUsd },
-    { account: keyAccount(publicId), microUsd },
-  ]
-  const entry = { id: publicId, kind: 'credit' as const, reference: 'c', createdUnix: 1, postings }
-  await engine.write((tx) => post(tx, entry))
-}
-
-async function rotate(harness: Harness, { publicId, secret }: Minted): Promise<Minted> {
-  const call = { path: { publicId }, method: 'POST' as const, ...bearer(secret) }
-  const made = bodyOf<{ key: { publicId: string }; secret: string }>(
-    await harness.call('/api/keys/{publicId}/rotate', call),
-  )
-  return { ...made.key, secret: made.secret } as Minted
-}
-
 const keysOf = (day: Day | undefined) =>
   Object.fromEntries((day?.keys ?? []).map((key) => [key.publicId, key.requestCount]))
 
@@ -87,13 +52,13 @@ onBoth('every call of a wallet stands on its day and with its key', async ({ eng
   const harness = createHarness(engine)
   const first = await harness.mint()
   const second = await harness.mint(first.wallet)
-  await call(harness, first.secret, 3)
-  await call(harness, second.secret, 2)
+  await harness.admit(first.secret, 3)
+  await harness.admit(second.secret, 2)
   harness.now.ms += DAY_SECONDS * 1000
-  const third = await rotate(harness, first)
-  await fund(engine, third.publicId, 1_000n)
-  await call(harness, second.secret, 6)
-  await call(harness, third.secret, 7)
+  const third = await harness.rotate(first)
+  await harness.fund(third.publicId, 1_000n)
+  await harness.admit(second.secret, 6)
+  await harness.admit(third.secret, 7)
   const body = await historyOf(harness, second.secret, { days: '3' })
   assert.equal(body.identity, `key:svc_${second.publicId}`)
   assert.deepEqual(
@@ -118,9 +83,9 @@ onBoth('a call that is given back leaves the statement too', async ({ engine }) 
   const harness = createHarness(engine)
   const first = await harness.mint()
   const second = await harness.mint(first.wallet)
-  await fund(engine, second.publicId, 1_000n)
-  const receipts = await call(harness, second.secret, 12)
-  await call(harness, first.secret, 1)
+  await harness.fund(second.publicId, 1_000n)
+  const receipts = await harness.admit(second.secret, 12)
+  await harness.admit(first.secret, 1)
   for (const receipt of [receipts[0], receipts[11]])
     if (receipt !== undefined) await harness.access.meter.refund(receipt)
   const { history } = await historyOf(harness, second.secret, { days: '1' })
@@ -135,13 +100,13 @@ onBoth('a call that is given back leaves the statement too', async ({ engine }) 
 onBoth('a balance is told how long it lasts, also after its key was rotated', async (store) => {
   const harness = createHarness(store.engine)
   const key = await harness.mint()
-  await fund(store.engine, key.publicId, 2_000n)
-  await call(harness, key.secret, 20)
+  await harness.fund(key.publicId, 2_000n)
+  await harness.admit(key.secret, 20)
   const { forecast } = await historyOf(harness, key.secret)
   assert.equal(forecast.spentUsd, 0.001)
   // Six days and twelve hours of the week have passed; as much is left as was spent.
   assert.equal(forecast.daysLeft, 6.5)
-  const next = await rotate(harness, key)
+  const next = await harness.rotate(key)
   assert.deepEqual((await historyOf(harness, next.secret)).forecast, forecast)
   const idle = await harness.mint()
   assert.equal((await historyOf(harness, idle.secret)).forecast.daysLeft, null)
@@ -150,8 +115,8 @@ onBoth('a balance is told how long it lasts, also after its key was rotated', as
 onBoth('without a key the address is told, and nothing of anybody else', async ({ engine }) => {
   const harness = createHarness(engine)
   const { secret } = await harness.mint()
-  await call(harness, secret, 2)
-  await call(harness, undefined, 4)
+  await harness.admit(secret, 2)
+  await harness.admit(undefined, 4)
   const body = await historyOf(harness, undefined, { days: '1' })
   assert.equal(body.identity, 'ip:192.0.2.1')
   assert.deepEqual([body.history[0]?.requestCount, body.history[0]?.keys], [4, []])
@@ -165,8 +130,8 @@ onBoth('a statement as CSV has a row for each day and key', async ({ engine }) =
   const harness = createHarness(engine)
   const first = await harness.mint()
   const second = await harness.mint(first.wallet)
-  await call(harness, first.secret, 2)
-  await call(harness, second.secret, 1)
+  await harness.admit(first.secret, 2)
+  await harness.admit(second.secret, 1)
   const outcome = await ask(harness, first.secret, { days: '2', format: 'csv' })
   assert.ok(outcome.kind === 'answer')
   assert.equal(outcome.contentType, 'text/csv; charset=utf-8')
@@ -181,7 +146,7 @@ onBoth('a statement as CSV has a row for each day and key', async ({ engine }) =
 onBoth('a wallet that rotates without end gets an answer with an end', async ({ engine }) => {
   const harness = createHarness(engine)
   const { secret, wallet } = await harness.mint()
-  await call(harness, secret, 1)
+  await harness.admit(secret, 1)
   const owner = wallet.address.toLowerCase()
   await engine.write(async (tx) => {
     for (let n = 0; n < 150; n += 1) {

@@ -3,6 +3,7 @@ import { recoverAddress } from 'ox/Secp256k1'
 import { fromHex } from 'ox/Signature'
 import { getSignPayload } from 'ox/TypedData'
 import type { Address, Hash } from '#domain/address.ts'
+import type { Signature } from '#domain/signature.ts'
 
 /** A payer's signed leave to move tokens once (EIP-3009); all addresses in lower case. */
 export interface Authorization {
@@ -16,30 +17,11 @@ export interface Authorization {
   readonly nonce: Hash
 }
 
-/** 65 bytes with low s and v as 27 or 28. */
-export type AuthorizationSignature = `0x${string}`
-
 /** The token that an authorization is for, and the EIP-712 domain in which it is signed. */
 export interface SignedAsset {
   readonly chainId: number
   readonly asset: Address
   readonly domain: { readonly name: string; readonly version: string }
-}
-
-/** Order of secp256k1 (SEC 2); the token refuses an s above its half. */
-const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
-
-const SIGNATURE = /^0x[0-9a-fA-F]{130}$/
-
-/** Reads a signature as the token will take it; undefined when the token would refuse it. */
-export function parseAuthorizationSignature(text: string): AuthorizationSignature | undefined {
-  if (!SIGNATURE.test(text)) return undefined
-  const hex = text.toLowerCase()
-  const s = BigInt(`0x${hex.slice(66, 130)}`)
-  const v = Number(`0x${hex.slice(130)}`)
-  if (s === 0n || s > ORDER / 2n) return undefined
-  if (v !== 0 && v !== 1 && v !== 27 && v !== 28) return undefined
-  return `0x${hex.slice(2, 130)}${(v % 27 === 0 ? 27 : 28).toString(16)}`
 }
 
 const TYPES = {
@@ -57,7 +39,7 @@ const TYPES = {
 export function isSignedByPayer(
   asset: SignedAsset,
   authorization: Authorization,
-  signature: AuthorizationSignature,
+  signature: Signature,
 ): boolean {
   try {
     const payload = getSignPayload({
@@ -79,10 +61,7 @@ const transferWithAuthorization = parseFunction(
 )
 
 /** The call that moves the money; anyone may send it. */
-export function transferCall(
-  authorization: Authorization,
-  signature: AuthorizationSignature,
-): `0x${string}` {
+export function transferCall(authorization: Authorization, signature: Signature): `0x${string}` {
   const { from, to, value, validAfter, validBefore, nonce } = authorization
   return encodeData(transferWithAuthorization, [
     from,

@@ -1,18 +1,12 @@
 import assert from 'node:assert/strict'
 import { eachEngine } from '#ledger/each-engine.ts'
-import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
-import { paymentsMigrations } from '#payments/payments-migrations.ts'
+import { accountsMigrations } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
-import { x402Migrations } from '../x402-migrations.ts'
 import { createAvailability } from './availability.ts'
 
-const onBoth = eachEngine(startPostgres, [
-  ...ledgerMigrations,
-  ...paymentsMigrations,
-  ...x402Migrations,
-])
+const onBoth = eachEngine(startPostgres, accountsMigrations)
 const NOON_MS = Date.UTC(2026, 10, 21, 12)
 const DAY_UNIX = Date.UTC(2026, 10, 21) / 1000
 const SETTLER = `0x${'55'.repeat(20)}` as const

@@ -1,5 +1,6 @@
 import type { MicroUsd } from '#domain/money.ts'
 import { multiplyDivide } from '#lib/decimal.ts'
+import { greater, lesser } from '#lib/lesser.ts'
 import type { SettlingRpc } from '../settling/settling-rpc.ts'
 import { type Fees, TRANSFER_GAS } from '../settling/settling-signer.ts'
 
@@ -18,9 +19,7 @@ export interface GasPrice extends Fees {
 /** What a transaction that is sent now may pay; a node's idea of a tip counts up to the base fee. */
 export async function readGasPrice(rpc: Pick<SettlingRpc, 'gasPrice'>): Promise<GasPrice> {
   const { baseFee, tip } = await rpc.gasPrice()
-  const most = baseFee > TIP_MIN ? baseFee : TIP_MIN
-  const least = tip > TIP_MIN ? tip : TIP_MIN
-  const maxPriorityFeePerGas = least < most ? least : most
+  const maxPriorityFeePerGas = lesser(greater(tip, TIP_MIN), greater(baseFee, TIP_MIN))
   return {
     maxFeePerGas: BASE_FEE_ROOM * baseFee + maxPriorityFeePerGas,
     maxPriorityFeePerGas,

@@ -5,7 +5,7 @@ import { Type } from '#lib/type.ts'
 import { currentPayTo, type OfferDeps } from '#payments/offers.ts'
 
 /** Long enough for clocks that differ and for slow blocks. */
-export const OFFER_SECONDS = 300
+const OFFER_SECONDS = 300
 
 export interface OfferInput {
   /** Smallest first: stock clients take the first that fits their spending limit. */

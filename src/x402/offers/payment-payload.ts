@@ -1,9 +1,6 @@
 import { parseAddress, parseHash } from '#domain/address.ts'
-import {
-  type Authorization,
-  type AuthorizationSignature,
-  parseAuthorizationSignature,
-} from './authorization.ts'
+import { parseSignature, type Signature } from '#domain/signature.ts'
+import type { Authorization } from './authorization.ts'
 
 /** A payment as a client sent it, of scheme `exact` with an EIP-3009 authorization. */
 export interface PaymentPayload {
@@ -15,7 +12,7 @@ export interface PaymentPayload {
     | { readonly amount: string; readonly asset: string; readonly payTo: string }
     | undefined
   readonly authorization: Authorization
-  readonly signature: AuthorizationSignature
+  readonly signature: Signature
 }
 
 /** Why a payment cannot be taken, in the words of the x402 specification where it has one. */
@@ -110,7 +107,7 @@ function readSigned(payload: unknown): Signed | PaymentFault {
   const hash = toText(nonce, parseHash)
   if (payer === undefined || payTo === undefined || hash === undefined) return 'invalid_payload'
   if (amount === undefined || after === undefined || before === undefined) return 'invalid_payload'
-  const signature = toText(payload.signature, parseAuthorizationSignature)
+  const signature = toText(payload.signature, parseSignature)
   if (signature === undefined) return 'invalid_exact_evm_payload_signature'
   const authorization = {
     from: payer,

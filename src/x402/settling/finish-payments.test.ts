@@ -1,27 +1,19 @@
 import assert from 'node:assert/strict'
-import { accessMigrations } from '#access/access-migrations.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
-import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
-import { paymentsMigrations } from '#payments/payments-migrations.ts'
+import { accountsMigrations } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import type { Authorization } from '../offers/authorization.ts'
-import { CONFIRMATIONS, settlingWorld } from '../settling-world.ts'
-import { x402Migrations } from '../x402-migrations.ts'
 import { insertIntent } from './intent-store.ts'
+import { CONFIRMATIONS, type SettlingHarness, settlingHarness } from './settling-harness.ts'
 
-const onBoth = eachEngine(startPostgres, [
-  ...ledgerMigrations,
-  ...accessMigrations,
-  ...paymentsMigrations,
-  ...x402Migrations,
-])
+const onBoth = eachEngine(startPostgres, accountsMigrations)
 
 onBoth(
   'of two payments of one payer that somebody else sends in one transaction each is credited where it said',
   async ({ engine }) => {
-    const { chain, authorize, settle, finish, credits, states, audit } = settlingWorld(engine)
+    const { chain, authorize, settle, finish, credits, states, audit } = settlingHarness(engine)
     const first = authorize(1)
     const second = { ...authorize(2), from: first.from }
     chain.fund(first.from, 1_000_000n)
@@ -40,18 +32,20 @@ onBoth(
   },
 )
 
-type World = ReturnType<typeof settlingWorld>
-
 /** Signs and sends a payment as a request does that is killed before it sees a receipt. */
-async function submit(world: World, engine: Engine, authorization: Authorization): Promise<void> {
+async function submit(
+  harness: SettlingHarness,
+  engine: Engine,
+  authorization: Authorization,
+): Promise<void> {
   const id = `intent-${BigInt(authorization.nonce)}`
-  const intent = world.intentOf(authorization, id)
+  const intent = harness.intentOf(authorization, id)
   await engine.write((tx) => insertIntent(tx, intent))
-  assert.equal((await world.settling.submit(intent)).kind, 'submitted')
+  assert.equal((await harness.settling.submit(intent)).kind, 'submitted')
 }
 
 /** Passes of the finisher while blocks come. */
-async function pass({ chain, finish }: World, blocks = 1): Promise<void> {
+async function pass({ chain, finish }: SettlingHarness, blocks = 1): Promise<void> {
   for (let n = 0; n < blocks; n += 1) {
     chain.mine()
     await finish()
@@ -63,18 +57,18 @@ const MINUTES_10 = 300
 onBoth(
   'a payment that ends before the node took it leaves no nonce out: it is sent until it is used up, and later ones settle',
   async ({ engine }) => {
-    const world = settlingWorld(engine)
-    const { chain, authorize, states, credits, audit } = world
+    const harness = settlingHarness(engine)
+    const { chain, authorize, states, credits, audit } = harness
     const [short, long, later] = [authorize(1, 20), authorize(2, 3_600), authorize(3, 3_600)]
     for (const { from } of [short, long, later]) chain.fund(from, 1_000_000n)
     chain.refusesSending = true
-    await submit(world, engine, short)
-    await submit(world, engine, long)
-    await pass(world, 60)
+    await submit(harness, engine, short)
+    await submit(harness, engine, long)
+    await pass(harness, 60)
     assert.deepEqual(await states(), ['failed', 'submitted'])
     chain.refusesSending = false
-    await submit(world, engine, later)
-    await pass(world, 10)
+    await submit(harness, engine, later)
+    await pass(harness, 10)
     assert.equal(chain.settlerCount, 3)
     assert.deepEqual(await states(), ['failed', 'credited', 'credited'])
     assert.deepEqual(await credits(), ['bucket:192.0.2.2', 'bucket:192.0.2.3'])
@@ -85,17 +79,17 @@ onBoth(
 onBoth(
   'a nonce whose payment has ended and for which gas became too dear is raised by the next payment',
   async ({ engine }) => {
-    const world = settlingWorld(engine)
-    const { chain, authorize, states } = world
+    const harness = settlingHarness(engine)
+    const { chain, authorize, states } = harness
     const [short, later] = [authorize(1, 20), authorize(2, 3_600)]
     for (const { from } of [short, later]) chain.fund(from, 1_000_000n)
     chain.baseFee = 5_000_000n
-    await submit(world, engine, short)
+    await submit(harness, engine, short)
     chain.baseFee = 50_000_000n
-    await pass(world, 60)
+    await pass(harness, 60)
     assert.deepEqual(await states(), ['failed'])
-    await submit(world, engine, later)
-    await pass(world, 5)
+    await submit(harness, engine, later)
+    await pass(harness, 5)
     assert.equal(chain.settlerCount, 2)
     assert.deepEqual(await states(), ['failed', 'credited'])
   },
@@ -104,21 +98,21 @@ onBoth(
 onBoth(
   'gas is given back only after the nonce is used up, and then all but what it was',
   async ({ engine }) => {
-    const world = settlingWorld(engine)
-    const { chain, authorize, states, audit } = world
+    const harness = settlingHarness(engine)
+    const { chain, authorize, states, audit } = harness
     const authorization = authorize(1)
     chain.fund(authorization.from, 1_000_000n)
     chain.refusesSending = true
-    await submit(world, engine, authorization)
+    await submit(harness, engine, authorization)
     const reserved = await gasOf(engine)
     chain.mine(1, [[{ kind: 'cancel', authorization }]])
-    await pass(world, 10)
+    await pass(harness, 10)
     assert.deepEqual(await states(), ['failed'])
     assert.equal(await gasOf(engine), reserved)
     chain.refusesSending = false
-    await pass(world, 2)
+    await pass(harness, 2)
     assert.equal(await gasOf(engine), reserved, 'not deep yet')
-    await pass(world, CONFIRMATIONS + 2)
+    await pass(harness, CONFIRMATIONS + 2)
     assert.equal(await gasOf(engine), 600n)
     assert.deepEqual(await audit(), [])
   },
@@ -132,11 +126,11 @@ async function gasOf(engine: Engine): Promise<bigint> {
 onBoth(
   'a node that lags when the authorization ends does not end a payment that was made',
   async ({ engine }) => {
-    const world = settlingWorld(engine)
-    const { chain, authorize, finish, states } = world
+    const harness = settlingHarness(engine)
+    const { chain, authorize, finish, states } = harness
     const authorization = authorize(1, 20)
     chain.fund(authorization.from, 1_000_000n)
-    await submit(world, engine, authorization)
+    await submit(harness, engine, authorization)
     chain.mine(100)
     chain.lagBlocks = 100
     for (let n = 0; n < 3; n += 1) await finish()
@@ -150,15 +144,15 @@ onBoth(
 onBoth(
   'a transaction that moved nothing and that a reorg replaces by one that does is credited',
   async ({ engine }) => {
-    const world = settlingWorld(engine)
-    const { chain, authorize, states, credits } = world
+    const harness = settlingHarness(engine)
+    const { chain, authorize, states, credits } = harness
     const authorization = authorize(1)
-    await submit(world, engine, authorization)
-    await pass(world, 1)
+    await submit(harness, engine, authorization)
+    await pass(harness, 1)
     assert.deepEqual(await states(), ['submitted'], 'no reverted one is final at once')
     chain.reorg(1)
     chain.fund(authorization.from, 1_000_000n)
-    await pass(world, 3)
+    await pass(harness, 3)
     assert.deepEqual(await states(), ['credited'])
     assert.deepEqual(await credits(), ['bucket:192.0.2.1'])
   },
@@ -167,15 +161,15 @@ onBoth(
 onBoth(
   'a payment that failed and that somebody else sends before its end is credited without being asked for',
   async ({ engine }) => {
-    const world = settlingWorld(engine)
-    const { chain, authorize, states, credits, audit } = world
+    const harness = settlingHarness(engine)
+    const { chain, authorize, states, credits, audit } = harness
     const authorization = authorize(1, 600)
-    await submit(world, engine, authorization)
-    await pass(world, CONFIRMATIONS + 3)
+    await submit(harness, engine, authorization)
+    await pass(harness, CONFIRMATIONS + 3)
     assert.deepEqual(await states(), ['failed'])
     chain.fund(authorization.from, 1_000_000n)
     chain.mine(1, [[{ kind: 'use', authorization }]])
-    await pass(world, MINUTES_10 + 100)
+    await pass(harness, MINUTES_10 + 100)
     assert.deepEqual(await states(), ['credited'])
     assert.deepEqual(await credits(), ['bucket:192.0.2.1'])
     assert.deepEqual(await audit(), [])
@@ -185,16 +179,16 @@ onBoth(
 onBoth(
   'a payment that was refused and that somebody else sends before its end is credited without being asked for',
   async ({ engine }) => {
-    const world = settlingWorld(engine)
-    const { chain, authorize, settle, states, audit } = world
+    const harness = settlingHarness(engine)
+    const { chain, authorize, settle, states, audit } = harness
     const authorization = authorize(1, 600)
     const outcome = await settle(authorization)
     assert.deepEqual(outcome, { kind: 'rejected', reason: 'insufficient_funds' })
     chain.fund(authorization.from, 1_000_000n)
-    await pass(world, 5)
+    await pass(harness, 5)
     assert.deepEqual(await states(), ['abandoned'])
     chain.mine(1, [[{ kind: 'use', authorization }]])
-    await pass(world, MINUTES_10 + 100)
+    await pass(harness, MINUTES_10 + 100)
     assert.deepEqual(await states(), ['credited'])
     assert.equal(chain.sent.length, 0)
     assert.deepEqual(await audit(), [])
@@ -204,14 +198,14 @@ onBoth(
 onBoth(
   'a payment that was refused and that nobody sends is looked at ever more seldom, and no more after its end',
   async ({ engine }) => {
-    const world = settlingWorld(engine)
-    const { chain, authorize, settle, finish } = world
+    const harness = settlingHarness(engine)
+    const { chain, authorize, settle, finish } = harness
     await settle(authorize(1, 600))
     const calls = chain.countCalls()
-    await pass(world, MINUTES_10 + 100)
+    await pass(harness, MINUTES_10 + 100)
     assert.ok(calls() > 5 && calls() < 50, `${calls()} calls`)
     const before = calls()
-    await pass(world, 200)
+    await pass(harness, 200)
     await finish()
     assert.equal(calls(), before)
   },
@@ -220,16 +214,16 @@ onBoth(
 onBoth(
   'a payment that somebody else sent long after it came is found by a node that takes small ranges',
   async ({ engine }) => {
-    const world = settlingWorld(engine)
-    const { chain, authorize, states } = world
+    const harness = settlingHarness(engine)
+    const { chain, authorize, states } = harness
     const authorization = authorize(1, 3_600)
     chain.fund(authorization.from, 1_000_000n)
     chain.logBlocksMax = 500
     chain.refusesSending = true
-    await submit(world, engine, authorization)
+    await submit(harness, engine, authorization)
     chain.mine(1_200)
     chain.mine(1, [[{ kind: 'use', authorization }]])
-    await pass(world, 2)
+    await pass(harness, 2)
     assert.deepEqual(await states(), ['credited'])
   },
 )

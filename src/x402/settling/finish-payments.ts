@@ -90,7 +90,7 @@ const LOOK_SECONDS_MIN = 5
  * When an ended intent is looked at again: after its age once more, but soon after its authorization
  * has ended. Undefined a day later: a use that no node shows by then is none that we can find.
  */
-export function nextLook(intent: Intent, nowUnix: number): number | undefined {
+function nextLook(intent: Intent, nowUnix: number): number | undefined {
   const endUnix = Number(intent.authorization.validBefore) + MARGIN_SECONDS
   if (nowUnix >= endUnix + DAY_SECONDS) return undefined
   const wait = Math.max(LOOK_SECONDS_MIN, nowUnix - intent.createdUnix)

@@ -1,13 +1,9 @@
 import type { Address, Hash } from '#domain/address.ts'
+import type { Reads } from '#payments/reads.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { type Sql, sql } from '#store/sql.ts'
+import { sql } from '#store/sql.ts'
 import type { Intent, IntentStatus, Payee } from './intent.ts'
-
-/** Anything that runs a statement: a transaction, a snapshot, or single reads. */
-export interface Reads {
-  run(statement: Sql): Promise<readonly Row[]>
-}
 
 export const COLUMNS = sql`id, chain_id, asset, payer, nonce, pay_to, micro_usd, valid_after,
   valid_before, signature, payee_kind, payee, payee_wallet, status, created_unix, from_block, tx_hash,
@@ -33,7 +29,12 @@ export async function insertIntent(connection: Connection, intent: Intent): Prom
 /** The intent of an authorization; undefined when it was never used here. */
 export async function findIntent(
   reads: Reads,
-  input: { readonly chainId: number; readonly asset: Address; readonly from: Address; nonce: Hash },
+  input: {
+    readonly chainId: number
+    readonly asset: Address
+    readonly from: Address
+    readonly nonce: Hash
+  },
 ): Promise<Intent | undefined> {
   const [row] = await reads.run(sql`
     select ${COLUMNS} from x402_intents

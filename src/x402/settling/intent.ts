@@ -1,5 +1,6 @@
 import type { Address, Hash } from '#domain/address.ts'
-import type { Authorization, AuthorizationSignature } from '../offers/authorization.ts'
+import type { Signature } from '#domain/signature.ts'
+import type { Authorization } from '../offers/authorization.ts'
 
 /**
  * `reserved`: nothing was sent. `submitted`: a signed transaction is stored and may be anywhere.
@@ -26,7 +27,7 @@ export interface Intent {
   readonly chainId: number
   readonly asset: Address
   readonly authorization: Authorization
-  readonly signature: AuthorizationSignature
+  readonly signature: Signature
   readonly payee: Payee
   readonly status: IntentStatus
   readonly createdUnix: number
@@ -43,3 +44,14 @@ export interface Intent {
   readonly reservedGwei: bigint
   readonly gasDay: number
 }
+
+/** What an intent says of its transaction before one is signed. */
+export const UNSIGNED = {
+  txHash: null,
+  raw: null,
+  ownHash: null,
+  settler: null,
+  txNonce: null,
+  reservedGwei: 0n,
+  gasDay: 0,
+} as const

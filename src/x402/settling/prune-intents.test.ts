@@ -1,24 +1,16 @@
 import assert from 'node:assert/strict'
-import { accessMigrations } from '#access/access-migrations.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
-import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
 import { DAY_SECONDS } from '#lib/day.ts'
-import { paymentsMigrations } from '#payments/payments-migrations.ts'
+import { accountsMigrations } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
-import { x402Migrations } from '../x402-migrations.ts'
-import type { Intent, IntentStatus } from './intent.ts'
+import { newIntent } from '../x402-harness.ts'
+import type { IntentStatus } from './intent.ts'
 import { insertIntent, setIntentStatus } from './intent-store.ts'
 import { pruneIntents } from './prune-intents.ts'
 
-const migrations = [
-  ...ledgerMigrations,
-  ...accessMigrations,
-  ...paymentsMigrations,
-  ...x402Migrations,
-]
-const onBoth = eachEngine(startPostgres, migrations)
+const onBoth = eachEngine(startPostgres, accountsMigrations)
 const NOW_UNIX = 1_800_000_000
 
 async function add(
@@ -26,31 +18,10 @@ async function add(
   id: string,
   { validBefore, status = 'abandoned' }: { validBefore: bigint; status?: IntentStatus },
 ): Promise<void> {
-  const intent: Intent = {
-    id,
-    chainId: 8453,
-    asset: `0x${'aa'.repeat(20)}`,
-    authorization: {
-      from: `0x${'cc'.repeat(20)}`,
-      to: `0x${'bb'.repeat(20)}`,
-      value: 100_000n,
-      validAfter: 0n,
-      validBefore,
-      nonce: `0x${Buffer.from(id).toString('hex').padStart(64, '0')}`,
-    },
-    signature: `0x${'22'.repeat(65)}`,
-    payee: { kind: 'bucket', bucket: '192.0.2.1' },
-    status: 'reserved',
-    createdUnix: NOW_UNIX,
-    fromBlock: 0,
-    txHash: null,
-    raw: null,
-    ownHash: null,
-    settler: null,
-    txNonce: null,
-    reservedGwei: 0n,
-    gasDay: 0,
-  }
+  const nonce = `0x${Buffer.from(id).toString('hex').padStart(64, '0')}` as const
+  const reserved = newIntent(1)
+  const authorization = { ...reserved.authorization, validBefore, nonce }
+  const intent = { ...reserved, id, authorization, createdUnix: NOW_UNIX }
   await engine.write((tx) => insertIntent(tx, intent))
   if (status !== 'reserved')
     await engine.write((tx) => setIntentStatus(tx, { id, from: 'reserved', to: status }))

@@ -1,6 +1,7 @@
 import { deserialize } from 'ox/TxEnvelopeEip1559'
 import { unixNow } from '#lib/clock.ts'
 import { startOfDay } from '#lib/day.ts'
+import { greater } from '#lib/lesser.ts'
 import { costMax, type GasPrice, toGwei } from '../offers/gas-price.ts'
 import type { X402Deps } from '../x402-deps.ts'
 import type { Intent } from './intent.ts'
@@ -47,8 +48,8 @@ function raisedFees({ raw }: Pick<Intent, 'raw'>, price: GasPrice): Fees | undef
   if (before === undefined || before.maxFeePerGas >= price.usualFeePerGas) return undefined
   const { maxFeePerGas, maxPriorityFeePerGas } = price
   return {
-    maxFeePerGas: higher(maxFeePerGas, replacing(before.maxFeePerGas)),
-    maxPriorityFeePerGas: higher(maxPriorityFeePerGas, replacing(before.maxPriorityFeePerGas)),
+    maxFeePerGas: greater(maxFeePerGas, replacing(before.maxFeePerGas)),
+    maxPriorityFeePerGas: greater(maxPriorityFeePerGas, replacing(before.maxPriorityFeePerGas)),
   }
 }
 
@@ -65,9 +66,4 @@ function feesOf(raw: `0x${string}`): Fees | undefined {
 /** Nodes replace a transaction only by one that pays a tenth more, of either kind. */
 function replacing(price: bigint): bigint {
   return price + price / 8n + 1n
-}
-
-function higher(a: bigint, b: bigint): bigint {
-  if (a > b) return a
-  return b
 }

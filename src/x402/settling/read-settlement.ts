@@ -42,17 +42,8 @@ interface Sealed {
 function findDeposit(deps: Deps, intent: Intent, sealed: Sealed): Deposit | undefined {
   const { receipt, txHash, timestampUnix } = sealed
   if (!receipt.succeeded) return undefined
-  const { asset, payTo, chain } = deps.payment
-  const recipients = payTo.map((each) => toTopic(each.address))
-  // Counted as the index counts them, so that both name the same log alike.
-  const paying = receipt.logs.filter(
-    ({ address, topics, data }) =>
-      address === asset &&
-      topics[0] === TRANSFER_TOPIC &&
-      topics.length === 3 &&
-      recipients.includes(topics[2] ?? '0x') &&
-      BigInt(data) > 0n,
-  )
+  const { asset, chain } = deps.payment
+  const paying = payingLogs(deps, receipt)
   const { from, to, value, nonce } = intent.authorization
   const used = receipt.logs.find(
     ({ address, topics }) =>
@@ -84,6 +75,19 @@ function findDeposit(deps: Deps, intent: Intent, sealed: Sealed): Deposit | unde
     to,
     amount: value,
   }
+}
+
+/** Transfers to the operator, counted as the index counts them, so that both name the same log alike. */
+function payingLogs({ payment }: Deps, { logs }: Receipt): Receipt['logs'] {
+  const recipients = payment.payTo.map((each) => toTopic(each.address))
+  return logs.filter(
+    ({ address, topics, data }) =>
+      address === payment.asset &&
+      topics[0] === TRANSFER_TOPIC &&
+      topics.length === 3 &&
+      recipients.includes(topics[2] ?? '0x') &&
+      BigInt(data) > 0n,
+  )
 }
 
 /** `AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)` (EIP-3009). */

@@ -1,33 +1,24 @@
 import assert from 'node:assert/strict'
-import { accessMigrations } from '#access/access-migrations.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
-import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
-import { paymentsMigrations } from '#payments/payments-migrations.ts'
+import { accountsMigrations } from '#main/stores.ts'
 import { startPostgres } from '#test/postgres.ts'
-import { payer, settlingWorld, word } from '../settling-world.ts'
-import { x402Migrations } from '../x402-migrations.ts'
+import { word } from '../x402-harness.ts'
 import { insertIntent } from './intent-store.ts'
+import { payer, type SettlingHarness, settlingHarness } from './settling-harness.ts'
 
-const onBoth = eachEngine(startPostgres, [
-  ...ledgerMigrations,
-  ...accessMigrations,
-  ...paymentsMigrations,
-  ...x402Migrations,
-])
-type World = ReturnType<typeof settlingWorld>
-
+const onBoth = eachEngine(startPostgres, accountsMigrations)
 const PENDING = { kind: 'pending', transaction: null } as const
 
 /** Gives way until so many transactions were sent to the node. */
-async function untilSent({ chain }: World, count: number): Promise<void> {
+async function untilSent({ chain }: SettlingHarness, count: number): Promise<void> {
   while (chain.sent.length < count) await new Promise(setImmediate)
 }
 
 onBoth(
   'a payment that is used, but not shown by what, is pending and never refused; it is credited once it is shown',
   async ({ engine }) => {
-    const world = settlingWorld(engine)
-    const { chain, authorize, settle, finish, states, credits } = world
+    const harness = settlingHarness(engine)
+    const { chain, authorize, settle, finish, states, credits } = harness
     const authorization = authorize(1)
     chain.fund(authorization.from, 1_000_000n)
     chain.mine(1, [[{ kind: 'use', authorization }]])
@@ -47,8 +38,8 @@ onBoth(
 onBoth(
   'a payment whose simulation was refused by a node that is lost then is pending',
   async ({ engine }) => {
-    const world = settlingWorld(engine)
-    const { chain, authorize, settle } = world
+    const harness = settlingHarness(engine)
+    const { chain, authorize, settle } = harness
     const { call } = chain.rpc
     Object.assign(chain.rpc, {
       call: (input: Parameters<typeof call>[0]) => {
@@ -64,14 +55,14 @@ onBoth(
 onBoth(
   'one balance backs one payment at a time: the next is pending, untouched, and settles when it comes again',
   async (store) => {
-    const world = settlingWorld(store.engine)
-    const replica = settlingWorld(store.replica(), { chain: world.chain, ids: 'replica' })
-    const { chain, authorize, states } = world
+    const harness = settlingHarness(store.engine)
+    const replica = settlingHarness(store.replica(), { chain: harness.chain, ids: 'replica' })
+    const { chain, authorize, states } = harness
     const first = authorize(1)
     const later = [2, 3, 4].map((n) => ({ ...authorize(n), from: first.from }))
     chain.fund(first.from, 1_000_000n)
-    const leading = world.settle(first)
-    await untilSent(world, 1)
+    const leading = harness.settle(first)
+    await untilSent(harness, 1)
     for (const authorization of later)
       assert.deepEqual(await replica.settle(authorization), PENDING)
     assert.equal(chain.sent.length, 1)
@@ -80,7 +71,7 @@ onBoth(
     assert.deepEqual(await states(), ['credited'])
     for (const [n, authorization] of later.entries()) {
       const settling = replica.settle(authorization)
-      await untilSent(world, n + 2)
+      await untilSent(harness, n + 2)
       chain.mine()
       assert.equal((await settling).kind, 'settled')
     }
@@ -88,15 +79,15 @@ onBoth(
 )
 
 onBoth('of many payments of one payer at the same moment one is sent', async (store) => {
-  const world = settlingWorld(store.engine)
-  const replica = settlingWorld(store.replica(), { chain: world.chain, ids: 'replica' })
-  const { chain, authorize } = world
+  const harness = settlingHarness(store.engine)
+  const replica = settlingHarness(store.replica(), { chain: harness.chain, ids: 'replica' })
+  const { chain, authorize } = harness
   const from = payer(1)
   chain.fund(from, 100_000n)
   const all = Array.from({ length: 10 }, (_, n) =>
-    (n % 2 === 0 ? world : replica).settle({ ...authorize(n + 1), from }),
+    (n % 2 === 0 ? harness : replica).settle({ ...authorize(n + 1), from }),
   )
-  await untilSent(world, 1)
+  await untilSent(harness, 1)
   chain.mine()
   const kinds = (await Promise.all(all)).map(({ kind }) => kind).sort()
   assert.deepEqual(kinds, [...Array(9).fill('pending'), 'settled'])
@@ -104,7 +95,7 @@ onBoth('of many payments of one payer at the same moment one is sent', async (st
 })
 
 onBoth('before the settling wallet wait no more than nodes hold', async ({ engine }) => {
-  const { chain, authorize, intentOf, settle, states } = settlingWorld(engine)
+  const { chain, authorize, intentOf, settle, states } = settlingHarness(engine)
   for (let n = 1; n <= 64; n += 1)
     await engine.write((tx) => insertIntent(tx, intentOf(authorize(n), `intent-${word(n)}`)))
   chain.fund(payer(65), 1_000_000n)

@@ -9,7 +9,7 @@ import { hasTimeLeft } from '../offers/match-offer.ts'
 import type { PaymentFault, PaymentPayload } from '../offers/payment-payload.ts'
 import type { X402Deps } from '../x402-deps.ts'
 import { type Credited, creditIntent, endIntent } from './credit-intent.ts'
-import type { Intent, Payee } from './intent.ts'
+import { type Intent, type Payee, UNSIGNED } from './intent.ts'
 import { holdsEnough, readSettlement, type Settlement } from './read-settlement.ts'
 import { isOver, reconcileIntent } from './reconcile-intent.ts'
 import { reserveIntent } from './reserve-intent.ts'
@@ -88,13 +88,7 @@ function newIntent<A>(deps: SettleDeps, input: SettleInput<A>, fromBlock: number
     status: 'reserved',
     createdUnix: unixNow(deps.clock),
     fromBlock,
-    txHash: null,
-    raw: null,
-    ownHash: null,
-    settler: null,
-    txNonce: null,
-    reservedGwei: 0n,
-    gasDay: 0,
+    ...UNSIGNED,
   }
 }
 

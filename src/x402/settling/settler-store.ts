@@ -1,8 +1,8 @@
 import type { Address } from '#domain/address.ts'
+import type { Reads } from '#payments/reads.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
-import type { Reads } from './intent-store.ts'
 
 export interface SettlerName {
   readonly chainId: number

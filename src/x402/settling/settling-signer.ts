@@ -2,12 +2,9 @@ import { fromPublicKey } from 'ox/Address'
 import { getPublicKey, sign } from 'ox/Secp256k1'
 import { from, getSignPayload, hash, serialize } from 'ox/TxEnvelopeEip1559'
 import type { Address, Hash } from '#domain/address.ts'
+import type { Signature } from '#domain/signature.ts'
 import { assert } from '#lib/assert.ts'
-import {
-  type Authorization,
-  type AuthorizationSignature,
-  transferCall,
-} from '../offers/authorization.ts'
+import { type Authorization, transferCall } from '../offers/authorization.ts'
 
 /** What a transfer may use: it takes 86,000 to 103,000 on the real coin, measured. */
 export const TRANSFER_GAS = 160_000n
@@ -24,7 +21,7 @@ export interface Fees {
 /** One settlement: the only thing that a settling key is ever asked for. */
 export interface TransferOrder {
   readonly authorization: Authorization
-  readonly signature: AuthorizationSignature
+  readonly signature: Signature
   /** Of the settling wallet. */
   readonly txNonce: number
   readonly fees: Fees

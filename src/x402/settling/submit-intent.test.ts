@@ -1,56 +1,17 @@
 import assert from 'node:assert/strict'
-import { accessMigrations } from '#access/access-migrations.ts'
-import type { Address, Hash } from '#domain/address.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
-import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
-import { paymentsMigrations } from '#payments/payments-migrations.ts'
+import { accountsMigrations } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
 import { startPostgres } from '#test/postgres.ts'
-import { x402Migrations } from '../x402-migrations.ts'
-import type { Intent } from './intent.ts'
+import { NOON_UNIX, newIntent, word } from '../x402-harness.ts'
 import { findIntent, insertIntent, openIntents, setIntentStatus } from './intent-store.ts'
 import type { TransferOrder } from './settling-signer.ts'
 import { createSubmitter } from './submit-intent.ts'
 import { setSubmitted } from './transaction-store.ts'
 
-const migrations = [
-  ...ledgerMigrations,
-  ...accessMigrations,
-  ...paymentsMigrations,
-  ...x402Migrations,
-]
-const onBoth = eachEngine(startPostgres, migrations)
-const NOW_MS = Date.UTC(2026, 10, 21, 12)
-const wallet = (byte: string): Address => `0x${byte.repeat(20)}`
-const word = (n: number): Hash => `0x${n.toString(16).padStart(64, '0')}`
-
-function newIntent(n: number): Intent {
-  return {
-    id: `intent-${String(n).padStart(3, '0')}`,
-    chainId: 8453,
-    asset: wallet('aa'),
-    authorization: {
-      from: wallet('cc'),
-      to: wallet('bb'),
-      value: 100_000n,
-      validAfter: 0n,
-      validBefore: 2_000_000_000n,
-      nonce: word(n),
-    },
-    signature: `0x${'22'.repeat(65)}`,
-    payee: { kind: 'bucket', bucket: '192.0.2.1' },
-    status: 'reserved',
-    createdUnix: NOW_MS / 1000,
-    fromBlock: 0,
-    txHash: null,
-    raw: null,
-    ownHash: null,
-    settler: null,
-    txNonce: null,
-    reservedGwei: 0n,
-    gasDay: 0,
-  }
-}
+const onBoth = eachEngine(startPostgres, accountsMigrations)
+const NOW_MS = NOON_UNIX * 1000
+const SETTLER = `0x${'55'.repeat(20)}` as const
 
 /** A node that may fail to take what is sent, and a signer that shows the nonce it was given. */
 function submitterOn(
@@ -67,7 +28,7 @@ function submitterOn(
     engine,
     clock: more.clock ?? (() => NOW_MS),
     signer: {
-      address: wallet('55'),
+      address: SETTLER,
       signTransfer: async ({ txNonce }: TransferOrder) => ({
         raw: `0x02${txNonce.toString(16).padStart(4, '0')}`,
         txHash: word(1_000 + txNonce),
@@ -173,7 +134,7 @@ onBoth('the lowest nonce that was left out is given out first', async ({ engine 
   ] as const) {
     await engine.write((tx) => insertIntent(tx, newIntent(n)))
     const { id } = newIntent(n)
-    const stored = { id, txHash: word(n), raw: '0x02', settler: wallet('55') } as const
+    const stored = { id, txHash: word(n), raw: '0x02', settler: SETTLER } as const
     await engine.write((tx) =>
       setSubmitted(tx, { ...stored, txNonce, reservedGwei: 0n, gasDay: 0 }),
     )

@@ -1,9 +1,10 @@
 import type { Address, Hash } from '#domain/address.ts'
+import type { Reads } from '#payments/reads.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import type { Intent } from './intent.ts'
-import { COLUMNS, type Reads, toIntent } from './intent-store.ts'
+import { COLUMNS, toIntent } from './intent-store.ts'
 import type { SettlerName } from './settler-store.ts'
 import type { SignedTransaction } from './settling-signer.ts'
 

@@ -1,6 +1,7 @@
 import type { Address } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { bucketAccount, payerBucket } from '#ledger/account.ts'
+import { lesser } from '#lib/lesser.ts'
 import type { Credit } from '#payments/credit.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
@@ -83,9 +84,4 @@ export async function shareOf(
           or (credits.created_unix = ${createdUnix} and credits.id > ${id}))) as page`)
   const left = balance - (newer === undefined ? 0n : column.amount(newer, 'brought'))
   return left > 0n ? lesser(column.amount(own, 'brought'), left) : 0n
-}
-
-function lesser(a: MicroUsd, b: MicroUsd): MicroUsd {
-  if (a < b) return a
-  return b
 }

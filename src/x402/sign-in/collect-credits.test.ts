@@ -1,35 +1,26 @@
 import assert from 'node:assert/strict'
-import { accessMigrations } from '#access/access-migrations.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import { bucketAccount, payerAccount, receivableAccount } from '#ledger/account.ts'
 import { readBalances } from '#ledger/balance.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
 import { ledgerChecks } from '#ledger/ledger-checks.ts'
-import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
 import { spendCalls } from '#ledger/spend.ts'
 import { startOfDay } from '#lib/day.ts'
+import { accountsMigrations } from '#main/stores.ts'
 import { creditDeposit, liveCreditsOf, reverseCredit } from '#payments/credit.ts'
-import { paymentsMigrations } from '#payments/payments-migrations.ts'
 import type { Engine } from '#store/engine.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { x402Checks } from '../x402-checks.ts'
-import { x402Migrations } from '../x402-migrations.ts'
+import { brokenPromises, depositOf, word } from '../x402-harness.ts'
 import { shareOf } from './bucket-shares.ts'
 import { accountsToCollect, collectCredits } from './collect-credits.ts'
 
-const migrations = [
-  ...ledgerMigrations,
-  ...accessMigrations,
-  ...paymentsMigrations,
-  ...x402Migrations,
-]
-const onBoth = eachEngine(startPostgres, migrations)
+const onBoth = eachEngine(startPostgres, accountsMigrations)
 
 const ANN: Address = `0x${'aa'.repeat(20)}`
 const BOB: Address = `0x${'bb'.repeat(20)}`
 const HOME = bucketAccount('192.0.2.1')
 const WORK = bucketAccount('192.0.2.2')
-const word = (n: number): Hash => `0x${n.toString(16).padStart(64, '0')}`
 const keys = { lockHeir: async (_: unknown, id: string) => id, keysOf: async () => [] }
 
 const OWN_SHARE = 'a reorg takes no more from a shared address than was left of the payment itself'
@@ -54,14 +45,7 @@ function lifeOf(engine: Engine) {
   const creditOf = ({ owner, account, amount, again }: Payment) => {
     const n = next()
     const txHash = again ?? word(n)
-    const place = {
-      chainId: 8453,
-      blockNumber: n,
-      blockHash: word(n),
-      logIndex: 0,
-      positionInTx: 0,
-    }
-    const deposit = { ...place, timestampUnix: n, txHash, from: owner, to: BOB, amount }
+    const deposit = { ...depositOf({ from: owner, to: BOB, value: amount }, n), txHash }
     return { id: `credit-${n}`, deposit, account, owner, claimId: null, keys, nowUnix: n }
   }
   return {
@@ -94,12 +78,7 @@ function lifeOf(engine: Engine) {
           await reverseCredit(connection, { credit, keys, shareOf, nowUnix: next() })
       })
     },
-    async audit(): Promise<string[]> {
-      const found: string[] = []
-      for (const check of CHECKS)
-        if ((await engine.snapshot(check.run)).length > 0) found.push(check.name)
-      return found
-    },
+    audit: () => brokenPromises(engine, CHECKS),
     async balance(account: string): Promise<bigint> {
       return (await engine.snapshot((reads) => readBalances(reads, [account]))).get(account) ?? 0n
     },

@@ -4,10 +4,10 @@ import { lockBalance } from '#ledger/balance.ts'
 import { post } from '#ledger/post.ts'
 import { assert } from '#lib/assert.ts'
 import { chunks } from '#lib/chunks.ts'
+import type { Reads } from '#payments/reads.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { rows, sql } from '#store/sql.ts'
-import type { Reads } from '../settling/intent-store.ts'
 import { type BucketShare, bucketShares } from './bucket-shares.ts'
 
 /** Buckets collected from at once; a wallet that has paid from more comes back. */

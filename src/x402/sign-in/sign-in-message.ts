@@ -1,13 +1,6 @@
-import { fromString } from 'ox/Hex'
-import { getSignPayload } from 'ox/PersonalMessage'
-import { recoverAddress } from 'ox/Secp256k1'
-import { fromHex } from 'ox/Signature'
 import { type Address, parseAddress } from '#domain/address.ts'
+import { parseSignature, recoverSigner, type Signature } from '#domain/signature.ts'
 import type { Clock } from '#lib/clock.ts'
-import {
-  type AuthorizationSignature,
-  parseAuthorizationSignature,
-} from '../offers/authorization.ts'
 import { networkOf } from '../offers/offer.ts'
 import { decodeJson, isObject, type JsonObject } from '../offers/payment-payload.ts'
 
@@ -57,7 +50,8 @@ export function readSignIn(
   if (fields === undefined) return 'invalid_siwx_header'
   const fault = checkPlace(deps, fields) ?? checkTime(deps.clock(), fields)
   if (fault !== undefined) return fault
-  if (!isSigned(fields)) return 'invalid_siwx_signature'
+  if (recoverSigner(signInText(fields), fields.signature) !== fields.wallet)
+    return 'invalid_siwx_signature'
   const { wallet, nonce } = fields
   return { wallet, nonce, untilMs: endOf(fields) }
 }
@@ -76,7 +70,7 @@ interface Fields {
   readonly notBefore: string | undefined
   readonly requestId: string | undefined
   readonly resources: readonly string[] | undefined
-  readonly signature: AuthorizationSignature
+  readonly signature: Signature
 }
 
 /** A line of the message: a break would let one field pass for several. */
@@ -91,7 +85,7 @@ function readFields(value: unknown): Fields | undefined {
   if (!isLine(chainId) || !isLine(nonce) || !isLine(issuedAt)) return undefined
   const wallet = parseAddress(address)
   const signature =
-    typeof value.signature === 'string' ? parseAuthorizationSignature(value.signature) : undefined
+    typeof value.signature === 'string' ? parseSignature(value.signature) : undefined
   const optional = readOptional(value)
   if (wallet === undefined || signature === undefined || optional === undefined) return undefined
   return { address, wallet, domain, uri, chainId, nonce, issuedAt, signature, ...optional }
@@ -152,16 +146,6 @@ function endOf({ issuedAt, expirationTime }: Fields): number {
 /** RFC 3339 in UTC; NaN for any other text. */
 function toMs(text: string): number {
   return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/.test(text) ? Date.parse(text) : Number.NaN
-}
-
-function isSigned(fields: Fields): boolean {
-  try {
-    const payload = getSignPayload(fromString(signInText(fields)))
-    const signer = recoverAddress({ payload, signature: fromHex(fields.signature) })
-    return signer.toLowerCase() === fields.wallet
-  } catch {
-    return false
-  }
 }
 
 /** The text that a wallet signs (EIP-4361). */

@@ -68,7 +68,7 @@ export function mintSoon(owner: Owner, url: string): Promise<OwnedKey> {
   )
 }
 
-export function ownerOf(account: Account): Owner {
+function ownerOf(account: Account): Owner {
   const ownerAddress = account.address
   return {
     account,

@@ -2,7 +2,7 @@ import { fromString } from 'ox/Hex'
 import { getSignPayload } from 'ox/PersonalMessage'
 import { recoverAddress } from 'ox/Secp256k1'
 import { fromHex } from 'ox/Signature'
-import type { Address } from '#domain/address.ts'
+import type { Address } from './address.ts'
 
 const SHAPE = /^0x[0-9a-fA-F]{130}$/
 
@@ -28,10 +28,7 @@ export function parseSignature(text: string): Signature | undefined {
  * The wallet that signed a text as `personal_sign` does (EIP-191), computed here without a node;
  * undefined when no wallet can have signed it.
  */
-export async function recoverSigner(
-  message: string,
-  signature: Signature,
-): Promise<Address | undefined> {
+export function recoverSigner(message: string, signature: Signature): Address | undefined {
   try {
     const payload = getSignPayload(fromString(message))
     const signer = recoverAddress({ payload, signature: fromHex(signature) })

@@ -1,31 +1,35 @@
-import type { Address, Hash } from '#domain/address.ts'
+import type { Address } from '#domain/address.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
-import type { Authorization } from './offers/authorization.ts'
-import type { PaymentPayload } from './offers/payment-payload.ts'
-import { finishPayments } from './settling/finish-payments.ts'
-import type { Intent } from './settling/intent.ts'
-import { openIntents } from './settling/intent-store.ts'
-import { ScriptedChain } from './settling/scripted-chain.ts'
-import { type SettleOutcome, settlePayment } from './settling/settle-payment.ts'
-import { keySigner } from './settling/settling-signer.ts'
-import { createSubmitter } from './settling/submit-intent.ts'
-import { x402Checks } from './x402-checks.ts'
-import type { X402Deps } from './x402-deps.ts'
+import type { Authorization } from '../offers/authorization.ts'
+import type { PaymentPayload } from '../offers/payment-payload.ts'
+import type { X402Deps } from '../x402-deps.ts'
+import {
+  ASSET,
+  brokenPromises,
+  CHAIN_ID,
+  NOON_UNIX,
+  newIntent,
+  PAY_TO,
+  SIGNATURE,
+  word,
+} from '../x402-harness.ts'
+import { finishPayments } from './finish-payments.ts'
+import type { Intent } from './intent.ts'
+import { openIntents } from './intent-store.ts'
+import { ScriptedChain } from './scripted-chain.ts'
+import { type SettleOutcome, settlePayment } from './settle-payment.ts'
+import { keySigner } from './settling-signer.ts'
+import { createSubmitter } from './submit-intent.ts'
 
-export const ASSET: Address = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
-export const PAY_TO: Address = `0x${'bb'.repeat(20)}`
-export const NOON_UNIX = Date.UTC(2026, 10, 21, 12) / 1000
 export const CONFIRMATIONS = 3
-const SIGNATURE = `0x${'22'.repeat(64)}1b` as const
 
-/** The wallet with a number, and the word. */
+/** The wallet with a number. */
 export const payer = (n: number): Address => `0x${n.toString(16).padStart(40, '0')}`
-export const word = (n: number): Hash => `0x${n.toString(16).padStart(64, '0')}`
 
 const PAYMENT: X402Deps['payment'] = {
   chain: {
-    id: 8453,
+    id: CHAIN_ID,
     name: 'base',
     rpcUrls: [],
     explorerUrl: null,
@@ -42,15 +46,17 @@ const PAYMENT: X402Deps['payment'] = {
   payTo: [{ address: PAY_TO, since: '2026-01-01' }],
 }
 
+export type SettlingHarness = ReturnType<typeof settlingHarness>
+
 /** Payments that are settled on a scripted chain; the clock is the chain's unless a test moves it. */
-export function settlingWorld(
+export function settlingHarness(
   engine: Engine,
   /** A second replica has the chain of the first and ids of its own. */
   options: { readonly chain?: ScriptedChain; readonly ids?: string } = {},
 ) {
   const signer = keySigner({
     privateKey: word(7),
-    chainId: 8453,
+    chainId: CHAIN_ID,
     asset: ASSET,
     recipients: [PAY_TO],
   })
@@ -83,7 +89,7 @@ export function settlingWorld(
     settle(authorization: Authorization): Promise<SettleOutcome<unknown>> {
       return settlePayment(settling, {
         payload: payloadOf(authorization),
-        payee: { kind: 'bucket', bucket: bucketOf(authorization) },
+        payee: newIntent(numberOf(authorization)).payee,
         within: (_connection, _intent, credit) => credit(),
       })
     },
@@ -113,22 +119,8 @@ function paymentsAt(chain: ScriptedChain) {
     },
     /** As a request reserves it at the newest block. */
     intentOf: (authorization: Authorization, id: string): Intent => ({
-      id,
-      chainId: 8453,
-      asset: ASSET,
-      authorization,
-      signature: SIGNATURE,
-      payee: { kind: 'bucket', bucket: bucketOf(authorization) },
-      status: 'reserved',
-      createdUnix: chain.nowUnix,
-      fromBlock: chain.blockNumber,
-      txHash: null,
-      raw: null,
-      ownHash: null,
-      settler: null,
-      txNonce: null,
-      reservedGwei: 0n,
-      gasDay: 0,
+      ...newIntent(numberOf(authorization)),
+      ...{ id, authorization, createdUnix: chain.nowUnix, fromBlock: chain.blockNumber },
     }),
   }
 }
@@ -147,21 +139,16 @@ function readsOf(engine: Engine) {
         select account from credits where reversed_unix is null order by account`)
       return found.map(({ account }) => String(account))
     },
-    async audit(): Promise<string[]> {
-      const found: string[] = []
-      for (const check of x402Checks)
-        if ((await engine.snapshot(check.run)).length > 0) found.push(check.name)
-      return found
-    },
+    audit: () => brokenPromises(engine),
   }
 }
 
 function payloadOf(authorization: Authorization): PaymentPayload {
   const accepted = { amount: String(authorization.value), asset: ASSET, payTo: PAY_TO }
-  const network = 'eip155:8453'
+  const network = `eip155:${CHAIN_ID}`
   return { version: 2, network, accepted, authorization, signature: SIGNATURE }
 }
 
-export function bucketOf({ nonce }: Pick<Authorization, 'nonce'>): string {
-  return `192.0.2.${Number(BigInt(nonce))}`
+function numberOf({ nonce }: Authorization): number {
+  return Number(BigInt(nonce))
 }

@@ -1,0 +1,45 @@
+import { type Answer, answer, defineRoute, type Route } from '#http/route.ts'
+import { unixNow } from '#lib/clock.ts'
+import { Type } from '#lib/type.ts'
+import type { AccessDeps } from '../access-deps.ts'
+import { findKeysByDigest, markRevoked } from './key-store.ts'
+import { isSecret, secretDigest } from './secret.ts'
+
+/** POST /api/keys/report-leak */
+export function reportLeakRoute(deps: AccessDeps): Route {
+  return defineRoute({
+    method: 'POST',
+    path: '/api/keys/report-leak',
+    operationId: 'reportLeak',
+    tag: 'Keys',
+    summary: 'Report a leaked secret',
+    description:
+      'Anyone who finds a secret can have it revoked; for secret scanners too. The answer is the same whether the secret was good or not.',
+    metered: false,
+    guard: 'mint',
+    parameters: {},
+    body: Type.Object(
+      { secret: Type.String({ maxLength: 256, description: 'The whole secret.' }) },
+      { additionalProperties: false },
+    ),
+    answers: {
+      202: {
+        description: 'Received.',
+        schema: Type.Object({ received: Type.Boolean() }, { additionalProperties: false }),
+      },
+    },
+    refusals: [],
+    async handle({ body: { secret } }): Promise<Answer> {
+      if (isSecret(deps.keyPrefix, secret)) await killLeaked(deps, secretDigest(secret))
+      return answer(202, { received: true }, { headers: { 'Cache-Control': 'no-store' } })
+    },
+  })
+}
+
+async function killLeaked(deps: AccessDeps, digest: string): Promise<void> {
+  const key = (await findKeysByDigest(deps.engine, [digest])).get(digest)
+  if (key === undefined) return
+  const nowUnix = unixNow(deps.clock)
+  await deps.engine.write((connection) => markRevoked(connection, { ...key, nowUnix }))
+  deps.callers.forget(digest)
+}

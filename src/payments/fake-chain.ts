@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto'
+import type { Address, Hash } from '#domain/address.ts'
+import type { CanonicalDeposits, Deposit, DepositIndex, DepositQuery } from './deposit.ts'
+
+export const CHAIN_ID = 8453
+export const START_MS = Date.UTC(2026, 10, 21, 12)
+const PAY_TO: Address = `0x${'99'.repeat(20)}`
+
+interface Transfer {
+  readonly tx: string
+  readonly from: Address
+  readonly amount: bigint
+}
+
+/** A payment chain in memory: blocks of transfers that a reorg can take away. */
+export class FakeChain implements DepositIndex {
+  /** Unix seconds of the newest block; undefined while the index keeps up with the clock. */
+  headUnix: number | undefined
+  completeFromBlock = 0
+  #blocks: { readonly hash: Hash; readonly deposits: readonly Deposit[] }[] = [
+    { hash: hash('genesis'), deposits: [] },
+  ]
+  #mined = 0
+
+  get height(): number {
+    return this.#blocks.length - 1
+  }
+
+  /** Mines one block with these transfers; the first log has the index given. */
+  mine(transfers: readonly Transfer[] = [], firstLogIndex = 0): void {
+    this.#mined += 1
+    const blockNumber = this.#blocks.length
+    const blockHash = hash(`block ${blockNumber} ${this.#mined}`)
+    const positions = new Map<string, number>()
+    const deposits = transfers.map(({ tx, from, amount }, index) => {
+      const positionInTx = positions.get(tx) ?? 0
+      positions.set(tx, positionInTx + 1)
+      return {
+        chainId: CHAIN_ID,
+        blockNumber,
+        blockHash,
+        timestampUnix: START_MS / 1000 + blockNumber * 2,
+        txHash: hash(tx),
+        logIndex: firstLogIndex + index,
+        positionInTx,
+        from,
+        to: PAY_TO,
+        amount,
+      }
+    })
+    this.#blocks.push({ hash: blockHash, deposits })
+  }
+
+  mineEmpty(count: number): void {
+    for (let n = 0; n < count; n += 1) this.mine()
+  }
+
+  /** Takes the newest blocks away. */
+  drop(count: number): void {
+    this.#blocks = this.#blocks.slice(0, this.#blocks.length - count)
+  }
+
+  async canonical(query: DepositQuery): Promise<CanonicalDeposits> {
+    const all = this.#blocks
+      .flatMap((block) => block.deposits)
+      .filter((deposit) => deposit.blockNumber >= this.completeFromBlock)
+    const deposits = chosen(all, query)
+    const timestamp = this.headUnix ?? Number.POSITIVE_INFINITY
+    const newest = this.#blocks.at(-1)?.hash ?? hash('genesis')
+    const head = { number: this.height, hash: newest, timestamp }
+    return { head, completeFromBlock: this.completeFromBlock, deposits }
+  }
+}
+
+export const hash = (name: string): Hash => `0x${createHash('sha256').update(name).digest('hex')}`
+
+function chosen(all: readonly Deposit[], query: DepositQuery): readonly Deposit[] {
+  if ('sinceBlock' in query) return all.filter((each) => each.blockNumber >= query.sinceBlock)
+  if ('txHashes' in query) return all.filter((each) => query.txHashes.includes(each.txHash))
+  const { blockNumber, logIndex } = query.after
+  return all
+    .filter(
+      (each) =>
+        each.blockNumber > blockNumber ||
+        (each.blockNumber === blockNumber && each.logIndex > logIndex),
+    )
+    .slice(0, query.limit)
+}

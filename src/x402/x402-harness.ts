@@ -1,0 +1,102 @@
+import type { Address, Hash } from '#domain/address.ts'
+import type { Caller } from '#domain/caller.ts'
+import type { Check } from '#ledger/check.ts'
+import type { Deposit } from '#payments/deposit.ts'
+import type { Engine } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
+import type { Authorization } from './offers/authorization.ts'
+import { type Intent, type IntentStatus, UNSIGNED } from './settling/intent.ts'
+import { x402Checks } from './x402-checks.ts'
+
+export const CHAIN_ID = 8453
+export const ASSET: Address = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
+export const PAY_TO: Address = `0x${'bb'.repeat(20)}`
+/** Of digits alone, so that EIP-55 writes it the same. */
+export const PAYER: Address = `0x${'33'.repeat(20)}`
+export const NOON_UNIX = Date.UTC(2026, 10, 21, 12) / 1000
+export const SIGNATURE = `0x${'22'.repeat(64)}1b` as const
+
+export const CALLER: Caller = {
+  kind: 'anonymous',
+  identity: 'ip:192.0.2.1',
+  bucket: '192.0.2.1',
+  tier: 'anonymous',
+  dailyQuota: 1,
+}
+
+/** A number as 32 bytes. */
+export const word = (n: number): Hash => `0x${n.toString(16).padStart(64, '0')}`
+
+/** The payment with a number, reserved for the bucket of that number; nobody looks at its signature. */
+export function newIntent(n: number): Intent {
+  return {
+    id: `intent-${n}`,
+    chainId: CHAIN_ID,
+    asset: ASSET,
+    authorization: {
+      from: PAYER,
+      to: PAY_TO,
+      value: 100_000n,
+      validAfter: 0n,
+      validBefore: 2_000_000_000n,
+      nonce: word(n),
+    },
+    signature: SIGNATURE,
+    payee: { kind: 'bucket', bucket: `192.0.2.${n}` },
+    status: 'reserved',
+    createdUnix: NOON_UNIX,
+    fromBlock: 0,
+    ...UNSIGNED,
+  }
+}
+
+/** The transfer that an authorization makes, in the block and the transaction with a number. */
+export function depositOf(
+  { from, to, value }: Pick<Authorization, 'from' | 'to' | 'value'>,
+  n: number,
+): Deposit {
+  return {
+    chainId: CHAIN_ID,
+    blockNumber: n,
+    blockHash: word(n),
+    timestampUnix: n,
+    txHash: word(n),
+    logIndex: 0,
+    positionInTx: 0,
+    from,
+    to,
+    amount: value,
+  }
+}
+
+/** Stores a payment for the bucket of an address as a test needs it, without a chain. */
+export async function storePayment(
+  engine: Engine,
+  input: {
+    readonly authorization: Authorization
+    readonly bucket: string
+    readonly status: IntentStatus
+    readonly creditId?: string
+  },
+): Promise<void> {
+  const { from, to, value, validAfter, validBefore, nonce } = input.authorization
+  await engine.write((tx) =>
+    tx.run(sql`
+      insert into x402_intents (id, chain_id, asset, payer, nonce, pay_to, micro_usd, valid_after,
+        valid_before, signature, payee_kind, payee, status, created_unix, from_block, credit_id)
+      values ('intent', ${CHAIN_ID}, ${ASSET}, ${from}, ${nonce}, ${to}, ${value},
+        ${String(validAfter)}, ${String(validBefore)}, '0x', 'bucket', ${input.bucket},
+        ${input.status}, 1, 0, ${input.creditId ?? null})`),
+  )
+}
+
+/** The names of the promises that do not hold, of x402 payments unless others are asked for. */
+export async function brokenPromises(
+  engine: Engine,
+  checks: readonly Check[] = x402Checks,
+): Promise<string[]> {
+  const broken: string[] = []
+  for (const check of checks)
+    if ((await engine.snapshot(check.run)).length > 0) broken.push(check.name)
+  return broken
+}
