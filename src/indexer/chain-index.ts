@@ -239,6 +239,7 @@ export class ChainIndex {
       datasets,
       folds: new Map(),
       isStoring: () => false,
+      isWanted: () => false,
     })[Symbol.asyncIterator]()
   }
 

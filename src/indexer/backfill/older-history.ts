@@ -109,6 +109,15 @@ export class OlderHistory {
     const { end } = segment
     const anomalies = [...before, ...segment.foldedAnomalies]
     const isDue = this.#isFlushDue(end.number, limit)
+    console.error(
+      'T',
+      Date.now() - Number(process.env.T0),
+      'segment',
+      end.number,
+      isDue,
+      segment.logs,
+      this.#commitsUnderWay,
+    )
     this.#opened = { folds, at: end, anomalies: isDue ? [] : anomalies }
     if (segment.staged.length === 0 && !isDue) return
     const due = isDue ? { stores: this.#measured(drain(folds)), anomalies } : undefined
@@ -117,7 +126,7 @@ export class OlderHistory {
   }
 
   /**
-   * Now and then, so that a kill costs little; and when as much waits as is still to come, so that
+   * Now and then, so that a kill costs little; and the oftener the less is still to come, so that
    * little is left to store when all is read.
    */
   #isFlushDue(number: number, limit: number): boolean {
@@ -125,7 +134,7 @@ export class OlderHistory {
     const sinceMs = Math.abs(this.#deps.clock() - atMs)
     if (sinceMs < tookMs / FLUSH_SHARE) return false
     const left = limit - number
-    return sinceMs >= FLUSH_EVERY_MS || (left > 0 && number - flushed >= left)
+    return sinceMs >= FLUSH_EVERY_MS || (left > 0 && number - flushed >= left / 2)
   }
 
   /** The same, and what storing takes is kept. */
@@ -158,6 +167,13 @@ export class OlderHistory {
       throw new RpcError(`block ${number} is not the one that events are stored up to`)
     const chainId = this.#chain.id
     this.#backfill = await commitOlder(this.#deps, { chainId, backfill, segment, due })
+    console.error(
+      'T',
+      Date.now() - Number(process.env.T0),
+      'committed',
+      segment.end.number,
+      Date.now() - t1,
+    )
   }
 
   /**
@@ -239,7 +255,8 @@ export class OlderHistory {
     // A history that begins stands on no block.
     const after = at.hash === '0x' ? undefined : at
     const isStoring = () => this.#commitsUnderWay > 0
-    const input = { from, to, after, datasets, folds, isStoring }
+    const isWanted = (number: number) => !isStoring() && this.#isFlushDue(number, limit)
+    const input = { from, to, after, datasets, folds, isStoring, isWanted }
     return readSegments(this.#read, input)[Symbol.asyncIterator]()
   }
 

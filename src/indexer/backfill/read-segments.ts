@@ -34,6 +34,8 @@ export interface ReadInput {
   readonly folds: ReadonlyMap<AnyDataset, HistoryFold>
   /** Whether an earlier segment is still being stored. */
   isStoring(): boolean
+  /** Whether a segment should end at this block, however short it is. */
+  isWanted(number: number): boolean
 }
 
 /** A commit every so often keeps little to be read again after a kill. */
@@ -47,6 +49,9 @@ const FACTS_MAX = 10_000
 
 /** Answers of a segment that brought logs: a header proves each. */
 const ANSWERS_MAX = 40
+
+/** Logs read in one turn: a millisecond or two. */
+const LOGS_AT_ONCE = 1_024
 
 /** Headers that travel together, so that one node answers them: a batch has room for 50. */
 const HEADERS_AT_ONCE = 45
@@ -76,7 +81,8 @@ export async function* readSegments(deps: ReadDeps, input: ReadInput): AsyncIter
       await draft.take(part, part.to)
       const factsMax = input.isStoring() ? FACTS_WAITING_MAX : FACTS_MAX
       const isFull = draft.size >= factsMax || draft.answers >= ANSWERS_MAX
-      if (part.to < to && !isFull && clock() - committedMs < wantedMs) continue
+      const isLate = clock() - committedMs >= wantedMs
+      if (part.to < to && !isFull && !isLate && !input.isWanted(part.to)) continue
       for (const side of sides)
         for await (const more of side.upTo(part.to)) await draft.take(more, part.to)
       const segment = await draft.close(part.to)
@@ -134,33 +140,45 @@ class Draft {
   }
 
   async take({ columns, host }: HistoryPart, to: number): Promise<void> {
-    // Parts that wait already come one upon the other; a commit under way has its turn in between.
-    await setImmediate()
     const isUndated = columns.timestamp.subarray(0, columns.count).includes(0)
     if (isUndated)
       await dateLogs(this.#deps.blockClock, {
         columns,
         exact: (index) => this.#exact.isWanted(columns, index),
       })
-    this.#read(columns, host, isUndated)
+    this.#keepLast(columns, host, isUndated)
+    for (let from = 0; from < columns.count; from += LOGS_AT_ONCE) {
+      // A commit under way has its turn in between, at each of its statements.
+      await setImmediate()
+      this.#read(columns.slice(from, Math.min(from + LOGS_AT_ONCE, columns.count)), host)
+    }
     this.#deps.onRead({ number: to, logs: columns.count })
   }
 
-  /** Longer values are read only now, so that what is no hex shows here. */
-  #read(columns: LogColumns, host: string, isUndated: boolean): void {
+  #keepLast(columns: LogColumns, host: string, isUndated: boolean): void {
     const last = columns.count - 1
-    try {
-      if (last >= 0)
-        this.#lastLogs.push({
-          host,
-          number: columns.blockNumber[last] ?? 0,
-          hash: columns.blockHash(last),
-          timestamp: isUndated ? undefined : columns.timestamp[last],
-        })
-      this.#logs += columns.count
+    if (last < 0) return
+    this.#lastLogs.push({
+      host,
+      number: columns.blockNumber[last] ?? 0,
+      hash: this.#readBy(host, () => columns.blockHash(last)),
+      timestamp: isUndated ? undefined : columns.timestamp[last],
+    })
+  }
+
+  #read(columns: LogColumns, host: string): void {
+    this.#logs += columns.count
+    this.#readBy(host, () => {
       for (const staged of this.#staged) staged.takeColumns(columns)
       for (const [dataset, fold] of this.#folds)
         fold.take(columns, tellInto(this.#foldedAnomalies, dataset))
+    })
+  }
+
+  /** Longer values are read only now, so that what is no hex shows here. */
+  #readBy<T>(host: string, read: () => T): T {
+    try {
+      return read()
     } catch (error) {
       if (!(error instanceof RpcError || error instanceof RangeError)) throw error
       throw this.#lie(host, error.message)
