@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { PACKAGE_ROOT } from '#lib/package-root.ts'
 
 /** A compiled contract as it is committed in `contracts/artifacts`. */
 export interface Artifact {
@@ -22,7 +23,7 @@ export function readArtifact(contractName: string): Artifact {
 
 /** Where the artifact of a contract is committed. */
 export function artifactPath(contractName: string): string {
-  return join(import.meta.dirname, 'artifacts', `${contractName}.json`)
+  return join(PACKAGE_ROOT, 'contracts/artifacts', `${contractName}.json`)
 }
 
 /** The text that is committed for an artifact. */

@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { REFUSALS, refuse } from '#domain/refusal.ts'
+import { PACKAGE_ROOT } from '#lib/package-root.ts'
 import type { Page } from './outside-routes.ts'
 
-const FOLDER = join(import.meta.dirname, '../../docs/errors')
+const FOLDER = join(PACKAGE_ROOT, 'docs/errors')
 
 const CACHED = 'private, max-age=300'
 

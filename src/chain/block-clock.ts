@@ -44,13 +44,22 @@ export class BlockClock {
       const share = (unix - low.timestamp) / Math.max(1, high.timestamp - low.timestamp)
       const guess = step % 3 === 2 ? span / 2 : span * share
       const offset = Math.min(span - 1, Math.max(1, Math.round(guess)))
-      const middle = await this.at(low.number + offset)
-      if (middle.timestamp < low.timestamp || middle.timestamp > high.timestamp)
-        throw this.#doubt(`block ${middle.number} is older than one before it`)
-      if (middle.timestamp >= unix) high = middle
-      else low = middle
+      const guessed = low.number + offset
+      // A good guess misses by one: asked for together, the neighbours cost no time.
+      const near = [guessed - 1, guessed, guessed + 1]
+      const inside = near.filter((number) => number > low.number && number < high.number)
+      const blocks = await Promise.all(inside.map((number) => this.at(number)))
+      this.#requireOrder([low, ...blocks, high])
+      low = blocks.findLast(({ timestamp }) => timestamp < unix) ?? low
+      high = blocks.find(({ timestamp }) => timestamp >= unix) ?? high
     }
     return high
+  }
+
+  #requireOrder(blocks: readonly TimedBlock[]): void {
+    for (const [index, { number, timestamp }] of blocks.entries())
+      if (timestamp < (blocks[index - 1]?.timestamp ?? 0))
+        throw this.#doubt(`block ${number} is older than one before it`)
   }
 
   /** One of the headers is wrong, and nobody knows which: all are asked for again. */

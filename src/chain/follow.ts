@@ -50,7 +50,8 @@ export async function follow(
   }
   const to = tip.finalized - HISTORY_MARGIN
   if (next <= to) return { kind: 'history', tip, from: next, to }
-  const blocks = await readBlocks(deps, position, next, tip.head)
+  const range = { from: next, head: tip.head, blocksMax: BLOCKS_MAX }
+  const blocks = await readBlocks(deps, position, range)
   const headers = blocks.map(({ header }) => header)
   // What is final on the branch of the head is known of this branch once it reaches the head.
   if (headers.at(-1)?.hash !== tip.head.hash) return { kind: 'blocks', tip: notFinal(tip), blocks }
@@ -132,14 +133,14 @@ function clamp(number: number, head: number): number {
   return Math.max(0, Math.min(number, head))
 }
 
-/** Up to `BLOCKS_MAX` blocks from one on, each proven to follow the one before, with their logs. */
+/** Some blocks from one on, each proven to follow the one before, with their logs. */
 export async function readBlocks(
   deps: Pick<FollowDeps, 'source' | 'filters'>,
   position: Pick<Position, 'hash'> | undefined,
-  from: number,
-  head: BlockHeader,
+  range: { readonly from: number; readonly head: BlockHeader; readonly blocksMax: number },
 ) {
-  const to = Math.min(head.number, from + BLOCKS_MAX - 1)
+  const { from, head } = range
+  const to = Math.min(head.number, from + range.blocksMax - 1)
   const numbers = Array.from({ length: to - from + 1 }, (_, index) => from + index)
   const headers = await Promise.all(
     numbers.map((number) => (number === head.number ? head : deps.source.header(number))),

@@ -234,9 +234,12 @@ export class ChainIndex {
 
   #open(range: Pick<ReadInput, 'from' | 'to' | 'after'>): AsyncIterator<Segment> {
     const datasets = this.#datasets()
-    return readSegments(this.#readDeps(), { ...range, datasets, folds: new Map() })[
-      Symbol.asyncIterator
-    ]()
+    return readSegments(this.#readDeps(), {
+      ...range,
+      datasets,
+      folds: new Map(),
+      isStoring: () => false,
+    })[Symbol.asyncIterator]()
   }
 
   async #meet(): Promise<boolean> {

@@ -43,14 +43,20 @@ export interface Dataset<Fact> {
   readonly openHistory?: (chainId: number) => HistoryFold
 }
 
-/** Folds a chain's history in memory, block by block, and stores the outcome now and then. */
+/** Stores something inside a commit. */
+export type Store = (change: Change) => Promise<void>
+
+/** Folds a chain's history in memory, block by block; the outcome is stored now and then. */
 export interface HistoryFold {
-  /** Takes up what earlier flushes have stored. */
+  /** Takes up what has been stored of it. */
   load(connection: Connection): Promise<void>
   /** Logs that follow all those taken before; one that cannot be read is told instead of thrown. */
   take(columns: LogColumns, unreadable: (log: Log, reason: string) => void): void
-  /** Stores what changed since the last flush. */
-  flush(change: Change): Promise<void>
+  /**
+   * What changed since the last call, as it stands now: to be stored by what is given, while more
+   * logs may be taken. Throws when what was taken cannot be.
+   */
+  drain(): Store
   /** The history ends here; from now on facts are staged like any other's. */
   complete(change: Change): Promise<void>
 }

@@ -23,8 +23,8 @@ interface Contract {
  * EIP-712 domain of the payment asset. Throws ProofError on the first difference.
  */
 export async function proveEcosystem(ecosystem: Ecosystem, sourceOf: SourceOf): Promise<void> {
-  await untilProven(ecosystem.chains.map((chain, index) => proveChainId(chain, index, sourceOf)))
   await untilProven([
+    ...ecosystem.chains.map((chain, index) => proveChainId(chain, index, sourceOf)),
     ...contractsOf(ecosystem).map((contract) => proveCode(contract, sourceOf)),
     ...proveDecimals(ecosystem, sourceOf),
     ...provePrices(ecosystem, sourceOf),

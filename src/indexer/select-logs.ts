@@ -1,4 +1,4 @@
-import { type LogColumns, TAIL_DIGITS } from '#chain/columns/log-columns.ts'
+import { type LogColumns, tailOf } from '#chain/columns/log-columns.ts'
 import type { PairTable } from '#chain/columns/pair-table.ts'
 import type { LogFilter } from '#chain/log-filter.ts'
 import { matches } from '#chain/verify-logs.ts'
@@ -64,17 +64,26 @@ function columnTest(selectors: readonly Selector[]): ColumnTest {
   if (selectors.length === 0) return () => false
   if (selectors.some((each) => each.arguments === undefined)) return () => true
   const filters = selectors.map((each) => (each.arguments ?? []).map(topicTest))
-  return (columns, index) =>
-    filters.some((tests) => tests.every((test, topic) => test(columns, index, topic + 1)))
+  // Asked for every transfer there is.
+  return (columns, index) => {
+    for (const tests of filters) if (meetsAll(tests, columns, index)) return true
+    return false
+  }
 }
 
 type TopicTest = (columns: LogColumns, index: number, topic: number) => boolean
+
+function meetsAll(tests: readonly TopicTest[], columns: LogColumns, index: number): boolean {
+  for (let topic = 0; topic < tests.length; topic += 1)
+    if (tests[topic]?.(columns, index, topic + 1) !== true) return false
+  return true
+}
 
 /** Most topics differ in their last digits already, which is told without making a text of them. */
 function topicTest(values: readonly Hash[] | null): TopicTest {
   if (values === null) return () => true
   const wanted = new Set(values)
-  const tails = new Set(values.map((value) => Number(`0x${value.slice(-TAIL_DIGITS)}`)))
+  const tails = new Set(values.map(tailOf))
   return (columns, index, topic) =>
     tails.has(columns.topicTail(index, topic)) && wanted.has(columns.topic(index, topic))
 }

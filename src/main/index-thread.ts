@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { threadFile } from '#lib/package-root.ts'
 import type { IndexProgress } from './index-progress.ts'
 import type { IndexWorkerData } from './index-worker.ts'
 
@@ -38,7 +39,7 @@ function runWorker(
   stopping: AbortSignal,
 ): Promise<void> {
   if (stopping.aborted) return Promise.resolve()
-  const worker = new Worker(new URL('./index-worker.ts', import.meta.url), {
+  const worker = new Worker(threadFile('main/index-worker'), {
     workerData: data,
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB_MAX },
   })

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { toStored } from '#lib/u256.ts'
 import { ConstraintError, type Engine, type Migration } from './engine.ts'
 import { acquireLease, holdLease, LEASE_MS, LeaseLostError, leaseMigration } from './lease.ts'
+import type { PackedRows } from './packed-rows.ts'
 import { column } from './row.ts'
 import { join, rows, sql } from './sql.ts'
 
@@ -44,25 +45,6 @@ export function describeEngine(name: string, open: () => Promise<Engine>): void 
     await assert.rejects(engine.migrate(MIGRATIONS.slice(0, 1)), /does not know/)
   })
 
-  opened('rows inserted in bulk are the rows that were given', async (engine) => {
-    const given = Array.from({ length: 12_345 }, (_, index) => [`"a\\${index},{}`, index] as const)
-    const into = { table: 'counters', columns: { id: 'text', used: 'bigint' } } as const
-    await engine.write((tx) => tx.insert(into, given))
-    const more = { ...into, conflict: 'on conflict (id) do update set used = excluded.used' }
-    await engine.write((tx) => tx.insert(more, [[given[0]?.[0] ?? '', 77]]))
-    const raised = `${more.conflict} returning id, used`
-    const told = await engine.write((tx) =>
-      tx.insert({ ...into, conflict: raised }, given.slice(1, 78)),
-    )
-    assert.deepEqual(
-      told.map((row) => [row.id, row.used]),
-      given.slice(1, 78),
-    )
-    const found = await engine.read(sql`select id, used from counters`)
-    const stored = new Map(found.map((row) => [row.id, row.used]))
-    assert.deepEqual(stored, new Map([...given, [given[0]?.[0] ?? '', 77]]))
-  })
-
   opened('values come back as they were given', async (engine) => {
     await engine.write((tx) =>
       tx.run(
@@ -83,8 +65,48 @@ export function describeEngine(name: string, open: () => Promise<Engine>): void 
     assert.equal(counter && column.integer(counter, 'used'), 2 ** 53 - 1)
   })
 
+  describeBulk(opened)
   describeWrites(opened)
   describeLease(opened)
+}
+
+function describeBulk(opened: Opened): void {
+  opened('packed rows are stored as their rows one by one would be', async (engine) => {
+    const numbers = Array.from({ length: 9_001 }, (_, index) => index)
+    const packed: PackedRows = {
+      count: numbers.length,
+      columns: [
+        { kind: 'hex', words: Uint32Array.from(numbers, (each) => each + 0xf000_0000), width: 1 },
+        { kind: 'numbers', values: Float64Array.from(numbers) },
+      ],
+    }
+    const into = { table: 'counters', columns: { id: 'text', used: 'bigint' } } as const
+    await engine.write((tx) => tx.insert(into, packed))
+    const found = await engine.read(sql`select id, used from counters order by used`)
+    assert.deepEqual(
+      found.map((row) => [row.id, row.used]),
+      numbers.map((each) => [`0xf000${each.toString(16).padStart(4, '0')}`, each]),
+    )
+  })
+
+  opened('rows inserted in bulk are the rows that were given', async (engine) => {
+    const given = Array.from({ length: 12_345 }, (_, index) => [`"a\\${index},{}`, index] as const)
+    const into = { table: 'counters', columns: { id: 'text', used: 'bigint' } } as const
+    await engine.write((tx) => tx.insert(into, given))
+    const more = { ...into, conflict: 'on conflict (id) do update set used = excluded.used' }
+    await engine.write((tx) => tx.insert(more, [[given[0]?.[0] ?? '', 77]]))
+    const raised = `${more.conflict} returning id, used`
+    const told = await engine.write((tx) =>
+      tx.insert({ ...into, conflict: raised }, given.slice(1, 78)),
+    )
+    assert.deepEqual(
+      told.map((row) => [row.id, row.used]),
+      given.slice(1, 78),
+    )
+    const found = await engine.read(sql`select id, used from counters`)
+    const stored = new Map(found.map((row) => [row.id, row.used]))
+    assert.deepEqual(stored, new Map([...given, [given[0]?.[0] ?? '', 77]]))
+  })
 }
 
 function describeWrites(opened: Opened): void {

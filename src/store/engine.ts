@@ -1,4 +1,5 @@
-import type { Sql, SqlValue } from './sql.ts'
+import type { Rows } from './packed-rows.ts'
+import type { Sql } from './sql.ts'
 import type { ColumnType } from './typed-values.ts'
 
 /** One row as the engines give it. Integers are numbers, checked to be exact; the reader parses. */
@@ -11,7 +12,7 @@ export interface Connection {
    * Inserts any number of rows in their order, the quickest way that the engine has; gives what
    * `conflict` returns.
    */
-  insert(into: BulkInsert, rows: Iterable<readonly SqlValue[]>): Promise<readonly Row[]>
+  insert(into: BulkInsert, rows: Rows): Promise<readonly Row[]>
 }
 
 /** Where rows go to; no two rows of one insert share a key. */

@@ -108,8 +108,9 @@ class TimerQueue {
     const timer: Timer = { dueMs: this.elapsedMs + delayMs, everyMs, run }
     this.#news += 1
     this.#timers.add(timer)
-    // A pause of nothing is no time, so it ends even while somebody works.
-    if (delayMs === 1 && !repeats)
+    // A pause of nothing is no time, so it ends even while somebody works. One of a millisecond is:
+    // whoever waits for a moment by such pauses would else wait for ever.
+    if (!(ms >= 1) && !repeats)
       real.setImmediate(() => {
         if (this.#timers.delete(timer)) run()
       })

@@ -28,6 +28,7 @@ const failedOnce: Readonly<Record<string, readonly number[]>> = {
   'a log that no block holds is refused': [13],
   'a node that turns out to be of another chain is not followed': [196],
   'two nodes on different forks never finalize a block of the losing one': [9, 53, 153, 176],
+  'an answer from another fork between answers of the chain is found out': [513],
 }
 
 for (const [guarantee, seeds] of Object.entries(failedOnce))

@@ -109,10 +109,10 @@ export class LogColumns {
     return at === 0 ? '0x' : this.#hex(at, HASH_DIGITS)
   }
 
-  /** The last `TAIL_DIGITS` digits of a topic as a number; NaN where the log has no such topic. */
+  /** `tailOf` a topic; 0 where the log has no such topic. */
   topicTail(index: number, topic: number): number {
     const at = this.place(index, PLACE.topic1 + topic - 1)
-    return at === 0 ? Number.NaN : readWord(this.body, at + HASH_DIGITS - TAIL_DIGITS)
+    return at === 0 ? 0 : readWord(this.body, at + HASH_DIGITS - TAIL_DIGITS) | 0
   }
 
   /** The log as an object; its time is 0 where the node did not tell. */
@@ -147,7 +147,12 @@ export class LogColumns {
 const HEX = /^[0-9a-f]*$/
 
 /** Digits that fit into a 32-bit word. */
-export const TAIL_DIGITS = 8
+const TAIL_DIGITS = 8
+
+/** The last digits of a topic as a signed 32-bit number, which V8 never makes an object of. */
+export function tailOf(topic: Hash): number {
+  return Number(`0x${topic.slice(-TAIL_DIGITS)}`) | 0
+}
 
 /** Digits of a 32-byte value. */
 export const HASH_DIGITS = 64

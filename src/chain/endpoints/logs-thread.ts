@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { threadFile } from '#lib/package-root.ts'
 import { LogColumns } from '../columns/log-columns.ts'
 import { PairTable } from '../columns/pair-table.ts'
 import { EndpointError } from './endpoint-error.ts'
@@ -64,7 +65,7 @@ class LogsThread implements LogsFetcher {
   }
 
   #start(): Worker {
-    const worker = new Worker(new URL('./logs-worker.ts', import.meta.url), {
+    const worker = new Worker(threadFile('chain/endpoints/logs-worker'), {
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB_MAX },
     })
     worker.on('message', (message: FromThread) => this.#take(message))

@@ -2,7 +2,7 @@ import type { Position } from '#chain/chain-event.ts'
 import { assert } from '#lib/assert.ts'
 import type { Connection } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
-import type { Change, HistoryFold, Staged } from '../dataset.ts'
+import type { Change, HistoryFold, Staged, Store } from '../dataset.ts'
 import { forgetPosition, readFinalized } from '../positions.ts'
 import type { Anomaly, Segment } from '../segment.ts'
 import {
@@ -15,9 +15,9 @@ import {
 } from '../transaction.ts'
 import { type Backfill, endBackfill, readBackfill, writeBackfill } from './backfill-row.ts'
 
-/** What is folded in memory since it was last stored, with the logs that it could not read. */
+/** What was folded in memory since it was last stored, with the logs that could not be read. */
 export interface Folded {
-  readonly folds: readonly HistoryFold[]
+  readonly stores: readonly Store[]
   readonly anomalies: readonly Anomaly[]
 }
 
@@ -49,7 +49,7 @@ export async function commitOlder(
   return backfill
 }
 
-/** Stores all that is folded in memory, up to the block where it ends. */
+/** Stores all that was folded in memory, up to the block where it ends. */
 export async function commitFolded(
   deps: CommitDeps,
   input: {
@@ -68,8 +68,8 @@ export async function commitFolded(
   return backfill
 }
 
-async function storeFolded(change: Change, { folds, anomalies }: Folded): Promise<void> {
-  for (const fold of folds) await fold.flush(change)
+async function storeFolded(change: Change, { stores, anomalies }: Folded): Promise<void> {
+  for (const store of stores) await store(change)
   await storeAnomalies(change.connection, anomalies)
 }
 

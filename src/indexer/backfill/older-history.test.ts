@@ -51,7 +51,7 @@ describe('older history', () => {
     )
   })
 
-  test('what is folded stands still while it is being stored, however long that takes', async () => {
+  test('what is stored of a fold is one moment of it, however far it goes on meanwhile', async () => {
     const days = Array.from({ length: 250 }, () => ({ secondsApart: 86_400, deeds: [mint, dig] }))
     await onChain(days, async (node, ecosystem) => {
       node.faults.rangeMax = { blocks: 2, dialect: 'geth' }
@@ -341,6 +341,7 @@ async function begin(
   // Each look at the clock is seconds later, so that every answer is a segment of its own.
   let now = Date.now()
   const clock = () => (now += around.lookMs?.() ?? 3_000)
+  let writing: Promise<unknown> = Promise.resolve()
   const store: Engine = {
     ...engine,
     async write(work) {
@@ -357,13 +358,19 @@ async function begin(
           },
         }),
       )
+      writing = written.catch(() => undefined)
       return written.finally(around.written)
     },
   }
   const source = openSource(base(ecosystem))
   const deps = { ...(await commitDepsOf(engine, ecosystem)), engine: store, source, ...change }
   const open = () => new ChainIndex({ ...deps, lease: { ...deps.lease }, clock }, base(ecosystem))
-  return { engine, open, index: open() }
+  /** A crash leaves a commit done or undone, never under way. */
+  const reopen = async () => {
+    await writing
+    return open()
+  }
+  return { engine, reopen, index: open() }
 }
 
 /** Indexes the chain; `kill` starts anew after every so many steps, as after a crash. */
@@ -372,9 +379,10 @@ async function indexed(
   how: { readonly kill?: number; readonly datasets?: readonly AnyDataset[] },
 ): Promise<Engine> {
   const { kill = Number.POSITIVE_INFINITY, datasets } = how
-  const { engine, open } = await begin(ecosystem, datasets && { datasets })
-  let index = open()
-  for (let step = 1; !(await isSettled(index)); step += 1) if (step % kill === 0) index = open()
+  const { engine, reopen, ...begun } = await begin(ecosystem, datasets && { datasets })
+  let { index } = begun
+  for (let step = 1; !(await isSettled(index)); step += 1)
+    if (step % kill === 0) index = await reopen()
   return engine
 }
 

@@ -6,16 +6,19 @@ import type { BlockHeader, Log } from '#domain/chain.ts'
 import type { Chain } from '#ecosystem/ecosystem.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import { assert } from '#lib/assert.ts'
-import type { AnyDataset, HistoryFold } from '../dataset.ts'
+import type { AnyDataset, HistoryFold, Store } from '../dataset.ts'
 import type { Anomaly, Segment } from '../segment.ts'
 import { filtersOf } from '../select-logs.ts'
 import { type CommitDeps, stageLogs } from '../transaction.ts'
 import type { Backfill } from './backfill-row.ts'
-import { commitFolded, commitMeeting, commitOlder } from './commit-older.ts'
+import { commitFolded, commitMeeting, commitOlder, type Folded } from './commit-older.ts'
 import { type ReadDeps, readSegments } from './read-segments.ts'
 
 /** Blocks between the older history and the head that the meeting may hold in memory. */
 const MEETING_BLOCKS_MAX = 5_000 + HISTORY_MARGIN
+
+/** Blocks of the meeting read side by side: mostly all of them, so that it takes two round trips. */
+const MEETING_BLOCKS_AT_ONCE = 640
 
 /** Folds in memory, and the block up to which they are. */
 interface OpenFolds {
@@ -28,8 +31,8 @@ interface OpenFolds {
 /** What a kill costs at most is read again at full speed. */
 const FLUSH_EVERY_MS = 10_000
 
-/** Storing what is folded may take this share of the time: it grows with the holders. */
-const FLUSH_SHARE = 0.05
+/** Storing what is folded may take this share of the time, beside the reading: it grows with the holders. */
+const FLUSH_SHARE = 0.5
 
 /**
  * Reads what lies below the newest days of a chain, oldest first, while new blocks come in above.
@@ -41,11 +44,13 @@ export class OlderHistory {
   readonly #chain: Chain
   #backfill: Backfill | undefined
   #opened: OpenFolds | undefined
-  #flushedMs = 0
-  #flushEveryMs = FLUSH_EVERY_MS
+  /** When what is folded was last given to the store, at which block, and how long that took. */
+  #flushed = { atMs: 0, number: 0, tookMs: 0 }
   #segments: AsyncIterator<Segment> | undefined
-  /** The commit under way: the next segment is read meanwhile. */
+  /** The last commit, and the one before it: one may wait for another, and reading goes on. */
   #commit: Promise<void> = Promise.resolve()
+  #earlier: Promise<void> = Promise.resolve()
+  #commitsUnderWay = 0
 
   constructor(read: ReadDeps, deps: CommitDeps & { readonly source: ChainSource }, chain: Chain) {
     this.#read = read
@@ -73,8 +78,8 @@ export class OlderHistory {
   }
 
   /**
-   * Reads the next segment up to a height while the one before is being stored, and begins to store
-   * it; tells whether there is more or the head is met.
+   * Reads the next segment up to a height while those before are being stored, and has it stored
+   * after them; tells whether there is more or the head is met.
    */
   async readSome(limit: number): Promise<'more' | 'met' | 'nothing'> {
     const backfill = this.#backfill
@@ -85,7 +90,7 @@ export class OlderHistory {
       this.#segments ??= this.#open(backfill, opened, limit)
       const next = await this.#segments.next()
       if (next.done === true) this.#segments = undefined
-      else await this.#store(opened, next.value)
+      else await this.#store(opened, next.value, limit)
       return 'more'
     } catch (error) {
       await this.settled()
@@ -94,41 +99,65 @@ export class OlderHistory {
     }
   }
 
-  /** Events are stored at once; what is folded in memory when as much again is read as storing costs. */
-  async #store({ folds, anomalies: before }: OpenFolds, segment: Segment): Promise<void> {
-    await this.#commit
-    const backfill = this.#backfill
-    assert(backfill !== undefined, 'there is no older history to store')
-    const { clock } = this.#deps
+  /** Events are stored at once; what is folded in memory when it is due. */
+  async #store(
+    { folds, anomalies: before }: OpenFolds,
+    segment: Segment,
+    limit: number,
+  ): Promise<void> {
+    await this.#earlier
     const { end } = segment
-    if (end.number === backfill.read.number && end.hash !== backfill.read.hash)
-      throw new RpcError(`block ${end.number} is not the one that events are stored up to`)
     const anomalies = [...before, ...segment.foldedAnomalies]
-    const isDue = Math.abs(clock() - this.#flushedMs) >= this.#flushEveryMs
-    this.#opened = { folds, at: segment.end, anomalies: isDue ? [] : anomalies }
+    const isDue = this.#isFlushDue(end.number, limit)
+    this.#opened = { folds, at: end, anomalies: isDue ? [] : anomalies }
     if (segment.staged.length === 0 && !isDue) return
-    const startMs = clock()
-    const due = isDue ? { folds: [...folds.values()], anomalies } : undefined
-    this.#begin({ backfill, segment, due })
-    if (!isDue) return
-    // What is folded must not go on while it is being stored.
-    await this.#commit
-    this.#flushed(clock() - startMs)
+    const due = isDue ? { stores: this.#measured(drain(folds)), anomalies } : undefined
+    if (isDue) this.#flushed = { ...this.#flushed, atMs: this.#deps.clock(), number: end.number }
+    this.#begin(segment, due)
   }
 
-  /** Its failure is met by whoever waits for the commit next. */
-  #begin(input: Omit<Parameters<typeof commitOlder>[1], 'chainId'>): void {
-    this.#commit = commitOlder(this.#deps, { chainId: this.#chain.id, ...input }).then(
-      (backfill) => {
-        this.#backfill = backfill
-      },
-    )
+  /**
+   * Now and then, so that a kill costs little; and when as much waits as is still to come, so that
+   * little is left to store when all is read.
+   */
+  #isFlushDue(number: number, limit: number): boolean {
+    const { atMs, tookMs, number: flushed } = this.#flushed
+    const sinceMs = Math.abs(this.#deps.clock() - atMs)
+    if (sinceMs < tookMs / FLUSH_SHARE) return false
+    const left = limit - number
+    return sinceMs >= FLUSH_EVERY_MS || (left > 0 && number - flushed >= left)
+  }
+
+  /** The same, and what storing takes is kept. */
+  #measured(stores: readonly Store[]): readonly Store[] {
+    const { clock } = this.#deps
+    return stores.map((store) => async (change) => {
+      const startMs = clock()
+      await store(change)
+      this.#flushed = { ...this.#flushed, tookMs: Math.abs(clock() - startMs) }
+    })
+  }
+
+  /** Stores after what is being stored. A failure is met by whoever waits for a commit next. */
+  #begin(segment: Segment, due: Folded | undefined): void {
+    this.#earlier = this.#commit
+    this.#commitsUnderWay += 1
+    this.#commit = this.#earlier
+      .then(() => this.#storeSegment(segment, due))
+      .finally(() => {
+        this.#commitsUnderWay -= 1
+      })
     this.#commit.catch(() => undefined)
   }
 
-  #flushed(tookMs: number): void {
-    this.#flushedMs = this.#deps.clock()
-    this.#flushEveryMs = Math.max(FLUSH_EVERY_MS, tookMs / FLUSH_SHARE)
+  async #storeSegment(segment: Segment, due: Folded | undefined): Promise<void> {
+    const backfill = this.#backfill
+    assert(backfill !== undefined, 'there is no older history to store')
+    const { number, hash } = segment.end
+    if (number === backfill.read.number && hash !== backfill.read.hash)
+      throw new RpcError(`block ${number} is not the one that events are stored up to`)
+    const chainId = this.#chain.id
+    this.#backfill = await commitOlder(this.#deps, { chainId, backfill, segment, due })
   }
 
   /**
@@ -138,23 +167,20 @@ export class OlderHistory {
    */
   async meet(position: Position): Promise<boolean> {
     try {
-      await this.#commit
-      const backfill = this.#backfill
-      assert(backfill !== undefined, 'there is no older history to meet')
-      const { folds, at, anomalies } = await this.#openFolds(backfill)
+      assert(this.#backfill !== undefined, 'there is no older history to meet')
+      const opened = await this.#openFolds(this.#backfill)
+      const { folds, at } = opened
       assert(at.number <= position.number, 'the older history went beyond the position')
       const waiting = [...folds.keys()]
-      const due = { folds: [...folds.values()], anomalies }
       const [logs, stored] = await allEnded([
         this.#logsBetween(waiting, at, position),
-        commitFolded(this.#deps, { chainId: this.#chain.id, backfill, end: at, due }),
+        this.#storeFolded(opened),
       ])
-      this.#backfill = stored
       if (logs === undefined) return false
       await commitMeeting(this.#deps, {
         chainId: this.#chain.id,
         backfill: stored,
-        folds: due.folds,
+        folds: [...folds.values()],
         ...stageLogs(waiting, logs),
       })
       this.#backfill = undefined
@@ -162,6 +188,22 @@ export class OlderHistory {
     } finally {
       this.#forget()
     }
+  }
+
+  /** Stores all that is folded, after what is being stored already. */
+  async #storeFolded({ folds, at, anomalies }: OpenFolds): Promise<Backfill> {
+    const due = { stores: drain(folds), anomalies }
+    await this.#commit
+    const backfill = this.#backfill
+    assert(backfill !== undefined, 'there is no older history to store')
+    const stored = await commitFolded(this.#deps, {
+      chainId: this.#chain.id,
+      backfill,
+      end: at,
+      due,
+    })
+    this.#backfill = stored
+    return stored
   }
 
   async #openFolds(backfill: Backfill): Promise<OpenFolds> {
@@ -175,7 +217,7 @@ export class OlderHistory {
     // Without anything to fold there is nothing to be read again.
     const at = folds.size === 0 ? backfill.read : backfill.folded
     this.#opened = { folds, at, anomalies: [] }
-    this.#flushedMs = this.#deps.clock()
+    this.#flushed = { atMs: this.#deps.clock(), number: at.number, tookMs: 0 }
     return this.#opened
   }
 
@@ -196,7 +238,9 @@ export class OlderHistory {
     const datasets = isNew ? this.#deps.datasets.filter((each) => !folds.has(each)) : []
     // A history that begins stands on no block.
     const after = at.hash === '0x' ? undefined : at
-    return readSegments(this.#read, { from, to, after, datasets, folds })[Symbol.asyncIterator]()
+    const isStoring = () => this.#commitsUnderWay > 0
+    const input = { from, to, after, datasets, folds, isStoring }
+    return readSegments(this.#read, input)[Symbol.asyncIterator]()
   }
 
   async #logsBetween(
@@ -215,7 +259,9 @@ export class OlderHistory {
     let parent: Pick<BlockHeader, 'number' | 'hash'> = read
     while (parent.number < head.number) {
       const last = parent.hash === '0x' ? undefined : parent
-      const blocks = await readBlocks({ source, filters }, last, parent.number + 1, head)
+      const from = parent.number + 1
+      const range = { from, head, blocksMax: MEETING_BLOCKS_AT_ONCE }
+      const blocks = await readBlocks({ source, filters }, last, range)
       for (const block of blocks) for (const log of block.logs) logs.push(log)
       parent = blocks.at(-1)?.header ?? head
     }
@@ -225,8 +271,14 @@ export class OlderHistory {
   /** What is folded in memory may be ahead of the store; it is loaded anew from there. */
   #forget(): void {
     this.#commit = Promise.resolve()
+    this.#earlier = Promise.resolve()
     void this.#segments?.return?.()
     this.#segments = undefined
     this.#opened = undefined
   }
+}
+
+/** What each of the folds has for the store, as it stands now. */
+function drain(folds: OpenFolds['folds']): readonly Store[] {
+  return [...folds.values()].map((fold) => fold.drain())
 }

@@ -5,6 +5,8 @@ import type { LogColumns } from '#chain/columns/log-columns.ts'
 import { dateLogs } from '#chain/date-logs.ts'
 import { RpcError } from '#chain/rpc-error.ts'
 import type { BlockHeader, BlockRef, Log } from '#domain/chain.ts'
+import { allEnded } from '#lib/all-ended.ts'
+import { chunks } from '#lib/chunks.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { AnyDataset, HistoryFold, Staged } from '../dataset.ts'
 import type { Anomaly, Segment } from '../segment.ts'
@@ -30,6 +32,8 @@ export interface ReadInput {
   readonly datasets: readonly AnyDataset[]
   /** Datasets that fold the history in memory, each with its fold. */
   readonly folds: ReadonlyMap<AnyDataset, HistoryFold>
+  /** Whether an earlier segment is still being stored. */
+  isStoring(): boolean
 }
 
 /** A commit every so often keeps little to be read again after a kill. */
@@ -40,6 +44,15 @@ const COMMIT_SHARE = 0.1
 
 /** Facts held in memory before they are stored, while as many more are read. */
 const FACTS_MAX = 10_000
+
+/** Answers of a segment that brought logs: a header proves each. */
+const ANSWERS_MAX = 40
+
+/** Headers that travel together, so that one node answers them: a batch has room for 50. */
+const HEADERS_AT_ONCE = 45
+
+/** Facts held in memory at most while those before them are still being stored. */
+const FACTS_WAITING_MAX = 30_000
 
 /**
  * Reads final history in block order, each segment on the branch of the one before. One filter leads;
@@ -61,7 +74,9 @@ export async function* readSegments(deps: ReadDeps, input: ReadInput): AsyncIter
   try {
     for await (const part of source.history({ filter: lead, ...range })) {
       await draft.take(part, part.to)
-      if (part.to < to && draft.size < FACTS_MAX && clock() - committedMs < wantedMs) continue
+      const factsMax = input.isStoring() ? FACTS_WAITING_MAX : FACTS_MAX
+      const isFull = draft.size >= factsMax || draft.answers >= ANSWERS_MAX
+      if (part.to < to && !isFull && clock() - committedMs < wantedMs) continue
       for (const side of sides)
         for await (const more of side.upTo(part.to)) await draft.take(more, part.to)
       const segment = await draft.close(part.to)
@@ -76,7 +91,7 @@ export async function* readSegments(deps: ReadDeps, input: ReadInput): AsyncIter
   }
 }
 
-/** Proven by its block's header. */
+/** The last log of an answer, proven by its block's header: one node knows one branch at a time. */
 interface LastLog extends BlockRef {
   /** The endpoint that told of it. */
   readonly host: string
@@ -95,7 +110,7 @@ class Draft {
   readonly #foldedAnomalies: Anomaly[] = []
   readonly #exact: ReturnType<typeof selectLogs>
   #logs = 0
-  #last: LastLog | undefined
+  readonly #lastLogs: LastLog[] = []
 
   constructor(deps: ReadDeps, input: ReadInput) {
     this.#deps = deps
@@ -111,6 +126,11 @@ class Draft {
   /** Facts that are held until they are stored. */
   get size(): number {
     return this.#staged.reduce((sum, staged) => sum + staged.size, 0)
+  }
+
+  /** Answers that brought logs. */
+  get answers(): number {
+    return this.#lastLogs.length
   }
 
   async take({ columns, host }: HistoryPart, to: number): Promise<void> {
@@ -131,12 +151,12 @@ class Draft {
     const last = columns.count - 1
     try {
       if (last >= 0)
-        this.#last = {
+        this.#lastLogs.push({
           host,
           number: columns.blockNumber[last] ?? 0,
           hash: columns.blockHash(last),
           timestamp: isUndated ? undefined : columns.timestamp[last],
-        }
+        })
       this.#logs += columns.count
       for (const staged of this.#staged) staged.takeColumns(columns)
       for (const [dataset, fold] of this.#folds)
@@ -153,42 +173,59 @@ class Draft {
     return new RpcError(`${host}: ${reason}`)
   }
 
-  /** Headers of one tick prove the times and the branch of all that was read. */
+  /** Headers prove the times and the branch of all that was read. */
   async close(to: number): Promise<Segment> {
     const { source, anchor } = this.#deps
-    const last = this.#last
     const known = [this.#after, await anchor()].filter((each) => each !== undefined)
-    const wanted = { to, sample: last?.number ?? to, known }
-    const { end, sample } = await source.onOneEndpoint((one) => askBranch(one, wanted))
-    const isOther = sample?.hash !== last?.hash
-    const isUntimely = last?.timestamp !== undefined && sample?.timestamp !== last.timestamp
-    if (last !== undefined && (isOther || isUntimely))
-      throw this.#lie(
-        last.host,
-        `block ${last.number}: a log's block hash or time differs from its block's`,
-      )
+    const numbers = [to, ...this.#lastLogs.map(({ number }) => number)]
+    const headers = await source.onOneEndpoint((one) => askBranch(one, numbers, known))
+    for (const { number, hash, timestamp, host } of this.#lastLogs) {
+      const header = headers.get(number)
+      if (header?.hash !== hash || (timestamp ?? header.timestamp) !== header.timestamp)
+        throw this.#lie(
+          host,
+          `block ${number}: a log's block hash or time differs from its block's`,
+        )
+    }
+    const end = headers.get(to)
+    if (end === undefined) throw new RpcError(`the node gave logs up to ${to} but not the block`)
     const { from } = this
     const read = { from, end, logs: this.#logs, staged: this.#staged }
     return { ...read, anomalies: this.#anomalies, foldedAnomalies: this.#foldedAnomalies }
   }
 }
 
-/** Headers of one node that also has the blocks that are stored: it is on their branch. */
+/** Headers of nodes that also have the blocks that are stored: they are on their branch. */
 async function askBranch(
   source: ChainSource,
-  wanted: { readonly to: number; readonly sample: number; readonly known: readonly BlockRef[] },
-): Promise<{ readonly end: BlockHeader; readonly sample: BlockHeader | undefined }> {
-  const { to, sample, known } = wanted
-  const numbers = [...new Set([to, sample, ...known.map(({ number }) => number)])]
-  // Of one tick, so that they travel together and one node answers them all.
+  numbers: readonly number[],
+  known: readonly BlockRef[],
+): Promise<ReadonlyMap<number, BlockHeader | undefined>> {
+  const found = new Map<number, BlockHeader | undefined>()
+  const parts = chunks([...new Set(numbers)], HEADERS_AT_ONCE)
+  const asked = parts.map(async (part, index) => {
+    // What is asked in one tick travels together.
+    for (let tick = 0; tick < index; tick += 1) await setImmediate()
+    const headers = await askTogether(source, [...part, ...known.map(({ number }) => number)])
+    requireBranch(headers, known)
+    for (const number of part) found.set(number, headers.get(number))
+  })
+  await allEnded(asked)
+  return found
+}
+
+async function askTogether(source: ChainSource, numbers: readonly number[]) {
   const headers = await Promise.all(numbers.map((number) => source.header(number)))
-  const byNumber = new Map(numbers.map((number, index) => [number, headers[index]]))
+  return new Map(numbers.map((number, index) => [number, headers[index]]))
+}
+
+function requireBranch(
+  headers: ReadonlyMap<number, BlockHeader | undefined>,
+  known: readonly BlockRef[],
+): void {
   for (const { number, hash } of known)
-    if (byNumber.get(number)?.hash !== hash)
+    if (headers.get(number)?.hash !== hash)
       throw new RpcError(`block ${number} of the node is not the one that the index stands on`)
-  const end = byNumber.get(to)
-  if (end === undefined) throw new RpcError(`the node gave logs up to ${to} but not the block`)
-  return { end, sample: byNumber.get(sample) }
 }
 
 function tellInto(anomalies: Anomaly[], dataset: AnyDataset) {

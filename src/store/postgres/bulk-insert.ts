@@ -1,4 +1,5 @@
 import type { BulkInsert, Row } from '../engine.ts'
+import { eachRow, type Rows } from '../packed-rows.ts'
 import type { SqlValue } from '../sql.ts'
 import type { PostgresConnection } from './postgres-connection.ts'
 
@@ -9,7 +10,7 @@ const ROWS_PER_INSERT = 5_000
 export async function insertInBulk(
   connection: Pick<PostgresConnection, 'runText'>,
   into: BulkInsert,
-  rows: Iterable<readonly SqlValue[]>,
+  rows: Rows,
 ): Promise<readonly Row[]> {
   const names = Object.keys(into.columns)
   const holes = Object.values(into.columns).map((type, index) => `$${index + 1}::${type}[]`)
@@ -21,7 +22,7 @@ export async function insertInBulk(
   const send = async () => {
     for (const row of await connection.runText(text, lists.map(toArrayText))) found.push(row)
   }
-  for (const row of rows) {
+  for (const row of eachRow(rows)) {
     for (const [index, value] of row.entries()) lists[index]?.push(value)
     count += 1
     if (count % ROWS_PER_INSERT !== 0) continue

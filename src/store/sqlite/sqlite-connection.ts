@@ -1,6 +1,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { LRUCache } from 'lru-cache'
 import { type BulkInsert, ConstraintError, type Row, StoreError } from '../engine.ts'
+import { eachRow, type Rows } from '../packed-rows.ts'
 import { type Sql, type SqlValue, toPlain } from '../sql.ts'
 import { rowsInBatches } from './row-batches.ts'
 import type { SqliteWriter } from './sqlite-writer.ts'
@@ -65,9 +66,9 @@ export class SqliteConnection implements SqliteWriter {
     return this.#guard(() => rowsOf(this.#prepare(text), values))
   }
 
-  async insert(into: BulkInsert, rows: Iterable<readonly SqlValue[]>): Promise<readonly Row[]> {
+  async insert(into: BulkInsert, rows: Rows): Promise<readonly Row[]> {
     const found: Row[] = []
-    for (const values of rowsInBatches(rows, ROWS_AT_ONCE))
+    for (const values of rowsInBatches(eachRow(rows), ROWS_AT_ONCE))
       for (const row of this.insertValues(into, values)) found.push(row)
     return found
   }

@@ -1,4 +1,5 @@
 import { type BulkInsert, ConstraintError, type Row, StoreError } from '../engine.ts'
+import type { PackedRows } from '../packed-rows.ts'
 import type { SqlValue } from '../sql.ts'
 import type { ConnectionOptions } from './sqlite-connection.ts'
 
@@ -13,8 +14,8 @@ export type WriterTask =
       /** `into` is told once and goes by its number from then on. */
       readonly number: number
       readonly into: BulkInsert | undefined
-      /** Rows one after the other. */
-      readonly values: readonly SqlValue[]
+      /** Rows one after the other, or packed. */
+      readonly rows: readonly SqlValue[] | PackedRows
     }
   | { readonly kind: 'execute'; readonly text: string }
   | { readonly kind: 'rollBack' }

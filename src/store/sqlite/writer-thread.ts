@@ -1,5 +1,7 @@
 import { Worker } from 'node:worker_threads'
+import { threadFile } from '#lib/package-root.ts'
 import { type BulkInsert, type Row, StoreError } from '../engine.ts'
+import { isPacked, type PackedRows, type Rows, slicePacked } from '../packed-rows.ts'
 import { type Sql, type SqlValue, toPlain } from '../sql.ts'
 import { rowsInBatches } from './row-batches.ts'
 import type { ConnectionOptions } from './sqlite-connection.ts'
@@ -11,6 +13,9 @@ const YOUNG_MB_MAX = 4
 
 /** Rows that cross to the thread at a time: enough that crossing costs little, few to hold. */
 const ROWS_AT_ONCE = 512
+
+/** Packed ones cross as memory. */
+const PACKED_ROWS_AT_ONCE = 4_096
 
 /** Batches of rows told and not yet stored: one is stored while the next is made. */
 const BATCHES_AHEAD = 4
@@ -33,7 +38,7 @@ export class WriterThread implements SqliteWriter {
   #ended: Error | undefined
 
   constructor(options: ConnectionOptions) {
-    this.#worker = new Worker(new URL('./writer-worker.ts', import.meta.url), {
+    this.#worker = new Worker(threadFile('store/sqlite/writer-worker'), {
       workerData: options,
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB_MAX },
     })
@@ -47,15 +52,15 @@ export class WriterThread implements SqliteWriter {
     return this.#tell({ kind: 'run', text: toPlain(statement), values: statement.values })
   }
 
-  async insert(into: BulkInsert, rows: Iterable<readonly SqlValue[]>): Promise<readonly Row[]> {
+  async insert(into: BulkInsert, rows: Rows): Promise<readonly Row[]> {
     const found: Row[] = []
     const ahead: Promise<readonly Row[]>[] = []
     const takeOne = async () => {
       for (const row of (await ahead.shift()) ?? []) found.push(row)
     }
     try {
-      for (const values of rowsInBatches(rows, ROWS_AT_ONCE)) {
-        ahead.push(this.#tell({ kind: 'insert', ...this.#numbered(into), values }))
+      for (const batch of inBatches(rows)) {
+        ahead.push(this.#tell({ kind: 'insert', ...this.#numbered(into), rows: batch }))
         if (ahead.length >= BATCHES_AHEAD) await takeOne()
       }
       while (ahead.length > 0) await takeOne()
@@ -117,4 +122,10 @@ export class WriterThread implements SqliteWriter {
     for (const { reject } of this.#waiting.values()) reject(this.#ended)
     this.#waiting.clear()
   }
+}
+
+function* inBatches(rows: Rows): Iterable<readonly SqlValue[] | PackedRows> {
+  if (!isPacked(rows)) return yield* rowsInBatches(rows, ROWS_AT_ONCE)
+  for (let from = 0; from < rows.count; from += PACKED_ROWS_AT_ONCE)
+    yield slicePacked(rows, from, from + PACKED_ROWS_AT_ONCE)
 }

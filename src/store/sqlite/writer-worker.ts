@@ -1,6 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { assert } from '#lib/assert.ts'
 import type { BulkInsert, Row } from '../engine.ts'
+import type { PackedRows } from '../packed-rows.ts'
+import type { SqlValue } from '../sql.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
 import {
   type FromWriter,
@@ -38,7 +40,7 @@ async function perform(task: WriterTask): Promise<readonly Row[]> {
       return connection.runText(task.text, task.values)
     case 'insert':
       if (task.into !== undefined) inserts.set(task.number, task.into)
-      return connection.insertValues(knownInsert(task.number), task.values)
+      return insert(knownInsert(task.number), task.rows)
     case 'execute':
       await connection.execute(task.text)
       return []
@@ -51,6 +53,13 @@ async function perform(task: WriterTask): Promise<readonly Row[]> {
       await connection.close()
       return []
   }
+}
+
+function insert(
+  into: BulkInsert,
+  rows: readonly SqlValue[] | PackedRows,
+): readonly Row[] | Promise<readonly Row[]> {
+  return 'columns' in rows ? connection.insert(into, rows) : connection.insertValues(into, rows)
 }
 
 function knownInsert(number: number): BulkInsert {

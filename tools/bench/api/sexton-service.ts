@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
+import { BUILT_PROGRAM, buildService } from '../../build.ts'
 import { benchEcosystem } from '../index/bench-ecosystem.ts'
 import { freePort } from '../index/free-port.ts'
 import { type PinnedProcess, startPinned } from './pinned-process.ts'
@@ -15,8 +16,6 @@ export interface ServiceInput {
   readonly nodeFlags?: readonly string[]
 }
 
-const PROGRAM = join(import.meta.dirname, '../../../src/cli/sexton.mjs')
-
 /** One address asks for everything here; the abuse guard must let it. */
 const GUARD = { SEXTON_GUARD_BURST: '10000000', SEXTON_GUARD_PER_MINUTE: '10000000' }
 
@@ -28,10 +27,11 @@ export async function startService(input: ServiceInput): Promise<PinnedProcess> 
   const { folder, databaseUrl, core, quotas, nodeFlags = [] } = input
   const ecosystemFile = join(folder, `ecosystem-${quotas.free}.json`)
   await writeFile(ecosystemFile, JSON.stringify({ ...benchEcosystem([NO_NODE]), quotas }))
+  await buildService()
   return startPinned({
     core,
     port: await freePort(),
-    command: [process.execPath, ...nodeFlags, PROGRAM, 'serve'],
+    command: [process.execPath, ...nodeFlags, BUILT_PROGRAM, 'serve'],
     environment: {
       ...GUARD,
       LOG_LEVEL: 'warn',

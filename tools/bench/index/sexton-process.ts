@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
+import { BUILT_PROGRAM, buildService } from '../../build.ts'
 import { freePort } from './free-port.ts'
 
 /** A real `sexton start`. */
@@ -30,8 +30,6 @@ export interface SextonSettings {
   readonly databaseUrl?: string
 }
 
-const PROGRAM = join(import.meta.dirname, '../../../src/cli/sexton.mjs')
-
 /** The reader of the benchmark must not be turned away. */
 const GUARD = { SEXTON_GUARD_BURST: '10000000', SEXTON_GUARD_PER_MINUTE: '10000000' }
 
@@ -40,10 +38,11 @@ const OUTPUT_CHARACTERS_MAX = 4_000
 
 /** Starts Sexton with every role in one process and gives it back before it is ready. */
 export async function startSexton(settings: SextonSettings): Promise<SextonProcess> {
+  await buildService()
   const port = await freePort()
   const environment = {
     PATH: process.env.PATH,
-    // As `npm start` and `npx sexton` set it.
+    // As `npm start` sets it.
     MALLOC_ARENA_MAX: '1',
     MALLOC_MMAP_THRESHOLD_: '262144',
     ...GUARD,
@@ -55,7 +54,7 @@ export async function startSexton(settings: SextonSettings): Promise<SextonProce
     ...(settings.databaseUrl !== undefined && { SEXTON_DATABASE_URL: settings.databaseUrl }),
   }
   const startedMs = performance.now()
-  const child = spawn(process.execPath, [PROGRAM, 'start'], {
+  const child = spawn(process.execPath, [BUILT_PROGRAM, 'start'], {
     env: environment,
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -1,7 +1,9 @@
 import { readWord } from '#chain/columns/hex-text.ts'
 import type { Address } from '#domain/address.ts'
 
-const WORDS = 5
+/** Words of 32 bits that an address is made of. */
+export const ADDRESS_WORDS = 5
+const WORDS = ADDRESS_WORDS
 
 /** Half as many again: a column is copied now and then, and seldom stands half empty. */
 const GROWTH = 1.5
@@ -38,18 +40,20 @@ export class AddressTable {
     return `0x${this.#bytes.toString('hex')}`
   }
 
-  /** The first byte of a number's address. */
-  firstByte(id: number): number {
-    return (this.#words[id * WORDS] ?? 0) >>> 24
+  /** The words of many numbers' addresses, one after the other. */
+  words(ids: Float64Array): Uint32Array {
+    const words = new Uint32Array(ids.length * WORDS)
+    for (let place = 0; place < ids.length; place += 1) {
+      const id = ids[place] ?? 0
+      for (let word = 0; word < WORDS; word += 1)
+        words[place * WORDS + word] = this.#words[id * WORDS + word] ?? 0
+    }
+    return words
   }
 
-  /** Orders two numbers by their addresses' first 64 bits, as their texts are ordered. */
-  compare(a: number, b: number): number {
-    const words = this.#words
-    return (
-      (words[a * WORDS] ?? 0) - (words[b * WORDS] ?? 0) ||
-      (words[a * WORDS + 1] ?? 0) - (words[b * WORDS + 1] ?? 0)
-    )
+  /** The first 32 bits of a number's address. */
+  firstBits(id: number): number {
+    return this.#words[id * WORDS] ?? 0
   }
 
   #find(): number {
@@ -57,7 +61,11 @@ export class AddressTable {
     const words = this.#words
     const wanted = this.#wanted
     const mask = slots.length - 1
-    const [a, b, c, d, e] = [wanted[0], wanted[1], wanted[2], wanted[3], wanted[4]]
+    const a = wanted[0]
+    const b = wanted[1]
+    const c = wanted[2]
+    const d = wanted[3]
+    const e = wanted[4]
     for (let slot = this.#hash(wanted, 0) & mask; ; slot = (slot + 1) & mask) {
       const id = slots[slot] ?? -1
       if (id < 0) return this.#add(slot)

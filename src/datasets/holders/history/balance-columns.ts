@@ -4,8 +4,8 @@ import { readWord } from '#chain/columns/hex-text.ts'
 const LIMBS = 5
 const SIGN_LIMB = LIMBS - 1
 
-/** Limbs of a uint256 as it comes in. */
-const VALUE_LIMBS = 8
+/** Limbs of a uint256 as it comes in and goes to the store. */
+export const VALUE_LIMBS = 8
 
 /** Half as many again: a column is copied now and then, and seldom stands half empty. */
 const GROWTH = 1.5
@@ -96,6 +96,21 @@ export class BalanceColumns {
     for (limb -= 1; limb >= 0; limb -= 1)
       value = (value << 32n) | BigInt(this.#limbs[base + limb] ?? 0)
     return this.isNegative(id) ? BigInt.asIntN(LIMBS * 32, value) : value
+  }
+
+  /** The balances of many numbers that are not negative, as uint256 of `VALUE_LIMBS` each. */
+  words(ids: Float64Array): Uint32Array {
+    const words = new Uint32Array(ids.length * VALUE_LIMBS)
+    for (let place = 0; place < ids.length; place += 1) {
+      const id = ids[place] ?? 0
+      const wide = this.#wideOf(id)
+      for (let limb = 0; limb < VALUE_LIMBS; limb += 1) {
+        const narrow = limb < SIGN_LIMB ? (this.#limbs[id * LIMBS + limb] ?? 0) : 0
+        words[place * VALUE_LIMBS + limb] =
+          wide === undefined ? narrow : Number((wide >> BigInt(limb * 32)) & 0xffff_ffffn)
+      }
+    }
+    return words
   }
 
   set(id: number, balance: bigint): void {

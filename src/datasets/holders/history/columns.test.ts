@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Address } from '#domain/address.ts'
-import { AddressTable } from './address-table.ts'
-import { BalanceColumns } from './balance-columns.ts'
+import { toStored } from '#lib/u256.ts'
+import { eachRow, type PackedRows, slicePacked } from '#store/packed-rows.ts'
+import { ADDRESS_WORDS, AddressTable } from './address-table.ts'
+import { BalanceColumns, VALUE_LIMBS } from './balance-columns.ts'
 import { byAddress } from './by-address.ts'
 import { NumberList } from './number-list.ts'
 
@@ -12,6 +14,9 @@ const amount = fc.oneof(
   fc.bigInt(0n, 1_000n),
   fc.constantFrom(0n, 2n ** 32n - 1n, 2n ** 32n, 2n ** 64n - 1n, 2n ** 128n - 1n, 2n ** 256n - 1n),
 )
+
+/** Comes often, so that an address stands in several places. */
+const SAME: readonly Address[] = [`0x${'d'.repeat(40)}`, `0x${'1'.repeat(40)}`]
 
 test('balances in limbs are what big integers give, also while they are less than nothing', () => {
   const moves = fc.array(fc.record({ id: fc.nat(5), amount, isAdded: fc.boolean() }))
@@ -42,6 +47,45 @@ test('a balance that is set comes back, beyond the room of the beginning too', (
   assert.equal(columns.get(4_999), 0n)
 })
 
+test('balances and addresses are told as words, and stay as they were told', () => {
+  const list = fc.uniqueArray(
+    fc.record({ id: fc.nat(50), balance: fc.bigInt(1n, 2n ** 256n - 1n) }),
+    {
+      selector: ({ id }) => id,
+    },
+  )
+  fc.assert(
+    fc.property(list, (entries) => {
+      const columns = new BalanceColumns()
+      const addresses = new AddressTable()
+      for (let id = 0; id <= 50; id += 1) addresses.internAddress(addressOf(id))
+      for (const { id, balance } of entries) columns.set(id, balance)
+      const ids = Float64Array.from(entries, ({ id }) => id)
+      const count = ids.length
+      const packed: PackedRows = {
+        count,
+        columns: [
+          { kind: 'hex', words: addresses.words(ids), width: ADDRESS_WORDS },
+          { kind: 'uint', words: columns.words(ids), width: VALUE_LIMBS },
+        ],
+      }
+      for (const { id } of entries) columns.set(id, 1n)
+      const expected = entries.map(({ id, balance }) => [addressOf(id), toStored(balance)])
+      assert.deepEqual([...eachRow(packed)], expected)
+      const half = count >> 1
+      const parts = [slicePacked(packed, 0, half), slicePacked(packed, half, count + 1)]
+      assert.deepEqual(
+        parts.flatMap((part) => [...eachRow(part)]),
+        expected,
+      )
+    }),
+  )
+})
+
+function addressOf(id: number): Address {
+  return `0x${id.toString(16).padStart(4, '0').repeat(10)}`
+}
+
 test('each address has one number, however many there are and however alike', () => {
   const table = new AddressTable()
   const numbers = new Map<number, Address>()
@@ -65,20 +109,20 @@ test('numbers come in the order of their addresses, those of one address as they
   const address = fc
     .nat(0xffff_ffff)
     .map((start): Address => `0x${start.toString(16).padStart(8, '0')}${'c'.repeat(32)}`)
-  const entries = fc.array(fc.record({ address, day: fc.nat(9) }), { maxLength: 3_000 })
+  const entries = fc.array(fc.oneof(address, fc.constantFrom(...SAME)), { maxLength: 3_000 })
   fc.assert(
     fc.property(entries, (list) => {
       const addresses = new AddressTable()
       const numbers = new NumberList()
-      const known = list.map(({ address, day }, order) => {
-        const id = addresses.internAddress(address)
-        numbers.push(id * 10 + day)
-        return { address, order, value: id * 10 + day }
+      const known = list.map((address, place) => {
+        const value = addresses.internAddress(address) * 10_000 + place
+        numbers.push(value)
+        return { address, place, value }
       })
       const expected = known.toSorted(
-        (a, b) => (a.address < b.address ? -1 : Number(a.address > b.address)) || a.order - b.order,
+        (a, b) => (a.address < b.address ? -1 : Number(a.address > b.address)) || a.place - b.place,
       )
-      const found = byAddress(addresses, numbers.all(), (value) => Math.floor(value / 10))
+      const found = byAddress(addresses, numbers.all(), (value) => Math.floor(value / 10_000))
       assert.deepEqual(
         [...found],
         expected.map(({ value }) => value),

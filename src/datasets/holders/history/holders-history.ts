@@ -9,8 +9,8 @@ import { DAY_SECONDS, startOfDay } from '#lib/day.ts'
 import type { Connection } from '#store/engine.ts'
 import { UnexplainedBalanceError } from '../fold-balances.ts'
 import { countHoldersAnew } from './count-holders-anew.ts'
-import { flushToken } from './flush-token.ts'
 import { loadToken } from './load-token.ts'
+import { storeToken } from './store-token.ts'
 import { TokenHistory } from './token-history.ts'
 
 /** A token where it stands on the chain. */
@@ -62,11 +62,15 @@ export function openHoldersHistory(input: {
           unreadable(columns.log(index), 'a transfer has three topics and 32 bytes of data')
       }
     },
-    async flush(change: Change) {
-      for (const history of histories.values()) {
-        const negative = await flushToken(change, history)
-        if (negative !== undefined)
-          throw new UnexplainedBalanceError(history.symbol, negative, chainId)
+    drain() {
+      const drained = [...histories.values()].map((history) => {
+        const changed = history.drain()
+        if (changed.negative !== undefined)
+          throw new UnexplainedBalanceError(history.symbol, changed.negative, chainId)
+        return { token: history.symbol, changed }
+      })
+      return async (change: Change) => {
+        for (const { token, changed } of drained) await storeToken(change, token, changed)
       }
     },
     async complete(change: Change) {

@@ -27,9 +27,9 @@ const TOPIC_PADDING = 24
 
 /**
  * A day on which an address began or ceased to hold; `listed` false takes the day off the list.
- * There are hundreds of thousands at a time, so each is one number until it is stored.
+ * There are hundreds of thousands at a time, so each is one number.
  */
-export interface TurningDay {
+interface TurningDay {
   readonly id: number
   readonly dayUnix: number
   readonly holds: boolean
@@ -44,33 +44,42 @@ function packTurn({ id, dayUnix, holds, listed }: TurningDay): number {
   return (id * DAYS_MAX + dayUnix / DAY_SECONDS) * 4 + marks
 }
 
-/** Reads a turning day back out of its number. */
-export function unpackTurn(turn: number): TurningDay {
-  const marks = turn % 4
-  const place = (turn - marks) / 4
-  const day = place % DAYS_MAX
-  return {
-    id: (place - day) / DAYS_MAX,
-    dayUnix: day * DAY_SECONDS,
-    holds: marks >= 2,
-    listed: marks % 2 === 1,
-  }
-}
-
 function idOfTurn(turn: number): number {
   return Math.floor(turn / (4 * DAYS_MAX))
 }
 
-/** What changed of a token since it was last stored; addresses by number, in the order of the rows. */
+function dayOfTurn(turn: number): number {
+  return (Math.floor(turn / 4) % DAYS_MAX) * DAY_SECONDS
+}
+
+function isListed(turn: number): boolean {
+  return turn % 2 === 1
+}
+
+/**
+ * What changed of a token since it was last stored, as it stood at one moment: columns in the order of
+ * the rows. Nothing that is taken later touches it.
+ */
 export interface Changed {
-  readonly moved: Iterable<number>
-  readonly turns: Iterable<number>
-  /** Of `moved`: no longer holders, and still in the store. */
-  readonly emptied: Float64Array
-  /** Of `turns`: days that are no turns after all. */
-  readonly unlisted: Float64Array
+  /** Who moved and holds: `ADDRESS_WORDS` and `VALUE_LIMBS` each. */
+  readonly holders: {
+    readonly count: number
+    readonly addresses: Uint32Array
+    readonly balances: Uint32Array
+  }
+  /** Days to list. */
+  readonly days: {
+    readonly count: number
+    readonly addresses: Uint32Array
+    readonly unix: Float64Array
+    readonly holds: Float64Array
+  }
+  /** Who moved, holds no longer, and is still in the store. */
+  readonly emptied: readonly Address[]
+  /** Days that are no turns after all. */
+  readonly unlisted: readonly { readonly address: Address; readonly dayUnix: number }[]
   /** One that sent more than it had. */
-  readonly negative: number | undefined
+  readonly negative: Address | undefined
   readonly supply: ReadonlyMap<number, SupplyChange>
 }
 
@@ -150,30 +159,62 @@ export class TokenHistory {
     this.#movedToday.push(id)
   }
 
-  /** What changed since the last call, for the store: each list can be gone through once. */
+  /** What changed since the last call, to be stored. */
   drain(): Changed {
     this.#list()
-    const { addresses } = this
+    const { addresses, balances } = this
     const moved = this.#moved.all()
-    const turns = this.#turns.all()
+    const holders = byAddress(
+      addresses,
+      moved.filter((id) => balances.isPositive(id)),
+      (id) => id,
+    )
+    const negative = moved.find((id) => balances.isNegative(id))
     const changed = {
-      moved: byAddress(addresses, moved, (id) => id),
-      turns: byAddress(addresses, turns, idOfTurn),
-      emptied: moved.filter((id) => !this.balances.isPositive(id) && this.#is(id, STORED)),
-      unlisted: turns.filter((turn) => !unpackTurn(turn).listed),
-      negative: moved.find((id) => this.balances.isNegative(id)),
+      holders: {
+        count: holders.length,
+        addresses: addresses.words(holders),
+        balances: balances.words(holders),
+      },
+      ...this.#drainTurns(),
+      emptied: this.#drainMoved(moved),
+      negative: negative === undefined ? undefined : addresses.address(negative),
       supply: this.#supply,
     }
-    for (const id of moved) this.#unmark(id, MOVED)
+    for (const id of holders) this.#mark(id, STORED)
     this.#moved = new NumberList()
-    this.#turns = new NumberList()
     this.#supply = new Map()
     return changed
   }
 
-  setStored(id: number, stored: boolean): void {
-    if (stored) this.#mark(id, STORED)
-    else this.#unmark(id, STORED)
+  #drainTurns(): Pick<Changed, 'days' | 'unlisted'> {
+    const { addresses } = this
+    const turns = this.#turns.all()
+    const listed = byAddress(addresses, turns.filter(isListed), idOfTurn)
+    this.#turns = new NumberList()
+    return {
+      days: {
+        count: listed.length,
+        addresses: addresses.words(listed.map(idOfTurn)),
+        unix: listed.map(dayOfTurn),
+        holds: listed.map((turn) => (turn % 4 >= 2 ? 1 : 0)),
+      },
+      unlisted: Array.from(
+        turns.filter((turn) => !isListed(turn)),
+        (turn) => ({ address: addresses.address(idOfTurn(turn)), dayUnix: dayOfTurn(turn) }),
+      ),
+    }
+  }
+
+  /** Takes the marks of what moved away; gives the addresses that hold none and are stored. */
+  #drainMoved(moved: Float64Array): readonly Address[] {
+    const emptied: Address[] = []
+    for (const id of moved) {
+      if (!this.balances.isPositive(id) && this.#is(id, STORED))
+        emptied.push(this.addresses.address(id))
+      this.#unmark(id, MOVED | STORED)
+    }
+    return emptied
   }
 
   /** Lists the present day for addresses that hold otherwise than the day before, and only for them. */

@@ -1,0 +1,76 @@
+import { toStored } from '#lib/u256.ts'
+import type { SqlValue } from './sql.ts'
+
+/** One column of many rows, as memory: it crosses to another thread without an object for each value. */
+export type PackedColumn =
+  | { readonly kind: 'same'; readonly value: SqlValue }
+  | { readonly kind: 'numbers'; readonly values: Float64Array }
+  /** Bytes as `0x` and hex; `width` words a row, each with its first byte highest. */
+  | { readonly kind: 'hex'; readonly words: Uint32Array; readonly width: number }
+  /** uint256 in its stored form; `width` words a row, the lowest first. */
+  | { readonly kind: 'uint'; readonly words: Uint32Array; readonly width: number }
+
+/** Rows as columns of one length. */
+export interface PackedRows {
+  readonly count: number
+  readonly columns: readonly PackedColumn[]
+}
+
+/** Rows to be stored, one by one or packed. */
+export type Rows = Iterable<readonly SqlValue[]> | PackedRows
+
+/** Every row by itself, whichever way they come. */
+export function eachRow(rows: Rows): Iterable<readonly SqlValue[]> {
+  return isPacked(rows) ? unpack(rows) : rows
+}
+
+export function isPacked(rows: Rows): rows is PackedRows {
+  return 'columns' in rows
+}
+
+/** Some of the rows, in memory of their own. */
+export function slicePacked(rows: PackedRows, from: number, to: number): PackedRows {
+  return {
+    count: Math.min(to, rows.count) - from,
+    columns: rows.columns.map((column) => {
+      if (column.kind === 'same') return column
+      if (column.kind === 'numbers') return { ...column, values: column.values.slice(from, to) }
+      const { words, width } = column
+      return { ...column, words: words.slice(from * width, to * width) }
+    }),
+  }
+}
+
+function* unpack({ count, columns }: PackedRows): Iterable<readonly SqlValue[]> {
+  const readers = columns.map(readerOf)
+  for (let row = 0; row < count; row += 1) yield readers.map((read) => read(row))
+}
+
+function readerOf(column: PackedColumn): (row: number) => SqlValue {
+  switch (column.kind) {
+    case 'same':
+      return () => column.value
+    case 'numbers':
+      return (row) => column.values[row] ?? 0
+    case 'hex':
+      return hexReader(column)
+    case 'uint':
+      return (row) => toStored(uintAt(column.words, row * column.width, column.width))
+  }
+}
+
+function hexReader({ words, width }: { readonly words: Uint32Array; readonly width: number }) {
+  const bytes = Buffer.alloc(words.length * 4)
+  for (let at = 0; at < words.length; at += 1) bytes.writeUInt32BE(words[at] ?? 0, at * 4)
+  const text = bytes.toString('hex')
+  const digits = width * 8
+  return (row: number) => `0x${text.slice(row * digits, (row + 1) * digits)}`
+}
+
+function uintAt(words: Uint32Array, from: number, width: number): bigint {
+  let top = width - 1
+  while (top > 0 && words[from + top] === 0) top -= 1
+  let value = 0n
+  for (let at = top; at >= 0; at -= 1) value = (value << 32n) | BigInt(words[from + at] ?? 0)
+  return value
+}
