@@ -3,7 +3,12 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { type Breach, describeBreaches } from './tidy/breach.ts'
 import { circleBreaches } from './tidy/circle-rule.ts'
-import { importFormBreaches, layerBreaches, siblingBreaches } from './tidy/layer-rules.ts'
+import {
+  harnessBreaches,
+  importFormBreaches,
+  layerBreaches,
+  siblingBreaches,
+} from './tidy/layer-rules.ts'
 import { nameBreaches } from './tidy/name-rules.ts'
 import { readTree } from './tidy/read-tree.ts'
 import { fileSizeBreaches, functionSizeBreaches } from './tidy/size-rules.ts'
@@ -19,6 +24,7 @@ function holds(guarantee: string, breaches: readonly Breach[]): void {
 
 holds('a layer imports only the layers listed for it', layerBreaches(files))
 holds('datasets never import each other', siblingBreaches(files))
+holds('the service imports no set-up of tests', harnessBreaches(files))
 holds('imports name their layer and their ending', importFormBreaches(files))
 holds('no imports run in a circle', circleBreaches(files))
 holds('no file is over 400 lines', fileSizeBreaches(files))

@@ -24,6 +24,7 @@ export const HARNESS_MIGRATIONS = [...ledgerMigrations, ...accessMigrations]
 export const SERVICE_NAME = 'Local Ecosystem Data'
 export const CHAIN_ID = 8453
 const ADDRESS = '192.0.2.1'
+const WIDE = { burst: 6_000, refillPerSecond: 50 }
 const START_MS = Date.UTC(2026, 10, 21, 12)
 
 /** Access on a real store with a clock, randomness and holdings that a test sets. */
@@ -142,6 +143,7 @@ export function createHarness(engine: Engine): Harness {
     gateMinimum: 100_000_000n,
     paymentChainId: CHAIN_ID,
     pricePerCall: 100n,
+    guardLimits: { general: WIDE, mint: WIDE, claim: WIDE },
     isPremium: async (wallet) => {
       harness.judged += 1
       if (harness.index === 'broken') throw new StoreError('the index cannot be read')

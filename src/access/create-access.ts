@@ -3,7 +3,7 @@ import type { Refusal } from '#domain/refusal.ts'
 import type { Route } from '#http/route.ts'
 import type { AccessDeps } from './access-deps.ts'
 import { accessRoutes } from './access-routes.ts'
-import { createGuard, GUARD_LIMITS, type Guard, type GuardLimits } from './callers/abuse-guard.ts'
+import { createGuard, type Guard, type GuardLimits } from './callers/abuse-guard.ts'
 import { type Callers, type CallersDeps, createCallers } from './callers/callers.ts'
 import { type AddressBucket, createAddressBucket } from './callers/client-address.ts'
 import { findKey, type Key } from './keys/key-store.ts'
@@ -17,7 +17,7 @@ export interface CreateAccessDeps
   readonly pricePerCall: MicroUsd
   /** CIDRs or addresses whose X-Forwarded-For is believed; nobody by default. */
   readonly trustedProxies?: readonly string[]
-  readonly guardLimits?: GuardLimits
+  readonly guardLimits: GuardLimits
   readonly onBatch?: (size: number) => void
   /** Told of what goes wrong where nobody waits for an answer. */
   readonly report?: (error: unknown) => void
@@ -47,7 +47,7 @@ export function createAccess(deps: CreateAccessDeps): Access {
     recall: callers.recall,
     anonymous: callers.anonymous,
     addressBucket: createAddressBucket(deps.trustedProxies ?? []),
-    guard: createGuard({ clock: deps.clock, limits: deps.guardLimits ?? GUARD_LIMITS }),
+    guard: createGuard({ clock: deps.clock, limits: deps.guardLimits }),
     routes: accessRoutes({ ...deps, meter, callers }),
     findKey: (publicId) => findKey({ run: deps.engine.read }, publicId),
     verifyPayerProof: (input) => verifyPayerProof(deps, input),

@@ -1,23 +1,15 @@
-import { Command, Option } from 'commander'
-import { readNumber } from '#test/program-options.ts'
+import { Command } from 'commander'
+import { type KillOptions, withKillOptions } from '#test/program-options.ts'
 import { findStrace, type WriteCall, writeCalls } from '#test/strace.ts'
 import { prepareKillStage } from './kills/kill-stage.ts'
 
-interface Options {
-  readonly every: number
-  readonly from: number
-  readonly call?: WriteCall
-}
-
-const values = new Command('node test/accounts/kill-at-every-write.ts')
-  .description(
+const values = withKillOptions(
+  new Command('node test/accounts/kill-at-every-write.ts').description(
     'Kills a service with SIGKILL at one write of its accounts after another, while a key is minted, paid for, used, rotated and revoked; starts it again, looks for all that it had acknowledged, and audits it. Ends with 1 when a promise was broken.',
-  )
-  .option('--every <count>', 'kills at every so many writes only', readNumber, 1)
-  .option('--from <write>', 'the first of them', readNumber, 1)
-  .addOption(new Option('--call <call>', 'writes by this system call only').choices(writeCalls))
+  ),
+)
   .parse()
-  .opts<Options>()
+  .opts<KillOptions>()
 
 process.on('SIGTERM', () => process.exit(1))
 process.on('SIGINT', () => process.exit(1))

@@ -1,24 +1,19 @@
-import { Command, Option } from 'commander'
-import { readNumber } from '#test/program-options.ts'
+import { Command } from 'commander'
+import { type KillOptions, readNumber, withKillOptions } from '#test/program-options.ts'
 import { findStrace, type WriteCall, writeCalls } from '#test/strace.ts'
 import { countCalls, indexUninterrupted, killAndCompare } from './kills/kill-and-compare.ts'
 import { makeKillWorld } from './kills/kill-world.ts'
 
-interface Options {
+interface Options extends KillOptions {
   readonly seed: number
-  readonly every: number
-  readonly from: number
-  readonly call?: WriteCall
 }
 
-const values = new Command('node test/simulation/kill-at-every-write.ts')
-  .description(
+const values = withKillOptions(
+  new Command('node test/simulation/kill-at-every-write.ts').description(
     'Kills an index process with SIGKILL at one write of its register after another, from the first to the last of a small backfill, and compares what a restart makes of each with an uninterrupted run. Ends with 1 when a register differs.',
-  )
+  ),
+)
   .option('--seed <seed>', 'of the chain', readNumber, 1)
-  .option('--every <count>', 'kills at every so many writes only', readNumber, 1)
-  .option('--from <write>', 'the first of them', readNumber, 1)
-  .addOption(new Option('--call <call>', 'writes by this system call only').choices(writeCalls))
   .parse()
   .opts<Options>()
 

@@ -3,7 +3,12 @@ import { test } from 'node:test'
 import { describeBreaches } from './breach.ts'
 import { circleBreaches } from './circle-rule.ts'
 import { allowedImports, house, mayImport } from './house.ts'
-import { importFormBreaches, layerBreaches, siblingBreaches } from './layer-rules.ts'
+import {
+  harnessBreaches,
+  importFormBreaches,
+  layerBreaches,
+  siblingBreaches,
+} from './layer-rules.ts'
 import { nameBreaches } from './name-rules.ts'
 import { fileSizeBreaches, functionSizeBreaches } from './size-rules.ts'
 import { sourceFile } from './source-file.ts'
@@ -55,6 +60,14 @@ test('source files import no tests, tools or local chains, but for the command l
 
 test('a test may import any layer', () => {
   assert.equal(layersOf('src/lib/day.test.ts', '#main/compose.ts').length, 0)
+})
+
+test('a set-up of tests is imported by tests and other set-ups only', () => {
+  const told = (path: string) => harnessBreaches([importing(path, '#access/access-harness.ts')])
+  assert.equal(told('src/access/keys/mint.ts').length, 1)
+  assert.equal(told('src/access/keys/mint.test.ts').length, 0)
+  assert.equal(told('src/access/meter/meter-harness.ts').length, 0)
+  assert.equal(told('test/money/money-world.ts').length, 0)
 })
 
 test('every layer in the table names layers of the table', () => {

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createGuard, GUARD_LIMITS } from './abuse-guard.ts'
+import { readSettings } from '#main/settings.ts'
+import { createGuard } from './abuse-guard.ts'
 
-test('a loop through a day of free calls meets no 429', () => {
-  const guard = createGuard({ clock: () => 0, limits: GUARD_LIMITS })
+test('a loop through a day of free calls meets no 429 where nothing else is configured', () => {
+  const { burst, perMinute } = readSettings({}, { isTty: false }).guard.general
+  const general = { burst, refillPerSecond: perMinute / 60 }
+  const guard = createGuard({ clock: () => 0, limits: { general, mint: general, claim: general } })
   for (let n = 0; n < 2_001; n += 1) assert.equal(guard('192.0.2.1', undefined), undefined)
 })
 

@@ -11,17 +11,11 @@ export interface GuardLimit {
 /** The general bucket, and the tighter ones of the costly routes. */
 export type GuardKind = 'general' | 'mint' | 'claim'
 
-export type GuardLimits = Readonly<Record<GuardKind, GuardLimit>>
-
 /**
- * Wide enough that a loop through a day's quota meets 402 and not 429. A mint costs milliseconds of
- * signature recovery, a claim a row: honest callers need a handful of either.
+ * The general one has to be wide enough that a loop through a day's quota meets 402 and not 429. A mint
+ * costs milliseconds of signature recovery, a claim a row: honest callers need a handful of either.
  */
-export const GUARD_LIMITS: GuardLimits = {
-  general: { burst: 6_000, refillPerSecond: 50 },
-  mint: { burst: 120, refillPerSecond: 0.5 },
-  claim: { burst: 120, refillPerSecond: 1 },
-}
+export type GuardLimits = Readonly<Record<GuardKind, GuardLimit>>
 
 /**
  * Addresses remembered for each kind, about 10 MB at most; whoever has more addresses than this is
