@@ -109,15 +109,6 @@ export class OlderHistory {
     const { end } = segment
     const anomalies = [...before, ...segment.foldedAnomalies]
     const isDue = this.#isFlushDue(end.number, limit)
-    console.error(
-      'T',
-      Date.now() - Number(process.env.T0),
-      'segment',
-      end.number,
-      isDue,
-      segment.logs,
-      this.#commitsUnderWay,
-    )
     this.#opened = { folds, at: end, anomalies: isDue ? [] : anomalies }
     if (segment.staged.length === 0 && !isDue) return
     const due = isDue ? { stores: this.#measured(drain(folds)), anomalies } : undefined
@@ -167,13 +158,6 @@ export class OlderHistory {
       throw new RpcError(`block ${number} is not the one that events are stored up to`)
     const chainId = this.#chain.id
     this.#backfill = await commitOlder(this.#deps, { chainId, backfill, segment, due })
-    console.error(
-      'T',
-      Date.now() - Number(process.env.T0),
-      'committed',
-      segment.end.number,
-      Date.now() - t1,
-    )
   }
 
   /**
