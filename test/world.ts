@@ -8,6 +8,7 @@ import { freePorts } from '#devnet/free-ports.ts'
 import { type Devnet, startDevnet } from '#devnet/start-devnet.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import { sleep } from '#lib/sleep.ts'
+import { loadIndexThread } from '#main/index-thread.ts'
 import { freePort, localFile } from '#main/local-chains.ts'
 import { runService, type Service } from '#main/run-service.ts'
 import { readSettings, type Settings } from '#main/settings.ts'
@@ -67,6 +68,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     ecosystemFile: file,
     logger: pino({ level: 'warn' }),
     clock: Date.now,
+    indexThread: loadIndexThread(),
     onProgress: () => undefined,
   })
   while ((await service.indexed()) !== 'all') await sleep(50)

@@ -1,7 +1,17 @@
 import { Worker } from 'node:worker_threads'
 import { threadFile } from '#lib/package-root.ts'
 import type { IndexProgress } from './index-progress.ts'
-import type { IndexWorkerData } from './index-worker.ts'
+import type { IndexTask, ToIndexWorker } from './index-worker.ts'
+
+/** Where the index's modules are loaded, while others load theirs. */
+export interface LoadedIndexThread {
+  /** Runs the index role, once, when `after` is done; fails when that fails. */
+  run(
+    task: IndexTask,
+    onProgress: (progress: IndexProgress) => void,
+    after?: Promise<unknown>,
+  ): IndexThread
+}
 
 export interface IndexThread {
   /** Rejects when the thread fails, such as on an ecosystem that the chains contradict. */
@@ -15,36 +25,55 @@ export interface IndexThread {
  */
 const YOUNG_MB_MAX = 12
 
-/** Runs the index role on a thread of its own, once `after` is done; fails when that fails. */
-export function startIndexThread(
-  data: IndexWorkerData,
-  onProgress: (progress: IndexProgress) => void,
-  after: Promise<unknown> = Promise.resolve(),
-): IndexThread {
-  const stopping = new AbortController()
-  const ended = after.then(() => runWorker(data, onProgress, stopping.signal))
-  ended.catch(() => undefined)
+/** Starts the thread of the index role, which keeps nobody waiting until it is told what to do. */
+export function loadIndexThread(): LoadedIndexThread {
+  const worker = new Worker(threadFile('main/index-worker'), {
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB_MAX },
+  })
+  worker.unref()
+  const exited = exitOf(worker)
+  exited.catch(() => undefined)
   return {
-    ended,
-    async stop() {
-      stopping.abort()
-      await ended.catch(() => undefined)
+    run(task, onProgress, after = Promise.resolve()) {
+      const stopping = new AbortController()
+      const ended = after.then(
+        () => runWorker({ worker, exited }, { task, onProgress, stopping: stopping.signal }),
+        async (error: unknown) => {
+          await worker.terminate()
+          throw error
+        },
+      )
+      ended.catch(() => undefined)
+      return {
+        ended,
+        async stop() {
+          stopping.abort()
+          await ended.catch(() => undefined)
+        },
+      }
     },
   }
 }
 
-function runWorker(
-  data: IndexWorkerData,
-  onProgress: (progress: IndexProgress) => void,
-  stopping: AbortSignal,
+async function runWorker(
+  { worker, exited }: { readonly worker: Worker; readonly exited: Promise<void> },
+  input: {
+    readonly task: IndexTask
+    readonly onProgress: (progress: IndexProgress) => void
+    readonly stopping: AbortSignal
+  },
 ): Promise<void> {
-  if (stopping.aborted) return Promise.resolve()
-  const worker = new Worker(threadFile('main/index-worker'), {
-    workerData: data,
-    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB_MAX },
-  })
+  const { task, onProgress, stopping } = input
+  if (stopping.aborted) return void (await worker.terminate())
+  const tell = (message: ToIndexWorker) => worker.postMessage(message)
+  worker.ref()
   worker.on('message', onProgress)
-  stopping.addEventListener('abort', () => worker.postMessage('stop'))
+  stopping.addEventListener('abort', () => tell({ kind: 'stop' }))
+  tell({ kind: 'run', task })
+  return exited
+}
+
+function exitOf(worker: Worker): Promise<void> {
   return new Promise((resolve, reject) => {
     worker.once('error', reject)
     worker.once('exit', (code) =>

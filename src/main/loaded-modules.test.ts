@@ -11,7 +11,7 @@ import { pathToFileURL } from 'node:url'
 const FILES_MAX = { api: 780, index: 480 }
 
 /** With what it loads once the index is under way. */
-const API = ['../cli/sexton.ts', 'run-start.ts', 'compose.ts', 'serve.ts']
+const API = ['../cli/sexton.ts', 'run-start.ts', 'start.ts', 'compose.ts', 'serve.ts']
 
 /** Packages that are loaded when they are needed, by one request or one setting. */
 const LATER = ['viem', 'prom-client', 'postgres', 'pino-pretty', '@scalar/', 'ajv', 'yaml']

@@ -7,7 +7,7 @@ import type { Clock } from '#lib/clock.ts'
 import type { Connection } from '#store/engine.ts'
 import type { ComposeDeps } from './compose.ts'
 import type { IndexProgress } from './index-progress.ts'
-import { type IndexThread, startIndexThread } from './index-thread.ts'
+import type { IndexThread, LoadedIndexThread } from './index-thread.ts'
 import type { Served } from './serve.ts'
 import type { Settings } from './settings.ts'
 import { openStores } from './stores.ts'
@@ -20,6 +20,7 @@ export interface ServiceInput {
   readonly ecosystemFile: unknown
   readonly logger: Logger
   readonly clock: Clock
+  readonly indexThread: LoadedIndexThread
   onProgress(progress: IndexProgress): void
   /** What the index waits for, such as chains that start; begun once the API listens. */
   beforeIndex?(): Promise<unknown>
@@ -42,7 +43,7 @@ export async function runService(input: ServiceInput): Promise<Service> {
   const indexing = () => [...progress.values()]
   const startIndex = () => {
     const { dataFolder, register, log } = settings
-    return startIndexThread(
+    return input.indexThread.run(
       { settings: { dataFolder, register, log }, ecosystem },
       (news) => {
         progress.set(news.chain, news)

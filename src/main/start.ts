@@ -6,6 +6,7 @@ import { loadEcosystemFile } from '#ecosystem/load-ecosystem.ts'
 import type { Clock } from '#lib/clock.ts'
 import { sleep } from '#lib/sleep.ts'
 import type { IndexProgress } from './index-progress.ts'
+import type { LoadedIndexThread } from './index-thread.ts'
 import { freePort, planLocalChains } from './local-chains.ts'
 import { lockFolder } from './lock-folder.ts'
 import { runService, type Service } from './run-service.ts'
@@ -16,6 +17,7 @@ export interface StartDeps {
   readonly settings: Settings
   readonly logger: Logger
   readonly clock: Clock
+  readonly indexThread: LoadedIndexThread
   /** Building the local chains and reading history take seconds; whoever waits sees them. */
   onChains(progress: { chain: string; done: number; total: number }): void
   onIndex(progress: IndexProgress): void
