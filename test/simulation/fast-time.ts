@@ -28,7 +28,7 @@ interface Timer {
 }
 
 /** So many rounds of the event loop without news mean that nothing is under way. */
-const QUIET_ROUNDS = 8
+const QUIET_ROUNDS = 16
 
 /** A round that waits is cheaper than a spinning one, once a database of another process works. */
 const SPINS_MAX = 200
