@@ -116,7 +116,8 @@ export class Tally {
     const taken = this.#outcome.taken.get(bucket)
     const known = taken ?? this.#outcome.known.get(bucket) ?? { used: 0, paid: 0 }
     const unitsLeft = taken?.granted ?? 0
-    const tally = { used: known.used - unitsLeft, paid: known.paid, unitsLeft }
+    const paid = known.paid - (taken?.presumed ?? 0)
+    const tally = { used: known.used - unitsLeft, paid, unitsLeft }
     this.#buckets.set(bucket, tally)
     return tally
   }
