@@ -43,18 +43,19 @@ const NOTHING_TAKEN: ReadonlyMap<string, Taken> = new Map()
 /** Decides a batch inside one transaction: free units first, then prepaid calls, in arrival order. */
 export async function decideBatch(connection: Connection, batch: Batch): Promise<Decisions> {
   const { admits, day, pricePerCall, isPresumedPaid = presumeNothing } = batch
-  const wanted = wantedOf(admits, isPresumedPaid)
+  const payers = new Set(admits.filter(isPresumedPaid))
+  const wanted = wantedOf(admits, payers)
   const taken = admits.length === 0 ? NOTHING_TAKEN : await countBatch(connection, batch, wanted)
   for (const [bucket, { paid, quota }] of wanted)
     if (paid > 0) refuseFreeUnits(taken.get(bucket), quota)
   const refused = beyondQuota(admits, taken)
-  const unsure = refused.filter((caller) => !isPresumedPaid(caller))
+  const unsure = refused.filter((caller) => !payers.has(caller))
   // Who is given a free unit is told of no balance.
   const accounts = [...unsure, ...batch.figures].map(accountOf)
   const balances = await readBalances(connection, [...new Set(accounts)])
   const others = batch.figures.map((each) => each.bucket).filter((bucket) => !taken.has(bucket))
   const known = await readUsageDays(connection, day, [...new Set(others)])
-  const presumed = countByAccount(refused.filter(isPresumedPaid))
+  const presumed = countByAccount(refused.filter((caller) => payers.has(caller)))
   const calls = new Map([...payable(unsure, balances, pricePerCall), ...presumed])
   const spent = await spendCalls(connection, { calls, pricePerCall, day })
   for (const [account, count] of presumed)

@@ -18,9 +18,16 @@ export interface Tallied {
   readonly pricePerCall: MicroUsd
 }
 
-/** The prepaid account that a caller's paid calls debit. */
+const accounts = new WeakMap<Caller, string>()
+
+/** The prepaid account that a caller's paid calls debit; its name is put together once for each caller. */
 export function accountOf(caller: Caller): string {
-  return caller.kind === 'keyed' ? keyAccount(caller.publicId) : bucketAccount(caller.bucket)
+  const known = accounts.get(caller)
+  if (known !== undefined) return known
+  const account =
+    caller.kind === 'keyed' ? keyAccount(caller.publicId) : bucketAccount(caller.bucket)
+  accounts.set(caller, account)
+  return account
 }
 
 function countedKeyOf(caller: Caller): string | null {

@@ -50,13 +50,13 @@ export async function takeUnits(
 /** The newest caller's quota bounds the bucket: a tier that changed is the newest word on it. */
 export function wantedOf<C extends { readonly bucket: string; readonly dailyQuota: number }>(
   admits: readonly C[],
-  isPresumedPaid: (caller: C) => boolean = () => false,
+  payers: ReadonlySet<C> = new Set(),
 ): Map<string, Wanted> {
   const wanted = new Map<string, Wanted>()
   for (const caller of admits) {
     const { bucket, dailyQuota: quota } = caller
     const { units, paid } = wanted.get(bucket) ?? NOTHING_WANTED
-    const isPaid = isPresumedPaid(caller)
+    const isPaid = payers.has(caller)
     wanted.set(bucket, { units: units + (isPaid ? 0 : 1), paid: paid + (isPaid ? 1 : 0), quota })
   }
   return wanted
