@@ -1,9 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type Refusal, refuse } from '#domain/refusal.ts'
+import { systemClock } from '#lib/clock.ts'
 import { checkFraming, namesHost, tooLarge } from './check-framing.ts'
 import type { Connections } from './connections.ts'
 import type { Endpoint, Incoming, Outgoing } from './exchange.ts'
+import { HeadWriter } from './head-writer.ts'
 import { type Arrival, readIncoming } from './incoming.ts'
 import { LiteralPaths } from './literal-paths.ts'
 import type { Query } from './parse-query.ts'
@@ -33,6 +35,7 @@ export class Host {
   readonly #paths: PathIndex
   readonly #literals: LiteralPaths
   readonly #connections: Connections
+  readonly #heads = new HeadWriter({ clock: systemClock })
 
   constructor(deps: HostDeps, connections: Connections, parseQuery: (text: string) => Query) {
     this.#deps = deps
@@ -133,10 +136,9 @@ export class Host {
     const started = performance.now()
     const { socket } = response.req
     const write = (done: Outgoing) => {
-      send(response, done, {
-        requestId: incoming.requestId,
-        close: this.stopping.signal.aborted || this.#connections.isLast(socket, response),
-      })
+      const close = this.stopping.signal.aborted || this.#connections.isLast(socket, response)
+      const stamp = { requestId: incoming.requestId, close }
+      send(this.#heads, response, { outgoing: done, stamp })
       this.#deps.observe?.(path, done.status, performance.now() - started)
     }
     const fail = (error: unknown) => {

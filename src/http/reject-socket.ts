@@ -4,8 +4,8 @@ import { type Refusal, refuse } from '#domain/refusal.ts'
 import { STATUS_CODES } from '#lib/node-http.ts'
 import type { Connections } from './connections.ts'
 import type { Incoming, Outgoing } from './exchange.ts'
+import { stampedHeaders } from './head-writer.ts'
 import { parseQuery } from './parse-query.ts'
-import { stampedHeaders } from './send.ts'
 
 interface SocketDeps {
   deny(incoming: Incoming, refusal: Refusal, headers: readonly string[]): Promise<Outgoing>

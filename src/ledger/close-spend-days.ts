@@ -4,7 +4,7 @@ import { unixNow } from '#lib/clock.ts'
 import { DAY_SECONDS, HOUR_SECONDS, toDate } from '#lib/day.ts'
 import type { Engine } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import { type Sql, sql } from '#store/sql.ts'
 import { REVENUE } from './account.ts'
 import { changeBalance, recordEntry } from './post.ts'
 
@@ -25,7 +25,7 @@ interface OpenDay {
 
 /**
  * Posts the spend of finished days: one entry `calls:<account>:<date>@<price>` from the account to
- * What changes after that (a late refund) is posted by a further entry. Gives the number of entries;
+ * the revenue. What changes after that (a late refund) is posted by a further entry. Gives the number of entries;
  * safe to run on several replicas at once.
  */
 export async function closeSpendDays(deps: {
@@ -33,10 +33,7 @@ export async function closeSpendDays(deps: {
   readonly clock: Clock
 }): Promise<number> {
   const now = unixNow(deps.clock)
-  const found = await deps.engine.read(sql`
-    select account, day, price_micro_usd, micro_usd, posted_micro_usd, closings from spend_days
-    where micro_usd <> posted_micro_usd and day <= ${now - CLOSE_AFTER_SECONDS - DAY_SECONDS}
-    order by day, account, price_micro_usd limit ${DAYS_PER_RUN_MAX}`)
+  const found = await deps.engine.read(openDays(now - CLOSE_AFTER_SECONDS - DAY_SECONDS))
   let closed = 0
   for (const row of found) {
     const open: OpenDay = {
@@ -50,6 +47,20 @@ export async function closeSpendDays(deps: {
     if (await closeDay(deps.engine, open, now)) closed += 1
   }
   return closed
+}
+
+/**
+ * Days that were never closed and days that changed since have an index each: while calls are paid, a row
+ * enters neither and leaves neither.
+ */
+function openDays(lastDay: number): Sql {
+  return sql`
+    select account, day, price_micro_usd, micro_usd, posted_micro_usd, closings from spend_days
+    where closings = 0 and micro_usd <> posted_micro_usd and day <= ${lastDay}
+    union all
+    select account, day, price_micro_usd, micro_usd, posted_micro_usd, closings from spend_days
+    where closings > 0 and micro_usd <> posted_micro_usd and day <= ${lastDay}
+    order by day, account, price_micro_usd limit ${DAYS_PER_RUN_MAX}`
 }
 
 /** False when the day changed since it was read: the next run closes it. */

@@ -108,6 +108,15 @@ export const ledgerMigrations: readonly Migration[] = [
     sql: { sqlite: SQLITE_SEAL, postgres: POSTGRES_SEAL },
   },
   { id: 104, name: 'no spend without a price', sql: guardsSql(priceGuards) },
+  {
+    id: 105,
+    name: 'open days are listed once',
+    sql: `
+      drop index spend_days_open;
+      create index spend_days_open on spend_days (day, account) where closings = 0;
+      create index spend_days_reopened on spend_days (day, account)
+        where closings > 0 and micro_usd <> posted_micro_usd`,
+  },
 ]
 
 function sqliteGuards(table: string): string {

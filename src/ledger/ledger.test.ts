@@ -180,6 +180,12 @@ onBoth('spending stops at the last call that the balance holds', async ({ engine
   assert.deepEqual(await audit(engine), [])
 })
 
+onBoth('an account that was never posted to pays for no call', async ({ engine }) => {
+  assert.equal(await spend(engine, 3), 0)
+  assert.equal(await balanceOf(engine, KEY), 0n)
+  assert.deepEqual(await audit(engine), [])
+})
+
 onBoth('fifty spenders on two replicas share a balance of twenty calls', async (store) => {
   const { engine } = store
   const replica = store.replica()

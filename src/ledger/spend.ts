@@ -1,8 +1,8 @@
 import type { MicroUsd } from '#domain/money.ts'
 import { assert } from '#lib/assert.ts'
-import type { Connection } from '#store/engine.ts'
+import type { BulkInsert, Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { rows, sql } from '#store/sql.ts'
+import { sql } from '#store/sql.ts'
 
 export interface SpendInput {
   /** Calls wanted by prepaid account; every account has been posted to before. */
@@ -36,47 +36,71 @@ export async function spendCalls(
 /** Rows stand in the order of the names, so that two batches never wait for one another. */
 async function takeFromBalances(
   connection: Connection,
-  input: SpendInput,
+  { calls, pricePerCall }: SpendInput,
 ): Promise<Map<string, Spent>> {
-  const wanted = [...input.calls].sort(([a], [b]) => (a < b ? -1 : 1))
-  if (wanted.length === 0) return new Map()
-  const price = sql`cast(${input.pricePerCall} as bigint)`
-  const granted = sql`case when balances.micro_usd >= excluded.granted_calls * ${price}
-    then excluded.granted_calls else balances.micro_usd / ${price} end`
-  const taken = await connection.run(sql`
-    insert into balances (account, prepaid, micro_usd, granted_calls)
-    values ${rows(wanted.map(([account, calls]) => [account, 1, 0, calls]))}
-    on conflict (account) do update set
-      granted_calls = ${granted}, micro_usd = balances.micro_usd - ${price} * (${granted})
-    returning account, granted_calls, micro_usd`)
-  return new Map(
-    taken.map((row) => [
-      column.text(row, 'account'),
-      { calls: column.integer(row, 'granted_calls'), balance: column.amount(row, 'micro_usd') },
-    ]),
+  if (calls.size === 0) return new Map()
+  const wanted = [...calls].sort(([a], [b]) => (a < b ? -1 : 1))
+  const taken = await connection.insert(
+    takingAt(pricePerCall),
+    wanted.map(([account, count]) => [account, 1, 0, -count]),
   )
+  return new Map(taken.map((row) => [column.text(row, 'account'), toSpent(row)]))
+}
+
+/** Calls are wanted in negative numbers, so that a row that was not there grants none. */
+function toSpent(row: Row): Spent {
+  return {
+    calls: Math.max(0, column.integer(row, 'granted_calls')),
+    balance: column.amount(row, 'micro_usd'),
+  }
+}
+
+const takings = new Map<MicroUsd, BulkInsert>()
+
+/** Prices are settings: a process knows one. */
+function takingAt(price: MicroUsd): BulkInsert {
+  const known = takings.get(price)
+  if (known !== undefined) return known
+  const granted = `case when balances.micro_usd >= -excluded.granted_calls * ${price}
+    then -excluded.granted_calls else balances.micro_usd / ${price} end`
+  const taking: BulkInsert = {
+    table: 'balances',
+    columns: { account: 'text', prepaid: 'bigint', micro_usd: 'bigint', granted_calls: 'bigint' },
+    conflict: `on conflict (account) do update set
+      granted_calls = ${granted}, micro_usd = balances.micro_usd - ${price} * (${granted})
+      returning account, granted_calls, micro_usd`,
+  }
+  takings.set(price, taking)
+  return taking
 }
 
 async function raiseSpend(
   connection: Connection,
-  input: SpendInput,
+  { day, pricePerCall }: SpendInput,
   paying: readonly (readonly [string, Spent])[],
 ): Promise<void> {
   const sorted = [...paying].sort(([a], [b]) => (a < b ? -1 : 1))
-  await connection.run(sql`
-    insert into spend_days (account, day, price_micro_usd, calls, micro_usd)
-    values ${rows(
-      sorted.map(([account, { calls }]) => [
-        account,
-        input.day,
-        input.pricePerCall,
-        calls,
-        BigInt(calls) * input.pricePerCall,
-      ]),
-    )}
-    on conflict (account, day, price_micro_usd) do update set
-      calls = spend_days.calls + excluded.calls,
-      micro_usd = spend_days.micro_usd + excluded.micro_usd`)
+  await connection.insert(
+    RAISED,
+    sorted.map(([account, { calls }]) => {
+      const amount = BigInt(calls) * pricePerCall
+      return [account, day, pricePerCall, calls, amount]
+    }),
+  )
+}
+
+const RAISED: BulkInsert = {
+  table: 'spend_days',
+  columns: {
+    account: 'text',
+    day: 'bigint',
+    price_micro_usd: 'bigint',
+    calls: 'bigint',
+    micro_usd: 'bigint',
+  },
+  conflict: `on conflict (account, day, price_micro_usd) do update set
+    calls = spend_days.calls + excluded.calls,
+    micro_usd = spend_days.micro_usd + excluded.micro_usd`,
 }
 
 /** Gives paid calls of one account and day back; a closed day is corrected when it is closed again. */

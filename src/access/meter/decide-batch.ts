@@ -7,11 +7,23 @@ import type { Admission, MeterFigures } from './admission.ts'
 import { addKeyUnits } from './key-day.ts'
 import { recordBatch } from './meter-store.ts'
 import { accountOf, type Tallied, Tally } from './tally.ts'
-import { addPaid, readUsageDays, type Taken, takeUnits, wantedOf } from './usage-day.ts'
+import {
+  addPaid,
+  readUsageDays,
+  type Taken,
+  takeUnits,
+  type Wanted,
+  wantedOf,
+} from './usage-day.ts'
 
 export interface Batch extends Tallied {
   /** Callers who only ask how they stand. */
   readonly figures: readonly Caller[]
+  /**
+   * Whether all calls of a caller are presumed to be paid, so that they are counted as such at once. A
+   * presumption that does not hold is `Misjudged`, and nothing of the batch may then be stored.
+   */
+  readonly isPresumedPaid?: (caller: Caller) => boolean
 }
 
 export interface Decisions {
@@ -19,26 +31,59 @@ export interface Decisions {
   readonly figures: readonly MeterFigures[]
 }
 
+/** A caller has free units or too little money, unlike what was presumed. */
+export class Misjudged extends Error {
+  override readonly name = 'Misjudged'
+}
+
+const presumeNothing = () => false
+
+const NOTHING_TAKEN: ReadonlyMap<string, Taken> = new Map()
+
 /** Decides a batch inside one transaction: free units first, then prepaid calls, in arrival order. */
 export async function decideBatch(connection: Connection, batch: Batch): Promise<Decisions> {
-  const { admits, day, pricePerCall } = batch
-  const [taken] = await Promise.all([
-    admits.length === 0 ? new Map<string, Taken>() : takeUnits(connection, day, wantedOf(admits)),
-    admits.length === 0 ? undefined : recordBatch(connection, batch),
-  ])
+  const { admits, day, pricePerCall, isPresumedPaid = presumeNothing } = batch
+  const payers = new Set(admits.filter(isPresumedPaid))
+  const wanted = wantedOf(admits, payers)
+  const taken = admits.length === 0 ? NOTHING_TAKEN : await countBatch(connection, batch, wanted)
+  for (const [bucket, { paid, quota }] of wanted)
+    if (paid > 0) refuseFreeUnits(taken.get(bucket), quota)
   const refused = beyondQuota(admits, taken)
+  const unsure = refused.filter((caller) => !payers.has(caller))
   // Who is given a free unit is told of no balance.
-  const accounts = [...refused, ...batch.figures].map(accountOf)
+  const accounts = [...unsure, ...batch.figures].map(accountOf)
   const balances = await readBalances(connection, [...new Set(accounts)])
   const others = batch.figures.map((each) => each.bucket).filter((bucket) => !taken.has(bucket))
   const known = await readUsageDays(connection, day, [...new Set(others)])
-  const calls = payable(refused, balances, pricePerCall)
+  const presumed = countByAccount(refused.filter((caller) => payers.has(caller)))
+  const calls = new Map([...payable(unsure, balances, pricePerCall), ...presumed])
   const spent = await spendCalls(connection, { calls, pricePerCall, day })
+  for (const [account, count] of presumed)
+    if (spent.get(account)?.calls !== count) throw new Misjudged('too little money')
   const tally = new Tally(batch, { taken, balances, spent, known })
   const admissions = admits.map((caller) => tally.admit(caller))
-  if (tally.paid.size > 0) await addPaid(connection, day, tally.paid)
+  if (tally.paid.size > 0) await addPaid(connection, day, uncounted(tally.paid, wanted))
   if (tally.keyUnits.size > 0) await addKeyUnits(connection, day, tally.keyUnits)
   return { admissions, figures: batch.figures.map((caller) => tally.figures(caller)) }
+}
+
+/** Both are sent at once; what the store refuses is told by the first, the second fails after it. */
+async function countBatch(
+  connection: Connection,
+  batch: Batch,
+  wanted: ReadonlyMap<string, Wanted>,
+): Promise<ReadonlyMap<string, Taken>> {
+  const taking = takeUnits(connection, batch.day, wanted)
+  const recording = recordBatch(connection, batch)
+  recording.catch(() => undefined)
+  const taken = await taking
+  await recording
+  return taken
+}
+
+function refuseFreeUnits(taken: Taken | undefined, quota: number): void {
+  if (taken === undefined || taken.granted > 0 || taken.used < quota)
+    throw new Misjudged('free units are left')
 }
 
 /** Callers for whom no free unit was left, in arrival order. */
@@ -57,9 +102,26 @@ function payable(
   balances: ReadonlyMap<string, MicroUsd>,
   pricePerCall: MicroUsd,
 ): Map<string, number> {
+  return countByAccount(
+    callers.filter((caller) => (balances.get(accountOf(caller)) ?? 0n) >= pricePerCall),
+  )
+}
+
+function countByAccount(callers: readonly Caller[]): Map<string, number> {
   const calls = new Map<string, number>()
-  for (const account of callers.map(accountOf))
-    if ((balances.get(account) ?? 0n) >= pricePerCall)
-      calls.set(account, (calls.get(account) ?? 0) + 1)
+  for (const account of callers.map(accountOf)) calls.set(account, (calls.get(account) ?? 0) + 1)
   return calls
+}
+
+/** Paid calls by bucket that were not presumed. */
+function uncounted(
+  paid: ReadonlyMap<string, number>,
+  wanted: ReadonlyMap<string, Wanted>,
+): Map<string, number> {
+  const left = new Map<string, number>()
+  for (const [bucket, calls] of paid) {
+    const more = calls - (wanted.get(bucket)?.paid ?? 0)
+    if (more > 0) left.set(bucket, more)
+  }
+  return left
 }

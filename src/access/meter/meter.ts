@@ -3,7 +3,7 @@ import type { MicroUsd } from '#domain/money.ts'
 import { assert } from '#lib/assert.ts'
 import { type Clock, unixNow } from '#lib/clock.ts'
 import { startOfDay } from '#lib/day.ts'
-import type { Engine } from '#store/engine.ts'
+import { ConstraintError, type Engine } from '#store/engine.ts'
 import {
   type Admission,
   type AdmissionReceipt,
@@ -11,9 +11,9 @@ import {
   type MeterFigures,
   MeteringUnavailable,
 } from './admission.ts'
-import { type Decisions, decideBatch } from './decide-batch.ts'
+import { type Decisions, decideBatch, Misjudged } from './decide-batch.ts'
+import { RecentOutcomes } from './recent-outcomes.ts'
 import { RefundQueue } from './refund-queue.ts'
-import { SpentQuotas } from './spent-quotas.ts'
 import { lostAdmissions, takeFree } from './take-free.ts'
 
 export interface MeterDeps {
@@ -62,7 +62,7 @@ class MeterQueue {
   readonly #deps: MeterDeps
   readonly #refunds: RefundQueue
   #waiting: Waiting[] = []
-  readonly #spent = new SpentQuotas()
+  readonly #recent = new RecentOutcomes()
   #running = false
   #batches = 0
 
@@ -119,7 +119,7 @@ class MeterQueue {
     const { pricePerCall } = this.#deps
     const { id, day } = this.#nextId()
     const likely = batch.filter(
-      (each) => isAdmit(each) && this.#spent.isLikelyFree(each.caller, day),
+      (each) => isAdmit(each) && this.#recent.isLikelyFree(each.caller, day),
     )
     if (likely.length === 0) return batch
     const input = { id, day, pricePerCall, admits: likely.map((each) => each.caller) }
@@ -145,7 +145,8 @@ class MeterQueue {
     }
   }
 
-  async #decideAll(batch: readonly Waiting[]): Promise<void> {
+  /** `presumes` takes for paid what was paid of late; where that is wrong, all is asked once more. */
+  async #decideAll(batch: readonly Waiting[], presumes = true): Promise<void> {
     const admits = batch.filter(isAdmit)
     const figures = batch.filter((each) => each.kind === 'figures')
     const { engine, pricePerCall } = this.#deps
@@ -154,7 +155,8 @@ class MeterQueue {
       admits: admits.map((each) => each.caller),
       figures: figures.map((each) => each.caller),
     }
-    const input = { ...callers, id, day, pricePerCall }
+    const isPresumedPaid = (caller: Caller) => presumes && this.#recent.isLikelyPaid(caller, day)
+    const input = { ...callers, id, day, pricePerCall, isPresumedPaid }
     let decided: Decisions | undefined
     try {
       if (admits.length > 0) await this.#refunds.settleDoubt()
@@ -163,10 +165,15 @@ class MeterQueue {
         decided = await decideBatch(connection, input)
         return decided
       })
-      if (engine.writeOnce !== undefined) this.#spent.learn(callers.admits, final.admissions, day)
+      this.#recent.learn(callers.admits, final.admissions, day)
       settleAll(admits, final.admissions)
       settleAll(figures, final.figures)
     } catch (cause) {
+      const isPresumed = decided === undefined && callers.admits.some(isPresumedPaid)
+      if (isPresumed && isMisjudged(cause)) {
+        this.#recent.forget(callers.admits)
+        return this.#decideAll(batch, false)
+      }
       const receipts = receiptsOf(decided?.admissions ?? [])
       if (receipts.length > 0) this.#refunds.doubt({ id, day, receipts: () => receipts })
       rejectAll([...admits, ...figures], cause)
@@ -178,6 +185,11 @@ class MeterQueue {
     const day = startOfDay(unixNow(this.#deps.clock))
     return { id: { meter: this.#deps.name, number: this.#batches }, day }
   }
+}
+
+/** The store itself refuses a paid call where free units are left. */
+function isMisjudged(cause: unknown): boolean {
+  return cause instanceof Misjudged || cause instanceof ConstraintError
 }
 
 function isAdmit(waiting: Waiting): waiting is Extract<Waiting, { readonly kind: 'admit' }> {

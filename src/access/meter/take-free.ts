@@ -40,7 +40,7 @@ export function lostAdmissions(
 ): readonly (Admission | undefined)[] {
   const taken = [...wantedOf(batch.admits)].map(([bucket, { units }]): [string, Taken] => {
     const granted = short.get(bucket) ?? units
-    return [bucket, { granted, used: granted, paid: 0 }]
+    return [bucket, { granted, used: granted, paid: 0, presumed: 0 }]
   })
   return admissionsOf(batch, new Map(taken))
 }

@@ -18,9 +18,16 @@ export interface Tallied {
   readonly pricePerCall: MicroUsd
 }
 
-/** The prepaid account that a caller's paid calls debit. */
+const accounts = new WeakMap<Caller, string>()
+
+/** The prepaid account that a caller's paid calls debit; its name is put together once for each caller. */
 export function accountOf(caller: Caller): string {
-  return caller.kind === 'keyed' ? keyAccount(caller.publicId) : bucketAccount(caller.bucket)
+  const known = accounts.get(caller)
+  if (known !== undefined) return known
+  const account =
+    caller.kind === 'keyed' ? keyAccount(caller.publicId) : bucketAccount(caller.bucket)
+  accounts.set(caller, account)
+  return account
 }
 
 function countedKeyOf(caller: Caller): string | null {
@@ -116,7 +123,8 @@ export class Tally {
     const taken = this.#outcome.taken.get(bucket)
     const known = taken ?? this.#outcome.known.get(bucket) ?? { used: 0, paid: 0 }
     const unitsLeft = taken?.granted ?? 0
-    const tally = { used: known.used - unitsLeft, paid: known.paid, unitsLeft }
+    const paid = known.paid - (taken?.presumed ?? 0)
+    const tally = { used: known.used - unitsLeft, paid, unitsLeft }
     this.#buckets.set(bucket, tally)
     return tally
   }

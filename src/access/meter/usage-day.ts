@@ -1,6 +1,6 @@
 import type { BulkInsert, Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { join, rows, type Sql, sql } from '#store/sql.ts'
+import { join, type Sql, sql } from '#store/sql.ts'
 
 /** What a bucket has used of a day: free units, and paid calls beyond them. */
 export interface UsageDay {
@@ -8,44 +8,61 @@ export interface UsageDay {
   readonly paid: number
 }
 
-/** How many units a bucket asks for, and the quota that bounds its day. */
+/** How many units a bucket asks for, the quota that bounds its day, and calls presumed to be paid. */
 export interface Wanted {
   readonly units: number
   readonly quota: number
+  readonly paid: number
 }
 
 /** A bucket's day after units were taken; `granted` of them were left to take. */
 export interface Taken extends UsageDay {
   readonly granted: number
+  /** Of the paid calls, those of this very batch. */
+  readonly presumed: number
 }
 
 /**
- * Takes free units for all buckets of a batch. One statement counts, decides and takes, so that no
- * number of replicas passes a quota. Rows stand in the order of the names, so that two batches
- * never wait for one another.
+ * Takes free units for all buckets of a batch and counts what is presumed to be paid. One statement
+ * counts, decides and takes, so that no number of replicas passes a quota. Rows stand in the order of
+ * the names, so that two batches never wait for one another.
  */
 export async function takeUnits(
   connection: Connection,
   day: number,
   wanted: ReadonlyMap<string, Wanted>,
 ): Promise<Map<string, Taken>> {
-  const list = inOrder(wanted).map(([bucket, { units, quota }]) => {
+  let isPaid = false
+  const list = inOrder(wanted).map(([bucket, { units, quota, paid }]) => {
     const first = Math.min(units, quota)
-    return [bucket, day, first, 0, first, quota, quota]
+    if (paid > 0) isPaid = true
+    return [bucket, day, first, paid, first, quota, quota]
   })
-  const taken = await connection.insert(TAKEN, list)
-  return new Map(taken.map((row) => [column.text(row, 'bucket'), toTaken(row)]))
+  const taken = await connection.insert(isPaid ? TAKEN_AND_PAID : TAKEN, list)
+  return new Map(
+    taken.map((row) => {
+      const bucket = column.text(row, 'bucket')
+      return [bucket, toTaken(row, wanted.get(bucket)?.paid)]
+    }),
+  )
 }
 
 /** The newest caller's quota bounds the bucket: a tier that changed is the newest word on it. */
-export function wantedOf(
-  admits: readonly { readonly bucket: string; readonly dailyQuota: number }[],
+export function wantedOf<C extends { readonly bucket: string; readonly dailyQuota: number }>(
+  admits: readonly C[],
+  payers: ReadonlySet<C> = new Set(),
 ): Map<string, Wanted> {
   const wanted = new Map<string, Wanted>()
-  for (const { bucket, dailyQuota } of admits)
-    wanted.set(bucket, { units: (wanted.get(bucket)?.units ?? 0) + 1, quota: dailyQuota })
+  for (const caller of admits) {
+    const { bucket, dailyQuota: quota } = caller
+    const { units, paid } = wanted.get(bucket) ?? NOTHING_WANTED
+    const isPaid = payers.has(caller)
+    wanted.set(bucket, { units: units + (isPaid ? 0 : 1), paid: paid + (isPaid ? 1 : 0), quota })
+  }
   return wanted
 }
+
+const NOTHING_WANTED = { units: 0, paid: 0 }
 
 /** In the order in which every batch takes its rows. */
 export function wantedInOrder(
@@ -55,8 +72,9 @@ export function wantedInOrder(
 }
 
 /** A row that units were taken from. */
-export function toTaken(row: Row): Taken {
-  return { ...toUsageDay(row), granted: column.integer(row, 'granted') }
+export function toTaken(row: Row, presumed = 0): Taken {
+  const { used, paid } = toUsageDay(row)
+  return { used, paid, granted: column.integer(row, 'granted'), presumed }
 }
 
 const GRANTED = `case
@@ -87,6 +105,12 @@ const TAKEN: BulkInsert = {
   conflict: CONFLICT,
 }
 
+/** The store refuses paid calls of a bucket that has free units left, and with it the whole batch. */
+const TAKEN_AND_PAID: BulkInsert = {
+  ...TAKEN,
+  conflict: CONFLICT.replace('update set', 'update set paid = usage_days.paid + excluded.paid,'),
+}
+
 /**
  * Takes the row of a bucket's day, which is made when it is the first of the day. Who will change a
  * balance before the day does so first: the meter takes the day first too, and neither waits in a circle.
@@ -109,9 +133,20 @@ export async function addPaid(
   paid: ReadonlyMap<string, number>,
 ): Promise<void> {
   const list = inOrder(paid).map(([bucket, calls]) => [bucket, day, 0, calls, 0, 0])
-  await connection.run(sql`
-    insert into usage_days (bucket, day, used, paid, granted, quota) values ${rows(list)}
-    on conflict (bucket, day) do update set paid = usage_days.paid + excluded.paid`)
+  await connection.insert(PAID, list)
+}
+
+const PAID: BulkInsert = {
+  table: 'usage_days',
+  columns: {
+    bucket: 'text',
+    day: 'bigint',
+    used: 'bigint',
+    paid: 'bigint',
+    granted: 'bigint',
+    quota: 'bigint',
+  },
+  conflict: 'on conflict (bucket, day) do update set paid = usage_days.paid + excluded.paid',
 }
 
 /** Gives free units or paid calls of a day back; free units are lowered beside a count that only rises. */

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { eachEngine } from '#ledger/each-engine.ts'
+import { startPostgres } from '#test/postgres.ts'
+import type { Admission, Meter } from './admission.ts'
+import {
+  anonymous,
+  assertSound,
+  count,
+  fund,
+  keyed,
+  MIGRATIONS,
+  many,
+  meterOf,
+  sources,
+} from './meter-harness.ts'
+
+const onBoth = eachEngine(startPostgres, MIGRATIONS)
+
+const KEY = keyed('00000001')
+
+/** Uses up the five free units, then pays for some calls: from now on all are presumed to be paid. */
+async function payFor(meter: Meter, calls: number, caller = KEY): Promise<readonly Admission[]> {
+  const admissions: Admission[] = []
+  for (let call = 0; call < 5 + calls; call += 1) admissions.push(await meter.admit(caller))
+  assert.equal(count(admissions, 'prepaid'), calls)
+  return admissions
+}
+
+onBoth('who paid a moment ago takes a free unit that was given back', async ({ engine }) => {
+  const meter = meterOf(engine)
+  await fund(engine, KEY, 1_000n)
+  const [first] = await payFor(meter, 2)
+  assert.equal(first?.kind, 'admitted')
+  await meter.refund(first.receipt)
+  const admissions = await many(
+    3,
+    () => meter,
+    () => KEY,
+  )
+  assert.deepEqual(sources(admissions), ['quota', 'prepaid', 'prepaid'])
+  const figures = await meter.figures(KEY)
+  assert.deepEqual([figures.requestCount, figures.overageCount], [9, 4])
+  assert.equal(figures.prepaidBalance, 600n)
+  await assertSound(engine)
+})
+
+onBoth('who paid a moment ago takes the free units of a higher tier', async ({ engine }) => {
+  const meter = meterOf(engine)
+  await fund(engine, KEY, 1_000n)
+  await payFor(meter, 2)
+  const premium = keyed('00000001', 7)
+  const admissions = await many(
+    3,
+    () => meter,
+    () => premium,
+  )
+  assert.deepEqual(sources(admissions), ['quota', 'quota', 'prepaid'])
+  const fallen = await many(
+    2,
+    () => meter,
+    () => KEY,
+  )
+  assert.deepEqual(sources(fallen), ['prepaid', 'prepaid'])
+  assert.equal((await meter.figures(KEY)).prepaidBalance, 500n)
+  await assertSound(engine)
+})
+
+onBoth(
+  'two replicas that both presume a caller to pay take no more than the money',
+  async (store) => {
+    const meters = [meterOf(store.engine), meterOf(store.replica())] as const
+    await fund(store.engine, KEY, 1_450n)
+    await payFor(meters[0], 2)
+    assert.equal((await meters[1].admit(KEY)).kind, 'admitted')
+    const admissions = await many(
+      120,
+      (index) => meters[index % 2] ?? meters[0],
+      () => KEY,
+    )
+    assert.equal(count(admissions, 'prepaid'), 11)
+    assert.equal(count(admissions, 'exhausted'), 109)
+    const figures = await meters[0].figures(KEY)
+    assert.deepEqual([figures.requestCount, figures.overageCount], [19, 14])
+    assert.equal(figures.prepaidBalance, 50n)
+    await assertSound(store.engine)
+  },
+)
+
+onBoth('one short balance takes nothing from others of its batch', async ({ engine }) => {
+  const meter = meterOf(engine)
+  const rich = keyed('00000002', 5, 'bb')
+  const poor = keyed('00000003', 5, 'bb')
+  await fund(engine, KEY, 300n)
+  await fund(engine, rich, 10_000n)
+  await payFor(meter, 1)
+  await payFor(meter, 1, rich)
+  const callers = [KEY, rich, poor, anonymous('192.0.2.1')]
+  const admissions = await many(
+    16,
+    () => meter,
+    (index) => callers[index % 4] ?? KEY,
+  )
+  const of = (at: number) => sources(admissions.filter((_, index) => index % 4 === at))
+  assert.deepEqual(of(0), ['prepaid', 'prepaid', 'exhausted', 'exhausted'])
+  assert.deepEqual(of(1), ['prepaid', 'prepaid', 'prepaid', 'prepaid'])
+  assert.deepEqual(of(2), ['exhausted', 'exhausted', 'exhausted', 'exhausted'])
+  assert.deepEqual(of(3), ['quota', 'quota', 'quota', 'quota'])
+  const paid = admissions.filter((_, index) => index % 4 === 1)
+  assert.deepEqual(
+    paid.map(({ figures }) => figures.overageCount),
+    [2, 3, 4, 5],
+  )
+  await assertSound(engine)
+})
