@@ -50,8 +50,8 @@ const FACTS_MAX = 10_000
 /** Answers of a segment that brought logs: a header proves each. */
 const ANSWERS_MAX = 40
 
-/** Logs read in one turn: a millisecond or two. */
-const LOGS_AT_ONCE = 1_024
+/** Logs read in one turn: a millisecond. */
+const LOGS_AT_ONCE = 512
 
 /** Headers that travel together, so that one node answers them: a batch has room for 50. */
 const HEADERS_AT_ONCE = 45
