@@ -40,7 +40,7 @@ claim=$(post /api/sessions/prepay \
 id=$(echo "$claim" | field .id)
 until [ "$(get "$api/api/sessions/prepay/$id?wait=30" | field .verified)" = true ]; do :; done
 
-# 4. Calls beyond the free ones are paid from the balance.
+# 4. The key's free calls come first; calls beyond them are paid from the balance.
 call() { get --header "Authorization: Bearer $secret" "$api$1"; }
 echo "balance $(call /api/usage | field .prepaidBalanceUsd)"
 call /api/burns/total

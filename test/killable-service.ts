@@ -10,10 +10,11 @@ import { startDevnet } from '#devnet/start-devnet.ts'
 import { developmentWallets } from '#devnet/wallets.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import { freePort, localFile } from '#main/local-chains.ts'
+import { BUILT_PROGRAM, buildService } from '../tools/build.ts'
 import { eventually } from './world.ts'
 
 /**
- * Local chains, and the service as a process of its own that can be killed and started again on the
+ * Local chains, and the service as it is built, as a process of its own that can be killed and started again on the
  * same data. All of it ends with the test.
  */
 export async function prepareService(input: {
@@ -21,6 +22,7 @@ export async function prepareService(input: {
   readonly quotas: Partial<EcosystemFile['quotas']>
   readonly hasSettlingKey?: boolean
 }) {
+  await buildService()
   const folder = mkdtempSync(join(tmpdir(), 'sexton-killed-'))
   const devnet = await startDevnet({
     dataFolder: join(folder, 'chains'),
@@ -49,6 +51,7 @@ export async function prepareService(input: {
     SEXTON_ECOSYSTEM: file,
     SEXTON_METRICS_PORT: 'off',
     LOG_LEVEL: 'warn',
+    LOG_FORMAT: 'pretty',
     ...(input.hasSettlingKey === true && { SEXTON_SETTLING_KEY_FILE: writeSettlingKey(folder) }),
   }
   const origin = `http://127.0.0.1:${port}`
@@ -59,7 +62,7 @@ export async function prepareService(input: {
     /** Resolves once it is ready; the newest block of base has to be young for that. */
     async startService() {
       await mine(devnet.chains.ethereum.client, { blocks: 1 })
-      const child = spawn(process.execPath, ['src/cli/sexton.mjs', 'start'], {
+      const child = spawn(process.execPath, [BUILT_PROGRAM, 'start'], {
         env: environment,
         stdio: ['ignore', 'ignore', 'inherit'],
       })

@@ -87,3 +87,12 @@ test('a failed install says what to do and leaves package.json and the lock as t
   assert.match(stderr, /npm install failed: .*\nWhat to do: see that the npm registry answers/)
   assert.deepEqual(read(), before)
 })
+
+test('what a script runs after the installation names the Node that was installed', () => {
+  const manifest = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8'))
+  const scripts = Object.values<string>(manifest.scripts)
+  const chained = scripts.filter((script) => script.includes('install.mjs &&'))
+  assert.equal(chained.length, 2)
+  // A shell finds `node` once and stays with it, though the path begins elsewhere by then.
+  for (const script of chained) assert.match(script, /&& node_modules\/\.bin\/node /)
+})

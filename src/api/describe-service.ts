@@ -37,7 +37,7 @@ Only data calls answered 2xx count; errors and 304 are free. Every response says
 Calls beyond the daily quota cost **${pricePerCallUsd} USD each** (${perDollar} calls per 1 USD), paid in advance in ${payment.symbol} on ${payment.network}. There is no subscription and no card.
 
 1. Send ${payment.symbol} (\`${payment.asset}\` on ${payment.network}) from the wallet that owns the key to \`${payment.payTo}\`.
-2. Register the transaction with \`POST /api/sessions/prepay\`.
+2. Register the transaction for a key of yours with \`POST /api/sessions/prepay\`; the balance belongs to the key.
 3. After ${payment.confirmations} blocks the balance of the key is credited; calls then go on without a 402 until it is empty.
 
 Without quota and balance a data call answers 402 with the payment options.

@@ -71,6 +71,7 @@ function documentOf(name: string): string {
   </head>
   <body>
     <div id="app"></div>
+    <noscript>The documentation is drawn by a script; <a href="/openapi.json">/openapi.json</a> has all of it.</noscript>
     <script src="/scalar/v1/scalar.js"></script>
     <script src="/scalar/v1/start.js"></script>
   </body>

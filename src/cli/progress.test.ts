@@ -49,6 +49,7 @@ describe('the progress', () => {
     board.print('during\n')
     board.finish()
     board.print('after\n')
+    assert.ok(bars.written.join('').includes('during\n'), 'also what comes just before the end')
     assert.ok(log.written.join('').startsWith('before\n'))
     assert.ok(log.written.join('').endsWith('after\n'))
   })

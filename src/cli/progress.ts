@@ -45,6 +45,8 @@ function bars({ output, log, clock }: BoardDeps): ProgressBoard {
     },
     finish() {
       finished = true
+      // What was printed since the bars were last drawn is drawn with them.
+      board?.update()
       board?.stop()
       board = undefined
     },

@@ -19,8 +19,9 @@ export async function openLogger(settings: Settings['log'], output: Writable): P
 
 /** Loaded where somebody looks only: machines read the lines as they are. */
 async function loadPretty(): Promise<(line: string) => string> {
-  const { prettyFactory } = await import('pino-pretty')
-  return prettyFactory({ colorize: true, translateTime: 'HH:MM:ss' })
+  // CommonJS: its names are known to Node, and to a bundle only below `default`.
+  const { default: pretty } = await import('pino-pretty')
+  return pretty.prettyFactory({ colorize: true, translateTime: 'HH:MM:ss' })
 }
 
 /**

@@ -62,7 +62,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   HOST: 'address to listen on (default 127.0.0.1)',
   PORT: 'port to listen on, 0 for a free one (default 4020)',
   LOG_LEVEL: `${LOG_LEVELS.join(', ')} (default info)`,
-  LOG_FORMAT: 'json or pretty (default: pretty in a terminal, else json)',
+  LOG_FORMAT: 'json or pretty (default: pretty in a terminal unless NODE_ENV is production)',
   SEXTON_DATA: 'folder of the embedded databases (default .sexton)',
   SEXTON_DATABASE_URL: 'postgres:// URL; holds both stores, instead of the embedded databases',
   SEXTON_REGISTER_URL: 'postgres:// URL of the register only (what the chains say)',
