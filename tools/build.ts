@@ -1,5 +1,6 @@
-import { readFile, stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 
 const ROOT = join(import.meta.dirname, '..')
 
@@ -33,7 +34,8 @@ if (import.meta.main) await buildService()
 export async function buildService(): Promise<void> {
   if (await isBuilt()) return
   const { build } = await import('esbuild')
-  const { metafile } = await build({
+  const startedMs = Date.now()
+  const { metafile, outputFiles } = await build({
     absWorkingDir: ROOT,
     entryPoints: ENTRIES.map((entry) => join('src', entry)),
     outbase: 'src',
@@ -49,27 +51,43 @@ export async function buildService(): Promise<void> {
     sourcemap: true,
     sourcesContent: false,
     metafile: true,
+    write: false,
     logLevel: 'warning',
   })
+  for (const { path, contents } of outputFiles) await put(path, contents)
   const inputs = [...Object.keys(metafile.inputs), 'tools/build.ts', 'package.json']
-  await writeFile(INPUTS_FILE, JSON.stringify(await lookAt(inputs), null, 1))
+  const looks = await Promise.all(inputs.map(lookAt))
+  // What was changed meanwhile may be in the bundle or not: the next start builds anew.
+  if (looks.every(({ mtimeMs }) => mtimeMs < startedMs))
+    await put(INPUTS_FILE, JSON.stringify(looks, null, 1))
+}
+
+/** Writes a file in one step: another start may be reading it. */
+async function put(path: string, contents: string | Uint8Array): Promise<void> {
+  await mkdir(dirname(path), { recursive: true })
+  const unfinished = `${path}.${process.pid}`
+  await writeFile(unfinished, contents)
+  await rename(unfinished, path)
+}
+
+interface Look {
+  /** From the root. */
+  readonly path: string
+  readonly size: number
+  readonly mtimeMs: number
 }
 
 async function isBuilt(): Promise<boolean> {
   try {
-    const text = await readFile(INPUTS_FILE, 'utf8')
-    const then: Record<string, string> = JSON.parse(text)
-    const now = await lookAt(Object.keys(then))
-    return Object.entries(now).every(([path, look]) => look === then[path])
+    const then: readonly Look[] = JSON.parse(await readFile(INPUTS_FILE, 'utf8'))
+    const now = await Promise.all(then.map(({ path }) => lookAt(path)))
+    return isDeepStrictEqual(now, then)
   } catch {
     return false
   }
 }
 
-async function lookAt(paths: readonly string[]): Promise<Record<string, string>> {
-  const looks = paths.map(async (path) => {
-    const { size, mtimeMs } = await stat(join(ROOT, path))
-    return [path, `${size} ${mtimeMs}`] as const
-  })
-  return Object.fromEntries(await Promise.all(looks))
+async function lookAt(path: string): Promise<Look> {
+  const { size, mtimeMs } = await stat(join(ROOT, path))
+  return { path, size, mtimeMs }
 }

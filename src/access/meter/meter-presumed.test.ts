@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { eachEngine } from '#ledger/each-engine.ts'
+import type { Engine } from '#store/engine.ts'
 import { startPostgres } from '#test/postgres.ts'
 import type { Admission, Meter } from './admission.ts'
 import {
@@ -43,6 +44,62 @@ onBoth('who paid a moment ago takes a free unit that was given back', async ({ e
   assert.equal(figures.prepaidBalance, 600n)
   await assertSound(engine)
 })
+
+onBoth(
+  'what a presumed call is told, and what is asked beside it, counts it once',
+  async ({ engine }) => {
+    const meter = meterOf(engine)
+    await fund(engine, KEY, 1_000n)
+    await payFor(meter, 2)
+    const [figures, ...admissions] = await Promise.all([
+      meter.figures(KEY),
+      meter.admit(KEY),
+      meter.admit(KEY),
+      meter.admit(KEY),
+    ])
+    const told = admissions.map(({ figures: each }) => [each.requestCount, each.overageCount])
+    assert.deepEqual(told.toSorted(), [
+      [10, 5],
+      [8, 3],
+      [9, 4],
+    ])
+    const later = await meter.figures(KEY)
+    assert.deepEqual([later.requestCount, later.overageCount], [10, 5])
+    assert.ok(figures.requestCount >= 7 && figures.requestCount <= 10)
+    await assertSound(engine)
+  },
+)
+
+onBoth('who paid a moment ago costs no read of the balance', async ({ engine }) => {
+  const texts: string[] = []
+  const meter = meterOf(watched(engine, texts))
+  await fund(engine, KEY, 1_000n)
+  await payFor(meter, 2)
+  texts.length = 0
+  await meter.admit(KEY)
+  assert.ok(texts.length > 0, 'statements were seen')
+  assert.deepEqual(
+    texts.filter((text) => /select[\s\S]*from balances/i.test(text)),
+    [],
+  )
+})
+
+/** The same engine; each statement of a transaction is noted. */
+function watched(engine: Engine, texts: string[]): Engine {
+  return {
+    ...engine,
+    write: (work) =>
+      engine.write((connection) =>
+        work({
+          run(statement) {
+            texts.push(statement.parts.join(' '))
+            return connection.run(statement)
+          },
+          insert: (into, rows) => connection.insert(into, rows),
+        }),
+      ),
+  }
+}
 
 onBoth('who paid a moment ago takes the free units of a higher tier', async ({ engine }) => {
   const meter = meterOf(engine)

@@ -25,6 +25,7 @@ export async function foldHolders(change: Change, changes: readonly HolderChange
   )
 }
 
+/** Wallets that became or ceased to be holders of a token, on a day or in all. */
 interface Turns {
   readonly token: string
   readonly grain: string
@@ -110,7 +111,8 @@ async function writeDays(
       insert into holder_days (token, address, chain_id, day_unix, holds) values ${rows(part)}`)
 }
 
-async function foldTurns(change: Change, turns: readonly Turns[]): Promise<void> {
+/** Adds wallets that became or ceased to be holders to the counts. */
+export async function foldTurns(change: Change, turns: readonly Turns[]): Promise<void> {
   for (const part of chunks(turns, ROWS_PER_STATEMENT)) {
     const list = part.map((each) => [
       each.token,

@@ -1,33 +1,35 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { after, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { openRpcSource } from '#chain/rpc-source.ts'
-import { allDatasets, registerMigrations } from '#datasets/datasets.ts'
 import { UnexplainedBalanceError } from '#datasets/holders/fold-balances.ts'
 import { findPruned } from '#datasets/holders/proof/find-pruned.ts'
-import type { Ecosystem } from '#ecosystem/ecosystem.ts'
-import type { Connection, Engine } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
-import { openSqlite } from '#store/sqlite/open-sqlite.ts'
-import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { type LivelyBlock, live, livelyBlocks } from '#test/chain-builder/random-life.ts'
-import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts'
-import { localEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
-import { commitDepsOf, differenceOf } from '#test/stepped-index.ts'
-import { ChainIndex, type ChainIndexDeps } from '../chain-index.ts'
-import type { AnyDataset } from '../dataset.ts'
+import { serveChain } from '#test/chain-builder/serve-chain.ts'
+import {
+  type Around,
+  base,
+  begin,
+  dig,
+  digsOf,
+  drainedUntil,
+  equalsPlain,
+  indexed,
+  isSettled,
+  MINTED,
+  mint,
+  onChain,
+  readSums,
+  readWhileItGoes,
+  stepsUntilSettled,
+  withoutFolds,
+} from '#test/older-history-harness.ts'
+import { differenceOf } from '#test/stepped-index.ts'
 import { readIndexStatus } from '../status.ts'
 import { readBackfill } from './backfill-row.ts'
 
 const runs = Number(process.env.RANDOM_RUNS ?? 12)
-const folder = mkdtempSync(join(tmpdir(), 'sexton-'))
-after(() => rmSync(folder, { recursive: true }))
-let files = 0
 
 const history: fc.Arbitrary<readonly LivelyBlock[]> = fc
   .array(livelyBlocks, { minLength: 8, maxLength: 14 })
@@ -75,12 +77,31 @@ describe('older history', () => {
       const sums = new Set<bigint>()
       while (!isDone) {
         isDone = await isSettled(index)
-        const { balances, supply } = await engine.snapshot(readSums)
+        const { balances, supply, backfill } = await engine.snapshot(async (reads) => ({
+          ...(await readSums(reads)),
+          backfill: await readBackfill(reads, 8453),
+        }))
         assert.equal(balances, supply)
+        // Each block mints as much.
+        if (backfill !== undefined)
+          assert.equal(supply, MINTED * BigInt(Math.max(0, backfill.folded.number)))
         sums.add(supply)
       }
       assert.ok(sums.size > 2, 'some of it was stored before the end')
       await engine.close()
+    })
+  })
+
+  test('a meeting that fails waits for what is being stored, and counts nothing twice', async () => {
+    const days = Array.from({ length: 60 }, () => ({ secondsApart: 86_400, deeds: [mint] }))
+    await onChain(days, async (node, ecosystem) => {
+      node.faults.rangeMax = { blocks: 2, dialect: 'geth' }
+      const plain = await indexed(ecosystem, { datasets: withoutFolds(ecosystem) })
+      const whole = await drainedUntil(ecosystem, Number.POSITIVE_INFINITY)
+      const broken = await drainedUntil(ecosystem, whole.drains)
+      assert.equal(broken.failures.length, 1, broken.failures.join())
+      assert.equal(await differenceOf(plain, broken.engine), undefined)
+      await Promise.all([plain.close(), whole.engine.close(), broken.engine.close()])
     })
   })
 
@@ -247,146 +268,3 @@ describe('older history', () => {
     })
   })
 })
-
-function digsOf(days: number): readonly LivelyBlock[] {
-  return Array.from({ length: days }, () => ({ secondsApart: 86_400, deeds: [mint, dig] }))
-}
-
-/** Drives the index in spite of failures, and gives these. */
-async function stepsUntilSettled(index: ChainIndex, stepsMax: number): Promise<readonly string[]> {
-  const failures: string[] = []
-  for (let step = 0; step < stepsMax; step += 1) {
-    const isDone = await isSettled(index).catch((error: unknown) => void failures.push(`${error}`))
-    if (isDone === true) return failures
-  }
-  return [...failures, 'never settled']
-}
-
-/** Reads older history until it ends, fails again and again, or goes nowhere. */
-async function readWhileItGoes(index: ChainIndex): Promise<void> {
-  for (let step = 0, failures = 0; step < 60 && failures < 3; step += 1) {
-    const more = await index.readOlder().catch(() => undefined)
-    if (more === undefined) failures += 1
-    else if (!more) return
-  }
-}
-
-async function equalsPlain(ecosystem: Ecosystem, engine: Engine, index: ChainIndex): Promise<void> {
-  while (!(await isSettled(index)));
-  const plain = await indexed(ecosystem, { datasets: withoutFolds(ecosystem) })
-  assert.equal(await differenceOf(plain, engine), undefined)
-  await Promise.all([plain.close(), engine.close()])
-}
-
-const mint = { kind: 'mint', who: 1, whom: 2, size: 50 } as const
-const dig = { kind: 'dig', who: 1, whom: 2, size: 50 } as const
-
-async function onChain(
-  blocks: readonly LivelyBlock[],
-  work: (node: ServedChain, ecosystem: Ecosystem) => Promise<void>,
-): Promise<void> {
-  // The blocks on top are read one by one, so that all of the others are history.
-  const chain = live(beginChain(8453, 1_700_000_000), 'base', blocks).addEmpty(64)
-  const node = await serveChain(chain, { finalDepth: 4 })
-  try {
-    await work(node, localEcosystemAt({ base: node.url }))
-  } finally {
-    await node.stop()
-  }
-}
-
-function base(ecosystem: Ecosystem) {
-  const chain = ecosystem.chains.find((each) => each.name === 'base')
-  assert.ok(chain !== undefined)
-  return chain
-}
-
-/** The same facts without the quick way through history. */
-function withoutFolds(ecosystem: Ecosystem): readonly AnyDataset[] {
-  return allDatasets(ecosystem).map(({ openHistory: _, ...dataset }) => dataset)
-}
-
-/** All that the stored balances come to, and what the stored supply says. */
-async function readSums(reads: Connection) {
-  const [balances, minted, burned] = await Promise.all(
-    [
-      sql`select balance as amount from balances`,
-      sql`select minted as amount from supply_buckets where grain = 'total'`,
-      sql`select burned as amount from supply_buckets where grain = 'total'`,
-    ].map(async (statement) =>
-      (await reads.run(statement)).reduce((sum, row) => sum + column.u256(row, 'amount'), 0n),
-    ),
-  )
-  assert.ok(balances !== undefined && minted !== undefined && burned !== undefined)
-  return { balances, supply: minted - burned }
-}
-
-/** What is done before each commit, before each of its statements and after it. */
-interface Around {
-  write?: () => Promise<unknown>
-  statement?: () => Promise<unknown>
-  written?: () => void
-  /** How far the clock goes with each look at it. */
-  lookMs?: () => number
-}
-
-async function begin(
-  ecosystem: Ecosystem,
-  change: Partial<ChainIndexDeps> = {},
-  around: Around = {},
-) {
-  files += 1
-  const engine = openSqlite({ file: join(folder, `${files}.sqlite`), durability: 'normal' })
-  await engine.migrate(registerMigrations)
-  // Each look at the clock is seconds later, so that every answer is a segment of its own.
-  let now = Date.now()
-  const clock = () => (now += around.lookMs?.() ?? 3_000)
-  let writing: Promise<unknown> = Promise.resolve()
-  const store: Engine = {
-    ...engine,
-    async write(work) {
-      await around.write?.()
-      const written = engine.write((connection) =>
-        work({
-          async run(statement) {
-            await around.statement?.()
-            return connection.run(statement)
-          },
-          async insert(into, rows) {
-            await around.statement?.()
-            return connection.insert(into, rows)
-          },
-        }),
-      )
-      writing = written.catch(() => undefined)
-      return written.finally(around.written)
-    },
-  }
-  const source = openSource(base(ecosystem))
-  const deps = { ...(await commitDepsOf(engine, ecosystem)), engine: store, source, ...change }
-  const open = () => new ChainIndex({ ...deps, lease: { ...deps.lease }, clock }, base(ecosystem))
-  /** A crash leaves a commit done or undone, never under way. */
-  const reopen = async () => {
-    await writing
-    return open()
-  }
-  return { engine, reopen, index: open() }
-}
-
-/** Indexes the chain; `kill` starts anew after every so many steps, as after a crash. */
-async function indexed(
-  ecosystem: Ecosystem,
-  how: { readonly kill?: number; readonly datasets?: readonly AnyDataset[] },
-): Promise<Engine> {
-  const { kill = Number.POSITIVE_INFINITY, datasets } = how
-  const { engine, reopen, ...begun } = await begin(ecosystem, datasets && { datasets })
-  let { index } = begun
-  for (let step = 1; !(await isSettled(index)); step += 1)
-    if (step % kill === 0) index = await reopen()
-  return engine
-}
-
-async function isSettled(index: ChainIndex): Promise<boolean> {
-  const event = await index.followOnce()
-  return !(await index.readOlder()) && event.kind === 'idle' && index.isComplete
-}

@@ -10,7 +10,7 @@ import type { AnyDataset, HistoryFold, Store } from '../dataset.ts'
 import type { Anomaly, Segment } from '../segment.ts'
 import { filtersOf } from '../select-logs.ts'
 import { type CommitDeps, stageLogs } from '../transaction.ts'
-import type { Backfill } from './backfill-row.ts'
+import { type Backfill, readBackfill } from './backfill-row.ts'
 import { commitFolded, commitMeeting, commitOlder, type Folded } from './commit-older.ts'
 import { type ReadDeps, readSegments } from './read-segments.ts'
 
@@ -107,6 +107,9 @@ export class OlderHistory {
   ): Promise<void> {
     await this.#earlier
     const { end } = segment
+    const { number, hash } = this.#stored().read
+    if (end.number === number && end.hash !== hash)
+      throw new RpcError(`block ${number} is not the one that events are stored up to`)
     const anomalies = [...before, ...segment.foldedAnomalies]
     const isDue = this.#isFlushDue(end.number, limit)
     this.#opened = { folds, at: end, anomalies: isDue ? [] : anomalies }
@@ -151,11 +154,7 @@ export class OlderHistory {
   }
 
   async #storeSegment(segment: Segment, due: Folded | undefined): Promise<void> {
-    const backfill = this.#backfill
-    assert(backfill !== undefined, 'there is no older history to store')
-    const { number, hash } = segment.end
-    if (number === backfill.read.number && hash !== backfill.read.hash)
-      throw new RpcError(`block ${number} is not the one that events are stored up to`)
+    const backfill = this.#stored()
     const chainId = this.#chain.id
     this.#backfill = await commitOlder(this.#deps, { chainId, backfill, segment, due })
   }
@@ -167,8 +166,7 @@ export class OlderHistory {
    */
   async meet(position: Position): Promise<boolean> {
     try {
-      assert(this.#backfill !== undefined, 'there is no older history to meet')
-      const opened = await this.#openFolds(this.#backfill)
+      const opened = await this.#openFolds(this.#stored())
       const { folds, at } = opened
       assert(at.number <= position.number, 'the older history went beyond the position')
       const waiting = [...folds.keys()]
@@ -186,6 +184,8 @@ export class OlderHistory {
       this.#backfill = undefined
       return true
     } finally {
+      // What is being stored must not come in after the store was looked at anew.
+      await this.settled()
       this.#forget()
     }
   }
@@ -194,8 +194,7 @@ export class OlderHistory {
   async #storeFolded({ folds, at, anomalies }: OpenFolds): Promise<Backfill> {
     const due = { stores: drain(folds), anomalies }
     await this.#commit
-    const backfill = this.#backfill
-    assert(backfill !== undefined, 'there is no older history to store')
+    const backfill = this.#stored()
     const stored = await commitFolded(this.#deps, {
       chainId: this.#chain.id,
       backfill,
@@ -206,6 +205,11 @@ export class OlderHistory {
     return stored
   }
 
+  #stored(): Backfill {
+    assert(this.#backfill !== undefined, 'there is no older history')
+    return this.#backfill
+  }
+
   async #openFolds(backfill: Backfill): Promise<OpenFolds> {
     if (this.#opened !== undefined) return this.#opened
     const folds = new Map<AnyDataset, HistoryFold>()
@@ -213,7 +217,12 @@ export class OlderHistory {
       const fold = dataset.openHistory?.(this.#chain.id)
       if (fold !== undefined) folds.set(dataset, fold)
     }
-    for (const fold of folds.values()) await this.#deps.engine.snapshot((reads) => fold.load(reads))
+    await this.#deps.engine.snapshot(async (reads) => {
+      const stored = await readBackfill(reads, this.#chain.id)
+      if (stored?.folded.hash !== backfill.folded.hash)
+        throw new Error('the older history moved while it was taken up')
+      for (const fold of folds.values()) await fold.load(reads)
+    })
     // Without anything to fold there is nothing to be read again.
     const at = folds.size === 0 ? backfill.read : backfill.folded
     this.#opened = { folds, at, anomalies: [] }

@@ -224,7 +224,7 @@ async function askBranch(
   const asked = parts.map(async (part, index) => {
     // What is asked in one tick travels together.
     for (let tick = 0; tick < index; tick += 1) await setImmediate()
-    const headers = await askTogether(source, [...part, ...known.map(({ number }) => number)])
+    const headers = await askTogether(source, [...known.map(({ number }) => number), ...part])
     requireBranch(headers, known)
     for (const number of part) found.set(number, headers.get(number))
   })

@@ -82,6 +82,8 @@ async function floodBeside(
   const worker = new Worker(new URL('./flood-worker.ts', import.meta.url), { workerData })
   stop.addEventListener('abort', () => worker.postMessage('stop'))
   const [view] = await once(worker, 'message')
+  // Requests that nobody answers any more must not keep it.
+  await worker.terminate()
   return view
 }
 

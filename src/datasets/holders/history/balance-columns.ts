@@ -105,7 +105,7 @@ export class BalanceColumns {
       const id = ids[place] ?? 0
       const wide = this.#wideOf(id)
       for (let limb = 0; limb < VALUE_LIMBS; limb += 1) {
-        const narrow = limb < SIGN_LIMB ? (this.#limbs[id * LIMBS + limb] ?? 0) : 0
+        const narrow = limb < LIMBS ? (this.#limbs[id * LIMBS + limb] ?? 0) : 0
         words[place * VALUE_LIMBS + limb] =
           wide === undefined ? narrow : Number((wide >> BigInt(limb * 32)) & 0xffff_ffffn)
       }

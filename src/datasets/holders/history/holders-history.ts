@@ -10,7 +10,7 @@ import type { Connection } from '#store/engine.ts'
 import { UnexplainedBalanceError } from '../fold-balances.ts'
 import { countHoldersAnew } from './count-holders-anew.ts'
 import { loadToken } from './load-token.ts'
-import { storeToken } from './store-token.ts'
+import { storeHolderDays, storeToken } from './store-token.ts'
 import { TokenHistory } from './token-history.ts'
 
 /** A token where it stands on the chain. */
@@ -34,6 +34,8 @@ export function openHoldersHistory(input: {
   const histories = new Map(
     input.tokens.map(({ symbol, address }) => [address, new TokenHistory(symbol, input.locked)]),
   )
+  const isCountedAtTheEnd = (token: HistoryToken) => token.isOnSeveralChains || isResumed
+  let isResumed = false
   const byTable = new WeakMap<PairTable, readonly (TokenHistory | undefined)[]>()
   let dayUnix = 0
 
@@ -47,6 +49,7 @@ export function openHoldersHistory(input: {
     async load(connection: Connection) {
       const backfill = await readBackfill(connection, chainId)
       if (backfill === undefined || backfill.folded.timestamp < 0) return
+      isResumed = true
       beginDay(startOfDay(backfill.folded.timestamp))
       for (const history of histories.values()) await loadToken(connection, chainId, history)
     },
@@ -63,18 +66,23 @@ export function openHoldersHistory(input: {
       }
     },
     drain() {
-      const drained = [...histories.values()].map((history) => {
-        const changed = history.drain()
-        if (changed.negative !== undefined)
-          throw new UnexplainedBalanceError(history.symbol, changed.negative, chainId)
-        return { token: history.symbol, changed }
+      const drained = input.tokens.flatMap((token) => {
+        const changed = histories.get(token.address)?.drain()
+        if (changed?.negative !== undefined)
+          throw new UnexplainedBalanceError(token.symbol, changed.negative, chainId)
+        return changed === undefined ? [] : [{ token, changed }]
       })
       return async (change: Change) => {
-        for (const { token, changed } of drained) await storeToken(change, token, changed)
+        for (const { token, changed } of drained) {
+          await storeToken(change, token.symbol, changed)
+          if (!isCountedAtTheEnd(token))
+            await storeHolderDays(change, token.symbol, changed.holderDays)
+        }
       }
     },
     async complete(change: Change) {
-      for (const token of input.tokens) await countHoldersAnew(change, token)
+      for (const token of input.tokens.filter(isCountedAtTheEnd))
+        await countHoldersAnew(change, token)
     },
   }
 }

@@ -3,6 +3,7 @@ import { chunks } from '#lib/chunks.ts'
 import type { BulkInsert } from '#store/engine.ts'
 import { ROWS_PER_STATEMENT, sql } from '#store/sql.ts'
 import { inKeys } from '#store/typed-values.ts'
+import { foldTurns } from '../fold-holders.ts'
 import { foldSupplyDays } from '../fold-supply.ts'
 import { ADDRESS_WORDS } from './address-table.ts'
 import { VALUE_LIMBS } from './balance-columns.ts'
@@ -25,7 +26,7 @@ const HOLDER_DAYS: BulkInsert = {
   },
 }
 
-/** Stores what changed of a token. */
+/** Stores what changed of a token, but not how many hold it: that may depend on other chains. */
 export async function storeToken(change: Change, token: string, changed: Changed): Promise<void> {
   await dropEmptied(change, token, changed.emptied)
   await storeBalances(change, token, changed.holders)
@@ -90,4 +91,21 @@ async function storeDays(
       { kind: 'numbers', values: holds },
     ],
   })
+}
+
+/** Folds the holders won and lost on the only chain of a token into the counts. */
+export async function storeHolderDays(
+  change: Change,
+  token: string,
+  days: Changed['holderDays'],
+): Promise<void> {
+  const turns = [...days].map(([bucketUnix, counts]) => ({
+    token,
+    grain: 'day',
+    bucketUnix,
+    ...counts,
+  }))
+  const sum = (of: 'gained' | 'lost') => turns.reduce((total, each) => total + each[of], 0)
+  const total = { token, grain: 'total', bucketUnix: 0, gained: sum('gained'), lost: sum('lost') }
+  if (turns.length > 0) await foldTurns(change, [...turns, total])
 }

@@ -80,7 +80,15 @@ export interface Changed {
   readonly unlisted: readonly { readonly address: Address; readonly dayUnix: number }[]
   /** One that sent more than it had. */
   readonly negative: Address | undefined
+  /** By how many the holders on this chain changed, by UTC day. */
+  readonly holderDays: ReadonlyMap<number, HolderChange>
   readonly supply: ReadonlyMap<number, SupplyChange>
+}
+
+/** Addresses that began and that ceased to hold. */
+export interface HolderChange {
+  readonly gained: number
+  readonly lost: number
 }
 
 /** One token's balances on one chain while its history is read, oldest transfer first. */
@@ -93,6 +101,7 @@ export class TokenHistory {
   #movedToday: number[] = []
   #moved = new NumberList()
   #turns = new NumberList()
+  #holders = new Map<number, HolderChange>()
   #supply = new Map<number, SupplyChange>()
 
   constructor(symbol: string, locked: ReadonlySet<Address>) {
@@ -179,10 +188,12 @@ export class TokenHistory {
       ...this.#drainTurns(),
       emptied: this.#drainMoved(moved),
       negative: negative === undefined ? undefined : addresses.address(negative),
+      holderDays: this.#holders,
       supply: this.#supply,
     }
     for (const id of holders) this.#mark(id, STORED)
     this.#moved = new NumberList()
+    this.#holders = new Map()
     this.#supply = new Map()
     return changed
   }
@@ -224,9 +235,17 @@ export class TokenHistory {
       const turned = holds !== this.#is(id, HELD)
       if (turned === this.#is(id, LISTED)) continue
       this.#turns.push(packTurn({ id, dayUnix: this.#dayUnix, holds, listed: turned }))
+      this.#countTurn(turned ? holds : !holds, turned ? 1 : -1)
       if (turned) this.#mark(id, LISTED)
       else this.#unmark(id, LISTED)
     }
+  }
+
+  /** Counts one who began or ceased to hold today, or takes that back. */
+  #countTurn(began: boolean, by: 1 | -1): void {
+    const { gained, lost } = this.#holders.get(this.#dayUnix) ?? { gained: 0, lost: 0 }
+    const change = began ? { gained: gained + by, lost } : { gained, lost: lost + by }
+    this.#holders.set(this.#dayUnix, change)
   }
 
   #touch(id: number): void {
