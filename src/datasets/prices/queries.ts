@@ -1,5 +1,4 @@
 import type { PriceE18 } from '#domain/money.ts'
-import { groupBy } from '#lib/group-by.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
@@ -119,15 +118,4 @@ export function timeWeighted(
     seconds += BigInt(end - start)
   }
   return seconds === 0n ? (points.at(-1)?.price ?? null) : weighted / seconds
-}
-
-/** Counts the points of each series; for proofs and tests. */
-export async function countPoints(connection: Connection): Promise<ReadonlyMap<string, number>> {
-  const found = await connection.run(sql`select symbol from price_points`)
-  return new Map(
-    [...groupBy(found, (row) => column.text(row, 'symbol'))].map(([symbol, group]) => [
-      symbol,
-      group.length,
-    ]),
-  )
 }

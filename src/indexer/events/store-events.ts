@@ -2,7 +2,7 @@ import type { Position } from '#chain/chain-event.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import { toStored } from '#lib/u256.ts'
-import type { BulkInsert, Connection, Row } from '#store/engine.ts'
+import type { BulkInsert, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { type SqlValue, sql } from '#store/sql.ts'
 import type { Change } from '../dataset.ts'
@@ -166,12 +166,4 @@ export function readContribution(row: Row): Contribution {
       priced: usd === null ? 0 : 1,
     },
   }
-}
-
-/** How many events of a dataset are stored; for proofs and tests, not for the way of a request. */
-export async function countEvents(connection: Connection, dataset: string): Promise<number> {
-  const [row] = await connection.run(
-    sql`select count(*) as events from events where dataset = ${dataset}`,
-  )
-  return row === undefined ? 0 : column.integer(row, 'events')
 }
