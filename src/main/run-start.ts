@@ -8,20 +8,28 @@ export async function runStart(context: RoleContext): Promise<ExitCode> {
   const { progress } = context
   const indexThread = loadIndexThread()
   // Its modules are loaded at the same time.
-  const { start, untilIndexed } = await import('./start.ts')
-  const { service, stop } = await start({
-    ...context,
-    indexThread,
-    onChains: ({ chain, done, total }) => progress.update(`building ${chain}`, done, total),
-    onIndex(chain) {
-      const { task, done, total, detail } = barOf(chain)
-      progress.update(task, done, total, detail)
-    },
-  })
-  // The board stays until the last of the history is read.
-  void untilIndexed(service, 'all').then(
-    () => progress.finish(),
-    () => undefined,
+  const loaded = import('./start.ts')
+  const starting = loaded.then(({ start }) =>
+    start({
+      ...context,
+      indexThread,
+      onChains: ({ chain, done, total }) => progress.update(`building ${chain}`, done, total),
+      onIndex(chain) {
+        const { task, done, total, detail } = barOf(chain)
+        progress.update(task, done, total, detail)
+      },
+    }),
   )
-  return untilStopped(context, stop, service.index.ended)
+  // The board stays until the last of the history is read.
+  const finishBoard = async () => {
+    const [{ untilIndexed }, { service }] = await Promise.all([loaded, starting])
+    await untilIndexed(service, 'all')
+    progress.finish()
+  }
+  finishBoard().catch(() => undefined)
+  const ended = starting.then(async ({ ready, service }) => {
+    await Promise.all([ready, service.index.ended])
+  })
+  // Whoever asks it to stop while it starts is heard, too.
+  return untilStopped(context, async () => (await starting).stop(), ended)
 }

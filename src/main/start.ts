@@ -27,10 +27,15 @@ export interface StartDeps {
 
 export interface Started {
   readonly service: Service
+  /** Resolves when there is something to show, and the person at the terminal was told; rejects when the start fails. */
+  readonly ready: Promise<void>
   stop(): Promise<void>
 }
 
-/** Starts everything: the local chains unless an ecosystem file is given, index, API and verifier. */
+/**
+ * Starts everything: the local chains unless an ecosystem file is given, index, API and verifier.
+ * Resolves as soon as the API listens, so that it can be stopped from then on.
+ */
 export async function start(deps: StartDeps): Promise<Started> {
   const startedAtMs = deps.clock()
   const unlock = await lockFolder(deps.settings.dataFolder)
@@ -56,18 +61,15 @@ export async function start(deps: StartDeps): Promise<Started> {
     await (await chains.catch(() => undefined))?.stop()
     unlock()
   }
-  try {
+  const welcomed = async () => {
     const devnet = await chains
     // Local chains are read in a moment; the history of others may take its time.
     await untilIndexed(service, devnet === undefined ? 'newest' : 'all')
     const tookMs = deps.clock() - startedAtMs
     const url = `http://localhost:${service.served.port}`
     deps.say(welcome({ url, tookMs, chains: devnet }))
-  } catch (error) {
-    await stop()
-    throw error
   }
-  return { service, stop }
+  return { service, ready: welcomed(), stop }
 }
 
 interface Chosen {

@@ -10,7 +10,7 @@ import {
   tracedBy,
   type WriteCall,
 } from '#test/strace.ts'
-import { startAccountsWorld } from '../world/accounts-world.ts'
+import { type AccountsWorld, startAccountsWorld } from '../world/accounts-world.ts'
 import { makeOwner, mintSoon } from '../world/owner.ts'
 import { checkStory } from './check-story.ts'
 import { type KeyStory, liveStory, type Step } from './key-story.ts'
@@ -43,6 +43,15 @@ const LATER = { nodeFlags: ['--import', preload], environment: { CLOCK_AHEAD_MS:
 /** Makes chains, an owner with one key, and a payment that nobody claimed, all of it indexed. */
 export async function prepareKillStage(strace: string): Promise<KillStage> {
   const world = await startAccountsWorld({ quotas: PAID_ALREADY })
+  try {
+    return await stageIn(world, strace)
+  } catch (error) {
+    await world.stop()
+    throw error
+  }
+}
+
+async function stageIn(world: AccountsWorld, strace: string): Promise<KillStage> {
   const base = world.devnet.chains.base.client
   const first = await world.start('start')
   await first.ready()
