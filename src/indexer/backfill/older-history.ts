@@ -31,8 +31,12 @@ interface OpenFolds {
 /** What a kill costs at most is read again at full speed. */
 const FLUSH_EVERY_MS = 10_000
 
-/** Storing what is folded may take this share of the time, beside the reading: it grows with the holders. */
-const FLUSH_SHARE = 0.5
+/**
+ * Storing what is folded may take this share of the time, beside the reading: it grows with the
+ * holders. More of it near the end, where nothing is written that is written again soon.
+ */
+const FLUSH_SHARE = 0.1
+const LAST_FLUSHES_SHARE = 0.5
 
 /**
  * Reads what lies below the newest days of a chain, oldest first, while new blocks come in above.
@@ -126,9 +130,10 @@ export class OlderHistory {
   #isFlushDue(number: number, limit: number): boolean {
     const { atMs, tookMs, number: flushed } = this.#flushed
     const sinceMs = Math.abs(this.#deps.clock() - atMs)
-    if (sinceMs < tookMs / FLUSH_SHARE) return false
     const left = limit - number
-    return sinceMs >= FLUSH_EVERY_MS || (left > 0 && number - flushed >= left / 2)
+    const isNearEnd = left > 0 && number - flushed >= left / 2
+    if (isNearEnd) return sinceMs >= tookMs / LAST_FLUSHES_SHARE
+    return sinceMs >= Math.max(FLUSH_EVERY_MS, tookMs / FLUSH_SHARE)
   }
 
   /** The same, and what storing takes is kept. */
