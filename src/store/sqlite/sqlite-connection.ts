@@ -19,9 +19,9 @@ export interface ConnectionOptions {
 /** Another process may hold the write lock for one commit; a commit takes far less than this. */
 const BUSY_TIMEOUT_MS = 5_000
 
-/** Bytes of a page and pages of log until they are copied into the file: 256 and 4 megabytes. */
+/** Bytes of a page and pages of log until they are copied into the file: 64 and 4 megabytes. */
 const PAGES = {
-  bulk: { bytes: 8_192, perCheckpoint: 32_000 },
+  bulk: { bytes: 8_192, perCheckpoint: 8_000 },
   small: { bytes: 4_096, perCheckpoint: 1_000 },
 } as const
 
