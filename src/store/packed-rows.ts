@@ -10,6 +10,9 @@ export type PackedColumn =
   /** uint256 in its stored form; `width` words a row, the lowest first. */
   | { readonly kind: 'uint'; readonly words: Uint32Array; readonly width: number }
 
+/** The hex of a column becomes one text, which must not be as long as a million rows. */
+const UNPACKED_AT_ONCE = 4_096
+
 /** Rows as columns of one length. */
 export interface PackedRows {
   readonly count: number
@@ -41,9 +44,12 @@ export function slicePacked(rows: PackedRows, from: number, to: number): PackedR
   }
 }
 
-function* unpack({ count, columns }: PackedRows): Iterable<readonly SqlValue[]> {
-  const readers = columns.map(readerOf)
-  for (let row = 0; row < count; row += 1) yield readers.map((read) => read(row))
+function* unpack(rows: PackedRows): Iterable<readonly SqlValue[]> {
+  for (let from = 0; from < rows.count; from += UNPACKED_AT_ONCE) {
+    const part = slicePacked(rows, from, from + UNPACKED_AT_ONCE)
+    const readers = part.columns.map(readerOf)
+    for (let row = 0; row < part.count; row += 1) yield readers.map((read) => read(row))
+  }
 }
 
 function readerOf(column: PackedColumn): (row: number) => SqlValue {

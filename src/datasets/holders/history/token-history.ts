@@ -81,12 +81,12 @@ export interface Changed {
   /** One that sent more than it had. */
   readonly negative: Address | undefined
   /** By how many the holders on this chain changed, by UTC day. */
-  readonly holderDays: ReadonlyMap<number, HolderChange>
+  readonly holderDays: ReadonlyMap<number, HolderCounts>
   readonly supply: ReadonlyMap<number, SupplyChange>
 }
 
 /** Addresses that began and that ceased to hold. */
-export interface HolderChange {
+export interface HolderCounts {
   readonly gained: number
   readonly lost: number
 }
@@ -101,7 +101,7 @@ export class TokenHistory {
   #movedToday: number[] = []
   #moved = new NumberList()
   #turns = new NumberList()
-  #holders = new Map<number, HolderChange>()
+  #holders = new Map<number, HolderCounts>()
   #supply = new Map<number, SupplyChange>()
 
   constructor(symbol: string, locked: ReadonlySet<Address>) {
