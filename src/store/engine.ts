@@ -34,8 +34,12 @@ export interface Engine {
   read(statement: Sql): Promise<readonly Row[]>
   /** Several reads that see one and the same state. */
   snapshot<T>(work: (connection: Connection) => Promise<T>): Promise<T>
-  /** All or nothing, durable when it resolves. Writers wait for one another on rows they share. */
-  write<T>(work: (connection: Connection) => Promise<T>): Promise<T>
+  /**
+   * All or nothing, durable when it resolves. Writers wait for one another on rows they share.
+   * `onCommitted` is told when it stands and is seen by later writes, which may be before it is durable:
+   * what follows may be done, but nobody may be told. If it fails after that, it stands nonetheless.
+   */
+  write<T>(work: (connection: Connection) => Promise<T>, onCommitted?: () => void): Promise<T>
   /**
    * One statement that writes, all or nothing, durable when it resolves. Only where a turn to the
    * database is far; elsewhere a transaction is as quick.

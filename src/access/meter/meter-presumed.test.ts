@@ -88,15 +88,17 @@ onBoth('who paid a moment ago costs no read of the balance', async ({ engine }) 
 function watched(engine: Engine, texts: string[]): Engine {
   return {
     ...engine,
-    write: (work) =>
-      engine.write((connection) =>
-        work({
-          run(statement) {
-            texts.push(statement.parts.join(' '))
-            return connection.run(statement)
-          },
-          insert: (into, rows) => connection.insert(into, rows),
-        }),
+    write: (work, onCommitted) =>
+      engine.write(
+        (connection) =>
+          work({
+            run(statement) {
+              texts.push(statement.parts.join(' '))
+              return connection.run(statement)
+            },
+            insert: (into, rows) => connection.insert(into, rows),
+          }),
+        onCommitted,
       ),
   }
 }

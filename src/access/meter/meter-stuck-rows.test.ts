@@ -156,8 +156,8 @@ onPostgres('a receipt that the store refuses for good is left out', async ({ eng
   const tries = { refused: 0 }
   const counting: Engine = {
     ...engine,
-    write: (work) =>
-      engine.write(work).catch((error: unknown) => {
+    write: (work, onCommitted) =>
+      engine.write(work, onCommitted).catch((error: unknown) => {
         if (error instanceof ConstraintError) tries.refused += 1
         throw error
       }),

@@ -201,9 +201,9 @@ onBoth('asking for figures counts nothing and writes nothing', async ({ engine }
   const writes: unknown[] = []
   const spied: Engine = {
     ...engine,
-    write: (work) => {
+    write: (work, onCommitted) => {
       writes.push(work)
-      return engine.write(work)
+      return engine.write(work, onCommitted)
     },
   }
   const meter = meterOf(spied)

@@ -3,7 +3,7 @@ import type { MicroUsd } from '#domain/money.ts'
 import { assert } from '#lib/assert.ts'
 import { type Clock, unixNow } from '#lib/clock.ts'
 import { startOfDay } from '#lib/day.ts'
-import { ConstraintError, type Engine } from '#store/engine.ts'
+import { type Connection, ConstraintError, type Engine } from '#store/engine.ts'
 import {
   type Admission,
   type AdmissionReceipt,
@@ -12,6 +12,7 @@ import {
   MeteringUnavailable,
 } from './admission.ts'
 import { type Decisions, decideBatch, Misjudged } from './decide-batch.ts'
+import { GroupCommit } from './group-commit.ts'
 import { RecentOutcomes } from './recent-outcomes.ts'
 import { RefundQueue } from './refund-queue.ts'
 import { lostAdmissions, takeFree } from './take-free.ts'
@@ -28,12 +29,6 @@ export interface MeterDeps {
   readonly report?: (error: unknown) => void
 }
 
-/** One statement carries a batch; beyond this its text and parameters cost more than a second commit. */
-const BATCH_MAX = 256
-
-/** More waiters than this cannot be served within a request's time; they are refused at once. */
-const WAITING_MAX = 20_000
-
 type Waiting =
   | ({ readonly kind: 'admit'; readonly caller: Caller } & Settle<Admission>)
   | ({ readonly kind: 'figures'; readonly caller: Caller } & Settle<MeterFigures>)
@@ -43,9 +38,17 @@ interface Settle<T> {
   reject(error: MeteringUnavailable): void
 }
 
+interface HowToDecide {
+  /** Told when the batch stands; the next one may then be decided. */
+  readonly onCommitted: () => void
+  /** Takes for paid what was paid of late; where that is wrong, all is asked once more. */
+  readonly presumes?: boolean
+}
+
 /**
  * Counts calls by group commit: while one commit is in flight the requests that arrive form the
  * next batch, which is decided in arrival order in one transaction and durable before it answers.
+ * Where a commit stands before it is durable, the next batch is decided while it reaches the disk.
  */
 export function createMeter(deps: MeterDeps): Meter {
   assert(deps.pricePerCall > 0n, 'a paid call has a price above zero')
@@ -61,14 +64,17 @@ export function createMeter(deps: MeterDeps): Meter {
 class MeterQueue {
   readonly #deps: MeterDeps
   readonly #refunds: RefundQueue
-  #waiting: Waiting[] = []
   readonly #recent = new RecentOutcomes()
-  #running = false
+  readonly #commits: GroupCommit<Waiting>
   #batches = 0
 
   constructor(deps: MeterDeps, refunds: RefundQueue) {
     this.#deps = deps
     this.#refunds = refunds
+    this.#commits = new GroupCommit({
+      decide: (batch, onCommitted) => this.#decide(batch, onCommitted),
+      onBatch: deps.onBatch,
+    })
   }
 
   admit(caller: Caller): Promise<Admission> {
@@ -84,31 +90,14 @@ class MeterQueue {
   }
 
   #add(waiting: Waiting): void {
-    if (this.#waiting.length >= WAITING_MAX) {
+    if (!this.#commits.add(waiting))
       waiting.reject(new MeteringUnavailable('too many calls wait to be counted'))
-      return
-    }
-    this.#waiting.push(waiting)
-    if (!this.#running) void this.#run()
   }
 
-  async #run(): Promise<void> {
-    this.#running = true
-    while (this.#waiting.length > 0) {
-      // One turn of the event loop lets every request that has already arrived join the batch.
-      await new Promise((resolve) => setImmediate(resolve))
-      const batch = this.#waiting.slice(0, BATCH_MAX)
-      this.#waiting = this.#waiting.slice(BATCH_MAX)
-      this.#deps.onBatch?.(batch.length)
-      await this.#decide(batch)
-    }
-    this.#running = false
-  }
-
-  async #decide(batch: readonly Waiting[]): Promise<void> {
+  async #decide(batch: readonly Waiting[], onCommitted: () => void): Promise<void> {
     const { writeOnce } = this.#deps.engine
     const rest = writeOnce === undefined ? batch : await this.#takeFree(batch, writeOnce)
-    if (rest.length > 0) await this.#decideAll(rest)
+    if (rest.length > 0) await this.#decideAll(rest, { onCommitted })
   }
 
   /** Admits those who are likely to have a free unit left; gives all others, in their order. */
@@ -145,8 +134,10 @@ class MeterQueue {
     }
   }
 
-  /** `presumes` takes for paid what was paid of late; where that is wrong, all is asked once more. */
-  async #decideAll(batch: readonly Waiting[], presumes = true): Promise<void> {
+  async #decideAll(
+    batch: readonly Waiting[],
+    { onCommitted, presumes = true }: HowToDecide,
+  ): Promise<void> {
     const admits = batch.filter(isAdmit)
     const figures = batch.filter((each) => each.kind === 'figures')
     const { engine, pricePerCall } = this.#deps
@@ -158,24 +149,31 @@ class MeterQueue {
     const isPresumedPaid = (caller: Caller) => presumes && this.#recent.isLikelyPaid(caller, day)
     const input = { ...callers, id, day, pricePerCall, isPresumedPaid }
     let decided: Decisions | undefined
+    let stands = false
+    const decide = async (connection: Connection) => {
+      decided = await decideBatch(connection, input)
+      return decided
+    }
+    const committed = () => {
+      stands = true
+      this.#recent.learn(callers.admits, decided?.admissions ?? [], day)
+      onCommitted()
+    }
     try {
       if (admits.length > 0) await this.#refunds.settleDoubt()
-      const transact = admits.length > 0 ? engine.write : engine.snapshot
-      const final = await transact(async (connection) => {
-        decided = await decideBatch(connection, input)
-        return decided
-      })
-      this.#recent.learn(callers.admits, final.admissions, day)
+      const write = () => engine.write(decide, committed)
+      const final = await (admits.length > 0 ? write() : engine.snapshot(decide))
       settleAll(admits, final.admissions)
       settleAll(figures, final.figures)
     } catch (cause) {
       const isPresumed = decided === undefined && callers.admits.some(isPresumedPaid)
       if (isPresumed && isMisjudged(cause)) {
         this.#recent.forget(callers.admits)
-        return this.#decideAll(batch, false)
+        return this.#decideAll(batch, { onCommitted, presumes: false })
       }
       const receipts = receiptsOf(decided?.admissions ?? [])
-      if (receipts.length > 0) this.#refunds.doubt({ id, day, receipts: () => receipts })
+      if (stands) this.#refunds.giveBack(receipts)
+      else if (receipts.length > 0) this.#refunds.doubt({ id, day, receipts: () => receipts })
       rejectAll([...admits, ...figures], cause)
     }
   }

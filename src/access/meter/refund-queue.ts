@@ -76,6 +76,12 @@ export class RefundQueue {
     })
   }
 
+  /** Calls that are counted and whose callers were refused. */
+  giveBack(receipts: readonly AdmissionReceipt[]): void {
+    for (const receipt of receipts) this.#push(receipt, NOBODY)
+    this.#start()
+  }
+
   /** A batch that is given back if it turns out to be committed; there is one at a time. */
   doubt(doubt: Doubt): void {
     this.#doubt ??= doubt

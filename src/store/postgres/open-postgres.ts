@@ -44,7 +44,11 @@ export function openPostgres(options: PostgresOptions): Engine {
     dialect: 'postgres',
     read: (statement) => pool.use((connection) => connection.run(statement)),
     snapshot: (work) => pool.use((connection) => transact(connection, READS, work)),
-    write: (work) => pool.use((connection) => transact(connection, WRITES, work)),
+    async write(work, onCommitted) {
+      const result = await pool.use((connection) => transact(connection, WRITES, work))
+      onCommitted?.()
+      return result
+    },
     writeOnce: (statement) => pool.use((connection) => connection.run(statement)),
     migrate: (migrations) => pool.use((connection) => migrate(connection, { schema, migrations })),
     close: () => pool.close(),

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Mutex } from '#lib/mutex.ts'
-import { type Connection, type Engine, type Migration, StoreError } from '../engine.ts'
+import { type Engine, type Migration, StoreError } from '../engine.ts'
 import { appliedIds, assertInOrder, statementsOf } from '../migrate.ts'
 import { sql } from '../sql.ts'
 import { LogSync, type SyncFile } from './log-sync.ts'
@@ -39,7 +39,7 @@ export function openSqlite(options: SqliteOptions): Engine {
   const log = options.durability === 'full' ? openLog(options) : undefined
   const writes = new Mutex()
   const snapshots = new Mutex()
-  const write = async <T>(work: (connection: Connection) => Promise<T>) => {
+  const write: Engine['write'] = async (work, onCommitted) => {
     const done = await writes.run(async () => {
       if (log?.hasFailed === true) await beginNewLog(writer, log)
       let durable: Promise<void> | undefined
@@ -50,6 +50,7 @@ export function openSqlite(options: SqliteOptions): Engine {
       })
       return { result, durable }
     })
+    onCommitted?.()
     await done.durable
     return done.result
   }

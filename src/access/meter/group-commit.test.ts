@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { GroupCommit } from './group-commit.ts'
+
+interface Decided {
+  readonly batch: readonly number[]
+  readonly commit: () => void
+  readonly end: () => void
+}
+
+/** A group commit whose batches are committed and made durable by the test. */
+function byHand() {
+  const decided: Decided[] = []
+  const sizes: number[] = []
+  const group = new GroupCommit<number>({
+    decide: (batch, commit) => {
+      const { promise, resolve: end } = Promise.withResolvers<void>()
+      decided.push({ batch, commit, end })
+      return promise
+    },
+    onBatch: (size) => sizes.push(size),
+  })
+  const add = (...requests: readonly number[]) => {
+    for (const request of requests) group.add(request)
+    return turns()
+  }
+  const batches = () => decided.map((each) => each.batch)
+  return { group, decided, sizes, add, batches }
+}
+
+async function turns(): Promise<void> {
+  for (let n = 0; n < 5; n += 1) await new Promise((resolve) => setImmediate(resolve))
+}
+
+test('what arrives in one turn is one batch, and the next waits until it is committed', async () => {
+  const { add, batches, decided, sizes } = byHand()
+  await add(1, 2, 3)
+  await add(4)
+  await add(5)
+  assert.deepEqual(batches(), [[1, 2, 3]])
+  decided[0]?.end()
+  await turns()
+  assert.deepEqual(batches(), [
+    [1, 2, 3],
+    [4, 5],
+  ])
+  assert.deepEqual(sizes, [3, 2])
+})
+
+test('while a batch reaches the disk the next is decided as soon as half as many wait', async () => {
+  const { add, batches, decided } = byHand()
+  await add(1, 2, 3, 4)
+  decided[0]?.commit()
+  await add(5)
+  assert.deepEqual(batches(), [[1, 2, 3, 4]])
+  await add(6)
+  assert.deepEqual(batches().slice(1), [[5, 6]])
+})
+
+test('fewer wait no longer than until the batch is on the disk', async () => {
+  const { add, batches, decided } = byHand()
+  await add(1, 2, 3, 4)
+  decided[0]?.commit()
+  await add(5)
+  assert.equal(batches().length, 1)
+  decided[0]?.end()
+  await turns()
+  assert.deepEqual(batches().slice(1), [[5]])
+})
+
+test('the newest batch on its way tells what is enough, also when an older one ends after it', async () => {
+  const { add, batches, decided } = byHand()
+  await add(1, 2, 3, 4)
+  decided[0]?.commit()
+  await add(5, 6)
+  decided[1]?.commit()
+  decided[0]?.end()
+  await add(7)
+  assert.deepEqual(batches().slice(2), [[7]])
+  decided[2]?.end()
+  decided[1]?.end()
+  await add(8)
+  assert.deepEqual(batches().slice(3), [[8]])
+})
+
+test('a batch has at most 256 requests, and more than 20,000 are never kept waiting', async () => {
+  const { group, add, batches } = byHand()
+  await add(...Array.from({ length: 300 }, (_, index) => index))
+  assert.equal(batches()[0]?.length, 256)
+  const added = Array.from({ length: 20_000 }, (_, index) => group.add(index))
+  assert.equal(added.filter(Boolean).length, 20_000 - 44)
+})
