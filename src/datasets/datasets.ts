@@ -10,7 +10,7 @@ import { dividendsDataset } from './dividends/dataset.ts'
 import { graveDigsDataset } from './grave-digs/dataset.ts'
 import { holdersDataset } from './holders/dataset.ts'
 import { proofsMigration } from './holders/proof/proof-row.ts'
-import { holdersMigration } from './holders/tables.ts'
+import { holderSpansMigration, holdersMigration } from './holders/tables.ts'
 import { priceSeries, pricesDataset } from './prices/dataset.ts'
 import { pricesMigration } from './prices/tables.ts'
 
@@ -36,4 +36,5 @@ export const registerMigrations: readonly Migration[] = [
   backfillsMigration,
   proofsMigration,
   lessByAccountMigration,
+  holderSpansMigration,
 ]

@@ -39,7 +39,7 @@ const TABLES: Readonly<Record<string, Key>> = {
   balances: { token: 'text', address: 'text', chain_id: 'bigint' },
   balance_deltas: { chain_id: 'bigint', block_number: 'bigint', token: 'text', address: 'text' },
   supply_buckets: bucketKey,
-  holder_days: { token: 'text', address: 'text', chain_id: 'bigint', day_unix: 'bigint' },
+  holder_spans: { token: 'text', address: 'text', chain_id: 'bigint', from_unix: 'bigint' },
   holder_buckets: { token: 'text', grain: 'text', bucket_unix: 'bigint' },
   price_points: { symbol: 'text', block_number: 'bigint' },
   price_days: { symbol: 'text', day_unix: 'bigint' },

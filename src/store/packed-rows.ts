@@ -4,6 +4,7 @@ import type { SqlValue } from './sql.ts'
 /** One column of many rows, as memory: it crosses to another thread without an object for each value. */
 export type PackedColumn =
   | { readonly kind: 'same'; readonly value: SqlValue }
+  /** What is not a number is null. */
   | { readonly kind: 'numbers'; readonly values: Float64Array }
   /** Bytes as `0x` and hex; `width` words a row, each with its first byte highest. */
   | { readonly kind: 'hex'; readonly words: Uint32Array; readonly width: number }
@@ -57,12 +58,17 @@ function readerOf(column: PackedColumn): (row: number) => SqlValue {
     case 'same':
       return () => column.value
     case 'numbers':
-      return (row) => column.values[row] ?? 0
+      return (row) => numberAt(column.values, row)
     case 'hex':
       return hexReader(column)
     case 'uint':
       return (row) => toStored(uintAt(column.words, row * column.width, column.width))
   }
+}
+
+function numberAt(values: Float64Array, row: number): number | null {
+  const value = values[row] ?? Number.NaN
+  return Number.isNaN(value) ? null : value
 }
 
 function hexReader({ words, width }: { readonly words: Uint32Array; readonly width: number }) {

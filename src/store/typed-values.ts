@@ -1,4 +1,4 @@
-import { join, type Sql, type SqlValue, sql } from './sql.ts'
+import { type Sql, type SqlValue, sql } from './sql.ts'
 
 export type ColumnType = 'text' | 'bigint'
 
@@ -10,12 +10,19 @@ export function typedValues(
   types: readonly ColumnType[],
   list: readonly (readonly SqlValue[])[],
 ): Sql {
-  const rows = list.map((row, index) =>
-    index === 0
-      ? sql`(${join(row.map((value, at) => cast(value, types[at])))})`
-      : sql`(${join(row)})`,
-  )
-  return sql`values ${join(rows)}`
+  const parts: string[] = []
+  const values: SqlValue[] = []
+  let text = 'values ('
+  for (const [index, row] of list.entries())
+    for (let column = 0; column < row.length; column += 1) {
+      if (column > 0) text += ', '
+      else if (index > 0) text += '), ('
+      parts.push(index === 0 ? `${text}cast(` : text)
+      text = index === 0 ? ` as ${types[column] ?? 'text'})` : ''
+      values.push(row[column] ?? null)
+    }
+  parts.push(`${text})`)
+  return { kind: 'sql', parts, values }
 }
 
 /** `(a, b) in (values ...)` over composite keys. */
@@ -25,8 +32,4 @@ export function inKeys(
 ): Sql {
   const names: Sql = { kind: 'sql', parts: [Object.keys(columns).join(', ')], values: [] }
   return sql`(${names}) in (${typedValues(Object.values(columns), keys)})`
-}
-
-function cast(value: SqlValue, type: ColumnType | undefined): Sql {
-  return type === 'bigint' ? sql`cast(${value} as bigint)` : sql`cast(${value} as text)`
 }

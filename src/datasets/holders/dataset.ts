@@ -108,10 +108,10 @@ async function applyTransfers(
 ): Promise<void> {
   const movements = collectMovements(transfers)
   const before = await readBalances(change, movements)
-  await moveBalances(change, movements, before)
+  const since = await foldHolders(change, holdersAfter(movements, before, locked))
+  await moveBalances(change, movements, { before, since })
   await storeDeltas(change, movements)
   await foldSupply(change, movements, locked)
-  await foldHolders(change, holdersAfter(movements, before, locked))
 }
 
 function holdersAfter(
@@ -133,8 +133,6 @@ async function revertTransfers(
 ): Promise<void> {
   const undone = await takeDeltas(change, ancestor)
   const before = await readBalances(change, undone)
-  await moveBalances(change, undone, before)
-  await foldSupply(change, undone, locked)
   const dayUnix = startOfDay(ancestor.timestamp)
   const changes = undone.filter(isHolder(locked)).map((movement) => {
     const { token, address, steps } = movement
@@ -142,7 +140,9 @@ async function revertTransfers(
     for (const step of steps) balance += step.received - step.sent
     return { token, address, fromDay: dayUnix, ends: [{ dayUnix, holds: balance > 0n }] }
   })
-  await foldHolders(change, changes)
+  const since = await foldHolders(change, changes)
+  await moveBalances(change, undone, { before, since })
+  await foldSupply(change, undone, locked)
 }
 
 /** The zero address and addresses that do not circulate are no holders. */

@@ -30,6 +30,9 @@ export class UnexplainedBalanceError extends MissingFactsError {
 /** Balances of the moved addresses before the change, by `token|address`. */
 export type Balances = ReadonlyMap<string, bigint>
 
+/** The UTC day at whose end each holder among them began to hold, by `token|address`. */
+export type HoldersSince = ReadonlyMap<string, number>
+
 export async function readBalances(
   change: Change,
   movements: readonly Movement[],
@@ -52,11 +55,15 @@ export async function readBalances(
 export async function moveBalances(
   change: Change,
   movements: readonly Movement[],
-  before: Balances,
+  { before, since }: { readonly before: Balances; readonly since: HoldersSince },
 ): Promise<void> {
   const after = movements
     .filter(({ address }) => address !== ZERO_ADDRESS)
-    .map((movement) => ({ ...movement, balance: balanceAfter(change, movement, before) }))
+    .map((movement) => ({
+      ...movement,
+      balance: balanceAfter(change, movement, before),
+      sinceUnix: since.get(`${movement.token}|${movement.address}`) ?? null,
+    }))
   for (const part of chunks(after, ROWS_PER_STATEMENT)) {
     await deleteBalances(
       change,
@@ -87,18 +94,20 @@ async function deleteBalances(change: Change, emptied: readonly Movement[]): Pro
 
 async function writeBalances(
   change: Change,
-  kept: readonly (Movement & { readonly balance: bigint })[],
+  kept: readonly (Movement & { readonly balance: bigint; readonly sinceUnix: number | null })[],
 ): Promise<void> {
   if (kept.length === 0) return
-  const list = kept.map(({ token, address, balance }) => [
+  const list = kept.map(({ token, address, balance, sinceUnix }) => [
     token,
     address,
     change.chainId,
     toStored(balance),
+    sinceUnix,
   ])
   await change.connection.run(sql`
-    insert into balances (token, address, chain_id, balance) values ${rows(list)}
-    on conflict (token, address, chain_id) do update set balance = excluded.balance`)
+    insert into balances (token, address, chain_id, balance, since_unix) values ${rows(list)}
+    on conflict (token, address, chain_id) do update set
+      balance = excluded.balance, since_unix = excluded.since_unix`)
 }
 
 /** Keeps what each block that is not yet final did, so that it can be taken back. */

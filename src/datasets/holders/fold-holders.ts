@@ -5,7 +5,15 @@ import { groupBy } from '#lib/group-by.ts'
 import { column } from '#store/row.ts'
 import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
 import { inKeys } from '#store/typed-values.ts'
-import { type HolderDay, replaceDays, turningDays } from './holder-days.ts'
+import type { HoldersSince } from './fold-balances.ts'
+import {
+  type HolderDay,
+  type HolderSpan,
+  replaceDays,
+  spansOf,
+  turningDays,
+} from './holder-days.ts'
+import { HOLDER_SPANS_KEY } from './tables.ts'
 
 /** One address whose day ends on the changed chain are known anew from a day on. */
 export interface HolderChange {
@@ -15,14 +23,23 @@ export interface HolderChange {
   readonly ends: readonly { readonly dayUnix: number; readonly holds: boolean }[]
 }
 
-/** Folds changed day ends into the holder counts; a wallet on two chains is one holder. */
-export async function foldHolders(change: Change, changes: readonly HolderChange[]): Promise<void> {
+/**
+ * Folds changed day ends into the holder counts; a wallet on two chains is one holder. Gives since
+ * when each of them holds, which belongs beside its balance.
+ */
+export async function foldHolders(
+  change: Change,
+  changes: readonly HolderChange[],
+): Promise<HoldersSince> {
   const turns = new Map<string, Turns>()
-  for (const part of chunks(changes, ROWS_PER_STATEMENT)) await foldPart(change, part, turns)
+  const since = new Map<string, number>()
+  for (const part of chunks(changes, ROWS_PER_STATEMENT))
+    await foldPart(change, part, { turns, since })
   await foldTurns(
     change,
     [...turns.values()].filter(({ gained, lost }) => gained !== 0 || lost !== 0),
   )
+  return since
 }
 
 /** Wallets that became or ceased to be holders of a token, on a day or in all. */
@@ -37,27 +54,31 @@ interface Turns {
 async function foldPart(
   change: Change,
   part: readonly HolderChange[],
-  turns: Map<string, Turns>,
+  { turns, since }: { readonly turns: Map<string, Turns>; readonly since: Map<string, number> },
 ): Promise<void> {
   const keys = part.map(({ token, address }) => [token, address])
   const found = await change.connection.run(sql`
     select token, address, chain_id, day_unix, holds from holder_days
     where ${inKeys({ token: 'text', address: 'text' }, keys)}`)
   const stored = groupBy(found, (row) => `${row.token}|${row.address}`)
-  const removed: (string | number)[][] = []
-  const added: (string | number)[][] = []
+  const removed: SpanRow[] = []
+  const added: SpanRow[] = []
   for (const each of part) {
-    const before = (stored.get(`${each.token}|${each.address}`) ?? []).map(toDay)
+    const key = `${each.token}|${each.address}`
+    const before = (stored.get(key) ?? []).map(toDay)
     const after = replaceDays(before, change.chainId, each.fromDay, each.ends)
-    for (const day of minus(before, after))
-      removed.push([each.token, each.address, change.chainId, day.dayUnix])
-    for (const day of minus(after, before))
-      added.push([each.token, each.address, change.chainId, day.dayUnix, Number(day.holds)])
+    const held = spansOf(before, change.chainId)
+    const holds = spansOf(after, change.chainId)
+    for (const span of minus(held.ended, holds.ended)) removed.push({ ...each, ...span })
+    for (const span of minus(holds.ended, held.ended)) added.push({ ...each, ...span })
+    if (holds.sinceUnix !== undefined) since.set(key, holds.sinceUnix)
     countTurns(turns, each.token, turningDays(before), -1)
     countTurns(turns, each.token, turningDays(after), 1)
   }
-  await writeDays(change, removed, added)
+  await writeSpans(change, removed, added)
 }
+
+type SpanRow = Pick<HolderChange, 'token' | 'address'> & HolderSpan
 
 function toDay(row: Readonly<Record<string, unknown>>): HolderDay {
   return {
@@ -67,15 +88,10 @@ function toDay(row: Readonly<Record<string, unknown>>): HolderDay {
   }
 }
 
-function minus(days: readonly HolderDay[], others: readonly HolderDay[]): readonly HolderDay[] {
-  return days.filter(
-    (day) =>
-      !others.some(
-        (other) =>
-          other.chainId === day.chainId &&
-          other.dayUnix === day.dayUnix &&
-          other.holds === day.holds,
-      ),
+function minus(spans: readonly HolderSpan[], others: readonly HolderSpan[]): readonly HolderSpan[] {
+  return spans.filter(
+    ({ fromUnix, untilUnix }) =>
+      !others.some((other) => other.fromUnix === fromUnix && other.untilUnix === untilUnix),
   )
 }
 
@@ -98,17 +114,22 @@ function countTurns(
     }
 }
 
-async function writeDays(
-  change: Change,
-  removed: readonly (readonly (string | number)[])[],
-  added: readonly (readonly (string | number)[])[],
+async function writeSpans(
+  { connection, chainId }: Change,
+  removed: readonly SpanRow[],
+  added: readonly SpanRow[],
 ): Promise<void> {
-  const key = { token: 'text', address: 'text', chain_id: 'bigint', day_unix: 'bigint' } as const
+  const toKey = ({ token, address, fromUnix }: SpanRow) => [token, address, chainId, fromUnix]
   for (const part of chunks(removed, ROWS_PER_STATEMENT))
-    await change.connection.run(sql`delete from holder_days where ${inKeys(key, part)}`)
-  for (const part of chunks(added, ROWS_PER_STATEMENT))
-    await change.connection.run(sql`
-      insert into holder_days (token, address, chain_id, day_unix, holds) values ${rows(part)}`)
+    await connection.run(
+      sql`delete from holder_spans where ${inKeys(HOLDER_SPANS_KEY, part.map(toKey))}`,
+    )
+  for (const part of chunks(added, ROWS_PER_STATEMENT)) {
+    const list = part.map((span) => [...toKey(span), span.untilUnix])
+    await connection.run(sql`
+      insert into holder_spans (token, address, chain_id, from_unix, until_unix)
+      values ${rows(list)}`)
+  }
 }
 
 /** Adds wallets that became or ceased to be holders to the counts. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { DAY_SECONDS } from '#lib/day.ts'
-import { dayEnds, type HolderDay, replaceDays, turningDays } from './holder-days.ts'
+import { dayEnds, type HolderDay, replaceDays, spansOf, turningDays } from './holder-days.ts'
 
 const alice = `0x${'aa'.repeat(20)}` as const
 
@@ -78,6 +78,28 @@ test('replacing the days from one on gives what all days at once give', () => {
       )
       const atOnce = replaceDays([], 1, 0, list([...old.slice(0, fromDay), ...late], 0))
       assert.deepEqual(inSteps, atOnce)
+    }),
+  )
+})
+
+test('times that ended and the one that goes on are all that the turning days tell', () => {
+  fc.assert(
+    fc.property(ends, ends, (first, second) => {
+      const list = (holds: readonly boolean[]) =>
+        holds.map((each, index) => ({ dayUnix: index, holds: each }))
+      const days = replaceDays(replaceDays([], 1, 0, list(first)), 2, 0, list(second))
+      for (const chainId of [1, 2]) {
+        const { ended, sinceUnix } = spansOf(days, chainId)
+        const told = ended.flatMap(({ fromUnix, untilUnix }) => [
+          { chainId, dayUnix: fromUnix, holds: true },
+          { chainId, dayUnix: untilUnix, holds: false },
+        ])
+        if (sinceUnix !== undefined) told.push({ chainId, dayUnix: sinceUnix, holds: true })
+        assert.deepEqual(
+          told,
+          days.filter((day) => day.chainId === chainId),
+        )
+      }
     }),
   )
 })

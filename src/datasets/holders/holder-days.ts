@@ -46,6 +46,26 @@ export function replaceDays(
   return [...kept, ...turned]
 }
 
+/** A time that ended in which an address held: the UTC days at whose ends it began and ceased to. */
+export interface HolderSpan {
+  readonly fromUnix: number
+  readonly untilUnix: number
+}
+
+/** What an address' turning days on a chain come to: the times that ended, and the one that goes on. */
+export function spansOf(
+  days: readonly HolderDay[],
+  chainId: number,
+): { readonly ended: readonly HolderSpan[]; readonly sinceUnix: number | undefined } {
+  const ended: HolderSpan[] = []
+  let sinceUnix: number | undefined
+  for (const { dayUnix, holds } of days.filter((day) => day.chainId === chainId).sort(byDay)) {
+    if (!holds && sinceUnix !== undefined) ended.push({ fromUnix: sinceUnix, untilUnix: dayUnix })
+    sinceUnix = holds ? dayUnix : undefined
+  }
+  return { ended, sinceUnix }
+}
+
 /** The days on which a wallet became (+1) or ceased to be (-1) a holder on any chain. */
 export function turningDays(days: readonly HolderDay[]): ReadonlyMap<number, 1 | -1> {
   const turns = new Map<number, 1 | -1>()

@@ -5,7 +5,8 @@ import { CLUSTERED } from '#store/migrate.ts'
  * `balances`: every positive balance. `balance_deltas`: what each block that is not yet final moved,
  * the zero address included, so that it can be taken back. `supply_buckets`: minted, sent to zero,
  * and moved in and out of addresses that do not circulate. `holder_days`: the UTC days at whose end
- * an address began or ceased to hold on a chain. `holder_buckets`: wallets that became or ceased to
+ * an address began or ceased to hold on a chain, which `holderSpansMigration` keeps in fewer rows.
+ * `holder_buckets`: wallets that became or ceased to
  * be holders, over all chains.
  */
 export const holdersMigration: Migration = {
@@ -57,4 +58,49 @@ export const holdersMigration: Migration = {
       lost bigint not null,
       primary key (token, grain, bucket_unix)
     ) ${CLUSTERED}`,
+}
+
+export const HOLDER_SPANS_KEY = {
+  token: 'text',
+  address: 'text',
+  chain_id: 'bigint',
+  from_unix: 'bigint',
+} as const
+
+/**
+ * Most holders never left: the day at whose end they began to hold stands beside the balance (null for
+ * an address that is no holder), and only a time that ended is a row of its own. `holder_days` shows
+ * the turning days out of both.
+ */
+export const holderSpansMigration: Migration = {
+  id: 63,
+  name: 'holders have rows of their own for ended times only',
+  sql: `
+    alter table balances add column since_unix bigint;
+    update balances set since_unix = (
+      select case when max(days.day_unix * 2 + days.holds) % 2 = 1 then max(days.day_unix) end
+      from holder_days days
+      where days.token = balances.token and days.address = balances.address
+        and days.chain_id = balances.chain_id);
+    create table holder_spans (
+      token text not null,
+      address text not null,
+      chain_id bigint not null,
+      from_unix bigint not null,
+      until_unix bigint not null,
+      primary key (token, address, chain_id, from_unix)
+    ) ${CLUSTERED};
+    insert into holder_spans (token, address, chain_id, from_unix, until_unix)
+    select token, address, chain_id, from_unix, day_unix
+    from (
+      select token, address, chain_id, day_unix, holds, lag(day_unix) over (
+        partition by token, address, chain_id order by day_unix) as from_unix
+      from holder_days) days
+    where holds = 0;
+    drop table holder_days;
+    create view holder_days as
+    select token, address, chain_id, since_unix as day_unix, 1 as holds
+    from balances where since_unix is not null
+    union all select token, address, chain_id, from_unix, 1 from holder_spans
+    union all select token, address, chain_id, until_unix, 0 from holder_spans`,
 }

@@ -12,6 +12,6 @@ export async function forgetHolders(
   await connection.run(sql`delete from balances where chain_id = ${chainId}`)
   await connection.run(sql`delete from balance_deltas where chain_id = ${chainId}`)
   await connection.run(sql`delete from supply_buckets where chain_id = ${chainId}`)
-  await connection.run(sql`delete from holder_days where chain_id = ${chainId}`)
+  await connection.run(sql`delete from holder_spans where chain_id = ${chainId}`)
   for (const token of tokens) await countHoldersAnew(change, token)
 }

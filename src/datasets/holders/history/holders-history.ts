@@ -50,8 +50,9 @@ export function openHoldersHistory(input: {
       const backfill = await readBackfill(connection, chainId)
       if (backfill === undefined || backfill.folded.timestamp < 0) return
       isResumed = true
-      beginDay(startOfDay(backfill.folded.timestamp))
-      for (const history of histories.values()) await loadToken(connection, chainId, history)
+      dayUnix = startOfDay(backfill.folded.timestamp)
+      for (const history of histories.values())
+        await loadToken(connection, { chainId, dayUnix }, history)
     },
     take(columns: LogColumns, unreadable) {
       const tokens = tokensOf(columns.table, histories, byTable)

@@ -6,33 +6,32 @@ import type { TokenHistory } from './token-history.ts'
 /** Rows held in memory at once. */
 const PAGE = 20_000
 
-/** Takes up what was stored of a token's history before the process ended. */
+/** Takes up what was stored of a token's history, up to some block of a UTC day. */
 export async function loadToken(
   connection: Connection,
-  chainId: number,
+  { chainId, dayUnix }: { readonly chainId: number; readonly dayUnix: number },
   history: TokenHistory,
 ): Promise<void> {
   const { symbol } = history
+  history.beginDay(dayUnix)
   for await (const row of paged((after) =>
     connection.run(sql`
-    select address, balance from balances
+    select address, balance, since_unix from balances
     where token = ${symbol} and chain_id = ${chainId} and address > ${after}
     order by address limit ${PAGE}`),
   ))
-    history.restoreBalance(column.hex(row, 'address'), column.u256(row, 'balance'))
-  for await (const row of paged((after) =>
-    connection.run(sql`
-    select address, day_unix, holds from holder_days days
-    where token = ${symbol} and chain_id = ${chainId} and address > ${after}
-      and day_unix = (select max(day_unix) from holder_days of_address
-        where of_address.token = days.token and of_address.address = days.address
-          and of_address.chain_id = days.chain_id)
-    order by address limit ${PAGE}`),
-  ))
-    history.restoreDay(column.hex(row, 'address'), {
-      dayUnix: column.integer(row, 'day_unix'),
-      holds: column.flag(row, 'holds'),
+    history.restoreHolder(column.hex(row, 'address'), {
+      balance: column.u256(row, 'balance'),
+      sinceUnix: column.integerOrNull(row, 'since_unix'),
     })
+  for await (const row of paged((after) =>
+    connection.run(sql`
+    select address, from_unix from holder_spans
+    where token = ${symbol} and chain_id = ${chainId} and address > ${after}
+      and until_unix = ${dayUnix}
+    order by address limit ${PAGE}`),
+  ))
+    history.restoreEnded(column.hex(row, 'address'), column.integer(row, 'from_unix'))
 }
 
 async function* paged(read: (after: string) => Promise<readonly Row[]>): AsyncIterable<Row> {

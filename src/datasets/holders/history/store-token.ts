@@ -5,33 +5,35 @@ import { ROWS_PER_STATEMENT, sql } from '#store/sql.ts'
 import { inKeys } from '#store/typed-values.ts'
 import { foldTurns } from '../fold-holders.ts'
 import { foldSupplyDays } from '../fold-supply.ts'
+import { HOLDER_SPANS_KEY } from '../tables.ts'
 import { ADDRESS_WORDS } from './address-table.ts'
 import { VALUE_LIMBS } from './balance-columns.ts'
 import type { Changed } from './token-history.ts'
 
 const BALANCES: BulkInsert = {
   table: 'balances',
-  columns: { token: 'text', address: 'text', chain_id: 'bigint', balance: 'text' },
-  conflict: 'on conflict (token, address, chain_id) do update set balance = excluded.balance',
-}
-
-const HOLDER_DAYS: BulkInsert = {
-  table: 'holder_days',
   columns: {
     token: 'text',
     address: 'text',
     chain_id: 'bigint',
-    day_unix: 'bigint',
-    holds: 'bigint',
+    balance: 'text',
+    since_unix: 'bigint',
   },
+  conflict: `on conflict (token, address, chain_id) do update set
+    balance = excluded.balance, since_unix = excluded.since_unix`,
+}
+
+const HOLDER_SPANS: BulkInsert = {
+  table: 'holder_spans',
+  columns: { ...HOLDER_SPANS_KEY, until_unix: 'bigint' },
 }
 
 /** Stores what changed of a token, but not how many hold it: that may depend on other chains. */
 export async function storeToken(change: Change, token: string, changed: Changed): Promise<void> {
   await dropEmptied(change, token, changed.emptied)
   await storeBalances(change, token, changed.holders)
-  await dropDays(change, token, changed.unlisted)
-  await storeDays(change, token, changed.days)
+  await dropSpans(change, token, changed.resumed)
+  await storeSpans(change, token, changed.ended)
   await foldSupplyDays(change, token, changed.supply)
 }
 
@@ -51,7 +53,7 @@ async function dropEmptied(
 async function storeBalances(
   { connection, chainId }: Change,
   token: string,
-  { count, addresses, balances }: Changed['holders'],
+  { count, addresses, balances, since }: Changed['holders'],
 ): Promise<void> {
   await connection.insert(BALANCES, {
     count,
@@ -60,35 +62,35 @@ async function storeBalances(
       { kind: 'hex', words: addresses, width: ADDRESS_WORDS },
       { kind: 'same', value: chainId },
       { kind: 'uint', words: balances, width: VALUE_LIMBS },
+      { kind: 'numbers', values: since },
     ],
   })
 }
 
-async function dropDays(
+async function dropSpans(
   { connection, chainId }: Change,
   token: string,
-  unlisted: Changed['unlisted'],
+  resumed: Changed['resumed'],
 ): Promise<void> {
-  const key = { token: 'text', address: 'text', chain_id: 'bigint', day_unix: 'bigint' } as const
-  for (const part of chunks(unlisted, ROWS_PER_STATEMENT)) {
-    const keys = part.map(({ address, dayUnix }) => [token, address, chainId, dayUnix])
-    await connection.run(sql`delete from holder_days where ${inKeys(key, keys)}`)
+  for (const part of chunks(resumed, ROWS_PER_STATEMENT)) {
+    const keys = part.map(({ address, fromUnix }) => [token, address, chainId, fromUnix])
+    await connection.run(sql`delete from holder_spans where ${inKeys(HOLDER_SPANS_KEY, keys)}`)
   }
 }
 
-async function storeDays(
+async function storeSpans(
   { connection, chainId }: Change,
   token: string,
-  { count, addresses, unix, holds }: Changed['days'],
+  { count, addresses, from, until }: Changed['ended'],
 ): Promise<void> {
-  await connection.insert(HOLDER_DAYS, {
+  await connection.insert(HOLDER_SPANS, {
     count,
     columns: [
       { kind: 'same', value: token },
       { kind: 'hex', words: addresses, width: ADDRESS_WORDS },
       { kind: 'same', value: chainId },
-      { kind: 'numbers', values: unix },
-      { kind: 'numbers', values: holds },
+      { kind: 'numbers', values: from },
+      { kind: 'numbers', values: until },
     ],
   })
 }

@@ -7,6 +7,7 @@ import { AddressTable } from './address-table.ts'
 import { BalanceColumns } from './balance-columns.ts'
 import { byAddress } from './by-address.ts'
 import { NumberList } from './number-list.ts'
+import { type EndedSpans, SpanList } from './span-list.ts'
 
 /** What is known of one address, as bits. */
 const LOCKED = 1
@@ -26,37 +27,6 @@ const SPECIAL = LOCKED | IS_ZERO
 const TOPIC_PADDING = 24
 
 /**
- * A day on which an address began or ceased to hold; `listed` false takes the day off the list.
- * There are hundreds of thousands at a time, so each is one number.
- */
-interface TurningDay {
-  readonly id: number
-  readonly dayUnix: number
-  readonly holds: boolean
-  readonly listed: boolean
-}
-
-/** Days since 1970 fit until the year 2149, and with 32 bits of number the whole is exact. */
-const DAYS_MAX = 1 << 16
-
-function packTurn({ id, dayUnix, holds, listed }: TurningDay): number {
-  const marks = Number(holds) * 2 + Number(listed)
-  return (id * DAYS_MAX + dayUnix / DAY_SECONDS) * 4 + marks
-}
-
-function idOfTurn(turn: number): number {
-  return Math.floor(turn / (4 * DAYS_MAX))
-}
-
-function dayOfTurn(turn: number): number {
-  return (Math.floor(turn / 4) % DAYS_MAX) * DAY_SECONDS
-}
-
-function isListed(turn: number): boolean {
-  return turn % 2 === 1
-}
-
-/**
  * What changed of a token since it was last stored, as it stood at one moment: columns in the order of
  * the rows. Nothing that is taken later touches it.
  */
@@ -66,18 +36,15 @@ export interface Changed {
     readonly count: number
     readonly addresses: Uint32Array
     readonly balances: Uint32Array
-  }
-  /** Days to list. */
-  readonly days: {
-    readonly count: number
-    readonly addresses: Uint32Array
-    readonly unix: Float64Array
-    readonly holds: Float64Array
+    /** UTC days at whose ends they began to hold; not a number for one who is no holder. */
+    readonly since: Float64Array
   }
   /** Who moved, holds no longer, and is still in the store. */
   readonly emptied: readonly Address[]
-  /** Days that are no turns after all. */
-  readonly unlisted: readonly { readonly address: Address; readonly dayUnix: number }[]
+  /** Times that ended in which an address held. */
+  readonly ended: EndedSpans
+  /** Such that go on after all, by their first day. */
+  readonly resumed: readonly { readonly address: Address; readonly fromUnix: number }[]
   /** One that sent more than it had. */
   readonly negative: Address | undefined
   /** By how many the holders on this chain changed, by UTC day. */
@@ -100,7 +67,9 @@ export class TokenHistory {
   #dayUnix = 0
   #movedToday: number[] = []
   #moved = new NumberList()
-  #turns = new NumberList()
+  /** The day at whose end each began to hold, as days since 1970: while it holds, and on its last day. */
+  #since = new Uint16Array(1_024)
+  #spans = new SpanList()
   #holders = new Map<number, HolderCounts>()
   #supply = new Map<number, SupplyChange>()
 
@@ -151,21 +120,26 @@ export class TokenHistory {
     this.#dayUnix = dayUnix
   }
 
-  /** Takes up a stored balance. */
-  restoreBalance(address: Address, balance: bigint): void {
+  /** Takes up a stored balance, and since when its owner holds, unless it is no holder. */
+  restoreHolder(
+    address: Address,
+    { balance, sinceUnix }: { readonly balance: bigint; readonly sinceUnix: number | null },
+  ): void {
     const id = this.addresses.internAddress(address)
     this.balances.set(id, balance)
     this.#mark(id, STORED)
+    if (sinceUnix === null) return
+    this.#holdSince(id, sinceUnix)
+    if (sinceUnix === this.#dayUnix) this.#restoreTurn(id)
+    else this.#mark(id, HELD)
   }
 
-  /** Takes up the last stored turning day of an address. */
-  restoreDay(address: Address, day: { readonly dayUnix: number; readonly holds: boolean }): void {
+  /** Takes up a stored time of holding that ended on the present day. */
+  restoreEnded(address: Address, fromUnix: number): void {
     const id = this.addresses.internAddress(address)
-    const isToday = day.dayUnix === this.#dayUnix
-    if (day.holds !== isToday) this.#mark(id, HELD)
-    if (!isToday) return
-    this.#mark(id, LISTED | MOVED_TODAY)
-    this.#movedToday.push(id)
+    this.#holdSince(id, fromUnix)
+    this.#mark(id, HELD)
+    this.#restoreTurn(id)
   }
 
   /** What changed since the last call, to be stored. */
@@ -184,8 +158,9 @@ export class TokenHistory {
         count: holders.length,
         addresses: addresses.words(holders),
         balances: balances.words(holders),
+        since: holders.map((id) => (this.#is(id, SPECIAL) ? Number.NaN : this.#heldSince(id))),
       },
-      ...this.#drainTurns(),
+      ...this.#spans.take(addresses),
       emptied: this.#drainMoved(moved),
       negative: negative === undefined ? undefined : addresses.address(negative),
       holderDays: this.#holders,
@@ -193,28 +168,10 @@ export class TokenHistory {
     }
     for (const id of holders) this.#mark(id, STORED)
     this.#moved = new NumberList()
+    this.#spans = new SpanList()
     this.#holders = new Map()
     this.#supply = new Map()
     return changed
-  }
-
-  #drainTurns(): Pick<Changed, 'days' | 'unlisted'> {
-    const { addresses } = this
-    const turns = this.#turns.all()
-    const listed = byAddress(addresses, turns.filter(isListed), idOfTurn)
-    this.#turns = new NumberList()
-    return {
-      days: {
-        count: listed.length,
-        addresses: addresses.words(listed.map(idOfTurn)),
-        unix: listed.map(dayOfTurn),
-        holds: listed.map((turn) => (turn % 4 >= 2 ? 1 : 0)),
-      },
-      unlisted: Array.from(
-        turns.filter((turn) => !isListed(turn)),
-        (turn) => ({ address: addresses.address(idOfTurn(turn)), dayUnix: dayOfTurn(turn) }),
-      ),
-    }
   }
 
   /** Takes the marks of what moved away; gives the addresses that hold none and are stored. */
@@ -234,11 +191,35 @@ export class TokenHistory {
       const holds = this.balances.isPositive(id)
       const turned = holds !== this.#is(id, HELD)
       if (turned === this.#is(id, LISTED)) continue
-      this.#turns.push(packTurn({ id, dayUnix: this.#dayUnix, holds, listed: turned }))
+      if (this.#is(id, HELD))
+        this.#spans.push(id, {
+          fromUnix: this.#heldSince(id),
+          untilUnix: this.#dayUnix,
+          isEnded: turned,
+        })
+      else if (turned) this.#holdSince(id, this.#dayUnix)
       this.#countTurn(turned ? holds : !holds, turned ? 1 : -1)
       if (turned) this.#mark(id, LISTED)
       else this.#unmark(id, LISTED)
     }
+  }
+
+  #restoreTurn(id: number): void {
+    this.#mark(id, LISTED | MOVED_TODAY)
+    this.#movedToday.push(id)
+  }
+
+  #heldSince(id: number): number {
+    return (this.#since[id] ?? 0) * DAY_SECONDS
+  }
+
+  #holdSince(id: number, dayUnix: number): void {
+    if (id >= this.#since.length) {
+      const more = new Uint16Array(Math.max(this.#since.length * 2, id + 1))
+      more.set(this.#since)
+      this.#since = more
+    }
+    this.#since[id] = dayUnix / DAY_SECONDS
   }
 
   /** Counts one who began or ceased to hold today, or takes that back. */
