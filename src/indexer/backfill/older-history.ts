@@ -49,12 +49,11 @@ export class OlderHistory {
   #backfill: Backfill | undefined
   #opened: OpenFolds | undefined
   /** When what is folded was last given to the store, at which block, and how long that took. */
-  #flushed = { atMs: 0, number: 0, tookMs: 0 }
+  #flushed = { atMs: 0, number: 0, tookMs: 0, isUnderWay: false }
   #segments: AsyncIterator<Segment> | undefined
-  /** The last commit, and the one before it: one may wait for another, and reading goes on. */
+  /** The last commit; while it is under way the next segment is read, and waits. */
   #commit: Promise<void> = Promise.resolve()
-  #earlier: Promise<void> = Promise.resolve()
-  #commitsUnderWay = 0
+  #isStoring = false
 
   constructor(read: ReadDeps, deps: CommitDeps & { readonly source: ChainSource }, chain: Chain) {
     this.#read = read
@@ -94,7 +93,7 @@ export class OlderHistory {
       this.#segments ??= this.#open(backfill, opened, limit)
       const next = await this.#segments.next()
       if (next.done === true) this.#segments = undefined
-      else await this.#store(opened, next.value, limit)
+      else await this.#store(opened, next.value)
       return 'more'
     } catch (error) {
       await this.settled()
@@ -104,23 +103,28 @@ export class OlderHistory {
   }
 
   /** Events are stored at once; what is folded in memory when it is due. */
-  async #store(
-    { folds, anomalies: before }: OpenFolds,
-    segment: Segment,
-    limit: number,
-  ): Promise<void> {
-    await this.#earlier
-    const { end } = segment
+  async #store({ folds, anomalies: before }: OpenFolds, segment: Segment): Promise<void> {
+    await this.#commit
+    const { end, drained } = segment
     const { number, hash } = this.#stored().read
     if (end.number === number && end.hash !== hash)
       throw new RpcError(`block ${number} is not the one that events are stored up to`)
     const anomalies = [...before, ...segment.foldedAnomalies]
-    const isDue = this.#isFlushDue(end.number, limit)
+    const isDue = drained !== undefined
     this.#opened = { folds, at: end, anomalies: isDue ? [] : anomalies }
     if (segment.staged.length === 0 && !isDue) return
-    const due = isDue ? { stores: this.#measured(drain(folds)), anomalies } : undefined
-    if (isDue) this.#flushed = { ...this.#flushed, atMs: this.#deps.clock(), number: end.number }
-    this.#begin(segment, due)
+    this.#begin(segment, isDue ? { stores: drained, anomalies } : undefined)
+  }
+
+  #drainWhenDue(
+    folds: OpenFolds['folds'],
+    number: number,
+    limit: number,
+  ): readonly Store[] | undefined {
+    if (!this.#isFlushDue(number, limit)) return undefined
+    const stores = this.#measured(drain(folds))
+    this.#flushed = { ...this.#flushed, atMs: this.#deps.clock(), number, isUnderWay: true }
+    return stores
   }
 
   /**
@@ -128,7 +132,8 @@ export class OlderHistory {
    * little is left to store when all is read.
    */
   #isFlushDue(number: number, limit: number): boolean {
-    const { atMs, tookMs, number: flushed } = this.#flushed
+    const { atMs, tookMs, number: flushed, isUnderWay } = this.#flushed
+    if (isUnderWay) return false
     const sinceMs = Math.abs(this.#deps.clock() - atMs)
     const left = limit - number
     const isNearEnd = left > 0 && number - flushed >= left / 2
@@ -142,19 +147,17 @@ export class OlderHistory {
     return stores.map((store) => async (change) => {
       const startMs = clock()
       await store(change)
-      this.#flushed = { ...this.#flushed, tookMs: Math.abs(clock() - startMs) }
+      const tookMs = Math.abs(clock() - startMs)
+      this.#flushed = { ...this.#flushed, tookMs, isUnderWay: false }
     })
   }
 
-  /** Stores after what is being stored. A failure is met by whoever waits for a commit next. */
+  /** A failure is met by whoever waits for the commit next. */
   #begin(segment: Segment, due: Folded | undefined): void {
-    this.#earlier = this.#commit
-    this.#commitsUnderWay += 1
-    this.#commit = this.#earlier
-      .then(() => this.#storeSegment(segment, due))
-      .finally(() => {
-        this.#commitsUnderWay -= 1
-      })
+    this.#isStoring = true
+    this.#commit = this.#storeSegment(segment, due).finally(() => {
+      this.#isStoring = false
+    })
     this.#commit.catch(() => undefined)
   }
 
@@ -231,7 +234,7 @@ export class OlderHistory {
     // Without anything to fold there is nothing to be read again.
     const at = folds.size === 0 ? backfill.read : backfill.folded
     this.#opened = { folds, at, anomalies: [] }
-    this.#flushed = { atMs: this.#deps.clock(), number: at.number, tookMs: 0 }
+    this.#flushed = { atMs: this.#deps.clock(), number: at.number, tookMs: 0, isUnderWay: false }
     return this.#opened
   }
 
@@ -252,9 +255,10 @@ export class OlderHistory {
     const datasets = isNew ? this.#deps.datasets.filter((each) => !folds.has(each)) : []
     // A history that begins stands on no block.
     const after = at.hash === '0x' ? undefined : at
-    const isStoring = () => this.#commitsUnderWay > 0
+    const isStoring = () => this.#isStoring
     const isWanted = (number: number) => !isStoring() && this.#isFlushDue(number, limit)
-    const input = { from, to, after, datasets, folds, isStoring, isWanted }
+    const drainWhenDue = (number: number) => this.#drainWhenDue(folds, number, limit)
+    const input = { from, to, after, datasets, folds, isStoring, isWanted, drain: drainWhenDue }
     return readSegments(this.#read, input)[Symbol.asyncIterator]()
   }
 
@@ -263,11 +267,11 @@ export class OlderHistory {
     read: Position,
     position: Position,
   ): Promise<readonly Log[] | undefined> {
-    const { source } = this.#deps
     const distance = position.number - read.number
     if (distance > MEETING_BLOCKS_MAX)
       throw new RpcError(`${distance} blocks are not final; waiting for the chain to finalize them`)
     const filters = filtersOf(datasets, this.#chain.id)
+    const source = withHeadersAhead(this.#deps.source, read.number + 1, position.number)
     const head = await source.header(position.number)
     if (head?.hash !== position.hash) return undefined
     const logs: Log[] = []
@@ -286,11 +290,24 @@ export class OlderHistory {
   /** What is folded in memory may be ahead of the store; it is loaded anew from there. */
   #forget(): void {
     this.#commit = Promise.resolve()
-    this.#earlier = Promise.resolve()
     void this.#segments?.return?.()
     this.#segments = undefined
     this.#opened = undefined
   }
+}
+
+/** The same source, already asked for the first headers of a stretch together with its last one. */
+function withHeadersAhead(source: ChainSource, from: number, to: number): ChainSource {
+  const ahead = Math.min(to - 1, from + MEETING_BLOCKS_AT_ONCE - 1)
+  const numbers = [
+    to,
+    ...Array.from({ length: Math.max(0, ahead - from + 1) }, (_, at) => from + at),
+  ]
+  const asked = new Map(numbers.map((number) => [number, source.header(number)]))
+  for (const header of asked.values()) header.catch(() => undefined)
+  const header = (block: Parameters<ChainSource['header']>[0]) =>
+    (typeof block === 'number' ? asked.get(block) : undefined) ?? source.header(block)
+  return { ...source, header }
 }
 
 /** What each of the folds has for the store, as it stands now. */
