@@ -51,9 +51,10 @@ export class OlderHistory {
   /** When what is folded was last given to the store, at which block, and how long that took. */
   #flushed = { atMs: 0, number: 0, tookMs: 0, isUnderWay: false }
   #segments: AsyncIterator<Segment> | undefined
-  /** The last commit; while it is under way the next segment is read, and waits. */
+  /** The last commit, and the one before it: one may wait for another, and reading goes on. */
   #commit: Promise<void> = Promise.resolve()
-  #isStoring = false
+  #earlier: Promise<void> = Promise.resolve()
+  #commitsUnderWay = 0
 
   constructor(read: ReadDeps, deps: CommitDeps & { readonly source: ChainSource }, chain: Chain) {
     this.#read = read
@@ -104,7 +105,7 @@ export class OlderHistory {
 
   /** Events are stored at once; what is folded in memory when it is due. */
   async #store({ folds, anomalies: before }: OpenFolds, segment: Segment): Promise<void> {
-    await this.#commit
+    await this.#earlier
     const { end, drained } = segment
     const { number, hash } = this.#stored().read
     if (end.number === number && end.hash !== hash)
@@ -147,17 +148,19 @@ export class OlderHistory {
     return stores.map((store) => async (change) => {
       const startMs = clock()
       await store(change)
-      const tookMs = Math.abs(clock() - startMs)
-      this.#flushed = { ...this.#flushed, tookMs, isUnderWay: false }
+      this.#flushed = { ...this.#flushed, tookMs: Math.abs(clock() - startMs) }
     })
   }
 
-  /** A failure is met by whoever waits for the commit next. */
+  /** Stores after what is being stored. A failure is met by whoever waits for a commit next. */
   #begin(segment: Segment, due: Folded | undefined): void {
-    this.#isStoring = true
-    this.#commit = this.#storeSegment(segment, due).finally(() => {
-      this.#isStoring = false
-    })
+    this.#earlier = this.#commit
+    this.#commitsUnderWay += 1
+    this.#commit = this.#earlier
+      .then(() => this.#storeSegment(segment, due))
+      .finally(() => {
+        this.#commitsUnderWay -= 1
+      })
     this.#commit.catch(() => undefined)
   }
 
@@ -165,6 +168,7 @@ export class OlderHistory {
     const backfill = this.#stored()
     const chainId = this.#chain.id
     this.#backfill = await commitOlder(this.#deps, { chainId, backfill, segment, due })
+    if (due !== undefined) this.#flushed = { ...this.#flushed, isUnderWay: false }
   }
 
   /**
@@ -255,7 +259,7 @@ export class OlderHistory {
     const datasets = isNew ? this.#deps.datasets.filter((each) => !folds.has(each)) : []
     // A history that begins stands on no block.
     const after = at.hash === '0x' ? undefined : at
-    const isStoring = () => this.#isStoring
+    const isStoring = () => this.#commitsUnderWay > 0
     const isWanted = (number: number) => !isStoring() && this.#isFlushDue(number, limit)
     const drainWhenDue = (number: number) => this.#drainWhenDue(folds, number, limit)
     const input = { from, to, after, datasets, folds, isStoring, isWanted, drain: drainWhenDue }
@@ -290,6 +294,7 @@ export class OlderHistory {
   /** What is folded in memory may be ahead of the store; it is loaded anew from there. */
   #forget(): void {
     this.#commit = Promise.resolve()
+    this.#earlier = Promise.resolve()
     void this.#segments?.return?.()
     this.#segments = undefined
     this.#opened = undefined

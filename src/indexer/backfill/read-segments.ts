@@ -32,7 +32,7 @@ const COMMIT_SHARE = 0.1
 const FACTS_MAX = 10_000
 
 /** Answers of a segment that brought logs: a header proves each. */
-const ANSWERS_MAX = 40
+const ANSWERS_MAX = 32
 
 /** Facts held in memory at most while those before them are still being stored. */
 const FACTS_WAITING_MAX = 30_000
