@@ -19,7 +19,7 @@ let untidyBytes = 0
 port.on('message', (message: ToThread) => {
   if (message.kind === 'fetch') void answer(message)
   else if (message.kind === 'abort') underWay.get(message.ticket)?.abort()
-  else fetcher.release(message.body)
+  else fetcher.release({ body: message.body })
 })
 
 async function answer({ ticket, ask }: Extract<ToThread, { kind: 'fetch' }>): Promise<void> {

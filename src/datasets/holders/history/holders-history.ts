@@ -6,12 +6,13 @@ import { TRANSFER_TOPIC } from '#domain/token.ts'
 import { readBackfill } from '#indexer/backfill/backfill-row.ts'
 import type { Change, HistoryFold } from '#indexer/dataset.ts'
 import { DAY_SECONDS, startOfDay } from '#lib/day.ts'
+import { free } from '#lib/free.ts'
 import type { Connection } from '#store/engine.ts'
 import { UnexplainedBalanceError } from '../fold-balances.ts'
 import { countHoldersAnew } from './count-holders-anew.ts'
 import { loadToken } from './load-token.ts'
 import { storeHolderDays, storeToken } from './store-token.ts'
-import { TokenHistory } from './token-history.ts'
+import { type Changed, TokenHistory } from './token-history.ts'
 
 /** A token where it stands on the chain. */
 export interface HistoryToken {
@@ -77,6 +78,7 @@ export function openHoldersHistory(input: {
           await storeToken(change, token.symbol, changed)
           if (!isCountedAtTheEnd(token))
             await storeHolderDays(change, token.symbol, changed.holderDays)
+          freeColumns(changed)
         }
       }
     },
@@ -85,6 +87,16 @@ export function openHoldersHistory(input: {
         await countHoldersAnew(change, token)
     },
   }
+}
+
+/** What is stored is not looked at again. */
+function freeColumns(changed: Changed): void {
+  for (const part of Object.values(changed))
+    for (const column of Object.values(part ?? {})) if (isColumn(column)) free(column)
+}
+
+function isColumn(value: unknown): value is ArrayBufferView<ArrayBuffer> {
+  return ArrayBuffer.isView(value) && value.buffer instanceof ArrayBuffer
 }
 
 /** Which token each pair of a table is a transfer of. */
