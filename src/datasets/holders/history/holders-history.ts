@@ -5,6 +5,7 @@ import type { Address } from '#domain/address.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
 import { readBackfill } from '#indexer/backfill/backfill-row.ts'
 import type { Change, HistoryFold } from '#indexer/dataset.ts'
+import { assert } from '#lib/assert.ts'
 import { DAY_SECONDS, startOfDay } from '#lib/day.ts'
 import { free } from '#lib/free.ts'
 import type { Connection } from '#store/engine.ts'
@@ -73,7 +74,10 @@ export function openHoldersHistory(input: {
           throw new UnexplainedBalanceError(token.symbol, changed.negative, chainId)
         return changed === undefined ? [] : [{ token, changed }]
       })
+      let isStored = false
       return async (change: Change) => {
+        assert(!isStored, 'what was drained is stored once: its memory is given back')
+        isStored = true
         for (const { token, changed } of drained) {
           await storeToken(change, token.symbol, changed)
           if (!isCountedAtTheEnd(token))
