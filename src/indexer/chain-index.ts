@@ -240,6 +240,7 @@ export class ChainIndex {
       folds: new Map(),
       isStoring: () => false,
       isWanted: () => false,
+      drain: () => undefined,
     })[Symbol.asyncIterator]()
   }
 

@@ -53,7 +53,7 @@ export interface HistoryFold {
   /** Logs that follow all those taken before; one that cannot be read is told instead of thrown. */
   take(columns: LogColumns, unreadable: (log: Log, reason: string) => void): void
   /**
-   * What changed since the last call, as it stands now: to be stored by what is given, while more
+   * What changed since the last call, as it stands now: to be stored by what is given, once, while more
    * logs may be taken. Throws when what was taken cannot be.
    */
   drain(): Store

@@ -41,8 +41,8 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'forget the inverse fold of balances',
     file: 'src/datasets/holders/dataset.ts',
-    from: '  await moveBalances(change, undone, before)\n',
-    to: '  if (undone.length < 0) await moveBalances(change, undone, before)\n',
+    from: '  await moveBalances(change, undone, { before, since })\n',
+    to: '  if (undone.length < 0) await moveBalances(change, undone, { before, since })\n',
   },
   {
     rule: 'move the cursor before the facts, outside their transaction',

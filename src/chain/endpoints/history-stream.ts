@@ -93,7 +93,7 @@ class HistoryStream {
 
   /** The consumer asks for more, so it is done with what it had. */
   #recycle(next: LogColumns): void {
-    if (this.#inUse !== undefined) this.#deps.fetcher.release(this.#inUse.body)
+    if (this.#inUse !== undefined) this.#deps.fetcher.release(this.#inUse)
     this.#inUse = next
   }
 

@@ -1,4 +1,4 @@
-import type { LogColumns } from '../columns/log-columns.ts'
+import type { FilledColumns, LogColumns } from '../columns/log-columns.ts'
 import { PairTable } from '../columns/pair-table.ts'
 import { readLogsAnswer } from '../columns/read-answer.ts'
 import type { LogFilter } from '../log-filter.ts'
@@ -26,14 +26,17 @@ export interface FetchedLogs {
   readonly wireBytes: number
 }
 
+/** An answer that was read. */
+export type ReadLogs = { readonly body: Uint8Array } & Partial<FilledColumns>
+
 /** Fetches histories and reads them into columns. */
 export interface LogsFetcher {
   /** Histories will be asked for soon. */
   prepare(): void
   /** Throws EndpointError when no whole answer comes, RpcError when it cannot be true. */
   fetch(ask: LogsAsk, signal: AbortSignal | undefined): Promise<FetchedLogs>
-  /** Nothing may look at this body and its columns any more: its memory is for those to come. */
-  release(body: Uint8Array): void
+  /** Nothing may look at the body and its columns any more: their memory is for those to come. */
+  release(read: ReadLogs): void
 }
 
 /** Fetches and reads on the thread that calls. */
@@ -53,7 +56,7 @@ export function openLogsFetcher(): LogsFetcher {
       const columns = readLogsAnswer({ chainId, table, body: answer.body, from, to })
       return { columns, wireBytes: answer.wireBytes }
     },
-    release: (body) => pool.give(body),
+    release: ({ body }) => pool.give(body),
   }
 }
 

@@ -70,13 +70,13 @@ for (const [name, answer] of [
       const found = await thread.fetch(ask(range), undefined)
       assert.deepEqual(logsOf(found.columns), logsOf(wanted.columns))
       assert.equal(found.wireBytes, wanted.wireBytes)
-      thread.release(found.columns.body)
+      thread.release(found.columns)
     }
   })
 
 test('memory that is given back is used again and changes nothing that is in use', async () => {
   const first = await thread.fetch(ask({ to: 200 }), undefined)
-  thread.release(first.columns.body)
+  thread.release(first.columns)
   const kept = await thread.fetch(ask({ to: 100 }), undefined)
   const before = logsOf(kept.columns)
   await Promise.all([1, 2, 3].map(() => thread.fetch(ask({ from: 101 }), undefined)))

@@ -1,9 +1,10 @@
 import { Worker } from 'node:worker_threads'
+import { free } from '#lib/free.ts'
 import { threadFile } from '#lib/package-root.ts'
 import { LogColumns } from '../columns/log-columns.ts'
 import { PairTable } from '../columns/pair-table.ts'
 import { EndpointError } from './endpoint-error.ts'
-import type { FetchedLogs, LogsAsk, LogsFetcher } from './logs-fetcher.ts'
+import type { FetchedLogs, LogsAsk, LogsFetcher, ReadLogs } from './logs-fetcher.ts'
 import { type FromThread, fromFailure, type ToThread } from './logs-message.ts'
 
 /** Fetching and reading leave little behind: a small nursery keeps the thread small. */
@@ -53,8 +54,13 @@ class LogsThread implements LogsFetcher {
     })
   }
 
-  release(body: Uint8Array<ArrayBuffer>): void {
-    if (this.#worker !== undefined) tell(this.#worker, { kind: 'release', body }, [body.buffer])
+  release({ body, ...columns }: ReadLogs): void {
+    const { buffer } = body
+    if (this.#worker !== undefined && buffer instanceof ArrayBuffer)
+      tell(this.#worker, { kind: 'release', body }, [buffer])
+    const { pair, blockNumber, timestamp, txIndex, logIndex, places } = columns
+    for (const column of [pair, blockNumber, timestamp, txIndex, logIndex, places])
+      if (column !== undefined) free(column)
   }
 
   #started(): Worker {

@@ -1,6 +1,7 @@
 import { parentPort } from 'node:worker_threads'
 import { assert } from '#lib/assert.ts'
 import type { LogColumns } from '../columns/log-columns.ts'
+import { openCollector } from './collect-young.ts'
 import { openLogsFetcher } from './logs-fetcher.ts'
 import { type FromThread, type ToThread, toFailure } from './logs-message.ts'
 
@@ -8,12 +9,17 @@ import { type FromThread, type ToThread, toFailure } from './logs-message.ts'
 assert(parentPort !== null, 'this file runs as a worker thread')
 const port = parentPort
 const fetcher = openLogsFetcher()
+const collectYoung = openCollector()
 const underWay = new Map<number, AbortController>()
+
+/** Somewhat less than a full answer. */
+const TIDY_EVERY_BYTES = 4_000_000
+let untidyBytes = 0
 
 port.on('message', (message: ToThread) => {
   if (message.kind === 'fetch') void answer(message)
   else if (message.kind === 'abort') underWay.get(message.ticket)?.abort()
-  else fetcher.release(message.body)
+  else fetcher.release({ body: message.body })
 })
 
 async function answer({ ticket, ask }: Extract<ToThread, { kind: 'fetch' }>): Promise<void> {
@@ -22,11 +28,19 @@ async function answer({ ticket, ask }: Extract<ToThread, { kind: 'fetch' }>): Pr
   try {
     const { columns, wireBytes } = await fetcher.fetch(ask, stop.signal)
     sendLogs(ticket, columns, wireBytes)
+    tidyUp(wireBytes)
   } catch (error) {
     send({ kind: 'failed', ticket, failure: toFailure(error) })
   } finally {
     underWay.delete(ticket)
   }
+}
+
+function tidyUp(wireBytes: number): void {
+  untidyBytes += wireBytes
+  if (untidyBytes < TIDY_EVERY_BYTES) return
+  untidyBytes = 0
+  collectYoung()
 }
 
 function sendLogs(ticket: number, columns: LogColumns, wireBytes: number): void {

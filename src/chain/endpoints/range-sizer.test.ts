@@ -19,6 +19,12 @@ test('the first range is 2,000 blocks, asked for alone', () => {
   assert.equal(sizer.isFeelingItsWay(null), true)
 })
 
+test('where the first range is the longest that is allowed, nobody waits for its answer', () => {
+  const sizer = new RangeSizer()
+  assert.equal(sizer.isFeelingItsWay(2_000), false)
+  assert.equal(sizer.isFeelingItsWay(10_000), true)
+})
+
 test('ranges grow eightfold at most, and never beyond five million blocks', () => {
   const sizer = new RangeSizer()
   const sizes = Array.from({ length: 6 }, () => {

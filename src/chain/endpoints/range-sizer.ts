@@ -44,7 +44,8 @@ export class RangeSizer {
 
   /** Whether the next answer may change the size by much, so that one request at a time is best. */
   isFeelingItsWay(rangeMax: number | null): boolean {
-    if (this.#seen.blocks === 0) return true
+    // Where no range may be longer than the first one, its answer changes nothing.
+    if (this.#seen.blocks === 0) return rangeMax === null || rangeMax > BLOCKS_START
     return Math.min(this.blocks(), rangeMax ?? BLOCKS_MAX) > this.#proven * 2
   }
 

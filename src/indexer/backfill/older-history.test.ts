@@ -206,6 +206,8 @@ describe('older history', () => {
         await readWhileItGoes(index)
         if (follows) assert.equal(await index.readOlder(), false)
         node.chain = ours
+        // What was read ahead of the other branch is found out now, if it was not before.
+        assert.ok((await stepsUntilSettled(index, 400)).length <= 1)
         await equalsPlain(ecosystem, engine, index)
       })
   })

@@ -49,7 +49,7 @@ export class OlderHistory {
   #backfill: Backfill | undefined
   #opened: OpenFolds | undefined
   /** When what is folded was last given to the store, at which block, and how long that took. */
-  #flushed = { atMs: 0, number: 0, tookMs: 0 }
+  #flushed = { atMs: 0, number: 0, tookMs: 0, isUnderWay: false }
   #segments: AsyncIterator<Segment> | undefined
   /** The last commit, and the one before it: one may wait for another, and reading goes on. */
   #commit: Promise<void> = Promise.resolve()
@@ -94,7 +94,7 @@ export class OlderHistory {
       this.#segments ??= this.#open(backfill, opened, limit)
       const next = await this.#segments.next()
       if (next.done === true) this.#segments = undefined
-      else await this.#store(opened, next.value, limit)
+      else await this.#store(opened, next.value)
       return 'more'
     } catch (error) {
       await this.settled()
@@ -104,23 +104,28 @@ export class OlderHistory {
   }
 
   /** Events are stored at once; what is folded in memory when it is due. */
-  async #store(
-    { folds, anomalies: before }: OpenFolds,
-    segment: Segment,
-    limit: number,
-  ): Promise<void> {
+  async #store({ folds, anomalies: before }: OpenFolds, segment: Segment): Promise<void> {
     await this.#earlier
-    const { end } = segment
+    const { end, drained } = segment
     const { number, hash } = this.#stored().read
     if (end.number === number && end.hash !== hash)
       throw new RpcError(`block ${number} is not the one that events are stored up to`)
     const anomalies = [...before, ...segment.foldedAnomalies]
-    const isDue = this.#isFlushDue(end.number, limit)
+    const isDue = drained !== undefined
     this.#opened = { folds, at: end, anomalies: isDue ? [] : anomalies }
     if (segment.staged.length === 0 && !isDue) return
-    const due = isDue ? { stores: this.#measured(drain(folds)), anomalies } : undefined
-    if (isDue) this.#flushed = { ...this.#flushed, atMs: this.#deps.clock(), number: end.number }
-    this.#begin(segment, due)
+    this.#begin(segment, isDue ? { stores: drained, anomalies } : undefined)
+  }
+
+  #drainWhenDue(
+    folds: OpenFolds['folds'],
+    number: number,
+    limit: number,
+  ): readonly Store[] | undefined {
+    if (!this.#isFlushDue(number, limit)) return undefined
+    const stores = this.#measured(drain(folds))
+    this.#flushed = { ...this.#flushed, atMs: this.#deps.clock(), number, isUnderWay: true }
+    return stores
   }
 
   /**
@@ -128,7 +133,8 @@ export class OlderHistory {
    * little is left to store when all is read.
    */
   #isFlushDue(number: number, limit: number): boolean {
-    const { atMs, tookMs, number: flushed } = this.#flushed
+    const { atMs, tookMs, number: flushed, isUnderWay } = this.#flushed
+    if (isUnderWay) return false
     const sinceMs = Math.abs(this.#deps.clock() - atMs)
     const left = limit - number
     const isNearEnd = left > 0 && number - flushed >= left / 2
@@ -162,6 +168,7 @@ export class OlderHistory {
     const backfill = this.#stored()
     const chainId = this.#chain.id
     this.#backfill = await commitOlder(this.#deps, { chainId, backfill, segment, due })
+    if (due !== undefined) this.#flushed = { ...this.#flushed, isUnderWay: false }
   }
 
   /**
@@ -231,7 +238,7 @@ export class OlderHistory {
     // Without anything to fold there is nothing to be read again.
     const at = folds.size === 0 ? backfill.read : backfill.folded
     this.#opened = { folds, at, anomalies: [] }
-    this.#flushed = { atMs: this.#deps.clock(), number: at.number, tookMs: 0 }
+    this.#flushed = { atMs: this.#deps.clock(), number: at.number, tookMs: 0, isUnderWay: false }
     return this.#opened
   }
 
@@ -254,7 +261,8 @@ export class OlderHistory {
     const after = at.hash === '0x' ? undefined : at
     const isStoring = () => this.#commitsUnderWay > 0
     const isWanted = (number: number) => !isStoring() && this.#isFlushDue(number, limit)
-    const input = { from, to, after, datasets, folds, isStoring, isWanted }
+    const drainWhenDue = (number: number) => this.#drainWhenDue(folds, number, limit)
+    const input = { from, to, after, datasets, folds, isStoring, isWanted, drain: drainWhenDue }
     return readSegments(this.#read, input)[Symbol.asyncIterator]()
   }
 
@@ -263,11 +271,11 @@ export class OlderHistory {
     read: Position,
     position: Position,
   ): Promise<readonly Log[] | undefined> {
-    const { source } = this.#deps
     const distance = position.number - read.number
     if (distance > MEETING_BLOCKS_MAX)
       throw new RpcError(`${distance} blocks are not final; waiting for the chain to finalize them`)
     const filters = filtersOf(datasets, this.#chain.id)
+    const source = withHeadersAhead(this.#deps.source, read.number + 1, position.number)
     const head = await source.header(position.number)
     if (head?.hash !== position.hash) return undefined
     const logs: Log[] = []
@@ -291,6 +299,20 @@ export class OlderHistory {
     this.#segments = undefined
     this.#opened = undefined
   }
+}
+
+/** The same source, already asked for the first headers of a stretch together with its last one. */
+function withHeadersAhead(source: ChainSource, from: number, to: number): ChainSource {
+  const ahead = Math.min(to - 1, from + MEETING_BLOCKS_AT_ONCE - 1)
+  const numbers = [
+    to,
+    ...Array.from({ length: Math.max(0, ahead - from + 1) }, (_, at) => from + at),
+  ]
+  const asked = new Map(numbers.map((number) => [number, source.header(number)]))
+  for (const header of asked.values()) header.catch(() => undefined)
+  const header = (block: Parameters<ChainSource['header']>[0]) =>
+    (typeof block === 'number' ? asked.get(block) : undefined) ?? source.header(block)
+  return { ...source, header }
 }
 
 /** What each of the folds has for the store, as it stands now. */

@@ -1,41 +1,25 @@
-import { setImmediate } from 'node:timers/promises'
-import type { BlockClock } from '#chain/block-clock.ts'
-import type { ChainSource, HistoryPart } from '#chain/chain-source.ts'
-import type { LogColumns } from '#chain/columns/log-columns.ts'
-import { dateLogs } from '#chain/date-logs.ts'
-import { RpcError } from '#chain/rpc-error.ts'
-import type { BlockHeader, BlockRef, Log } from '#domain/chain.ts'
-import { allEnded } from '#lib/all-ended.ts'
-import { chunks } from '#lib/chunks.ts'
+import type { BlockRef } from '#domain/chain.ts'
 import type { Clock } from '#lib/clock.ts'
-import type { AnyDataset, HistoryFold, Staged } from '../dataset.ts'
-import type { Anomaly, Segment } from '../segment.ts'
-import { filtersOf, selectLogs } from '../select-logs.ts'
+import type { Store } from '../dataset.ts'
+import type { Segment } from '../segment.ts'
+import { filtersOf } from '../select-logs.ts'
+import { Draft, type DraftDeps, type DraftInput } from './draft.ts'
 import { SideHistory } from './side-history.ts'
 
-export interface ReadDeps {
-  readonly source: ChainSource
+export interface ReadDeps extends DraftDeps {
   readonly clock: Clock
-  readonly blockClock: BlockClock
-  /** A final block that is stored: history is only believed of a node that has it too. */
-  anchor(): Promise<BlockRef | undefined>
-  /** Told of each answer: how far the reading is and how many logs it brought. */
-  onRead(progress: { readonly number: number; readonly logs: number }): void
 }
 
-export interface ReadInput {
-  readonly from: number
+export interface ReadInput extends Omit<DraftInput, 'after'> {
   readonly to: number
   /** The stored block that `from` follows; undefined where nothing is read yet. */
   readonly after: BlockRef | undefined
-  /** Facts of these are staged. */
-  readonly datasets: readonly AnyDataset[]
-  /** Datasets that fold the history in memory, each with its fold. */
-  readonly folds: ReadonlyMap<AnyDataset, HistoryFold>
   /** Whether an earlier segment is still being stored. */
   isStoring(): boolean
   /** Whether a segment should end at this block, however short it is. */
   isWanted(number: number): boolean
+  /** Called where a segment ends, before anything of the next is read; gives what is due of the folds. */
+  drain(number: number): readonly Store[] | undefined
 }
 
 /** A commit every so often keeps little to be read again after a kill. */
@@ -48,204 +32,98 @@ const COMMIT_SHARE = 0.1
 const FACTS_MAX = 10_000
 
 /** Answers of a segment that brought logs: a header proves each. */
-const ANSWERS_MAX = 40
-
-/** Logs read in one turn: a millisecond. */
-const LOGS_AT_ONCE = 512
-
-/** Headers that travel together, so that one node answers them: a batch has room for 50. */
-const HEADERS_AT_ONCE = 45
+const ANSWERS_MAX = 32
 
 /** Facts held in memory at most while those before them are still being stored. */
 const FACTS_WAITING_MAX = 30_000
 
+/** How often a segment ends for the time's sake. */
+interface Rhythm {
+  everyMs: number
+}
+
 /**
  * Reads final history in block order, each segment on the branch of the one before. One filter leads;
  * at the end of each segment the others catch up with it, so that it is complete up to its last block.
+ * While a segment is being proven, and handed over, the next one is read: it is worth nothing where
+ * the proof fails, and then nothing of it is handed over.
  */
 export async function* readSegments(deps: ReadDeps, input: ReadInput): AsyncIterable<Segment> {
-  const { source, clock } = deps
-  const { to } = input
-  const [lead, ...others] = filtersOf([...input.datasets, ...input.folds.keys()], source.chainId)
-  if (lead === undefined) {
-    yield await new Draft(deps, input).close(to)
-    return
+  const { clock } = deps
+  const stop = new AbortController()
+  const rhythm: Rhythm = { everyMs: COMMIT_EVERY_MS }
+  const proofs = readAndProve(deps, { ...input, rhythm, signal: stop.signal })
+  const readOn = () => {
+    const next = proofs.next()
+    // Thrown when its turn has come.
+    next.catch(() => undefined)
+    return next
   }
+  try {
+    for (let reading = readOn(); ; ) {
+      const { done, value } = await reading
+      if (done === true) return
+      reading = readOn()
+      const segment = await value.proof
+      const readyMs = clock()
+      yield segment
+      rhythm.everyMs = Math.max(COMMIT_EVERY_MS, (clock() - readyMs) / COMMIT_SHARE)
+    }
+  } finally {
+    stop.abort()
+    await proofs.return()
+  }
+}
+
+/** Gives each segment as soon as it is read, while its proof is under way. */
+async function* readAndProve(
+  deps: ReadDeps,
+  input: ReadInput & { readonly rhythm: Rhythm; readonly signal: AbortSignal },
+): AsyncGenerator<{ readonly proof: Promise<Segment> }, void, void> {
+  const { source, clock } = deps
+  const { to, rhythm, signal } = input
+  let draft = new Draft(deps, { ...input, after: Promise.resolve(input.after) })
+  const [lead, ...others] = filtersOf([...input.datasets, ...input.folds.keys()], source.chainId)
+  if (lead === undefined) return void (yield { proof: end(input, draft, to) })
   const range = { from: input.from, to }
   const sides = others.map((filter) => new SideHistory(source, { filter, ...range }))
-  let draft = new Draft(deps, input)
-  let committedMs = clock()
-  let wantedMs = COMMIT_EVERY_MS
+  const stopSides = () => Promise.all(sides.map((side) => side.stop()))
+  signal.addEventListener('abort', stopSides)
+  let endedMs = clock()
   try {
-    for await (const part of source.history({ filter: lead, ...range })) {
+    for await (const part of source.history({ filter: lead, ...range, signal })) {
       await draft.take(part, part.to)
       const factsMax = input.isStoring() ? FACTS_WAITING_MAX : FACTS_MAX
       const isFull = draft.size >= factsMax || draft.answers >= ANSWERS_MAX
-      const isLate = clock() - committedMs >= wantedMs
+      const isLate = clock() - endedMs >= rhythm.everyMs
       if (part.to < to && !isFull && !isLate && !input.isWanted(part.to)) continue
       for (const side of sides)
         for await (const more of side.upTo(part.to)) await draft.take(more, part.to)
-      const segment = await draft.close(part.to)
-      draft = new Draft(deps, { ...input, from: part.to + 1, after: segment.end })
-      const readyMs = clock()
-      yield segment
-      committedMs = clock()
-      wantedMs = Math.max(COMMIT_EVERY_MS, (committedMs - readyMs) / COMMIT_SHARE)
+      signal.throwIfAborted()
+      const proof = end(input, draft, part.to)
+      const after = proof.then(({ end }) => end)
+      after.catch(() => undefined)
+      draft = new Draft(deps, { ...input, from: part.to + 1, after })
+      endedMs = clock()
+      yield { proof }
     }
   } finally {
-    await Promise.all(sides.map((side) => side.stop()))
+    await stopSides()
   }
 }
 
-/** The last log of an answer, proven by its block's header: one node knows one branch at a time. */
-interface LastLog extends BlockRef {
-  /** The endpoint that told of it. */
-  readonly host: string
-  /** Undefined where the node tells no times. */
-  readonly timestamp: number | undefined
-}
-
-/** A segment under way. */
-class Draft {
-  readonly from: number
-  readonly #after: BlockRef | undefined
-  readonly #deps: ReadDeps
-  readonly #folds: ReadInput['folds']
-  readonly #staged: readonly Staged[]
-  readonly #anomalies: Anomaly[] = []
-  readonly #foldedAnomalies: Anomaly[] = []
-  readonly #exact: ReturnType<typeof selectLogs>
-  #logs = 0
-  readonly #lastLogs: LastLog[] = []
-
-  constructor(deps: ReadDeps, input: ReadInput) {
-    this.#deps = deps
-    this.#folds = input.folds
-    this.from = input.from
-    this.#after = input.after
-    this.#staged = input.datasets.map((dataset) =>
-      dataset.stage(tellInto(this.#anomalies, dataset)),
-    )
-    this.#exact = selectLogs(input.datasets.flatMap((dataset) => dataset.selectors))
-  }
-
-  /** Facts that are held until they are stored. */
-  get size(): number {
-    return this.#staged.reduce((sum, staged) => sum + staged.size, 0)
-  }
-
-  /** Answers that brought logs. */
-  get answers(): number {
-    return this.#lastLogs.length
-  }
-
-  async take({ columns, host }: HistoryPart, to: number): Promise<void> {
-    const isUndated = columns.timestamp.subarray(0, columns.count).includes(0)
-    if (isUndated)
-      await dateLogs(this.#deps.blockClock, {
-        columns,
-        exact: (index) => this.#exact.isWanted(columns, index),
-      })
-    this.#keepLast(columns, host, isUndated)
-    for (let from = 0; from < columns.count; from += LOGS_AT_ONCE) {
-      // A commit under way has its turn in between, at each of its statements.
-      await setImmediate()
-      this.#read(columns.slice(from, Math.min(from + LOGS_AT_ONCE, columns.count)), host)
-    }
-    this.#deps.onRead({ number: to, logs: columns.count })
-  }
-
-  #keepLast(columns: LogColumns, host: string, isUndated: boolean): void {
-    const last = columns.count - 1
-    if (last < 0) return
-    this.#lastLogs.push({
-      host,
-      number: columns.blockNumber[last] ?? 0,
-      hash: this.#readBy(host, () => columns.blockHash(last)),
-      timestamp: isUndated ? undefined : columns.timestamp[last],
-    })
-  }
-
-  #read(columns: LogColumns, host: string): void {
-    this.#logs += columns.count
-    this.#readBy(host, () => {
-      for (const staged of this.#staged) staged.takeColumns(columns)
-      for (const [dataset, fold] of this.#folds)
-        fold.take(columns, tellInto(this.#foldedAnomalies, dataset))
-    })
-  }
-
-  /** Longer values are read only now, so that what is no hex shows here. */
-  #readBy<T>(host: string, read: () => T): T {
+/** Ends a segment; what cannot be drained counts only when the node is proven not to have made it up. */
+function end(input: Pick<ReadInput, 'drain'>, draft: Draft, to: number): Promise<Segment> {
+  const prove = (): Promise<Segment> => {
     try {
-      return read()
+      return draft.prove(to, input.drain(to))
     } catch (error) {
-      if (!(error instanceof RpcError || error instanceof RangeError)) throw error
-      throw this.#lie(host, error.message)
+      return draft.prove(to, undefined).then(() => {
+        throw error
+      })
     }
   }
-
-  /** The next try goes to another endpoint, where there is one. */
-  #lie(host: string, reason: string): RpcError {
-    this.#deps.source.distrust(host, reason)
-    return new RpcError(`${host}: ${reason}`)
-  }
-
-  /** Headers prove the times and the branch of all that was read. */
-  async close(to: number): Promise<Segment> {
-    const { source, anchor } = this.#deps
-    const known = [this.#after, await anchor()].filter((each) => each !== undefined)
-    const numbers = [to, ...this.#lastLogs.map(({ number }) => number)]
-    const headers = await source.onOneEndpoint((one) => askBranch(one, numbers, known))
-    for (const { number, hash, timestamp, host } of this.#lastLogs) {
-      const header = headers.get(number)
-      if (header?.hash !== hash || (timestamp ?? header.timestamp) !== header.timestamp)
-        throw this.#lie(
-          host,
-          `block ${number}: a log's block hash or time differs from its block's`,
-        )
-    }
-    const end = headers.get(to)
-    if (end === undefined) throw new RpcError(`the node gave logs up to ${to} but not the block`)
-    const { from } = this
-    const read = { from, end, logs: this.#logs, staged: this.#staged }
-    return { ...read, anomalies: this.#anomalies, foldedAnomalies: this.#foldedAnomalies }
-  }
-}
-
-/** Headers of nodes that also have the blocks that are stored: they are on their branch. */
-async function askBranch(
-  source: ChainSource,
-  numbers: readonly number[],
-  known: readonly BlockRef[],
-): Promise<ReadonlyMap<number, BlockHeader | undefined>> {
-  const found = new Map<number, BlockHeader | undefined>()
-  const parts = chunks([...new Set(numbers)], HEADERS_AT_ONCE)
-  const asked = parts.map(async (part, index) => {
-    // What is asked in one tick travels together.
-    for (let tick = 0; tick < index; tick += 1) await setImmediate()
-    const headers = await askTogether(source, [...known.map(({ number }) => number), ...part])
-    requireBranch(headers, known)
-    for (const number of part) found.set(number, headers.get(number))
-  })
-  await allEnded(asked)
-  return found
-}
-
-async function askTogether(source: ChainSource, numbers: readonly number[]) {
-  const headers = await Promise.all(numbers.map((number) => source.header(number)))
-  return new Map(numbers.map((number, index) => [number, headers[index]]))
-}
-
-function requireBranch(
-  headers: ReadonlyMap<number, BlockHeader | undefined>,
-  known: readonly BlockRef[],
-): void {
-  for (const { number, hash } of known)
-    if (headers.get(number)?.hash !== hash)
-      throw new RpcError(`block ${number} of the node is not the one that the index stands on`)
-}
-
-function tellInto(anomalies: Anomaly[], dataset: AnyDataset) {
-  return (log: Log, reason: string) => void anomalies.push({ log, dataset: dataset.name, reason })
+  const proof = prove()
+  proof.catch(() => undefined)
+  return proof
 }

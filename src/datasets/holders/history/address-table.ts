@@ -1,5 +1,6 @@
 import { readWord } from '#chain/columns/hex-text.ts'
 import type { Address } from '#domain/address.ts'
+import { free } from '#lib/free.ts'
 
 /** Words of 32 bits that an address is made of. */
 export const ADDRESS_WORDS = 5
@@ -87,6 +88,7 @@ export class AddressTable {
     if (this.count * WORDS > this.#words.length) {
       const words = new Uint32Array(Math.ceil((this.count * GROWTH) / 1_024) * 1_024 * WORDS)
       words.set(this.#words)
+      free(this.#words)
       this.#words = words
     }
     this.#words.set(this.#wanted, id * WORDS)
@@ -96,7 +98,10 @@ export class AddressTable {
   }
 
   #spread(): void {
-    const slots = new Int32Array(this.#slots.length * 2).fill(-1)
+    const length = this.#slots.length * 2
+    // All of them are found again by the words alone.
+    free(this.#slots)
+    const slots = new Int32Array(length).fill(-1)
     const mask = slots.length - 1
     for (let id = 0; id < this.count; id += 1) {
       let slot = this.#hash(this.#words, id * WORDS) & mask

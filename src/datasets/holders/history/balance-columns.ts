@@ -1,4 +1,5 @@
 import { readWord } from '#chain/columns/hex-text.ts'
+import { free } from '#lib/free.ts'
 
 /** Four limbs of 32 bits for a value, and one more for the sign of a sum that is still under way. */
 const LIMBS = 5
@@ -158,6 +159,7 @@ export class BalanceColumns {
     const count = Math.max(Math.ceil((this.#limbs.length / LIMBS) * GROWTH), id + 1)
     const limbs = new Uint32Array(count * LIMBS)
     limbs.set(this.#limbs)
+    free(this.#limbs)
     this.#limbs = limbs
   }
 }

@@ -1,3 +1,4 @@
+import { free } from '#lib/free.ts'
 import type { AddressTable } from './address-table.ts'
 
 /** With the 32 bits before them, as many places as a number holds exactly: two million at a time. */
@@ -21,6 +22,7 @@ export function byAddress(
     keys.sort()
     for (let place = 0; place < keys.length; place += 1)
       sorted[from + place] = numbers[from + ((keys[place] ?? 0) % PLACES_MAX)] ?? 0
+    free(keys)
   }
   return sorted
 }

@@ -5,13 +5,15 @@ import type { Address } from '#domain/address.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
 import { readBackfill } from '#indexer/backfill/backfill-row.ts'
 import type { Change, HistoryFold } from '#indexer/dataset.ts'
+import { assert } from '#lib/assert.ts'
 import { DAY_SECONDS, startOfDay } from '#lib/day.ts'
+import { free } from '#lib/free.ts'
 import type { Connection } from '#store/engine.ts'
 import { UnexplainedBalanceError } from '../fold-balances.ts'
 import { countHoldersAnew } from './count-holders-anew.ts'
 import { loadToken } from './load-token.ts'
 import { storeHolderDays, storeToken } from './store-token.ts'
-import { TokenHistory } from './token-history.ts'
+import { type Changed, TokenHistory } from './token-history.ts'
 
 /** A token where it stands on the chain. */
 export interface HistoryToken {
@@ -73,11 +75,15 @@ export function openHoldersHistory(input: {
           throw new UnexplainedBalanceError(token.symbol, changed.negative, chainId)
         return changed === undefined ? [] : [{ token, changed }]
       })
+      let isStored = false
       return async (change: Change) => {
+        assert(!isStored, 'what was drained is stored once: its memory is given back')
+        isStored = true
         for (const { token, changed } of drained) {
           await storeToken(change, token.symbol, changed)
           if (!isCountedAtTheEnd(token))
             await storeHolderDays(change, token.symbol, changed.holderDays)
+          freeColumns(changed)
         }
       }
     },
@@ -86,6 +92,16 @@ export function openHoldersHistory(input: {
         await countHoldersAnew(change, token)
     },
   }
+}
+
+/** What is stored is not looked at again. */
+function freeColumns(changed: Changed): void {
+  for (const part of Object.values(changed))
+    for (const column of Object.values(part ?? {})) if (isColumn(column)) free(column)
+}
+
+function isColumn(value: unknown): value is ArrayBufferView<ArrayBuffer> {
+  return ArrayBuffer.isView(value) && value.buffer instanceof ArrayBuffer
 }
 
 /** Which token each pair of a table is a transfer of. */

@@ -1,3 +1,5 @@
+import { free } from '#lib/free.ts'
+
 const GROWTH = 1.5
 
 /** Numbers one after the other in eight bytes each, outside the heap. */
@@ -9,6 +11,7 @@ export class NumberList {
     if (this.#count === this.#numbers.length) {
       const more = new Float64Array(Math.ceil(this.#count * GROWTH))
       more.set(this.#numbers)
+      free(this.#numbers)
       this.#numbers = more
     }
     this.#numbers[this.#count] = value

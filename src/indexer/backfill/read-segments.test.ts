@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { beforeEach, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { BlockClock } from '#chain/block-clock.ts'
+import type { ChainSource, HistoryPart } from '#chain/chain-source.ts'
+import { LogColumns } from '#chain/columns/log-columns.ts'
+import { PairTable } from '#chain/columns/pair-table.ts'
+import type { BlockHeader } from '#domain/chain.ts'
+import type { AnyDataset } from '../dataset.ts'
+import type { Segment } from '../segment.ts'
+import { type ReadInput, readSegments } from './read-segments.ts'
+
+const CHAIN = 1
+const PARTS = 6
+const BLOCKS = 10
+
+const dataset: AnyDataset = {
+  name: 'made-up',
+  selectors: [{ chainId: CHAIN, address: `0x${'a'.repeat(40)}`, topic0: `0x${'b'.repeat(64)}` }],
+  stage: () => ({
+    size: 0,
+    takeLogs: () => undefined,
+    takeColumns: () => undefined,
+    apply: async () => undefined,
+  }),
+  revert: async () => undefined,
+}
+
+/** What happened, in order. */
+let told: string[]
+/** Headers of these are only given when they are let go. */
+let held: Map<number, PromiseWithResolvers<void>>
+beforeEach(() => {
+  told = []
+  held = new Map()
+})
+
+function hold(block: number): PromiseWithResolvers<void> {
+  const gate = Promise.withResolvers<void>()
+  held.set(block, gate)
+  return gate
+}
+
+async function header(block: unknown): Promise<BlockHeader> {
+  assert.ok(typeof block === 'number')
+  await held.get(block)?.promise
+  const hash = `0x${block.toString(16).padStart(64, '0')}` as const
+  return { number: block, hash, parentHash: '0x', timestamp: block, logsBloom: '0x' }
+}
+
+async function* history(): AsyncIterable<HistoryPart> {
+  const columns = new LogColumns(CHAIN, new PairTable([]), Buffer.alloc(0))
+  try {
+    for (let part = 0; part < PARTS; part += 1)
+      yield { from: part * BLOCKS, to: (part + 1) * BLOCKS - 1, columns, host: 'node' }
+  } finally {
+    told.push('stopped')
+  }
+}
+
+/** Each answer is a segment of its own. */
+function segments(more: Partial<ReadInput> = {}): AsyncIterator<Segment> {
+  const source: Partial<ChainSource> = {
+    chainId: CHAIN,
+    header,
+    history,
+    onOneEndpoint: (work) => work(source as ChainSource),
+  }
+  const deps = {
+    source: source as ChainSource,
+    clock: () => 0,
+    blockClock: new BlockClock({ header }),
+    anchor: async () => undefined,
+    onRead: ({ number }: { readonly number: number }) => void told.push(`read ${number}`),
+  }
+  const input: ReadInput = {
+    ...{ from: 0, to: PARTS * BLOCKS - 1, after: undefined },
+    ...{ datasets: [dataset], folds: new Map() },
+    isStoring: () => false,
+    isWanted: () => true,
+    drain: () => undefined,
+    ...more,
+  }
+  return readSegments(deps, input)[Symbol.asyncIterator]()
+}
+
+/** Everything that can happen without an answer has happened. */
+async function quiet(): Promise<void> {
+  for (let turn = 0; turn < 50; turn += 1) await setImmediate()
+}
+
+async function rest(reading: AsyncIterator<Segment>): Promise<readonly number[]> {
+  const ends: number[] = []
+  for (let next = await reading.next(); next.done !== true; next = await reading.next())
+    ends.push(next.value.end.number)
+  return ends
+}
+
+test('one segment is read while another is proven, no more, and each is handed over in its turn', async () => {
+  const gate = hold(9)
+  const reading = segments()
+  const first = reading.next()
+  await quiet()
+  assert.deepEqual(told, ['read 9', 'read 19'])
+  gate.resolve()
+  assert.equal((await first).value.end.number, 9)
+  assert.deepEqual(await rest(reading), [19, 29, 39, 49, 59])
+})
+
+test('what was read after a segment that cannot be proven is never handed over', async () => {
+  const gate = hold(19)
+  const reading = segments()
+  assert.equal((await reading.next()).value.end.number, 9)
+  const second = reading.next()
+  await quiet()
+  gate.reject(new Error('not on this branch'))
+  await assert.rejects(second, /not on this branch/)
+  assert.deepEqual(await reading.next(), { done: true, value: undefined })
+  await quiet()
+  assert.equal(told.at(-1), 'stopped')
+  assert.ok(!told.includes('read 49'), told.join())
+})
+
+test('what is folded is drained where its segment ends, before anything of the next is read', async () => {
+  const drain = (number: number) => void told.push(`drained ${number}`)
+  await rest(segments({ drain: (number) => drain(number) as undefined }))
+  const wanted = [9, 19, 29, 39, 49, 59].flatMap((end) => [`read ${end}`, `drained ${end}`])
+  assert.deepEqual(told, [...wanted, 'stopped'])
+})
+
+test('a node that is proven wrong is told before what its logs came to', async () => {
+  const drain = () => {
+    throw new Error('cannot be drained')
+  }
+  await assert.rejects(segments({ drain }).next(), /cannot be drained/)
+  hold(9).reject(new Error('not on this branch'))
+  await assert.rejects(segments({ drain }).next(), /not on this branch/)
+})
+
+test('nothing is read any more once the reader has gone, even while a proof is under way', async () => {
+  hold(19)
+  const reading = segments()
+  await reading.next()
+  await quiet()
+  await reading.return?.()
+  const before = [...told]
+  await quiet()
+  assert.deepEqual(told, before)
+  assert.equal(told.at(-1), 'stopped')
+})
