@@ -33,8 +33,8 @@ const { values } = parseArgs({
   },
 })
 
-/** Long enough for the compiler to have seen the way of a request. */
-const WARM_UP_SECONDS = 2
+/** Shorter, and a fifth of the processor time of the first rounds is the compiler's. */
+const WARM_UP_SECONDS = 10
 
 /** Of the check that two replicas are exact together. */
 const EXACT_QUOTA = 200
