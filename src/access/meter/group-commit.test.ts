@@ -88,5 +88,19 @@ test('a batch has at most 256 requests, and more than 20,000 are never kept wait
   await add(...Array.from({ length: 300 }, (_, index) => index))
   assert.equal(batches()[0]?.length, 256)
   const added = Array.from({ length: 20_000 }, (_, index) => group.add(index))
-  assert.equal(added.filter(Boolean).length, 20_000 - 44)
+  assert.equal(added.filter(Boolean).length, 20_000 - 300)
+})
+
+test('those whose batches wait for the disk count among the 20,000, until they are told', async () => {
+  const { group, add, decided } = byHand()
+  const hundred = Array.from({ length: 100 }, (_, index) => index)
+  for (let batch = 0; batch < 200; batch += 1) {
+    await add(...hundred)
+    decided[batch]?.commit()
+  }
+  assert.equal(decided.length, 200)
+  assert.equal(group.add(0), false)
+  decided[0]?.end()
+  await turns()
+  assert.equal(group.add(0), true)
 })

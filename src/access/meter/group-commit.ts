@@ -11,7 +11,10 @@ export interface GroupCommitDeps<T> {
 /** One statement carries a batch; beyond this its text and parameters cost more than a second commit. */
 const BATCH_MAX = 256
 
-/** More waiters than this cannot be served within a request's time; they are refused at once. */
+/**
+ * More waiters than this cannot be served within a request's time; they are refused at once. Those who
+ * wait for a disk that stands still are counted too: batch after batch is decided meanwhile.
+ */
 const WAITING_MAX = 20_000
 
 /**
@@ -22,6 +25,8 @@ const WAITING_MAX = 20_000
 export class GroupCommit<T> {
   readonly #deps: GroupCommitDeps<T>
   #waiting: T[] = []
+  /** In batches that are not durable yet. */
+  #underWay = 0
   #isRunning = false
   /** Of the newest batch, if it stands and is not durable yet. */
   #syncing: { readonly enough: number; readonly done: Promise<void> } | undefined
@@ -33,7 +38,7 @@ export class GroupCommit<T> {
 
   /** Gives false when too many wait already. */
   add(request: T): boolean {
-    if (this.#waiting.length >= WAITING_MAX) return false
+    if (this.#waiting.length + this.#underWay >= WAITING_MAX) return false
     this.#waiting.push(request)
     if (this.#isEnough()) this.#onEnough?.()
     if (!this.#isRunning) void this.#run()
@@ -67,12 +72,14 @@ export class GroupCommit<T> {
   }
 
   #untilCommitted(batch: readonly T[]): Promise<void> {
+    this.#underWay += batch.length
     return new Promise((resolve) => {
       const onCommitted = () => {
         this.#syncing = syncing
         resolve()
       }
       const done = this.#deps.decide(batch, onCommitted).finally(() => {
+        this.#underWay -= batch.length
         if (this.#syncing === syncing) this.#syncing = undefined
         resolve()
       })

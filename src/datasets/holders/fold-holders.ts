@@ -2,6 +2,7 @@ import type { Address } from '#domain/address.ts'
 import type { Change } from '#indexer/dataset.ts'
 import { chunks } from '#lib/chunks.ts'
 import { groupBy } from '#lib/group-by.ts'
+import type { Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
 import { inKeys } from '#store/typed-values.ts'
@@ -56,11 +57,7 @@ async function foldPart(
   part: readonly HolderChange[],
   { turns, since }: { readonly turns: Map<string, Turns>; readonly since: Map<string, number> },
 ): Promise<void> {
-  const keys = part.map(({ token, address }) => [token, address])
-  const found = await change.connection.run(sql`
-    select token, address, chain_id, day_unix, holds from holder_days
-    where ${inKeys({ token: 'text', address: 'text' }, keys)}`)
-  const stored = groupBy(found, (row) => `${row.token}|${row.address}`)
+  const stored = groupBy(await readDays(change, part), (row) => `${row.token}|${row.address}`)
   const removed: SpanRow[] = []
   const added: SpanRow[] = []
   for (const each of part) {
@@ -80,7 +77,24 @@ async function foldPart(
 
 type SpanRow = Pick<HolderChange, 'token' | 'address'> & HolderSpan
 
-function toDay(row: Readonly<Record<string, unknown>>): HolderDay {
+/**
+ * The turning days of wallets as `holder_days` shows them. Each table is asked by itself: PostgreSQL
+ * takes many keys of a view out of all of its rows.
+ */
+function readDays(
+  { connection }: Change,
+  wallets: readonly Pick<HolderChange, 'token' | 'address'>[],
+): Promise<readonly Row[]> {
+  const keys = wallets.map(({ token, address }) => [token, address])
+  const areTheirs = inKeys({ token: 'text', address: 'text' }, keys)
+  return connection.run(sql`
+    select token, address, chain_id, since_unix as day_unix, 1 as holds
+    from balances where since_unix is not null and ${areTheirs}
+    union all select token, address, chain_id, from_unix, 1 from holder_spans where ${areTheirs}
+    union all select token, address, chain_id, until_unix, 0 from holder_spans where ${areTheirs}`)
+}
+
+function toDay(row: Row): HolderDay {
   return {
     chainId: column.integer(row, 'chain_id'),
     dayUnix: column.integer(row, 'day_unix'),

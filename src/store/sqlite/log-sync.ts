@@ -53,8 +53,10 @@ export class LogSync {
 
   /** Resolves when all that is committed by now is on the disk. */
   afterCommit(): Promise<void> {
+    // Between the end of one sync and the beginning of the next too: of two at once only one is told an error.
+    if (this.#next !== undefined) return this.#next
     if (this.#running === undefined) return this.#start()
-    this.#next ??= this.#running.then(
+    this.#next = this.#running.then(
       () => this.#start(),
       () => this.#start(),
     )
