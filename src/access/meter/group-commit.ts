@@ -11,6 +11,9 @@ export interface GroupCommitDeps<T> {
 /** One statement carries a batch; beyond this its text and parameters cost more than a second commit. */
 const BATCH_MAX = 256
 
+/** So many at most are decided ahead of the disk: what stands in the log grows no further than that. */
+const AHEAD_MAX = 4 * BATCH_MAX
+
 /**
  * More waiters than this cannot be served within a request's time; they are refused at once. Those who
  * wait for a disk that stands still are counted too: batch after batch is decided meanwhile.
@@ -60,7 +63,8 @@ export class GroupCommit<T> {
   }
 
   #isEnough(): boolean {
-    return this.#syncing === undefined || this.#waiting.length >= this.#syncing.enough
+    if (this.#syncing === undefined) return true
+    return this.#underWay < AHEAD_MAX && this.#waiting.length >= this.#syncing.enough
   }
 
   async #untilEnough(): Promise<void> {

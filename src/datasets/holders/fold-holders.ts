@@ -78,7 +78,7 @@ async function foldPart(
 type SpanRow = Pick<HolderChange, 'token' | 'address'> & HolderSpan
 
 /**
- * The turning days of wallets as `holder_days` shows them. Each table is asked by itself: PostgreSQL
+ * The turning days of wallets as `holder_turns` shows them. Each table is asked by itself: PostgreSQL
  * takes many keys of a view out of all of its rows.
  */
 function readDays(

@@ -45,8 +45,7 @@ const balances = [
   toStored(5n),
 ])
 
-const turningDays = sql`select token, address, chain_id, day_unix, holds from holder_days
-  order by token, address, chain_id, day_unix`
+const inOrder = sql`order by token, address, chain_id, day_unix`
 
 onEach('the turning days of an older register are the same in fewer rows', async ({ engine }) => {
   await engine.write(async (tx) => {
@@ -55,10 +54,16 @@ onEach('the turning days of an older register are the same in fewer rows', async
     await tx.run(sql`insert into balances (token, address, chain_id, balance)
       values ${rows(balances)}`)
   })
-  const before = await engine.read(turningDays)
+  const before = await engine.read(
+    sql`select token, address, chain_id, day_unix, holds from holder_days ${inOrder}`,
+  )
   assert.equal(before.length, days.length)
   await engine.migrate(registerMigrations)
-  assert.deepEqual(await engine.read(turningDays), before)
+  const after = await engine.read(
+    sql`select token, address, chain_id, day_unix, holds from holder_turns ${inOrder}`,
+  )
+  assert.deepEqual(after, before)
+  await assert.rejects(engine.read(sql`select token from holder_days`))
   const since = await engine.read(sql`
     select since_unix from balances where token = 'GRAVE' order by address`)
   assert.deepEqual(

@@ -69,8 +69,8 @@ export const HOLDER_SPANS_KEY = {
 
 /**
  * Most holders never left: the day at whose end they began to hold stands beside the balance (null for
- * an address that is no holder), and only a time that ended is a row of its own. `holder_days` shows
- * the turning days out of both.
+ * an address that is no holder), and only a time that ended is a row of its own. `holder_turns` shows
+ * the turning days out of both, and not by the table's name: a version that writes into that must fail.
  */
 export const holderSpansMigration: Migration = {
   id: 63,
@@ -98,7 +98,7 @@ export const holderSpansMigration: Migration = {
       from holder_days) days
     where holds = 0;
     drop table holder_days;
-    create view holder_days as
+    create view holder_turns as
     select token, address, chain_id, since_unix as day_unix, 1 as holds
     from balances where since_unix is not null
     union all select token, address, chain_id, from_unix, 1 from holder_spans

@@ -23,7 +23,7 @@ export async function countHoldersAnew(
   await connection.run(sql`delete from holder_buckets where token = ${token}`)
   await connection.run(sql`
     insert into holder_buckets (token, grain, bucket_unix, gained, lost)
-    select token, 'day', day_unix, sum(holds), sum(1 - holds) from holder_days days
+    select token, 'day', day_unix, sum(holds), sum(1 - holds) from holder_turns days
     where token = ${token} ${isOnSeveralChains ? sql`and not ${elsewhere}` : empty}
     group by token, day_unix`)
   if (isOnSeveralChains) await countSeveralChains(change, token)
@@ -54,7 +54,7 @@ async function countSeveralChains(change: Change, token: string): Promise<void> 
 }
 
 /** Whether the wallet of a row has turning days on another chain. */
-const elsewhere = sql`exists (select 1 from holder_days others
+const elsewhere = sql`exists (select 1 from holder_turns others
   where others.token = days.token and others.address = days.address
     and others.chain_id <> days.chain_id)`
 
@@ -65,7 +65,7 @@ async function turnsOfSeveralChains(
   const turns = new Map<number, { gained: number; lost: number }>()
   for (let after = ''; ; ) {
     const page = await change.connection.run(sql`
-      select address, chain_id, day_unix, holds from holder_days days
+      select address, chain_id, day_unix, holds from holder_turns days
       where token = ${token} and address > ${after} and ${elsewhere}
       order by address limit ${PAGE}`)
     const isLast = page.length < PAGE
