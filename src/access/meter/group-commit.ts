@@ -15,8 +15,8 @@ const BATCH_MAX = 256
 const AHEAD_MAX = 4 * BATCH_MAX
 
 /**
- * More waiters than this cannot be served within a request's time; they are refused at once. Those who
- * wait for a disk that stands still are counted too: batch after batch is decided meanwhile.
+ * More waiters than this cannot be served within a request's time; they are refused at once. Those
+ * who are decided and wait for the disk are counted too.
  */
 const WAITING_MAX = 20_000
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { fdatasyncSync, mkdtempSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { sleep } from '#lib/sleep.ts'
 import type { Engine } from '#store/engine.ts'
+import { type HeldDisk, heldDisk } from '#store/sqlite/log-sync-harness.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import { type Admission, type Meter, MeteringUnavailable } from './admission.ts'
 import {
@@ -19,15 +20,9 @@ import {
   sources,
 } from './meter-harness.ts'
 
-type Sync = ReturnType<typeof Promise.withResolvers<void>>
-
-interface World {
+interface World extends HeldDisk {
   readonly engine: Engine
   readonly meter: Meter
-  /** Syncs that the engine asked for; each waits to be settled by the test. */
-  readonly syncs: Sync[]
-  /** From then on syncs are done at once. */
-  isFree: boolean
   /** The newest batch as another process sees it, on the disk or not. */
   batchesInFile(): number
 }
@@ -35,31 +30,23 @@ interface World {
 async function inWorld(work: (world: World) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'sexton-'))
   const file = join(folder, 'store.sqlite')
-  const syncs: Sync[] = []
-  const engine = openSqlite({
-    file,
-    durability: 'full',
-    sync: async (descriptor) => {
-      if (world.isFree) return fdatasyncSync(descriptor)
-      const sync = Promise.withResolvers<void>()
-      syncs.push(sync)
-      await sync.promise
-    },
-  })
+  const disk = heldDisk()
+  disk.isFree = true
+  const engine = openSqlite({ file, durability: 'full', sync: disk.sync })
   const batchesInFile = () => {
     const database = new DatabaseSync(file, { readOnly: true })
     const row = database.prepare('select max(batch) as newest from meters').get()
     database.close()
     return Number(row?.newest)
   }
-  const world: World = { engine, meter: meterOf(engine), syncs, isFree: true, batchesInFile }
+  const world: World = Object.assign(disk, { engine, meter: meterOf(engine), batchesInFile })
   try {
     await engine.migrate(MIGRATIONS)
     await work(world)
     await assertSound(engine)
   } finally {
     world.isFree = true
-    for (const sync of syncs) sync.resolve()
+    for (const sync of world.syncs) sync.resolve()
     await engine.close()
     await rm(folder, { recursive: true, force: true })
   }

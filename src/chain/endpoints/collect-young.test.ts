@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { getHeapSpaceStatistics } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { openCollector } from './collect-young.ts'
 
 const youngBytes = () =>
@@ -18,4 +19,9 @@ test('what lived shortly is gone at once, not when the young part of the heap is
   })
   // V8 may have tidied up just before one of them.
   assert.ok(Math.min(...shares) < 0.7, `${shares} of it is left`)
+})
+
+test('no code but its caller is given the collector', () => {
+  openCollector()
+  assert.equal(runInNewContext('typeof gc'), 'undefined')
 })

@@ -7,8 +7,9 @@ import { runInNewContext } from 'node:vm'
  * to a hundred megabytes of them wait until it does. With little alive it takes less than a millisecond.
  */
 export function openCollector(): () => void {
-  // The only way to V8's collector, and for this thread alone: no other is given the function.
+  // The only way to V8's collector; the flag is the process's, and contexts made later get no such function.
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as (options: { type: 'minor' }) => void
+  setFlagsFromString('--no-expose-gc')
   return () => collect({ type: 'minor' })
 }

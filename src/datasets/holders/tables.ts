@@ -6,8 +6,7 @@ import { CLUSTERED } from '#store/migrate.ts'
  * the zero address included, so that it can be taken back. `supply_buckets`: minted, sent to zero,
  * and moved in and out of addresses that do not circulate. `holder_days`: the UTC days at whose end
  * an address began or ceased to hold on a chain, which `holderSpansMigration` keeps in fewer rows.
- * `holder_buckets`: wallets that became or ceased to
- * be holders, over all chains.
+ * `holder_buckets`: wallets that became or ceased to be holders, over all chains.
  */
 export const holdersMigration: Migration = {
   id: 10,

@@ -5,15 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { LogSync } from './log-sync.ts'
-
-type Sync = ReturnType<typeof Promise.withResolvers<void>>
-
-/** Lets everything run that waits for nothing but its turn. */
-const turn = () => new Promise((resolve) => setImmediate(resolve))
-
-async function until(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await turn()
-}
+import { heldDisk, turn, until } from './log-sync-harness.ts'
 
 /** Continuations between the end of one sync and the beginning of the next, and some more. */
 const CONTINUATIONS = 12
@@ -23,16 +15,14 @@ test('one sync ends before the next begins, in whatever moment a commit comes', 
   const file = join(folder, 'log')
   writeFileSync(file, '')
   for (let moment = 0; moment < CONTINUATIONS; moment += 1) {
-    const syncs: Sync[] = []
+    const { sync, syncs } = heldDisk()
     let underWay = 0
     const log = new LogSync({
       file,
-      sync: async () => {
+      sync: async (descriptor) => {
         underWay += 1
         assert.equal(underWay, 1, `at moment ${moment}`)
-        const sync = Promise.withResolvers<void>()
-        syncs.push(sync)
-        await sync.promise
+        await sync(descriptor)
         underWay -= 1
       },
     })

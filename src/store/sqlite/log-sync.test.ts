@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { fdatasyncSync, mkdtempSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,32 +7,23 @@ import { test } from 'node:test'
 import { type Engine, StoreError } from '../engine.ts'
 import { column } from '../row.ts'
 import { sql } from '../sql.ts'
+import { type HeldDisk, heldDisk, turn, until } from './log-sync-harness.ts'
 import { openSqlite } from './open-sqlite.ts'
 
-type Sync = ReturnType<typeof Promise.withResolvers<void>>
-
-interface World {
+interface World extends HeldDisk {
   readonly engine: Engine
-  /** Syncs that the engine asked for, in order; each waits to be settled by the test. */
-  readonly syncs: Sync[]
-  /** From then on syncs are done at once. */
-  isFree: boolean
 }
 
 async function inWorld(work: (world: World) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'sexton-'))
-  const syncs: Sync[] = []
+  const disk = heldDisk()
+  disk.isFree = true
   const engine = openSqlite({
     file: join(folder, 'store.sqlite'),
     durability: 'full',
-    sync: async (descriptor) => {
-      if (world.isFree) return fdatasyncSync(descriptor)
-      const sync = Promise.withResolvers<void>()
-      syncs.push(sync)
-      await sync.promise
-    },
+    sync: disk.sync,
   })
-  const world: World = { engine, syncs, isFree: true }
+  const world: World = Object.assign(disk, { engine })
   try {
     await engine.migrate([{ id: 1, name: 'things', sql: 'create table things (id bigint)' }])
     world.isFree = false
@@ -52,18 +43,11 @@ const list = async ({ engine }: World) =>
     column.integer(row, 'id'),
   )
 
-/** Lets everything run that waits for nothing but its turn. */
-const turn = () => new Promise((resolve) => setImmediate(resolve))
-
 async function isPending(promise: Promise<unknown>): Promise<boolean> {
   const pending = Symbol('pending')
   await turn()
   const settled = promise.catch(() => undefined)
   return (await Promise.race([settled, turn().then(() => pending)])) === pending
-}
-
-async function until(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await turn()
 }
 
 test('neither who writes nor who reads it is told of a commit before it is on the disk', () =>
