@@ -33,7 +33,7 @@ const FLUSH_EVERY_MS = 10_000
 
 /**
  * Storing what is folded may take this share of the time, beside the reading: it grows with the
- * holders. More of it near the end, where nothing is written that is written again soon.
+ * holders. More of it near the end, where little is left to be written again.
  */
 const FLUSH_SHARE = 0.1
 const LAST_FLUSHES_SHARE = 0.5
@@ -129,16 +129,18 @@ export class OlderHistory {
   }
 
   /**
-   * Now and then, so that a kill costs little; and the oftener the less is still to come, so that
-   * little is left to store when all is read.
+   * Now and then, so that a kill costs little; and of a history that takes long the oftener the less is
+   * still to come, so that little is left to store when all is read. A short one is stored once, at its
+   * end: each time more would write most holders again.
    */
   #isFlushDue(number: number, limit: number): boolean {
     const { atMs, tookMs, number: flushed, isUnderWay } = this.#flushed
     if (isUnderWay) return false
     const sinceMs = Math.abs(this.#deps.clock() - atMs)
     const left = limit - number
+    const isLong = tookMs > 0
     const isNearEnd = left > 0 && number - flushed >= left / 2
-    if (isNearEnd) return sinceMs >= tookMs / LAST_FLUSHES_SHARE
+    if (isLong && isNearEnd) return sinceMs >= tookMs / LAST_FLUSHES_SHARE
     return sinceMs >= Math.max(FLUSH_EVERY_MS, tookMs / FLUSH_SHARE)
   }
 
