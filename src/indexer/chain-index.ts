@@ -1,13 +1,12 @@
 import { BlockClock } from '#chain/block-clock.ts'
 import type { ChainEvent, Position } from '#chain/chain-event.ts'
-import type { ChainSource } from '#chain/chain-source.ts'
 import { ancestor, DeepReorgError, type FollowDeps, follow, HISTORY_MARGIN } from '#chain/follow.ts'
 import type { Chain } from '#ecosystem/ecosystem.ts'
 import { assert } from '#lib/assert.ts'
 import { Mutex } from '#lib/mutex.ts'
 import { readBackfill } from './backfill/backfill-row.ts'
 import { forgetChain } from './backfill/commit-older.ts'
-import { OlderHistory } from './backfill/older-history.ts'
+import { OlderHistory, type OlderHistoryDeps } from './backfill/older-history.ts'
 import { planFloor } from './backfill/plan-floor.ts'
 import { type ReadDeps, type ReadInput, readSegments } from './backfill/read-segments.ts'
 import { commitBlocks, commitSegment, markTip, rollBack } from './commit.ts'
@@ -15,10 +14,8 @@ import { MissingFactsError } from './missing-facts-error.ts'
 import { oldestBlock, readPosition, storedBlock } from './positions.ts'
 import type { Segment } from './segment.ts'
 import { filtersOf } from './select-logs.ts'
-import type { CommitDeps } from './transaction.ts'
 
-export interface ChainIndexDeps extends CommitDeps {
-  readonly source: ChainSource
+export interface ChainIndexDeps extends OlderHistoryDeps {
   /** Sets aside the endpoints that are proven to have left out logs; gives their hosts. */
   findPruned?(error: MissingFactsError): Promise<readonly string[]>
   /** Told of every answer that brings history. */
@@ -224,10 +221,12 @@ export class ChainIndex {
       assert(expected !== undefined, 'history brought no segment')
       return expected
     }
-    const position = await commitSegment(
+    const storing = commitSegment(
       { ...this.#deps, datasets: this.#datasets() },
       { chainId: this.#chain.id, expected, segment: next.value, tip, backfill: plan },
     )
+    if (plan !== undefined) this.#older.readAhead(next.value.end.number, storing)
+    const position = await storing
     if (position.number >= to) await this.#dropSegments()
     return position
   }

@@ -5,12 +5,13 @@ import type { Clock } from '#lib/clock.ts'
 import { sleep } from '#lib/sleep.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { acquireLease, holdLease, type Lease, LeaseLostError, releaseLease } from '#store/lease.ts'
+import type { OlderHistoryDeps } from './backfill/older-history.ts'
 import type { AnyDataset } from './dataset.ts'
 import type { PriceBook } from './events/value-events.ts'
 import type { MissingFactsError } from './missing-facts-error.ts'
 import { type ChainReport, runChain } from './run-chain.ts'
 
-export interface IndexerDeps {
+export interface IndexerDeps extends Pick<OlderHistoryDeps, 'flushEveryMs'> {
   readonly ecosystem: Ecosystem
   readonly register: Engine
   readonly clock: Clock

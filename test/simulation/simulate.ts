@@ -38,7 +38,9 @@ export async function simulate(
   const tell = (line: string) => void story.push(`${time.now() - START_MS} ${line}`)
   const world = await makeWorld({ chance: chance.apart('world'), time })
   const { ecosystem } = world
-  const indexers = openIndexers({ ecosystem, time, store: () => store.lived })
+  const waits = chance.apart('flushes')
+  const flushEveryMs = () => waits.integer(0, 5) * 100
+  const indexers = openIndexers({ ecosystem, time, store: () => store.lived, flushEveryMs })
   let settledMs = 0
   let failure: string | undefined
   try {

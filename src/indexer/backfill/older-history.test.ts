@@ -122,6 +122,25 @@ describe('older history', () => {
     })
   })
 
+  test('it is read while the newest days are being stored, and counts for nothing where that fails', async () => {
+    await onChain(digsOf(90), async (_node, ecosystem) => {
+      const olderRead = Promise.withResolvers<void>()
+      let writes = 0
+      const write = async () => {
+        writes += 1
+        if (writes > 1) return
+        await olderRead.promise
+        throw new Error('the disk is full')
+      }
+      const onRead = ({ number }: { readonly number: number }) => {
+        if (number < 80) olderRead.resolve()
+      }
+      const { engine, index } = await begin(ecosystem, { onRead }, { write })
+      await assert.rejects(index.followOnce(), /the disk is full/)
+      await equalsPlain(ecosystem, engine, index)
+    })
+  })
+
   test('a reorg while it is read is undone above it and changes nothing below', async () => {
     const days = Array.from({ length: 60 }, () => ({ secondsApart: 86_400, deeds: [mint, dig] }))
     await onChain(days, async (node, ecosystem) => {

@@ -31,6 +31,12 @@ interface OpenFolds {
 /** What a kill costs at most is read again at full speed. */
 const FLUSH_EVERY_MS = 10_000
 
+export interface OlderHistoryDeps extends CommitDeps {
+  readonly source: ChainSource
+  /** How long what is folded may wait to be stored; ten seconds unless time is short. */
+  readonly flushEveryMs?: number
+}
+
 /**
  * Storing what is folded may take this share of the time, beside the reading: it grows with the
  * holders. More of it near the end, where little is left to be written again.
@@ -44,20 +50,28 @@ const LAST_FLUSHES_SHARE = 0.5
  */
 export class OlderHistory {
   readonly #read: ReadDeps
-  readonly #deps: CommitDeps & { readonly source: ChainSource }
+  readonly #deps: OlderHistoryDeps
   readonly #chain: Chain
   #backfill: Backfill | undefined
   #opened: OpenFolds | undefined
   /** When what is folded was last given to the store, at which block, and how long that took. */
   #flushed = { atMs: 0, number: 0, tookMs: 0, isUnderWay: false }
   #segments: AsyncIterator<Segment> | undefined
+  /** The first of them, where it was asked for before its turn. */
+  #ahead: Promise<IteratorResult<Segment>> | undefined
+  /** Nothing of it is believed before the newest days are stored. */
+  #newestStored: Promise<unknown> = Promise.resolve()
   /** The last commit, and the one before it: one may wait for another, and reading goes on. */
   #commit: Promise<void> = Promise.resolve()
   #earlier: Promise<void> = Promise.resolve()
   #commitsUnderWay = 0
 
-  constructor(read: ReadDeps, deps: CommitDeps & { readonly source: ChainSource }, chain: Chain) {
-    this.#read = read
+  constructor(read: ReadDeps, deps: OlderHistoryDeps, chain: Chain) {
+    const anchor = async () => {
+      await this.#newestStored
+      return read.anchor()
+    }
+    this.#read = { ...read, anchor }
     this.#deps = deps
     this.#chain = chain
   }
@@ -92,7 +106,8 @@ export class OlderHistory {
       const opened = await this.#openFolds(backfill)
       if (opened.at.number >= limit) return 'met'
       this.#segments ??= this.#open(backfill, opened, limit)
-      const next = await this.#segments.next()
+      const next = await (this.#ahead ?? this.#segments.next())
+      this.#ahead = undefined
       if (next.done === true) this.#segments = undefined
       else await this.#store(opened, next.value)
       return 'more'
@@ -101,6 +116,19 @@ export class OlderHistory {
       this.#forget()
       throw error
     }
+  }
+
+  /** Begins to read what is older than the newest days while these are being stored. */
+  readAhead(limit: number, storing: Promise<Position>): void {
+    const backfill = this.#stored()
+    const { floor, read } = backfill
+    if (read.number + 1 >= floor.number) return
+    this.#newestStored = storing
+    this.#ahead = this.#openFolds(backfill).then((opened) => {
+      this.#segments = this.#open(backfill, opened, limit)
+      return this.#segments.next()
+    })
+    this.#ahead.catch(() => undefined)
   }
 
   /** Events are stored at once; what is folded in memory when it is due. */
@@ -122,7 +150,8 @@ export class OlderHistory {
     number: number,
     limit: number,
   ): readonly Store[] | undefined {
-    if (!this.#isFlushDue(number, limit)) return undefined
+    const isForgotten = this.#opened?.folds !== folds
+    if (isForgotten || !this.#isFlushDue(number, limit)) return undefined
     const stores = this.#measured(drain(folds))
     this.#flushed = { ...this.#flushed, atMs: this.#deps.clock(), number, isUnderWay: true }
     return stores
@@ -141,7 +170,8 @@ export class OlderHistory {
     const isLong = tookMs > 0
     const isNearEnd = left > 0 && number - flushed >= left / 2
     if (isLong && isNearEnd) return sinceMs >= tookMs / LAST_FLUSHES_SHARE
-    return sinceMs >= Math.max(FLUSH_EVERY_MS, tookMs / FLUSH_SHARE)
+    const { flushEveryMs = FLUSH_EVERY_MS } = this.#deps
+    return sinceMs >= Math.max(flushEveryMs, tookMs / FLUSH_SHARE)
   }
 
   /** The same, and what storing takes is kept. */
@@ -231,12 +261,14 @@ export class OlderHistory {
       const fold = dataset.openHistory?.(this.#chain.id)
       if (fold !== undefined) folds.set(dataset, fold)
     }
-    await this.#deps.engine.snapshot(async (reads) => {
-      const stored = await readBackfill(reads, this.#chain.id)
-      if (stored?.folded.hash !== backfill.folded.hash)
-        throw new Error('the older history moved while it was taken up')
-      for (const fold of folds.values()) await fold.load(reads)
-    })
+    const isBegun = backfill.folded.hash !== '0x'
+    if (isBegun)
+      await this.#deps.engine.snapshot(async (reads) => {
+        const stored = await readBackfill(reads, this.#chain.id)
+        if (stored?.folded.hash !== backfill.folded.hash)
+          throw new Error('the older history moved while it was taken up')
+        for (const fold of folds.values()) await fold.load(reads)
+      })
     // Without anything to fold there is nothing to be read again.
     const at = folds.size === 0 ? backfill.read : backfill.folded
     this.#opened = { folds, at, anomalies: [] }
@@ -299,6 +331,8 @@ export class OlderHistory {
     this.#earlier = Promise.resolve()
     void this.#segments?.return?.()
     this.#segments = undefined
+    this.#ahead = undefined
+    this.#newestStored = Promise.resolve()
     this.#opened = undefined
   }
 }
