@@ -15,6 +15,8 @@ export interface HistoryRequest {
   readonly from: number
   /** Included, as `from` is. */
   readonly to: number
+  /** Requests under way at most; as many as an endpoint takes unless it is given. */
+  readonly atOnceMax?: number
   readonly signal?: AbortSignal
 }
 

@@ -110,6 +110,11 @@ export class Endpoint {
     return this.#latency.p95Ms()
   }
 
+  /** About how long a request and its answer are on their way. */
+  get roundTripMs(): number {
+    return this.#latency.minMs()
+  }
+
   /** What the endpoint said could not be true. */
   blame(error: RpcError): void {
     if (error.tooLarge) this.#counts.refused += 1

@@ -20,6 +20,10 @@ const AHEAD_MAX = 16
  */
 const AHEAD_BYTES_MAX = { reading: 10_000_000, waiting: 20_000_000 } as const
 
+/** What is read while a request and its answer are on their way may be asked for besides. */
+const BYTES_READ_PER_MS = 200_000
+const ON_THE_WAY_BYTES_MAX = 16_000_000
+
 /** A range that comes to nothing so often, with pauses between, will not come at all. */
 const TRIES_MAX = 10
 
@@ -112,13 +116,14 @@ class HistoryStream {
     }
   }
 
-  #hasRoom({ pace, rangeMax }: Endpoint): boolean {
+  #hasRoom({ pace, rangeMax, roundTripMs }: Endpoint): boolean {
     const { asked, answered, answeredBytes, isFirstWaiting } = this.#line
-    if (asked >= pace.limit) return false
+    if (asked >= Math.min(pace.limit, this.#request.atOnceMax ?? AHEAD_MAX)) return false
     if (asked > 0 && this.#sizer.isFeelingItsWay(rangeMax)) return false
     // What the consumer waits for is always asked, or nothing would ever move.
     if (isFirstWaiting) return true
-    const room = answered === 0 ? AHEAD_BYTES_MAX.waiting : AHEAD_BYTES_MAX.reading
+    const onTheWay = Math.min(roundTripMs * BYTES_READ_PER_MS, ON_THE_WAY_BYTES_MAX)
+    const room = onTheWay + (answered === 0 ? AHEAD_BYTES_MAX.waiting : AHEAD_BYTES_MAX.reading)
     const expected = (asked + 1) * this.#sizer.bytesExpected(rangeMax)
     return asked + answered < AHEAD_MAX && answeredBytes + expected <= room
   }

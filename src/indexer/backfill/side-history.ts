@@ -4,6 +4,9 @@ import type { LogColumns } from '#chain/columns/log-columns.ts'
 /** What waits to be handed out takes no more memory than one dense answer. */
 const WAITING_BYTES_MAX = 8_000_000
 
+/** Where ranges are capped it needs as many as the other one, which is to wait for none of them. */
+const AT_ONCE_MAX = 6
+
 /**
  * A history that is read beside another and handed out as far as that one has come. It is read ahead
  * from the beginning, so that neither waits for the other.
@@ -16,8 +19,10 @@ export class SideHistory {
   #ended: { readonly error?: unknown } | undefined
   #news = Promise.withResolvers<void>()
 
-  constructor(source: ChainSource, request: Omit<HistoryRequest, 'signal'>) {
-    this.#reading = this.#readAll(source.history({ ...request, signal: this.#stop.signal }))
+  constructor(source: ChainSource, request: Omit<HistoryRequest, 'signal' | 'atOnceMax'>) {
+    this.#reading = this.#readAll(
+      source.history({ ...request, atOnceMax: AT_ONCE_MAX, signal: this.#stop.signal }),
+    )
   }
 
   /** Everything up to a block that was not handed out yet. */
