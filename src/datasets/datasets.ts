@@ -2,6 +2,7 @@ import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { backfillsMigration } from '#indexer/backfill/backfill-row.ts'
 import { type AnyDataset, toAnyDataset } from '#indexer/dataset.ts'
 import { lessByAccountMigration } from '#indexer/events/tables.ts'
+import { forgottenChainsMigration } from '#indexer/forgotten-chains.ts'
 import { indexerMigrations } from '#indexer/tables.ts'
 import type { Migration } from '#store/engine.ts'
 import { burnsDataset } from './burns/dataset.ts'
@@ -37,4 +38,5 @@ export const registerMigrations: readonly Migration[] = [
   proofsMigration,
   lessByAccountMigration,
   holderSpansMigration,
+  forgottenChainsMigration,
 ]

@@ -35,7 +35,7 @@ test('values at day ends are the sums of the changes up to each day', () => {
         return sum
       })
       assert.deepEqual(
-        valuesAtDayEnds(days, sum, (day) => changeOf.get(day) ?? 0n),
+        valuesAtDayEnds(days, sum, (value, day) => value - (changeOf.get(day) ?? 0n)),
         expected,
       )
     }),

@@ -18,26 +18,31 @@ export function seriesDays(
   firstUnix: number | undefined,
 ): readonly SeriesDay[] {
   const today = startOfDay(asOfUnix)
-  const sinceFirst = (today - startOfDay(firstUnix ?? asOfUnix)) / DAY_SECONDS + 1
-  const count = period === 'all' ? Math.max(1, sinceFirst) : period
-  return lastDays(asOfUnix, count).map((dateUnix) => ({
+  return lastDays(asOfUnix, countDays(period, asOfUnix, firstUnix)).map((dateUnix) => ({
     date: toDate(dateUnix),
     dateUnix,
     complete: dateUnix !== today,
   }))
 }
 
-/** Values at the end of each day, walked back from the value now by each later day's change. */
-export function valuesAtDayEnds(
+/** How many days a period has. */
+export function countDays(period: Period, asOfUnix: number, firstUnix: number | undefined): number {
+  if (period !== 'all') return period
+  const [first, today] = [startOfDay(firstUnix ?? asOfUnix), startOfDay(asOfUnix)]
+  return Math.max(1, (today - first) / DAY_SECONDS + 1)
+}
+
+/** Values at the end of each day, walked back from the value now; `without` takes a day's change off. */
+export function valuesAtDayEnds<Value>(
   days: readonly SeriesDay[],
-  now: bigint,
-  changeOf: (dayUnix: number) => bigint,
-): readonly bigint[] {
-  const values: bigint[] = []
+  now: Value,
+  without: (value: Value, dayUnix: number) => Value,
+): readonly Value[] {
+  const values: Value[] = []
   let value = now
-  for (const day of [...days].reverse()) {
+  for (const day of days.toReversed()) {
     values.push(value)
-    value -= changeOf(day.dateUnix)
+    value = without(value, day.dateUnix)
   }
   return values.reverse()
 }

@@ -1,6 +1,6 @@
 import type { ChainTip, Position } from '#chain/chain-event.ts'
 import type { BlockHeader, BlockRef } from '#domain/chain.ts'
-import type { Connection } from '#store/engine.ts'
+import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { rows, sql } from '#store/sql.ts'
 
@@ -12,13 +12,15 @@ export async function readPosition(
   const [row] = await connection.run(
     sql`select number, hash, timestamp_unix from positions where chain_id = ${chainId}`,
   )
-  return (
-    row && {
-      number: column.integer(row, 'number'),
-      hash: column.hex(row, 'hash'),
-      timestamp: column.integer(row, 'timestamp_unix'),
-    }
-  )
+  return row && toPosition(row)
+}
+
+function toPosition(row: Row): Position {
+  return {
+    number: column.integer(row, 'number'),
+    hash: column.hex(row, 'hash'),
+    timestamp: column.integer(row, 'timestamp_unix'),
+  }
 }
 
 /** The height up to which blocks are final already; 0 before the first commit. */
@@ -89,11 +91,11 @@ export async function storedBlock(
 export async function oldestBlock(
   connection: Connection,
   chainId: number,
-): Promise<BlockRef | undefined> {
+): Promise<Position | undefined> {
   const [row] = await connection.run(sql`
-    select number, hash from blocks
+    select number, hash, timestamp_unix from blocks
     where chain_id = ${chainId} order by number limit 1`)
-  return row && { number: column.integer(row, 'number'), hash: column.hex(row, 'hash') }
+  return row && toPosition(row)
 }
 
 export async function forgetBlocksAbove(

@@ -16,6 +16,8 @@ export interface ChainStatus {
   readonly finalizedNumber: number
   /** Older history that is still being read; null when nothing is missing. */
   readonly backfill: Backfill | null
+  /** How often the chain was removed from the register to be read anew. */
+  readonly timesForgotten: number
 }
 
 /** How far the index is; one state of the register. */
@@ -33,8 +35,9 @@ export async function readIndexStatus(
   chains: readonly Chain[],
 ): Promise<IndexStatus | undefined> {
   const found = await connection.run(sql`
-    select chain_id, number, hash, timestamp_unix, head_number, safe_number, finalized_number
-    from positions order by chain_id`)
+    select positions.chain_id, number, hash, timestamp_unix,
+      head_number, safe_number, finalized_number, coalesce(times, 0) as times_forgotten
+    from positions left join forgotten_chains on forgotten_chains.chain_id = positions.chain_id`)
   const byId = new Map(found.map((row) => [column.integer(row, 'chain_id'), row]))
   const backfills = await readBackfills(connection)
   const statuses: ChainStatus[] = []
@@ -60,14 +63,18 @@ function toStatus(chain: Chain, row: Row, backfill: Backfill | null): ChainStatu
     safeNumber: column.integer(row, 'safe_number'),
     finalizedNumber: column.integer(row, 'finalized_number'),
     backfill,
+    timesForgotten: column.integer(row, 'times_forgotten'),
   }
 }
 
 function revisionOf(status: ChainStatus): string {
-  const { chain, blockNumber, blockHash, safeNumber, finalizedNumber } = status
-  const older = status.backfill === null ? '' : `.${status.backfill.read.number}`
+  const { chain, timesForgotten, blockNumber, blockHash, safeNumber, finalizedNumber } = status
+  const { read, folded } = status.backfill ?? {}
   const hash = blockHash.slice(2, 12)
-  return [chain.id, blockNumber, hash, safeNumber, finalizedNumber].join('.') + older
+  const older = [read?.number, folded?.number]
+  return [chain.id, timesForgotten, blockNumber, hash, safeNumber, finalizedNumber, ...older].join(
+    '.',
+  )
 }
 
 /** `syncing` while history is still being read, `stale` when the newest block is too old. */

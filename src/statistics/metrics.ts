@@ -15,7 +15,7 @@ import { firstDay } from '#datasets/prices/queries.ts'
 import { valueAt } from '#domain/money.ts'
 import { isTracked } from '#domain/token.ts'
 import type { PricedToken } from '#ecosystem/ecosystem.ts'
-import { NOTHING, type Sums } from '#indexer/events/event.ts'
+import { NOTHING, type Sums, takeSums } from '#indexer/events/event.ts'
 import { firstEventDay, readEventDays } from '#indexer/events/event-days.ts'
 import { dollarsOf, sumTotals, totalOf } from '#indexer/events/sum-windows.ts'
 import { formatDecimal } from '#lib/decimal.ts'
@@ -57,7 +57,9 @@ export interface Metric {
 /** Every metric by name; a new one is one line here. */
 export const metrics: Readonly<Record<MetricName, Metric>> = {
   supply: ofTracked(
-    stock('token', async (source, days) => inTokens(source, await supplyValues(source, days))),
+    stock('token', async (source, days) =>
+      shown('token', source, await supplyValues(source, days)),
+    ),
   ),
   burned: flow(BURNS, 'token', (sums) => sums.amount),
   burnedCumulative: cumulative(BURNS, 'token', (sums) => sums.amount),
@@ -100,7 +102,7 @@ function flow(dataset: string, unit: Metric['unit'], pick: (sums: Sums) => bigin
     async values(source, days) {
       const byDay = await eventDays(dataset, source, days)
       const amounts = days.map((day) => pick(byDay.get(day.dateUnix) ?? NOTHING))
-      return amounts.map((amount) => (amount === null ? null : show(unit, source, amount)))
+      return shown(unit, source, amounts)
     },
   }
 }
@@ -116,10 +118,11 @@ function cumulative(
       const byDay = await eventDays(dataset, source, days)
       const totals = await sumTotals(source.connection, dataset)
       const { token } = source
-      const now = pick(totalOf(totals, (each) => !token || each.token === token.symbol))
-      if (now === null) return days.map(() => null)
-      const values = valuesAtDayEnds(days, now, (day) => pick(byDay.get(day) ?? NOTHING) ?? 0n)
-      return values.map((value) => show(unit, source, value))
+      const now = totalOf(totals, (each) => !token || each.token === token.symbol)
+      const sums = valuesAtDayEnds(days, now, (value, day) =>
+        takeSums(value, byDay.get(day) ?? NOTHING),
+      )
+      return shown(unit, source, sums.map(pick))
     },
   }
 }
@@ -129,13 +132,17 @@ function eventDays(dataset: string, source: MetricSource, days: readonly SeriesD
   return readEventDays(source.connection, { dataset, fromUnix, token: source.token?.symbol })
 }
 
+function shown(
+  unit: Metric['unit'],
+  source: MetricSource,
+  values: readonly (bigint | null)[],
+): Values {
+  return values.map((value) => (value === null ? null : show(unit, source, value)))
+}
+
 function show(unit: Metric['unit'], source: MetricSource, value: bigint): string {
   if (unit === 'count') return value.toString()
   return formatDecimal(value, unit === 'usd' ? 6 : (source.token?.decimals ?? 0))
-}
-
-function inTokens(source: MetricSource, values: readonly bigint[]): Values {
-  return values.map((value) => show('token', source, value))
 }
 
 function inUsd(values: readonly (bigint | null)[], decimals: number): Values {
@@ -146,17 +153,17 @@ async function supplyValues({ connection, token }: MetricSource, days: readonly 
   const symbol = token?.symbol ?? ''
   const now = circulatingOf(await readTotalSupply(connection, symbol))
   const changes = await readSupplyDays(connection, symbol, days[0]?.dateUnix ?? 0)
-  return valuesAtDayEnds(days, now, (day) => {
+  return valuesAtDayEnds(days, now, (value, day) => {
     const change = changes.get(day)
-    return change === undefined ? 0n : circulatingOf(change)
+    return change === undefined ? value : value - circulatingOf(change)
   })
 }
 
 async function holderValues({ connection, token }: MetricSource, days: readonly SeriesDay[]) {
   const symbol = token?.symbol ?? ''
-  const now = BigInt(await countHolders(connection, symbol))
+  const now = await countHolders(connection, symbol)
   const changes = await readHolderDays(connection, symbol, days[0]?.dateUnix ?? 0)
-  const values = valuesAtDayEnds(days, now, (day) => BigInt(changes.get(day) ?? 0))
+  const values = valuesAtDayEnds(days, now, (value, day) => value - (changes.get(day) ?? 0))
   return values.map(String)
 }
 

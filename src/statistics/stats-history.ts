@@ -1,12 +1,13 @@
+import type { Static } from 'typebox'
 import { type DataDeps, dataRoute } from '#datasets/data-route.ts'
-import { seriesDays } from '#datasets/day-rows.ts'
-import { type Period, periodParameter, tokenParameter } from '#datasets/parameters.ts'
+import { type DaySource, KeptDays } from '#datasets/kept-days.ts'
+import { periodParameter, tokenParameter } from '#datasets/parameters.ts'
 import type { DollarPrices } from '#datasets/prices/price-book.ts'
 import { nullable, unixTime } from '#datasets/wire.ts'
 import { type Parameter, parsed } from '#http/parameter.ts'
 import type { Route } from '#http/route.ts'
 import { Type } from '#lib/type.ts'
-import { METRICS, type MetricName, type MetricSource, metrics } from './metrics.ts'
+import { METRICS, type Metric, type MetricName, type MetricSource, metrics } from './metrics.ts'
 
 const pointShape = Type.Object({
   date: Type.String({ format: 'date' }),
@@ -43,6 +44,7 @@ const metricParameter: Parameter<MetricName> = {
 /** GET /api/stats/history: one series, a point for every UTC day of the period. */
 export function statsHistoryRoute(deps: DataDeps & { readonly prices: DollarPrices }): Route {
   const { tokens, primary } = deps.ecosystem
+  const kept = new KeptDays<Point>()
   return dataRoute(deps, {
     path: '/api/stats/history',
     operationId: 'getStatsHistory',
@@ -62,8 +64,11 @@ export function statsHistoryRoute(deps: DataDeps & { readonly prices: DollarPric
     },
     async read({ connection, status, parameters: { metric, period, ...asked } }) {
       const token = asked.token ?? (metrics[metric].overAllTokens ? undefined : primary)
-      const source = { connection, deps, token }
-      const points = await readPoints(source, { metric, period, asOfUnix: status.asOfUnix })
+      const series = `${metric} ${token?.symbol ?? ''}`
+      const points = await kept.last(
+        { series, period, connection, status },
+        pointsOf(metrics[metric], { connection, deps, token }),
+      )
       const data = {
         metric,
         token: token?.symbol ?? 'all',
@@ -76,19 +81,20 @@ export function statsHistoryRoute(deps: DataDeps & { readonly prices: DollarPric
   })
 }
 
-async function readPoints(
-  source: MetricSource,
-  input: { readonly metric: MetricName; readonly period: Period; readonly asOfUnix: number },
-) {
-  const { unit, firstUnix, values } = metrics[input.metric]
-  const first = input.period === 'all' ? await firstUnix(source) : undefined
-  const days = seriesDays(input.period, input.asOfUnix, first)
-  const exacts = await values(source, days)
-  return days.map(({ complete, ...day }, index) => {
-    const valueExact = exacts[index] ?? null
-    const value = valueExact === null ? null : toPlot(valueExact, unit)
-    return { ...day, value, valueExact, complete }
-  })
+type Point = Static<typeof pointShape>
+
+function pointsOf({ unit, firstUnix, values }: Metric, source: MetricSource): DaySource<Point> {
+  return {
+    firstUnix: () => firstUnix(source),
+    async read(days) {
+      const exacts = await values(source, days)
+      return days.map(({ date, dateUnix, complete }, index) => {
+        const valueExact = exacts[index] ?? null
+        const value = valueExact === null ? null : toPlot(valueExact, unit)
+        return { date, dateUnix, value, valueExact, complete }
+      })
+    },
+  }
 }
 
 /** Dollars are shown with at most 6 decimals; `valueExact` has them all. */

@@ -1,14 +1,16 @@
+import type { Static } from 'typebox'
 import type { Chain, PricedToken } from '#ecosystem/ecosystem.ts'
 import type { Route } from '#http/route.ts'
-import { addSums, NOTHING, type Sums } from '#indexer/events/event.ts'
+import { addSums, NOTHING, type Sums, takeSums } from '#indexer/events/event.ts'
 import { readEventDays } from '#indexer/events/event-days.ts'
 import { dollarsOf, sumTotals, totalOf } from '#indexer/events/sum-windows.ts'
 import type { IndexStatus } from '#indexer/status.ts'
 import { Type } from '#lib/type.ts'
 import type { Connection } from '#store/engine.ts'
 import { type DataDeps, dataRoute } from '../data-route.ts'
-import { type SeriesDay, seriesDays, valuesAtDayEnds } from '../day-rows.ts'
-import { chainParameter, type Period, periodParameter, tokenParameter } from '../parameters.ts'
+import { type SeriesDay, valuesAtDayEnds } from '../day-rows.ts'
+import { KeptDays } from '../kept-days.ts'
+import { chainParameter, periodParameter, tokenParameter } from '../parameters.ts'
 import { amounts, amountText, rawText, unixTime, usdOf, usdOrNull } from '../wire.ts'
 import { BURNS } from './dataset.ts'
 import { firstAndLastBurn } from './queries.ts'
@@ -36,6 +38,12 @@ const totalsShape = Type.Object({
 
 /** GET /api/burns: one row for every UTC day of the period, without gaps. */
 export function dailyBurns(deps: DataDeps): Route {
+  const kept = new KeptDays<BurnDay>()
+  const parameters = {
+    period: periodParameter,
+    chain: chainParameter(deps.ecosystem),
+    token: tokenParameter(deps.ecosystem.tokens, deps.ecosystem.primary),
+  }
   return dataRoute(deps, {
     path: '/api/burns',
     operationId: 'getDailyBurns',
@@ -43,27 +51,53 @@ export function dailyBurns(deps: DataDeps): Route {
     summary: 'Daily burns',
     description:
       'Burns per UTC day for charts: exactly n rows without gaps, oldest first; today is last and not complete.',
-    parameters: {
-      period: periodParameter,
-      chain: chainParameter(deps.ecosystem),
-      token: tokenParameter(deps.ecosystem.tokens, deps.ecosystem.primary),
-    },
+    parameters,
     data: Type.Array(dayRow),
     totals: totalsShape,
     csv: { row: dayRow, rows: (data) => data as readonly object[] },
-    read: ({ connection, status, parameters }) => readDaily(connection, status, parameters),
+    async read({ connection, status, parameters: { period, chain, token } }) {
+      const series = `${token.symbol} ${chain?.name ?? ''}`
+      const source = { connection, status, token, chain }
+      const days = await kept.last(
+        { series, period, connection, status },
+        {
+          firstUnix: () => firstBurn(source),
+          read: (days) => readDays(source, days),
+        },
+      )
+      return {
+        data: days.map(({ row }) => row),
+        totals: burnedMembers(sumOf(days), token.decimals),
+      }
+    },
   })
 }
 
-interface DailyValues {
-  readonly period: Period
-  readonly chain: Chain | undefined
-  readonly token: PricedToken
+interface BurnDay {
+  readonly row: Static<typeof dayRow>
+  /** Of the day, and of all days up to its end. */
+  readonly burned: Sums
+  readonly burnedUntil: Sums
 }
 
-async function readDaily(connection: Connection, status: IndexStatus, values: DailyValues) {
-  const { token, chain } = values
-  const days = await daysOf(connection, status, values)
+/** What burned over days that follow one another. */
+function sumOf(days: readonly BurnDay[]): Sums {
+  const [first, last] = [days[0], days.at(-1)]
+  if (first === undefined || last === undefined) return NOTHING
+  return addSums(takeSums(last.burnedUntil, first.burnedUntil), first.burned)
+}
+
+interface BurnSource {
+  readonly connection: Connection
+  readonly status: IndexStatus
+  readonly token: PricedToken
+  readonly chain: Chain | undefined
+}
+
+async function readDays(
+  { connection, token, chain }: BurnSource,
+  days: readonly SeriesDay[],
+): Promise<readonly BurnDay[]> {
   const byDay = await readEventDays(connection, {
     dataset: BURNS,
     token: token.symbol,
@@ -75,33 +109,31 @@ async function readDaily(connection: Connection, status: IndexStatus, values: Da
     totals,
     (each) => each.token === token.symbol && (!chain || each.chainId === chain.id),
   )
-  const cumulative = valuesAtDayEnds(days, now.amount, (day) => byDay.get(day)?.amount ?? 0n)
-  const data = days.map(({ complete, ...day }, index) => ({
-    ...day,
-    token: token.symbol,
-    chain: chain?.name ?? 'all',
-    ...burnedMembers(byDay.get(day.dateUnix) ?? NOTHING, token.decimals),
-    ...amounts('cumulative', cumulative[index] ?? 0n, token.decimals),
-    complete,
-  }))
-  const window = [...byDay.values()].reduce(addSums, NOTHING)
-  return { data, totals: burnedMembers(window, token.decimals) }
+  const until = valuesAtDayEnds(days, now, (sums, day) => takeSums(sums, byDay.get(day) ?? NOTHING))
+  return days.map(({ date, dateUnix, complete }, index) => {
+    const burned = byDay.get(dateUnix) ?? NOTHING
+    const burnedUntil = until[index] ?? NOTHING
+    const row = {
+      date,
+      dateUnix,
+      token: token.symbol,
+      chain: chain?.name ?? 'all',
+      ...burnedMembers(burned, token.decimals),
+      ...amounts('cumulative', burnedUntil.amount, token.decimals),
+      complete,
+    }
+    return { row, burned, burnedUntil }
+  })
 }
 
-async function daysOf(
-  connection: Connection,
-  status: IndexStatus,
-  { period, token, chain }: DailyValues,
-): Promise<readonly SeriesDay[]> {
-  if (period !== 'all') return seriesDays(period, status.asOfUnix, undefined)
+async function firstBurn({ connection, status, token, chain }: BurnSource) {
   const chains = chain === undefined ? status.chains.map((each) => each.chain) : [chain]
   const firsts = []
   for (const { id } of chains) {
     const { firstUnix } = await firstAndLastBurn(connection, token.symbol, id)
     if (firstUnix !== null) firsts.push(firstUnix)
   }
-  const first = firsts.length === 0 ? undefined : Math.min(...firsts)
-  return seriesDays(period, status.asOfUnix, first)
+  return firsts.length === 0 ? undefined : Math.min(...firsts)
 }
 
 function burnedMembers(sums: Sums, decimals: number) {

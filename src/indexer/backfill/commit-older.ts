@@ -3,6 +3,7 @@ import { assert } from '#lib/assert.ts'
 import type { Connection } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import type { Change, HistoryFold, Staged, Store } from '../dataset.ts'
+import { noteForgotten } from '../forgotten-chains.ts'
 import { forgetPosition, readFinalized } from '../positions.ts'
 import type { Anomaly, Segment } from '../segment.ts'
 import {
@@ -108,6 +109,7 @@ export async function forgetChain(deps: CommitDeps, chainId: number): Promise<vo
     await connection.run(sql`delete from anomalies where chain_id = ${chainId}`)
     await endBackfill(connection, chainId)
     await forgetPosition(connection, chainId)
+    await noteForgotten(connection, chainId)
   })
 }
 

@@ -9,6 +9,8 @@ import { serveChain } from '#test/chain-builder/serve-chain.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { advanceAll, commitDepsOf, differenceOf, stepIndex } from '#test/stepped-index.ts'
+import { readSettled, stillHolds } from '../settled.ts'
+import { type IndexStatus, readIndexStatus } from '../status.ts'
 import { forgetChain } from './commit-older.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)
@@ -22,10 +24,17 @@ onEach('a chain that is forgotten leaves nothing of it, and is read anew', async
   const [base, ethereum] = nodes.map(({ url }) => url)
   const ecosystem = localEcosystemAt({ base: base ?? '', ethereum: ethereum ?? '' })
   const { chains } = ecosystem
+  const readState = () =>
+    engine.snapshot(async (reads) => {
+      const status = await readIndexStatus(reads, chains)
+      assert.ok(status !== undefined)
+      return { ...status, settled: await readSettled(reads, status) }
+    })
   try {
     const deps = await commitDepsOf(engine, ecosystem)
     for (const forgotten of chains) {
       await advanceAll(stepIndex(deps), chains)
+      const before = await readState()
       await forgetChain(deps, forgotten.id)
       await onSqlite(registerMigrations, async ({ engine: fresh }) => {
         const index = stepIndex(await commitDepsOf(fresh, ecosystem))
@@ -36,8 +45,18 @@ onEach('a chain that is forgotten leaves nothing of it, and is read anew', async
         await advanceAll(stepIndex(deps), chains)
         assert.equal(await differenceOf(engine, fresh), undefined)
       })
+      const after = await readState()
+      assert.deepEqual(blocksOf(after), blocksOf(before))
+      assert.notEqual(after.revision, before.revision, 'what was known of it is no longer believed')
+      assert.ok(after.settled.untilUnix > 0)
+      assert.ok(!stillHolds(before.settled, after.settled))
+      assert.ok(stillHolds(after.settled, (await readState()).settled))
     }
   } finally {
     for (const node of nodes) await node.stop()
   }
 })
+
+function blocksOf({ chains }: IndexStatus) {
+  return chains.map(({ blockHash, finalizedNumber }) => [blockHash, finalizedNumber])
+}

@@ -41,6 +41,11 @@ export function addSums(a: Sums, b: Sums): Sums {
   }
 }
 
+/** What is left without some of it. */
+export function takeSums(sums: Sums, some: Sums): Sums {
+  return addSums(sums, negated(some))
+}
+
 export function negated(sums: Sums): Sums {
   return {
     amount: -sums.amount,

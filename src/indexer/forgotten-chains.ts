@@ -1,0 +1,23 @@
+import type { Connection, Migration } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
+
+/**
+ * How often each chain was removed from the register to be read anew. What was read of it the time
+ * before may have been wrong, so nothing that was known of that time may be shown as this one's.
+ */
+export const forgottenChainsMigration: Migration = {
+  id: 64,
+  name: 'chains that were forgotten',
+  sql: `
+    create table forgotten_chains (
+      chain_id bigint primary key,
+      times bigint not null
+    )`,
+}
+
+/** Notes that a chain is removed; part of the very transaction that removes it. */
+export async function noteForgotten(connection: Connection, chainId: number): Promise<void> {
+  await connection.run(sql`
+    insert into forgotten_chains (chain_id, times) values (${chainId}, 1)
+    on conflict (chain_id) do update set times = forgotten_chains.times + 1`)
+}
