@@ -214,6 +214,15 @@ onBoth('calls are paid by all accounts together or by none', async ({ engine }) 
   assert.deepEqual(await audit(engine), [])
 })
 
+onBoth('the audit notices calls of an account that never had money', async ({ engine }) => {
+  const calls = new Map([[KEY, 1]])
+  await engine.write((tx) => payCalls(tx, { calls, pricePerCall: 100n, day: TODAY }))
+  const noticed = (await audit(engine)).map((each) => each.check)
+  assert.deepEqual(noticed, [
+    'a stored balance is the sum of its postings less the spend not yet posted',
+  ])
+})
+
 onBoth('fifty spenders on two replicas share a balance of twenty calls', async (store) => {
   const { engine } = store
   const replica = store.replica()

@@ -32,22 +32,19 @@ export async function takeUnits(
   day: number,
   wanted: ReadonlyMap<string, Wanted>,
 ): Promise<Map<string, Taken>> {
+  let isPaid = false
   const list = inOrder(wanted).map(([bucket, { units, quota, paid }]) => {
     const first = Math.min(units, quota)
+    if (paid > 0) isPaid = true
     return [bucket, day, first, paid, first, quota, quota]
   })
-  const taken = await connection.insert(takingFor([...wanted.values()]), list)
+  const taken = await connection.insert(isPaid ? TAKEN_AND_PAID : TAKEN, list)
   return new Map(
     taken.map((row) => {
       const bucket = column.text(row, 'bucket')
       return [bucket, toTaken(row, wanted.get(bucket)?.paid)]
     }),
   )
-}
-
-function takingFor(wanted: readonly Wanted[]): BulkInsert {
-  if (wanted.every(({ paid }) => paid === 0)) return TAKEN
-  return wanted.every(({ units }) => units === 0) ? PAID_ONLY : TAKEN_AND_PAID
 }
 
 /** The newest caller's quota bounds the bucket: a tier that changed is the newest word on it. */
@@ -112,13 +109,6 @@ const TAKEN: BulkInsert = {
 const TAKEN_AND_PAID: BulkInsert = {
   ...TAKEN,
   conflict: CONFLICT.replace('update set', 'update set paid = usage_days.paid + excluded.paid,'),
-}
-
-/** Where nobody asks for a free unit: a third less to do. */
-const PAID_ONLY: BulkInsert = {
-  ...TAKEN,
-  conflict: `on conflict (bucket, day) do update set paid = usage_days.paid + excluded.paid
-    returning bucket, used, paid, 0 as granted`,
 }
 
 /**
