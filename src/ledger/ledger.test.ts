@@ -12,7 +12,7 @@ import { ledgerChecks } from './ledger-checks.ts'
 import { ledgerGuards, priceGuards } from './ledger-guards.ts'
 import { ledgerMigrations } from './ledger-migrations.ts'
 import { type Entry, post } from './post.ts'
-import { giveBackCalls, spendCalls } from './spend.ts'
+import { giveBackCalls, payCalls, spendCalls } from './spend.ts'
 
 const NOW = 1_795_000_000
 const TODAY = startOfDay(NOW)
@@ -35,7 +35,7 @@ const postTo = (engine: Engine, entry: Entry) => engine.write((tx) => post(tx, e
 const spend = (engine: Engine, calls: number, account = KEY) =>
   engine.write(async (tx) => {
     const input = { calls: new Map([[account, calls]]), pricePerCall: 100n, day: TODAY }
-    return (await spendCalls(tx, input)).get(account)?.calls
+    return (await spendCalls(tx, input)).get(account)
   })
 
 const balanceOf = (engine: Engine, account: string) =>
@@ -184,6 +184,43 @@ onBoth('an account that was never posted to pays for no call', async ({ engine }
   assert.equal(await spend(engine, 3), 0)
   assert.equal(await balanceOf(engine, KEY), 0n)
   assert.deepEqual(await audit(engine), [])
+})
+
+onBoth('calls are paid by all accounts together or by none', async ({ engine }) => {
+  await postTo(engine, transfer('a', CHAIN_IN, KEY, 1_000n))
+  await postTo(engine, transfer('b', CHAIN_IN, OTHER, 500n))
+  const pay = (own: number, others: number) =>
+    engine.write((tx) => {
+      const calls = new Map([
+        [OTHER, others],
+        [KEY, own],
+      ])
+      return payCalls(tx, { calls, pricePerCall: 100n, day: TODAY })
+    })
+  await pay(3, 4)
+  await assert.rejects(pay(3, 2), ConstraintError)
+  await pay(7, 1)
+  await assert.rejects(pay(1, 1), ConstraintError)
+  assert.equal(await balanceOf(engine, KEY), 0n)
+  assert.equal(await balanceOf(engine, OTHER), 0n)
+  const spent = sql`select account, calls from spend_days order by account`
+  assert.deepEqual(
+    (await engine.read(spent)).map((row) => [row.account, row.calls]),
+    [
+      [KEY, 10],
+      [OTHER, 5],
+    ],
+  )
+  assert.deepEqual(await audit(engine), [])
+})
+
+onBoth('the audit notices calls of an account that never had money', async ({ engine }) => {
+  const calls = new Map([[KEY, 1]])
+  await engine.write((tx) => payCalls(tx, { calls, pricePerCall: 100n, day: TODAY }))
+  const noticed = (await audit(engine)).map((each) => each.check)
+  assert.deepEqual(noticed, [
+    'a stored balance is the sum of its postings less the spend not yet posted',
+  ])
 })
 
 onBoth('fifty spenders on two replicas share a balance of twenty calls', async (store) => {

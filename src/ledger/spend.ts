@@ -2,7 +2,7 @@ import type { MicroUsd } from '#domain/money.ts'
 import { assert } from '#lib/assert.ts'
 import type { BulkInsert, Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import { type SqlValue, sql } from '#store/sql.ts'
 
 export interface SpendInput {
   /** Calls wanted by prepaid account; every account has been posted to before. */
@@ -12,77 +12,101 @@ export interface SpendInput {
   readonly day: number
 }
 
-/** What an account paid for, and what is left. */
-export interface Spent {
-  readonly calls: number
-  readonly balance: MicroUsd
-}
-
 /**
- * Takes the price of as many of the wanted calls as each balance holds. One statement decides and
- * takes, so that no number of replicas can spend the same money twice. Calls become no journal
- * entry each: the day's spend is raised here and posted when the day is closed.
+ * Takes the price of as many of the wanted calls as each balance holds, and gives how many that are. One
+ * statement decides and takes, so that no number of replicas can spend the same money twice. Calls become
+ * no journal entry each: the day's spend is raised here and posted when the day is closed.
  */
 export async function spendCalls(
   connection: Connection,
   input: SpendInput,
-): Promise<Map<string, Spent>> {
-  const spent = await takeFromBalances(connection, input)
-  const paying = [...spent].filter(([, each]) => each.calls > 0)
+): Promise<Map<string, number>> {
+  if (input.calls.size === 0) return new Map()
+  const wanted = inOrder(input.calls)
+  const taken = await connection.insert(takingsAt(input.pricePerCall).asHeld, toRows(wanted))
+  const spent = new Map(taken.map((row) => [column.text(row, 'account'), grantedOf(row)]))
+  const paying = wanted.flatMap(([account]): [string, number][] => {
+    const calls = spent.get(account) ?? 0
+    return calls > 0 ? [[account, calls]] : []
+  })
   if (paying.length > 0) await raiseSpend(connection, input, paying)
   return spent
 }
 
+/**
+ * Takes the price of all calls from accounts that have paid before: half as dear, since nothing is told of
+ * each. ConstraintError when a balance does not hold its calls; nothing of the transaction may then stand.
+ */
+export async function payCalls(connection: Connection, input: SpendInput): Promise<void> {
+  const wanted = inOrder(input.calls)
+  const paying = connection.insert(takingsAt(input.pricePerCall).all, toRows(wanted))
+  const raising = raiseSpend(connection, input, wanted)
+  // Both are sent at once; what the store refuses is told by the first, the second fails after it.
+  raising.catch(() => undefined)
+  await paying
+  await raising
+}
+
 /** Rows stand in the order of the names, so that two batches never wait for one another. */
-async function takeFromBalances(
-  connection: Connection,
-  { calls, pricePerCall }: SpendInput,
-): Promise<Map<string, Spent>> {
-  if (calls.size === 0) return new Map()
-  const wanted = [...calls].sort(([a], [b]) => (a < b ? -1 : 1))
-  const taken = await connection.insert(
-    takingAt(pricePerCall),
-    wanted.map(([account, count]) => [account, 1, 0, -count]),
-  )
-  return new Map(taken.map((row) => [column.text(row, 'account'), toSpent(row)]))
+function inOrder(calls: ReadonlyMap<string, number>): [string, number][] {
+  return [...calls].sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
 /** Calls are wanted in negative numbers, so that a row that was not there grants none. */
-function toSpent(row: Row): Spent {
-  return {
-    calls: Math.max(0, column.integer(row, 'granted_calls')),
-    balance: column.amount(row, 'micro_usd'),
-  }
+function toRows(wanted: readonly (readonly [string, number])[]): SqlValue[][] {
+  return wanted.map(([account, calls]) => [account, 1, 0, -calls])
 }
 
-const takings = new Map<MicroUsd, BulkInsert>()
+function grantedOf(row: Row): number {
+  return Math.max(0, column.integer(row, 'granted_calls'))
+}
+
+interface Takings {
+  /** Of each balance the price of as many calls as it holds; tells how many. */
+  readonly asHeld: BulkInsert
+  /** Of each balance the price of all calls; the table refuses one below zero. */
+  readonly all: BulkInsert
+}
+
+const takings = new Map<MicroUsd, Takings>()
 
 /** Prices are settings: a process knows one. */
-function takingAt(price: MicroUsd): BulkInsert {
+function takingsAt(price: MicroUsd): Takings {
   const known = takings.get(price)
   if (known !== undefined) return known
   const granted = `case when balances.micro_usd >= -excluded.granted_calls * ${price}
     then -excluded.granted_calls else balances.micro_usd / ${price} end`
-  const taking: BulkInsert = {
-    table: 'balances',
-    columns: { account: 'text', prepaid: 'bigint', micro_usd: 'bigint', granted_calls: 'bigint' },
-    conflict: `on conflict (account) do update set
-      granted_calls = ${granted}, micro_usd = balances.micro_usd - ${price} * (${granted})
-      returning account, granted_calls, micro_usd`,
+  const made = {
+    asHeld: {
+      ...TAKING,
+      conflict: `on conflict (account) do update set
+        granted_calls = ${granted}, micro_usd = balances.micro_usd - ${price} * (${granted})
+        returning account, granted_calls`,
+    },
+    all: {
+      ...TAKING,
+      conflict: `on conflict (account) do update set
+        micro_usd = balances.micro_usd + ${price} * excluded.granted_calls`,
+    },
   }
-  takings.set(price, taking)
-  return taking
+  takings.set(price, made)
+  return made
 }
 
+const TAKING: BulkInsert = {
+  table: 'balances',
+  columns: { account: 'text', prepaid: 'bigint', micro_usd: 'bigint', granted_calls: 'bigint' },
+}
+
+/** The accounts stand in the order of their names. */
 async function raiseSpend(
   connection: Connection,
-  { day, pricePerCall }: SpendInput,
-  paying: readonly (readonly [string, Spent])[],
+  { day, pricePerCall }: Pick<SpendInput, 'day' | 'pricePerCall'>,
+  paying: readonly (readonly [string, number])[],
 ): Promise<void> {
-  const sorted = [...paying].sort(([a], [b]) => (a < b ? -1 : 1))
   await connection.insert(
     RAISED,
-    sorted.map(([account, { calls }]) => {
+    paying.map(([account, calls]) => {
       const amount = BigInt(calls) * pricePerCall
       return [account, day, pricePerCall, calls, amount]
     }),

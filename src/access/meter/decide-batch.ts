@@ -1,7 +1,7 @@
 import type { Caller } from '#domain/caller.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { readBalances } from '#ledger/balance.ts'
-import { spendCalls } from '#ledger/spend.ts'
+import { payCalls, spendCalls } from '#ledger/spend.ts'
 import type { Connection } from '#store/engine.ts'
 import type { Admission, MeterFigures } from './admission.ts'
 import { addKeyUnits } from './key-day.ts'
@@ -42,7 +42,7 @@ const NOTHING_TAKEN: ReadonlyMap<string, Taken> = new Map()
 
 /** Decides a batch inside one transaction: free units first, then prepaid calls, in arrival order. */
 export async function decideBatch(connection: Connection, batch: Batch): Promise<Decisions> {
-  const { admits, day, pricePerCall, isPresumedPaid = presumeNothing } = batch
+  const { admits, day, isPresumedPaid = presumeNothing } = batch
   const payers = new Set(admits.filter(isPresumedPaid))
   const wanted = wantedOf(admits, payers)
   const taken = admits.length === 0 ? NOTHING_TAKEN : await countBatch(connection, batch, wanted)
@@ -50,17 +50,12 @@ export async function decideBatch(connection: Connection, batch: Batch): Promise
     if (paid > 0) refuseFreeUnits(taken.get(bucket), quota)
   const refused = beyondQuota(admits, taken)
   const unsure = refused.filter((caller) => !payers.has(caller))
-  // Who is given a free unit is told of no balance.
-  const accounts = [...unsure, ...batch.figures].map(accountOf)
-  const balances = await readBalances(connection, [...new Set(accounts)])
+  const presumed = countByAccount(refused.filter((caller) => payers.has(caller)))
+  const spent = await spend(connection, batch, { unsure, presumed })
   const others = batch.figures.map((each) => each.bucket).filter((bucket) => !taken.has(bucket))
   const known = await readUsageDays(connection, day, [...new Set(others)])
-  const presumed = countByAccount(refused.filter((caller) => payers.has(caller)))
-  const calls = new Map([...payable(unsure, balances, pricePerCall), ...presumed])
-  const spent = await spendCalls(connection, { calls, pricePerCall, day })
-  for (const [account, count] of presumed)
-    if (spent.get(account)?.calls !== count) throw new Misjudged('too little money')
-  const tally = new Tally(batch, { taken, balances, spent, known })
+  const balances = await readBalances(connection, accountsOf(batch.figures))
+  const tally = new Tally(batch, { taken, spent, balances, known })
   const admissions = admits.map((caller) => tally.admit(caller))
   if (tally.paid.size > 0) await addPaid(connection, day, uncounted(tally.paid, wanted))
   if (tally.keyUnits.size > 0) await addKeyUnits(connection, day, tally.keyUnits)
@@ -96,15 +91,42 @@ function beyondQuota(admits: readonly Caller[], taken: ReadonlyMap<string, Taken
   })
 }
 
+/** Calls that were paid, by account. Who is given a free unit is told of no balance. */
+async function spend(
+  connection: Connection,
+  { day, pricePerCall }: Batch,
+  refused: {
+    readonly unsure: readonly Caller[]
+    readonly presumed: ReadonlyMap<string, number>
+  },
+): Promise<ReadonlyMap<string, number>> {
+  const { unsure, presumed } = refused
+  const payable = await readPayable(connection, unsure, pricePerCall)
+  if (payable.size === 0) {
+    if (presumed.size > 0) await payCalls(connection, { calls: presumed, pricePerCall, day })
+    return presumed
+  }
+  const calls = new Map([...payable, ...presumed])
+  const spent = await spendCalls(connection, { calls, pricePerCall, day })
+  for (const [account, count] of presumed)
+    if (spent.get(account) !== count) throw new Misjudged('too little money')
+  return spent
+}
+
 /** Calls by account, of those accounts that hold the price of a call; the debit itself decides. */
-function payable(
+async function readPayable(
+  connection: Connection,
   callers: readonly Caller[],
-  balances: ReadonlyMap<string, MicroUsd>,
   pricePerCall: MicroUsd,
-): Map<string, number> {
+): Promise<Map<string, number>> {
+  const balances = await readBalances(connection, accountsOf(callers))
   return countByAccount(
     callers.filter((caller) => (balances.get(accountOf(caller)) ?? 0n) >= pricePerCall),
   )
+}
+
+function accountsOf(callers: readonly Caller[]): readonly string[] {
+  return [...new Set(callers.map(accountOf))]
 }
 
 function countByAccount(callers: readonly Caller[]): Map<string, number> {

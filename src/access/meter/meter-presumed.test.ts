@@ -66,6 +66,8 @@ onBoth(
     const later = await meter.figures(KEY)
     assert.deepEqual([later.requestCount, later.overageCount], [10, 5])
     assert.ok(figures.requestCount >= 7 && figures.requestCount <= 10)
+    for (const { prepaidBalance, overageCount } of [figures, later])
+      assert.equal(prepaidBalance, 1_000n - 100n * BigInt(overageCount))
     await assertSound(engine)
   },
 )
@@ -123,6 +125,33 @@ onBoth('who paid a moment ago takes the free units of a higher tier', async ({ e
   assert.equal((await meter.figures(KEY)).prepaidBalance, 500n)
   await assertSound(engine)
 })
+
+onBoth(
+  'who paid a moment ago pays after a tier fell below what was given back',
+  async ({ engine }) => {
+    const meter = meterOf(engine)
+    const premium = keyed('00000001', 7)
+    await fund(engine, KEY, 1_000n)
+    const [first] = await many(
+      8,
+      () => meter,
+      () => premium,
+    )
+    assert.equal(first?.kind, 'admitted')
+    assert.equal((await meter.admit(KEY)).kind, 'admitted')
+    await meter.refund(first.receipt)
+    const fallen = await many(
+      2,
+      () => meter,
+      () => KEY,
+    )
+    assert.deepEqual(sources(fallen), ['prepaid', 'prepaid'])
+    const figures = await meter.figures(KEY)
+    assert.deepEqual([figures.requestCount, figures.overageCount], [10, 4])
+    assert.equal(figures.prepaidBalance, 600n)
+    await assertSound(engine)
+  },
+)
 
 onBoth(
   'two replicas that both presume a caller to pay take no more than the money',

@@ -1,7 +1,6 @@
 import type { Caller, UsageFigures } from '#domain/caller.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { bucketAccount, keyAccount } from '#ledger/account.ts'
-import type { Spent } from '#ledger/spend.ts'
 import { nextMidnight } from '#lib/day.ts'
 import type { Admission, MeterFigures } from './admission.ts'
 import type { BatchId } from './meter-store.ts'
@@ -36,8 +35,10 @@ function countedKeyOf(caller: Caller): string | null {
 
 interface Outcome {
   readonly taken: ReadonlyMap<string, Taken>
+  /** Calls that were paid, by account. */
+  readonly spent: ReadonlyMap<string, number>
+  /** As they stand after the batch. */
   readonly balances: ReadonlyMap<string, MicroUsd>
-  readonly spent: ReadonlyMap<string, Spent>
   readonly known: ReadonlyMap<string, { readonly used: number; readonly paid: number }>
 }
 
@@ -45,11 +46,6 @@ interface BucketTally {
   used: number
   paid: number
   unitsLeft: number
-}
-
-interface AccountTally {
-  balance: MicroUsd
-  callsLeft: number
 }
 
 /** Hands out what the statements took, call by call, so that each answer shows its own moment. */
@@ -61,7 +57,8 @@ export class Tally {
   readonly #batch: Tallied
   readonly #outcome: Outcome
   readonly #buckets = new Map<string, BucketTally>()
-  readonly #accounts = new Map<string, AccountTally>()
+  /** Paid calls that are left to hand out, by account. */
+  readonly #callsLeft: Map<string, number>
   /** The last word on each bucket, which bounds the whole batch and is what every answer shows. */
   readonly #newest = new Map<string, Caller>()
   #receipts = 0
@@ -69,6 +66,7 @@ export class Tally {
   constructor(batch: Tallied, outcome: Outcome) {
     this.#batch = batch
     this.#outcome = outcome
+    this.#callsLeft = new Map(outcome.spent)
     for (const caller of batch.admits) this.#newest.set(caller.bucket, caller)
   }
 
@@ -81,17 +79,18 @@ export class Tally {
       if (key !== null) this.keyUnits.set(key, (this.keyUnits.get(key) ?? 0) + 1)
       return this.#admitted(caller, 'quota')
     }
-    const account = this.#account(caller)
-    if (account.callsLeft === 0) return { kind: 'exhausted', figures: this.#usage(caller) }
-    account.callsLeft -= 1
-    account.balance -= this.#batch.pricePerCall
+    const account = accountOf(caller)
+    const callsLeft = this.#callsLeft.get(account) ?? 0
+    if (callsLeft === 0) return { kind: 'exhausted', figures: this.#usage(caller) }
+    this.#callsLeft.set(account, callsLeft - 1)
     bucket.paid += 1
     this.paid.set(caller.bucket, (this.paid.get(caller.bucket) ?? 0) + 1)
     return this.#admitted(caller, 'prepaid')
   }
 
   figures(caller: Caller): MeterFigures {
-    return { ...this.#usage(caller), prepaidBalance: this.#account(caller).balance }
+    const prepaidBalance = this.#outcome.balances.get(accountOf(caller)) ?? 0n
+    return { ...this.#usage(caller), prepaidBalance }
   }
 
   #usage(caller: Caller): UsageFigures {
@@ -126,18 +125,6 @@ export class Tally {
     const paid = known.paid - (taken?.presumed ?? 0)
     const tally = { used: known.used - unitsLeft, paid, unitsLeft }
     this.#buckets.set(bucket, tally)
-    return tally
-  }
-
-  #account(caller: Caller): AccountTally {
-    const account = accountOf(caller)
-    const existing = this.#accounts.get(account)
-    if (existing !== undefined) return existing
-    const spent = this.#outcome.spent.get(account)
-    const callsLeft = spent?.calls ?? 0
-    const after = spent?.balance ?? this.#outcome.balances.get(account) ?? 0n
-    const tally = { balance: after + BigInt(callsLeft) * this.#batch.pricePerCall, callsLeft }
-    this.#accounts.set(account, tally)
     return tally
   }
 }
