@@ -8,7 +8,12 @@ import { readBackfill } from './backfill/backfill-row.ts'
 import { forgetChain } from './backfill/commit-older.ts'
 import { OlderHistory, type OlderHistoryDeps } from './backfill/older-history.ts'
 import { planFloor } from './backfill/plan-floor.ts'
-import { type ReadDeps, type ReadInput, readSegments } from './backfill/read-segments.ts'
+import {
+  type ReadDeps,
+  type ReadInput,
+  readSegments,
+  type Stretch,
+} from './backfill/read-segments.ts'
 import { commitBlocks, commitSegment, markTip, rollBack } from './commit.ts'
 import { MissingFactsError } from './missing-facts-error.ts'
 import { oldestBlock, readPosition, storedBlock } from './positions.ts'
@@ -231,11 +236,13 @@ export class ChainIndex {
     return position
   }
 
-  #open(range: Pick<ReadInput, 'from' | 'to' | 'after'>): AsyncIterator<Segment> {
-    const datasets = this.#datasets()
+  #open({
+    to,
+    ...begun
+  }: Pick<ReadInput, 'from' | 'after'> & Pick<Stretch, 'to'>): AsyncIterator<Segment> {
     return readSegments(this.#readDeps(), {
-      ...range,
-      datasets,
+      ...begun,
+      stretches: [{ to, datasets: this.#datasets() }],
       folds: new Map(),
       isStoring: () => false,
       isWanted: () => false,

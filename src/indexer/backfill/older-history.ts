@@ -287,16 +287,17 @@ export class OlderHistory {
     limit: number,
   ): AsyncIterator<Segment> {
     const from = at.number + 1
-    const isAgain = from <= read.number
-    const isNew = !isAgain && from < floor.number
-    const to = isAgain ? Math.min(read.number, limit) : isNew ? floor.number - 1 : limit
-    const datasets = isNew ? this.#deps.datasets.filter((each) => !folds.has(each)) : []
+    const unfolded = this.#deps.datasets.filter((each) => !folds.has(each))
+    const again = { to: read.number, datasets: [] }
+    const below = { to: floor.number - 1, datasets: unfolded }
+    const above = { to: limit, datasets: [] }
+    const stretches = read.number > limit ? [above] : [again, below, above]
     // A history that begins stands on no block.
     const after = at.hash === '0x' ? undefined : at
     const isStoring = () => this.#commitsUnderWay > 0
     const isWanted = (number: number) => !isStoring() && this.#isFlushDue(number, limit)
     const drainWhenDue = (number: number) => this.#drainWhenDue(folds, number, limit)
-    const input = { from, to, after, datasets, folds, isStoring, isWanted, drain: drainWhenDue }
+    const input = { from, stretches, after, folds, isStoring, isWanted, drain: drainWhenDue }
     return readSegments(this.#read, input)[Symbol.asyncIterator]()
   }
 

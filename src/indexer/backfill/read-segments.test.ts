@@ -74,8 +74,8 @@ function segments(more: Partial<ReadInput> = {}): AsyncIterator<Segment> {
     onRead: ({ number }: { readonly number: number }) => void told.push(`read ${number}`),
   }
   const input: ReadInput = {
-    ...{ from: 0, to: PARTS * BLOCKS - 1, after: undefined },
-    ...{ datasets: [dataset], folds: new Map() },
+    ...{ from: 0, after: undefined, folds: new Map() },
+    stretches: [{ to: PARTS * BLOCKS - 1, datasets: [dataset] }],
     isStoring: () => false,
     isWanted: () => true,
     drain: () => undefined,

@@ -10,8 +10,14 @@ export interface ReadDeps extends DraftDeps {
   readonly clock: Clock
 }
 
-export interface ReadInput extends Omit<DraftInput, 'after'> {
+/** Blocks that are read for the same datasets. */
+export interface Stretch extends Pick<DraftInput, 'datasets'> {
   readonly to: number
+}
+
+export interface ReadInput extends Omit<DraftInput, 'after' | 'datasets'> {
+  /** What is read one after the other, each from where the one before ends. */
+  readonly stretches: readonly Stretch[]
   /** The stored block that `from` follows; undefined where nothing is read yet. */
   readonly after: BlockRef | undefined
   /** Whether an earlier segment is still being stored. */
@@ -75,23 +81,45 @@ export async function* readSegments(deps: ReadDeps, input: ReadInput): AsyncIter
   }
 }
 
+type Proofs = AsyncGenerator<{ readonly proof: Promise<Segment> }, void, void>
+
+interface Reading extends ReadInput {
+  readonly rhythm: Rhythm
+  readonly signal: AbortSignal
+}
+
 /** Gives each segment as soon as it is read, while its proof is under way. */
-async function* readAndProve(
+async function* readAndProve(deps: ReadDeps, input: Reading): Proofs {
+  let after: DraftInput['after'] = Promise.resolve(input.after)
+  let { from } = input
+  for (const { to, datasets } of input.stretches) {
+    if (to < from) continue
+    for await (const part of readStretch(deps, input, { from, to, datasets, after })) {
+      after = part.proof.then(({ end }) => end)
+      after.catch(() => undefined)
+      yield part
+    }
+    from = to + 1
+  }
+}
+
+async function* readStretch(
   deps: ReadDeps,
-  input: ReadInput & { readonly rhythm: Rhythm; readonly signal: AbortSignal },
-): AsyncGenerator<{ readonly proof: Promise<Segment> }, void, void> {
+  input: Reading,
+  { to, ...begun }: Stretch & Pick<DraftInput, 'from' | 'after'>,
+): Proofs {
   const { source, clock } = deps
-  const { to, rhythm, signal } = input
-  let draft = new Draft(deps, { ...input, after: Promise.resolve(input.after) })
-  const [lead, ...others] = filtersOf([...input.datasets, ...input.folds.keys()], source.chainId)
+  const { folds, rhythm, signal } = input
+  const { from, datasets } = begun
+  let draft = new Draft(deps, { ...begun, folds })
+  const [lead, ...others] = filtersOf([...datasets, ...folds.keys()], source.chainId)
   if (lead === undefined) return void (yield { proof: end(input, draft, to) })
-  const range = { from: input.from, to }
-  const sides = others.map((filter) => new SideHistory(source, { filter, ...range }))
+  const sides = others.map((filter) => new SideHistory(source, { filter, from, to }))
   const stopSides = () => Promise.all(sides.map((side) => side.stop()))
   signal.addEventListener('abort', stopSides)
   let endedMs = clock()
   try {
-    for await (const part of source.history({ filter: lead, ...range, signal })) {
+    for await (const part of source.history({ filter: lead, from, to, signal })) {
       await draft.take(part, part.to)
       const factsMax = input.isStoring() ? FACTS_WAITING_MAX : FACTS_MAX
       const isFull = draft.size >= factsMax || draft.answers >= ANSWERS_MAX
@@ -103,7 +131,7 @@ async function* readAndProve(
       const proof = end(input, draft, part.to)
       const after = proof.then(({ end }) => end)
       after.catch(() => undefined)
-      draft = new Draft(deps, { ...input, from: part.to + 1, after })
+      draft = new Draft(deps, { ...begun, folds, from: part.to + 1, after })
       endedMs = clock()
       yield { proof }
     }
