@@ -37,12 +37,11 @@ export interface OlderHistoryDeps extends CommitDeps {
   readonly flushEveryMs?: number
 }
 
-/**
- * Storing what is folded may take this share of the time, beside the reading: it grows with the
- * holders. More of it near the end, where little is left to be written again.
- */
+/** Storing what is folded may take this share of the time, beside the reading: it grows with the holders. */
 const FLUSH_SHARE = 0.1
-const LAST_FLUSHES_SHARE = 0.5
+
+/** The last time but one is begun so much earlier than the end as it takes, so that little is left for then. */
+const LAST_FLUSH_AHEAD = 1.5
 
 /**
  * Reads what lies below the newest days of a chain, oldest first, while new blocks come in above.
@@ -54,8 +53,10 @@ export class OlderHistory {
   readonly #chain: Chain
   #backfill: Backfill | undefined
   #opened: OpenFolds | undefined
-  /** When what is folded was last given to the store, at which block, and how long that took. */
-  #flushed = { atMs: 0, number: 0, tookMs: 0, isUnderWay: false }
+  /** When and where the reading began. */
+  #began = { atMs: 0, number: 0 }
+  /** When what is folded was last given to the store, and how long that took. */
+  #flushed = { atMs: 0, tookMs: 0, isUnderWay: false }
   #segments: AsyncIterator<Segment> | undefined
   /** The first of them, where it was asked for before its turn. */
   #ahead: Promise<IteratorResult<Segment>> | undefined
@@ -153,25 +154,30 @@ export class OlderHistory {
     const isForgotten = this.#opened?.folds !== folds
     if (isForgotten || !this.#isFlushDue(number, limit)) return undefined
     const stores = this.#measured(drain(folds))
-    this.#flushed = { ...this.#flushed, atMs: this.#deps.clock(), number, isUnderWay: true }
+    this.#flushed = { ...this.#flushed, atMs: this.#deps.clock(), isUnderWay: true }
     return stores
   }
 
   /**
-   * Now and then, so that a kill costs little; and of a history that takes long the oftener the less is
-   * still to come, so that little is left to store when all is read. A short one is stored once, at its
-   * end: each time more would write most holders again.
+   * Now and then, so that a kill costs little; and of a history that takes long once more shortly before
+   * its end. A short one is stored once: each time more would write most holders again.
    */
   #isFlushDue(number: number, limit: number): boolean {
-    const { atMs, tookMs, number: flushed, isUnderWay } = this.#flushed
+    const { atMs, tookMs, isUnderWay } = this.#flushed
     if (isUnderWay) return false
     const sinceMs = Math.abs(this.#deps.clock() - atMs)
-    const left = limit - number
-    const isLong = tookMs > 0
-    const isNearEnd = left > 0 && number - flushed >= left / 2
-    if (isLong && isNearEnd) return sinceMs >= tookMs / LAST_FLUSHES_SHARE
+    const aheadMs = tookMs * LAST_FLUSH_AHEAD
+    const isNearEnd = number < limit && this.#leftMs(number, limit) <= aheadMs
+    if (isNearEnd && sinceMs >= 2 * aheadMs) return true
     const { flushEveryMs = FLUSH_EVERY_MS } = this.#deps
     return sinceMs >= Math.max(flushEveryMs, tookMs / FLUSH_SHARE)
+  }
+
+  /** How long the rest takes at the speed so far. */
+  #leftMs(number: number, limit: number): number {
+    const { atMs, number: began } = this.#began
+    const sinceMs = Math.abs(this.#deps.clock() - atMs)
+    return ((limit - number) * sinceMs) / Math.max(1, number - began)
   }
 
   /** The same, and what storing takes is kept. */
@@ -272,7 +278,9 @@ export class OlderHistory {
     // Without anything to fold there is nothing to be read again.
     const at = folds.size === 0 ? backfill.read : backfill.folded
     this.#opened = { folds, at, anomalies: [] }
-    this.#flushed = { atMs: this.#deps.clock(), number: at.number, tookMs: 0, isUnderWay: false }
+    const atMs = this.#deps.clock()
+    this.#began = { atMs, number: at.number }
+    this.#flushed = { atMs, tookMs: 0, isUnderWay: false }
     return this.#opened
   }
 
