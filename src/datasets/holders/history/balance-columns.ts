@@ -16,11 +16,15 @@ const GROWTH = 1.5
  * pass 128 bits are kept apart as big integers.
  */
 export class BalanceColumns {
-  #limbs = new Uint32Array(LIMBS * 1_024)
+  #limbs: Uint32Array<ArrayBuffer>
   readonly #wide = new Map<number, bigint>()
   /** The value that was read last, and how many of its limbs are not zero. */
   readonly #value = new Uint32Array(VALUE_LIMBS)
   #length = 0
+
+  constructor(room = 1_024) {
+    this.#limbs = new Uint32Array(LIMBS * room)
+  }
 
   /** Reads the uint256 whose 64 hex digits begin at `at`. */
   read(body: Uint8Array, at: number): void {
@@ -99,19 +103,36 @@ export class BalanceColumns {
     return this.isNegative(id) ? BigInt.asIntN(LIMBS * 32, value) : value
   }
 
-  /** The balances of many numbers that are not negative, as uint256 of `VALUE_LIMBS` each. */
-  words(ids: Float64Array): Uint32Array {
-    const words = new Uint32Array(ids.length * VALUE_LIMBS)
+  /** A copy of some balances, by their places in the list. */
+  pick(ids: Float64Array): BalanceColumns {
+    const picked = new BalanceColumns(ids.length)
     for (let place = 0; place < ids.length; place += 1) {
       const id = ids[place] ?? 0
+      for (let limb = 0; limb < LIMBS; limb += 1)
+        picked.#limbs[place * LIMBS + limb] = this.#limbs[id * LIMBS + limb] ?? 0
+      const wide = this.#wideOf(id)
+      if (wide !== undefined) picked.#wide.set(place, wide)
+    }
+    return picked
+  }
+
+  /** Balances of one number up to another, excluded, none of them negative, as uint256 of `VALUE_LIMBS` each. */
+  words(from: number, to: number): Uint32Array<ArrayBuffer> {
+    const words = new Uint32Array((to - from) * VALUE_LIMBS)
+    for (let id = from; id < to; id += 1) {
       const wide = this.#wideOf(id)
       for (let limb = 0; limb < VALUE_LIMBS; limb += 1) {
         const narrow = limb < LIMBS ? (this.#limbs[id * LIMBS + limb] ?? 0) : 0
-        words[place * VALUE_LIMBS + limb] =
+        words[(id - from) * VALUE_LIMBS + limb] =
           wide === undefined ? narrow : Number((wide >> BigInt(limb * 32)) & 0xffff_ffffn)
       }
     }
     return words
+  }
+
+  /** Gives the memory back; nothing may be read any more. */
+  free(): void {
+    free(this.#limbs)
   }
 
   set(id: number, balance: bigint): void {

@@ -13,7 +13,7 @@ export function byAddress(
   addresses: AddressTable,
   numbers: Float64Array,
   idOf: (value: number) => number,
-): Float64Array {
+): Float64Array<ArrayBuffer> {
   const sorted = new Float64Array(numbers.length)
   for (let from = 0; from < numbers.length; from += PLACES_MAX) {
     const keys = numbers.slice(from, from + PLACES_MAX)

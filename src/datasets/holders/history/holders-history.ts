@@ -95,13 +95,11 @@ export function openHoldersHistory(input: {
 }
 
 /** What is stored is not looked at again. */
-function freeColumns(changed: Changed): void {
-  for (const part of Object.values(changed))
-    for (const column of Object.values(part ?? {})) if (isColumn(column)) free(column)
-}
-
-function isColumn(value: unknown): value is ArrayBufferView<ArrayBuffer> {
-  return ArrayBuffer.isView(value) && value.buffer instanceof ArrayBuffer
+function freeColumns({ holders, ended }: Changed): void {
+  holders.free()
+  free(ended.addresses)
+  free(ended.from)
+  free(ended.until)
 }
 
 /** Which token each pair of a table is a transfer of. */

@@ -19,7 +19,7 @@ export class NumberList {
   }
 
   /** The numbers themselves, no copy. */
-  all(): Float64Array {
+  all(): Float64Array<ArrayBuffer> {
     return this.#numbers.subarray(0, this.#count)
   }
 }

@@ -9,10 +9,10 @@ import { NumberList } from './number-list.ts'
 export interface EndedSpans {
   readonly count: number
   /** `ADDRESS_WORDS` each. */
-  readonly addresses: Uint32Array
+  readonly addresses: Uint32Array<ArrayBuffer>
   /** UTC days at whose ends they began and ceased to hold. */
-  readonly from: Float64Array
-  readonly until: Float64Array
+  readonly from: Float64Array<ArrayBuffer>
+  readonly until: Float64Array<ArrayBuffer>
 }
 
 /** Days since 1970 fit until the year 2149. */

@@ -1,5 +1,6 @@
 import type { Change } from '#indexer/dataset.ts'
 import { chunks } from '#lib/chunks.ts'
+import { free } from '#lib/free.ts'
 import type { BulkInsert } from '#store/engine.ts'
 import { ROWS_PER_STATEMENT, sql } from '#store/sql.ts'
 import { inKeys } from '#store/typed-values.ts'
@@ -8,6 +9,7 @@ import { foldSupplyDays } from '../fold-supply.ts'
 import { HOLDER_SPANS_KEY } from '../tables.ts'
 import { ADDRESS_WORDS } from './address-table.ts'
 import { VALUE_LIMBS } from './balance-columns.ts'
+import type { HeldRows } from './held-rows.ts'
 import type { Changed } from './token-history.ts'
 
 const BALANCES: BulkInsert = {
@@ -27,6 +29,9 @@ const HOLDER_SPANS: BulkInsert = {
   table: 'holder_spans',
   columns: { ...HOLDER_SPANS_KEY, until_unix: 'bigint' },
 }
+
+/** Rows in memory at a time: what waits to be stored is half as wide until then. */
+const HELD_AT_ONCE = 32_768
 
 /** Stores what changed of a token, but not how many hold it: that may depend on other chains. */
 export async function storeToken(change: Change, token: string, changed: Changed): Promise<void> {
@@ -53,18 +58,24 @@ async function dropEmptied(
 async function storeBalances(
   { connection, chainId }: Change,
   token: string,
-  { count, addresses, balances, since }: Changed['holders'],
+  holders: HeldRows,
 ): Promise<void> {
-  await connection.insert(BALANCES, {
-    count,
-    columns: [
-      { kind: 'same', value: token },
-      { kind: 'hex', words: addresses, width: ADDRESS_WORDS },
-      { kind: 'same', value: chainId },
-      { kind: 'uint', words: balances, width: VALUE_LIMBS },
-      { kind: 'numbers', values: since },
-    ],
-  })
+  for (let from = 0; from < holders.count; from += HELD_AT_ONCE) {
+    const { count, addresses, balances, since } = holders.part(from, from + HELD_AT_ONCE)
+    await connection.insert(BALANCES, {
+      count,
+      columns: [
+        { kind: 'same', value: token },
+        { kind: 'hex', words: addresses, width: ADDRESS_WORDS },
+        { kind: 'same', value: chainId },
+        { kind: 'uint', words: balances, width: VALUE_LIMBS },
+        { kind: 'numbers', values: since },
+      ],
+    })
+    free(addresses)
+    free(balances)
+    free(since)
+  }
 }
 
 async function dropSpans(

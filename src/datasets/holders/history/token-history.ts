@@ -2,10 +2,12 @@ import type { LogColumns } from '#chain/columns/log-columns.ts'
 import { HASH_DIGITS, PLACE } from '#chain/columns/log-columns.ts'
 import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
 import { DAY_SECONDS } from '#lib/day.ts'
+import { free } from '#lib/free.ts'
 import { addSupply, NO_SUPPLY, type SupplyChange } from '../fold-supply.ts'
 import { AddressTable } from './address-table.ts'
 import { BalanceColumns } from './balance-columns.ts'
 import { byAddress } from './by-address.ts'
+import { HeldRows, NO_DAY } from './held-rows.ts'
 import { NumberList } from './number-list.ts'
 import { type EndedSpans, SpanList } from './span-list.ts'
 
@@ -31,14 +33,8 @@ const TOPIC_PADDING = 24
  * the rows. Nothing that is taken later touches it.
  */
 export interface Changed {
-  /** Who moved and holds: `ADDRESS_WORDS` and `VALUE_LIMBS` each. */
-  readonly holders: {
-    readonly count: number
-    readonly addresses: Uint32Array
-    readonly balances: Uint32Array
-    /** UTC days at whose ends they began to hold; not a number for one who is no holder. */
-    readonly since: Float64Array
-  }
+  /** Who moved and holds. */
+  readonly holders: HeldRows
   /** Who moved, holds no longer, and is still in the store. */
   readonly emptied: readonly Address[]
   /** Times that ended in which an address held. */
@@ -147,19 +143,15 @@ export class TokenHistory {
     this.#list()
     const { addresses, balances } = this
     const moved = this.#moved.all()
-    const holders = byAddress(
-      addresses,
-      moved.filter((id) => balances.isPositive(id)),
-      (id) => id,
-    )
+    const held = moved.filter((id) => balances.isPositive(id))
+    const holders = byAddress(addresses, held, (id) => id)
+    free(held)
     const negative = moved.find((id) => balances.isNegative(id))
     const changed = {
-      holders: {
-        count: holders.length,
-        addresses: addresses.words(holders),
-        balances: balances.words(holders),
-        since: holders.map((id) => (this.#is(id, SPECIAL) ? Number.NaN : this.#heldSince(id))),
-      },
+      holders: new HeldRows(addresses, holders, {
+        balances,
+        dayOf: (id) => (this.#is(id, SPECIAL) ? NO_DAY : (this.#since[id] ?? 0)),
+      }),
       ...this.#spans.take(addresses),
       emptied: this.#drainMoved(moved),
       negative: negative === undefined ? undefined : addresses.address(negative),
@@ -167,6 +159,7 @@ export class TokenHistory {
       supply: this.#supply,
     }
     for (const id of holders) this.#mark(id, STORED)
+    free(moved)
     this.#moved = new NumberList()
     this.#spans = new SpanList()
     this.#holders = new Map()
