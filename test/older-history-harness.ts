@@ -26,27 +26,41 @@ export function digsOf(days: number): readonly LivelyBlock[] {
   return Array.from({ length: days }, () => ({ secondsApart: 86_400, deeds: [mint, dig] }))
 }
 
-/** Indexes slowly; what is folded cannot be drained once, at the given time. The last is the meeting's. */
+/**
+ * Indexes slowly, storing what is folded whenever it can; once, when so many logs are folded, it cannot be
+ * drained. Gives the failures, and how many logs were folded in all.
+ */
 export async function drainedUntil(ecosystem: Ecosystem, failAt: number) {
-  let drains = 0
+  let mostTaken = 0
+  let hasFailed = false
   const datasets = allDatasets(ecosystem).map((dataset): AnyDataset => {
     const { openHistory } = dataset
     if (openHistory === undefined) return dataset
     const openFailing = (chainId: number): HistoryFold => {
       const fold = openHistory(chainId)
-      const drain = () => {
-        drains += 1
-        if (drains === failAt) throw new Error('cannot be drained')
-        return fold.drain()
+      let taken = 0
+      return {
+        ...fold,
+        take(columns, unreadable) {
+          taken += columns.count
+          mostTaken = Math.max(mostTaken, taken)
+          fold.take(columns, unreadable)
+        },
+        drain() {
+          if (taken === failAt && !hasFailed) {
+            hasFailed = true
+            throw new Error('cannot be drained')
+          }
+          return fold.drain()
+        },
       }
-      return { ...fold, drain }
     }
     return { ...dataset, openHistory: openFailing }
   })
   const around = { write: () => sleep(30), lookMs: () => 0 }
-  const { engine, index } = await begin(ecosystem, { datasets }, around)
+  const { engine, index } = await begin(ecosystem, { datasets, flushEveryMs: 0 }, around)
   const failures = await stepsUntilSettled(index, 400)
-  return { engine, failures, drains }
+  return { engine, failures, taken: mostTaken }
 }
 
 /** Drives the index in spite of failures, and gives these. */

@@ -5,11 +5,11 @@ import type { SqlValue } from './sql.ts'
 export type PackedColumn =
   | { readonly kind: 'same'; readonly value: SqlValue }
   /** What is not a number is null. */
-  | { readonly kind: 'numbers'; readonly values: Float64Array }
+  | { readonly kind: 'numbers'; readonly values: Float64Array<ArrayBuffer> }
   /** Bytes as `0x` and hex; `width` words a row, each with its first byte highest. */
-  | { readonly kind: 'hex'; readonly words: Uint32Array; readonly width: number }
+  | { readonly kind: 'hex'; readonly words: Uint32Array<ArrayBuffer>; readonly width: number }
   /** uint256 in its stored form; `width` words a row, the lowest first. */
-  | { readonly kind: 'uint'; readonly words: Uint32Array; readonly width: number }
+  | { readonly kind: 'uint'; readonly words: Uint32Array<ArrayBuffer>; readonly width: number }
 
 /** The hex of a column becomes one text, which must not be as long as a million rows. */
 const UNPACKED_AT_ONCE = 4_096
@@ -45,9 +45,18 @@ export function slicePacked(rows: PackedRows, from: number, to: number): PackedR
   }
 }
 
+/** The memory of the columns: what is handed over whole, or given back. */
+export function memoryOf({ columns }: PackedRows): readonly ArrayBufferView<ArrayBuffer>[] {
+  return columns.flatMap((column) => {
+    if (column.kind === 'same') return []
+    return [column.kind === 'numbers' ? column.values : column.words]
+  })
+}
+
 function* unpack(rows: PackedRows): Iterable<readonly SqlValue[]> {
   for (let from = 0; from < rows.count; from += UNPACKED_AT_ONCE) {
-    const part = slicePacked(rows, from, from + UNPACKED_AT_ONCE)
+    const isWhole = rows.count <= UNPACKED_AT_ONCE
+    const part = isWhole ? rows : slicePacked(rows, from, from + UNPACKED_AT_ONCE)
     const readers = part.columns.map(readerOf)
     for (let row = 0; row < part.count; row += 1) yield readers.map((read) => read(row))
   }
@@ -71,7 +80,13 @@ function numberAt(values: Float64Array, row: number): number | null {
   return Number.isNaN(value) ? null : value
 }
 
-function hexReader({ words, width }: { readonly words: Uint32Array; readonly width: number }) {
+function hexReader({
+  words,
+  width,
+}: {
+  readonly words: Uint32Array<ArrayBuffer>
+  readonly width: number
+}) {
   const bytes = Buffer.alloc(words.length * 4)
   for (let at = 0; at < words.length; at += 1) bytes.writeUInt32BE(words[at] ?? 0, at * 4)
   const text = bytes.toString('hex')

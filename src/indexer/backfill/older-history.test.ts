@@ -98,7 +98,7 @@ describe('older history', () => {
       node.faults.rangeMax = { blocks: 2, dialect: 'geth' }
       const plain = await indexed(ecosystem, { datasets: withoutFolds(ecosystem) })
       const whole = await drainedUntil(ecosystem, Number.POSITIVE_INFINITY)
-      const broken = await drainedUntil(ecosystem, whole.drains)
+      const broken = await drainedUntil(ecosystem, whole.taken)
       assert.equal(broken.failures.length, 1, broken.failures.join())
       assert.equal(await differenceOf(plain, broken.engine), undefined)
       await Promise.all([plain.close(), whole.engine.close(), broken.engine.close()])

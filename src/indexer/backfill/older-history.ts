@@ -167,7 +167,7 @@ export class OlderHistory {
     if (isUnderWay) return false
     const sinceMs = Math.abs(this.#deps.clock() - atMs)
     const aheadMs = tookMs * LAST_FLUSH_AHEAD
-    const isNearEnd = number < limit && this.#leftMs(number, limit) <= aheadMs
+    const isNearEnd = number < limit && this.#leftMs(number, limit) < aheadMs
     if (isNearEnd && sinceMs >= 2 * aheadMs) return true
     const { flushEveryMs = FLUSH_EVERY_MS } = this.#deps
     return sinceMs >= Math.max(flushEveryMs, tookMs / FLUSH_SHARE)

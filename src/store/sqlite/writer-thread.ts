@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { threadFile } from '#lib/package-root.ts'
 import { type BulkInsert, type Row, StoreError } from '../engine.ts'
-import { isPacked, type PackedRows, type Rows, slicePacked } from '../packed-rows.ts'
+import { isPacked, memoryOf, type PackedRows, type Rows, slicePacked } from '../packed-rows.ts'
 import { type Sql, type SqlValue, toPlain } from '../sql.ts'
 import { rowsInBatches } from './row-batches.ts'
 import type { ConnectionOptions } from './sqlite-connection.ts'
@@ -60,7 +60,9 @@ export class WriterThread implements SqliteWriter {
     }
     try {
       for (const batch of inBatches(rows)) {
-        ahead.push(this.#tell({ kind: 'insert', ...this.#numbered(into), rows: batch }))
+        const task = { kind: 'insert', ...this.#numbered(into), rows: batch } as const
+        const moved = 'columns' in batch ? memoryOf(batch).map(({ buffer }) => buffer) : []
+        ahead.push(this.#tell(task, moved))
         if (ahead.length >= BATCHES_AHEAD) await takeOne()
       }
       while (ahead.length > 0) await takeOne()
@@ -96,13 +98,13 @@ export class WriterThread implements SqliteWriter {
     return { number: this.#number, into }
   }
 
-  #tell(task: WriterTask): Promise<readonly Row[]> {
+  #tell(task: WriterTask, moved: ArrayBuffer[] = []): Promise<readonly Row[]> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended)
     this.#ticket += 1
     const { promise, resolve, reject } = Promise.withResolvers<readonly Row[]>()
     if (this.#waiting.size === 0) this.#worker.ref()
     this.#waiting.set(this.#ticket, { resolve, reject })
-    this.#worker.postMessage({ ticket: this.#ticket, task })
+    this.#worker.postMessage({ ticket: this.#ticket, task }, moved)
     return promise
   }
 

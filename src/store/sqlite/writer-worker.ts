@@ -1,7 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { assert } from '#lib/assert.ts'
+import { free } from '#lib/free.ts'
 import type { BulkInsert, Row } from '../engine.ts'
-import type { PackedRows } from '../packed-rows.ts'
+import { memoryOf, type PackedRows } from '../packed-rows.ts'
 import type { SqlValue } from '../sql.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
 import {
@@ -55,11 +56,15 @@ async function perform(task: WriterTask): Promise<readonly Row[]> {
   }
 }
 
-function insert(
+/** Packed rows came with their memory, which is given back. */
+async function insert(
   into: BulkInsert,
   rows: readonly SqlValue[] | PackedRows,
-): readonly Row[] | Promise<readonly Row[]> {
-  return 'columns' in rows ? connection.insert(into, rows) : connection.insertValues(into, rows)
+): Promise<readonly Row[]> {
+  if (!('columns' in rows)) return connection.insertValues(into, rows)
+  const found = await connection.insert(into, rows)
+  for (const column of memoryOf(rows)) free(column)
+  return found
 }
 
 function knownInsert(number: number): BulkInsert {

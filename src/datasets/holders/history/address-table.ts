@@ -42,7 +42,7 @@ export class AddressTable {
   }
 
   /** The words of many numbers' addresses, one after the other. */
-  words(ids: Float64Array): Uint32Array<ArrayBuffer> {
+  words(ids: Float64Array | Uint32Array): Uint32Array<ArrayBuffer> {
     const words = new Uint32Array(ids.length * WORDS)
     for (let place = 0; place < ids.length; place += 1) {
       const id = ids[place] ?? 0

@@ -18,12 +18,12 @@ export interface HeldPart {
 export const NO_DAY = -1
 
 /**
- * Balances as they stood at one moment, in 32 bytes each: addresses never change and are looked up when
+ * Balances as they stood at one moment, in 28 bytes each: addresses never change and are looked up when
  * the rows are made, a part at a time.
  */
 export class HeldRows {
   readonly #addresses: AddressTable
-  readonly #ids: Float64Array<ArrayBuffer>
+  readonly #ids: Uint32Array<ArrayBuffer>
   readonly #balances: BalanceColumns
   /** Days since 1970, or `NO_DAY`. */
   readonly #since: Int32Array<ArrayBuffer>
@@ -34,7 +34,7 @@ export class HeldRows {
     held: { readonly balances: BalanceColumns; dayOf(id: number): number },
   ) {
     this.#addresses = addresses
-    this.#ids = ids
+    this.#ids = new Uint32Array(ids)
     this.#balances = held.balances.pick(ids)
     this.#since = new Int32Array(ids.length)
     for (let place = 0; place < ids.length; place += 1)

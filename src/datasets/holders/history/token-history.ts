@@ -159,6 +159,7 @@ export class TokenHistory {
       supply: this.#supply,
     }
     for (const id of holders) this.#mark(id, STORED)
+    free(holders)
     free(moved)
     this.#moved = new NumberList()
     this.#spans = new SpanList()
