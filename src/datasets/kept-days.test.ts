@@ -6,7 +6,7 @@ import type { Chain } from '#ecosystem/ecosystem.ts'
 import type { Route } from '#http/route.ts'
 import { forgetChain } from '#indexer/backfill/commit-older.ts'
 import { forgetPosition, storeBlocks } from '#indexer/positions.ts'
-import type { IndexStatus } from '#indexer/status.ts'
+import type { ChainStatus, IndexStatus } from '#indexer/status.ts'
 import { onSqlite } from '#ledger/each-engine.ts'
 import { DAY_SECONDS, startOfDay } from '#lib/day.ts'
 import { METRICS } from '#statistics/metrics.ts'
@@ -93,14 +93,18 @@ test('only days that may have changed are read again, and none while the index s
     const kept = new KeptDays<number>()
     const read: number[][] = []
     /** In a state of the register whose newest block is of a day, and whose oldest of two days before. */
-    const ask = async (period: number | 'all', today: number) => {
+    const ask = async (
+      period: number | 'all',
+      today: number,
+      backfill: ChainStatus['backfill'] = null,
+    ) => {
       await engine.write(async (connection) => {
         await forgetPosition(connection, 8453)
         const hash = `0x${today}` as const
         const header = { number: 100 + today, hash, parentHash: hash, logsBloom: hash } as const
         await storeBlocks(connection, 8453, [{ ...header, timestamp: noonOf(today - 2) }])
       })
-      const status = statusAt(noonOf(today))
+      const status = statusAt(noonOf(today), backfill)
       return engine.snapshot((connection) =>
         kept.last(
           { series: 'a series', period, connection, status },
@@ -125,17 +129,24 @@ test('only days that may have changed are read again, and none while the index s
     // A copy of the database that lags behind knows less than was settled.
     assert.deepEqual(await ask(2, 2), [1, 2])
     assert.deepEqual(read.splice(0), [[0, 1, 2]])
+    // So does one that stands at the same blocks, before the last of the older history was stored.
+    assert.deepEqual(await ask(2, 6), [5, 6])
+    read.splice(0)
+    const noBlock = { number: -1, hash: '0x', timestamp: -1 } as const
+    const older = { floor: { number: 50, timestamp: noon }, read: noBlock, folded: noBlock }
+    assert.deepEqual(await ask(2, 6, older), [5, 6])
+    assert.deepEqual(read.splice(0), [[0, 1, 2, 3, 4, 5, 6]])
   }))
 
-function statusAt(asOfUnix: number): IndexStatus {
+function statusAt(asOfUnix: number, backfill: ChainStatus['backfill']): IndexStatus {
   const [chain] = localEcosystemAt({}).chains
   assert.ok(chain !== undefined)
   const numbers = { blockNumber: 0, headNumber: 0, safeNumber: 0, finalizedNumber: 0 }
-  const status = { chain, blockHash: '0x', blockTimeUnix: asOfUnix, backfill: null }
+  const status = { chain, blockHash: '0x', blockTimeUnix: asOfUnix, backfill }
   return {
     chains: [{ ...status, ...numbers, timesForgotten: 0 }],
     asOfUnix,
-    revision: String(asOfUnix),
+    revision: `${asOfUnix} ${backfill?.read.number}`,
   }
 }
 

@@ -47,3 +47,14 @@ test('an index that tells nothing yet is asked for every answer', async () => {
   state.status = Promise.resolve(undefined)
   assert.deepEqual([await ask('a'), await ask('a')], ['a 2', 'a 3'])
 })
+
+test('who asks for long series of many periods fills the memory no further', async () => {
+  const { state, ask } = world()
+  const long = 'a series of ten years '.repeat(50_000)
+  for (let days = 3_000; days < 3_100; days += 1) await ask(`${long}${days}`)
+  const made = state.made
+  await ask(`${long}3099`)
+  assert.equal(state.made, made)
+  await ask(`${long}3000`)
+  assert.equal(state.made, made + 1)
+})

@@ -21,6 +21,9 @@ interface Ready {
 /** Distinct questions of a route that are asked at about the same time. */
 const ANSWERS_MAX = 500
 
+/** Characters of a route's answers; a series of ten years has up to a million. */
+const CHARACTERS_MAX = 16_000_000
+
 /** `meta.lagSeconds` of an answer may be this old, whatever the index does. */
 const AGE_MAX_MS = 1_000
 
@@ -30,7 +33,7 @@ const AGE_MAX_MS = 1_000
  */
 export class ReadyAnswers {
   readonly #deps: ReadyAnswersDeps
-  readonly #answers = new LRUCache<string, Ready>({ max: ANSWERS_MAX })
+  readonly #answers = new LRUCache<string, Ready>({ max: ANSWERS_MAX, maxSize: CHARACTERS_MAX })
   #asking: Promise<IndexStatus | undefined> | undefined
   #status: IndexStatus | undefined
   #revision = { status: undefined as IndexStatus | undefined, nowUnix: 0, text: '' }
@@ -66,9 +69,22 @@ export class ReadyAnswers {
     if (known?.revision === revision && Math.abs(now - known.madeAtMs) <= AGE_MAX_MS)
       return known.outcome
     const outcome = make()
-    this.#answers.set(question, { revision, madeAtMs: now, outcome })
-    outcome.catch(() => this.#answers.delete(question))
+    this.#keep(question, { revision, madeAtMs: now, outcome })
     return outcome
+  }
+
+  /** What is made takes the place of what is being made, since only then its size is known. */
+  #keep(question: string, ready: Ready): void {
+    const isNewest = () => this.#answers.peek(question) === ready
+    this.#answers.set(question, ready, { size: 1 })
+    ready.outcome.then(
+      (made) => {
+        if (isNewest()) this.#answers.set(question, { ...ready }, { size: sizeOf(made) })
+      },
+      () => {
+        if (isNewest()) this.#answers.delete(question)
+      },
+    )
   }
 
   /** Made once a second for each status. */
@@ -77,4 +93,9 @@ export class ReadyAnswers {
       this.#revision = { status, nowUnix, text: revisionAt(status, nowUnix) }
     return this.#revision.text
   }
+}
+
+function sizeOf(outcome: Outcome): number {
+  const isText = outcome.kind === 'answer' && typeof outcome.body === 'string'
+  return isText ? Math.max(1, outcome.body.length) : 1
 }

@@ -32,8 +32,10 @@ export async function readSettled(connection: Connection, status: IndexStatus): 
   return { untilUnix, chains }
 }
 
-/** Whether one state of the register still holds all that was settled in another. */
+/** Whether one state of the register holds all that was settled in another. */
 export function stillHolds(settled: Settled, now: Settled): boolean {
+  // A state of before older history was complete has settled nothing, with the same anchors.
+  if (now.untilUnix < settled.untilUnix) return false
   return now.chains.every(({ timesForgotten, anchor }, index) => {
     const before = settled.chains[index]
     return before?.timesForgotten === timesForgotten && anchor >= before.anchor

@@ -42,6 +42,8 @@ export class SqliteConnection implements SqliteWriter {
   readonly #database: DatabaseSync
   readonly #inserts = new WeakMap<BulkInsert, Map<number, string>>()
   readonly #statements = new LRUCache<string, Prepared>({ max: STATEMENTS_MAX })
+  /** A statement failed in such a way that SQLite ended the transaction with it. */
+  #isCutShort = false
 
   constructor(options: ConnectionOptions) {
     this.#database = new DatabaseSync(options.file, { timeout: BUSY_TIMEOUT_MS })
@@ -93,7 +95,12 @@ export class SqliteConnection implements SqliteWriter {
   }
 
   async rollBack(): Promise<void> {
-    if (this.#database.isTransaction) await this.execute('rollback')
+    try {
+      // An end that came by itself needs no other.
+      if (this.#database.isTransaction) await this.execute('rollback')
+    } finally {
+      this.#isCutShort = false
+    }
   }
 
   async truncateLog(): Promise<boolean> {
@@ -132,10 +139,18 @@ export class SqliteConnection implements SqliteWriter {
     return prepared
   }
 
+  /**
+   * After an error of the disk or the memory SQLite may take the transaction back by itself; what was sent
+   * meanwhile would then be stored alone, so it is refused.
+   */
   #guard<T>(work: () => T): T {
+    if (this.#isCutShort) throw new StoreError('SQLite: the transaction was taken back already')
+    let isWithin = false
     try {
+      isWithin = this.#database.isTransaction
       return work()
     } catch (error) {
+      this.#isCutShort = isWithin && !this.#database.isTransaction
       throw toStoreError(error)
     }
   }
