@@ -12,6 +12,7 @@ import { filtersOf } from '../select-logs.ts'
 import { type CommitDeps, stageLogs } from '../transaction.ts'
 import { type Backfill, readBackfill } from './backfill-row.ts'
 import { commitFolded, commitMeeting, commitOlder, type Folded } from './commit-older.ts'
+import { FlushRhythm } from './flush-rhythm.ts'
 import { type ReadDeps, readSegments } from './read-segments.ts'
 
 /** Blocks between the older history and the head that the meeting may hold in memory. */
@@ -24,24 +25,16 @@ const MEETING_BLOCKS_AT_ONCE = 640
 interface OpenFolds {
   readonly folds: ReadonlyMap<AnyDataset, HistoryFold>
   readonly at: Position
+  readonly rhythm: FlushRhythm
   /** Logs that they could not read, since they were last stored. */
   readonly anomalies: readonly Anomaly[]
 }
-
-/** What a kill costs at most is read again at full speed. */
-const FLUSH_EVERY_MS = 10_000
 
 export interface OlderHistoryDeps extends CommitDeps {
   readonly source: ChainSource
   /** How long what is folded may wait to be stored; ten seconds unless time is short. */
   readonly flushEveryMs?: number
 }
-
-/** Storing what is folded may take this share of the time, beside the reading: it grows with the holders. */
-const FLUSH_SHARE = 0.1
-
-/** The last time but one is begun so much earlier than the end as it takes, so that little is left for then. */
-const LAST_FLUSH_AHEAD = 1.5
 
 /**
  * Reads what lies below the newest days of a chain, oldest first, while new blocks come in above.
@@ -53,10 +46,6 @@ export class OlderHistory {
   readonly #chain: Chain
   #backfill: Backfill | undefined
   #opened: OpenFolds | undefined
-  /** When and where the reading began. */
-  #began = { atMs: 0, number: 0 }
-  /** When what is folded was last given to the store, and how long that took. */
-  #flushed = { atMs: 0, tookMs: 0, isUnderWay: false }
   #segments: AsyncIterator<Segment> | undefined
   /** The first of them, where it was asked for before its turn. */
   #ahead: Promise<IteratorResult<Segment>> | undefined
@@ -133,7 +122,7 @@ export class OlderHistory {
   }
 
   /** Events are stored at once; what is folded in memory when it is due. */
-  async #store({ folds, anomalies: before }: OpenFolds, segment: Segment): Promise<void> {
+  async #store({ anomalies: before, ...opened }: OpenFolds, segment: Segment): Promise<void> {
     await this.#earlier
     const { end, drained } = segment
     const { number, hash } = this.#stored().read
@@ -141,53 +130,9 @@ export class OlderHistory {
       throw new RpcError(`block ${number} is not the one that events are stored up to`)
     const anomalies = [...before, ...segment.foldedAnomalies]
     const isDue = drained !== undefined
-    this.#opened = { folds, at: end, anomalies: isDue ? [] : anomalies }
+    this.#opened = { ...opened, at: end, anomalies: isDue ? [] : anomalies }
     if (segment.staged.length === 0 && !isDue) return
     this.#begin(segment, isDue ? { stores: drained, anomalies } : undefined)
-  }
-
-  #drainWhenDue(
-    folds: OpenFolds['folds'],
-    number: number,
-    limit: number,
-  ): readonly Store[] | undefined {
-    const isForgotten = this.#opened?.folds !== folds
-    if (isForgotten || !this.#isFlushDue(number, limit)) return undefined
-    const stores = this.#measured(drain(folds))
-    this.#flushed = { ...this.#flushed, atMs: this.#deps.clock(), isUnderWay: true }
-    return stores
-  }
-
-  /**
-   * Now and then, so that a kill costs little; and of a history that takes long once more shortly before
-   * its end. A short one is stored once: each time more would write most holders again.
-   */
-  #isFlushDue(number: number, limit: number): boolean {
-    const { atMs, tookMs, isUnderWay } = this.#flushed
-    if (isUnderWay) return false
-    const sinceMs = Math.abs(this.#deps.clock() - atMs)
-    const aheadMs = tookMs * LAST_FLUSH_AHEAD
-    const isNearEnd = number < limit && this.#leftMs(number, limit) < aheadMs
-    if (isNearEnd && sinceMs >= 2 * aheadMs) return true
-    const { flushEveryMs = FLUSH_EVERY_MS } = this.#deps
-    return sinceMs >= Math.max(flushEveryMs, tookMs / FLUSH_SHARE)
-  }
-
-  /** How long the rest takes at the speed so far. */
-  #leftMs(number: number, limit: number): number {
-    const { atMs, number: began } = this.#began
-    const sinceMs = Math.abs(this.#deps.clock() - atMs)
-    return ((limit - number) * sinceMs) / Math.max(1, number - began)
-  }
-
-  /** The same, and what storing takes is kept. */
-  #measured(stores: readonly Store[]): readonly Store[] {
-    const { clock } = this.#deps
-    return stores.map((store) => async (change) => {
-      const startMs = clock()
-      await store(change)
-      this.#flushed = { ...this.#flushed, tookMs: Math.abs(clock() - startMs) }
-    })
   }
 
   /** Stores after what is being stored. A failure is met by whoever waits for a commit next. */
@@ -206,7 +151,7 @@ export class OlderHistory {
     const backfill = this.#stored()
     const chainId = this.#chain.id
     this.#backfill = await commitOlder(this.#deps, { chainId, backfill, segment, due })
-    if (due !== undefined) this.#flushed = { ...this.#flushed, isUnderWay: false }
+    if (due !== undefined) this.#opened?.rhythm.end()
   }
 
   /**
@@ -277,10 +222,12 @@ export class OlderHistory {
       })
     // Without anything to fold there is nothing to be read again.
     const at = folds.size === 0 ? backfill.read : backfill.folded
-    this.#opened = { folds, at, anomalies: [] }
-    const atMs = this.#deps.clock()
-    this.#began = { atMs, number: at.number }
-    this.#flushed = { atMs, tookMs: 0, isUnderWay: false }
+    const { clock, flushEveryMs } = this.#deps
+    const rhythm = new FlushRhythm(clock, {
+      after: at.number,
+      ...(flushEveryMs !== undefined && { everyMs: flushEveryMs }),
+    })
+    this.#opened = { folds, at, rhythm, anomalies: [] }
     return this.#opened
   }
 
@@ -291,7 +238,7 @@ export class OlderHistory {
    */
   #open(
     { floor, read }: Backfill,
-    { folds, at }: OpenFolds,
+    { folds, at, rhythm }: OpenFolds,
     limit: number,
   ): AsyncIterator<Segment> {
     const from = at.number + 1
@@ -303,8 +250,9 @@ export class OlderHistory {
     // A history that begins stands on no block.
     const after = at.hash === '0x' ? undefined : at
     const isStoring = () => this.#commitsUnderWay > 0
-    const isWanted = (number: number) => !isStoring() && this.#isFlushDue(number, limit)
-    const drainWhenDue = (number: number) => this.#drainWhenDue(folds, number, limit)
+    const isWanted = (number: number) => !isStoring() && rhythm.isDue(number, limit)
+    const drainWhenDue = (number: number) =>
+      rhythm.isDue(number, limit) ? rhythm.begin(drain(folds)) : undefined
     const input = { from, stretches, after, folds, isStoring, isWanted, drain: drainWhenDue }
     return readSegments(this.#read, input)[Symbol.asyncIterator]()
   }

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Change } from '../dataset.ts'
+import { FlushRhythm } from './flush-rhythm.ts'
+
+const nothing = {} as Change
+
+/** Reads so many blocks, one a second, and stores for a second per hundred blocks; gives where it stored. */
+async function read(blocks: number): Promise<readonly number[]> {
+  let nowMs = 0
+  const rhythm = new FlushRhythm(() => nowMs, { after: 0 })
+  const stored: number[] = []
+  let endsMs = Number.POSITIVE_INFINITY
+  for (let block = 1; block < blocks; block += 1) {
+    nowMs += 1_000
+    if (nowMs >= endsMs) {
+      rhythm.end()
+      endsMs = Number.POSITIVE_INFINITY
+    }
+    if (!rhythm.isDue(block, blocks)) continue
+    stored.push(block)
+    const beganMs = nowMs
+    const stores = rhythm.begin([
+      async () => {
+        nowMs += block * 10
+      },
+    ])
+    for (const store of stores) await store(nothing)
+    endsMs = nowMs
+    // Blocks are read meanwhile.
+    nowMs = beganMs
+  }
+  return stored
+}
+
+test('a history that is read within ten seconds is stored once, at its end', async () => {
+  assert.deepEqual(await read(10), [])
+})
+
+test('what is folded waits for ten seconds, and longer where storing takes more than a tenth', async () => {
+  const stored = await read(1_000)
+  assert.equal(stored[0], 10)
+  for (const [place, block] of stored.slice(1, -1).entries()) {
+    const sinceMs = (block - (stored[place] ?? 0)) * 1_000
+    assert.ok(sinceMs >= Math.max(10_000, (stored[place] ?? 0) * 100), stored.join())
+  }
+})
+
+test('a long history is stored once more shortly before its end', async () => {
+  const stored = await read(1_000)
+  const last = stored.at(-1) ?? 0
+  const beforeMs = (stored.at(-2) ?? 0) * 10
+  assert.ok((1_000 - last) * 1_000 <= beforeMs * 1.5, stored.join())
+  assert.ok(last < 1_000)
+})
+
+test('nothing is stored while the time before is still under way', async () => {
+  let nowMs = 0
+  const rhythm = new FlushRhythm(() => nowMs, { after: 0 })
+  nowMs = 60_000
+  assert.equal(rhythm.isDue(1, 100), true)
+  rhythm.begin([])
+  nowMs = 600_000
+  assert.equal(rhythm.isDue(50, 100), false)
+  rhythm.end()
+  assert.equal(rhythm.isDue(50, 100), true)
+})
