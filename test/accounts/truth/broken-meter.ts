@@ -19,17 +19,21 @@ let taken = 0
 DatabaseSync.prototype.prepare = function (text) {
   const statement = prepare.call(this, text)
   const takesUnits = /insert into usage_days[\s\S]*returning/.test(text)
-  const takesMoney = /insert into balances[\s\S]*granted_calls[\s\S]*returning/.test(text)
+  const takesMoney = /insert into balances[\s\S]*granted_calls/.test(text)
   if (fault === 'forgets-units' && takesUnits) after(statement, (rows) => forgetUnit(this, rows))
   if (fault === 'admits-too-many' && takesUnits) after(statement, admitOneMore)
-  if (fault === 'forgets-debits' && takesMoney) after(statement, (rows) => forgetDebit(this, rows))
+  if (fault === 'forgets-debits' && takesMoney)
+    after(statement, (_rows, values) => forgetDebit(this, values))
   return statement
 }
 
 type Rows = Record<string, SQLOutputValue>[]
 
 /** The store reads rows as lists; the faults are told in names. */
-function after(statement: StatementSync, change: (rows: Rows) => void): void {
+function after(
+  statement: StatementSync,
+  change: (rows: Rows, values: readonly SQLInputValue[]) => void,
+): void {
   const all = statement.all.bind(statement)
   const names = statement.columns().map(({ name }) => name)
   Reflect.set(statement, 'all', (...values: SQLInputValue[]) => {
@@ -37,7 +41,7 @@ function after(statement: StatementSync, change: (rows: Rows) => void): void {
     const rows = (lists as SQLOutputValue[][]).map((list) =>
       Object.fromEntries(names.map((name, index) => [name, list[index] ?? null])),
     )
-    change(rows)
+    change(rows, values)
     return rows.map((row) => names.map((name) => row[name]))
   })
 }
@@ -64,9 +68,10 @@ function admitOneMore(rows: Rows): void {
   for (const row of rows) if (Number(row.granted) === 0 && isTurn(EVERY)) row.granted = 1
 }
 
-function forgetDebit(database: DatabaseSync, rows: Rows): void {
+/** Four values for each account: its name, two that are the same for all, and minus the calls. */
+function forgetDebit(database: DatabaseSync, values: readonly SQLInputValue[]): void {
   const change = 'update balances set micro_usd = micro_usd + ? where account = ?'
-  for (const { account, granted_calls } of rows)
-    if (Number(granted_calls) > 0 && isTurn(EVERY / 10))
-      prepare.call(database, change).run(PRICE_MICRO_USD, account ?? null)
+  for (let at = 0; at < values.length; at += 4)
+    if (isTurn(-Number(values[at + 3])))
+      prepare.call(database, change).run(PRICE_MICRO_USD, values[at] ?? null)
 }
