@@ -72,6 +72,6 @@ function admitOneMore(rows: Rows): void {
 function forgetDebit(database: DatabaseSync, values: readonly SQLInputValue[]): void {
   const change = 'update balances set micro_usd = micro_usd + ? where account = ?'
   for (let at = 0; at < values.length; at += 4)
-    if (isTurn(-Number(values[at + 3])))
+    if (Number(values[at + 3]) < 0 && isTurn(EVERY / 10))
       prepare.call(database, change).run(PRICE_MICRO_USD, values[at] ?? null)
 }
