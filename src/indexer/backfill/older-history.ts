@@ -212,6 +212,7 @@ export class OlderHistory {
       const fold = dataset.openHistory?.(this.#chain.id)
       if (fold !== undefined) folds.set(dataset, fold)
     }
+    // One that begins has nothing to load, nor its row, which is only now being stored.
     const isBegun = backfill.folded.hash !== '0x'
     if (isBegun)
       await this.#deps.engine.snapshot(async (reads) => {

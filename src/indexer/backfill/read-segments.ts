@@ -58,9 +58,9 @@ export async function* readSegments(deps: ReadDeps, input: ReadInput): AsyncIter
   const { clock } = deps
   const stop = new AbortController()
   const rhythm: Rhythm = { everyMs: COMMIT_EVERY_MS }
-  const proofs = readAndProve(deps, { ...input, rhythm, signal: stop.signal })
+  const parts = readAndProve(deps, { ...input, rhythm, signal: stop.signal })
   const readOn = () => {
-    const next = proofs.next()
+    const next = parts.next()
     // Thrown when its turn has come.
     next.catch(() => undefined)
     return next
@@ -77,26 +77,32 @@ export async function* readSegments(deps: ReadDeps, input: ReadInput): AsyncIter
     }
   } finally {
     stop.abort()
-    await proofs.return()
+    await parts.return()
   }
 }
 
-type Proofs = AsyncGenerator<{ readonly proof: Promise<Segment> }, void, void>
+/** A segment that is read while its proof is under way. */
+interface Part {
+  readonly proof: Promise<Segment>
+  /** The block that it ends with, once it is proven. */
+  readonly last: Promise<BlockRef>
+}
+
+type Parts = AsyncGenerator<Part, void, void>
 
 interface Reading extends ReadInput {
   readonly rhythm: Rhythm
   readonly signal: AbortSignal
 }
 
-/** Gives each segment as soon as it is read, while its proof is under way. */
-async function* readAndProve(deps: ReadDeps, input: Reading): Proofs {
+/** Gives each segment as soon as it is read. */
+async function* readAndProve(deps: ReadDeps, input: Reading): Parts {
   let after: DraftInput['after'] = Promise.resolve(input.after)
   let { from } = input
   for (const { to, datasets } of input.stretches) {
     if (to < from) continue
     for await (const part of readStretch(deps, input, { from, to, datasets, after })) {
-      after = part.proof.then(({ end }) => end)
-      after.catch(() => undefined)
+      after = part.last
       yield part
     }
     from = to + 1
@@ -107,13 +113,13 @@ async function* readStretch(
   deps: ReadDeps,
   input: Reading,
   { to, ...begun }: Stretch & Pick<DraftInput, 'from' | 'after'>,
-): Proofs {
+): Parts {
   const { source, clock } = deps
   const { folds, rhythm, signal } = input
   const { from, datasets } = begun
   let draft = new Draft(deps, { ...begun, folds })
   const [lead, ...others] = filtersOf([...datasets, ...folds.keys()], source.chainId)
-  if (lead === undefined) return void (yield { proof: end(input, draft, to) })
+  if (lead === undefined) return void (yield end(input, draft, to))
   const sides = others.map((filter) => new SideHistory(source, { filter, from, to }))
   const stopSides = () => Promise.all(sides.map((side) => side.stop()))
   signal.addEventListener('abort', stopSides)
@@ -128,12 +134,10 @@ async function* readStretch(
       for (const side of sides)
         for await (const more of side.upTo(part.to)) await draft.take(more, part.to)
       signal.throwIfAborted()
-      const proof = end(input, draft, part.to)
-      const after = proof.then(({ end }) => end)
-      after.catch(() => undefined)
-      draft = new Draft(deps, { ...begun, folds, from: part.to + 1, after })
+      const ended = end(input, draft, part.to)
+      draft = new Draft(deps, { ...begun, folds, from: part.to + 1, after: ended.last })
       endedMs = clock()
-      yield { proof }
+      yield ended
     }
   } finally {
     await stopSides()
@@ -141,7 +145,7 @@ async function* readStretch(
 }
 
 /** Ends a segment; what cannot be drained counts only when the node is proven not to have made it up. */
-function end(input: Pick<ReadInput, 'drain'>, draft: Draft, to: number): Promise<Segment> {
+function end(input: Pick<ReadInput, 'drain'>, draft: Draft, to: number): Part {
   const prove = (): Promise<Segment> => {
     try {
       return draft.prove(to, input.drain(to))
@@ -152,6 +156,7 @@ function end(input: Pick<ReadInput, 'drain'>, draft: Draft, to: number): Promise
     }
   }
   const proof = prove()
-  proof.catch(() => undefined)
-  return proof
+  const last = proof.then(({ end }) => end)
+  last.catch(() => undefined)
+  return { proof, last }
 }
