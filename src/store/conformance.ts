@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { toStored } from '#lib/u256.ts'
 import { ConstraintError, type Engine, type Migration } from './engine.ts'
 import { acquireLease, holdLease, LEASE_MS, LeaseLostError, leaseMigration } from './lease.ts'
-import type { PackedRows } from './packed-rows.ts'
+import { eachRow, type PackedRows } from './packed-rows.ts'
 import { column } from './row.ts'
 import { join, rows, sql } from './sql.ts'
 
@@ -13,7 +13,8 @@ const MIGRATIONS: readonly Migration[] = [
     id: 2,
     name: 'things',
     sql: `create table counters (id text primary key, used bigint not null check (used >= 0));
-      create table amounts (id text primary key, value text not null)`,
+      create table amounts (id text primary key, value text not null);
+      create table measures (id text primary key, owner text, amount text, since bigint)`,
   },
 ]
 
@@ -70,23 +71,38 @@ export function describeEngine(name: string, open: () => Promise<Engine>): void 
   describeLease(opened)
 }
 
+/** Any that a table keeps, negative ones too, and now and then none. */
+function numberOrNone(index: number): number {
+  if (index % 7 === 0) return Number.NaN
+  return (index - 4_500) * 1_000_000_007
+}
+
 function describeBulk(opened: Opened): void {
   opened('packed rows are stored as their rows one by one would be', async (engine) => {
     const numbers = Array.from({ length: 9_001 }, (_, index) => index)
+    const limbs = numbers.flatMap((each) => Array<number>(8).fill(each % 5 && 0xffff_ffff % each))
     const packed: PackedRows = {
       count: numbers.length,
       columns: [
         { kind: 'hex', words: Uint32Array.from(numbers, (each) => each + 0xf000_0000), width: 1 },
-        { kind: 'numbers', values: Float64Array.from(numbers) },
+        { kind: 'same', value: "it's one" },
+        { kind: 'uint', words: Uint32Array.from(limbs), width: 8 },
+        { kind: 'numbers', values: Float64Array.from(numbers, numberOrNone) },
       ],
     }
-    const into = { table: 'counters', columns: { id: 'text', used: 'bigint' } } as const
+    const into = {
+      table: 'measures',
+      columns: { id: 'text', owner: 'text', amount: 'text', since: 'bigint' },
+    } as const
+    // The memory is handed over with them.
+    const expected = [...eachRow(packed)].map((row) => [...row])
     await engine.write((tx) => tx.insert(into, packed))
-    const found = await engine.read(sql`select id, used from counters order by used`)
+    const found = await engine.read(sql`select id, owner, amount, since from measures order by id`)
     assert.deepEqual(
-      found.map((row) => [row.id, row.used]),
-      numbers.map((each) => [`0xf000${each.toString(16).padStart(4, '0')}`, each]),
+      found.map(({ id, owner, amount, since }) => [id, owner, amount, since]),
+      expected,
     )
+    await engine.write((tx) => tx.insert(into, { ...packed, count: 0 }))
   })
 
   opened('rows inserted in bulk are the rows that were given', async (engine) => {

@@ -6,10 +6,16 @@ export type PackedColumn =
   | { readonly kind: 'same'; readonly value: SqlValue }
   /** What is not a number is null. */
   | { readonly kind: 'numbers'; readonly values: Float64Array<ArrayBuffer> }
-  /** Bytes as `0x` and hex; `width` words a row, each with its first byte highest. */
-  | { readonly kind: 'hex'; readonly words: Uint32Array<ArrayBuffer>; readonly width: number }
-  /** uint256 in its stored form; `width` words a row, the lowest first. */
-  | { readonly kind: 'uint'; readonly words: Uint32Array<ArrayBuffer>; readonly width: number }
+  /** Bytes as `0x` and hex; each word with its first byte highest. */
+  | ({ readonly kind: 'hex' } & PackedWords)
+  /** uint256 in its stored form; the lowest word first. */
+  | ({ readonly kind: 'uint' } & PackedWords)
+
+/** `width` words a row. */
+interface PackedWords {
+  readonly words: Uint32Array<ArrayBuffer>
+  readonly width: number
+}
 
 /** The hex of a column becomes one text, which must not be as long as a million rows. */
 const UNPACKED_AT_ONCE = 4_096
@@ -67,37 +73,42 @@ function readerOf(column: PackedColumn): (row: number) => SqlValue {
     case 'same':
       return () => column.value
     case 'numbers':
-      return (row) => numberAt(column.values, row)
+      return (row) => packedNumber(column, row)
     case 'hex':
       return hexReader(column)
     case 'uint':
-      return (row) => toStored(uintAt(column.words, row * column.width, column.width))
+      return (row) => toStored(packedUint(column, row))
   }
 }
 
-function numberAt(values: Float64Array, row: number): number | null {
+/** The number of a row. */
+export function packedNumber(
+  { values }: Extract<PackedColumn, { kind: 'numbers' }>,
+  row: number,
+): number | null {
   const value = values[row] ?? Number.NaN
   return Number.isNaN(value) ? null : value
 }
 
-function hexReader({
-  words,
-  width,
-}: {
-  readonly words: Uint32Array<ArrayBuffer>
-  readonly width: number
-}) {
-  const bytes = Buffer.alloc(words.length * 4)
-  for (let at = 0; at < words.length; at += 1) bytes.writeUInt32BE(words[at] ?? 0, at * 4)
-  const text = bytes.toString('hex')
-  const digits = width * 8
-  return (row: number) => `0x${text.slice(row * digits, (row + 1) * digits)}`
-}
-
-function uintAt(words: Uint32Array, from: number, width: number): bigint {
+/** The uint256 of a row. */
+export function packedUint({ words, width }: PackedWords, row: number): bigint {
+  const from = row * width
   let top = width - 1
   while (top > 0 && words[from + top] === 0) top -= 1
   let value = 0n
   for (let at = top; at >= 0; at -= 1) value = (value << 32n) | BigInt(words[from + at] ?? 0)
   return value
+}
+
+/** The bytes of all rows, one after the other. */
+export function packedBytes({ words }: PackedWords): Buffer {
+  const bytes = Buffer.alloc(words.length * 4)
+  for (let at = 0; at < words.length; at += 1) bytes.writeUInt32BE(words[at] ?? 0, at * 4)
+  return bytes
+}
+
+function hexReader(column: PackedWords) {
+  const text = packedBytes(column).toString('hex')
+  const digits = column.width * 8
+  return (row: number) => `0x${text.slice(row * digits, (row + 1) * digits)}`
 }

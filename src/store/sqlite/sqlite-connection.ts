@@ -1,8 +1,9 @@
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { LRUCache } from 'lru-cache'
 import { type BulkInsert, ConstraintError, type Row, StoreError } from '../engine.ts'
-import { eachRow, type Rows } from '../packed-rows.ts'
+import { isPacked, type PackedRows, type Rows } from '../packed-rows.ts'
 import { type Sql, type SqlValue, toPlain } from '../sql.ts'
+import { packedInsert } from './packed-insert.ts'
 import { rowsInBatches } from './row-batches.ts'
 import type { SqliteWriter } from './sqlite-writer.ts'
 
@@ -69,10 +70,17 @@ export class SqliteConnection implements SqliteWriter {
   }
 
   async insert(into: BulkInsert, rows: Rows): Promise<readonly Row[]> {
+    if (isPacked(rows)) return this.#insertPacked(into, rows)
     const found: Row[] = []
-    for (const values of rowsInBatches(eachRow(rows), ROWS_AT_ONCE))
+    for (const values of rowsInBatches(rows, ROWS_AT_ONCE))
       for (const row of this.insertValues(into, values)) found.push(row)
     return found
+  }
+
+  #insertPacked(into: BulkInsert, rows: PackedRows): readonly Row[] {
+    if (rows.count === 0) return []
+    const { text, values } = packedInsert(into, rows)
+    return this.#guard(() => rowsOf(this.#prepare(text), values))
   }
 
   /** Rows one after the other in one list. */
@@ -168,7 +176,7 @@ function asKey(name: string): string {
 }
 
 /** Node's own rows are dictionaries without a shape, dearer to make and to read: 3 % of a call. */
-function rowsOf({ statement, names }: Prepared, values: readonly SqlValue[]): Row[] {
+function rowsOf({ statement, names }: Prepared, values: readonly SQLInputValue[]): Row[] {
   const found: unknown[] = statement.all(...values)
   return found.map((list) => {
     const row: Record<string, unknown> = {}

@@ -1,0 +1,83 @@
+import type { BulkInsert } from '../engine.ts'
+import {
+  type PackedColumn,
+  type PackedRows,
+  packedBytes,
+  packedNumber,
+  packedUint,
+} from '../packed-rows.ts'
+import type { SqlValue } from '../sql.ts'
+
+/** Digits of a uint256 in its stored form. */
+const UINT_DIGITS = 78
+
+/** The longest text of a number, as in -1.2345678901234567e-308. */
+const NUMBER_LENGTH = 24
+
+/** Spaces, as a blob. */
+const BLANK_NUMBER = `x'${'20'.repeat(NUMBER_LENGTH)}'`
+
+/** One statement, whatever the number of rows. */
+export interface PackedInsert {
+  readonly text: string
+  readonly values: readonly (SqlValue | Uint8Array)[]
+}
+
+/**
+ * An insert whose statement takes the rows out of one blob for each column: half the time of handing
+ * over every value. SQLite has no arrays, but cuts a piece out of a blob without reading what lies
+ * before it.
+ */
+export function packedInsert(
+  { table, columns, conflict = '' }: BulkInsert,
+  { count, columns: packed }: PackedRows,
+): PackedInsert {
+  const fields = packed.map((column, index) => fieldOf(column, `?${index + 2}`, count))
+  const text = `
+    with recursive list (place) as (select 0 union all select place + 1 from list where place + 1 < ?1)
+    insert into ${table} (${Object.keys(columns).join(', ')})
+    select ${fields.map((field) => field.sql).join(', ')} from list where true ${conflict}`
+  return { text, values: [count, ...fields.map((field) => field.value)] }
+}
+
+interface Field {
+  /** Of the row at `place`. */
+  readonly sql: string
+  readonly value: SqlValue | Uint8Array
+}
+
+function fieldOf(column: PackedColumn, slot: string, count: number): Field {
+  const piece = (width: number) => `substr(${slot}, place * ${width} + 1, ${width})`
+  switch (column.kind) {
+    case 'same':
+      return { sql: slot, value: column.value }
+    case 'hex': {
+      const digits = packedBytes(column).toString('hex')
+      const sql = `'0x' || cast(${piece(column.width * 8)} as text)`
+      return { sql, value: Buffer.from(digits, 'latin1') }
+    }
+    case 'uint': {
+      const textOf = (row: number) => packedUint(column, row).toString()
+      const value = rightAligned(textOf, { count, width: UINT_DIGITS, filler: '0' })
+      return { sql: `cast(${piece(UINT_DIGITS)} as text)`, value }
+    }
+    case 'numbers': {
+      const textOf = (row: number) => String(packedNumber(column, row) ?? '')
+      const value = rightAligned(textOf, { count, width: NUMBER_LENGTH, filler: ' ' })
+      return { sql: `cast(nullif(${piece(NUMBER_LENGTH)}, ${BLANK_NUMBER}) as numeric)`, value }
+    }
+  }
+}
+
+/** Texts one after the other, each in so many bytes. */
+function rightAligned(
+  textOf: (row: number) => string,
+  { count, width, filler }: { readonly count: number; readonly width: number; filler: string },
+): Uint8Array {
+  const bytes = Buffer.alloc(count * width, filler)
+  for (let row = 0; row < count; row += 1) {
+    const text = textOf(row)
+    bytes.write(text, (row + 1) * width - text.length, 'latin1')
+  }
+  return bytes
+}
