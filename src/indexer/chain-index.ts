@@ -150,6 +150,7 @@ export class ChainIndex {
 
   async #followOnce(): Promise<ChainEvent> {
     const follower = this.#follower()
+    if (this.#position === undefined) this.#askFirstBlock()
     const event = await follow(follower, this.#position)
     this.#forkedPolls = event.kind === 'behind' && event.forked ? this.#forkedPolls + 1 : 0
     const settled = this.#forkedPolls >= FORKED_POLLS ? await settleShorter(follower, event) : event
@@ -164,6 +165,11 @@ export class ChainIndex {
       this.#historyTo = Math.max(this.#historyTo ?? to, to)
     }
     return settled
+  }
+
+  /** The plan of a new chain needs it: asked for together with the head, it costs no time. */
+  #askFirstBlock(): void {
+    this.#blockClock.at(this.#chain.startBlock).catch(() => undefined)
   }
 
   /** While older history is missing, datasets that build on it wait. */
@@ -191,7 +197,7 @@ export class ChainIndex {
     if (event.kind !== 'history') await this.#dropSegments()
     switch (event.kind) {
       case 'history':
-        return this.#readHistory(event)
+        return position === undefined ? this.#beginHistory(event) : this.#readHistory(event)
       case 'blocks':
         return commitBlocks(deps, {
           ...common,
@@ -209,29 +215,39 @@ export class ChainIndex {
     }
   }
 
-  /** Stores the next segment of final history at the head; begins with the newest days. */
-  async #readHistory(event: Extract<ChainEvent, { kind: 'history' }>): Promise<Position> {
-    const { tip, to } = event
+  /** Stores the first segment of a new chain, of its newest days; what is older is read on meanwhile. */
+  async #beginHistory({ tip, to }: Extract<ChainEvent, { kind: 'history' }>): Promise<Position> {
+    const { startBlock } = this.#chain
+    const plan = await planFloor(this.#blockClock, { startBlock, to, head: tip.head })
+    this.#older.resume(plan)
+    const from = plan.floor.number
+    const onFirst = (end: number) => this.#older.readAhead(end, storing)
+    this.#segments = this.#open({ from, to, after: undefined, onFirst })
+    const storing = this.#storeNext({ tip, to, backfill: plan })
+    return storing
+  }
+
+  /** Stores the next segment of final history at the head. */
+  #readHistory({ tip, from, to }: Extract<ChainEvent, { kind: 'history' }>): Promise<Position> {
+    this.#segments ??= this.#open({ from, to, after: this.#position })
+    return this.#storeNext({ tip, to, backfill: undefined })
+  }
+
+  async #storeNext(
+    input: Pick<Parameters<typeof commitSegment>[1], 'tip' | 'backfill'> & Pick<Stretch, 'to'>,
+  ): Promise<Position> {
+    const { to, ...common } = input
     const expected = this.#position
-    const plan =
-      expected === undefined
-        ? await planFloor(this.#blockClock, { startBlock: this.#chain.startBlock, to })
-        : undefined
-    if (plan !== undefined) this.#older.resume(plan)
-    const from = plan?.floor.number ?? event.from
-    this.#segments ??= this.#open({ from, to, after: expected })
-    const next = await this.#segments.next()
-    if (next.done === true) {
+    const next = await this.#segments?.next()
+    if (next === undefined || next.done === true) {
       this.#segments = undefined
       assert(expected !== undefined, 'history brought no segment')
       return expected
     }
-    const storing = commitSegment(
+    const position = await commitSegment(
       { ...this.#deps, datasets: this.#datasets() },
-      { chainId: this.#chain.id, expected, segment: next.value, tip, backfill: plan },
+      { ...common, chainId: this.#chain.id, expected, segment: next.value },
     )
-    if (plan !== undefined) this.#older.readAhead(next.value.end.number, storing)
-    const position = await storing
     if (position.number >= to) await this.#dropSegments()
     return position
   }
@@ -239,7 +255,7 @@ export class ChainIndex {
   #open({
     to,
     ...begun
-  }: Pick<ReadInput, 'from' | 'after'> & Pick<Stretch, 'to'>): AsyncIterator<Segment> {
+  }: Pick<ReadInput, 'from' | 'after' | 'onFirst'> & Pick<Stretch, 'to'>): AsyncIterator<Segment> {
     return readSegments(this.#readDeps(), {
       ...begun,
       stretches: [{ to, datasets: this.#datasets() }],

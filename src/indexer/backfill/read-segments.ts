@@ -20,6 +20,8 @@ export interface ReadInput extends Omit<DraftInput, 'after' | 'datasets'> {
   readonly stretches: readonly Stretch[]
   /** The stored block that `from` follows; undefined where nothing is read yet. */
   readonly after: BlockRef | undefined
+  /** Called when the first segment is read and not yet proven, with its last block. */
+  onFirst?(end: number): void
   /** Whether an earlier segment is still being stored. */
   isStoring(): boolean
   /** Whether a segment should end at this block, however short it is. */
@@ -66,9 +68,10 @@ export async function* readSegments(deps: ReadDeps, input: ReadInput): AsyncIter
     return next
   }
   try {
-    for (let reading = readOn(); ; ) {
+    for (let reading = readOn(), isFirst = true; ; isFirst = false) {
       const { done, value } = await reading
       if (done === true) return
+      if (isFirst) input.onFirst?.(value.to)
       reading = readOn()
       const segment = await value.proof
       const readyMs = clock()
@@ -83,6 +86,7 @@ export async function* readSegments(deps: ReadDeps, input: ReadInput): AsyncIter
 
 /** A segment that is read while its proof is under way. */
 interface Part {
+  readonly to: number
   readonly proof: Promise<Segment>
   /** The block that it ends with, once it is proven. */
   readonly last: Promise<BlockRef>
@@ -158,5 +162,5 @@ function end(input: Pick<ReadInput, 'drain'>, draft: Draft, to: number): Part {
   const proof = prove()
   const last = proof.then(({ end }) => end)
   last.catch(() => undefined)
-  return { proof, last }
+  return { to, proof, last }
 }
