@@ -81,9 +81,17 @@ export async function startScriptedNode(script: Script): Promise<ScriptedNode> {
 
 /** Answers a request as the script says, by the protocol. */
 function sendAnswer(script: Script, request: ScriptedRequest): void {
-  const texts = request.calls.map((call) => answerText(script, call))
-  const text = request.isBatch ? `[${texts.join(',')}]` : (texts[0] ?? '')
+  const text = requestText(script, request)
   request.outgoing.writeHead(200, { 'content-type': 'application/json' }).end(text)
+}
+
+/** The JSON text of all answers to a request. */
+export function requestText(
+  script: Script,
+  { calls, isBatch }: Pick<ScriptedRequest, 'calls' | 'isBatch'>,
+): string {
+  const texts = calls.map((call) => answerText(script, call))
+  return isBatch ? `[${texts.join(',')}]` : (texts[0] ?? '')
 }
 
 /** The JSON text of one answer. A result that is a Buffer or string of JSON is sent as it is. */

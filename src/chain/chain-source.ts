@@ -1,5 +1,5 @@
 import type { Address, Hash } from '#domain/address.ts'
-import type { BlockHeader, Log } from '#domain/chain.ts'
+import type { BlockHeader, BlockRef, Log } from '#domain/chain.ts'
 import type { LogColumns } from './columns/log-columns.ts'
 import type { LogFilter } from './log-filter.ts'
 
@@ -26,6 +26,11 @@ export interface HistoryPart {
   readonly to: number
   /** Their memory may be written over once the part after this one is asked for. */
   readonly columns: LogColumns
+  /**
+   * The last block that was asked for as the node that answered knows it: to be held against the chain,
+   * for the node may be on another branch. Undefined where the endpoint could not be asked.
+   */
+  readonly end: BlockRef | undefined
   /** The endpoint that gave it. */
   readonly host: string
 }

@@ -4,6 +4,8 @@ export interface Mutation {
   readonly file: string
   readonly from: string
   readonly to: string
+  /** The first seed to try; 1 unless only a rare life shows the breach. */
+  readonly seed?: number
 }
 
 /** Every rule whose breach the simulation must notice. */
@@ -93,5 +95,12 @@ export const mutations: readonly Mutation[] = [
     file: 'src/indexer/chain-index.ts',
     from: 'const to = Math.min(settled.tip.finalized - HISTORY_MARGIN, this.#position.number)',
     to: 'const to = Math.min(settled.tip.head.number, this.#position.number)',
+  },
+  {
+    rule: 'trust an empty range of whichever node gave it',
+    file: 'src/chain/endpoints/logs-fetcher.ts',
+    from: 'end: readEnd(ask, read.block)',
+    to: 'end: undefined',
+    seed: 5004,
   },
 ]

@@ -71,14 +71,15 @@ async function tryMutation(folder: string, mutation: Mutation): Promise<string |
     before.replace(mutation.from, () => mutation.to),
   )
   try {
-    return await failureOf(folder)
+    return await failureOf(folder, mutation.seed)
   } finally {
     await writeFile(path, before)
   }
 }
 
-async function failureOf(folder: string): Promise<string | undefined> {
-  const parameters = ['test/simulation/main.ts', '--seeds', String(SEEDS)]
+async function failureOf(folder: string, seed = 1): Promise<string | undefined> {
+  const seeds = ['--from', String(seed), '--seeds', String(SEEDS)]
+  const parameters = ['test/simulation/main.ts', ...seeds]
   try {
     await run(process.execPath, parameters, { cwd: folder, timeout: RUN_MS })
     return undefined

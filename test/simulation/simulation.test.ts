@@ -29,6 +29,7 @@ const failedOnce: Readonly<Record<string, readonly number[]>> = {
   'a node that turns out to be of another chain is not followed': [196],
   'two nodes on different forks never finalize a block of the losing one': [9, 53, 153, 176],
   'an answer from another fork between answers of the chain is found out': [513],
+  'a node behind the range that it is asked for is not believed to know no logs': [5004],
 }
 
 for (const [guarantee, seeds] of Object.entries(failedOnce))

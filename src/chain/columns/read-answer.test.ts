@@ -80,7 +80,7 @@ function bodyOf(list: readonly object[], text = JSON.stringify(list)): Buffer {
 }
 
 function read(body: Buffer): LogColumns {
-  return readLogsAnswer({ chainId, table, body, from: 0, to: 1_000_000 })
+  return readLogsAnswer({ id: 7, chainId, table, body, from: 0, to: 1_000_000 })
 }
 
 function logsOf(columns: LogColumns) {
@@ -220,7 +220,7 @@ describe('an answer that cannot be true is refused:', () => {
 
   test('logs of blocks that were not asked for', () => {
     assert.throws(
-      () => readLogsAnswer({ chainId, table, body: bodyOf([first]), from: 0, to: 1_000 }),
+      () => readLogsAnswer({ id: 7, chainId, table, body: bodyOf([first]), from: 0, to: 1_000 }),
       /asked for logs of 0 to 1000, got 1001 to 1001/,
     )
   })

@@ -9,7 +9,7 @@ import { scanLogs } from './scan-logs.ts'
 const checkEnvelope = Compile({
   type: 'object',
   required: ['result'],
-  properties: { result: { type: 'array', items: {} } },
+  properties: { id: {}, result: { type: 'array', items: {} } },
 })
 
 /**
@@ -17,16 +17,18 @@ const checkEnvelope = Compile({
  * as JSON, checked field by field, put in order and scanned again; what cannot be true throws.
  */
 export function readLogsAnswer(input: {
+  /** Of the call, where its answer may be one of several. */
+  readonly id: number
   readonly chainId: number
   readonly table: PairTable
   readonly body: Uint8Array
   readonly from: number
   readonly to: number
 }): LogColumns {
-  const { chainId, table, body, from, to } = input
+  const { id, chainId, table, body, from, to } = input
   const buffer = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   const columns =
-    scanLogs(chainId, table, buffer) ?? scanLogs(chainId, table, inPlainForm(buffer, chainId))
+    scanLogs(chainId, table, buffer) ?? scanLogs(chainId, table, inPlainForm(buffer, id, chainId))
   if (columns === undefined) throw new RpcError('the logs of one block name two block hashes')
   const first = columns.blockNumber[0] ?? from
   const last = columns.blockNumber[columns.count - 1] ?? to
@@ -36,8 +38,10 @@ export function readLogsAnswer(input: {
 }
 
 /** The same answer as the scanner expects it: compact, in chain order, each log once. */
-function inPlainForm(body: Buffer, chainId: number): Buffer {
-  const envelope = parseJson(body)
+function inPlainForm(body: Buffer, id: number, chainId: number): Buffer {
+  const answer = parseJson(body)
+  const answers: readonly unknown[] = Array.isArray(answer) ? answer : [answer]
+  const envelope = answers.find((each) => checkEnvelope.Check(each) && each.id === id)
   if (!checkEnvelope.Check(envelope)) throw new RpcError('the answer has no list of logs')
   const logs = parseLogs(envelope.result, chainId).filter((log, index, all) => {
     const before = all[index - 1]

@@ -57,8 +57,9 @@ function isText(body: Uint8Array, at: number, text: Uint8Array): boolean {
   return true
 }
 
-/** The envelope before the result is short: version and id. */
-const ENVELOPE_MAX = 200
+/** Before the list a block may stand, which names all of its transactions; after it nothing long. */
+const HEAD_MAX = 65_536
+const TAIL_MAX = 200
 
 /** Quantities up to 2^52 are exact numbers. */
 const QUANTITY_DIGITS_MAX = 13
@@ -73,7 +74,7 @@ const ADDRESS_DIGITS = 40
  * answer is no error; it is read the plain way.
  */
 export function scanLogs(chainId: number, table: PairTable, body: Buffer): LogColumns | undefined {
-  const start = body.subarray(0, ENVELOPE_MAX).indexOf(RESULT)
+  const start = body.subarray(0, HEAD_MAX).indexOf(RESULT)
   if (start < 0 || body.length > 0xffff_ffff) return undefined
   const scan = new Scan(new LogColumns(chainId, table, body))
   return scan.list(start + RESULT.length) ? scan.columns : undefined
@@ -124,8 +125,8 @@ class Scan {
 
   /** Only the rest of the envelope may follow: an answer that was cut off ends too early. */
   #closed(at: number): boolean {
-    const rest = this.#body.toString('latin1', at, at + ENVELOPE_MAX)
-    return /^\s*(,"(id|jsonrpc)":"?[\w.-]+"?)*\}\s*$/.test(rest)
+    const rest = this.#body.toString('latin1', at, at + TAIL_MAX)
+    return /^\s*(,"(id|jsonrpc)":"?[\w.-]+"?)*\}\]?\s*$/.test(rest)
   }
 
   #log(from: number): number {

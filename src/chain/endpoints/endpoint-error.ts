@@ -9,6 +9,8 @@ export type FailureKind =
   | 'no-method'
   /** The node has dropped the history or state that was asked for. */
   | 'pruned'
+  /** The node that answered does not have the blocks that were asked for yet. */
+  | 'behind'
   /** The called contract refused; every node would say the same. */
   | 'reverted'
   /** Any other JSON-RPC error, or an HTTP status that means "no". */

@@ -1,5 +1,4 @@
 import type { EndpointStatus } from '../chain-source.ts'
-import type { LogColumns } from '../columns/log-columns.ts'
 import { RpcError } from '../rpc-error.ts'
 import { type CallSource, callSource } from './call-source.ts'
 import { asksForCalm, EndpointError } from './endpoint-error.ts'
@@ -7,7 +6,7 @@ import { Health } from './health.ts'
 import { type HttpAnswer, openPost, type Post } from './http-post.ts'
 import { JsonRpc, type RpcCall } from './json-rpc.ts'
 import { LatencyWindow } from './latency-window.ts'
-import type { LogsAsk, LogsFetcher } from './logs-fetcher.ts'
+import type { FetchedLogs, LogsAsk, LogsFetcher } from './logs-fetcher.ts'
 import { Pace, type Pass } from './pace.ts'
 import { secretsOf, withoutSecrets } from './secrets.ts'
 import type { Timing } from './timing.ts'
@@ -77,10 +76,10 @@ export class Endpoint {
   }
 
   /** One `eth_getLogs` over a range, in columns. */
-  async history(ask: HistoryAsk): Promise<LogColumns> {
+  async history(ask: HistoryAsk): Promise<Omit<FetchedLogs, 'wireBytes'>> {
     const { filter, from, to, signal } = ask
     const { chainId, fetcher, timing } = this.#deps
-    this.#historyId += 1
+    this.#historyId += 2
     const { url } = this
     const request = { url, chainId, id: this.#historyId, filter, from, to }
     let sentMs = 0
@@ -89,11 +88,11 @@ export class Endpoint {
       ask.onSent?.()
     }
     try {
-      const { columns } = await this.#inTurn({ urgent: false, signal, onSent }, () =>
+      const { columns, end } = await this.#inTurn({ urgent: false, signal, onSent }, () =>
         fetcher.fetch({ ...request, timeoutMs: HISTORY_TIMEOUT_MS }, signal),
       )
       this.historyLatency.add(timing.clock() - sentMs)
-      return columns
+      return { columns, end }
     } catch (error) {
       if (error instanceof EndpointError && error.blocksMax !== undefined)
         this.#rangeMax = Math.min(this.#rangeMax ?? error.blocksMax, error.blocksMax)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import {
   chainScript,
+  requestText,
   type ScriptedCall,
   type ScriptedNode,
   scriptedChain,
@@ -30,7 +31,7 @@ function hangOnce(each: ScriptedNode): void {
   let answered = 0
   let hasHung = false
   each.script.intercept = ({ calls }) => {
-    if (fromOf(calls[0]) === undefined) return false
+    if (!calls.some((call) => fromOf(call) !== undefined)) return false
     answered += 1
     if (answered <= 8 || hasHung) return false
     hasHung = true
@@ -91,10 +92,9 @@ test('where everything becomes slow, one range in twenty is asked twice and no m
   capRanges(node)
   const source = openRpcSource({ chainId: 1, urls: [node.url] })
   for (let times = 0; times < 8; times += 1) await readAll(source, 1_000)
-  node.script.intercept = ({ calls, outgoing }) => {
-    const [call] = calls
-    if (call === undefined || fromOf(call) === undefined) return false
-    setTimeout(() => outgoing.end(`{"jsonrpc":"2.0","id":${call.id},"result":[]}`), 700)
+  node.script.intercept = (request) => {
+    if (!request.calls.some((call) => fromOf(call) !== undefined)) return false
+    setTimeout(() => request.outgoing.end(requestText(node.script, request)), 700)
     return true
   }
   await Promise.all([1, 2, 3, 4].map(() => readAll(source, 1_000)))

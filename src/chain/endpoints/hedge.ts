@@ -1,6 +1,6 @@
-import type { LogColumns } from '../columns/log-columns.ts'
 import type { Endpoint, HistoryAsk } from './endpoint.ts'
 import { EndpointError } from './endpoint-error.ts'
+import type { FetchedLogs } from './logs-fetcher.ts'
 import type { Timing } from './timing.ts'
 
 /** A request is late after twice the time that nearly all others took, but not before. */
@@ -13,9 +13,8 @@ const SAMPLES_MIN = 5
 const SHARE_MAX = 0.05
 
 /** An answer, and whose it is. */
-export interface Answered {
+export interface Answered extends Omit<FetchedLogs, 'wireBytes'> {
   readonly endpoint: Endpoint
-  readonly columns: LogColumns
 }
 
 export interface HedgedAsk extends HistoryAsk {
@@ -75,9 +74,9 @@ export class Hedge {
 }
 
 async function askOnce(endpoint: Endpoint, ask: HistoryAsk): Promise<Answered> {
-  const columns = await endpoint.history(ask)
+  const answer = await endpoint.history(ask)
   if (ask.signal?.aborted) throw new EndpointError('aborted', 'no longer wanted')
-  return { endpoint, columns }
+  return { endpoint, ...answer }
 }
 
 function lateAfterMs({ historyLatency }: Endpoint): number | undefined {

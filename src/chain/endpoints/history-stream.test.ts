@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import {
-  answerText,
   chainScript,
   logsOf,
   movableTiming,
+  RawJson,
   Refusal,
+  requestText,
   type Script,
   type ScriptedCall,
   type ScriptedNode,
@@ -121,14 +122,13 @@ test('the first request is 2,000 blocks, alone; then several are in flight', asy
   Object.assign(chain, { head: 40_000, logsPerBlock: () => 4 })
   let inFlight = 0
   const counts: number[] = []
-  script.intercept = ({ calls, outgoing }) => {
-    const [call] = calls
-    if (!isLogs(call)) return false
+  script.intercept = (request) => {
+    if (!request.calls.some(isLogs)) return false
     inFlight += 1
     counts.push(inFlight)
     setTimeout(() => {
       inFlight -= 1
-      outgoing.end(answerText(script, call))
+      request.outgoing.end(requestText(script, request))
     }, 30)
     return true
   }
@@ -196,11 +196,11 @@ const breaks: readonly (readonly [string, number, (text: string) => string])[] =
 ]
 for (const [name, status, change] of breaks)
   test(`${name} in place of a long range is no gap`, async () => {
-    script.intercept = ({ calls, outgoing }) => {
-      const [call] = calls
-      if (!isLogs(call) || rangeOf(call).to - rangeOf(call).from < 300) return false
+    script.intercept = (request) => {
+      const call = request.calls.find(isLogs)
+      if (call === undefined || rangeOf(call).to - rangeOf(call).from < 300) return false
       if (name === 'an empty body' && node.count('eth_getLogs') % 2 === 0) return false
-      outgoing.writeHead(status).end(change(answerText(script, call)))
+      request.outgoing.writeHead(status).end(change(requestText(script, request)))
       return true
     }
     assertWhole(await readAll(open(node)))
@@ -208,8 +208,8 @@ for (const [name, status, change] of breaks)
 
 test('an answer larger than 64 MB is asked for in halves', async () => {
   script.intercept = ({ calls, outgoing }) => {
-    const [call] = calls
-    if (!isLogs(call) || rangeOf(call).to - rangeOf(call).from < 300) return false
+    const call = calls.find(isLogs)
+    if (call === undefined || rangeOf(call).to - rangeOf(call).from < 300) return false
     outgoing.writeHead(200, { 'content-length': 70_000_000 }).write('{"result":[')
     return true
   }
@@ -228,7 +228,7 @@ test('a single block that is refused everywhere is an error and no endless loop'
 test('after HTTP 429 the same range is asked again when the time has come', async () => {
   let refused = 0
   script.intercept = ({ calls, outgoing }) => {
-    if (!isLogs(calls[0]) || refused >= 2) return false
+    if (!calls.some(isLogs) || refused >= 2) return false
     refused += 1
     outgoing.writeHead(429, { 'retry-after': '20' }).end('slow down')
     return true
@@ -288,13 +288,15 @@ test('a consumer that is slow is not flooded', async () => {
 
 test('large answers that nobody takes stay below 25 MB', async () => {
   Object.assign(chain, { head: 400_000 })
-  script.intercept = ({ calls, outgoing }) => {
-    const [call] = calls
-    if (!isLogs(call)) return false
+  script.intercept = ({ calls, isBatch, outgoing }) => {
+    const call = calls.find(isLogs)
+    if (call === undefined) return false
     const { from } = rangeOf(call)
     const [text = ''] = logsOf({ ...chain, head: from, logsPerBlock: () => 1 }, { from, to: from })
     const large = text.replace('"data":"0x', `"data":"0x${'0'.repeat(5_000_000)}`)
-    outgoing.end(`{"jsonrpc":"2.0","id":${call.id},"result":[${large}]}`)
+    const answer = (each: ScriptedCall) =>
+      isLogs(each) ? new RawJson(`[${large}]`) : script.answer(each)
+    outgoing.end(requestText({ answer }, { calls, isBatch }))
     return true
   }
   const parts = open(node).history({ filter, from: 0, to: chain.head })
@@ -310,8 +312,8 @@ test('leaving early ends the requests under way', async () => {
   Object.assign(chain, { head: 40_000, logsPerBlock: () => 4 })
   let closed = 0
   script.intercept = ({ calls, outgoing }) => {
-    const [call] = calls
-    if (!isLogs(call) || rangeOf(call).from === 0) return false
+    const call = calls.find(isLogs)
+    if (call === undefined || rangeOf(call).from === 0) return false
     outgoing.on('close', () => {
       closed += 1
     })
@@ -330,10 +332,48 @@ test('leaving early ends the requests under way', async () => {
 })
 
 test('the consumer’s signal ends the history with its reason', async () => {
-  script.intercept = ({ calls }) => isLogs(calls[0])
+  script.intercept = ({ calls }) => calls.some(isLogs)
   const stop = new AbortController()
   setTimeout(() => stop.abort(new Error('shutting down')), 30)
   await assert.rejects(readAll(open(node), { signal: stop.signal }), /shutting down/)
+})
+
+test('each range is answered together with its last block, by one node', async () => {
+  const [part] = await readAll(open(node), { to: 900 })
+  assert.deepEqual(part?.end, { number: 900, hash: `0x00${'0'.repeat(59)}384` })
+  const request = node.requests.find((calls) => calls.some(isLogs))
+  assert.deepEqual(
+    request?.map(({ method }) => method),
+    ['eth_getBlockByNumber', 'eth_getLogs'],
+  )
+})
+
+test('a node that does not know the last block of a range is not believed to know its logs', async () => {
+  let behind = 0
+  script.intercept = ({ calls, isBatch, outgoing }) => {
+    if (!calls.some(isLogs) || behind >= 3) return false
+    behind += 1
+    const short = chainScript({ ...chain, head: 300 })
+    outgoing.end(requestText(short, { calls, isBatch }))
+    return true
+  }
+  assertWhole(await readAll(open(node)))
+  assert.equal(behind, 3)
+})
+
+test('an endpoint that takes no two calls at once is asked for logs alone, and told so once', async () => {
+  let batches = 0
+  script.intercept = ({ calls, isBatch, outgoing }) => {
+    if (!isBatch || !calls.some(isLogs)) return false
+    batches += 1
+    outgoing.writeHead(400).end('{"error":{"code":-32600,"message":"invalid request"}}')
+    return true
+  }
+  Object.assign(chain, { head: 20_000 })
+  const parts = await readAll(open(node))
+  assertWhole(parts)
+  assert.equal(batches, 1)
+  assert.ok(parts.length > 2 && parts.every((part) => part.end === undefined))
 })
 
 test('a part of history is that part and no more', async () => {

@@ -153,12 +153,12 @@ class HistoryStream {
     const { from, to } = piece
     const blocks = to - from + 1
     try {
-      const { columns, endpoint } = await this.#deps.hedge.ask({
+      const { columns, end, endpoint } = await this.#deps.hedge.ask({
         ...{ first, from, to, filter: this.#request.filter, signal: this.#signal },
         second: () => this.#deps.choice.forHistory(to, new Set([...piece.avoid, first])),
       })
       this.#sizer.answered(blocks, columns.body.byteLength)
-      this.#line.answer(piece, { from, to, columns, host: endpoint.host })
+      this.#line.answer(piece, { from, to, columns, end, host: endpoint.host })
     } catch (error) {
       if (this.#signal.aborted) return this.#wake()
       this.#askAgain(piece, first, error)

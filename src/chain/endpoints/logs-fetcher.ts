@@ -1,17 +1,22 @@
+import { fromNumber } from 'ox/Hex'
+import type { BlockRef } from '#domain/chain.ts'
 import type { FilledColumns, LogColumns } from '../columns/log-columns.ts'
 import { PairTable } from '../columns/pair-table.ts'
 import { readLogsAnswer } from '../columns/read-answer.ts'
 import type { LogFilter } from '../log-filter.ts'
+import { parseBlock } from '../parse-rpc.ts'
+import { RpcError } from '../rpc-error.ts'
 import { BodyPool } from './body-pool.ts'
 import { rangeFilter } from './call-source.ts'
-import { openPost, type Post } from './http-post.ts'
-import { readEnvelope } from './rpc-answer.ts'
+import { EndpointError } from './endpoint-error.ts'
+import { type HttpAnswer, openPost, type Post } from './http-post.ts'
+import { readEnvelope, readEnvelopes } from './rpc-answer.ts'
 
 /** One `eth_getLogs` over a range of blocks, both ends included. Plain data: it crosses threads. */
 export interface LogsAsk {
   readonly url: string
   readonly chainId: number
-  /** The JSON-RPC id, which the answer must repeat. */
+  /** The JSON-RPC id, which the answer must repeat; the next one is taken too. */
   readonly id: number
   readonly filter: LogFilter
   readonly from: number
@@ -22,6 +27,8 @@ export interface LogsAsk {
 
 export interface FetchedLogs {
   readonly columns: LogColumns
+  /** The last block of the range as the node that answered knows it; undefined where that was not asked. */
+  readonly end: BlockRef | undefined
   /** As they came over the line. */
   readonly wireBytes: number
 }
@@ -43,26 +50,59 @@ export interface LogsFetcher {
 export function openLogsFetcher(): LogsFetcher {
   const posts = new Map<string, Post>()
   const pool = new BodyPool()
+  /** Endpoints that take one call at a time. */
+  const oneByOne = new Set<string>()
   return {
     prepare() {},
     async fetch(ask, signal) {
       const post = posts.get(ask.url) ?? openPost(ask.url)
       posts.set(ask.url, post)
-      const answer = await post(bodyOf(ask), { timeoutMs: ask.timeoutMs, signal, pool })
-      const blocksAsked = ask.to - ask.from + 1
-      readEnvelope(answer, { id: ask.id, method: METHOD, blocksAsked })
-      const { chainId, from, to } = ask
-      const table = PairTable.of(ask.filter)
-      const columns = readLogsAnswer({ chainId, table, body: answer.body, from, to })
-      return { columns, wireBytes: answer.wireBytes }
+      const how = { timeoutMs: ask.timeoutMs, signal, pool }
+      if (!oneByOne.has(ask.url)) {
+        const answer = await post(`[${callForEnd(ask)},${callForLogs(ask)}]`, how)
+        const read = readEnvelopes(answer, askedOf(ask))
+        if ('block' in read) return { ...readLogs(ask, answer), end: readEnd(ask, read.block) }
+      }
+      const answer = await post(callForLogs(ask), how)
+      readEnvelope(answer, askedOf(ask).logs)
+      oneByOne.add(ask.url)
+      return { ...readLogs(ask, answer), end: undefined }
     },
     release: ({ body }) => pool.give(body),
   }
 }
 
-const METHOD = 'eth_getLogs'
+function askedOf({ id, from, to }: LogsAsk) {
+  return {
+    logs: { id, method: 'eth_getLogs', blocksAsked: to - from + 1 },
+    block: { id: id + 1, method: 'eth_getBlockByNumber' },
+  } as const
+}
 
-function bodyOf({ id, filter, from, to }: LogsAsk): string {
-  const params = [rangeFilter(filter, { from, to })]
-  return JSON.stringify({ jsonrpc: '2.0', id, method: METHOD, params })
+function callForLogs(ask: LogsAsk): string {
+  const { id, method } = askedOf(ask).logs
+  return JSON.stringify({ jsonrpc: '2.0', id, method, params: [rangeFilter(ask.filter, ask)] })
+}
+
+/**
+ * An address may hide nodes of which one is far behind or on another branch, and such a one gives an empty
+ * list of blocks that it does not have: in the same request it must show that it has the last of them.
+ * It comes first, so that the logs end the answer.
+ */
+function callForEnd(ask: LogsAsk): string {
+  const { id, method } = askedOf(ask).block
+  return JSON.stringify({ jsonrpc: '2.0', id, method, params: [fromNumber(ask.to), false] })
+}
+
+function readEnd({ to }: LogsAsk, block: unknown): BlockRef {
+  const header = parseBlock(block)
+  if (header === undefined)
+    throw new EndpointError('behind', `the node gave logs up to ${to} but does not know that block`)
+  if (header.number !== to) throw new RpcError(`asked for block ${to}, got ${header.number}`)
+  return { number: header.number, hash: header.hash }
+}
+
+function readLogs({ id, chainId, filter, from, to }: LogsAsk, { body, wireBytes }: HttpAnswer) {
+  const table = PairTable.of(filter)
+  return { columns: readLogsAnswer({ id, chainId, table, body, from, to }), wireBytes }
 }

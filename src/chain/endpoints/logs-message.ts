@@ -1,7 +1,7 @@
 import type { FilledColumns } from '../columns/log-columns.ts'
 import { RpcError } from '../rpc-error.ts'
 import { EndpointError } from './endpoint-error.ts'
-import type { LogsAsk } from './logs-fetcher.ts'
+import type { FetchedLogs, LogsAsk } from './logs-fetcher.ts'
 
 /** What is told to the thread that fetches. */
 export type ToThread =
@@ -18,6 +18,7 @@ export type FromThread =
       readonly ticket: number
       readonly body: Uint8Array
       readonly columns: FilledColumns
+      readonly end: FetchedLogs['end']
       readonly wireBytes: number
     }
   | { readonly kind: 'failed'; readonly ticket: number; readonly failure: Failure }

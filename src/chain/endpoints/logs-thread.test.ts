@@ -4,10 +4,9 @@ import { once } from 'node:events'
 import { after, beforeEach, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import {
-  answerText,
   chainScript,
   Refusal,
-  type ScriptedCall,
+  requestText,
   scriptedChain,
   scriptedFilter,
   startScriptedNode,
@@ -46,19 +45,15 @@ async function failureOf(fetcher: LogsFetcher, what: LogsAsk): Promise<Error> {
 
 for (const [name, answer] of [
   ['as they come', undefined],
-  [
-    'written otherwise',
-    (call: ScriptedCall) => JSON.stringify(JSON.parse(answerText(script, call)), null, 1),
-  ],
-  ['compressed', (call: ScriptedCall) => gzipSync(answerText(script, call))],
+  ['written otherwise', (text: string) => JSON.stringify(JSON.parse(text), null, 1)],
+  ['the logs first', (text: string) => JSON.stringify(JSON.parse(text).reverse())],
+  ['compressed', (text: string) => gzipSync(text)],
 ] as const)
   test(`logs read on another thread are those read on this one: ${name}`, async () => {
     if (answer !== undefined)
-      script.intercept = ({ calls, outgoing }) => {
-        const [call] = calls
-        if (call === undefined) return false
+      script.intercept = (request) => {
         const headers = name === 'compressed' ? { 'content-encoding': 'gzip' } : {}
-        outgoing.writeHead(200, headers).end(answer(call))
+        request.outgoing.writeHead(200, headers).end(answer(requestText(script, request)))
         return true
       }
     for (const range of [
@@ -70,6 +65,8 @@ for (const [name, answer] of [
       const found = await thread.fetch(ask(range), undefined)
       assert.deepEqual(logsOf(found.columns), logsOf(wanted.columns))
       assert.equal(found.wireBytes, wanted.wireBytes)
+      assert.deepEqual(found.end, wanted.end)
+      assert.equal(found.end?.number, range.to)
       thread.release(found.columns)
     }
   })
@@ -101,11 +98,12 @@ test('errors are the same as on this thread, with all that they tell', async () 
   }
   script.answer = chainScript(scriptedChain({ forkedAt: 0, logsPerBlock: () => 1 })).answer
   const beyond = (fetcher: LogsFetcher) => {
-    script.intercept = ({ calls, outgoing }) => {
-      const [call] = calls
-      if (call === undefined) return false
+    script.intercept = ({ calls, isBatch, outgoing }) => {
       const params = [{ fromBlock: '0x1', toBlock: '0x9' }]
-      outgoing.end(answerText(script, { ...call, params }))
+      const changed = calls.map((call) =>
+        call.method === 'eth_getLogs' ? { ...call, params } : call,
+      )
+      outgoing.end(requestText(script, { calls: changed, isBatch }))
       return true
     }
     return failureOf(fetcher, ask({ from: 5, to: 9 }))

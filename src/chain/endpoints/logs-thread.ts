@@ -112,10 +112,10 @@ class LogsThread implements LogsFetcher {
 
 function toFetched(
   { chainId, filter }: LogsAsk,
-  { body, columns, wireBytes }: Extract<FromThread, { kind: 'logs' }>,
+  { body, columns, wireBytes, end }: Extract<FromThread, { kind: 'logs' }>,
 ): FetchedLogs {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-  return { columns: new LogColumns(chainId, PairTable.of(filter), bytes, columns), wireBytes }
+  return { columns: new LogColumns(chainId, PairTable.of(filter), bytes, columns), wireBytes, end }
 }
 
 function tell(worker: Worker, message: ToThread, moved: ArrayBuffer[] = []): void {

@@ -1,8 +1,7 @@
 import { parentPort } from 'node:worker_threads'
 import { assert } from '#lib/assert.ts'
-import type { LogColumns } from '../columns/log-columns.ts'
 import { openCollector } from './collect-young.ts'
-import { openLogsFetcher } from './logs-fetcher.ts'
+import { type FetchedLogs, openLogsFetcher } from './logs-fetcher.ts'
 import { type FromThread, type ToThread, toFailure } from './logs-message.ts'
 
 /** The thread that fetches histories: answers `ToThread` by `FromThread`. */
@@ -26,9 +25,9 @@ async function answer({ ticket, ask }: Extract<ToThread, { kind: 'fetch' }>): Pr
   const stop = new AbortController()
   underWay.set(ticket, stop)
   try {
-    const { columns, wireBytes } = await fetcher.fetch(ask, stop.signal)
-    sendLogs(ticket, columns, wireBytes)
-    tidyUp(wireBytes)
+    const fetched = await fetcher.fetch(ask, stop.signal)
+    sendLogs(ticket, fetched)
+    tidyUp(fetched.wireBytes)
   } catch (error) {
     send({ kind: 'failed', ticket, failure: toFailure(error) })
   } finally {
@@ -43,13 +42,13 @@ function tidyUp(wireBytes: number): void {
   collectYoung()
 }
 
-function sendLogs(ticket: number, columns: LogColumns, wireBytes: number): void {
+function sendLogs(ticket: number, { columns, ...fetched }: FetchedLogs): void {
   const { count, pair, blockNumber, timestamp, txIndex, logIndex, places } = columns
   const body = toOwn(columns.body)
   const filled = { count, pair, blockNumber, timestamp, txIndex, logIndex, places }
   const arrays = [body, pair, blockNumber, timestamp, txIndex, logIndex, places]
   send(
-    { kind: 'logs', ticket, body, columns: filled, wireBytes },
+    { kind: 'logs', ticket, body, columns: filled, ...fetched },
     arrays.map(({ buffer }) => buffer),
   )
 }

@@ -38,6 +38,7 @@ export function cureFor(error: unknown): Cure {
       return LATER
     case 'pruned':
       return ELSEWHERE
+    case 'behind':
     case 'unreachable':
     case 'malformed':
       return { ...ELSEWHERE, waits: true }

@@ -22,14 +22,18 @@ export type BatchAnswer =
   | { readonly batchSizeMax: number }
 
 /** The results of a batch, by id; an answer may stand anywhere in the list (JSON-RPC 2.0, 6). */
-export function readAnswers(answer: HttpAnswer, asked: readonly Asked[]): BatchAnswer {
+export function readAnswers(
+  answer: HttpAnswer,
+  asked: readonly Asked[],
+  frame: unknown = undefined,
+): BatchAnswer {
   const [first] = asked
   const method = first?.method ?? 'batch'
   const status = answer.status
   // A gateway that takes no batches, or no such long ones, may say so in plain text.
   if (status === 413) return { batchSizeMax: Math.max(1, Math.floor(asked.length / 2)) }
   if (status === 400 || status === 405 || status === 422) return readBatchText(answer)
-  const value = parse(answer, { id: 0, method })
+  const value = frame ?? parse(answer, { id: 0, method })
   if (!Array.isArray(value)) return readBatchRefusal(answer, value, method)
   const byId = new Map<unknown, unknown>(
     value.map((each: unknown) => [isObject(each) ? each.id : undefined, each]),
@@ -47,21 +51,43 @@ export function readAnswers(answer: HttpAnswer, asked: readonly Asked[]): BatchA
 
 /** Checks the frame of a list of logs without parsing the list: it may be megabytes. */
 export function readEnvelope(answer: HttpAnswer, asked: Asked): void {
-  const frame = frameOf(answer.body)
-  const value = frame ?? parse(answer, asked)
-  if (!Array.isArray(resultOf(value, { answer, asked })))
-    throw new EndpointError('malformed', 'the result is no list')
+  const value = frameOf(answer.body) ?? parse(answer, asked)
+  requireList(resultOf(value, { answer, asked }))
 }
 
-/** Where the list begins and ends is found within so many bytes of either end. */
-const FRAME_BYTES_MAX = 512
+/**
+ * The same of a batch of two calls, one for a list of logs and one for a block; gives the block, or
+ * tells that the endpoint takes no two calls at once.
+ */
+export function readEnvelopes(
+  answer: HttpAnswer,
+  asked: { readonly logs: Asked; readonly block: Asked },
+): { readonly block: unknown } | { readonly batchSizeMax: number } {
+  const answers = readAnswers(answer, [asked.logs, asked.block], frameOf(answer.body))
+  if ('batchSizeMax' in answers) return answers
+  const [logs, block] = answers.outcomes.map((outcome) => {
+    if (outcome instanceof EndpointError) throw outcome
+    return outcome.result
+  })
+  requireList(logs)
+  return { block }
+}
+
+function requireList(value: unknown): void {
+  if (!Array.isArray(value)) throw new EndpointError('malformed', 'the result is no list')
+}
+
+/** Where the list begins and ends is found within so many bytes of either end; a block may lie before it. */
+const HEAD_BYTES_MAX = 65_536
+const TAIL_BYTES_MAX = 512
 
 /** The answer with its list left empty; undefined where it is not written as nodes write it. */
 function frameOf(body: Buffer): unknown {
-  const head = body.toString('latin1', 0, FRAME_BYTES_MAX)
+  const head = body.toString('latin1', 0, HEAD_BYTES_MAX)
   const start = /"result"\s*:\s*\[/.exec(head)
-  const tail = body.toString('latin1', Math.max(0, body.length - FRAME_BYTES_MAX))
-  const end = tail.lastIndexOf(']')
+  const tail = body.toString('latin1', Math.max(0, body.length - TAIL_BYTES_MAX))
+  const last = tail.lastIndexOf(']')
+  const end = head.trimStart().startsWith('[') ? tail.lastIndexOf(']', last - 1) : last
   if (start === null || end < 0) return undefined
   try {
     return JSON.parse(`${head.slice(0, start.index)}"result":[${tail.slice(end)}`)

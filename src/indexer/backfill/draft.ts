@@ -36,11 +36,11 @@ const LOGS_AT_ONCE = 512
 /** Headers that travel together, so that one node answers them: a batch has room for 50. */
 const HEADERS_AT_ONCE = 45
 
-/** The last log of an answer, proven by its block's header: one node knows one branch at a time. */
-interface LastLog extends BlockRef {
+/** A block of an answer that its header proves: one node knows one branch at a time. */
+interface Claim extends BlockRef {
   /** The endpoint that told of it. */
   readonly host: string
-  /** Undefined where the node tells no times. */
+  /** Undefined where the node told none. */
   readonly timestamp: number | undefined
 }
 
@@ -55,7 +55,7 @@ export class Draft {
   readonly #foldedAnomalies: Anomaly[] = []
   readonly #exact: ReturnType<typeof selectLogs>
   #logs = 0
-  readonly #lastLogs: LastLog[] = []
+  readonly #claims: Claim[] = []
 
   constructor(deps: DraftDeps, input: DraftInput) {
     this.#deps = deps
@@ -73,12 +73,12 @@ export class Draft {
     return this.#staged.reduce((sum, staged) => sum + staged.size, 0)
   }
 
-  /** Answers that brought logs. */
-  get answers(): number {
-    return this.#lastLogs.length
+  /** Blocks whose headers prove what was read. */
+  get claims(): number {
+    return this.#claims.length
   }
 
-  async take({ columns, host }: HistoryPart, to: number): Promise<void> {
+  async take({ columns, end, host }: HistoryPart, to: number): Promise<void> {
     const isUndated = columns.timestamp.subarray(0, columns.count).includes(0)
     if (isUndated)
       await dateLogs(this.#deps.blockClock, {
@@ -86,6 +86,7 @@ export class Draft {
         exact: (index) => this.#exact.isWanted(columns, index),
       })
     this.#keepLast(columns, host, isUndated)
+    if (end !== undefined) this.#claims.push({ ...end, host, timestamp: undefined })
     for (let from = 0; from < columns.count; from += LOGS_AT_ONCE) {
       // A commit under way has its turn in between, at each of its statements.
       await setImmediate()
@@ -97,7 +98,7 @@ export class Draft {
   #keepLast(columns: LogColumns, host: string, isUndated: boolean): void {
     const last = columns.count - 1
     if (last < 0) return
-    this.#lastLogs.push({
+    this.#claims.push({
       host,
       number: columns.blockNumber[last] ?? 0,
       hash: this.#readBy(host, () => columns.blockHash(last)),
@@ -134,14 +135,14 @@ export class Draft {
   async prove(to: number, drained: readonly Store[] | undefined): Promise<Segment> {
     const { source, anchor } = this.#deps
     const known = [await this.#after, await anchor()].filter((each) => each !== undefined)
-    const numbers = [to, ...this.#lastLogs.map(({ number }) => number)]
+    const numbers = [to, ...this.#claims.map(({ number }) => number)]
     const headers = await source.onOneEndpoint((one) => askBranch(one, numbers, known))
-    for (const { number, hash, timestamp, host } of this.#lastLogs) {
+    for (const { number, hash, timestamp, host } of this.#claims) {
       const header = headers.get(number)
       if (header?.hash !== hash || (timestamp ?? header.timestamp) !== header.timestamp)
         throw this.#lie(
           host,
-          `block ${number}: a log's block hash or time differs from its block's`,
+          `block ${number}: its hash or time differs from what came with the logs`,
         )
     }
     const end = headers.get(to)

@@ -52,7 +52,13 @@ async function* history(): AsyncIterable<HistoryPart> {
   const columns = new LogColumns(CHAIN, new PairTable([]), Buffer.alloc(0))
   try {
     for (let part = 0; part < PARTS; part += 1)
-      yield { from: part * BLOCKS, to: (part + 1) * BLOCKS - 1, columns, host: 'node' }
+      yield {
+        from: part * BLOCKS,
+        to: (part + 1) * BLOCKS - 1,
+        columns,
+        end: undefined,
+        host: 'node',
+      }
   } finally {
     told.push('stopped')
   }

@@ -39,8 +39,8 @@ const COMMIT_SHARE = 0.1
 /** Facts held in memory before they are stored, while as many more are read. */
 const FACTS_MAX = 10_000
 
-/** Answers of a segment that brought logs: a header proves each. */
-const ANSWERS_MAX = 32
+/** Blocks of a segment that headers prove: mostly two of each answer. */
+const CLAIMS_MAX = 64
 
 /** Facts held in memory at most while those before them are still being stored. */
 const FACTS_WAITING_MAX = 30_000
@@ -132,7 +132,7 @@ async function* readStretch(
     for await (const part of source.history({ filter: lead, from, to, signal })) {
       await draft.take(part, part.to)
       const factsMax = input.isStoring() ? FACTS_WAITING_MAX : FACTS_MAX
-      const isFull = draft.size >= factsMax || draft.answers >= ANSWERS_MAX
+      const isFull = draft.size >= factsMax || draft.claims >= CLAIMS_MAX
       const isLate = clock() - endedMs >= rhythm.everyMs
       if (part.to < to && !isFull && !isLate && !input.isWanted(part.to)) continue
       for (const side of sides)
