@@ -14,7 +14,8 @@ const CLOSE_LIST = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-const RESULT = Buffer.from('"result":[', 'latin1')
+/** How a list of logs begins in an answer, as nodes write it. */
+export const RESULT_LIST = '"result":['
 const FALSE = Buffer.from('false', 'latin1')
 const NULL = Buffer.from('null', 'latin1')
 
@@ -57,8 +58,7 @@ function isText(body: Uint8Array, at: number, text: Uint8Array): boolean {
   return true
 }
 
-/** Before the list a block may stand, which names all of its transactions; after it nothing long. */
-const HEAD_MAX = 65_536
+/** After the list only the rest of the envelope stands. */
 const TAIL_MAX = 200
 
 /** Quantities up to 2^52 are exact numbers. */
@@ -74,10 +74,10 @@ const ADDRESS_DIGITS = 40
  * answer is no error; it is read the plain way.
  */
 export function scanLogs(chainId: number, table: PairTable, body: Buffer): LogColumns | undefined {
-  const start = body.subarray(0, HEAD_MAX).indexOf(RESULT)
+  const start = body.indexOf(RESULT_LIST)
   if (start < 0 || body.length > 0xffff_ffff) return undefined
   const scan = new Scan(new LogColumns(chainId, table, body))
-  return scan.list(start + RESULT.length) ? scan.columns : undefined
+  return scan.list(start + RESULT_LIST.length) ? scan.columns : undefined
 }
 
 class Scan {

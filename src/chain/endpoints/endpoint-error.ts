@@ -61,5 +61,5 @@ export function isOutage(kind: FailureKind): boolean {
 
 /** Whether fewer requests at a time may help. */
 export function asksForCalm(kind: FailureKind): boolean {
-  return kind === 'too-fast' || (isOutage(kind) && kind !== 'cut-off')
+  return kind === 'too-fast' || kind === 'behind' || (isOutage(kind) && kind !== 'cut-off')
 }

@@ -29,6 +29,9 @@ export interface EndpointEvent {
 /** Five megabytes over a slow line, and a node that has to read old history from disk. */
 const HISTORY_TIMEOUT_MS = 30_000
 
+/** Ranges in a row whose last block an endpoint did not know, until others are asked first. */
+const BEHIND_IN_ROW_MAX = 3
+
 /** One JSON-RPC endpoint: its connections, its pace, its health and its figures. */
 export class Endpoint {
   /** May hold a key: for requests, never to be told. */
@@ -49,6 +52,7 @@ export class Endpoint {
   readonly #toldErrors = new WeakMap<EndpointError, EndpointError>()
   #rangeMax: number | null = null
   #historyId = 0
+  #behindInRow = 0
 
   constructor(deps: EndpointDeps, url: string) {
     this.url = url
@@ -92,12 +96,20 @@ export class Endpoint {
         fetcher.fetch({ ...request, timeoutMs: HISTORY_TIMEOUT_MS }, signal),
       )
       this.historyLatency.add(timing.clock() - sentMs)
+      this.#behindInRow = 0
       return { columns, end }
     } catch (error) {
+      if (error instanceof EndpointError && error.kind === 'behind') this.#noteBehind(error)
       if (error instanceof EndpointError && error.blocksMax !== undefined)
         this.#rangeMax = Math.min(this.#rangeMax ?? error.blocksMax, error.blocksMax)
       throw this.#told('eth_getLogs', error)
     }
+  }
+
+  /** One answer may be of a node that is behind others of the same address; several in a row are not. */
+  #noteBehind({ message }: EndpointError): void {
+    this.#behindInRow += 1
+    if (this.#behindInRow >= BEHIND_IN_ROW_MAX) this.health.lacksHistory(message)
   }
 
   /** The most blocks per `eth_getLogs` that the endpoint says it allows. */

@@ -361,19 +361,70 @@ test('a node that does not know the last block of a range is not believed to kno
   assert.equal(behind, 3)
 })
 
-test('an endpoint that takes no two calls at once is asked for logs alone, and told so once', async () => {
-  let batches = 0
-  script.intercept = ({ calls, isBatch, outgoing }) => {
-    if (!isBatch || !calls.some(isLogs)) return false
-    batches += 1
-    outgoing.writeHead(400).end('{"error":{"code":-32600,"message":"invalid request"}}')
+const noBatches: readonly (readonly [string, number, string])[] = [
+  ['its words', 400, '{"error":{"code":-32600,"message":"invalid request"}}'],
+  ['a plain text', 403, 'batch requests are not available on this plan'],
+  ['HTTP 501', 501, 'not implemented'],
+  ['an answer to the first call alone', 200, '{"jsonrpc":"2.0","id":1,"result":null}'],
+]
+for (const [name, status, text] of noBatches)
+  test(`an endpoint that takes no two calls at once is asked for logs alone: ${name}`, async () => {
+    let batches = 0
+    script.intercept = ({ calls, isBatch, outgoing }) => {
+      if (!isBatch || !calls.some(isLogs)) return false
+      batches += 1
+      outgoing.writeHead(status).end(text)
+      return true
+    }
+    Object.assign(chain, { head: 20_000 })
+    const parts = await readAll(open(node))
+    assertWhole(parts)
+    assert.ok(batches <= 3, `${batches} requests with two calls`)
+    assert.ok(parts.length > 2 && parts.every((part) => part.end === undefined))
+  })
+
+for (const status of [400, 413])
+  test(`a stray HTTP ${status} turns off no guard against a node that is behind`, async () => {
+    let requests = 0
+    script.intercept = ({ calls, isBatch, outgoing }) => {
+      if (!calls.some(isLogs)) return false
+      requests += 1
+      if (requests === 1) outgoing.writeHead(status).end('header not found')
+      else if (requests % 3 === 0)
+        outgoing.end(requestText(chainScript({ ...chain, head: 300 }), { calls, isBatch }))
+      else return false
+      return true
+    }
+    Object.assign(chain, { head: 20_000 })
+    assertWhole(await readAll(open(node)))
+  })
+
+test('an endpoint that never knows the last block is asked last', async () => {
+  Object.assign(chain, { head: 40_000 })
+  script.answer = (call) => {
+    const isOld = Number(call.params[0]) < chain.head
+    if (call.method === 'eth_getBlockByNumber' && isOld) return null
+    return isLogs(call) ? [] : chainScript(chain).answer(call)
+  }
+  const source = open(node, spare)
+  assertWhole(await readAll(source))
+  assert.equal(source.endpoints()[0]?.state, 'pruned')
+  assert.ok(logRequests(node).length < logRequests(spare).length)
+})
+
+test('a refusal of the whole request counts as one of the logs, with what it tells', async () => {
+  Object.assign(chain, { head: 6_000 })
+  script.intercept = ({ calls, outgoing }) => {
+    const call = calls.find(isLogs)
+    if (call === undefined || rangeOf(call).to - rangeOf(call).from < 700) return false
+    const error = { code: -32_000, message: 'eth_getLogs is limited to a 700 range' }
+    outgoing.end(JSON.stringify([{ jsonrpc: '2.0', id: null, error }]))
     return true
   }
-  Object.assign(chain, { head: 20_000 })
-  const parts = await readAll(open(node))
-  assertWhole(parts)
-  assert.equal(batches, 1)
-  assert.ok(parts.length > 2 && parts.every((part) => part.end === undefined))
+  const source = open(node)
+  assertWhole(await readAll(source))
+  const [status] = source.endpoints()
+  assert.deepEqual([status?.rangeMax, status?.refused], [700, 1])
 })
 
 test('a part of history is that part and no more', async () => {

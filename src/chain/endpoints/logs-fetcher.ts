@@ -6,6 +6,7 @@ import { readLogsAnswer } from '../columns/read-answer.ts'
 import type { LogFilter } from '../log-filter.ts'
 import { parseBlock } from '../parse-rpc.ts'
 import { RpcError } from '../rpc-error.ts'
+import { AskingManner } from './asking-manner.ts'
 import { BodyPool } from './body-pool.ts'
 import { rangeFilter } from './call-source.ts'
 import { EndpointError } from './endpoint-error.ts'
@@ -50,23 +51,21 @@ export interface LogsFetcher {
 export function openLogsFetcher(): LogsFetcher {
   const posts = new Map<string, Post>()
   const pool = new BodyPool()
-  /** Endpoints that take one call at a time. */
-  const oneByOne = new Set<string>()
+  const manners = new Map<string, AskingManner>()
   return {
     prepare() {},
     async fetch(ask, signal) {
       const post = posts.get(ask.url) ?? openPost(ask.url)
       posts.set(ask.url, post)
-      const how = { timeoutMs: ask.timeoutMs, signal, pool }
-      if (!oneByOne.has(ask.url)) {
-        const answer = await post(`[${callForEnd(ask)},${callForLogs(ask)}]`, how)
-        const read = readEnvelopes(answer, askedOf(ask))
-        if ('block' in read) return { ...readLogs(ask, answer), end: readEnd(ask, read.block) }
-      }
-      const answer = await post(callForLogs(ask), how)
-      readEnvelope(answer, askedOf(ask).logs)
-      oneByOne.add(ask.url)
-      return { ...readLogs(ask, answer), end: undefined }
+      const manner = manners.get(ask.url) ?? new AskingManner()
+      manners.set(ask.url, manner)
+      return manner.learn(async (isAlone) => {
+        const calls = isAlone ? callForLogs(ask) : `[${callForEnd(ask)},${callForLogs(ask)}]`
+        const answer = await post(calls, { timeoutMs: ask.timeoutMs, signal, pool })
+        if (isAlone) readEnvelope(answer, askedOf(ask).logs)
+        const end = isAlone ? undefined : readEnd(ask, answer)
+        return { ...readLogs(ask, answer), end }
+      })
     },
     release: ({ body }) => pool.give(body),
   }
@@ -94,8 +93,9 @@ function callForEnd(ask: LogsAsk): string {
   return JSON.stringify({ jsonrpc: '2.0', id, method, params: [fromNumber(ask.to), false] })
 }
 
-function readEnd({ to }: LogsAsk, block: unknown): BlockRef {
-  const header = parseBlock(block)
+function readEnd(ask: LogsAsk, answer: HttpAnswer): BlockRef {
+  const { to } = ask
+  const header = parseBlock(readEnvelopes(answer, askedOf(ask)))
   if (header === undefined)
     throw new EndpointError('behind', `the node gave logs up to ${to} but does not know that block`)
   if (header.number !== to) throw new RpcError(`asked for block ${to}, got ${header.number}`)

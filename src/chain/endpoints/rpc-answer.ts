@@ -1,3 +1,4 @@
+import { RESULT_LIST } from '../columns/scan-logs.ts'
 import { EndpointError } from './endpoint-error.ts'
 import type { HttpAnswer } from './http-post.ts'
 import { readRefusal } from './refusals.ts'
@@ -22,31 +23,31 @@ export type BatchAnswer =
   | { readonly batchSizeMax: number }
 
 /** The results of a batch, by id; an answer may stand anywhere in the list (JSON-RPC 2.0, 6). */
-export function readAnswers(
-  answer: HttpAnswer,
-  asked: readonly Asked[],
-  frame: unknown = undefined,
-): BatchAnswer {
+export function readAnswers(answer: HttpAnswer, asked: readonly Asked[]): BatchAnswer {
   const [first] = asked
   const method = first?.method ?? 'batch'
   const status = answer.status
   // A gateway that takes no batches, or no such long ones, may say so in plain text.
   if (status === 413) return { batchSizeMax: Math.max(1, Math.floor(asked.length / 2)) }
   if (status === 400 || status === 405 || status === 422) return readBatchText(answer)
-  const value = frame ?? parse(answer, { id: 0, method })
+  const value = parse(answer, { id: 0, method })
   if (!Array.isArray(value)) return readBatchRefusal(answer, value, method)
-  const byId = new Map<unknown, unknown>(
-    value.map((each: unknown) => [isObject(each) ? each.id : undefined, each]),
-  )
+  const answerTo = findById(value)
   const outcomes = asked.map((each) => {
     try {
-      return { result: resultOf(byId.get(each.id), { answer, asked: each }) }
+      return { result: resultOf(answerTo(each), { answer, asked: each }) }
     } catch (error) {
       if (error instanceof EndpointError) return error
       throw error
     }
   })
   return { outcomes }
+}
+
+/** Who asked for a list may be told of its refusal without an id (JSON-RPC 2.0, 5). */
+function findById(answers: readonly unknown[]): (asked: Asked) => unknown {
+  const byId = new Map(answers.map((each) => [isObject(each) ? each.id : undefined, each]))
+  return ({ id }) => byId.get(id) ?? byId.get(null)
 }
 
 /** Checks the frame of a list of logs without parsing the list: it may be megabytes. */
@@ -56,41 +57,44 @@ export function readEnvelope(answer: HttpAnswer, asked: Asked): void {
 }
 
 /**
- * The same of a batch of two calls, one for a list of logs and one for a block; gives the block, or
- * tells that the endpoint takes no two calls at once.
+ * The same of two calls in one request, for a list of logs and for a block; gives the block, null where
+ * the node does not know it. A refusal of the whole request is read as one of the logs.
  */
 export function readEnvelopes(
   answer: HttpAnswer,
   asked: { readonly logs: Asked; readonly block: Asked },
-): { readonly block: unknown } | { readonly batchSizeMax: number } {
-  const answers = readAnswers(answer, [asked.logs, asked.block], frameOf(answer.body))
-  if ('batchSizeMax' in answers) return answers
-  const [logs, block] = answers.outcomes.map((outcome) => {
-    if (outcome instanceof EndpointError) throw outcome
-    return outcome.result
-  })
-  requireList(logs)
-  return { block }
+): unknown {
+  const value = frameOf(answer.body) ?? parse(answer, asked.logs)
+  const answerTo = Array.isArray(value) ? findById(value) : () => value
+  const resultFor = (each: Asked) => resultOf(answerTo(each), { answer, asked: each })
+  requireList(resultFor(asked.logs))
+  try {
+    return resultFor(asked.block)
+  } catch (error) {
+    // Some say so in words.
+    if (error instanceof EndpointError && error.kind === 'refused') return null
+    throw error
+  }
 }
 
 function requireList(value: unknown): void {
   if (!Array.isArray(value)) throw new EndpointError('malformed', 'the result is no list')
 }
 
-/** Where the list begins and ends is found within so many bytes of either end; a block may lie before it. */
-const HEAD_BYTES_MAX = 65_536
+/** The end of the list is found within so many bytes of the end. */
 const TAIL_BYTES_MAX = 512
 
 /** The answer with its list left empty; undefined where it is not written as nodes write it. */
 function frameOf(body: Buffer): unknown {
-  const head = body.toString('latin1', 0, HEAD_BYTES_MAX)
-  const start = /"result"\s*:\s*\[/.exec(head)
+  const start = body.indexOf(RESULT_LIST)
+  if (start < 0) return undefined
+  const head = body.toString('latin1', 0, start)
   const tail = body.toString('latin1', Math.max(0, body.length - TAIL_BYTES_MAX))
   const last = tail.lastIndexOf(']')
-  const end = head.trimStart().startsWith('[') ? tail.lastIndexOf(']', last - 1) : last
-  if (start === null || end < 0) return undefined
+  const end = head.startsWith('[') ? tail.lastIndexOf(']', last - 1) : last
+  if (end < 0) return undefined
   try {
-    return JSON.parse(`${head.slice(0, start.index)}"result":[${tail.slice(end)}`)
+    return JSON.parse(`${head}${RESULT_LIST}${tail.slice(end)}`)
   } catch {
     return undefined
   }

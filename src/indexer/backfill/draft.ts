@@ -55,6 +55,7 @@ export class Draft {
   readonly #foldedAnomalies: Anomaly[] = []
   readonly #exact: ReturnType<typeof selectLogs>
   #logs = 0
+  #answers = 0
   readonly #claims: Claim[] = []
 
   constructor(deps: DraftDeps, input: DraftInput) {
@@ -71,6 +72,11 @@ export class Draft {
   /** Facts that are held until they are stored. */
   get size(): number {
     return this.#staged.reduce((sum, staged) => sum + staged.size, 0)
+  }
+
+  /** Answers that brought logs. */
+  get answers(): number {
+    return this.#answers
   }
 
   /** Blocks whose headers prove what was read. */
@@ -98,6 +104,7 @@ export class Draft {
   #keepLast(columns: LogColumns, host: string, isUndated: boolean): void {
     const last = columns.count - 1
     if (last < 0) return
+    this.#answers += 1
     this.#claims.push({
       host,
       number: columns.blockNumber[last] ?? 0,

@@ -47,6 +47,8 @@ export class OlderHistory {
   #backfill: Backfill | undefined
   #opened: OpenFolds | undefined
   #segments: AsyncIterator<Segment> | undefined
+  /** Ends the reading at once, also while it waits for an answer. */
+  #reading = new AbortController()
   /** The first of them, where it was asked for before its turn. */
   #ahead: Promise<IteratorResult<Segment>> | undefined
   /** Nothing of it is believed before the newest days are stored. */
@@ -254,7 +256,17 @@ export class OlderHistory {
     const isWanted = (number: number) => !isStoring() && rhythm.isDue(number, limit)
     const drainWhenDue = (number: number) =>
       rhythm.isDue(number, limit) ? rhythm.begin(drain(folds)) : undefined
-    const input = { from, stretches, after, folds, isStoring, isWanted, drain: drainWhenDue }
+    const { signal } = this.#reading
+    const input = {
+      from,
+      stretches,
+      after,
+      folds,
+      signal,
+      isStoring,
+      isWanted,
+      drain: drainWhenDue,
+    }
     return readSegments(this.#read, input)[Symbol.asyncIterator]()
   }
 
@@ -287,7 +299,9 @@ export class OlderHistory {
   #forget(): void {
     this.#commit = Promise.resolve()
     this.#earlier = Promise.resolve()
-    void this.#segments?.return?.()
+    this.#reading.abort()
+    this.#reading = new AbortController()
+    this.#segments?.return?.().catch(() => undefined)
     this.#segments = undefined
     this.#ahead = undefined
     this.#newestStored = Promise.resolve()

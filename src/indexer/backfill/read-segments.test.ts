@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { BlockClock } from '#chain/block-clock.ts'
-import type { ChainSource, HistoryPart } from '#chain/chain-source.ts'
+import type { ChainSource, HistoryPart, HistoryRequest } from '#chain/chain-source.ts'
 import { LogColumns } from '#chain/columns/log-columns.ts'
 import { PairTable } from '#chain/columns/pair-table.ts'
 import type { BlockHeader } from '#domain/chain.ts'
@@ -33,6 +33,7 @@ let held: Map<number, PromiseWithResolvers<void>>
 beforeEach(() => {
   told = []
   held = new Map()
+  hangsFrom = PARTS
 })
 
 function hold(block: number): PromiseWithResolvers<void> {
@@ -48,10 +49,16 @@ async function header(block: unknown): Promise<BlockHeader> {
   return { number: block, hash, parentHash: '0x', timestamp: block, logsBloom: '0x' }
 }
 
-async function* history(): AsyncIterable<HistoryPart> {
+/** Parts from this one on only come when the reading ends. */
+let hangsFrom = PARTS
+
+async function* history({ signal }: HistoryRequest): AsyncIterable<HistoryPart> {
   const columns = new LogColumns(CHAIN, new PairTable([]), Buffer.alloc(0))
   try {
-    for (let part = 0; part < PARTS; part += 1)
+    for (let part = 0; part < PARTS; part += 1) {
+      if (part >= hangsFrom)
+        await new Promise((resolve) => signal?.addEventListener('abort', resolve))
+      signal?.throwIfAborted()
       yield {
         from: part * BLOCKS,
         to: (part + 1) * BLOCKS - 1,
@@ -59,6 +66,7 @@ async function* history(): AsyncIterable<HistoryPart> {
         end: undefined,
         host: 'node',
       }
+    }
   } finally {
     told.push('stopped')
   }
@@ -125,6 +133,19 @@ test('what was read after a segment that cannot be proven is never handed over',
   await quiet()
   assert.equal(told.at(-1), 'stopped')
   assert.ok(!told.includes('read 49'), told.join())
+})
+
+test('a reading that nobody wants any more ends while it waits for an answer', async () => {
+  hangsFrom = 1
+  const stop = new AbortController()
+  const reading = segments({ signal: stop.signal })
+  assert.equal((await reading.next()).value.end.number, 9)
+  const second = reading.next()
+  await quiet()
+  assert.ok(!told.includes('stopped'))
+  stop.abort(new Error('begun anew'))
+  await assert.rejects(second, /begun anew/)
+  assert.equal(told.at(-1), 'stopped')
 })
 
 test('what is folded is drained where its segment ends, before anything of the next is read', async () => {

@@ -16,6 +16,7 @@ export interface Stretch extends Pick<DraftInput, 'datasets'> {
 }
 
 export interface ReadInput extends Omit<DraftInput, 'after' | 'datasets'> {
+  readonly signal?: AbortSignal
   /** What is read one after the other, each from where the one before ends. */
   readonly stretches: readonly Stretch[]
   /** The stored block that `from` follows; undefined where nothing is read yet. */
@@ -39,8 +40,11 @@ const COMMIT_SHARE = 0.1
 /** Facts held in memory before they are stored, while as many more are read. */
 const FACTS_MAX = 10_000
 
-/** Blocks of a segment that headers prove: mostly two of each answer. */
-const CLAIMS_MAX = 64
+/** Answers of a segment that brought logs: two headers prove each. */
+const ANSWERS_MAX = 32
+
+/** Blocks that headers prove, where most answers bring nothing: ten requests. */
+const CLAIMS_MAX = 450
 
 /** Facts held in memory at most while those before them are still being stored. */
 const FACTS_WAITING_MAX = 30_000
@@ -60,7 +64,8 @@ export async function* readSegments(deps: ReadDeps, input: ReadInput): AsyncIter
   const { clock } = deps
   const stop = new AbortController()
   const rhythm: Rhythm = { everyMs: COMMIT_EVERY_MS }
-  const parts = readAndProve(deps, { ...input, rhythm, signal: stop.signal })
+  const signal = AbortSignal.any([stop.signal, ...(input.signal ? [input.signal] : [])])
+  const parts = readAndProve(deps, { ...input, rhythm, signal })
   const readOn = () => {
     const next = parts.next()
     // Thrown when its turn has come.
@@ -132,7 +137,8 @@ async function* readStretch(
     for await (const part of source.history({ filter: lead, from, to, signal })) {
       await draft.take(part, part.to)
       const factsMax = input.isStoring() ? FACTS_WAITING_MAX : FACTS_MAX
-      const isFull = draft.size >= factsMax || draft.claims >= CLAIMS_MAX
+      const isProvable = draft.answers < ANSWERS_MAX && draft.claims < CLAIMS_MAX
+      const isFull = draft.size >= factsMax || !isProvable
       const isLate = clock() - endedMs >= rhythm.everyMs
       if (part.to < to && !isFull && !isLate && !input.isWanted(part.to)) continue
       for (const side of sides)

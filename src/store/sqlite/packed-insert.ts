@@ -1,3 +1,4 @@
+import { assert } from '#lib/assert.ts'
 import type { BulkInsert } from '../engine.ts'
 import {
   type PackedColumn,
@@ -11,8 +12,8 @@ import type { SqlValue } from '../sql.ts'
 /** Digits of a uint256 in its stored form. */
 const UINT_DIGITS = 78
 
-/** The longest text of a number, as in -1.2345678901234567e-308. */
-const NUMBER_LENGTH = 24
+/** The longest text of a number, as in -0.0000012345678901234567. */
+const NUMBER_LENGTH = 25
 
 /** Spaces, as a blob. */
 const BLANK_NUMBER = `x'${'20'.repeat(NUMBER_LENGTH)}'`
@@ -77,6 +78,7 @@ function rightAligned(
   const bytes = Buffer.alloc(count * width, filler)
   for (let row = 0; row < count; row += 1) {
     const text = textOf(row)
+    assert(text.length <= width, `${text} is longer than ${width} characters`)
     bytes.write(text, (row + 1) * width - text.length, 'latin1')
   }
   return bytes
