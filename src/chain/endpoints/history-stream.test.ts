@@ -1,101 +1,31 @@
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, test } from 'node:test'
+import { test } from 'node:test'
+import {
+  assertWhole,
+  chain,
+  filter,
+  isLogs,
+  logRequests,
+  node,
+  open,
+  openWith,
+  rangeOf,
+  rangesAsked,
+  readAll,
+  refuseLong,
+  script,
+  spare,
+} from '#test/history-harness.ts'
 import {
   chainScript,
   logsOf,
-  movableTiming,
   RawJson,
   Refusal,
   requestText,
-  type Script,
   type ScriptedCall,
-  type ScriptedNode,
-  scriptedChain,
-  scriptedFilter,
-  startScriptedNode,
 } from '#test/scripted-node.ts'
-import type { HistoryPart, HistoryRequest } from '../chain-source.ts'
 import { RpcError } from '../rpc-error.ts'
-import { openRpcSource } from '../rpc-source.ts'
 import { type LogsAsk, type LogsFetcher, openLogsFetcher } from './logs-fetcher.ts'
-
-const filter = scriptedFilter
-const chain = scriptedChain()
-let script: Script
-let node: ScriptedNode
-let spare: ScriptedNode
-// New ones each time: a request of another test may still be on its way.
-beforeEach(async () => {
-  Object.assign(chain, scriptedChain())
-  script = chainScript(chain)
-  node = await startScriptedNode(script)
-  spare = await startScriptedNode(chainScript(chain))
-})
-afterEach(() => Promise.all([node.stop(), spare.stop()]))
-
-const open = (...nodes: readonly ScriptedNode[]) => openWith(openLogsFetcher(), ...nodes)
-
-const openWith = (fetcher: LogsFetcher, ...nodes: readonly ScriptedNode[]) =>
-  openRpcSource({
-    ...{ chainId: 1, urls: nodes.map((each) => each.url) },
-    ...{ timing: movableTiming(), fetcher },
-  })
-
-/** A part, and the heights of its logs: their columns are written over by those of later parts. */
-type ReadPart = Omit<HistoryPart, 'columns'> & { readonly heights: readonly number[] }
-
-async function readAll(
-  source: ReturnType<typeof open>,
-  more: Partial<HistoryRequest> = {},
-): Promise<readonly ReadPart[]> {
-  const parts: ReadPart[] = []
-  const request = { filter, from: 0, to: chain.head, ...more }
-  for await (const { columns, ...part } of source.history(request))
-    parts.push({ ...part, heights: [...columns.blockNumber.subarray(0, columns.count)] })
-  return parts
-}
-
-/** Parts follow one another from the first block to the last, and every log is there once. */
-function assertWhole(parts: readonly ReadPart[], from = 0, to = chain.head): void {
-  let next = from
-  for (const part of parts) {
-    assert.equal(part.from, next)
-    next = part.to + 1
-  }
-  assert.equal(next, to + 1)
-  const wanted: number[] = []
-  for (let block = from; block <= to; block += 1)
-    for (let log = 0; log < chain.logsPerBlock(block); log += 1) wanted.push(block)
-  assert.deepEqual(
-    parts.flatMap((part) => part.heights),
-    wanted,
-  )
-}
-
-const rangeOf = ({ params }: ScriptedCall) => {
-  const [first] = params as readonly [{ readonly fromBlock: string; readonly toBlock: string }]
-  return { from: Number(first.fromBlock), to: Number(first.toBlock) }
-}
-
-const isLogs = (call: ScriptedCall | undefined): call is ScriptedCall =>
-  call?.method === 'eth_getLogs'
-
-const logRequests = (each: ScriptedNode) => each.requests.flat().filter(isLogs)
-
-/** Each range once: one that is late may be asked twice. */
-function rangesAsked(each: ScriptedNode): readonly { from: number; to: number }[] {
-  const ranges = logRequests(each).map(rangeOf)
-  return [...new Map(ranges.map((range) => [`${range.from} ${range.to}`, range])).values()]
-}
-
-/** Refuses ranges, as the text says, until they are short enough. */
-function refuseLong(blocksMax: number, refuse: (call: ScriptedCall) => unknown): void {
-  const { answer } = chainScript(chain)
-  script.answer = (call) => {
-    if (isLogs(call) && rangeOf(call).to - rangeOf(call).from >= blocksMax) return refuse(call)
-    return answer(call)
-  }
-}
 
 test('a uniformly dense history takes at most one request in 6,000 logs, and twenty', async () => {
   Object.assign(chain, { head: 60_000, finalized: 59_000, logsPerBlock: () => 4 })
@@ -336,95 +266,6 @@ test('the consumer’s signal ends the history with its reason', async () => {
   const stop = new AbortController()
   setTimeout(() => stop.abort(new Error('shutting down')), 30)
   await assert.rejects(readAll(open(node), { signal: stop.signal }), /shutting down/)
-})
-
-test('each range is answered together with its last block, by one node', async () => {
-  const [part] = await readAll(open(node), { to: 900 })
-  assert.deepEqual(part?.end, { number: 900, hash: `0x00${'0'.repeat(59)}384` })
-  const request = node.requests.find((calls) => calls.some(isLogs))
-  assert.deepEqual(
-    request?.map(({ method }) => method),
-    ['eth_getBlockByNumber', 'eth_getLogs'],
-  )
-})
-
-test('a node that does not know the last block of a range is not believed to know its logs', async () => {
-  let behind = 0
-  script.intercept = ({ calls, isBatch, outgoing }) => {
-    if (!calls.some(isLogs) || behind >= 3) return false
-    behind += 1
-    const short = chainScript({ ...chain, head: 300 })
-    outgoing.end(requestText(short, { calls, isBatch }))
-    return true
-  }
-  assertWhole(await readAll(open(node)))
-  assert.equal(behind, 3)
-})
-
-const noBatches: readonly (readonly [string, number, string])[] = [
-  ['its words', 400, '{"error":{"code":-32600,"message":"invalid request"}}'],
-  ['a plain text', 403, 'batch requests are not available on this plan'],
-  ['HTTP 501', 501, 'not implemented'],
-  ['an answer to the first call alone', 200, '{"jsonrpc":"2.0","id":1,"result":null}'],
-]
-for (const [name, status, text] of noBatches)
-  test(`an endpoint that takes no two calls at once is asked for logs alone: ${name}`, async () => {
-    let batches = 0
-    script.intercept = ({ calls, isBatch, outgoing }) => {
-      if (!isBatch || !calls.some(isLogs)) return false
-      batches += 1
-      outgoing.writeHead(status).end(text)
-      return true
-    }
-    Object.assign(chain, { head: 20_000 })
-    const parts = await readAll(open(node))
-    assertWhole(parts)
-    assert.ok(batches <= 3, `${batches} requests with two calls`)
-    assert.ok(parts.length > 2 && parts.every((part) => part.end === undefined))
-  })
-
-for (const status of [400, 413])
-  test(`a stray HTTP ${status} turns off no guard against a node that is behind`, async () => {
-    let requests = 0
-    script.intercept = ({ calls, isBatch, outgoing }) => {
-      if (!calls.some(isLogs)) return false
-      requests += 1
-      if (requests === 1) outgoing.writeHead(status).end('header not found')
-      else if (requests % 3 === 0)
-        outgoing.end(requestText(chainScript({ ...chain, head: 300 }), { calls, isBatch }))
-      else return false
-      return true
-    }
-    Object.assign(chain, { head: 20_000 })
-    assertWhole(await readAll(open(node)))
-  })
-
-test('an endpoint that never knows the last block is asked last', async () => {
-  Object.assign(chain, { head: 40_000 })
-  script.answer = (call) => {
-    const isOld = Number(call.params[0]) < chain.head
-    if (call.method === 'eth_getBlockByNumber' && isOld) return null
-    return isLogs(call) ? [] : chainScript(chain).answer(call)
-  }
-  const source = open(node, spare)
-  assertWhole(await readAll(source))
-  assert.equal(source.endpoints()[0]?.state, 'pruned')
-  assert.ok(logRequests(node).length < logRequests(spare).length)
-})
-
-test('a refusal of the whole request counts as one of the logs, with what it tells', async () => {
-  Object.assign(chain, { head: 6_000 })
-  script.intercept = ({ calls, outgoing }) => {
-    const call = calls.find(isLogs)
-    if (call === undefined || rangeOf(call).to - rangeOf(call).from < 700) return false
-    const error = { code: -32_000, message: 'eth_getLogs is limited to a 700 range' }
-    outgoing.end(JSON.stringify([{ jsonrpc: '2.0', id: null, error }]))
-    return true
-  }
-  const source = open(node)
-  assertWhole(await readAll(source))
-  const [status] = source.endpoints()
-  assert.deepEqual([status?.rangeMax, status?.refused], [700, 1])
 })
 
 test('a part of history is that part and no more', async () => {

@@ -37,7 +37,7 @@ const LOGS_AT_ONCE = 512
 const HEADERS_AT_ONCE = 45
 
 /** A block of an answer that its header proves: one node knows one branch at a time. */
-interface Claim extends BlockRef {
+interface ToldBlock extends BlockRef {
   /** The endpoint that told of it. */
   readonly host: string
   /** Undefined where the node told none. */
@@ -56,7 +56,7 @@ export class Draft {
   readonly #exact: ReturnType<typeof selectLogs>
   #logs = 0
   #answers = 0
-  readonly #claims: Claim[] = []
+  readonly #toldBlocks: ToldBlock[] = []
 
   constructor(deps: DraftDeps, input: DraftInput) {
     this.#deps = deps
@@ -80,8 +80,8 @@ export class Draft {
   }
 
   /** Blocks whose headers prove what was read. */
-  get claims(): number {
-    return this.#claims.length
+  get toldBlocks(): number {
+    return this.#toldBlocks.length
   }
 
   async take({ columns, end, host }: HistoryPart, to: number): Promise<void> {
@@ -92,7 +92,7 @@ export class Draft {
         exact: (index) => this.#exact.isWanted(columns, index),
       })
     this.#keepLast(columns, host, isUndated)
-    if (end !== undefined) this.#claims.push({ ...end, host, timestamp: undefined })
+    if (end !== undefined) this.#toldBlocks.push({ ...end, host, timestamp: undefined })
     for (let from = 0; from < columns.count; from += LOGS_AT_ONCE) {
       // A commit under way has its turn in between, at each of its statements.
       await setImmediate()
@@ -105,7 +105,7 @@ export class Draft {
     const last = columns.count - 1
     if (last < 0) return
     this.#answers += 1
-    this.#claims.push({
+    this.#toldBlocks.push({
       host,
       number: columns.blockNumber[last] ?? 0,
       hash: this.#readBy(host, () => columns.blockHash(last)),
@@ -142,9 +142,9 @@ export class Draft {
   async prove(to: number, drained: readonly Store[] | undefined): Promise<Segment> {
     const { source, anchor } = this.#deps
     const known = [await this.#after, await anchor()].filter((each) => each !== undefined)
-    const numbers = [to, ...this.#claims.map(({ number }) => number)]
+    const numbers = [to, ...this.#toldBlocks.map(({ number }) => number)]
     const headers = await source.onOneEndpoint((one) => askBranch(one, numbers, known))
-    for (const { number, hash, timestamp, host } of this.#claims) {
+    for (const { number, hash, timestamp, host } of this.#toldBlocks) {
       const header = headers.get(number)
       if (header?.hash !== hash || (timestamp ?? header.timestamp) !== header.timestamp)
         throw this.#lie(

@@ -44,7 +44,7 @@ const FACTS_MAX = 10_000
 const ANSWERS_MAX = 32
 
 /** Blocks that headers prove, where most answers bring nothing: ten requests. */
-const CLAIMS_MAX = 450
+const TOLD_BLOCKS_MAX = 450
 
 /** Facts held in memory at most while those before them are still being stored. */
 const FACTS_WAITING_MAX = 30_000
@@ -137,7 +137,7 @@ async function* readStretch(
     for await (const part of source.history({ filter: lead, from, to, signal })) {
       await draft.take(part, part.to)
       const factsMax = input.isStoring() ? FACTS_WAITING_MAX : FACTS_MAX
-      const isProvable = draft.answers < ANSWERS_MAX && draft.claims < CLAIMS_MAX
+      const isProvable = draft.answers < ANSWERS_MAX && draft.toldBlocks < TOLD_BLOCKS_MAX
       const isFull = draft.size >= factsMax || !isProvable
       const isLate = clock() - endedMs >= rhythm.everyMs
       if (part.to < to && !isFull && !isLate && !input.isWanted(part.to)) continue
