@@ -99,8 +99,8 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'trust an empty range of whichever node gave it',
     file: 'src/chain/endpoints/logs-fetcher.ts',
-    from: 'end: readEnd(ask, read.block)',
-    to: 'end: undefined',
+    from: 'const end = isAlone ? undefined : readEnd(ask, answer)',
+    to: 'const end = undefined',
     seed: 5004,
   },
 ]
