@@ -189,6 +189,7 @@ for (const engine of ENGINES)
       const payer = await newPayer(world.base, FUNDS)
       const { signed, header } = await signPayment(payer)
       await cancel(world, payer, signed)
+      await passBlocks(world.base, 1)
       assertRejected(await visitor.get(PATH, header), /invalid_transaction_state/)
     })
 
