@@ -43,5 +43,5 @@ test('one that has answered two calls once is asked two for ever, whatever it sa
 test('failures that have other reasons, or that one call alone meets too, change nothing', async () => {
   const manner = new AskingManner()
   assert.equal(await asked(manner, 9, () => ['too-fast', 'slow down']), '222222222')
-  assert.equal(await asked(manner, 9, () => ['unreachable', 'down']), '222122212'.slice(0, 9))
+  assert.equal(await asked(manner, 9, () => ['unreachable', 'down']), '222122212')
 })

@@ -1,4 +1,5 @@
 import { assert } from '#lib/assert.ts'
+import { STORED_DIGITS } from '#lib/u256.ts'
 import type { BulkInsert } from '../engine.ts'
 import {
   type PackedColumn,
@@ -8,9 +9,6 @@ import {
   packedUint,
 } from '../packed-rows.ts'
 import type { SqlValue } from '../sql.ts'
-
-/** Digits of a uint256 in its stored form. */
-const UINT_DIGITS = 78
 
 /** The longest text of a number, as in -0.0000012345678901234567. */
 const NUMBER_LENGTH = 25
@@ -25,8 +23,8 @@ export interface PackedInsert {
 }
 
 /**
- * An insert whose statement takes the rows out of one blob for each column: half the time of handing
- * over every value. SQLite has no arrays, but cuts a piece out of a blob without reading what lies
+ * An insert whose statement takes the rows out of one blob for each column: a third less
+ * time than handing over every value. SQLite has no arrays, but cuts a piece out of a blob without reading what lies
  * before it.
  */
 export function packedInsert(
@@ -59,8 +57,8 @@ function fieldOf(column: PackedColumn, slot: string, count: number): Field {
     }
     case 'uint': {
       const textOf = (row: number) => packedUint(column, row).toString()
-      const value = rightAligned(textOf, { count, width: UINT_DIGITS, filler: '0' })
-      return { sql: `cast(${piece(UINT_DIGITS)} as text)`, value }
+      const value = rightAligned(textOf, { count, width: STORED_DIGITS, filler: '0' })
+      return { sql: `cast(${piece(STORED_DIGITS)} as text)`, value }
     }
     case 'numbers': {
       const textOf = (row: number) => String(packedNumber(column, row) ?? '')
