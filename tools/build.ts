@@ -9,7 +9,7 @@ const ENTRIES = [
   'cli/sexton.mjs',
   'main/index-worker.ts',
   'chain/endpoints/logs-worker.ts',
-  'store/sqlite/writer-worker.ts',
+  'main/register-writer.ts',
 ]
 
 /** These look for files beside themselves, or for a package that nobody needs here. */

@@ -14,6 +14,7 @@ import type { AuditDeps } from './audit-deps.ts'
 import { proveBalances } from './prove-balances.ts'
 import { provePayments } from './prove-payments.ts'
 import { provePositions } from './prove-positions.ts'
+import { REGISTER_WRITER } from './stores.ts'
 
 /** What the audit of the register found: nothing, or the first difference in words. */
 export type RegisterVerdict =
@@ -69,7 +70,7 @@ async function compareWithRebuilt(
     file: join(folder, 'register.sqlite'),
     durability: 'normal',
     bulk: true,
-    ownThread: true,
+    ownThread: REGISTER_WRITER,
   })
   try {
     await rebuild(deps, engine, status)

@@ -2,9 +2,10 @@ import { join } from 'node:path'
 import { accessMigrations } from '#access/access-migrations.ts'
 import { registerMigrations } from '#datasets/datasets.ts'
 import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
+import { threadFile } from '#lib/package-root.ts'
 import { paymentsMigrations } from '#payments/payments-migrations.ts'
 import type { Engine, Migration } from '#store/engine.ts'
-import { openSqlite, type SqliteOptions } from '#store/sqlite/open-sqlite.ts'
+import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import { x402Migrations } from '#x402/x402-migrations.ts'
 import type { Settings, StoreSetting } from './settings.ts'
 
@@ -21,6 +22,9 @@ export interface Stores {
  * one of the accounts for more than milliseconds.
  */
 const ACCOUNTS_LOCK_TIMEOUT_MS = 2_000
+
+/** What the thread that writes the register on SQLite begins with. */
+export const REGISTER_WRITER = threadFile('main/register-writer')
 
 /** The schema of the accounts. */
 export const accountsMigrations: readonly Migration[] = [
@@ -57,7 +61,7 @@ export async function openStore(
   dataFolder: string,
   name: 'register' | 'accounts',
   store: StoreSetting,
-  { ownThread = false }: Pick<SqliteOptions, 'ownThread'> = {},
+  { ownThread = false }: { readonly ownThread?: boolean } = {},
 ): Promise<Engine> {
   if (store.kind === 'postgres') {
     // A service on SQLite needs no client of PostgreSQL.
@@ -70,6 +74,6 @@ export async function openStore(
     file: join(dataFolder, `${name}.sqlite`),
     durability: name === 'accounts' ? 'full' : 'normal',
     bulk: name === 'register',
-    ownThread,
+    ...(ownThread && { ownThread: REGISTER_WRITER }),
   })
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toStored } from '#lib/u256.ts'
+import { RAISE } from './conformance-procedure.ts'
 import { ConstraintError, type Engine, type Migration } from './engine.ts'
 import { acquireLease, holdLease, LEASE_MS, LeaseLostError, leaseMigration } from './lease.ts'
 import { eachRow, type PackedRows } from './packed-rows.ts'
@@ -67,6 +68,7 @@ export function describeEngine(name: string, open: () => Promise<Engine>): void 
   })
 
   describeBulk(opened)
+  describeCalls(opened)
   describeWrites(opened)
   describeLease(opened)
 }
@@ -122,6 +124,41 @@ function describeBulk(opened: Opened): void {
     const found = await engine.read(sql`select id, used from counters`)
     const stored = new Map(found.map((row) => [row.id, row.used]))
     assert.deepEqual(stored, new Map([...given, [given[0]?.[0] ?? '', 77]]))
+  })
+}
+
+function describeCalls(opened: Opened): void {
+  opened('a procedure is part of the transaction that calls it', async (engine) => {
+    const used = async () =>
+      (await engine.read(sql`select id, used from counters order by id`)).map((row) => row.used)
+    await engine.write((tx) =>
+      tx.run(sql`insert into counters (id, used) values ('a', 1), ('b', 2)`),
+    )
+    await engine.write(async (tx) => {
+      await tx.call(
+        RAISE,
+        new Map([
+          ['a', 10n],
+          ['b', 20n],
+        ]),
+      )
+      const [row] = await tx.run(sql`select used from counters where id = 'b'`)
+      assert.equal(row?.used, 22)
+    })
+    assert.deepEqual(await used(), [11, 22])
+    const broken = engine.write((tx) =>
+      tx.call(
+        RAISE,
+        new Map([
+          ['a', 1n],
+          ['none', 1n],
+        ]),
+      ),
+    )
+    await assert.rejects(broken, /there is no counter "none"/)
+    const refused = engine.write((tx) => tx.call(RAISE, new Map([['a', -100n]])))
+    await assert.rejects(refused, ConstraintError)
+    assert.deepEqual(await used(), [11, 22])
   })
 }
 

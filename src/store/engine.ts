@@ -13,6 +13,18 @@ export interface Connection {
    * `conflict` returns.
    */
   insert(into: BulkInsert, rows: Rows): Promise<readonly Row[]>
+  /** Runs a procedure over this connection, beside whoever calls where its statements run so. */
+  call<Input>(procedure: Procedure<Input>, input: Input): Promise<void>
+}
+
+/**
+ * Work that is made of statements and of what lies between them. It may run on another thread, so its
+ * input is plain data (what `structuredClone` copies) and it knows nothing else.
+ */
+export interface Procedure<Input> {
+  /** One of a kind in a store. */
+  readonly name: string
+  run(connection: Connection, input: Input): Promise<void>
 }
 
 /** Where rows go to; no two rows of one insert share a key. */

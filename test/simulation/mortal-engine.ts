@@ -96,18 +96,24 @@ export function makeMortalEngine(inner: Engine, watch: Watch): MortalEngine {
 }
 
 /**
- * Every call on a connection is a step, whatever calls an engine has. None is done at once, as on an
+ * Every statement on a connection is a step. None is done at once, as on an
  * engine of another thread or machine: what goes on beside it does so in the middle of a commit.
  */
 function counted(connection: Connection, step: () => void): Connection {
-  return new Proxy(connection, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name)
-      if (typeof value !== 'function') return value
-      return (...parameters: unknown[]) => {
-        step()
-        return setImmediate().then(() => Reflect.apply(value, target, parameters))
-      }
+  return {
+    async run(statement) {
+      step()
+      await setImmediate()
+      return connection.run(statement)
     },
-  })
+    async insert(into, rows) {
+      step()
+      await setImmediate()
+      return connection.insert(into, rows)
+    },
+    // The statements of a procedure are steps, too.
+    call(procedure, input) {
+      return procedure.run(this, input)
+    },
+  }
 }

@@ -99,6 +99,7 @@ function watched(engine: Engine, texts: string[]): Engine {
               return connection.run(statement)
             },
             insert: (into, rows) => connection.insert(into, rows),
+            call: (procedure, input) => connection.call(procedure, input),
           }),
         onCommitted,
       ),

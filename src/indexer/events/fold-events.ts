@@ -36,7 +36,7 @@ export async function foldEvents(
 }
 
 /** Windows are summed to the hour, and none reaches further back than the newest days. */
-interface FoldedInto {
+export interface FoldedInto {
   readonly dataset: string
   readonly keepHours: boolean
   readonly byAccount: boolean
@@ -51,24 +51,18 @@ interface BucketDelta {
 
 function addToBuckets(
   deltas: Map<string, BucketDelta>,
-  each: Contribution,
+  { token, chainId, timestamp, sums }: Contribution,
   keepHours: boolean,
 ): void {
-  for (const key of bucketsOf(each, keepHours)) {
-    const id = key.join('|')
+  const add = (grain: string, bucketUnix: number) => {
+    const id = `${token}|${chainId}|${grain}|${bucketUnix}`
     const delta = deltas.get(id)
-    if (delta === undefined) deltas.set(id, { key, sums: each.sums })
-    else delta.sums = addSums(delta.sums, each.sums)
+    if (delta === undefined) deltas.set(id, { key: [token, chainId, grain, bucketUnix], sums })
+    else delta.sums = addSums(delta.sums, sums)
   }
-}
-
-function bucketsOf(each: Contribution, keepHours: boolean): readonly BucketKey[] {
-  const { token, chainId, timestamp } = each
-  const lasting: BucketKey[] = [
-    [token, chainId, 'day', startOfDay(timestamp)],
-    [token, chainId, 'total', TOTAL],
-  ]
-  return keepHours ? [[token, chainId, 'hour', startOfHour(timestamp)], ...lasting] : lasting
+  if (keepHours) add('hour', startOfHour(timestamp))
+  add('day', startOfDay(timestamp))
+  add('total', TOTAL)
 }
 
 const EVENT_BUCKETS: BulkInsert = {

@@ -2,12 +2,12 @@ import type { Position } from '#chain/chain-event.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import { toStored } from '#lib/u256.ts'
-import type { BulkInsert, Row } from '#store/engine.ts'
+import type { BulkInsert, Procedure, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { type SqlValue, sql } from '#store/sql.ts'
 import type { Change } from '../dataset.ts'
 import { type Contribution, type EventFact, negated } from './event.ts'
-import { foldEvents } from './fold-events.ts'
+import { type FoldedInto, foldEvents } from './fold-events.ts'
 
 /** A dataset, and whether its events are summed by account. */
 interface Summed {
@@ -25,10 +25,25 @@ export async function storeEvents(
     facts.map(({ token, amount, log }) => ({ token, amount, unix: log.timestamp })),
   )
   const into = { dataset, byAccount, keepHours: !change.isOlder }
-  await allEnded([
-    change.connection.insert(EVENTS, rowsOf(dataset, facts, values)),
-    foldEvents(change.connection, into, contributionsOf(facts, values)),
-  ])
+  await change.connection.call(STORE_EVENTS, { into, facts, values })
+}
+
+/** Events with their dollar values, as far as these are known. */
+interface ValuedEvents {
+  readonly into: FoldedInto
+  readonly facts: readonly EventFact[]
+  readonly values: readonly (MicroUsd | null | undefined)[]
+}
+
+/** Stores events and folds them in, while whoever calls reads on. */
+export const STORE_EVENTS: Procedure<ValuedEvents> = {
+  name: 'store events',
+  async run(connection, { into, facts, values }) {
+    await allEnded([
+      connection.insert(EVENTS, rowsOf(into.dataset, facts, values)),
+      foldEvents(connection, into, contributionsOf(facts, values)),
+    ])
+  },
 }
 
 const EVENTS: BulkInsert = {

@@ -3,6 +3,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { pathToFileURL } from 'node:url'
 import { describeEngine } from '../conformance.ts'
 import { type Connection, StoreError } from '../engine.ts'
 import { sql } from '../sql.ts'
@@ -13,7 +14,7 @@ const KINDS: Readonly<Record<string, Omit<SqliteOptions, 'file'>>> = {
   'SQLite that writes on a thread of its own': {
     durability: 'normal',
     bulk: true,
-    ownThread: true,
+    ownThread: pathToFileURL(join(import.meta.dirname, 'writer-harness.ts')),
   },
 }
 

@@ -4,6 +4,7 @@ import { Mutex } from '#lib/mutex.ts'
 import { type Engine, type Migration, StoreError } from '../engine.ts'
 import { appliedIds, assertInOrder, statementsOf } from '../migrate.ts'
 import { sql } from '../sql.ts'
+import { IdleCheckpoint } from './idle-checkpoint.ts'
 import { LogSync, type SyncFile } from './log-sync.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
 import { inTransaction, type SqliteWriter } from './sqlite-writer.ts'
@@ -16,8 +17,11 @@ export interface SqliteOptions {
   readonly durability: 'full' | 'normal'
   /** Rows come by the hundred thousand; else each commit is small. Counts when the file is made. */
   readonly bulk?: boolean
-  /** Writes run on a thread of their own beside whoever asks for them; not for a `full` database. */
-  readonly ownThread?: boolean
+  /**
+   * Writes run on a thread of their own beside whoever asks for them, which begins with this file and
+   * calls `serveWriter`; not for a `full` database.
+   */
+  readonly ownThread?: URL
   /** How the log of a `full` database is brought onto the disk; the system's own way by default. */
   readonly sync?: SyncFile
 }
@@ -34,12 +38,21 @@ export function openSqlite(options: SqliteOptions): Engine {
   const { file, bulk = false } = options
   // First, so that a file that cannot be opened shows here and starts no thread.
   const reader = new SqliteConnection({ file, bulk, cacheKib: CACHE_KIB.reader })
-  const Writer = options.ownThread === true ? WriterThread : SqliteConnection
-  const writer: SqliteWriter = new Writer({ file, bulk, cacheKib: CACHE_KIB.writer })
+  const writer = openWriter(options)
   const log = options.durability === 'full' ? openLog(options) : undefined
   const writes = new Mutex()
   const snapshots = new Mutex()
+  // Whoever waits for the disk anyway has no thread to copy beside it.
+  const idle = options.ownThread && new IdleCheckpoint(file, writer, writes)
   const write: Engine['write'] = async (work, onCommitted) => {
+    idle?.writeBegins()
+    try {
+      return await writeNow(work, onCommitted)
+    } finally {
+      idle?.writeEnds()
+    }
+  }
+  const writeNow: Engine['write'] = async (work, onCommitted) => {
     const done = await writes.run(async () => {
       if (log?.hasFailed === true) await beginNewLog(writer, log)
       let durable: Promise<void> | undefined
@@ -71,12 +84,19 @@ export function openSqlite(options: SqliteOptions): Engine {
     close: () =>
       writes.run(() =>
         snapshots.run(async () => {
+          idle?.close()
           await log?.close()
           await reader.close()
           await writer.close()
         }),
       ),
   }
+}
+
+function openWriter({ file, bulk = false, ownThread }: SqliteOptions): SqliteWriter {
+  const connection = { file, bulk, cacheKib: CACHE_KIB.writer }
+  if (ownThread !== undefined) return new WriterThread(ownThread, connection)
+  return new SqliteConnection(connection)
 }
 
 function openLog({ file, sync }: SqliteOptions): LogSync {

@@ -1,6 +1,12 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { LRUCache } from 'lru-cache'
-import { type BulkInsert, ConstraintError, type Row, StoreError } from '../engine.ts'
+import {
+  type BulkInsert,
+  ConstraintError,
+  type Procedure,
+  type Row,
+  StoreError,
+} from '../engine.ts'
 import { isPacked, type PackedRows, type Rows } from '../packed-rows.ts'
 import { type Sql, type SqlValue, toPlain } from '../sql.ts'
 import { packedInsert } from './packed-insert.ts'
@@ -20,9 +26,12 @@ export interface ConnectionOptions {
 /** Another process may hold the write lock for one commit; a commit takes far less than this. */
 const BUSY_TIMEOUT_MS = 5_000
 
-/** Bytes of a page and pages of log until they are copied into the file: 64 and 4 megabytes. */
+/**
+ * Bytes of a page and pages of log until a commit copies them into the file: 128 and 4 megabytes. Those
+ * of a bulk are mostly copied before, while nobody writes.
+ */
 const PAGES = {
-  bulk: { bytes: 8_192, perCheckpoint: 8_000 },
+  bulk: { bytes: 8_192, perCheckpoint: 16_000 },
   small: { bytes: 4_096, perCheckpoint: 1_000 },
 } as const
 
@@ -96,6 +105,10 @@ export class SqliteConnection implements SqliteWriter {
         }
       return found
     })
+  }
+
+  call<Input>(procedure: Procedure<Input>, input: Input): Promise<void> {
+    return procedure.run(this, input)
   }
 
   async execute(text: string): Promise<void> {

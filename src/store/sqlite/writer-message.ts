@@ -17,6 +17,8 @@ export type WriterTask =
       /** Rows one after the other, or packed. */
       readonly rows: readonly SqlValue[] | PackedRows
     }
+  /** Of one of the procedures that the thread knows. */
+  | { readonly kind: 'call'; readonly name: string; readonly input: unknown }
   | { readonly kind: 'execute'; readonly text: string }
   | { readonly kind: 'rollBack' }
   | { readonly kind: 'truncateLog' }

@@ -1,6 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { threadFile } from '#lib/package-root.ts'
-import { type BulkInsert, type Row, StoreError } from '../engine.ts'
+import { type BulkInsert, type Procedure, type Row, StoreError } from '../engine.ts'
 import { isPacked, memoryOf, type PackedRows, type Rows, slicePacked } from '../packed-rows.ts'
 import { type Sql, type SqlValue, toPlain } from '../sql.ts'
 import { rowsInBatches } from './row-batches.ts'
@@ -37,8 +36,9 @@ export class WriterThread implements SqliteWriter {
   #number = 0
   #ended: Error | undefined
 
-  constructor(options: ConnectionOptions) {
-    this.#worker = new Worker(threadFile('store/sqlite/writer-worker'), {
+  /** @param file what the thread begins with: it calls `serveWriter` */
+  constructor(file: URL, options: ConnectionOptions) {
+    this.#worker = new Worker(file, {
       workerData: options,
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB_MAX },
     })
@@ -73,6 +73,10 @@ export class WriterThread implements SqliteWriter {
     return found
   }
 
+  async call<Input>({ name }: Procedure<Input>, input: Input): Promise<void> {
+    await this.#tell({ kind: 'call', name, input })
+  }
+
   async execute(text: string): Promise<void> {
     await this.#tell({ kind: 'execute', text })
   }
@@ -102,9 +106,10 @@ export class WriterThread implements SqliteWriter {
     if (this.#ended !== undefined) return Promise.reject(this.#ended)
     this.#ticket += 1
     const { promise, resolve, reject } = Promise.withResolvers<readonly Row[]>()
+    // First, since it throws where a task cannot be copied.
+    this.#worker.postMessage({ ticket: this.#ticket, task }, moved)
     if (this.#waiting.size === 0) this.#worker.ref()
     this.#waiting.set(this.#ticket, { resolve, reject })
-    this.#worker.postMessage({ ticket: this.#ticket, task }, moved)
     return promise
   }
 

@@ -1,0 +1,15 @@
+import type { Procedure } from './engine.ts'
+import { sql } from './sql.ts'
+
+/** Raises counters as far as each goes; refuses one that does not exist. */
+export const RAISE: Procedure<ReadonlyMap<string, bigint>> = {
+  name: 'raise counters',
+  async run(connection, raises) {
+    for (const [id, by] of raises) {
+      const raised = await connection.run(
+        sql`update counters set used = used + ${by} where id = ${id} returning used`,
+      )
+      if (raised.length === 0) throw new RangeError(`there is no counter "${id}"`)
+    }
+  },
+}

@@ -1,0 +1,61 @@
+import { stat } from 'node:fs/promises'
+import type { Mutex } from '#lib/mutex.ts'
+import type { SqliteWriter } from './sqlite-writer.ts'
+
+/** Shorter logs are left alone: what is written over and over is copied once. */
+const LOG_BYTES_MIN = 16_000_000
+
+/** After so long nobody is about to write on. */
+const PAUSE_MS = 100
+
+/**
+ * Copies a long log into the database while nobody writes. Else SQLite has the commit do it that makes
+ * the log too long, and everybody waits: a fifth of a second for 64 megabytes.
+ */
+export class IdleCheckpoint {
+  readonly #log: string
+  readonly #writer: SqliteWriter
+  readonly #writes: Mutex
+  #underWay = 0
+  #isClosed = false
+  #pause: NodeJS.Timeout | undefined
+
+  /** @param file of the database */
+  constructor(file: string, writer: SqliteWriter, writes: Mutex) {
+    this.#log = `${file}-wal`
+    this.#writer = writer
+    this.#writes = writes
+  }
+
+  writeBegins(): void {
+    this.#underWay += 1
+    clearTimeout(this.#pause)
+  }
+
+  writeEnds(): void {
+    this.#underWay -= 1
+    if (this.#underWay === 0) this.#wait()
+  }
+
+  close(): void {
+    this.#isClosed = true
+    clearTimeout(this.#pause)
+  }
+
+  #wait(): void {
+    // A failure is no loss: the next commits try again.
+    this.#pause = setTimeout(() => void this.#copy().catch(() => undefined), PAUSE_MS).unref()
+  }
+
+  async #copy(): Promise<void> {
+    const { size } = await stat(this.#log)
+    if (size < LOG_BYTES_MIN || this.#isBusy) return
+    const isCopied = await this.#writes.run(() => this.#writer.truncateLog())
+    // Somebody reads an older state.
+    if (!isCopied && !this.#isBusy) this.#wait()
+  }
+
+  get #isBusy(): boolean {
+    return this.#underWay > 0 || this.#isClosed
+  }
+}
