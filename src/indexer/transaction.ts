@@ -1,4 +1,5 @@
 import type { Log } from '#domain/chain.ts'
+import { allEnded } from '#lib/all-ended.ts'
 import { chunks } from '#lib/chunks.ts'
 import type { Clock } from '#lib/clock.ts'
 import { toStoredText } from '#lib/stored-text.ts'
@@ -52,8 +53,12 @@ export async function transact(
   work: Work,
 ): Promise<void> {
   await deps.engine.write(async (connection) => {
-    await holdLease(connection, deps.lease, deps.clock())
-    await change(deps, { connection, ...(await facts(connection)) }, work)
+    // The lease first: what is read after it nobody else changes.
+    const [, read] = await allEnded([
+      holdLease(connection, deps.lease, deps.clock()),
+      facts(connection),
+    ])
+    await change(deps, { connection, ...read }, work)
   })
 }
 

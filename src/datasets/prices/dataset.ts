@@ -1,5 +1,6 @@
 import type { PricedToken } from '#ecosystem/ecosystem.ts'
 import type { Change, Dataset, Position } from '#indexer/dataset.ts'
+import { allEnded } from '#lib/all-ended.ts'
 import { startOfDay } from '#lib/day.ts'
 import { groupBy } from '#lib/group-by.ts'
 import { toStored } from '#lib/u256.ts'
@@ -48,26 +49,29 @@ async function storePrices(change: Change, facts: readonly PriceFact[]): Promise
   const days = new Map(
     facts.map((each) => [`${each.symbol}|${startOfDay(each.log.timestamp)}`, each]),
   )
-  await tellMoves(change, facts)
-  await change.connection.insert(
-    POINTS,
-    [...points.values()].map(({ symbol, log, price }) => [
-      symbol,
-      log.chainId,
-      log.blockNumber,
-      log.timestamp,
-      toStored(price),
-    ]),
-  )
-  await change.connection.insert(
-    DAYS,
-    [...days.values()].map(({ symbol, log, price }) => [
-      symbol,
-      startOfDay(log.timestamp),
-      log.blockNumber,
-      toStored(price),
-    ]),
-  )
+  const { connection } = change
+  await allEnded([
+    tellMoves(change, facts),
+    connection.insert(
+      POINTS,
+      [...points.values()].map(({ symbol, log, price }) => [
+        symbol,
+        log.chainId,
+        log.blockNumber,
+        log.timestamp,
+        toStored(price),
+      ]),
+    ),
+    connection.insert(
+      DAYS,
+      [...days.values()].map(({ symbol, log, price }) => [
+        symbol,
+        startOfDay(log.timestamp),
+        log.blockNumber,
+        toStored(price),
+      ]),
+    ),
+  ])
 }
 
 const POINTS: BulkInsert = {
@@ -91,11 +95,13 @@ const DAYS: BulkInsert = {
 
 /** A price holds until the next one, which older history may already meet. */
 async function tellMoves(change: Change, facts: readonly PriceFact[]): Promise<void> {
-  for (const [symbol, group] of groupBy(facts, (fact) => fact.symbol)) {
+  const groups = groupBy(facts, (fact) => fact.symbol)
+  const told = [...groups].map(async ([symbol, group]) => {
     const [first, last] = [group[0]?.log.timestamp ?? 0, group.at(-1)?.log.timestamp ?? 0]
     const next = await nextPoint(change.connection, symbol, last + 1)
     change.priceMoved(symbol, { fromUnix: first, untilUnix: (next ?? FOREVER) - 1 })
-  }
+  })
+  await allEnded(told)
 }
 
 const FOREVER = Number.POSITIVE_INFINITY

@@ -5,6 +5,7 @@ import { readBackfill } from '#indexer/backfill/backfill-row.ts'
 import type { TimeRange } from '#indexer/events/moments.ts'
 import type { PriceBook } from '#indexer/events/value-events.ts'
 import { readPosition } from '#indexer/positions.ts'
+import { allEnded } from '#lib/all-ended.ts'
 import { parseDecimal } from '#lib/decimal.ts'
 import type { Connection } from '#store/engine.ts'
 import {
@@ -90,14 +91,11 @@ async function alongPath(
   count: number,
   read: (step: Step) => Promise<readonly (PriceE18 | null)[]>,
 ): Promise<readonly (PriceE18 | null)[]> {
-  let prices: (PriceE18 | null)[] = Array.from({ length: count }, () =>
-    path.length === 0 ? null : E18,
+  const begun = Array.from({ length: count }, () => (path.length === 0 ? null : E18))
+  return (await allEnded(path.map(read))).reduce<readonly (PriceE18 | null)[]>(
+    (prices, own) => prices.map((price, index) => multiply(price, own[index] ?? null)),
+    begun,
   )
-  for (const step of path) {
-    const own = await read(step)
-    prices = prices.map((price, index) => multiply(price, own[index] ?? null))
-  }
-  return prices
 }
 
 function multiply(a: PriceE18 | null, b: PriceE18 | null): PriceE18 | null {
@@ -112,9 +110,11 @@ async function pointsAt(connection: Connection, step: Step, moments: readonly nu
   const fixed = fixedPrice(step.source)
   if (fixed !== undefined) return moments.map(() => fixed)
   const first = moments[0] ?? 0
-  const before = await lastPoint(connection, step.symbol, first)
   const range = { afterUnix: first, untilUnix: moments.at(-1) ?? first }
-  const within = await pointsBetween(connection, step.symbol, range)
+  const [before, within] = await allEnded([
+    lastPoint(connection, step.symbol, first),
+    pointsBetween(connection, step.symbol, range),
+  ])
   return carryForward(before === undefined ? within : [before, ...within], moments)
 }
 
@@ -167,23 +167,27 @@ async function knownRanges(
   connection: Connection,
   path: readonly Step[],
 ): Promise<readonly TimeRange[]> {
-  let ranges: readonly TimeRange[] = [ALWAYS]
-  for (const step of path) {
-    if (step.source.kind === 'fixed') continue
-    const own = await stepRanges(connection, step.symbol, step.source.chain.id)
-    ranges = ranges.flatMap((range) => own.map((each) => overlap(range, each))).filter(isRange)
-  }
-  return ranges
+  const own = await allEnded(
+    path.map(({ symbol, source }) => stepRanges(connection, symbol, source)),
+  )
+  return own.reduce<readonly TimeRange[]>(
+    (ranges, each) =>
+      ranges.flatMap((range) => each.map((other) => overlap(range, other))).filter(isRange),
+    [ALWAYS],
+  )
 }
 
 /** While older history is still being read, prices are known up to there and of the newest days. */
 async function stepRanges(
   connection: Connection,
   symbol: string,
-  chainId: number,
+  source: PriceSource,
 ): Promise<readonly TimeRange[]> {
-  const position = await readPosition(connection, chainId)
-  const backfill = await readBackfill(connection, chainId)
+  if (source.kind === 'fixed') return [ALWAYS]
+  const [position, backfill] = await allEnded([
+    readPosition(connection, source.chain.id),
+    readBackfill(connection, source.chain.id),
+  ])
   if (position === undefined) return []
   const { fromUnix } = ALWAYS
   if (backfill === undefined) return [{ fromUnix, untilUnix: position.timestamp }]

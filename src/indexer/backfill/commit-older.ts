@@ -1,4 +1,5 @@
 import type { Position } from '#chain/chain-event.ts'
+import { allEnded } from '#lib/all-ended.ts'
 import { assert } from '#lib/assert.ts'
 import type { Connection } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
@@ -125,12 +126,15 @@ async function transactOlder(
   await transact(
     deps,
     async (connection) => {
-      const stored = await readBackfill(connection, chainId)
+      const [stored, finalizedNumber] = await allEnded([
+        readBackfill(connection, chainId),
+        readFinalized(connection, chainId),
+      ])
       assert(
         stored?.read.hash === backfill.read.hash && stored.folded.hash === backfill.folded.hash,
         `the older history of chain ${chainId} moved under a commit`,
       )
-      return { chainId, finalizedNumber: await readFinalized(connection, chainId), isOlder: true }
+      return { chainId, finalizedNumber, isOlder: true }
     },
     work,
   )

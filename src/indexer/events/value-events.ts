@@ -1,10 +1,11 @@
 import { type MicroUsd, type PriceE18, valueAt } from '#domain/money.ts'
+import { allEnded } from '#lib/all-ended.ts'
 import { chunks } from '#lib/chunks.ts'
 import { groupBy } from '#lib/group-by.ts'
 import { toStored } from '#lib/u256.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { ROWS_PER_STATEMENT, sql } from '#store/sql.ts'
+import { ROWS_PER_STATEMENT, type Sql, sql } from '#store/sql.ts'
 import { typedValues } from '#store/typed-values.ts'
 import type { Contribution } from './event.ts'
 import { foldEvents } from './fold-events.ts'
@@ -40,24 +41,27 @@ export async function valuesOf(
   amounts: readonly DatedAmount[],
 ): Promise<readonly (MicroUsd | null | undefined)[]> {
   const values: (MicroUsd | null | undefined)[] = amounts.map(() => undefined)
-  const byToken = groupBy(amounts.keys(), (index) => amounts[index]?.token ?? '')
-  for (const [token, indexes] of byToken) {
+  const valueWithin = async (token: string, indexes: readonly number[], range: TimeRange) => {
     const decimals = book.decimals(token)
-    for (const range of await book.known(connection, token)) {
-      const dated = indexes
-        .map((index) => ({ index, unix: amounts[index]?.unix ?? 0 }))
-        .filter(({ unix }) => unix >= range.fromUnix && unix <= range.untilUnix)
-        .sort((a, b) => a.unix - b.unix)
-      if (dated.length === 0) continue
-      const moments = dated.map(({ unix }) => unix)
-      const prices = await book.pricesAt(connection, token, moments)
-      for (const [order, { index }] of dated.entries()) {
-        const price = prices[order] ?? null
-        values[index] =
-          price === null ? null : valueAt(amounts[index]?.amount ?? 0n, decimals, price)
-      }
+    const dated = indexes
+      .map((index) => ({ index, unix: amounts[index]?.unix ?? 0 }))
+      .filter(({ unix }) => unix >= range.fromUnix && unix <= range.untilUnix)
+      .sort((a, b) => a.unix - b.unix)
+    if (dated.length === 0) return
+    const moments = dated.map(({ unix }) => unix)
+    const prices = await book.pricesAt(connection, token, moments)
+    for (const [order, { index }] of dated.entries()) {
+      const price = prices[order] ?? null
+      values[index] = price === null ? null : valueAt(amounts[index]?.amount ?? 0n, decimals, price)
     }
   }
+  const byToken = groupBy(amounts.keys(), (index) => amounts[index]?.token ?? '')
+  // Asked for side by side: each turn to the database takes longer than its answer.
+  const valued = [...byToken].map(async ([token, indexes]) => {
+    const ranges = await book.known(connection, token)
+    await allEnded(ranges.map((range) => valueWithin(token, indexes, range)))
+  })
+  await allEnded(valued)
   return values
 }
 
@@ -67,8 +71,10 @@ export async function unvalueEvents(
   book: PriceBook,
   moved: ReadonlyMap<string, TimeRange>,
 ): Promise<void> {
-  for (const [symbol, range] of moved)
-    for (const token of book.dependents(symbol)) await unvalue(connection, token, range)
+  const doubtful = [...moved].flatMap(([symbol, range]) =>
+    book.dependents(symbol).map((token) => ({ token, range })),
+  )
+  for (const each of await having(connection, doubtful, VALUED)) await unvalue(connection, each)
 }
 
 /**
@@ -80,23 +86,56 @@ export async function valueEvents(
   book: PriceBook,
   tokens: readonly string[],
 ): Promise<number> {
+  const known = await allEnded(tokens.map((token) => book.known(connection, token)))
+  const wanted = tokens.flatMap((token, index) =>
+    (known[index] ?? []).map((range) => ({ token, range })),
+  )
   let valued = 0
-  for (const token of tokens) {
-    for (const range of await book.known(connection, token))
-      for (let some = EVENTS_MAX; some === EVENTS_MAX; valued += some)
-        some = await valuePending(connection, book, token, range)
-  }
+  for (const each of await having(connection, wanted, NOT_VALUED))
+    for (let some = EVENTS_MAX; some === EVENTS_MAX; valued += some)
+      some = await valuePending(connection, book, each)
   return valued
 }
 
-async function unvalue(connection: Connection, token: string, range: TimeRange): Promise<void> {
-  const within = sql`token = ${token} and valued = 1
-    and timestamp_unix >= ${finite(range.fromUnix)} and timestamp_unix <= ${finite(range.untilUnix)}`
+/** Events of a token at some time. */
+interface TokenRange {
+  readonly token: string
+  readonly range: TimeRange
+}
+
+const VALUED = sql`valued = 1`
+const NOT_VALUED = sql`valued = 0`
+
+function within({ token, range }: TokenRange, which: Sql): Sql {
+  return sql`token = ${token} and ${which} and timestamp_unix >= ${finite(range.fromUnix)}
+    and timestamp_unix <= ${finite(range.untilUnix)}`
+}
+
+/**
+ * Those in which there are such events: mostly none, and all are asked for side by side. In the order of the
+ * index, or PostgreSQL reads the whole table where its statistics still say that there are many.
+ */
+async function having(
+  connection: Connection,
+  ranges: readonly TokenRange[],
+  which: Sql,
+): Promise<readonly TokenRange[]> {
+  const found = await allEnded(
+    ranges.map((each) =>
+      connection.run(sql`
+        select 1 from events where ${within(each, which)} order by timestamp_unix limit 1`),
+    ),
+  )
+  return ranges.filter((_, index) => found[index]?.length === 1)
+}
+
+async function unvalue(connection: Connection, range: TokenRange): Promise<void> {
+  const valued = within(range, VALUED)
   const stale = await connection.run(sql`
     select dataset, chain_id, block_number, log_index, token, account, timestamp_unix, amount, usd, counted
-    from events where ${within}`)
+    from events where ${valued}`)
   if (stale.length === 0) return
-  await connection.run(sql`update events set valued = 0, usd = null where ${within}`)
+  await connection.run(sql`update events set valued = 0, usd = null where ${valued}`)
   const lost = stale.map((row) => ({
     row,
     usd: -readContribution(row).sums.usd,
@@ -113,21 +152,17 @@ function finite(unix: number): number {
 async function valuePending(
   connection: Connection,
   book: PriceBook,
-  token: string,
-  range: TimeRange,
+  range: TokenRange,
 ): Promise<number> {
   const pending = await connection.run(sql`
     select dataset, chain_id, block_number, log_index, token, account, timestamp_unix, amount, usd, counted
-    from events
-    where token = ${token} and valued = 0 and timestamp_unix >= ${finite(range.fromUnix)}
-      and timestamp_unix <= ${finite(range.untilUnix)}
-    order by timestamp_unix limit ${EVENTS_MAX}`)
+    from events where ${within(range, NOT_VALUED)} order by timestamp_unix limit ${EVENTS_MAX}`)
   if (pending.length === 0) return 0
   const values = await valuesOf(
     connection,
     book,
     pending.map((row) => ({
-      token,
+      token: range.token,
       amount: column.u256(row, 'amount'),
       unix: column.integer(row, 'timestamp_unix'),
     })),
