@@ -15,10 +15,10 @@ import { RangeSizer } from './range-sizer.ts'
 const AHEAD_MAX = 16
 
 /**
- * Two full answers while the consumer has some to read, three while it waits: what waits to be read
- * must not fill the memory, and what is on its way takes none yet.
+ * Three full answers while the consumer has some to read, four while it waits: what waits to be read
+ * must not fill the memory, and a node should have the next question before it has answered the last.
  */
-const AHEAD_BYTES_MAX = { reading: 10_000_000, waiting: 20_000_000 } as const
+const AHEAD_BYTES_MAX = { reading: 16_000_000, waiting: 22_000_000 } as const
 
 /** What is read while a request and its answer are on their way may be asked for besides. */
 const BYTES_READ_PER_MS = 200_000

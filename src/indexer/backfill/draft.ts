@@ -31,7 +31,7 @@ export interface DraftInput {
 }
 
 /** Logs read in one turn: a millisecond. */
-const LOGS_AT_ONCE = 512
+const LOGS_AT_ONCE = 256
 
 /** Headers that travel together, so that one node answers them: a batch has room for 50. */
 const HEADERS_AT_ONCE = 45

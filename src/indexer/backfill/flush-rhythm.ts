@@ -29,10 +29,11 @@ export class FlushRhythm {
 
   /**
    * Now and then, so that a kill costs little; and of a history that takes long once more shortly before
-   * its end. A short one is stored once: each time more would write most holders again.
+   * its end. A short one is stored once, at its end: each time more would write most holders again.
    */
   isDue(number: number, limit: number): boolean {
     if (this.#isUnderWay) return false
+    if (number >= limit) return true
     const sinceMs = this.#since(this.#lastMs)
     const aheadMs = this.#tookMs * LAST_AHEAD
     const isNearEnd = number < limit && this.#leftMs(number, limit) < aheadMs

@@ -187,11 +187,12 @@ export class OlderHistory {
     }
   }
 
-  /** Stores all that is folded, after what is being stored already. */
+  /** Stores what is folded and not stored yet, after what is being stored already. */
   async #storeFolded({ folds, at, anomalies }: OpenFolds): Promise<Backfill> {
-    const due = { stores: drain(folds), anomalies }
     await this.#commit
     const backfill = this.#stored()
+    if (backfill.folded.hash === at.hash) return backfill
+    const due = { stores: drain(folds), anomalies }
     const stored = await commitFolded(this.#deps, {
       chainId: this.#chain.id,
       backfill,

@@ -3,8 +3,8 @@ import { beforeEach, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { BlockClock } from '#chain/block-clock.ts'
 import type { ChainSource, HistoryPart, HistoryRequest } from '#chain/chain-source.ts'
-import { LogColumns } from '#chain/columns/log-columns.ts'
-import { PairTable } from '#chain/columns/pair-table.ts'
+import { LogColumns, PLACE } from '#chain/columns/log-columns.ts'
+import { NO_PAIR, PairTable } from '#chain/columns/pair-table.ts'
 import type { BlockHeader } from '#domain/chain.ts'
 import type { AnyDataset } from '../dataset.ts'
 import type { Segment } from '../segment.ts'
@@ -30,10 +30,13 @@ const dataset: AnyDataset = {
 let told: string[]
 /** Headers of these are only given when they are let go. */
 let held: Map<number, PromiseWithResolvers<void>>
+/** How many there are, and whether each has a log, in its last block. */
+let parts: { readonly count: number; readonly haveLogs: boolean }
 beforeEach(() => {
   told = []
+  parts = { count: PARTS, haveLogs: false }
   held = new Map()
-  hangsFrom = PARTS
+  hangsFrom = Number.POSITIVE_INFINITY
 })
 
 function hold(block: number): PromiseWithResolvers<void> {
@@ -50,22 +53,30 @@ async function header(block: unknown): Promise<BlockHeader> {
 }
 
 /** Parts from this one on only come when the reading ends. */
-let hangsFrom = PARTS
+let hangsFrom = Number.POSITIVE_INFINITY
+
+function columnsOf(block: number): LogColumns {
+  const hashAt = 8
+  const body = Buffer.alloc(parts.haveLogs ? 400 : 0)
+  const columns = new LogColumns(CHAIN, new PairTable([]), body)
+  if (!parts.haveLogs) return columns
+  body.write(block.toString(16).padStart(64, '0'), hashAt, 'latin1')
+  columns.count = 1
+  columns.pair[0] = NO_PAIR
+  columns.blockNumber[0] = block
+  columns.timestamp[0] = block
+  columns.places[PLACE.blockHash] = hashAt
+  return columns
+}
 
 async function* history({ signal }: HistoryRequest): AsyncIterable<HistoryPart> {
-  const columns = new LogColumns(CHAIN, new PairTable([]), Buffer.alloc(0))
   try {
-    for (let part = 0; part < PARTS; part += 1) {
+    for (let part = 0; part < parts.count; part += 1) {
       if (part >= hangsFrom)
         await new Promise((resolve) => signal?.addEventListener('abort', resolve))
       signal?.throwIfAborted()
-      yield {
-        from: part * BLOCKS,
-        to: (part + 1) * BLOCKS - 1,
-        columns,
-        end: undefined,
-        host: 'node',
-      }
+      const to = (part + 1) * BLOCKS - 1
+      yield { from: part * BLOCKS, to, columns: columnsOf(to), end: undefined, host: 'node' }
     }
   } finally {
     told.push('stopped')
@@ -89,7 +100,7 @@ function segments(more: Partial<ReadInput> = {}): AsyncIterator<Segment> {
   }
   const input: ReadInput = {
     ...{ from: 0, after: undefined, folds: new Map() },
-    stretches: [{ to: PARTS * BLOCKS - 1, datasets: [dataset] }],
+    stretches: [{ to: parts.count * BLOCKS - 1, datasets: [dataset] }],
     isStoring: () => false,
     isWanted: () => true,
     drain: () => undefined,
@@ -174,4 +185,16 @@ test('nothing is read any more once the reader has gone, even while a proof is u
   await quiet()
   assert.deepEqual(told, before)
   assert.equal(told.at(-1), 'stopped')
+})
+
+test('a segment ends sooner when nobody has anything to store, and is never of more than 21 answers', async () => {
+  parts = { count: 63, haveLogs: true }
+  const ends = (answers: number) =>
+    Array.from(
+      { length: Math.ceil(63 / answers) },
+      (_, index) => Math.min((index + 1) * answers * BLOCKS, 63 * BLOCKS) - 1,
+    )
+  const isWanted = () => false
+  assert.deepEqual(await rest(segments({ isWanted })), ends(14))
+  assert.deepEqual(await rest(segments({ isWanted, isStoring: () => true })), ends(21))
 })

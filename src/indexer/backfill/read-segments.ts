@@ -37,17 +37,17 @@ const COMMIT_EVERY_MS = 5_000
 /** Commits may take this share of the time, however large they are. */
 const COMMIT_SHARE = 0.1
 
-/** Facts held in memory before they are stored, while as many more are read. */
-const FACTS_MAX = 10_000
+/** Where a segment ends: nobody who could store it should wait for it. */
+const MAX = { facts: 10_000, answers: 14 }
 
-/** Answers of a segment that brought logs: two headers prove each. */
-const ANSWERS_MAX = 32
+/**
+ * Where it ends while those before it are still being stored: the larger it is, the less it takes for
+ * each fact. Its facts lie in memory, and two headers prove each answer that brought logs: mostly one request.
+ */
+const MAX_WHILE_STORING = { facts: 30_000, answers: 21 }
 
 /** Blocks that headers prove, where most answers bring nothing: ten requests. */
 const TOLD_BLOCKS_MAX = 450
-
-/** Facts held in memory at most while those before them are still being stored. */
-const FACTS_WAITING_MAX = 30_000
 
 /** How often a segment ends for the time's sake. */
 interface Rhythm {
@@ -136,9 +136,9 @@ async function* readStretch(
   try {
     for await (const part of source.history({ filter: lead, from, to, signal })) {
       await draft.take(part, part.to)
-      const factsMax = input.isStoring() ? FACTS_WAITING_MAX : FACTS_MAX
-      const isProvable = draft.answers < ANSWERS_MAX && draft.toldBlocks < TOLD_BLOCKS_MAX
-      const isFull = draft.size >= factsMax || !isProvable
+      const max = input.isStoring() ? MAX_WHILE_STORING : MAX
+      const isProvable = draft.answers < max.answers && draft.toldBlocks < TOLD_BLOCKS_MAX
+      const isFull = draft.size >= max.facts || !isProvable
       const isLate = clock() - endedMs >= rhythm.everyMs
       if (part.to < to && !isFull && !isLate && !input.isWanted(part.to)) continue
       for (const side of sides)
