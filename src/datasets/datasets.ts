@@ -9,6 +9,7 @@ import { burnsDataset } from './burns/dataset.ts'
 import { depositsDataset, depositsMigration } from './deposits/deposits.ts'
 import { dividendsDataset } from './dividends/dataset.ts'
 import { graveDigsDataset } from './grave-digs/dataset.ts'
+import { leadersMigration } from './grave-digs/tables.ts'
 import { holdersDataset } from './holders/dataset.ts'
 import { proofsMigration } from './holders/proof/proof-row.ts'
 import { holderSpansMigration, holdersMigration } from './holders/tables.ts'
@@ -39,4 +40,5 @@ export const registerMigrations: readonly Migration[] = [
   lessByAccountMigration,
   holderSpansMigration,
   forgottenChainsMigration,
+  leadersMigration,
 ]

@@ -2,7 +2,6 @@ import type { Address } from '#domain/address.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
-import { GRAVE_DIGS } from './dataset.ts'
 
 export interface Leader {
   readonly address: Address
@@ -13,14 +12,14 @@ export interface Leader {
   readonly lastUnix: number
 }
 
-/** The wallets that claimed most of a token. */
+/** The wallets that claimed most of a token. Its index holds this dataset alone, which the text must name. */
 export async function readLeaderboard(
   connection: Connection,
   input: { readonly token: string; readonly limit: number },
 ): Promise<readonly Leader[]> {
   const found = await connection.run(sql`
     select account, amount, events, first_unix, last_unix from event_accounts
-    where dataset = ${GRAVE_DIGS} and token = ${input.token}
+    where dataset = 'grave-digs' and token = ${input.token}
     order by amount desc, last_unix, account
     limit ${input.limit}`)
   return found.map((row) => ({
