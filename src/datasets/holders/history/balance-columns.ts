@@ -19,7 +19,7 @@ export class BalanceColumns {
   #limbs: Uint32Array<ArrayBuffer>
   readonly #wide = new Map<number, bigint>()
   /** The value that was read last, and how many of its limbs are not zero. */
-  readonly #value = new Uint32Array(VALUE_LIMBS)
+  #value = new Uint32Array(VALUE_LIMBS)
   #length = 0
 
   constructor(room = 1_024) {
@@ -35,6 +35,13 @@ export class BalanceColumns {
       this.#value[limb] = word
       if (word !== 0) this.#length = limb + 1
     }
+  }
+
+  /** Adds the value that others read last. */
+  addReadBy(others: BalanceColumns, id: number): void {
+    this.#value = others.#value
+    this.#length = others.#length
+    this.add(id)
   }
 
   /** Adds the value that was read last. */

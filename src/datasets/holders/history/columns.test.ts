@@ -19,18 +19,22 @@ const amount = fc.oneof(
 const SAME: readonly Address[] = [`0x${'d'.repeat(40)}`, `0x${'1'.repeat(40)}`]
 
 test('balances in limbs are what big integers give, also while they are less than nothing', () => {
+  const sum = (list: readonly bigint[]) => list.reduce((total, each) => total + each, 0n)
   const moves = fc.array(fc.record({ id: fc.nat(5), amount, isAdded: fc.boolean() }))
   fc.assert(
     fc.property(moves, (list) => {
       const columns = new BalanceColumns()
+      const total = new BalanceColumns(1)
       const expected = new Map<number, bigint>()
       for (const move of list) {
         columns.read(Buffer.from(move.amount.toString(16).padStart(64, '0')), 0)
         if (move.isAdded) columns.add(move.id)
         else columns.subtract(move.id)
+        total.addReadBy(columns, 0)
         const change = move.isAdded ? move.amount : -move.amount
         expected.set(move.id, (expected.get(move.id) ?? 0n) + change)
       }
+      assert.equal(total.get(0), sum(list.map((move) => move.amount)))
       for (const [id, balance] of expected) {
         assert.equal(columns.get(id), balance)
         assert.equal(columns.isNegative(id), balance < 0n)

@@ -3,7 +3,7 @@ import { HASH_DIGITS, PLACE } from '#chain/columns/log-columns.ts'
 import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
 import { DAY_SECONDS } from '#lib/day.ts'
 import { free } from '#lib/free.ts'
-import { addSupply, NO_SUPPLY, type SupplyChange } from '../fold-supply.ts'
+import type { SupplyChange } from '../fold-supply.ts'
 import { AddressTable } from './address-table.ts'
 import { BalanceColumns } from './balance-columns.ts'
 import { byAddress } from './by-address.ts'
@@ -24,6 +24,12 @@ const LISTED = 32
 const STORED = 64
 
 const SPECIAL = LOCKED | IS_ZERO
+
+/** Places of the present day's sums of the supply. */
+const MINTED = 0
+const BURNED = 1
+const LOCKED_UP = 2
+const UNLOCKED = 3
 
 /** Digits before the address in a topic. */
 const TOPIC_PADDING = 24
@@ -68,6 +74,8 @@ export class TokenHistory {
   #spans = new SpanList()
   #holders = new Map<number, HolderCounts>()
   #supply = new Map<number, SupplyChange>()
+  /** What is not in there yet: no object for each of a million transfers to a pool. */
+  readonly #supplyToday = new BalanceColumns(4)
 
   constructor(symbol: string, locked: ReadonlySet<Address>) {
     this.symbol = symbol
@@ -97,16 +105,13 @@ export class TokenHistory {
     this.#touch(sender)
     this.#touch(receiver)
     if (((this.#marks[sender] ?? 0) | (this.#marks[receiver] ?? 0)) & SPECIAL)
-      this.#moveSupply(
-        sender,
-        receiver,
-        BigInt(`0x${columns.body.toString('latin1', data, data + HASH_DIGITS)}`),
-      )
+      this.#moveSupply(sender, receiver)
     return true
   }
 
   /** All transfers from now on are of this day or a later one. */
   beginDay(dayUnix: number): void {
+    this.#endSupplyDay()
     this.#list()
     for (const id of this.#movedToday) {
       this.#unmark(id, MOVED_TODAY | LISTED | HELD)
@@ -140,6 +145,7 @@ export class TokenHistory {
 
   /** What changed since the last call, to be stored. */
   drain(): Changed {
+    this.#endSupplyDay()
     this.#list()
     const { addresses, balances } = this
     const moved = this.#moved.all()
@@ -230,13 +236,21 @@ export class TokenHistory {
     this.#mark(id, (marks & SPECIAL) === 0 ? MOVED | MOVED_TODAY : MOVED)
   }
 
-  #moveSupply(sender: number, receiver: number, value: bigint): void {
-    let change = this.#supply.get(this.#dayUnix) ?? NO_SUPPLY
-    if (this.#is(sender, IS_ZERO)) change = addSupply(change, { ...NO_SUPPLY, minted: value })
-    if (this.#is(receiver, IS_ZERO)) change = addSupply(change, { ...NO_SUPPLY, burned: value })
-    if (this.#is(receiver, LOCKED)) change = addSupply(change, { ...NO_SUPPLY, locked: value })
-    if (this.#is(sender, LOCKED)) change = addSupply(change, { ...NO_SUPPLY, unlocked: value })
-    this.#supply.set(this.#dayUnix, change)
+  #moveSupply(sender: number, receiver: number): void {
+    const add = (place: number) => this.#supplyToday.addReadBy(this.balances, place)
+    if (this.#is(sender, IS_ZERO)) add(MINTED)
+    if (this.#is(receiver, IS_ZERO)) add(BURNED)
+    if (this.#is(receiver, LOCKED)) add(LOCKED_UP)
+    if (this.#is(sender, LOCKED)) add(UNLOCKED)
+  }
+
+  #endSupplyDay(): void {
+    const today = this.#supplyToday
+    const [minted, burned] = [today.get(MINTED), today.get(BURNED)]
+    const [locked, unlocked] = [today.get(LOCKED_UP), today.get(UNLOCKED)]
+    if ((minted | burned | locked | unlocked) === 0n) return
+    this.#supply.set(this.#dayUnix, { minted, burned, locked, unlocked })
+    for (const place of [MINTED, BURNED, LOCKED_UP, UNLOCKED]) today.set(place, 0n)
   }
 
   #is(id: number, mark: number): boolean {
