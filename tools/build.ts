@@ -9,7 +9,7 @@ const ENTRIES = [
   'cli/sexton.mjs',
   'main/index-worker.ts',
   'chain/endpoints/logs-worker.ts',
-  'main/register-writer.ts',
+  'main/writer-worker.ts',
 ]
 
 /** These look for files beside themselves, or for a package that nobody needs here. */

@@ -24,7 +24,7 @@ export interface Stores {
 const ACCOUNTS_LOCK_TIMEOUT_MS = 2_000
 
 /** What the thread that writes the register on SQLite begins with. */
-export const REGISTER_WRITER = threadFile('main/register-writer')
+export const REGISTER_WRITER = threadFile('main/writer-worker')
 
 /** The schema of the accounts. */
 export const accountsMigrations: readonly Migration[] = [

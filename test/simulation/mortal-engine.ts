@@ -96,8 +96,8 @@ export function makeMortalEngine(inner: Engine, watch: Watch): MortalEngine {
 }
 
 /**
- * Every statement on a connection is a step. None is done at once, as on an
- * engine of another thread or machine: what goes on beside it does so in the middle of a commit.
+ * Every statement on a connection is a step. None is done at once, as on an engine of another thread or
+ * machine: what goes on beside it does so in the middle of a commit.
  */
 function counted(connection: Connection, step: () => void): Connection {
   return {

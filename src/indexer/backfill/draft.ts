@@ -30,7 +30,7 @@ export interface DraftInput {
   readonly folds: ReadonlyMap<AnyDataset, HistoryFold>
 }
 
-/** Logs read in one turn: a millisecond. */
+/** Logs read in one turn: half a millisecond. */
 const LOGS_AT_ONCE = 256
 
 /** Headers that travel together, so that one node answers them: a batch has room for 50. */

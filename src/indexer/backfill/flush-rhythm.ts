@@ -36,7 +36,7 @@ export class FlushRhythm {
     if (number >= limit) return true
     const sinceMs = this.#since(this.#lastMs)
     const aheadMs = this.#tookMs * LAST_AHEAD
-    const isNearEnd = number < limit && this.#leftMs(number, limit) < aheadMs
+    const isNearEnd = this.#leftMs(number, limit) < aheadMs
     if (isNearEnd && sinceMs >= 2 * aheadMs) return true
     return sinceMs >= Math.max(this.#everyMs, this.#tookMs / SHARE)
   }

@@ -8,6 +8,9 @@ const LOG_BYTES_MIN = 16_000_000
 /** After so long nobody is about to write on. */
 const PAUSE_MS = 100
 
+/** A reader of an older state, such as an audit, may take its time. */
+const RETRY_MS = 2_000
+
 /**
  * Copies a long log into the database while nobody writes. Else SQLite has the commit do it that makes
  * the log too long, and everybody waits: a fifth of a second for 64 megabytes.
@@ -34,7 +37,7 @@ export class IdleCheckpoint {
 
   writeEnds(): void {
     this.#underWay -= 1
-    if (this.#underWay === 0) this.#wait()
+    if (this.#underWay === 0) this.#wait(PAUSE_MS)
   }
 
   close(): void {
@@ -42,17 +45,16 @@ export class IdleCheckpoint {
     clearTimeout(this.#pause)
   }
 
-  #wait(): void {
+  #wait(ms: number): void {
     // A failure is no loss: the next commits try again.
-    this.#pause = setTimeout(() => void this.#copy().catch(() => undefined), PAUSE_MS).unref()
+    this.#pause = setTimeout(() => void this.#copy().catch(() => undefined), ms).unref()
   }
 
   async #copy(): Promise<void> {
     const { size } = await stat(this.#log)
     if (size < LOG_BYTES_MIN || this.#isBusy) return
     const isCopied = await this.#writes.run(() => this.#writer.truncateLog())
-    // Somebody reads an older state.
-    if (!isCopied && !this.#isBusy) this.#wait()
+    if (!isCopied && !this.#isBusy) this.#wait(RETRY_MS)
   }
 
   get #isBusy(): boolean {

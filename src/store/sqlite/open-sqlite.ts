@@ -42,7 +42,7 @@ export function openSqlite(options: SqliteOptions): Engine {
   const log = options.durability === 'full' ? openLog(options) : undefined
   const writes = new Mutex()
   const snapshots = new Mutex()
-  // Whoever waits for the disk anyway has no thread to copy beside it.
+  // On the thread of whoever writes a copy would stand in the way.
   const idle = options.ownThread && new IdleCheckpoint(file, writer, writes)
   const write: Engine['write'] = async (work, onCommitted) => {
     idle?.writeBegins()

@@ -19,7 +19,7 @@ export class BalanceColumns {
   #limbs: Uint32Array<ArrayBuffer>
   readonly #wide = new Map<number, bigint>()
   /** The value that was read last, and how many of its limbs are not zero. */
-  #value = new Uint32Array(VALUE_LIMBS)
+  readonly #value = new Uint32Array(VALUE_LIMBS)
   #length = 0
 
   constructor(room = 1_024) {
@@ -39,7 +39,7 @@ export class BalanceColumns {
 
   /** Adds the value that others read last. */
   addReadBy(others: BalanceColumns, id: number): void {
-    this.#value = others.#value
+    this.#value.set(others.#value)
     this.#length = others.#length
     this.add(id)
   }

@@ -1,5 +1,5 @@
 import { STORE_EVENTS } from '#indexer/events/store-events.ts'
 import { serveWriter } from '#store/sqlite/serve-writer.ts'
 
-/** The thread that writes the register where it is SQLite. */
+/** The writer thread of a register on SQLite. */
 serveWriter([STORE_EVENTS])
