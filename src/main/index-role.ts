@@ -12,6 +12,7 @@ import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { proveEcosystem } from '#indexer/prove-ecosystem.ts'
 import { runIndexer } from '#indexer/run-indexer.ts'
+import { readIndexStatus } from '#indexer/status.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { Engine } from '#store/engine.ts'
 import { type IndexProgress, makeChainReport } from './index-progress.ts'
@@ -34,7 +35,7 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
     if (source === undefined) throw new Error(`chain ${chain.name} has no source`)
     return source
   }
-  await proveEcosystem(ecosystem, sourceOf)
+  await Promise.all([expectHistories(role, sourceOf), proveEcosystem(ecosystem, sourceOf)])
   const proving = {
     ecosystem,
     register,
@@ -70,6 +71,16 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
     signal,
   )
   await Promise.all([indexing, keeping])
+}
+
+/** What reads history gets ready while the file is held against the chains. */
+async function expectHistories(
+  { ecosystem, register }: Pick<IndexRole, 'ecosystem' | 'register'>,
+  sourceOf: (chain: Chain) => ChainSource,
+): Promise<void> {
+  const status = await register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains))
+  for (const [index, chain] of ecosystem.chains.entries())
+    if (status?.chains[index]?.backfill !== null) sourceOf(chain).expectHistory()
 }
 
 function chainOf(ecosystem: Ecosystem, chainId: number): Chain {

@@ -1,16 +1,21 @@
 import { Worker } from 'node:worker_threads'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { threadFile } from '#lib/package-root.ts'
 import type { IndexProgress } from './index-progress.ts'
-import type { IndexTask, ToIndexWorker } from './index-worker.ts'
+import type { IndexSettings, ToIndexWorker } from './index-worker.ts'
 
 /** Where the index's modules are loaded, while others load theirs. */
 export interface LoadedIndexThread {
-  /** Runs the index role, once, when `after` is done; fails when that fails. */
+  /** Has it open the register, once, while others get ready. */
+  open(settings: IndexSettings): void
+  /** Runs the index role, once, at once or when `after` is done; fails when that fails. */
   run(
-    task: IndexTask,
+    ecosystem: Ecosystem,
     onProgress: (progress: IndexProgress) => void,
     after?: Promise<unknown>,
   ): IndexThread
+  /** Ends a thread that was not told to run. */
+  close(): Promise<void>
 }
 
 export interface IndexThread {
@@ -33,16 +38,27 @@ export function loadIndexThread(): LoadedIndexThread {
   worker.unref()
   const exited = exitOf(worker)
   exited.catch(() => undefined)
+  const tell = (message: ToIndexWorker) => worker.postMessage(message)
+  const close = async () => void (await worker.terminate())
   return {
-    run(task, onProgress, after = Promise.resolve()) {
+    open: (settings) => tell({ kind: 'open', settings }),
+    run(ecosystem, onProgress, after) {
       const stopping = new AbortController()
-      const ended = after.then(
-        () => runWorker({ worker, exited }, { task, onProgress, stopping: stopping.signal }),
-        async (error: unknown) => {
-          await worker.terminate()
-          throw error
-        },
-      )
+      const begin = async () => {
+        if (stopping.signal.aborted) return close()
+        worker.ref()
+        worker.on('message', onProgress)
+        stopping.signal.addEventListener('abort', () => tell({ kind: 'stop' }))
+        tell({ kind: 'run', ecosystem })
+        return exited
+      }
+      const ended =
+        after === undefined
+          ? begin()
+          : after.then(begin, async (error: unknown) => {
+              await close()
+              throw error
+            })
       ended.catch(() => undefined)
       return {
         ended,
@@ -52,25 +68,8 @@ export function loadIndexThread(): LoadedIndexThread {
         },
       }
     },
+    close,
   }
-}
-
-async function runWorker(
-  { worker, exited }: { readonly worker: Worker; readonly exited: Promise<void> },
-  input: {
-    readonly task: IndexTask
-    readonly onProgress: (progress: IndexProgress) => void
-    readonly stopping: AbortSignal
-  },
-): Promise<void> {
-  const { task, onProgress, stopping } = input
-  if (stopping.aborted) return void (await worker.terminate())
-  const tell = (message: ToIndexWorker) => worker.postMessage(message)
-  worker.ref()
-  worker.on('message', onProgress)
-  stopping.addEventListener('abort', () => tell({ kind: 'stop' }))
-  tell({ kind: 'run', task })
-  return exited
 }
 
 function exitOf(worker: Worker): Promise<void> {

@@ -7,16 +7,14 @@ import { openLogger } from './logger.ts'
 import { openRegister } from './open-register.ts'
 import type { Settings } from './settings.ts'
 
-/** What the index role needs to know. */
-export interface IndexTask {
-  readonly settings: Pick<Settings, 'dataFolder' | 'register' | 'log'>
-  /** Checked already; a copy of it crosses to the thread. */
-  readonly ecosystem: Ecosystem
-}
+/** Where the register is, and how this thread logs. */
+export type IndexSettings = Pick<Settings, 'dataFolder' | 'register' | 'log'>
 
-/** What the thread is told: once to run, then perhaps to stop. */
+/** What the thread is told, in this order, each once; perhaps to stop at any time. */
 export type ToIndexWorker =
-  | { readonly kind: 'run'; readonly task: IndexTask }
+  | { readonly kind: 'open'; readonly settings: IndexSettings }
+  /** The ecosystem is checked already; a copy of it crosses to the thread. */
+  | { readonly kind: 'run'; readonly ecosystem: Ecosystem }
   | { readonly kind: 'stop' }
 
 /**
@@ -26,17 +24,19 @@ export type ToIndexWorker =
 assert(parentPort !== null, 'this file runs as a worker thread')
 const port = parentPort
 const stop = new AbortController()
-const told = Promise.withResolvers<IndexTask>()
+const opened = Promise.withResolvers<IndexSettings>()
+const told = Promise.withResolvers<Ecosystem>()
 port.on('message', (message: ToIndexWorker) => {
-  if (message.kind === 'run') told.resolve(message.task)
+  if (message.kind === 'open') opened.resolve(message.settings)
+  else if (message.kind === 'run') told.resolve(message.ecosystem)
   else stop.abort()
 })
-const { settings, ecosystem } = await told.promise
+const settings = await opened.promise
 const register = await openRegister(settings)
 try {
   await runIndexRole(
     {
-      ecosystem,
+      ecosystem: await told.promise,
       register,
       clock: systemClock,
       logger: await openLogger(settings.log, process.stdout),

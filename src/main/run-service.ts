@@ -36,28 +36,31 @@ export interface Service {
 
 /** Runs every role in one process: API and verifier here, the index on a thread of its own. */
 export async function runService(input: ServiceInput): Promise<Service> {
-  const { settings, logger, clock } = input
+  const { settings, logger, clock, indexThread } = input
   const ecosystem = parseEcosystem(input.ecosystemName, input.ecosystemFile)
-  const stores = await openStores(settings)
+  const { dataFolder, register, log } = settings
+  indexThread.open({ dataFolder, register, log })
+  const stores = await openStores(settings).catch(async (error: unknown) => {
+    await indexThread.close()
+    throw error
+  })
   const progress = new Map<string, IndexProgress>()
   const indexing = () => [...progress.values()]
-  const startIndex = () => {
-    const { dataFolder, register, log } = settings
-    return input.indexThread.run(
-      { settings: { dataFolder, register, log }, ecosystem },
+  const startIndex = () =>
+    indexThread.run(
+      ecosystem,
       (news) => {
         progress.set(news.chain, news)
         input.onProgress(news)
       },
       input.beforeIndex?.(),
     )
-  }
   const indexed = () => stores.register.snapshot((reads) => howFar(reads, ecosystem))
   // An empty register answers nothing: the index comes first. Later the answers do.
   const early = (await indexed()) === 'nothing' ? startIndex() : undefined
   const { composed, served } = await openApi(input, { ecosystem, stores, indexing }).catch(
     async (error: unknown) => {
-      await early?.stop()
+      await (early?.stop() ?? indexThread.close())
       await stores.close()
       throw error
     },

@@ -43,7 +43,9 @@ export async function start(deps: StartDeps): Promise<Started> {
   const chosen = await chooseEcosystem(settings, deps)
   const listening = Promise.withResolvers<void>()
   // The API answers from what is indexed already, however long the chains take to start.
-  const chains = listening.promise.then(() => chosen.startChains?.())
+  const { startChains } = chosen
+  const chains: Promise<Devnet | undefined> =
+    startChains === undefined ? Promise.resolve(undefined) : listening.promise.then(startChains)
   chains.catch(() => undefined)
   const service = await runService({
     ...deps,
@@ -51,10 +53,12 @@ export async function start(deps: StartDeps): Promise<Started> {
     ecosystemName: chosen.name,
     ecosystemFile: chosen.file,
     onProgress: deps.onIndex,
-    beforeIndex() {
-      listening.resolve()
-      return chains
-    },
+    ...(startChains !== undefined && {
+      beforeIndex() {
+        listening.resolve()
+        return chains
+      },
+    }),
   })
   const stop = async () => {
     await service.stop()
@@ -76,7 +80,7 @@ interface Chosen {
   readonly name: string
   readonly file: unknown
   /** Of the local chains only. */
-  startChains?(): Promise<Devnet>
+  readonly startChains?: () => Promise<Devnet>
 }
 
 async function chooseEcosystem(settings: Settings, deps: StartDeps): Promise<Chosen> {

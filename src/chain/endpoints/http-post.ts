@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
-import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
+import process from 'node:process'
 import { urlToHttpOptions } from 'node:url'
-import { Agent as HttpAgent, request as requestHttp } from '#lib/node-http.ts'
+import * as plain from '#lib/node-http.ts'
 import type { BodyPool } from './body-pool.ts'
 import { decompress } from './decompress.ts'
 import { EndpointError } from './endpoint-error.ts'
@@ -45,10 +45,10 @@ const HEADERS = {
 /** HTTP POST to one URL over kept connections; its basic auth and query keys are sent, never told. */
 export function openPost(url: string): Post {
   const target = urlToHttpOptions(new URL(url))
+  // TLS takes 20 ms to load, for each thread; a node beside us needs none.
   const isSecure = target.protocol === 'https:'
-  const sockets = { keepAlive: true, maxSockets: SOCKETS_MAX }
-  const agent = isSecure ? new HttpsAgent(sockets) : new HttpAgent(sockets)
-  const request = isSecure ? requestHttps : requestHttp
+  const { Agent, request } = isSecure ? process.getBuiltinModule('node:https') : plain
+  const agent = new Agent({ keepAlive: true, maxSockets: SOCKETS_MAX })
   const options = { ...target, method: 'POST', agent }
   const send: Send = (length) =>
     request({ ...options, headers: { ...HEADERS, 'content-length': length } })
@@ -61,7 +61,7 @@ export function openPost(url: string): Post {
   }
 }
 
-type Send = (length: number) => ReturnType<typeof requestHttp>
+type Send = (length: number) => ReturnType<typeof plain.request>
 
 interface RawAnswer {
   readonly status: number

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Mutex } from '#lib/mutex.ts'
-import { type Engine, type Migration, StoreError } from '../engine.ts'
+import { type Connection, type Engine, type Migration, StoreError } from '../engine.ts'
 import { appliedIds, assertInOrder, statementsOf } from '../migrate.ts'
 import { sql } from '../sql.ts'
 import { IdleCheckpoint } from './idle-checkpoint.ts'
@@ -80,7 +80,7 @@ export function openSqlite(options: SqliteOptions): Engine {
     read: (statement) => read(() => reader.run(statement)),
     snapshot: (work) => read(() => inTransaction(reader, 'begin', work)),
     write,
-    migrate: (migrations) => migrate(writer, write, migrations),
+    migrate: (migrations) => migrate(reader, { writer, write }, migrations),
     close: () =>
       writes.run(() =>
         snapshots.run(async () => {
@@ -113,22 +113,34 @@ async function beginNewLog(writer: SqliteWriter, log: LogSync): Promise<void> {
   log.healed()
 }
 
+/** All that is missing in one transaction, so that a version stands as a whole or not at all. */
 async function migrate(
-  writer: SqliteWriter,
-  write: Engine['write'],
+  reader: SqliteConnection,
+  { writer, write }: { readonly writer: SqliteWriter; readonly write: Engine['write'] },
   migrations: readonly Migration[],
 ): Promise<void> {
   assertInOrder(migrations)
-  await writer.execute(
-    'create table if not exists migrations (id bigint primary key, name text not null)',
-  )
-  for (const migration of migrations) {
-    await write(async (connection) => {
-      if ((await appliedIds(connection, migrations)).has(migration.id)) return
+  // Mostly nothing is, and then nobody who writes is waited for.
+  if ((await missing(reader, migrations)).length === 0) return
+  await write(async (connection) => {
+    await writer.execute(
+      'create table if not exists migrations (id bigint primary key, name text not null)',
+    )
+    for (const migration of await missing(connection, migrations)) {
       await writer.execute(statementsOf(migration, 'sqlite'))
       await connection.run(
         sql`insert into migrations (id, name) values (${migration.id}, ${migration.name})`,
       )
-    })
-  }
+    }
+  })
+}
+
+async function missing(
+  connection: Connection,
+  migrations: readonly Migration[],
+): Promise<readonly Migration[]> {
+  const tables = await connection.run(sql`select 1 from sqlite_master where name = 'migrations'`)
+  if (tables.length === 0) return migrations
+  const applied = await appliedIds(connection, migrations)
+  return migrations.filter(({ id }) => !applied.has(id))
 }
