@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
-import { Compile } from 'typebox/schema'
 import type { Address, Hash } from '#domain/address.ts'
 import type { BlockHeader } from '#domain/chain.ts'
+import { compiledLate } from '#lib/compiled-late.ts'
 import type { SourceLog } from './chain-source.ts'
 import { RpcError } from './rpc-error.ts'
 
@@ -12,7 +12,7 @@ const quantity = text('^0x[0-9a-fA-F]{1,14}$')
 const hash = text('^0x[0-9a-fA-F]{64}$')
 const bytes = text('^0x([0-9a-fA-F]{2})*$')
 
-const checkBlock = Compile({
+const checkBlock = compiledLate({
   type: 'object',
   required: ['number', 'hash', 'parentHash', 'timestamp', 'logsBloom'],
   properties: {
@@ -56,15 +56,15 @@ const rpcReceipt = {
   properties: { logs: { type: 'array', items: rpcLog } },
 } as const
 
-const checkLogs = Compile({ type: 'array', items: rpcLog })
-const checkReceipts = Compile({ type: 'array', items: rpcReceipt })
-const checkBytes = Compile(bytes)
-const checkQuantity = Compile(quantity)
+const checkLogs = compiledLate({ type: 'array', items: rpcLog })
+const checkReceipts = compiledLate({ type: 'array', items: rpcReceipt })
+const checkBytes = compiledLate(bytes)
+const checkQuantity = compiledLate(quantity)
 
 /** A block of `eth_getBlockByNumber`; null means that the node does not know it. */
 export function parseBlock(value: unknown): BlockHeader | undefined {
   if (value === null) return undefined
-  if (!checkBlock.Check(value)) throw malformed('block', checkBlock.Errors(value))
+  if (!checkBlock().Check(value)) throw malformed('block', checkBlock().Errors(value))
   return {
     number: Number(value.number),
     hash: lower(value.hash),
@@ -76,23 +76,24 @@ export function parseBlock(value: unknown): BlockHeader | undefined {
 
 /** The logs of `eth_getLogs`, in chain order. */
 export function parseLogs(value: unknown, chainId: number): readonly SourceLog[] {
-  if (!checkLogs.Check(value)) throw malformed('list of logs', checkLogs.Errors(value))
+  if (!checkLogs().Check(value)) throw malformed('list of logs', checkLogs().Errors(value))
   return inOrder(value.map((log) => toSourceLog(log, chainId)))
 }
 
 /** The logs inside the receipts of `eth_getBlockReceipts`, in chain order. */
 export function parseReceiptLogs(value: unknown, chainId: number): readonly SourceLog[] {
-  if (!checkReceipts.Check(value)) throw malformed('list of receipts', checkReceipts.Errors(value))
+  if (!checkReceipts().Check(value))
+    throw malformed('list of receipts', checkReceipts().Errors(value))
   return inOrder(value.flatMap((receipt) => receipt.logs.map((log) => toSourceLog(log, chainId))))
 }
 
 export function parseBytes(value: unknown): `0x${string}` {
-  if (!checkBytes.Check(value)) throw malformed('byte string', checkBytes.Errors(value))
+  if (!checkBytes().Check(value)) throw malformed('byte string', checkBytes().Errors(value))
   return lower(value)
 }
 
 export function parseQuantity(value: unknown): number {
-  if (!checkQuantity.Check(value)) throw malformed('quantity', checkQuantity.Errors(value))
+  if (!checkQuantity().Check(value)) throw malformed('quantity', checkQuantity().Errors(value))
   return Number(value)
 }
 
@@ -122,7 +123,7 @@ function lower(text: string): `0x${string}` {
   return text.toLowerCase() as `0x${string}`
 }
 
-type Verdict = ReturnType<typeof checkBytes.Errors>
+type Verdict = ReturnType<ReturnType<typeof checkBytes>['Errors']>
 
 function malformed(what: string, [, errors]: Verdict) {
   const [first] = errors

@@ -1,13 +1,11 @@
-import { Compile } from 'typebox/schema'
+import { Check, Errors } from 'typebox/schema'
 import { type EcosystemFile, ecosystemFile } from './ecosystem-file.ts'
 import { type Problem, Problems } from './problem.ts'
 
-const compiled = Compile(ecosystemFile)
-
-/** Checks the shape alone: names, types, patterns, ranges. */
+/** Checks the shape alone: names, types, patterns, ranges. Of one file, so that nothing is compiled. */
 export function checkShape(value: unknown): EcosystemFile | Problems {
-  if (compiled.Check(value)) return value
-  const [, errors] = compiled.Errors(value)
+  if (Check(ecosystemFile, value)) return value
+  const [, errors] = Errors(ecosystemFile, value)
   const told = errors.filter((error) => error.keyword !== 'boolean').slice(0, TOLD_MAX)
   const problems = new Problems()
   for (const { field, message } of told.map((error) => describe(error, value)))

@@ -1,12 +1,16 @@
+import { existsSync } from 'node:fs'
 import { barOf } from './index-progress.ts'
-import { loadIndexThread } from './index-thread.ts'
+import { lateIndexThread, loadIndexThread } from './index-thread.ts'
 import type { ExitCode, RoleContext } from './role-context.ts'
+import type { Settings } from './settings.ts'
+import { storeFile } from './store-file.ts'
 import { untilStopped } from './until-stopped.ts'
 
 /** Everything in one process, until a signal. Rejects when the start or, later, the index fails. */
 export async function runStart(context: RoleContext): Promise<ExitCode> {
-  const { progress } = context
-  const indexThread = loadIndexThread()
+  const { progress, settings } = context
+  // Where there is a register, the API answers from it first.
+  const indexThread = hasRegister(settings) ? lateIndexThread() : loadIndexThread()
   // Its modules are loaded at the same time.
   const loaded = import('./start.ts')
   const starting = loaded.then(({ start }) =>
@@ -32,4 +36,8 @@ export async function runStart(context: RoleContext): Promise<ExitCode> {
   })
   // Whoever asks it to stop while it starts is heard, too.
   return untilStopped(context, async () => (await starting).stop(), ended)
+}
+
+function hasRegister({ register, dataFolder }: Settings): boolean {
+  return register.kind === 'sqlite' && existsSync(storeFile(dataFolder, 'register'))
 }

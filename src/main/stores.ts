@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { accessMigrations } from '#access/access-migrations.ts'
 import { registerMigrations } from '#datasets/datasets.ts'
 import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
@@ -8,6 +7,7 @@ import type { Engine, Migration } from '#store/engine.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import { x402Migrations } from '#x402/x402-migrations.ts'
 import type { Settings, StoreSetting } from './settings.ts'
+import { storeFile } from './store-file.ts'
 
 export interface Stores {
   /** What the chains say; can be built again from them. */
@@ -71,7 +71,7 @@ export async function openStore(
   }
   // The accounts survive power loss; the register can be built again from the chains.
   return openSqlite({
-    file: join(dataFolder, `${name}.sqlite`),
+    file: storeFile(dataFolder, name),
     durability: name === 'accounts' ? 'full' : 'normal',
     bulk: name === 'register',
     ...(ownThread && { ownThread: REGISTER_WRITER }),
