@@ -57,6 +57,19 @@ test('while a batch reaches the disk the next is decided as soon as half as many
   assert.deepEqual(batches().slice(1), [[5, 6]])
 })
 
+test('what arrives in the same turn as the one that makes them enough is of the same batch', async () => {
+  const { group, add, batches, decided } = byHand()
+  await add(1, 2, 3, 4)
+  decided[0]?.commit()
+  await add(5)
+  group.add(6)
+  // As the other requests that the system has at hand: each is read after all that the one before it set off.
+  await new Promise((resolve) => process.nextTick(resolve))
+  group.add(7)
+  await turns()
+  assert.deepEqual(batches().slice(1), [[5, 6, 7]])
+})
+
 test('fewer wait no longer than until the batch is on the disk', async () => {
   const { add, batches, decided } = byHand()
   await add(1, 2, 3, 4)

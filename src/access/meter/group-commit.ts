@@ -51,9 +51,9 @@ export class GroupCommit<T> {
   async #run(): Promise<void> {
     this.#isRunning = true
     while (this.#waiting.length > 0) {
-      // One turn of the event loop lets every request that has already arrived join the batch.
-      await new Promise((resolve) => setImmediate(resolve))
       await this.#untilEnough()
+      // The end of this turn of the event loop lets every request that has already arrived join the batch.
+      await new Promise((resolve) => setImmediate(resolve))
       const batch = this.#waiting.slice(0, BATCH_MAX)
       this.#waiting = this.#waiting.slice(BATCH_MAX)
       this.#deps.onBatch?.(batch.length)
