@@ -1,7 +1,7 @@
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { backfillsMigration } from '#indexer/backfill/backfill-row.ts'
 import { type AnyDataset, toAnyDataset } from '#indexer/dataset.ts'
-import { lessByAccountMigration } from '#indexer/events/tables.ts'
+import { lessByAccountMigration, sumsByTokenMigration } from '#indexer/events/tables.ts'
 import { forgottenChainsMigration } from '#indexer/forgotten-chains.ts'
 import { indexerMigrations } from '#indexer/tables.ts'
 import type { Migration } from '#store/engine.ts'
@@ -41,4 +41,5 @@ export const registerMigrations: readonly Migration[] = [
   holderSpansMigration,
   forgottenChainsMigration,
   leadersMigration,
+  sumsByTokenMigration,
 ]

@@ -34,7 +34,7 @@ const bucketKey = {
 const TABLES: Readonly<Record<string, Key>> = {
   events: eventKey,
   event_buckets: { dataset: 'text', ...bucketKey },
-  event_accounts: { dataset: 'text', token: 'text', account: 'text' },
+  event_account_sums: { dataset: 'text', token: 'text', account: 'text' },
   event_account_counts: { dataset: 'text' },
   balances: { token: 'text', address: 'text', chain_id: 'bigint' },
   balance_deltas: { chain_id: 'bigint', block_number: 'bigint', token: 'text', address: 'text' },

@@ -100,8 +100,7 @@ async function checkAccounts(reads: Connection): Promise<void> {
   for (const row of found) add(events, accountOf(row), row, 1, Number(row.usd !== null))
   const accounts: Sums = new Map()
   const stored = await reads.run(sql`
-    select dataset, token, account, amount, usd, events, priced from event_accounts
-    where token <> ''`)
+    select dataset, token, account, amount, usd, events, priced from event_account_sums`)
   for (const row of stored)
     add(accounts, accountOf(row), row, Number(row.events), Number(row.priced))
   mustAgree('accounts', events, accounts)

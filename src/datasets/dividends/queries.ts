@@ -1,6 +1,5 @@
 import type { Address } from '#domain/address.ts'
-import type { Sums } from '#indexer/events/event.ts'
-import { ALL_TOKENS } from '#indexer/events/fold-accounts.ts'
+import { addSums, NOTHING, type Sums } from '#indexer/events/event.ts'
 import { readSums } from '#indexer/events/sums-row.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
@@ -29,22 +28,18 @@ export async function readClaimSummary(
   symbols: readonly string[],
 ): Promise<ClaimSummary> {
   const found = await connection.run(sql`
-    select token, amount, usd, events, priced, first_unix, last_unix from event_accounts
-    where dataset = ${DIVIDENDS} and token in (${join([ALL_TOKENS, ...symbols])})
-      and account = ${address}
+    select token, amount, usd, events, priced, first_unix, last_unix from event_account_sums
+    where dataset = ${DIVIDENDS} and token in (${join(symbols)}) and account = ${address}
     order by token`)
-  const all = found.find((row) => row.token === ALL_TOKENS)
-  const tokens = found
-    .filter((row) => row.token !== ALL_TOKENS)
-    .map((row) => ({ token: column.text(row, 'token'), ...readSums(row) }))
-  if (all === undefined)
-    return { claims: 0, usd: 0n, priced: 0, firstUnix: null, lastUnix: null, tokens }
+  const tokens = found.map((row) => ({ token: column.text(row, 'token'), ...readSums(row) }))
+  const { events, usd, priced } = tokens.reduce<Sums>(addSums, NOTHING)
+  const times = (name: string) => found.map((row) => column.integer(row, name))
   return {
-    claims: column.integer(all, 'events'),
-    usd: column.u256(all, 'usd'),
-    priced: column.integer(all, 'priced'),
-    firstUnix: column.integer(all, 'first_unix'),
-    lastUnix: column.integer(all, 'last_unix'),
+    claims: events,
+    usd,
+    priced,
+    firstUnix: found.length === 0 ? null : Math.min(...times('first_unix')),
+    lastUnix: found.length === 0 ? null : Math.max(...times('last_unix')),
     tokens,
   }
 }

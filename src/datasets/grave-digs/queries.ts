@@ -18,7 +18,7 @@ export async function readLeaderboard(
   input: { readonly token: string; readonly limit: number },
 ): Promise<readonly Leader[]> {
   const found = await connection.run(sql`
-    select account, amount, events, first_unix, last_unix from event_accounts
+    select account, amount, events, first_unix, last_unix from event_account_sums
     where dataset = 'grave-digs' and token = ${input.token}
     order by amount desc, last_unix, account
     limit ${input.limit}`)

@@ -30,6 +30,9 @@ export interface Sums {
   readonly priced: number
 }
 
+/** The bucket of everything since the beginning. */
+export const TOTAL = 0
+
 export const NOTHING: Sums = { amount: 0n, usd: 0n, events: 0, priced: 0 }
 
 export function addSums(a: Sums, b: Sums): Sums {

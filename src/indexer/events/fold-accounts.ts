@@ -1,14 +1,12 @@
 import { allEnded } from '#lib/all-ended.ts'
 import { chunks } from '#lib/chunks.ts'
+import { groupBy } from '#lib/group-by.ts'
 import type { BulkInsert, Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { ROWS_PER_STATEMENT, sql } from '#store/sql.ts'
 import { inKeys } from '#store/typed-values.ts'
-import { addSums, type Contribution, NOTHING, type Sums } from './event.ts'
+import { addSums, type Contribution, NOTHING, type Sums, TOTAL } from './event.ts'
 import { readSums, writeSums } from './sums-row.ts'
-
-/** The token column of an account's row over all tokens; its amount has no meaning. */
-export const ALL_TOKENS = ''
 
 interface AccountDelta {
   readonly token: string
@@ -22,20 +20,10 @@ interface AccountDelta {
 /** What accounts gain, by token and account. */
 export type AccountDeltas = Map<string, AccountDelta>
 
-/** Adds a contribution to what its account gains, of its token and of all tokens. */
+/** Adds a contribution to what its account gains of its token. */
 export function addToAccounts(deltas: AccountDeltas, each: Contribution): void {
-  if (each.account === null) return
-  addToAccount(deltas, each, each.token, each.account)
-  const sums = { ...each.sums, amount: 0n }
-  addToAccount(deltas, { ...each, sums }, ALL_TOKENS, each.account)
-}
-
-function addToAccount(
-  deltas: AccountDeltas,
-  { sums, timestamp }: Contribution,
-  token: string,
-  account: string,
-): void {
+  const { token, account, sums, timestamp } = each
+  if (account === null) return
   const key = `${token}|${account}`
   const delta = deltas.get(key)
   if (delta === undefined)
@@ -53,55 +41,76 @@ export async function foldAccounts(
   dataset: string,
   deltas: AccountDeltas,
 ): Promise<void> {
-  const parts = chunks([...deltas.values()].sort(byKey), ROWS_PER_STATEMENT)
-  // No two parts share a row, so none waits for the answer to another.
-  const accounts = await allEnded(parts.map((part) => foldAccountRows(connection, dataset, part)))
+  if (deltas.size === 0) return
+  const byAccount = groupBy(deltas.values(), ({ account }) => account)
+  const tokens = await tokensOf(connection, dataset, deltas)
+  const accountsAtOnce = Math.max(1, Math.floor(ROWS_PER_STATEMENT / tokens.length))
+  // Neighbours in the index are written together.
+  const parts = chunks([...byAccount].sort(byName), accountsAtOnce)
+  // No two parts share an account, so none waits for the answer to another.
+  const changes = await allEnded(
+    parts.map((part) => foldAccountRows(connection, { dataset, tokens }, new Map(part))),
+  )
   await countAccounts(
     connection,
     dataset,
-    accounts.reduce((sum, each) => sum + each, 0),
+    changes.reduce((sum, each) => sum + each, 0),
   )
 }
 
-/** Neighbours in the index are written together. */
-function byKey(a: AccountDelta, b: AccountDelta): number {
-  return compareText(a.token, b.token) || compareText(a.account, b.account)
+function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return a < b ? -1 : Number(a > b)
 }
 
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : Number(a > b)
+/** All tokens that any account may have a row of. */
+async function tokensOf(
+  connection: Connection,
+  dataset: string,
+  deltas: AccountDeltas,
+): Promise<readonly string[]> {
+  const found = await connection.run(sql`
+    select distinct token from event_buckets
+    where dataset = ${dataset} and grain = 'total' and bucket_unix = ${TOTAL}`)
+  const tokens = new Set(found.map((row) => column.text(row, 'token')))
+  // Those of this change may not be there yet, or no longer.
+  for (const { token } of deltas.values()) tokens.add(token)
+  return [...tokens].sort()
 }
 
 /** Gives how many accounts there are more (or fewer). */
 async function foldAccountRows(
   connection: Connection,
-  dataset: string,
-  deltas: readonly AccountDelta[],
+  { dataset, tokens }: { readonly dataset: string; readonly tokens: readonly string[] },
+  accounts: ReadonlyMap<string, readonly AccountDelta[]>,
 ): Promise<number> {
+  const keys = tokens.flatMap((token) => [...accounts.keys()].map((account) => [token, account]))
   const stored = await connection.run(sql`
     select token, account, amount, usd, events, priced, first_unix, last_unix
-    from event_accounts
-    where dataset = ${dataset} and ${inKeys(
-      { token: 'text', account: 'text' },
-      deltas.map((delta) => [delta.token, delta.account]),
-    )}`)
+    from event_account_sums
+    where dataset = ${dataset} and ${inKeys({ token: 'text', account: 'text' }, keys)}`)
   const before = new Map(stored.map((row) => [`${row.token}|${row.account}`, row]))
   const kept: (readonly (string | number)[])[] = []
   const emptied: (readonly string[])[] = []
-  let accounts = 0
-  for (const delta of deltas) {
-    const row = before.get(`${delta.token}|${delta.account}`)
-    const sums = addSums(row === undefined ? NOTHING : readSums(row), delta.sums)
-    if (sums.events === 0) {
-      if (row !== undefined) emptied.push([delta.token, delta.account])
-    } else {
-      const times = await timesOf(connection, dataset, delta, row)
-      kept.push([dataset, delta.token, delta.account, ...writeSums(sums), ...times])
+  let change = 0
+  for (const [account, deltas] of accounts) {
+    const held = tokens.filter((token) => before.has(`${token}|${account}`)).length
+    let holds = held
+    for (const delta of deltas) {
+      const row = before.get(`${delta.token}|${account}`)
+      const sums = addSums(row === undefined ? NOTHING : readSums(row), delta.sums)
+      if (sums.events > 0) {
+        const times = await timesOf(connection, dataset, delta, row)
+        kept.push([dataset, delta.token, account, ...writeSums(sums), ...times])
+        if (row === undefined) holds += 1
+      } else if (row !== undefined) {
+        emptied.push([delta.token, account])
+        holds -= 1
+      }
     }
-    if (delta.token === ALL_TOKENS) accounts += Number(sums.events > 0) - Number(row !== undefined)
+    change += Number(holds > 0) - Number(held > 0)
   }
   await store(connection, dataset, kept, emptied)
-  return accounts
+  return change
 }
 
 /** First and last time; looked up anew when events were taken back, since a minimum has no inverse. */
@@ -119,17 +128,17 @@ async function timesOf(
       ? [first, last]
       : [Math.min(first, delta.firstUnix), Math.max(last, delta.lastUnix)]
   }
-  const token = delta.token === ALL_TOKENS ? sql`` : sql`and token = ${delta.token}`
   const [found] = await connection.run(sql`
     select min(timestamp_unix) as first_unix, max(timestamp_unix) as last_unix from events
-    where dataset = ${dataset} and account = ${delta.account} and counted = 1 ${token}`)
+    where dataset = ${dataset} and account = ${delta.account} and counted = 1
+      and token = ${delta.token}`)
   return found === undefined
     ? [delta.firstUnix, delta.lastUnix]
     : [column.integer(found, 'first_unix'), column.integer(found, 'last_unix')]
 }
 
-const EVENT_ACCOUNTS: BulkInsert = {
-  table: 'event_accounts',
+const ACCOUNT_SUMS: BulkInsert = {
+  table: 'event_account_sums',
   columns: {
     dataset: 'text',
     token: 'text',
@@ -152,10 +161,10 @@ async function store(
   kept: readonly (readonly (string | number)[])[],
   emptied: readonly (readonly string[])[],
 ): Promise<void> {
-  await connection.insert(EVENT_ACCOUNTS, kept)
+  await connection.insert(ACCOUNT_SUMS, kept)
   if (emptied.length > 0)
     await connection.run(sql`
-      delete from event_accounts
+      delete from event_account_sums
       where dataset = ${dataset} and ${inKeys({ token: 'text', account: 'text' }, emptied)}`)
 }
 

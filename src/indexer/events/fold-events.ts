@@ -5,12 +5,9 @@ import { groupBy } from '#lib/group-by.ts'
 import type { BulkInsert, Connection, Row } from '#store/engine.ts'
 import { ROWS_PER_STATEMENT, sql } from '#store/sql.ts'
 import { inKeys } from '#store/typed-values.ts'
-import { addSums, type Contribution, NOTHING, type Sums } from './event.ts'
+import { addSums, type Contribution, NOTHING, type Sums, TOTAL } from './event.ts'
 import { type AccountDeltas, addToAccounts, foldAccounts } from './fold-accounts.ts'
 import { readSums, writeSums } from './sums-row.ts'
-
-/** The bucket of everything since the beginning. */
-export const TOTAL = 0
 
 /**
  * Adds contributions to the hour, day and total buckets and to the accounts. Sums commute, so the

@@ -49,7 +49,7 @@ async function stateOf(engine: Engine): Promise<unknown> {
     engine.read(sql`
       select token, grain, bucket_unix, amount, usd, events, priced from event_buckets
       order by token, grain, bucket_unix`),
-    engine.read(sql`select token, account, usd, priced from event_accounts order by token`),
+    engine.read(sql`select token, account, usd, priced from event_account_sums order by token`),
   ])
 }
 

@@ -76,3 +76,15 @@ export const lessByAccountMigration: Migration = {
     delete from event_account_counts where dataset = 'burns';
     drop index event_accounts_by_account`,
 }
+
+/**
+ * What an account did of all tokens is added up where it is read: such rows would be half of them. The table
+ * has another name, since a version that looks for them would find nothing and must fail.
+ */
+export const sumsByTokenMigration: Migration = {
+  id: 66,
+  name: 'accounts have sums by token only',
+  sql: `
+    delete from event_accounts where token = '';
+    alter table event_accounts rename to event_account_sums`,
+}
