@@ -56,15 +56,17 @@ export async function runService(input: ServiceInput): Promise<Service> {
       input.beforeIndex?.(),
     )
   const indexed = () => stores.register.snapshot((reads) => howFar(reads, ecosystem))
-  // An empty register answers nothing: the index comes first. Later the answers do.
-  const early = (await indexed()) === 'nothing' ? startIndex() : undefined
-  const { composed, served } = await openApi(input, { ecosystem, stores, indexing }).catch(
-    async (error: unknown) => {
-      await (early?.stop() ?? indexThread.close())
-      await stores.close()
-      throw error
-    },
-  )
+  let early: IndexThread | undefined
+  const opening = async () => {
+    // An empty register answers nothing: the index comes first. Later the answers do.
+    if ((await indexed()) === 'nothing') early = startIndex()
+    return openApi(input, { ecosystem, stores, indexing })
+  }
+  const { composed, served } = await opening().catch(async (error: unknown) => {
+    await (early?.stop() ?? indexThread.close())
+    await stores.close()
+    throw error
+  })
   const index = early ?? startIndex()
   const ending = new AbortController()
   const verifying = runVerifyRole(

@@ -62,19 +62,20 @@ function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]
   return a < b ? -1 : Number(a > b)
 }
 
-/** All tokens that any account may have a row of. */
+/** All tokens whose rows tell whether an account is new or gone; a value that changes makes neither. */
 async function tokensOf(
   connection: Connection,
   dataset: string,
   deltas: AccountDeltas,
 ): Promise<readonly string[]> {
+  const own = new Set([...deltas.values()].map(({ token }) => token))
+  const isCounted = [...deltas.values()].some(({ sums }) => sums.events !== 0)
+  if (!isCounted) return [...own]
   const found = await connection.run(sql`
     select distinct token from event_buckets
     where dataset = ${dataset} and grain = 'total' and bucket_unix = ${TOTAL}`)
-  const tokens = new Set(found.map((row) => column.text(row, 'token')))
   // Those of this change may not be there yet, or no longer.
-  for (const { token } of deltas.values()) tokens.add(token)
-  return [...tokens].sort()
+  return [...own.union(new Set(found.map((row) => column.text(row, 'token'))))].sort()
 }
 
 /** Gives how many accounts there are more (or fewer). */

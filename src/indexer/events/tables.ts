@@ -85,6 +85,6 @@ export const sumsByTokenMigration: Migration = {
   id: 66,
   name: 'accounts have sums by token only',
   sql: `
-    delete from event_accounts where token = '';
-    alter table event_accounts rename to event_account_sums`,
+    alter table event_accounts rename to event_account_sums;
+    delete from event_account_sums where token = ''`,
 }

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { Worker } from 'node:worker_threads'
 import { describeEngine } from '../conformance.ts'
 import { type Connection, StoreError } from '../engine.ts'
 import { sql } from '../sql.ts'
@@ -18,11 +20,31 @@ const KINDS: Readonly<Record<string, Omit<SqliteOptions, 'file'>>> = {
   },
 }
 
+/** Holds the lock of a file that has no log yet, for a while. */
+const MAKES_THE_FILE = `
+  const { parentPort, workerData } = require('node:worker_threads')
+  const { DatabaseSync } = require('node:sqlite')
+  const database = new DatabaseSync(workerData)
+  database.exec('create table made (by text); begin immediate')
+  parentPort.postMessage('held')
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200)
+  database.exec('commit')`
+
 for (const [name, options] of Object.entries(KINDS)) {
   const open = () =>
     openSqlite({ file: join(mkdtempSync(join(tmpdir(), 'sexton-')), 'store.sqlite'), ...options })
 
   describeEngine(name, async () => open())
+
+  test(`${name}: a new file that somebody else is just making is waited for`, async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'sexton-')), 'store.sqlite')
+    const other = new Worker(MAKES_THE_FILE, { eval: true, workerData: file })
+    await once(other, 'message')
+    const engine = openSqlite({ file, ...options })
+    await engine.migrate([{ id: 1, name: 'things', sql: 'create table things (id text)' }])
+    assert.deepEqual(await engine.read(sql`select id from things`), [])
+    await engine.close()
+  })
 
   test(`${name}: nothing is stored of a transaction that a full disk ended halfway`, async () => {
     const engine = open()

@@ -26,6 +26,11 @@ export interface ConnectionOptions {
 /** Another process may hold the write lock for one commit; a commit takes far less than this. */
 const BUSY_TIMEOUT_MS = 5_000
 
+/** How soon is tried again what SQLite does not wait for by itself. */
+const BUSY_RETRY_MS = 5
+
+const NOBODY_WAKES = new Int32Array(new SharedArrayBuffer(4))
+
 /**
  * Bytes of a page and pages of log until a commit copies them into the file: 128 and 4 megabytes. Those
  * of a bulk are mostly copied before, while nobody writes.
@@ -38,7 +43,8 @@ const PAGES = {
 /** Distinct statement texts are few; the bound only guards against a mistake. */
 const STATEMENTS_MAX = 1_000
 
-/** SQLite's primary result code for a constraint; the extended codes share its low byte. */
+/** SQLite's primary result codes; the extended codes share their low byte. */
+const SQLITE_BUSY = 5
 const SQLITE_CONSTRAINT = 19
 
 /**
@@ -67,7 +73,20 @@ export class SqliteConnection implements SqliteWriter {
       `cache_size = -${options.cacheKib}`,
       `wal_autocheckpoint = ${pages.perCheckpoint}`,
     ]
-    for (const pragma of pragmas) this.#guard(() => this.#database.exec(`pragma ${pragma}`))
+    for (const pragma of pragmas) this.#untilFree(() => this.#database.exec(`pragma ${pragma}`))
+  }
+
+  /** Where several open a new file at once, one gives it its log; SQLite refuses the others at once and waits for none. */
+  #untilFree(work: () => void): void {
+    for (const endMs = performance.now() + BUSY_TIMEOUT_MS; ; ) {
+      try {
+        return this.#guard(work)
+      } catch (error) {
+        const isBusy = error instanceof StoreError && codeOf(error.cause) === SQLITE_BUSY
+        if (!isBusy || performance.now() >= endMs) throw error
+        Atomics.wait(NOBODY_WAKES, 0, 0, BUSY_RETRY_MS)
+      }
+    }
   }
 
   async run(statement: Sql): Promise<readonly Row[]> {
@@ -207,8 +226,11 @@ function insertText({ table, columns, conflict = '' }: BulkInsert, count: number
 }
 
 function toStoreError(error: unknown): StoreError {
-  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) : 0
   const message = error instanceof Error ? error.message : String(error)
-  const Kind = (code & 0xff) === SQLITE_CONSTRAINT ? ConstraintError : StoreError
+  const Kind = codeOf(error) === SQLITE_CONSTRAINT ? ConstraintError : StoreError
   return new Kind(`SQLite: ${message}`, { cause: error })
+}
+
+function codeOf(error: unknown): number {
+  return error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
 }
