@@ -195,6 +195,6 @@ test('a segment ends sooner when nobody has anything to store, and is never of m
       (_, index) => Math.min((index + 1) * answers * BLOCKS, 63 * BLOCKS) - 1,
     )
   const isWanted = () => false
-  assert.deepEqual(await rest(segments({ isWanted })), ends(14))
+  assert.deepEqual(await rest(segments({ isWanted })), ends(16))
   assert.deepEqual(await rest(segments({ isWanted, isStoring: () => true })), ends(21))
 })

@@ -38,7 +38,7 @@ const COMMIT_EVERY_MS = 5_000
 const COMMIT_SHARE = 0.1
 
 /** Where a segment ends: nobody who could store it should wait for it. */
-const MAX = { facts: 10_000, answers: 14 }
+const MAX = { facts: 10_000, answers: 16 }
 
 /**
  * Where it ends while those before it are still being stored: the larger it is, the less it takes for
