@@ -80,7 +80,8 @@ export class SqliteConnection implements SqliteWriter {
   #untilFree(work: () => void): void {
     for (const endMs = performance.now() + BUSY_TIMEOUT_MS; ; ) {
       try {
-        return this.#guard(work)
+        this.#guard(work)
+        return
       } catch (error) {
         const isBusy = error instanceof StoreError && codeOf(error.cause) === SQLITE_BUSY
         if (!isBusy || performance.now() >= endMs) throw error
