@@ -74,7 +74,7 @@ export function loadIndexThread(): LoadedIndexThread {
 }
 
 /**
- * The same, started when it is told to run: an API that can answer already takes a tenth longer to start
+ * The same, started when it is told to run: an API that can answer already takes up to a tenth longer to start
  * while another thread loads beside it.
  */
 export function lateIndexThread(): LoadedIndexThread {

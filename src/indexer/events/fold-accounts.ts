@@ -45,7 +45,7 @@ export async function foldAccounts(
   const byAccount = groupBy(deltas.values(), ({ account }) => account)
   const tokens = await tokensOf(connection, dataset, deltas)
   const accountsAtOnce = Math.max(1, Math.floor(ROWS_PER_STATEMENT / tokens.length))
-  // Neighbours in the index are written together.
+  // Of each token neighbours in the index are written one after the other.
   const parts = chunks([...byAccount].sort(byName), accountsAtOnce)
   // No two parts share an account, so none waits for the answer to another.
   const changes = await allEnded(
