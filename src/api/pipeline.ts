@@ -4,7 +4,7 @@ import type { Caller, UsageFigures } from '#domain/caller.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { etagOf, matchesEtag } from '#http/etag.ts'
 import type { Incoming, Outgoing } from '#http/exchange.ts'
-import type { PaymentRequired, Route } from '#http/route.ts'
+import type { Outcome, PaymentRequired, Route } from '#http/route.ts'
 import type { AdmissionSource } from './call-counts.ts'
 import { Exchange, type PayableFacts } from './exchange.ts'
 import { type FiguresDeps, figuresAfterRefusal, figuresOf, noFigures } from './figures.ts'
@@ -246,14 +246,17 @@ function take(deps: PipelineDeps, exchange: Exchange, admission: Admission) {
   return 'exhausted'
 }
 
-function work(_deps: PipelineDeps, exchange: Exchange): Promise<Ending> {
+function work(_deps: PipelineDeps, exchange: Exchange): Ending | Promise<Ending> {
   const { prepared } = exchange
   if (prepared === undefined) throw new Error('a route was run before it was parsed')
-  return prepared.run(exchange).then((outcome) => {
-    if (outcome.kind === 'answer' && outcome.figures !== undefined)
-      exchange.figures = outcome.figures
-    return outcome
-  })
+  const outcome = prepared.run(exchange)
+  if (!(outcome instanceof Promise)) return worked(exchange, outcome)
+  return outcome.then((each) => worked(exchange, each))
+}
+
+function worked(exchange: Exchange, outcome: Outcome): Ending {
+  if (outcome.kind === 'answer' && outcome.figures !== undefined) exchange.figures = outcome.figures
+  return outcome
 }
 
 function failure(deps: PipelineDeps, exchange: Exchange, error: unknown): Refusal {

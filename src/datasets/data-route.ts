@@ -81,8 +81,8 @@ export function dataRoute<P extends Parameters>(
     handle(input) {
       const asked = input.parameters as ValuesOf<P> & { readonly format?: 'json' | 'csv' }
       const asCsv = csv !== undefined && wantsCsv(input, asked.format)
-      const query = { ...input.effective, ...(asCsv && { format: 'csv' }) }
-      return ready.get(JSON.stringify(query), async () => {
+      return ready.get(asCsv ? `${input.question} as CSV` : input.question, async () => {
+        const query = { ...input.effective, ...(asCsv && { format: 'csv' }) }
         const result = await readSnapshot(deps, read, asked)
         if (isRefusal(result)) return result
         return toAnswer(deps, { ...result, path: facts.path, query, csv: asCsv ? csv : undefined })

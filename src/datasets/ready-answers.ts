@@ -15,7 +15,8 @@ export interface ReadyAnswersDeps {
 interface Ready {
   readonly revision: string
   readonly madeAtMs: number
-  readonly outcome: Promise<Outcome>
+  /** The answer itself as soon as it is made. */
+  readonly outcome: Outcome | Promise<Outcome>
 }
 
 /** Distinct questions of a route that are asked at about the same time. */
@@ -42,8 +43,8 @@ export class ReadyAnswers {
     this.#deps = deps
   }
 
-  /** Waits for nothing when the status is the one that was read last. */
-  get(question: string, make: () => Promise<Outcome>): Promise<Outcome> {
+  /** What is ready is given at once when the status is the one that was read last. */
+  get(question: string, make: () => Promise<Outcome>): Outcome | Promise<Outcome> {
     const asking = this.#deps.recentStatus()
     if (asking === this.#asking && this.#status !== undefined)
       return this.#at(this.#status, question, make)
@@ -62,24 +63,29 @@ export class ReadyAnswers {
     return this.#at(status, question, make)
   }
 
-  #at(status: IndexStatus, question: string, make: () => Promise<Outcome>): Promise<Outcome> {
+  #at(
+    status: IndexStatus,
+    question: string,
+    make: () => Promise<Outcome>,
+  ): Outcome | Promise<Outcome> {
     const now = this.#deps.clock()
     const revision = this.#revisionAt(status, Math.floor(now / 1000))
     const known = this.#answers.get(question)
     if (known?.revision === revision && Math.abs(now - known.madeAtMs) <= AGE_MAX_MS)
       return known.outcome
-    const outcome = make()
-    this.#keep(question, { revision, madeAtMs: now, outcome })
-    return outcome
+    const making = make()
+    this.#keep(question, { revision, madeAtMs: now, outcome: making }, making)
+    return making
   }
 
   /** What is made takes the place of what is being made, since only then its size is known. */
-  #keep(question: string, ready: Ready): void {
+  #keep(question: string, ready: Ready, making: Promise<Outcome>): void {
     const isNewest = () => this.#answers.peek(question) === ready
     this.#answers.set(question, ready, { size: 1 })
-    ready.outcome.then(
-      (made) => {
-        if (isNewest()) this.#answers.set(question, { ...ready }, { size: sizeOf(made) })
+    making.then(
+      (outcome) => {
+        if (isNewest())
+          this.#answers.set(question, { ...ready, outcome }, { size: sizeOf(outcome) })
       },
       () => {
         if (isNewest()) this.#answers.delete(question)

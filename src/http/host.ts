@@ -8,7 +8,6 @@ import type { Endpoint, Incoming, Outgoing } from './exchange.ts'
 import { HeadWriter } from './head-writer.ts'
 import { type Arrival, readIncoming } from './incoming.ts'
 import { LiteralPaths } from './literal-paths.ts'
-import type { Query } from './parse-query.ts'
 import { indexPaths, isCanonical, type PathIndex, pathOf } from './path-index.ts'
 import { send } from './send.ts'
 
@@ -37,10 +36,10 @@ export class Host {
   readonly #connections: Connections
   readonly #heads = new HeadWriter({ clock: systemClock })
 
-  constructor(deps: HostDeps, connections: Connections, parseQuery: (text: string) => Query) {
+  constructor(deps: HostDeps, connections: Connections) {
     this.#deps = deps
     this.#paths = indexPaths(deps.endpoints)
-    this.#literals = new LiteralPaths(deps.endpoints, parseQuery)
+    this.#literals = new LiteralPaths(deps.endpoints)
     this.#connections = connections
   }
 

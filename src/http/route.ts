@@ -26,6 +26,8 @@ export interface HandlerInput<P extends Parameters, B extends TSchema> extends R
   readonly parameters: ValuesOf<P>
   /** Parameters after defaults, as `meta.query` shows them. */
   readonly effective: Readonly<Record<string, Effective>>
+  /** The same as one text, equal for equal questions. */
+  readonly question: string
   readonly body: Static<B>
   readonly caller: Caller
 }
@@ -88,7 +90,8 @@ export interface RouteDefinition<P extends Parameters, B extends TSchema> extend
   readonly parameters: P
   readonly body?: B
   readonly bodyExample?: Static<B>
-  handle(input: HandlerInput<P, B>): Promise<Outcome>
+  /** What is known already need not be waited for. */
+  handle(input: HandlerInput<P, B>): Outcome | Promise<Outcome>
 }
 
 /** What the server knows of a request before it is parsed. */
@@ -105,7 +108,7 @@ export interface Prepared {
   readonly effective: Readonly<Record<string, Effective>>
   /** The newest entity tag that was made for each media type of it. */
   readonly etags: Map<string, { readonly revision: string; readonly etag: string }>
-  run(facts: RequestFacts & { readonly caller: Caller }): Promise<Outcome>
+  run(facts: RequestFacts & { readonly caller: Caller }): Outcome | Promise<Outcome>
 }
 
 /** One operation of the API: its document, its parser and its handler in one place. */
@@ -144,6 +147,7 @@ export function defineRoute<P extends Parameters, B extends TSchema = TSchema>(
       const input = {
         parameters: values.parameters as ValuesOf<P>,
         effective,
+        question: JSON.stringify(effective),
         body: raw.body as Static<B>,
       }
       const prepared: Prepared = {
@@ -164,6 +168,7 @@ export function defineRoute<P extends Parameters, B extends TSchema = TSchema>(
 class Input<P extends Parameters, B extends TSchema> implements HandlerInput<P, B> {
   readonly parameters: ValuesOf<P>
   readonly effective: Readonly<Record<string, Effective>>
+  readonly question: string
   readonly body: Static<B>
   readonly requestId: string
   readonly headers: RequestFacts['headers']
@@ -173,10 +178,11 @@ class Input<P extends Parameters, B extends TSchema> implements HandlerInput<P, 
 
   constructor(
     known: RequestFacts & { readonly caller: Caller },
-    parsed: Pick<HandlerInput<P, B>, 'parameters' | 'effective' | 'body'>,
+    parsed: Pick<HandlerInput<P, B>, 'parameters' | 'effective' | 'question' | 'body'>,
   ) {
     this.parameters = parsed.parameters
     this.effective = parsed.effective
+    this.question = parsed.question
     this.body = parsed.body
     this.requestId = known.requestId
     this.headers = known.headers

@@ -6,7 +6,7 @@ import { CONNECTION_LIMITS, type ConnectionLimits, Connections } from './connect
 import type { Endpoint } from './exchange.ts'
 import { Host, type HostDeps, PATH_PARAMETER_MAX } from './host.ts'
 import { readJsonBodies } from './json-body.ts'
-import { makeQueryParser } from './parse-query.ts'
+import { parseQuery } from './parse-query.ts'
 import { answerBrokenSockets } from './reject-socket.ts'
 
 export interface ServerDeps extends HostDeps {
@@ -41,13 +41,13 @@ const HTTP_OPTIONS = {
   keepAliveTimeout: KEEP_ALIVE_MS,
   connectionsCheckingInterval: CHECK_INTERVAL_MS,
   joinDuplicateHeaders: true,
+  optimizeEmptyRequests: true,
   // Node's own 400 would lack our headers.
   requireHostHeader: false,
 } as const
 
 /** Builds the server; it neither listens nor opens anything until told. */
 export function createServer(deps: ServerDeps): HttpServer {
-  const parseQuery = makeQueryParser()
   const app = Fastify({
     bodyLimit: BODY_BYTES_MAX,
     exposeHeadRoutes: false,
@@ -74,7 +74,7 @@ export function createServer(deps: ServerDeps): HttpServer {
     limits: { ...CONNECTION_LIMITS, ...deps.connectionLimits },
     ownerOf: deps.socketOwner,
   })
-  const host = new Host(deps, connections, parseQuery)
+  const host = new Host(deps, connections)
   readJsonBodies(app)
   app.addHook('onRequest', (request, reply, done) => {
     if (host.passes(request, reply)) done()

@@ -60,7 +60,7 @@ function settlingDesk(engine: Engine) {
       await store('credited', credit.id)
     },
     /** The answer to a top-up whose payment is settled so. */
-    topUp(outcome: SettleOutcome<never>): Promise<Outcome> {
+    async topUp(outcome: SettleOutcome<never>): Promise<Outcome> {
       const desk = new (class extends PaymentDesk {
         override async receive(): Promise<Received> {
           return { kind: 'fresh', payload }
