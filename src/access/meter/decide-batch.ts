@@ -5,6 +5,7 @@ import { payCalls, spendCalls } from '#ledger/spend.ts'
 import type { Connection } from '#store/engine.ts'
 import type { Admission, MeterFigures } from './admission.ts'
 import { addKeyUnits } from './key-day.ts'
+import { type KnownDays, takeKnownUnits } from './known-days.ts'
 import { recordBatch } from './meter-store.ts'
 import { accountOf, type Tallied, Tally } from './tally.ts'
 import {
@@ -24,6 +25,8 @@ export interface Batch extends Tallied {
    * presumption that does not hold is `Misjudged`, and nothing of the batch may then be stored.
    */
   readonly isPresumedPaid?: (caller: Caller) => boolean
+  /** Days as they stood when last decided; where one stands otherwise, the store refuses the batch. */
+  readonly known?: KnownDays | undefined
 }
 
 export interface Decisions {
@@ -68,12 +71,23 @@ async function countBatch(
   batch: Batch,
   wanted: ReadonlyMap<string, Wanted>,
 ): Promise<ReadonlyMap<string, Taken>> {
-  const taking = takeUnits(connection, batch.day, wanted)
+  const taking = take(connection, batch, wanted)
   const recording = recordBatch(connection, batch)
   recording.catch(() => undefined)
   const taken = await taking
   await recording
   return taken
+}
+
+async function take(
+  connection: Connection,
+  { day, known }: Batch,
+  wanted: ReadonlyMap<string, Wanted>,
+): Promise<ReadonlyMap<string, Taken>> {
+  if (known === undefined) return takeUnits(connection, day, wanted)
+  const { taken, rest } = await takeKnownUnits(connection, { day, wanted, known })
+  if (rest.size === 0) return taken
+  return new Map([...taken, ...(await takeUnits(connection, day, rest))])
 }
 
 function refuseFreeUnits(taken: Taken | undefined, quota: number): void {

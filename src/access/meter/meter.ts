@@ -11,7 +11,7 @@ import {
   type MeterFigures,
   MeteringUnavailable,
 } from './admission.ts'
-import { type Decisions, decideBatch, Misjudged } from './decide-batch.ts'
+import { type Batch, type Decisions, decideBatch, Misjudged } from './decide-batch.ts'
 import { GroupCommit } from './group-commit.ts'
 import { RecentOutcomes } from './recent-outcomes.ts'
 import { RefundQueue } from './refund-queue.ts'
@@ -41,7 +41,7 @@ interface Settle<T> {
 interface HowToDecide {
   /** Told when the batch stands; the next one may then be decided. */
   readonly onCommitted: () => void
-  /** Takes for paid what was paid of late; where that is wrong, all is asked once more. */
+  /** Takes for true what was decided of late; where that is wrong, all is asked once more. */
   readonly presumes?: boolean
 }
 
@@ -146,8 +146,8 @@ class MeterQueue {
       admits: admits.map((each) => each.caller),
       figures: figures.map((each) => each.caller),
     }
-    const isPresumedPaid = (caller: Caller) => presumes && this.#recent.isLikelyPaid(caller, day)
-    const input = { ...callers, id, day, pricePerCall, isPresumedPaid }
+    const presumed = presumes ? this.#presumed(day) : {}
+    const input = { ...callers, id, day, pricePerCall, ...presumed }
     let decided: Decisions | undefined
     let stands = false
     const decide = async (connection: Connection) => {
@@ -166,8 +166,7 @@ class MeterQueue {
       settleAll(admits, final.admissions)
       settleAll(figures, final.figures)
     } catch (cause) {
-      const isPresumed = decided === undefined && callers.admits.some(isPresumedPaid)
-      if (isPresumed && isMisjudged(cause)) {
+      if (presumes && decided === undefined && isMisjudged(cause)) {
         this.#recent.forget(callers.admits)
         return this.#decideAll(batch, { onCommitted, presumes: false })
       }
@@ -176,6 +175,14 @@ class MeterQueue {
       else if (receipts.length > 0) this.#refunds.doubt({ id, day, receipts: () => receipts })
       rejectAll([...admits, ...figures], cause)
     }
+  }
+
+  /** PostgreSQL takes the rows of a batch in one order, which two statements would break. */
+  #presumed(day: number): Pick<Batch, 'isPresumedPaid' | 'known'> {
+    const recent = this.#recent
+    const isPresumedPaid = (caller: Caller) => recent.isLikelyPaid(caller, day)
+    if (this.#deps.engine.dialect === 'postgres') return { isPresumedPaid }
+    return { isPresumedPaid, known: (bucket) => recent.usageDay(bucket, day) }
   }
 
   #nextId() {

@@ -1,6 +1,7 @@
-import type { Caller } from '#domain/caller.ts'
+import type { Caller, UsageFigures } from '#domain/caller.ts'
 import type { Admission } from './admission.ts'
 import { accountOf } from './tally.ts'
+import type { UsageDay } from './usage-day.ts'
 
 /** Callers of a day that are remembered; those beyond are asked about once more. */
 const HELD_MAX = 100_000
@@ -14,7 +15,17 @@ export class RecentOutcomes {
   readonly #spentBuckets = new Set<string>()
   /** Those that paid for their last call. */
   readonly #payingAccounts = new Set<string>()
+  /** How their buckets stood then. */
+  readonly #figures = new Map<string, UsageFigures>()
   #day = 0
+
+  /** How a bucket's day stood when last decided. */
+  usageDay(bucket: string, day: number): UsageDay | undefined {
+    const figures = day === this.#day ? this.#figures.get(bucket) : undefined
+    if (figures === undefined) return undefined
+    const { requestCount, overageCount: paid } = figures
+    return { used: requestCount - paid, paid }
+  }
 
   /** A key that is counted apart needs a row more than free units alone. */
   isLikelyFree(caller: Caller, day: number): boolean {
@@ -30,9 +41,11 @@ export class RecentOutcomes {
   learn(callers: readonly Caller[], admissions: readonly Admission[], day: number): void {
     if (day !== this.#day || this.#spentBuckets.size > HELD_MAX) this.#spentBuckets.clear()
     if (this.#payingAccounts.size > HELD_MAX) this.#payingAccounts.clear()
+    if (day !== this.#day || this.#figures.size > HELD_MAX) this.#figures.clear()
     this.#day = day
     for (const [index, caller] of callers.entries()) {
       const admission = admissions[index]
+      if (admission !== undefined) this.#figures.set(caller.bucket, admission.figures)
       if (admission?.kind !== 'admitted') this.#learnSpent(caller, false)
       else if (admission.source === 'prepaid') this.#learnSpent(caller, true)
       else if (this.#spentBuckets.size > 0) this.#spentBuckets.delete(caller.bucket)
@@ -41,7 +54,10 @@ export class RecentOutcomes {
 
   /** They are asked about with nothing taken for likely. */
   forget(callers: readonly Caller[]): void {
-    for (const { bucket } of callers) this.#spentBuckets.delete(bucket)
+    for (const { bucket } of callers) {
+      this.#spentBuckets.delete(bucket)
+      this.#figures.delete(bucket)
+    }
   }
 
   #learnSpent(caller: Caller, pays: boolean): void {

@@ -177,6 +177,7 @@ function toUsageDay(row: Row): UsageDay {
   return { used: column.integer(row, 'used'), paid: column.integer(row, 'paid') }
 }
 
-function inOrder<T>(map: ReadonlyMap<string, T>): [string, T][] {
+/** By the names. */
+export function inOrder<T>(map: ReadonlyMap<string, T>): [string, T][] {
   return [...map].sort(([a], [b]) => (a < b ? -1 : 1))
 }
