@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import Fastify, { type FastifyError, type FastifyInstance } from 'fastify'
 import { createServer as createNodeServer } from '#lib/node-http.ts'
+import { keepTicksQuick } from '#lib/quick-ticks.ts'
 import { BODY_BYTES_MAX } from './check-framing.ts'
 import { CONNECTION_LIMITS, type ConnectionLimits, Connections } from './connections.ts'
 import type { Endpoint } from './exchange.ts'
@@ -41,6 +42,7 @@ const HTTP_OPTIONS = {
   keepAliveTimeout: KEEP_ALIVE_MS,
   connectionsCheckingInterval: CHECK_INTERVAL_MS,
   joinDuplicateHeaders: true,
+  // A request without a body needs no stream that ends.
   optimizeEmptyRequests: true,
   // Node's own 400 would lack our headers.
   requireHostHeader: false,
@@ -87,6 +89,7 @@ export function createServer(deps: ServerDeps): HttpServer {
   connections.watch(app.server)
   return {
     async listen(input) {
+      await keepTicksQuick()
       await app.listen(input)
       return (app.server.address() as AddressInfo).port
     },
