@@ -9,7 +9,7 @@ import {
  * Preloaded into an API process on SQLite (`node --import`): breaks the meter below its own code, as
  * `METER_FAULT` says, so that a checker can show that it notices.
  */
-const EVERY = 1_000
+const EVERY = 200
 const PRICE_MICRO_USD = 100
 
 const fault = process.env.METER_FAULT
@@ -19,8 +19,11 @@ let taken = 0
 DatabaseSync.prototype.prepare = function (text) {
   const statement = prepare.call(this, text)
   const takesUnits = /insert into usage_days[\s\S]*returning/.test(text)
+  const takesKnownUnits = /insert into usage_days[\s\S]*[^_]used = case/.test(text)
   const takesMoney = /insert into balances[\s\S]*granted_calls/.test(text)
   if (fault === 'forgets-units' && takesUnits) after(statement, (rows) => forgetUnit(this, rows))
+  if (fault === 'forgets-units' && takesKnownUnits)
+    after(statement, (_rows, values) => forgetUnit(this, knownDays(values)))
   if (fault === 'admits-too-many' && takesUnits) after(statement, admitOneMore)
   if (fault === 'forgets-debits' && takesMoney)
     after(statement, (_rows, values) => forgetDebit(this, values))
@@ -53,6 +56,16 @@ function isTurn(more: number): boolean {
   return Math.floor(taken / EVERY) > before
 }
 
+/** Seven values for each bucket: its name and day, what becomes of its counts, what is granted, its quota. */
+function knownDays(values: readonly SQLInputValue[]): Rows {
+  const rows: Rows = []
+  for (let at = 0; at < values.length; at += 7) {
+    const [bucket, , used, , granted] = values.slice(at, at + 5)
+    rows.push({ bucket: String(bucket), used: Number(used), granted: Number(granted) })
+  }
+  return rows
+}
+
 function forgetUnit(database: DatabaseSync, rows: Rows): void {
   for (const { bucket, used, granted } of rows)
     if (isTurn(Number(granted)))
@@ -72,6 +85,6 @@ function admitOneMore(rows: Rows): void {
 function forgetDebit(database: DatabaseSync, values: readonly SQLInputValue[]): void {
   const change = 'update balances set micro_usd = micro_usd + ? where account = ?'
   for (let at = 0; at < values.length; at += 4)
-    if (Number(values[at + 3]) < 0 && isTurn(EVERY / 10))
+    if (Number(values[at + 3]) < 0 && isTurn(EVERY / 2))
       prepare.call(database, change).run(PRICE_MICRO_USD, values[at] ?? null)
 }
