@@ -38,6 +38,17 @@ describe('the HTTP server', () => {
   const errorOf = async (response: Response) =>
     ((await response.json()) as { readonly error: string }).error
 
+  it('a POST that says JSON and has no body at all is answered, and so is what comes behind it', async () => {
+    const json = 'Host: x\r\nContent-Type: application/json\r\n'
+    const behind = 'GET /api/thing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+    const statuses = async (text: string) =>
+      [...(await raw(text)).matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status))
+    assert.deepEqual(await statuses(`POST /api/echo HTTP/1.0\r\n${json}\r\n`), [400])
+    assert.deepEqual(await statuses(`POST /api/echo HTTP/1.1\r\n${json}\r\n${behind}`), [400, 200])
+    const expecting = `${json}Expect: 100-continue\r\nConnection: close\r\n\r\n`
+    assert.deepEqual(await statuses(`POST /api/echo HTTP/1.1\r\n${expecting}`), [100, 400])
+  })
+
   it('E9: no alias of a path is served, and none is charged', async () => {
     for (const target of [
       '//api/thing',

@@ -42,8 +42,6 @@ const HTTP_OPTIONS = {
   keepAliveTimeout: KEEP_ALIVE_MS,
   connectionsCheckingInterval: CHECK_INTERVAL_MS,
   joinDuplicateHeaders: true,
-  // A request without a body needs no stream that ends.
-  optimizeEmptyRequests: true,
   // Node's own 400 would lack our headers.
   requireHostHeader: false,
 } as const

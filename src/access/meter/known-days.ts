@@ -19,6 +19,7 @@ interface Split {
  * Counts units on days whose figures are known, and gives those that are left to ask. A row that tells
  * what became of it is more than half as dear again; here it need not, since the statement refuses a row
  * that stands otherwise than it is known: ConstraintError, and nothing of the transaction may then stand.
+ * A row that is gone is made as it was known.
  */
 export async function takeKnownUnits(
   connection: Connection,

@@ -64,13 +64,17 @@ export function createMeter(deps: MeterDeps): Meter {
 class MeterQueue {
   readonly #deps: MeterDeps
   readonly #refunds: RefundQueue
-  readonly #recent = new RecentOutcomes()
+  readonly #recent: RecentOutcomes
+  /** PostgreSQL takes the rows of a batch in one order, which a statement for known days would break. */
+  readonly #knowsDays: boolean
   readonly #commits: GroupCommit<Waiting>
   #batches = 0
 
   constructor(deps: MeterDeps, refunds: RefundQueue) {
     this.#deps = deps
     this.#refunds = refunds
+    this.#knowsDays = deps.engine.dialect === 'sqlite'
+    this.#recent = new RecentOutcomes({ keepsDays: this.#knowsDays })
     this.#commits = new GroupCommit({
       decide: (batch, onCommitted) => this.#decide(batch, onCommitted),
       onBatch: deps.onBatch,
@@ -177,11 +181,10 @@ class MeterQueue {
     }
   }
 
-  /** PostgreSQL takes the rows of a batch in one order, which two statements would break. */
   #presumed(day: number): Pick<Batch, 'isPresumedPaid' | 'known'> {
     const recent = this.#recent
     const isPresumedPaid = (caller: Caller) => recent.isLikelyPaid(caller, day)
-    if (this.#deps.engine.dialect === 'postgres') return { isPresumedPaid }
+    if (!this.#knowsDays) return { isPresumedPaid }
     return { isPresumedPaid, known: (bucket) => recent.usageDay(bucket, day) }
   }
 

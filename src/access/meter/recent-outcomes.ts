@@ -15,13 +15,17 @@ export class RecentOutcomes {
   readonly #spentBuckets = new Set<string>()
   /** Those that paid for their last call. */
   readonly #payingAccounts = new Set<string>()
-  /** How their buckets stood then. */
-  readonly #figures = new Map<string, UsageFigures>()
+  /** How their buckets stood then; kept where somebody asks for it. */
+  readonly #figures: Map<string, UsageFigures> | undefined
   #day = 0
+
+  constructor({ keepsDays }: { readonly keepsDays: boolean }) {
+    this.#figures = keepsDays ? new Map() : undefined
+  }
 
   /** How a bucket's day stood when last decided. */
   usageDay(bucket: string, day: number): UsageDay | undefined {
-    const figures = day === this.#day ? this.#figures.get(bucket) : undefined
+    const figures = day === this.#day ? this.#figures?.get(bucket) : undefined
     if (figures === undefined) return undefined
     const { requestCount, overageCount: paid } = figures
     return { used: requestCount - paid, paid }
@@ -41,11 +45,11 @@ export class RecentOutcomes {
   learn(callers: readonly Caller[], admissions: readonly Admission[], day: number): void {
     if (day !== this.#day || this.#spentBuckets.size > HELD_MAX) this.#spentBuckets.clear()
     if (this.#payingAccounts.size > HELD_MAX) this.#payingAccounts.clear()
-    if (day !== this.#day || this.#figures.size > HELD_MAX) this.#figures.clear()
+    if (day !== this.#day || (this.#figures?.size ?? 0) > HELD_MAX) this.#figures?.clear()
     this.#day = day
     for (const [index, caller] of callers.entries()) {
       const admission = admissions[index]
-      if (admission !== undefined) this.#figures.set(caller.bucket, admission.figures)
+      if (admission !== undefined) this.#figures?.set(caller.bucket, admission.figures)
       if (admission?.kind !== 'admitted') this.#learnSpent(caller, false)
       else if (admission.source === 'prepaid') this.#learnSpent(caller, true)
       else if (this.#spentBuckets.size > 0) this.#spentBuckets.delete(caller.bucket)
@@ -56,7 +60,7 @@ export class RecentOutcomes {
   forget(callers: readonly Caller[]): void {
     for (const { bucket } of callers) {
       this.#spentBuckets.delete(bucket)
-      this.#figures.delete(bucket)
+      this.#figures?.delete(bucket)
     }
   }
 
