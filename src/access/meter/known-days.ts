@@ -39,8 +39,8 @@ export async function takeKnownUnits(
     if (stands === undefined || !placeKnown(split, { bucket, day, want, stands }))
       split.rest.set(bucket, want)
   }
-  if (split.free.length > 0) await connection.insert(FREE, split.free)
-  if (split.paid.length > 0) await connection.insert(PAID, split.paid)
+  if (split.free.length > 0) await connection.insert(KNOWN_FREE, split.free)
+  if (split.paid.length > 0) await connection.insert(KNOWN_PAID, split.paid)
   return split
 }
 
@@ -92,7 +92,7 @@ const QUOTA = `quota = excluded.quota, granted = excluded.granted,
     quota_most = case when excluded.quota > usage_days.quota_most
       then excluded.quota else usage_days.quota_most end`
 
-const FREE: BulkInsert = {
+const KNOWN_FREE: BulkInsert = {
   table: 'usage_days',
   columns: COLUMNS,
   conflict: `on conflict (bucket, day) do update set ${QUOTA}, used = case
@@ -100,7 +100,7 @@ const FREE: BulkInsert = {
     then excluded.used else ${REFUSED} end`,
 }
 
-const PAID: BulkInsert = {
+const KNOWN_PAID: BulkInsert = {
   table: 'usage_days',
   columns: COLUMNS,
   conflict: `on conflict (bucket, day) do update set ${QUOTA}, paid = case

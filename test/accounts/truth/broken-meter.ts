@@ -49,7 +49,7 @@ function after(
   })
 }
 
-/** Whether another thousand was reached with these. */
+/** Whether it is time for another fault with these. */
 function isTurn(more: number): boolean {
   const before = Math.floor(taken / EVERY)
   taken += more

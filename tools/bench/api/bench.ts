@@ -40,7 +40,11 @@ const WARM_UP_SECONDS = 10
 const EXACT_QUOTA = 200
 const PRICE_PER_CALL = 100n
 
-const ids = values.only.split(',').filter((id): id is ContestantId => id in CONTESTANTS)
+const ids = listed('only', Object.keys(CONTESTANTS).filter(isContestant))
+const callerKinds = listed('callers', ['keyed', 'anonymous'] as const)
+const connectionCounts = values.connections.split(',').map((each) => whole('connections', each))
+const rounds = whole('rounds', values.rounds)
+const seconds = whole('seconds', values.seconds)
 const cores = parseCores(values.cores)
 const folder = await mkdtemp(join(tmpdir(), 'sexton-bench-api-'))
 try {
@@ -91,12 +95,11 @@ async function measureRounds(contestants: readonly Contestant[]): Promise<readon
     const [callers = 'keyed'] = contestant.callers
     await measure({ ...common, contestant, callers, connections: 64, seconds: WARM_UP_SECONDS })
   }
-  for (let round = 0; round < Number(values.rounds); round += 1)
-    for (const callers of ['keyed', 'anonymous'] as const)
-      for (const connections of values.connections.split(',').map(Number))
+  for (let round = 0; round < rounds; round += 1)
+    for (const callers of callerKinds)
+      for (const connections of connectionCounts)
         for (const contestant of contestants) {
-          if (!values.callers.includes(callers) || !contestant.callers.includes(callers)) continue
-          const seconds = Number(values.seconds)
+          if (!contestant.callers.includes(callers)) continue
           const row = await measure({ ...common, contestant, callers, connections, seconds })
           rows.push(row)
           say(`${row.id} ${callers} ${connections}: ${Math.round(row.requestsPerSecond)}/s`)
@@ -126,6 +129,27 @@ async function exactness(postgres: TestPostgres | undefined) {
   } finally {
     for (const each of replicas) await each.stop()
   }
+}
+
+function isContestant(id: string): id is ContestantId {
+  return id in CONTESTANTS
+}
+
+/** What an option names, all of it known. */
+function listed<T extends string>(option: 'only' | 'callers', known: readonly T[]): readonly T[] {
+  return values[option].split(',').map((name) => {
+    const found = known.find((each) => each === name)
+    if (found === undefined)
+      throw new Error(`--${option}: "${name}" is none of ${known.join(', ')}`)
+    return found
+  })
+}
+
+function whole(option: string, given: string): number {
+  const number = Number(given)
+  if (!Number.isSafeInteger(number) || number < 1)
+    throw new Error(`--${option}: "${given}" is no whole number above 0`)
+  return number
 }
 
 function parseCores(list: string): Cores {
