@@ -159,8 +159,9 @@ async function windowOf(
   input: { readonly status: IndexStatus; readonly token: PricedToken; readonly days: number },
 ) {
   const { status, token, days } = input
-  const window = { dataset: BURNS, asOfUnix: status.asOfUnix, seconds: days * DAY_SECONDS }
-  const sums = totalOf(await sumWindow(connection, window), (each) => each.token === token.symbol)
+  const seconds = days * DAY_SECONDS
+  const window = { dataset: BURNS, asOfUnix: status.asOfUnix, seconds, token: token.symbol }
+  const sums = totalOf(await sumWindow(connection, window))
   return {
     ...amounts('burned', sums.amount, token.decimals),
     burnedUsdAtEvent: usdOf(dollarsOf(sums)),

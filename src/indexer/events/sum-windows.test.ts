@@ -8,6 +8,8 @@ import type { EventFact } from './event.ts'
 import { storeEvents } from './store-events.ts'
 import { sumWindow } from './sum-windows.ts'
 
+const TOKENS = ['GRAVE', 'BONE']
+
 const asOfUnix = 1_700_003_456
 
 /** Moments that lie at and about the edges of hours, days and windows. */
@@ -32,7 +34,8 @@ function factAt(timestamp: number, index: number): EventFact {
     timestamp,
   }
   const amount = BigInt(index + 1)
-  return { log, kind: 'burn', token: 'GRAVE', account: null, amount, detail: null, counted: true }
+  const token = TOKENS[index % 2] ?? ''
+  return { log, kind: 'burn', token, account: null, amount, detail: null, counted: true }
 }
 
 const onEach = eachEngine(startPostgres, registerMigrations)
@@ -61,14 +64,22 @@ onEach('a window is exact to the second: what a sum over all events gives', asyn
       for (const days of [1, 7, 30]) {
         const seconds = days * DAY_SECONDS
         const within = facts.filter(({ log }) => log.timestamp > asOfUnix - seconds)
-        const [sums] = await engine.snapshot((reads) =>
+        const all = await engine.snapshot((reads) =>
           sumWindow(reads, { dataset, asOfUnix, seconds }),
         )
-        assert.equal(sums?.events ?? 0, within.length)
-        assert.equal(
-          sums?.amount ?? 0n,
-          within.reduce((sum, each) => sum + each.amount, 0n),
-        )
+        for (const token of TOKENS) {
+          const [sums] = all.filter((each) => each.token === token)
+          const own = within.filter((each) => each.token === token)
+          assert.equal(sums?.events ?? 0, own.length)
+          assert.equal(
+            sums?.amount ?? 0n,
+            own.reduce((sum, each) => sum + each.amount, 0n),
+          )
+          const alone = await engine.snapshot((reads) =>
+            sumWindow(reads, { dataset, asOfUnix, seconds, token }),
+          )
+          assert.deepEqual(alone, sums === undefined ? [] : [sums])
+        }
       }
     }),
     { numRuns: 25 },

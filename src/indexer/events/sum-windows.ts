@@ -19,25 +19,34 @@ export interface TokenSums extends Sums {
  */
 export async function sumWindow(
   connection: Connection,
-  input: { readonly dataset: string; readonly asOfUnix: number; readonly seconds: number },
+  input: {
+    readonly dataset: string
+    readonly asOfUnix: number
+    readonly seconds: number
+    /** Of this one alone. */
+    readonly token?: string
+  },
 ): Promise<readonly TokenSums[]> {
+  const ofToken = input.token === undefined ? sql`` : sql`and token = ${input.token}`
   const start = input.asOfUnix - input.seconds + 1
   const firstHour = Math.ceil(start / HOUR_SECONDS) * HOUR_SECONDS
   const firstDay = Math.ceil(firstHour / DAY_SECONDS) * DAY_SECONDS
   const buckets = await connection.run(sql`
     select token, chain_id, amount, usd, events, priced from event_buckets
-    where dataset = ${input.dataset} and grain = 'hour'
+    where dataset = ${input.dataset} and grain = 'hour' ${ofToken}
       and bucket_unix >= ${firstHour} and bucket_unix < ${firstDay}
     union all
     select token, chain_id, amount, usd, events, priced from event_buckets
-    where dataset = ${input.dataset} and grain = 'day' and bucket_unix >= ${firstDay}`)
+    where dataset = ${input.dataset} and grain = 'day' ${ofToken} and bucket_unix >= ${firstDay}`)
   const edge = await connection.run(sql`
     select chain_id, token, account, timestamp_unix, amount, usd from events
     where dataset = ${input.dataset} and counted = 1
       and timestamp_unix >= ${start} and timestamp_unix < ${firstHour}`)
   return addUp([
     ...buckets.map((row) => ({ ...labels(row), ...readSums(row) })),
-    ...edge.map((row) => ({ ...labels(row), ...readContribution(row).sums })),
+    ...edge
+      .filter((row) => input.token === undefined || labels(row).token === input.token)
+      .map((row) => ({ ...labels(row), ...readContribution(row).sums })),
   ])
 }
 
