@@ -18,6 +18,8 @@ export interface HistoryRequest {
   /** Requests under way at most; as many as an endpoint takes unless it is given. */
   readonly atOnceMax?: number
   readonly signal?: AbortSignal
+  /** Called, perhaps again and again, when nothing of it is left to be asked for: what follows may be begun. */
+  onAllAsked?(): void
 }
 
 /** One answer of a history; both ends included. */

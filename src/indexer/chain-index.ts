@@ -7,13 +7,9 @@ import { Mutex } from '#lib/mutex.ts'
 import { readBackfill } from './backfill/backfill-row.ts'
 import { forgetChain } from './backfill/commit-older.ts'
 import { OlderHistory, type OlderHistoryDeps } from './backfill/older-history.ts'
+import type { Stretch } from './backfill/open-stretch.ts'
 import { planFloor } from './backfill/plan-floor.ts'
-import {
-  type ReadDeps,
-  type ReadInput,
-  readSegments,
-  type Stretch,
-} from './backfill/read-segments.ts'
+import { type ReadDeps, type ReadInput, readSegments } from './backfill/read-segments.ts'
 import { commitBlocks, commitSegment, markTip, rollBack } from './commit.ts'
 import { MissingFactsError } from './missing-facts-error.ts'
 import { oldestBlock, readPosition, storedBlock } from './positions.ts'

@@ -238,6 +238,30 @@ test('large answers that nobody takes stay below 25 MB', async () => {
   await iterator.return?.(undefined)
 })
 
+test('it is told as soon as nothing is left to be asked for, while answers are still under way', async () => {
+  Object.assign(chain, { head: 999 })
+  const hold = Promise.withResolvers<void>()
+  refuseLong(100, () => {
+    throw new Refusal('eth_getLogs is limited to a 100 range')
+  })
+  script.intercept = (request) => {
+    if (!request.calls.some((call) => isLogs(call) && rangeOf(call).to === chain.head)) return false
+    void hold.promise.then(() => request.outgoing.end(requestText(script, request)))
+    return true
+  }
+  let received = 0
+  let told: number | undefined
+  const onAllAsked = () => {
+    told ??= received
+    hold.resolve()
+  }
+  for await (const part of open(node).history({ filter, from: 0, to: chain.head, onAllAsked })) {
+    assert.ok(told !== undefined || part.to < chain.head)
+    received += 1
+  }
+  assert.ok(told !== undefined && told < received, `${told} of ${received}`)
+})
+
 test('leaving early ends the requests under way', async () => {
   Object.assign(chain, { head: 40_000, logsPerBlock: () => 4 })
   let closed = 0

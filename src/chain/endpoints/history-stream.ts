@@ -104,7 +104,10 @@ class HistoryStream {
   #askAhead(): void {
     while (!this.#failure && !this.#isRefreshing && !this.#signal.aborted) {
       const wanted = this.#line.peek()
-      if (wanted === undefined) return
+      if (wanted === undefined) {
+        this.#request.onAllAsked?.()
+        return
+      }
       const size = this.#sizer.blocks()
       const to = Math.min(wanted.to, wanted.from + size - 1)
       const endpoint = this.#deps.choice.forHistory(to, wanted.avoid)

@@ -37,6 +37,8 @@ beforeEach(() => {
   parts = { count: PARTS, haveLogs: false }
   held = new Map()
   hangsFrom = Number.POSITIVE_INFINITY
+  allAskedFrom = Number.POSITIVE_INFINITY
+  fails = Number.POSITIVE_INFINITY
 })
 
 function hold(block: number): PromiseWithResolvers<void> {
@@ -55,6 +57,12 @@ async function header(block: unknown): Promise<BlockHeader> {
 /** Parts from this one on only come when the reading ends. */
 let hangsFrom = Number.POSITIVE_INFINITY
 
+/** What begins at this block cannot be read. */
+let fails = Number.POSITIVE_INFINITY
+
+/** When a part is given from this one on, nothing is left to be asked for. */
+let allAskedFrom = Number.POSITIVE_INFINITY
+
 function columnsOf(block: number): LogColumns {
   const hashAt = 8
   const body = Buffer.alloc(parts.haveLogs ? 400 : 0)
@@ -69,12 +77,16 @@ function columnsOf(block: number): LogColumns {
   return columns
 }
 
-async function* history({ signal }: HistoryRequest): AsyncIterable<HistoryPart> {
+async function* history({ signal, ...request }: HistoryRequest): AsyncIterable<HistoryPart> {
+  const { from } = request
   try {
-    for (let part = 0; part < parts.count; part += 1) {
+    if (from > 0) told.push(`began ${from}`)
+    for (let part = from / BLOCKS; part * BLOCKS <= request.to; part += 1) {
+      if (part >= allAskedFrom) request.onAllAsked?.()
       if (part >= hangsFrom)
         await new Promise((resolve) => signal?.addEventListener('abort', resolve))
       signal?.throwIfAborted()
+      if (part * BLOCKS === fails) throw new Error('out of reach')
       const to = (part + 1) * BLOCKS - 1
       yield { from: part * BLOCKS, to, columns: columnsOf(to), end: undefined, host: 'node' }
     }
@@ -130,6 +142,35 @@ test('one segment is read while another is proven, no more, and each is handed o
   gate.resolve()
   assert.equal((await first).value.end.number, 9)
   assert.deepEqual(await rest(reading), [19, 29, 39, 49, 59])
+})
+
+const half = (PARTS / 2) * BLOCKS
+const halves = [half - 1, PARTS * BLOCKS - 1].map((to) => ({ to, datasets: [dataset] }))
+
+test('a stretch is begun when nothing of the one before is left to be asked for, and comes in its turn', async () => {
+  allAskedFrom = 1
+  const reading = segments({ stretches: halves })
+  assert.deepEqual(await rest(reading), [9, 19, 29, 39, 49, 59])
+  const both = told.filter((each) => each === `began ${half}` || each === 'read 29')
+  assert.deepEqual(both, [`began ${half}`, 'read 29'])
+})
+
+test('a stretch that was begun ends with the reading, though nobody came to it', async () => {
+  allAskedFrom = 0
+  hangsFrom = 3
+  const reading = segments({ stretches: halves })
+  await reading.next()
+  await reading.return?.()
+  await quiet()
+  assert.deepEqual(told.filter((each) => each === 'stopped').length, 2, told.join())
+})
+
+test('a stretch that cannot be read fails in its turn, after all of the one before', async () => {
+  allAskedFrom = 0
+  fails = half
+  const reading = segments({ stretches: halves })
+  for (const end of [9, 19, 29]) assert.equal((await reading.next()).value.end.number, end)
+  await assert.rejects(reading.next(), /out of reach/)
 })
 
 test('what was read after a segment that cannot be proven is never handed over', async () => {

@@ -2,17 +2,11 @@ import type { BlockRef } from '#domain/chain.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { Store } from '../dataset.ts'
 import type { Segment } from '../segment.ts'
-import { filtersOf } from '../select-logs.ts'
 import { Draft, type DraftDeps, type DraftInput } from './draft.ts'
-import { SideHistory } from './side-history.ts'
+import { type OpenStretch, openStretch, type Stretch } from './open-stretch.ts'
 
 export interface ReadDeps extends DraftDeps {
   readonly clock: Clock
-}
-
-/** Blocks that are read for the same datasets. */
-export interface Stretch extends Pick<DraftInput, 'datasets'> {
-  readonly to: number
 }
 
 export interface ReadInput extends Omit<DraftInput, 'after' | 'datasets'> {
@@ -106,35 +100,28 @@ interface Reading extends ReadInput {
 
 /** Gives each segment as soon as it is read. */
 async function* readAndProve(deps: ReadDeps, input: Reading): Parts {
+  const folded = [...input.folds.keys()]
+  const first = openStretch({ ...input, source: deps.source, folded })
   let after: DraftInput['after'] = Promise.resolve(input.after)
-  let { from } = input
-  for (const { to, datasets } of input.stretches) {
-    if (to < from) continue
-    for await (const part of readStretch(deps, input, { from, to, datasets, after })) {
+  for (let stretch = first; stretch !== undefined; stretch = stretch.next())
+    for await (const part of readStretch(deps, input, { ...stretch, after })) {
       after = part.last
       yield part
     }
-    from = to + 1
-  }
 }
 
 async function* readStretch(
   deps: ReadDeps,
   input: Reading,
-  { to, ...begun }: Stretch & Pick<DraftInput, 'from' | 'after'>,
+  { to, lead, sides, ...begun }: OpenStretch & Pick<DraftInput, 'after'>,
 ): Parts {
-  const { source, clock } = deps
+  const { clock } = deps
   const { folds, rhythm, signal } = input
-  const { from, datasets } = begun
   let draft = new Draft(deps, { ...begun, folds })
-  const [lead, ...others] = filtersOf([...datasets, ...folds.keys()], source.chainId)
   if (lead === undefined) return void (yield end(input, draft, to))
-  const sides = others.map((filter) => new SideHistory(source, { filter, from, to }))
-  const stopSides = () => Promise.all(sides.map((side) => side.stop()))
-  signal.addEventListener('abort', stopSides)
   let endedMs = clock()
   try {
-    for await (const part of source.history({ filter: lead, from, to, signal })) {
+    for await (const part of lead) {
       await draft.take(part, part.to)
       const max = input.isStoring() ? MAX_WHILE_STORING : MAX
       const isProvable = draft.answers < max.answers && draft.toldBlocks < TOLD_BLOCKS_MAX
@@ -150,7 +137,7 @@ async function* readStretch(
       yield ended
     }
   } finally {
-    await stopSides()
+    await Promise.all(sides.map((side) => side.stop()))
   }
 }
 

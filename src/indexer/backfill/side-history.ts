@@ -5,7 +5,7 @@ import type { LogColumns } from '#chain/columns/log-columns.ts'
 const WAITING_BYTES_MAX = 8_000_000
 
 /** Where ranges are capped it needs as many as the other one, which is to wait for none of them. */
-const AT_ONCE_MAX = 6
+const AT_ONCE_MAX = 8
 
 /**
  * A history that is read beside another and handed out as far as that one has come. It is read ahead
