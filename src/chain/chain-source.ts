@@ -98,7 +98,7 @@ export interface ChainSource {
   code(address: Address): Promise<`0x${string}`>
   /** `eth_call` at a block. */
   call(to: Address, data: `0x${string}`, block?: number): Promise<`0x${string}`>
-  /** Says that history will be read soon: what that needs is started. */
+  /** Says that history will be read soon: what that needs is started, and learnt of the endpoint in use. */
   expectHistory(): void
   /**
    * `eth_getLogs` over final history in block order without gaps: ranges sized by bytes, several in

@@ -69,7 +69,10 @@ function makeSource(parts: SourceParts): ChainSource {
     code: (address) => askInTurn(choice, (calls) => calls.code(address)),
     call: (to, data, block) => askInTurn(choice, (calls) => calls.call(to, data, block)),
     onOneEndpoint: (work) => work(source),
-    expectHistory: () => parts.fetcher.prepare(),
+    expectHistory() {
+      parts.fetcher.prepare()
+      void learnRangeMax(choice)
+    },
     history: (request) => streamHistory(parts, request),
     lacksHistory(host, reason) {
       for (const endpoint of all)
@@ -83,6 +86,12 @@ function makeSource(parts: SourceParts): ChainSource {
     each: () => all.map(({ host }) => ({ host, source })),
   }
   return source
+}
+
+/** Nobody waits for it; where nobody can be asked, whoever reads says so. */
+async function learnRangeMax(choice: Choice): Promise<void> {
+  const [first] = await choice.inOrder().catch(() => [])
+  await first?.learnRangeMax()
 }
 
 /** What the node says, even where that is the reason why nothing else is asked of it. */

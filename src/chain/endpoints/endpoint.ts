@@ -1,4 +1,6 @@
+import { ZERO_ADDRESS } from '#domain/address.ts'
 import type { EndpointStatus } from '../chain-source.ts'
+import type { LogFilter } from '../log-filter.ts'
 import { RpcError } from '../rpc-error.ts'
 import { type CallSource, callSource } from './call-source.ts'
 import { asksForCalm, EndpointError } from './endpoint-error.ts'
@@ -32,6 +34,12 @@ const HISTORY_TIMEOUT_MS = 30_000
 /** Ranges in a row whose last block an endpoint did not know, until others are asked first. */
 const BEHIND_IN_ROW_MAX = 3
 
+/** As long as the second range of a history would be, whose refusal would cost a round trip. */
+const WIDE_RANGE = 16_000
+
+/** No log has such a topic, so that the answer is small where the range is allowed. */
+const NO_LOG: LogFilter = { addresses: [ZERO_ADDRESS], topics: [[`0x${'f'.repeat(64)}`]] }
+
 /** One JSON-RPC endpoint: its connections, its pace, its health and its figures. */
 export class Endpoint {
   /** May hold a key: for requests, never to be told. */
@@ -51,6 +59,7 @@ export class Endpoint {
   readonly #counts = { requests: 0, refused: 0, failed: 0, hedged: 0, bytesReceived: 0 }
   readonly #toldErrors = new WeakMap<EndpointError, EndpointError>()
   #rangeMax: number | null = null
+  #isRangeAsked = false
   #historyId = 0
   #behindInRow = 0
 
@@ -110,6 +119,15 @@ export class Endpoint {
   #noteBehind({ message }: EndpointError): void {
     this.#behindInRow += 1
     if (this.#behindInRow >= BEHIND_IN_ROW_MAX) this.health.lacksHistory(message)
+  }
+
+  /** Asks once for a wide range without logs: who caps ranges mostly says so. Does nothing on a short chain. */
+  async learnRangeMax(): Promise<void> {
+    const to = this.health.headNumber ?? 0
+    const from = to - WIDE_RANGE + 1
+    if (this.#isRangeAsked || from < 0) return
+    this.#isRangeAsked = true
+    await this.history({ filter: NO_LOG, from, to }).catch(ignoreRpcError)
   }
 
   /** The most blocks per `eth_getLogs` that the endpoint says it allows. */
@@ -225,6 +243,11 @@ export class Endpoint {
     this.#toldErrors.set(error, told)
     return told
   }
+}
+
+/** What matters of a failure is noted where it happened. */
+function ignoreRpcError(error: unknown): void {
+  if (!(error instanceof RpcError)) throw error
 }
 
 export interface HistoryAsk extends Pick<LogsAsk, 'filter' | 'from' | 'to'> {

@@ -99,6 +99,44 @@ test('a cap of blocks is remembered: it is refused once', async () => {
   assert.deepEqual([status?.rangeMax, status?.refused], [100, 1])
 })
 
+test('who expects a history learns the cap before, once: no range is then refused or asked for alone', async () => {
+  Object.assign(chain, { head: 20_000 })
+  refuseLong(1_000, () => {
+    throw new Refusal('eth_getLogs is limited to a 1000 range')
+  })
+  const source = open(node)
+  source.expectHistory()
+  source.expectHistory()
+  while (source.endpoints()[0]?.rangeMax !== 1_000) await new Promise(setImmediate)
+  assert.equal(logRequests(node).length, 1)
+  assertWhole(await readAll(source))
+  assert.equal(source.endpoints()[0]?.refused, 1)
+  assert.ok(
+    rangesAsked(node)
+      .slice(1)
+      .every(({ from, to }) => to - from < 1_000),
+  )
+})
+
+test('a chain that is shorter than a wide range is asked for none', async () => {
+  const source = open(node)
+  source.expectHistory()
+  await source.header('latest')
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  assert.deepEqual(logRequests(node), [])
+})
+
+test('a cap that cannot be learnt before changes nothing', async () => {
+  Object.assign(chain, { head: 20_000 })
+  refuseLong(1_000, () => {
+    throw new Refusal('computer says no')
+  })
+  const source = open(node)
+  source.expectHistory()
+  assertWhole(await readAll(source))
+  assert.equal(source.endpoints()[0]?.state, 'ok')
+})
+
 test('the range that a node says would fit is the next one', async () => {
   refuseLong(100, (call) => {
     const { from } = rangeOf(call)
