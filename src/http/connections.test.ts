@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { createServer, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { CONNECTION_LIMITS, Connections } from './connections.ts'
 
 test('G3: in a crowd one address cannot take the sockets of the others', async () => {
@@ -49,7 +50,52 @@ test('G3: in a crowd one address cannot take the sockets of the others', async (
 
   owner = '192.0.2.1'
   for (const each of first.slice(0, 2)) each.close()
-  while ((await open()).served === false) await new Promise((turn) => setImmediate(turn))
+  while ((await open()).served === false) await setImmediate()
   server.closeAllConnections()
+  server.close()
+})
+
+test('a socket is closed when it is idle for longer than ten seconds, and not while it waits for its answer', async (context) => {
+  context.mock.timers.enable({ apis: ['setInterval'] })
+  const connections = new Connections({ limits: CONNECTION_LIMITS, ownerOf: () => undefined })
+  const late: ServerResponse[] = []
+  const server = createServer((request, response) => {
+    connections.begin(request.socket, response)
+    if (request.url === '/late') late.push(response)
+    else response.end()
+  })
+  connections.watch(server)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const ask = async (socket: Socket, path: string) => {
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`)
+    if (path !== '/late') await once(socket, 'data')
+  }
+  const [idle, busy, waiting] = ['/', '/', '/late'].map((path) => {
+    const socket = connect(port, '127.0.0.1')
+    return { path, socket, asked: ask(socket, path), closed: once(socket, 'close') }
+  })
+  assert.ok(idle && busy && waiting)
+  await Promise.all([idle.asked, busy.asked])
+  while (late.length === 0) await setImmediate()
+  const pass = async (seconds: number) => {
+    context.mock.timers.tick(seconds * 1_000)
+    await setImmediate()
+  }
+  await pass(2)
+  await pass(8)
+  assert.equal(idle.socket.destroyed, false)
+  await ask(busy.socket, '/')
+  await pass(4)
+  await idle.closed
+  await pass(4)
+  await ask(busy.socket, '/')
+  late.pop()?.end()
+  await once(waiting.socket, 'data')
+  assert.equal(waiting.socket.destroyed, false)
+  await pass(2)
+  await pass(12)
+  await Promise.all([busy.closed, waiting.closed])
   server.close()
 })

@@ -1,6 +1,7 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { IDLE_SECONDS } from './constant-headers.ts'
 
 export interface ConnectionLimits {
   /** Sockets of this process. */
@@ -11,6 +12,8 @@ export interface ConnectionLimits {
   /** A socket that sent no byte for so long is closed. */
   readonly silentMs: number
   readonly requestsPerSocket: number
+  /** A socket that got its answers and sent no byte for so long is closed within four seconds. */
+  readonly idleMs: number
 }
 
 /**
@@ -25,7 +28,11 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   perAddress: 500,
   silentMs: 4_000,
   requestsPerSocket: 100_000,
+  idleMs: IDLE_SECONDS * 1_000,
 }
+
+/** Idle sockets are looked for so often. */
+const SWEEP_MS = 2_000
 
 export interface ConnectionsDeps {
   readonly limits: ConnectionLimits
@@ -41,6 +48,8 @@ interface Connection {
   newest: ServerResponse | undefined
   /** Of the newest request that came whole. */
   answering: ServerResponse | undefined
+  /** Bytes that had come when it was last looked at, and since when it is idle. */
+  swept: { readonly bytesRead: number; readonly idleMs: number }
 }
 
 /** The open sockets of a server: how many an address holds, and how far each one is. */
@@ -48,16 +57,18 @@ export class Connections {
   readonly #deps: ConnectionsDeps
   readonly #held = new Map<string, number>()
   readonly #open = new WeakMap<Duplex, Connection>()
-  #count = 0
+  readonly #sockets = new Set<Socket>()
 
   constructor(deps: ConnectionsDeps) {
     this.#deps = deps
   }
 
-  /** Counts the server's sockets from now on. */
+  /** Counts the server's sockets from now on, and closes those that are idle for too long. */
   watch(server: Pick<Server, 'on'> & { maxConnections: number }): void {
     server.maxConnections = this.#deps.limits.total
     server.on('connection', (socket: Socket) => this.#accept(socket))
+    const sweeping = setInterval(() => this.#sweep(), SWEEP_MS).unref()
+    server.on('close', () => clearInterval(sweeping))
   }
 
   /** Counts a request; false when an earlier one of its socket ended the connection. */
@@ -105,7 +116,10 @@ export class Connections {
   #of(socket: Duplex): Connection {
     const known = this.#open.get(socket)
     if (known !== undefined) return known
-    const connection = { requests: 0, ending: false, newest: undefined, answering: undefined }
+    const connection = {
+      ...{ requests: 0, ending: false, newest: undefined, answering: undefined },
+      swept: { bytesRead: 0, idleMs: 0 },
+    }
     this.#open.set(socket, connection)
     return connection
   }
@@ -115,8 +129,8 @@ export class Connections {
     const held = owner === undefined ? 0 : (this.#held.get(owner) ?? 0)
     const { crowded, perAddress, silentMs } = this.#deps.limits
     // A reset costs nothing; an answer would hold the socket that nobody has room for.
-    if (this.#count >= crowded && held >= perAddress) return void socket.destroy()
-    this.#count += 1
+    if (this.#sockets.size >= crowded && held >= perAddress) return void socket.destroy()
+    this.#sockets.add(socket)
     if (owner !== undefined) this.#held.set(owner, held + 1)
     const silent = setTimeout(() => {
       if (socket.bytesRead === 0) socket.destroy()
@@ -124,9 +138,21 @@ export class Connections {
     silent.unref()
     socket.once('close', () => {
       clearTimeout(silent)
-      this.#count -= 1
+      this.#sockets.delete(socket)
       if (owner !== undefined) this.#release(owner)
     })
+  }
+
+  #sweep(): void {
+    for (const socket of this.#sockets) {
+      const connection = this.#of(socket)
+      const { bytesRead } = socket
+      const { newest, swept } = connection
+      const isIdle = newest?.writableFinished === true && bytesRead === swept.bytesRead
+      const idleMs = isIdle ? swept.idleMs + SWEEP_MS : 0
+      connection.swept = { bytesRead, idleMs }
+      if (idleMs > this.#deps.limits.idleMs) socket.destroy()
+    }
   }
 
   #release(owner: string): void {

@@ -47,6 +47,12 @@ export const CONSTANT_HEADERS: readonly string[] = [
   'nosniff',
 ]
 
+/** Longer than what clients think between two calls, short enough to free idle sockets. */
+export const IDLE_SECONDS = 10
+
+/** On a connection that stays: how long, so that no client asks just as it is closed. */
+export const KEEP_ALIVE_HEADER: readonly string[] = ['Keep-Alive', `timeout=${IDLE_SECONDS}`]
+
 /** What a preflight adds. `allow` is the methods of the path. */
 export function preflightHeaders(allow: string): string[] {
   return [

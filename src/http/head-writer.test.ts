@@ -62,9 +62,16 @@ test('every head is the same to the letter as the one that Node wrote', async (c
   for (const other of others) assert.equal(other, byNode)
   assert.match(
     byNode ?? '',
-    /Connection: keep-alive\r\nKeep-Alive: timeout=\d+\r\n\r\n\{"data":"…"\}$/,
+    /\r\nKeep-Alive: timeout=10\r\nDate\r\nConnection: keep-alive\r\n\r\n\{"data":"…"\}$/,
   )
   assert.match(last ?? '', /Connection: close\r\n\r\n\{"data":"…"\}$/)
+})
+
+test('a connection that Node ends is not told to stay', async (context) => {
+  const { ask } = await serve(context, [])
+  const [answer] = await ask('GET / HTTP/1.0\r\nHost: x\r\n\r\n')
+  assert.match(answer ?? '', /Connection: close/)
+  assert.doesNotMatch(answer ?? '', /Keep-Alive/)
 })
 
 test('the answer to HEAD has the head of a GET and no body', async (context) => {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '#lib/clock.ts'
-import { CONSTANT_HEADERS } from './constant-headers.ts'
+import { CONSTANT_HEADERS, KEEP_ALIVE_HEADER } from './constant-headers.ts'
 import type { Outgoing } from './exchange.ts'
 
 /** What an answer gets besides its own headers. */
@@ -41,7 +41,9 @@ export class HeadWriter {
       const head = `${text}Date: ${this.#dateNow()}\r\n${this.#afterDate}`
       if (setHead(response, head)) return
     }
-    response.writeHead(outgoing.status, stampedHeaders(outgoing, stamp))
+    const headers = stampedHeaders(outgoing, stamp)
+    if (!stamp.close && response.shouldKeepAlive) headers.push(...KEEP_ALIVE_HEADER)
+    response.writeHead(outgoing.status, headers)
     if (text !== undefined) this.#afterDate = afterDate(response, text)
   }
 
@@ -70,9 +72,10 @@ export function stampedHeaders(
 }
 
 /** How Node ends a head on a connection that stays. */
-const USUAL_END = /^Date: [^\r\n]+\r\n(Connection: keep-alive\r\nKeep-Alive: timeout=\d+\r\n\r\n)$/
+const USUAL_END = /^Date: [^\r\n]+\r\n(Connection: keep-alive\r\n\r\n)$/
 
 const CONSTANT_LINES = linesOf(CONSTANT_HEADERS)
+const KEEP_ALIVE_LINE = linesOf(KEEP_ALIVE_HEADER)
 
 /** A head as far as Node adds nothing, or undefined where it is not the usual one. */
 function textUntilDate(
@@ -85,7 +88,7 @@ function textUntilDate(
   for (let index = 1; index < headers.length; index += 2)
     if (UNFIT.test(headers[index] ?? '')) return undefined
   const length = Buffer.byteLength(body)
-  return `HTTP/1.1 200 OK\r\n${linesOf(headers)}${CONSTANT_LINES}X-Request-Id: ${requestId}\r\nContent-Length: ${length}\r\n`
+  return `HTTP/1.1 200 OK\r\n${linesOf(headers)}${CONSTANT_LINES}X-Request-Id: ${requestId}\r\nContent-Length: ${length}\r\n${KEEP_ALIVE_LINE}`
 }
 
 function linesOf(headers: readonly string[]): string {

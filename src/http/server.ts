@@ -30,16 +30,14 @@ const REQUEST_TIMEOUT_MS = 15_000
 /** Node looks for late requests this often; its default of 30 s would undo the limits above. */
 const CHECK_INTERVAL_MS = 5_000
 
-/** Longer than what clients think between two calls, short enough to free idle sockets. */
-const KEEP_ALIVE_MS = 10_000
-
 /** A silent connection is dropped; longer than the longest long poll (30 s). */
 const SILENCE_MS = 60_000
 
 const HTTP_OPTIONS = {
   headersTimeout: HEADERS_TIMEOUT_MS,
   requestTimeout: REQUEST_TIMEOUT_MS,
-  keepAliveTimeout: KEEP_ALIVE_MS,
+  // Two timers for each request, 5 % of a call: `Connections` ends idle sockets instead.
+  keepAliveTimeout: 0,
   connectionsCheckingInterval: CHECK_INTERVAL_MS,
   joinDuplicateHeaders: true,
   // Node's own 400 would lack our headers.
