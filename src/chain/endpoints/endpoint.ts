@@ -1,7 +1,6 @@
-import { ZERO_ADDRESS } from '#domain/address.ts'
 import type { EndpointStatus } from '../chain-source.ts'
-import type { LogFilter } from '../log-filter.ts'
 import { RpcError } from '../rpc-error.ts'
+import { askRangeMax } from './ask-range-max.ts'
 import { type CallSource, callSource } from './call-source.ts'
 import { asksForCalm, EndpointError } from './endpoint-error.ts'
 import { Health } from './health.ts'
@@ -33,12 +32,6 @@ const HISTORY_TIMEOUT_MS = 30_000
 
 /** Ranges in a row whose last block an endpoint did not know, until others are asked first. */
 const BEHIND_IN_ROW_MAX = 3
-
-/** As long as the second range of a history would be, whose refusal would cost a round trip. */
-const WIDE_RANGE = 16_000
-
-/** No log has such a topic, so that the answer is small where the range is allowed. */
-const NO_LOG: LogFilter = { addresses: [ZERO_ADDRESS], topics: [[`0x${'f'.repeat(64)}`]] }
 
 /** One JSON-RPC endpoint: its connections, its pace, its health and its figures. */
 export class Endpoint {
@@ -109,8 +102,7 @@ export class Endpoint {
       return { columns, end }
     } catch (error) {
       if (error instanceof EndpointError && error.kind === 'behind') this.#noteBehind(error)
-      if (error instanceof EndpointError && error.blocksMax !== undefined)
-        this.#rangeMax = Math.min(this.#rangeMax ?? error.blocksMax, error.blocksMax)
+      if (error instanceof EndpointError) this.#capRange(error.blocksMax)
       throw this.#told('eth_getLogs', error)
     }
   }
@@ -121,13 +113,17 @@ export class Endpoint {
     if (this.#behindInRow >= BEHIND_IN_ROW_MAX) this.health.lacksHistory(message)
   }
 
-  /** Asks once for a wide range without logs: who caps ranges mostly says so. Does nothing on a short chain. */
+  /** Learns once how long a range may be, where the endpoint says so. */
   async learnRangeMax(): Promise<void> {
-    const to = this.health.headNumber ?? 0
-    const from = to - WIDE_RANGE + 1
-    if (this.#isRangeAsked || from < 0) return
+    const { headNumber } = this.health
+    if (this.#isRangeAsked || headNumber === null) return
     this.#isRangeAsked = true
-    await this.history({ filter: NO_LOG, from, to }).catch(ignoreRpcError)
+    this.#counts.requests += 1
+    this.#capRange(await askRangeMax(this.#post, headNumber))
+  }
+
+  #capRange(blocksMax: number | undefined): void {
+    if (blocksMax !== undefined) this.#rangeMax = Math.min(this.#rangeMax ?? blocksMax, blocksMax)
   }
 
   /** The most blocks per `eth_getLogs` that the endpoint says it allows. */
@@ -243,11 +239,6 @@ export class Endpoint {
     this.#toldErrors.set(error, told)
     return told
   }
-}
-
-/** What matters of a failure is noted where it happened. */
-function ignoreRpcError(error: unknown): void {
-  if (!(error instanceof RpcError)) throw error
 }
 
 export interface HistoryAsk extends Pick<LogsAsk, 'filter' | 'from' | 'to'> {

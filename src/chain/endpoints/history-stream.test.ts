@@ -110,7 +110,7 @@ test('who expects a history learns the cap before, once: no range is then refuse
   while (source.endpoints()[0]?.rangeMax !== 1_000) await new Promise(setImmediate)
   assert.equal(logRequests(node).length, 1)
   assertWhole(await readAll(source))
-  assert.equal(source.endpoints()[0]?.refused, 1)
+  assert.equal(source.endpoints()[0]?.refused, 0)
   assert.ok(
     rangesAsked(node)
       .slice(1)
@@ -126,15 +126,55 @@ test('a chain that is shorter than a wide range is asked for none', async () => 
   assert.deepEqual(logRequests(node), [])
 })
 
-test('a cap that cannot be learnt before changes nothing', async () => {
-  Object.assign(chain, { head: 20_000 })
-  refuseLong(1_000, () => {
-    throw new Refusal('computer says no')
+const isProbe = (call: ScriptedCall) => isLogs(call) && /0x0{40}/.test(JSON.stringify(call.params))
+
+for (const text of [
+  'Invalid Request',
+  'this batch is too large',
+  'invalid block range: node is 2 blocks behind the requested toBlock',
+  'block range over more than 10000 blocks needs an archive plan',
+  'Too Many Requests, try again later',
+])
+  test(`that a probe is refused with "${text}" changes nothing`, async () => {
+    Object.assign(chain, { head: 20_000 })
+    const { answer } = chainScript(chain)
+    script.answer = (call) => {
+      if (isProbe(call)) throw new Refusal(text)
+      return answer(call)
+    }
+    const source = open(node)
+    source.expectHistory()
+    while (!node.requests.flat().some(isProbe)) await new Promise(setImmediate)
+    const parts = await readAll(source)
+    assertWhole(parts)
+    assert.ok(parts.every(({ end }) => end !== undefined))
+    const [status] = source.endpoints()
+    assert.deepEqual(
+      [status?.state, status?.rangeMax, status?.refused, status?.failed],
+      ['ok', null, 0, 0],
+    )
   })
+
+test('a history that nothing is known of begins with few requests, though its ranges are capped', async () => {
+  Object.assign(chain, { head: 40_000 })
   const source = open(node)
-  source.expectHistory()
-  assertWhole(await readAll(source))
-  assert.equal(source.endpoints()[0]?.state, 'ok')
+  refuseLong(1_000, () => {
+    throw new Refusal('eth_getLogs is limited to a 1000 range')
+  })
+  await readAll(source)
+  let inFlight = 0
+  script.intercept = (request) => {
+    if (!request.calls.some(isLogs)) return false
+    inFlight += 1
+    return true
+  }
+  const stop = new AbortController()
+  const reading = readAll(source, { signal: stop.signal })
+  reading.catch(() => undefined)
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  assert.ok(inFlight >= 1 && inFlight <= 3, `${inFlight} in flight`)
+  stop.abort(new Error('seen'))
+  await assert.rejects(reading, /seen/)
 })
 
 test('the range that a node says would fit is the next one', async () => {

@@ -35,7 +35,7 @@ class LogsThread implements LogsFetcher {
 
   prepare(): void {
     this.#worker ??= this.#start()
-    this.#rest()
+    if (this.#waiting.size === 0) this.#rest()
   }
 
   fetch(ask: LogsAsk, signal: AbortSignal | undefined): Promise<FetchedLogs> {

@@ -21,6 +21,9 @@ const CAUTION_MAX = 256
 /** Answers differ; one in flight is reckoned with so much more than it should bring. */
 const MARGIN = 1.2
 
+/** Of a history that nothing is known of the blocks may be full: few are asked for at once. */
+const UNKNOWN_MARGIN = 2
+
 /** Chooses how many blocks the next range has, out of how many bytes the last ones held. */
 export class RangeSizer {
   #bytesWanted = BYTES_WANTED
@@ -51,7 +54,7 @@ export class RangeSizer {
 
   /** How large the next answer may be, of an endpoint that allows so many blocks. */
   bytesExpected(rangeMax: number | null): number {
-    if (this.#seen.blocks === 0) return this.#bytesWanted
+    if (this.#seen.blocks === 0) return this.#bytesWanted * UNKNOWN_MARGIN
     return this.#bytesPerBlock * Math.min(this.blocks(), rangeMax ?? BLOCKS_MAX) * MARGIN
   }
 

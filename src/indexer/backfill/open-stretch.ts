@@ -57,19 +57,15 @@ export function openStretch(input: OpenInput): OpenStretch | undefined {
 /** Begins to read now what is handed out later. */
 function readOn<T>(items: AsyncIterable<T>): AsyncIterable<T> {
   const iterator = items[Symbol.asyncIterator]()
-  const first = iterator.next()
+  let first: Promise<IteratorResult<T>> | undefined = iterator.next()
   // Thrown when its turn has come.
   first.catch(() => undefined)
-  return handOut(first, iterator)
-}
-
-async function* handOut<T>(
-  first: Promise<IteratorResult<T>>,
-  rest: AsyncIterator<T>,
-): AsyncGenerator<T> {
-  try {
-    for (let next = await first; next.done !== true; next = await rest.next()) yield next.value
-  } finally {
-    await rest.return?.()
+  const next = () => {
+    const taken = first ?? iterator.next()
+    // What was handed out is not held any longer.
+    first = undefined
+    return taken
   }
+  const end = async () => (await iterator.return?.()) ?? { done: true as const, value: undefined }
+  return { [Symbol.asyncIterator]: () => ({ next, return: end }) }
 }

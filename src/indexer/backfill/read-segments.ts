@@ -101,9 +101,9 @@ interface Reading extends ReadInput {
 /** Gives each segment as soon as it is read. */
 async function* readAndProve(deps: ReadDeps, input: Reading): Parts {
   const folded = [...input.folds.keys()]
-  const first = openStretch({ ...input, source: deps.source, folded })
   let after: DraftInput['after'] = Promise.resolve(input.after)
-  for (let stretch = first; stretch !== undefined; stretch = stretch.next())
+  let stretch = openStretch({ ...input, source: deps.source, folded })
+  for (; stretch !== undefined; stretch = stretch.next())
     for await (const part of readStretch(deps, input, { ...stretch, after })) {
       after = part.last
       yield part
