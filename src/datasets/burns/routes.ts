@@ -5,7 +5,7 @@ import type { Route } from '#http/route.ts'
 import {
   dollarsOf,
   sumTotals,
-  sumWindow,
+  sumWindows,
   type TokenSums,
   totalOf,
 } from '#indexer/events/sum-windows.ts'
@@ -105,9 +105,7 @@ function burnTotals(deps: BurnDeps): Route {
         totalBurnedUsdNow: usdOf(price && valueAt(all.amount, token.decimals, price)),
         pctOfMinted: percentage(all.amount, await deps.mintedOf(connection, token.symbol)),
         burnCount: all.events,
-        last24h: await windowOf(connection, { status, token, days: 1 }),
-        last7d: await windowOf(connection, { status, token, days: 7 }),
-        last30d: await windowOf(connection, { status, token, days: 30 }),
+        ...(await readWindows(connection, status, token)),
         firstBurnUnix: extreme(chains, 'firstUnix', Math.min),
         lastBurnUnix: extreme(chains, 'lastBurnUnix', Math.max),
         chains: chains.map(({ firstUnix, ...chain }) => chain),
@@ -154,14 +152,20 @@ function extreme<Name extends string>(
   return known.length === 0 ? null : choose(...known)
 }
 
-async function windowOf(
-  connection: Connection,
-  input: { readonly status: IndexStatus; readonly token: PricedToken; readonly days: number },
-) {
-  const { status, token, days } = input
-  const seconds = days * DAY_SECONDS
-  const window = { dataset: BURNS, asOfUnix: status.asOfUnix, seconds, token: token.symbol }
-  const sums = totalOf(await sumWindow(connection, window))
+async function readWindows(connection: Connection, status: IndexStatus, token: PricedToken) {
+  const { asOfUnix } = status
+  const seconds = [1, 7, 30].map((days) => days * DAY_SECONDS)
+  const windows = { dataset: BURNS, asOfUnix, seconds, token: token.symbol }
+  const [day = [], week = [], month = []] = await sumWindows(connection, windows)
+  return {
+    last24h: toWindow(day, token),
+    last7d: toWindow(week, token),
+    last30d: toWindow(month, token),
+  }
+}
+
+function toWindow(found: readonly TokenSums[], token: PricedToken) {
+  const sums = totalOf(found)
   return {
     ...amounts('burned', sums.amount, token.decimals),
     burnedUsdAtEvent: usdOf(dollarsOf(sums)),

@@ -4,7 +4,7 @@ import { NOTHING, type Sums } from '#indexer/events/event.ts'
 import {
   dollarsOf,
   sumTotals,
-  sumWindow,
+  sumWindows,
   type TokenSums,
   totalOf,
 } from '#indexer/events/sum-windows.ts'
@@ -72,11 +72,7 @@ export function dividendTotals(deps: DividendDeps): Route {
 
 async function readTotals(connection: Connection, deps: DividendDeps, status: IndexStatus) {
   const totals = await sumTotals(connection, DIVIDENDS)
-  const windows = {
-    last24h: await windowSums(connection, status, 1),
-    last7d: await windowSums(connection, status, 7),
-    last30d: await windowSums(connection, status, 30),
-  }
+  const windows = await readWindows(connection, status)
   const { lines, usdNow } = await valueNow(connection, { deps, status, sums: totals })
   const all = totalOf(totals)
   const data = {
@@ -113,9 +109,11 @@ async function readTotals(connection: Connection, deps: DividendDeps, status: In
   return { data }
 }
 
-function windowSums(connection: Connection, status: IndexStatus, days: number) {
-  const seconds = days * DAY_SECONDS
-  return sumWindow(connection, { dataset: DIVIDENDS, asOfUnix: status.asOfUnix, seconds })
+async function readWindows(connection: Connection, { asOfUnix }: IndexStatus) {
+  const seconds = [1, 7, 30].map((days) => days * DAY_SECONDS)
+  const found = await sumWindows(connection, { dataset: DIVIDENDS, asOfUnix, seconds })
+  const [last24h = [], last7d = [], last30d = []] = found
+  return { last24h, last7d, last30d }
 }
 
 function toWindow(sums: Sums) {

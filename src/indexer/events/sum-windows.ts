@@ -1,7 +1,7 @@
 import { DAY_SECONDS, HOUR_SECONDS } from '#lib/day.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import { join, sql } from '#store/sql.ts'
 import { addSums, NOTHING, type Sums } from './event.ts'
 import { readContribution } from './store-events.ts'
 import { readSums } from './sums-row.ts'
@@ -13,41 +13,73 @@ export interface TokenSums extends Sums {
 }
 
 /**
- * What happened after `asOf - seconds`, exactly, per token and chain: whole days and hours out of
- * the buckets and the events of the one broken hour at the edge, so the work does not grow with
- * history.
+ * What happened after `asOf - seconds`, exactly, per token and chain, for several lengths: whole days and
+ * hours out of the buckets and the events of the one broken hour at each edge, so that the work does not
+ * grow with history. Days that windows share are read once.
  */
-export async function sumWindow(
+export async function sumWindows(
   connection: Connection,
   input: {
     readonly dataset: string
     readonly asOfUnix: number
-    readonly seconds: number
+    readonly seconds: readonly number[]
     /** Of this one alone. */
     readonly token?: string
   },
-): Promise<readonly TokenSums[]> {
-  const ofToken = input.token === undefined ? sql`` : sql`and token = ${input.token}`
-  const start = input.asOfUnix - input.seconds + 1
+): Promise<readonly (readonly TokenSums[])[]> {
+  const { dataset, token } = input
+  const ofToken = token === undefined ? sql`` : sql`and token = ${token}`
+  const edges = input.seconds.map((seconds) => edgeOf(input.asOfUnix - seconds + 1))
+  const hours = edges.map(
+    ({ firstHour, firstDay }, place) => sql`
+      select cast(${place} as integer) as place, bucket_unix, token, chain_id, amount, usd, events, priced
+      from event_buckets
+      where dataset = ${dataset} and grain = 'hour' ${ofToken}
+        and bucket_unix >= ${firstHour} and bucket_unix < ${firstDay}`,
+  )
+  const earliestDay = Math.min(...edges.map(({ firstDay }) => firstDay))
+  const buckets = await connection.run(sql`
+    ${join(hours, ' union all ')}
+    union all
+    select cast(${DAYS} as integer) as place, bucket_unix, token, chain_id, amount, usd, events, priced
+    from event_buckets
+    where dataset = ${dataset} and grain = 'day' ${ofToken} and bucket_unix >= ${earliestDay}`)
+  const broken = edges.map(
+    ({ start, firstHour }, place) => sql`
+      select cast(${place} as integer) as place, chain_id, token, account, timestamp_unix, amount, usd from events
+      where dataset = ${dataset} and counted = 1
+        and timestamp_unix >= ${start} and timestamp_unix < ${firstHour}`,
+  )
+  const events = await connection.run(join(broken, ' union all '))
+  const whole = buckets.map((row) => ({
+    place: column.integer(row, 'place'),
+    bucketUnix: column.integer(row, 'bucket_unix'),
+    sums: { ...labels(row), ...readSums(row) },
+  }))
+  const single = events
+    .map((row) => ({
+      place: column.integer(row, 'place'),
+      sums: { ...labels(row), ...readContribution(row).sums },
+    }))
+    .filter(({ sums }) => token === undefined || sums.token === token)
+  return edges.map(({ firstDay }, place) =>
+    addUp([
+      ...whole.filter((each) =>
+        each.place === DAYS ? each.bucketUnix >= firstDay : each.place === place,
+      ),
+      ...single.filter((each) => each.place === place),
+    ]),
+  )
+}
+
+/** Days belong to every window that reaches back to them. */
+const DAYS = -1
+
+/** Where a window that begins at a second has its first whole hour, and its first whole day. */
+function edgeOf(start: number) {
   const firstHour = Math.ceil(start / HOUR_SECONDS) * HOUR_SECONDS
   const firstDay = Math.ceil(firstHour / DAY_SECONDS) * DAY_SECONDS
-  const buckets = await connection.run(sql`
-    select token, chain_id, amount, usd, events, priced from event_buckets
-    where dataset = ${input.dataset} and grain = 'hour' ${ofToken}
-      and bucket_unix >= ${firstHour} and bucket_unix < ${firstDay}
-    union all
-    select token, chain_id, amount, usd, events, priced from event_buckets
-    where dataset = ${input.dataset} and grain = 'day' ${ofToken} and bucket_unix >= ${firstDay}`)
-  const edge = await connection.run(sql`
-    select chain_id, token, account, timestamp_unix, amount, usd from events
-    where dataset = ${input.dataset} and counted = 1
-      and timestamp_unix >= ${start} and timestamp_unix < ${firstHour}`)
-  return addUp([
-    ...buckets.map((row) => ({ ...labels(row), ...readSums(row) })),
-    ...edge
-      .filter((row) => input.token === undefined || labels(row).token === input.token)
-      .map((row) => ({ ...labels(row), ...readContribution(row).sums })),
-  ])
+  return { start, firstHour, firstDay }
 }
 
 /** Everything since the beginning, per token and chain. */
@@ -79,9 +111,9 @@ function labels(row: Row) {
   return { token: column.text(row, 'token'), chainId: column.integer(row, 'chain_id') }
 }
 
-function addUp(list: readonly TokenSums[]): readonly TokenSums[] {
+function addUp(list: readonly { readonly sums: TokenSums }[]): readonly TokenSums[] {
   const sums = new Map<string, TokenSums>()
-  for (const each of list) {
+  for (const { sums: each } of list) {
     const id = `${each.token}|${each.chainId}`
     const before = sums.get(id)
     const { token, chainId } = each
