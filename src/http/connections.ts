@@ -12,7 +12,7 @@ export interface ConnectionLimits {
   /** A socket that sent no byte for so long is closed. */
   readonly silentMs: number
   readonly requestsPerSocket: number
-  /** A socket that got its answers and sent no byte for so long is closed within four seconds. */
+  /** A socket that got its answers and sent no byte for so long is closed, at most four seconds later. */
   readonly idleMs: number
 }
 

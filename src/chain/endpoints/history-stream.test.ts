@@ -126,7 +126,8 @@ test('a chain that is shorter than a wide range is asked for none', async () => 
   assert.deepEqual(logRequests(node), [])
 })
 
-const isProbe = (call: ScriptedCall) => isLogs(call) && /0x0{40}/.test(JSON.stringify(call.params))
+const isRangeQuestion = (call: ScriptedCall) =>
+  isLogs(call) && /0x0{40}/.test(JSON.stringify(call.params))
 
 for (const text of [
   'Invalid Request',
@@ -135,16 +136,16 @@ for (const text of [
   'block range over more than 10000 blocks needs an archive plan',
   'Too Many Requests, try again later',
 ])
-  test(`that a probe is refused with "${text}" changes nothing`, async () => {
+  test(`that the question for a cap is refused with "${text}" changes nothing`, async () => {
     Object.assign(chain, { head: 20_000 })
     const { answer } = chainScript(chain)
     script.answer = (call) => {
-      if (isProbe(call)) throw new Refusal(text)
+      if (isRangeQuestion(call)) throw new Refusal(text)
       return answer(call)
     }
     const source = open(node)
     source.expectHistory()
-    while (!node.requests.flat().some(isProbe)) await new Promise(setImmediate)
+    while (!node.requests.flat().some(isRangeQuestion)) await new Promise(setImmediate)
     const parts = await readAll(source)
     assertWhole(parts)
     assert.ok(parts.every(({ end }) => end !== undefined))
