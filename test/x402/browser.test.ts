@@ -7,11 +7,10 @@ import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/
 import { build } from 'esbuild'
 import type { Browser, Page } from 'playwright-core'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { mintUsdc } from '#devnet/actions.ts'
 import { launchChromium } from '../chromium.ts'
 import type { PageAnswer, PageCall } from './page-script.ts'
 import { signPayment } from './raw-payment.ts'
-import { mintOpened, newPayer, startX402World, type X402World } from './x402-world.ts'
+import { fundWallet, mintOpened, newPayer, startX402World, type X402World } from './x402-world.ts'
 
 /** Headers that the contract and x402 give to scripts; a browser hides all that are not exposed. */
 const READABLE = [
@@ -46,7 +45,7 @@ describe('a page of another origin', () => {
   async function newPrivateKey(): Promise<`0x${string}`> {
     const privateKey = generatePrivateKey()
     const to = privateKeyToAccount(privateKey).address
-    await mintUsdc(world.base, { to, amount: 5_000_000n })
+    await fundWallet(world.base, { to, amount: 5_000_000n })
     return privateKey
   }
 

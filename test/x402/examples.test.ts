@@ -4,10 +4,9 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { mintUsdc } from '#devnet/actions.ts'
 import { sleep } from '#lib/sleep.ts'
 import { findDebianProgram } from '../debian-program.ts'
-import { mintOpened, passBlocks, startX402World, type X402World } from './x402-world.ts'
+import { fundWallet, mintOpened, passBlocks, startX402World, type X402World } from './x402-world.ts'
 
 const CURL = {
   names: ['curl'],
@@ -27,7 +26,7 @@ describe('the examples', () => {
     const { api, base, origin } = world
     const privateKey = generatePrivateKey()
     const to = privateKeyToAccount(privateKey).address
-    await mintUsdc(base, { to, amount: 200_000n })
+    await fundWallet(base, { to, amount: 200_000n })
     assert.equal((await api.get('/api/stats')).status, 200)
     assert.equal((await api.get('/api/stats')).status, 402)
     const url = `http://localhost:${new URL(origin).port}/api/burns/total`

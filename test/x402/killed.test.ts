@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { mine } from '#devnet/actions.ts'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { mine, mintUsdc } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
 import type { ChainClient } from '#devnet/chain-client.ts'
 import { prepareService } from '../killable-service.ts'
 import { eventually } from '../world.ts'
 import { signPayment } from './raw-payment.ts'
-import { newPayer } from './x402-world.ts'
 
 test('kill -9 between sending and crediting: after the restart the payment is credited once', async () => {
   const setting = await prepareService({ quotas: { anonymous: 1 }, hasSettlingKey: true })
   const { base, origin } = setting
-  const payer = await newPayer(base, 5_000_000n)
+  const payer = privateKeyToAccount(generatePrivateKey())
+  await mintUsdc(base, { to: payer.address, amount: 5_000_000n })
   await mine(base, { blocks: 1 })
   const first = await setting.startService()
   assert.equal((await fetch(`${origin}/api/stats`)).status, 200, 'the one free call')

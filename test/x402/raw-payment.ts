@@ -3,7 +3,7 @@ import { encodeFunctionData, type Hex, type PrivateKeyAccount, parseAbi } from '
 import { accounts } from '#devnet/addresses.ts'
 import { sendTransaction } from '#devnet/chain-client.ts'
 import { eventually } from '../world.ts'
-import type { X402World } from './x402-world.ts'
+import { untilSealed, type X402World } from './x402-world.ts'
 
 /** What we offer on the local chain; a test changes parts of it. */
 export const OFFER = {
@@ -53,13 +53,17 @@ const abi = parseAbi([
   'function cancelAuthorization(address authorizer, bytes32 nonce, bytes signature)',
 ])
 
-/** Somebody who saw the signature sends it first. */
-export function sendFirst({ base }: X402World, { authorization, signature }: Signed): Promise<Hex> {
+/** Somebody who saw the signature sends it first; its transaction is sealed. */
+export async function sendFirst(
+  { base }: X402World,
+  { authorization, signature }: Signed,
+): Promise<Hex> {
   const { from, to, value, validAfter, validBefore, nonce } = authorization
   const [amount, after, before] = [value, validAfter, validBefore].map(BigInt)
   const args = [from, to, amount ?? 0n, after ?? 0n, before ?? 0n, nonce, signature] as const
   const data = encodeFunctionData({ abi, functionName: 'transferWithAuthorization', args })
-  return sendTransaction(base, { from: accounts.operator, to: base.addresses.usdc, data })
+  const call = { from: accounts.operator, to: base.addresses.usdc, data }
+  return untilSealed(base, await sendTransaction(base, call))
 }
 
 /** The payer withdraws an authorization (EIP-3009). */
@@ -68,7 +72,8 @@ export async function cancel(
   account: PrivateKeyAccount,
   signed: Signed,
 ): Promise<Hex> {
-  return sendTransaction(world.base, await cancelCall(world, account, signed))
+  const call = await cancelCall(world, account, signed)
+  return untilSealed(world.base, await sendTransaction(world.base, call))
 }
 
 /** The call by which a payer withdraws an authorization. */

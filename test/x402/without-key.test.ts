@@ -20,7 +20,7 @@ describe('without a settling key', () => {
     const unpaid = await api.get('/api/stats')
     assert.equal(unpaid.status, 402)
     assert.equal(unpaid.headers.get('payment-required'), null)
-    const { header } = await signPayment(await newPayer(devnet.chains.base.client, 1_000_000n))
+    const { header } = await signPayment(await newPayer(devnet.chains.base.client, 0n))
     const paid = await api.get('/api/stats', { 'PAYMENT-SIGNATURE': header })
     assert.equal(paid.status, 402)
     assert.equal(paid.text, unpaid.text)

@@ -6,6 +6,7 @@ import { wrapAxiosWithPayment, x402Client as x402AxiosClient } from '@x402/axios
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import axios from 'axios'
+import type { Hex } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { mine, mintUsdc, setAutomine } from '#devnet/actions.ts'
 import type { ChainClient } from '#devnet/chain-client.ts'
@@ -72,12 +73,30 @@ export async function proxiedWorlds() {
     })
 }
 
-/** A new wallet that holds some USDC (base units). */
+/** A new wallet that holds some USDC (base units), on a chain that seals each transaction at once. */
 export async function newPayer(base: ChainClient, amount: bigint): Promise<PrivateKeyAccount> {
   const account = privateKeyToAccount(generatePrivateKey())
-  if (amount > 0n) await mintUsdc(base, { to: account.address, amount })
+  if (amount > 0n) await fundWallet(base, { to: account.address, amount })
   return account
 }
+
+/** Gives a wallet USDC (base units) that the next request to the service finds there. */
+export async function fundWallet(
+  base: ChainClient,
+  input: { readonly to: Hex; readonly amount: bigint },
+): Promise<void> {
+  await untilSealed(base, await mintUsdc(base, input))
+}
+
+/** A node takes a transaction before it seals it, also where it seals each at once. */
+export function untilSealed(base: ChainClient, txHash: Hex): Promise<Hex> {
+  return eventually(async () => {
+    const receipt = await base.rpc.send({ method: 'eth_getTransactionReceipt', params: [txHash] })
+    return receipt === null ? undefined : txHash
+  }, SEALED_MS)
+}
+
+const SEALED_MS = 50_000
 
 /** `fetch` as the stock client wraps it, with its own spending limits. */
 export function payingFetch(account: PrivateKeyAccount): typeof fetch {

@@ -5,6 +5,7 @@ import { startPostgres } from '#test/postgres.ts'
 import { word } from '../x402-harness.ts'
 import { insertIntent } from './intent-store.ts'
 import { payer, type SettlingHarness, settlingHarness } from './settling-harness.ts'
+import { NodeRefusal } from './settling-rpc.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 const PENDING = { kind: 'pending', transaction: null } as const
@@ -49,6 +50,38 @@ onBoth(
       },
     })
     assert.deepEqual(await settle(authorize(1)), PENDING)
+  },
+)
+
+onBoth(
+  'a refusal that the chain does not explain is asked about once more: a node may lag, a block may have come',
+  async ({ engine }) => {
+    const harness = settlingHarness(engine)
+    const { chain, authorize, settle, states } = harness
+    const { call } = chain.rpc
+    let refusals = 1
+    Object.assign(chain.rpc, {
+      call: (input: Parameters<typeof call>[0]) => {
+        if (input.from === undefined || refusals === 0) return call(input)
+        refusals -= 1
+        return Promise.reject(new NodeRefusal(3, 'execution reverted'))
+      },
+    })
+    const first = authorize(1)
+    chain.fund(first.from, 1_000_000n)
+    const settling = settle(first)
+    await untilSent(harness, 1)
+    chain.mine()
+    assert.equal((await settling).kind, 'settled')
+
+    refusals = 2
+    assert.deepEqual(await settle({ ...authorize(2), from: first.from }), {
+      kind: 'rejected',
+      reason: 'invalid_transaction_state',
+    })
+    assert.equal(refusals, 0)
+    assert.equal(chain.sent.length, 1)
+    assert.deepEqual(await states(), ['credited', 'abandoned'])
   },
 )
 

@@ -64,6 +64,10 @@ export async function settlePayment<A>(
   if (reserved === 'busy') return { kind: 'pending', transaction: null }
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const early = await simulate(deps, input, intent)
+    if (early === 'unexplained') {
+      if (attempt === 0) continue
+      return rejectUnexplained(deps, intent)
+    }
     if (early !== undefined) return early
     const outcome = await submitOrEnd(deps, intent)
     if (outcome.kind === 'rejected') return outcome
@@ -74,7 +78,7 @@ export async function settlePayment<A>(
 }
 
 /** Where the store is so slow that a simulation is old before its transaction is signed. */
-const ATTEMPTS_MAX = 3
+const ATTEMPTS_MAX = 5
 
 function newIntent<A>(deps: SettleDeps, input: SettleInput<A>, fromBlock: number): Intent {
   const { payload, payee } = input
@@ -99,12 +103,15 @@ function reject(reason: PaymentFault): {
   return { kind: 'rejected', reason }
 }
 
-/** Costs nothing and finds most of what would fail; undefined when it would succeed. */
+/**
+ * Costs nothing and finds most of what would fail; undefined when it would succeed. `unexplained` when
+ * the chain tells no reason for a refusal: a block may have come in between, or another node answered.
+ */
 async function simulate<A>(
   deps: SettleDeps,
   input: SettleInput<A>,
   intent: Intent,
-): Promise<SettleOutcome<A> | undefined> {
+): Promise<SettleOutcome<A> | 'unexplained' | undefined> {
   const data = transferCall(intent.authorization, intent.signature)
   try {
     await deps.rpc.call({ from: deps.signer.address, to: intent.asset, data })
@@ -122,11 +129,12 @@ async function explain<A>(
   deps: SettleDeps,
   input: SettleInput<A>,
   intent: Intent,
-): Promise<SettleOutcome<A>> {
+): Promise<SettleOutcome<A> | 'unexplained'> {
   try {
     const verdict = await reconcileIntent(deps, intent)
     if (verdict.kind === 'paid') return await credit(deps, input, { intent, paid: verdict })
     const isPoor = verdict.kind === 'open' && !(await holdsEnough(deps, intent))
+    if (verdict.kind === 'open' && !isPoor) return 'unexplained'
     await abandon(deps, intent)
     // The money has moved or will: whoever looks at ended payments credits it once it is shown.
     if (verdict.kind === 'used') return { kind: 'pending', transaction: null }
@@ -136,6 +144,14 @@ async function explain<A>(
     await abandon(deps, intent)
     return { kind: 'pending', transaction: null }
   }
+}
+
+async function rejectUnexplained(
+  deps: SettleDeps,
+  intent: Intent,
+): Promise<ReturnType<typeof reject>> {
+  await abandon(deps, intent)
+  return reject('invalid_transaction_state')
 }
 
 /** We never send it, but whoever holds it may: it is looked at until its end. */
