@@ -9,10 +9,11 @@ interface Decided {
 }
 
 /** A group commit whose batches are committed and made durable by the test. */
-function byHand() {
+function byHand(atOnce = 1) {
   const decided: Decided[] = []
   const sizes: number[] = []
   const group = new GroupCommit<number>({
+    atOnce,
     decide: (batch, commit) => {
       const { promise, resolve: end } = Promise.withResolvers<void>()
       decided.push({ batch, commit, end })
@@ -94,6 +95,21 @@ test('the newest batch on its way tells what is enough, also when an older one e
   decided[1]?.end()
   await add(8)
   assert.deepEqual(batches().slice(3), [[8]])
+})
+
+test('batches beside each other share evenly what there is, but not the few', async () => {
+  const { add, decided, sizes } = byHand(2)
+  await add(...Array.from({ length: 10 }, (_, index) => index))
+  assert.deepEqual(sizes, [8])
+  decided[0]?.commit()
+  await turns()
+  await add(...Array.from({ length: 54 }, (_, index) => index))
+  // Two were left over: 56 wait beside the first 8.
+  assert.deepEqual(sizes, [8, 32])
+  decided[0]?.end()
+  decided[1]?.commit()
+  await turns()
+  assert.deepEqual(sizes, [8, 32, 24])
 })
 
 test('a batch has at most 256 requests, and more than 20,000 are never kept waiting', async () => {

@@ -4,6 +4,8 @@ export interface GroupCommitDeps<T> {
    * stands and later ones see it, where that is before it is durable.
    */
   readonly decide: (batch: readonly T[], onCommitted: () => void) => Promise<void>
+  /** Batches that are decided beside each other, and share what there is evenly; 1 by default. */
+  readonly atOnce?: number
   /** Told the number of requests of each batch. */
   readonly onBatch?: ((size: number) => void) | undefined
 }
@@ -13,6 +15,9 @@ const BATCH_MAX = 256
 
 /** So many at most are decided ahead of the disk: what stands in the log grows no further than that. */
 const AHEAD_MAX = 4 * BATCH_MAX
+
+/** Fewer are not shared: each batch has a cost of its own. */
+const SHARED_MIN = 8
 
 /**
  * More waiters than this cannot be served within a request's time; they are refused at once. Those
@@ -54,12 +59,20 @@ export class GroupCommit<T> {
       await this.#untilEnough()
       // The end of this turn of the event loop lets every request that has already arrived join the batch.
       await new Promise((resolve) => setImmediate(resolve))
-      const batch = this.#waiting.slice(0, BATCH_MAX)
-      this.#waiting = this.#waiting.slice(BATCH_MAX)
+      const batch = this.#waiting.slice(0, this.#share())
+      this.#waiting = this.#waiting.slice(batch.length)
       this.#deps.onBatch?.(batch.length)
       await this.#untilCommitted(batch)
     }
     this.#isRunning = false
+  }
+
+  /** How many the next batch may have: as many at most as any other that is decided beside it. */
+  #share(): number {
+    const { atOnce = 1 } = this.#deps
+    if (atOnce === 1) return BATCH_MAX
+    const all = this.#waiting.length + this.#underWay
+    return Math.min(BATCH_MAX, Math.max(SHARED_MIN, Math.ceil(all / atOnce)))
   }
 
   #isEnough(): boolean {
@@ -77,17 +90,19 @@ export class GroupCommit<T> {
 
   #untilCommitted(batch: readonly T[]): Promise<void> {
     this.#underWay += batch.length
+    const { promise: done, resolve: end } = Promise.withResolvers<void>()
+    const syncing = { enough: batch.length / 2, done }
     return new Promise((resolve) => {
       const onCommitted = () => {
         this.#syncing = syncing
         resolve()
       }
-      const done = this.#deps.decide(batch, onCommitted).finally(() => {
+      void this.#deps.decide(batch, onCommitted).finally(() => {
         this.#underWay -= batch.length
         if (this.#syncing === syncing) this.#syncing = undefined
+        end()
         resolve()
       })
-      const syncing = { enough: batch.length / 2, done }
     })
   }
 }

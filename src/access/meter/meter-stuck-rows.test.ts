@@ -15,6 +15,9 @@ const LOCK_TIMEOUT_MS = 300
 /** What a step of these tests may take on a busy machine before it counts as stuck. */
 const STUCK_MS = 20_000
 
+/** By then a batch is on its way: it is taken at the end of the turn of the event loop in which it came. */
+const SENT_MS = 100
+
 const caller = (bucket: string) => anonymous(bucket, 500)
 
 let server: TestPostgres
@@ -100,6 +103,22 @@ const receiptOf = (admission: Admission) => {
   assert.ok(admission.kind === 'admitted')
   return admission.receipt
 }
+
+onPostgres(
+  'while a batch waits for a row that is stuck, others are admitted beside it',
+  async (stores) => {
+    const meter = meterOf(stores.patient)
+    await meter.admit(caller('victim'))
+    const release = await hold(stores, 'victim')
+    const victim = meter.admit(caller('victim'))
+    await sleep(SENT_MS)
+    for (const other of ['one', 'two', 'three'])
+      assert.equal((await within(meter.admit(caller(other)))).kind, 'admitted')
+    await release()
+    assert.equal((await within(victim)).kind, 'admitted')
+    assert.equal((await meter.figures(caller('victim'))).requestCount, 2)
+  },
+)
 
 onPostgres(
   'a row that is stuck after a commit whose answer was lost keeps no other caller out',
