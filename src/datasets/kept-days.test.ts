@@ -224,6 +224,9 @@ function daysOf(count: number, size: number): readonly LivelyBlock[] {
 }
 
 const QUESTIONS = [
+  '/api/burns/total',
+  '/api/burns/total?token=CRYPT',
+  '/api/dividends/total',
   ...METRICS.flatMap((metric) => [
     `/api/stats/history?metric=${metric}&period=all`,
     `/api/stats/history?metric=${metric}&period=20d`,

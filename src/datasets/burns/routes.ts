@@ -2,20 +2,14 @@ import { valueAt } from '#domain/money.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import type { PricedToken } from '#ecosystem/ecosystem.ts'
 import type { Route } from '#http/route.ts'
-import {
-  dollarsOf,
-  sumTotals,
-  sumWindows,
-  type TokenSums,
-  totalOf,
-} from '#indexer/events/sum-windows.ts'
+import { dollarsOf, sumTotals, type TokenSums, totalOf } from '#indexer/events/sum-windows.ts'
 import type { IndexStatus } from '#indexer/status.ts'
-import { DAY_SECONDS } from '#lib/day.ts'
 import { percentage } from '#lib/decimal.ts'
 import { Type } from '#lib/type.ts'
 import type { Connection } from '#store/engine.ts'
 import { type DataDeps, dataRoute } from '../data-route.ts'
 import { accountOf, eventMembers, eventRow, listParameters, readEventPage } from '../event-rows.ts'
+import { KeptWindows, TOTAL_WINDOWS } from '../kept-windows.ts'
 import { tokenParameter } from '../parameters.ts'
 import type { PriceAt } from '../price-at.ts'
 import {
@@ -83,6 +77,7 @@ export function burnRoutes(deps: BurnDeps): readonly Route[] {
 }
 
 function burnTotals(deps: BurnDeps): Route {
+  const windows = new KeptWindows(BURNS, TOTAL_WINDOWS)
   return dataRoute(deps, {
     path: '/api/burns/total',
     operationId: 'getBurnTotals',
@@ -99,13 +94,16 @@ function burnTotals(deps: BurnDeps): Route {
       const all = totalOf(totals)
       const chains = await chainShares(connection, { status, token, totals })
       const price = await deps.priceAt(connection, token.symbol, status.asOfUnix)
+      const [day = [], week = [], month = []] = await windows.sums(connection, status)
       const data = {
         token: token.symbol,
         ...amounts('totalBurned', all.amount, token.decimals),
         totalBurnedUsdNow: usdOf(price && valueAt(all.amount, token.decimals, price)),
         pctOfMinted: percentage(all.amount, await deps.mintedOf(connection, token.symbol)),
         burnCount: all.events,
-        ...(await readWindows(connection, status, token)),
+        last24h: toWindow(day, token),
+        last7d: toWindow(week, token),
+        last30d: toWindow(month, token),
         firstBurnUnix: extreme(chains, 'firstUnix', Math.min),
         lastBurnUnix: extreme(chains, 'lastBurnUnix', Math.max),
         chains: chains.map(({ firstUnix, ...chain }) => chain),
@@ -152,20 +150,8 @@ function extreme<Name extends string>(
   return known.length === 0 ? null : choose(...known)
 }
 
-async function readWindows(connection: Connection, status: IndexStatus, token: PricedToken) {
-  const { asOfUnix } = status
-  const seconds = [1, 7, 30].map((days) => days * DAY_SECONDS)
-  const windows = { dataset: BURNS, asOfUnix, seconds, token: token.symbol }
-  const [day = [], week = [], month = []] = await sumWindows(connection, windows)
-  return {
-    last24h: toWindow(day, token),
-    last7d: toWindow(week, token),
-    last30d: toWindow(month, token),
-  }
-}
-
 function toWindow(found: readonly TokenSums[], token: PricedToken) {
-  const sums = totalOf(found)
+  const sums = totalOf(found, (each) => each.token === token.symbol)
   return {
     ...amounts('burned', sums.amount, token.decimals),
     burnedUsdAtEvent: usdOf(dollarsOf(sums)),

@@ -1,18 +1,12 @@
 import { showAddress } from '#domain/address.ts'
 import type { Route } from '#http/route.ts'
 import { NOTHING, type Sums } from '#indexer/events/event.ts'
-import {
-  dollarsOf,
-  sumTotals,
-  sumWindows,
-  type TokenSums,
-  totalOf,
-} from '#indexer/events/sum-windows.ts'
+import { dollarsOf, sumTotals, type TokenSums, totalOf } from '#indexer/events/sum-windows.ts'
 import type { IndexStatus } from '#indexer/status.ts'
-import { DAY_SECONDS } from '#lib/day.ts'
 import { Type } from '#lib/type.ts'
 import type { Connection } from '#store/engine.ts'
 import { type DataDeps, dataRoute } from '../data-route.ts'
+import { KeptWindows, TOTAL_WINDOWS } from '../kept-windows.ts'
 import type { PriceAt } from '../price-at.ts'
 import { addressText, amounts, amountText, nullable, rawText, usdOf, usdOrNull } from '../wire.ts'
 import { DIVIDENDS } from './dataset.ts'
@@ -57,6 +51,7 @@ const totalsShape = Type.Object({
 
 /** GET /api/dividends/total: what was paid out, in all and per reward token and chain. */
 export function dividendTotals(deps: DividendDeps): Route {
+  const windows = new KeptWindows(DIVIDENDS, TOTAL_WINDOWS)
   return dataRoute(deps, {
     path: '/api/dividends/total',
     operationId: 'getDividendTotals',
@@ -66,13 +61,21 @@ export function dividendTotals(deps: DividendDeps): Route {
       'Lifetime payouts over all reward tokens with their dollar values, and the last 24 hours, 7 and 30 days back from `meta.asOf`. Claims count; distributions into the pot do not.',
     parameters: {},
     data: totalsShape,
-    read: ({ connection, status }) => readTotals(connection, deps, status),
+    read: ({ connection, status }) => readTotals(connection, { deps, windows, status }),
   })
 }
 
-async function readTotals(connection: Connection, deps: DividendDeps, status: IndexStatus) {
+async function readTotals(
+  connection: Connection,
+  input: {
+    readonly deps: DividendDeps
+    readonly windows: KeptWindows
+    readonly status: IndexStatus
+  },
+) {
+  const { deps, status } = input
   const totals = await sumTotals(connection, DIVIDENDS)
-  const windows = await readWindows(connection, status)
+  const [last24h = [], last7d = [], last30d = []] = await input.windows.sums(connection, status)
   const { lines, usdNow } = await valueNow(connection, { deps, status, sums: totals })
   const all = totalOf(totals)
   const data = {
@@ -80,9 +83,9 @@ async function readTotals(connection: Connection, deps: DividendDeps, status: In
     totalUsdNow: usdOf(usdNow),
     payoutCount: all.events,
     recipientCount: await countRecipients(connection),
-    last24h: toWindow(totalOf(windows.last24h)),
-    last7d: toWindow(totalOf(windows.last7d)),
-    last30d: toWindow(totalOf(windows.last30d)),
+    last24h: toWindow(totalOf(last24h)),
+    last7d: toWindow(totalOf(last7d)),
+    last30d: toWindow(totalOf(last30d)),
     tokens: lines.map((line) => {
       const chain = deps.ecosystem.chains.find((each) => each.id === line.chainId)
       const address = line.token.addresses.get(chain?.name ?? '')
@@ -100,20 +103,13 @@ async function readTotals(connection: Connection, deps: DividendDeps, status: In
         ...amounts('amount', line.amount, decimals),
         usdAtPayout: usdOf(dollarsOf(line)),
         usdNow: usdOf(line.usdNow),
-        last24h: window(windows.last24h),
-        last7d: window(windows.last7d),
-        last30d: window(windows.last30d),
+        last24h: window(last24h),
+        last7d: window(last7d),
+        last30d: window(last30d),
       }
     }),
   }
   return { data }
-}
-
-async function readWindows(connection: Connection, { asOfUnix }: IndexStatus) {
-  const seconds = [1, 7, 30].map((days) => days * DAY_SECONDS)
-  const found = await sumWindows(connection, { dataset: DIVIDENDS, asOfUnix, seconds })
-  const [last24h = [], last7d = [], last30d = []] = found
-  return { last24h, last7d, last30d }
 }
 
 function toWindow(sums: Sums) {

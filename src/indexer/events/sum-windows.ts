@@ -12,74 +12,104 @@ export interface TokenSums extends Sums {
   readonly chainId: number
 }
 
+/** A length of time up to the newest block: its first second, its first whole hour and its first whole day. */
+export interface Window {
+  readonly startUnix: number
+  readonly firstHour: number
+  readonly firstDay: number
+}
+
+/** What happened after `asOf - seconds`. */
+export function windowOf(asOfUnix: number, seconds: number): Window {
+  const startUnix = asOfUnix - seconds + 1
+  const firstHour = Math.ceil(startUnix / HOUR_SECONDS) * HOUR_SECONDS
+  return { startUnix, firstHour, firstDay: Math.ceil(firstHour / DAY_SECONDS) * DAY_SECONDS }
+}
+
+/** For each window. */
+export type WindowSums = readonly (readonly TokenSums[])[]
+
+interface Asked {
+  readonly dataset: string
+  readonly windows: readonly Window[]
+}
+
 /**
- * What happened after `asOf - seconds`, exactly, per token and chain, for several lengths: whole days and
- * hours out of the buckets and the events of the one broken hour at each edge, so that the work does not
- * grow with history. Days that windows share are read once.
+ * Sums of windows, exactly, per token and chain: whole days and hours out of the buckets and the events of
+ * the one broken hour at each edge, so that the work does not grow with history.
  */
-export async function sumWindows(
+export async function sumWindows(connection: Connection, asked: Asked): Promise<WindowSums> {
+  const whole = await sumWhole(connection, { ...asked, untilUnix: Number.MAX_SAFE_INTEGER })
+  const broken = await sumBroken(connection, asked)
+  return whole.map((each, place) => addUp([...each, ...(broken[place] ?? [])]))
+}
+
+/** Of their whole hours and days that begin before a midnight. Days that windows share are read once. */
+export async function sumWhole(
   connection: Connection,
-  input: {
-    readonly dataset: string
-    readonly asOfUnix: number
-    readonly seconds: readonly number[]
-    /** Of this one alone. */
-    readonly token?: string
-  },
-): Promise<readonly (readonly TokenSums[])[]> {
-  const { dataset, token } = input
-  const ofToken = token === undefined ? sql`` : sql`and token = ${token}`
-  const edges = input.seconds.map((seconds) => edgeOf(input.asOfUnix - seconds + 1))
-  const hours = edges.map(
+  { dataset, windows, untilUnix }: Asked & { readonly untilUnix: number },
+): Promise<WindowSums> {
+  const hours = windows.map(
     ({ firstHour, firstDay }, place) => sql`
       select cast(${place} as integer) as place, bucket_unix, token, chain_id, amount, usd, events, priced
       from event_buckets
-      where dataset = ${dataset} and grain = 'hour' ${ofToken}
+      where dataset = ${dataset} and grain = 'hour'
         and bucket_unix >= ${firstHour} and bucket_unix < ${firstDay}`,
   )
-  const earliestDay = Math.min(...edges.map(({ firstDay }) => firstDay))
-  const buckets = await connection.run(sql`
+  const earliestDay = Math.min(...windows.map(({ firstDay }) => firstDay))
+  const found = await connection.run(sql`
     ${join(hours, ' union all ')}
     union all
     select cast(${DAYS} as integer) as place, bucket_unix, token, chain_id, amount, usd, events, priced
     from event_buckets
-    where dataset = ${dataset} and grain = 'day' ${ofToken} and bucket_unix >= ${earliestDay}`)
-  const broken = edges.map(
-    ({ start, firstHour }, place) => sql`
-      select cast(${place} as integer) as place, chain_id, token, account, timestamp_unix, amount, usd from events
-      where dataset = ${dataset} and counted = 1
-        and timestamp_unix >= ${start} and timestamp_unix < ${firstHour}`,
-  )
-  const events = await connection.run(join(broken, ' union all '))
-  const whole = buckets.map((row) => ({
+    where dataset = ${dataset} and grain = 'day'
+      and bucket_unix >= ${earliestDay} and bucket_unix < ${untilUnix}`)
+  const rows = found.map((row) => ({
     place: column.integer(row, 'place'),
     bucketUnix: column.integer(row, 'bucket_unix'),
-    sums: { ...labels(row), ...readSums(row) },
+    sums: toTokenSums(row),
   }))
-  const single = events
-    .map((row) => ({
-      place: column.integer(row, 'place'),
-      sums: { ...labels(row), ...readContribution(row).sums },
-    }))
-    .filter(({ sums }) => token === undefined || sums.token === token)
-  return edges.map(({ firstDay }, place) =>
-    addUp([
-      ...whole.filter((each) =>
-        each.place === DAYS ? each.bucketUnix >= firstDay : each.place === place,
-      ),
-      ...single.filter((each) => each.place === place),
-    ]),
-  )
+  return windows.map(({ firstDay }, place) => {
+    const own = rows.filter((each) =>
+      each.place === DAYS ? each.bucketUnix >= firstDay : each.place === place,
+    )
+    return addUp(own.map(({ sums }) => sums))
+  })
 }
 
 /** Days belong to every window that reaches back to them. */
 const DAYS = -1
 
-/** Where a window that begins at a second has its first whole hour, and its first whole day. */
-function edgeOf(start: number) {
-  const firstHour = Math.ceil(start / HOUR_SECONDS) * HOUR_SECONDS
-  const firstDay = Math.ceil(firstHour / DAY_SECONDS) * DAY_SECONDS
-  return { start, firstHour, firstDay }
+/** Of the hours that began before they did. */
+export async function sumBroken(
+  connection: Connection,
+  { dataset, windows }: Asked,
+): Promise<WindowSums> {
+  const broken = windows.map(
+    ({ startUnix, firstHour }, place) => sql`
+      select cast(${place} as integer) as place, chain_id, token, account, timestamp_unix, amount, usd from events
+      where dataset = ${dataset} and counted = 1
+        and timestamp_unix >= ${startUnix} and timestamp_unix < ${firstHour}`,
+  )
+  const found = await connection.run(join(broken, ' union all '))
+  return windows.map((_, place) =>
+    addUp(
+      found
+        .filter((row) => column.integer(row, 'place') === place)
+        .map((row) => ({ ...labels(row), ...readContribution(row).sums })),
+    ),
+  )
+}
+
+/** Of all days from a midnight on. */
+export async function sumDays(
+  connection: Connection,
+  { dataset, fromUnix }: { readonly dataset: string; readonly fromUnix: number },
+): Promise<readonly TokenSums[]> {
+  const found = await connection.run(sql`
+    select token, chain_id, amount, usd, events, priced from event_buckets
+    where dataset = ${dataset} and grain = 'day' and bucket_unix >= ${fromUnix}`)
+  return addUp(found.map(toTokenSums))
 }
 
 /** Everything since the beginning, per token and chain. */
@@ -91,7 +121,7 @@ export async function sumTotals(
     select token, chain_id, amount, usd, events, priced from event_buckets
     where dataset = ${dataset} and grain = 'total'
     order by token, chain_id`)
-  return totals.map((row) => ({ ...labels(row), ...readSums(row) }))
+  return totals.map(toTokenSums)
 }
 
 /** Adds the sums that pass a test. */
@@ -111,12 +141,17 @@ function labels(row: Row) {
   return { token: column.text(row, 'token'), chainId: column.integer(row, 'chain_id') }
 }
 
-function addUp(list: readonly { readonly sums: TokenSums }[]): readonly TokenSums[] {
+function toTokenSums(row: Row): TokenSums {
+  return { ...labels(row), ...readSums(row) }
+}
+
+/** One line for each token and chain. */
+export function addUp(list: readonly TokenSums[]): readonly TokenSums[] {
   const sums = new Map<string, TokenSums>()
-  for (const { sums: each } of list) {
-    const id = `${each.token}|${each.chainId}`
-    const before = sums.get(id)
+  for (const each of list) {
     const { token, chainId } = each
+    const id = `${token}|${chainId}`
+    const before = sums.get(id)
     sums.set(id, before === undefined ? each : { token, chainId, ...addSums(before, each) })
   }
   return [...sums.values()]
