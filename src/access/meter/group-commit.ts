@@ -1,3 +1,5 @@
+import { sleep } from '#lib/sleep.ts'
+
 export interface GroupCommitDeps<T> {
   /**
    * Decides a batch and tells those who wait for it; never rejects. `onCommitted` is called when the batch
@@ -6,6 +8,8 @@ export interface GroupCommitDeps<T> {
   readonly decide: (batch: readonly T[], onCommitted: () => void) => Promise<void>
   /** Batches that are decided beside each other, and share what there is evenly; 1 by default. */
   readonly atOnce?: number
+  /** How long a batch beside others waits for more requests, in milliseconds. */
+  readonly patienceMs?: number
   /** Told the number of requests of each batch. */
   readonly onBatch?: ((size: number) => void) | undefined
 }
@@ -15,6 +19,9 @@ const BATCH_MAX = 256
 
 /** So many at most are decided ahead of the disk: what stands in the log grows no further than that. */
 const AHEAD_MAX = 4 * BATCH_MAX
+
+/** A batch beside one that is on its way, and may be stuck, waits no longer for as many as it should have. */
+const PATIENCE_MS = 5
 
 /** Fewer are not shared: each batch has a cost of its own. */
 const SHARED_MIN = 8
@@ -85,7 +92,11 @@ export class GroupCommit<T> {
     const enough = new Promise<void>((resolve) => {
       this.#onEnough = resolve
     })
-    await Promise.race([enough, this.#syncing?.done])
+    const { atOnce = 1, patienceMs = PATIENCE_MS } = this.#deps
+    if (atOnce === 1) return void (await Promise.race([enough, this.#syncing?.done]))
+    const isOver = new AbortController()
+    await Promise.race([enough, this.#syncing?.done, sleep(patienceMs, isOver.signal)])
+    isOver.abort()
   }
 
   #untilCommitted(batch: readonly T[]): Promise<void> {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { eachEngine } from '#ledger/each-engine.ts'
 import { accountsMigrations } from '#main/stores.ts'
+import { type Engine, StoreError } from '#store/engine.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { word } from '../x402-harness.ts'
 import { insertIntent } from './intent-store.ts'
@@ -82,6 +83,34 @@ onBoth(
     assert.equal(refusals, 0)
     assert.equal(chain.sent.length, 1)
     assert.deepEqual(await states(), ['credited', 'abandoned'])
+  },
+)
+
+onBoth(
+  'a payment that the store could not give up at once is pending, and keeps no other of its payer out',
+  async ({ engine }) => {
+    let writes = 0
+    const failing: Engine = {
+      ...engine,
+      write: (work, onCommitted) => {
+        writes += 1
+        // The first notes the payment, the second gives it up.
+        if (writes === 2) return Promise.reject(new StoreError('the disk is full'))
+        return engine.write(work, onCommitted)
+      },
+    }
+    const { chain, authorize, settle, states } = settlingHarness(failing)
+    const { call } = chain.rpc
+    Object.assign(chain.rpc, {
+      call: (input: Parameters<typeof call>[0]) =>
+        input.from === undefined
+          ? call(input)
+          : Promise.reject(new NodeRefusal(3, 'execution reverted')),
+    })
+    const authorization = authorize(1)
+    chain.fund(authorization.from, 1_000_000n)
+    assert.deepEqual(await settle(authorization), PENDING)
+    assert.deepEqual(await states(), ['abandoned'])
   },
 )
 

@@ -63,10 +63,10 @@ export async function settlePayment<A>(
   if (reserved === 'used') return { kind: 'used' }
   if (reserved === 'busy') return { kind: 'pending', transaction: null }
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-    const early = await simulate(deps, input, intent)
-    if (early === 'unexplained') {
-      if (attempt === 0) continue
-      return rejectUnexplained(deps, intent)
+    const early = await simulate(deps, input, { intent, isLast: attempt > 0 })
+    if (early === 'again') {
+      await sleep(BLOCK_MS)
+      continue
     }
     if (early !== undefined) return early
     const outcome = await submitOrEnd(deps, intent)
@@ -103,21 +103,31 @@ function reject(reason: PaymentFault): {
   return { kind: 'rejected', reason }
 }
 
+/** Of the payment chain: a node that lags has it by then. */
+const BLOCK_MS = 2_000
+
+interface Simulated {
+  readonly intent: Intent
+  /** Whether it is given up when the chain tells no reason for a refusal. */
+  readonly isLast: boolean
+}
+
 /**
- * Costs nothing and finds most of what would fail; undefined when it would succeed. `unexplained` when
- * the chain tells no reason for a refusal: a block may have come in between, or another node answered.
+ * Costs nothing and finds most of what would fail; undefined when it would succeed. `again` when the
+ * chain tells no reason for a refusal: a block may have come in between, or another node answered.
  */
 async function simulate<A>(
   deps: SettleDeps,
   input: SettleInput<A>,
-  intent: Intent,
-): Promise<SettleOutcome<A> | 'unexplained' | undefined> {
+  simulated: Simulated,
+): Promise<SettleOutcome<A> | 'again' | undefined> {
+  const { intent } = simulated
   const data = transferCall(intent.authorization, intent.signature)
   try {
     await deps.rpc.call({ from: deps.signer.address, to: intent.asset, data })
     return undefined
   } catch (error) {
-    if (error instanceof NodeRefusal) return await explain(deps, input, intent)
+    if (error instanceof NodeRefusal) return await explain(deps, input, simulated)
     deps.report(error)
     await abandon(deps, intent)
     return reject('settlement_unavailable')
@@ -128,13 +138,13 @@ async function simulate<A>(
 async function explain<A>(
   deps: SettleDeps,
   input: SettleInput<A>,
-  intent: Intent,
-): Promise<SettleOutcome<A> | 'unexplained'> {
+  { intent, isLast }: Simulated,
+): Promise<SettleOutcome<A> | 'again'> {
   try {
     const verdict = await reconcileIntent(deps, intent)
     if (verdict.kind === 'paid') return await credit(deps, input, { intent, paid: verdict })
     const isPoor = verdict.kind === 'open' && !(await holdsEnough(deps, intent))
-    if (verdict.kind === 'open' && !isPoor) return 'unexplained'
+    if (verdict.kind === 'open' && !isPoor && !isLast) return 'again'
     await abandon(deps, intent)
     // The money has moved or will: whoever looks at ended payments credits it once it is shown.
     if (verdict.kind === 'used') return { kind: 'pending', transaction: null }
@@ -144,14 +154,6 @@ async function explain<A>(
     await abandon(deps, intent)
     return { kind: 'pending', transaction: null }
   }
-}
-
-async function rejectUnexplained(
-  deps: SettleDeps,
-  intent: Intent,
-): Promise<ReturnType<typeof reject>> {
-  await abandon(deps, intent)
-  return reject('invalid_transaction_state')
 }
 
 /** We never send it, but whoever holds it may: it is looked at until its end. */
