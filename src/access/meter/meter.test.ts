@@ -39,7 +39,7 @@ onBoth(
         kind === 'admitted' ? [figures.dailyQuota - figures.remaining] : [],
       )
       assert.deepEqual(
-        units,
+        units.toSorted((one, other) => one - other),
         Array.from({ length: after }, (_, index) => index + 1),
       )
       for (const { figures } of admissions) {
