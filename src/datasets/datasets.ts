@@ -1,7 +1,11 @@
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { backfillsMigration } from '#indexer/backfill/backfill-row.ts'
 import { type AnyDataset, toAnyDataset } from '#indexer/dataset.ts'
-import { lessByAccountMigration, sumsByTokenMigration } from '#indexer/events/tables.ts'
+import {
+  lessByAccountMigration,
+  listsOfTokensMigration,
+  sumsByTokenMigration,
+} from '#indexer/events/tables.ts'
 import { forgottenChainsMigration } from '#indexer/forgotten-chains.ts'
 import { indexerMigrations } from '#indexer/tables.ts'
 import type { Migration } from '#store/engine.ts'
@@ -9,10 +13,10 @@ import { burnsDataset } from './burns/dataset.ts'
 import { depositsDataset, depositsMigration } from './deposits/deposits.ts'
 import { dividendsDataset } from './dividends/dataset.ts'
 import { graveDigsDataset } from './grave-digs/dataset.ts'
-import { leadersMigration } from './grave-digs/tables.ts'
+import { leadersMigration, leadersWholeMigration } from './grave-digs/tables.ts'
 import { holdersDataset } from './holders/dataset.ts'
 import { proofsMigration } from './holders/proof/proof-row.ts'
-import { holderSpansMigration, holdersMigration } from './holders/tables.ts'
+import { holderSpansMigration, holdersMigration, supplyByTimeMigration } from './holders/tables.ts'
 import { priceSeries, pricesDataset } from './prices/dataset.ts'
 import { pricesMigration } from './prices/tables.ts'
 
@@ -42,4 +46,7 @@ export const registerMigrations: readonly Migration[] = [
   forgottenChainsMigration,
   leadersMigration,
   sumsByTokenMigration,
+  leadersWholeMigration,
+  listsOfTokensMigration,
+  supplyByTimeMigration,
 ]

@@ -73,6 +73,7 @@ export async function readEventPage(
   connection: Connection,
   input: {
     readonly dataset: string
+    readonly status: IndexStatus
     readonly account?: `0x${string}`
     readonly kind?: string
     readonly values: ListValues
@@ -92,6 +93,7 @@ export async function readEventPage(
   const { events, next } = await listEvents(connection, {
     dataset,
     limit,
+    chainIds: input.status.chains.map((each) => each.chain.id),
     ...(chain && { chainId: chain.id }),
     ...(token && { token: token.symbol }),
     ...(account && { account }),

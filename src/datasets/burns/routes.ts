@@ -172,7 +172,7 @@ function recentBurns(deps: DataDeps): Route {
     csv: { row: burnRow, rows: (data) => data as readonly object[] },
     refusals: ['invalid_cursor'],
     async read({ connection, status, parameters }) {
-      const found = await readEventPage(connection, { dataset: BURNS, values: parameters })
+      const found = await readEventPage(connection, { dataset: BURNS, status, values: parameters })
       if (isRefusal(found)) return found
       const data = found.events.map((event) => ({
         ...eventMembers(event, status, deps.ecosystem),

@@ -71,7 +71,11 @@ function recentPayouts(deps: DataDeps): Route {
     csv: { row: payoutRow, rows: (data) => data as readonly object[] },
     refusals: ['invalid_cursor'],
     async read({ connection, status, parameters }) {
-      const found = await readEventPage(connection, { dataset: DIVIDENDS, values: parameters })
+      const found = await readEventPage(connection, {
+        dataset: DIVIDENDS,
+        status,
+        values: parameters,
+      })
       if (isRefusal(found)) return found
       const data = found.events.map((event) => ({
         ...eventMembers(event, status, deps.ecosystem),
@@ -100,6 +104,7 @@ function walletClaims(deps: DataDeps & { readonly priceAt: PriceAt }): Route {
       const { address, ...values } = parameters
       const found = await readEventPage(connection, {
         dataset: DIVIDENDS,
+        status,
         account: address,
         kind: 'claim',
         values,

@@ -54,7 +54,11 @@ function recentDigs(deps: DataDeps): Route {
     csv: { row: digRow, rows: (data) => data as readonly object[] },
     refusals: ['invalid_cursor'],
     async read({ connection, status, parameters }) {
-      const found = await readEventPage(connection, { dataset: GRAVE_DIGS, values: parameters })
+      const found = await readEventPage(connection, {
+        dataset: GRAVE_DIGS,
+        status,
+        values: parameters,
+      })
       if (isRefusal(found)) return found
       const data = found.events.map((event) => ({
         ...eventMembers(event, status, deps.ecosystem),

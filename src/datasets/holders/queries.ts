@@ -1,10 +1,11 @@
 import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
+import { TOTAL } from '#indexer/events/event.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import { addSupply, NO_SUPPLY, readSupply, type SupplyChange } from './fold-supply.ts'
 
-/** Supply of a token over all chains, as it is now. */
+/** Supply of a token over all chains, as it is now. The time of totals is asked for as `sumTotals` has it. */
 export async function readTotalSupply(
   connection: Connection,
   token: string,
@@ -12,7 +13,7 @@ export async function readTotalSupply(
 ): Promise<SupplyChange> {
   const found = await connection.run(sql`
     select minted, burned, locked, unlocked from supply_buckets
-    where token = ${token} and grain = 'total'
+    where token = ${token} and grain = 'total' and bucket_unix <= ${TOTAL}
       ${chainId === undefined ? sql`` : sql`and chain_id = ${chainId}`}`)
   return found.map(readSupply).reduce(addSupply, NO_SUPPLY)
 }

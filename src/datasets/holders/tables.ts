@@ -103,3 +103,10 @@ export const holderSpansMigration: Migration = {
     union all select token, address, chain_id, from_unix, 1 from holder_spans
     union all select token, address, chain_id, until_unix, 0 from holder_spans`,
 }
+
+/** The supply of a token is read without its days of the past. */
+export const supplyByTimeMigration: Migration = {
+  id: 69,
+  name: 'supply by time',
+  sql: 'create index supply_buckets_by_time on supply_buckets (token, grain, bucket_unix)',
+}

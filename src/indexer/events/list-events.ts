@@ -1,7 +1,7 @@
 import type { Address, Hash } from '#domain/address.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { empty, type Sql, sql } from '#store/sql.ts'
+import { empty, join, type Sql, sql } from '#store/sql.ts'
 
 /** A stored event as lists show it. */
 export interface ListedEvent {
@@ -31,6 +31,8 @@ export interface EventKey {
 export interface EventQuery {
   readonly dataset: string
   readonly limit: number
+  /** Every chain that may have events. */
+  readonly chainIds: readonly number[]
   readonly chainId?: number
   readonly token?: string
   readonly account?: Address
@@ -46,38 +48,83 @@ export async function listEvents(
   connection: Connection,
   query: EventQuery,
 ): Promise<{ readonly events: readonly ListedEvent[]; readonly next: EventKey | null }> {
-  const found = await connection.run(sql`
-    select chain_id, block_number, log_index, tx_hash, timestamp_unix, kind, token, account, amount, detail, usd
-    from events
-    where dataset = ${query.dataset} ${filtersOf(query)} ${afterKey(query.after)}
-    order by timestamp_unix desc, chain_id desc, block_number desc, log_index desc
-    limit ${query.limit + 1}`)
+  const found = await connection.run(ofOneIndex(query) ? newest(query) : newestByChain(query))
   const events = found.slice(0, query.limit).map(toListed)
   const last = events.at(-1)
   const next = found.length > query.limit && last !== undefined ? keyOf(last) : null
   return { events, next }
 }
 
-/**
- * An account has few events and a chain or token has most of them: beside an account these two are
- * made expressions, which no index serves, so that the account's own index is taken.
- */
-function filtersOf(query: EventQuery): Sql {
-  const chainId = query.account === undefined ? sql`chain_id` : sql`chain_id + 0`
-  const token = query.account === undefined ? sql`token` : sql`token || ''`
-  return sql`
-    ${query.chainId === undefined ? empty : sql`and ${chainId} = ${query.chainId}`}
-    ${query.token === undefined ? empty : sql`and ${token} = ${query.token}`}
-    ${query.account === undefined ? empty : sql`and account = ${query.account}`}
-    ${query.kind === undefined ? empty : sql`and kind = ${query.kind}`}
-    ${query.fromUnix === undefined ? empty : sql`and timestamp_unix >= ${query.fromUnix}`}
-    ${query.toUnix === undefined ? empty : sql`and timestamp_unix <= ${query.toUnix}`}`
+const COLUMNS = sql`
+  chain_id, block_number, log_index, tx_hash, timestamp_unix, kind, token, account, amount, detail, usd`
+
+/** An account has few events, whatever else is asked; all of a dataset are in order already. */
+function ofOneIndex({ account, token, chainId }: EventQuery): boolean {
+  return account !== undefined || (token === undefined && chainId === undefined)
 }
 
-function afterKey(after: EventKey | undefined): Sql {
-  if (after === undefined) return empty
+/**
+ * Beside an account, token and chain are made expressions, which no index serves, so that the account's own
+ * index is taken.
+ */
+function newest(query: EventQuery): Sql {
+  const { account, token, chainId, after } = query
+  return sql`
+    select ${COLUMNS} from events
+    where dataset = ${query.dataset}
+      ${account === undefined ? empty : sql`and account = ${account}`}
+      ${token === undefined ? empty : sql`and token || '' = ${token}`}
+      ${chainId === undefined ? empty : sql`and chain_id + 0 = ${chainId}`}
+      ${ofKindAndTime(query)}
+      ${after === undefined ? empty : afterKey(after)}
+    order by timestamp_unix desc, chain_id desc, block_number desc, log_index desc
+    limit ${query.limit + 1}`
+}
+
+/**
+ * A token may have next to none of a dataset's events, so they are looked up by token, and merged from the
+ * lists of the chains.
+ */
+function newestByChain(query: EventQuery): Sql {
+  const chainIds = query.chainId === undefined ? query.chainIds : [query.chainId]
+  const lists = chainIds.map((each) => sql`select * from (${newestOf(each, query)}) as of_chain`)
+  return sql`
+    ${join(lists, ' union all ')}
+    order by timestamp_unix desc, chain_id desc, block_number desc, log_index desc
+    limit ${query.limit + 1}`
+}
+
+function newestOf(chainId: number, query: EventQuery): Sql {
+  const { token, after } = query
+  return sql`
+    select ${COLUMNS} from events
+    where dataset = ${query.dataset} and chain_id = ${chainId}
+      ${token === undefined ? empty : sql`and token = ${token}`}
+      ${ofKindAndTime(query)}
+      ${after === undefined ? empty : afterKeyOn(chainId, after)}
+    order by timestamp_unix desc, block_number desc, log_index desc
+    limit ${query.limit + 1}`
+}
+
+function ofKindAndTime({ kind, fromUnix, toUnix }: EventQuery): Sql {
+  return sql`
+    ${kind === undefined ? empty : sql`and kind = ${kind}`}
+    ${fromUnix === undefined ? empty : sql`and timestamp_unix >= ${fromUnix}`}
+    ${toUnix === undefined ? empty : sql`and timestamp_unix <= ${toUnix}`}`
+}
+
+function afterKey({ timestamp, chainId, blockNumber, logIndex }: EventKey): Sql {
   return sql`and (timestamp_unix, chain_id, block_number, log_index)
-    < (${after.timestamp}, ${after.chainId}, ${after.blockNumber}, ${after.logIndex})`
+    < (${timestamp}, ${chainId}, ${blockNumber}, ${logIndex})`
+}
+
+/** The same among the events of one chain, in the order of its index. */
+function afterKeyOn(chainId: number, after: EventKey): Sql {
+  const { timestamp, blockNumber, logIndex } = after
+  if (chainId < after.chainId) return sql`and timestamp_unix <= ${timestamp}`
+  if (chainId > after.chainId) return sql`and timestamp_unix < ${timestamp}`
+  return sql`and (timestamp_unix, block_number, log_index)
+    < (${timestamp}, ${blockNumber}, ${logIndex})`
 }
 
 function keyOf(event: ListedEvent): EventKey {

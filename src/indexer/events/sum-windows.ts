@@ -2,7 +2,7 @@ import { DAY_SECONDS, HOUR_SECONDS } from '#lib/day.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { join, sql } from '#store/sql.ts'
-import { addSums, NOTHING, type Sums } from './event.ts'
+import { addSums, NOTHING, type Sums, TOTAL } from './event.ts'
 import { readContribution } from './store-events.ts'
 import { readSums } from './sums-row.ts'
 
@@ -112,14 +112,17 @@ export async function sumDays(
   return addUp(found.map(toTokenSums))
 }
 
-/** Everything since the beginning, per token and chain. */
+/**
+ * Everything since the beginning, per token and chain. All totals have one time; asked for just that one,
+ * SQLite would read every bucket of the dataset for the sake of its order.
+ */
 export async function sumTotals(
   connection: Connection,
   dataset: string,
 ): Promise<readonly TokenSums[]> {
   const totals = await connection.run(sql`
     select token, chain_id, amount, usd, events, priced from event_buckets
-    where dataset = ${dataset} and grain = 'total'
+    where dataset = ${dataset} and grain = 'total' and bucket_unix <= ${TOTAL}
     order by token, chain_id`)
   return totals.map(toTokenSums)
 }

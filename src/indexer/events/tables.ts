@@ -88,3 +88,13 @@ export const sumsByTokenMigration: Migration = {
     alter table event_accounts rename to event_account_sums;
     delete from event_account_sums where token = ''`,
 }
+
+/** Lists of a token are read in their order, however few of a dataset's events it has. */
+export const listsOfTokensMigration: Migration = {
+  id: 68,
+  name: 'events of a token are in the order of lists',
+  sql: `
+    drop index events_of_token_and_chain;
+    create index events_of_token_and_chain on events
+      (dataset, token, chain_id, timestamp_unix, block_number, log_index)`,
+}

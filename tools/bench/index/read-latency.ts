@@ -1,5 +1,6 @@
 import { Agent, get } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { openCollector } from '#chain/endpoints/collect-young.ts'
 import { METRICS } from '#statistics/metrics.ts'
 import { median, quantile } from './quantiles.ts'
 import type { SextonProcess } from './sexton-process.ts'
@@ -25,10 +26,13 @@ const SPACED_QUESTIONS = 8
  * A slow moment of the machine spoils a round; the median of rounds is the endpoint's. One collection of
  * garbage in a hundred answers moves a round's p99 by its own length, so there are many.
  */
-const ROUNDS = 21
+const ROUNDS = 42
 
 /** Those that wait for the ready answer are asked in every third round. */
 const SPACED_EVERY = 3
+
+/** Garbage of who asks is collected between the answers, whose time it is not. */
+const collectGarbage = openCollector()
 
 /**
  * p99 of every endpoint that reads the register, of several services by turns, so that a slow
@@ -66,8 +70,10 @@ async function askRound(
     times[service]?.set(name, [...(times[service]?.get(name) ?? []), taken])
   }
   const agents = services.map(() => new Agent({ keepAlive: true }))
-  const time = async (service: number, path: string) =>
-    timed(agents[service], (services[service]?.url ?? '') + path)
+  const time = async (service: number, path: string) => {
+    collectGarbage()
+    return timed(agents[service], (services[service]?.url ?? '') + path)
+  }
   // Between two rounds no answer of the last is ready any more.
   await sleep(READY_MS)
   for (let question = 0; spaced && question < SPACED_QUESTIONS; question += 1) {
