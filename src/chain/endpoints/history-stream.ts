@@ -21,8 +21,8 @@ const AHEAD_MAX = 16
 const AHEAD_BYTES_MAX = { reading: 16_000_000, waiting: 22_000_000 } as const
 
 /** What is read while a request and its answer are on their way may be asked for besides. */
-const BYTES_READ_PER_MS = 400_000
-const ON_THE_WAY_BYTES_MAX = 24_000_000
+const BYTES_READ_PER_MS = 800_000
+const ON_THE_WAY_BYTES_MAX = 40_000_000
 
 /** A range that comes to nothing so often, with pauses between, will not come at all. */
 const TRIES_MAX = 10
