@@ -19,37 +19,35 @@ export interface ApiRow {
   readonly miscounted: number
 }
 
-/** Medians of several runs, and the middle of each run's ratio to bare Fastify in its own round. */
+/** Medians of several rounds. */
 export interface ApiLine extends ApiRow {
-  readonly runs: number
+  readonly rounds: readonly ApiRow[]
+  /** Requests a second by those of bare Fastify. */
   readonly ofFastify: number
 }
 
 /** One line per competitor, callers and connections. */
 export function summarise(rows: readonly ApiRow[]): readonly ApiLine[] {
   const groups = Map.groupBy(rows, groupOf)
-  return [...groups.values()].flatMap((runs) => {
-    const [first] = runs
-    return first === undefined ? [] : [lineOf(first, runs, groups)]
+  return [...groups.values()].flatMap((rounds) => {
+    const [first] = rounds
+    return first === undefined ? [] : [lineOf(first, rounds, groups)]
   })
 }
 
 function lineOf(
   first: ApiRow,
-  runs: readonly ApiRow[],
+  rounds: readonly ApiRow[],
   groups: ReadonlyMap<string, readonly ApiRow[]>,
 ): ApiLine {
-  const middle = (read: (row: ApiRow) => number) => median(runs.map(read))
+  const middle = (read: (row: ApiRow) => number) => median(rounds.map(read))
   const fastify = groups.get(groupOf({ ...first, id: 'b' })) ?? []
-  const ratios = runs.map(
-    (row, round) => row.requestsPerSecond / (fastify[round]?.requestsPerSecond ?? Number.NaN),
-  )
   return {
     id: first.id,
     callers: first.callers,
     connections: first.connections,
-    runs: runs.length,
-    ofFastify: median(ratios),
+    rounds,
+    ofFastify: ratioOf(rounds, fastify, (row) => row.requestsPerSecond),
     requestsPerSecond: middle((row) => row.requestsPerSecond),
     p50Ms: middle((row) => row.p50Ms),
     p99Ms: middle((row) => row.p99Ms),
@@ -57,8 +55,21 @@ function lineOf(
     cpuMicroseconds: middle((row) => row.cpuMicroseconds),
     peakMegabytes: middle((row) => row.peakMegabytes),
     loadShare: middle((row) => row.loadShare),
-    miscounted: Math.max(...runs.map((row) => row.miscounted)),
+    miscounted: Math.max(...rounds.map((row) => row.miscounted)),
   }
+}
+
+/** The middle of each round's ratio: a slow moment of the machine hits both of a round. NaN where one has none. */
+export function ratioOf(
+  rounds: readonly ApiRow[],
+  others: readonly ApiRow[],
+  read: (row: ApiRow) => number,
+): number {
+  const ratios = rounds.flatMap((row, round) => {
+    const other = others[round]
+    return other === undefined ? [] : [read(row) / read(other)]
+  })
+  return median(ratios)
 }
 
 function groupOf({ id, callers, connections }: Pick<ApiRow, 'id' | 'callers' | 'connections'>) {

@@ -98,9 +98,10 @@ async function measureRounds(contestants: readonly Contestant[]): Promise<readon
   for (let round = 0; round < rounds; round += 1)
     for (const callers of callerKinds)
       for (const connections of connectionCounts)
-        for (const contestant of contestants) {
+        for (const contestant of round % 2 === 0 ? contestants : contestants.toReversed()) {
           if (!contestant.callers.includes(callers)) continue
           const row = await measure({ ...common, contestant, callers, connections, seconds })
+          await contestant.settle?.()
           rows.push(row)
           say(`${row.id} ${callers} ${connections}: ${Math.round(row.requestsPerSecond)}/s`)
         }

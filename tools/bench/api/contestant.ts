@@ -15,6 +15,12 @@ export const CONTESTANTS = {
 
 export type ContestantId = keyof typeof CONTESTANTS
 
+/**
+ * The order of a round, and backwards of the next: those that are compared stand side by side, and those
+ * that keep PostgreSQL busy are apart.
+ */
+export const IN_TURN: readonly ContestantId[] = ['a', 'b', 'e', 'c', 'g', 'e2', 'f', 'd', 'd2']
+
 export type CallerKind = 'keyed' | 'anonymous'
 
 /** One competitor, running and ready to be asked. */
@@ -29,6 +35,8 @@ export interface Contestant {
   commits?(): Promise<number>
   /** Calls that were counted so far. */
   counted?(): Promise<number>
+  /** Lets the database finish what the load left it to do, so that nobody else is measured beside it. */
+  settle?(): Promise<void>
 }
 
 /** Processor cores of the server, the load generator, the databases and a second replica. */

@@ -1,4 +1,4 @@
-import { type ApiLine, lineFor } from './api-row.ts'
+import { type ApiLine, lineFor, ratioOf } from './api-row.ts'
 import type { ExactResult } from './check-exact.ts'
 import { type CallerKind, CONTESTANTS, type ContestantId } from './contestant.ts'
 
@@ -74,11 +74,11 @@ function exactFigures(exact: ExactResult | undefined): readonly Promised[] {
 }
 
 function rate(line: ApiLine | undefined, other: ApiLine | undefined): number {
-  return (line?.requestsPerSecond ?? Number.NaN) / (other?.requestsPerSecond ?? Number.NaN)
+  return ratioOf(line?.rounds ?? [], other?.rounds ?? [], (row) => row.requestsPerSecond)
 }
 
 function p99(line: ApiLine | undefined, other: ApiLine | undefined): number {
-  return (line?.p99Ms ?? Number.NaN) / (other?.p99Ms ?? Number.NaN)
+  return ratioOf(line?.rounds ?? [], other?.rounds ?? [], (row) => row.p99Ms)
 }
 
 function atMost(text: string, measured: number, limit: number): Promised {

@@ -25,7 +25,7 @@ function competitors(lines: readonly ApiLine[]): readonly string[] {
       CONTESTANTS[line.id],
       line.callers,
       String(line.connections),
-      String(line.runs),
+      String(line.rounds.length),
       whole(line.requestsPerSecond),
       short(line.ofFastify),
       short(line.p50Ms),

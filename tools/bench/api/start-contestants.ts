@@ -2,9 +2,9 @@ import { join } from 'node:path'
 import type { TestPostgres } from '#test/postgres.ts'
 import { freePort } from '../index/free-port.ts'
 import { type AccountsPlace, readCounted, seedCallers } from './accounts.ts'
-import type { Contestant, ContestantId, Cores } from './contestant.ts'
+import { type Contestant, type ContestantId, type Cores, IN_TURN } from './contestant.ts'
 import { type PinnedProcess, startPinned } from './pinned-process.ts'
-import { postgresCommits } from './postgres-commits.ts'
+import { checkpointPostgres, postgresCommits } from './postgres-load.ts'
 import { type SampleAnswer, sampleAnswer } from './sample-answer.ts'
 import { copyRegister, makeRegister } from './sexton-register.ts'
 import { startService } from './sexton-service.ts'
@@ -44,7 +44,8 @@ export async function startContestants(input: StartInput) {
   }
   try {
     const answer = await startAll(input, running)
-    const contestants = input.ids.flatMap((id) => running.filter((each) => each.id === id))
+    const inTurn = IN_TURN.filter((id) => input.ids.includes(id))
+    const contestants = inTurn.flatMap((id) => running.filter((each) => each.id === id))
     return { answer, contestants, stop }
   } catch (error) {
     await stop()
@@ -95,7 +96,9 @@ async function startOnPostgres({
   const service = { ...place, quotas: PLENTY }
   const one = await startService({ ...service, core: cores.server, nodeFlags })
   const two = await startService({ ...service, core: cores.replica })
-  const both = { callers: ['keyed', 'anonymous'] as const, secretsFile, ...figuresOf(place) }
+  const settle = () => checkpointPostgres(place.databaseUrl ?? '')
+  const callers = ['keyed', 'anonymous'] as const
+  const both = { callers, secretsFile, settle, ...figuresOf(place) }
   return [
     { id: 'd', servers: [one], ...both },
     { id: 'd2', servers: [one, two], ...both },
@@ -135,7 +138,8 @@ async function startRival(
   if (id === 'f' && input.postgres !== undefined) {
     const url = await input.postgres.createDatabase()
     const server = await start('rate-limiter-postgres.mjs', { BENCH_DATABASE: url })
-    return { ...common, servers: [server], commits: () => postgresCommits(url) }
+    const settle = () => checkpointPostgres(url)
+    return { ...common, servers: [server], settle, commits: () => postgresCommits(url) }
   }
   return undefined
 }
