@@ -1,3 +1,4 @@
+import { SPEND } from '#ledger/accrual.ts'
 import { type Check, DIFFERENCES_MAX, queryCheck } from '#ledger/check.ts'
 import { DAY_SECONDS } from '#lib/day.ts'
 import { sql } from '#store/sql.ts'
@@ -7,9 +8,9 @@ import { sql } from '#store/sql.ts'
  * made those of its wallet that are not of other keys.
  */
 const CALLS_AFTER_REVOCATION = sql`
-  select keys.public_id as subject, spend_days.calls
-  from keys join spend_days on spend_days.account = 'key:' || keys.public_id
-  where spend_days.day > keys.revoked_unix + ${DAY_SECONDS}
+  select keys.public_id as subject, spend.calls
+  from keys join ${SPEND} as spend on spend.account = 'key:' || keys.public_id
+  where spend.day > keys.revoked_unix + ${DAY_SECONDS}
   union all
   select keys.public_id, key_days.used
   from keys join key_days on key_days.public_id = keys.public_id
@@ -45,9 +46,9 @@ export const accessChecks: readonly Check[] = [
       from (
         select bucket as owner, day, paid, 0 as calls from usage_days where paid > 0
         union all
-        select coalesce('wallet:' || keys.wallet, substr(spend_days.account, 8)), spend_days.day,
-          0, spend_days.calls - spend_days.returned
-        from spend_days left join keys on spend_days.account = 'key:' || keys.public_id
+        select coalesce('wallet:' || keys.wallet, substr(spend.account, 8)), spend.day,
+          0, spend.calls - spend.returned
+        from ${SPEND} as spend left join keys on spend.account = 'key:' || keys.public_id
       ) as parts
       group by owner, day having sum(paid) <> sum(calls)
       order by owner, day limit ${DIFFERENCES_MAX}`,

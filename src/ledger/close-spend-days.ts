@@ -6,6 +6,7 @@ import type { Engine } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { type Sql, sql } from '#store/sql.ts'
 import { REVENUE } from './account.ts'
+import { bookAccrued } from './accrual.ts'
 import { changeBalance, recordEntry } from './post.ts'
 
 /** A day is closed this long after its end, when its last refunds have come in. */
@@ -33,7 +34,9 @@ export async function closeSpendDays(deps: {
   readonly clock: Clock
 }): Promise<number> {
   const now = unixNow(deps.clock)
-  const found = await deps.engine.read(openDays(now - CLOSE_AFTER_SECONDS - DAY_SECONDS))
+  const lastDay = now - CLOSE_AFTER_SECONDS - DAY_SECONDS
+  await bookAccrued(deps.engine, lastDay)
+  const found = await deps.engine.read(openDays(lastDay))
   let closed = 0
   for (const row of found) {
     const open: OpenDay = {

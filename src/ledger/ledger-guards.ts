@@ -63,3 +63,42 @@ export const priceGuards: readonly Guard[] = [
       or new.micro_usd <> old.micro_usd)`,
   },
 ]
+
+const ACCRUES_ANOTHER = `new.accruing_day <> old.accruing_day
+  or new.accruing_price_micro_usd <> old.accruing_price_micro_usd`
+
+/**
+ * Paid calls accrue beside the balance, of one day and price. When another begins, or none,
+ * the database itself brings them to the row of their day and marks the row that accrues now.
+ */
+export const accrualGuards: readonly Guard[] = [
+  {
+    table: 'balances',
+    name: 'accrued_calls_come_to_their_day',
+    on: 'update',
+    after: true,
+    columns: ['accruing_day', 'accruing_price_micro_usd'],
+    when: ACCRUES_ANOTHER,
+    does: [
+      `insert into spend_days (account, day, price_micro_usd, calls, micro_usd, is_accruing)
+        select old.account, old.accruing_day, old.accruing_price_micro_usd, old.accruing_calls,
+          old.accruing_calls * old.accruing_price_micro_usd, 0
+        where old.accruing_price_micro_usd > 0
+        on conflict (account, day, price_micro_usd) do update set
+          calls = spend_days.calls + excluded.calls,
+          micro_usd = spend_days.micro_usd + excluded.micro_usd, is_accruing = 0`,
+      `insert into spend_days (account, day, price_micro_usd, calls, micro_usd, is_accruing)
+        select new.account, new.accruing_day, new.accruing_price_micro_usd, 0, 0, 1
+        where new.accruing_price_micro_usd > 0
+        on conflict (account, day, price_micro_usd) do update set is_accruing = 1`,
+    ],
+  },
+  {
+    table: 'balances',
+    name: 'accruing_calls_only_grow',
+    on: 'update',
+    after: true,
+    columns: ['accruing_calls'],
+    when: `new.accruing_calls < old.accruing_calls and not (${ACCRUES_ANOTHER})`,
+  },
+]

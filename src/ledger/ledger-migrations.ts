@@ -1,6 +1,6 @@
 import type { Migration } from '#store/engine.ts'
 import { guardsSql } from '#store/guard.ts'
-import { ledgerGuards, priceGuards } from './ledger-guards.ts'
+import { accrualGuards, ledgerGuards, priceGuards } from './ledger-guards.ts'
 
 const APPEND_ONLY = ['journal_entries', 'postings']
 
@@ -29,6 +29,15 @@ const POSTGRES_SEAL = `
   drop trigger postings_append_only on postings;
   drop function refuse_change();
   ${guardsSql(ledgerGuards).postgres}`
+
+const ACCRUAL = `
+  alter table balances add column accruing_day bigint not null default 0;
+  alter table balances add column accruing_price_micro_usd bigint not null default 0;
+  alter table balances add column accruing_calls bigint not null default 0
+    check (accruing_calls = 0 or (accruing_calls > 0 and accruing_day > 0 and accruing_price_micro_usd > 0));
+  alter table spend_days add column is_accruing smallint not null default 0
+    check (is_accruing in (0, 1));
+  create index spend_days_accruing on spend_days (day, account) where is_accruing = 1;`
 
 /** Tables of the ledger; ids 100 to 199 of the accounts store. */
 export const ledgerMigrations: readonly Migration[] = [
@@ -116,6 +125,14 @@ export const ledgerMigrations: readonly Migration[] = [
       create index spend_days_open on spend_days (day, account) where closings = 0;
       create index spend_days_reopened on spend_days (day, account)
         where closings > 0 and micro_usd <> posted_micro_usd`,
+  },
+  {
+    id: 106,
+    name: 'paid calls accrue beside the balance',
+    sql: {
+      sqlite: `${ACCRUAL} ${guardsSql(accrualGuards).sqlite}`,
+      postgres: `${ACCRUAL} ${guardsSql(accrualGuards).postgres}`,
+    },
   },
 ]
 

@@ -4,12 +4,13 @@ import { ConstraintError, type Engine } from '#store/engine.ts'
 import { type Sql, sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { bucketAccount, chainInAccount, keyAccount, REVENUE, receivableAccount } from './account.ts'
+import { SPEND } from './accrual.ts'
 import { lockBalance, readBalances } from './balance.ts'
 import type { Difference } from './check.ts'
 import { closeSpendDays } from './close-spend-days.ts'
 import { eachEngine, unguarded } from './each-engine.ts'
 import { ledgerChecks } from './ledger-checks.ts'
-import { ledgerGuards, priceGuards } from './ledger-guards.ts'
+import { accrualGuards, ledgerGuards, priceGuards } from './ledger-guards.ts'
 import { ledgerMigrations } from './ledger-migrations.ts'
 import { type Entry, post } from './post.ts'
 import { giveBackCalls, payCalls, spendCalls } from './spend.ts'
@@ -122,6 +123,8 @@ onBoth('the database itself refuses what would falsify the ledger', async ({ eng
     sql`update balances set prepaid = 0 where account = ${KEY}`,
     sql`update balances set account = ${OTHER} where account = ${KEY}`,
     sql`delete from balances`,
+    sql`update balances set accruing_calls = accruing_calls - 1 where account = ${KEY}`,
+    sql`update balances set accruing_day = 0 where account = ${KEY}`,
     sql`update spend_days set calls = calls - 1, micro_usd = micro_usd - price_micro_usd`,
     sql`update spend_days set calls = calls + 1`,
     sql`update spend_days set returned = calls + 1`,
@@ -180,11 +183,27 @@ onBoth('spending stops at the last call that the balance holds', async ({ engine
   assert.deepEqual(await audit(engine), [])
 })
 
-onBoth('an account that was never posted to pays for no call', async ({ engine }) => {
-  assert.equal(await spend(engine, 3), 0)
-  assert.equal(await balanceOf(engine, KEY), 0n)
-  assert.deepEqual(await audit(engine), [])
-})
+onBoth(
+  'an account that was never posted to pays for no call, and the audit notices it',
+  async (store) => {
+    const { engine } = store
+    assert.equal(await spend(engine, 3), 0)
+    const calls = new Map([[OTHER, 1]])
+    await engine.write((tx) => payCalls(tx, { calls, pricePerCall: 100n, day: TODAY }))
+    for (const account of [KEY, OTHER]) assert.equal(await balanceOf(engine, account), 0n)
+    const noticed = (await audit(engine)).map((each) => [each.check, each.subject])
+    const check = 'what accrues beside a balance is of the one day that is marked so'
+    assert.deepEqual(noticed, [
+      [check, KEY],
+      [check, OTHER],
+    ])
+    for (const [index, account] of [KEY, OTHER].entries()) {
+      await postTo(engine, transfer(`${index}`, CHAIN_IN, account, 500n))
+      assert.equal(await spend(engine, 2, account), 2)
+    }
+    assert.deepEqual(await audit(engine), [])
+  },
+)
 
 onBoth('calls are paid by all accounts together or by none', async ({ engine }) => {
   await postTo(engine, transfer('a', CHAIN_IN, KEY, 1_000n))
@@ -203,7 +222,7 @@ onBoth('calls are paid by all accounts together or by none', async ({ engine }) 
   await assert.rejects(pay(1, 1), ConstraintError)
   assert.equal(await balanceOf(engine, KEY), 0n)
   assert.equal(await balanceOf(engine, OTHER), 0n)
-  const spent = sql`select account, calls from spend_days order by account`
+  const spent = sql`select account, calls from ${SPEND} as spend order by account`
   assert.deepEqual(
     (await engine.read(spent)).map((row) => [row.account, row.calls]),
     [
@@ -212,15 +231,6 @@ onBoth('calls are paid by all accounts together or by none', async ({ engine }) 
     ],
   )
   assert.deepEqual(await audit(engine), [])
-})
-
-onBoth('the audit notices calls of an account that never had money', async ({ engine }) => {
-  const calls = new Map([[KEY, 1]])
-  await engine.write((tx) => payCalls(tx, { calls, pricePerCall: 100n, day: TODAY }))
-  const noticed = (await audit(engine)).map((each) => each.check)
-  assert.deepEqual(noticed, [
-    'a stored balance is the sum of its postings less the spend not yet posted',
-  ])
 })
 
 onBoth('fifty spenders on two replicas share a balance of twenty calls', async (store) => {
@@ -314,6 +324,9 @@ const CORRUPTIONS: Record<string, Sql[]> = {
   'every paid call cost its price, and no more were given back than were made': [
     sql`update spend_days set calls = calls + 1`,
   ],
+  'what accrues beside a balance is of the one day that is marked so': [
+    sql`update spend_days set is_accruing = 1`,
+  ],
   'only a day whose price could not be told has none, and its money is of its calls': [
     sql`insert into spend_days
       (account, day, price_micro_usd, calls, returned, micro_usd, posted_micro_usd, closings)
@@ -333,7 +346,7 @@ for (const check of ledgerChecks)
     assert.deepEqual(await audit(engine), [])
     await unguarded(
       engine,
-      { guards: [...ledgerGuards, ...priceGuards], tables: TABLES },
+      { guards: [...ledgerGuards, ...priceGuards, ...accrualGuards], tables: TABLES },
       async (tx) => {
         for (const statement of CORRUPTIONS[check.name] ?? []) await tx.run(statement)
       },

@@ -3,6 +3,7 @@ import { assert } from '#lib/assert.ts'
 import type { BulkInsert, Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { type SqlValue, sql } from '#store/sql.ts'
+import { ACCRUES_NOTHING } from './accrual.ts'
 
 export interface SpendInput {
   /** Calls wanted by prepaid account; every account has been posted to before. */
@@ -15,22 +16,15 @@ export interface SpendInput {
 /**
  * Takes the price of as many of the wanted calls as each balance holds, and gives how many that are. One
  * statement decides and takes, so that no number of replicas can spend the same money twice. Calls become
- * no journal entry each: the day's spend is raised here and posted when the day is closed.
+ * no journal entry each: they accrue beside the balance and are posted when their day is closed.
  */
 export async function spendCalls(
   connection: Connection,
   input: SpendInput,
 ): Promise<Map<string, number>> {
   if (input.calls.size === 0) return new Map()
-  const wanted = inOrder(input.calls)
-  const taken = await connection.insert(takingsAt(input.pricePerCall).asHeld, toRows(wanted))
-  const spent = new Map(taken.map((row) => [column.text(row, 'account'), grantedOf(row)]))
-  const paying = wanted.flatMap(([account]): [string, number][] => {
-    const calls = spent.get(account) ?? 0
-    return calls > 0 ? [[account, calls]] : []
-  })
-  if (paying.length > 0) await raiseSpend(connection, input, paying)
-  return spent
+  const taken = await connection.insert(takingsAt(input.pricePerCall).asHeld, toRows(input))
+  return new Map(taken.map((row) => [column.text(row, 'account'), grantedOf(row)]))
 }
 
 /**
@@ -38,23 +32,17 @@ export async function spendCalls(
  * each. ConstraintError when a balance does not hold its calls; nothing of the transaction may then stand.
  */
 export async function payCalls(connection: Connection, input: SpendInput): Promise<void> {
-  const wanted = inOrder(input.calls)
-  const paying = connection.insert(takingsAt(input.pricePerCall).all, toRows(wanted))
-  const raising = raiseSpend(connection, input, wanted)
-  // Both are sent at once; what the store refuses is told by the first, the second fails after it.
-  raising.catch(() => undefined)
-  await paying
-  await raising
+  await connection.insert(takingsAt(input.pricePerCall).all, toRows(input))
 }
 
-/** Rows stand in the order of the names, so that two batches never wait for one another. */
-function inOrder(calls: ReadonlyMap<string, number>): [string, number][] {
-  return [...calls].sort(([a], [b]) => (a < b ? -1 : 1))
-}
-
-/** Calls are wanted in negative numbers, so that a row that was not there grants none. */
-function toRows(wanted: readonly (readonly [string, number])[]): SqlValue[][] {
-  return wanted.map(([account, calls]) => [account, 1, 0, -calls])
+/**
+ * Rows stand in the order of the names, so that two batches never wait for one another. Calls are wanted in
+ * negative numbers, so that a row that was not there grants none.
+ */
+function toRows({ calls, day }: SpendInput): SqlValue[][] {
+  return [...calls]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([account, wanted]) => [account, 1, 0, -wanted, day])
 }
 
 function grantedOf(row: Row): number {
@@ -79,55 +67,43 @@ function takingsAt(price: MicroUsd): Takings {
   const made = {
     asHeld: {
       ...TAKING,
-      conflict: `on conflict (account) do update set
-        granted_calls = ${granted}, micro_usd = balances.micro_usd - ${price} * (${granted})
-        returning account, granted_calls`,
+      conflict: `on conflict (account) do update set granted_calls = ${granted},
+        ${taking(granted, price)} returning account, granted_calls`,
     },
     all: {
       ...TAKING,
-      conflict: `on conflict (account) do update set
-        micro_usd = balances.micro_usd + ${price} * excluded.granted_calls`,
+      conflict: `on conflict (account) do update set ${taking('-excluded.granted_calls', price)}`,
     },
   }
   takings.set(price, made)
   return made
 }
 
+/** The price leaves the balance, and the calls accrue beside those of the same day and price. */
+function taking(calls: string, price: MicroUsd): string {
+  return `micro_usd = balances.micro_usd - ${price} * (${calls}),
+    accruing_calls = (${calls}) + case
+      when balances.accruing_day = excluded.accruing_day
+        and balances.accruing_price_micro_usd = ${price}
+      then balances.accruing_calls else 0 end,
+    accruing_day = excluded.accruing_day, accruing_price_micro_usd = ${price}`
+}
+
 const TAKING: BulkInsert = {
   table: 'balances',
-  columns: { account: 'text', prepaid: 'bigint', micro_usd: 'bigint', granted_calls: 'bigint' },
-}
-
-/** The accounts stand in the order of their names. */
-async function raiseSpend(
-  connection: Connection,
-  { day, pricePerCall }: Pick<SpendInput, 'day' | 'pricePerCall'>,
-  paying: readonly (readonly [string, number])[],
-): Promise<void> {
-  await connection.insert(
-    RAISED,
-    paying.map(([account, calls]) => {
-      const amount = BigInt(calls) * pricePerCall
-      return [account, day, pricePerCall, calls, amount]
-    }),
-  )
-}
-
-const RAISED: BulkInsert = {
-  table: 'spend_days',
   columns: {
     account: 'text',
-    day: 'bigint',
-    price_micro_usd: 'bigint',
-    calls: 'bigint',
+    prepaid: 'bigint',
     micro_usd: 'bigint',
+    granted_calls: 'bigint',
+    accruing_day: 'bigint',
   },
-  conflict: `on conflict (account, day, price_micro_usd) do update set
-    calls = spend_days.calls + excluded.calls,
-    micro_usd = spend_days.micro_usd + excluded.micro_usd`,
 }
 
-/** Gives paid calls of one account and day back; a closed day is corrected when it is closed again. */
+/**
+ * Gives paid calls of one account and day back; a closed day is corrected when it is closed again. What
+ * accrues beside the balance comes to its day first, so that the calls are there to be given back.
+ */
 export async function giveBackCalls(
   connection: Connection,
   input: {
@@ -139,7 +115,7 @@ export async function giveBackCalls(
 ): Promise<void> {
   const amount = BigInt(input.calls) * input.pricePerCall
   const raised = await connection.run(sql`
-    update balances set micro_usd = micro_usd + ${amount}
+    update balances set micro_usd = micro_usd + ${amount}, ${ACCRUES_NOTHING}
     where account = ${input.account} returning account`)
   const lowered = await connection.run(sql`
     update spend_days set returned = returned + ${input.calls}, micro_usd = micro_usd - ${amount}

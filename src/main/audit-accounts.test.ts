@@ -92,7 +92,8 @@ onBoth('the audit names a constraint that holds nothing any more', async ({ engi
       engine,
       `create table hollow (account text primary key,
         prepaid smallint not null check (prepaid in (0, 1)), micro_usd bigint not null,
-        granted_calls bigint not null default 0, ${hollow})`,
+        granted_calls bigint not null default 0, accruing_day bigint not null,
+        accruing_price_micro_usd bigint not null, accruing_calls bigint not null, ${hollow})`,
     )
     await run(engine, 'insert into hollow select * from balances')
     const guards = accountsGuards.filter((guard) => guard.table === 'balances')

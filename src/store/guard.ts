@@ -1,4 +1,4 @@
-/** Something that the database itself refuses to do to rows of a table, whoever asks. */
+/** Something that the database itself refuses to do to rows of a table, or does beside it, whoever asks. */
 export interface Guard {
   readonly table: string
   /** Unique in the store. */
@@ -10,6 +10,10 @@ export interface Guard {
   readonly when?: string
   /** Leaves the row as it is without an error. */
   readonly quietly?: boolean
+  /** Looks when the row is written; on SQLite a little cheaper. */
+  readonly after?: boolean
+  /** Refuses nothing and runs these statements, of `old` and `new`. */
+  readonly does?: readonly string[]
 }
 
 /** The statements that put guards up, for a migration. */
@@ -24,12 +28,18 @@ export function guardsSql(guards: readonly Guard[]): {
 }
 
 /** As SQLite keeps it: the first two words in capitals, whatever the case they were sent in. */
-export function sqliteText({ table, name, on, columns, when, quietly }: Guard): string {
+export function sqliteText(guard: Guard): string {
+  const { table, name, on, columns, when, quietly, does } = guard
   const set = columns === undefined ? '' : ` of ${columns.join(', ')}`
   const only = when === undefined ? '' : ` when ${when}`
   const act = quietly === true ? 'ignore' : `abort, '${table}: ${name}'`
-  return `CREATE TRIGGER ${name} before ${on}${set} on ${table}${only} begin select raise(${act}); end`
+  const body = does === undefined ? `select raise(${act});` : statements(does)
+  return `CREATE TRIGGER ${name} ${momentOf(guard)} ${on}${set} on ${table}${only} begin ${body} end`
 }
+
+const momentOf = ({ after }: Guard) => (after === true ? 'after' : 'before')
+
+const statements = (does: readonly string[]) => does.map((each) => `${each};`).join('\n')
 
 /** The class of the error code (23) makes it a broken constraint, as on SQLite. */
 const REFUSE_ROW = `
@@ -50,6 +60,7 @@ const POSTGRES_FUNCTIONS = `
 export interface PostgresTrigger {
   readonly name: string
   readonly table: string
+  readonly moment: 'before' | 'after'
   /** When it fires, such as `update of a, b`. */
   readonly on: string
   readonly each: 'row' | 'statement'
@@ -63,13 +74,24 @@ export function postgresTriggers(guard: Guard): readonly PostgresTrigger[] {
   const { table, name, on } = guard
   if (on !== 'delete') return [rowTrigger(guard)]
   const act = { each: 'statement', when: null, calls: 'refuse_row', body: REFUSE_ROW } as const
-  return [rowTrigger(guard), { name: `${name}_truncate`, table, on: 'truncate', ...act }]
+  const truncate = { name: `${name}_truncate`, table, moment: 'before', on: 'truncate' } as const
+  return [rowTrigger(guard), { ...truncate, ...act }]
 }
 
 /** A condition that asks other rows cannot stand at the trigger there, so it stands in a function. */
-function rowTrigger({ table, name, on, columns, when, quietly }: Guard): PostgresTrigger {
+function rowTrigger(guard: Guard): PostgresTrigger {
+  const { table, name, on, columns, when, quietly, does } = guard
   const set = columns === undefined ? '' : ` of ${columns.join(', ')}`
-  const known = { name, table, on: `${on}${set}`, each: 'row' } as const
+  const moment = momentOf(guard)
+  const known = { name, table, moment, on: `${on}${set}`, each: 'row' } as const
+  if (does !== undefined) {
+    const body = `
+      begin
+        ${statements(does)}
+        return new;
+      end `
+    return { ...known, when: when ?? null, calls: `${name}_row`, body }
+  }
   if (when !== undefined && /\bselect\b/.test(when)) {
     const refusal =
       quietly === true
@@ -89,14 +111,14 @@ function rowTrigger({ table, name, on, columns, when, quietly }: Guard): Postgre
 
 function postgresText(guard: Guard): string {
   return postgresTriggers(guard)
-    .map(({ name, table, on, each, when, calls, body }) => {
+    .map(({ name, table, moment, on, each, when, calls, body }) => {
       const make =
         calls === `${name}_row`
           ? `create function ${calls}() returns trigger language plpgsql as $$${body}$$;`
           : ''
       const only = when === null ? '' : ` when (${when})`
       return `${make}
-        create trigger ${name} before ${on} on ${table} for each ${each}${only}
+        create trigger ${name} ${moment} ${on} on ${table} for each ${each}${only}
         execute function ${calls}();`
     })
     .join('\n')

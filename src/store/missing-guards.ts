@@ -44,15 +44,16 @@ async function onPostgres({ connection }: StoreState): Promise<string[]> {
 }
 
 const TRIGGER =
-  /^CREATE TRIGGER \S+ BEFORE (.+?) ON \S+ FOR EACH (ROW|STATEMENT) (?:WHEN \((.*)\) )?EXECUTE FUNCTION \S+\(\)$/s
+  /^CREATE TRIGGER \S+ (BEFORE|AFTER) (.+?) ON \S+ FOR EACH (ROW|STATEMENT) (?:WHEN \((.*)\) )?EXECUTE FUNCTION \S+\(\)$/s
 
 function toTrigger(row: Row): PostgresTrigger[] {
-  const [, on = '', each, when] = TRIGGER.exec(column.text(row, 'text')) ?? []
+  const [, moment, on = '', each, when] = TRIGGER.exec(column.text(row, 'text')) ?? []
   if (each === undefined) return []
   return [
     {
       name: column.text(row, 'name'),
       table: column.text(row, 'relname'),
+      moment: moment === 'AFTER' ? 'after' : 'before',
       on,
       each: each === 'ROW' ? 'row' : 'statement',
       when: when ?? null,
@@ -62,8 +63,8 @@ function toTrigger(row: Row): PostgresTrigger[] {
   ]
 }
 
-function toLine({ name, table, on, each, when, calls, body }: PostgresTrigger): string {
+function toLine({ name, table, moment, on, each, when, calls, body }: PostgresTrigger): string {
   const only = when === null ? 'always' : plainCondition(when)
   const does = body.replace(/\s+/g, ' ').trim()
-  return [name, table, on.toLowerCase(), each, only, calls, does].join(' | ')
+  return [name, table, moment, on.toLowerCase(), each, only, calls, does].join(' | ')
 }

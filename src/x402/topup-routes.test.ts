@@ -5,6 +5,7 @@ import type { Outcome } from '#http/route.ts'
 import { bucketAccount } from '#ledger/account.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
 import { spendCalls } from '#ledger/spend.ts'
+import { DAY_SECONDS } from '#lib/day.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { creditDeposit, liveCreditsOf, reverseCredit } from '#payments/credit.ts'
 import type { Deposit } from '#payments/deposit.ts'
@@ -120,7 +121,7 @@ onBoth('a top-up that repays a debt says what of it is on the balance', async ({
   await engine.write(async (tx) => {
     const account = { account: ACCOUNT, owner: PAYER, claimId: null }
     await creditDeposit(tx, { id: 'lost', deposit: lost, ...account, keys, nowUnix: 1 })
-    await spendCalls(tx, { calls: new Map([[ACCOUNT, 400]]), pricePerCall: 100n, day: 0 })
+    await spendCalls(tx, { calls: new Map([[ACCOUNT, 400]]), pricePerCall: 100n, day: DAY_SECONDS })
     for (const credit of await liveCreditsOf(tx, [lost.txHash]))
       await reverseCredit(tx, { credit, keys, shareOf, nowUnix: 2 })
   })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { SPEND } from '#ledger/accrual.ts'
 import { eachEngine, onSqlite } from '#ledger/each-engine.ts'
 import { DAY_SECONDS, nextMidnight } from '#lib/day.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
@@ -232,7 +233,9 @@ onBoth('paid calls of a wallet equal the debits of its keys', async ({ engine })
     (n) => keyed(n % 2 === 0 ? '00000001' : '00000002'),
   )
   const [usage] = await engine.read(sql`select paid from usage_days`)
-  const [spend] = await engine.read(sql`select cast(sum(calls) as bigint) as calls from spend_days`)
+  const [spend] = await engine.read(
+    sql`select cast(sum(calls) as bigint) as calls from ${SPEND} as spend`,
+  )
   assert.deepEqual([usage?.paid, spend?.calls], [12, 12])
   await assertSound(engine)
 })

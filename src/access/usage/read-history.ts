@@ -1,6 +1,7 @@
 import type { Caller } from '#domain/caller.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { keyAccount } from '#ledger/account.ts'
+import { SPEND } from '#ledger/accrual.ts'
 import { lastDays } from '#lib/day.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
@@ -79,7 +80,7 @@ export async function readSpent(
     for (const publicId of await readPredecessors(connection, caller))
       accounts.push(keyAccount(publicId))
   const [row] = await connection.run(sql`
-    select cast(coalesce(sum(micro_usd), 0) as bigint) as micro_usd from spend_days
+    select cast(coalesce(sum(micro_usd), 0) as bigint) as micro_usd from ${SPEND} as spend
     where account in (${join(accounts)}) and day >= ${since}`)
   return row === undefined ? 0n : column.amount(row, 'micro_usd')
 }
@@ -112,7 +113,7 @@ async function readCounted(connection: Connection, bucket: string, since: number
 
 async function readSpend(connection: Connection, account: string, since: number) {
   const found = await connection.run(sql`
-    select day, cast(sum(micro_usd) as bigint) as micro_usd from spend_days
+    select day, cast(sum(micro_usd) as bigint) as micro_usd from ${SPEND} as spend
     where account = ${account} and day >= ${since} group by day`)
   return found.map((row) => ({
     day: column.integer(row, 'day'),
@@ -160,10 +161,9 @@ function partsOf(wallet: string, bucket: string, since: number): Sql {
     from keys join usage_days on usage_days.bucket = 'wallet:' || keys.wallet
     where keys.wallet = ${wallet} and keys.is_first = 1 and usage_days.day >= ${since}
     union all
-    select spend_days.day, keys.public_id, 0, spend_days.calls - spend_days.returned,
-      spend_days.micro_usd
-    from keys join spend_days on spend_days.account = ${keyAccount('')} || keys.public_id
-    where keys.wallet = ${wallet} and spend_days.day >= ${since}`
+    select spend.day, keys.public_id, 0, spend.calls - spend.returned, spend.micro_usd
+    from keys join ${SPEND} as spend on spend.account = ${keyAccount('')} || keys.public_id
+    where keys.wallet = ${wallet} and spend.day >= ${since}`
 }
 
 function toKeyPart(row: Row): KeyPart {
