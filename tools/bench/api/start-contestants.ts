@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { assert } from '#lib/assert.ts'
 import type { TestPostgres } from '#test/postgres.ts'
 import { freePort } from '../index/free-port.ts'
 import { type AccountsPlace, readCounted, seedCallers } from './accounts.ts'
@@ -90,13 +91,15 @@ async function startOnPostgres({
   postgres,
   nodeFlags,
 }: StartInput): Promise<Contestant[]> {
-  const place = { folder: join(folder, 'd'), databaseUrl: await postgres?.createDatabase() }
+  assert(postgres !== undefined, 'who is on PostgreSQL is given one')
+  const databaseUrl = await postgres.createDatabase()
+  const place = { folder: join(folder, 'd'), databaseUrl }
   await makeRegister(place.folder, place.databaseUrl)
   const { secretsFile } = await seedCallers(place, SEED)
   const service = { ...place, quotas: PLENTY }
   const one = await startService({ ...service, core: cores.server, nodeFlags })
   const two = await startService({ ...service, core: cores.replica })
-  const settle = () => checkpointPostgres(place.databaseUrl ?? '')
+  const settle = () => checkpointPostgres(databaseUrl)
   const callers = ['keyed', 'anonymous'] as const
   const both = { callers, secretsFile, settle, ...figuresOf(place) }
   return [
