@@ -17,10 +17,13 @@ const CALLS_AFTER_REVOCATION = sql`
   where key_days.day > keys.revoked_unix + ${DAY_SECONDS}
   union all
   select keys.public_id, usage_days.used - (
-    select coalesce(sum(key_days.used), 0) from key_days
-    where key_days.day = usage_days.day and (key_days.public_id = usage_days.bucket
-      or key_days.public_id in (
-        select others.public_id from keys as others where others.wallet = keys.wallet)))
+    select coalesce(sum(used), 0) from key_days
+    where public_id = usage_days.bucket and day = usage_days.day
+  ) - (
+    select coalesce(sum(key_days.used), 0)
+    from keys as others join key_days on key_days.public_id = others.public_id
+    where others.wallet = keys.wallet and key_days.day = usage_days.day
+  )
   from keys join usage_days on usage_days.bucket = 'wallet:' || keys.wallet
   where keys.is_first = 1 and usage_days.day > keys.revoked_unix + ${DAY_SECONDS}`
 
@@ -48,7 +51,8 @@ export const accessChecks: readonly Check[] = [
         union all
         select coalesce('wallet:' || keys.wallet, substr(spend.account, 8)), spend.day,
           0, spend.calls - spend.returned
-        from ${SPEND} as spend left join keys on spend.account = 'key:' || keys.public_id
+        from ${SPEND} as spend left join keys
+          on keys.public_id = substr(spend.account, 5) and spend.account like 'key:%'
       ) as parts
       group by owner, day having sum(paid) <> sum(calls)
       order by owner, day limit ${DIFFERENCES_MAX}`,
