@@ -175,3 +175,33 @@ onEarlier('a day of the time before goes on where it stood', async ({ engine }) 
   )
   assert.deepEqual(await broken(engine), [])
 })
+
+onBoth('whoever lets nothing accrue any more books what did, by day or by price', async (store) => {
+  const { engine } = store
+  const counted = new Map<string, number>()
+  const [account = ''] = ACCOUNTS
+  await fund(engine, 1)
+  for (const change of [
+    sql`accruing_day = 0, accruing_calls = 0`,
+    sql`accruing_price_micro_usd = 0, accruing_calls = 0`,
+  ]) {
+    await take(engine, counted, { account: 0, day: 0, price: 0, does: 'pay', calls: 4 })
+    await engine.write((tx) =>
+      tx.run(sql`update balances set ${change} where account = ${account}`),
+    )
+    assert.deepEqual(await readSpend(engine), counted)
+  }
+})
+
+onBoth('a closing leaves what accrues on a day that is not over', async ({ engine }) => {
+  const counted = new Map<string, number>()
+  await fund(engine, 1)
+  for (const day of [0, 1])
+    await take(engine, counted, { account: day, day, price: 0, does: 'pay', calls: 4 })
+  assert.equal(await close(engine, 1), 1)
+  const accruing = await engine.read(sql`select account from balances where accruing_calls > 0`)
+  assert.deepEqual(
+    accruing.map((row) => row.account),
+    [ACCOUNTS[1]],
+  )
+})

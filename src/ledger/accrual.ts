@@ -1,3 +1,4 @@
+import { doEach } from '#lib/do-each.ts'
 import type { Engine } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { type Sql, sql } from '#store/sql.ts'
@@ -19,21 +20,30 @@ export const SPEND: Sql = sql`(
 export const ACCRUES_NOTHING: Sql = sql`
   accruing_day = 0, accruing_price_micro_usd = 0, accruing_calls = 0`
 
-/** Accounts of one call; they are locked together. */
+/** Accounts of one call; a job that is called again soon needs no long run. */
 const ACCOUNTS_PER_RUN_MAX = 500
 
-/** Brings what accrues beside balances to the rows of its days, of days up to the given one. */
+/**
+ * Brings what accrues beside balances to the rows of its days, of days up to the given one. Each balance in a
+ * transaction of its own: its owner waits for no other, and one that is stuck holds up none. AggregateError in
+ * the end for those that could not be booked.
+ */
 export async function bookAccrued(engine: Engine, lastDay: number): Promise<void> {
   const found = await engine.read(sql`
-    select account, day from spend_days where is_accruing = 1 and day <= ${lastDay}
+    select account from spend_days where is_accruing = 1 and day <= ${lastDay}
     order by day, account limit ${ACCOUNTS_PER_RUN_MAX}`)
-  if (found.length === 0) return
-  // In the order of the names, as batches take balances.
-  const accounts = found.map((row) => column.text(row, 'account')).sort()
-  await engine.write(async (connection) => {
-    for (const account of accounts)
-      await connection.run(sql`
-        update balances set ${ACCRUES_NOTHING}
-        where account = ${account} and accruing_day <= ${lastDay}`)
-  })
+  const accounts = found.map((row) => column.text(row, 'account'))
+  await doEach(
+    accounts.map((account) => ({
+      name: `booking the calls of ${account}`,
+      run: async () => void (await engine.write((tx) => tx.run(bookingOf(account, lastDay)))),
+    })),
+  )
+}
+
+/** Unless a later day accrues meanwhile. */
+function bookingOf(account: string, lastDay: number): Sql {
+  return sql`
+    update balances set ${ACCRUES_NOTHING}
+    where account = ${account} and accruing_day <= ${lastDay}`
 }

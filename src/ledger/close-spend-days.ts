@@ -1,8 +1,8 @@
 import type { MicroUsd } from '#domain/money.ts'
-import type { Clock } from '#lib/clock.ts'
-import { unixNow } from '#lib/clock.ts'
+import { type Clock, unixNow } from '#lib/clock.ts'
 import { DAY_SECONDS, HOUR_SECONDS, toDate } from '#lib/day.ts'
-import type { Engine } from '#store/engine.ts'
+import { doEach } from '#lib/do-each.ts'
+import type { Engine, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { type Sql, sql } from '#store/sql.ts'
 import { REVENUE } from './account.ts'
@@ -27,29 +27,36 @@ interface OpenDay {
 /**
  * Posts the spend of finished days: one entry `calls:<account>:<date>@<price>` from the account to
  * the revenue. What changes after that (a late refund) is posted by a further entry. Gives the number of entries;
- * safe to run on several replicas at once.
+ * safe to run on several replicas at once. AggregateError when some could not be closed; all others are.
  */
 export async function closeSpendDays(deps: {
   readonly engine: Engine
   readonly clock: Clock
 }): Promise<number> {
+  const { engine } = deps
   const now = unixNow(deps.clock)
   const lastDay = now - CLOSE_AFTER_SECONDS - DAY_SECONDS
-  await bookAccrued(deps.engine, lastDay)
-  const found = await deps.engine.read(openDays(lastDay))
   let closed = 0
-  for (const row of found) {
-    const open: OpenDay = {
-      account: column.text(row, 'account'),
-      day: column.integer(row, 'day'),
-      price: column.amount(row, 'price_micro_usd'),
-      microUsd: column.amount(row, 'micro_usd'),
-      posted: column.amount(row, 'posted_micro_usd'),
-      closings: column.integer(row, 'closings'),
-    }
-    if (await closeDay(deps.engine, open, now)) closed += 1
+  const close = async () => {
+    for (const row of await engine.read(openDays(lastDay)))
+      if (await closeDay(engine, toOpenDay(row), now)) closed += 1
   }
+  await doEach([
+    { name: 'booking accrued calls', run: () => bookAccrued(engine, lastDay) },
+    { name: 'posting finished days', run: close },
+  ])
   return closed
+}
+
+function toOpenDay(row: Row): OpenDay {
+  return {
+    account: column.text(row, 'account'),
+    day: column.integer(row, 'day'),
+    price: column.amount(row, 'price_micro_usd'),
+    microUsd: column.amount(row, 'micro_usd'),
+    posted: column.amount(row, 'posted_micro_usd'),
+    closings: column.integer(row, 'closings'),
+  }
 }
 
 /**

@@ -109,6 +109,25 @@ onBoth('two moves against one another never deadlock', async (store) => {
   assert.equal(await balanceOf(engine, OTHER), 1_000n)
 })
 
+onBoth('batches that name accounts in opposite orders never deadlock', async (store) => {
+  const { engine } = store
+  const accounts = ['a', 'b', 'c', 'd', 'e', 'f'].map((each) => keyAccount(each.repeat(8)))
+  for (const account of accounts) await postTo(engine, transfer(account, CHAIN_IN, account, 9_000n))
+  const replica = store.replica()
+  const takeFrom = [payCalls, spendCalls]
+  await Promise.all(
+    Array.from({ length: 80 }, (_, n) => {
+      const calls = new Map(
+        (n % 2 === 0 ? accounts : accounts.toReversed()).map((name) => [name, 1]),
+      )
+      const input = { calls, pricePerCall: 100n, day: TODAY + (n % 3) * DAY_SECONDS }
+      return (n % 4 < 2 ? engine : replica).write(async (tx) => takeFrom[n % 2]?.(tx, input))
+    }),
+  )
+  for (const account of accounts) assert.equal(await balanceOf(engine, account), 1_000n)
+  assert.deepEqual(await audit(engine), [])
+})
+
 onBoth('the database itself refuses what would falsify the ledger', async ({ engine }) => {
   await postTo(engine, transfer('a', CHAIN_IN, KEY, 500n))
   await spend(engine, 2)
@@ -128,6 +147,7 @@ onBoth('the database itself refuses what would falsify the ledger', async ({ eng
     sql`update spend_days set calls = calls - 1, micro_usd = micro_usd - price_micro_usd`,
     sql`update spend_days set calls = calls + 1`,
     sql`update spend_days set returned = calls + 1`,
+    sql`update spend_days set is_accruing = 2`,
     sql`update spend_days set posted_micro_usd = 100`,
     sql`delete from spend_days`,
   ])
@@ -326,6 +346,8 @@ const CORRUPTIONS: Record<string, Sql[]> = {
   ],
   'what accrues beside a balance is of the one day that is marked so': [
     sql`update spend_days set is_accruing = 1`,
+    sql`update balances set accruing_day = ${TODAY + DAY_SECONDS}, accruing_price_micro_usd = 100
+      where account = ${KEY}`,
   ],
   'only a day whose price could not be told has none, and its money is of its calls': [
     sql`insert into spend_days

@@ -44,6 +44,21 @@ onBoth('a store that was lived in breaks no promise', async ({ engine }) => {
 const takeDown = ({ table, name }: Guard, dialect: Engine['dialect']) =>
   dialect === 'sqlite' ? `drop trigger ${name}` : `drop trigger ${name} on ${table}`
 
+onBoth('the audit looks for every trigger of a new store', async ({ engine }) => {
+  const found = await engine.read(
+    engine.dialect === 'sqlite'
+      ? sql`select name from sqlite_master where type = 'trigger'`
+      : sql`select tgname as name from pg_trigger where not tgisinternal`,
+  )
+  const looked = new Set(accountsGuards.map(({ name }) => name))
+  const names = found.map((row) => String(row.name).replace(/_truncate$/, ''))
+  assert.ok(names.length > 0)
+  assert.deepEqual(
+    names.filter((name) => !looked.has(name)),
+    [],
+  )
+})
+
 onBoth('the audit names every guard that was taken down', async ({ engine }) => {
   const world = await livedIn(engine)
   for (const guard of accountsGuards) {
@@ -141,6 +156,17 @@ const HOLLOWED: Record<string, { readonly does: readonly string[]; readonly name
         for each row when (1 = 0) execute function refuse_row()`,
     ],
     names: 'spend_days_only_grow',
+  },
+  'a trigger that looks too early': {
+    does: [
+      'drop trigger accrued_calls_come_to_their_day on balances',
+      `create trigger accrued_calls_come_to_their_day
+        before update of accruing_day, accruing_price_micro_usd on balances
+        for each row when (new.accruing_day <> old.accruing_day
+          or new.accruing_price_micro_usd <> old.accruing_price_micro_usd)
+        execute function accrued_calls_come_to_their_day_row()`,
+    ],
+    names: 'accrued_calls_come_to_their_day',
   },
   'a trigger of other columns': {
     does: [

@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
+import { bucketAccount, chainInAccount } from '#ledger/account.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
+import { post } from '#ledger/post.ts'
 import { DAY_SECONDS } from '#lib/day.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { accessChecks } from '../access-checks.ts'
 import {
+  assertSound,
   bearer,
   bodyOf,
+  CHAIN_ID,
   codeOf,
   createHarness,
   HARNESS_MIGRATIONS,
@@ -124,6 +128,38 @@ onBoth('without a key the address is told, and nothing of anybody else', async (
   assert.equal(codeOf(long), 'invalid_parameter')
   for (const days of ['0', '91', '1.5', 'x'])
     assert.equal(codeOf(await ask(harness, secret, { days })), 'invalid_parameter')
+})
+
+onBoth('what accrues beside a balance is told at once, with a key and without', async (store) => {
+  const { engine } = store
+  const harness = createHarness(engine)
+  const { secret, publicId } = await harness.mint()
+  await harness.fund(publicId, 1_000n)
+  await engine.write((tx) =>
+    post(tx, {
+      id: 'address',
+      kind: 'credit',
+      reference: 'address',
+      createdUnix: 1,
+      postings: [
+        { account: chainInAccount(CHAIN_ID), microUsd: -1_000n },
+        { account: bucketAccount('192.0.2.1'), microUsd: 1_000n },
+      ],
+    }),
+  )
+  await harness.admit(secret, 10 + 4)
+  await harness.admit(undefined, 5 + 2)
+  for (const [who, spent] of [
+    [secret, 0.0004],
+    [undefined, 0.0002],
+  ] as const) {
+    const { totals, history, forecast } = await historyOf(harness, who, { days: '1' })
+    assert.deepEqual(
+      [totals.spentUsd, history[0]?.spentUsd, forecast.spentUsd],
+      Array(3).fill(spent),
+    )
+  }
+  await assertSound(engine)
 })
 
 onBoth('a statement as CSV has a row for each day and key', async ({ engine }) => {
