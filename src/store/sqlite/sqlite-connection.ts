@@ -33,11 +33,12 @@ const NOBODY_WAKES = new Int32Array(new SharedArrayBuffer(4))
 
 /**
  * Bytes of a page and pages of log until a commit copies them into the file: 128 and 4 megabytes. Those
- * of a bulk are mostly copied before, while nobody writes.
+ * of a bulk are mostly copied before, while nobody writes. A small commit changes a row here and there, and
+ * each page with one of them is written whole.
  */
 const PAGES = {
   bulk: { bytes: 8_192, perCheckpoint: 16_000 },
-  small: { bytes: 4_096, perCheckpoint: 1_000 },
+  small: { bytes: 1_024, perCheckpoint: 4_000 },
 } as const
 
 /** Distinct statement texts are few; the bound only guards against a mistake. */
