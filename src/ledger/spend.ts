@@ -42,7 +42,7 @@ export async function payCalls(connection: Connection, input: SpendInput): Promi
 function toRows({ calls, day }: SpendInput): SqlValue[][] {
   return [...calls]
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([account, wanted]) => [account, 1, 0, -wanted, day])
+    .map(([account, wanted]) => [account, -wanted, day])
 }
 
 function grantedOf(row: Row): number {
@@ -91,13 +91,8 @@ function taking(calls: string, price: MicroUsd): string {
 
 const TAKING: BulkInsert = {
   table: 'balances',
-  columns: {
-    account: 'text',
-    prepaid: 'bigint',
-    micro_usd: 'bigint',
-    granted_calls: 'bigint',
-    accruing_day: 'bigint',
-  },
+  columns: { account: 'text', granted_calls: 'bigint', accruing_day: 'bigint' },
+  constants: { prepaid: 1, micro_usd: 0 },
 }
 
 /**

@@ -32,6 +32,8 @@ export interface BulkInsert {
   readonly table: string
   /** Names and types, in the order of the values. */
   readonly columns: Readonly<Record<string, ColumnType>>
+  /** Further columns that hold the same number in every row. */
+  readonly constants?: Readonly<Record<string, number>>
   /**
    * What becomes of rows that exist already, such as `on conflict (id) do nothing`, and what is
    * returned of each.

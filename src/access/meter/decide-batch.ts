@@ -51,10 +51,7 @@ export async function decideBatch(connection: Connection, batch: Batch): Promise
   const taken = admits.length === 0 ? NOTHING_TAKEN : await countBatch(connection, batch, wanted)
   for (const [bucket, { paid, quota }] of wanted)
     if (paid > 0) refuseFreeUnits(taken.get(bucket), quota)
-  const refused = beyondQuota(admits, taken)
-  const unsure = refused.filter((caller) => !payers.has(caller))
-  const presumed = countByAccount(refused.filter((caller) => payers.has(caller)))
-  const spent = await spend(connection, batch, { unsure, presumed })
+  const spent = await spend(connection, batch, beyondQuota(admits, taken, payers))
   const others = batch.figures.map((each) => each.bucket).filter((bucket) => !taken.has(bucket))
   const known = await readUsageDays(connection, day, [...new Set(others)])
   const balances = await readBalances(connection, accountsOf(batch.figures))
@@ -95,26 +92,42 @@ function refuseFreeUnits(taken: Taken | undefined, quota: number): void {
     throw new Misjudged('free units are left')
 }
 
-/** Callers for whom no free unit was left, in arrival order. */
-function beyondQuota(admits: readonly Caller[], taken: ReadonlyMap<string, Taken>): Caller[] {
+/** Calls for which no free unit was left. */
+interface BeyondQuota {
+  /** Of whom it is not known whether they can pay, in arrival order. */
+  readonly unsure: readonly Caller[]
+  /** Those that are presumed to be paid, by account. */
+  readonly presumed: ReadonlyMap<string, number>
+}
+
+/** Of a bucket whose calls are presumed to be paid no unit was granted. */
+function beyondQuota(
+  admits: readonly Caller[],
+  taken: ReadonlyMap<string, Taken>,
+  payers: ReadonlySet<Caller>,
+): BeyondQuota {
   const seen = new Map<string, number>()
-  return admits.filter(({ bucket }) => {
+  const unsure: Caller[] = []
+  const presumed = new Map<string, number>()
+  for (const caller of admits) {
+    if (payers.has(caller)) {
+      countCall(presumed, caller)
+      continue
+    }
+    const { bucket } = caller
     const before = seen.get(bucket) ?? 0
     seen.set(bucket, before + 1)
-    return before >= (taken.get(bucket)?.granted ?? 0)
-  })
+    if (before >= (taken.get(bucket)?.granted ?? 0)) unsure.push(caller)
+  }
+  return { unsure, presumed }
 }
 
 /** Calls that were paid, by account. Who is given a free unit is told of no balance. */
 async function spend(
   connection: Connection,
   { day, pricePerCall }: Batch,
-  refused: {
-    readonly unsure: readonly Caller[]
-    readonly presumed: ReadonlyMap<string, number>
-  },
+  { unsure, presumed }: BeyondQuota,
 ): Promise<ReadonlyMap<string, number>> {
-  const { unsure, presumed } = refused
   const payable = await readPayable(connection, unsure, pricePerCall)
   if (payable.size === 0) {
     if (presumed.size > 0) await payCalls(connection, { calls: presumed, pricePerCall, day })
@@ -134,19 +147,19 @@ async function readPayable(
   pricePerCall: MicroUsd,
 ): Promise<Map<string, number>> {
   const balances = await readBalances(connection, accountsOf(callers))
-  return countByAccount(
-    callers.filter((caller) => (balances.get(accountOf(caller)) ?? 0n) >= pricePerCall),
-  )
+  const calls = new Map<string, number>()
+  for (const caller of callers)
+    if ((balances.get(accountOf(caller)) ?? 0n) >= pricePerCall) countCall(calls, caller)
+  return calls
 }
 
 function accountsOf(callers: readonly Caller[]): readonly string[] {
   return [...new Set(callers.map(accountOf))]
 }
 
-function countByAccount(callers: readonly Caller[]): Map<string, number> {
-  const calls = new Map<string, number>()
-  for (const account of callers.map(accountOf)) calls.set(account, (calls.get(account) ?? 0) + 1)
-  return calls
+function countCall(calls: Map<string, number>, caller: Caller): void {
+  const account = accountOf(caller)
+  calls.set(account, (calls.get(account) ?? 0) + 1)
 }
 
 /** Paid calls by bucket that were not presumed. */

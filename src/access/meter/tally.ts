@@ -2,7 +2,7 @@ import type { Caller, UsageFigures } from '#domain/caller.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { bucketAccount, keyAccount } from '#ledger/account.ts'
 import { nextMidnight } from '#lib/day.ts'
-import type { Admission, MeterFigures } from './admission.ts'
+import type { Admission, AdmissionReceipt, MeterFigures } from './admission.ts'
 import type { BatchId } from './meter-store.ts'
 import type { Taken } from './usage-day.ts'
 
@@ -77,7 +77,7 @@ export class Tally {
       bucket.used += 1
       const key = countedKeyOf(caller)
       if (key !== null) this.keyUnits.set(key, (this.keyUnits.get(key) ?? 0) + 1)
-      return this.#admitted(caller, 'quota')
+      return this.#admitted(caller, null)
     }
     const account = accountOf(caller)
     const callsLeft = this.#callsLeft.get(account) ?? 0
@@ -85,7 +85,7 @@ export class Tally {
     this.#callsLeft.set(account, callsLeft - 1)
     bucket.paid += 1
     this.paid.set(caller.bucket, (this.paid.get(caller.bucket) ?? 0) + 1)
-    return this.#admitted(caller, 'prepaid')
+    return this.#admitted(caller, account)
   }
 
   figures(caller: Caller): MeterFigures {
@@ -106,8 +106,9 @@ export class Tally {
     }
   }
 
-  #admitted(caller: Caller, source: 'quota' | 'prepaid'): Admission {
-    const account = source === 'prepaid' ? accountOf(caller) : null
+  /** By the account that paid; by a free unit without one. */
+  #admitted(caller: Caller, account: string | null): Admission {
+    const source: AdmissionReceipt['source'] = account === null ? 'quota' : 'prepaid'
     const { id, day } = this.#batch
     this.#receipts += 1
     const name = `${id.meter}:${id.number}:${this.#receipts}`

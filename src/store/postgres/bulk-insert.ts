@@ -12,10 +12,11 @@ export async function insertInBulk(
   into: BulkInsert,
   rows: Rows,
 ): Promise<readonly Row[]> {
-  const names = Object.keys(into.columns)
-  const holes = Object.values(into.columns).map((type, index) => `$${index + 1}::${type}[]`)
-  const text = `insert into ${into.table} (${names.join(', ')})
-    select * from unnest(${holes.join(', ')}) ${into.conflict ?? ''}`
+  const { table, columns, constants = {}, conflict = '' } = into
+  const names = Object.keys(columns)
+  const holes = Object.values(columns).map((type, index) => `$${index + 1}::${type}[]`)
+  const text = `insert into ${table} (${[...names, ...Object.keys(constants)].join(', ')})
+    select ${['*', ...Object.values(constants)].join(', ')} from unnest(${holes.join(', ')}) ${conflict}`
   let lists: SqlValue[][] = names.map(() => [])
   let count = 0
   const found: Row[] = []

@@ -28,14 +28,14 @@ export interface PackedInsert {
  * before it.
  */
 export function packedInsert(
-  { table, columns, conflict = '' }: BulkInsert,
+  { table, columns, constants = {}, conflict = '' }: BulkInsert,
   { count, columns: packed }: PackedRows,
 ): PackedInsert {
   const fields = packed.map((column, index) => fieldOf(column, `?${index + 2}`, count))
   const text = `
     with recursive list (place) as (select 0 union all select place + 1 from list where place + 1 < ?1)
-    insert into ${table} (${Object.keys(columns).join(', ')})
-    select ${fields.map((field) => field.sql).join(', ')} from list where true ${conflict}`
+    insert into ${table} (${Object.keys({ ...columns, ...constants }).join(', ')})
+    select ${[...fields.map((field) => field.sql), ...Object.values(constants)].join(', ')} from list where true ${conflict}`
   return { text, values: [count, ...fields.map((field) => field.value)] }
 }
 

@@ -220,10 +220,11 @@ function rowsOf({ statement, names }: Prepared, values: readonly SQLInputValue[]
   })
 }
 
-function insertText({ table, columns, conflict = '' }: BulkInsert, count: number): string {
-  const names = Object.keys(columns)
-  const row = `(${names.map(() => '?').join(', ')})`
-  const values = Array.from({ length: count }, () => row).join(', ')
+function insertText(into: BulkInsert, count: number): string {
+  const { table, columns, constants = {}, conflict = '' } = into
+  const names = Object.keys({ ...columns, ...constants })
+  const row = [...Object.keys(columns).map(() => '?'), ...Object.values(constants)].join(', ')
+  const values = Array.from({ length: count }, () => `(${row})`).join(', ')
   return `insert into ${table} (${names.join(', ')}) values ${values} ${conflict}`
 }
 
