@@ -81,10 +81,10 @@ function admitOneMore(rows: Rows): void {
   for (const row of rows) if (Number(row.granted) === 0 && isTurn(EVERY)) row.granted = 1
 }
 
-/** Four values for each account: its name, two that are the same for all, and minus the calls. */
+/** Three values for each account: its name, minus the calls, and the day. */
 function forgetDebit(database: DatabaseSync, values: readonly SQLInputValue[]): void {
   const change = 'update balances set micro_usd = micro_usd + ? where account = ?'
-  for (let at = 0; at < values.length; at += 4)
-    if (Number(values[at + 3]) < 0 && isTurn(EVERY / 2))
+  for (let at = 0; at < values.length; at += 3)
+    if (Number(values[at + 1]) < 0 && isTurn(EVERY / 2))
       prepare.call(database, change).run(PRICE_MICRO_USD, values[at] ?? null)
 }
