@@ -27,7 +27,7 @@ export interface Harness {
   readonly log: string[]
   readonly errors: unknown[]
   /** What the work of `/api/thing` gives next. */
-  outcome: () => Promise<Outcome>
+  outcome: (signal: AbortSignal) => Promise<Outcome>
   revision: string | undefined
   down: boolean
   limited: boolean
@@ -59,7 +59,7 @@ export function harnessParts() {
     counts: new Map<string, number>(),
     log: [] as string[],
     errors: [] as unknown[],
-    outcome: async (): Promise<Outcome> =>
+    outcome: async (_signal: AbortSignal): Promise<Outcome> =>
       answer(200, { data: 'thing' }, { revision: state.revision ?? 'r1' }),
     revision: 'r1' as string | undefined,
     down: false,
@@ -184,9 +184,9 @@ function harnessRoutes(state: State): readonly Route[] {
         state.log.push('revision')
         return state.revision
       },
-      handle: () => {
+      handle: ({ signal }) => {
         state.log.push('work')
-        return state.outcome()
+        return state.outcome(signal)
       },
     }),
     defineRoute({

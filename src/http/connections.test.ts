@@ -60,7 +60,7 @@ test('a socket is closed when it is idle for longer than ten seconds, and not wh
   const connections = new Connections({ limits: CONNECTION_LIMITS, ownerOf: () => undefined })
   const late: ServerResponse[] = []
   const server = createServer((request, response) => {
-    connections.begin(request.socket, response)
+    connections.of(request.socket).begin(response)
     if (request.url === '/late') late.push(response)
     else response.end()
   })

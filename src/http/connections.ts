@@ -1,6 +1,7 @@
-import type { Server, ServerResponse } from 'node:http'
+import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { Connection } from './connection.ts'
 import { IDLE_SECONDS } from './constant-headers.ts'
 
 export interface ConnectionLimits {
@@ -40,19 +41,7 @@ export interface ConnectionsDeps {
   ownerOf(socketAddress: string): string | undefined
 }
 
-interface Connection {
-  requests: number
-  /** No request after this one is looked at: its answer ends the connection (RFC 9112, 9.6). */
-  ending: boolean
-  /** Of the newest request, whose body may still be on its way. */
-  newest: ServerResponse | undefined
-  /** Of the newest request that came whole. */
-  answering: ServerResponse | undefined
-  /** Bytes that had come when it was last looked at, and since when it is idle. */
-  swept: { readonly bytesRead: number; readonly idleMs: number }
-}
-
-/** The open sockets of a server: how many an address holds, and how far each one is. */
+/** The open sockets of a server, and how many an address holds. */
 export class Connections {
   readonly #deps: ConnectionsDeps
   readonly #held = new Map<string, number>()
@@ -64,62 +53,19 @@ export class Connections {
   }
 
   /** Counts the server's sockets from now on, and closes those that are idle for too long. */
-  watch(server: Pick<Server, 'on'> & { maxConnections: number }): void {
+  watch(server: Pick<Server, 'on' | 'closeIdleConnections'> & { maxConnections: number }): void {
     server.maxConnections = this.#deps.limits.total
     server.on('connection', (socket: Socket) => this.#accept(socket))
     const sweeping = setInterval(() => this.#sweep(), SWEEP_MS).unref()
     server.on('close', () => clearInterval(sweeping))
+    // Node calls idle what its parser does not wait for, also where a repeated request is being answered.
+    server.closeIdleConnections = () => this.#closeIdle()
   }
 
-  /** Counts a request; false when an earlier one of its socket ended the connection. */
-  begin(socket: Duplex, response: ServerResponse): boolean {
-    const connection = this.#of(socket)
-    if (connection.ending) return false
-    connection.newest = response
-    connection.requests += 1
-    if (connection.requests >= this.#deps.limits.requestsPerSocket) connection.ending = true
-    return true
-  }
-
-  /** Notes that the request came whole and will be answered. */
-  answering(socket: Duplex, response: ServerResponse): void {
-    this.#of(socket).answering = response
-  }
-
-  /** Lets no later request of the socket be looked at. */
-  end(socket: Duplex): void {
-    this.#of(socket).ending = true
-  }
-
-  /** Whether this answer must say that the connection ends. */
-  isLast(socket: Duplex, response: ServerResponse): boolean {
-    const connection = this.#of(socket)
-    return connection.ending && connection.newest === response
-  }
-
-  /**
-   * Ends the connection after the answers that are on their way: a charged one must not be lost to
-   * bytes that came after it. `refuse` runs where the last of them did not end it already.
-   */
-  breakOff(socket: Duplex, refuse: () => void): void {
-    const connection = this.#of(socket)
-    if (connection.ending) return
-    connection.ending = true
-    const { answering } = connection
-    if (answering === undefined || answering.writableFinished || answering.destroyed) refuse()
-    else
-      answering.once('close', () => {
-        if (socket.writable) refuse()
-      })
-  }
-
-  #of(socket: Duplex): Connection {
+  of(socket: Duplex): Connection {
     const known = this.#open.get(socket)
     if (known !== undefined) return known
-    const connection = {
-      ...{ requests: 0, ending: false, newest: undefined, answering: undefined },
-      swept: { bytesRead: 0, idleMs: 0 },
-    }
+    const connection = new Connection({ requestsMax: this.#deps.limits.requestsPerSocket })
     this.#open.set(socket, connection)
     return connection
   }
@@ -145,14 +91,19 @@ export class Connections {
 
   #sweep(): void {
     for (const socket of this.#sockets) {
-      const connection = this.#of(socket)
+      const connection = this.of(socket)
       const { bytesRead } = socket
-      const { newest, swept } = connection
-      const isIdle = newest?.writableFinished === true && bytesRead === swept.bytesRead
+      const { swept } = connection
+      const isIdle = connection.isIdle && bytesRead === swept.bytesRead
       const idleMs = isIdle ? swept.idleMs + SWEEP_MS : 0
       connection.swept = { bytesRead, idleMs }
       if (idleMs > this.#deps.limits.idleMs) socket.destroy()
     }
+  }
+
+  #closeIdle(): void {
+    for (const socket of this.#sockets)
+      if (socket.bytesRead === 0 || this.of(socket).isIdle) socket.destroy()
   }
 
   #release(owner: string): void {

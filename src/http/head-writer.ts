@@ -1,5 +1,5 @@
-import type { ServerResponse } from 'node:http'
 import type { Clock } from '#lib/clock.ts'
+import { STATUS_CODES } from '#lib/node-http.ts'
 import { CONSTANT_HEADERS, KEEP_ALIVE_HEADER } from './constant-headers.ts'
 import type { Outgoing } from './exchange.ts'
 
@@ -10,24 +10,18 @@ export interface Stamp {
   readonly close: boolean
 }
 
-/** Where Node keeps the head of an answer; not documented, so it is looked at before it is relied on. */
-interface WithHead {
-  _header: string
-}
-
 /** What no value of a header may contain, as Node itself checks it (RFC 9110, 5.5). */
 const UNFIT = /[^\t\x20-\x7e\x80-\xff]/
 
+const CONSTANT_LINES = linesOf(CONSTANT_HEADERS)
+const KEEP_ALIVE_LINE = linesOf(KEEP_ALIVE_HEADER)
+
 /**
- * Writes the heads of answers. Node looks at every name and value, constant ones too; that took 6 % of
- * the time of a call. So the usual head, a 200 on a connection that stays, is put together here, where
- * only values that change are looked at. The first such head is written by Node: unless ours is the
- * same to the letter, Node writes all others too.
+ * Puts heads of answers together, as Node does it, for answers that Node does not write. Node looks at
+ * every name and value, constant ones too; here only values that change are looked at.
  */
 export class HeadWriter {
   readonly #clock: Clock
-  /** What follows the date, as Node wrote it; null where its heads are not what is known here. */
-  #afterDate: string | null | undefined
   #date = ''
   #dateUnix = Number.NaN
 
@@ -35,16 +29,14 @@ export class HeadWriter {
     this.#clock = clock
   }
 
-  write(response: ServerResponse, outgoing: Outgoing, stamp: Stamp): void {
-    const text = this.#afterDate === null ? undefined : textUntilDate(response, outgoing, stamp)
-    if (text !== undefined && typeof this.#afterDate === 'string') {
-      const head = `${text}Date: ${this.#dateNow()}\r\n${this.#afterDate}`
-      if (setHead(response, head)) return
-    }
-    const headers = stampedHeaders(outgoing, stamp)
-    if (!stamp.close && response.shouldKeepAlive) headers.push(...KEEP_ALIVE_HEADER)
-    response.writeHead(outgoing.status, headers)
-    if (text !== undefined) this.#afterDate = afterDate(response, text)
+  /** The head of an answer to HTTP/1.1, with the empty line behind it; throws at a value that is unfit. */
+  write(outgoing: Outgoing, { requestId, close }: Stamp): string {
+    const { status, headers, body } = outgoing
+    let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${linesOf(headers)}${CONSTANT_LINES}X-Request-Id: ${requestId}\r\n`
+    if (hasBody(outgoing)) head += `Content-Length: ${Buffer.byteLength(body)}\r\n`
+    return close
+      ? `${head}Connection: close\r\nDate: ${this.#dateNow()}\r\n\r\n`
+      : `${head}${KEEP_ALIVE_LINE}Date: ${this.#dateNow()}\r\nConnection: keep-alive\r\n\r\n`
   }
 
   /** Made once a second (RFC 9110, 5.6.7). */
@@ -59,58 +51,31 @@ export class HeadWriter {
   }
 }
 
-/** The complete header list, names and values in turn. */
+/** The complete header list for an answer that Node writes, names and values in turn. */
 export function stampedHeaders(
-  { status, headers, body }: Outgoing,
+  outgoing: Outgoing,
   { requestId, close }: Stamp,
+  stays: boolean,
 ): string[] {
-  headers.push(...CONSTANT_HEADERS, 'X-Request-Id', requestId)
-  if (status !== 204 && status !== 304)
-    headers.push('Content-Length', String(Buffer.byteLength(body)))
+  const headers = [...outgoing.headers, ...CONSTANT_HEADERS, 'X-Request-Id', requestId]
+  if (hasBody(outgoing)) headers.push('Content-Length', String(Buffer.byteLength(outgoing.body)))
   if (close) headers.push('Connection', 'close')
+  if (stays) headers.push(...KEEP_ALIVE_HEADER)
   return headers
 }
 
-/** How Node ends a head on a connection that stays. */
-const USUAL_END = /^Date: [^\r\n]+\r\n(Connection: keep-alive\r\n\r\n)$/
-
-const CONSTANT_LINES = linesOf(CONSTANT_HEADERS)
-const KEEP_ALIVE_LINE = linesOf(KEEP_ALIVE_HEADER)
-
-/** A head as far as Node adds nothing, or undefined where it is not the usual one. */
-function textUntilDate(
-  response: ServerResponse,
-  { status, headers, body }: Outgoing,
-  { requestId, close }: Stamp,
-): string | undefined {
-  if (status !== 200 || close || !response.shouldKeepAlive) return undefined
-  if (response.req.httpVersion !== '1.1') return undefined
-  for (let index = 1; index < headers.length; index += 2)
-    if (UNFIT.test(headers[index] ?? '')) return undefined
-  const length = Buffer.byteLength(body)
-  return `HTTP/1.1 200 OK\r\n${linesOf(headers)}${CONSTANT_LINES}X-Request-Id: ${requestId}\r\nContent-Length: ${length}\r\n${KEEP_ALIVE_LINE}`
+/** Whether an answer of this status has a body, be it empty (RFC 9110, 6.4.1). */
+export function hasBody({ status }: Outgoing): boolean {
+  return status !== 204 && status !== 304
 }
 
 function linesOf(headers: readonly string[]): string {
   let lines = ''
-  for (let index = 0; index < headers.length; index += 2)
-    lines += `${headers[index]}: ${headers[index + 1]}\r\n`
+  for (let index = 0; index < headers.length; index += 2) {
+    const value = headers[index + 1] ?? ''
+    if (UNFIT.test(value))
+      throw new TypeError(`Invalid character in header content ["${headers[index]}"]`)
+    lines += `${headers[index]}: ${value}\r\n`
+  }
   return lines
-}
-
-function setHead(response: ServerResponse, head: string): boolean {
-  if (!hasHead(response)) return false
-  response._header = head
-  return true
-}
-
-/** Before a head is written, Node keeps null there. */
-function hasHead(response: ServerResponse): response is ServerResponse & WithHead {
-  return '_header' in response
-}
-
-function afterDate(response: ServerResponse, untilDate: string): string | null {
-  const head: unknown = hasHead(response) ? response._header : undefined
-  if (typeof head !== 'string' || !head.startsWith(untilDate)) return null
-  return USUAL_END.exec(head.slice(untilDate.length))?.[1] ?? null
 }

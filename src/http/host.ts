@@ -7,9 +7,12 @@ import type { Connections } from './connections.ts'
 import type { Endpoint, Incoming, Outgoing } from './exchange.ts'
 import { HeadWriter } from './head-writer.ts'
 import { type Arrival, readIncoming } from './incoming.ts'
+import type { KnownRequest } from './known-requests.ts'
 import { LiteralPaths } from './literal-paths.ts'
+import { NodeReply } from './node-reply.ts'
 import { indexPaths, isCanonical, type PathIndex, pathOf } from './path-index.ts'
-import { send } from './send.ts'
+import { RepeatedRequests } from './repeated-requests.ts'
+import type { Reply } from './reply.ts'
 
 export interface HostDeps {
   readonly endpoints: readonly Endpoint[]
@@ -30,17 +33,23 @@ export const PATH_PARAMETER_MAX = 512
 /** What every request meets around its endpoint. */
 export class Host {
   readonly stopping = new AbortController()
+  readonly heads = new HeadWriter({ clock: systemClock })
+  readonly repeated: RepeatedRequests
   readonly #deps: HostDeps
   readonly #paths: PathIndex
   readonly #literals: LiteralPaths
   readonly #connections: Connections
-  readonly #heads = new HeadWriter({ clock: systemClock })
 
   constructor(deps: HostDeps, connections: Connections) {
     this.#deps = deps
     this.#paths = indexPaths(deps.endpoints)
     this.#literals = new LiteralPaths(deps.endpoints)
     this.#connections = connections
+    this.repeated = new RepeatedRequests({
+      connections,
+      heads: this.heads,
+      answer: (request, reply) => this.#answerAgain(request, reply),
+    })
   }
 
   /**
@@ -51,10 +60,11 @@ export class Host {
     const found = this.#literals.find(request)
     if (found === undefined || !namesHost(request) || checkFraming(request) !== undefined)
       return false
-    if (!this.#connections.begin(request.socket, response)) return true
+    if (!this.#connections.of(request.socket).begin(response)) return true
+    const { headers, method = '' } = request
     const { endpoint, query } = found
-    const arrival = { raw: request, id: this.#deps.newRequestId(), query, params: null }
-    this.answer(endpoint, this.#arrived(arrival, response), response)
+    const arrival = { id: this.#deps.newRequestId(), method, headers, params: null, query }
+    this.answer(endpoint, arrival, response)
     return true
   }
 
@@ -87,8 +97,8 @@ export class Host {
         refuse('not_found', 'there is nothing at this path; the documentation is at /scalar/v1'),
       )
     else if (request.method === 'OPTIONS') {
-      const incoming = this.incoming(request, reply)
-      this.#finish(incoming, reply.raw, undefined, this.#deps.preflight(incoming, allow))
+      const { incoming, to } = this.#arrived(request, reply.hijack().raw)
+      this.#finish(incoming, to, undefined, this.#deps.preflight(incoming, allow))
     } else if (allow.split(', ').includes(request.method)) {
       const message = `a parameter in the path may have at most ${PATH_PARAMETER_MAX} characters`
       this.#deny(request, reply, refuse('invalid_parameter', message))
@@ -105,45 +115,52 @@ export class Host {
     this.#denyLast(request, reply, refusal)
   }
 
-  incoming(request: FastifyRequest, reply: FastifyReply): Incoming {
-    reply.hijack()
-    return this.#arrived(request, reply.raw)
+  /** Answers a request that Node has read; a GET is recognised when its bytes come again. */
+  answer(endpoint: Endpoint, arrival: Arrival, response: ServerResponse): void {
+    const { headers, params, query } = arrival
+    this.repeated.understood(response, { endpoint, headers, params, query })
+    const { incoming, to } = this.#arrived(arrival, response)
+    this.#respond(endpoint, incoming, to)
   }
 
-  #arrived(arrival: Arrival, response: ServerResponse): Incoming {
-    this.#connections.answering(arrival.raw.socket, response)
-    return readIncoming(arrival, response, this.stopping.signal)
+  #answerAgain({ endpoint, headers, params, query }: KnownRequest, to: Reply): void {
+    const arrival = { id: this.#deps.newRequestId(), method: 'GET', headers, params, query }
+    this.#respond(endpoint, readIncoming(arrival, to, this.stopping.signal), to)
   }
 
-  answer(endpoint: Endpoint, incoming: Incoming, response: ServerResponse): void {
+  #arrived(arrival: Arrival, response: ServerResponse) {
+    this.#connections.of(response.req.socket).answering(response)
+    const to = new NodeReply(this.#connections, response)
+    return { incoming: readIncoming(arrival, to, this.stopping.signal), to }
+  }
+
+  #respond(endpoint: Endpoint, incoming: Incoming, to: Reply): void {
     let outgoing: Promise<Outgoing> | Outgoing
     try {
       outgoing = endpoint.respond(incoming)
     } catch (error) {
       outgoing = Promise.reject(error)
     }
-    this.#finish(incoming, response, endpoint.path, outgoing)
+    this.#finish(incoming, to, endpoint.path, outgoing)
   }
 
   /** Sends what comes; a failure to answer is itself answered. */
   #finish(
     incoming: Incoming,
-    response: ServerResponse,
+    to: Reply,
     path: string | undefined,
     outgoing: Promise<Outgoing> | Outgoing,
   ): void {
     const started = performance.now()
-    const { socket } = response.req
     const write = (done: Outgoing) => {
-      const close = this.stopping.signal.aborted || this.#connections.isLast(socket, response)
-      const stamp = { requestId: incoming.requestId, close }
-      send(this.#heads, response, { outgoing: done, stamp })
+      const close = this.stopping.signal.aborted || to.isLast()
+      to.send(done, { requestId: incoming.requestId, close })
       this.#deps.observe?.(path, done.status, performance.now() - started)
     }
     const fail = (error: unknown) => {
       this.#deps.report(error, incoming.requestId)
       const refusal = refuse('internal_error', 'the server failed; the request id names the case')
-      this.#deps.deny(incoming, refusal, []).then(write, () => response.destroy())
+      this.#deps.deny(incoming, refusal, []).then(write, () => to.destroy())
     }
     const writeOrFail = (done: Outgoing) => {
       try {
@@ -158,7 +175,7 @@ export class Host {
 
   /** False for a request that is not looked at, or that is refused for naming no host. */
   #begins(request: FastifyRequest, reply: FastifyReply): boolean {
-    if (!this.#connections.begin(request.raw.socket, reply.raw)) {
+    if (!this.#connections.of(request.raw.socket).begin(reply.raw)) {
       reply.hijack()
       return false
     }
@@ -169,7 +186,7 @@ export class Host {
 
   /** Ends the connection too: an unread body would be taken for the next request. */
   #denyLast(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): void {
-    this.#connections.end(request.raw.socket)
+    this.#connections.of(request.raw.socket).end()
     this.#deny(request, reply, refusal)
   }
 
@@ -179,8 +196,8 @@ export class Host {
     refusal: Refusal,
     headers: readonly string[] = [],
   ): void {
-    const incoming = this.incoming(request, reply)
-    this.#finish(incoming, reply.raw, undefined, this.#deps.deny(incoming, refusal, headers))
+    const { incoming, to } = this.#arrived(request, reply.hijack().raw)
+    this.#finish(incoming, to, undefined, this.#deps.deny(incoming, refusal, headers))
   }
 }
 

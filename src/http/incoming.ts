@@ -1,6 +1,7 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Incoming } from './exchange.ts'
 import { parseQuery } from './parse-query.ts'
+import type { Reply } from './reply.ts'
 
 const NO_PATH: Readonly<Record<string, string>> = Object.freeze({})
 const NO_QUERY = parseQuery('')
@@ -8,7 +9,8 @@ const NO_QUERY = parseQuery('')
 /** A request as Node and the router have read it. */
 export interface Arrival {
   readonly id: string
-  readonly raw: IncomingMessage
+  readonly method: string
+  readonly headers: IncomingHttpHeaders
   /** Parameters in the path by name. */
   readonly params: unknown
   readonly query: unknown
@@ -16,12 +18,8 @@ export interface Arrival {
 }
 
 /** The request as endpoints see it. */
-export function readIncoming(
-  request: Arrival,
-  response: ServerResponse,
-  stopping: AbortSignal,
-): Incoming {
-  return new ServerIncoming(request, response, stopping)
+export function readIncoming(request: Arrival, reply: Reply, stopping: AbortSignal): Incoming {
+  return new ServerIncoming(request, reply, stopping)
 }
 
 class ServerIncoming implements Incoming {
@@ -32,34 +30,27 @@ class ServerIncoming implements Incoming {
   readonly path: Readonly<Record<string, string>>
   readonly query: ReadonlyMap<string, readonly string[]>
   readonly body: unknown
-  readonly #response: ServerResponse
+  readonly #reply: Reply
   readonly #stopping: AbortSignal
   #signal: AbortSignal | undefined
 
-  constructor(request: Arrival, response: ServerResponse, stopping: AbortSignal) {
+  constructor(request: Arrival, reply: Reply, stopping: AbortSignal) {
     this.requestId = request.id
-    this.method = request.raw.method ?? ''
-    this.headers = request.raw.headers
-    this.socketAddress = request.raw.socket.remoteAddress ?? ''
+    this.method = request.method
+    this.headers = request.headers
+    this.socketAddress = reply.socketAddress
     this.path = isTexts(request.params) ? request.params : NO_PATH
     this.query = request.query instanceof Map ? request.query : NO_QUERY
     this.body = request.body
-    this.#response = response
+    this.#reply = reply
     this.#stopping = stopping
   }
 
   /** Made when first asked for: most handlers finish long before anybody could go away. */
   get signal(): AbortSignal {
-    this.#signal ??= AbortSignal.any([this.#stopping, closedSignal(this.#response)])
+    this.#signal ??= AbortSignal.any([this.#stopping, this.#reply.goneSignal()])
     return this.#signal
   }
-}
-
-function closedSignal(response: ServerResponse): AbortSignal {
-  const controller = new AbortController()
-  if (response.destroyed) controller.abort()
-  else response.once('close', () => controller.abort())
-  return controller.signal
 }
 
 /** The router gives one text per path parameter, and null or an empty record where there is none. */

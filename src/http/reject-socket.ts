@@ -1,17 +1,20 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import { STATUS_CODES } from '#lib/node-http.ts'
 import type { Connections } from './connections.ts'
 import type { Incoming, Outgoing } from './exchange.ts'
-import { stampedHeaders } from './head-writer.ts'
+import type { HeadWriter } from './head-writer.ts'
 import { parseQuery } from './parse-query.ts'
 
 interface SocketDeps {
   deny(incoming: Incoming, refusal: Refusal, headers: readonly string[]): Promise<Outgoing>
   newRequestId(): string
-  readonly connections: Pick<Connections, 'breakOff'>
+  readonly connections: Pick<Connections, 'of'>
+  readonly heads: HeadWriter
 }
+
+/** Whoever does not close his end is waited for no longer. */
+const LINGER_MS = 2_000
 
 /** Methods of this API, for those that Node's parser does not even know. */
 const ALLOW = 'GET, HEAD, OPTIONS, POST'
@@ -22,7 +25,7 @@ const ALLOW = 'GET, HEAD, OPTIONS, POST'
  */
 export function answerBrokenSockets(server: Server, deps: SocketDeps): void {
   const breakOff = (socket: Duplex, rejection: Rejection) =>
-    deps.connections.breakOff(socket, () => void reject(deps, socket, rejection))
+    deps.connections.of(socket).breakOff(socket, () => void reject(deps, socket, rejection))
   server.removeAllListeners('clientError')
   server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
     breakOff(socket, judge(error.code)),
@@ -66,11 +69,11 @@ async function reject(deps: SocketDeps, socket: Duplex, rejection: Rejection): P
   socket.on('error', () => socket.destroy())
   const incoming = nobody(deps.newRequestId(), socket)
   const outgoing = await deps.deny(incoming, rejection.refusal, rejection.headers)
-  const headers = stampedHeaders(outgoing, { requestId: incoming.requestId, close: true })
-  const lines = [`HTTP/1.1 ${outgoing.status} ${STATUS_CODES[outgoing.status]}`]
-  for (let index = 0; index < headers.length; index += 2)
-    lines.push(`${headers[index]}: ${headers[index + 1]}`)
-  socket.end(`${lines.join('\r\n')}\r\n\r\n${outgoing.body}`)
+  const head = deps.heads.write(outgoing, { requestId: incoming.requestId, close: true })
+  socket.end(`${head}${outgoing.body}`)
+  // What still comes is read and dropped, so that no reset overtakes the answer (RFC 9112, 9.6).
+  socket.resume()
+  setTimeout(() => socket.destroy(), LINGER_MS).unref()
 }
 
 function nobody(requestId: string, socket: Duplex): Incoming {

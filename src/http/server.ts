@@ -53,6 +53,7 @@ export function createServer(deps: ServerDeps): HttpServer {
     return503OnClosing: false,
     serverFactory: (route) =>
       createNodeServer(HTTP_OPTIONS, (request, response) => {
+        host.repeated.arrived(response)
         if (!host.takes(request, response)) route(request, response)
       }).setTimeout(SILENCE_MS),
     // Routes check and write by themselves; Fastify's own compilers are 100 files that nobody uses.
@@ -81,8 +82,10 @@ export function createServer(deps: ServerDeps): HttpServer {
   app.setNotFoundHandler((request, reply) => host.unmatched(request, reply))
   for (const endpoint of deps.endpoints) addEndpoint(app, host, endpoint)
   const { deny, newRequestId } = deps
-  answerBrokenSockets(app.server, { deny, newRequestId, connections })
+  const { heads } = host
+  answerBrokenSockets(app.server, { deny, newRequestId, connections, heads })
   connections.watch(app.server)
+  host.repeated.watch(app.server)
   return {
     async listen(input) {
       await keepTicksQuick()
@@ -105,7 +108,7 @@ function addEndpoint(app: FastifyInstance, host: Host, endpoint: Endpoint): void
     method: endpoint.method === 'GET' ? ['GET', 'HEAD'] : 'POST',
     url: endpoint.path.replace(/\{([^}]+)\}/g, ':$1'),
     handler: (request, reply) => {
-      host.answer(endpoint, host.incoming(request, reply), reply.raw)
+      host.answer(endpoint, request, reply.hijack().raw)
     },
   })
 }
