@@ -7,11 +7,11 @@ import type { Connections } from './connections.ts'
 import type { Endpoint, Incoming, Outgoing } from './exchange.ts'
 import { HeadWriter } from './head-writer.ts'
 import { type Arrival, readIncoming } from './incoming.ts'
-import type { KnownRequest } from './known-requests.ts'
 import { LiteralPaths } from './literal-paths.ts'
 import { NodeReply } from './node-reply.ts'
 import { indexPaths, isCanonical, type PathIndex, pathOf } from './path-index.ts'
-import { RepeatedRequests } from './repeated-requests.ts'
+import type { KnownRequest } from './repeated/known-requests.ts'
+import { RepeatedRequests } from './repeated/repeated-requests.ts'
 import type { Reply } from './reply.ts'
 
 export interface HostDeps {

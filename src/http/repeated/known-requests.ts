@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
-import type { Endpoint } from './exchange.ts'
+import type { Endpoint } from '../exchange.ts'
 
 /** What a GET means, as Node and the router have read it. */
 export interface KnownRequest {

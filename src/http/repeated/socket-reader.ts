@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Connection } from './connection.ts'
+import type { Connection } from '../connection.ts'
 import { type KnownRequest, type KnownRequests, REQUEST_CHARACTERS_MAX } from './known-requests.ts'
 
 export interface SocketReaderDeps {

@@ -1,11 +1,11 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { Connections } from './connections.ts'
-import type { HeadWriter } from './head-writer.ts'
+import type { Connections } from '../connections.ts'
+import type { HeadWriter } from '../head-writer.ts'
+import type { Reply } from '../reply.ts'
 import { type KnownRequest, KnownRequests } from './known-requests.ts'
 import { RepeatedReply } from './repeated-reply.ts'
-import type { Reply } from './reply.ts'
 import { SocketReader } from './socket-reader.ts'
 
 export interface RepeatedRequestsDeps {

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
-import type { Outgoing } from './exchange.ts'
-import { type HeadWriter, hasBody, type Stamp } from './head-writer.ts'
-import type { Reply } from './reply.ts'
+import type { Outgoing } from '../exchange.ts'
+import { type HeadWriter, hasBody, type Stamp } from '../head-writer.ts'
+import type { Reply } from '../reply.ts'
 
 export interface RepeatedReplyDeps {
   readonly socket: Socket

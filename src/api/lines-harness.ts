@@ -1,0 +1,63 @@
+import { once } from 'node:events'
+import { ServerResponse } from 'node:http'
+import { connect } from 'node:net'
+import type { TestContext } from 'node:test'
+import type { ApiDeps } from './create-api.ts'
+import { GOOD_KEY, startHarness } from './pipeline-harness.ts'
+
+export const get = (target = '/api/thing', more = '') =>
+  `GET ${target} HTTP/1.1\r\nHost: x\r\n${more}\r\n`
+export const THING = get()
+export const KEYED = `Authorization: Bearer ${GOOD_KEY}\r\n`
+
+/** A server, and how many of its answers Node wrote. */
+export async function startLines(context: TestContext, more: Partial<ApiDeps> = {}) {
+  const world = await startHarness(more)
+  const { mock } = context.mock.method(ServerResponse.prototype, 'writeHead')
+  const sockets: { destroy(): void }[] = []
+  context.after(async () => {
+    for (const socket of sockets) socket.destroy()
+    await world.server.stop()
+  })
+  const open = (options = {}) => {
+    const socket = connect({ port: world.port, host: '127.0.0.1', noDelay: true, ...options })
+    socket.on('error', () => undefined)
+    sockets.push(socket)
+    const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+    let text = ''
+    socket.on('data', (chunk: Buffer) => {
+      text += chunk
+    })
+    const answers = () => text.split(/(?=HTTP\/1\.1 \d)/).filter((each) => each !== '')
+    return {
+      ...{ socket, closed, answers },
+      statuses: () => answers().map((each) => Number(each.slice(9, 12))),
+      /** Sends bytes, which are read by the time of the answer to a request elsewhere. */
+      async send(bytes: string | Buffer) {
+        socket.write(bytes)
+        for (let turn = 0; turn < 3; turn += 1) await fetch(`${world.origin}/nowhere`)
+      },
+      /** Sends one request and gives its answer. */
+      async ask(request: string): Promise<string> {
+        const before = answers().length
+        socket.write(request)
+        while (answers().length === before) await once(socket, 'data')
+        return answers().at(-1) ?? ''
+      },
+    }
+  }
+  return {
+    world,
+    open,
+    byNode: () => mock.callCount(),
+    anonymous: () => world.counts.get('127.0.0.1'),
+  }
+}
+
+/** Anonymous callers with more calls than a test needs. */
+export const GENEROUS: Partial<ApiDeps> = {
+  anonymous: (bucket) => ({
+    ...{ kind: 'anonymous', identity: `ip:${bucket}`, bucket, tier: 'anonymous' },
+    dailyQuota: 1_000,
+  }),
+}
