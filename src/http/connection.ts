@@ -25,6 +25,12 @@ export class Connection {
     return !this.isRepeating && this.#newest?.writableFinished === true
   }
 
+  /** Whether a request that came whole is not answered yet. */
+  get isAnswering(): boolean {
+    const answering = this.#answering
+    return this.isRepeating || (answering !== undefined && !isOver(answering))
+  }
+
   /** Counts a request; false when an earlier one ended the connection. */
   begin(response: ServerResponse): boolean {
     if (this.#isEnding) return false
@@ -65,10 +71,14 @@ export class Connection {
     if (this.#isEnding) return
     this.#isEnding = true
     const answering = this.#answering
-    if (answering === undefined || answering.writableFinished || answering.destroyed) refuse()
+    if (answering === undefined || isOver(answering)) refuse()
     else
       answering.once('close', () => {
         if (socket.writable) refuse()
       })
   }
+}
+
+function isOver(response: ServerResponse): boolean {
+  return response.writableFinished || response.destroyed
 }

@@ -55,6 +55,47 @@ test('G3: in a crowd one address cannot take the sockets of the others', async (
   server.close()
 })
 
+test('G3: a server that closes waits ten seconds for the rest of a request', async (context) => {
+  context.mock.timers.enable({ apis: ['setInterval'] })
+  const connections = new Connections({ limits: CONNECTION_LIMITS, ownerOf: () => undefined })
+  const server = createServer((request, response) => {
+    connections.of(request.socket).begin(response)
+    if (request.url === '/answered') connections.of(request.socket).answering(response)
+  })
+  connections.watch(server)
+  const peers: Socket[] = []
+  server.on('connection', (socket) => peers.push(socket))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const [inHead, inBody, answered] = [
+    'GET / HTTP/1.1\r\nHost',
+    'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n',
+    'GET /answered HTTP/1.1\r\nHost: x\r\n\r\n',
+  ].map((text) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => undefined)
+    socket.write(text)
+    return { socket, closed: once(socket, 'close') }
+  })
+  assert.ok(inHead && inBody && answered)
+  while (peers.length < 3 || peers.some((peer) => peer.bytesRead === 0)) await setImmediate()
+  const closed = once(server, 'close')
+  server.close()
+  const pass = async (times: number) => {
+    for (let time = 0; time < times; time += 1) context.mock.timers.tick(2_000)
+    await setImmediate()
+  }
+  await pass(4)
+  assert.ok(!inHead.socket.closed && !inBody.socket.closed)
+  await pass(1)
+  await Promise.all([inHead.closed, inBody.closed])
+  await pass(4)
+  assert.equal(answered.socket.closed, false)
+  await pass(1)
+  await Promise.all([answered.closed, closed])
+})
+
 test('a socket is closed when it is idle for longer than ten seconds, and not while it waits for its answer', async (context) => {
   context.mock.timers.enable({ apis: ['setInterval'] })
   const connections = new Connections({ limits: CONNECTION_LIMITS, ownerOf: () => undefined })

@@ -35,6 +35,10 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
 /** Idle sockets are looked for so often. */
 const SWEEP_MS = 2_000
 
+/** A server that closes waits so long for the rest of a request, and for who does not read his answer. */
+const UNSENT_MS = 10_000
+const UNREAD_MS = 20_000
+
 export interface ConnectionsDeps {
   readonly limits: ConnectionLimits
   /** Whose socket it is; undefined for a proxy of ours, which holds the sockets of many. */
@@ -47,6 +51,8 @@ export class Connections {
   readonly #held = new Map<string, number>()
   readonly #open = new WeakMap<Duplex, Connection>()
   readonly #sockets = new Set<Socket>()
+  /** Since when the server closes; undefined while it is open. */
+  #closingMs: number | undefined
 
   constructor(deps: ConnectionsDeps) {
     this.#deps = deps
@@ -94,16 +100,32 @@ export class Connections {
       const connection = this.of(socket)
       const { bytesRead } = socket
       const { swept } = connection
-      const isIdle = connection.isIdle && bytesRead === swept.bytesRead
+      const isIdle = this.#isIdle(socket) && bytesRead === swept.bytesRead
       const idleMs = isIdle ? swept.idleMs + SWEEP_MS : 0
       connection.swept = { bytesRead, idleMs }
       if (idleMs > this.#deps.limits.idleMs) socket.destroy()
     }
+    if (this.#closingMs === undefined) return
+    this.#closingMs += SWEEP_MS
+    this.#closeIdle()
   }
 
   #closeIdle(): void {
+    this.#closingMs ??= 0
     for (const socket of this.#sockets)
-      if (socket.bytesRead === 0 || this.of(socket).isIdle) socket.destroy()
+      if (this.#closingMs >= this.#patienceMs(socket)) socket.destroy()
+  }
+
+  /** How long a server that closes waits for a socket. */
+  #patienceMs(socket: Socket): number {
+    if (socket.bytesRead === 0 || this.#isIdle(socket)) return 0
+    const isAnswering = socket.writableLength > 0 || this.of(socket).isAnswering
+    return isAnswering ? UNREAD_MS : UNSENT_MS
+  }
+
+  /** Whether something came, and all of it is answered and has left this process. */
+  #isIdle(socket: Socket): boolean {
+    return socket.writableLength === 0 && this.of(socket).isIdle
   }
 
   #release(owner: string): void {

@@ -160,7 +160,10 @@ export class Host {
     const fail = (error: unknown) => {
       this.#deps.report(error, incoming.requestId)
       const refusal = refuse('internal_error', 'the server failed; the request id names the case')
-      this.#deps.deny(incoming, refusal, []).then(write, () => to.destroy())
+      this.#deps
+        .deny(incoming, refusal, [])
+        .then(write)
+        .catch(() => to.destroy())
     }
     const writeOrFail = (done: Outgoing) => {
       try {

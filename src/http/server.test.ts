@@ -334,6 +334,14 @@ describe('the HTTP server', () => {
     assert.equal(statusOf(response), 413)
   })
 
+  it('a hook that fails after an answer costs no answer and ends no process', async () => {
+    const own = await startHarness({ observe: () => assert.fail('a broken hook') })
+    for (let time = 0; time < 3; time += 1)
+      assert.equal(statusOf(await raw('GET /api/thing HTTP/1.1\r\nHost: x\r\n\r\n', own.port)), 200)
+    assert.ok(own.errors.length > 0)
+    await own.server.stop()
+  })
+
   it('a stop answers the requests in flight and accepts nothing new', async () => {
     const own = await startHarness()
     const { promise, resolve } = Promise.withResolvers<void>()

@@ -14,8 +14,11 @@ export interface KnownRequest {
 /** Different requests that come again and again, from all clients. */
 const REQUESTS_MAX = 10_000
 
-/** Characters of all of them. */
-const CHARACTERS_MAX = 8_000_000
+/** Bytes of all of them, about. */
+const BYTES_MAX = 16_000_000
+
+/** What a header, or a name in the query, takes beside its characters. */
+const PART_BYTES = 128
 
 /** A browser's request has some 800. */
 export const REQUEST_CHARACTERS_MAX = 2_048
@@ -24,8 +27,8 @@ export const REQUEST_CHARACTERS_MAX = 2_048
 export class KnownRequests {
   readonly #requests = new LRUCache<string, KnownRequest>({
     max: REQUESTS_MAX,
-    maxSize: CHARACTERS_MAX,
-    sizeCalculation: (_request, text) => text.length,
+    maxSize: BYTES_MAX,
+    sizeCalculation: (_request, text) => text.length + PART_BYTES * text.split(/[&\n]/).length,
   })
 
   find(text: string): KnownRequest | undefined {

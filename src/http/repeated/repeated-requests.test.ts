@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { once } from 'node:events'
+import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { get, KEYED, startLines, THING } from '#api/lines-harness.ts'
+import { GENEROUS, get, KEYED, startLines, THING } from '#api/lines-harness.ts'
 import { answer } from '#http/route.ts'
 
 /** An answer without what differs from call to call. */
@@ -49,6 +50,7 @@ test('whatever a GET asks for, the second time it means the same', async (contex
     [get('/api/thing', `If-None-Match: ${tag}\r\n`), 304],
     [get('/api/thing', 'Authorization: Bearer nobody\r\n'), 401],
     [get('/api/thing', 'connection: Keep-Alive\r\n'), 200],
+    [get('/api/thing', 'Connection: Upgrade\r\n'), 200],
   ] as const) {
     world.counts.clear()
     const first = await ask(request)
@@ -67,7 +69,6 @@ test('what is unusual is read by Node each time', async (context) => {
     THING.replace('GET', 'HEAD'),
     get('/api/thing', 'Expect: 100-continue\r\n'),
     get('/api/thing', 'Upgrade: h2c\r\n'),
-    get('/api/thing', 'Connection: Upgrade\r\n'),
     get('/api/thing', 'Connection: keep-alive\r\n').replace('1.1', '1.0'),
     get('/api/thing', `X: ${'x'.repeat(2_100)}\r\n`),
   ]) {
@@ -80,6 +81,18 @@ test('what is unusual is read by Node each time', async (context) => {
       assert.equal(byNode(), read + 1, request)
     }
   }
+})
+
+test('a request that ends its connection ends it each time', async (context) => {
+  const { open } = await startLines(context, GENEROUS)
+  for (const name of ['Connection', 'Proxy-Connection'])
+    for (let time = 0; time < 3; time += 1) {
+      const line = open()
+      await line.ask(THING)
+      const last = await line.ask(get('/api/thing', `${name}: close\r\n`))
+      assert.match(last, /\r\nConnection: close\r\n/, name)
+      await line.closed
+    }
 })
 
 test('a connection has as many requests as it may have, and the last answer says so', async (context) => {
@@ -96,6 +109,7 @@ test('a connection has as many requests as it may have, and the last answer says
 })
 
 test('a known request is answered by a server that stops, and nothing behind it is looked at', async (context) => {
+  context.mock.timers.enable({ apis: ['setInterval'] })
   const { world, open, anonymous } = await startLines(context)
   const line = open()
   await line.ask(THING)
@@ -112,6 +126,7 @@ test('a known request is answered by a server that stops, and nothing behind it 
   const stopped = world.server.stop()
   await silent.closed
   await assert.rejects(fetch(`${world.origin}/nowhere`))
+  for (let passed = 0; passed < 18; passed += 2) context.mock.timers.tick(2_000)
   resolve()
   await Promise.all([stopped, line.closed])
   assert.equal(line.answers().length, 3)
@@ -140,6 +155,54 @@ test('G3: a socket is not idle while a known request of it is being answered', a
   resolve()
   while (line.answers().length < 3) await setImmediate()
   context.mock.timers.tick(14_000)
+  await line.closed
+})
+
+/** Has a known request answered with more than a socket holds at once, and reads nothing of it. */
+async function askForMuch(context: TestContext) {
+  context.mock.timers.enable({ apis: ['setInterval'] })
+  const { world, open } = await startLines(context)
+  const line = open()
+  await line.ask(THING)
+  await line.ask(THING)
+  world.outcome = async () => answer(200, { data: 'x'.repeat(30_000_000) })
+  line.socket.pause()
+  await line.send(THING)
+  const sweep = (seconds: number) => {
+    for (let passed = 0; passed < seconds; passed += 2) context.mock.timers.tick(2_000)
+  }
+  const readAll = async () => {
+    line.socket.resume()
+    while (line.socket.bytesRead < 30_000_000) await once(line.socket, 'data')
+  }
+  return { world, line, sweep, readAll }
+}
+
+test('a known request is answered to the end to who reads slowly', async (context) => {
+  const { line, sweep, readAll } = await askForMuch(context)
+  sweep(30)
+  await readAll()
+  sweep(14)
+  await line.closed
+})
+
+test('a server that stops lets a slow reader have his answer', async (context) => {
+  const { world, line, sweep, readAll } = await askForMuch(context)
+  const stopped = world.server.stop()
+  await setImmediate()
+  sweep(18)
+  await readAll()
+  sweep(2)
+  await Promise.all([stopped, line.closed])
+})
+
+test('G3: a server that stops waits for nobody without end', async (context) => {
+  const { world, line, sweep } = await askForMuch(context)
+  const stopped = world.server.stop()
+  await setImmediate()
+  sweep(20)
+  await stopped
+  line.socket.resume()
   await line.closed
 })
 

@@ -42,6 +42,36 @@ test('G7: the bytes of a known request are a request only between two requests',
   }
 })
 
+test('G7: no piece of a request is taken for a whole one, however it is cut', async (context) => {
+  const { open } = await startLines(context, GENEROUS)
+  const { ask } = open()
+  await ask(THING)
+  await ask(THING)
+  // GGET is no method, GET GET no path.
+  const statusOfRest = (kept: number) => [200, 405, 405, 405, 400, 400][kept]
+  for (let kept = 0; kept < 6; kept += 1) {
+    const line = open()
+    await line.ask(THING)
+    await line.send(THING.slice(0, -1))
+    await line.send(`\n${THING.slice(0, kept)}`)
+    await line.send(THING)
+    assert.deepEqual(line.statuses(), [200, 200, statusOfRest(kept)])
+    // Twice, so that a rest that was kept as a request would be one.
+    for (let time = 0; time < 2; time += 1) {
+      const whole = open()
+      await whole.ask(THING)
+      await whole.send(THING.slice(0, -1))
+      await whole.send(`\n${THING.slice(0, kept)}`)
+      await whole.send(THING.slice(kept))
+      assert.deepEqual(whole.statuses(), [200, 200, 200], `${kept}`)
+    }
+    const rest = open()
+    await rest.ask(THING)
+    await rest.send(THING.slice(kept))
+    assert.equal(rest.statuses()[1], kept === 0 ? 200 : 405)
+  }
+})
+
 test('E8: answers leave in the order of their requests, whoever reads them', async (context) => {
   const { world, open } = await startLines(context, GENEROUS)
   for (const slow of [THING, get('/api/thing?limit=7')]) {

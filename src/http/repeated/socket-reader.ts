@@ -81,9 +81,11 @@ export class SocketReader {
 
   #readByNode(chunk: Buffer, text: string | undefined): void {
     this.#deps.toNode(chunk)
+    const end = chunk.indexOf(END_OF_HEAD)
     this.#isBetween =
       this.#arrived?.req.complete === true &&
-      chunk.indexOf(END_OF_HEAD) === chunk.length - END_OF_HEAD.length
+      end !== -1 &&
+      end === chunk.length - END_OF_HEAD.length
     // Not the first of a socket: whoever asks once on each would fill the memory for nobody.
     if (this.#isBetween && text !== undefined && this.#meaning !== undefined)
       this.#deps.known.keep(text, this.#meaning)
@@ -93,12 +95,12 @@ export class SocketReader {
 }
 
 /** Whether the very same bytes would be read the same way, and leave the connection as it is. */
-function isPlain({ req }: ServerResponse): boolean {
+function isPlain({ req, shouldKeepAlive }: ServerResponse): boolean {
   const { method, httpVersion, headers } = req
   return (
     method === 'GET' &&
     httpVersion === '1.1' &&
-    /^keep-alive$/i.test(headers.connection ?? 'keep-alive') &&
+    shouldKeepAlive &&
     headers.expect === undefined &&
     headers.upgrade === undefined
   )
