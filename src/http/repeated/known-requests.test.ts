@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type KnownRequest, KnownRequests } from './known-requests.ts'
 
-const request = { headers: {}, params: null, query: new Map() } as unknown as KnownRequest
+const request: KnownRequest = {
+  endpoint: { method: 'GET', path: '/', respond: () => assert.fail('nobody asks') },
+  headers: {},
+  params: null,
+  query: new Map(),
+}
 
 /** How many of so many requests of the same kind are known at the end. */
 function knownOf(count: number, textOf: (index: number) => string): number {
