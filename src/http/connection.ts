@@ -5,8 +5,8 @@ import type { Duplex } from 'node:stream'
 export class Connection {
   /** Whether a request that came before is being answered, past Node's parser. */
   isRepeating = false
-  /** Bytes that had come when it was last looked at, and since when it is idle. */
-  swept = { bytesRead: 0, idleMs: 0 }
+  /** How it was when it was last looked at, and for how long. */
+  swept = { bytesRead: 0, isIdle: false, sameMs: 0 }
   readonly #requestsMax: number
   #requests = 0
   /** No request after this one is looked at: its answer ends the connection (RFC 9112, 9.6). */

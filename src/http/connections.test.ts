@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { CONNECTION_LIMITS, Connections } from './connections.ts'
+import { CONNECTION_LIMITS, type ConnectionLimits, Connections } from './connections.ts'
 
 test('G3: in a crowd one address cannot take the sockets of the others', async () => {
   let owner: string | undefined = '192.0.2.1'
@@ -96,47 +96,91 @@ test('G3: a server that closes waits ten seconds for the rest of a request', asy
   await Promise.all([answered.closed, closed])
 })
 
-test('a socket is closed when it is idle for longer than ten seconds, and not while it waits for its answer', async (context) => {
+/** A server whose sockets are swept when time is told to pass; `/much` is more than a socket holds. */
+async function startSwept(context: TestContext, limits: Partial<ConnectionLimits> = {}) {
   context.mock.timers.enable({ apis: ['setInterval'] })
-  const connections = new Connections({ limits: CONNECTION_LIMITS, ownerOf: () => undefined })
-  const late: ServerResponse[] = []
+  const connections = new Connections({
+    limits: { ...CONNECTION_LIMITS, ...limits },
+    ownerOf: () => undefined,
+  })
+  const late = new Map<number | undefined, ServerResponse>()
   const server = createServer((request, response) => {
     connections.of(request.socket).begin(response)
-    if (request.url === '/late') late.push(response)
-    else response.end()
+    if (request.url === '/late') late.set(request.socket.remotePort, response)
+    else response.end(request.url === '/much' ? 'x'.repeat(30_000_000) : undefined)
   })
   connections.watch(server)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  const ask = async (socket: Socket, path: string) => {
-    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`)
-    if (path !== '/late') await once(socket, 'data')
-  }
-  const [idle, busy, waiting] = ['/', '/', '/late'].map((path) => {
-    const socket = connect(port, '127.0.0.1')
-    return { path, socket, asked: ask(socket, path), closed: once(socket, 'close') }
+  context.after(async () => {
+    server.close()
+    await once(server, 'close')
   })
-  assert.ok(idle && busy && waiting)
-  await Promise.all([idle.asked, busy.asked])
-  while (late.length === 0) await setImmediate()
+  /** Opens a socket and asks; gives it when the answer has begun, or at once where it will be late. */
+  const open = async (path: string) => {
+    const peer = once(server, 'connection')
+    const socket = connect(port, '127.0.0.1').resume()
+    const closed = once(socket, 'close')
+    const ask = async (asked: string) => {
+      socket.write(`GET ${asked} HTTP/1.1\r\nHost: x\r\n\r\n`)
+      if (asked !== '/late') await once(socket, 'data')
+      while (asked === '/late' && !late.has(socket.localPort)) await setImmediate()
+    }
+    await ask(path)
+    const [atServer] = (await peer) as [Socket]
+    const end = () => late.get(socket.localPort)?.end()
+    return { socket, atServer, closed, ask, end }
+  }
   const pass = async (seconds: number) => {
-    context.mock.timers.tick(seconds * 1_000)
+    for (let passed = 0; passed < seconds; passed += 2) context.mock.timers.tick(2_000)
     await setImmediate()
   }
-  await pass(2)
-  await pass(8)
+  return { open, pass }
+}
+
+test('a socket is closed when it is idle for longer than ten seconds, and not while it waits for its answer', async (context) => {
+  const { open, pass } = await startSwept(context)
+  const [idle, busy, waiting] = [await open('/'), await open('/'), await open('/late')]
+  await pass(10)
   assert.equal(idle.socket.destroyed, false)
-  await ask(busy.socket, '/')
+  await busy.ask('/')
   await pass(4)
   await idle.closed
   await pass(4)
-  await ask(busy.socket, '/')
-  late.pop()?.end()
+  await busy.ask('/')
+  waiting.end()
   await once(waiting.socket, 'data')
   assert.equal(waiting.socket.destroyed, false)
-  await pass(2)
-  await pass(12)
+  await pass(14)
   await Promise.all([busy.closed, waiting.closed])
-  server.close()
+})
+
+test('a socket that waits is closed when nothing moves on it for a minute', async (context) => {
+  const { open, pass } = await startSwept(context)
+  const [waiting, answered] = [await open('/late'), await open('/late')]
+  await pass(60)
+  assert.equal(waiting.socket.destroyed, false)
+  answered.end()
+  await once(answered.socket, 'data')
+  await pass(4)
+  await waiting.closed
+  assert.equal(answered.socket.destroyed, false)
+  await pass(14)
+  await answered.closed
+})
+
+test('G3: who stops reading his answer is closed, and who goes on has all of it', async (context) => {
+  const { open, pass } = await startSwept(context, { stillMs: 500 })
+  const [stopped, reader] = [await open('/much'), await open('/much')]
+  for (const { socket } of [stopped, reader]) socket.pause()
+  while (stopped.atServer.writableLength === 0) await setImmediate()
+  const closed = once(stopped.atServer, 'close')
+  await pass(6)
+  reader.socket.resume()
+  await closed
+  while (reader.socket.bytesRead < 30_000_000) await once(reader.socket, 'data')
+  await pass(2)
+  assert.equal(reader.atServer.timeout, 0)
+  reader.socket.destroy()
 })

@@ -15,13 +15,15 @@ export interface ConnectionLimits {
   readonly requestsPerSocket: number
   /** A socket that got its answers and sent no byte for so long is closed, at most four seconds later. */
   readonly idleMs: number
+  /** A socket that waits for its answer, or has not read it, and on which nothing moves for so long is closed. */
+  readonly stillMs: number
 }
 
 /**
  * A socket costs some 10 KB; 10,000 fit beside the rest of the process. While half are free, anybody
  * may take them; after that nobody gets more than 500, which leaves room for others. What opens a
  * connection early, as browsers do, sends within 4 s. Clients reconnect after 100,000 requests, so
- * that load spreads over new replicas.
+ * that load spreads over new replicas. The longest long poll takes 30 s.
  */
 export const CONNECTION_LIMITS: ConnectionLimits = {
   total: 10_000,
@@ -30,6 +32,7 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   silentMs: 4_000,
   requestsPerSocket: 100_000,
   idleMs: IDLE_SECONDS * 1_000,
+  stillMs: 60_000,
 }
 
 /** Idle sockets are looked for so often. */
@@ -96,14 +99,19 @@ export class Connections {
   }
 
   #sweep(): void {
+    const { idleMs, stillMs } = this.#deps.limits
     for (const socket of this.#sockets) {
       const connection = this.of(socket)
-      const { bytesRead } = socket
       const { swept } = connection
-      const isIdle = this.#isIdle(socket) && bytesRead === swept.bytesRead
-      const idleMs = isIdle ? swept.idleMs + SWEEP_MS : 0
-      connection.swept = { bytesRead, idleMs }
-      if (idleMs > this.#deps.limits.idleMs) socket.destroy()
+      const { bytesRead } = socket
+      const isIdle = this.#isIdle(socket)
+      const isSame = bytesRead === swept.bytesRead && isIdle === swept.isIdle
+      const sameMs = isSame ? swept.sameMs + SWEEP_MS : 0
+      connection.swept = { bytesRead, isIdle, sameMs }
+      // Only Node knows whether a client takes bytes of an answer.
+      const isSending = socket.writableLength > 0
+      if (isSending !== Boolean(socket.timeout)) socket.setTimeout(isSending ? stillMs : 0)
+      if (!isSending && sameMs > (isIdle ? idleMs : stillMs)) socket.destroy()
     }
     if (this.#closingMs === undefined) return
     this.#closingMs += SWEEP_MS

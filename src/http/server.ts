@@ -30,13 +30,10 @@ const REQUEST_TIMEOUT_MS = 15_000
 /** Node looks for late requests this often; its default of 30 s would undo the limits above. */
 const CHECK_INTERVAL_MS = 5_000
 
-/** A silent connection is dropped; longer than the longest long poll (30 s). */
-const SILENCE_MS = 60_000
-
 const HTTP_OPTIONS = {
   headersTimeout: HEADERS_TIMEOUT_MS,
   requestTimeout: REQUEST_TIMEOUT_MS,
-  // Two timers for each request, 5 % of a call: `Connections` ends idle sockets instead.
+  // Timers for each request, 5 % of a call: `Connections` ends idle sockets instead, and silent ones.
   keepAliveTimeout: 0,
   connectionsCheckingInterval: CHECK_INTERVAL_MS,
   joinDuplicateHeaders: true,
@@ -55,7 +52,7 @@ export function createServer(deps: ServerDeps): HttpServer {
       createNodeServer(HTTP_OPTIONS, (request, response) => {
         host.repeated.arrived(response)
         if (!host.takes(request, response)) route(request, response)
-      }).setTimeout(SILENCE_MS),
+      }),
     // Routes check and write by themselves; Fastify's own compilers are 100 files that nobody uses.
     schemaController: {
       compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler },
