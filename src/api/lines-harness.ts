@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import type { TestContext } from 'node:test'
+import { answer } from '#http/route.ts'
 import type { ApiDeps } from './create-api.ts'
 import { GOOD_KEY, startHarness } from './pipeline-harness.ts'
 
@@ -49,6 +50,15 @@ export async function startLines(context: TestContext, more: Partial<ApiDeps> = 
   return {
     world,
     open,
+    /** Lets `/api/thing` answer only when what this gives is called. */
+    holdThing(data: string): () => void {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      world.outcome = async () => {
+        await promise
+        return answer(200, { data })
+      }
+      return resolve
+    },
     byNode: () => mock.callCount(),
     anonymous: () => world.counts.get('127.0.0.1'),
   }

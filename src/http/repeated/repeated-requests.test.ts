@@ -110,16 +110,12 @@ test('a connection has as many requests as it may have, and the last answer says
 
 test('a known request is answered by a server that stops, and nothing behind it is looked at', async (context) => {
   context.mock.timers.enable({ apis: ['setInterval'] })
-  const { world, open, anonymous } = await startLines(context)
+  const { world, open, anonymous, holdThing } = await startLines(context)
   const line = open()
   await line.ask(THING)
   await line.ask(THING)
   world.counts.clear()
-  const { promise, resolve } = Promise.withResolvers<void>()
-  world.outcome = async () => {
-    await promise
-    return answer(200, { data: 'late' })
-  }
+  const release = holdThing('late')
   const silent = open()
   await line.send(THING)
   await line.send(THING)
@@ -127,7 +123,7 @@ test('a known request is answered by a server that stops, and nothing behind it 
   await silent.closed
   await assert.rejects(fetch(`${world.origin}/nowhere`))
   for (let passed = 0; passed < 18; passed += 2) context.mock.timers.tick(2_000)
-  resolve()
+  release()
   await Promise.all([stopped, line.closed])
   assert.equal(line.answers().length, 3)
   assert.match(line.answers()[2] ?? '', /\r\nConnection: close\r\n.*late/s)
@@ -136,15 +132,11 @@ test('a known request is answered by a server that stops, and nothing behind it 
 
 test('G3: a socket is not idle while a known request of it is being answered', async (context) => {
   context.mock.timers.enable({ apis: ['setInterval'] })
-  const { world, open } = await startLines(context)
+  const { open, holdThing } = await startLines(context)
   const line = open()
   await line.ask(THING)
   await line.ask(THING)
-  const { promise, resolve } = Promise.withResolvers<void>()
-  world.outcome = async () => {
-    await promise
-    return answer(200, { data: 'late' })
-  }
+  const release = holdThing('late')
   await line.send(THING)
   const pass = async (seconds: number) => {
     context.mock.timers.tick(seconds * 1_000)
@@ -152,7 +144,7 @@ test('G3: a socket is not idle while a known request of it is being answered', a
   }
   await pass(30)
   assert.equal(line.socket.closed, false)
-  resolve()
+  release()
   while (line.answers().length < 3) await setImmediate()
   context.mock.timers.tick(14_000)
   await line.closed

@@ -73,16 +73,12 @@ test('G7: no piece of a request is taken for a whole one, however it is cut', as
 })
 
 test('E8: answers leave in the order of their requests, whoever reads them', async (context) => {
-  const { world, open } = await startLines(context, GENEROUS)
+  const { world, open, holdThing } = await startLines(context, GENEROUS)
   for (const slow of [THING, get('/api/thing?limit=7')]) {
     const { ask, send, answers, statuses, socket } = open()
     await ask(THING)
     await ask(THING)
-    const { promise, resolve } = Promise.withResolvers<void>()
-    world.outcome = async () => {
-      await promise
-      return answer(200, { data: 'slow' })
-    }
+    const release = holdThing('slow')
     await send(slow)
     world.outcome = async () => answer(200, { data: 'quick' })
     await send(THING)
@@ -90,7 +86,7 @@ test('E8: answers leave in the order of their requests, whoever reads them', asy
     await send(THING + get('/api/thing', KEYED))
     await send(`${THING}garbage\r\n\r\n`)
     assert.equal(answers().length, 2)
-    resolve()
+    release()
     await once(socket, 'close')
     assert.deepEqual(statuses().slice(2), [200, 200, 404, 200, 200, 200])
     assert.match(answers()[2] ?? '', /slow/)
@@ -100,20 +96,16 @@ test('E8: answers leave in the order of their requests, whoever reads them', asy
 })
 
 test('G3: during a known request no more is read than one piece', async (context) => {
-  const { world, open } = await startLines(context)
+  const { open, holdThing } = await startLines(context)
   const line = open()
   await line.ask(THING)
   await line.ask(THING)
-  const { promise, resolve } = Promise.withResolvers<void>()
-  world.outcome = async () => {
-    await promise
-    return answer(200, { data: 'slow' })
-  }
+  const release = holdThing('slow')
   await line.send(THING)
   await line.send(Buffer.alloc(64_000_000, '\r\n'))
   await line.send('')
   assert.ok(line.socket.writableLength > 0)
-  resolve()
+  release()
   while (line.socket.writableLength > 0) await setImmediate()
 })
 
