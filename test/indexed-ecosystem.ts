@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChainSource } from '#chain/chain-source.ts'
 import { openRpcSource } from '#chain/rpc-source.ts'
 import { allDatasets, registerMigrations } from '#datasets/datasets.ts'
+import { filePartsOf } from '#datasets/file-parts.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
@@ -49,6 +50,7 @@ export function startIndexer(
       register,
       clock: input.clock ?? systemClock,
       datasets: allDatasets(ecosystem),
+      file: filePartsOf(ecosystem),
       prices: makeDollarPrices(ecosystem.tokens),
       sourceOf: (chain) => sources.get(chain.id) ?? openSource(chain),
       reportOf: () => ({

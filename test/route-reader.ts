@@ -1,4 +1,5 @@
 import { datasetRoutes } from '#datasets/dataset-routes.ts'
+import { filePartsOf } from '#datasets/file-parts.ts'
 import { readTotalSupply } from '#datasets/holders/queries.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import { isRefusal, type Refusal } from '#domain/refusal.ts'
@@ -23,6 +24,7 @@ export function dataRoutesOf(input: {
     register,
     ecosystem,
     prices,
+    file: filePartsOf(ecosystem),
     clock: input.clock ?? systemClock,
     recentStatus: () => register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains)),
     priceAt: priceAt({ prices }),

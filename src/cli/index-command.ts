@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import type { RoleContext } from '#main/role-context.ts'
+import { ON_CHANGED_FILE } from './on-changed-file.ts'
 import { runRole } from './run-role.ts'
 
 const EXAMPLES = `
@@ -13,8 +14,11 @@ Examples:
 export function indexCommand(process: NodeJS.Process): Command {
   return new Command('index')
     .description('follow the chains into the register')
+    .option(...ON_CHANGED_FILE)
     .addHelpText('after', EXAMPLES)
-    .action(() => runRole(process, role))
+    .action((options: { readonly onChangedFile?: string }) =>
+      runRole(process, role, { SEXTON_ON_CHANGED_FILE: options.onChangedFile }),
+    )
 }
 
 /** Loaded when it is needed: help should not wait for the whole service. */

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import type { RoleContext } from '#main/role-context.ts'
+import { ON_CHANGED_FILE } from './on-changed-file.ts'
 import { runRole } from './run-role.ts'
 
 interface Options {
@@ -7,6 +8,7 @@ interface Options {
   readonly host?: string
   readonly data?: string
   readonly ecosystem?: string
+  readonly onChangedFile?: string
 }
 
 const EXAMPLES = `
@@ -24,6 +26,7 @@ export function startCommand(process: NodeJS.Process): Command {
     .option('--host <address>', 'address to listen on (HOST, default 127.0.0.1)')
     .option('-d, --data <folder>', 'folder of the databases (SEXTON_DATA, default .sexton)')
     .option('-e, --ecosystem <file>', 'ecosystem file (SEXTON_ECOSYSTEM)')
+    .option(...ON_CHANGED_FILE)
     .addHelpText('after', EXAMPLES)
     .action((options: Options) =>
       runRole(process, role, {
@@ -31,6 +34,7 @@ export function startCommand(process: NodeJS.Process): Command {
         HOST: options.host,
         SEXTON_DATA: options.data,
         SEXTON_ECOSYSTEM: options.ecosystem,
+        SEXTON_ON_CHANGED_FILE: options.onChangedFile,
       }),
     )
 }

@@ -1,20 +1,24 @@
 import type { TObject, TSchema } from 'typebox'
 import { isRefusal, type Refusal, type RefusalCode, refuse } from '#domain/refusal.ts'
-import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { CSV_TYPE, formatParameter, toCsv, wantsCsv } from '#http/csv.ts'
 import type { Effective, Parameters, ValuesOf } from '#http/parameter.ts'
 import { type Answer, answer, defineRoute, type Route } from '#http/route.ts'
+import type { FileParts } from '#indexer/adopted-file/file-part.ts'
 import { type IndexStatus, readIndexStatus } from '#indexer/status.ts'
 import { type Clock, unixNow } from '#lib/clock.ts'
 import { Type } from '#lib/type.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { buildMeta, metaSchema, type Page, pageSchema, revisionAt } from './meta.ts'
 import { ReadyAnswers } from './ready-answers.ts'
+import { notReadYet } from './rereading.ts'
 
 export interface DataDeps {
   readonly register: Engine
   readonly ecosystem: Ecosystem
   readonly clock: Clock
+  /** What of the ecosystem file shapes the register. */
+  readonly file: FileParts
   /** The status as it was a moment ago: good enough to recognise an ETag. */
   recentStatus(): Promise<IndexStatus | undefined>
 }
@@ -47,6 +51,8 @@ export interface DataRouteDefinition<P extends Parameters> {
   readonly summary: string
   readonly description: string
   readonly parameters: P
+  /** The datasets that the answer is made of. */
+  datasets(parameters: ValuesOf<P>): readonly string[]
   /** Schema of `data`. */
   readonly data: TSchema
   readonly totals?: TSchema
@@ -62,7 +68,17 @@ export function dataRoute<P extends Parameters>(
   deps: DataDeps,
   definition: DataRouteDefinition<P>,
 ): Route {
-  const { data, totals, paged, csv, read, parameters, refusals = [], ...facts } = definition
+  const {
+    data,
+    totals,
+    paged,
+    csv,
+    read,
+    datasets,
+    parameters,
+    refusals = [],
+    ...facts
+  } = definition
   const format = csv === undefined ? {} : { format: formatParameter }
   const given: Parameters = { ...parameters, ...format }
   const ready = new ReadyAnswers(deps)
@@ -76,14 +92,15 @@ export function dataRoute<P extends Parameters>(
     refusals: [...refusals, 'data_not_ready'],
     async revision() {
       const status = await deps.recentStatus()
-      return status && revisionAt(status, unixNow(deps.clock))
+      if (status === undefined || status.otherParts.length > 0) return undefined
+      return revisionAt(status, unixNow(deps.clock))
     },
     handle(input) {
       const asked = input.parameters as ValuesOf<P> & { readonly format?: 'json' | 'csv' }
       const asCsv = csv !== undefined && wantsCsv(input, asked.format)
       return ready.get(asCsv ? `${input.question} as CSV` : input.question, async () => {
         const query = { ...input.effective, ...(asCsv && { format: 'csv' }) }
-        const result = await readSnapshot(deps, read, asked)
+        const result = await readSnapshot(deps, definition, asked)
         if (isRefusal(result)) return result
         return toAnswer(deps, { ...result, path: facts.path, query, csv: asCsv ? csv : undefined })
       })
@@ -104,11 +121,11 @@ function bodySchema(
 
 async function readSnapshot<P extends Parameters>(
   deps: DataDeps,
-  read: DataRouteDefinition<P>['read'],
+  { read, datasets }: Pick<DataRouteDefinition<P>, 'read' | 'datasets'>,
   parameters: ValuesOf<P>,
 ): Promise<{ readonly status: IndexStatus; readonly result: DataResult } | Refusal> {
   return deps.register.snapshot(async (connection) => {
-    const status = await readIndexStatus(connection, deps.ecosystem.chains)
+    const status = await readIndexStatus(connection, deps.ecosystem.chains, deps.file)
     if (status === undefined)
       return refuse(
         'data_not_ready',
@@ -117,6 +134,9 @@ async function readSnapshot<P extends Parameters>(
           retryAfterSeconds: 2,
         },
       )
+    const { chain } = parameters as { readonly chain?: Chain }
+    const missing = notReadYet(status, deps.file, { datasets: datasets(parameters), chain })
+    if (missing !== undefined) return missing
     const result = await read({ connection, status, parameters })
     return isRefusal(result) ? result : { status, result }
   })
@@ -144,7 +164,7 @@ function toAnswer(
       ...headers,
     })
   const meta = {
-    ...buildMeta(status, nowUnix, { ...input.query, ...result.query }),
+    ...buildMeta(status, nowUnix, { query: { ...input.query, ...result.query }, file: deps.file }),
     ...(result.totals !== undefined && { totals: result.totals }),
     ...(result.page !== undefined && { page: result.page }),
   }

@@ -1,4 +1,5 @@
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import { adoptedFileMigration } from '#indexer/adopted-file/tables.ts'
 import { backfillsMigration } from '#indexer/backfill/backfill-row.ts'
 import { type AnyDataset, toAnyDataset } from '#indexer/dataset.ts'
 import {
@@ -49,4 +50,5 @@ export const registerMigrations: readonly Migration[] = [
   leadersWholeMigration,
   listsOfTokensMigration,
   supplyByTimeMigration,
+  adoptedFileMigration,
 ]

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { ChainName } from '#devnet/addresses.ts'
 import type { Chain } from '#ecosystem/ecosystem.ts'
 import type { Route } from '#http/route.ts'
-import { forgetChain } from '#indexer/backfill/commit-older.ts'
+import { forgetChain } from '#indexer/forget.ts'
 import { forgetPosition, storeBlocks } from '#indexer/positions.ts'
 import type { ChainStatus, IndexStatus } from '#indexer/status.ts'
 import { onSqlite } from '#ledger/each-engine.ts'
@@ -133,7 +133,8 @@ test('only days that may have changed are read again, and none while the index s
     assert.deepEqual(await ask(2, 6), [5, 6])
     read.splice(0)
     const noBlock = { number: -1, hash: '0x', timestamp: -1 } as const
-    const older = { floor: { number: 50, timestamp: noon }, read: noBlock, folded: noBlock }
+    const floor = { number: 50, timestamp: noon }
+    const older = { floor, read: noBlock, folded: noBlock, datasets: null }
     assert.deepEqual(await ask(2, 6, older), [5, 6])
     assert.deepEqual(read.splice(0), [[0, 1, 2, 3, 4, 5, 6]])
   }))
@@ -145,6 +146,8 @@ function statusAt(asOfUnix: number, backfill: ChainStatus['backfill']): IndexSta
   const status = { chain, blockHash: '0x', blockTimeUnix: asOfUnix, backfill }
   return {
     chains: [{ ...status, ...numbers, timesForgotten: 0 }],
+    unread: [],
+    otherParts: [],
     asOfUnix,
     revision: `${asOfUnix} ${backfill?.read.number}`,
   }

@@ -89,6 +89,8 @@ function statusOf({ nowUnix, salt, timesForgotten }: Life): IndexStatus {
   const status = { chain, blockHash: '0x', blockTimeUnix: nowUnix, backfill: null }
   return {
     chains: [{ ...status, ...numbers, timesForgotten }],
+    unread: [],
+    otherParts: [],
     asOfUnix: nowUnix,
     revision: `${nowUnix} ${salt}`,
   }

@@ -1,8 +1,10 @@
 import type { Static } from 'typebox'
 import type { Effective } from '#http/parameter.ts'
+import type { FileParts } from '#indexer/adopted-file/file-part.ts'
 import { type ChainStatus, conditionOf, type IndexStatus } from '#indexer/status.ts'
 import { toIso } from '#lib/day.ts'
 import { Type } from '#lib/type.ts'
+import { rereadingOf } from './rereading.ts'
 
 const chainMeta = Type.Object({
   chain: Type.String(),
@@ -22,6 +24,16 @@ const chainMeta = Type.Object({
   ]),
 })
 
+const rereadingMeta = Type.Object({
+  chain: Type.String(),
+  chainId: Type.Integer(),
+  dataset: Type.String(),
+  gap: Type.Object({
+    fromBlock: Type.Integer({ description: 'First block of which nothing is known yet' }),
+    toBlock: Type.Union([Type.Integer(), Type.Null()]),
+  }),
+})
+
 /** What every data answer says about itself; nothing of the caller, so that an ETag can stand for it. */
 export const metaSchema = Type.Object(
   {
@@ -29,6 +41,10 @@ export const metaSchema = Type.Object(
     asOfUnix: Type.Integer({ description: 'Time of the newest indexed block of any chain' }),
     stale: Type.Boolean({ description: 'At least one chain is stale' }),
     chains: Type.Array(chainMeta),
+    rereading: Type.Array(rereadingMeta, {
+      description:
+        'What is read again because the ecosystem file changed: figures hold what is read of it so far',
+    }),
     query: Type.Record(Type.String(), Type.Union([Type.String(), Type.Integer(), Type.Null()]), {
       description: 'Effective parameters after defaults',
     }),
@@ -44,11 +60,16 @@ export const pageSchema = Type.Object({
 
 export type Page = Static<typeof pageSchema>
 
+export interface MetaInput {
+  readonly query: Readonly<Record<string, Effective>>
+  readonly file: FileParts
+}
+
 /** Builds `meta` of an answer. */
 export function buildMeta(
   status: IndexStatus,
   nowUnix: number,
-  query: Readonly<Record<string, Effective>>,
+  { query, file }: MetaInput,
 ): Static<typeof metaSchema> {
   const chains = status.chains.map((each) => chainMetaOf(each, nowUnix))
   return {
@@ -56,6 +77,12 @@ export function buildMeta(
     asOfUnix: status.asOfUnix,
     stale: chains.some((each) => each.status === 'stale'),
     chains,
+    rereading: rereadingOf(status, file).map(({ chain, dataset, fromBlock, toBlock }) => ({
+      chain: chain.name,
+      chainId: chain.id,
+      dataset,
+      gap: { fromBlock, toBlock },
+    })),
     query,
   }
 }
@@ -75,7 +102,7 @@ function chainMetaOf(status: ChainStatus, nowUnix: number): Static<typeof chainM
 
 /** Blocks of which answers know nothing yet; holders and supply also wait for those above. */
 function gapOf({ backfill }: ChainStatus) {
-  if (backfill === null) return null
+  if (backfill === null || backfill.datasets !== null) return null
   const { floor, read } = backfill
   return { fromBlock: read.number + 1, toBlock: floor.number - 1, untilUnix: floor.timestamp }
 }

@@ -23,7 +23,8 @@ function world() {
   return { state, ask }
 }
 
-const statusAt = (revision: string): IndexStatus => ({ chains: [], asOfUnix: 1, revision })
+const nothing = { chains: [], unread: [], otherParts: [] }
+const statusAt = (revision: string): IndexStatus => ({ ...nothing, asOfUnix: 1, revision })
 
 test('one question at one index height is answered once, another one anew', async () => {
   const { ask } = world()

@@ -1,4 +1,5 @@
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { FileParts } from '#indexer/adopted-file/file-part.ts'
 import { type IndexStatus, readIndexStatus } from '#indexer/status.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { Engine } from '#store/engine.ts'
@@ -10,6 +11,7 @@ const FRESH_MS = 100
 export function makeRecentStatus(deps: {
   readonly register: Engine
   readonly ecosystem: Ecosystem
+  readonly file: FileParts
   readonly clock: Clock
 }): () => Promise<IndexStatus | undefined> {
   let readAtMs = Number.NEGATIVE_INFINITY
@@ -19,7 +21,9 @@ export function makeRecentStatus(deps: {
     // A clock that was set back must not keep an old status for good.
     if (reading === undefined || Math.abs(now - readAtMs) > FRESH_MS) {
       readAtMs = now
-      reading = deps.register.snapshot((reads) => readIndexStatus(reads, deps.ecosystem.chains))
+      reading = deps.register.snapshot((reads) =>
+        readIndexStatus(reads, deps.ecosystem.chains, deps.file),
+      )
       reading.catch(() => {
         reading = undefined
       })

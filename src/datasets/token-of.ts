@@ -1,9 +1,24 @@
 import type { Log } from '#domain/chain.ts'
 import type { EventSource, PricedToken } from '#ecosystem/ecosystem.ts'
+import type { PartEntry } from '#indexer/adopted-file/file-part.ts'
 import { argument, DecodeError, type EventArguments } from '#indexer/decode-event.ts'
 
 /** Gives the symbol of the token that an event is about. */
 export type TokenAt<Source> = (log: Log, source: Source, args: EventArguments) => string
+
+/** What of the file decides which token an event is of, besides the one that its mapping names. */
+export function tokenFacts(
+  tokens: readonly PricedToken[],
+  source: Pick<EventSource, 'chain'> & { readonly tokenArgument: string | null },
+): PartEntry['facts'] {
+  const { chain, tokenArgument } = source
+  if (tokenArgument === null) return { tokenArgument }
+  const listed = tokens.flatMap(({ symbol, addresses }) => {
+    const address = addresses.get(chain.name)
+    return address === undefined ? [] : [[address, symbol] as const]
+  })
+  return { tokenArgument, tokens: Object.fromEntries(listed) }
+}
 
 /**
  * The token that an event names by address, or the one that its mapping names. A token that the

@@ -5,12 +5,12 @@ import type { Chain } from '#ecosystem/ecosystem.ts'
 import { assert } from '#lib/assert.ts'
 import { Mutex } from '#lib/mutex.ts'
 import { readBackfill } from './backfill/backfill-row.ts'
-import { forgetChain } from './backfill/commit-older.ts'
 import { OlderHistory, type OlderHistoryDeps } from './backfill/older-history.ts'
 import type { Stretch } from './backfill/open-stretch.ts'
 import { planFloor } from './backfill/plan-floor.ts'
 import { type ReadDeps, type ReadInput, readSegments } from './backfill/read-segments.ts'
 import { commitBlocks, commitSegment, markTip, rollBack } from './commit.ts'
+import { forgetChain } from './forget.ts'
 import { MissingFactsError } from './missing-facts-error.ts'
 import { oldestBlock, readPosition, storedBlock } from './positions.ts'
 import type { Segment } from './segment.ts'
@@ -168,10 +168,9 @@ export class ChainIndex {
     this.#blockClock.at(this.#chain.startBlock).catch(() => undefined)
   }
 
-  /** While older history is missing, datasets that build on it wait. */
+  /** While older history is missing, datasets that build on it wait, and those that are read again. */
   #datasets() {
-    const { datasets } = this.#deps
-    return this.#older.isComplete ? datasets : datasets.filter((each) => !each.openHistory)
+    return this.#deps.datasets.filter((each) => !this.#older.isAwaitedBy(each))
   }
 
   #follower(): FollowDeps {

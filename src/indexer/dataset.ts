@@ -3,6 +3,7 @@ import type { LogColumns } from '#chain/columns/log-columns.ts'
 import type { Log } from '#domain/chain.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import type { Connection } from '#store/engine.ts'
+import type { PartEntry } from './adopted-file/file-part.ts'
 import type { DatedAmount, TimeRange } from './events/moments.ts'
 import { type Selector, selectLogs } from './select-logs.ts'
 
@@ -26,6 +27,8 @@ export interface Change {
 export interface Dataset<Fact> {
   readonly name: string
   readonly selectors: readonly Selector[]
+  /** What of the ecosystem file decides which facts of a chain there are; empty where none can be. */
+  builtFrom(chainId: number): readonly PartEntry[]
   /** Pure. None when the log is not meant after all; throws when it cannot be read. */
   decode(log: Log): readonly Fact[]
   /** Stores facts of one chain, in chain order, and folds them into the rollups. */

@@ -1,4 +1,5 @@
 import type { Connection, Migration } from '#store/engine.ts'
+import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 
 /**
@@ -13,6 +14,12 @@ export const forgottenChainsMigration: Migration = {
       chain_id bigint primary key,
       times bigint not null
     )`,
+}
+
+/** Chains that were forgotten, in whole or in part, or joined a register that others were in. */
+export async function readForgotten(connection: Connection): Promise<ReadonlySet<number>> {
+  const found = await connection.run(sql`select chain_id from forgotten_chains`)
+  return new Set(found.map((row) => column.integer(row, 'chain_id')))
 }
 
 /** Notes that a chain is removed; part of the very transaction that removes it. */

@@ -4,7 +4,17 @@ import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { Clock } from '#lib/clock.ts'
 import { sleep } from '#lib/sleep.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
-import { acquireLease, holdLease, type Lease, LeaseLostError, releaseLease } from '#store/lease.ts'
+import {
+  acquireLease,
+  holdLease,
+  type Lease,
+  LeaseLostError,
+  leaseEnd,
+  releaseLease,
+} from '#store/lease.ts'
+import { adoptFile } from './adopted-file/adopt-file.ts'
+import type { FileParts, PartChange } from './adopted-file/file-part.ts'
+import { mayLead, type OnChangedFile } from './adopted-file/may-lead.ts'
 import type { OlderHistoryDeps } from './backfill/older-history.ts'
 import type { AnyDataset } from './dataset.ts'
 import type { PriceBook } from './events/value-events.ts'
@@ -17,12 +27,19 @@ export interface IndexerDeps extends Pick<OlderHistoryDeps, 'flushEveryMs'> {
   readonly clock: Clock
   readonly datasets: readonly AnyDataset[]
   readonly prices: PriceBook
+  /** What of the ecosystem file shapes the register, and what to do where it was built from another. */
+  readonly file: FileParts
+  readonly onChangedFile?: OnChangedFile
   sourceOf(chain: Chain): ChainSource
   reportOf(chain: Chain): ChainReport
   /** Sets aside the endpoints that are proven to have left out logs; gives their hosts. */
   findPruned?(error: MissingFactsError): Promise<readonly string[]>
   /** The lease was taken, or another indexer holds it. */
   onLease?(held: boolean): void
+  /** Parts of the file that the register was not built from, and now is. */
+  onAdopted?(changes: readonly PartChange[]): void
+  /** The lease is left to others: the register was built from a newer file than this process has. */
+  onOutdated?(): void
 }
 
 /** A chain may be quiet for longer than a lease lasts, so it is prolonged at this pace. */
@@ -36,33 +53,81 @@ const STANDBY_MS = 1_000
  * when it stops renewing its lease; the epoch keeps a writer that was thought dead from writing.
  */
 export async function runIndexer(deps: IndexerDeps, signal: AbortSignal): Promise<void> {
-  const holder = randomUUID()
+  const turn = { holder: randomUUID(), hasWaited: false, leaderUntilMs: undefined }
   while (!signal.aborted) {
-    const lease = await tryLease(deps, holder)
-    deps.onLease?.(lease !== undefined)
-    if (lease === undefined) await sleep(STANDBY_MS, signal)
-    else await runWithLease(deps, lease, signal)
+    const lease = await tryLease(deps, turn)
+    const isLeading = lease !== undefined && (await adopt(deps, lease))
+    deps.onLease?.(isLeading)
+    if (isLeading) {
+      await runWithLease(deps, lease, signal)
+      turn.hasWaited = true
+    } else await sleep(STANDBY_MS, signal)
   }
 }
 
+interface Turn {
+  readonly holder: string
+  /** Whether another process led meanwhile, or this one did before. */
+  hasWaited: boolean
+  /** How far the leader's lease reached when it was first in the way. */
+  leaderUntilMs: number | undefined
+}
+
 /** A store that is down for a while grants nothing; the next try comes as for one in reserve. */
-async function tryLease(deps: IndexerDeps, holder: string): Promise<Lease | undefined> {
+async function tryLease(deps: IndexerDeps, turn: Turn): Promise<Lease | undefined> {
+  const { register: engine, clock, file, onChangedFile = 'reread' } = deps
   try {
-    return await acquireLease(
-      { engine: deps.register, clock: deps.clock },
-      { name: 'index', holder },
-    )
+    const { hasWaited } = turn
+    const input = { file, onChangedFile, hasWaited }
+    if (!(await engine.snapshot((reads) => mayLead(reads, input)))) {
+      deps.onOutdated?.()
+      return undefined
+    }
+    const lease = await acquireLease({ engine, clock }, { name: 'index', holder: turn.holder })
+    if (lease === undefined) await watchLeader(engine, turn)
+    return lease
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
     return undefined
   }
 }
 
+/** A lease that is prolonged has a living holder; one that was left behind by a dead process is not. */
+async function watchLeader(engine: Engine, turn: Turn): Promise<void> {
+  const untilMs = await engine.snapshot((reads) => leaseEnd(reads, 'index'))
+  turn.leaderUntilMs ??= untilMs
+  if (untilMs !== turn.leaderUntilMs) turn.hasWaited = true
+}
+
+/** Makes the register one of this process's file; false while the store does not let it. */
+async function adopt(deps: IndexerDeps, lease: Lease): Promise<boolean> {
+  const { register: engine, ecosystem } = deps
+  const { chains } = ecosystem
+  try {
+    const changes = await adoptFile({
+      ...deps,
+      engine,
+      lease,
+      tokens: symbolsOf(ecosystem),
+      chains,
+    })
+    if (changes.length > 0) deps.onAdopted?.(changes)
+    return true
+  } catch (error) {
+    ignoreStoreError(error)
+    return false
+  }
+}
+
+function symbolsOf({ tokens }: Ecosystem): readonly string[] {
+  return tokens.map((token) => token.symbol)
+}
+
 async function runWithLease(deps: IndexerDeps, lease: Lease, outer: AbortSignal): Promise<void> {
   const lost = new AbortController()
   const signal = AbortSignal.any([outer, lost.signal])
   const { register: engine, ecosystem } = deps
-  const tokens = ecosystem.tokens.map((token) => token.symbol)
+  const tokens = symbolsOf(ecosystem)
   const runs = ecosystem.chains.map((chain) =>
     runChain(
       {

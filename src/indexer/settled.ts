@@ -10,6 +10,7 @@ export interface Settled {
 }
 
 interface SettledChain extends Pick<ChainStatus, 'timesForgotten'> {
+  readonly chainId: number
   /** The oldest block that is remembered: no reorg goes below it; -1 without any. */
   readonly anchor: number
 }
@@ -27,7 +28,7 @@ export async function readSettled(connection: Connection, status: IndexStatus): 
     // Down to a chain's first block a reorg may take back all.
     const isSettled = backfill === null && anchor > chain.startBlock
     untilUnix = Math.min(untilUnix, isSettled ? (oldest?.timestamp ?? 0) : 0)
-    chains.push({ timesForgotten, anchor })
+    chains.push({ chainId: chain.id, timesForgotten, anchor })
   }
   return { untilUnix, chains }
 }
@@ -36,8 +37,10 @@ export async function readSettled(connection: Connection, status: IndexStatus): 
 export function stillHolds(settled: Settled, now: Settled): boolean {
   // A state of before older history was complete has settled nothing, with the same anchors.
   if (now.untilUnix < settled.untilUnix) return false
-  return now.chains.every(({ timesForgotten, anchor }, index) => {
+  if (now.chains.length !== settled.chains.length) return false
+  return now.chains.every(({ chainId, timesForgotten, anchor }, index) => {
     const before = settled.chains[index]
-    return before?.timesForgotten === timesForgotten && anchor >= before.anchor
+    const isSame = before?.chainId === chainId && before.timesForgotten === timesForgotten
+    return isSame && anchor >= before.anchor
   })
 }

@@ -1,9 +1,13 @@
 import type { Finality } from '#domain/chain.ts'
 import type { Chain } from '#ecosystem/ecosystem.ts'
+import { allEnded } from '#lib/all-ended.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
+import { type FileParts, type PartChange, partChanges } from './adopted-file/file-part.ts'
+import { type Adoption, readAdoption, readFileParts } from './adopted-file/tables.ts'
 import { type Backfill, readBackfills } from './backfill/backfill-row.ts'
+import { readForgotten } from './forgotten-chains.ts'
 
 /** How far the index is on one chain. Times in Unix seconds. */
 export interface ChainStatus {
@@ -22,35 +26,63 @@ export interface ChainStatus {
 
 /** How far the index is; one state of the register. */
 export interface IndexStatus {
+  /** Those of which something is read. */
   readonly chains: readonly ChainStatus[]
+  /** Chains that are read from their first block because the file changed, with nothing read yet. */
+  readonly unread: readonly Chain[]
+  /** Parts of the reader's own file that the register was not built from. */
+  readonly otherParts: readonly PartChange[]
   /** Time of the newest indexed block of any chain; windows roll back from it. */
   readonly asOfUnix: number
   /** Changes whenever an answer may. */
   readonly revision: string
 }
 
-/** Reads the status of every chain; undefined until each has its first block. */
+/**
+ * Reads the status of every chain; undefined until each has its first block. A chain that joined or
+ * was forgotten later is left out until then.
+ */
 export async function readIndexStatus(
   connection: Connection,
   chains: readonly Chain[],
+  file?: FileParts,
 ): Promise<IndexStatus | undefined> {
-  const found = await connection.run(sql`
-    select positions.chain_id, number, hash, timestamp_unix,
-      head_number, safe_number, finalized_number, coalesce(times, 0) as times_forgotten
-    from positions left join forgotten_chains on forgotten_chains.chain_id = positions.chain_id`)
+  const [found, backfills, adoption] = await allEnded([
+    connection.run(sql`
+      select positions.chain_id, number, hash, timestamp_unix,
+        head_number, safe_number, finalized_number, coalesce(times, 0) as times_forgotten
+      from positions left join forgotten_chains on forgotten_chains.chain_id = positions.chain_id`),
+    readBackfills(connection),
+    readAdoption(connection),
+  ])
   const byId = new Map(found.map((row) => [column.integer(row, 'chain_id'), row]))
-  const backfills = await readBackfills(connection)
-  const statuses: ChainStatus[] = []
-  for (const chain of chains) {
-    const row = byId.get(chain.id)
-    if (row === undefined) return undefined
-    statuses.push(toStatus(chain, row, backfills.get(chain.id) ?? null))
+  const unread = chains.filter(({ id }) => !byId.has(id))
+  if (unread.length === chains.length) return undefined
+  if (unread.length > 0) {
+    const forgotten = await readForgotten(connection)
+    if (!unread.every(({ id }) => forgotten.has(id))) return undefined
   }
+  const statuses = chains.flatMap((chain) => {
+    const row = byId.get(chain.id)
+    return row === undefined ? [] : [toStatus(chain, row, backfills.get(chain.id) ?? null)]
+  })
   return {
     chains: statuses,
+    unread,
+    otherParts: await otherParts(connection, adoption, file),
     asOfUnix: Math.max(...statuses.map((each) => each.blockTimeUnix)),
-    revision: statuses.map(revisionOf).join('-'),
+    revision: [adoption?.sequence ?? 0, ...statuses.map(revisionOf)].join('-'),
   }
+}
+
+/** A register that was never built from a file contradicts none. */
+async function otherParts(
+  connection: Connection,
+  adoption: Adoption | undefined,
+  file: FileParts | undefined,
+): Promise<readonly PartChange[]> {
+  if (adoption === undefined || file === undefined || adoption.digest === file.digest) return []
+  return partChanges(await readFileParts(connection), file.parts)
 }
 
 function toStatus(chain: Chain, row: Row, backfill: Backfill | null): ChainStatus {
@@ -80,8 +112,13 @@ function revisionOf(status: ChainStatus): string {
 /** `syncing` while history is still being read, `stale` when the newest block is too old. */
 export function conditionOf(status: ChainStatus, nowUnix: number): 'live' | 'syncing' | 'stale' {
   const isBehind = status.headNumber - status.blockNumber > SYNCING_BLOCKS
-  if (isBehind || status.backfill !== null) return 'syncing'
+  if (isBehind || isIncomplete(status)) return 'syncing'
   return nowUnix - status.blockTimeUnix > status.chain.staleAfterSeconds ? 'stale' : 'live'
+}
+
+/** Whether older history is missing, other than of datasets that are read again. */
+export function isIncomplete({ backfill }: Pick<ChainStatus, 'backfill'>): boolean {
+  return backfill !== null && backfill.datasets === null
 }
 
 /** Fewer blocks than one commit holds are the ordinary distance of a chain that is followed. */

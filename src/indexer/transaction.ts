@@ -58,21 +58,22 @@ export async function transact(
       holdLease(connection, deps.lease, deps.clock()),
       facts(connection),
     ])
-    await change(deps, { connection, ...read }, work)
+    await work(openChange(deps, { connection, ...read }))
+    await valueEvents(connection, deps.prices, deps.tokens)
   })
 }
 
 /** What a change is told of its chain. */
 export type Facts = Pick<Change, 'chainId' | 'finalizedNumber' | 'isOlder'>
 
-async function change(
-  deps: CommitDeps,
+/** A change of one chain, inside a transaction that holds the lease and values events at its end. */
+export function openChange(
+  deps: Pick<CommitDeps, 'prices'>,
   facts: Facts & Pick<Change, 'connection'>,
-  work: Work,
-): Promise<void> {
+): Transaction {
   const { connection } = facts
   const moved = new Map<string, TimeRange>()
-  await work({
+  return {
     ...facts,
     valuesOf: (amounts) => valuesOf(connection, deps.prices, amounts),
     priceMoved(symbol, when) {
@@ -86,8 +87,7 @@ async function change(
       await unvalueEvents(connection, deps.prices, moved)
       moved.clear()
     },
-  })
-  await valueEvents(connection, deps.prices, deps.tokens)
+  }
 }
 
 /** Stores a segment's facts, and what was not understood of it. */

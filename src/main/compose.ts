@@ -5,6 +5,7 @@ import type { GaugeReading } from '#api/metrics.ts'
 import type { DataDeps } from '#datasets/data-route.ts'
 import { datasetRoutes } from '#datasets/dataset-routes.ts'
 import { readDeposits } from '#datasets/deposits/queries.ts'
+import { filePartsOf } from '#datasets/file-parts.ts'
 import { readTotalSupply } from '#datasets/holders/queries.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import { makeRecentStatus } from '#datasets/recent-status.ts'
@@ -118,12 +119,14 @@ type Data = DataDeps & HoldingsDeps
 
 function composeData({ ecosystem, stores, clock }: ComposeDeps): Data {
   const { register } = stores
+  const file = filePartsOf(ecosystem)
   return {
     register,
     ecosystem,
     clock,
+    file,
     prices: makeDollarPrices(ecosystem.tokens),
-    recentStatus: makeRecentStatus({ register, ecosystem, clock }),
+    recentStatus: makeRecentStatus({ register, ecosystem, file, clock }),
   }
 }
 

@@ -2,6 +2,7 @@ import type { GaugeReading } from '#api/metrics.ts'
 import type { EndpointStatus } from '#chain/chain-source.ts'
 import { readProofs } from '#datasets/holders/proof/proof-row.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { FileParts } from '#indexer/adopted-file/file-part.ts'
 import type { IndexStatus } from '#indexer/status.ts'
 import { type Clock, unixNow } from '#lib/clock.ts'
 import type { Engine } from '#store/engine.ts'
@@ -11,6 +12,7 @@ export interface IndexGaugeDeps {
   readonly ecosystem: Ecosystem
   readonly register: Engine
   readonly clock: Clock
+  readonly file: FileParts
   recentStatus(): Promise<IndexStatus | undefined>
   /** Of the index in this process; nothing where another process indexes. */
   indexing(): readonly IndexProgress[]

@@ -4,12 +4,15 @@ import type { EndpointEvent } from '#chain/endpoints/endpoint.ts'
 import { openLogsThread } from '#chain/endpoints/logs-thread.ts'
 import { openRpcSource } from '#chain/rpc-source.ts'
 import { allDatasets } from '#datasets/datasets.ts'
+import { filePartsOf } from '#datasets/file-parts.ts'
 import { UnexplainedBalanceError } from '#datasets/holders/fold-balances.ts'
 import { findPruned } from '#datasets/holders/proof/find-pruned.ts'
 import { keepProving } from '#datasets/holders/proof/keep-proving.ts'
 import type { Proof } from '#datasets/holders/proof/proof-row.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
+import { CHAIN_PART, type PartChange } from '#indexer/adopted-file/file-part.ts'
+import type { OnChangedFile } from '#indexer/adopted-file/may-lead.ts'
 import { proveEcosystem } from '#indexer/prove-ecosystem.ts'
 import { runIndexer } from '#indexer/run-indexer.ts'
 import { readIndexStatus } from '#indexer/status.ts'
@@ -22,6 +25,7 @@ export interface IndexRole {
   readonly register: Engine
   readonly clock: Clock
   readonly logger: Logger
+  readonly onChangedFile: OnChangedFile
   /** Told of every step of every chain: for progress bars and metrics. */
   onProgress(progress: IndexProgress): void
 }
@@ -49,6 +53,10 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
       register,
       clock,
       datasets: allDatasets(ecosystem),
+      file: filePartsOf(ecosystem),
+      onChangedFile: role.onChangedFile,
+      onAdopted: (changes) => reportAdopted(role, changes),
+      onOutdated: once(() => logger.warn(OUTDATED)),
       prices: makeDollarPrices(ecosystem.tokens),
       sourceOf,
       findPruned: async (error) =>
@@ -79,8 +87,39 @@ async function expectHistories(
   sourceOf: (chain: Chain) => ChainSource,
 ): Promise<void> {
   const status = await register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains))
-  for (const [index, chain] of ecosystem.chains.entries())
-    if (status?.chains[index]?.backfill !== null) sourceOf(chain).expectHistory()
+  for (const chain of ecosystem.chains) {
+    const known = status?.chains.find((each) => each.chain.id === chain.id)
+    if (known?.backfill !== null) sourceOf(chain).expectHistory()
+  }
+}
+
+/** One line for each part that is read again, so that an operator sees what an edit came to. */
+function reportAdopted(
+  { ecosystem, logger }: Pick<IndexRole, 'ecosystem' | 'logger'>,
+  changes: readonly PartChange[],
+): void {
+  for (const change of changes)
+    logger.info(`${change.fields.join(', ')}: ${comesTo(change, ecosystem)}`)
+}
+
+function comesTo({ chainId, name }: PartChange, { chains }: Ecosystem): string {
+  if (chainId === null) return `valuing the events of ${name} again`
+  const chain = chains.find(({ id }) => id === chainId)
+  if (chain === undefined) return `removing what was read of chain ${chainId}`
+  return name === CHAIN_PART
+    ? `reading all of ${chain.name} again`
+    : `re-reading ${name} on ${chain.name}`
+}
+
+const OUTDATED =
+  'the register was built from a newer ecosystem file than this process has; restart it to bring its own file back'
+
+function once(work: () => void): () => void {
+  let isDone = false
+  return () => {
+    if (!isDone) work()
+    isDone = true
+  }
 }
 
 function chainOf(ecosystem: Ecosystem, chainId: number): Chain {

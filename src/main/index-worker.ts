@@ -8,7 +8,7 @@ import { openRegister } from './open-register.ts'
 import type { Settings } from './settings.ts'
 
 /** Where the register is, and how this thread logs. */
-export type IndexSettings = Pick<Settings, 'dataFolder' | 'register' | 'log'>
+export type IndexSettings = Pick<Settings, 'dataFolder' | 'register' | 'log' | 'onChangedFile'>
 
 /** What the thread is told, in this order, each once; perhaps to stop at any time. */
 export type ToIndexWorker =
@@ -38,6 +38,7 @@ try {
     {
       ecosystem: await told.promise,
       register,
+      onChangedFile: settings.onChangedFile,
       clock: systemClock,
       logger: await openLogger(settings.log, process.stdout),
       onProgress: (progress) => port.postMessage(progress),

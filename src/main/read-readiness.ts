@@ -1,6 +1,7 @@
 import type { Readiness } from '#api/health-routes.ts'
 import { type Proof, readProofs } from '#datasets/holders/proof/proof-row.ts'
-import { type ChainStatus, conditionOf } from '#indexer/status.ts'
+import { rereadingOf } from '#datasets/rereading.ts'
+import { type ChainStatus, conditionOf, isIncomplete } from '#indexer/status.ts'
 import { unixNow } from '#lib/clock.ts'
 import { toIso } from '#lib/day.ts'
 import type { Engine } from '#store/engine.ts'
@@ -26,18 +27,25 @@ export async function readReadiness(
     for (const { host, state, reason } of progress.endpoints)
       parts[`node ${host} of ${progress.chain}`] = reason === null ? state : `${state}: ${reason}`
   }
+  for (const { chain, dataset, fromBlock, toBlock } of index ? rereadingOf(index, deps.file) : [])
+    parts[`${dataset} of ${chain.name}`] =
+      `read again since the file changed; missing from block ${fromBlock} to ${toBlock ?? 'the head'}`
+  const other = index?.otherParts.flatMap(({ fields }) => fields) ?? []
+  if (other.length > 0)
+    parts['ecosystem file'] =
+      `the register was built from another file (${other.join(', ')}); start an index with this one`
   const accounts = await deps.accounts.read({ kind: 'sql', parts: ['select 1'], values: [] }).then(
     () => 'ok',
     () => 'cannot be reached',
   )
-  const ready = accounts === 'ok' && index !== undefined
+  const ready = accounts === 'ok' && index !== undefined && other.length === 0
   return { ready, parts: { ...parts, accounts } }
 }
 
 function describeChain(status: ChainStatus, nowUnix: number): string {
   const { backfill, blockNumber, headNumber } = status
   const at = `${conditionOf(status, nowUnix)} at block ${blockNumber} of ${headNumber}`
-  if (backfill === null) return at
+  if (backfill === null || !isIncomplete(status)) return at
   const since = toIso(backfill.floor.timestamp)
   const read = backfill.read.timestamp < 0 ? 'none yet' : `up to block ${backfill.read.number}`
   return `${at}; complete since ${since}, older history read: ${read}`

@@ -15,6 +15,7 @@ export async function runIndex(context: RoleContext): Promise<ExitCode> {
       ...context,
       ecosystem,
       register,
+      onChangedFile: settings.onChangedFile,
       onProgress(chain) {
         const { task, done, total, detail } = barOf(chain)
         progress.update(task, done, total, detail)

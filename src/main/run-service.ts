@@ -38,8 +38,8 @@ export interface Service {
 export async function runService(input: ServiceInput): Promise<Service> {
   const { settings, logger, clock, indexThread } = input
   const ecosystem = parseEcosystem(input.ecosystemName, input.ecosystemFile)
-  const { dataFolder, register, log } = settings
-  indexThread.open({ dataFolder, register, log })
+  const { dataFolder, register, log, onChangedFile } = settings
+  indexThread.open({ dataFolder, register, log, onChangedFile })
   const stores = await openStores(settings).catch(async (error: unknown) => {
     await indexThread.close()
     throw error

@@ -30,6 +30,8 @@ export interface Settings {
   readonly accounts: StoreSetting
   /** The operator's ecosystem file; undefined means the local ecosystem. */
   readonly ecosystemFile: string | undefined
+  /** What the index does where the register was built from another ecosystem file. */
+  readonly onChangedFile: 'reread' | 'refuse'
   /** CIDRs of the proxies whose X-Forwarded-For entries are believed. */
   readonly trustedProxies: readonly string[]
   /** Undefined switches the metrics server off. */
@@ -68,6 +70,8 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   SEXTON_REGISTER_URL: 'postgres:// URL of the register only (what the chains say)',
   SEXTON_ACCOUNTS_URL: 'postgres:// URL of the accounts only (keys, usage, balances)',
   SEXTON_ECOSYSTEM: 'path of the ecosystem file (default: the local ecosystem)',
+  SEXTON_ON_CHANGED_FILE:
+    'reread changed parts of the ecosystem file, or refuse to start (default reread)',
   SEXTON_TRUSTED_PROXIES: 'CIDRs, separated by commas, whose X-Forwarded-For is believed',
   SEXTON_METRICS_HOST: 'address of the metrics server (default 127.0.0.1)',
   SEXTON_METRICS_PORT: 'port of the metrics server, or off (default 4021)',
@@ -124,6 +128,11 @@ export function readSettings(
     register: store('SEXTON_REGISTER_URL'),
     accounts: store('SEXTON_ACCOUNTS_URL'),
     ecosystemFile: read('SEXTON_ECOSYSTEM', undefined, text),
+    onChangedFile: read(
+      'SEXTON_ON_CHANGED_FILE',
+      'reread',
+      parseOneOf(['reread', 'refuse'] as const),
+    ),
     trustedProxies: read('SEXTON_TRUSTED_PROXIES', [], parseList(parseNetwork)),
     metrics: metricsPort === undefined ? undefined : { host: metricsHost, port: metricsPort },
     log: {

@@ -1,8 +1,12 @@
+import { HOLDERS } from '#datasets/holders/dataset.ts'
 import { readBalanceAt, readSupplyAt } from '#datasets/holders/queries.ts'
+import { PRICES } from '#datasets/prices/decode.ts'
 import type { DollarPrices } from '#datasets/prices/price-book.ts'
+import { isWhole } from '#datasets/rereading.ts'
 import type { Address } from '#domain/address.ts'
 import { type MicroUsd, toUsd, toUsdPrice, valueAt } from '#domain/money.ts'
 import type { Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
+import type { FileParts } from '#indexer/adopted-file/file-part.ts'
 import { type ChainStatus, conditionOf, readIndexStatus } from '#indexer/status.ts'
 import { type Clock, unixNow } from '#lib/clock.ts'
 import { formatDecimal } from '#lib/decimal.ts'
@@ -13,6 +17,8 @@ export interface HoldingsDeps {
   readonly ecosystem: Ecosystem
   readonly prices: DollarPrices
   readonly clock: Clock
+  /** What of the ecosystem file shapes the register. */
+  readonly file: FileParts
 }
 
 /** What a wallet holds of the two tokens, in dollars; unavailable while the index cannot tell. */
@@ -62,8 +68,9 @@ async function gateStatus(
   deps: HoldingsDeps,
 ): Promise<ChainStatus | undefined> {
   const { gate, chains } = deps.ecosystem
-  const index = await readIndexStatus(connection, chains)
-  const status = index?.chains.find((each) => each.chain.id === gate.chain.id)
+  const index = await readIndexStatus(connection, chains, deps.file)
+  if (index === undefined || !isWhole(index, deps.file, [HOLDERS, PRICES])) return undefined
+  const status = index.chains.find((each) => each.chain.id === gate.chain.id)
   if (status === undefined) return undefined
   return conditionOf(status, unixNow(deps.clock)) === 'live' ? status : undefined
 }
@@ -112,8 +119,9 @@ export function readPremium(
   const { premium, gate, secondary, chains } = deps.ecosystem
   return deps.register.snapshot(async (connection) => {
     const judged = new Map<Address, boolean>()
-    const index = await readIndexStatus(connection, chains)
-    const status = index?.chains.find((each) => each.chain.id === premium.chain.id)
+    const index = await readIndexStatus(connection, chains, deps.file)
+    if (index === undefined || !isWhole(index, deps.file, [HOLDERS])) return judged
+    const status = index.chains.find((each) => each.chain.id === premium.chain.id)
     if (status === undefined || conditionOf(status, unixNow(deps.clock)) !== 'live') return judged
     const at = {
       token: secondary.symbol,

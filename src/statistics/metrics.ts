@@ -2,6 +2,7 @@ import { BURNS } from '#datasets/burns/dataset.ts'
 import { type SeriesDay, valuesAtDayEnds } from '#datasets/day-rows.ts'
 import { DIVIDENDS } from '#datasets/dividends/dataset.ts'
 import { GRAVE_DIGS } from '#datasets/grave-digs/dataset.ts'
+import { HOLDERS } from '#datasets/holders/dataset.ts'
 import {
   circulatingOf,
   countHolders,
@@ -10,6 +11,7 @@ import {
   readSupplyDays,
   readTotalSupply,
 } from '#datasets/holders/queries.ts'
+import { PRICES } from '#datasets/prices/decode.ts'
 import type { DollarPrices } from '#datasets/prices/price-book.ts'
 import { firstDay } from '#datasets/prices/queries.ts'
 import { valueAt } from '#domain/money.ts'
@@ -47,6 +49,8 @@ type Values = readonly (string | null)[]
 /** A series that /api/stats/history can show. Values are exact decimal strings, null when unknown. */
 export interface Metric {
   readonly unit: 'token' | 'usd' | 'count'
+  /** What it is made of above all. */
+  readonly dataset: string
   /** Whether it counts every token when none is asked for. */
   readonly overAllTokens: boolean
   /** The first moment with data, for `period=all`. */
@@ -66,6 +70,7 @@ export const metrics: Readonly<Record<MetricName, Metric>> = {
   holders: ofTracked(stock('count', holderValues)),
   price: {
     ...stock('usd', async (source, days) => inUsd(await priceValues(source, days), 18)),
+    dataset: PRICES,
     firstUnix: ({ connection, token }) => firstDay(connection, token?.symbol ?? ''),
   },
   marketCap: ofTracked(stock('usd', marketCapValues)),
@@ -77,6 +82,7 @@ export const metrics: Readonly<Record<MetricName, Metric>> = {
 function stock(unit: Metric['unit'], values: Metric['values']): Metric {
   return {
     unit,
+    dataset: HOLDERS,
     overAllTokens: false,
     firstUnix: ({ connection, token }) => firstSupplyDay(connection, token?.symbol ?? ''),
     values,
@@ -97,6 +103,7 @@ function ofTracked(metric: Metric): Metric {
 function flow(dataset: string, unit: Metric['unit'], pick: (sums: Sums) => bigint | null): Metric {
   return {
     unit,
+    dataset,
     overAllTokens: false,
     firstUnix: ({ connection, token }) => firstEventDay(connection, dataset, token?.symbol),
     async values(source, days) {

@@ -57,6 +57,7 @@ export function statsHistoryRoute(deps: DataDeps & { readonly prices: DollarPric
       period: periodParameter,
       token: tokenParameter(tokens, undefined),
     },
+    datasets: ({ metric }) => [metrics[metric].dataset],
     data: historyShape,
     csv: {
       row: pointShape,

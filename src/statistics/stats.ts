@@ -3,6 +3,7 @@ import { type DataDeps, dataRoute } from '#datasets/data-route.ts'
 import { DIVIDENDS } from '#datasets/dividends/dataset.ts'
 import { addDollars, valueNow } from '#datasets/dividends/value-now.ts'
 import { GRAVE_DIGS } from '#datasets/grave-digs/dataset.ts'
+import { HOLDERS } from '#datasets/holders/dataset.ts'
 import {
   circulatingOf,
   countHolders,
@@ -96,6 +97,7 @@ export function statsRoute(deps: StatsDeps): Route {
     description:
       'Total burned, supply, holders, lifetime dividends, prices and grave digs as of the newest indexed block.',
     parameters: {},
+    datasets: () => [HOLDERS, BURNS, DIVIDENDS, GRAVE_DIGS],
     data: statsShape,
     read: async ({ connection, status }) => ({ data: await readStats(connection, deps, status) }),
   })

@@ -61,6 +61,12 @@ export async function holdLease(
   if (rows.length === 0) throw new LeaseLostError(lease)
 }
 
+/** When the lease of a name ends unless it is prolonged, in Unix milliseconds; undefined without one. */
+export async function leaseEnd(connection: Connection, name: string): Promise<number | undefined> {
+  const [row] = await connection.run(sql`select expires_at_ms from leases where name = ${name}`)
+  return row && column.integer(row, 'expires_at_ms')
+}
+
 /** Gives the lease up, so that the next writer need not wait for it to expire. */
 export async function releaseLease(engine: Engine, lease: Lease): Promise<void> {
   await engine.write((connection) =>

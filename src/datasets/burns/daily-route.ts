@@ -52,6 +52,7 @@ export function dailyBurns(deps: DataDeps): Route {
     description:
       'Burns per UTC day for charts: exactly n rows without gaps, oldest first; today is last and not complete.',
     parameters,
+    datasets: () => [BURNS],
     data: Type.Array(dayRow),
     totals: totalsShape,
     csv: { row: dayRow, rows: (data) => data as readonly object[] },

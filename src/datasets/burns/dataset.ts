@@ -9,7 +9,14 @@ export const BURNS = 'burns'
 
 /** Burns: `kind` is `burn` (to the zero address) or `transfer` (to a burn address). */
 export function burnsDataset(sources: readonly BurnSource[]) {
-  return makeEventDataset({ name: BURNS, byAccount: false, sources, read: readBurn })
+  return makeEventDataset({
+    name: BURNS,
+    field: 'burns',
+    byAccount: false,
+    sources,
+    factsOf: ({ from, amount, to }) => ({ from, amount, to }),
+    read: readBurn,
+  })
 }
 
 function readBurn(log: Log, source: BurnSource, args: EventArguments): EventFact {

@@ -86,6 +86,7 @@ function burnTotals(deps: BurnDeps): Route {
     description:
       'Everything ever burned of a token, with the last 24 hours, 7 and 30 days and the share of each chain; the chains add up exactly.',
     parameters: { token: tokenParameter(deps.ecosystem.tokens, deps.ecosystem.primary) },
+    datasets: () => [BURNS],
     data: totalShape,
     async read({ connection, status, parameters: { token } }) {
       const totals = (await sumTotals(connection, BURNS)).filter(
@@ -167,6 +168,7 @@ function recentBurns(deps: DataDeps): Route {
     summary: 'Latest burns',
     description: 'Burn transactions of every chain, newest first.',
     parameters: listParameters(deps.ecosystem),
+    datasets: () => [BURNS],
     data: Type.Array(burnRow),
     paged: true,
     csv: { row: burnRow, rows: (data) => data as readonly object[] },

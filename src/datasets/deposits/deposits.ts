@@ -50,6 +50,11 @@ export function depositsDataset(payment: Payment): Dataset<DepositFact> {
         arguments: [null, recipients],
       },
     ],
+    builtFrom(chainId) {
+      if (chainId !== payment.chain.id) return []
+      const payTo = payment.payTo.map(({ address }) => address).sort()
+      return [{ field: 'payment', facts: { asset: payment.asset, payTo } }]
+    },
     decode: readDeposit,
     apply: storeDeposits,
     revert: removeDeposits,

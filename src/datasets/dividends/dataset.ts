@@ -3,7 +3,7 @@ import type { DividendSource, PricedToken } from '#ecosystem/ecosystem.ts'
 import { argument, type EventArguments } from '#indexer/decode-event.ts'
 import type { EventFact } from '#indexer/events/event.ts'
 import { makeEventDataset } from '#indexer/events/event-dataset.ts'
-import { type TokenAt, tokenOf } from '../token-of.ts'
+import { type TokenAt, tokenFacts, tokenOf } from '../token-of.ts'
 
 export const DIVIDENDS = 'dividends'
 
@@ -19,8 +19,13 @@ export function dividendsDataset(
     tokenOf(tokens, { log, source, args, argumentName: source.tokenArgument })
   return makeEventDataset({
     name: DIVIDENDS,
+    field: 'dividends',
     byAccount: true,
     sources,
+    factsOf: (source) => {
+      const { kind, amount, recipient } = source
+      return { kind, amount, recipient, ...tokenFacts(tokens, source) }
+    },
     read: (log, source, args) => readDividend(log, source, args, tokenAt),
   })
 }

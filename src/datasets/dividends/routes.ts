@@ -66,6 +66,7 @@ function recentPayouts(deps: DataDeps): Route {
     summary: 'Latest payout events',
     description: 'Claims and distributions of every chain, newest first.',
     parameters: listParameters(deps.ecosystem),
+    datasets: () => [DIVIDENDS],
     data: Type.Array(payoutRow),
     paged: true,
     csv: { row: payoutRow, rows: (data) => data as readonly object[] },
@@ -96,6 +97,7 @@ function walletClaims(deps: DataDeps & { readonly priceAt: PriceAt }): Route {
     description:
       'All claims of one wallet, newest first, with their sums. A wallet that never claimed has zeros and an empty list.',
     parameters: { address: addressParameter, ...listParameters(deps.ecosystem) },
+    datasets: () => [DIVIDENDS],
     data: claimsShape,
     paged: true,
     csv: { row: claimRow, rows: claimsOf },

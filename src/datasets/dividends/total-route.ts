@@ -60,6 +60,7 @@ export function dividendTotals(deps: DividendDeps): Route {
     description:
       'Lifetime payouts over all reward tokens with their dollar values, and the last 24 hours, 7 and 30 days back from `meta.asOf`. Claims count; distributions into the pot do not.',
     parameters: {},
+    datasets: () => [DIVIDENDS],
     data: totalsShape,
     read: ({ connection, status }) => readTotals(connection, { deps, windows, status }),
   })

@@ -4,7 +4,7 @@ import { argument, type EventArguments } from '#indexer/decode-event.ts'
 import type { EventFact } from '#indexer/events/event.ts'
 import { makeEventDataset } from '#indexer/events/event-dataset.ts'
 import { toStoredText } from '#lib/stored-text.ts'
-import { type TokenAt, tokenOf } from '../token-of.ts'
+import { type TokenAt, tokenFacts, tokenOf } from '../token-of.ts'
 
 export const GRAVE_DIGS = 'grave-digs'
 
@@ -17,8 +17,13 @@ export function graveDigsDataset(
     tokenOf(tokens, { log, source, args, argumentName: source.tokenArgument })
   return makeEventDataset({
     name: GRAVE_DIGS,
+    field: 'graveDigs',
     byAccount: true,
     sources,
+    factsOf: (source) => {
+      const { digger, amount, graveId } = source
+      return { digger, amount, graveId, ...tokenFacts(tokens, source) }
+    },
     read: (log, source, args) => readGraveDig(log, source, args, tokenAt),
   })
 }

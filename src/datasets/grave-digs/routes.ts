@@ -49,6 +49,7 @@ function recentDigs(deps: DataDeps): Route {
     summary: 'Recent grave digs',
     description: 'Grave dig claims of every chain, newest first.',
     parameters: listParameters(deps.ecosystem),
+    datasets: () => [GRAVE_DIGS],
     data: Type.Array(digRow),
     paged: true,
     csv: { row: digRow, rows: (data) => data as readonly object[] },
@@ -82,6 +83,7 @@ function leaderboard(deps: DataDeps & { readonly priceAt: PriceAt }): Route {
       limit: limitParameter(10),
       token: tokenParameter(deps.ecosystem.tokens, deps.ecosystem.primary),
     },
+    datasets: () => [GRAVE_DIGS],
     data: Type.Array(leaderRow),
     csv: { row: leaderRow, rows: (data) => data as readonly object[] },
     async read({ connection, status, parameters }) {

@@ -2,6 +2,7 @@ import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
 import type { Log } from '#domain/chain.ts'
 import { isTracked, TRANSFER_TOPIC } from '#domain/token.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { PartEntry } from '#indexer/adopted-file/file-part.ts'
 import type { Change, Dataset, Position } from '#indexer/dataset.ts'
 import { DecodeError } from '#indexer/decode-event.ts'
 import { startOfDay } from '#lib/day.ts'
@@ -20,21 +21,24 @@ import { type HistoryToken, openHoldersHistory } from './history/holders-history
 import { dayEnds } from './holder-days.ts'
 import { collectMovements, type Movement, type TransferFact } from './movement.ts'
 
+export const HOLDERS = 'holders'
+
 /** Balances, supply and holder counts of the followed tokens, out of every transfer. */
 export function holdersDataset(ecosystem: Ecosystem): Dataset<TransferFact> {
   const deployments = deploymentsOf(ecosystem)
   const locked = new Set([...ecosystem.burnAddresses, ...ecosystem.nonCirculating])
   return {
-    name: 'holders',
+    name: HOLDERS,
     selectors: [...deployments.values()].map(({ chainId, address }) => ({
       chainId,
       address,
       topic0: TRANSFER_TOPIC,
     })),
+    builtFrom: (chainId) => entriesOf(deployments, locked, chainId),
     decode: (log) => readTransfer(log, deployments),
     apply: (change, transfers) => applyTransfers(change, transfers, locked),
     revert: (change, ancestor) => revertTransfers(change, ancestor, locked),
-    forget: (change) => forgetHolders(change, historyTokens(deployments, change.chainId)),
+    forget: forgetHolders,
     finalize: (change) => forgetDeltas(change.connection, change.chainId, change.finalizedNumber),
     openHistory: (chainId) =>
       openHoldersHistory({
@@ -64,6 +68,20 @@ function deploymentsOf(ecosystem: Ecosystem): ReadonlyMap<string, Deployment> {
         })
     }
   return deployments
+}
+
+function entriesOf(
+  deployments: ReadonlyMap<string, Deployment>,
+  locked: ReadonlySet<Address>,
+  chainId: number,
+): readonly PartEntry[] {
+  const followed = [...deployments.values()].filter((each) => each.chainId === chainId)
+  if (followed.length === 0) return []
+  const tokens = followed.map(({ symbol, address }) => [symbol, address] as const)
+  return [
+    { field: 'tokens', facts: { addresses: Object.fromEntries(tokens) } },
+    { field: 'supply', facts: { burnAddressesAndNonCirculating: [...locked].sort() } },
+  ]
 }
 
 function historyTokens(

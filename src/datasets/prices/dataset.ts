@@ -1,4 +1,5 @@
 import type { PricedToken } from '#ecosystem/ecosystem.ts'
+import type { PartEntry } from '#indexer/adopted-file/file-part.ts'
 import type { Change, Dataset, Position } from '#indexer/dataset.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import { startOfDay } from '#lib/day.ts'
@@ -7,7 +8,7 @@ import { toStored } from '#lib/u256.ts'
 import type { BulkInsert } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
-import { decodePrice, type PriceFact, type PriceSeries, topicOf } from './decode.ts'
+import { decodePrice, PRICES, type PriceFact, type PriceSeries, topicOf } from './decode.ts'
 import { nextPoint } from './queries.ts'
 
 /** Price series of the ecosystem's tokens, as far as events move them. */
@@ -25,12 +26,13 @@ export function priceSeries(tokens: readonly PricedToken[]): readonly PriceSerie
 export function pricesDataset(series: readonly PriceSeries[]): Dataset<PriceFact> {
   const byAddress = groupBy(series, ({ source }) => `${source.chain.id}|${source.address}`)
   return {
-    name: 'prices',
+    name: PRICES,
     selectors: series.map(({ source }) => ({
       chainId: source.chain.id,
       address: source.address,
       topic0: topicOf(source.kind),
     })),
+    builtFrom: (chainId) => entriesOf(series, chainId),
     decode: (log) =>
       (byAddress.get(`${log.chainId}|${log.address}`) ?? []).flatMap((each) => {
         const price = decodePrice(each, log)
@@ -41,6 +43,22 @@ export function pricesDataset(series: readonly PriceSeries[]): Dataset<PriceFact
     apply: storePrices,
     revert: (change, ancestor) => removePrices(change, ancestor, series),
   }
+}
+
+function entriesOf(series: readonly PriceSeries[], chainId: number): readonly PartEntry[] {
+  const own = series.filter(({ source }) => source.chain.id === chainId)
+  return own.map(({ token, source, quote }) => {
+    const { chain, kind, address } = source
+    const facts = { symbol: token.symbol, kind, address }
+    const field = `price of ${token.symbol}`
+    if (source.kind === 'chainlink')
+      return { field, facts: { ...facts, decimals: source.decimals } }
+    const pair = [token, quote].map((each) => [
+      each?.addresses.get(chain.name) ?? null,
+      each?.decimals ?? null,
+    ])
+    return { field, facts: { ...facts, pair } }
+  })
 }
 
 async function storePrices(change: Change, facts: readonly PriceFact[]): Promise<void> {

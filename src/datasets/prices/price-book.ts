@@ -1,13 +1,15 @@
 import { showAddress } from '#domain/address.ts'
 import { chainPrices, type PriceE18 } from '#domain/money.ts'
 import type { PricedToken, PriceSource } from '#ecosystem/ecosystem.ts'
-import { readBackfill } from '#indexer/backfill/backfill-row.ts'
+import type { Json } from '#indexer/adopted-file/file-part.ts'
+import { readBackfill, readBackfills } from '#indexer/backfill/backfill-row.ts'
 import type { TimeRange } from '#indexer/events/moments.ts'
 import type { PriceBook } from '#indexer/events/value-events.ts'
 import { readPosition } from '#indexer/positions.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import { parseDecimal } from '#lib/decimal.ts'
 import type { Connection } from '#store/engine.ts'
+import { PRICES } from './decode.ts'
 import {
   carryForward,
   dayCloses,
@@ -85,6 +87,14 @@ function pathOf(token: PricedToken, tokens: readonly PricedToken[]): readonly St
   return quote === undefined ? [] : [step, ...pathOf(quote, tokens)]
 }
 
+/** What of the file decides a token's dollar price: each step from it to dollars. */
+export function valuedBy(token: PricedToken, tokens: readonly PricedToken[]): readonly Json[] {
+  return pathOf(token, tokens).map(({ symbol, source }) => {
+    if (source.kind === 'fixed') return [symbol, source.kind, source.usd]
+    return [symbol, source.kind, source.chain.id, source.address]
+  })
+}
+
 /** Multiplies the prices of all steps; null where any step has none. */
 async function alongPath(
   path: readonly Step[],
@@ -146,11 +156,20 @@ async function latest(
   unix: number,
 ): Promise<LatestPrice | null> {
   const [own] = path
-  if (own === undefined) return null
+  if (own === undefined || (await isReread(connection, path))) return null
   const [price] = await alongPath(path, 1, (step) => pointsAt(connection, step, [unix]))
   if (price === null || price === undefined) return null
   const point = await lastPoint(connection, own.symbol, unix)
   return { price, asOfUnix: point?.unix ?? unix, source: nameOf(own.source) }
+}
+
+/** The newest price read so far is an old one while prices are read again. */
+async function isReread(connection: Connection, path: readonly Step[]): Promise<boolean> {
+  const backfills = await readBackfills(connection)
+  return path.some(({ source }) => {
+    const backfill = source.kind === 'fixed' ? undefined : backfills.get(source.chain.id)
+    return backfill?.datasets?.includes(PRICES) ?? false
+  })
 }
 
 function nameOf(source: PriceSource): string {
@@ -190,7 +209,9 @@ async function stepRanges(
   ])
   if (position === undefined) return []
   const { fromUnix } = ALWAYS
-  if (backfill === undefined) return [{ fromUnix, untilUnix: position.timestamp }]
+  const isComplete = backfill === undefined || backfill.datasets?.includes(PRICES) === false
+  if (isComplete) return [{ fromUnix, untilUnix: position.timestamp }]
+  if (backfill.datasets !== null) return [{ fromUnix, untilUnix: backfill.read.timestamp }]
   // What the price was before the first point of the newest days is not known yet.
   const first = await nextPoint(connection, symbol, backfill.floor.timestamp)
   return [

@@ -32,6 +32,11 @@ export interface Backfill {
   readonly read: Position
   /** Never beyond `read` below the floor. */
   readonly folded: Position
+  /**
+   * The datasets that are read again, from the first block on, while the others follow the head; null
+   * where the whole chain is read.
+   */
+  readonly datasets: readonly string[] | null
 }
 
 /** Undefined when nothing is missing below the chain's position. */
@@ -41,7 +46,7 @@ export async function readBackfill(
 ): Promise<Backfill | undefined> {
   const [row] = await connection.run(sql`
     select floor_number, floor_unix, number, hash, timestamp_unix,
-      folded_number, folded_hash, folded_unix from backfills
+      folded_number, folded_hash, folded_unix, datasets from backfills
     where chain_id = ${chainId}`)
   return row && toBackfill(row)
 }
@@ -52,12 +57,14 @@ export async function readBackfills(
 ): Promise<ReadonlyMap<number, Backfill>> {
   const found = await connection.run(sql`
     select chain_id, floor_number, floor_unix, number, hash, timestamp_unix,
-      folded_number, folded_hash, folded_unix from backfills`)
+      folded_number, folded_hash, folded_unix, datasets from backfills`)
   return new Map(found.map((row) => [column.integer(row, 'chain_id'), toBackfill(row)]))
 }
 
 function toBackfill(row: Row): Backfill {
+  const datasets = column.textOrNull(row, 'datasets')
   return {
+    datasets: datasets === null ? null : datasets.split(','),
     floor: {
       number: column.integer(row, 'floor_number'),
       timestamp: column.integer(row, 'floor_unix'),
@@ -80,13 +87,13 @@ export async function writeBackfill(
   chainId: number,
   backfill: Backfill,
 ): Promise<void> {
-  const { floor, read, folded } = backfill
+  const { floor, read, folded, datasets } = backfill
   await connection.run(sql`
     insert into backfills (chain_id, floor_number, floor_unix, number, hash, timestamp_unix,
-      folded_number, folded_hash, folded_unix)
+      folded_number, folded_hash, folded_unix, datasets)
     values (${chainId}, ${floor.number}, ${floor.timestamp},
       ${read.number}, ${read.hash}, ${read.timestamp},
-      ${folded.number}, ${folded.hash}, ${folded.timestamp})
+      ${folded.number}, ${folded.hash}, ${folded.timestamp}, ${datasets?.join(',') ?? null})
     on conflict (chain_id) do update set
       number = excluded.number, hash = excluded.hash, timestamp_unix = excluded.timestamp_unix,
       folded_number = excluded.folded_number, folded_hash = excluded.folded_hash,

@@ -1,16 +1,14 @@
 import type { Position } from '#chain/chain-event.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import { assert } from '#lib/assert.ts'
-import type { Connection } from '#store/engine.ts'
-import { sql } from '#store/sql.ts'
 import type { Change, HistoryFold, Staged, Store } from '../dataset.ts'
-import { noteForgotten } from '../forgotten-chains.ts'
-import { forgetPosition, readFinalized } from '../positions.ts'
+import { readFinalized } from '../positions.ts'
 import type { Anomaly, Segment } from '../segment.ts'
 import {
   applySegment,
   applyStaged,
   type CommitDeps,
+  type Facts,
   storeAnomalies,
   transact,
   type Work,
@@ -40,10 +38,15 @@ export async function commitOlder(
   const { chainId, segment, due } = input
   const { number, hash, timestamp } = segment.end
   const end = { number, hash, timestamp }
-  const { floor, read, folded } = input.backfill
+  const { read, folded } = input.backfill
   const isNew = segment.staged.length > 0
-  const backfill = { floor, read: isNew ? end : read, folded: due === undefined ? folded : end }
-  await transactOlder(deps, input, async (change) => {
+  const backfill = {
+    ...input.backfill,
+    read: isNew ? end : read,
+    folded: due === undefined ? folded : end,
+  }
+  const isOlder = end.timestamp < backfill.floor.timestamp
+  await transactOlder(deps, { ...input, isOlder }, async (change) => {
     await writeBackfill(change.connection, chainId, backfill)
     await applySegment(change, segment)
     if (due !== undefined) await storeFolded(change, due)
@@ -63,7 +66,7 @@ export async function commitFolded(
 ): Promise<Backfill> {
   const { number, hash, timestamp } = input.end
   const backfill = { ...input.backfill, folded: { number, hash, timestamp } }
-  await transactOlder(deps, input, async (change) => {
+  await transactOlder(deps, { ...input, isOlder: true }, async (change) => {
     await writeBackfill(change.connection, input.chainId, backfill)
     await storeFolded(change, input.due)
   })
@@ -88,7 +91,7 @@ export async function commitMeeting(
     readonly anomalies: readonly Anomaly[]
   },
 ): Promise<void> {
-  await transactOlder(deps, input, async (change) => {
+  await transactOlder(deps, { ...input, isOlder: false }, async (change) => {
     await endBackfill(change.connection, input.chainId)
     for (const fold of input.folds) await fold.complete(change)
     await applyStaged(change, input.staged)
@@ -96,33 +99,12 @@ export async function commitMeeting(
   })
 }
 
-/** Removes everything of a chain, its position included, so that it is read from its beginning. */
-export async function forgetChain(deps: CommitDeps, chainId: number): Promise<void> {
-  const factsOf = async (connection: Connection) => {
-    const finalizedNumber = await readFinalized(connection, chainId)
-    return { chainId, finalizedNumber, isOlder: false }
-  }
-  await transact(deps, factsOf, async (change) => {
-    const { connection } = change
-    for (const dataset of deps.datasets)
-      await (dataset.forget?.(change) ?? dataset.revert(change, BEFORE_ALL))
-    await change.settlePrices()
-    await connection.run(sql`delete from anomalies where chain_id = ${chainId}`)
-    await endBackfill(connection, chainId)
-    await forgetPosition(connection, chainId)
-    await noteForgotten(connection, chainId)
-  })
-}
-
-/** No block is older. */
-const BEFORE_ALL: Position = { number: -1, hash: '0x', timestamp: -1 }
-
 async function transactOlder(
   deps: CommitDeps,
-  input: { readonly chainId: number; readonly backfill: Backfill },
+  input: Pick<Facts, 'chainId' | 'isOlder'> & { readonly backfill: Backfill },
   work: Work,
 ): Promise<void> {
-  const { chainId, backfill } = input
+  const { chainId, backfill, isOlder } = input
   await transact(
     deps,
     async (connection) => {
@@ -134,7 +116,7 @@ async function transactOlder(
         stored?.read.hash === backfill.read.hash && stored.folded.hash === backfill.folded.hash,
         `the older history of chain ${chainId} moved under a commit`,
       )
-      return { chainId, finalizedNumber, isOlder: true }
+      return { chainId, finalizedNumber, isOlder }
     },
     work,
   )

@@ -72,6 +72,13 @@ export class OlderHistory {
     return this.#backfill === undefined
   }
 
+  /** Whether a dataset takes nothing of new blocks before the older history has met them. */
+  isAwaitedBy(dataset: AnyDataset): boolean {
+    if (this.#backfill === undefined) return false
+    const { datasets } = this.#backfill
+    return datasets?.includes(dataset.name) ?? dataset.openHistory !== undefined
+  }
+
   /** Resolves when nothing is being stored, whatever came of it. */
   async settled(): Promise<void> {
     await this.#commit.catch(() => undefined)
@@ -166,7 +173,7 @@ export class OlderHistory {
       const opened = await this.#openFolds(this.#stored())
       const { folds, at } = opened
       assert(at.number <= position.number, 'the older history went beyond the position')
-      const waiting = [...folds.keys()]
+      const waiting = this.#deps.datasets.filter((each) => this.isAwaitedBy(each))
       const [logs, stored] = await allEnded([
         this.#logsBetween(waiting, at, position),
         this.#storeFolded(opened),
@@ -211,7 +218,7 @@ export class OlderHistory {
   async #openFolds(backfill: Backfill): Promise<OpenFolds> {
     if (this.#opened !== undefined) return this.#opened
     const folds = new Map<AnyDataset, HistoryFold>()
-    for (const dataset of this.#deps.datasets) {
+    for (const dataset of this.#readFor(backfill)) {
       const fold = dataset.openHistory?.(this.#chain.id)
       if (fold !== undefined) folds.set(dataset, fold)
     }
@@ -235,22 +242,29 @@ export class OlderHistory {
     return this.#opened
   }
 
+  /** The datasets that the older history is read for. */
+  #readFor({ datasets: names }: Backfill): readonly AnyDataset[] {
+    const { datasets } = this.#deps
+    return names === null ? datasets : datasets.filter(({ name }) => names.includes(name))
+  }
+
   /**
    * Blocks whose events are stored are read once more for what is folded; then, below the floor,
-   * everything is new; above it only what builds on all that is older. While a commit is under way
-   * `read` is older than it will be, but never beyond what is folded.
+   * everything is new; above it only what builds on all that is older, and what is read again. While a
+   * commit is under way `read` is older than it will be, but never beyond what is folded.
    */
   #open(
-    { floor, read }: Backfill,
+    backfill: Backfill,
     { folds, at, rhythm }: OpenFolds,
     limit: number,
   ): AsyncIterator<Segment> {
+    const { floor, read, datasets } = backfill
     const from = at.number + 1
-    const unfolded = this.#deps.datasets.filter((each) => !folds.has(each))
-    const again = { to: read.number, datasets: [] }
-    const below = { to: floor.number - 1, datasets: unfolded }
-    const above = { to: limit, datasets: [] }
-    const stretches = read.number > limit ? [above] : [again, below, above]
+    const unfolded = this.#readFor(backfill).filter((each) => !folds.has(each))
+    const again = { to: Math.min(read.number, limit), datasets: [] }
+    const below = { to: Math.min(floor.number - 1, limit), datasets: unfolded }
+    const above = { to: limit, datasets: datasets === null ? [] : unfolded }
+    const stretches = [again, below, above]
     // A history that begins stands on no block.
     const after = at.hash === '0x' ? undefined : at
     const isStoring = () => this.#commitsUnderWay > 0

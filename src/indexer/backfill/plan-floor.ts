@@ -1,4 +1,5 @@
 import type { BlockClock, TimedBlock } from '#chain/block-clock.ts'
+import type { Position } from '#chain/chain-event.ts'
 import { DAY_SECONDS, startOfHour } from '#lib/day.ts'
 import type { Backfill } from './backfill-row.ts'
 
@@ -23,13 +24,31 @@ export async function planFloor(
   const guessed = newestOf({ number: to, timestamp: timeBetween(first, head, to) })
   const [last] = await Promise.all([clock.at(to), guessed.catch(() => undefined)])
   const { number, timestamp } = await newestOf(last)
-  // Nothing is read yet: no block has this hash, and no block is older than this time.
-  const read = { number: startBlock - 1, hash: '0x', timestamp: -1 } as const
-  return { floor: { number, timestamp }, read, folded: read }
+  const read = beforeBlock(startBlock)
+  return { floor: { number, timestamp }, read, folded: read, datasets: null }
+}
+
+/**
+ * The plan for datasets that are read again from the first block on. Only the newest days keep sums
+ * per hour, as in a register that is built from nothing.
+ */
+export function planReread(
+  startBlock: number,
+  position: Pick<Position, 'timestamp'>,
+  datasets: readonly string[],
+): Backfill {
+  const read = beforeBlock(startBlock)
+  const floor = { number: startBlock, timestamp: newestFrom(position) }
+  return { floor, read, folded: read, datasets }
+}
+
+/** Nothing is read yet: no block has this hash, and no block is older than this time. */
+function beforeBlock(startBlock: number): Position {
+  return { number: startBlock - 1, hash: '0x', timestamp: -1 }
 }
 
 /** A full hour, so that no hour is partly above the floor and partly below. */
-function newestFrom(last: TimedBlock): number {
+function newestFrom(last: Pick<TimedBlock, 'timestamp'>): number {
   return startOfHour(last.timestamp - NEWEST_DAYS * DAY_SECONDS)
 }
 

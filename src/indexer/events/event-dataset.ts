@@ -1,5 +1,6 @@
 import type { Log } from '#domain/chain.ts'
 import type { EventSource } from '#ecosystem/ecosystem.ts'
+import type { PartEntry } from '../adopted-file/file-part.ts'
 import type { Dataset } from '../dataset.ts'
 import { type EventArguments, makeEventReader, selectorsOf } from '../decode-event.ts'
 import type { EventFact } from './event.ts'
@@ -8,15 +9,25 @@ import { forgetEvents, revertEvents, storeEvents } from './store-events.ts'
 /** A dataset of events: the kind says how a mapped log is read, everything else is shared. */
 export function makeEventDataset<Source extends EventSource>(input: {
   readonly name: string
+  /** The list of the ecosystem file that the sources are from, in its order. */
+  readonly field: string
   /** Whether what each account did is summed up too. */
   readonly byAccount: boolean
   readonly sources: readonly Source[]
+  /** What decides, besides the source itself, how its logs are read. */
+  factsOf(source: Source): PartEntry['facts']
   read(log: Log, source: Source, args: EventArguments): EventFact
 }): Dataset<EventFact> {
   const readEvent = makeEventReader(input.sources)
   return {
     name: input.name,
     selectors: selectorsOf(input.sources),
+    builtFrom: (chainId) =>
+      input.sources.flatMap((source, index) => {
+        if (source.chain.id !== chainId) return []
+        const facts = { ...sourceFacts(source), ...input.factsOf(source) }
+        return [{ field: `${input.field}[${index}]`, facts }]
+      }),
     // One log is one event, also when two mappings would take it.
     decode: (log) =>
       readEvent(log)
@@ -27,6 +38,17 @@ export function makeEventDataset<Source extends EventSource>(input: {
     apply: (change, facts) => storeEvents(change, input, facts),
     revert: (change, ancestor) => revertEvents(change, input, ancestor),
     forget: (change) => forgetEvents(change, input),
+  }
+}
+
+function sourceFacts({ address, event, where, token }: EventSource): PartEntry['facts'] {
+  const inputs = event.inputs.map(({ name = '', type, indexed = false }) => [name, type, indexed])
+  const accepted = [...where].map(([name, values]) => [name, [...values].sort()] as const)
+  return {
+    address,
+    event: [event.name, ...inputs],
+    where: Object.fromEntries(accepted),
+    token: token?.symbol ?? null,
   }
 }
 

@@ -129,19 +129,32 @@ async function having(
   return ranges.filter((_, index) => found[index]?.length === 1)
 }
 
-async function unvalue(connection: Connection, range: TokenRange): Promise<void> {
-  const valued = within(range, VALUED)
-  const stale = await connection.run(sql`
-    select dataset, chain_id, block_number, log_index, token, account, timestamp_unix, amount, usd, counted
-    from events where ${valued}`)
-  if (stale.length === 0) return
-  await connection.run(sql`update events set valued = 0, usd = null where ${valued}`)
-  const lost = stale.map((row) => ({
-    row,
-    usd: -readContribution(row).sums.usd,
-    priced: row.usd === null ? 0 : -1,
-  }))
-  await foldValues(connection, lost)
+/** Takes the values of all events of a token back; they are found anew. */
+export function unvalueToken(connection: Connection, token: string): Promise<void> {
+  const range = { fromUnix: 0, untilUnix: Number.POSITIVE_INFINITY }
+  return unvalue(connection, { token, range })
+}
+
+async function unvalue(connection: Connection, { token, range }: TokenRange): Promise<void> {
+  let { fromUnix } = range
+  for (let some = EVENTS_MAX; some === EVENTS_MAX; ) {
+    const valued = within({ token, range: { ...range, fromUnix } }, VALUED)
+    const stale = await connection.run(sql`
+      select dataset, chain_id, block_number, log_index, token, account, timestamp_unix, amount, usd, counted
+      from events where ${valued} order by timestamp_unix limit ${EVENTS_MAX}`)
+    some = stale.length
+    fromUnix = Number(stale.at(-1)?.timestamp_unix ?? fromUnix)
+    await setValues(
+      connection,
+      stale.map((row) => ({ row, value: undefined })),
+    )
+    const lost = stale.map((row) => ({
+      row,
+      usd: -readContribution(row).sums.usd,
+      priced: row.usd === null ? 0 : -1,
+    }))
+    await foldValues(connection, lost)
+  }
 }
 
 /** Databases have no infinite integers. */
@@ -167,27 +180,35 @@ async function valuePending(
       unix: column.integer(row, 'timestamp_unix'),
     })),
   )
-  const gained = pending.map((row, index) => {
-    const usd = values[index] ?? null
-    return { row, usd: usd ?? 0n, priced: usd === null ? 0 : 1 }
-  })
-  await setValues(connection, gained)
+  const found = pending.map((row, index) => ({ row, value: values[index] ?? null }))
+  await setValues(connection, found)
+  const gained = found.map(({ row, value }) => ({
+    row,
+    usd: value ?? 0n,
+    priced: value === null ? 0 : 1,
+  }))
   await foldValues(connection, gained)
   return pending.length
 }
 
-async function setValues(connection: Connection, changes: readonly ValueChange[]): Promise<void> {
-  for (const part of chunks(changes, ROWS_PER_STATEMENT)) {
-    const list = part.map(({ row, usd, priced }) => [
+/** Sets values, null without a price; an undefined one is still to be found. */
+async function setValues(
+  connection: Connection,
+  events: readonly { readonly row: Row; readonly value: MicroUsd | null | undefined }[],
+): Promise<void> {
+  for (const part of chunks(events, ROWS_PER_STATEMENT)) {
+    const list = part.map(({ row, value }) => [
       column.text(row, 'dataset'),
       column.integer(row, 'chain_id'),
       column.integer(row, 'block_number'),
       column.integer(row, 'log_index'),
-      priced === 0 ? null : toStored(usd),
+      value === undefined ? 0 : 1,
+      value == null ? null : toStored(value),
     ])
+    const types = ['text', 'bigint', 'bigint', 'bigint', 'bigint', 'text'] as const
     await connection.run(sql`
-      update events set valued = 1, usd = given.column5
-      from (${typedValues(['text', 'bigint', 'bigint', 'bigint', 'text'], list)}) as given
+      update events set valued = given.column5, usd = given.column6
+      from (${typedValues(types, list)}) as given
       where events.dataset = given.column1 and events.chain_id = given.column2
         and events.block_number = given.column3 and events.log_index = given.column4`)
   }

@@ -1,6 +1,5 @@
-import type { Change } from '#indexer/dataset.ts'
 import { groupBy } from '#lib/group-by.ts'
-import type { Row } from '#store/engine.ts'
+import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { empty, sql } from '#store/sql.ts'
 import { turningDays } from '../holder-days.ts'
@@ -13,20 +12,19 @@ const PAGE = 20_000
  * counts wallets that were ever on one chain only; a wallet on several is one holder.
  */
 export async function countHoldersAnew(
-  change: Change,
+  connection: Connection,
   {
     symbol: token,
     isOnSeveralChains,
   }: { readonly symbol: string; readonly isOnSeveralChains: boolean },
 ): Promise<void> {
-  const { connection } = change
   await connection.run(sql`delete from holder_buckets where token = ${token}`)
   await connection.run(sql`
     insert into holder_buckets (token, grain, bucket_unix, gained, lost)
     select token, 'day', day_unix, sum(holds), sum(1 - holds) from holder_turns days
     where token = ${token} ${isOnSeveralChains ? sql`and not ${elsewhere}` : empty}
     group by token, day_unix`)
-  if (isOnSeveralChains) await countSeveralChains(change, token)
+  if (isOnSeveralChains) await countSeveralChains(connection, token)
   await connection.run(sql`
     insert into holder_buckets (token, grain, bucket_unix, gained, lost)
     select token, 'total', 0, sum(gained), sum(lost) from holder_buckets
@@ -34,9 +32,9 @@ export async function countHoldersAnew(
 }
 
 /** Adds the turns of wallets on several chains to those of all others. */
-async function countSeveralChains(change: Change, token: string): Promise<void> {
-  const turns = await turnsOfSeveralChains(change, token)
-  await change.connection.insert(
+async function countSeveralChains(connection: Connection, token: string): Promise<void> {
+  const turns = await turnsOfSeveralChains(connection, token)
+  await connection.insert(
     {
       table: 'holder_buckets',
       columns: {
@@ -59,12 +57,12 @@ const elsewhere = sql`exists (select 1 from holder_turns others
     and others.chain_id <> days.chain_id)`
 
 async function turnsOfSeveralChains(
-  change: Change,
+  connection: Connection,
   token: string,
 ): Promise<ReadonlyMap<number, { gained: number; lost: number }>> {
   const turns = new Map<number, { gained: number; lost: number }>()
   for (let after = ''; ; ) {
-    const page = await change.connection.run(sql`
+    const page = await connection.run(sql`
       select address, chain_id, day_unix, holds from holder_turns days
       where token = ${token} and address > ${after} and ${elsewhere}
       order by address limit ${PAGE}`)

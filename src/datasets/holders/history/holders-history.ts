@@ -87,9 +87,9 @@ export function openHoldersHistory(input: {
         }
       }
     },
-    async complete(change: Change) {
+    async complete({ connection }: Change) {
       for (const token of input.tokens.filter(isCountedAtTheEnd))
-        await countHoldersAnew(change, token)
+        await countHoldersAnew(connection, token)
     },
   }
 }

@@ -9,9 +9,9 @@ import { serveChain } from '#test/chain-builder/serve-chain.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { advanceAll, commitDepsOf, differenceOf, stepIndex } from '#test/stepped-index.ts'
-import { readSettled, stillHolds } from '../settled.ts'
-import { type IndexStatus, readIndexStatus } from '../status.ts'
-import { forgetChain } from './commit-older.ts'
+import { forgetChain } from './forget.ts'
+import { readSettled, stillHolds } from './settled.ts'
+import { type IndexStatus, readIndexStatus } from './status.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)
 

@@ -1,0 +1,99 @@
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import type { Chain } from '#ecosystem/ecosystem.ts'
+import { CHAIN_PART, type FileParts } from '#indexer/adopted-file/file-part.ts'
+import type { ChainStatus, IndexStatus } from '#indexer/status.ts'
+import { HOLDERS } from './holders/dataset.ts'
+import { PRICES } from './prices/decode.ts'
+
+/** A dataset of a chain that is read again because the file changed, and what of it is missing. */
+export interface Rereading {
+  readonly chain: Chain
+  readonly dataset: string
+  readonly fromBlock: number
+  /** Null while the chain's head is not known. */
+  readonly toBlock: number | null
+  readonly isEmpty: boolean
+}
+
+/** Everything that is read again. */
+export function rereadingOf(status: IndexStatus, file: FileParts): readonly Rereading[] {
+  const unread = status.unread.flatMap((chain) =>
+    datasetsOf(file, chain).map((dataset) => {
+      const fromBlock = chain.startBlock
+      return { chain, dataset, fromBlock, toBlock: null, isEmpty: true }
+    }),
+  )
+  return [...unread, ...status.chains.flatMap((each) => rereadingOn(each, file))]
+}
+
+function rereadingOn(status: ChainStatus, file: FileParts): readonly Rereading[] {
+  const { chain, backfill, timesForgotten, blockNumber } = status
+  if (backfill === null || timesForgotten === 0) return []
+  const { floor, read, folded, datasets } = backfill
+  return (datasets ?? datasetsOf(file, chain)).map((dataset) => {
+    const upTo = dataset === HOLDERS ? folded : read
+    const isNewestThere = datasets === null && dataset !== HOLDERS
+    const toBlock = isNewestThere ? floor.number - 1 : blockNumber
+    const isEmpty = upTo.hash === '0x' && !isNewestThere
+    return { chain, dataset, fromBlock: upTo.number + 1, toBlock, isEmpty }
+  })
+}
+
+function datasetsOf({ parts }: FileParts, chain: Chain): readonly string[] {
+  const own = parts.filter(({ chainId, name }) => chainId === chain.id && name !== CHAIN_PART)
+  return own.map(({ name }) => name)
+}
+
+/** What an answer is made of. */
+export interface Needed {
+  readonly datasets: readonly string[]
+  /** The only chain that was asked for. */
+  readonly chain?: Chain | undefined
+}
+
+/**
+ * Why an answer cannot be given yet: the register was built from another file, or nothing of what the
+ * answer is made of was read since the file changed.
+ */
+export function notReadYet(
+  status: IndexStatus,
+  file: FileParts,
+  { datasets, chain }: Needed,
+): Refusal | undefined {
+  const names = new Set([...datasets, PRICES, CHAIN_PART])
+  const other = status.otherParts.filter(({ chainId, name }) => chainId === null || names.has(name))
+  if (other.length > 0)
+    return notReady(
+      `The index has not adopted this server's ecosystem file yet (${other.flatMap(({ fields }) => fields).join(', ')}).`,
+    )
+  if (chain !== undefined && status.unread.includes(chain))
+    return notReady(`Nothing of ${chain.name} is read yet.`)
+  const rereading = rereadingOf(status, file)
+  const empty = datasets.find((dataset) => {
+    const on = file.parts.filter(
+      ({ name, chainId }) => name === dataset && (chain === undefined || chain.id === chainId),
+    )
+    const isEmpty = (chainId: number | null) =>
+      rereading.some(
+        (each) => each.isEmpty && each.dataset === dataset && each.chain.id === chainId,
+      )
+    return on.length > 0 && on.every(({ chainId }) => isEmpty(chainId))
+  })
+  return empty === undefined
+    ? undefined
+    : notReady(`The ${empty} are being read again, since the ecosystem file changed.`)
+}
+
+/** Whether the register is one of this file and nothing of these datasets is read again. */
+export function isWhole(
+  status: IndexStatus,
+  file: FileParts,
+  datasets: readonly string[],
+): boolean {
+  const isReread = rereadingOf(status, file).some(({ dataset }) => datasets.includes(dataset))
+  return status.otherParts.length === 0 && !isReread
+}
+
+function notReady(detail: string): Refusal {
+  return refuse('data_not_ready', `${detail} Try again soon.`, { retryAfterSeconds: 2 })
+}

@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto'
+
+export type Json =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly Json[]
+  | { readonly [name: string]: Json }
+
+/** An entry of the ecosystem file: where it stands there, and what of it shapes the register. */
+export interface PartEntry {
+  /** Such as `burns[0]`. It is shown, but does not count: entries may move. */
+  readonly field: string
+  readonly facts: Readonly<Record<string, Json>>
+}
+
+/** What of the ecosystem file shapes one part of the register. */
+export interface FilePart {
+  /** Null for what belongs to no chain. */
+  readonly chainId: number | null
+  /** A dataset, `CHAIN_PART`, or the symbol of a token for what its dollar values hang on. */
+  readonly name: string
+  readonly entries: readonly PartEntry[]
+}
+
+/** All parts of a file, with one digest of them all. */
+export interface FileParts {
+  readonly parts: readonly FilePart[]
+  readonly digest: string
+}
+
+/** The part that all datasets of a chain depend on. */
+export const CHAIN_PART = 'chain'
+
+export function toFileParts(parts: readonly FilePart[]): FileParts {
+  const digests = parts.map((part) => `${keyOf(part)} ${digestOf(part)}`)
+  return { parts, digest: sha256(digests.sort().join('\n')) }
+}
+
+/** The same for the same facts, whatever the order of their names. */
+export function digestOf({ entries }: Pick<FilePart, 'entries'>): string {
+  return sha256(JSON.stringify(entries.map(({ facts }) => sorted(facts))))
+}
+
+export function keyOf({ chainId, name }: Pick<FilePart, 'chainId' | 'name'>): string {
+  return `${chainId ?? ''}|${name}`
+}
+
+/** A part that differs between two files. */
+export interface PartChange extends Pick<FilePart, 'chainId' | 'name'> {
+  /** What differs, such as `burns[0].where changed` or `burns[2] added`. */
+  readonly fields: readonly string[]
+}
+
+/** Parts that one file has and the other lacks, or has otherwise. */
+export function partChanges(
+  before: readonly FilePart[],
+  after: readonly FilePart[],
+): readonly PartChange[] {
+  const old = new Map(before.map((part) => [keyOf(part), part]))
+  const young = new Map(after.map((part) => [keyOf(part), part]))
+  return [...new Map([...old, ...young]).values()].flatMap(({ chainId, name }) => {
+    const key = keyOf({ chainId, name })
+    const fields = entryChanges(old.get(key)?.entries ?? [], young.get(key)?.entries ?? [])
+    const isIn = old.has(key) === young.has(key)
+    return fields.length === 0 && isIn ? [] : [{ chainId, name, fields }]
+  })
+}
+
+/** Entries that stay pair off; the others are paired in their order, as edits of one another. */
+function entryChanges(
+  before: readonly PartEntry[],
+  after: readonly PartEntry[],
+): readonly string[] {
+  const isOrderKept = digestOf({ entries: before }) === digestOf({ entries: after })
+  if (isOrderKept) return []
+  const left = [...before]
+  const edited = after.filter((entry) => {
+    const same = left.findIndex(
+      (each) => digestOf({ entries: [each] }) === digestOf({ entries: [entry] }),
+    )
+    if (same >= 0) left.splice(same, 1)
+    return same < 0
+  })
+  const changes = edited.flatMap((entry, index) => {
+    const old = left[index]
+    return old === undefined ? [`${entry.field} added`] : factChanges(old, entry)
+  })
+  const removed = left.slice(edited.length).map(({ field }) => `${field} removed`)
+  const all = [...changes, ...removed]
+  return all.length > 0
+    ? all
+    : [`the order of ${after.map(({ field }) => field).join(', ')} changed`]
+}
+
+function factChanges(before: PartEntry, after: PartEntry): readonly string[] {
+  const names = new Set([...Object.keys(before.facts), ...Object.keys(after.facts)])
+  const text = (value: Json | undefined) => JSON.stringify(sorted(value ?? null))
+  return [...names]
+    .filter((name) => text(before.facts[name]) !== text(after.facts[name]))
+    .map((name) => `${after.field}.${name} changed`)
+}
+
+function sorted(value: Json): Json {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value !== 'object' || value === null) return value
+  const members = Object.entries(value).map(([name, each]) => [name, sorted(each)] as const)
+  return Object.fromEntries(members.sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}

@@ -1,0 +1,40 @@
+import type { Connection } from '#store/engine.ts'
+import { type FileParts, partChanges } from './file-part.ts'
+import { readAdoption, readFileParts, wasAdopted } from './tables.ts'
+
+/** The register was built from another file, and this process may not change that. */
+export class ChangedFileError extends Error {
+  override readonly name = 'ChangedFileError'
+  constructor(fields: readonly string[]) {
+    super(
+      `the register was built from another ecosystem file (${fields.join(', ')}); start with --on-changed-file=reread to read these parts again, or with the file of before`,
+    )
+  }
+}
+
+/** What a process does when the register was built from another file than its own. */
+export type OnChangedFile = 'reread' | 'refuse'
+
+/**
+ * Whether an indexer may take the lease. A process that finds no leader when it starts brings its
+ * file with it. One that waited behind a leader takes over with the register's file or a new one, but
+ * not with one that the register has left: else a forgotten process would undo an edit.
+ */
+export async function mayLead(
+  connection: Connection,
+  input: {
+    readonly file: FileParts
+    readonly onChangedFile: OnChangedFile
+    /** Whether another process led, or this one did before. */
+    readonly hasWaited: boolean
+  },
+): Promise<boolean> {
+  const { file, onChangedFile, hasWaited } = input
+  const adopted = await readAdoption(connection)
+  if (adopted === undefined || adopted.digest === file.digest) return true
+  if (onChangedFile === 'refuse') {
+    const changes = partChanges(await readFileParts(connection), file.parts)
+    throw new ChangedFileError(changes.flatMap(({ fields }) => fields))
+  }
+  return !hasWaited || !(await wasAdopted(connection, file.digest))
+}

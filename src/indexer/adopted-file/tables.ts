@@ -1,0 +1,85 @@
+import type { Connection, Migration } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { rows, sql } from '#store/sql.ts'
+import type { FilePart, FileParts, PartEntry } from './file-part.ts'
+
+/**
+ * `file_parts`: what the register was built from. `file_adoptions`: the files it was built from, one
+ * after the other. `backfills.datasets`: the datasets that are read again while all others follow the
+ * chain's head; null where none does.
+ * A register of an earlier version does not know its file; it is read again as a whole.
+ */
+export const adoptedFileMigration: Migration = {
+  id: 70,
+  name: 'the file that the register was built from',
+  sql: `
+    create table file_parts (
+      chain_id bigint not null,
+      name text not null,
+      entries text not null,
+      primary key (chain_id, name)
+    );
+    create table file_adoptions (
+      sequence bigint primary key,
+      digest text not null
+    );
+    insert into file_adoptions (sequence, digest)
+    select 1, 'unknown' where exists (select 1 from positions);
+    alter table backfills add column datasets text`,
+}
+
+/** Chain id of parts that belong to no chain: EIP-155 begins at 1. */
+const NO_CHAIN = 0
+
+/** A file's place in the order in which files were adopted. */
+export interface Adoption {
+  readonly sequence: number
+  readonly digest: string
+}
+
+/** The file that the register is built from now; undefined before the first. */
+export async function readAdoption(connection: Connection): Promise<Adoption | undefined> {
+  const [row] = await connection.run(
+    sql`select sequence, digest from file_adoptions order by sequence desc limit 1`,
+  )
+  return row && { sequence: column.integer(row, 'sequence'), digest: column.text(row, 'digest') }
+}
+
+/** Whether a file was adopted at any time. */
+export async function wasAdopted(connection: Connection, digest: string): Promise<boolean> {
+  const found = await connection.run(
+    sql`select sequence from file_adoptions where digest = ${digest} limit 1`,
+  )
+  return found.length > 0
+}
+
+/** The parts of the file that the register is built from. */
+export async function readFileParts(connection: Connection): Promise<readonly FilePart[]> {
+  const found = await connection.run(
+    sql`select chain_id, name, entries from file_parts order by chain_id, name`,
+  )
+  return found.map((row) => {
+    const chainId = column.integer(row, 'chain_id')
+    return {
+      chainId: chainId === NO_CHAIN ? null : chainId,
+      name: column.text(row, 'name'),
+      entries: JSON.parse(column.text(row, 'entries')) as readonly PartEntry[],
+    }
+  })
+}
+
+/** Notes that the register is built from this file from now on. */
+export async function writeAdoption(
+  connection: Connection,
+  file: FileParts,
+  sequence: number,
+): Promise<void> {
+  await connection.run(sql`delete from file_parts`)
+  for (const { chainId, name, entries } of file.parts)
+    await connection.run(sql`
+      insert into file_parts (chain_id, name, entries)
+      values ${rows([[chainId ?? NO_CHAIN, name, JSON.stringify(entries)]])}`)
+  await connection.run(
+    sql`insert into file_adoptions (sequence, digest) values (${sequence}, ${file.digest})`,
+  )
+}

@@ -1,0 +1,46 @@
+import type { Position } from '#chain/chain-event.ts'
+import { sql } from '#store/sql.ts'
+import { endBackfill } from './backfill/backfill-row.ts'
+import type { AnyDataset } from './dataset.ts'
+import { noteForgotten } from './forgotten-chains.ts'
+import { forgetPosition, readFinalized } from './positions.ts'
+import { type CommitDeps, type Transaction, transact } from './transaction.ts'
+
+/** Removes everything of a chain, its position included, so that it is read from its first block. */
+export async function forgetChain(deps: CommitDeps, chainId: number): Promise<void> {
+  const factsOf: Parameters<typeof transact>[1] = async (connection) => ({
+    chainId,
+    finalizedNumber: await readFinalized(connection, chainId),
+    isOlder: false,
+  })
+  await transact(deps, factsOf, (change) => removeChain(change, deps.datasets))
+}
+
+/** The same, as part of a transaction. */
+export async function removeChain(
+  change: Transaction,
+  datasets: readonly AnyDataset[],
+): Promise<void> {
+  const { connection, chainId } = change
+  await removeDatasets(change, datasets)
+  await endBackfill(connection, chainId)
+  await forgetPosition(connection, chainId)
+}
+
+/** Removes what some datasets have stored of a chain; what is known of it is doubted from then on. */
+export async function removeDatasets(
+  change: Transaction,
+  datasets: readonly AnyDataset[],
+): Promise<void> {
+  const { connection, chainId } = change
+  for (const dataset of datasets) {
+    await (dataset.forget?.(change) ?? dataset.revert(change, BEFORE_ALL))
+    await connection.run(sql`
+      delete from anomalies where chain_id = ${chainId} and dataset = ${dataset.name}`)
+  }
+  await change.settlePrices()
+  await noteForgotten(connection, chainId)
+}
+
+/** No block is older. */
+const BEFORE_ALL: Position = { number: -1, hash: '0x', timestamp: -1 }
