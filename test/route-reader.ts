@@ -35,7 +35,7 @@ export function dataRoutesOf(input: {
 }
 
 /** Answers a GET of a path with its query as the route does, headers and metering aside. */
-async function callRoute(routes: readonly Route[], target: string): Promise<Outcome> {
+export async function callRoute(routes: readonly Route[], target: string): Promise<Outcome> {
   const url = new URL(target, 'http://local')
   const route = findRoute(routes, url.pathname)
   if (route === undefined) throw new Error(`no route for ${target}`)

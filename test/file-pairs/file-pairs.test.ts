@@ -1,0 +1,16 @@
+import { registerMigrations } from '#datasets/datasets.ts'
+import { eachEngine, onSqlite } from '#ledger/each-engine.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { liveThroughFiles } from './live-through-files.ts'
+
+/** A few in every run of the tests; `main.ts --pairs 300` for a long search. */
+const SEEDS = [1, 2, 3, 4, 5, 6]
+
+const onEach = eachEngine(startPostgres, registerMigrations)
+
+for (const seed of SEEDS)
+  onEach(`a register whose file changed equals a fresh one (seed ${seed})`, ({ engine: lived }) =>
+    onSqlite(registerMigrations, ({ engine: fresh }) =>
+      liveThroughFiles({ lived, fresh, close: async () => undefined }, seed),
+    ),
+  )
