@@ -4,8 +4,8 @@ import { allEnded } from '#lib/all-ended.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
-import { type FileParts, type PartChange, partChanges } from './adopted-file/file-part.ts'
-import { type Adoption, readAdoption, readFileParts } from './adopted-file/tables.ts'
+import type { FileParts, PartChange } from './adopted-file/file-part.ts'
+import { partsThatDiffer, readAdoption } from './adopted-file/tables.ts'
 import { type Backfill, readBackfills } from './backfill/backfill-row.ts'
 import { readForgotten } from './forgotten-chains.ts'
 
@@ -69,20 +69,10 @@ export async function readIndexStatus(
   return {
     chains: statuses,
     unread,
-    otherParts: await otherParts(connection, adoption, file),
+    otherParts: file === undefined ? [] : await partsThatDiffer(connection, adoption, file),
     asOfUnix: Math.max(...statuses.map((each) => each.blockTimeUnix)),
     revision: [adoption?.sequence ?? 0, ...statuses.map(revisionOf)].join('-'),
   }
-}
-
-/** A register that was never built from a file contradicts none. */
-async function otherParts(
-  connection: Connection,
-  adoption: Adoption | undefined,
-  file: FileParts | undefined,
-): Promise<readonly PartChange[]> {
-  if (adoption === undefined || file === undefined || adoption.digest === file.digest) return []
-  return partChanges(await readFileParts(connection), file.parts)
 }
 
 function toStatus(chain: Chain, row: Row, backfill: Backfill | null): ChainStatus {

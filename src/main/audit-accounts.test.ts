@@ -240,8 +240,8 @@ function run(engine: Engine, text: string): Promise<unknown> {
 
 /** The audit as it is run: two looks, with a pause in which the service goes on. */
 async function auditTwice(engine: Engine, pause: () => Promise<unknown>) {
-  const { payment, service } = localEcosystemAt({})
-  const ecosystem = { payment, service: { ...service, name: SERVICE_NAME } }
+  const local = localEcosystemAt({})
+  const ecosystem = { ...local, service: { ...local.service, name: SERVICE_NAME } }
   let found: readonly string[] = []
   await onSqlite(registerMigrations, async ({ engine: register }) => {
     found = await auditAccounts({

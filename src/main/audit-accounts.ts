@@ -1,14 +1,15 @@
 import { accessChecks } from '#access/access-checks.ts'
 import { findKey } from '#access/keys/key-store.ts'
 import { verifyPayerProof } from '#access/keys/payer-proof.ts'
-import { readDeposits } from '#datasets/deposits/queries.ts'
+import { readBlockHash, readDeposits } from '#datasets/deposits/queries.ts'
+import { filePartsOf } from '#datasets/file-parts.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { Check, Difference } from '#ledger/check.ts'
 import { ledgerChecks } from '#ledger/ledger-checks.ts'
 import type { Clock } from '#lib/clock.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import { readReceivables } from '#payments/credit.ts'
-import type { DepositIndex } from '#payments/deposit.ts'
+import type { BlockHashAt, DepositIndex } from '#payments/deposit.ts'
 import { paymentsChecks } from '#payments/payments-checks.ts'
 import { readSuspense } from '#payments/suspense.ts'
 import type { Connection, Engine } from '#store/engine.ts'
@@ -18,10 +19,11 @@ import { constraintChecks } from './audit-constraints.ts'
 import { guardChecks } from './audit-guards.ts'
 import { moveChecks } from './audit-moves.ts'
 import { secretCheck } from './audit-secrets.ts'
+import { lateBlockHashes } from './late-block-hashes.ts'
 import type { Stores } from './stores.ts'
 
 export interface AccountsAuditDeps {
-  readonly ecosystem: Pick<Ecosystem, 'payment' | 'service'>
+  readonly ecosystem: Ecosystem
   readonly stores: Pick<Stores, 'register' | 'accounts'>
   readonly clock: Clock
   /** Long enough for a running service to settle what it has begun. */
@@ -34,15 +36,18 @@ export interface AccountsAuditDeps {
 export function accountsChecks(deps: {
   readonly dialect: Engine['dialect']
   readonly deposits: DepositIndex
+  readonly chainId: number
+  readonly blockHash: BlockHashAt
   readonly serviceName: string
   readonly clock: Clock
+  note(line: string): void
 }): readonly Check[] {
-  const { dialect, deposits } = deps
+  const { dialect } = deps
   return [
     ...ledgerChecks,
     ...accessChecks,
     ...paymentsChecks({
-      deposits,
+      ...deps,
       verifyPayerProof: (proof) => verifyPayerProof(deps, proof),
       walletOf: async (connection, publicId) => (await findKey(connection, publicId))?.wallet,
     }),
@@ -83,12 +88,17 @@ function nameOf({ check, subject }: Found): string {
 async function auditOnce(deps: AccountsAuditDeps): Promise<readonly Found[]> {
   const { payment, service } = deps.ecosystem
   const { accounts, register } = deps.stores
-  const deposits: DepositIndex = {
-    canonical: (query) => readDeposits({ register, payment }, query),
-  }
-  const { dialect } = accounts
-  const { clock } = deps
-  const checks = accountsChecks({ dialect, deposits, serviceName: service.name, clock })
+  const reads = { register, payment, file: filePartsOf(deps.ecosystem) }
+  const deposits: DepositIndex = { canonical: (query) => readDeposits(reads, query) }
+  const askNode = lateBlockHashes(payment.chain)
+  const checks = accountsChecks({
+    ...deps,
+    dialect: accounts.dialect,
+    deposits,
+    chainId: payment.chain.id,
+    blockHash: async (number) => (await readBlockHash(reads, number)) ?? askNode(number),
+    serviceName: service.name,
+  })
   return accounts.snapshot(async (connection) => {
     const differences: Found[] = []
     for (const check of checks) {

@@ -10,6 +10,9 @@ import { accountsMigrations } from './stores.ts'
 const checks = accountsChecks({
   dialect: 'sqlite',
   deposits: { canonical: async () => undefined },
+  chainId: 8453,
+  blockHash: async () => undefined,
+  note: () => undefined,
   serviceName: 'Sexton',
   clock: Date.now,
 })

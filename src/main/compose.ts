@@ -85,7 +85,7 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
     routes: [
       ...dataRoutes(data),
       ...access.routes,
-      ...prepayRoutes(deps, access, waker),
+      ...prepayRoutes({ ...deps, file: data.file }, access, waker),
       ...(x402?.routes ?? []),
     ],
   }
@@ -183,7 +183,12 @@ function toLimit(setting: GuardSetting) {
   return { burst: setting.burst, refillPerSecond: setting.perMinute / 60 }
 }
 
-function prepayRoutes(deps: ComposeDeps, access: Access, waker: Waker): readonly Route[] {
+function prepayRoutes(
+  deps: ComposeDeps & Pick<Data, 'file'>,
+  access: Access,
+  waker: Waker,
+): readonly Route[] {
+  const { file } = deps
   const { payment } = deps.ecosystem
   return paymentsRoutes({
     engine: deps.stores.accounts,
@@ -194,7 +199,7 @@ function prepayRoutes(deps: ComposeDeps, access: Access, waker: Waker): readonly
     findKey: access.findKey,
     verifyPayerProof: access.verifyPayerProof,
     deposits: {
-      canonical: (query) => readDeposits({ register: deps.stores.register, payment }, query),
+      canonical: (query) => readDeposits({ register: deps.stores.register, payment, file }, query),
     },
     waker,
   })

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import { lockHeir, publicIdsOf } from '#access/keys/key-store.ts'
 import { pruneUsage } from '#access/usage/prune-usage.ts'
-import { readDeposits } from '#datasets/deposits/queries.ts'
+import { readBlockHash, readDeposits } from '#datasets/deposits/queries.ts'
+import { filePartsOf } from '#datasets/file-parts.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { closeSpendDays } from '#ledger/close-spend-days.ts'
 import type { Clock } from '#lib/clock.ts'
@@ -13,6 +14,7 @@ import { Verifier } from '#payments/verifier.ts'
 import { settlesIntent } from '#x402/settling/intent-store.ts'
 import { pruneIntents } from '#x402/settling/prune-intents.ts'
 import { shareOf } from '#x402/sign-in/bucket-shares.ts'
+import { lateBlockHashes } from './late-block-hashes.ts'
 import type { Stores } from './stores.ts'
 
 export interface VerifyRole {
@@ -35,20 +37,22 @@ const TIDY_EVERY_MS = 60_000
 /** Credits prepayments, closes finished days and forgets old usage until the signal aborts. */
 export async function runVerifyRole(role: VerifyRole, signal: AbortSignal): Promise<void> {
   const { ecosystem, stores, clock, logger } = role
-  const deposits: DepositIndex = {
-    canonical: (query) =>
-      readDeposits({ register: stores.register, payment: ecosystem.payment }, query),
-  }
+  const { payment } = ecosystem
+  const reads = { register: stores.register, payment, file: filePartsOf(ecosystem) }
+  const deposits: DepositIndex = { canonical: (query) => readDeposits(reads, query) }
+  const askNode = lateBlockHashes(payment.chain)
   const headUnix = async () => (await deposits.canonical({ txHashes: [] }))?.head.timestamp
   const verifier = new Verifier({
     engine: stores.accounts,
     clock,
     newId: randomUUID,
     deposits,
+    chainId: payment.chain.id,
+    blockHash: async (number) => (await readBlockHash(reads, number)) ?? askNode(number),
     keys: { lockHeir, keysOf: publicIdsOf },
     shareOf,
     isReserved: (connection, txHash) => settlesIntent(connection, txHash),
-    confirmations: ecosystem.payment.confirmations,
+    confirmations: payment.confirmations,
     holder: randomUUID(),
     onChange: role.onChange,
   })

@@ -64,6 +64,7 @@ withPayments(
     harness.chain.canonical = async () => ({
       head: { number: 0, hash: hash('genesis'), timestamp: 0 },
       completeFromBlock: 0,
+      isComplete: true,
       deposits: [],
     })
   },

@@ -5,7 +5,7 @@ import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { type Sql, sql } from '#store/sql.ts'
 import { type Credit, readCredits } from './credit.ts'
-import type { CanonicalDeposits, Deposit, DepositIndex } from './deposit.ts'
+import type { BlockHashAt, CanonicalDeposits, Deposit, DepositIndex } from './deposit.ts'
 import type { VerifyPayerProof } from './payments-deps.ts'
 import { logName } from './suspense.ts'
 
@@ -13,6 +13,11 @@ export interface CreditCheckDeps {
   readonly deposits: DepositIndex
   readonly verifyPayerProof: VerifyPayerProof
   readonly walletOf: WalletOf
+  /** The payment chain of the file. */
+  readonly chainId: number
+  readonly blockHash: BlockHashAt
+  /** Told of credits that are no difference and that an operator should know of. */
+  note(line: string): void
 }
 
 /** The wallet that owns a key, as the keys themselves say. */
@@ -21,9 +26,7 @@ export type WalletOf = (connection: Connection, publicId: string) => Promise<Add
 /** What is checked of credits one by one, a page of them in memory at a time. */
 export function creditChecks(deps: CreditCheckDeps): readonly Check[] {
   return [
-    pagedCheck('each live credit is one canonical deposit of the same sum and sender', (page) =>
-      checkCanonical(page, deps.deposits),
-    ),
+    canonicalCheck(deps),
     pagedCheck(
       'each credit of a claim was paid by the owner of its key or a payer who signed',
       (page) => checkPayers(page, { ...deps, walletOf: remembered(deps.walletOf) }),
@@ -83,19 +86,69 @@ async function* creditPages(connection: Connection): AsyncIterable<Sql> {
   }
 }
 
+/** Credits that cannot be held against the index, by why. */
+interface Unjudged {
+  readonly pending: Credit[]
+  readonly uncovered: Credit[]
+}
+
+function canonicalCheck(deps: CreditCheckDeps): Check {
+  const name = 'each live credit is one canonical deposit of the same sum and sender'
+  return {
+    name,
+    async run(connection) {
+      const unjudged: Unjudged = { pending: [], uncovered: [] }
+      const paged = pagedCheck(name, (page) => checkCanonical(page, deps, unjudged))
+      const differences = await paged.run(connection)
+      noteUnjudged(deps, unjudged)
+      return differences
+    },
+  }
+}
+
+function noteUnjudged({ note }: CreditCheckDeps, { pending, uncovered }: Unjudged): void {
+  const namesOf = (credits: readonly Credit[]) => credits.map(({ id }) => id).join(', ')
+  if (pending.length > 0)
+    note(
+      `${pending.length} credits cannot be judged before history is read: ${namesOf(pending.slice(0, NAMED_MAX))}`,
+    )
+  if (uncovered.length > 0)
+    note(
+      `${uncovered.length} credits are of payments that the ecosystem file no longer covers: ${namesOf(uncovered.slice(0, NAMED_MAX))}`,
+    )
+}
+
+/** Credits named in one line of an audit. */
+const NAMED_MAX = 50
+
 async function checkCanonical(
   { connection, chosen }: Page,
-  deposits: DepositIndex,
+  { deposits, chainId, blockHash }: CreditCheckDeps,
+  { pending, uncovered }: Unjudged,
 ): Promise<Difference[]> {
   const live = await readCredits(connection, sql`${chosen} and reversed_unix is null`)
   const txHashes = [...new Set(live.map((credit) => credit.txHash))]
   const known = await deposits.canonical({ txHashes })
-  if (known === undefined) return []
-  const byLog = new Map(known.deposits.map((deposit) => [logName(deposit), deposit]))
-  return live
-    .filter((credit) => isInReach(credit, known))
-    .map((credit) => compare(credit, byLog.get(logName(credit))))
-    .filter((difference) => difference !== undefined)
+  const stands = async (credit: Credit) =>
+    (await blockHash(credit.blockNumber)) === credit.blockHash
+  const byLog = new Map(known?.deposits.map((deposit) => [logName(deposit), deposit]))
+  const found: Difference[] = []
+  for (const credit of live) {
+    const deposit = byLog.get(logName(credit))
+    const isElsewhere = credit.chainId !== chainId
+    if (isElsewhere) uncovered.push(credit)
+    else if (known === undefined || !isInReach(credit, known)) pending.push(credit)
+    else if (deposit === undefined && !isShown(credit, known) && (await stands(credit)))
+      uncovered.push(credit)
+    else found.push(...compare(credit, deposit))
+    if (found.length >= DIFFERENCES_MAX) break
+  }
+  return found
+}
+
+/** Whether the index has the credited payment, if under another log. */
+function isShown({ txHash, positionInTx }: Credit, { deposits }: CanonicalDeposits): boolean {
+  return deposits.some((each) => each.txHash === txHash && each.positionInTx === positionInTx)
 }
 
 /** Of blocks that the index does not hold in full nothing can be said. */
@@ -103,19 +156,23 @@ function isInReach(credit: Credit, known: CanonicalDeposits): boolean {
   return credit.blockNumber >= known.completeFromBlock && credit.blockNumber <= known.head.number
 }
 
-function compare(credit: Credit, deposit: Deposit | undefined): Difference | undefined {
+function compare(credit: Credit, deposit: Deposit | undefined): readonly Difference[] {
   const subject = credit.id
-  if (deposit === undefined) return { subject, detail: `no canonical log ${logName(credit)}` }
+  const name = logName(credit)
+  if (deposit === undefined)
+    return [{ subject, detail: `no canonical log ${name}, and its block is not known to stand` }]
   if (deposit.txHash !== credit.txHash || deposit.positionInTx !== credit.positionInTx)
-    return { subject, detail: `the log ${logName(credit)} stands elsewhere in its transaction` }
+    return [{ subject, detail: `the log ${name} stands elsewhere in its transaction` }]
   if (deposit.amount !== credit.microUsd)
-    return { subject, detail: `credited ${credit.microUsd}, the log says ${deposit.amount}` }
+    return [{ subject, detail: `credited ${credit.microUsd}, the log says ${deposit.amount}` }]
   if (deposit.from !== credit.payerAddress)
-    return {
-      subject,
-      detail: `credited to a payment of ${credit.payerAddress}, the log says ${deposit.from}`,
-    }
-  return undefined
+    return [
+      {
+        subject,
+        detail: `credited to a payment of ${credit.payerAddress}, the log says ${deposit.from}`,
+      },
+    ]
+  return []
 }
 
 async function checkPayers(

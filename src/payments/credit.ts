@@ -234,9 +234,9 @@ export async function liveCreditsOf(reads: Reads, txHashes: readonly Hash[]): Pr
 }
 
 /** Live credits that a reorg could still take, oldest block first. */
-export async function unsettledCredits(reads: Reads): Promise<Credit[]> {
+export async function unsettledCredits(reads: Reads, chainId: number): Promise<Credit[]> {
   const found = await reads.run(sql`
-    select ${COLUMNS} from credits where reversed_unix is null and settled = 0
+    select ${COLUMNS} from credits where chain_id = ${chainId} and reversed_unix is null and settled = 0
     order by block_number, id`)
   return found.map(toCredit)
 }

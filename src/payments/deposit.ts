@@ -36,15 +36,20 @@ export interface CanonicalDeposits {
     /** Unix seconds of the block. */
     readonly timestamp: number
   }
-  /**
-   * Every deposit from this block to the head is known. A deposit that is missing below it is no
-   * sign of a reorg: the old history may still be loading.
-   */
+  /** Every deposit from this block to the head is known; below it history is still being read. */
   readonly completeFromBlock: number
+  /** Every deposit since the first block of the file is known. */
+  readonly isComplete: boolean
   readonly deposits: readonly Deposit[]
 }
 
-/** Reads deposits of the payment chain from our own index; undefined while there is no head yet. */
+/** Reads deposits of the payment chain from our own index; undefined while it cannot tell. */
 export interface DepositIndex {
   canonical(query: DepositQuery): Promise<CanonicalDeposits | undefined>
 }
+
+/**
+ * The hash of the block that the payment chain has at a height; undefined while nobody can tell. Only
+ * another hash proves that a block has left the chain: that a log is not known proves nothing.
+ */
+export type BlockHashAt = (blockNumber: number) => Promise<Hash | undefined>

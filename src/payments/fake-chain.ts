@@ -17,10 +17,13 @@ export class FakeChain implements DepositIndex {
   /** Unix seconds of the newest block; undefined while the index keeps up with the clock. */
   headUnix: number | undefined
   completeFromBlock = 0
+  /** No node answers. */
+  isSilent = false
   #blocks: { readonly hash: Hash; readonly deposits: readonly Deposit[] }[] = [
     { hash: hash('genesis'), deposits: [] },
   ]
   #mined = 0
+  readonly #uncovered = new Set<Hash>()
 
   get height(): number {
     return this.#blocks.length - 1
@@ -60,15 +63,27 @@ export class FakeChain implements DepositIndex {
     this.#blocks = this.#blocks.slice(0, this.#blocks.length - count)
   }
 
+  /** What a node says of the chain, whatever the index knows. */
+  async blockHash(number: number): Promise<Hash | undefined> {
+    return this.isSilent ? undefined : this.#blocks[number]?.hash
+  }
+
+  /** The index no longer shows these transfers, though their blocks stand. */
+  uncover(tx: string): void {
+    this.#uncovered.add(hash(tx))
+  }
+
   async canonical(query: DepositQuery): Promise<CanonicalDeposits> {
     const all = this.#blocks
       .flatMap((block) => block.deposits)
       .filter((deposit) => deposit.blockNumber >= this.completeFromBlock)
+      .filter((deposit) => !this.#uncovered.has(deposit.txHash))
     const deposits = chosen(all, query)
     const timestamp = this.headUnix ?? Number.POSITIVE_INFINITY
     const newest = this.#blocks.at(-1)?.hash ?? hash('genesis')
     const head = { number: this.height, hash: newest, timestamp }
-    return { head, completeFromBlock: this.completeFromBlock, deposits }
+    const isComplete = this.completeFromBlock === 0
+    return { head, completeFromBlock: this.completeFromBlock, isComplete, deposits }
   }
 }
 

@@ -47,16 +47,21 @@ export function judgeClaim(claim: Claim, evidence: Evidence): Verdict {
     return { kind: 'wait', status: 'confirming', confirmations }
   const qualifying = evidence.deposits.filter((deposit) => qualifies(claim, evidence, deposit))
   if (qualifying.length === 0) return { kind: 'end', status: 'unlinked', confirmations }
-  const credited = new Set(evidence.credits.map((credit) => credit.positionInTx))
   const deposits = evidence.isReserved
     ? []
-    : qualifying.filter((deposit) => !credited.has(deposit.positionInTx))
+    : qualifying.filter((deposit) => !evidence.credits.some((each) => isOf(each, deposit)))
   if (deposits.length === 0 && !evidence.credits.some((credit) => credit.claimId === claim.id))
     return { kind: 'end', status: 'rejected', confirmations }
   // A person has to look at a sum like this; until then it stays among the unclaimed deposits.
   if (deposits.some((deposit) => deposit.amount > CREDIT_MAX))
     return { kind: 'wait', status: 'confirming', confirmations }
   return { kind: 'credit', deposits, confirmations }
+}
+
+/** Positions count the transfers that the file covers; an edit of `payTo` may move them, not the log. */
+function isOf(credit: Credit, deposit: Deposit): boolean {
+  const isSameLog = credit.blockHash === deposit.blockHash && credit.logIndex === deposit.logIndex
+  return isSameLog || credit.positionInTx === deposit.positionInTx
 }
 
 /** By itself `payerAddress` proves nothing, but it must name the one who pays. */

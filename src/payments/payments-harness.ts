@@ -91,6 +91,8 @@ export interface Harness {
   balance(publicId: string): Promise<bigint>
   /** Of the payments. */
   readonly checkNames: readonly string[]
+  /** What audits noted. */
+  readonly notes: readonly string[]
   /** Every check of ledger and payments. */
   audit(): Promise<string[]>
 }
@@ -117,7 +119,7 @@ export function audited(onEngines: EngineTest): PaymentsTest {
 }
 
 export function createHarness(engine: Engine, holder = 'one'): Harness {
-  const { now, chain, keys, waker, deps, verifier, checks } = wire(engine, holder)
+  const { now, chain, keys, waker, deps, verifier, checks, notes } = wire(engine, holder)
   const harness: Harness = {
     checkNames: checks.map((check) => check.name),
     chain,
@@ -148,6 +150,7 @@ export function createHarness(engine: Engine, holder = 'one'): Harness {
       const balances = await engine.snapshot((reads) => readBalances(reads, [account]))
       return balances.get(account) ?? 0n
     },
+    notes,
     audit: () => audit(engine, [...ledgerChecks, ...checks]),
   }
   return harness
@@ -176,14 +179,21 @@ function wire(engine: Engine, holder: string) {
   const verifier = new Verifier({
     ...shared,
     // Keys only: nobody else pays into their accounts unseen.
+    chainId: CHAIN_ID,
+    blockHash: (number) => chain.blockHash(number),
     shareOf: async (_, { balance }) => balance,
     onChange: (id) => waker.wake(id),
     keys: keyBook(keys),
     holder,
   })
   const walletOf: WalletOf = async (_connection, publicId) => keys.get(publicId)?.wallet
-  const checks = paymentsChecks({ deposits: chain, verifyPayerProof, walletOf })
-  return { now, chain, waker, keys, deps, verifier, checks }
+  const notes: string[] = []
+  const checks = paymentsChecks({
+    ...{ deposits: chain, verifyPayerProof, walletOf, chainId: CHAIN_ID },
+    blockHash: (number) => chain.blockHash(number),
+    note: (line) => void notes.push(line),
+  })
+  return { now, chain, waker, keys, deps, verifier, checks, notes }
 }
 
 function keyBook(keys: ReadonlyMap<string, HeldKey>): KeyBook {

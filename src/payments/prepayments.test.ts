@@ -142,3 +142,34 @@ withPayments(
     assert.equal(await one.balance(ALICE_KEY), 5n)
   },
 )
+
+withPayments('a file that no longer covers a payment takes no credit back', async (harness) => {
+  harness.pay('tx', 1_000n)
+  await harness.claim({ tx: 'tx' })
+  await harness.confirm()
+  harness.chain.uncover('tx')
+  for (let pass = 0; pass < 3; pass += 1) {
+    harness.now.ms += 60_000
+    await harness.pass()
+  }
+  assert.equal(await harness.balance(ALICE_KEY), 1_000n)
+  assert.deepEqual(await harness.audit(), [])
+  assert.match(harness.notes.join('\n'), /1 credits are of payments that .* no longer covers: /)
+})
+
+withPayments(
+  'while nobody can tell whether a block stands no credit is taken back',
+  async (harness) => {
+    harness.pay('tx', 1_000n)
+    await harness.claim({ tx: 'tx' })
+    await harness.confirm()
+    harness.chain.drop(11)
+    harness.chain.mineEmpty(20)
+    harness.chain.isSilent = true
+    await harness.pass()
+    assert.equal(await harness.balance(ALICE_KEY), 1_000n)
+    harness.chain.isSilent = false
+    await harness.pass()
+    assert.equal(await harness.balance(ALICE_KEY), 0n)
+  },
+)

@@ -34,7 +34,7 @@ import {
   settleCredits,
   unsettledCredits,
 } from './credit.ts'
-import type { CanonicalDeposits, Deposit, DepositIndex } from './deposit.ts'
+import type { BlockHashAt, CanonicalDeposits, Deposit, DepositIndex } from './deposit.ts'
 import { judgeClaim, type Verdict } from './judge-claim.ts'
 import type { KeyBook } from './payments-deps.ts'
 import { pruneClaims } from './prune-claims.ts'
@@ -46,6 +46,9 @@ export interface VerifierDeps {
   readonly clock: Clock
   readonly newId: () => string
   readonly deposits: DepositIndex
+  /** The payment chain; credits of another one, which an earlier file named, are left as they are. */
+  readonly chainId: number
+  readonly blockHash: BlockHashAt
   readonly keys: KeyBook
   readonly shareOf: ShareOf
   /** Whether a transaction settles a payment that came by another door; none does without. */
@@ -78,6 +81,7 @@ const LEASE_RENEW_MS = LEASE_MS / 2
 /** Decides on prepayments from the deposits that the index shows; one replica at a time. */
 export class Verifier {
   readonly #deps: VerifierDeps
+  readonly #stoodAtMs = new Map<string, number>()
   #lease: { readonly lease: Lease; readonly untilMs: number } | undefined
 
   constructor(deps: VerifierDeps) {
@@ -89,7 +93,7 @@ export class Verifier {
     const lease = await this.#takeLease()
     if (lease === undefined) return { kind: 'idle' }
     try {
-      return await verifyPass(this.#deps, lease)
+      return await verifyPass(this.#deps, lease, this.#stoodAtMs)
     } catch (error) {
       if (!(error instanceof LeaseLostError)) throw error
       this.#lease = undefined
@@ -119,15 +123,22 @@ interface Pass {
   readonly nowUnix: number
   /** What went wrong with single claims and credits; it does not keep the others waiting. */
   readonly failures: unknown[]
+  /** When a credit's block was found to stand in spite of a missing log, by the credit's id. */
+  readonly stoodAtMs: Map<string, number>
   /** Every change goes through here, so that a verifier that lost its lease changes nothing. */
   write<T>(work: (connection: Connection) => Promise<T>): Promise<T>
 }
 
-async function verifyPass(deps: VerifierDeps, lease: Lease): Promise<PassOutcome> {
+async function verifyPass(
+  deps: VerifierDeps,
+  lease: Lease,
+  stoodAtMs: Pass['stoodAtMs'],
+): Promise<PassOutcome> {
   const pass: Pass = {
     deps,
     nowUnix: unixNow(deps.clock),
     failures: [],
+    stoodAtMs,
     write: (work) =>
       deps.engine.write(async (connection) => {
         await holdLease(connection, lease, deps.clock())
@@ -136,7 +147,7 @@ async function verifyPass(deps: VerifierDeps, lease: Lease): Promise<PassOutcome
   }
   const head = (await deps.deposits.canonical({ txHashes: [] }))?.head
   if (head === undefined) return { kind: 'idle' }
-  const unsettled = await unsettledCredits({ run: deps.engine.read })
+  const unsettled = await unsettledCredits({ run: deps.engine.read }, deps.chainId)
   const oldest = unsettled[0]?.blockNumber ?? head.number
   const sinceBlock = Math.max(0, Math.min(head.number - WATCH_BLOCKS, oldest))
   const recent = await deps.deposits.canonical({ sinceBlock })
@@ -150,7 +161,10 @@ async function verifyPass(deps: VerifierDeps, lease: Lease): Promise<PassOutcome
   return { kind: 'done', credited, reversed }
 }
 
-/** A credit is lost when the index holds its height in full and the log is not there. */
+/**
+ * A credit is lost when its block has left the chain. It is looked for where the index holds the
+ * credit's height in full and does not have its log.
+ */
 async function reverseLost(
   pass: Pass,
   input: {
@@ -165,11 +179,13 @@ async function reverseLost(
   const known = input.unsettled.filter(
     (credit) => credit.blockNumber >= from && credit.blockNumber <= recent.head.number,
   )
-  const lost = known.filter((credit) => !canonical.has(logName(credit)))
+  const missing = known.filter((credit) => !canonical.has(logName(credit)))
+  const { lost, standing } = await judgeMissing(pass, missing)
   for (const credit of lost) await attempt(pass, () => reverse(pass, credit))
   const settled = known.filter(
     (credit) =>
-      credit.blockNumber < recent.head.number - WATCH_BLOCKS && canonical.has(logName(credit)),
+      credit.blockNumber < recent.head.number - WATCH_BLOCKS &&
+      (canonical.has(logName(credit)) || standing.has(credit)),
   )
   for (const part of chunks(settled, CLAIMS_PER_PASS_MAX))
     await pass.write((connection) =>
@@ -179,6 +195,36 @@ async function reverseLost(
       ),
     )
   return lost.length
+}
+
+/** Blocks asked about in a pass: each may cost a request. */
+const BLOCKS_PER_PASS_MAX = 20
+
+/** A credit whose block stands in spite of a missing log is looked at again after this time. */
+const STANDING_MS = 60_000
+
+/** Which credits have left the chain with their block, and which stand in spite of a missing log. */
+async function judgeMissing(
+  { deps, stoodAtMs }: Pass,
+  missing: readonly Credit[],
+): Promise<{ readonly lost: readonly Credit[]; readonly standing: ReadonlySet<Credit> }> {
+  const nowMs = deps.clock()
+  const due = missing.filter(({ id }) => {
+    const atMs = stoodAtMs.get(id)
+    return atMs === undefined || Math.abs(nowMs - atMs) >= STANDING_MS
+  })
+  const lost: Credit[] = []
+  const standing = new Set<Credit>()
+  const byBlock = [...Map.groupBy(due, ({ blockNumber }) => blockNumber)]
+  for (const [blockNumber, credits] of byBlock.slice(0, BLOCKS_PER_PASS_MAX)) {
+    const hash = await deps.blockHash(blockNumber)
+    if (hash === undefined) continue
+    for (const credit of credits)
+      if (credit.blockHash === hash) standing.add(credit)
+      else lost.push(credit)
+  }
+  for (const { id } of standing) stoodAtMs.set(id, nowMs)
+  return { lost, standing }
 }
 
 /** One claim or credit that fails must not stop the others; a lost lease stops them all. */
@@ -363,7 +409,8 @@ async function verify(
 
 /**
  * Ends claims whose transaction was not seen for a day. A day of the chain as indexed counts, so that
- * no claim ends while the index is behind, and a claim with a deposit never ends unjudged.
+ * no claim ends while the index is behind or history is read, and a claim with a deposit never ends
+ * unjudged.
  */
 async function expire(pass: Pass, headUnix: number): Promise<void> {
   const { deps } = pass
@@ -372,7 +419,7 @@ async function expire(pass: Pass, headUnix: number): Promise<void> {
   const stale = await staleClaims({ run: deps.engine.read }, { nowUnix, limit })
   if (stale.length === 0) return
   const known = await deps.deposits.canonical({ txHashes: stale.map((claim) => claim.txHash) })
-  if (known === undefined) return
+  if (known === undefined || !known.isComplete) return
   const paid = new Set(known.deposits.map((deposit) => deposit.txHash))
   const ids = stale.filter((claim) => !paid.has(claim.txHash)).map((claim) => claim.id)
   const openedBeforeUnix = nowUnix - CLAIM_TTL_SECONDS

@@ -25,7 +25,7 @@ onBoth(
       const head = { number: 20, hash: word(20), timestamp: NOON_UNIX + 40 }
       const canonical = async (query: object) => {
         const isFirst = 'after' in query && JSON.stringify(query).includes('-1')
-        return { head, completeFromBlock: 0, deposits: isFirst ? deposits : [] }
+        return { head, completeFromBlock: 0, isComplete: true, deposits: isFirst ? deposits : [] }
       }
       const check = depositCheck({ deposits: { canonical }, clock: deps.clock })
       return (await engine.snapshot(check.run)).map(({ subject }) => subject)

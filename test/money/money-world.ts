@@ -85,6 +85,9 @@ export function createMoneyWorld(engine: Engine): MoneyWorld {
       for (const check of accountsChecks({
         dialect,
         deposits: chain,
+        chainId: CHAIN_ID,
+        blockHash: (number) => chain.blockHash(number),
+        note: () => undefined,
         serviceName: SERVICE_NAME,
         clock,
       }))
@@ -141,6 +144,8 @@ function paymentActions(
   }
   const verifier = new Verifier({
     ...shared,
+    chainId: CHAIN_ID,
+    blockHash: (number) => chain.blockHash(number),
     keys: { lockHeir, keysOf: publicIdsOf },
     shareOf,
     confirmations: CONFIRMATIONS,

@@ -9,6 +9,9 @@ import { toStored } from '#lib/u256.ts'
 import type { Migration } from '#store/engine.ts'
 import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
 
+/** Name of the dataset. */
+export const DEPOSITS = 'deposits'
+
 export const depositsMigration: Migration = {
   id: 50,
   name: 'deposits',
@@ -41,7 +44,7 @@ export interface DepositFact {
 export function depositsDataset(payment: Payment): Dataset<DepositFact> {
   const recipients = payment.payTo.map((each) => toTopic(each.address))
   return {
-    name: 'deposits',
+    name: DEPOSITS,
     selectors: [
       {
         chainId: payment.chain.id,

@@ -1,11 +1,15 @@
 import type { Address, Hash } from '#domain/address.ts'
 import type { BlockRef } from '#domain/chain.ts'
-import type { Payment } from '#ecosystem/ecosystem.ts'
-import { readPosition } from '#indexer/positions.ts'
+import type { Chain, Payment } from '#ecosystem/ecosystem.ts'
+import { CHAIN_PART, type FileParts } from '#indexer/adopted-file/file-part.ts'
+import { readOtherParts } from '#indexer/adopted-file/tables.ts'
+import { readBackfill } from '#indexer/backfill/backfill-row.ts'
+import { readPosition, storedBlock } from '#indexer/positions.ts'
 import { chunks } from '#lib/chunks.ts'
 import type { Connection, Engine, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { empty, join, ROWS_PER_STATEMENT, type Sql, sql } from '#store/sql.ts'
+import { DEPOSITS } from './deposits.ts'
 
 /** A payment to the operator that is part of the chain as indexed now. */
 export interface CanonicalDeposit {
@@ -30,25 +34,65 @@ export type DepositSelection =
       readonly limit: number
     }
 
-/** Deposits of the payment chain together with the head they belong to; undefined without a head. */
+export interface DepositReads {
+  readonly register: Engine
+  readonly payment: Payment
+  /** What of the reader's ecosystem file shapes the register. */
+  readonly file: FileParts
+}
+
+/**
+ * Deposits of the payment chain together with the head they belong to; undefined without a head, and
+ * while the register's deposits are those of another file.
+ */
 export function readDeposits(
-  deps: { readonly register: Engine; readonly payment: Payment },
+  { register, payment, file }: DepositReads,
   selection: DepositSelection,
 ): Promise<
   | {
       readonly head: BlockRef & { readonly timestamp: number }
       readonly completeFromBlock: number
+      readonly isComplete: boolean
       readonly deposits: readonly CanonicalDeposit[]
     }
   | undefined
 > {
-  const { chain } = deps.payment
-  return deps.register.snapshot(async (connection) => {
+  const { chain } = payment
+  return register.snapshot(async (connection) => {
     const head = await readPosition(connection, chain.id)
-    if (head === undefined) return undefined
+    const others = await readOtherParts(connection, file)
+    const isOther = others.some(
+      ({ chainId, name }) => chainId === chain.id && [DEPOSITS, CHAIN_PART].includes(name),
+    )
+    if (head === undefined || isOther) return undefined
     const deposits = await selectDeposits(connection, chain.id, selection)
-    return { head, completeFromBlock: chain.startBlock, deposits }
+    const completeFromBlock = await completeFrom(connection, chain, head.number)
+    const isComplete = completeFromBlock <= chain.startBlock
+    return { head, completeFromBlock, isComplete, deposits }
   })
+}
+
+/** While history is being read for the first time its newest days are there; read again, nothing is. */
+async function completeFrom(
+  connection: Connection,
+  { id, startBlock }: Chain,
+  headNumber: number,
+): Promise<number> {
+  const backfill = await readBackfill(connection, id)
+  if (backfill === undefined) return startBlock
+  const { datasets, floor } = backfill
+  if (datasets === null) return floor.number
+  return datasets.includes(DEPOSITS) ? headNumber + 1 : startBlock
+}
+
+/** The hash of a block that is remembered because it is not final, or only just. */
+export async function readBlockHash(
+  { register, payment }: Pick<DepositReads, 'register' | 'payment'>,
+  number: number,
+): Promise<Hash | undefined> {
+  const chainId = payment.chain.id
+  const block = await register.snapshot((reads) => storedBlock(reads, { chainId, number }))
+  return block?.hash
 }
 
 async function selectDeposits(

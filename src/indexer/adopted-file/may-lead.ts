@@ -1,6 +1,6 @@
 import type { Connection } from '#store/engine.ts'
-import { type FileParts, partChanges } from './file-part.ts'
-import { readAdoption, readFileParts, wasAdopted } from './tables.ts'
+import type { FileParts } from './file-part.ts'
+import { partsThatDiffer, readAdoption, wasAdopted } from './tables.ts'
 
 /** The register was built from another file, and this process may not change that. */
 export class ChangedFileError extends Error {
@@ -33,7 +33,7 @@ export async function mayLead(
   const adopted = await readAdoption(connection)
   if (adopted === undefined || adopted.digest === file.digest) return true
   if (onChangedFile === 'refuse') {
-    const changes = partChanges(await readFileParts(connection), file.parts)
+    const changes = await partsThatDiffer(connection, adopted, file)
     throw new ChangedFileError(changes.flatMap(({ fields }) => fields))
   }
   return !hasWaited || !(await wasAdopted(connection, file.digest))

@@ -1,7 +1,13 @@
 import type { Connection, Migration } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { rows, sql } from '#store/sql.ts'
-import type { FilePart, FileParts, PartEntry } from './file-part.ts'
+import {
+  type FilePart,
+  type FileParts,
+  type PartChange,
+  type PartEntry,
+  partChanges,
+} from './file-part.ts'
 
 /**
  * `file_parts`: what the register was built from. `file_adoptions`: the files it was built from, one
@@ -66,6 +72,24 @@ export async function readFileParts(connection: Connection): Promise<readonly Fi
       entries: JSON.parse(column.text(row, 'entries')) as readonly PartEntry[],
     }
   })
+}
+
+/** Parts of a file that the register is not built from; one that was built from none contradicts none. */
+export async function readOtherParts(
+  connection: Connection,
+  file: FileParts,
+): Promise<readonly PartChange[]> {
+  return partsThatDiffer(connection, await readAdoption(connection), file)
+}
+
+/** The same, for who knows the adopted file already. */
+export async function partsThatDiffer(
+  connection: Connection,
+  adoption: Adoption | undefined,
+  file: FileParts,
+): Promise<readonly PartChange[]> {
+  if (adoption === undefined || adoption.digest === file.digest) return []
+  return partChanges(await readFileParts(connection), file.parts)
 }
 
 /** Notes that the register is built from this file from now on. */
