@@ -1,8 +1,8 @@
-import type { Address, Hash } from '#domain/address.ts'
+import type { Address } from '#domain/address.ts'
 import { keyAccount } from '#ledger/account.ts'
 import { chunks } from '#lib/chunks.ts'
-import { type Clock, unixNow } from '#lib/clock.ts'
-import type { Connection, Engine } from '#store/engine.ts'
+import { unixNow } from '#lib/clock.ts'
+import type { Connection } from '#store/engine.ts'
 import {
   acquireLease,
   holdLease,
@@ -19,58 +19,22 @@ import {
   markChecked,
   nextWatchedClaims,
   readProvenPayers,
-  setClaimReversed,
   setClaimStatus,
   setClaimVerified,
   staleClaims,
   watchedClaimsOf,
 } from './claim-store.ts'
-import {
-  type Credit,
-  creditDeposit,
-  liveCreditsOf,
-  reverseCredit,
-  type ShareOf,
-  settleCredits,
-  unsettledCredits,
-} from './credit.ts'
-import type { BlockHashAt, CanonicalDeposits, Deposit, DepositIndex } from './deposit.ts'
+import { creditDeposit, liveCreditsOf, unsettledCredits } from './credit.ts'
+import type { CanonicalDeposits, Deposit } from './deposit.ts'
 import { judgeClaim, type Verdict } from './judge-claim.ts'
-import type { KeyBook } from './payments-deps.ts'
 import { pruneClaims } from './prune-claims.ts'
-import { logName } from './suspense.ts'
-
-export interface VerifierDeps {
-  /** The accounts store. */
-  readonly engine: Engine
-  readonly clock: Clock
-  readonly newId: () => string
-  readonly deposits: DepositIndex
-  /** The payment chain; credits of another one, which an earlier file named, are left as they are. */
-  readonly chainId: number
-  readonly blockHash: BlockHashAt
-  readonly keys: KeyBook
-  readonly shareOf: ShareOf
-  /** Whether a transaction settles a payment that came by another door; none does without. */
-  readonly isReserved?: (connection: Connection, txHash: Hash) => Promise<boolean>
-  /** Blocks on top of a deposit's block before it is credited. */
-  readonly confirmations: number
-  /** Names this process among the replicas. */
-  readonly holder: string
-  /** Tells those who wait for a prepayment. */
-  readonly onChange: (claimId: string) => void
-}
+import { reverseLost, WATCH_BLOCKS } from './reverse-lost.ts'
+import { attempt, type Pass, type VerifierDeps } from './verifier-pass.ts'
 
 /** What a pass did; `idle` while another replica verifies or the index has no head. */
 export type PassOutcome =
   | { readonly kind: 'idle' }
   | { readonly kind: 'done'; readonly credited: number; readonly reversed: number }
-
-/**
- * Credits are watched for reorgs this deep: more than an hour on Base, where a block is final after
- * twenty minutes.
- */
-const WATCH_BLOCKS = 2_000
 
 /** Claims looked at per pass besides those whose transaction was just seen. */
 const CLAIMS_PER_PASS_MAX = 500
@@ -118,17 +82,6 @@ export class Verifier {
   }
 }
 
-interface Pass {
-  readonly deps: VerifierDeps
-  readonly nowUnix: number
-  /** What went wrong with single claims and credits; it does not keep the others waiting. */
-  readonly failures: unknown[]
-  /** When a credit's block was found to stand in spite of a missing log, by the credit's id. */
-  readonly stoodAtMs: Map<string, number>
-  /** Every change goes through here, so that a verifier that lost its lease changes nothing. */
-  write<T>(work: (connection: Connection) => Promise<T>): Promise<T>
-}
-
 async function verifyPass(
   deps: VerifierDeps,
   lease: Lease,
@@ -159,93 +112,6 @@ async function verifyPass(
   if (pass.failures.length > 0)
     throw new AggregateError(pass.failures, 'some prepayments could not be settled')
   return { kind: 'done', credited, reversed }
-}
-
-/**
- * A credit is lost when its block has left the chain. It is looked for where the index holds the
- * credit's height in full and does not have its log.
- */
-async function reverseLost(
-  pass: Pass,
-  input: {
-    readonly unsettled: readonly Credit[]
-    readonly recent: CanonicalDeposits
-    readonly sinceBlock: number
-  },
-): Promise<number> {
-  const { recent, sinceBlock } = input
-  const canonical = new Set(recent.deposits.map(logName))
-  const from = Math.max(sinceBlock, recent.completeFromBlock)
-  const known = input.unsettled.filter(
-    (credit) => credit.blockNumber >= from && credit.blockNumber <= recent.head.number,
-  )
-  const missing = known.filter((credit) => !canonical.has(logName(credit)))
-  const { lost, standing } = await judgeMissing(pass, missing)
-  for (const credit of lost) await attempt(pass, () => reverse(pass, credit))
-  const settled = known.filter(
-    (credit) =>
-      credit.blockNumber < recent.head.number - WATCH_BLOCKS &&
-      (canonical.has(logName(credit)) || standing.has(credit)),
-  )
-  for (const part of chunks(settled, CLAIMS_PER_PASS_MAX))
-    await pass.write((connection) =>
-      settleCredits(
-        connection,
-        part.map((credit) => credit.id),
-      ),
-    )
-  return lost.length
-}
-
-/** Blocks asked about in a pass: each may cost a request. */
-const BLOCKS_PER_PASS_MAX = 20
-
-/** A credit whose block stands in spite of a missing log is looked at again after this time. */
-const STANDING_MS = 60_000
-
-/** Which credits have left the chain with their block, and which stand in spite of a missing log. */
-async function judgeMissing(
-  { deps, stoodAtMs }: Pass,
-  missing: readonly Credit[],
-): Promise<{ readonly lost: readonly Credit[]; readonly standing: ReadonlySet<Credit> }> {
-  const nowMs = deps.clock()
-  const due = missing.filter(({ id }) => {
-    const atMs = stoodAtMs.get(id)
-    return atMs === undefined || Math.abs(nowMs - atMs) >= STANDING_MS
-  })
-  const lost: Credit[] = []
-  const standing = new Set<Credit>()
-  const byBlock = [...Map.groupBy(due, ({ blockNumber }) => blockNumber)]
-  for (const [blockNumber, credits] of byBlock.slice(0, BLOCKS_PER_PASS_MAX)) {
-    const hash = await deps.blockHash(blockNumber)
-    if (hash === undefined) continue
-    for (const credit of credits)
-      if (credit.blockHash === hash) standing.add(credit)
-      else lost.push(credit)
-  }
-  for (const { id } of standing) stoodAtMs.set(id, nowMs)
-  return { lost, standing }
-}
-
-/** One claim or credit that fails must not stop the others; a lost lease stops them all. */
-async function attempt<T>(pass: Pass, work: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof LeaseLostError) throw error
-    pass.failures.push(error)
-    return undefined
-  }
-}
-
-async function reverse(pass: Pass, credit: Credit): Promise<void> {
-  const { nowUnix } = pass
-  const { keys, shareOf } = pass.deps
-  await pass.write(async (connection) => {
-    if (!(await reverseCredit(connection, { credit, keys, shareOf, nowUnix }))) return
-    if (credit.claimId !== null) await setClaimReversed(connection, { id: credit.claimId, nowUnix })
-  })
-  if (credit.claimId !== null) pass.deps.onChange(credit.claimId)
 }
 
 /** First the claims whose deposits are young, then those that were not looked at for longest. */

@@ -1,0 +1,91 @@
+import { chunks } from '#lib/chunks.ts'
+import { setClaimReversed } from './claim-store.ts'
+import { type Credit, reverseCredit, settleCredits } from './credit.ts'
+import type { CanonicalDeposits } from './deposit.ts'
+import { logName } from './suspense.ts'
+import { attempt, type Pass } from './verifier-pass.ts'
+
+/**
+ * Credits are watched for reorgs this deep: more than an hour on Base, where a block is final after
+ * twenty minutes.
+ */
+export const WATCH_BLOCKS = 2_000
+
+/** Credits settled by one statement. */
+const SETTLED_MAX = 500
+
+/**
+ * A credit is lost when its block has left the chain. It is looked for where the index holds the
+ * credit's height in full and does not have its log.
+ */
+export async function reverseLost(
+  pass: Pass,
+  input: {
+    readonly unsettled: readonly Credit[]
+    readonly recent: CanonicalDeposits
+    readonly sinceBlock: number
+  },
+): Promise<number> {
+  const { recent, sinceBlock } = input
+  const canonical = new Set(recent.deposits.map(logName))
+  const from = Math.max(sinceBlock, recent.completeFromBlock)
+  const known = input.unsettled.filter(
+    (credit) => credit.blockNumber >= from && credit.blockNumber <= recent.head.number,
+  )
+  const missing = known.filter((credit) => !canonical.has(logName(credit)))
+  const { lost, standing } = await judgeMissing(pass, missing)
+  for (const credit of lost) await attempt(pass, () => reverse(pass, credit))
+  const settled = known.filter(
+    (credit) =>
+      credit.blockNumber < recent.head.number - WATCH_BLOCKS &&
+      (canonical.has(logName(credit)) || standing.has(credit)),
+  )
+  for (const part of chunks(settled, SETTLED_MAX))
+    await pass.write((connection) =>
+      settleCredits(
+        connection,
+        part.map((credit) => credit.id),
+      ),
+    )
+  return lost.length
+}
+
+/** Blocks asked about in a pass: each may cost a request. */
+const BLOCKS_PER_PASS_MAX = 20
+
+/** A credit whose block stands in spite of a missing log is looked at again after this time. */
+const STANDING_MS = 60_000
+
+/** Which credits have left the chain with their block, and which stand in spite of a missing log. */
+async function judgeMissing(
+  { deps, stoodAtMs }: Pass,
+  missing: readonly Credit[],
+): Promise<{ readonly lost: readonly Credit[]; readonly standing: ReadonlySet<Credit> }> {
+  const nowMs = deps.clock()
+  const due = missing.filter(({ id }) => {
+    const atMs = stoodAtMs.get(id)
+    return atMs === undefined || Math.abs(nowMs - atMs) >= STANDING_MS
+  })
+  const lost: Credit[] = []
+  const standing = new Set<Credit>()
+  const byBlock = [...Map.groupBy(due, ({ blockNumber }) => blockNumber)]
+  for (const [blockNumber, credits] of byBlock.slice(0, BLOCKS_PER_PASS_MAX)) {
+    const hash = await deps.blockHash(blockNumber)
+    if (hash === undefined) continue
+    for (const credit of credits)
+      if (credit.blockHash === hash) standing.add(credit)
+      else lost.push(credit)
+  }
+  for (const { id } of standing) stoodAtMs.set(id, nowMs)
+  return { lost, standing }
+}
+
+async function reverse(pass: Pass, credit: Credit): Promise<void> {
+  const { nowUnix } = pass
+  const { keys, shareOf } = pass.deps
+  await pass.write(async (connection) => {
+    if (!(await reverseCredit(connection, { credit, keys, shareOf, nowUnix }))) return
+    if (credit.claimId !== null) await setClaimReversed(connection, { id: credit.claimId, nowUnix })
+  })
+  if (credit.claimId !== null) pass.deps.onChange(credit.claimId)
+}
