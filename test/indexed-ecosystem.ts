@@ -32,6 +32,8 @@ export interface RunningIndexer {
   readonly failures: readonly Error[]
   /** Resolves when the register stands at the head of every chain. */
   caughtUp(): Promise<void>
+  /** Rejects when the indexer fails. */
+  readonly ended: Promise<void>
   stop(): Promise<void>
 }
 
@@ -63,8 +65,10 @@ export function startIndexer(
     },
     stop.signal,
   )
+  running.catch(() => undefined)
   return {
     failures,
+    ended: running,
     caughtUp: () => untilCaughtUp(register, ecosystem, failures),
     async stop() {
       stop.abort()
@@ -93,7 +97,7 @@ async function untilCaughtUp(
     const there = status?.chains.every(
       ({ blockHash, backfill }, index) => backfill === null && blockHash === heads[index]?.hash,
     )
-    if (there) return
+    if (there && status?.unread.length === 0) return
     await sleep(ASK_AGAIN_MS)
   }
   throw new Error('the index did not catch up with the chains', { cause: failures.at(-1) })

@@ -123,3 +123,31 @@ onBoth('a list has every event that its filters ask for once, newest first', asy
     { numRuns: 12 },
   )
 })
+
+onBoth('a list of a token is read over any number of chains', async ({ engine }) => {
+  const chainIds = Array.from({ length: 1_200 }, (_, index) => index + 1)
+  await engine.write((connection) =>
+    storeEvents(
+      {
+        ...{ connection, chainId: 1, finalizedNumber: 0, isOlder: false },
+        valuesOf: async (amounts) => amounts.map(() => undefined),
+        priceMoved: () => undefined,
+      },
+      DATASET,
+      chainIds.map((chainId): EventFact => {
+        const log = { chainId, blockNumber: 1, logIndex: 1, timestamp: chainId }
+        const hashes = { blockHash: '0x01', txHash: '0x02' } as const
+        return {
+          ...{ log: { ...log, ...hashes }, kind: 'claim', token: 'GRAVE', account: null },
+          ...{ amount: 1n, detail: null, counted: true },
+        }
+      }),
+    ),
+  )
+  const query = { dataset: DATASET.name, chainIds, limit: 100, token: 'GRAVE' }
+  const { events } = await engine.snapshot((reads) => listEvents(reads, query))
+  assert.deepEqual(
+    events.map(({ chainId }) => chainId),
+    chainIds.slice(-100).toReversed(),
+  )
+})

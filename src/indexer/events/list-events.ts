@@ -1,4 +1,5 @@
 import type { Address, Hash } from '#domain/address.ts'
+import { chunks } from '#lib/chunks.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { empty, join, type Sql, sql } from '#store/sql.ts'
@@ -88,11 +89,17 @@ function newest(query: EventQuery): Sql {
 function newestByChain(query: EventQuery): Sql {
   const chainIds = query.chainId === undefined ? query.chainIds : [query.chainId]
   const lists = chainIds.map((each) => sql`select * from (${newestOf(each, query)}) as of_chain`)
+  const groups = chunks(lists, SELECTS_MAX).map(
+    (group) => sql`select * from (${join(group, ' union all ')}) as of_chains`,
+  )
   return sql`
-    ${join(lists, ' union all ')}
+    ${join(groups, ' union all ')}
     order by timestamp_unix desc, chain_id desc, block_number desc, log_index desc
     limit ${query.limit + 1}`
 }
+
+/** SQLite takes 500 selects in a union, and would make one of unions in unions. */
+const SELECTS_MAX = 100
 
 function newestOf(chainId: number, query: EventQuery): Sql {
   const { token, after } = query

@@ -1,0 +1,246 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { registerMigrations } from '#datasets/datasets.ts'
+import { filePartsOf } from '#datasets/file-parts.ts'
+import { makeDollarPrices } from '#datasets/prices/price-book.ts'
+import { accounts, burnAddress } from '#devnet/addresses.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
+import { adoptFile } from '#indexer/adopted-file/adopt-file.ts'
+import { ChangedFileError, mayLead } from '#indexer/adopted-file/may-lead.ts'
+import { readIndexStatus } from '#indexer/status.ts'
+import { eachEngine } from '#ledger/each-engine.ts'
+import { readReadiness } from '#main/read-readiness.ts'
+import { readHoldings, readPremium } from '#statistics/holdings.ts'
+import type { Engine } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
+import { beginChain } from './chain-builder/built-chain.ts'
+import { type LivelyBlock, live } from './chain-builder/random-life.ts'
+import { serveChain } from './chain-builder/serve-chain.ts'
+import { localEcosystemAt, startIndexer } from './indexed-ecosystem.ts'
+import { startPostgres } from './postgres.ts'
+import { dataRoutesOf, readRoute, refusalOf } from './route-reader.ts'
+import { advanceAll, commitDepsOf, stepIndex } from './stepped-index.ts'
+
+const onEach = eachEngine(startPostgres, registerMigrations)
+
+const GENESIS_UNIX = 1_700_000_000
+const ZERO = '0x0000000000000000000000000000000000000000'
+
+/** Mints, burns, claims and prices on both chains, and a chain that is final well below its head. */
+const deeds: LivelyBlock['deeds'] = [
+  { kind: 'mint', who: 1, whom: 1, size: 50 },
+  { kind: 'mint', who: 1, whom: 1, size: 51 },
+  { kind: 'moveGrave', who: 1, whom: 7, size: 10 },
+  { kind: 'moveGrave', who: 1, whom: 6, size: 10 },
+  { kind: 'claim', who: 1, whom: 2, size: 5 },
+  { kind: 'sync', who: 0, whom: 0, size: 9 },
+  { kind: 'sync', who: 1, whom: 0, size: 9 },
+  { kind: 'answer', who: 0, whom: 0, size: 90 },
+]
+const blocks = Array.from({ length: 30 }, () => ({ secondsApart: 3_600, deeds }))
+
+type Edit = (file: EcosystemFile) => EcosystemFile
+type World = (edit?: Edit) => Ecosystem
+
+async function withChains(work: (at: World) => Promise<void>): Promise<void> {
+  const serve = (id: number, name: 'base' | 'ethereum') =>
+    serveChain(live(beginChain(id, GENESIS_UNIX), name, blocks).addEmpty(70), { finalDepth: 4 })
+  const [base, ethereum] = await Promise.all([serve(8453, 'base'), serve(1, 'ethereum')])
+  try {
+    await work((edit) => localEcosystemAt({ base: base.url, ethereum: ethereum.url }, edit))
+  } finally {
+    await Promise.all([base.stop(), ethereum.stop()])
+  }
+}
+
+const zeroOnly: Edit = (file) => ({
+  ...file,
+  burns: file.burns.map((burn, index) => (index === 0 ? { ...burn, where: { to: [ZERO] } } : burn)),
+})
+const heldBack: Edit = (file) => ({
+  ...file,
+  supply: {
+    burnAddresses: [burnAddress],
+    nonCirculating: [{ address: accounts.holder, label: 'held' }],
+  },
+})
+const withoutEthereum: Edit = (file) => ({
+  ...file,
+  chains: file.chains.filter(({ name }) => name === 'base'),
+  tokens: file.tokens.map((token) => {
+    const { ethereum: _, ...addresses } = token.addresses
+    return { ...token, addresses }
+  }),
+  burns: file.burns.filter(({ chain }) => chain === 'base'),
+  dividends: file.dividends.filter(({ chain }) => chain === 'base'),
+  graveDigs: file.graveDigs.filter(({ chain }) => chain === 'base'),
+})
+
+interface Rereading {
+  readonly meta: { readonly rereading?: unknown }
+}
+
+async function adopt(engine: Engine, ecosystem: Ecosystem) {
+  const deps = await commitDepsOf(engine, ecosystem)
+  const { chains } = ecosystem
+  const changes = await adoptFile({ ...deps, chains, file: filePartsOf(ecosystem) })
+  return { changes, index: stepIndex(deps) }
+}
+
+async function indexAll(engine: Engine, ecosystem: Ecosystem): Promise<void> {
+  const { index } = await adopt(engine, ecosystem)
+  await advanceAll(index, ecosystem.chains)
+}
+
+onEach('an edited mapping is re-read alone, and answers say so', ({ engine: register }) =>
+  withChains(async (at) => {
+    await indexAll(register, at())
+    const ecosystem = at(zeroOnly)
+    const { changes, index } = await adopt(register, ecosystem)
+    assert.deepEqual(changes, [
+      { chainId: 8453, name: 'burns', fields: ['burns[0].where changed'] },
+    ])
+    const routes = dataRoutesOf({ register, ecosystem })
+    const refused = await refusalOf(routes, '/api/burns?chain=base')
+    assert.equal(refused.code, 'data_not_ready')
+    const { meta } = (await readRoute(routes, '/api/dividends/total')) as Rereading
+    const gap = { fromBlock: 0, toBlock: 100 }
+    assert.deepEqual(meta.rereading, [{ chain: 'base', chainId: 8453, dataset: 'burns', gap }])
+    await advanceAll(index, ecosystem.chains)
+    const after = (await readRoute(routes, '/api/burns/total')) as Rereading
+    assert.deepEqual(after.meta.rereading, [])
+    const found = await register.read(sql`
+      select distinct kind from events where dataset = 'burns' and chain_id = 8453 and token = 'GRAVE'`)
+    assert.deepEqual(found, [{ kind: 'burn' }])
+  }),
+)
+
+onEach(
+  'while balances are re-read no key is minted and no tier is judged',
+  ({ engine: register }) =>
+    withChains(async (at) => {
+      await indexAll(register, at())
+      const deps = (ecosystem: Ecosystem) => ({
+        ...{ register, ecosystem, clock: () => (GENESIS_UNIX + 30 * 3_600 + 140) * 1_000 },
+        ...{ prices: makeDollarPrices(ecosystem.tokens), file: filePartsOf(ecosystem) },
+      })
+      const wallet = accounts.holder.toLowerCase() as `0x${string}`
+      assert.equal((await readHoldings(deps(at()), wallet)).kind, 'ready')
+      assert.equal((await readPremium(deps(at()), [wallet])).size, 1)
+      const ecosystem = at(heldBack)
+      // A server that has the new file before the index does.
+      assert.equal((await readHoldings(deps(ecosystem), wallet)).kind, 'unavailable')
+      const { index } = await adopt(register, ecosystem)
+      assert.equal((await readHoldings(deps(ecosystem), wallet)).kind, 'unavailable')
+      assert.equal((await readPremium(deps(ecosystem), [wallet])).size, 0)
+      await advanceAll(index, ecosystem.chains)
+      assert.equal((await readHoldings(deps(ecosystem), wallet)).kind, 'ready')
+      assert.equal((await readPremium(deps(ecosystem), [wallet])).size, 1)
+    }),
+)
+
+onEach('a server with another file than the register is not ready and names the parts', (store) =>
+  withChains(async (at) => {
+    const register = store.engine
+    await indexAll(register, at())
+    const ecosystem = at(withoutEthereum)
+    const file = filePartsOf(ecosystem)
+    const { ready, parts } = await readReadiness({
+      ...{ register, accounts: register, ecosystem, file, clock: Date.now, indexing: () => [] },
+      recentStatus: () =>
+        register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains, file)),
+    })
+    assert.equal(ready, false)
+    assert.match(parts['ecosystem file'] ?? '', /chains\[1\] removed.*start an index with this one/)
+  }),
+)
+
+onEach('a chain that is removed leaves no trace, before the index knows and after', (store) =>
+  withChains(async (at) => {
+    const register = store.engine
+    await indexAll(register, at())
+    const ecosystem = at(withoutEthereum)
+    const routes = dataRoutesOf({ register, ecosystem })
+    for (const target of ['/api/stats', '/api/burns/recent', '/api/dividends/recent'])
+      assert.equal((await refusalOf(routes, target)).code, 'data_not_ready')
+    await indexAll(register, ecosystem)
+    const recent = await readRoute(routes, '/api/burns/recent?limit=100')
+    assert.ok(Array.isArray(recent.data) && recent.data.length > 0)
+    assert.ok(recent.data.every((row) => row.chain === 'base'))
+    for (const table of ['events', 'balances', 'supply_buckets', 'event_buckets', 'positions']) {
+      const name = { kind: 'sql', parts: [table], values: [] } as const
+      assert.deepEqual(
+        await register.read(sql`select 1 from ${name} where chain_id = 1 limit 1`),
+        [],
+      )
+    }
+  }),
+)
+
+onEach('with on-changed-file=refuse an edited file fails the start and names its parts', (store) =>
+  withChains(async (at) => {
+    await indexAll(store.engine, at())
+    const running = startIndexer(
+      { ecosystem: at(zeroOnly), register: store.engine },
+      { onChangedFile: 'refuse' },
+    )
+    await assert.rejects(running.ended, (error) => {
+      assert.ok(error instanceof ChangedFileError)
+      assert.match(error.message, /burns\[0\]\.where changed/)
+      return true
+    })
+  }),
+)
+
+onEach('a process that waited with an older file does not bring it back', (store) =>
+  withChains(async (at) => {
+    const register = store.engine
+    await indexAll(register, at())
+    await indexAll(register, at(zeroOnly))
+    const file = filePartsOf(at())
+    const may = (hasWaited: boolean, own = file) =>
+      register.snapshot((reads) =>
+        mayLead(reads, { file: own, onChangedFile: 'reread', hasWaited }),
+      )
+    assert.equal(await may(true), false)
+    assert.equal(await may(false), true, 'the operator has put it back')
+    assert.equal(
+      await may(true, filePartsOf(at(zeroOnly))),
+      true,
+      'it has the file of the register',
+    )
+    assert.equal(await may(true, filePartsOf(at(heldBack))), true, 'its file is a new one')
+  }),
+)
+
+onEach('a leader that lives when an indexer starts is told from one that has died', (store) =>
+  withChains(async (at) => {
+    const register = store.engine
+    await indexAll(register, at())
+    await indexAll(register, at(zeroOnly))
+    const leadUntil = (ms: number) =>
+      register.write((connection) =>
+        connection.run(sql`update leases set holder = 'leader', expires_at_ms = ${ms}`),
+      )
+    for (const isAlive of [true, false]) {
+      await leadUntil(Date.now() + 60_000)
+      const [waited, outdated, adopted] = [1, 2, 3].map(() => Promise.withResolvers<void>())
+      const more = {
+        onLease: waited?.resolve,
+        onOutdated: outdated?.resolve,
+        onAdopted: adopted?.resolve,
+      }
+      const running = startIndexer({ ecosystem: at(), register }, more as object)
+      await waited?.promise
+      if (isAlive) {
+        await leadUntil(Date.now() + 70_000)
+        // Longer than it waits between two looks at the lease.
+        await sleep(1_500)
+      }
+      await leadUntil(0)
+      await (isAlive ? outdated : adopted)?.promise
+      await running.stop()
+    }
+  }),
+)
