@@ -1,6 +1,6 @@
 import type { TObject, TSchema } from 'typebox'
 import { isRefusal, type Refusal, type RefusalCode, refuse } from '#domain/refusal.ts'
-import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import { type Ecosystem, notConfigured } from '#ecosystem/ecosystem.ts'
 import { CSV_TYPE, formatParameter, toCsv, wantsCsv } from '#http/csv.ts'
 import type { Effective, Parameters, ValuesOf } from '#http/parameter.ts'
 import { type Answer, answer, defineRoute, type Route } from '#http/route.ts'
@@ -144,7 +144,10 @@ function toAnswer(
       ...headers,
     })
   const meta = {
-    ...buildMeta(status, nowUnix, { ...input.query, ...result.query }),
+    ...buildMeta(status, nowUnix, {
+      notConfigured: notConfigured(deps.ecosystem),
+      query: { ...input.query, ...result.query },
+    }),
     ...(result.totals !== undefined && { totals: result.totals }),
     ...(result.page !== undefined && { page: result.page }),
   }

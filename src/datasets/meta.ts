@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import { OPTIONAL_PARTS, type OptionalPart } from '#ecosystem/ecosystem.ts'
 import type { Effective } from '#http/parameter.ts'
 import { type ChainStatus, conditionOf, type IndexStatus } from '#indexer/status.ts'
 import { toIso } from '#lib/day.ts'
@@ -22,6 +23,11 @@ const chainMeta = Type.Object({
   ]),
 })
 
+export const notConfiguredSchema = Type.Array(Type.Enum([...OPTIONAL_PARTS]), {
+  description:
+    'Parts that this ecosystem does without; their endpoints answer with zeros and empty lists',
+})
+
 /** What every data answer says about itself; nothing of the caller, so that an ETag can stand for it. */
 export const metaSchema = Type.Object(
   {
@@ -29,6 +35,7 @@ export const metaSchema = Type.Object(
     asOfUnix: Type.Integer({ description: 'Time of the newest indexed block of any chain' }),
     stale: Type.Boolean({ description: 'At least one chain is stale' }),
     chains: Type.Array(chainMeta),
+    notConfigured: notConfiguredSchema,
     query: Type.Record(Type.String(), Type.Union([Type.String(), Type.Integer(), Type.Null()]), {
       description: 'Effective parameters after defaults',
     }),
@@ -48,7 +55,10 @@ export type Page = Static<typeof pageSchema>
 export function buildMeta(
   status: IndexStatus,
   nowUnix: number,
-  query: Readonly<Record<string, Effective>>,
+  more: {
+    readonly notConfigured: readonly OptionalPart[]
+    readonly query: Readonly<Record<string, Effective>>
+  },
 ): Static<typeof metaSchema> {
   const chains = status.chains.map((each) => chainMetaOf(each, nowUnix))
   return {
@@ -56,7 +66,8 @@ export function buildMeta(
     asOfUnix: status.asOfUnix,
     stale: chains.some((each) => each.status === 'stale'),
     chains,
-    query,
+    notConfigured: [...more.notConfigured],
+    query: more.query,
   }
 }
 

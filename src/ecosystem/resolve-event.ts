@@ -4,16 +4,17 @@ import type { BurnSource, DividendSource, EventSource, GraveDigSource } from './
 import type { EcosystemFile } from './ecosystem-file.ts'
 import type { Resolver } from './resolver.ts'
 
-type Mapping = Pick<
-  EcosystemFile['burns'][number],
-  'chain' | 'address' | 'event' | 'token' | 'where'
->
+type BurnFile = NonNullable<EcosystemFile['burns']>[number]
+type DividendFile = NonNullable<EcosystemFile['dividends']>[number]
+type GraveDigFile = NonNullable<EcosystemFile['graveDigs']>[number]
+
+type Mapping = Pick<BurnFile, 'chain' | 'address' | 'event' | 'token' | 'where'>
 
 /** A mapped event of a burn; undefined once a problem is noted. */
 export function resolveBurn(
   resolver: Resolver,
   field: string,
-  burn: EcosystemFile['burns'][number],
+  burn: BurnFile,
 ): BurnSource | undefined {
   const source = resolveEvent(resolver, field, burn)
   if (source === undefined) return undefined
@@ -29,7 +30,7 @@ export function resolveBurn(
 export function resolveDividend(
   resolver: Resolver,
   field: string,
-  dividend: EcosystemFile['dividends'][number],
+  dividend: DividendFile,
 ): DividendSource | undefined {
   const source = resolveEvent(resolver, field, dividend)
   if (source === undefined) return undefined
@@ -55,7 +56,7 @@ export function resolveDividend(
 export function resolveGraveDig(
   resolver: Resolver,
   field: string,
-  dig: EcosystemFile['graveDigs'][number],
+  dig: GraveDigFile,
 ): GraveDigSource | undefined {
   const source = resolveEvent(resolver, field, dig)
   if (source === undefined) return undefined

@@ -84,7 +84,8 @@ async function auditOnce(deps: AccountsAuditDeps): Promise<readonly Found[]> {
   const { payment, service } = deps.ecosystem
   const { accounts, register } = deps.stores
   const deposits: DepositIndex = {
-    canonical: (query) => readDeposits({ register, payment }, query),
+    canonical: async (query) =>
+      payment === null ? undefined : readDeposits({ register, payment }, query),
   }
   const { dialect } = accounts
   const { clock } = deps
@@ -107,7 +108,7 @@ async function noteOpenMoney(
   connection: Connection,
   deposits: DepositIndex,
 ): Promise<void> {
-  const show = (amount: bigint) => `${formatDecimal(amount, payment.decimals)} ${payment.symbol}`
+  const show = (amount: bigint) => `${formatDecimal(amount, 6)} ${payment?.symbol ?? 'USD'}`
   const suspense = await readSuspense(connection, deposits)
   note(`${suspense.deposits} deposits of ${show(suspense.microUsd)} are claimed by nobody`)
   for (const { wallet, microUsd } of await readReceivables(connection))

@@ -3,7 +3,8 @@ import type { Logger } from 'pino'
 import { lockHeir, publicIdsOf } from '#access/keys/key-store.ts'
 import { pruneUsage } from '#access/usage/prune-usage.ts'
 import { readDeposits } from '#datasets/deposits/queries.ts'
-import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
+import { readIndexStatus } from '#indexer/status.ts'
 import { closeSpendDays } from '#ledger/close-spend-days.ts'
 import type { Clock } from '#lib/clock.ts'
 import { doEach, type Part } from '#lib/do-each.ts'
@@ -35,34 +36,11 @@ const TIDY_EVERY_MS = 60_000
 /** Credits prepayments, closes finished days and forgets old usage until the signal aborts. */
 export async function runVerifyRole(role: VerifyRole, signal: AbortSignal): Promise<void> {
   const { ecosystem, stores, clock, logger } = role
-  const deposits: DepositIndex = {
-    canonical: (query) =>
-      readDeposits({ register: stores.register, payment: ecosystem.payment }, query),
-  }
-  const headUnix = async () => (await deposits.canonical({ txHashes: [] }))?.head.timestamp
-  const verifier = new Verifier({
-    engine: stores.accounts,
-    clock,
-    newId: randomUUID,
-    deposits,
-    keys: { lockHeir, keysOf: publicIdsOf },
-    shareOf,
-    isReserved: (connection, txHash) => settlesIntent(connection, txHash),
-    confirmations: ecosystem.payment.confirmations,
-    holder: randomUUID(),
-    onChange: role.onChange,
-  })
-  const finish = role.settles ? await openFinisher(role) : undefined
-  const pass = async () => {
-    const outcome = await verifier.pass()
-    if (outcome.kind === 'done' && outcome.credited + outcome.reversed > 0)
-      logger.info({ ...outcome }, 'prepayments were settled')
-  }
+  const { payment } = ecosystem
+  const verifying = payment === null ? undefined : await openVerifying(role, payment)
   const { accounts: engine } = stores
-  const always: readonly Part[] = [
-    { name: 'a pass over the prepayments', run: pass },
-    ...(finish === undefined ? [] : [{ name: 'finishing x402 payments', run: finish }]),
-  ]
+  const headUnix = () => readHeadUnix(role)
+  const always = verifying?.parts ?? []
   const tidying: readonly Part[] = [
     { name: 'closing days', run: async () => void (await closeSpendDays({ engine, clock })) },
     { name: 'forgetting usage', run: () => pruneUsage({ engine, clock, headUnix }) },
@@ -82,12 +60,54 @@ export async function runVerifyRole(role: VerifyRole, signal: AbortSignal): Prom
     }
     await sleep(PASS_EVERY_MS, signal)
   }
-  await verifier.stop()
+  await verifying?.stop()
+}
+
+/** How far the chains have come. */
+async function readHeadUnix({ ecosystem, stores }: VerifyRole): Promise<number | undefined> {
+  const status = await stores.register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains))
+  return status?.asOfUnix
+}
+
+/** What is done about payments in every round. */
+async function openVerifying(
+  role: VerifyRole,
+  payment: Payment,
+): Promise<{ readonly parts: readonly Part[]; stop(): Promise<void> }> {
+  const { stores, clock, logger } = role
+  const deposits: DepositIndex = {
+    canonical: (query) => readDeposits({ register: stores.register, payment }, query),
+  }
+  const verifier = new Verifier({
+    engine: stores.accounts,
+    clock,
+    newId: randomUUID,
+    deposits,
+    keys: { lockHeir, keysOf: publicIdsOf },
+    shareOf,
+    isReserved: (connection, txHash) => settlesIntent(connection, txHash),
+    confirmations: payment.confirmations,
+    holder: randomUUID(),
+    onChange: role.onChange,
+  })
+  const pass = async () => {
+    const outcome = await verifier.pass()
+    if (outcome.kind === 'done' && outcome.credited + outcome.reversed > 0)
+      logger.info({ ...outcome }, 'prepayments were settled')
+  }
+  const finish = role.settles ? await openFinisher(role, payment) : undefined
+  return {
+    parts: [
+      { name: 'a pass over the prepayments', run: pass },
+      ...(finish === undefined ? [] : [{ name: 'finishing x402 payments', run: finish }]),
+    ],
+    stop: () => verifier.stop(),
+  }
 }
 
 /** Finishes payments that requests have left open; loaded by who settles any. */
-async function openFinisher(role: VerifyRole): Promise<() => Promise<void>> {
-  const { ecosystem, stores, clock, logger } = role
+async function openFinisher(role: VerifyRole, payment: Payment): Promise<() => Promise<void>> {
+  const { stores, clock, logger } = role
   const [{ finishPayments }, { openSettlingRpc }] = await Promise.all([
     import('#x402/settling/finish-payments.ts'),
     import('#x402/settling/settling-rpc.ts'),
@@ -96,8 +116,8 @@ async function openFinisher(role: VerifyRole): Promise<() => Promise<void>> {
     engine: stores.accounts,
     clock,
     newId: randomUUID,
-    rpc: openSettlingRpc(ecosystem.payment.chain),
-    payment: ecosystem.payment,
+    rpc: openSettlingRpc(payment.chain),
+    payment,
     keys: { lockHeir, keysOf: publicIdsOf },
     report: (err: unknown) => logger.error({ err }, 'a payment is not finished yet'),
   }

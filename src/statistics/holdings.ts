@@ -2,7 +2,7 @@ import { readBalanceAt, readSupplyAt } from '#datasets/holders/queries.ts'
 import type { DollarPrices } from '#datasets/prices/price-book.ts'
 import type { Address } from '#domain/address.ts'
 import { type MicroUsd, toUsd, toUsdPrice, valueAt } from '#domain/money.ts'
-import type { Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
+import type { Chain, Ecosystem, HoldingGate, Premium, PricedToken } from '#ecosystem/ecosystem.ts'
 import { type ChainStatus, conditionOf, readIndexStatus } from '#indexer/status.ts'
 import { type Clock, unixNow } from '#lib/clock.ts'
 import { formatDecimal } from '#lib/decimal.ts'
@@ -15,7 +15,7 @@ export interface HoldingsDeps {
   readonly clock: Clock
 }
 
-/** What a wallet holds of the two tokens, in dollars; unavailable while the index cannot tell. */
+/** What a wallet holds of the tokens that the gate counts, in dollars; unavailable while the index cannot tell. */
 export type Holdings =
   | {
       readonly kind: 'ready'
@@ -34,19 +34,23 @@ export interface HeldToken {
 }
 
 /**
- * The value of a wallet's two tokens on the gate's chain, from our own index at a block deep enough,
+ * The value of a wallet's primary and secondary tokens on the gate's chain, from our own index at a block deep enough,
  * at a price averaged over time that one pumped block cannot move. No RPC call.
  */
-export function readHoldings(deps: HoldingsDeps, wallet: Address): Promise<Holdings> {
-  const { gate, primary, secondary } = deps.ecosystem
+export function readHoldings(
+  deps: HoldingsDeps,
+  gate: HoldingGate,
+  wallet: Address,
+): Promise<Holdings> {
+  const { primary, secondary } = deps.ecosystem
   return deps.register.snapshot(async (connection) => {
-    const status = await gateStatus(connection, deps)
+    const status = await liveStatus(connection, deps, gate.chain)
     if (status === undefined)
       return { kind: 'unavailable', message: `The index of ${gate.chain.name} is not up to date.` }
     const tokens: HeldToken[] = []
     let heldUsd = 0n
-    for (const token of [primary, secondary]) {
-      const held = await valueHeld(connection, { deps, status, wallet, token })
+    for (const token of secondary === null ? [primary] : [primary, secondary]) {
+      const held = await valueHeld(connection, { deps, gate, status, wallet, token })
       if (held === undefined)
         return { kind: 'unavailable', message: `${token.symbol} has no price yet.` }
       tokens.push(held.shown)
@@ -56,14 +60,14 @@ export function readHoldings(deps: HoldingsDeps, wallet: Address): Promise<Holdi
   })
 }
 
-/** Undefined unless the gate's chain is followed closely: a stale balance or price decides nothing. */
-async function gateStatus(
+/** Undefined unless the chain is followed closely: a stale balance or price decides nothing. */
+async function liveStatus(
   connection: Connection,
   deps: HoldingsDeps,
+  chain: Chain,
 ): Promise<ChainStatus | undefined> {
-  const { gate, chains } = deps.ecosystem
-  const index = await readIndexStatus(connection, chains)
-  const status = index?.chains.find((each) => each.chain.id === gate.chain.id)
+  const index = await readIndexStatus(connection, deps.ecosystem.chains)
+  const status = index?.chains.find((each) => each.chain.id === chain.id)
   if (status === undefined) return undefined
   return conditionOf(status, unixNow(deps.clock)) === 'live' ? status : undefined
 }
@@ -72,13 +76,13 @@ async function valueHeld(
   connection: Connection,
   input: {
     readonly deps: HoldingsDeps
+    readonly gate: HoldingGate
     readonly status: ChainStatus
     readonly wallet: Address
     readonly token: PricedToken
   },
 ): Promise<{ readonly value: MicroUsd; readonly shown: HeldToken } | undefined> {
-  const { deps, status, wallet, token } = input
-  const { gate } = deps.ecosystem
+  const { deps, gate, status, wallet, token } = input
   const price = await deps.prices.average(connection, token.symbol, {
     fromUnix: status.blockTimeUnix - gate.averagePriceMinutes * 60,
     untilUnix: status.blockTimeUnix,
@@ -107,18 +111,17 @@ async function valueHeld(
  */
 export function readPremium(
   deps: HoldingsDeps,
+  premium: Premium,
   wallets: readonly Address[],
 ): Promise<ReadonlyMap<Address, boolean>> {
-  const { premium, gate, secondary, chains } = deps.ecosystem
   return deps.register.snapshot(async (connection) => {
     const judged = new Map<Address, boolean>()
-    const index = await readIndexStatus(connection, chains)
-    const status = index?.chains.find((each) => each.chain.id === premium.chain.id)
-    if (status === undefined || conditionOf(status, unixNow(deps.clock)) !== 'live') return judged
+    const status = await liveStatus(connection, deps, premium.chain)
+    if (status === undefined) return judged
     const at = {
-      token: secondary.symbol,
+      token: premium.token.symbol,
       chainId: premium.chain.id,
-      blockNumber: status.blockNumber - gate.depthBlocks,
+      blockNumber: status.blockNumber - premium.depthBlocks,
     }
     const needed = BigInt(premium.supplyPerMille) * (await readSupplyAt(connection, at))
     for (const address of wallets) {
