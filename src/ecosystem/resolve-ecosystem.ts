@@ -3,7 +3,8 @@ import { parseDecimal } from '#lib/decimal.ts'
 import type { Chain, Ecosystem, PricedToken } from './ecosystem.ts'
 import type { EcosystemFile } from './ecosystem-file.ts'
 import { Problems } from './problem.ts'
-import { resolveBurn, resolveDividend, resolveGraveDig } from './resolve-event.ts'
+import { resolveBurn } from './resolve-burn.ts'
+import { resolveDividend, resolveGraveDig } from './resolve-event.ts'
 import { resolvePayment } from './resolve-payment.ts'
 import { checkPrices, resolvePrice } from './resolve-price.ts'
 import { resolveTiers } from './resolve-tiers.ts'
@@ -21,12 +22,13 @@ export function resolveEcosystem(file: EcosystemFile): Ecosystem | Problems {
   checkPrices(resolver, listed)
   const primary = primaryOf(listed, problems)
   const secondary = secondaryOf(listed, problems)
+  const supply = resolveSupply(file, resolver)
   const ecosystem = {
     service: resolveService(file),
     chains: [...chains.values()],
     tokens: listed,
-    ...resolveSupply(file, resolver),
-    ...resolveEvents(file, resolver),
+    ...supply,
+    ...resolveEvents(file, resolver, supply),
     secondary,
     payment: resolvePayment(file, resolver),
     ...resolveTiers(file, resolver, { primary, secondary }),
@@ -155,10 +157,15 @@ function resolveSupply(file: EcosystemFile, resolver: Resolver) {
 function resolveEvents(
   file: EcosystemFile,
   resolver: Resolver,
+  { burnAddresses }: Pick<Ecosystem, 'burnAddresses'>,
 ): Pick<Ecosystem, 'burns' | 'dividends' | 'graveDigs'> {
   const { burns = [], dividends = [], graveDigs = [] } = file
   return {
-    burns: present(burns.map((each, index) => resolveBurn(resolver, `burns[${index}]`, each))),
+    burns: present(
+      burns.map((burn, index) =>
+        resolveBurn(resolver, { field: `burns[${index}]`, burn, burnAddresses }),
+      ),
+    ),
     dividends: present(
       dividends.map((each, index) => resolveDividend(resolver, `dividends[${index}]`, each)),
     ),

@@ -1,9 +1,11 @@
 import type { Readiness } from '#api/health-routes.ts'
 import { type Proof, readProofs } from '#datasets/holders/proof/proof-row.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { type ChainStatus, conditionOf } from '#indexer/status.ts'
 import { unixNow } from '#lib/clock.ts'
 import { toIso } from '#lib/day.ts'
-import type { Engine } from '#store/engine.ts'
+import { type ImpossibleBurns, impossibleBurns } from '#statistics/impossible-burns.ts'
+import type { Connection, Engine } from '#store/engine.ts'
 import type { IndexGaugeDeps } from './index-gauges.ts'
 import { barOf } from './index-progress.ts'
 
@@ -13,7 +15,10 @@ export async function readReadiness(
 ): Promise<Readiness> {
   const parts: Record<string, string> = {}
   const index = await deps.recentStatus().catch(() => undefined)
-  const proofs = await deps.register.snapshot(readProofs).catch(() => new Map<number, Proof>())
+  const { proofs, burns } = await deps.register
+    .snapshot((reads) => readFindings(reads, deps.ecosystem))
+    .catch(() => NO_FINDINGS)
+  for (const { token, detail } of burns) parts[`burns ${token}`] = `WRONG: ${detail}`
   for (const chain of deps.ecosystem.chains) {
     const status = index?.chains.find((each) => each.chain.id === chain.id)
     parts[`chain ${chain.name}`] =
@@ -30,8 +35,27 @@ export async function readReadiness(
     () => 'ok',
     () => 'cannot be reached',
   )
-  const ready = accounts === 'ok' && index !== undefined
+  const ready = accounts === 'ok' && index !== undefined && burns.length === 0
   return { ready, parts: { ...parts, accounts } }
+}
+
+interface Findings {
+  readonly proofs: ReadonlyMap<number, Proof>
+  /** Burns that cannot be, of tokens whose transfers add up to their contracts' supply. */
+  readonly burns: readonly ImpossibleBurns[]
+}
+
+const NO_FINDINGS: Findings = { proofs: new Map(), burns: [] }
+
+async function readFindings(
+  connection: Connection,
+  { chains, tokens }: Ecosystem,
+): Promise<Findings> {
+  const proofs = await readProofs(connection)
+  const proven = tokens.filter(({ addresses }) =>
+    chains.every(({ id, name }) => !addresses.has(name) || proofs.get(id)?.verdict === 'agrees'),
+  )
+  return { proofs, burns: await impossibleBurns(connection, proven) }
 }
 
 function describeChain(status: ChainStatus, nowUnix: number): string {
