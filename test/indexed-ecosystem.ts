@@ -16,7 +16,7 @@ import type { Engine } from '#store/engine.ts'
 /** The local ecosystem with its chains at other addresses, by chain name. */
 export function localEcosystemAt(
   rpcUrls: Readonly<Record<string, string>>,
-  change: (file: EcosystemFile) => EcosystemFile = (file) => file,
+  change: (file: Required<EcosystemFile>) => EcosystemFile = (file) => file,
 ): Ecosystem {
   const chains = localEcosystem.chains.map((chain) => ({
     ...chain,

@@ -17,6 +17,17 @@ export type Holdings =
     }
   | { readonly kind: 'unavailable'; readonly message: string }
 
+/** Who may mint a key: a wallet that holds enough, any wallet, or none. */
+export type MintGate =
+  | {
+      /** Holdings worth exactly this pass. */
+      readonly minimum: MicroUsd
+      /** From our own index; causes no RPC call. */
+      readonly holdings: (wallet: Address) => Promise<Holdings>
+    }
+  | 'open'
+  | null
+
 /** What the routes of keys and usage need. */
 export interface AccessDeps {
   /** The accounts store, migrated with `ledgerMigrations` and `accessMigrations`. */
@@ -28,12 +39,9 @@ export interface AccessDeps {
   readonly serviceName: string
   readonly keyPrefix: string
   readonly quotas: Readonly<Record<Tier, number>>
-  /** Holdings worth exactly this pass the gate. */
-  readonly gateMinimum: MicroUsd
-  /** The chain that payments are made on, as payer proofs name it. */
-  readonly paymentChainId: number
-  /** From our own index; causes no RPC call. */
-  readonly holdings: (wallet: Address) => Promise<Holdings>
+  readonly gate: MintGate
+  /** The chain that payments are made on, as payer proofs name it; null where none are taken. */
+  readonly paymentChainId: number | null
   readonly meter: Meter
   readonly callers: Callers
   /** Who has the balance that a wallet's sign-in opens; undefined without one that is taken. */

@@ -140,7 +140,7 @@ export function createHarness(engine: Engine): Harness {
     serviceName: SERVICE_NAME,
     keyPrefix: 'svc',
     quotas: { anonymous: 5, free: 10, premium: 20 },
-    gateMinimum: 100_000_000n,
+    gate: { minimum: 100_000_000n, holdings: async () => harness.holdings },
     paymentChainId: CHAIN_ID,
     pricePerCall: 100n,
     guardLimits: { general: WIDE, mint: WIDE, claim: WIDE },
@@ -149,7 +149,6 @@ export function createHarness(engine: Engine): Harness {
       if (harness.index === 'broken') throw new StoreError('the index cannot be read')
       return harness.index === 'live' ? premium.has(wallet) : undefined
     },
-    holdings: async () => harness.holdings,
   })
   const harness: Harness = {
     access,

@@ -10,8 +10,9 @@ import { usageHistoryRoute } from './usage/usage-history.ts'
 
 /** Every operation on keys and usage; none is metered. */
 export function accessRoutes(deps: AccessDeps): readonly Route[] {
+  const { gate } = deps
   return [
-    mintRoute(deps),
+    ...(gate === null ? [] : [mintRoute({ ...deps, gate })]),
     listRoute(deps),
     messageRoute(deps),
     revokeRoute(deps),

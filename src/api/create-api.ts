@@ -1,3 +1,4 @@
+import type { Refusal } from '#domain/refusal.ts'
 import type { ConnectionLimits } from '#http/connections.ts'
 import type { Endpoint } from '#http/exchange.ts'
 import type { Route } from '#http/route.ts'
@@ -8,11 +9,19 @@ import { answerRoute, type PipelineDeps } from './pipeline.ts'
 export interface ApiDeps extends PipelineDeps {
   readonly routes: readonly Route[]
   readonly pages: readonly Page[]
+  /** Operations that this ecosystem does without: refused, and in no document. */
+  readonly absent?: readonly AbsentOperation[]
   /** Whether the peer of a connection is a proxy in front, which brings the calls of many. */
   isProxy?(socketAddress: string): boolean
   readonly connectionLimits?: Partial<ConnectionLimits>
   newRequestId(): string
   observe?(path: string | undefined, status: number, durationMs: number): void
+}
+
+export interface AbsentOperation {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly refusal: Refusal
 }
 
 /** The whole HTTP side: every route through the pipeline, every page and refusal stamped alike. */
@@ -21,6 +30,7 @@ export function createApi(deps: ApiDeps): HttpServer {
     endpoints: [
       ...deps.routes.map((route) => routeEndpoint(deps, route)),
       ...deps.pages.map((page) => pageEndpoint(deps, page)),
+      ...(deps.absent ?? []).map((operation) => absentEndpoint(deps, operation)),
     ],
     deny: (incoming, refusal, headers) => deny(deps, incoming, { refusal, headers }),
     preflight: (incoming, allow) => preflight(deps, incoming, allow),
@@ -40,4 +50,9 @@ function routeEndpoint(deps: ApiDeps, route: Route): Endpoint {
 
 function pageEndpoint(deps: ApiDeps, page: Page): Endpoint {
   return { method: 'GET', path: page.path, respond: (incoming) => answerPage(deps, page, incoming) }
+}
+
+function absentEndpoint(deps: ApiDeps, { method, path, refusal }: AbsentOperation): Endpoint {
+  const respond: Endpoint['respond'] = (incoming) => deny(deps, incoming, { refusal, headers: [] })
+  return { method, path, respond }
 }

@@ -2,37 +2,90 @@ import type { ServiceFacts } from './service-facts.ts'
 
 /** The text at the head of the documentation, in Markdown. Its headings are anchors of the page. */
 export function describeService(facts: ServiceFacts): string {
-  const { quotas, gate, premium, payment, pricePerCallUsd } = facts
-  const perDollar = Math.floor(1 / Number(pricePerCallUsd))
-  return `Public REST API for the on-chain history and statistics of a token ecosystem: burns, dividends, holders, prices and grave digs. Anyone can call it without a key.
+  return [
+    `Public REST API for the on-chain history and statistics of a token ecosystem: ${subjectsOf(facts)}. Anyone can call it without a key.`,
+    quickStart(facts),
+    conventions(facts),
+    quotas(facts),
+    ...(facts.payment === null ? [] : [pricing(facts, facts.payment)]),
+  ].join('\n\n')
+}
 
-## Quick start
+function subjectsOf({ notConfigured }: ServiceFacts): string {
+  const present = (part: string, name: string) => (notConfigured.includes(part) ? [] : [name])
+  const subjects = [
+    ...present('burns', 'burns'),
+    ...present('dividends', 'dividends'),
+    'holders',
+    'prices',
+    ...present('graveDigs', 'grave digs'),
+  ]
+  return `${subjects.slice(0, -1).join(', ')} and ${subjects.at(-1)}`
+}
+
+function quickStart({ publicBaseUrl, keyPrefix, gate, notConfigured }: ServiceFacts): string {
+  const lines = [
+    `curl ${publicBaseUrl}/api/stats`,
+    notConfigured.includes('burns')
+      ? `curl '${publicBaseUrl}/api/stats/history?metric=holders&period=7d'`
+      : `curl '${publicBaseUrl}/api/burns?period=7d'`,
+    gate === null
+      ? `curl ${publicBaseUrl}/api/usage`
+      : `curl -H 'Authorization: Bearer ${keyPrefix}_0123abcd_...' ${publicBaseUrl}/api/usage`,
+  ]
+  return `## Quick start
 
 \`\`\`sh
-curl ${facts.publicBaseUrl}/api/stats
-curl '${facts.publicBaseUrl}/api/burns?period=7d'
-curl -H 'Authorization: Bearer ${facts.keyPrefix}_0123abcd_...' ${facts.publicBaseUrl}/api/usage
-\`\`\`
+${lines.join('\n')}
+\`\`\``
+}
 
-## Conventions
+function conventions({ chains }: ServiceFacts): string {
+  return `## Conventions
 
-- Data endpoints answer \`{ "data": ..., "meta": ... }\`. \`meta.asOf\` says how fresh the data is, \`meta.query\` which parameters were in force.
+- Data endpoints answer \`{ "data": ..., "meta": ... }\`. \`meta.asOf\` says how fresh the data is, \`meta.query\` which parameters were in force, \`meta.notConfigured\` which parts this ecosystem does without; their endpoints answer with zeros and empty lists.
 - Token amounts come twice: \`amount\` as a decimal string in whole tokens, \`amountRaw\` as an integer string in base units. A missing USD price is \`null\`, never 0.
-- Chains are named in lower case (\`${facts.chains[0]?.name ?? 'base'}\`); requests may also use the id or CAIP-2. Tokens are named by symbol or address.
+- Chains are named in lower case (\`${chains[0]?.name ?? 'base'}\`); requests may also use the id or CAIP-2. Tokens are named by symbol or address.
 - Lists are newest first and go on with \`cursor\`. Series and lists can be had as CSV with \`format=csv\`.
-- Errors are \`application/problem+json\` with a stable code in \`error\`; the page at \`type\` explains each. An ETag sent back in \`If-None-Match\` makes an unchanged answer a free 304.
+- Errors are \`application/problem+json\` with a stable code in \`error\`; the page at \`type\` explains each. An ETag sent back in \`If-None-Match\` makes an unchanged answer a free 304.`
+}
 
-## Quotas
+function quotas({ quotas, gate, premium, payment }: ServiceFacts): string {
+  const rows = [
+    `| anonymous | ${quotas.anonymous} | nothing; counted per address |`,
+    ...(gate === null
+      ? []
+      : [`| free | ${quotas.free} | an API key; quota shared by all keys of the wallet |`]),
+    ...(gate === null || premium === null
+      ? []
+      : [
+          `| premium | ${quotas.premium} | a key of a wallet with ${premium.supplyPct}% of the supply of ${premium.symbol} on ${premium.chain} |`,
+        ]),
+  ]
+  const notes = [
+    'Only data calls answered 2xx count; errors and 304 are free. Every response says where you stand in `X-RateLimit-Limit`, `-Remaining`, `-Reset` and `-Tier`; `GET /api/usage/history` shows the days before, each key by itself, and how long a balance lasts.',
+    ...(gate === null
+      ? []
+      : [`A key is minted with a wallet signature (\`POST /api/keys\`) by ${describeGate(gate)}.`]),
+    ...(payment === null
+      ? ['Beyond the daily quota a data call answers 429 `quota_exceeded` until 00:00 UTC.']
+      : []),
+  ]
+  return `## Quotas
 
 | Tier | Calls per UTC day | Needs |
 |---|---|---|
-| anonymous | ${quotas.anonymous} | nothing; counted per address |
-| free | ${quotas.free} | an API key; quota shared by all keys of the wallet |
-| premium | ${quotas.premium} | a key of a wallet with ${premium.supplyPct}% of the supply of ${premium.symbol} on ${premium.chain} |
+${rows.join('\n')}
 
-Only data calls answered 2xx count; errors and 304 are free. Every response says where you stand in \`X-RateLimit-Limit\`, \`-Remaining\`, \`-Reset\` and \`-Tier\`; \`GET /api/usage/history\` tells the days before, each key by itself, and how long a balance lasts. A key is minted with a wallet signature (\`POST /api/keys\`) by a wallet that holds at least ${gate.minimumUsd} USD of the ecosystem's two tokens on ${gate.chain}.
+${notes.join(' ')}`
+}
 
-## Pricing
+function pricing(
+  { pricePerCallUsd }: ServiceFacts,
+  payment: NonNullable<ServiceFacts['payment']>,
+): string {
+  const perDollar = Math.floor(1 / Number(pricePerCallUsd))
+  return `## Pricing
 
 Calls beyond the daily quota cost **${pricePerCallUsd} USD each** (${perDollar} calls per 1 USD), paid in advance in ${payment.symbol} on ${payment.network}. There is no subscription and no card.
 
@@ -42,4 +95,10 @@ Calls beyond the daily quota cost **${pricePerCallUsd} USD each** (${perDollar} 
 
 Without quota and balance a data call answers 402 with the payment options.
 `
+}
+
+/** Who can mint a key, as the end of a sentence. */
+export function describeGate(gate: NonNullable<ServiceFacts['gate']>): string {
+  if (gate === 'open') return 'any wallet'
+  return `a wallet that holds ${gate.minimumUsd} USD of ${gate.symbols.join(' and ')} on ${gate.chain}`
 }

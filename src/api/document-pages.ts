@@ -53,7 +53,13 @@ export function openApiOf({ facts, routes, examples }: DocumentInput): JsonObjec
     routes,
     tags: tagsOf(routes),
     bearerFormat: `${facts.keyPrefix}_<publicId>_<32 hex characters>`,
-    paymentRequired: { schema: PaymentRequiredBody, example: paymentRequiredExample(facts) },
+    paymentRequired:
+      facts.payment === null
+        ? null
+        : {
+            schema: PaymentRequiredBody,
+            example: paymentRequiredExample(facts, facts.payment),
+          },
     examples,
   })
 }
@@ -69,6 +75,13 @@ const TAGS: Readonly<Record<string, string>> = {
   Service: 'The service itself; never metered',
 }
 
+/** The part of the ecosystem that the operations of a tag are about, where it may be missing. */
+const PART_OF_TAG: Readonly<Record<string, string>> = {
+  Burns: 'burns',
+  Dividends: 'dividends',
+  'Grave digs': 'graveDigs',
+}
+
 function tagsOf(routes: readonly Route[]) {
   const names = new Set(routes.map((route) => route.tag))
   const known = Object.keys(TAGS).filter((name) => names.delete(name))
@@ -77,7 +90,9 @@ function tagsOf(routes: readonly Route[]) {
 
 /** The service for language models (llmstxt.org): what it is and where everything stands. */
 function llmsText({ facts, routes }: DocumentInput): string {
-  const lines = routes.map((route) => {
+  const missing = new Set(facts.notConfigured)
+  const present = routes.filter(({ tag }) => !missing.has(PART_OF_TAG[tag] ?? ''))
+  const lines = present.map((route) => {
     const names = Object.entries(route.parameters).filter(([, each]) => each.in === 'query')
     const query = names.length === 0 ? '' : `?${names.map(([name]) => `${name}=`).join('&')}`
     return `- \`${route.method} ${route.path}${query}\`: ${route.summary}`

@@ -1,7 +1,9 @@
 import type { Static } from 'typebox'
+import { notConfiguredSchema } from '#datasets/meta.ts'
 import { answer, defineRoute, type Route } from '#http/route.ts'
 import { Type } from '#lib/type.ts'
-import { METRICS } from '#statistics/metrics.ts'
+import { METRICS, PART_OF_METRIC } from '#statistics/metrics.ts'
+import { describeGate } from './describe-service.ts'
 import type { ServiceFacts } from './service-facts.ts'
 
 const chain = Type.Object({
@@ -48,15 +50,22 @@ const meta = Type.Object({
     activeKeysPerWallet: Type.Integer(),
     quotaReset: Type.String(),
   }),
-  pricing: Type.Object({
-    perCallUsd: Type.String(),
-    network: Type.String(),
-    asset: Type.String(),
-    assetSymbol: Type.String(),
-    payTo: Type.String(),
-    confirmations: Type.Integer(),
-    docs: Type.String(),
-  }),
+  pricing: Type.Union(
+    [
+      Type.Object({
+        perCallUsd: Type.String(),
+        network: Type.String(),
+        asset: Type.String(),
+        assetSymbol: Type.String(),
+        payTo: Type.String(),
+        confirmations: Type.Integer(),
+        docs: Type.String(),
+      }),
+      Type.Null(),
+    ],
+    { description: 'What calls beyond the quota cost; null where they cannot be paid for' },
+  ),
+  notConfigured: notConfiguredSchema,
   proofs: Type.Array(proof, {
     description: 'Last comparison of supply and holders with the token contracts themselves',
   }),
@@ -94,26 +103,14 @@ export function metaRoute(deps: MetaDeps): Route {
 }
 
 function metaOf(facts: ServiceFacts) {
-  const { quotas, premium, gate, payment } = facts
+  const missing = new Set(facts.notConfigured)
   return {
     service: facts.name,
     version: facts.version,
     chains: facts.chains,
     tokens: facts.tokens,
-    metrics: METRICS,
-    tiers: [
-      { tier: 'anonymous', dailyQuota: quotas.anonymous, requires: 'nothing; counted per address' },
-      {
-        tier: 'free',
-        dailyQuota: quotas.free,
-        requires: `an API key; to mint one a wallet holds ${gate.minimumUsd} USD of the two tokens on ${gate.chain}`,
-      },
-      {
-        tier: 'premium',
-        dailyQuota: quotas.premium,
-        requires: `an API key of a wallet with ${premium.supplyPct}% of the supply of ${premium.symbol} on ${premium.chain}`,
-      },
-    ],
+    metrics: METRICS.filter((metric) => !missing.has(PART_OF_METRIC[metric] ?? '')),
+    tiers: tiersOf(facts),
     limits: {
       limitMaximum: 100,
       periodDaysMaximum: 3_650,
@@ -121,14 +118,42 @@ function metaOf(facts: ServiceFacts) {
       activeKeysPerWallet: 10,
       quotaReset: '00:00 UTC',
     },
-    pricing: {
-      perCallUsd: facts.pricePerCallUsd,
-      network: payment.network,
-      asset: payment.asset,
-      assetSymbol: payment.symbol,
-      payTo: payment.payTo,
-      confirmations: payment.confirmations,
-      docs: facts.pricingDocsUrl,
-    },
+    pricing: pricingOf(facts),
+    notConfigured: facts.notConfigured,
+  }
+}
+
+/** The tiers that a caller can reach. */
+function tiersOf({ quotas, gate, premium }: ServiceFacts) {
+  const anonymous = {
+    tier: 'anonymous',
+    dailyQuota: quotas.anonymous,
+    requires: 'nothing; counted per address',
+  }
+  if (gate === null) return [anonymous]
+  const free = {
+    tier: 'free',
+    dailyQuota: quotas.free,
+    requires: `an API key, minted by ${describeGate(gate)}`,
+  }
+  if (premium === null) return [anonymous, free]
+  const best = {
+    tier: 'premium',
+    dailyQuota: quotas.premium,
+    requires: `an API key of a wallet with ${premium.supplyPct}% of the supply of ${premium.symbol} on ${premium.chain}`,
+  }
+  return [anonymous, free, best]
+}
+
+function pricingOf({ payment, pricePerCallUsd, pricingDocsUrl }: ServiceFacts) {
+  if (payment === null) return null
+  return {
+    perCallUsd: pricePerCallUsd,
+    network: payment.network,
+    asset: payment.asset,
+    assetSymbol: payment.symbol,
+    payTo: payment.payTo,
+    confirmations: payment.confirmations,
+    docs: pricingDocsUrl,
   }
 }

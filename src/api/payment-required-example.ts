@@ -1,8 +1,11 @@
 import type { ServiceFacts } from './service-facts.ts'
 
 /** The body as the documentation shows it. */
-export function paymentRequiredExample(facts: ServiceFacts): unknown {
-  const { payment, pricePerCallUsd, pricingDocsUrl } = facts
+export function paymentRequiredExample(
+  facts: Pick<ServiceFacts, 'pricePerCallUsd' | 'pricingDocsUrl'>,
+  payment: NonNullable<ServiceFacts['payment']>,
+): unknown {
+  const { pricePerCallUsd, pricingDocsUrl } = facts
   return {
     x402Version: 1,
     error: 'payment_required',

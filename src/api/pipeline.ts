@@ -24,8 +24,11 @@ export interface PipelineDeps extends FiguresDeps {
   anonymous(addressBucket: string): Caller
   /** Takes a token of the address; `rate_limited` when none is left. */
   guard(addressBucket: string, kind: Route['guard']): Refusal | undefined
-  /** The offer for a caller whose quota and balance are used up. */
-  paymentRequired(caller: Caller, facts: PayableFacts): PaymentRequired | Promise<PaymentRequired>
+  /** For a caller whose quota and balance are used up: the offer, or a refusal where none is made. */
+  paymentRequired(
+    caller: Caller,
+    facts: PayableFacts,
+  ): PaymentRequired | Refusal | Promise<PaymentRequired>
   /** Refuses a payment that was used before, also where the call would be free. */
   screen?(facts: PayableFacts): Promise<Refusal | undefined> | undefined
   /** Settles a payment that came with the request; undefined when none came. */

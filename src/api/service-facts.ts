@@ -27,18 +27,28 @@ export interface ServiceFacts {
   }
   /** Decimal US dollars, such as `0.0001`. */
   readonly pricePerCallUsd: string
-  readonly gate: { readonly chain: string; readonly minimumUsd: number }
+  /** Who can mint a key: who holds enough of these tokens, anyone, or (null) nobody. */
+  readonly gate:
+    | {
+        readonly chain: string
+        readonly minimumUsd: number
+        readonly symbols: readonly string[]
+      }
+    | 'open'
+    | null
   readonly premium: {
     readonly chain: string
     readonly symbol: string
     /** Least share of the supply, in percent. */
     readonly supplyPct: number
-  }
+  } | null
   readonly payment: {
     readonly network: string
     readonly asset: string
     readonly symbol: string
     readonly payTo: string
     readonly confirmations: number
-  }
+  } | null
+  /** Names of the parts that this ecosystem does without. */
+  readonly notConfigured: readonly string[]
 }

@@ -1,6 +1,6 @@
 import type { TObject, TSchema } from 'typebox'
 import { isRefusal, type Refusal, type RefusalCode, refuse } from '#domain/refusal.ts'
-import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
+import { type Chain, type Ecosystem, notConfigured } from '#ecosystem/ecosystem.ts'
 import { CSV_TYPE, formatParameter, toCsv, wantsCsv } from '#http/csv.ts'
 import type { Effective, Parameters, ValuesOf } from '#http/parameter.ts'
 import { type Answer, answer, defineRoute, type Route } from '#http/route.ts'
@@ -164,7 +164,11 @@ function toAnswer(
       ...headers,
     })
   const meta = {
-    ...buildMeta(status, nowUnix, { query: { ...input.query, ...result.query }, file: deps.file }),
+    ...buildMeta(status, nowUnix, {
+      notConfigured: notConfigured(deps.ecosystem),
+      query: { ...input.query, ...result.query },
+      file: deps.file,
+    }),
     ...(result.totals !== undefined && { totals: result.totals }),
     ...(result.page !== undefined && { page: result.page }),
   }

@@ -23,14 +23,14 @@ import { pricesMigration } from './prices/tables.ts'
 
 /** Every dataset, in the order in which a commit applies them. A new kind of fact is one line here. */
 export function allDatasets(ecosystem: Ecosystem): readonly AnyDataset[] {
-  const { tokens } = ecosystem
+  const { tokens, payment } = ecosystem
   return [
     toAnyDataset(pricesDataset(priceSeries(tokens))),
     toAnyDataset(holdersDataset(ecosystem)),
     toAnyDataset(burnsDataset(ecosystem.burns)),
     toAnyDataset(dividendsDataset(ecosystem.dividends, tokens)),
     toAnyDataset(graveDigsDataset(ecosystem.graveDigs, tokens)),
-    toAnyDataset(depositsDataset(ecosystem.payment)),
+    toAnyDataset(depositsDataset(payment)),
   ]
 }
 

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import { OPTIONAL_PARTS, type OptionalPart } from '#ecosystem/ecosystem.ts'
 import type { Effective } from '#http/parameter.ts'
 import type { FileParts } from '#indexer/adopted-file/file-part.ts'
 import { type ChainStatus, conditionOf, type IndexStatus } from '#indexer/status.ts'
@@ -34,6 +35,11 @@ const rereadingMeta = Type.Object({
   }),
 })
 
+export const notConfiguredSchema = Type.Array(Type.Enum([...OPTIONAL_PARTS]), {
+  description:
+    'Parts that this ecosystem does without; their endpoints answer with zeros and empty lists',
+})
+
 /** What every data answer says about itself; nothing of the caller, so that an ETag can stand for it. */
 export const metaSchema = Type.Object(
   {
@@ -45,6 +51,7 @@ export const metaSchema = Type.Object(
       description:
         'What is read again because the ecosystem file changed: figures hold what is read of it so far',
     }),
+    notConfigured: notConfiguredSchema,
     query: Type.Record(Type.String(), Type.Union([Type.String(), Type.Integer(), Type.Null()]), {
       description: 'Effective parameters after defaults',
     }),
@@ -61,6 +68,7 @@ export const pageSchema = Type.Object({
 export type Page = Static<typeof pageSchema>
 
 export interface MetaInput {
+  readonly notConfigured: readonly OptionalPart[]
   readonly query: Readonly<Record<string, Effective>>
   readonly file: FileParts
 }
@@ -69,7 +77,7 @@ export interface MetaInput {
 export function buildMeta(
   status: IndexStatus,
   nowUnix: number,
-  { query, file }: MetaInput,
+  { query, file, notConfigured }: MetaInput,
 ): Static<typeof metaSchema> {
   const chains = status.chains.map((each) => chainMetaOf(each, nowUnix))
   return {
@@ -83,6 +91,7 @@ export function buildMeta(
       dataset,
       gap: { fromBlock, toBlock },
     })),
+    notConfigured: [...notConfigured],
     query,
   }
 }

@@ -136,6 +136,21 @@ const payment = Type.Object(
   closed,
 )
 
+const depthBlocks = Type.Integer({ minimum: 0, maximum: 10_000 })
+
+const gate = Type.Union([
+  Type.Literal('open'),
+  Type.Object(
+    {
+      chain: chainName,
+      minimumUsd: decimalText,
+      depthBlocks,
+      averagePriceMinutes: Type.Integer({ minimum: 1, maximum: 1_440 }),
+    },
+    closed,
+  ),
+])
+
 /** The one file in which an operator describes an ecosystem; docs/operating.md explains each field. */
 export const ecosystemFile = Type.Object(
   {
@@ -156,40 +171,42 @@ export const ecosystemFile = Type.Object(
     ),
     chains: Type.Array(chain, { minItems: 1 }),
     tokens: Type.Array(token, { minItems: 1 }),
-    supply: Type.Object(
-      {
-        burnAddresses: Type.Array(addressText),
-        nonCirculating: Type.Array(
-          Type.Object({ address: addressText, label: Type.String() }, closed),
-        ),
-      },
-      closed,
+    supply: Type.Optional(
+      Type.Object(
+        {
+          burnAddresses: Type.Optional(Type.Array(addressText)),
+          nonCirculating: Type.Optional(
+            Type.Array(Type.Object({ address: addressText, label: Type.String() }, closed)),
+          ),
+        },
+        closed,
+      ),
     ),
-    burns: Type.Array(burn),
-    dividends: Type.Array(dividend),
-    graveDigs: Type.Array(graveDig),
-    payment,
-    quotas: Type.Object(
-      {
-        anonymous: Type.Integer({ minimum: 1 }),
-        free: Type.Integer({ minimum: 1 }),
-        premium: Type.Integer({ minimum: 1 }),
-      },
-      closed,
+    burns: Type.Optional(Type.Array(burn)),
+    dividends: Type.Optional(Type.Array(dividend)),
+    graveDigs: Type.Optional(Type.Array(graveDig)),
+    payment: Type.Optional(payment),
+    quotas: Type.Optional(
+      Type.Object(
+        {
+          anonymous: Type.Optional(Type.Integer({ minimum: 1 })),
+          free: Type.Optional(Type.Integer({ minimum: 1 })),
+          premium: Type.Optional(Type.Integer({ minimum: 1 })),
+        },
+        closed,
+      ),
     ),
-    pricePerCallUsd: decimalText,
-    gate: Type.Object(
-      {
-        chain: chainName,
-        minimumUsd: decimalText,
-        depthBlocks: Type.Integer({ minimum: 0, maximum: 10_000 }),
-        averagePriceMinutes: Type.Integer({ minimum: 1, maximum: 1_440 }),
-      },
-      closed,
-    ),
-    premium: Type.Object(
-      { chain: chainName, supplyPerMille: Type.Integer({ minimum: 1, maximum: 1_000 }) },
-      closed,
+    pricePerCallUsd: Type.Optional(decimalText),
+    gate: Type.Optional(gate),
+    premium: Type.Optional(
+      Type.Object(
+        {
+          chain: chainName,
+          supplyPerMille: Type.Integer({ minimum: 1, maximum: 1_000 }),
+          depthBlocks: Type.Optional(depthBlocks),
+        },
+        closed,
+      ),
     ),
   },
   closed,

@@ -85,6 +85,22 @@ export interface Payment {
   readonly payTo: readonly { readonly address: Address; readonly since: string }[]
 }
 
+/** What a wallet must hold to mint a key. */
+export interface HoldingGate {
+  readonly chain: Chain
+  readonly minimum: MicroUsd
+  readonly depthBlocks: number
+  readonly averagePriceMinutes: number
+}
+
+/** What share of the secondary token's supply makes a wallet premium. */
+export interface Premium {
+  readonly chain: Chain
+  readonly token: PricedToken
+  readonly supplyPerMille: number
+  readonly depthBlocks: number
+}
+
 /** What exists, resolved from the operator's file: every reference is an object, every text parsed. */
 export interface Ecosystem {
   readonly service: {
@@ -97,21 +113,39 @@ export interface Ecosystem {
   readonly chains: readonly Chain[]
   readonly tokens: readonly PricedToken[]
   readonly primary: PricedToken
-  readonly secondary: PricedToken
+  /** Null in an ecosystem without a second token. */
+  readonly secondary: PricedToken | null
   /** The zero address not among them: it is always a burn. */
   readonly burnAddresses: readonly Address[]
   readonly nonCirculating: readonly Address[]
   readonly burns: readonly BurnSource[]
   readonly dividends: readonly DividendSource[]
   readonly graveDigs: readonly GraveDigSource[]
-  readonly payment: Payment
+  /** Null: nothing can be paid for, so an exhausted quota is the end of the day's calls. */
+  readonly payment: Payment | null
   readonly quotas: { readonly anonymous: number; readonly free: number; readonly premium: number }
   readonly pricePerCall: MicroUsd
-  readonly gate: {
-    readonly chain: Chain
-    readonly minimum: MicroUsd
-    readonly depthBlocks: number
-    readonly averagePriceMinutes: number
-  }
-  readonly premium: { readonly chain: Chain; readonly supplyPerMille: number }
+  /** `open`: any wallet may mint a key; null: nobody can. */
+  readonly gate: HoldingGate | 'open' | null
+  readonly premium: Premium | null
+}
+
+/** Parts of the file that an ecosystem may do without. */
+export const OPTIONAL_PARTS = [
+  'burns',
+  'dividends',
+  'graveDigs',
+  'payment',
+  'gate',
+  'premium',
+] as const
+
+export type OptionalPart = (typeof OPTIONAL_PARTS)[number]
+
+/** The parts that this ecosystem does without; an empty list of events counts as missing. */
+export function notConfigured(ecosystem: Pick<Ecosystem, OptionalPart>): readonly OptionalPart[] {
+  return OPTIONAL_PARTS.filter((part) => {
+    const value = ecosystem[part]
+    return value === null || (Array.isArray(value) && value.length === 0)
+  })
 }

@@ -148,9 +148,9 @@ test('the local ecosystem loads, from the module and from JSON', async () => {
       chains.map((chain) => chain.name),
       ['base', 'ethereum'],
     )
-    assert.deepEqual([primary.symbol, secondary.symbol], ['GRAVE', 'CRYPT'])
+    assert.deepEqual([primary.symbol, secondary?.symbol], ['GRAVE', 'CRYPT'])
     assert.equal(pricePerCall, 100n)
-    assert.equal(payment.asset, usdc.toLowerCase())
+    assert.equal(payment?.asset, usdc.toLowerCase())
   }
 })
 

@@ -1,11 +1,13 @@
 import { type Address, parseAddress, ZERO_ADDRESS } from '#domain/address.ts'
-import { isTracked } from '#domain/token.ts'
 import { parseDecimal } from '#lib/decimal.ts'
-import type { Chain, Ecosystem, Payment, PricedToken } from './ecosystem.ts'
+import type { Chain, Ecosystem, PricedToken } from './ecosystem.ts'
 import type { EcosystemFile } from './ecosystem-file.ts'
 import { Problems } from './problem.ts'
-import { resolveBurn, resolveDividend, resolveGraveDig } from './resolve-event.ts'
+import { resolveBurn } from './resolve-burn.ts'
+import { resolveDividend, resolveGraveDig } from './resolve-event.ts'
+import { resolvePayment } from './resolve-payment.ts'
 import { checkPrices, resolvePrice } from './resolve-price.ts'
+import { resolveTiers } from './resolve-tiers.ts'
 import type { Resolver } from './resolver.ts'
 
 /** Turns a well-shaped file into the ecosystem, or tells every mistake in it. */
@@ -18,26 +20,28 @@ export function resolveEcosystem(file: EcosystemFile): Ecosystem | Problems {
   resolveTokens(file, resolver, tokens)
   const listed = [...tokens.values()]
   checkPrices(resolver, listed)
-  const primary = theOne(listed, 'primary', problems)
-  const secondary = theOne(listed, 'secondary', problems)
-  const payment = resolvePayment(file, resolver)
-  const gate = resolveGate(file, resolver)
-  const premium = resolvePremium(file, resolver)
-  const rest = {
+  const primary = primaryOf(listed, problems)
+  const secondary = secondaryOf(listed, problems)
+  const supply = resolveSupply(file, resolver)
+  const ecosystem = {
     service: resolveService(file),
     chains: [...chains.values()],
     tokens: listed,
-    ...resolveSupply(file, resolver),
-    ...resolveEvents(file, resolver),
-    quotas: file.quotas,
+    ...supply,
+    ...resolveEvents(file, resolver, supply),
+    secondary,
+    payment: resolvePayment(file, resolver),
+    ...resolveTiers(file, resolver, { primary, secondary }),
+    quotas: { ...QUOTAS, ...file.quotas },
     pricePerCall: resolvePricePerCall(file, problems),
   }
-  if (problems.list.length > 0) return problems
-  if (!primary || !secondary || !payment || !gate || !premium) return problems
-  const ecosystem = { ...rest, primary, secondary, payment, gate, premium }
-  checkDecidingChains(ecosystem, problems)
-  return problems.list.length > 0 ? problems : ecosystem
+  return primary === undefined || problems.list.length > 0 ? problems : { ...ecosystem, primary }
 }
+
+/** Calls a day where the file does not say otherwise. */
+const QUOTAS = { anonymous: 500, free: 2_000, premium: 50_000 } as const
+
+const PRICE_PER_CALL_USD = '0.0001'
 
 function makeResolver(
   problems: Problems,
@@ -104,17 +108,20 @@ function resolveTokens(
   }
 }
 
-function theOne(
-  tokens: readonly PricedToken[],
-  role: 'primary' | 'secondary',
-  problems: Problems,
-): PricedToken | undefined {
-  const found = tokens.filter((token) => token.role === role)
+function primaryOf(tokens: readonly PricedToken[], problems: Problems): PricedToken | undefined {
+  const found = tokens.filter((token) => token.role === 'primary')
   if (found.length === 1) return found[0]
   return problems.add(
     'tokens',
-    `exactly one token must have the role "${role}", found ${found.length}`,
+    `exactly one token must have the role "primary", found ${found.length}`,
   )
+}
+
+function secondaryOf(tokens: readonly PricedToken[], problems: Problems): PricedToken | null {
+  const found = tokens.filter((token) => token.role === 'secondary')
+  if (found.length > 1)
+    problems.add('tokens', `at most one token may have the role "secondary", found ${found.length}`)
+  return found[0] ?? null
 }
 
 function resolveService(file: EcosystemFile): Ecosystem['service'] {
@@ -128,10 +135,11 @@ function resolveService(file: EcosystemFile): Ecosystem['service'] {
 }
 
 function resolveSupply(file: EcosystemFile, resolver: Resolver) {
-  const burnAddresses = file.supply.burnAddresses.map((text, index) =>
+  const { burnAddresses: burning = [], nonCirculating: held = [] } = file.supply ?? {}
+  const burnAddresses = burning.map((text, index) =>
     resolver.address(`supply.burnAddresses[${index}]`, text),
   )
-  const nonCirculating = file.supply.nonCirculating.map((each, index) =>
+  const nonCirculating = held.map((each, index) =>
     resolver.address(`supply.nonCirculating[${index}].address`, each.address),
   )
   const both = nonCirculating.findIndex((address) => burnAddresses.includes(address))
@@ -146,104 +154,32 @@ function resolveSupply(file: EcosystemFile, resolver: Resolver) {
   }
 }
 
-function resolvePayment(file: EcosystemFile, resolver: Resolver): Payment | undefined {
-  const { payment } = file
-  const chain = resolver.chain('payment.chain', payment.chain)
-  const asset = resolver.address('payment.asset', payment.asset)
-  const payTo = payment.payTo.map((each, index) => ({
-    address: resolver.address(`payment.payTo[${index}].address`, each.address),
-    since: each.since,
-  }))
-  for (const [index, each] of payTo.entries()) {
-    const field = `payment.payTo[${index}].address`
-    if (each.address === ZERO_ADDRESS)
-      resolver.problems.add(field, 'is the zero address: payments to it would be lost')
-    if (each.address === asset)
-      resolver.problems.add(field, 'is the payment asset itself: payments to it would be lost')
-    if ((payTo[index - 1]?.since ?? '') >= each.since)
-      resolver.problems.add(
-        `payment.payTo[${index}].since`,
-        'must be later than the entry before; list the oldest first',
-      )
-  }
-  if (payment.confirmations === 0 && chain !== undefined && !isLocal(chain))
-    resolver.problems.add(
-      'payment.confirmations',
-      '0 is for development chains only; use 10 or more',
-    )
-  return chain && { ...payment, chain, asset, payTo, decimals: 6 }
-}
-
-function resolveGate(file: EcosystemFile, resolver: Resolver): Ecosystem['gate'] | undefined {
-  const { minimumUsd, depthBlocks, averagePriceMinutes } = file.gate
-  const chain = resolver.chain('gate.chain', file.gate.chain)
-  const minimum = parseDecimal(minimumUsd, 6)
-  if (minimum === undefined)
-    return resolver.problems.add(
-      'gate.minimumUsd',
-      'has more than 6 decimals; use micro-dollars at the finest',
-    )
-  return chain && { chain, minimum, depthBlocks, averagePriceMinutes }
-}
-
-function resolvePremium(file: EcosystemFile, resolver: Resolver): Ecosystem['premium'] | undefined {
-  const chain = resolver.chain('premium.chain', file.premium.chain)
-  return chain && { chain, supplyPerMille: file.premium.supplyPerMille }
-}
-
 function resolveEvents(
   file: EcosystemFile,
   resolver: Resolver,
+  { burnAddresses }: Pick<Ecosystem, 'burnAddresses'>,
 ): Pick<Ecosystem, 'burns' | 'dividends' | 'graveDigs'> {
+  const { burns = [], dividends = [], graveDigs = [] } = file
   return {
-    burns: present(file.burns.map((each, index) => resolveBurn(resolver, `burns[${index}]`, each))),
+    burns: present(
+      burns.map((burn, index) =>
+        resolveBurn(resolver, { field: `burns[${index}]`, burn, burnAddresses }),
+      ),
+    ),
     dividends: present(
-      file.dividends.map((each, index) => resolveDividend(resolver, `dividends[${index}]`, each)),
+      dividends.map((each, index) => resolveDividend(resolver, `dividends[${index}]`, each)),
     ),
     graveDigs: present(
-      file.graveDigs.map((each, index) => resolveGraveDig(resolver, `graveDigs[${index}]`, each)),
+      graveDigs.map((each, index) => resolveGraveDig(resolver, `graveDigs[${index}]`, each)),
     ),
   }
 }
 
 function resolvePricePerCall(file: EcosystemFile, problems: Problems): bigint {
-  const price = parseDecimal(file.pricePerCallUsd, 6)
+  const price = parseDecimal(file.pricePerCallUsd ?? PRICE_PER_CALL_USD, 6)
   if (price === undefined || price === 0n)
     problems.add('pricePerCallUsd', 'must be above 0 with at most 6 decimals, such as "0.0001"')
   return price ?? 1n
-}
-
-/** The gate and the premium tier are decided by balances that must be followed there. */
-function checkDecidingChains(ecosystem: Ecosystem, problems: Problems): void {
-  const { primary, secondary, gate, premium } = ecosystem
-  requireOn(problems, primary, gate.chain, 'gate.chain')
-  requireOn(problems, secondary, gate.chain, 'gate.chain')
-  requireOn(problems, secondary, premium.chain, 'premium.chain')
-  for (const chain of [gate.chain, premium.chain]) requireDepth(problems, chain, gate.depthBlocks)
-}
-
-function requireOn(problems: Problems, token: PricedToken, chain: Chain, field: string): void {
-  if (!token.addresses.has(chain.name))
-    problems.add(
-      field,
-      `token ${token.symbol} has no address on "${chain.name}"; add it under tokens or choose another chain`,
-    )
-  if (!isTracked(token)) problems.add(field, `token ${token.symbol} is not followed`)
-}
-
-/** Balances in the past are known as far back as blocks are not final. */
-function requireDepth(problems: Problems, chain: Chain, depthBlocks: number): void {
-  if (chain.finality !== 'tag' && chain.finality < depthBlocks)
-    problems.add(
-      'gate.depthBlocks',
-      `must be at most ${chain.finality}, the finality of "${chain.name}"; lower it or raise the finality`,
-    )
-}
-
-function isLocal(chain: Chain): boolean {
-  return chain.rpcUrls.every((each) =>
-    ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(each).hostname),
-  )
 }
 
 function present<T>(list: readonly (T | undefined)[]): T[] {

@@ -1,35 +1,21 @@
 import { type AbiEvent, from, getSelector } from 'ox/AbiEvent'
 import type { Parameter } from 'ox/AbiParameters'
-import type { BurnSource, DividendSource, EventSource, GraveDigSource } from './ecosystem.ts'
+import type { DividendSource, EventSource, GraveDigSource } from './ecosystem.ts'
 import type { EcosystemFile } from './ecosystem-file.ts'
+import { resolveWhere } from './resolve-where.ts'
 import type { Resolver } from './resolver.ts'
 
-type Mapping = Pick<
-  EcosystemFile['burns'][number],
-  'chain' | 'address' | 'event' | 'token' | 'where'
->
+type BurnFile = NonNullable<EcosystemFile['burns']>[number]
+type DividendFile = NonNullable<EcosystemFile['dividends']>[number]
+type GraveDigFile = NonNullable<EcosystemFile['graveDigs']>[number]
 
-/** A mapped event of a burn; undefined once a problem is noted. */
-export function resolveBurn(
-  resolver: Resolver,
-  field: string,
-  burn: EcosystemFile['burns'][number],
-): BurnSource | undefined {
-  const source = resolveEvent(resolver, field, burn)
-  if (source === undefined) return undefined
-  if (source.token === null)
-    resolver.problems.add(`${field}.token`, 'is missing: a burn is of one token of this file')
-  requireArgument(resolver, source, `${field}.from`, burn.from, 'address')
-  requireArgument(resolver, source, `${field}.amount`, burn.amount, 'uint256')
-  if (burn.to !== undefined) requireArgument(resolver, source, `${field}.to`, burn.to, 'address')
-  return { ...source, from: burn.from, amount: burn.amount, to: burn.to ?? null }
-}
+type Mapping = Pick<BurnFile, 'chain' | 'address' | 'event' | 'token' | 'where'>
 
 /** A mapped event of a dividend claim or distribution. */
 export function resolveDividend(
   resolver: Resolver,
   field: string,
-  dividend: EcosystemFile['dividends'][number],
+  dividend: DividendFile,
 ): DividendSource | undefined {
   const source = resolveEvent(resolver, field, dividend)
   if (source === undefined) return undefined
@@ -55,7 +41,7 @@ export function resolveDividend(
 export function resolveGraveDig(
   resolver: Resolver,
   field: string,
-  dig: EcosystemFile['graveDigs'][number],
+  dig: GraveDigFile,
 ): GraveDigSource | undefined {
   const source = resolveEvent(resolver, field, dig)
   if (source === undefined) return undefined
@@ -72,7 +58,8 @@ export function resolveGraveDig(
   }
 }
 
-function resolveEvent(
+/** What all mappings have in common; undefined once a problem is noted. */
+export function resolveEvent(
   resolver: Resolver,
   field: string,
   mapping: Mapping,
@@ -86,15 +73,7 @@ function resolveEvent(
       'is no event in human-readable ABI; write it as in Solidity, such as "event Transfer(address indexed from, address indexed to, uint256 value)"',
     )
   const token = mapping.token === undefined ? null : resolver.token(`${field}.token`, mapping.token)
-  const where = new Map<string, ReadonlySet<string>>()
-  for (const [name, values] of Object.entries(mapping.where ?? {})) {
-    if (!event.inputs.some((input) => input.name === name))
-      resolver.problems.add(
-        `${field}.where.${name}`,
-        `is no argument of ${event.name}; known: ${names(event)}`,
-      )
-    where.set(name, new Set([values].flat().map((each) => each.toLowerCase())))
-  }
+  const where = resolveWhere(resolver, field, { event, where: mapping.where ?? {} })
   if (chain === undefined || token === undefined) return undefined
   return { chain, address, event, topic0: getSelector(event), where, token }
 }
@@ -108,7 +87,8 @@ function parseEvent(text: string): AbiEvent | undefined {
   }
 }
 
-function requireArgument(
+/** Notes a problem unless the event has such an argument. */
+export function requireArgument(
   resolver: Resolver,
   source: EventSource,
   field: string,

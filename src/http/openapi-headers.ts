@@ -15,7 +15,7 @@ const count = (description: string): JsonObject => ({
 const optional = (header: JsonObject): JsonObject => ({ ...header, required: false })
 
 /** Every header that an answer can carry, as `components.headers`. */
-export const HEADER_COMPONENTS: Readonly<Record<string, JsonObject>> = {
+const HEADER_COMPONENTS: Readonly<Record<string, JsonObject>> = {
   'X-RateLimit-Limit': count("The caller's daily quota"),
   'X-RateLimit-Remaining': count('Free calls left today'),
   'X-RateLimit-Reset': count('Unix seconds of the next reset (00:00 UTC)'),
@@ -59,6 +59,8 @@ const everywhere = [
 
 const receipts = ['PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE']
 
+const ofPayments: readonly string[] = ['PAYMENT-REQUIRED', ...receipts]
+
 /** Which headers go with which kind of answer. */
 export const ANSWER_HEADERS = {
   free: everywhere,
@@ -75,6 +77,15 @@ export function refusalHeaders(status: number): readonly string[] {
   return status === 429 ? [...everywhere, 'Retry-After'] : everywhere
 }
 
-export function headerRefs(names: readonly string[]): JsonObject {
-  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+/** References to the headers of a service that takes payments, or of one that does not. */
+export function headerRefs(names: readonly string[], takesPayments: boolean): JsonObject {
+  const present = names.filter((name) => takesPayments || !ofPayments.includes(name))
+  return Object.fromEntries(present.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+}
+
+export function headerComponents(takesPayments: boolean): JsonObject {
+  const present = Object.entries(HEADER_COMPONENTS).filter(
+    ([name]) => takesPayments || !ofPayments.includes(name),
+  )
+  return Object.fromEntries(present)
 }

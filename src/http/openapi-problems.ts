@@ -37,27 +37,31 @@ export const PROBLEM_SCHEMA: JsonObject = {
 
 /** Responses by status; equal ones are shared through `components.responses`. */
 export function problemResponses(
-  codes: ReadonlySet<RefusalCode>,
+  input: { readonly codes: ReadonlySet<RefusalCode>; readonly takesPayments: boolean },
   shared: Map<string, JsonObject>,
 ): JsonObject {
   const byStatus = new Map<number, RefusalCode[]>()
-  for (const code of codes) {
+  for (const code of input.codes) {
     const { status } = REFUSALS[code]
     byStatus.set(status, [...(byStatus.get(status) ?? []), code])
   }
   const responses: Record<number, JsonObject> = {}
   for (const [status, own] of byStatus) {
     const name = [status, ...own.sort()].join('.')
-    if (!shared.has(name)) shared.set(name, problemResponse(status, own))
+    if (!shared.has(name)) shared.set(name, problemResponse(status, own, input.takesPayments))
     responses[status] = { $ref: `#/components/responses/${name}` }
   }
   return responses
 }
 
-function problemResponse(status: number, codes: readonly RefusalCode[]): JsonObject {
+function problemResponse(
+  status: number,
+  codes: readonly RefusalCode[],
+  takesPayments: boolean,
+): JsonObject {
   return {
     description: codes.map((code) => `\`${code}\`: ${REFUSALS[code].title}`).join('; '),
-    headers: headerRefs(refusalHeaders(status)),
+    headers: headerRefs(refusalHeaders(status), takesPayments),
     content: {
       'application/problem+json': {
         schema: {

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import { REFUSALS, type RefusalCode } from '#domain/refusal.ts'
 import type { JsonObject } from './json-object.ts'
-import { ANSWER_HEADERS, HEADER_COMPONENTS, headerRefs } from './openapi-headers.ts'
+import { ANSWER_HEADERS, headerComponents, headerRefs } from './openapi-headers.ts'
 import { PROBLEM_SCHEMA, problemResponses } from './openapi-problems.ts'
 import type { Route } from './route.ts'
 
@@ -14,7 +14,8 @@ export interface OpenApiInput {
   readonly tags: readonly { readonly name: string; readonly description: string }[]
   /** What a key looks like. */
   readonly bearerFormat: string
-  readonly paymentRequired: { readonly schema: TSchema; readonly example: unknown }
+  /** The body of a 402; null where calls cannot be paid for. */
+  readonly paymentRequired: { readonly schema: TSchema; readonly example: unknown } | null
   /** Real answers by operation id. */
   readonly examples: Readonly<Record<string, unknown>>
 }
@@ -45,11 +46,18 @@ export function toOpenApi(input: OpenApiInput): JsonObject {
           description: 'An API key. Optional: without one, calls count per client address.',
         },
       },
-      schemas: { Problem: PROBLEM_SCHEMA, PaymentRequired: input.paymentRequired.schema },
-      headers: HEADER_COMPONENTS,
+      schemas: {
+        Problem: PROBLEM_SCHEMA,
+        ...(input.paymentRequired && { PaymentRequired: input.paymentRequired.schema }),
+      },
+      headers: headerComponents(takesPayments(input)),
       responses: Object.fromEntries(responses),
     },
   }
+}
+
+function takesPayments({ paymentRequired }: OpenApiInput): boolean {
+  return paymentRequired !== null
 }
 
 function operationOf(
@@ -67,9 +75,12 @@ function operationOf(
     ...(route.body === undefined ? {} : { requestBody: requestBodyOf(route) }),
     responses: {
       ...answersOf(input, route),
-      ...notModifiedOf(route),
+      ...notModifiedOf(input, route),
       ...paymentOf(input, route),
-      ...problemResponses(refusalsOf(route), responses),
+      ...problemResponses(
+        { codes: refusalsOf(input, route), takesPayments: takesPayments(input) },
+        responses,
+      ),
     },
   }
 }
@@ -104,7 +115,7 @@ function answersOf(input: OpenApiInput, route: Route): JsonObject {
     const example = exampleOf(input.examples, route.operationId, status)
     answers[status] = {
       description: shape.description,
-      headers: headerRefs(ANSWER_HEADERS[kindOf(route)]),
+      headers: headerRefs(ANSWER_HEADERS[kindOf(route)], takesPayments(input)),
       content: {
         'application/json': { schema: shape.schema, ...(example === undefined ? {} : { example }) },
         ...(route.csv === true ? { 'text/csv': { schema: { type: 'string' } } } : {}),
@@ -126,38 +137,41 @@ function exampleOf(examples: Readonly<Record<string, unknown>>, id: string, stat
   return Object.entries(byStatus).find(([key]) => key === status)?.[1]
 }
 
-function notModifiedOf(route: Route): JsonObject {
+function notModifiedOf(input: OpenApiInput, route: Route): JsonObject {
   if (!route.metered || route.revision === undefined) return {}
-  const headers = headerRefs(ANSWER_HEADERS.free.concat('ETag'))
+  const headers = headerRefs(ANSWER_HEADERS.free.concat('ETag'), takesPayments(input))
   return { 304: { description: 'Nothing has changed since the ETag; not charged', headers } }
 }
 
 function paymentOf(input: OpenApiInput, route: Route): JsonObject {
   const { offer } = route
-  if (!route.metered && offer === undefined) return {}
+  const { paymentRequired } = input
+  if (paymentRequired === null || (!route.metered && offer === undefined)) return {}
   const content = offer
     ? { schema: offer.schema }
     : {
         schema: { $ref: '#/components/schemas/PaymentRequired' },
-        example: input.paymentRequired.example,
+        example: paymentRequired.example,
       }
   return {
     402: {
       description: offer?.description ?? 'The daily quota is used up and no balance is left',
-      headers: headerRefs(ANSWER_HEADERS.payment),
+      headers: headerRefs(ANSWER_HEADERS.payment, true),
       content: { 'application/json': content },
     },
   }
 }
 
 /** What any route can meet, and the refusals of its own. */
-function refusalsOf(route: Route): ReadonlySet<RefusalCode> {
+function refusalsOf(input: OpenApiInput, route: Route): ReadonlySet<RefusalCode> {
   const codes = new Set<RefusalCode>(['invalid_parameter', 'invalid_body'])
   for (const code of ['rate_limited', 'internal_error', 'payload_too_large'] as const)
     codes.add(code)
   if (route.open !== true) codes.add('invalid_api_key').add('metering_unavailable')
   // A payment may come with any call that costs something.
-  if (route.metered) codes.add('payment_already_used').add('settlement_pending')
+  if (route.metered && takesPayments(input))
+    codes.add('payment_already_used').add('settlement_pending')
+  if (route.metered && !takesPayments(input)) codes.add('quota_exceeded')
   if (route.method === 'POST') codes.add('invalid_json').add('unsupported_media_type')
   for (const code of route.refusals) if (REFUSALS[code].status !== 402) codes.add(code)
   return codes

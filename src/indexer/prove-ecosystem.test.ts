@@ -6,6 +6,7 @@ import { after, test } from 'node:test'
 import { freePorts } from '#devnet/free-ports.ts'
 import { startDevnet } from '#devnet/start-devnet.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
+import localEcosystem from '#ecosystem/ecosystems/local.ts'
 import { localEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
 import { ProofError } from './proof-error.ts'
 import { proveEcosystem } from './prove-ecosystem.ts'
@@ -56,7 +57,7 @@ test('endpoints of another chain are refused', async () => {
 test('an address without a contract is refused', async () => {
   const error = await proofOf((file) => ({
     ...file,
-    graveDigs: file.graveDigs.map((dig) => ({ ...dig, address: nobody })),
+    graveDigs: localEcosystem.graveDigs.map((dig) => ({ ...dig, address: nobody })),
   }))
   assertTold(error, /^graveDigs\[[01]\]\.address: there is no contract at 0x.* mend the address/)
 })
@@ -73,14 +74,17 @@ test('wrong decimals are refused', async () => {
 
 test('a payment asset of other decimals is refused', async () => {
   const weth = '0x4200000000000000000000000000000000000006'
-  const error = await proofOf((file) => ({ ...file, payment: { ...file.payment, asset: weth } }))
+  const error = await proofOf((file) => ({
+    ...file,
+    payment: { ...localEcosystem.payment, asset: weth },
+  }))
   assertTold(error, /^payment\.asset: has 18 decimals, must have 6/)
 })
 
 test('a wrong EIP-712 domain of the payment asset is refused', async () => {
   const error = await proofOf((file) => ({
     ...file,
-    payment: { ...file.payment, domain: { name: 'USDC', version: '2' } },
+    payment: { ...localEcosystem.payment, domain: { name: 'USDC', version: '2' } },
   }))
   assertTold(error, /^payment\.domain: .* is not name "USDC", version "2"; read name\(\)/)
 })

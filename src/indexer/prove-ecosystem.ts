@@ -4,7 +4,7 @@ import { keccak256 } from 'ox/Hash'
 import { fromString } from 'ox/Hex'
 import type { ChainSource } from '#chain/chain-source.ts'
 import { type Address, showAddress } from '#domain/address.ts'
-import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { Chain, Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
 import { ProofError } from './proof-error.ts'
 import { provePrices } from './prove-prices.ts'
 
@@ -28,7 +28,7 @@ export async function proveEcosystem(ecosystem: Ecosystem, sourceOf: SourceOf): 
     ...contractsOf(ecosystem).map((contract) => proveCode(contract, sourceOf)),
     ...proveDecimals(ecosystem, sourceOf),
     ...provePrices(ecosystem, sourceOf),
-    proveDomain(ecosystem, sourceOf),
+    ...provePayment(ecosystem.payment, sourceOf),
   ])
 }
 
@@ -77,12 +77,11 @@ function contractsOf(ecosystem: Ecosystem): readonly Contract[] {
       address,
     })),
   )
-  return [
-    ...ofTokens,
-    ...ofPrices,
-    ...ofEvents,
-    { field: 'payment.asset', chain: payment.chain, address: payment.asset },
-  ]
+  const ofPayment =
+    payment === null
+      ? []
+      : [{ field: 'payment.asset', chain: payment.chain, address: payment.asset }]
+  return [...ofTokens, ...ofPrices, ...ofEvents, ...ofPayment]
 }
 
 async function proveCode({ field, chain, address }: Contract, sourceOf: SourceOf): Promise<void> {
@@ -94,8 +93,8 @@ async function proveCode({ field, chain, address }: Contract, sourceOf: SourceOf
 }
 
 function proveDecimals(ecosystem: Ecosystem, sourceOf: SourceOf): readonly Promise<void>[] {
-  const { chains, tokens, payment } = ecosystem
-  const ofTokens = tokens.flatMap((token, index) =>
+  const { chains, tokens } = ecosystem
+  return tokens.flatMap((token, index) =>
     chains.map(async (chain) => {
       const address = token.addresses.get(chain.name)
       if (address === undefined) return
@@ -107,11 +106,15 @@ function proveDecimals(ecosystem: Ecosystem, sourceOf: SourceOf): readonly Promi
         )
     }),
   )
-  return [...ofTokens, proveAssetDecimals(payment, sourceOf)]
+}
+
+function provePayment(payment: Payment | null, sourceOf: SourceOf): readonly Promise<void>[] {
+  if (payment === null) return []
+  return [proveAssetDecimals(payment, sourceOf), proveDomain(payment, sourceOf)]
 }
 
 async function proveAssetDecimals(
-  { asset, chain, decimals }: Ecosystem['payment'],
+  { asset, chain, decimals }: Payment,
   sourceOf: SourceOf,
 ): Promise<void> {
   const found = await callDecimals(sourceOf(chain), asset)
@@ -131,8 +134,7 @@ async function callDecimals(source: ChainSource, address: Address): Promise<numb
 }
 
 /** EIP-712: the separator that the asset reports must be the one of the configured domain. */
-async function proveDomain(ecosystem: Ecosystem, sourceOf: SourceOf): Promise<void> {
-  const { asset, chain, domain } = ecosystem.payment
+async function proveDomain({ asset, chain, domain }: Payment, sourceOf: SourceOf): Promise<void> {
   const found = await sourceOf(chain)
     .call(asset, encodeData(domainView))
     .catch(() => undefined)

@@ -1,7 +1,7 @@
 import { accessChecks } from '#access/access-checks.ts'
 import { findKey } from '#access/keys/key-store.ts'
 import { verifyPayerProof } from '#access/keys/payer-proof.ts'
-import { readBlockHash, readDeposits } from '#datasets/deposits/queries.ts'
+import { readDeposits } from '#datasets/deposits/queries.ts'
 import { filePartsOf } from '#datasets/file-parts.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { Check, Difference } from '#ledger/check.ts'
@@ -19,7 +19,7 @@ import { constraintChecks } from './audit-constraints.ts'
 import { guardChecks } from './audit-guards.ts'
 import { moveChecks } from './audit-moves.ts'
 import { secretCheck } from './audit-secrets.ts'
-import { lateBlockHashes } from './late-block-hashes.ts'
+import { blockHashes } from './block-hashes.ts'
 import type { Stores } from './stores.ts'
 
 export interface AccountsAuditDeps {
@@ -36,7 +36,7 @@ export interface AccountsAuditDeps {
 export function accountsChecks(deps: {
   readonly dialect: Engine['dialect']
   readonly deposits: DepositIndex
-  readonly chainId: number
+  readonly chainId: number | null
   readonly blockHash: BlockHashAt
   readonly serviceName: string
   readonly clock: Clock
@@ -88,15 +88,16 @@ function nameOf({ check, subject }: Found): string {
 async function auditOnce(deps: AccountsAuditDeps): Promise<readonly Found[]> {
   const { payment, service } = deps.ecosystem
   const { accounts, register } = deps.stores
-  const reads = { register, payment, file: filePartsOf(deps.ecosystem) }
-  const deposits: DepositIndex = { canonical: (query) => readDeposits(reads, query) }
-  const askNode = lateBlockHashes(payment.chain)
+  const reads = payment && { register, payment, file: filePartsOf(deps.ecosystem) }
+  const deposits: DepositIndex = {
+    canonical: async (query) => (reads === null ? undefined : readDeposits(reads, query)),
+  }
   const checks = accountsChecks({
     ...deps,
     dialect: accounts.dialect,
     deposits,
-    chainId: payment.chain.id,
-    blockHash: async (number) => (await readBlockHash(reads, number)) ?? askNode(number),
+    chainId: payment?.chain.id ?? null,
+    blockHash: reads === null ? async () => undefined : blockHashes(reads),
     serviceName: service.name,
   })
   return accounts.snapshot(async (connection) => {
@@ -117,7 +118,7 @@ async function noteOpenMoney(
   connection: Connection,
   deposits: DepositIndex,
 ): Promise<void> {
-  const show = (amount: bigint) => `${formatDecimal(amount, payment.decimals)} ${payment.symbol}`
+  const show = (amount: bigint) => `${formatDecimal(amount, 6)} ${payment?.symbol ?? 'USD'}`
   const suspense = await readSuspense(connection, deposits)
   note(`${suspense.deposits} deposits of ${show(suspense.microUsd)} are claimed by nobody`)
   for (const { wallet, microUsd } of await readReceivables(connection))

@@ -7,6 +7,7 @@ import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import { compareRegisters } from '#indexer/compare-registers.ts'
 import { rebuildIndex } from '#indexer/rebuild.ts'
 import { type IndexStatus, readIndexStatus } from '#indexer/status.ts'
+import { impossibleBurns } from '#statistics/impossible-burns.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { acquireLease } from '#store/lease.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
@@ -44,6 +45,7 @@ export function auditRegister(deps: AuditDeps): Promise<RegisterVerdict> {
       (await provePositions(deps, stored, status)) ??
       (await proveBalances(deps, state, status)) ??
       (await provePayments(deps, state, status)) ??
+      (await impossibleBurns(stored, deps.ecosystem.tokens))[0]?.detail ??
       (await compareWithRebuilt(deps, stored, status))
     if (difference === undefined) return { kind: 'agrees' }
     // A reorg while the audit ran explains a difference and is none.

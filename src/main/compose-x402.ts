@@ -4,7 +4,7 @@ import { lockHeir, publicIdsOf } from '#access/keys/key-store.ts'
 import type { Admission } from '#access/meter/admission.ts'
 import { admitCredited } from '#access/meter/admit-credited.ts'
 import type { PipelineDeps } from '#api/pipeline.ts'
-import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
 import type { Route } from '#http/route.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { Engine } from '#store/engine.ts'
@@ -20,6 +20,7 @@ const OFFERS = [100_000n, 1_000_000n] as const
 
 export interface ComposeX402Deps {
   readonly settling: SettlingSetting
+  readonly payment: Payment
   readonly ecosystem: Ecosystem
   readonly accounts: Engine
   readonly clock: Clock
@@ -38,8 +39,8 @@ export interface ComposedX402
 }
 
 export async function composeX402(deps: ComposeX402Deps): Promise<ComposedX402> {
-  const { settling, ecosystem, accounts, clock, access } = deps
-  const { payment, pricePerCall } = ecosystem
+  const { settling, payment, ecosystem, accounts, clock, access } = deps
+  const { pricePerCall } = ecosystem
   // A wallet that has signed in has no free calls of its own; it shows those of its address.
   const atAddress = <A extends Admission>(admission: A): A => {
     const { figures } = admission

@@ -10,22 +10,26 @@ import { readTotalSupply } from '#datasets/holders/queries.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import { makeRecentStatus } from '#datasets/recent-status.ts'
 import type { Address } from '#domain/address.ts'
-import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import type { Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
 import type { Route } from '#http/route.ts'
+import type { FileParts } from '#indexer/adopted-file/file-part.ts'
 import { type Clock, unixNow } from '#lib/clock.ts'
+import { DAY_SECONDS, startOfDay } from '#lib/day.ts'
 import { paymentRequiredBody } from '#payments/offers.ts'
 import { paymentsRoutes } from '#payments/prepay-routes.ts'
 import { Waker } from '#payments/waker.ts'
 import { type HoldingsDeps, readHoldings, readPremium } from '#statistics/holdings.ts'
 import { priceAt, statsRoute } from '#statistics/stats.ts'
 import { statsHistoryRoute } from '#statistics/stats-history.ts'
+import { absentOperations } from './absent-operations.ts'
 import { indexGauges } from './index-gauges.ts'
 import type { IndexProgress } from './index-progress.ts'
 import { readReadiness } from './read-readiness.ts'
 import { makeRecentProofs } from './recent-proofs.ts'
 import type { ServeInput } from './serve.ts'
 import { serviceFactsOf } from './service-facts-of.ts'
-import type { GuardSetting, Settings } from './settings.ts'
+import { type GuardSetting, type Settings, SettingsError } from './settings.ts'
 import { settlingGauges } from './settling-gauges.ts'
 import type { Stores } from './stores.ts'
 import { VERSION } from './version.ts'
@@ -64,15 +68,12 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
     },
   )
   const waker = new Waker()
-  const offers = {
-    payment: ecosystem.payment,
-    pricePerCall: ecosystem.pricePerCall,
-    pricingDocsUrl: ecosystem.service.pricingDocsUrl,
-    clock,
-  }
-  const quotaBody = () =>
-    paymentRequiredBody(offers, 'Daily quota exhausted and no prepaid balance.')
-  const x402 = await openX402(deps, access, quotaBody)
+  const { payment } = ecosystem
+  const paying =
+    payment === null
+      ? undefined
+      : composePayments(deps, { payment, file: data.file, access, waker })
+  const x402 = await openX402(deps, access, paying)
   return {
     ...access,
     waker,
@@ -80,30 +81,39 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
     facts: serviceFactsOf(ecosystem, { version: VERSION, nowUnix: unixNow(clock) }),
     readiness: () => readReadiness({ ...index, accounts: stores.accounts }),
     proofs: makeRecentProofs(data),
-    paymentRequired: () => ({ kind: 'payment-required', body: quotaBody() }),
+    paymentRequired: () =>
+      paying === undefined
+        ? quotaExceeded(clock)
+        : { kind: 'payment-required', body: paying.quotaBody() },
+    absent: absentOperations(ecosystem),
     ...x402,
     routes: [
       ...dataRoutes(data),
       ...access.routes,
-      ...prepayRoutes({ ...deps, file: data.file }, access, waker),
+      ...(paying?.routes ?? []),
       ...(x402?.routes ?? []),
     ],
   }
 }
 
 /** Who settles no payments of x402 clients does not wait for what would. */
-async function openX402(deps: ComposeDeps, access: Access, quotaBody: () => unknown) {
+async function openX402(deps: ComposeDeps, access: Access, paying: ComposedPayments | undefined) {
   const { settling } = deps.settings
   if (settling === undefined) return undefined
+  if (paying === undefined)
+    throw new SettingsError(
+      'SEXTON_SETTLING_KEY_FILE: the ecosystem file has no payment to settle; add one, or unset the variable',
+    )
   const { composeX402 } = await import('./compose-x402.ts')
   const { ecosystem, stores, clock, report } = deps
   return composeX402({
     settling,
+    payment: paying.payment,
     ecosystem,
     accounts: stores.accounts,
     clock,
     access,
-    quotaBody,
+    quotaBody: paying.quotaBody,
     report,
   })
 }
@@ -158,15 +168,9 @@ function composeAccess(
     keyPrefix: ecosystem.service.keyPrefix,
     quotas: ecosystem.quotas,
     pricePerCall: ecosystem.pricePerCall,
-    gateMinimum: ecosystem.gate.minimum,
-    paymentChainId: ecosystem.payment.chain.id,
-    holdings: async (wallet) => {
-      const held = await readHoldings(holdings, wallet)
-      return held.kind === 'ready'
-        ? { ...held, tokens: held.tokens.map((token) => ({ ...token })) }
-        : held
-    },
-    isPremium: gather((wallets: readonly Address[]) => readPremium(holdings, wallets)),
+    gate: gateOf(ecosystem.gate, holdings),
+    paymentChainId: ecosystem.payment?.chain.id ?? null,
+    isPremium: premiumOf(ecosystem.premium, holdings),
     trustedProxies: settings.trustedProxies,
     guardLimits: {
       general: toLimit(settings.guard.general),
@@ -179,28 +183,75 @@ function composeAccess(
   })
 }
 
+function gateOf(gate: Ecosystem['gate'], deps: HoldingsDeps): CreateAccessDeps['gate'] {
+  if (gate === null || gate === 'open') return gate
+  return {
+    minimum: gate.minimum,
+    async holdings(wallet) {
+      const held = await readHoldings(deps, gate, wallet)
+      return held.kind === 'ready'
+        ? { ...held, tokens: held.tokens.map((token) => ({ ...token })) }
+        : held
+    },
+  }
+}
+
+function premiumOf(
+  premium: Ecosystem['premium'],
+  deps: HoldingsDeps,
+): CreateAccessDeps['isPremium'] {
+  if (premium === null) return async () => false
+  return gather((wallets: readonly Address[]) => readPremium(deps, premium, wallets))
+}
+
 function toLimit(setting: GuardSetting) {
   return { burst: setting.burst, refillPerSecond: setting.perMinute / 60 }
 }
 
-function prepayRoutes(
-  deps: ComposeDeps & Pick<Data, 'file'>,
-  access: Access,
-  waker: Waker,
-): readonly Route[] {
-  const { file } = deps
-  const { payment } = deps.ecosystem
-  return paymentsRoutes({
-    engine: deps.stores.accounts,
-    clock: deps.clock,
-    newId: randomUUID,
-    chainId: payment.chain.id,
-    confirmations: payment.confirmations,
-    findKey: access.findKey,
-    verifyPayerProof: access.verifyPayerProof,
-    deposits: {
-      canonical: (query) => readDeposits({ register: deps.stores.register, payment, file }, query),
-    },
-    waker,
-  })
+/** What there is where calls beyond the quota can be paid for. */
+interface ComposedPayments {
+  readonly payment: Payment
+  readonly routes: readonly Route[]
+  /** The contract's body of a 402. */
+  quotaBody(): unknown
+}
+
+function composePayments(
+  { ecosystem, stores, clock }: ComposeDeps,
+  input: {
+    readonly payment: Payment
+    readonly file: FileParts
+    readonly access: Access
+    readonly waker: Waker
+  },
+): ComposedPayments {
+  const { payment, file, access, waker } = input
+  const { pricePerCall, service } = ecosystem
+  const offers = { payment, pricePerCall, pricingDocsUrl: service.pricingDocsUrl, clock }
+  return {
+    payment,
+    quotaBody: () => paymentRequiredBody(offers, 'Daily quota exhausted and no prepaid balance.'),
+    routes: paymentsRoutes({
+      engine: stores.accounts,
+      clock,
+      newId: randomUUID,
+      chainId: payment.chain.id,
+      confirmations: payment.confirmations,
+      findKey: access.findKey,
+      verifyPayerProof: access.verifyPayerProof,
+      deposits: {
+        canonical: (query) => readDeposits({ register: stores.register, payment, file }, query),
+      },
+      waker,
+    }),
+  }
+}
+
+function quotaExceeded(clock: Clock): Refusal {
+  const nowUnix = unixNow(clock)
+  return refuse(
+    'quota_exceeded',
+    'the daily quota is used up; calls are counted anew from 00:00 UTC',
+    { retryAfterSeconds: startOfDay(nowUnix) + DAY_SECONDS - nowUnix },
+  )
 }

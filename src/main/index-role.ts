@@ -11,6 +11,7 @@ import { keepProving } from '#datasets/holders/proof/keep-proving.ts'
 import type { Proof } from '#datasets/holders/proof/proof-row.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
+import { repeatedBurns } from '#ecosystem/repeated-burns.ts'
 import { CHAIN_PART, type PartChange } from '#indexer/adopted-file/file-part.ts'
 import type { OnChangedFile } from '#indexer/adopted-file/may-lead.ts'
 import { proveEcosystem } from '#indexer/prove-ecosystem.ts'
@@ -33,6 +34,7 @@ export interface IndexRole {
 /** Proves the ecosystem file against the chains, then follows every chain until the signal aborts. */
 export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promise<void> {
   const { ecosystem, register, clock, logger } = role
+  for (const warning of repeatedBurns(ecosystem)) logger.warn(warning)
   const sources = openSources(ecosystem, logger)
   const sourceOf = (chain: Chain): ChainSource => {
     const source = sources.get(chain.id)

@@ -17,7 +17,7 @@ import { provePayments } from './prove-payments.ts'
 
 const usdc = addresses.base.usdc.toLowerCase() as Address
 const holder = accounts.holder.toLowerCase() as Address
-const payTo = localEcosystemAt({}).payment.payTo[0]?.address ?? holder
+const payTo = localEcosystemAt({}).payment?.payTo[0]?.address ?? holder
 
 /** The operator is paid twice and sends a part away, all in final blocks. */
 const chain = beginChain(8453, 1_700_000_000)
@@ -41,7 +41,7 @@ async function onProven(work: (proven: Proven) => Promise<void>): Promise<void> 
   try {
     const local = localEcosystemAt({})
     const base = local.chains.find((each) => each.name === 'base')
-    assert.ok(base !== undefined)
+    assert.ok(base !== undefined && local.payment !== null)
     const followed = { ...base, rpcUrls: [node.url] }
     const payment = { ...local.payment, chain: followed }
     const ecosystem = { ...local, chains: [followed], payment }

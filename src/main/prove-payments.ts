@@ -22,6 +22,7 @@ export async function provePayments(
   status: IndexStatus,
 ): Promise<string | undefined> {
   const { payment } = deps.ecosystem
+  if (payment === null) return undefined
   const chain = status.chains.find((each) => each.chain.id === payment.chain.id)
   if (chain === undefined) return undefined
   const source = deps.sourceOf(payment.chain)

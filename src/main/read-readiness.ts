@@ -1,10 +1,12 @@
 import type { Readiness } from '#api/health-routes.ts'
 import { type Proof, readProofs } from '#datasets/holders/proof/proof-row.ts'
 import { rereadingOf } from '#datasets/rereading.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { type ChainStatus, conditionOf, isIncomplete } from '#indexer/status.ts'
 import { unixNow } from '#lib/clock.ts'
 import { toIso } from '#lib/day.ts'
-import type { Engine } from '#store/engine.ts'
+import { type ImpossibleBurns, impossibleBurns } from '#statistics/impossible-burns.ts'
+import type { Connection, Engine } from '#store/engine.ts'
 import type { IndexGaugeDeps } from './index-gauges.ts'
 import { barOf } from './index-progress.ts'
 
@@ -14,7 +16,10 @@ export async function readReadiness(
 ): Promise<Readiness> {
   const parts: Record<string, string> = {}
   const index = await deps.recentStatus().catch(() => undefined)
-  const proofs = await deps.register.snapshot(readProofs).catch(() => new Map<number, Proof>())
+  const { proofs, burns } = await deps.register
+    .snapshot((reads) => readFindings(reads, deps.ecosystem))
+    .catch(() => NO_FINDINGS)
+  for (const { token, detail } of burns) parts[`burns ${token}`] = `WRONG: ${detail}`
   for (const chain of deps.ecosystem.chains) {
     const status = index?.chains.find((each) => each.chain.id === chain.id)
     parts[`chain ${chain.name}`] =
@@ -38,8 +43,28 @@ export async function readReadiness(
     () => 'ok',
     () => 'cannot be reached',
   )
-  const ready = accounts === 'ok' && index !== undefined && other.length === 0
+  const isIndexed = index !== undefined && other.length === 0 && burns.length === 0
+  const ready = accounts === 'ok' && isIndexed
   return { ready, parts: { ...parts, accounts } }
+}
+
+interface Findings {
+  readonly proofs: ReadonlyMap<number, Proof>
+  /** Burns that cannot be, of tokens whose transfers add up to their contracts' supply. */
+  readonly burns: readonly ImpossibleBurns[]
+}
+
+const NO_FINDINGS: Findings = { proofs: new Map(), burns: [] }
+
+async function readFindings(
+  connection: Connection,
+  { chains, tokens }: Ecosystem,
+): Promise<Findings> {
+  const proofs = await readProofs(connection)
+  const proven = tokens.filter(({ addresses }) =>
+    chains.every(({ id, name }) => !addresses.has(name) || proofs.get(id)?.verdict === 'agrees'),
+  )
+  return { proofs, burns: await impossibleBurns(connection, proven) }
 }
 
 function describeChain(status: ChainStatus, nowUnix: number): string {

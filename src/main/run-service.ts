@@ -27,6 +27,7 @@ export interface ServiceInput {
 }
 
 export interface Service {
+  readonly ecosystem: Ecosystem
   readonly served: Served
   readonly index: IndexThread
   /** How much of the chains is read: the newest days of each, up to where new blocks come in, or all. */
@@ -81,6 +82,7 @@ export async function runService(input: ServiceInput): Promise<Service> {
     ending.signal,
   )
   return {
+    ecosystem,
     served,
     index,
     indexed,

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Logger } from 'pino'
 import { createProxyCheck } from '#access/callers/client-address.ts'
-import { createApi } from '#api/create-api.ts'
+import { type ApiDeps, createApi } from '#api/create-api.ts'
 import { documentPages } from '#api/document-pages.ts'
 import examples from '#api/examples.json' with { type: 'json' }
 import { type HealthDeps, healthRoutes } from '#api/health-routes.ts'
@@ -31,7 +31,7 @@ export interface ServeInput
       PipelineDeps,
       'meter' | 'identify' | 'recall' | 'anonymous' | 'guard' | 'addressBucket' | 'settle'
     >,
-    Pick<PipelineDeps, 'paymentRequired' | 'screen'> {
+    Pick<ApiDeps, 'paymentRequired' | 'screen' | 'absent'> {
   /** Of stats, datasets, access and payments; meta and health are added here. */
   readonly routes: readonly Route[]
   /** Nothing is counted without. */

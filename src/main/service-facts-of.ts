@@ -1,7 +1,12 @@
 import type { ServiceFacts } from '#api/service-facts.ts'
 import { showAddress } from '#domain/address.ts'
 import { toUsd } from '#domain/money.ts'
-import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import {
+  type Ecosystem,
+  type HoldingGate,
+  notConfigured,
+  type Payment,
+} from '#ecosystem/ecosystem.ts'
 import { assert } from '#lib/assert.ts'
 import { toDate } from '#lib/day.ts'
 import { formatDecimal } from '#lib/decimal.ts'
@@ -11,7 +16,7 @@ export function serviceFactsOf(
   ecosystem: Ecosystem,
   input: { readonly version: string; readonly nowUnix: number },
 ): ServiceFacts {
-  const { service, gate, premium, payment } = ecosystem
+  const { service, gate, payment } = ecosystem
   return {
     ...service,
     version: input.version,
@@ -32,24 +37,42 @@ export function serviceFactsOf(
     })),
     quotas: ecosystem.quotas,
     pricePerCallUsd: formatDecimal(ecosystem.pricePerCall, 6),
-    gate: { chain: gate.chain.name, minimumUsd: toUsd(gate.minimum) },
-    premium: {
-      chain: premium.chain.name,
-      symbol: ecosystem.secondary.symbol,
-      supplyPct: premium.supplyPerMille / 10,
-    },
-    payment: {
-      network: payment.chain.name,
-      asset: showAddress(payment.asset),
-      symbol: payment.symbol,
-      payTo: payToOn(payment, toDate(input.nowUnix)),
-      confirmations: payment.confirmations,
-    },
+    gate: gate === null || gate === 'open' ? gate : gateFacts(ecosystem, gate),
+    premium: premiumFacts(ecosystem),
+    payment: payment === null ? null : paymentFacts(payment, toDate(input.nowUnix)),
+    notConfigured: notConfigured(ecosystem),
+  }
+}
+
+function gateFacts({ primary, secondary }: Ecosystem, gate: HoldingGate) {
+  return {
+    chain: gate.chain.name,
+    minimumUsd: toUsd(gate.minimum),
+    symbols: [primary, ...(secondary === null ? [] : [secondary])].map(({ symbol }) => symbol),
+  }
+}
+
+function premiumFacts({ premium }: Ecosystem): ServiceFacts['premium'] {
+  if (premium === null) return null
+  return {
+    chain: premium.chain.name,
+    symbol: premium.token.symbol,
+    supplyPct: premium.supplyPerMille / 10,
+  }
+}
+
+function paymentFacts(payment: Payment, date: string) {
+  return {
+    network: payment.chain.name,
+    asset: showAddress(payment.asset),
+    symbol: payment.symbol,
+    payTo: payToOn(payment, date),
+    confirmations: payment.confirmations,
   }
 }
 
 /** The newest address that is already in force. */
-function payToOn({ payTo }: Ecosystem['payment'], date: string): string {
+function payToOn({ payTo }: Payment, date: string): string {
   const current = payTo.findLast(({ since }) => since <= date) ?? payTo[0]
   assert(current !== undefined, 'the ecosystem file names an address to pay to')
   return showAddress(current.address)

@@ -71,7 +71,7 @@ export async function start(deps: StartDeps): Promise<Started> {
     await untilIndexed(service, devnet === undefined ? 'newest' : 'all')
     const tookMs = deps.clock() - startedAtMs
     const url = `http://localhost:${service.served.port}`
-    deps.say(welcome({ url, tookMs, chains: devnet }))
+    deps.say(welcome({ url, tookMs, ecosystem: service.ecosystem, chains: devnet }))
   }
   return { service, ready: welcomed(), stop }
 }

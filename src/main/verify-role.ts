@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import { lockHeir, publicIdsOf } from '#access/keys/key-store.ts'
 import { pruneUsage } from '#access/usage/prune-usage.ts'
-import { readBlockHash, readDeposits } from '#datasets/deposits/queries.ts'
+import { readDeposits } from '#datasets/deposits/queries.ts'
 import { filePartsOf } from '#datasets/file-parts.ts'
-import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
+import { readIndexStatus } from '#indexer/status.ts'
 import { closeSpendDays } from '#ledger/close-spend-days.ts'
 import type { Clock } from '#lib/clock.ts'
 import { doEach, type Part } from '#lib/do-each.ts'
@@ -14,7 +15,7 @@ import { Verifier } from '#payments/verifier.ts'
 import { settlesIntent } from '#x402/settling/intent-store.ts'
 import { pruneIntents } from '#x402/settling/prune-intents.ts'
 import { shareOf } from '#x402/sign-in/bucket-shares.ts'
-import { lateBlockHashes } from './late-block-hashes.ts'
+import { blockHashes } from './block-hashes.ts'
 import type { Stores } from './stores.ts'
 
 export interface VerifyRole {
@@ -38,35 +39,10 @@ const TIDY_EVERY_MS = 60_000
 export async function runVerifyRole(role: VerifyRole, signal: AbortSignal): Promise<void> {
   const { ecosystem, stores, clock, logger } = role
   const { payment } = ecosystem
-  const reads = { register: stores.register, payment, file: filePartsOf(ecosystem) }
-  const deposits: DepositIndex = { canonical: (query) => readDeposits(reads, query) }
-  const askNode = lateBlockHashes(payment.chain)
-  const headUnix = async () => (await deposits.canonical({ txHashes: [] }))?.head.timestamp
-  const verifier = new Verifier({
-    engine: stores.accounts,
-    clock,
-    newId: randomUUID,
-    deposits,
-    chainId: payment.chain.id,
-    blockHash: async (number) => (await readBlockHash(reads, number)) ?? askNode(number),
-    keys: { lockHeir, keysOf: publicIdsOf },
-    shareOf,
-    isReserved: (connection, txHash) => settlesIntent(connection, txHash),
-    confirmations: payment.confirmations,
-    holder: randomUUID(),
-    onChange: role.onChange,
-  })
-  const finish = role.settles ? await openFinisher(role) : undefined
-  const pass = async () => {
-    const outcome = await verifier.pass()
-    if (outcome.kind === 'done' && outcome.credited + outcome.reversed > 0)
-      logger.info({ ...outcome }, 'prepayments were settled')
-  }
+  const verifying = payment === null ? undefined : await openVerifying(role, payment)
   const { accounts: engine } = stores
-  const always: readonly Part[] = [
-    { name: 'a pass over the prepayments', run: pass },
-    ...(finish === undefined ? [] : [{ name: 'finishing x402 payments', run: finish }]),
-  ]
+  const headUnix = () => readHeadUnix(role)
+  const always = verifying?.parts ?? []
   const tidying: readonly Part[] = [
     { name: 'closing days', run: async () => void (await closeSpendDays({ engine, clock })) },
     { name: 'forgetting usage', run: () => pruneUsage({ engine, clock, headUnix }) },
@@ -86,12 +62,55 @@ export async function runVerifyRole(role: VerifyRole, signal: AbortSignal): Prom
     }
     await sleep(PASS_EVERY_MS, signal)
   }
-  await verifier.stop()
+  await verifying?.stop()
+}
+
+/** How far the chains have come. */
+async function readHeadUnix({ ecosystem, stores }: VerifyRole): Promise<number | undefined> {
+  const status = await stores.register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains))
+  return status?.asOfUnix
+}
+
+/** What is done about payments in every round. */
+async function openVerifying(
+  role: VerifyRole,
+  payment: Payment,
+): Promise<{ readonly parts: readonly Part[]; stop(): Promise<void> }> {
+  const { ecosystem, stores, clock, logger } = role
+  const reads = { register: stores.register, payment, file: filePartsOf(ecosystem) }
+  const deposits: DepositIndex = { canonical: (query) => readDeposits(reads, query) }
+  const verifier = new Verifier({
+    engine: stores.accounts,
+    clock,
+    newId: randomUUID,
+    deposits,
+    chainId: payment.chain.id,
+    blockHash: blockHashes(reads),
+    keys: { lockHeir, keysOf: publicIdsOf },
+    shareOf,
+    isReserved: (connection, txHash) => settlesIntent(connection, txHash),
+    confirmations: payment.confirmations,
+    holder: randomUUID(),
+    onChange: role.onChange,
+  })
+  const pass = async () => {
+    const outcome = await verifier.pass()
+    if (outcome.kind === 'done' && outcome.credited + outcome.reversed > 0)
+      logger.info({ ...outcome }, 'prepayments were settled')
+  }
+  const finish = role.settles ? await openFinisher(role, payment) : undefined
+  return {
+    parts: [
+      { name: 'a pass over the prepayments', run: pass },
+      ...(finish === undefined ? [] : [{ name: 'finishing x402 payments', run: finish }]),
+    ],
+    stop: () => verifier.stop(),
+  }
 }
 
 /** Finishes payments that requests have left open; loaded by who settles any. */
-async function openFinisher(role: VerifyRole): Promise<() => Promise<void>> {
-  const { ecosystem, stores, clock, logger } = role
+async function openFinisher(role: VerifyRole, payment: Payment): Promise<() => Promise<void>> {
+  const { stores, clock, logger } = role
   const [{ finishPayments }, { openSettlingRpc }] = await Promise.all([
     import('#x402/settling/finish-payments.ts'),
     import('#x402/settling/settling-rpc.ts'),
@@ -100,8 +119,8 @@ async function openFinisher(role: VerifyRole): Promise<() => Promise<void>> {
     engine: stores.accounts,
     clock,
     newId: randomUUID,
-    rpc: openSettlingRpc(ecosystem.payment.chain),
-    payment: ecosystem.payment,
+    rpc: openSettlingRpc(payment.chain),
+    payment,
     keys: { lockHeir, keysOf: publicIdsOf },
     report: (err: unknown) => logger.error({ err }, 'a payment is not finished yet'),
   }

@@ -1,9 +1,11 @@
 import type { Devnet } from '#devnet/start-devnet.ts'
+import { type Ecosystem, notConfigured } from '#ecosystem/ecosystem.ts'
 
 /** What a person can try next, ready to paste. */
 export function welcome(input: {
   readonly url: string
   readonly tookMs: number
+  readonly ecosystem: Ecosystem
   /** Of the local chains; undefined on chains of the operator's. */
   readonly chains: Devnet | undefined
 }): string {
@@ -12,18 +14,30 @@ export function welcome(input: {
     '',
     `Sexton is ready on ${url} (after ${(input.tookMs / 1000).toFixed(1)} s). Try:`,
     '',
-    `  curl ${url}/api/stats`,
-    `  curl '${url}/api/burns?period=7d&chain=base'`,
-    `  curl '${url}/api/stats/history?metric=holders&period=90d&format=csv'`,
-    `  curl '${url}/api/dividends/recent?limit=3'`,
-    `  curl '${url}/api/grave-digs/leaderboard?limit=5'`,
-    `  curl -i ${url}/api/usage`,
+    ...requestsFor(input.ecosystem).map((request) => `  curl ${request(url)}`),
     '',
     `Interactive documentation: ${url}/scalar/v1`,
   ]
   if (chains !== undefined) lines.push(...aboutChains(url, chains))
   lines.push('', 'Stop with Ctrl+C; the next start goes on from here.', '')
   return lines.join('\n')
+}
+
+/** Of what this ecosystem has. */
+function requestsFor(ecosystem: Ecosystem): readonly ((url: string) => string)[] {
+  const missing = notConfigured(ecosystem)
+  const [chain] = ecosystem.chains
+  const burns = (url: string) => `'${url}/api/burns?period=7d&chain=${chain?.name}'`
+  const dividends = (url: string) => `'${url}/api/dividends/recent?limit=3'`
+  const graveDigs = (url: string) => `'${url}/api/grave-digs/leaderboard?limit=5'`
+  return [
+    (url) => `${url}/api/stats`,
+    ...(missing.includes('burns') ? [] : [burns]),
+    (url) => `'${url}/api/stats/history?metric=holders&period=90d&format=csv'`,
+    ...(missing.includes('dividends') ? [] : [dividends]),
+    ...(missing.includes('graveDigs') ? [] : [graveDigs]),
+    (url) => `-i ${url}/api/usage`,
+  ]
 }
 
 function aboutChains(url: string, { chains, wallets }: Devnet): readonly string[] {

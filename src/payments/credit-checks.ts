@@ -13,8 +13,8 @@ export interface CreditCheckDeps {
   readonly deposits: DepositIndex
   readonly verifyPayerProof: VerifyPayerProof
   readonly walletOf: WalletOf
-  /** The payment chain of the file. */
-  readonly chainId: number
+  /** The payment chain of the file; null without payments. */
+  readonly chainId: number | null
   readonly blockHash: BlockHashAt
   /** Told of credits that are no difference and that an operator should know of. */
   note(line: string): void

@@ -5,7 +5,7 @@ import type { DollarPrices } from '#datasets/prices/price-book.ts'
 import { isWhole } from '#datasets/rereading.ts'
 import type { Address } from '#domain/address.ts'
 import { type MicroUsd, toUsd, toUsdPrice, valueAt } from '#domain/money.ts'
-import type { Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
+import type { Chain, Ecosystem, HoldingGate, Premium, PricedToken } from '#ecosystem/ecosystem.ts'
 import type { FileParts } from '#indexer/adopted-file/file-part.ts'
 import { type ChainStatus, conditionOf, readIndexStatus } from '#indexer/status.ts'
 import { type Clock, unixNow } from '#lib/clock.ts'
@@ -21,7 +21,7 @@ export interface HoldingsDeps {
   readonly file: FileParts
 }
 
-/** What a wallet holds of the two tokens, in dollars; unavailable while the index cannot tell. */
+/** What a wallet holds of the tokens that the gate counts, in dollars; unavailable while the index cannot tell. */
 export type Holdings =
   | {
       readonly kind: 'ready'
@@ -40,19 +40,26 @@ export interface HeldToken {
 }
 
 /**
- * The value of a wallet's two tokens on the gate's chain, from our own index at a block deep enough,
+ * The value of a wallet's primary and secondary tokens on the gate's chain, from our own index at a block deep enough,
  * at a price averaged over time that one pumped block cannot move. No RPC call.
  */
-export function readHoldings(deps: HoldingsDeps, wallet: Address): Promise<Holdings> {
-  const { gate, primary, secondary } = deps.ecosystem
+export function readHoldings(
+  deps: HoldingsDeps,
+  gate: HoldingGate,
+  wallet: Address,
+): Promise<Holdings> {
+  const { primary, secondary } = deps.ecosystem
   return deps.register.snapshot(async (connection) => {
-    const status = await gateStatus(connection, deps)
+    const status = await liveStatus(connection, deps, {
+      chain: gate.chain,
+      datasets: [HOLDERS, PRICES],
+    })
     if (status === undefined)
       return { kind: 'unavailable', message: `The index of ${gate.chain.name} is not up to date.` }
     const tokens: HeldToken[] = []
     let heldUsd = 0n
-    for (const token of [primary, secondary]) {
-      const held = await valueHeld(connection, { deps, status, wallet, token })
+    for (const token of secondary === null ? [primary] : [primary, secondary]) {
+      const held = await valueHeld(connection, { deps, gate, status, wallet, token })
       if (held === undefined)
         return { kind: 'unavailable', message: `${token.symbol} has no price yet.` }
       tokens.push(held.shown)
@@ -62,15 +69,15 @@ export function readHoldings(deps: HoldingsDeps, wallet: Address): Promise<Holdi
   })
 }
 
-/** Undefined unless the gate's chain is followed closely: a stale balance or price decides nothing. */
-async function gateStatus(
+/** Undefined unless the chain is followed closely: a stale balance or price decides nothing. */
+async function liveStatus(
   connection: Connection,
   deps: HoldingsDeps,
+  { chain, datasets }: { readonly chain: Chain; readonly datasets: readonly string[] },
 ): Promise<ChainStatus | undefined> {
-  const { gate, chains } = deps.ecosystem
-  const index = await readIndexStatus(connection, chains, deps.file)
-  if (index === undefined || !isWhole(index, deps.file, [HOLDERS, PRICES])) return undefined
-  const status = index.chains.find((each) => each.chain.id === gate.chain.id)
+  const index = await readIndexStatus(connection, deps.ecosystem.chains, deps.file)
+  if (index === undefined || !isWhole(index, deps.file, datasets)) return undefined
+  const status = index.chains.find((each) => each.chain.id === chain.id)
   if (status === undefined) return undefined
   return conditionOf(status, unixNow(deps.clock)) === 'live' ? status : undefined
 }
@@ -79,13 +86,13 @@ async function valueHeld(
   connection: Connection,
   input: {
     readonly deps: HoldingsDeps
+    readonly gate: HoldingGate
     readonly status: ChainStatus
     readonly wallet: Address
     readonly token: PricedToken
   },
 ): Promise<{ readonly value: MicroUsd; readonly shown: HeldToken } | undefined> {
-  const { deps, status, wallet, token } = input
-  const { gate } = deps.ecosystem
+  const { deps, gate, status, wallet, token } = input
   const price = await deps.prices.average(connection, token.symbol, {
     fromUnix: status.blockTimeUnix - gate.averagePriceMinutes * 60,
     untilUnix: status.blockTimeUnix,
@@ -114,19 +121,17 @@ async function valueHeld(
  */
 export function readPremium(
   deps: HoldingsDeps,
+  premium: Premium,
   wallets: readonly Address[],
 ): Promise<ReadonlyMap<Address, boolean>> {
-  const { premium, gate, secondary, chains } = deps.ecosystem
   return deps.register.snapshot(async (connection) => {
     const judged = new Map<Address, boolean>()
-    const index = await readIndexStatus(connection, chains, deps.file)
-    if (index === undefined || !isWhole(index, deps.file, [HOLDERS])) return judged
-    const status = index.chains.find((each) => each.chain.id === premium.chain.id)
-    if (status === undefined || conditionOf(status, unixNow(deps.clock)) !== 'live') return judged
+    const status = await liveStatus(connection, deps, { chain: premium.chain, datasets: [HOLDERS] })
+    if (status === undefined) return judged
     const at = {
-      token: secondary.symbol,
+      token: premium.token.symbol,
       chainId: premium.chain.id,
-      blockNumber: status.blockNumber - gate.depthBlocks,
+      blockNumber: status.blockNumber - premium.depthBlocks,
     }
     const needed = BigInt(premium.supplyPerMille) * (await readSupplyAt(connection, at))
     for (const address of wallets) {

@@ -16,7 +16,7 @@ import type { DollarPrices } from '#datasets/prices/price-book.ts'
 import { firstDay } from '#datasets/prices/queries.ts'
 import { valueAt } from '#domain/money.ts'
 import { isTracked } from '#domain/token.ts'
-import type { PricedToken } from '#ecosystem/ecosystem.ts'
+import type { OptionalPart, PricedToken } from '#ecosystem/ecosystem.ts'
 import { NOTHING, type Sums, takeSums } from '#indexer/events/event.ts'
 import { firstEventDay, readEventDays } from '#indexer/events/event-days.ts'
 import { dollarsOf, sumTotals, totalOf } from '#indexer/events/sum-windows.ts'
@@ -36,6 +36,15 @@ export const METRICS = [
 ] as const
 
 export type MetricName = (typeof METRICS)[number]
+
+/** The part of the ecosystem that a metric counts, where it may be missing. */
+export const PART_OF_METRIC: Readonly<Partial<Record<MetricName, OptionalPart>>> = {
+  burned: 'burns',
+  burnedCumulative: 'burns',
+  dividends: 'dividends',
+  dividendsCumulative: 'dividends',
+  graveDigs: 'graveDigs',
+}
 
 export interface MetricSource {
   readonly connection: Connection

@@ -84,7 +84,7 @@ function tokensOf(file: EcosystemFile, chance: Chance): EcosystemFile {
   const secondary = tokens[1]
   if (secondary === undefined) return { ...file, tokens }
   const { [elsewhere]: _, ...addresses } = secondary.addresses
-  const burns = file.burns.filter(
+  const burns = (file.burns ?? []).filter(
     ({ chain, token }) => chain !== elsewhere || token !== secondary.symbol,
   )
   return { ...file, burns, tokens: tokens.with(1, { ...secondary, addresses }) }
@@ -98,8 +98,8 @@ function supplyOf(file: EcosystemFile, chance: Chance): EcosystemFile {
 }
 
 function eventsOf(file: EcosystemFile, chance: Chance): EcosystemFile {
-  const some = <M>(list: readonly M[]) => list.filter(() => chance.happens(0.85))
-  const everywhere = [ZERO, ...file.supply.burnAddresses]
+  const some = <M>(list: readonly M[] = []) => list.filter(() => chance.happens(0.85))
+  const everywhere = [ZERO, ...(file.supply?.burnAddresses ?? [])]
   return {
     ...file,
     burns: some(file.burns).map((burn) => ({
@@ -114,7 +114,12 @@ function eventsOf(file: EcosystemFile, chance: Chance): EcosystemFile {
 function paymentOf(file: EcosystemFile, chance: Chance): EcosystemFile {
   const [first] = file.payment?.payTo ?? []
   if (first === undefined || file.payment === undefined) return file
+  if (chance.happens(0.2)) return withoutPayment(file)
   const later = { address: accounts.operator, since: '2025-06-01' }
   const payTo = chance.happens(0.3) ? [first, later] : [first]
   return { ...file, payment: { ...file.payment, payTo } }
+}
+
+function withoutPayment({ payment: _, ...file }: EcosystemFile): EcosystemFile {
+  return file
 }

@@ -50,14 +50,16 @@ export function messageRoute(deps: AccessDeps): Route {
       txHash: txHashInQuery,
     },
     answers: { 200: { description: 'The text to sign.', schema: MessageAnswer } },
-    refusals: ['invalid_address'],
+    refusals: ['invalid_address', 'not_configured'],
     async handle({ parameters }) {
       const { action, address } = parameters
+      const missing = refuseMissing(deps, action)
+      if (missing !== undefined) return missing
       // Milliseconds, so that two texts of one second differ: each is good once.
       const issued = new Date(deps.clock()).toISOString()
       const known: MessageValues = {
         address: showAddress(address),
-        chain: String(deps.paymentChainId),
+        chain: String(deps.paymentChainId ?? ''),
         issued,
       }
       const values = complete(known, parameters, action)
@@ -66,6 +68,18 @@ export function messageRoute(deps: AccessDeps): Route {
       return answer(200, { action, message, issuedAt: issued })
     },
   })
+}
+
+/** Nobody signs a text that can do nothing here. */
+function refuseMissing(
+  { gate, paymentChainId }: AccessDeps,
+  action: Parameters<typeof fieldsOf>[0],
+): Refusal | undefined {
+  if (action === 'mint' && gate === null)
+    return refuse('not_configured', 'this service mints no API keys')
+  if (action === 'link-payer' && paymentChainId === null)
+    return refuse('not_configured', 'this service takes no payments')
+  return undefined
 }
 
 type Asked = Readonly<Partial<Record<'publicId' | 'toPublicId' | 'txHash', string | undefined>>>

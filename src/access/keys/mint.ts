@@ -5,7 +5,7 @@ import { answer, defineRoute, type Route } from '#http/route.ts'
 import { unixNow } from '#lib/clock.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import { Type } from '#lib/type.ts'
-import type { AccessDeps } from '../access-deps.ts'
+import type { AccessDeps, MintGate } from '../access-deps.ts'
 import { KeyRecord, toKeyRecord } from './key-record.ts'
 import { insertKey, useMessage } from './key-store.ts'
 import { parseLabel } from './label.ts'
@@ -38,16 +38,27 @@ const MintBody = Type.Object(
   { additionalProperties: false },
 )
 
+interface MintDeps extends AccessDeps {
+  readonly gate: NonNullable<MintGate>
+}
+
+const GATED = {
+  description:
+    "The wallet must hold enough of the ecosystem's tokens; GET /api/meta says how much. ",
+  refusals: ['holding_gate_not_met', 'gate_unavailable'],
+} as const
+const OPEN = { description: '', refusals: [] } as const
+
 /** POST /api/keys */
-export function mintRoute(deps: AccessDeps): Route {
+export function mintRoute(deps: MintDeps): Route {
+  const { description, refusals } = deps.gate === 'open' ? OPEN : GATED
   return defineRoute({
     method: 'POST',
     path: '/api/keys',
     operationId: 'mintKey',
     tag: 'Keys',
     summary: 'Mint an API key',
-    description:
-      'Sign the text of GET /api/keys/message?action=mint with the wallet that will own the key. The wallet must hold the gate in the two tokens of the ecosystem. The secret is shown once. If the answer is lost, sign again: the unseen key is listed and can be revoked.',
+    description: `Sign the text of GET /api/keys/message?action=mint with the wallet that will own the key. ${description}The secret is shown once. If the answer is lost, sign again: the unseen key is listed and can be revoked.`,
     metered: false,
     guard: 'mint',
     parameters: {},
@@ -57,21 +68,20 @@ export function mintRoute(deps: AccessDeps): Route {
       'invalid_address',
       'invalid_signature_format',
       'invalid_signature',
-      'holding_gate_not_met',
       'signature_already_used',
       'key_limit_reached',
       'message_malformed',
       'message_expired',
       'message_address_mismatch',
       'message_wrong_action',
-      'gate_unavailable',
+      ...refusals,
     ],
     async handle({ body }) {
       const label = parseLabel(body.label ?? '')
       if (label === undefined) return refuseLabel()
       const signed = checkSigned(deps, body, { action: 'mint', freshness: 'required' })
       if (isRefusal(signed)) return signed
-      const closed = await checkGate(deps, signed.wallet)
+      const closed = await checkGate(deps.gate, signed.wallet)
       if (closed !== undefined) return closed
       // Before the commit: nothing may fail between it and the only answer with the secret.
       const tier = await deps.callers.tierOf(signed.wallet)
@@ -92,15 +102,19 @@ function refuseLabel(): Refusal {
 }
 
 /** Told only to a proven signer, so that errors say nothing about other wallets. */
-async function checkGate(deps: AccessDeps, wallet: Address): Promise<Refusal | undefined> {
-  const holdings = await deps.holdings(wallet)
+async function checkGate(
+  gate: NonNullable<MintGate>,
+  wallet: Address,
+): Promise<Refusal | undefined> {
+  if (gate === 'open') return undefined
+  const holdings = await gate.holdings(wallet)
   if (holdings.kind === 'unavailable')
     return refuse('gate_unavailable', holdings.message, { retryAfterSeconds: 30 })
-  if (holdings.heldUsd >= deps.gateMinimum) return undefined
-  const required = formatDecimal(deps.gateMinimum, 6)
+  if (holdings.heldUsd >= gate.minimum) return undefined
+  const required = formatDecimal(gate.minimum, 6)
   return refuse('holding_gate_not_met', `this wallet must hold tokens worth ${required} USD`, {
     members: {
-      requiredUsd: toUsd(deps.gateMinimum),
+      requiredUsd: toUsd(gate.minimum),
       heldUsd: toUsd(holdings.heldUsd),
       tokens: holdings.tokens,
     },

@@ -19,7 +19,7 @@ const KEEP_WALLET_DAYS = 100
 export async function pruneUsage(deps: {
   readonly engine: Engine
   readonly clock: Clock
-  /** Unix seconds of the newest block that the index has of the payment chain. */
+  /** Unix seconds of the newest block that the index has. */
   readonly headUnix: () => Promise<number | undefined>
 }): Promise<void> {
   const headUnix = await deps.headUnix()

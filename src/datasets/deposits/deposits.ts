@@ -4,6 +4,7 @@ import { TRANSFER_TOPIC } from '#domain/token.ts'
 import type { Payment } from '#ecosystem/ecosystem.ts'
 import type { Change, Dataset, Position } from '#indexer/dataset.ts'
 import { DecodeError } from '#indexer/decode-event.ts'
+import type { Selector } from '#indexer/select-logs.ts'
 import { chunks } from '#lib/chunks.ts'
 import { toStored } from '#lib/u256.ts'
 import type { Migration } from '#store/engine.ts'
@@ -40,27 +41,29 @@ export interface DepositFact {
   readonly amount: bigint
 }
 
-/** Payments to the operator: the very logs that credits refer to. */
-export function depositsDataset(payment: Payment): Dataset<DepositFact> {
-  const recipients = payment.payTo.map((each) => toTopic(each.address))
+/** Payments to the operator, where there are any: the very logs that credits refer to. */
+export function depositsDataset(payment: Payment | null): Dataset<DepositFact> {
   return {
     name: DEPOSITS,
-    selectors: [
-      {
-        chainId: payment.chain.id,
-        address: payment.asset,
-        topic0: TRANSFER_TOPIC,
-        arguments: [null, recipients],
-      },
-    ],
+    selectors: payment === null ? [] : [selectorOf(payment)],
     builtFrom(chainId) {
-      if (chainId !== payment.chain.id) return []
+      if (chainId !== payment?.chain.id) return []
       const payTo = payment.payTo.map(({ address }) => address).sort()
       return [{ field: 'payment', facts: { asset: payment.asset, payTo } }]
     },
     decode: readDeposit,
     apply: storeDeposits,
     revert: removeDeposits,
+  }
+}
+
+function selectorOf({ chain, asset, payTo }: Payment): Selector {
+  const recipients = payTo.map((each) => toTopic(each.address))
+  return {
+    chainId: chain.id,
+    address: asset,
+    topic0: TRANSFER_TOPIC,
+    arguments: [null, recipients],
   }
 }
 

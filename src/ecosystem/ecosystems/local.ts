@@ -17,7 +17,7 @@ const TRANSFER = 'event Transfer(address indexed from, address indexed to, uint2
 
 const both = ['base', 'ethereum'] as const
 
-const localEcosystem: EcosystemFile = {
+const localEcosystem = {
   service: {
     name: 'Sexton',
     keyPrefix: 'svc',
@@ -158,6 +158,6 @@ const localEcosystem: EcosystemFile = {
   pricePerCallUsd: '0.0001',
   gate: { chain: 'base', minimumUsd: '100', depthBlocks: 2, averagePriceMinutes: 30 },
   premium: { chain: 'base', supplyPerMille: 1 },
-}
+} satisfies EcosystemFile
 
 export default localEcosystem

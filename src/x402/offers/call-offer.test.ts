@@ -6,6 +6,7 @@ import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { callOfferHeader, OFFER_LENGTH_MAX } from './call-offer.ts'
 
 const ecosystem = parseEcosystem('local.ts', localEcosystem)
+assert.ok(ecosystem.payment !== null)
 const deps = {
   payment: ecosystem.payment,
   pricePerCall: ecosystem.pricePerCall,

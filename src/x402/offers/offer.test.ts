@@ -7,6 +7,7 @@ import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { paymentRequiredHeader, topupOfferBody } from './offer.ts'
 
 const ecosystem = parseEcosystem('local.ts', localEcosystem)
+assert.ok(ecosystem.payment !== null)
 const deps = {
   payment: ecosystem.payment,
   pricePerCall: ecosystem.pricePerCall,

@@ -135,7 +135,7 @@ function fileFor(devnet: Devnet, options: AccountsWorldOptions): EcosystemFile {
   const { staleAfterSeconds = 1_000_000_000 } = options
   return {
     ...local,
-    quotas: options.quotas,
+    ...(options.quotas && { quotas: options.quotas }),
     chains: local.chains.map((chain) => ({
       ...chain,
       pollIntervalMs: POLL_INTERVAL_MS,

@@ -11,8 +11,8 @@ const CALLS_A_DAY = 1_000_000_000
 const STALE_AFTER_SECONDS = 1_000_000_000
 
 /** The local ecosystem on one chain behind one endpoint, as an operator would write it. */
-export function benchEcosystem(rpcUrls: readonly string[]): EcosystemFile {
-  const local: EcosystemFile = localEcosystem
+export function benchEcosystem(rpcUrls: readonly string[]): Required<EcosystemFile> {
+  const local: Required<EcosystemFile> = localEcosystem
   const onChain = ({ chain }: { readonly chain: string }) => chain === benchChain.name
   return {
     ...local,
@@ -39,7 +39,7 @@ type Hex = `0x${string}`
 /** Addresses of the ecosystem's contracts and accounts, lower-case. */
 export const benchAddresses = readAddresses(benchEcosystem([]))
 
-function readAddresses(file: EcosystemFile) {
+function readAddresses(file: Required<EcosystemFile>) {
   const token = (symbol: string) => file.tokens.find((each) => each.symbol === symbol)
   const lower = (text: string | undefined): Hex => `0x${(text ?? '').slice(2).toLowerCase()}`
   const tokenAddress = (symbol: string) => lower(token(symbol)?.addresses[benchChain.name])
@@ -53,8 +53,8 @@ function readAddresses(file: EcosystemFile) {
     feed: lower(token('WETH')?.price?.address),
     distributor: lower(file.dividends[0]?.address),
     graveyard: lower(file.graveDigs[0]?.address),
-    treasury: lower(file.supply.nonCirculating[0]?.address),
-    dead: lower(file.supply.burnAddresses[0]),
+    treasury: lower(file.supply.nonCirculating?.[0]?.address),
+    dead: lower(file.supply.burnAddresses?.[0]),
     payTo: lower(file.payment.payTo[0]?.address),
     zero: lower(`0x${'0'.repeat(40)}`),
   } as const

@@ -1,0 +1,44 @@
+import { TRANSFER_TOPIC } from '#domain/token.ts'
+import type { BurnSource, Ecosystem, EventSource } from './ecosystem.ts'
+
+/** Pairs of burn mappings that one burn can meet both of, each in one line for the operator. */
+export function repeatedBurns({ burns }: Pick<Ecosystem, 'burns'>): readonly string[] {
+  return burns.flatMap((burn, index) =>
+    burns.slice(index + 1).flatMap((other, offset) => {
+      const names = `burns[${index + 1 + offset}] and burns[${index}]`
+      if (burn.chain.id !== other.chain.id) return []
+      if (isSameEvent(burn, other))
+        return overlaps(burn, other)
+          ? [`${names} match the same logs: each is counted once, by burns[${index}]`]
+          : []
+      const isSecondEvent = isTransferOfToken(burn) !== isTransferOfToken(other)
+      return isSecondEvent && burn.token === other.token
+        ? [
+            `${names} may count the same burns of ${burn.token?.symbol} on ${burn.chain.name} twice: tokens that emit ${nameOf(burn, other)} mostly emit Transfer too; keep one of them`,
+          ]
+        : []
+    }),
+  )
+}
+
+function isSameEvent(burn: BurnSource, other: BurnSource): boolean {
+  return burn.address === other.address && burn.topic0 === other.topic0
+}
+
+/** Unless some argument keeps them apart. Arguments go by place: two files may name them differently. */
+function overlaps(burn: BurnSource, other: BurnSource): boolean {
+  return burn.event.inputs.every((input, place) => {
+    const mine = burn.where.get(input.name ?? '')
+    const theirs = other.where.get(other.event.inputs[place]?.name ?? '')
+    return mine === undefined || theirs === undefined || !mine.isDisjointFrom(theirs)
+  })
+}
+
+function nameOf(burn: BurnSource, other: BurnSource): string {
+  return (isTransferOfToken(burn) ? other : burn).event.name
+}
+
+/** Whether the mapping is on the transfers of its own token. */
+export function isTransferOfToken({ topic0, token, chain, address }: EventSource): boolean {
+  return topic0 === TRANSFER_TOPIC && token?.addresses.get(chain.name) === address
+}

@@ -1,0 +1,55 @@
+import { type Address, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
+import type { BurnSource } from './ecosystem.ts'
+import type { EcosystemFile } from './ecosystem-file.ts'
+import { isTransferOfToken } from './repeated-burns.ts'
+import { requireArgument, resolveEvent } from './resolve-event.ts'
+import type { Resolver } from './resolver.ts'
+
+type BurnFile = NonNullable<EcosystemFile['burns']>[number]
+
+/**
+ * A mapped event of a burn; undefined once a problem is noted. On `Transfer` of a token a burn is a
+ * transfer to the zero address or to a burn address: `where` may narrow that set, never widen it.
+ */
+export function resolveBurn(
+  resolver: Resolver,
+  input: {
+    readonly field: string
+    readonly burn: BurnFile
+    readonly burnAddresses: readonly Address[]
+  },
+): BurnSource | undefined {
+  const { field, burn } = input
+  const source = resolveEvent(resolver, field, burn)
+  if (source === undefined) return undefined
+  if (source.token === null)
+    resolver.problems.add(`${field}.token`, 'is missing: a burn is of one token of this file')
+  requireArgument(resolver, source, `${field}.from`, burn.from, 'address')
+  requireArgument(resolver, source, `${field}.amount`, burn.amount, 'uint256')
+  if (burn.to !== undefined) requireArgument(resolver, source, `${field}.to`, burn.to, 'address')
+  const mapped = { ...source, from: burn.from, amount: burn.amount, to: burn.to ?? null }
+  const receiver = isTransferOfToken(source) ? source.event.inputs[1]?.name : undefined
+  return receiver === undefined ? mapped : toBurnAddresses(resolver, { ...input, mapped, receiver })
+}
+
+function toBurnAddresses(
+  resolver: Resolver,
+  input: {
+    readonly field: string
+    readonly burnAddresses: readonly Address[]
+    readonly mapped: BurnSource
+    readonly receiver: string
+  },
+): BurnSource {
+  const { mapped, receiver } = input
+  const burning = new Set<string>([ZERO_ADDRESS, ...input.burnAddresses])
+  const wanted = mapped.where.get(receiver)
+  for (const address of wanted ?? [])
+    if (!burning.has(address))
+      resolver.problems.add(
+        `${input.field}.where.${receiver}`,
+        `${showAddress(address as Address)} is neither the zero address nor in supply.burnAddresses; add it there, or remove it here`,
+      )
+  const where = new Map(mapped.where).set(receiver, wanted ?? burning)
+  return { ...mapped, to: mapped.to ?? receiver, where }
+}

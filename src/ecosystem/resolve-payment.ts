@@ -1,0 +1,40 @@
+import { ZERO_ADDRESS } from '#domain/address.ts'
+import type { Chain, Payment } from './ecosystem.ts'
+import type { EcosystemFile } from './ecosystem-file.ts'
+import type { Resolver } from './resolver.ts'
+
+/** The payment asset and its receivers; null without them, or once a problem is noted. */
+export function resolvePayment(file: EcosystemFile, resolver: Resolver): Payment | null {
+  const { payment } = file
+  if (payment === undefined) return null
+  const chain = resolver.chain('payment.chain', payment.chain)
+  const asset = resolver.address('payment.asset', payment.asset)
+  const payTo = payment.payTo.map((each, index) => ({
+    address: resolver.address(`payment.payTo[${index}].address`, each.address),
+    since: each.since,
+  }))
+  for (const [index, each] of payTo.entries()) {
+    const field = `payment.payTo[${index}].address`
+    if (each.address === ZERO_ADDRESS)
+      resolver.problems.add(field, 'is the zero address: payments to it would be lost')
+    if (each.address === asset)
+      resolver.problems.add(field, 'is the payment asset itself: payments to it would be lost')
+    if ((payTo[index - 1]?.since ?? '') >= each.since)
+      resolver.problems.add(
+        `payment.payTo[${index}].since`,
+        'must be later than the entry before; list the oldest first',
+      )
+  }
+  if (payment.confirmations === 0 && chain !== undefined && !isLocal(chain))
+    resolver.problems.add(
+      'payment.confirmations',
+      '0 is for development chains only; use 10 or more',
+    )
+  return chain === undefined ? null : { ...payment, chain, asset, payTo, decimals: 6 }
+}
+
+function isLocal(chain: Chain): boolean {
+  return chain.rpcUrls.every((each) =>
+    ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(each).hostname),
+  )
+}

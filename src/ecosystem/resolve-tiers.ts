@@ -1,0 +1,93 @@
+import { parseDecimal } from '#lib/decimal.ts'
+import type { Chain, Ecosystem, HoldingGate, Premium, PricedToken } from './ecosystem.ts'
+import type { EcosystemFile } from './ecosystem-file.ts'
+import type { Resolver } from './resolver.ts'
+
+interface Tokens {
+  readonly primary: PricedToken | undefined
+  readonly secondary: PricedToken | null
+}
+
+/** Deep enough for most chains where the file names no depth. */
+const DEPTH_BLOCKS = 10
+
+/** Who may mint keys and who is premium; null for what the file leaves out or gets wrong. */
+export function resolveTiers(
+  file: EcosystemFile,
+  resolver: Resolver,
+  tokens: Tokens,
+): Pick<Ecosystem, 'gate' | 'premium'> {
+  const gate = file.gate === 'open' ? 'open' : resolveGate(file.gate, resolver, tokens)
+  return { gate, premium: resolvePremium(file, resolver, tokens) }
+}
+
+function resolveGate(
+  gate: Exclude<EcosystemFile['gate'], 'open'>,
+  resolver: Resolver,
+  { primary, secondary }: Tokens,
+): HoldingGate | null {
+  if (gate === undefined) return null
+  const { minimumUsd, depthBlocks, averagePriceMinutes } = gate
+  const minimum = parseDecimal(minimumUsd, 6)
+  if (minimum === undefined)
+    resolver.problems.add(
+      'gate.minimumUsd',
+      'has more than 6 decimals; use micro-dollars at the finest',
+    )
+  const chain = resolver.chain('gate.chain', gate.chain)
+  if (chain === undefined) return null
+  requireDepth(resolver, chain, 'gate.depthBlocks', depthBlocks)
+  for (const token of [primary, secondary]) {
+    if (!token) continue
+    requireOn(resolver, token, chain, 'gate.chain')
+    if (token.price === null)
+      resolver.problems.add(
+        'gate',
+        `token ${token.symbol} has no price; add one, or remove the gate`,
+      )
+  }
+  return { chain, minimum: minimum ?? 0n, depthBlocks, averagePriceMinutes }
+}
+
+function resolvePremium(
+  { premium, gate }: EcosystemFile,
+  resolver: Resolver,
+  { secondary }: Tokens,
+): Premium | null {
+  if (premium === undefined) return null
+  const chain = resolver.chain('premium.chain', premium.chain)
+  if (secondary === null)
+    resolver.problems.add(
+      'premium',
+      'is decided by the token with the role "secondary", which this file lacks; add one, or remove premium',
+    )
+  if (chain === undefined || secondary === null) return null
+  requireOn(resolver, secondary, chain, 'premium.chain')
+  const ofGate = typeof gate === 'object' ? gate.depthBlocks : DEPTH_BLOCKS
+  const depthBlocks = premium.depthBlocks ?? ofGate
+  requireDepth(resolver, chain, 'premium.depthBlocks', depthBlocks)
+  return { chain, token: secondary, supplyPerMille: premium.supplyPerMille, depthBlocks }
+}
+
+/** Both are decided by balances, which must be followed there. */
+function requireOn({ problems }: Resolver, token: PricedToken, chain: Chain, field: string): void {
+  if (!token.addresses.has(chain.name))
+    problems.add(
+      field,
+      `token ${token.symbol} has no address on "${chain.name}"; add it under tokens or choose another chain`,
+    )
+}
+
+/** Balances in the past are known as far back as blocks are not final. */
+function requireDepth(
+  { problems }: Resolver,
+  chain: Chain,
+  field: string,
+  depthBlocks: number,
+): void {
+  if (chain.finality !== 'tag' && chain.finality < depthBlocks)
+    problems.add(
+      field,
+      `must be at most ${chain.finality}, the finality of "${chain.name}"; lower it or raise the finality`,
+    )
+}

@@ -1,0 +1,33 @@
+import { BURNS } from '#datasets/burns/dataset.ts'
+import { readTotalSupply } from '#datasets/holders/queries.ts'
+import { isTracked } from '#domain/token.ts'
+import type { PricedToken } from '#ecosystem/ecosystem.ts'
+import { sumTotals, totalOf } from '#indexer/events/sum-windows.ts'
+import { formatDecimal } from '#lib/decimal.ts'
+import type { Connection } from '#store/engine.ts'
+
+export interface ImpossibleBurns {
+  readonly token: string
+  readonly detail: string
+}
+
+/**
+ * Tokens of which more burned than was ever minted. Where transfers add up to the contract's supply,
+ * the file then counts burns that are none, or counts some twice.
+ */
+export async function impossibleBurns(
+  connection: Connection,
+  tokens: readonly PricedToken[],
+): Promise<readonly ImpossibleBurns[]> {
+  const totals = await sumTotals(connection, BURNS)
+  const found: ImpossibleBurns[] = []
+  for (const { symbol, decimals } of tokens.filter(isTracked)) {
+    const { amount } = totalOf(totals, (each) => each.token === symbol)
+    const { minted } = await readTotalSupply(connection, symbol)
+    if (amount <= minted) continue
+    const show = (units: bigint) => formatDecimal(units, decimals)
+    const detail = `${show(amount)} ${symbol} burned of ${show(minted)} ever minted: check the burns of ${symbol} in the ecosystem file`
+    found.push({ token: symbol, detail })
+  }
+  return found
+}
