@@ -3,6 +3,9 @@ import type { BuiltChain } from './built-chain.ts'
 /** How a provider words that a range or an answer is too large. */
 export type Dialect = 'alchemy' | 'infura' | 'quicknode' | 'geth'
 
+/** How an answer comes over the wire: at once, in chunks, or compressed. */
+export type WireForm = 'identity' | 'chunked' | 'gzip' | 'br' | 'zstd'
+
 /** What a served chain does wrong; changed while it is served. Nothing is wrong at the start. */
 export interface Faults {
   /** `eth_getLogs` by block hash or by range gives an empty list whatever the blocks hold. */
@@ -44,6 +47,8 @@ export interface Faults {
   /** Topics after the first are as long as they should be and no hex. */
   garbledTopics: boolean
   receipts: 'right' | 'unsupported' | 'unknown-block'
+  /** The form of every answer that has no other fault. */
+  wireForm: WireForm
   /** The form of the next answers, as often as it says. */
   transport: TransportFault | undefined
   /** How long the next answer takes, in milliseconds. */
@@ -90,6 +95,7 @@ export function noFaults(): Faults {
     timestamps: 'right',
     garbledTopics: false,
     receipts: 'right',
+    wireForm: 'chunked',
     transport: undefined,
     latencyMs: () => 0,
   }
