@@ -32,6 +32,8 @@ export interface Faults {
   shiftedBlocks: boolean
   /** What becomes of the tags `safe` and `finalized`. */
   tags: 'right' | 'unsupported' | 'unknown'
+  /** What `eth_call` is refused with; undefined where it is answered. */
+  callRefusal: { readonly code: number; readonly message: string } | undefined
   /** Every second call is answered from this chain: two nodes on two forks behind one address. */
   otherFork: BuiltChain | undefined
   /** The newest block that the node tells of, as a node that lags behind. */
@@ -87,6 +89,7 @@ export function noFaults(): Faults {
     shuffledLogs: false,
     shiftedBlocks: false,
     tags: 'right',
+    callRefusal: undefined,
     otherFork: undefined,
     headNumber: undefined,
     nullBlocks: new Set(),

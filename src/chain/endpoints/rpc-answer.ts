@@ -150,7 +150,8 @@ function refusalOf(
   const prefix = status === 200 ? '' : `HTTP ${status} `
   // Only logs can be asked for in smaller parts.
   const tooLarge = method === 'eth_getLogs' && (kind === 'too-large' || kind === 'timeout')
-  return new EndpointError(kind, `${prefix}${words.message}`.trim(), {
+  const suffix = words.code === undefined ? '' : ` (code ${words.code})`
+  return new EndpointError(kind, `${prefix}${words.message}${suffix}`.trim(), {
     ...told,
     tooLarge,
     retryAfterMs,
