@@ -7,6 +7,7 @@ import {
   sumsByTokenMigration,
 } from '#indexer/events/tables.ts'
 import { forgottenChainsMigration } from '#indexer/forgotten-chains.ts'
+import { stalledChainsMigration } from '#indexer/stalled-chains.ts'
 import { indexerMigrations } from '#indexer/tables.ts'
 import type { Migration } from '#store/engine.ts'
 import { burnsDataset } from './burns/dataset.ts'
@@ -49,4 +50,5 @@ export const registerMigrations: readonly Migration[] = [
   leadersWholeMigration,
   listsOfTokensMigration,
   supplyByTimeMigration,
+  stalledChainsMigration,
 ]

@@ -4,6 +4,7 @@ import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import { type Backfill, readBackfills } from './backfill/backfill-row.ts'
+import { readStalls, type Stall } from './stalled-chains.ts'
 
 /** How far the index is on one chain. Times in Unix seconds. */
 export interface ChainStatus {
@@ -16,6 +17,8 @@ export interface ChainStatus {
   readonly finalizedNumber: number
   /** Older history that is still being read; null when nothing is missing. */
   readonly backfill: Backfill | null
+  /** Why the chain cannot be read on at present; null while it can. */
+  readonly stall: Stall | null
   /** How often the chain was removed from the register to be read anew. */
   readonly timesForgotten: number
 }
@@ -40,11 +43,13 @@ export async function readIndexStatus(
     from positions left join forgotten_chains on forgotten_chains.chain_id = positions.chain_id`)
   const byId = new Map(found.map((row) => [column.integer(row, 'chain_id'), row]))
   const backfills = await readBackfills(connection)
+  const stalls = await readStalls(connection)
   const statuses: ChainStatus[] = []
   for (const chain of chains) {
     const row = byId.get(chain.id)
     if (row === undefined) return undefined
-    statuses.push(toStatus(chain, row, backfills.get(chain.id) ?? null))
+    const backfill = backfills.get(chain.id) ?? null
+    statuses.push(toStatus(chain, row, { backfill, stall: stalls.get(chain.id) ?? null }))
   }
   return {
     chains: statuses,
@@ -53,7 +58,11 @@ export async function readIndexStatus(
   }
 }
 
-function toStatus(chain: Chain, row: Row, backfill: Backfill | null): ChainStatus {
+function toStatus(
+  chain: Chain,
+  row: Row,
+  more: Pick<ChainStatus, 'backfill' | 'stall'>,
+): ChainStatus {
   return {
     chain,
     blockNumber: column.integer(row, 'number'),
@@ -62,19 +71,19 @@ function toStatus(chain: Chain, row: Row, backfill: Backfill | null): ChainStatu
     headNumber: column.integer(row, 'head_number'),
     safeNumber: column.integer(row, 'safe_number'),
     finalizedNumber: column.integer(row, 'finalized_number'),
-    backfill,
+    ...more,
     timesForgotten: column.integer(row, 'times_forgotten'),
   }
 }
 
 function revisionOf(status: ChainStatus): string {
   const { chain, timesForgotten, blockNumber, blockHash, safeNumber, finalizedNumber } = status
+  const stalled = status.stall === null ? [] : [status.stall.reason]
   const { read, folded } = status.backfill ?? {}
   const hash = blockHash.slice(2, 12)
   const older = [read?.number, folded?.number]
-  return [chain.id, timesForgotten, blockNumber, hash, safeNumber, finalizedNumber, ...older].join(
-    '.',
-  )
+  const head = [blockNumber, hash, safeNumber, finalizedNumber]
+  return [chain.id, timesForgotten, ...head, ...older, ...stalled].join('.')
 }
 
 /** `syncing` while history is still being read, `stale` when the newest block is too old. */

@@ -1,5 +1,6 @@
 import type { Readiness } from '#api/health-routes.ts'
 import { type Proof, readProofs } from '#datasets/holders/proof/proof-row.ts'
+import { readStalls, type Stall } from '#indexer/stalled-chains.ts'
 import { type ChainStatus, conditionOf } from '#indexer/status.ts'
 import { unixNow } from '#lib/clock.ts'
 import { toIso } from '#lib/day.ts'
@@ -14,10 +15,13 @@ export async function readReadiness(
   const parts: Record<string, string> = {}
   const index = await deps.recentStatus().catch(() => undefined)
   const proofs = await deps.register.snapshot(readProofs).catch(() => new Map<number, Proof>())
+  // A chain may stall before its first block, where it has no status yet.
+  const stalls = await deps.register.snapshot(readStalls).catch(() => new Map<number, Stall>())
   for (const chain of deps.ecosystem.chains) {
     const status = index?.chains.find((each) => each.chain.id === chain.id)
-    parts[`chain ${chain.name}`] =
+    const known =
       status === undefined ? 'not indexed yet' : describeChain(status, unixNow(deps.clock))
+    parts[`chain ${chain.name}`] = `${known}${describeStall(stalls.get(chain.id))}`
     const proof = proofs.get(chain.id)
     if (proof !== undefined) parts[`proof ${chain.name}`] = describeProof(proof)
   }
@@ -41,6 +45,10 @@ function describeChain(status: ChainStatus, nowUnix: number): string {
   const since = toIso(backfill.floor.timestamp)
   const read = backfill.read.timestamp < 0 ? 'none yet' : `up to block ${backfill.read.number}`
   return `${at}; complete since ${since}, older history read: ${read}`
+}
+
+function describeStall(stall: Stall | undefined): string {
+  return stall === undefined ? '' : `; stalled (${stall.reason}): ${stall.detail}`
 }
 
 function describeProof({ verdict, blockNumber, provenAtUnix, checked, detail }: Proof): string {
