@@ -76,7 +76,9 @@ async function proveFinal(
   const read = headers.find(({ number }) => number === tip.finalized)
   const ours = read ?? (await deps.stored(tip.finalized))
   if (finalHash !== undefined && ours !== undefined && ours.hash !== finalHash)
-    throw new RpcError(`the final block ${tip.finalized} is not on the branch of the head`)
+    throw new UnlinkedBlocksError(
+      `the final block ${tip.finalized} is not on the branch of the head`,
+    )
 }
 
 /** The newest stored block that the chain still has. */
@@ -152,8 +154,11 @@ export async function readBlocks(
   return linked.map((header, index) => ({ header, logs: logs[index] ?? [] }))
 }
 
-function moved({ number }: BlockHeader, parent: string): RpcError {
-  return new RpcError(`block ${number} does not follow ${parent}; the chain moved`)
+/** Blocks that do not follow one another: the chain moved while it was asked, or its nodes disagree. */
+export class UnlinkedBlocksError extends RpcError {}
+
+function moved({ number }: BlockHeader, parent: string): UnlinkedBlocksError {
+  return new UnlinkedBlocksError(`block ${number} does not follow ${parent}; the chain moved`)
 }
 
 /** Parents must link; a break is a chain that moved while we asked, so the next poll asks anew. */

@@ -8,6 +8,7 @@ import {
   sumsByTokenMigration,
 } from '#indexer/events/tables.ts'
 import { forgottenChainsMigration } from '#indexer/forgotten-chains.ts'
+import { stalledChainsMigration } from '#indexer/stalled-chains.ts'
 import { indexerMigrations } from '#indexer/tables.ts'
 import type { Migration } from '#store/engine.ts'
 import { burnsDataset } from './burns/dataset.ts'
@@ -51,4 +52,5 @@ export const registerMigrations: readonly Migration[] = [
   listsOfTokensMigration,
   supplyByTimeMigration,
   adoptedFileMigration,
+  stalledChainsMigration,
 ]

@@ -86,7 +86,7 @@ function statusOf({ nowUnix, salt, timesForgotten }: Life): IndexStatus {
   const [chain] = localEcosystemAt({}).chains
   assert.ok(chain !== undefined)
   const numbers = { blockNumber: 0, headNumber: 0, safeNumber: 0, finalizedNumber: 0 }
-  const status = { chain, blockHash: '0x', blockTimeUnix: nowUnix, backfill: null }
+  const status = { chain, blockHash: '0x', blockTimeUnix: nowUnix, backfill: null, stall: null }
   return {
     chains: [{ ...status, ...numbers, timesForgotten }],
     unread: [],

@@ -2,6 +2,7 @@ import type { Static } from 'typebox'
 import { OPTIONAL_PARTS, type OptionalPart } from '#ecosystem/ecosystem.ts'
 import type { Effective } from '#http/parameter.ts'
 import type { FileParts } from '#indexer/adopted-file/file-part.ts'
+import { STALL_REASONS } from '#indexer/stalled-chains.ts'
 import { type ChainStatus, conditionOf, type IndexStatus } from '#indexer/status.ts'
 import { toIso } from '#lib/day.ts'
 import { Type } from '#lib/type.ts'
@@ -15,6 +16,9 @@ const chainMeta = Type.Object({
   lagSeconds: Type.Integer({ minimum: 0, description: 'Age of that block' }),
   finalizedBlock: Type.Integer(),
   status: Type.Enum(['live', 'syncing', 'stale']),
+  stalled: Type.Union([Type.Enum([...STALL_REASONS]), Type.Null()], {
+    description: 'Why no newer block of the chain can be read at present',
+  }),
   gap: Type.Union([
     Type.Object({
       fromBlock: Type.Integer(),
@@ -105,6 +109,7 @@ function chainMetaOf(status: ChainStatus, nowUnix: number): Static<typeof chainM
     lagSeconds: Math.max(0, nowUnix - status.blockTimeUnix),
     finalizedBlock: status.finalizedNumber,
     status: conditionOf(status, nowUnix),
+    stalled: status.stall?.reason ?? null,
     gap: gapOf(status),
   }
 }

@@ -25,6 +25,7 @@ export async function removeChain(
   await removeDatasets(change, datasets)
   await endBackfill(connection, chainId)
   await forgetPosition(connection, chainId)
+  await connection.run(sql`delete from stalled_chains where chain_id = ${chainId}`)
 }
 
 /** Removes what some datasets have stored of a chain; what is known of it is doubted from then on. */

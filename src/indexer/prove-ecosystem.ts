@@ -1,11 +1,13 @@
-import { decodeResult, encodeData, from } from 'ox/AbiFunction'
+import { from } from 'ox/AbiFunction'
 import { encode, from as parametersFrom } from 'ox/AbiParameters'
 import { keccak256 } from 'ox/Hash'
 import { fromString } from 'ox/Hex'
 import type { ChainSource } from '#chain/chain-source.ts'
 import { type Address, showAddress } from '#domain/address.ts'
 import type { Chain, Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
+import { callView } from './call-view.ts'
 import { ProofError } from './proof-error.ts'
+import { proveFinality } from './prove-finality.ts'
 import { provePrices } from './prove-prices.ts'
 
 const decimalsView = from('function decimals() view returns (uint8)')
@@ -19,12 +21,15 @@ interface Contract {
 }
 
 /**
- * Holds the ecosystem file against the chains: chain ids, code at every address, decimals, and the
+ * Holds the ecosystem file against the chains: chain ids, finality tags, code at every address, decimals, and the
  * EIP-712 domain of the payment asset. Throws ProofError on the first difference.
  */
 export async function proveEcosystem(ecosystem: Ecosystem, sourceOf: SourceOf): Promise<void> {
   await untilProven([
     ...ecosystem.chains.map((chain, index) => proveChainId(chain, index, sourceOf)),
+    ...ecosystem.chains.map((chain, index) =>
+      proveFinality(chain, `chains[${index}].finality`, sourceOf(chain)),
+    ),
     ...contractsOf(ecosystem).map((contract) => proveCode(contract, sourceOf)),
     ...proveDecimals(ecosystem, sourceOf),
     ...provePrices(ecosystem, sourceOf),
@@ -98,10 +103,11 @@ function proveDecimals(ecosystem: Ecosystem, sourceOf: SourceOf): readonly Promi
     chains.map(async (chain) => {
       const address = token.addresses.get(chain.name)
       if (address === undefined) return
-      const found = await callDecimals(sourceOf(chain), address)
+      const field = `tokens[${index}].decimals`
+      const found = await callView(sourceOf(chain), { field, address, view: decimalsView })
       if (found !== token.decimals)
         throw new ProofError(
-          `tokens[${index}].decimals`,
+          field,
           `${token.symbol} on ${chain.name} has ${found ?? 'no readable'} decimals, the file says ${token.decimals}`,
         )
     }),
@@ -117,27 +123,16 @@ async function proveAssetDecimals(
   { asset, chain, decimals }: Payment,
   sourceOf: SourceOf,
 ): Promise<void> {
-  const found = await callDecimals(sourceOf(chain), asset)
+  const field = 'payment.asset'
+  const found = await callView(sourceOf(chain), { field, address: asset, view: decimalsView })
   if (found !== decimals)
-    throw new ProofError(
-      'payment.asset',
-      `has ${found ?? 'no readable'} decimals, must have ${decimals}`,
-    )
-}
-
-async function callDecimals(source: ChainSource, address: Address): Promise<number | undefined> {
-  try {
-    return decodeResult(decimalsView, await source.call(address, encodeData(decimalsView)))
-  } catch {
-    return undefined
-  }
+    throw new ProofError(field, `has ${found ?? 'no readable'} decimals, must have ${decimals}`)
 }
 
 /** EIP-712: the separator that the asset reports must be the one of the configured domain. */
 async function proveDomain({ asset, chain, domain }: Payment, sourceOf: SourceOf): Promise<void> {
-  const found = await sourceOf(chain)
-    .call(asset, encodeData(domainView))
-    .catch(() => undefined)
+  const field = 'payment.domain'
+  const found = await callView(sourceOf(chain), { field, address: asset, view: domainView })
   const type = 'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)'
   const expected = keccak256(
     encode(parametersFrom('bytes32, bytes32, bytes32, uint256, address'), [
@@ -150,7 +145,7 @@ async function proveDomain({ asset, chain, domain }: Payment, sourceOf: SourceOf
   )
   if (found !== expected)
     throw new ProofError(
-      'payment.domain',
+      field,
       `the asset's EIP-712 domain is not name "${domain.name}", version "${domain.version}"; read name() and version() of ${showAddress(asset)}`,
     )
 }

@@ -1,7 +1,8 @@
-import { type AbiFunction, decodeResult, encodeData, from } from 'ox/AbiFunction'
+import { from } from 'ox/AbiFunction'
 import type { ChainSource } from '#chain/chain-source.ts'
-import { type Address, showAddress } from '#domain/address.ts'
+import { showAddress } from '#domain/address.ts'
 import type { Chain, Ecosystem, PricedToken, PriceSource } from '#ecosystem/ecosystem.ts'
+import { callView } from './call-view.ts'
 import { ProofError } from './proof-error.ts'
 
 type SourceOf = (chain: Chain) => ChainSource
@@ -35,7 +36,8 @@ async function proveFeed(
   field: string,
   feed: Extract<PriceSource, { kind: 'chainlink' }>,
 ): Promise<void> {
-  const decimals = await read(source, feed.address, 'decimals')
+  const { address } = feed
+  const decimals = await callView(source, { field, address, view: VIEWS.decimals })
   if (decimals !== feed.decimals)
     throw new ProofError(
       `${field}.decimals`,
@@ -55,7 +57,9 @@ async function provePool(source: ChainSource, pool: Pool): Promise<void> {
   const { chain, address } = price
   const state = price.kind === 'uniswap-v2' ? 'getReserves' : 'slot0'
   const views = [state, 'token0', 'token1'] as const
-  const [stateNow, ...found] = await Promise.all(views.map((view) => read(source, address, view)))
+  const [stateNow, ...found] = await Promise.all(
+    views.map((view) => callView(source, { field, address, view: VIEWS[view] })),
+  )
   if (stateNow === undefined)
     throw new ProofError(
       `${field}.kind`,
@@ -71,13 +75,4 @@ async function provePool(source: ChainSource, pool: Pool): Promise<void> {
       `${field}.address`,
       `the pool at ${showAddress(address)} is of ${found.join(' and ')}, not of ${token.symbol} and ${price.quote}`,
     )
-}
-
-async function read(source: ChainSource, to: Address, name: keyof typeof VIEWS): Promise<unknown> {
-  try {
-    const view: AbiFunction = VIEWS[name]
-    return decodeResult(view, await source.call(to, encodeData(view)))
-  } catch {
-    return undefined
-  }
 }

@@ -4,6 +4,7 @@ import type { Chain } from '#ecosystem/ecosystem.ts'
 import { sleep } from '#lib/sleep.ts'
 import { LeaseLostError } from '#store/lease.ts'
 import { ChainIndex, type ChainIndexDeps } from './chain-index.ts'
+import { StallNote } from './stalled-chains.ts'
 
 export interface RunDeps extends Omit<ChainIndexDeps, 'onRead'> {
   readonly report: ChainReport
@@ -29,12 +30,12 @@ export async function runChain(deps: RunDeps, chain: Chain, signal: AbortSignal)
   const ended = new AbortController()
   const loops = AbortSignal.any([signal, ended.signal])
   const tasks = [
-    repeat(deps, loops, async () => {
+    repeat({ report, note: new StallNote(deps, chain.id, 'head') }, loops, async () => {
       const event = await index.followOnce()
       report.event(event, index.position)
       if (event.kind === 'idle' || event.kind === 'behind') await sleep(chain.pollIntervalMs, loops)
     }),
-    repeat(deps, loops, async () => {
+    repeat({ report, note: new StallNote(deps, chain.id, 'history') }, loops, async () => {
       if (await index.readOlder()) return
       if (index.isComplete) report.complete()
       await sleep(chain.pollIntervalMs, loops)
@@ -50,7 +51,7 @@ export async function runChain(deps: RunDeps, chain: Chain, signal: AbortSignal)
 
 /** Does something over and over; after a failure a little later. */
 async function repeat(
-  deps: Pick<RunDeps, 'report'>,
+  deps: Pick<RunDeps, 'report'> & { readonly note: StallNote },
   signal: AbortSignal,
   work: () => Promise<void>,
 ): Promise<void> {
@@ -58,9 +59,11 @@ async function repeat(
   while (!signal.aborted) {
     try {
       await work()
+      await deps.note.worked()
       backoffMs = BACKOFF_START_MS
     } catch (error) {
       if (error instanceof LeaseLostError) throw error
+      await deps.note.failed(error)
       deps.report.failure(error instanceof Error ? error : new Error(String(error)))
       await sleep(error instanceof DeepReorgError ? BACKOFF_MAX_MS : backoffMs, signal)
       backoffMs = Math.min(backoffMs * 2, BACKOFF_MAX_MS)

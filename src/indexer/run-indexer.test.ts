@@ -106,7 +106,7 @@ onEach('a writer whose lease has passed on stops writing until it has it again',
     const more = { onLease: (each: boolean) => void held.push(each) }
     const indexer = start(engine, more)
     await indexer.caughtUp()
-    const stolen = Date.now() + 60_000
+    const stolen = Date.now() + 9_000
     await engine.write((connection) =>
       connection.run(sql`
         update leases set holder = 'other', epoch = epoch + 1, expires_at_ms = ${stolen}`),

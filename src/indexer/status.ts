@@ -8,6 +8,7 @@ import type { FileParts, PartChange } from './adopted-file/file-part.ts'
 import { partsThatDiffer, readAdoption } from './adopted-file/tables.ts'
 import { type Backfill, readBackfills } from './backfill/backfill-row.ts'
 import { readForgotten } from './forgotten-chains.ts'
+import { readStalls, type Stall } from './stalled-chains.ts'
 
 /** How far the index is on one chain. Times in Unix seconds. */
 export interface ChainStatus {
@@ -20,6 +21,8 @@ export interface ChainStatus {
   readonly finalizedNumber: number
   /** Older history that is still being read; null when nothing is missing. */
   readonly backfill: Backfill | null
+  /** Why the chain cannot be read on at present; null while it can. */
+  readonly stall: Stall | null
   /** How often the chain was removed from the register to be read anew. */
   readonly timesForgotten: number
 }
@@ -47,12 +50,13 @@ export async function readIndexStatus(
   chains: readonly Chain[],
   file?: FileParts,
 ): Promise<IndexStatus | undefined> {
-  const [found, backfills, adoption] = await allEnded([
+  const [found, backfills, stalls, adoption] = await allEnded([
     connection.run(sql`
       select positions.chain_id, number, hash, timestamp_unix,
         head_number, safe_number, finalized_number, coalesce(times, 0) as times_forgotten
       from positions left join forgotten_chains on forgotten_chains.chain_id = positions.chain_id`),
     readBackfills(connection),
+    readStalls(connection),
     readAdoption(connection),
   ])
   const byId = new Map(found.map((row) => [column.integer(row, 'chain_id'), row]))
@@ -64,7 +68,9 @@ export async function readIndexStatus(
   }
   const statuses = chains.flatMap((chain) => {
     const row = byId.get(chain.id)
-    return row === undefined ? [] : [toStatus(chain, row, backfills.get(chain.id) ?? null)]
+    const backfill = backfills.get(chain.id) ?? null
+    const stall = stalls.get(chain.id) ?? null
+    return row === undefined ? [] : [toStatus(chain, row, { backfill, stall })]
   })
   return {
     chains: statuses,
@@ -75,7 +81,11 @@ export async function readIndexStatus(
   }
 }
 
-function toStatus(chain: Chain, row: Row, backfill: Backfill | null): ChainStatus {
+function toStatus(
+  chain: Chain,
+  row: Row,
+  more: Pick<ChainStatus, 'backfill' | 'stall'>,
+): ChainStatus {
   return {
     chain,
     blockNumber: column.integer(row, 'number'),
@@ -84,19 +94,19 @@ function toStatus(chain: Chain, row: Row, backfill: Backfill | null): ChainStatu
     headNumber: column.integer(row, 'head_number'),
     safeNumber: column.integer(row, 'safe_number'),
     finalizedNumber: column.integer(row, 'finalized_number'),
-    backfill,
+    ...more,
     timesForgotten: column.integer(row, 'times_forgotten'),
   }
 }
 
 function revisionOf(status: ChainStatus): string {
   const { chain, timesForgotten, blockNumber, blockHash, safeNumber, finalizedNumber } = status
+  const stalled = status.stall === null ? [] : [status.stall.reason]
   const { read, folded } = status.backfill ?? {}
   const hash = blockHash.slice(2, 12)
   const older = [read?.number, folded?.number]
-  return [chain.id, timesForgotten, blockNumber, hash, safeNumber, finalizedNumber, ...older].join(
-    '.',
-  )
+  const head = [blockNumber, hash, safeNumber, finalizedNumber]
+  return [chain.id, timesForgotten, ...head, ...older, ...stalled].join('.')
 }
 
 /** `syncing` while history is still being read, `stale` when the newest block is too old. */

@@ -2,6 +2,7 @@ import type { Readiness } from '#api/health-routes.ts'
 import { type Proof, readProofs } from '#datasets/holders/proof/proof-row.ts'
 import { rereadingOf } from '#datasets/rereading.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import { readStalls, type Stall } from '#indexer/stalled-chains.ts'
 import { type ChainStatus, conditionOf, isIncomplete } from '#indexer/status.ts'
 import { unixNow } from '#lib/clock.ts'
 import { toIso } from '#lib/day.ts'
@@ -20,10 +21,13 @@ export async function readReadiness(
     .snapshot((reads) => readFindings(reads, deps.ecosystem))
     .catch(() => NO_FINDINGS)
   for (const { token, detail } of burns) parts[`burns ${token}`] = `WRONG: ${detail}`
+  // A chain may stall before its first block, where it has no status yet.
+  const stalls = await deps.register.snapshot(readStalls).catch(() => new Map<number, Stall>())
   for (const chain of deps.ecosystem.chains) {
     const status = index?.chains.find((each) => each.chain.id === chain.id)
-    parts[`chain ${chain.name}`] =
+    const known =
       status === undefined ? 'not indexed yet' : describeChain(status, unixNow(deps.clock))
+    parts[`chain ${chain.name}`] = `${known}${describeStall(stalls.get(chain.id))}`
     const proof = proofs.get(chain.id)
     if (proof !== undefined) parts[`proof ${chain.name}`] = describeProof(proof)
   }
@@ -74,6 +78,10 @@ function describeChain(status: ChainStatus, nowUnix: number): string {
   const since = toIso(backfill.floor.timestamp)
   const read = backfill.read.timestamp < 0 ? 'none yet' : `up to block ${backfill.read.number}`
   return `${at}; complete since ${since}, older history read: ${read}`
+}
+
+function describeStall(stall: Stall | undefined): string {
+  return stall === undefined ? '' : `; stalled (${stall.reason}): ${stall.detail}`
 }
 
 function describeProof({ verdict, blockNumber, provenAtUnix, checked, detail }: Proof): string {

@@ -2,7 +2,7 @@ import type { Clock } from '#lib/clock.ts'
 import type { Connection, Engine, Migration } from './engine.ts'
 import { StoreError } from './engine.ts'
 import { column } from './row.ts'
-import { sql } from './sql.ts'
+import { type Sql, sql } from './sql.ts'
 
 /** The table behind leases; each store that has a single writer lists it among its migrations. */
 export const leaseMigration = (id: number): Migration => ({
@@ -21,28 +21,44 @@ export interface Lease {
   readonly name: string
   readonly holder: string
   readonly epoch: number
+  readonly dialect: Engine['dialect']
 }
 
 /** A holder that is silent for this long is taken for dead. */
 export const LEASE_MS = 10_000
+
+/**
+ * One clock for all holders: the server's, or that of the one machine on which an SQLite file lies.
+ * A holder whose own clock is wrong can neither keep a lease nor lose it by that.
+ */
+function nowOf(dialect: Engine['dialect'], nowMs: number): Sql {
+  return dialect === 'postgres'
+    ? sql`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`
+    : sql`${nowMs}`
+}
+
+/** An end so far ahead was written before the clock was set back, and says nothing. */
+const END_MAX_MS = 2 * LEASE_MS
 
 /** Takes the lease when it is free, expired or already ours; undefined while another holds it. */
 export async function acquireLease(
   deps: { readonly engine: Engine; readonly clock: Clock },
   input: { readonly name: string; readonly holder: string },
 ): Promise<Lease | undefined> {
-  const now = deps.clock()
+  const { dialect } = deps.engine
+  const now = nowOf(dialect, deps.clock())
   const rows = await deps.engine.write((connection) =>
     connection.run(sql`
       insert into leases (name, holder, epoch, expires_at_ms)
-      values (${input.name}, ${input.holder}, 1, ${now + LEASE_MS})
+      values (${input.name}, ${input.holder}, 1, ${now} + ${LEASE_MS})
       on conflict (name) do update set
         holder = excluded.holder, epoch = leases.epoch + 1, expires_at_ms = excluded.expires_at_ms
-      where leases.expires_at_ms < ${now} or leases.holder = excluded.holder
+      where leases.expires_at_ms < ${now} or leases.expires_at_ms > ${now} + ${END_MAX_MS}
+        or leases.holder = excluded.holder
       returning epoch`),
   )
   const row = rows[0]
-  return row && { ...input, epoch: column.integer(row, 'epoch') }
+  return row && { ...input, dialect, epoch: column.integer(row, 'epoch') }
 }
 
 /**
@@ -55,7 +71,7 @@ export async function holdLease(
   nowMs: number,
 ): Promise<void> {
   const rows = await connection.run(sql`
-    update leases set expires_at_ms = ${nowMs + LEASE_MS}
+    update leases set expires_at_ms = ${nowOf(lease.dialect, nowMs)} + ${LEASE_MS}
     where name = ${lease.name} and holder = ${lease.holder} and epoch = ${lease.epoch}
     returning epoch`)
   if (rows.length === 0) throw new LeaseLostError(lease)

@@ -182,6 +182,7 @@ const BALANCE_OF = '0x70a08231'
  * contracts say of themselves.
  */
 function callAnswer(node: NodeState, call: { to: Hex; data: Hex }, tag: unknown): Hex {
+  if (node.faults.callRefusal !== undefined) throw new RefusedCall(node.faults.callRefusal)
   const view = answerView(node.chain.chainId, call)
   if (view !== undefined) return view
   const blocks = node.chain.blocks.slice(0, numberOf(node, tag) + 1)

@@ -3,6 +3,9 @@ import type { BuiltChain } from './built-chain.ts'
 /** How a provider words that a range or an answer is too large. */
 export type Dialect = 'alchemy' | 'infura' | 'quicknode' | 'geth'
 
+/** How an answer comes over the wire: at once, in chunks, or compressed. */
+export type WireForm = 'identity' | 'chunked' | 'gzip' | 'br' | 'zstd'
+
 /** What a served chain does wrong; changed while it is served. Nothing is wrong at the start. */
 export interface Faults {
   /** `eth_getLogs` by block hash or by range gives an empty list whatever the blocks hold. */
@@ -29,6 +32,8 @@ export interface Faults {
   shiftedBlocks: boolean
   /** What becomes of the tags `safe` and `finalized`. */
   tags: 'right' | 'unsupported' | 'unknown'
+  /** What `eth_call` is refused with; undefined where it is answered. */
+  callRefusal: { readonly code: number; readonly message: string } | undefined
   /** Every second call is answered from this chain: two nodes on two forks behind one address. */
   otherFork: BuiltChain | undefined
   /** The newest block that the node tells of, as a node that lags behind. */
@@ -44,6 +49,8 @@ export interface Faults {
   /** Topics after the first are as long as they should be and no hex. */
   garbledTopics: boolean
   receipts: 'right' | 'unsupported' | 'unknown-block'
+  /** The form of every answer that has no other fault. */
+  wireForm: WireForm
   /** The form of the next answers, as often as it says. */
   transport: TransportFault | undefined
   /** How long the next answer takes, in milliseconds. */
@@ -82,6 +89,7 @@ export function noFaults(): Faults {
     shuffledLogs: false,
     shiftedBlocks: false,
     tags: 'right',
+    callRefusal: undefined,
     otherFork: undefined,
     headNumber: undefined,
     nullBlocks: new Set(),
@@ -90,6 +98,7 @@ export function noFaults(): Faults {
     timestamps: 'right',
     garbledTopics: false,
     receipts: 'right',
+    wireForm: 'chunked',
     transport: undefined,
     latencyMs: () => 0,
   }

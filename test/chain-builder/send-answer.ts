@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { gzipSync } from 'node:zlib'
-import type { TransportFault } from './faults.ts'
+import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:zlib'
+import type { TransportFault, WireForm } from './faults.ts'
 import type { ServerWatch } from './server-watch.ts'
 
 /** Larger than the 10 MB at which some clients give up. */
@@ -22,13 +22,14 @@ const { setTimeout: startTimer } = globalThis
 interface SendDeps {
   readonly outgoing: ServerResponse
   readonly watch: ServerWatch
+  readonly wireForm: WireForm
 }
 
 const json = { 'content-type': 'application/json' }
 
 /** Sends an answer in the form that a fault asks for; resolves when the connection is done with it. */
 export async function sendAnswer(
-  { outgoing, watch }: SendDeps,
+  { outgoing, watch, wireForm }: SendDeps,
   text: string,
   fault: TransportFault | undefined,
 ): Promise<void> {
@@ -69,9 +70,23 @@ export async function sendAnswer(
       await new Promise((resolve) => startTimer(resolve, UNPACK_MS))
       return
     default:
-      outgoing.writeHead(200, json).end(text)
+      sendWhole(outgoing, text, wireForm)
   }
   await ended(outgoing)
+}
+
+const compressors = {
+  gzip: gzipSync,
+  br: (text: string) =>
+    brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }),
+  zstd: zstdCompressSync,
+} as const
+
+function sendWhole(outgoing: ServerResponse, text: string, form: WireForm): void {
+  if (form === 'chunked') outgoing.writeHead(200, json).end(text)
+  else if (form === 'identity')
+    outgoing.writeHead(200, { ...json, 'content-length': Buffer.byteLength(text) }).end(text)
+  else outgoing.writeHead(200, { ...json, 'content-encoding': form }).end(compressors[form](text))
 }
 
 function retryAfter({ retryAfterSeconds }: TransportFault): Readonly<Record<string, string>> {

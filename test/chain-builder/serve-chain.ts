@@ -84,7 +84,7 @@ async function answer(
   const asked = isOther ? { ...node, chain: node.faults.otherFork ?? node.chain } : node
   const results = calls.map((call) => answerCall(asked, call, fault))
   const text = JSON.stringify(Array.isArray(body) ? results : results[0])
-  await sendAnswer({ outgoing, watch }, text, fault)
+  await sendAnswer({ outgoing, watch, wireForm: node.faults.wireForm }, text, fault)
 }
 
 async function rest(watch: ServerWatch, restMs: number): Promise<void> {

@@ -88,7 +88,7 @@ test('an error of one call of a batch is no error of the others', async () => {
     outcomes.map((each) => each.status),
     ['fulfilled', 'rejected', 'fulfilled'],
   )
-  assert.deepEqual(errors, [`${node.host} echo: unknown block`])
+  assert.deepEqual(errors, [`${node.host} echo: unknown block (code -32000)`])
 })
 
 const refusals: readonly (readonly [string, number, string])[] = [

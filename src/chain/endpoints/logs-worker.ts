@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads'
 import { assert } from '#lib/assert.ts'
+import { ownMemory } from '#lib/own-memory.ts'
 import { openCollector } from './collect-young.ts'
 import { type FetchedLogs, openLogsFetcher } from './logs-fetcher.ts'
 import { type FromThread, type ToThread, toFailure } from './logs-message.ts'
@@ -44,21 +45,13 @@ function tidyUp(wireBytes: number): void {
 
 function sendLogs(ticket: number, { columns, ...fetched }: FetchedLogs): void {
   const { count, pair, blockNumber, timestamp, txIndex, logIndex, places } = columns
-  const body = toOwn(columns.body)
+  const body = ownMemory(columns.body)
   const filled = { count, pair, blockNumber, timestamp, txIndex, logIndex, places }
   const arrays = [body, pair, blockNumber, timestamp, txIndex, logIndex, places]
   send(
     { kind: 'logs', ticket, body, columns: filled, ...fetched },
     arrays.map(({ buffer }) => buffer),
   )
-}
-
-/** Memory moves to the other thread; what small buffers share between them is copied. */
-function toOwn(body: Buffer): Uint8Array<ArrayBuffer> {
-  const { buffer, byteOffset, length } = body
-  const isOwn =
-    buffer instanceof ArrayBuffer && byteOffset === 0 && buffer.byteLength > Buffer.poolSize
-  return isOwn ? new Uint8Array(buffer, 0, length) : new Uint8Array(body)
 }
 
 function send(message: FromThread, moved: ArrayBuffer[] = []): void {

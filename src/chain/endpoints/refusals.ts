@@ -32,7 +32,10 @@ const NO_ACCESS = [401, 402, 403, 404]
 
 /** Refusals that mean "ask more slowly": a smaller range would only make more requests. */
 const TOO_FAST =
-  /too many requests|rate.?limit|\brate\b|(requests?|calls?|units?) (per|\/) ?(second|minute|day)|per second|capacity|compute units|throttl|request count exceeded|quota|too many concurrent/i
+  /too many requests|concurrent requests|rate.?limit|\brate\b|(per|\/) ?(sec(ond)?|min(ute)?|hour|day)\b|\b(rps|qps)\b|compute units|throughput|throttl|requests? (count|limit|quota)|usage limit|monthly capacity|quota|too much load/i
+
+/** The range ends above the newest block of the node that answered. */
+const BEHIND = /beyond (the )?current head|after last accepted block|header not found/i
 
 /** Refusals that mean "ask for less", as the large providers word them. */
 const TOO_LARGE =
@@ -40,7 +43,7 @@ const TOO_LARGE =
 
 /** A cap of what an answer holds: a wider range is welcome where there is less in it. */
 const RESULT_CAP =
-  /results|response (size|is too|too)|response body|logs? (in|per) |number of logs|max logs|too many logs|payload/i
+  /results|response (size|is too|too)|response body|logs? (in|per) |number of logs|max logs|too many logs|payload (size|is too|too)/i
 
 /** How nodes word it that do not use the code. */
 const NO_SUCH_METHOD =
@@ -51,15 +54,25 @@ const PRUNED =
 
 const REVERT = /\brevert|out of gas|invalid opcode/i
 
+/** Only a text about blocks can cap how many: limits of addresses, topics or bytes are worded alike. */
+const ABOUT_BLOCKS = /range|blocks?\b|smaller than size/i
+
 /** Caps of blocks per range: the first number in each is the cap. */
 const BLOCK_CAPS: readonly RegExp[] = [
   /(\d[\d,_]*)\s?(k)?[\s-]*blocks?\b/gi,
-  /block range[^\d[]{0,40}(\d[\d,_]*)(k\b)?/gi,
-  /limited to (?:an? )?(\d[\d,_]*)\s?(k)?[\s-]*range/gi,
-  /max(?:imum)?\.? range[^\d[]{0,20}(\d[\d,_]*)(k\b)?/gi,
-  /requested blocks is (\d[\d,_]*)(k\b)?/gi,
+  /block range[^\d[]{0,60}(\d[\d,_]*)(k\b)?/gi,
+  /(?:limit|max(?:imum)?)[^\d[]{0,45}(\d[\d,_]*)\s?(k\b)?/gi,
+  /maxAllowedRange\W{0,4}(\d+)()/g,
+  /blocks? distance:? (\d[\d,_]*)(k\b)?/gi,
+  /\(\d+ > (\d+)()\)/g,
   /smaller than size (\d[\d,_]*)(k\b)?/gi,
 ]
+
+/**
+ * A text often repeats the refused span, sometimes one off: believed as a cap, it would shrink the range by
+ * one block per request. What is taken from a text shrinks it by at least this factor.
+ */
+const NARROWER = 0.9
 
 const SUGGESTED = [
   /\[\s*(0x[0-9a-f]+|\d+)\s*,\s*(0x[0-9a-f]+|\d+)\s*\]/i,
@@ -91,8 +104,10 @@ function readLogsRefusal(words: RefusalWords): Refusal {
   // A text that names a range that fits is about the range, whatever other words it has.
   if (blocksThatFit !== undefined) return { kind: 'too-large', ...told }
   if (TOO_FAST.test(message)) return { kind: 'too-fast' }
+  if (blocksAsked !== undefined && BEHIND.test(message)) return { kind: 'behind' }
   if (code === PRUNED_HISTORY || PRUNED.test(message)) return { kind: 'pruned' }
-  if (status === 413 || TOO_LARGE.test(message)) return { kind: 'too-large', ...told }
+  if (status === 413 || blocksMax !== undefined || TOO_LARGE.test(message))
+    return { kind: 'too-large', ...told }
   if (status === 408 || status === 504 || status === 524) return { kind: 'timeout' }
   return { kind: status >= 500 ? 'unreachable' : 'refused' }
 }
@@ -104,17 +119,19 @@ function suggestion(message: string, blocksAsked: number | undefined): number | 
   return isNarrower(blocks, blocksAsked) ? blocks : undefined
 }
 
-/** The largest cap that the text may mean; the refused size itself is often repeated in it. */
+/** The largest cap that the text may mean; other numbers in it are smaller ones or the refused span. */
 function blockCap(message: string, blocksAsked: number | undefined): number | undefined {
+  if (!ABOUT_BLOCKS.test(message)) return undefined
   const caps = BLOCK_CAPS.flatMap((pattern) => [...message.matchAll(pattern)])
     .map(([, digits, thousands]) => {
       const number = Number((digits ?? '').replace(/[,_]/g, ''))
-      return thousands === undefined ? number : number * 1000
+      return thousands ? number * 1000 : number
     })
     .filter((blocks) => isNarrower(blocks, blocksAsked))
   return caps.length === 0 ? undefined : Math.max(...caps)
 }
 
 function isNarrower(blocks: number, than: number | undefined): boolean {
-  return Number.isSafeInteger(blocks) && blocks > 0 && than !== undefined && blocks < than
+  if (!Number.isSafeInteger(blocks) || blocks <= 0 || than === undefined) return false
+  return blocks <= than * NARROWER
 }

@@ -150,7 +150,8 @@ function refusalOf(
   const prefix = status === 200 ? '' : `HTTP ${status} `
   // Only logs can be asked for in smaller parts.
   const tooLarge = method === 'eth_getLogs' && (kind === 'too-large' || kind === 'timeout')
-  return new EndpointError(kind, `${prefix}${words.message}`.trim(), {
+  const suffix = words.code === undefined ? '' : ` (code ${words.code})`
+  return new EndpointError(kind, `${prefix}${words.message}${suffix}`.trim(), {
     ...told,
     tooLarge,
     retryAfterMs,
@@ -179,10 +180,14 @@ function readBatchRefusal(answer: HttpAnswer, value: unknown, method: string): B
   return { batchSizeMax: batchSizeIn(words.message) }
 }
 
+/** Some put the whole refusal into `data`, as text or as an object; a few repeat the request in it. */
+const DATA_CHARS_MAX = 300
+
 function wordsOf(error: unknown): { readonly message: string; readonly code: number | undefined } {
   if (!isObject(error)) return { message: String(error ?? ''), code: undefined }
   const { message, code, data } = error
-  const more = typeof data === 'string' && data !== '' ? ` ${data.slice(0, 200)}` : ''
+  const details = typeof data === 'string' ? data : isObject(data) ? JSON.stringify(data) : ''
+  const more = details === '' ? '' : ` ${details.slice(0, DATA_CHARS_MAX)}`
   return {
     message: `${typeof message === 'string' ? message : JSON.stringify(error).slice(0, 300)}${more}`,
     code: typeof code === 'number' ? code : undefined,

@@ -26,8 +26,19 @@ const SILENCE_MAX_MS = 40_000
 
 const CONNECTIONS_MAX = 8
 
-const WRITES = 'isolation level read committed'
+/**
+ * A writer that is silent between two statements for so long is frozen or gone: its transaction ends, so
+ * that others get the rows that it holds. Accounts are shared by all callers; the register has one writer,
+ * which folds a lot of history between two statements.
+ */
+const SILENT_WRITER_MS = { accounts: 2_000, register: 5_000 } as const
+
+/** A snapshot keeps no rows from others, and proofs ask the chain from within one. */
 const READS = 'isolation level repeatable read read only'
+
+function writes(schema: PostgresOptions['schema']): string {
+  return `isolation level read committed; set local idle_in_transaction_session_timeout = ${SILENT_WRITER_MS[schema]}`
+}
 
 /** Keeps two processes that start at once from migrating at once; any constant will do. */
 const MIGRATION_LOCK = 5_398_017
@@ -35,7 +46,8 @@ const MIGRATION_LOCK = 5_398_017
 /** Opens the scale-out engine on one schema of a PostgreSQL database. */
 export function openPostgres(options: PostgresOptions): Engine {
   const { schema, silenceMaxMs = SILENCE_MAX_MS, connectionsMax = CONNECTIONS_MAX } = options
-  const settings = { url: urlOf(options), names: new Map<string, string>(), silenceMaxMs }
+  const names = new Map<string, string>()
+  const settings = { url: urlOf(options), session: sessionOf(options), names, silenceMaxMs }
   const pool = new ConnectionPool({
     connectionsMax,
     create: () => new PostgresConnection(settings),
@@ -45,7 +57,7 @@ export function openPostgres(options: PostgresOptions): Engine {
     read: (statement) => pool.use((connection) => connection.run(statement)),
     snapshot: (work) => pool.use((connection) => transact(connection, READS, work)),
     async write(work, onCommitted) {
-      const result = await pool.use((connection) => transact(connection, WRITES, work))
+      const result = await pool.use((connection) => transact(connection, writes(schema), work))
       onCommitted?.()
       return result
     },
@@ -55,22 +67,44 @@ export function openPostgres(options: PostgresOptions): Engine {
   }
 }
 
-/** The settings of the session come last, so that those of the address cannot change them. */
-function urlOf({ url, schema, lockTimeoutMs = 0 }: PostgresOptions): string {
+/** A client that vanishes without a word is noticed while it waits for a lock or for its answer. */
+const VANISHED_CLIENT = [
+  'client_connection_check_interval = 2000',
+  'tcp_keepalives_idle = 5',
+  'tcp_keepalives_interval = 2',
+  'tcp_keepalives_count = 3',
+  'tcp_user_timeout = 20000',
+]
+
+/**
+ * Set once connected: poolers refuse settings that come with the connection. They also come after those of
+ * the address, which cannot change them.
+ */
+function sessionOf({ schema, lockTimeoutMs = 0 }: PostgresOptions): string {
+  const ours = [
+    `search_path = ${schema}`,
+    `statement_timeout = ${STATEMENT_TIMEOUT_MS}`,
+    `lock_timeout = ${lockTimeoutMs}`,
+  ]
+  return [...ours, ...VANISHED_CLIENT].map((setting) => `set ${setting}`).join('; ')
+}
+
+function urlOf({ url }: PostgresOptions): string {
   const address = new URL(url)
   const query = address.searchParams
-  const session = `-c search_path=${schema} -c statement_timeout=${STATEMENT_TIMEOUT_MS} -c lock_timeout=${lockTimeoutMs}`
-  query.set('options', [...query.getAll('options'), session].join(' '))
   if (query.has('sslmode') && !query.has('uselibpqcompat')) query.set('uselibpqcompat', 'true')
   return address.href
 }
 
 async function migrate(
   connection: PostgresConnection,
-  { schema, migrations }: { readonly schema: string; readonly migrations: readonly Migration[] },
+  {
+    schema,
+    migrations,
+  }: Pick<PostgresOptions, 'schema'> & { readonly migrations: readonly Migration[] },
 ): Promise<void> {
   assertInOrder(migrations)
-  await transact(connection, WRITES, async (tx) => {
+  await transact(connection, writes(schema), async (tx) => {
     // Another process that migrates may take its time.
     await connection.command('set local lock_timeout = 0')
     await connection.command(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`)

@@ -6,6 +6,8 @@ import { type Sql, type SqlValue, toNumbered } from '../sql.ts'
 
 export interface PostgresConnectionOptions {
   readonly url: string
+  /** Commands that come before everything else. */
+  readonly session: string
   /** Names of prepared statements by their texts, shared by all connections of an engine. */
   readonly names: Map<string, string>
   /** A server that says nothing for this long while it owes an answer is gone. */
@@ -36,10 +38,12 @@ export class PostgresConnection {
   readonly #client: Client
   readonly #socket = new Socket()
   readonly #names: Map<string, string>
+  readonly #session: string
   #isUsable = false
   #unanswered = 0
 
-  constructor({ url, names, silenceMaxMs }: PostgresConnectionOptions) {
+  constructor({ url, session, names, silenceMaxMs }: PostgresConnectionOptions) {
+    this.#session = session
     this.#names = names
     this.#client = new Client({
       connectionString: url,
@@ -62,6 +66,7 @@ export class PostgresConnection {
   async open(): Promise<void> {
     try {
       await this.#client.connect()
+      await this.command(this.#session)
       this.#isUsable = true
     } catch (error) {
       throw toStoreError(error)

@@ -1,0 +1,30 @@
+import { type AbiFunction, decodeResult, encodeData } from 'ox/AbiFunction'
+import type { ChainSource } from '#chain/chain-source.ts'
+import { EndpointError } from '#chain/endpoints/endpoint-error.ts'
+import type { Address } from '#domain/address.ts'
+import { ProofError } from './proof-error.ts'
+
+/**
+ * What a view of a contract returns at the newest block; undefined where the contract has no such view.
+ * Throws ProofError where no node would make the call: that says nothing about the contract.
+ */
+export async function callView(
+  source: ChainSource,
+  input: { readonly field: string; readonly address: Address; readonly view: AbiFunction },
+): Promise<unknown> {
+  const { field, address, view } = input
+  const answer = await source.call(address, encodeData(view)).catch((error: unknown) => {
+    if (!(error instanceof EndpointError)) throw error
+    if (error.kind === 'reverted') return undefined
+    throw new ProofError(
+      field,
+      `cannot be checked, since ${view.name}() could not be called: ${error.message}; use an endpoint that answers eth_call`,
+    )
+  })
+  if (answer === undefined) return undefined
+  try {
+    return decodeResult(view, answer)
+  } catch {
+    return undefined
+  }
+}

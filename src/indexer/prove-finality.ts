@@ -1,0 +1,33 @@
+import type { BlockTag, ChainSource } from '#chain/chain-source.ts'
+import { asksForCalm, EndpointError } from '#chain/endpoints/endpoint-error.ts'
+import type { Chain } from '#ecosystem/ecosystem.ts'
+import { ProofError } from './proof-error.ts'
+
+/** No chain that we know of reorganises this deep. */
+const DEPTH_TO_WRITE = 256
+
+/** Where finality is read from the node's tags, the node must know them. */
+export async function proveFinality(
+  { name, finality }: Chain,
+  field: string,
+  source: ChainSource,
+): Promise<void> {
+  if (finality !== 'tag') return
+  await proveTag('safe')
+  if ((await proveTag('finalized')) === undefined)
+    throw refusal('the node answers null for the block "finalized"')
+
+  async function proveTag(tag: BlockTag) {
+    return await source.header(tag).catch((error: unknown) => {
+      const isOfTag = error instanceof EndpointError && !asksForCalm(error.kind)
+      throw isOfTag ? refusal(`the node refuses the block "${tag}" (${error.message})`) : error
+    })
+  }
+
+  function refusal(words: string): ProofError {
+    return new ProofError(
+      field,
+      `is "tag", but ${words}; write the number of blocks after which a block of ${name} is final, such as ${DEPTH_TO_WRITE}`,
+    )
+  }
+}

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { UnlinkedBlocksError } from '#chain/follow.ts'
+import { registerMigrations } from '#datasets/datasets.ts'
+import { filePartsOf } from '#datasets/file-parts.ts'
+import { buildMeta } from '#datasets/meta.ts'
+import { eachEngine } from '#ledger/each-engine.ts'
+import { systemClock } from '#lib/clock.ts'
+import { readReadiness } from '#main/read-readiness.ts'
+import type { Engine } from '#store/engine.ts'
+import { beginChain } from '#test/chain-builder/built-chain.ts'
+import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts'
+import { localEcosystemAt, type RunningIndexer, startIndexer } from '#test/indexed-ecosystem.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { commitDepsOf } from '#test/stepped-index.ts'
+import { readStalls, StallNote } from './stalled-chains.ts'
+import { readIndexStatus } from './status.ts'
+
+const onEngines = eachEngine(startPostgres, registerMigrations)
+
+const ecosystemOn = (url: string) => {
+  const local = localEcosystemAt({ base: url })
+  return { ...local, chains: local.chains.filter(({ name }) => name === 'base') }
+}
+
+/** What `meta` and `/readyz` of any process show of the chain. */
+interface Shown {
+  stalled(): Promise<string | null>
+  readyz(): Promise<string>
+}
+
+/** Indexes a chain of 60 blocks, of which all but eight are final. */
+async function onIndexed(
+  engine: Engine,
+  work: (node: ServedChain, shown: Shown) => Promise<void>,
+): Promise<void> {
+  const node = await serveChain(beginChain(8453, 1_700_000_000).addEmpty(60))
+  const ecosystem = ecosystemOn(node.url)
+  let indexer: RunningIndexer | undefined
+  try {
+    indexer = startIndexer({ ecosystem, register: engine })
+    await indexer.caughtUp()
+    const recentStatus = () => engine.snapshot((reads) => readIndexStatus(reads, ecosystem.chains))
+    const file = filePartsOf(ecosystem)
+    const deps = { ecosystem, file, register: engine, accounts: engine, clock: systemClock }
+    await work(node, {
+      async stalled() {
+        const status = await recentStatus()
+        assert.ok(status !== undefined)
+        return (
+          buildMeta(status, 0, { query: {}, file, notConfigured: [] }).chains[0]?.stalled ?? null
+        )
+      },
+      async readyz() {
+        const { parts } = await readReadiness({ ...deps, recentStatus, indexing: () => [] })
+        return parts['chain base'] ?? ''
+      },
+    })
+  } finally {
+    await indexer?.stop()
+    await node.stop()
+  }
+}
+
+async function until(stalled: () => Promise<string | null>, wanted: string | null): Promise<void> {
+  for (let left = 1_000; (await stalled()) !== wanted; left -= 1) {
+    assert.ok(left > 0, `never ${wanted}`)
+    await sleep(10)
+  }
+}
+
+onEngines(
+  'a reorg deeper than finality shows in meta until the chain is the old one again',
+  (store) =>
+    onIndexed(store.engine, async (node, { stalled, readyz }) => {
+      const { chain } = node
+      assert.equal(await stalled(), null)
+      node.chain = chain.fork(20).addEmpty(60)
+      await until(stalled, 'deep_reorg')
+      assert.match(await readyz(), /; stalled \(deep_reorg\): .* older than finality allows/)
+      node.chain = chain.addEmpty(3)
+      await until(stalled, null)
+    }),
+)
+
+onEngines('a node that can no longer be read shows in meta until it answers again', (store) =>
+  onIndexed(store.engine, async (node, { stalled, readyz }) => {
+    const { chain } = node
+    node.faults.nullBlocks.add(62)
+    node.chain = chain.addEmpty(4)
+    await until(stalled, 'unreadable_node')
+    assert.match(await readyz(), /; stalled \(unreadable_node\): .*does not know/)
+    node.faults.nullBlocks.clear()
+    await until(stalled, null)
+  }),
+)
+
+onEngines('one break between blocks is no stall, a second one is', async ({ engine }) => {
+  const { lease } = await commitDepsOf(engine, ecosystemOn('http://127.0.0.1:1'))
+  const note = new StallNote({ engine, lease, clock: systemClock }, 8453, 'head')
+  const reason = async () => (await engine.snapshot(readStalls)).get(8453)?.reason
+  const broken = new UnlinkedBlocksError('block 7 does not follow 0xab; the chain moved')
+  await note.failed(broken)
+  await note.worked()
+  await note.failed(broken)
+  assert.equal(await reason(), undefined)
+  await note.failed(broken)
+  assert.equal(await reason(), 'unlinked_blocks')
+  await new StallNote({ engine, lease, clock: systemClock }, 8453, 'head').worked()
+  assert.equal(await reason(), undefined)
+})

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openLogsThread } from '#chain/endpoints/logs-thread.ts'
+import { openRpcSource } from '#chain/rpc-source.ts'
+import { registerMigrations } from '#datasets/datasets.ts'
+import { accounts, addresses } from '#devnet/addresses.ts'
+import type { Address } from '#domain/address.ts'
+import { onSqlite } from '#ledger/each-engine.ts'
+import { type BuiltChain, beginChain } from '#test/chain-builder/built-chain.ts'
+import type { WireForm } from '#test/chain-builder/faults.ts'
+import { logOf } from '#test/chain-builder/log-plans.ts'
+import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts'
+import { localEcosystemAt, startIndexer } from '#test/indexed-ecosystem.ts'
+import { readSums } from '#test/older-history-harness.ts'
+import { differenceOf } from '#test/stepped-index.ts'
+
+const wireForms: readonly WireForm[] = ['identity', 'gzip', 'br', 'zstd', 'chunked']
+const caps = [10, 200, 2_000, 10_000] as const
+
+const grave = addresses.base.grave.toLowerCase() as Address
+const holder = accounts.holder.toLowerCase() as Address
+const BLOCKS = 2_400
+/** Most of the chain is older than the newest days, so that both ways of reading history are gone. */
+const SECONDS_APART = 3_600
+
+/** A mint in every so many blocks. */
+function chainWithMints(every: number): BuiltChain {
+  const plans = Array.from({ length: BLOCKS }, (_, block) => ({
+    secondsApart: SECONDS_APART,
+    logs: block % every === 1 ? [logOf.mint(grave, holder, BigInt(block))] : [],
+  }))
+  return beginChain(8453, 1_700_000_000)
+    .add(...plans)
+    .addEmpty(64)
+}
+
+function mintedEvery(every: number): bigint {
+  let sum = 0n
+  for (let block = 1; block < BLOCKS; block += every) sum += BigInt(block)
+  return sum
+}
+
+const thread = openLogsThread()
+
+/** Indexes the served chain up to its head into a register. */
+async function readAll(
+  node: ServedChain,
+  register: Parameters<typeof startIndexer>[0]['register'],
+) {
+  const local = localEcosystemAt({ base: node.url })
+  const ecosystem = { ...local, chains: local.chains.filter(({ name }) => name === 'base') }
+  const indexer = startIndexer(
+    { ecosystem, register },
+    {
+      sourceOf: ({ id, rpcUrls }) => openRpcSource({ chainId: id, urls: rpcUrls, fetcher: thread }),
+    },
+  )
+  try {
+    await indexer.caughtUp()
+    assert.deepEqual(indexer.failures, [])
+  } finally {
+    await indexer.stop()
+  }
+}
+
+for (const [density, every] of [
+  ['dense', 2],
+  ['sparse', 800],
+] as const)
+  test(`a ${density} history behind any block cap and any encoding gives equal figures`, async (t) => {
+    const node = await serveChain(chainWithMints(every))
+    t.after(() => node.stop())
+    await onSqlite(registerMigrations, async ({ engine: plain }) => {
+      await readAll(node, plain)
+      const { supply } = await plain.snapshot(readSums)
+      assert.equal(supply, mintedEvery(every))
+      for (const wireForm of wireForms)
+        for (const blocks of caps)
+          await t.test(`${wireForm}, at most ${blocks} blocks`, async () => {
+            Object.assign(node.faults, { wireForm, rangeMax: { blocks, dialect: 'geth' } })
+            await onSqlite(registerMigrations, async ({ engine }) => {
+              await readAll(node, engine)
+              assert.equal(await differenceOf(plain, engine), undefined)
+            })
+          })
+    })
+  })
