@@ -66,6 +66,8 @@ function makeSource(parts: SourceParts): ChainSource {
     logsInBlock: (filter, hash) => askInTurn(choice, (calls) => calls.logsInBlock(filter, hash)),
     receiptLogs: (hash) =>
       askInTurn(choice, (calls) => calls.receiptLogs(hash)).catch(undefinedWithoutMethod),
+    provenBlock: (ref) =>
+      askInTurn(choice, (calls, host) => calls.provenBlock(ref).catch((e) => named(host, e))),
     code: (address) => askInTurn(choice, (calls) => calls.code(address)),
     call: (to, data, block) => askInTurn(choice, (calls) => calls.call(to, data, block)),
     onOneEndpoint: (work) => work(source),
@@ -125,6 +127,12 @@ async function onOneEndpoint<T>(
     }
   }
   throw last
+}
+
+/** Says which node could not prove a block. */
+function named(host: string, error: unknown): never {
+  if (!(error instanceof EndpointError) || error.kind !== 'unproven') throw error
+  throw new EndpointError('unproven', `${host}: ${error.message}`)
 }
 
 function undefinedWithoutMethod(error: unknown): undefined {

@@ -10,7 +10,7 @@ import { forgottenChainsMigration } from '#indexer/forgotten-chains.ts'
 import { indexerMigrations } from '#indexer/tables.ts'
 import type { Migration } from '#store/engine.ts'
 import { burnsDataset } from './burns/dataset.ts'
-import { depositsDataset, depositsMigration } from './deposits/deposits.ts'
+import { depositProofsMigration, depositsDataset, depositsMigration } from './deposits/deposits.ts'
 import { dividendsDataset } from './dividends/dataset.ts'
 import { graveDigsDataset } from './grave-digs/dataset.ts'
 import { leadersMigration, leadersWholeMigration } from './grave-digs/tables.ts'
@@ -49,4 +49,5 @@ export const registerMigrations: readonly Migration[] = [
   leadersWholeMigration,
   listsOfTokensMigration,
   supplyByTimeMigration,
+  depositProofsMigration,
 ]

@@ -79,6 +79,7 @@ function resolveChains(file: EcosystemFile, chains: Map<string, Chain>, problems
     chains.set(chain.name, {
       ...chain,
       explorerUrl: chain.explorerUrl?.replace(/\/+$/, '') ?? null,
+      proofs: chain.proofs ?? 'deposits',
     })
   }
 }
@@ -171,7 +172,27 @@ function resolvePayment(file: EcosystemFile, resolver: Resolver): Payment | unde
       'payment.confirmations',
       '0 is for development chains only; use 10 or more',
     )
-  return chain && { ...payment, chain, asset, payTo, decimals: 6 }
+  return (
+    chain && { ...payment, chain, asset, payTo, decimals: 6, ...proofOf(file, resolver, chain) }
+  )
+}
+
+const SECOND_OPINION_USD = '1000'
+
+function proofOf({ payment }: EcosystemFile, { problems }: Resolver, chain: Chain) {
+  const proof = payment.proof ?? 'receipts'
+  const secondOpinion = parseDecimal(payment.secondOpinionUsd ?? SECOND_OPINION_USD, 6)
+  if (secondOpinion === undefined)
+    problems.add(
+      'payment.secondOpinionUsd',
+      'has more than 6 decimals; use micro-dollars at the finest',
+    )
+  if (proof === 'endpoints' && new Set(chain.rpcUrls).size < 2)
+    problems.add(
+      'payment.proof',
+      `"endpoints" needs two rpcUrls that agree, "${chain.name}" has one; add another or use "receipts"`,
+    )
+  return { proof, secondOpinion: secondOpinion ?? 0n }
 }
 
 function resolveGate(file: EcosystemFile, resolver: Resolver): Ecosystem['gate'] | undefined {

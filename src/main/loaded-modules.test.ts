@@ -10,15 +10,25 @@ import { pathToFileURL } from 'node:url'
  * 480, one for the schema of the ranking, one more where SQLite's log is copied, one where a store's file is,
  * in the index one for schemas that are compiled late, two for days that are known and for quick ticks,
  * five where requests that come again are answered,
- * in the index one where stretches of a history are begun ahead and one where a cap of ranges is learnt.
+ * in the index one where stretches of a history are begun ahead and one where a cap of ranges is learnt,
+ * one where the API reads which payments are unproven, and four where the index proves them.
  */
-const FILES_MAX = { api: 794, index: 485, writer: 30 }
+const FILES_MAX = { api: 795, index: 489, writer: 30 }
 
 /** With what it loads once the index is under way. */
 const API = ['../cli/sexton.ts', 'run-start.ts', 'start.ts', 'compose.ts', 'serve.ts']
 
 /** Packages that are loaded when they are needed, by one request or one setting. */
-const LATER = ['viem', 'prom-client', 'postgres', 'pino-pretty', '@scalar/', 'ajv', 'yaml']
+const LATER = [
+  'viem',
+  'prom-client',
+  'postgres',
+  'pino-pretty',
+  '@scalar/',
+  '@ethereumjs/',
+  'ajv',
+  'yaml',
+]
 
 /** What only HTTP needs. */
 const OF_HTTP = ['fastify', 'csv-stringify', 'ipaddr.js', 'commander']

@@ -17,6 +17,8 @@ export class FakeChain implements DepositIndex {
   /** Unix seconds of the newest block; undefined while the index keeps up with the clock. */
   headUnix: number | undefined
   completeFromBlock = 0
+  /** Transactions whose deposits are not proven. */
+  readonly unproven = new Set<Hash>()
   #blocks: { readonly hash: Hash; readonly deposits: readonly Deposit[] }[] = [
     { hash: hash('genesis'), deposits: [] },
   ]
@@ -46,6 +48,7 @@ export class FakeChain implements DepositIndex {
         from,
         to: PAY_TO,
         amount,
+        proven: true,
       }
     })
     this.#blocks.push({ hash: blockHash, deposits })
@@ -64,7 +67,10 @@ export class FakeChain implements DepositIndex {
     const all = this.#blocks
       .flatMap((block) => block.deposits)
       .filter((deposit) => deposit.blockNumber >= this.completeFromBlock)
-    const deposits = chosen(all, query)
+    const deposits = chosen(all, query).map((deposit) => ({
+      ...deposit,
+      proven: !this.unproven.has(deposit.txHash),
+    }))
     const timestamp = this.headUnix ?? Number.POSITIVE_INFINITY
     const newest = this.#blocks.at(-1)?.hash ?? hash('genesis')
     const head = { number: this.height, hash: newest, timestamp }
