@@ -97,9 +97,9 @@ export interface ChainSource {
   receiptLogs(hash: Hash): Promise<readonly SourceLog[] | undefined>
   /**
    * Every log of a block, proven against the block's hash; throws EndpointError `unproven` where no node
-   * gives what hashes to it.
+   * gives what hashes to it. With `wants`, a block whose proven header it refuses is given without logs.
    */
-  provenBlock(ref: BlockRef): Promise<ProvenBlock>
+  provenBlock(ref: BlockRef, wants?: (header: BlockHeader) => boolean): Promise<ProvenBlock>
   /**
    * Does several things on one and the same endpoint, so that one answer vouches for another. The
    * next endpoint is tried from the beginning, unless the first only wants less at a time.

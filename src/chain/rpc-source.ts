@@ -66,8 +66,10 @@ function makeSource(parts: SourceParts): ChainSource {
     logsInBlock: (filter, hash) => askInTurn(choice, (calls) => calls.logsInBlock(filter, hash)),
     receiptLogs: (hash) =>
       askInTurn(choice, (calls) => calls.receiptLogs(hash)).catch(undefinedWithoutMethod),
-    provenBlock: (ref) =>
-      askInTurn(choice, (calls, host) => calls.provenBlock(ref).catch((e) => named(host, e))),
+    provenBlock: (ref, wants) =>
+      askInTurn(choice, (calls, host) =>
+        calls.provenBlock(ref, wants).catch((error) => named(host, error)),
+      ),
     code: (address) => askInTurn(choice, (calls) => calls.code(address)),
     call: (to, data, block) => askInTurn(choice, (calls) => calls.call(to, data, block)),
     onOneEndpoint: (work) => work(source),

@@ -49,9 +49,9 @@ export function callSource(
       if (value === null) throw new RpcError(`the node does not know the receipts of block ${hash}`)
       return parseReceiptLogs(value, chainId)
     },
-    async provenBlock(ref) {
+    async provenBlock(ref, wants) {
       const { proveBlock } = await import('../proofs/prove-block.ts')
-      return proveBlock({ chainId, ask, isRefusal }, ref)
+      return proveBlock({ chainId, ask, isRefusal }, ref, wants)
     },
     async code(address) {
       return parseBytes(await ask('eth_getCode', address, 'latest'))

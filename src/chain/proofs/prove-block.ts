@@ -20,9 +20,14 @@ export interface ProveDeps {
  * header's `receiptsRoot`. Which transaction a log is of is the node's word: receipts do not name it.
  * Throws EndpointError `unproven` where the node's answers do not fit each other.
  */
-export async function proveBlock(deps: ProveDeps, ref: BlockRef): Promise<ProvenBlock> {
+export async function proveBlock(
+  deps: ProveDeps,
+  ref: BlockRef,
+  /** Its logs are left out, unasked for, where this says no of the proven header. */
+  wants?: (header: BlockHeader) => boolean,
+): Promise<ProvenBlock> {
   try {
-    return await proveAnswers(deps, ref)
+    return await proveAnswers(deps, ref, wants)
   } catch (error) {
     if (error instanceof EndpointError) throw error
     // A shape that we do not know proves nothing, but is no reason to leave the node aside.
@@ -30,20 +35,18 @@ export async function proveBlock(deps: ProveDeps, ref: BlockRef): Promise<Proven
   }
 }
 
-async function proveAnswers(deps: ProveDeps, ref: BlockRef): Promise<ProvenBlock> {
-  const [block, all] = await allEnded([
+async function proveAnswers(
+  deps: ProveDeps,
+  ref: BlockRef,
+  wants: ((header: BlockHeader) => boolean) | undefined,
+): Promise<ProvenBlock> {
+  const [block, early] = await allEnded([
     deps.ask('eth_getBlockByHash', ref.hash, false),
-    deps.ask('eth_getBlockReceipts', ref.hash).catch((error: unknown) => {
-      if (deps.isRefusal(error)) return null
-      throw error
-    }),
+    wants === undefined ? askReceipts(deps, ref) : undefined,
   ])
-  const header = parseBlock(block)
-  if (header === undefined || typeof block !== 'object' || block === null)
-    throw unproven(ref, 'the node does not know it')
-  const fields: Readonly<Record<string, unknown>> = { ...block }
-  if (header.number !== ref.number || hashHeader(fields) !== ref.hash)
-    throw unproven(ref, 'its header does not hash to its hash')
+  const { header, fields } = proveHeader(ref, block)
+  if (wants?.(header) === false) return { header, logs: [] }
+  const all = wants === undefined ? early : await askReceipts(deps, ref)
   const txHashes = parseHashes(fields.transactions)
   const receipts = parseReceipts(all ?? (await askOneByOne(deps, txHashes)))
   const inOrder = receipts.toSorted(
@@ -58,6 +61,26 @@ async function proveAnswers(deps: ProveDeps, ref: BlockRef): Promise<ProvenBlock
   if ((await receiptsRoot(inOrder)) !== String(fields.receiptsRoot).toLowerCase())
     throw unproven(ref, 'its receipts do not hash to its receiptsRoot')
   return { header, logs: logsOf(deps.chainId, header, inOrder) }
+}
+
+function proveHeader(ref: BlockRef, block: unknown) {
+  const header = parseBlock(block)
+  if (header === undefined || typeof block !== 'object' || block === null)
+    throw unproven(ref, 'the node does not know it')
+  const fields: Readonly<Record<string, unknown>> = { ...block }
+  if (header.number !== ref.number || hashHeader(fields) !== ref.hash)
+    throw unproven(ref, 'its header does not hash to its hash')
+  return { header, fields }
+}
+
+/** Null where the node has to be asked for each receipt by itself. */
+async function askReceipts({ ask, isRefusal }: ProveDeps, { hash }: BlockRef): Promise<unknown> {
+  try {
+    return await ask('eth_getBlockReceipts', hash)
+  } catch (error) {
+    if (isRefusal(error)) return null
+    throw error
+  }
 }
 
 function askOneByOne({ ask }: ProveDeps, txHashes: readonly Hash[]): Promise<unknown[]> {
