@@ -27,7 +27,8 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
           const chains = file.chains.map((chain) => {
             if (chain.name !== 'base') return chain
             node.target = chain.rpcUrls[0] ?? ''
-            return { ...chain, rpcUrls: [node.url] }
+            // Else no log of such a node is stored in the first place.
+            return { ...chain, rpcUrls: [node.url], proofs: 'deposits' as const }
           })
           return { ...file, chains }
         },

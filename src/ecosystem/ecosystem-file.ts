@@ -51,7 +51,7 @@ const chain = Type.Object(
     proofs: Type.Optional(
       Type.Enum(['every', 'deposits'], {
         description:
-          '"every" proves all logs of new blocks by their receipts, "deposits" (default) those of payments',
+          '"every" (default): logs of new blocks are proven by receipts; "deposits": those of payments alone',
       }),
     ),
   },
