@@ -22,6 +22,8 @@ export function localEcosystemAt(
     ...chain,
     rpcUrls: [rpcUrls[chain.name] ?? 'http://127.0.0.1:1'],
     pollIntervalMs: 100,
+    // The blocks of made-up chains have no hashes that could be proven.
+    proofs: 'deposits' as const,
   }))
   return parseEcosystem('local', change({ ...localEcosystem, chains }))
 }

@@ -6,6 +6,12 @@ import type { LogFilter } from './log-filter.ts'
 /** A log as a node gives it: the time of its block is known only where the node sends it. */
 export type SourceLog = Omit<Log, 'timestamp'> & { readonly timestamp: number | null }
 
+/** A block whose hash commits to these logs and no others. */
+export interface ProvenBlock {
+  readonly header: BlockHeader
+  readonly logs: readonly Log[]
+}
+
 export type BlockTag = 'latest' | 'safe' | 'finalized'
 
 /** Final history that is to be read in ranges. */
@@ -89,6 +95,11 @@ export interface ChainSource {
   logsInBlock(filter: LogFilter, hash: Hash): Promise<readonly SourceLog[]>
   /** Every log of a block out of its receipts, by hash; undefined where the node has no such method. */
   receiptLogs(hash: Hash): Promise<readonly SourceLog[] | undefined>
+  /**
+   * Every log of a block, proven against the block's hash; throws EndpointError `unproven` where no node
+   * gives what hashes to it. With `wants`, a block whose proven header it refuses is given without logs.
+   */
+  provenBlock(ref: BlockRef, wants?: (header: BlockHeader) => boolean): Promise<ProvenBlock>
   /**
    * Does several things on one and the same endpoint, so that one answer vouches for another. The
    * next endpoint is tried from the beginning, unless the first only wants less at a time.

@@ -32,6 +32,7 @@ function followFrom(
       filters: [],
       startBlock,
       finality,
+      proofs: 'deposits',
       stored: async (number): Promise<BlockRef | undefined> =>
         number < oldest ? undefined : stored.blocks[number],
     },

@@ -1,10 +1,12 @@
 import type { Hash } from '#domain/address.ts'
-import type { BlockHeader, BlockRef } from '#domain/chain.ts'
+import type { BlockHeader, BlockRef, Log } from '#domain/chain.ts'
+import { allEnded } from '#lib/all-ended.ts'
+import { chunks } from '#lib/chunks.ts'
 import type { ChainEvent, ChainTip, Position } from './chain-event.ts'
 import type { ChainSource } from './chain-source.ts'
 import type { LogFilter } from './log-filter.ts'
 import { RpcError } from './rpc-error.ts'
-import { fetchBlockLogs } from './verify-logs.ts'
+import { fetchBlockLogs, proveBlockLogs } from './verify-logs.ts'
 
 export interface FollowDeps {
   readonly source: ChainSource
@@ -12,6 +14,8 @@ export interface FollowDeps {
   /** The first block that can hold an event. */
   readonly startBlock: number
   readonly finality: 'tag' | number
+  /** `every`: logs of new blocks are taken from receipts that hash to their blocks. */
+  readonly proofs: 'every' | 'deposits'
   /** The stored block at a height, while it is not yet final. */
   stored(number: number): Promise<BlockRef | undefined>
 }
@@ -137,7 +141,7 @@ function clamp(number: number, head: number): number {
 
 /** Some blocks from one on, each proven to follow the one before, with their logs. */
 export async function readBlocks(
-  deps: Pick<FollowDeps, 'source' | 'filters'>,
+  deps: Pick<FollowDeps, 'source' | 'filters' | 'proofs'>,
   position: Pick<Position, 'hash'> | undefined,
   range: { readonly from: number; readonly head: BlockHeader; readonly blocksMax: number },
 ) {
@@ -148,11 +152,24 @@ export async function readBlocks(
     numbers.map((number) => (number === head.number ? head : deps.source.header(number))),
   )
   const linked = checkLinks(headers, position)
-  const logs = await Promise.all(
-    linked.map((header) => fetchBlockLogs(deps.source, deps.filters, header)),
-  )
+  const logs = await readLogs(deps, linked)
   return linked.map((header, index) => ({ header, logs: logs[index] ?? [] }))
 }
+
+async function readLogs(
+  { source, filters, proofs }: Pick<FollowDeps, 'source' | 'filters' | 'proofs'>,
+  headers: readonly BlockHeader[],
+): Promise<readonly (readonly Log[])[]> {
+  if (proofs === 'deposits')
+    return Promise.all(headers.map((header) => fetchBlockLogs(source, filters, header)))
+  const logs: (readonly Log[])[] = []
+  for (const part of chunks(headers, PROVEN_AT_ONCE))
+    logs.push(...(await allEnded(part.map((header) => proveBlockLogs(source, filters, header)))))
+  return logs
+}
+
+/** The receipts of a full block are a megabyte, and calls of one moment come in one answer. */
+const PROVEN_AT_ONCE = 4
 
 /** Blocks that do not follow one another: the chain moved while it was asked, or its nodes disagree. */
 export class UnlinkedBlocksError extends RpcError {}

@@ -12,6 +12,8 @@ const quantity = text('^0x[0-9a-fA-F]{1,14}$')
 const hash = text('^0x[0-9a-fA-F]{64}$')
 const bytes = text('^0x([0-9a-fA-F]{2})*$')
 
+const nullable = <const Schema>(schema: Schema) => ({ anyOf: [schema, { type: 'null' }] }) as const
+
 const checkBlock = compiledLate({
   type: 'object',
   required: ['number', 'hash', 'parentHash', 'timestamp', 'logsBloom'],
@@ -56,7 +58,32 @@ const rpcReceipt = {
   properties: { logs: { type: 'array', items: rpcLog } },
 } as const
 
+const rpcProvableReceipt = {
+  type: 'object',
+  required: ['cumulativeGasUsed', 'logsBloom', 'logs', 'transactionHash', 'transactionIndex'],
+  properties: {
+    ...{ transactionHash: hash, transactionIndex: quantity, cumulativeGasUsed: quantity },
+    ...{ type: nullable(quantity), status: nullable(quantity), root: nullable(hash) },
+    ...{ depositNonce: nullable(quantity), depositReceiptVersion: nullable(quantity) },
+    logsBloom: text('^0x[0-9a-fA-F]{512}$'),
+    logs: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['address', 'topics', 'data'],
+        properties: {
+          address: text('^0x[0-9a-fA-F]{40}$'),
+          topics: { type: 'array', items: hash, maxItems: 4 },
+          data: bytes,
+        },
+      },
+    },
+  },
+} as const
+
 const checkLogs = compiledLate({ type: 'array', items: rpcLog })
+const checkProvableReceipts = compiledLate({ type: 'array', items: rpcProvableReceipt })
+const checkHashes = compiledLate({ type: 'array', items: hash })
 const checkReceipts = compiledLate({ type: 'array', items: rpcReceipt })
 const checkBytes = compiledLate(bytes)
 const checkQuantity = compiledLate(quantity)
@@ -85,6 +112,19 @@ export function parseReceiptLogs(value: unknown, chainId: number): readonly Sour
   if (!checkReceipts().Check(value))
     throw malformed('list of receipts', checkReceipts().Errors(value))
   return inOrder(value.flatMap((receipt) => receipt.logs.map((log) => toSourceLog(log, chainId))))
+}
+
+/** Receipts as far as a block's `receiptsRoot` commits to them, with the transaction that each names. */
+export function parseReceipts(value: unknown) {
+  if (!checkProvableReceipts().Check(value))
+    throw malformed('list of receipts', checkProvableReceipts().Errors(value))
+  return value
+}
+
+/** The hashes of a block's transactions, in their order. */
+export function parseHashes(value: unknown): readonly Hash[] {
+  if (!checkHashes().Check(value)) throw malformed('list of hashes', checkHashes().Errors(value))
+  return value.map(lower)
 }
 
 export function parseBytes(value: unknown): `0x${string}` {

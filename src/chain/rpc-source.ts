@@ -66,6 +66,10 @@ function makeSource(parts: SourceParts): ChainSource {
     logsInBlock: (filter, hash) => askInTurn(choice, (calls) => calls.logsInBlock(filter, hash)),
     receiptLogs: (hash) =>
       askInTurn(choice, (calls) => calls.receiptLogs(hash)).catch(undefinedWithoutMethod),
+    provenBlock: (ref, wants) =>
+      askInTurn(choice, (calls, host) =>
+        calls.provenBlock(ref, wants).catch((error) => named(host, error)),
+      ),
     code: (address) => askInTurn(choice, (calls) => calls.code(address)),
     call: (to, data, block) => askInTurn(choice, (calls) => calls.call(to, data, block)),
     onOneEndpoint: (work) => work(source),
@@ -125,6 +129,12 @@ async function onOneEndpoint<T>(
     }
   }
   throw last
+}
+
+/** Says which node could not prove a block. */
+function named(host: string, error: unknown): never {
+  if (!(error instanceof EndpointError) || error.kind !== 'unproven') throw error
+  throw new EndpointError('unproven', `${host}: ${error.message}`)
 }
 
 function undefinedWithoutMethod(error: unknown): undefined {

@@ -27,6 +27,21 @@ export async function fetchBlockLogs(
   return verifyLogs(header, lists.flat())
 }
 
+/**
+ * The logs of one sealed block out of receipts that hash to it: nothing is left out and nothing made
+ * up. The header is proven as well, for a bloom that admits nothing could be made up, too.
+ */
+export async function proveBlockLogs(
+  source: ChainSource,
+  filters: readonly LogFilter[],
+  header: BlockHeader,
+): Promise<readonly Log[]> {
+  const { logs } = await source.provenBlock(header, ({ logsBloom }) =>
+    filters.some((filter) => bloomAdmits(logsBloom, filter)),
+  )
+  return logs.filter((log) => filters.some((filter) => matches(filter, log)))
+}
+
 /** A bloom admits every log that its block holds; what it does not admit was made up. */
 function refuseForged(header: BlockHeader, logs: readonly SourceLog[]): void {
   for (const { address, topics } of logs) {

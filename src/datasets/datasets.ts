@@ -12,7 +12,7 @@ import { stalledChainsMigration } from '#indexer/stalled-chains.ts'
 import { indexerMigrations } from '#indexer/tables.ts'
 import type { Migration } from '#store/engine.ts'
 import { burnsDataset } from './burns/dataset.ts'
-import { depositsDataset, depositsMigration } from './deposits/deposits.ts'
+import { depositProofsMigration, depositsDataset, depositsMigration } from './deposits/deposits.ts'
 import { dividendsDataset } from './dividends/dataset.ts'
 import { graveDigsDataset } from './grave-digs/dataset.ts'
 import { leadersMigration, leadersWholeMigration } from './grave-digs/tables.ts'
@@ -53,4 +53,5 @@ export const registerMigrations: readonly Migration[] = [
   supplyByTimeMigration,
   adoptedFileMigration,
   stalledChainsMigration,
+  depositProofsMigration,
 ]

@@ -48,6 +48,12 @@ const chain = Type.Object(
       minimum: 5,
       description: 'A newest block older than this makes the chain stale',
     }),
+    proofs: Type.Optional(
+      Type.Enum(['every', 'deposits'], {
+        description:
+          '"every" (default): logs of new blocks are proven by receipts; "deposits": those of payments alone',
+      }),
+    ),
   },
   closed,
 )
@@ -128,6 +134,13 @@ const payment = Type.Object(
     symbol,
     domain: Type.Object({ name: Type.String(), version: Type.String() }, closed),
     confirmations: Type.Integer({ minimum: 0, maximum: 10_000 }),
+    proof: Type.Optional(
+      Type.Enum(['receipts', 'endpoints'], {
+        description:
+          'what proves a deposit: the receipts of its block (default), or two endpoints that agree',
+      }),
+    ),
+    secondOpinionUsd: Type.Optional(decimalText),
     payTo: Type.Array(
       Type.Object({ address: addressText, since: Type.String({ format: 'date' }) }, closed),
       { minItems: 1 },

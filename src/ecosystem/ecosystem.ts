@@ -14,6 +14,8 @@ export interface Chain {
   /** `tag`: ask the node for safe and finalized; a number: that many blocks deep is final. */
   readonly finality: 'tag' | number
   readonly staleAfterSeconds: number
+  /** Which logs of new blocks are proven by receipts: all that count here, or payments alone. */
+  readonly proofs: 'every' | 'deposits'
 }
 
 /** Where a token's price comes from. */
@@ -81,6 +83,10 @@ export interface Payment {
   /** EIP-712 domain of the asset. */
   readonly domain: { readonly name: string; readonly version: string }
   readonly confirmations: number
+  /** What proves a deposit: the receipts of its block, or two endpoints that agree. */
+  readonly proof: 'receipts' | 'endpoints'
+  /** Deposits of a block above this need a second endpoint that knows the block, where there is one. */
+  readonly secondOpinion: MicroUsd
   /** Oldest first; payments to any of them count, the newest is shown. */
   readonly payTo: readonly { readonly address: Address; readonly since: string }[]
 }

@@ -83,6 +83,7 @@ function resolveChains(file: EcosystemFile, chains: Map<string, Chain>, problems
     chains.set(chain.name, {
       ...chain,
       explorerUrl: chain.explorerUrl?.replace(/\/+$/, '') ?? null,
+      proofs: chain.proofs ?? 'every',
     })
   }
 }

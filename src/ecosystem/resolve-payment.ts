@@ -1,4 +1,5 @@
 import { ZERO_ADDRESS } from '#domain/address.ts'
+import { parseDecimal } from '#lib/decimal.ts'
 import type { Chain, Payment } from './ecosystem.ts'
 import type { EcosystemFile } from './ecosystem-file.ts'
 import type { Resolver } from './resolver.ts'
@@ -30,7 +31,31 @@ export function resolvePayment(file: EcosystemFile, resolver: Resolver): Payment
       'payment.confirmations',
       '0 is for development chains only; use 10 or more',
     )
-  return chain === undefined ? null : { ...payment, chain, asset, payTo, decimals: 6 }
+  if (chain === undefined) return null
+  const proof = resolveProof(payment, resolver, chain)
+  return { ...payment, chain, asset, payTo, decimals: 6, ...proof }
+}
+
+const SECOND_OPINION_USD = '1000'
+
+function resolveProof(
+  payment: NonNullable<EcosystemFile['payment']>,
+  { problems }: Resolver,
+  chain: Chain,
+) {
+  const proof = payment.proof ?? 'receipts'
+  const secondOpinion = parseDecimal(payment.secondOpinionUsd ?? SECOND_OPINION_USD, 6)
+  if (secondOpinion === undefined)
+    problems.add(
+      'payment.secondOpinionUsd',
+      'has more than 6 decimals; use micro-dollars at the finest',
+    )
+  if (proof === 'endpoints' && new Set(chain.rpcUrls).size < 2)
+    problems.add(
+      'payment.proof',
+      `"endpoints" needs two rpcUrls that agree, "${chain.name}" has one; add another or use "receipts"`,
+    )
+  return { proof, secondOpinion: secondOpinion ?? 0n }
 }
 
 function isLocal(chain: Chain): boolean {

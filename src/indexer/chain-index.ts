@@ -175,12 +175,13 @@ export class ChainIndex {
 
   #follower(): FollowDeps {
     const { engine, source } = this.#deps
-    const { id, startBlock, finality } = this.#chain
+    const { id, startBlock, finality, proofs } = this.#chain
     return {
       source,
       filters: filtersOf(this.#datasets(), id),
       startBlock,
       finality,
+      proofs,
       stored: (number) => engine.snapshot((reads) => storedBlock(reads, { chainId: id, number })),
     }
   }

@@ -47,6 +47,9 @@ const TABLES: Readonly<Record<string, Key>> = {
   anomalies: { ...logKey, dataset: 'text' },
 }
 
+/** How a figure came to be believed is no figure. */
+const NOT_COMPARED: ReadonlySet<string> = new Set(['proof', 'unproven_because'])
+
 /**
  * Sums per hour are kept from the newest days of the first reading on, which lie further back the
  * longer an index has lived; the hours that any window may need are in every register.
@@ -109,6 +112,7 @@ function compareRows(
   const isStored = known === stored || sameKey(key, known, stored)
   const isRecomputed = known === recomputed || sameKey(key, known, recomputed)
   for (const column of Object.keys(known)) {
+    if (NOT_COMPARED.has(column)) continue
     const a = isStored ? stored?.[column] : undefined
     const b = isRecomputed ? recomputed?.[column] : undefined
     if (a === b) continue

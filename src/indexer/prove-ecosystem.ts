@@ -21,8 +21,9 @@ interface Contract {
 }
 
 /**
- * Holds the ecosystem file against the chains: chain ids, finality tags, code at every address, decimals, and the
- * EIP-712 domain of the payment asset. Throws ProofError on the first difference.
+ * Holds the ecosystem file against the chains: chain ids, finality tags, receipts that prove logs, code
+ * at every address, decimals, and the EIP-712 domain of the payment asset. Throws ProofError on the
+ * first difference.
  */
 export async function proveEcosystem(ecosystem: Ecosystem, sourceOf: SourceOf): Promise<void> {
   await untilProven([
@@ -30,6 +31,7 @@ export async function proveEcosystem(ecosystem: Ecosystem, sourceOf: SourceOf): 
     ...ecosystem.chains.map((chain, index) =>
       proveFinality(chain, `chains[${index}].finality`, sourceOf(chain)),
     ),
+    ...ecosystem.chains.map((chain, index) => proveReceipts(chain, index, sourceOf)),
     ...contractsOf(ecosystem).map((contract) => proveCode(contract, sourceOf)),
     ...proveDecimals(ecosystem, sourceOf),
     ...provePrices(ecosystem, sourceOf),
@@ -59,6 +61,25 @@ async function proveChainId(chain: Chain, index: number, sourceOf: SourceOf): Pr
       `the node is of chain ${id}, the file says ${chain.id} (${chain.name}); mend the URL or the id`,
     )
 }
+
+/** A chain whose logs are all to be proven must be one whose blocks can be. */
+async function proveReceipts(chain: Chain, index: number, sourceOf: SourceOf): Promise<void> {
+  if (chain.proofs === 'deposits') return
+  const source = sourceOf(chain)
+  try {
+    const head = await source.header('latest')
+    // Behind one address a slower node may answer next.
+    const block = head && (await source.header(Math.max(0, head.number - PROVEN_BELOW_HEAD)))
+    if (block !== undefined) await source.provenBlock(block)
+  } catch (error) {
+    throw new ProofError(
+      `chains[${index}].proofs`,
+      `no node of ${chain.name} proves its logs (${error instanceof Error ? error.message : error}); use a node that gives receipts, or write "deposits"`,
+    )
+  }
+}
+
+const PROVEN_BELOW_HEAD = 2
 
 type SourceOf = (chain: Chain) => ChainSource
 

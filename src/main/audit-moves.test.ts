@@ -105,6 +105,7 @@ onBoth(
       from: payer,
       to: payer,
       amount: 100_000n,
+      proven: true,
     }
     const account = bucketAccount('192.0.2.1')
     const credit = { id: 'c', deposit, account, owner: payer, claimId: null, keys, nowUnix: 1 }

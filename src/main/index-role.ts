@@ -4,6 +4,10 @@ import type { EndpointEvent } from '#chain/endpoints/endpoint.ts'
 import { openLogsThread } from '#chain/endpoints/logs-thread.ts'
 import { openRpcSource } from '#chain/rpc-source.ts'
 import { allDatasets } from '#datasets/datasets.ts'
+import {
+  type KeepProvingDepositsDeps,
+  keepProvingDeposits,
+} from '#datasets/deposits/proof/keep-proving-deposits.ts'
 import { filePartsOf } from '#datasets/file-parts.ts'
 import { UnexplainedBalanceError } from '#datasets/holders/fold-balances.ts'
 import { findPruned } from '#datasets/holders/proof/find-pruned.ts'
@@ -80,7 +84,20 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
     },
     signal,
   )
-  await Promise.all([indexing, keeping])
+  const { payment } = ecosystem
+  const payments =
+    payment &&
+    keepProvingDeposits(
+      {
+        ...proving,
+        payment,
+        clock,
+        isIndexing: () => isIndexing,
+        report: (news) => reportDeposit(logger, payment.chain, news),
+      },
+      signal,
+    )
+  await Promise.all([indexing, keeping, payments])
 }
 
 /** What reads history gets ready while the file is held against the chains. */
@@ -139,6 +156,15 @@ function reportProof(logger: Logger, chain: Chain, proof: Proof): void {
       'the register differs from the token contracts',
     )
   else logger.warn({ ...facts, reason: proof.detail }, 'the token contracts could not be asked')
+}
+
+function reportDeposit(
+  logger: Logger,
+  { name: chain }: Chain,
+  { kind, ...facts }: Parameters<KeepProvingDepositsDeps['report']>[0],
+): void {
+  if (kind === 'corrected') logger.error({ chain, ...facts }, 'deposits were corrected')
+  else logger.warn({ chain, ...facts }, 'a deposit waits for a proof')
 }
 
 /** Tells once when this process begins to index, and once when it waits for another that does. */

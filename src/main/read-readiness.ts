@@ -1,4 +1,5 @@
 import type { Readiness } from '#api/health-routes.ts'
+import { readUnproven } from '#datasets/deposits/proof/deposit-proofs.ts'
 import { type Proof, readProofs } from '#datasets/holders/proof/proof-row.ts'
 import { rereadingOf } from '#datasets/rereading.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
@@ -31,6 +32,15 @@ export async function readReadiness(
     const proof = proofs.get(chain.id)
     if (proof !== undefined) parts[`proof ${chain.name}`] = describeProof(proof)
   }
+  const payments = deps.ecosystem.payment?.chain
+  const unproven =
+    payments &&
+    (await deps.register
+      .snapshot((reads) => readUnproven(reads, payments.id))
+      .catch(() => undefined))
+  if (unproven !== undefined)
+    parts[`payments ${payments?.name}`] =
+      `${unproven.count} deposits wait for a proof: ${unproven.reason}`
   for (const progress of deps.indexing()) {
     if (progress.history !== null) parts[`pace ${progress.chain}`] = barOf(progress).detail
     for (const { host, state, reason } of progress.endpoints)

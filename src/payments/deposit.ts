@@ -17,6 +17,8 @@ export interface Deposit {
   readonly to: Address
   /** Base units of the asset: micro-USD. */
   readonly amount: bigint
+  /** Its block was proven to hold it; nothing else is credited. */
+  readonly proven: boolean
 }
 
 /** Which deposits are asked for: from a block on, those of some transactions, or a page in order. */

@@ -19,6 +19,8 @@ export class FakeChain implements DepositIndex {
   completeFromBlock = 0
   /** No node answers. */
   isSilent = false
+  /** Transactions whose deposits are not proven. */
+  readonly unproven = new Set<Hash>()
   #blocks: { readonly hash: Hash; readonly deposits: readonly Deposit[] }[] = [
     { hash: hash('genesis'), deposits: [] },
   ]
@@ -49,6 +51,7 @@ export class FakeChain implements DepositIndex {
         from,
         to: PAY_TO,
         amount,
+        proven: true,
       }
     })
     this.#blocks.push({ hash: blockHash, deposits })
@@ -78,7 +81,10 @@ export class FakeChain implements DepositIndex {
       .flatMap((block) => block.deposits)
       .filter((deposit) => deposit.blockNumber >= this.completeFromBlock)
       .filter((deposit) => !this.#uncovered.has(deposit.txHash))
-    const deposits = chosen(all, query)
+    const deposits = chosen(all, query).map((deposit) => ({
+      ...deposit,
+      proven: !this.unproven.has(deposit.txHash),
+    }))
     const timestamp = this.headUnix ?? Number.POSITIVE_INFINITY
     const newest = this.#blocks.at(-1)?.hash ?? hash('genesis')
     const head = { number: this.height, hash: newest, timestamp }

@@ -39,6 +39,7 @@ const evidence: Evidence = {
       from: alice,
       to: wallet('operator'),
       amount: 1_000_000n,
+      proven: true,
     },
   ],
   provenPayers: new Set(),

@@ -45,6 +45,9 @@ export function judgeClaim(claim: Claim, evidence: Evidence): Verdict {
   const confirmations = Math.min(depth, evidence.requiredConfirmations)
   if (depth < evidence.requiredConfirmations)
     return { kind: 'wait', status: 'confirming', confirmations }
+  // Whoever it is from, a log that a node may have made up decides nothing.
+  if (evidence.deposits.some((deposit) => !deposit.proven))
+    return { kind: 'wait', status: 'confirming', confirmations }
   const qualifying = evidence.deposits.filter((deposit) => qualifies(claim, evidence, deposit))
   if (qualifying.length === 0) return { kind: 'end', status: 'unlinked', confirmations }
   const deposits = evidence.isReserved

@@ -15,7 +15,11 @@ export interface X402<A> {
 export function createX402<A>(deps: X402Deps & CallHooks<A>): X402<A> {
   const settling = {
     ...deps,
-    availability: createAvailability({ ...deps, chainId: deps.payment.chain.id }),
+    availability: createAvailability({
+      ...deps,
+      chainId: deps.payment.chain.id,
+      proof: deps.payment.proof,
+    }),
     submit: createSubmitter(deps),
   }
   const desk = new PaymentDesk(settling)

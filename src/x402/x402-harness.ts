@@ -66,6 +66,7 @@ export function depositOf(
     from,
     to,
     amount: value,
+    proven: true,
   }
 }
 

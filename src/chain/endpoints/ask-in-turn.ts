@@ -9,13 +9,13 @@ const ROUNDS_MAX = 3
 /** Asks the endpoints one after another until one gives an answer that can be true. */
 export async function askInTurn<T>(
   choice: Choice,
-  work: (source: CallSource) => Promise<T>,
+  work: (source: CallSource, host: string) => Promise<T>,
 ): Promise<T> {
   for (let round = 1; ; round += 1) {
     const failures: RpcError[] = []
     for (const endpoint of await choice.inOrder()) {
       try {
-        return await work(endpoint.calls)
+        return await work(endpoint.calls, endpoint.host)
       } catch (error) {
         if (!(error instanceof RpcError)) throw error
         // Every node would say the same of a contract that refuses.

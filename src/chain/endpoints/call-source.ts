@@ -4,6 +4,7 @@ import type { BlockTag, ChainSource, SourceLog } from '../chain-source.ts'
 import type { LogFilter } from '../log-filter.ts'
 import { parseBlock, parseBytes, parseLogs, parseQuantity, parseReceiptLogs } from '../parse-rpc.ts'
 import { RpcError } from '../rpc-error.ts'
+import { EndpointError } from './endpoint-error.ts'
 import type { RpcCall } from './json-rpc.ts'
 
 /** Asks one call and gives its result, not yet parsed. */
@@ -13,14 +14,18 @@ export type Request = (call: RpcCall) => Promise<unknown>
 export interface CallSource
   extends Pick<
     ChainSource,
-    'askChainId' | 'header' | 'logsInRange' | 'logsInBlock' | 'code' | 'call'
+    'askChainId' | 'header' | 'logsInRange' | 'logsInBlock' | 'provenBlock' | 'code' | 'call'
   > {
   /** Throws EndpointError of kind `no-method` where the node has no block receipts. */
   receiptLogs(hash: Hash): Promise<readonly SourceLog[]>
 }
 
 /** The small calls of ethereum/execution-apis, each answer parsed. */
-export function callSource(chainId: number, request: Request): CallSource {
+export function callSource(
+  chainId: number,
+  request: Request,
+  isRefusal: (error: unknown) => boolean = isRefusalOfReceipts,
+): CallSource {
   const ask = (method: string, ...params: unknown[]) => request({ method, params })
   return {
     async askChainId() {
@@ -44,6 +49,10 @@ export function callSource(chainId: number, request: Request): CallSource {
       if (value === null) throw new RpcError(`the node does not know the receipts of block ${hash}`)
       return parseReceiptLogs(value, chainId)
     },
+    async provenBlock(ref, wants) {
+      const { proveBlock } = await import('../proofs/prove-block.ts')
+      return proveBlock({ chainId, ask, isRefusal }, ref, wants)
+    },
     async code(address) {
       return parseBytes(await ask('eth_getCode', address, 'latest'))
     },
@@ -51,6 +60,12 @@ export function callSource(chainId: number, request: Request): CallSource {
       return parseBytes(await ask('eth_call', { to, data }, toBlock(block ?? 'latest')))
     },
   }
+}
+
+/** Some nodes lack the method, some keep it from free callers, some find the answer too large. */
+function isRefusalOfReceipts(error: unknown): boolean {
+  const kinds = ['no-method', 'refused', 'too-large']
+  return error instanceof EndpointError && kinds.includes(error.kind)
 }
 
 /** The parameter of `eth_getLogs` over blocks, both ends included. */

@@ -22,6 +22,8 @@ export type FailureKind =
   | 'unreachable'
   /** Something else than the answer to what was asked. */
   | 'malformed'
+  /** What it gives of a block does not hash to what the block's own hash commits to. */
+  | 'unproven'
   /** The caller no longer wants the answer. */
   | 'aborted'
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { after, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import {
   chainScript,
   movableTiming,
@@ -115,6 +116,25 @@ test('when every endpoint is of another chain, the error and the chain id say so
   const { source } = await world([{ chainId: 5 }])
   await assert.rejects(source.header('latest'), /serves chain 5 instead of 1/)
   assert.equal(await source.askChainId(), 5)
+})
+
+test('one endpoint alone that named a wrong chain is asked again as soon as it names the right one', async () => {
+  const { source, nodes, advance, states } = await world([{}])
+  const [node] = nodes
+  assert.ok(node !== undefined)
+  for (let times = 0; times < 5; times += 1) {
+    assert.equal((await source.header('latest'))?.number, 1_000)
+    node.chain.chainId = 5
+    advance(16_000)
+    // The probe that finds it may come after the answer.
+    await source.header('latest').catch(() => undefined)
+    while (states()[0] === 'ok') await setImmediate()
+    await assert.rejects(source.header('latest'), /serves chain 5 instead of 1/)
+    node.chain.chainId = 1
+    advance(2_000)
+  }
+  assert.equal((await source.header('latest'))?.number, 1_000)
+  assert.deepEqual(states(), ['ok'])
 })
 
 test('an endpoint that was down at the start proves its chain before it is used', async () => {

@@ -145,9 +145,12 @@ export class Health {
     this.#tellProbed()
   }
 
-  /** A probe found nothing wrong. A lie or a lack of history is not forgiven before its time. */
+  /**
+   * A probe found nothing wrong: the endpoint is up, near the head and of the right chain. A lie or a lack
+   * of history is not forgiven before its time.
+   */
   passed(): void {
-    const isMended = this.#state === 'failing' || this.#state === 'lagging'
+    const isMended = ['failing', 'lagging', 'wrong-chain'].includes(this.#state)
     if (this.#state !== 'ok' && (isMended || this.isDue)) {
       this.#wellSinceMs = this.#clock()
       if (this.isProvenPruned) this.#change('pruned', this.#provenPruned.reason)

@@ -37,6 +37,7 @@ export function cureFor(error: unknown): Cure {
     case 'aborted':
       return LATER
     case 'pruned':
+    case 'unproven':
       return ELSEWHERE
     case 'behind':
     case 'unreachable':

@@ -1,3 +1,4 @@
+import type { LogFilter } from '#chain/log-filter.ts'
 import { type Address, type Hash, ZERO_ADDRESS } from '#domain/address.ts'
 import type { Log } from '#domain/chain.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
@@ -7,7 +8,7 @@ import { DecodeError } from '#indexer/decode-event.ts'
 import type { Selector } from '#indexer/select-logs.ts'
 import { chunks } from '#lib/chunks.ts'
 import { toStored } from '#lib/u256.ts'
-import type { Migration } from '#store/engine.ts'
+import type { Connection, Migration } from '#store/engine.ts'
 import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
 
 /** Name of the dataset. */
@@ -33,6 +34,15 @@ export const depositsMigration: Migration = {
     create unique index deposits_of_tx on deposits (chain_id, tx_hash, position_in_tx)`,
 }
 
+export const depositProofsMigration: Migration = {
+  id: 75,
+  name: 'proofs of deposits',
+  sql: `
+    alter table deposits add column proof text;
+    alter table deposits add column unproven_because text;
+    create index unproven_deposits on deposits (chain_id, block_number) where proof is null`,
+}
+
 /** A transfer of the payment asset to the operator, as the chain shows it now. */
 export interface DepositFact {
   readonly log: Log
@@ -52,22 +62,34 @@ export function depositsDataset(payment: Payment | null): Dataset<DepositFact> {
       return [{ field: 'payment', facts: { asset: payment.asset, payTo } }]
     },
     decode: readDeposit,
-    apply: storeDeposits,
+    apply: (change, facts) => storeDeposits(change.connection, facts),
     revert: removeDeposits,
   }
 }
 
-function selectorOf({ chain, asset, payTo }: Payment): Selector {
-  const recipients = payTo.map((each) => toTopic(each.address))
+function selectorOf(payment: Payment): Selector {
   return {
-    chainId: chain.id,
-    address: asset,
+    chainId: payment.chain.id,
+    address: payment.asset,
     topic0: TRANSFER_TOPIC,
-    arguments: [null, recipients],
+    arguments: [null, recipientsOf(payment)],
   }
 }
 
-function readDeposit(log: Log): readonly DepositFact[] {
+/** The logs of a block that are deposits: what is asked of it when they are proven. */
+export function depositFilter(payment: Payment): LogFilter {
+  return {
+    addresses: [payment.asset],
+    topics: [[TRANSFER_TOPIC], null, recipientsOf(payment)],
+    pairs: [{ address: payment.asset, topic0: TRANSFER_TOPIC }],
+  }
+}
+
+function recipientsOf({ payTo }: Payment): readonly Hash[] {
+  return payTo.map((each) => toTopic(each.address))
+}
+
+export function readDeposit(log: Log): readonly DepositFact[] {
   const [, sender, recipient, ...more] = log.topics
   if (sender === undefined || recipient === undefined || more.length > 0 || log.data.length !== 66)
     throw new DecodeError('a transfer has three topics and 32 bytes of data')
@@ -77,7 +99,11 @@ function readDeposit(log: Log): readonly DepositFact[] {
   return [{ log, sender: toAddress(sender), recipient: toAddress(recipient), amount }]
 }
 
-async function storeDeposits(change: Change, facts: readonly DepositFact[]): Promise<void> {
+/** Stores the deposits of whole blocks, in chain order. */
+export async function storeDeposits(
+  connection: Connection,
+  facts: readonly DepositFact[],
+): Promise<void> {
   const positions = new Map<Hash, number>()
   const list = facts.map(({ log, sender, recipient, amount }) => {
     const position = positions.get(log.txHash) ?? 0
@@ -96,7 +122,7 @@ async function storeDeposits(change: Change, facts: readonly DepositFact[]): Pro
     ]
   })
   for (const part of chunks(list, ROWS_PER_STATEMENT))
-    await change.connection.run(sql`
+    await connection.run(sql`
       insert into deposits (chain_id, block_number, log_index, block_hash, timestamp_unix, tx_hash,
         position_in_tx, sender, recipient, amount)
       values ${rows(part)}`)

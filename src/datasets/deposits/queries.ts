@@ -24,6 +24,8 @@ export interface CanonicalDeposit {
   readonly to: Address
   /** Base units of the asset. */
   readonly amount: bigint
+  /** Its block was proven to hold it. */
+  readonly proven: boolean
 }
 
 export type DepositSelection =
@@ -121,7 +123,7 @@ async function runSelection(
 ) {
   const found = await connection.run(sql`
     select chain_id, block_number, block_hash, timestamp_unix, tx_hash, log_index, position_in_tx,
-      sender, recipient, amount
+      sender, recipient, amount, proof
     from deposits where chain_id = ${chainId} and ${condition}
     order by block_number, log_index ${limit}`)
   return found.map(toDeposit)
@@ -139,5 +141,6 @@ function toDeposit(row: Row): CanonicalDeposit {
     from: column.hex(row, 'sender'),
     to: column.hex(row, 'recipient'),
     amount: column.u256(row, 'amount'),
+    proven: column.textOrNull(row, 'proof') !== null,
   }
 }

@@ -293,7 +293,8 @@ export class OlderHistory {
     const distance = position.number - read.number
     if (distance > MEETING_BLOCKS_MAX)
       throw new RpcError(`${distance} blocks are not final; waiting for the chain to finalize them`)
-    const filters = filtersOf(datasets, this.#chain.id)
+    const { id, proofs } = this.#chain
+    const filters = filtersOf(datasets, id)
     const source = withHeadersAhead(this.#deps.source, read.number + 1, position.number)
     const head = await source.header(position.number)
     if (head?.hash !== position.hash) return undefined
@@ -303,7 +304,7 @@ export class OlderHistory {
       const last = parent.hash === '0x' ? undefined : parent
       const from = parent.number + 1
       const range = { from, head, blocksMax: MEETING_BLOCKS_AT_ONCE }
-      const blocks = await readBlocks({ source, filters }, last, range)
+      const blocks = await readBlocks({ source, filters, proofs }, last, range)
       for (const block of blocks) for (const log of block.logs) logs.push(log)
       parent = blocks.at(-1)?.header ?? head
     }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { BlockHeader } from '#domain/chain.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
@@ -17,6 +18,7 @@ interface Chain {
   baseFee: bigint
   balance: bigint
   isDown: boolean
+  provesNothing?: boolean
 }
 
 function availabilityOn(engine: Engine, chain: Chain, now = { ms: NOON_MS }) {
@@ -30,7 +32,13 @@ function availabilityOn(engine: Engine, chain: Chain, now = { ms: NOON_MS }) {
     rpc: {
       gasPrice: () => answer({ baseFee: chain.baseFee, tip: 1_000_000n }),
       balance: () => answer(chain.balance),
+      header: () => answer(HEAD),
+      provenBlock: async () => {
+        if (chain.provesNothing) throw new Error('its receipts do not hash to its receiptsRoot')
+        return { header: HEAD, logs: [] }
+      },
     },
+    proof: 'receipts',
     signer: { address: SETTLER },
     chainId: 8453,
     amounts: [100_000n, 1_000_000n],
@@ -40,10 +48,25 @@ function availabilityOn(engine: Engine, chain: Chain, now = { ms: NOON_MS }) {
   })
 }
 
+const HEAD: BlockHeader = {
+  ...{ number: 1, hash: `0x${'11'.repeat(32)}`, parentHash: `0x${'00'.repeat(32)}` },
+  ...{ timestamp: 1, logsBloom: '0x' },
+}
+
 const calm: Chain = { baseFee: 5_000_000n, balance: ETHER, isDown: false }
 
 onBoth('an offer is shown at usual prices of gas', async ({ engine }) => {
   assert.equal(await availabilityOn(engine, calm).isAvailable(), true)
+})
+
+onBoth('no offer is shown by a node that cannot prove its blocks', async ({ engine }) => {
+  const now = { ms: NOON_MS }
+  const chain = { ...calm, provesNothing: true }
+  const availability = availabilityOn(engine, chain, now)
+  assert.equal(await availability.isAvailable(), false)
+  chain.provesNothing = false
+  now.ms += 5_000
+  assert.equal(await availability.isAvailable(), true)
 })
 
 onBoth('no offer is shown while gas would eat over a tenth of the smallest', async ({ engine }) => {

@@ -1,3 +1,4 @@
+import type { Payment } from '#ecosystem/ecosystem.ts'
 import { unixNow } from '#lib/clock.ts'
 import { startOfDay } from '#lib/day.ts'
 import { gasOfDay } from '../settling/settler-store.ts'
@@ -19,24 +20,44 @@ const COST_SHARE = 10n
 
 interface Deps
   extends Pick<X402Deps, 'engine' | 'clock' | 'amounts' | 'gasPerDayGwei' | 'etherUsd' | 'report'> {
-  readonly rpc: Pick<SettlingRpc, 'gasPrice' | 'balance'>
+  readonly rpc: Pick<SettlingRpc, 'gasPrice' | 'balance' | 'header' | 'provenBlock'>
   readonly signer: Pick<SettlingSigner, 'address'>
   readonly chainId: number
+  /** What proves a payment. */
+  readonly proof: Payment['proof']
 }
 
 /**
  * Offers are shown only while they can be kept: a node answers, the settling wallet can pay for gas,
- * the day's gas is not used up, and gas would not eat over a tenth of the smallest offer.
+ * the day's gas is not used up, gas would not eat over a tenth of the smallest offer, and the nodes have
+ * once shown that what is paid can be proven.
  */
 export function createAvailability(deps: Deps): Availability {
+  let isProvable = deps.proof === 'endpoints'
+  const lookAll = async () => {
+    isProvable ||= await provesHead(deps)
+    return isProvable && (await look(deps))
+  }
   let known: { readonly atMs: number; readonly value: Promise<boolean> } | undefined
   return {
     isAvailable() {
       const now = deps.clock()
       if (known === undefined || Math.abs(now - known.atMs) >= FRESH_MS)
-        known = { atMs: now, value: look(deps) }
+        known = { atMs: now, value: lookAll() }
       return known.value
     },
+  }
+}
+
+/** A node that cannot prove its newest block would keep every payment pending. */
+async function provesHead({ rpc, report }: Deps): Promise<boolean> {
+  try {
+    const head = await rpc.header('latest')
+    if (head !== undefined) await rpc.provenBlock(head)
+    return head !== undefined
+  } catch (error) {
+    report(error)
+    return false
   }
 }
 

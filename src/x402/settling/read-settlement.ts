@@ -1,12 +1,13 @@
 import { getSelector } from 'ox/AbiEvent'
 import { encodeData, from } from 'ox/AbiFunction'
+import { proveLogs } from '#chain/proofs/prove-logs.ts'
 import type { Address, Hash } from '#domain/address.ts'
+import type { BlockRef, Log } from '#domain/chain.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
 import { assert } from '#lib/assert.ts'
 import type { Deposit } from '#payments/deposit.ts'
 import type { CreditDeps } from '../x402-deps.ts'
 import type { Intent } from './intent.ts'
-import type { Receipt } from './settling-rpc.ts'
 
 type Deps = Pick<CreditDeps, 'rpc' | 'payment'>
 
@@ -17,7 +18,10 @@ export type Settlement =
   /** Not sealed, or in a block that the node no longer knows as its own. */
   | { readonly kind: 'unknown' }
 
-/** Reads a transaction's receipt and looks for the very transfer that was authorized. */
+/**
+ * Reads a transaction's receipt and looks for the very transfer that was authorized, among the logs that
+ * its block is proven to hold. Throws while they cannot be proven.
+ */
 export async function readSettlement(
   deps: Deps,
   intent: Intent,
@@ -27,25 +31,42 @@ export async function readSettlement(
   if (receipt === undefined) return { kind: 'unknown' }
   const header = await deps.rpc.header(receipt.blockNumber)
   if (header === undefined || header.hash !== receipt.blockHash) return { kind: 'unknown' }
-  const deposit = findDeposit(deps, intent, { receipt, txHash, timestampUnix: header.timestamp })
-  if (deposit === undefined) return { kind: 'unpaid', blockNumber: receipt.blockNumber }
+  const { blockNumber } = receipt
+  // Some assets give back false and no error: only the log is a payment.
+  if (!receipt.succeeded || findDeposit(deps, intent, receipt.logs, header) === undefined)
+    return { kind: 'unpaid', blockNumber }
+  const logs = (await provenLogs(deps, intent, header)).filter((log) => log.txHash === txHash)
+  const deposit = findDeposit(deps, intent, logs, header)
+  if (deposit === undefined) return { kind: 'unknown' }
   return { kind: 'paid', deposit }
 }
 
-interface Sealed {
-  readonly receipt: Receipt
-  readonly txHash: Hash
-  readonly timestampUnix: number
+/** What the block says of the asset's authorizations and payments. */
+function provenLogs(
+  { rpc, payment }: Deps,
+  { authorization }: Intent,
+  ref: BlockRef,
+): Promise<readonly Log[]> {
+  return proveLogs({
+    ref,
+    filter: { addresses: [payment.asset], topics: [[TRANSFER_TOPIC, AUTHORIZATION_USED]] },
+    how: payment.proof,
+    provenBlock: rpc.provenBlock,
+    witnesses: rpc.witnesses,
+    needsSecond: () => authorization.value > payment.secondOpinion,
+  })
 }
 
-/** Some assets give back false and no error: only the log is a payment. */
-function findDeposit(deps: Deps, intent: Intent, sealed: Sealed): Deposit | undefined {
-  const { receipt, txHash, timestampUnix } = sealed
-  if (!receipt.succeeded) return undefined
+function findDeposit(
+  deps: Deps,
+  intent: Intent,
+  logs: readonly Omit<Log, 'timestamp'>[],
+  header: BlockRef & { readonly timestamp: number },
+): Deposit | undefined {
   const { asset, chain } = deps.payment
-  const paying = payingLogs(deps, receipt)
+  const paying = payingLogs(deps, logs)
   const { from, to, value, nonce } = intent.authorization
-  const used = receipt.logs.find(
+  const used = logs.find(
     ({ address, topics }) =>
       address === asset &&
       topics[0] === AUTHORIZATION_USED &&
@@ -65,20 +86,21 @@ function findDeposit(deps: Deps, intent: Intent, sealed: Sealed): Deposit | unde
   if (log === undefined) return undefined
   return {
     chainId: chain.id,
-    blockNumber: receipt.blockNumber,
-    blockHash: receipt.blockHash,
-    timestampUnix,
-    txHash,
+    blockNumber: header.number,
+    blockHash: header.hash,
+    timestampUnix: header.timestamp,
+    txHash: log.txHash,
     logIndex: log.logIndex,
     positionInTx: position,
     from,
     to,
     amount: value,
+    proven: true,
   }
 }
 
 /** Transfers to the operator, counted as the index counts them, so that both name the same log alike. */
-function payingLogs({ payment }: Deps, { logs }: Receipt): Receipt['logs'] {
+function payingLogs<L extends Omit<Log, 'timestamp'>>({ payment }: Deps, logs: readonly L[]): L[] {
   const recipients = payment.payTo.map((each) => toTopic(each.address))
   return logs.filter(
     ({ address, topics, data }) =>

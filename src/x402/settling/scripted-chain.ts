@@ -1,8 +1,10 @@
 import { decodeData, getSelector, from as parseFunction } from 'ox/AbiFunction'
 import { keccak256 } from 'ox/Hash'
 import { deserialize } from 'ox/TxEnvelopeEip1559'
-import type { SourceLog } from '#chain/chain-source.ts'
+import type { ProvenBlock, SourceLog } from '#chain/chain-source.ts'
+import { EndpointError } from '#chain/endpoints/endpoint-error.ts'
 import type { Address, Hash } from '#domain/address.ts'
+import type { BlockRef } from '#domain/chain.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
 import type { Authorization } from '../offers/authorization.ts'
 import { AUTHORIZATION_CANCELED, AUTHORIZATION_USED, toTopic } from './read-settlement.ts'
@@ -42,6 +44,8 @@ export class ScriptedChain {
   /** Blocks by which the node is behind with all but headers, which another one tells. */
   lagBlocks = 0
   refusesSending = false
+  /** The node gives no receipts that hash to what its blocks name. */
+  provesNothing = false
   isDown = false
   hidesLogs = false
   /** Most blocks in one question for logs. */
@@ -116,6 +120,8 @@ export class ScriptedChain {
     header: (at) =>
       this.#answer(() => this.#header(at === 'latest' ? this.#blocks.length - 1 : at)),
     logs: (query) => this.#answer(() => this.#logs(query)),
+    provenBlock: (ref) => this.#answer(() => this.#proven(ref)),
+    witnesses: [],
   }
 
   /** Counts what is asked from now on. */
@@ -223,6 +229,14 @@ export class ScriptedChain {
     const parentHash = this.#hash(Math.max(0, number - 1))
     const hash = this.#hash(number)
     return { number, hash, parentHash, timestamp: block.timestamp, logsBloom: '0x' }
+  }
+
+  #proven({ number, hash }: BlockRef): ProvenBlock {
+    const header = this.#header(number)
+    if (this.provesNothing || header?.hash !== hash)
+      throw new EndpointError('unproven', `block ${number} cannot be proven`)
+    const logs = this.#logsOf(number).map((log) => ({ ...log, timestamp: header.timestamp }))
+    return { header, logs }
   }
 
   #logs({ topics, fromBlock, toBlock = this.#head }: LogQuery): readonly SourceLog[] {

@@ -37,12 +37,15 @@ const PAYMENT: X402Deps['payment'] = {
     pollIntervalMs: 2_000,
     finality: 'tag',
     staleAfterSeconds: 60,
+    proofs: 'deposits',
   },
   asset: ASSET,
   symbol: 'USDC',
   decimals: 6,
   domain: { name: 'USD Coin', version: '2' },
   confirmations: CONFIRMATIONS,
+  proof: 'receipts',
+  secondOpinion: 1_000_000_000n,
   payTo: [{ address: PAY_TO, since: '2026-01-01' }],
 }
 

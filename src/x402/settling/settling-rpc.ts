@@ -1,8 +1,10 @@
-import type { SourceLog } from '#chain/chain-source.ts'
+import type { ProvenBlock, SourceLog } from '#chain/chain-source.ts'
+import { callSource } from '#chain/endpoints/call-source.ts'
 import { openPost, type Post } from '#chain/endpoints/http-post.ts'
 import { parseBlock, parseBytes, parseLogs } from '#chain/parse-rpc.ts'
+import type { Witness } from '#chain/proofs/prove-logs.ts'
 import type { Address, Hash } from '#domain/address.ts'
-import type { BlockHeader } from '#domain/chain.ts'
+import type { BlockHeader, BlockRef } from '#domain/chain.ts'
 
 /** No node answered: whether something was done there is not known. */
 export class NodeUnreachable extends Error {
@@ -61,6 +63,10 @@ export interface SettlingRpc {
   receipt(txHash: Hash): Promise<Receipt | undefined>
   header(blockNumber: number | 'latest'): Promise<BlockHeader | undefined>
   logs(query: LogQuery): Promise<readonly SourceLog[]>
+  /** Every log of a block, proven against its hash; throws EndpointError `unproven`. */
+  provenBlock(ref: BlockRef): Promise<ProvenBlock>
+  /** Each node by itself. */
+  readonly witnesses: readonly Witness[]
 }
 
 /** A healthy node answers a small call well within this time. */
@@ -72,6 +78,7 @@ export function openSettlingRpc(chain: {
   readonly rpcUrls: readonly string[]
 }): SettlingRpc {
   const posts = chain.rpcUrls.map(openPost)
+  const nodes = chain.rpcUrls.map((url) => witness(chain.id, url))
   const ask = (method: string, ...params: unknown[]) => askInTurn(posts, { method, params })
   return {
     async gasPrice() {
@@ -95,7 +102,35 @@ export function openSettlingRpc(chain: {
       const filter = { address, topics, fromBlock: toBlock(fromBlock), toBlock: toBlock(last) }
       return parseLogs(await ask('eth_getLogs', filter), chain.id)
     },
+    provenBlock: (ref) =>
+      firstProof(
+        nodes.map(
+          ({ source }) =>
+            () =>
+              source.provenBlock(ref),
+        ),
+      ),
+    witnesses: nodes,
   }
+}
+
+function witness(chainId: number, url: string) {
+  const post = openPost(url)
+  const isRefusal = (error: unknown) => error instanceof NodeRefusal
+  const source = callSource(chainId, (call) => askOne(post, call), isRefusal)
+  return { host: new URL(url).host, source }
+}
+
+async function firstProof(tries: readonly (() => Promise<ProvenBlock>)[]): Promise<ProvenBlock> {
+  let last: unknown
+  for (const prove of tries) {
+    try {
+      return await prove()
+    } catch (error) {
+      last = error
+    }
+  }
+  throw last
 }
 
 interface Call {

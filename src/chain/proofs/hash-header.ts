@@ -1,0 +1,62 @@
+import { keccak256 } from 'ox/Hash'
+import { fromHex } from 'ox/Rlp'
+import type { Hash } from '#domain/address.ts'
+import { bytes, integer } from './encode-receipt.ts'
+
+/** The fields of a header in the order in which its hash commits to them (Yellow Paper, 4.3). */
+const FIELDS = [
+  ['parentHash', bytes],
+  ['sha3Uncles', bytes],
+  ['miner', bytes],
+  ['stateRoot', bytes],
+  ['transactionsRoot', bytes],
+  ['receiptsRoot', bytes],
+  ['logsBloom', bytes],
+  ['difficulty', integer],
+  ['number', integer],
+  ['gasLimit', integer],
+  ['gasUsed', integer],
+  ['timestamp', integer],
+  ['extraData', bytes],
+  ['mixHash', bytes],
+  ['nonce', bytes],
+] as const
+
+/** What forks appended, in this order: each is there only with all that stand before it. */
+const FORK_FIELDS = [
+  // EIP-1559
+  ['baseFeePerGas', integer],
+  // EIP-4895
+  ['withdrawalsRoot', bytes],
+  // EIP-4844
+  ['blobGasUsed', integer],
+  ['excessBlobGas', integer],
+  // EIP-4788
+  ['parentBeaconBlockRoot', bytes],
+  // EIP-7685
+  ['requestsHash', bytes],
+  // EIP-7928
+  ['blockAccessListHash', bytes],
+  // EIP-7843
+  ['slotNumber', integer],
+] as const
+
+/** The hash that a block's own fields give; undefined where a field is missing that every header has. */
+export function hashHeader(block: Readonly<Record<string, unknown>>): Hash | undefined {
+  const encoded: `0x${string}`[] = []
+  for (const [name, encode] of FIELDS) {
+    const value = block[name]
+    if (!isHex(value)) return undefined
+    encoded.push(encode(value))
+  }
+  for (const [name, encode] of FORK_FIELDS) {
+    const value = block[name]
+    if (!isHex(value)) break
+    encoded.push(encode(value))
+  }
+  return keccak256(fromHex(encoded, { as: 'Hex' }))
+}
+
+function isHex(value: unknown): value is `0x${string}` {
+  return typeof value === 'string' && /^0x[0-9a-fA-F]*$/.test(value)
+}

@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { mine, payUsdc } from '#devnet/actions.ts'
+import { accounts } from '#devnet/addresses.ts'
+import { readHead } from '#devnet/chain-client.ts'
+import { freePorts } from '#devnet/free-ports.ts'
+import { type Devnet, startDevnet } from '#devnet/start-devnet.ts'
+import type { BlockRef } from '#domain/chain.ts'
+import { type Lie, type LyingNode, Refused, startLyingNode } from '#test/lying-node.ts'
+import type { ChainSource } from '../chain-source.ts'
+import { openRpcSource } from '../rpc-source.ts'
+import { proveLogs } from './prove-logs.ts'
+
+/** Blocks of a real anvil behind a node that lies about them. */
+describe('the proof of a block', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sexton-proof-'))
+  let devnet: Devnet
+  let nodes: readonly [LyingNode, LyingNode]
+  let source: ChainSource
+  let both: ChainSource
+  /** A block with several payments, and the one before it, with one. */
+  let paid: BlockRef
+  let earlier: BlockRef
+  before(async () => {
+    devnet = await startDevnet({
+      dataFolder: folder,
+      ...(await freePorts()),
+      live: false,
+      historyDays: 2,
+    })
+    const { client, rpcUrl, chainId } = devnet.chains.base
+    const pay = (amount: bigint) =>
+      payUsdc(client, { from: accounts.holder, to: accounts.payTo, amount })
+    await pay(1n)
+    await mine(client, { blocks: 1 })
+    earlier = await readHead(client)
+    for (const amount of [2n, 3n, 4n]) await pay(amount)
+    await mine(client, { blocks: 1 })
+    paid = await readHead(client)
+    nodes = [await startLyingNode(rpcUrl), await startLyingNode(rpcUrl)]
+    source = openRpcSource({ chainId, urls: [nodes[0].url] })
+    both = openRpcSource({ chainId, urls: nodes.map(({ url }) => url) })
+  })
+  after(async () => {
+    for (const node of nodes) await node.stop()
+    await devnet.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+  beforeEach(() => {
+    for (const node of nodes) Object.assign(node, { lie: undefined, isDown: false })
+  })
+
+  const amounts = async (lie?: Lie) => {
+    nodes[0].lie = lie
+    const { logs } = await source.provenBlock(paid)
+    return logs.map(({ data }) => BigInt(data))
+  }
+  const refused = (lie: Lie, reason: RegExp) => assert.rejects(amounts(lie), reason)
+
+  test('gives every log of an honest node, as its eth_getLogs does', async () => {
+    assert.deepEqual(await amounts(), [2n, 3n, 4n])
+    const { logs } = await source.provenBlock(paid)
+    const address = devnet.chains.base.client.addresses.usdc.toLowerCase() as `0x${string}`
+    const told = await source.logsInBlock({ addresses: [address], topics: [] }, paid.hash)
+    const { timestampUnix: timestamp } = await readHead(devnet.chains.base.client)
+    assert.deepEqual(
+      logs,
+      told.map((log) => ({ ...log, timestamp })),
+    )
+  })
+
+  test('asks for the receipts one by one where the node gives none of whole blocks', async () => {
+    for (const code of [-32_601, -32_004])
+      assert.deepEqual(
+        await amounts(({ method }, result) => {
+          if (method === 'eth_getBlockReceipts') throw new Refused('not supported', code)
+          return result
+        }),
+        [2n, 3n, 4n],
+      )
+    assert.deepEqual(await amounts(receipts(() => null)), [2n, 3n, 4n])
+  })
+
+  test('takes receipts in any order, for each says its place', async () => {
+    assert.deepEqual(await amounts(receipts((list) => list.toReversed())), [2n, 3n, 4n])
+  })
+
+  test('refuses a log that was made up, left out or changed', async () => {
+    const root = /do not hash to its receiptsRoot/
+    const first = (list: readonly Receipt[], change: (logs: readonly Log[]) => readonly Log[]) =>
+      list.map((each, index) => (index === 0 ? { ...each, logs: change(each.logs) } : each))
+    await refused(
+      receipts((list) => first(list, (logs) => [...logs, ...logs])),
+      root,
+    )
+    await refused(
+      receipts((list) => first(list, () => [])),
+      root,
+    )
+    const data = `0x${'99'.repeat(32)}`
+    await refused(
+      receipts((list) => first(list, (logs) => logs.map((log) => ({ ...log, data })))),
+      root,
+    )
+  })
+
+  test('refuses receipts of another block, of fewer or of other transactions', async () => {
+    const transactions = /are not those of its transactions/
+    const { rpc } = devnet.chains.base.client
+    const others = await rpc.send({ method: 'eth_getBlockReceipts', params: [earlier.hash] })
+    await refused(
+      ({ method }, result) => (method === 'eth_getBlockReceipts' ? others : result),
+      transactions,
+    )
+    await refused(
+      receipts((list) => list.slice(1)),
+      transactions,
+    )
+    await refused(
+      receipts(([first, ...rest]) => (first ? [first, first, ...rest] : [])),
+      transactions,
+    )
+    // As many, in a wrong order that the node calls the right one.
+    await refused(
+      receipts((list) =>
+        list
+          .toReversed()
+          .map((each, index) => ({ ...each, transactionIndex: list[index]?.transactionIndex })),
+      ),
+      transactions,
+    )
+  })
+
+  test('refuses a header that was made up to fit other receipts', async () => {
+    await refused(({ method }, result) => {
+      if (method !== 'eth_getBlockByHash') return result
+      return { ...(result as object), receiptsRoot: `0x${'12'.repeat(32)}` }
+    }, /its header does not hash to its hash/)
+    await refused(
+      ({ method }, result) => (method === 'eth_getBlockByHash' ? null : result),
+      /the node does not know it/,
+    )
+  })
+
+  test('refuses answers of no known shape without leaving the node aside', async () => {
+    for (const nonsense of [42, 'text', [null], [{}], {}, [{ logs: 7 }]])
+      await assert.rejects(amounts(receipts(() => nonsense as never)), /cannot be proven/)
+    assert.deepEqual(await amounts(), [2n, 3n, 4n])
+    assert.equal(source.endpoints()[0]?.state, 'ok')
+  })
+
+  test('is tried with the next endpoint where the first cannot give it', async () => {
+    nodes[0].lie = receipts(() => [])
+    assert.equal((await both.provenBlock(paid)).logs.length, 3)
+  })
+
+  const prove = (
+    input: Pick<Parameters<typeof proveLogs>[0], 'how'> & { readonly isLarge?: boolean },
+    from = both,
+  ) =>
+    proveLogs({
+      ref: paid,
+      filter: {
+        addresses: [devnet.chains.base.client.addresses.usdc.toLowerCase() as `0x${string}`],
+        topics: [],
+      },
+      how: input.how,
+      provenBlock: (ref) => from.provenBlock(ref),
+      witnesses: from.each(),
+      needsSecond: () => input.isLarge ?? false,
+    })
+
+  test('of much money waits for a second endpoint that knows the block by its hash', async () => {
+    assert.equal((await prove({ how: 'receipts', isLarge: true })).length, 3)
+    nodes[1].isDown = true
+    assert.equal((await prove({ how: 'receipts' })).length, 3)
+    const second = new URL(nodes[1].url).host
+    await assert.rejects(
+      prove({ how: 'receipts', isLarge: true }),
+      new RegExp(`waits for a second endpoint; ${second}`),
+    )
+    assert.equal((await prove({ how: 'receipts', isLarge: true }, source)).length, 3)
+    nodes[1].isDown = false
+    nodes[1].lie = ({ method, params }, result) =>
+      method === 'eth_getBlockByNumber' && Number(params[0]) === paid.number
+        ? { ...(result as object), hash: `0x${'34'.repeat(32)}` }
+        : result
+    await assert.rejects(prove({ how: 'receipts', isLarge: true }), /block \d+ is 0x3434/)
+  })
+
+  test('by endpoints holds only where two of them give the same logs', async () => {
+    assert.equal((await prove({ how: 'endpoints' })).length, 3)
+    await assert.rejects(prove({ how: 'endpoints' }, source), /waits for a second endpoint/)
+    nodes[0].lie = ({ method }, result) =>
+      method === 'eth_getLogs' && Array.isArray(result) ? result.slice(1) : result
+    await assert.rejects(prove({ how: 'endpoints' }), /its endpoints give different logs/)
+    nodes[0].isDown = true
+    await assert.rejects(prove({ how: 'endpoints' }), /waits for a second endpoint/)
+  })
+})
+
+type Log = Readonly<Record<string, unknown>>
+
+interface Receipt {
+  readonly transactionIndex: unknown
+  readonly logs: readonly Log[]
+}
+
+function receipts(change: (list: readonly Receipt[]) => unknown): Lie {
+  return ({ method }, result) =>
+    method === 'eth_getBlockReceipts' ? change(result as readonly Receipt[]) : result
+}

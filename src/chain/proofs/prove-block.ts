@@ -1,0 +1,112 @@
+import type { Address, Hash } from '#domain/address.ts'
+import type { BlockHeader, BlockRef, Log } from '#domain/chain.ts'
+import { allEnded } from '#lib/all-ended.ts'
+import type { ProvenBlock } from '../chain-source.ts'
+import { EndpointError } from '../endpoints/endpoint-error.ts'
+import { parseBlock, parseHashes, parseReceipts } from '../parse-rpc.ts'
+import { hashHeader } from './hash-header.ts'
+import { receiptsRoot } from './receipts-root.ts'
+
+export interface ProveDeps {
+  readonly chainId: number
+  /** Asks one node; all answers of a proof are of the same one. */
+  ask(method: string, ...params: unknown[]): Promise<unknown>
+  /** Whether an error says that the node does not give the receipts of a whole block. */
+  isRefusal(error: unknown): boolean
+}
+
+/**
+ * Proves every log of a block: the header's fields hash to the block's hash, and the receipts to the
+ * header's `receiptsRoot`. Which transaction a log is of is the node's word: receipts do not name it.
+ * Throws EndpointError `unproven` where the node's answers do not fit each other.
+ */
+export async function proveBlock(
+  deps: ProveDeps,
+  ref: BlockRef,
+  /** Its logs are left out, unasked for, where this says no of the proven header. */
+  wants?: (header: BlockHeader) => boolean,
+): Promise<ProvenBlock> {
+  try {
+    return await proveAnswers(deps, ref, wants)
+  } catch (error) {
+    if (error instanceof EndpointError) throw error
+    // A shape that we do not know proves nothing, but is no reason to leave the node aside.
+    throw unproven(ref, error instanceof Error ? error.message : String(error))
+  }
+}
+
+async function proveAnswers(
+  deps: ProveDeps,
+  ref: BlockRef,
+  wants: ((header: BlockHeader) => boolean) | undefined,
+): Promise<ProvenBlock> {
+  const [block, early] = await allEnded([
+    deps.ask('eth_getBlockByHash', ref.hash, false),
+    wants === undefined ? askReceipts(deps, ref) : undefined,
+  ])
+  const { header, fields } = proveHeader(ref, block)
+  if (wants?.(header) === false) return { header, logs: [] }
+  const all = wants === undefined ? early : await askReceipts(deps, ref)
+  const txHashes = parseHashes(fields.transactions)
+  const receipts = parseReceipts(all ?? (await askOneByOne(deps, txHashes)))
+  const inOrder = receipts.toSorted(
+    (a, b) => Number(a.transactionIndex) - Number(b.transactionIndex),
+  )
+  const isOfBlock = inOrder.every(
+    ({ transactionHash, transactionIndex }, index) =>
+      Number(transactionIndex) === index && transactionHash.toLowerCase() === txHashes[index],
+  )
+  if (!isOfBlock || inOrder.length !== txHashes.length)
+    throw unproven(ref, 'its receipts are not those of its transactions')
+  if ((await receiptsRoot(inOrder)) !== String(fields.receiptsRoot).toLowerCase())
+    throw unproven(ref, 'its receipts do not hash to its receiptsRoot')
+  return { header, logs: logsOf(deps.chainId, header, inOrder) }
+}
+
+function proveHeader(ref: BlockRef, block: unknown) {
+  const header = parseBlock(block)
+  if (header === undefined || typeof block !== 'object' || block === null)
+    throw unproven(ref, 'the node does not know it')
+  const fields: Readonly<Record<string, unknown>> = { ...block }
+  if (header.number !== ref.number || hashHeader(fields) !== ref.hash)
+    throw unproven(ref, 'its header does not hash to its hash')
+  return { header, fields }
+}
+
+/** Null where the node has to be asked for each receipt by itself. */
+async function askReceipts({ ask, isRefusal }: ProveDeps, { hash }: BlockRef): Promise<unknown> {
+  try {
+    return await ask('eth_getBlockReceipts', hash)
+  } catch (error) {
+    if (isRefusal(error)) return null
+    throw error
+  }
+}
+
+function askOneByOne({ ask }: ProveDeps, txHashes: readonly Hash[]): Promise<unknown[]> {
+  return allEnded(txHashes.map((hash) => ask('eth_getTransactionReceipt', hash)))
+}
+
+/** Only what was hashed is taken from the receipts; the place of a log follows from their order. */
+function logsOf(
+  chainId: number,
+  { number, hash, timestamp }: BlockHeader,
+  receipts: ReturnType<typeof parseReceipts>,
+): readonly Log[] {
+  const logs: Log[] = []
+  for (const [txIndex, { transactionHash, logs: own }] of receipts.entries())
+    for (const { address, topics, data } of own)
+      logs.push({
+        ...{ chainId, blockNumber: number, blockHash: hash, timestamp, txIndex },
+        txHash: transactionHash.toLowerCase() as Hash,
+        logIndex: logs.length,
+        address: address.toLowerCase() as Address,
+        topics: topics.map((topic) => topic.toLowerCase() as Hash),
+        data: data.toLowerCase() as `0x${string}`,
+      })
+  return logs
+}
+
+function unproven({ number, hash }: BlockRef, reason: string): EndpointError {
+  return new EndpointError('unproven', `block ${number} ${hash} cannot be proven: ${reason}`)
+}

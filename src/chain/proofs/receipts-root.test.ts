@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { toHex } from 'ox/Rlp'
+import { PACKAGE_ROOT } from '#lib/package-root.ts'
+import { encodeReceipt, type WireReceipt } from './encode-receipt.ts'
+import { hashHeader } from './hash-header.ts'
+import { receiptsRoot } from './receipts-root.ts'
+
+const VECTORS = join(PACKAGE_ROOT, 'test', 'block-hash-vectors.golden.json')
+
+/** Real answers of a geth chain that lives through every fork up to Prague (ethereum/execution-apis, CC0). */
+const vectors: {
+  readonly headers: readonly Readonly<Record<string, string>>[]
+  readonly blocks: readonly {
+    readonly number: number
+    readonly receiptsRoot: string
+    readonly receipts: readonly WireReceipt[]
+  }[]
+} = JSON.parse(await readFile(VECTORS, 'utf8'))
+
+test('the header of a real block of each fork hashes to the hash of the block', () => {
+  assert.equal(vectors.headers.length, 8)
+  for (const header of vectors.headers) assert.equal(hashHeader(header), header.hash)
+})
+
+test('a header with any field changed, or one taken away, hashes to something else', () => {
+  for (const header of vectors.headers)
+    for (const [name, value] of Object.entries(header)) {
+      if (name === 'hash') continue
+      const { [name]: _, ...without } = header
+      assert.notEqual(hashHeader(without), header.hash, name)
+      const last = value.at(-1) === '1' ? '2' : '1'
+      assert.notEqual(
+        hashHeader({ ...header, [name]: value.slice(0, -1) + last }),
+        header.hash,
+        name,
+      )
+    }
+})
+
+test('receipts of real blocks, before and after Byzantium, hash to the receiptsRoot', async () => {
+  for (const { receipts, receiptsRoot: root } of vectors.blocks)
+    assert.equal(await receiptsRoot(receipts), root)
+})
+
+test('the root of no receipts is that of the empty trie', async () => {
+  const empty = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
+  assert.equal(await receiptsRoot([]), empty)
+})
+
+const hexOf = (bytes: number) => fc.uint8Array({ minLength: bytes, maxLength: bytes }).map(toText)
+const quantity = fc.maxSafeNat().map((n) => `0x${n.toString(16)}`)
+const log = fc.record({
+  address: hexOf(20),
+  topics: fc.array(hexOf(32), { maxLength: 4 }),
+  data: fc.uint8Array({ maxLength: 70 }).map(toText),
+})
+const receipt = fc.record({
+  type: fc.constantFrom('0x0', '0x1', '0x2', '0x3', '0x4', '0x7e'),
+  status: fc.constantFrom('0x0', '0x1'),
+  cumulativeGasUsed: quantity,
+  logsBloom: hexOf(256),
+  logs: fc.array(log, { maxLength: 4 }),
+  depositNonce: quantity,
+  isOfCanyon: fc.boolean(),
+})
+
+test('a receipt of any type is encoded as its type and its consensus fields, each as it was', () => {
+  fc.assert(
+    fc.property(receipt, ({ isOfCanyon, ...fields }) => {
+      const isDeposit = fields.type === '0x7e'
+      const isVersioned = isDeposit && isOfCanyon
+      const encoded = encodeReceipt({
+        ...fields,
+        ...(isVersioned && { depositReceiptVersion: '0x1' }),
+      })
+      const isTyped = fields.type !== '0x0'
+      if (isTyped) assert.equal(Number(encoded.slice(0, 4)), Number(fields.type))
+      const payload = toHex(isTyped ? `0x${encoded.slice(4)}` : encoded)
+      assert.ok(Array.isArray(payload))
+      const [status, gas, bloom, logs, ...more] = payload
+      assert.equal(number(status), Number(fields.status))
+      assert.equal(number(gas), Number(fields.cumulativeGasUsed))
+      assert.equal(bloom, fields.logsBloom)
+      assert.deepEqual(
+        logs,
+        fields.logs.map(({ address, topics, data }) => [address, topics, data]),
+      )
+      // OP specs, "Deposit Receipt": both from Canyon on, neither before.
+      assert.deepEqual(more.map(number), isVersioned ? [Number(fields.depositNonce), 1] : [])
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('a receipt root changes with every receipt, its order and its logs', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(receipt, { minLength: 2, maxLength: 6 }), async (list) => {
+      const root = await receiptsRoot(list)
+      assert.equal(await receiptsRoot(list), root)
+      assert.notEqual(await receiptsRoot(list.slice(1)), root)
+      const [first, ...rest] = list
+      assert.ok(first !== undefined)
+      const forged = { address: `0x${'11'.repeat(20)}`, topics: [], data: '0x' }
+      assert.notEqual(
+        await receiptsRoot([{ ...first, logs: [...first.logs, forged] }, ...rest]),
+        root,
+      )
+      const reversed = list.toReversed()
+      if (encodeReceipt(first) !== encodeReceipt(reversed[0] ?? first))
+        assert.notEqual(await receiptsRoot(reversed), root)
+    }),
+    { numRuns: 30 },
+  )
+})
+
+function toText(bytes: Uint8Array): `0x${string}` {
+  return `0x${Buffer.from(bytes).toString('hex')}`
+}
+
+function number(field: unknown): number {
+  return field === '0x' ? 0 : Number(field)
+}

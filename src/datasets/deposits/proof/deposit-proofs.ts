@@ -1,0 +1,118 @@
+import type { BlockRef } from '#domain/chain.ts'
+import type { Connection } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { sql } from '#store/sql.ts'
+import { type DepositFact, storeDeposits } from '../deposits.ts'
+
+/** What proved the deposits of a block. */
+export type DepositProof = 'receipts' | 'endpoints'
+
+export interface UnprovenBlock extends BlockRef {
+  /** Why the last try came to nothing; null before the first. */
+  readonly reason: string | null
+}
+
+/** Blocks whose deposits wait for a proof, the newest first: somebody may be waiting for these. */
+export async function unprovenBlocks(
+  connection: Connection,
+  input: { readonly chainId: number; readonly limit: number },
+): Promise<readonly UnprovenBlock[]> {
+  const found = await connection.run(sql`
+    select block_number, block_hash, min(unproven_because) as reason
+    from deposits where chain_id = ${input.chainId} and proof is null
+    group by block_number, block_hash order by block_number desc limit ${input.limit}`)
+  return found.map((row) => ({
+    number: column.integer(row, 'block_number'),
+    hash: column.hex(row, 'block_hash'),
+    reason: column.textOrNull(row, 'reason'),
+  }))
+}
+
+/** How many deposits a try has left unproven, and what the newest try said; undefined where none is. */
+export async function readUnproven(
+  connection: Connection,
+  chainId: number,
+): Promise<{ readonly count: number; readonly reason: string } | undefined> {
+  const found = await connection.run(sql`
+    select unproven_because, count(*) as waiting, max(block_number) as newest
+    from deposits where chain_id = ${chainId} and proof is null and unproven_because is not null
+    group by unproven_because order by newest desc`)
+  const [first] = found
+  if (first === undefined) return undefined
+  const count = found.reduce((sum, row) => sum + column.integer(row, 'waiting'), 0)
+  return { count, reason: column.text(first, 'unproven_because') }
+}
+
+export async function noteUnproven(
+  connection: Connection,
+  input: { readonly chainId: number; readonly block: BlockRef; readonly reason: string },
+): Promise<void> {
+  const { chainId, block, reason } = input
+  await connection.run(sql`
+    update deposits set unproven_because = ${reason}
+    where chain_id = ${chainId} and block_number = ${block.number}
+      and block_hash = ${block.hash} and proof is null`)
+}
+
+/** What a proof found: the rows as they stood, other rows, or that the block is not ours (any more). */
+export type Settled = 'as-stored' | 'corrected' | 'left'
+
+/**
+ * Makes the deposits of a block those that were proven: what a node made up goes, what it left out
+ * comes. Does nothing where the index stands on another block.
+ */
+export async function settleBlock(
+  connection: Connection,
+  input: {
+    readonly chainId: number
+    readonly block: BlockRef
+    readonly facts: readonly DepositFact[]
+    readonly proof: DepositProof
+  },
+): Promise<Settled> {
+  const { chainId, block, facts, proof } = input
+  if (!(await isIndexed(connection, chainId, block))) return 'left'
+  const stored = await connection.run(sql`
+    select block_hash, log_index, tx_hash, sender, recipient, amount from deposits
+    where chain_id = ${chainId} and block_number = ${block.number} order by log_index`)
+  const isSame =
+    stored.length === facts.length &&
+    facts.every(({ log, sender, recipient, amount }, index) => {
+      const row = stored[index]
+      return (
+        row !== undefined &&
+        column.hex(row, 'block_hash') === block.hash &&
+        column.integer(row, 'log_index') === log.logIndex &&
+        column.hex(row, 'tx_hash') === log.txHash &&
+        column.hex(row, 'sender') === sender &&
+        column.hex(row, 'recipient') === recipient &&
+        column.u256(row, 'amount') === amount
+      )
+    })
+  const ofBlock = sql`chain_id = ${chainId} and block_number = ${block.number}`
+  if (!isSame) {
+    await connection.run(sql`delete from deposits where ${ofBlock}`)
+    await storeDeposits(connection, facts)
+  }
+  await connection.run(
+    sql`update deposits set proof = ${proof}, unproven_because = null where ${ofBlock}`,
+  )
+  return isSame ? 'as-stored' : 'corrected'
+}
+
+/** Whether the index stands on this very block. No reorg is undone until the transaction ends. */
+async function isIndexed(
+  connection: Connection,
+  chainId: number,
+  { number, hash }: BlockRef,
+): Promise<boolean> {
+  // Takes the row that every commit moves, so that none comes in between.
+  const [position] = await connection.run(sql`
+    update positions set number = number where chain_id = ${chainId}
+    returning number, hash, finalized_number`)
+  if (position === undefined || column.integer(position, 'number') < number) return false
+  const [known] = await connection.run(sql`
+    select hash from blocks where chain_id = ${chainId} and number = ${number}`)
+  if (known !== undefined) return column.hex(known, 'hash') === hash
+  return number <= column.integer(position, 'finalized_number')
+}

@@ -1,0 +1,131 @@
+import type { ChainSource } from '#chain/chain-source.ts'
+import { proveLogs } from '#chain/proofs/prove-logs.ts'
+import { RpcError } from '#chain/rpc-error.ts'
+import type { BlockRef, Log } from '#domain/chain.ts'
+import type { Payment } from '#ecosystem/ecosystem.ts'
+import { DecodeError } from '#indexer/decode-event.ts'
+import { allEnded } from '#lib/all-ended.ts'
+import { chunks } from '#lib/chunks.ts'
+import type { Clock } from '#lib/clock.ts'
+import type { Engine } from '#store/engine.ts'
+import { type DepositFact, depositFilter, readDeposit } from '../deposits.ts'
+import { noteUnproven, settleBlock, type UnprovenBlock, unprovenBlocks } from './deposit-proofs.ts'
+
+export interface ProveDepositsDeps {
+  readonly register: Engine
+  readonly payment: Payment
+  readonly clock: Clock
+  sourceOf(chainId: number): ChainSource
+  /** Told of deposits that a node made up or left out, and of those that cannot be proven. */
+  report(news: {
+    readonly kind: 'corrected' | 'unproven'
+    readonly blockNumber: number
+    readonly reason: string
+  }): void
+}
+
+/** More are left for the next look: a history may hold thousands. */
+const BLOCKS_PER_LOOK = 256
+
+/** Proofs under way at once: each may bring a megabyte. */
+const AT_ONCE = 4
+
+const TRY_AGAIN_MS = 1_000
+const TRY_AGAIN_MAX_MS = 60_000
+
+/** Proves the blocks of deposits, each once; a block that could not be proven is tried again later. */
+export class DepositProver {
+  readonly #deps: ProveDepositsDeps
+  /** When a block may be tried again, by its hash; of blocks that still wait. */
+  readonly #retries = new Map<string, { readonly tries: number; readonly atMs: number }>()
+
+  constructor(deps: ProveDepositsDeps) {
+    this.#deps = deps
+  }
+
+  /** Proves what is stored unproven. */
+  async proveStored(signal: AbortSignal): Promise<void> {
+    const { register, payment, clock } = this.#deps
+    const chainId = payment.chain.id
+    const waiting = await register.snapshot((reads) =>
+      unprovenBlocks(reads, { chainId, limit: BLOCKS_PER_LOOK + this.#retries.size }),
+    )
+    this.#forgetOthers(waiting)
+    const nowMs = clock()
+    const due = waiting.filter(({ hash }) => (this.#retries.get(hash)?.atMs ?? 0) <= nowMs)
+    for (const part of chunks(due.slice(0, BLOCKS_PER_LOOK), AT_ONCE)) {
+      if (signal.aborted) return
+      await allEnded(part.map((block) => this.#proveOrNote(block)))
+    }
+  }
+
+  /** Proves one block and makes its deposits those that it holds; throws RpcError where that fails. */
+  async prove(block: BlockRef): Promise<void> {
+    const { register, payment, report } = this.#deps
+    const facts = await provenDeposits(this.#deps, block)
+    const chainId = payment.chain.id
+    const outcome = await register.write((connection) =>
+      settleBlock(connection, { chainId, block, facts, proof: payment.proof }),
+    )
+    if (outcome === 'corrected')
+      report({
+        kind: 'corrected',
+        blockNumber: block.number,
+        reason: 'a node made up or left out deposits of this block; they are now those it proves',
+      })
+  }
+
+  async #proveOrNote(block: UnprovenBlock): Promise<void> {
+    const { register, payment, report, clock } = this.#deps
+    try {
+      await this.prove(block)
+      this.#retries.delete(block.hash)
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error
+      const tries = (this.#retries.get(block.hash)?.tries ?? 0) + 1
+      const pauseMs = Math.min(TRY_AGAIN_MAX_MS, TRY_AGAIN_MS * 2 ** (tries - 1))
+      this.#retries.set(block.hash, { tries, atMs: clock() + pauseMs })
+      const reason = error.message.slice(0, REASON_MAX)
+      if (reason === block.reason) return
+      await register.write((connection) =>
+        noteUnproven(connection, { chainId: payment.chain.id, block, reason }),
+      )
+      report({ kind: 'unproven', blockNumber: block.number, reason })
+    }
+  }
+
+  #forgetOthers(waiting: readonly UnprovenBlock[]): void {
+    const hashes = new Set<string>(waiting.map(({ hash }) => hash))
+    for (const hash of this.#retries.keys()) if (!hashes.has(hash)) this.#retries.delete(hash)
+  }
+}
+
+const REASON_MAX = 500
+
+async function provenDeposits(
+  { payment, sourceOf }: ProveDepositsDeps,
+  ref: BlockRef,
+): Promise<readonly DepositFact[]> {
+  const source = sourceOf(payment.chain.id)
+  const logs = await proveLogs({
+    ref,
+    filter: depositFilter(payment),
+    how: payment.proof,
+    provenBlock: (block) => source.provenBlock(block),
+    witnesses: source.each(),
+    needsSecond: (wanted) =>
+      wanted.flatMap(readable).reduce((sum, { amount }) => sum + amount, 0n) >
+      payment.secondOpinion,
+  })
+  return logs.flatMap(readable)
+}
+
+/** What the index, too, could not read as a deposit is none. */
+function readable(log: Log): readonly DepositFact[] {
+  try {
+    return readDeposit(log)
+  } catch (error) {
+    if (error instanceof DecodeError) return []
+    throw error
+  }
+}

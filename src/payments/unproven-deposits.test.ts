@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { eachEngine } from '#ledger/each-engine.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { hash } from './fake-chain.ts'
+import { ALICE_KEY, audited, createHarness, HARNESS_MIGRATIONS } from './payments-harness.ts'
+
+const withPayments = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
+
+withPayments(
+  'a deposit that no block is proven to hold stays pending however deep it is, and is credited once it is proven',
+  async (harness) => {
+    harness.chain.unproven.add(hash('tx'))
+    await harness.claim({ tx: 'tx' })
+    harness.pay('tx', 1_000n)
+    harness.chain.mineEmpty(50)
+    await harness.pass()
+    const { status, message, verified } = await harness.record(hash('tx'))
+    assert.deepEqual([status, message, verified], ['confirming', 'pending_verification', false])
+    assert.equal(await harness.balance(ALICE_KEY), 0n)
+    harness.chain.unproven.clear()
+    await harness.pass()
+    assert.equal(await harness.balance(ALICE_KEY), 1_000n)
+  },
+)
+
+withPayments(
+  'an unproven deposit ends nobody’s claim: not by expiry, nor as somebody else’s transfer',
+  async (harness) => {
+    harness.chain.unproven.add(hash('tx'))
+    harness.pay('tx', 1_000n, `0x${'77'.repeat(20)}`)
+    await harness.claim({ tx: 'tx' })
+    harness.chain.mineEmpty(50)
+    harness.now.ms += 48 * 3_600_000
+    await harness.pass()
+    assert.equal((await harness.record(hash('tx'))).status, 'confirming')
+  },
+)
+
+withPayments(
+  'a credit stays when the register is built again and its deposit waits for a proof',
+  async (harness) => {
+    harness.pay('tx', 1_000n)
+    await harness.claim({ tx: 'tx' })
+    await harness.confirm()
+    harness.chain.unproven.add(hash('tx'))
+    harness.chain.mineEmpty(5)
+    await harness.pass()
+    // Another process, which has nothing in memory of the credit.
+    await createHarness(harness.engine, 'two').pass()
+    assert.equal(await harness.balance(ALICE_KEY), 1_000n)
+    assert.equal((await harness.record(hash('tx'))).status, 'verified')
+  },
+)
