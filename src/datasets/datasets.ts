@@ -52,6 +52,6 @@ export const registerMigrations: readonly Migration[] = [
   listsOfTokensMigration,
   supplyByTimeMigration,
   adoptedFileMigration,
-  stalledChainsMigration,
   depositProofsMigration,
+  stalledChainsMigration,
 ]
