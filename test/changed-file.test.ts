@@ -228,7 +228,7 @@ onEach('a leader that lives when an indexer starts is told from one that has die
         connection.run(sql`update leases set holder = 'leader', expires_at_ms = ${ms}`),
       )
     for (const isAlive of [true, false]) {
-      await leadUntil(Date.now() + 60_000)
+      await leadUntil(Date.now() + 15_000)
       const [waited, outdated, adopted] = [1, 2, 3].map(() => Promise.withResolvers<void>())
       const more = {
         onLease: waited?.resolve,
@@ -238,7 +238,7 @@ onEach('a leader that lives when an indexer starts is told from one that has die
       const running = startIndexer({ ecosystem: at(), register }, more as object)
       await waited?.promise
       if (isAlive) {
-        await leadUntil(Date.now() + 70_000)
+        await leadUntil(Date.now() + 16_000)
         // Longer than it waits between two looks at the lease.
         await sleep(1_500)
       }
