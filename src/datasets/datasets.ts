@@ -20,7 +20,7 @@ import { holdersDataset } from './holders/dataset.ts'
 import { proofsMigration } from './holders/proof/proof-row.ts'
 import { holderSpansMigration, holdersMigration, supplyByTimeMigration } from './holders/tables.ts'
 import { priceSeries, pricesDataset } from './prices/dataset.ts'
-import { pricesMigration } from './prices/tables.ts'
+import { finerPricesMigration, pricesMigration } from './prices/tables.ts'
 
 /** Every dataset, in the order in which a commit applies them. A new kind of fact is one line here. */
 export function allDatasets(ecosystem: Ecosystem): readonly AnyDataset[] {
@@ -52,6 +52,7 @@ export const registerMigrations: readonly Migration[] = [
   listsOfTokensMigration,
   supplyByTimeMigration,
   adoptedFileMigration,
+  finerPricesMigration,
   depositProofsMigration,
   stalledChainsMigration,
 ]

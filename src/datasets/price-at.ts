@@ -1,4 +1,4 @@
-import type { PriceE18 } from '#domain/money.ts'
+import type { Price } from '#domain/money.ts'
 import type { Connection } from '#store/engine.ts'
 
 /** The dollar price of a token at a moment (Unix seconds); null before its first price. */
@@ -6,4 +6,4 @@ export type PriceAt = (
   connection: Connection,
   symbol: string,
   unix: number,
-) => Promise<PriceE18 | null>
+) => Promise<Price | null>

@@ -20,6 +20,13 @@ export const usdOrNull = Type.Union([usdNumber, Type.Null()], {
   description: 'US dollars, at most 6 decimals; null without a price',
 })
 
+export const priceNumber = Type.Number({ description: 'US dollars per token' })
+
+export const priceText = Type.String({
+  pattern: '^(0|[1-9][0-9]*)(\\.[0-9]*[1-9])?$',
+  description: 'US dollars, 18 significant digits, no exponent, no trailing zeros',
+})
+
 export const unixTime = Type.Integer({ description: 'Unix seconds' })
 
 export const addressText = Type.String({ pattern: '^0x[0-9a-fA-F]{40}$', description: 'EIP-55' })

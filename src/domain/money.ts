@@ -1,21 +1,30 @@
-import { multiplyDivide } from '#lib/decimal.ts'
+import { formatDecimal, multiplyDivide } from '#lib/decimal.ts'
 
 /** Integer millionths of a US dollar: one base unit of USDC. */
 export type MicroUsd = bigint
 
-/** US dollars per whole token, scaled by 10^18. */
-export type PriceE18 = bigint
+/** A price per whole token, scaled by 10^`PRICE_DECIMALS`. */
+export type Price = bigint
 
-const E18 = 10n ** 18n
+/**
+ * Prices from 10^-30 to 10^12 dollars have 18 significant digits and more, also where they are told in
+ * a dear quote, and fit into 256 bits.
+ */
+export const PRICE_DECIMALS = 54
+
+/** One quote unit, or one dollar, per whole token. */
+export const PRICE_ONE: Price = 10n ** BigInt(PRICE_DECIMALS)
+
+const PER_MICRO_USD = PRICE_ONE / 1_000_000n
 
 /** The value of `amount` base units at a price, rounded half up to a micro-USD. */
-export function valueAt(amount: bigint, decimals: number, price: PriceE18): MicroUsd {
-  return multiplyDivide(amount, price, 10n ** BigInt(decimals) * 10n ** 12n)
+export function valueAt(amount: bigint, decimals: number, price: Price): MicroUsd {
+  return multiplyDivide(amount, price, 10n ** BigInt(decimals) * PER_MICRO_USD)
 }
 
 /** A price in `quote` units times the quote's own price in US dollars. */
-export function chainPrices(inQuote: PriceE18, quoteUsd: PriceE18): PriceE18 {
-  return multiplyDivide(inQuote, quoteUsd, E18)
+export function chainPrices(inQuote: Price, quoteUsd: Price): Price {
+  return multiplyDivide(inQuote, quoteUsd, PRICE_ONE)
 }
 
 /** Micro-USD as the JSON number that answers show: dollars with at most 6 decimals. */
@@ -23,7 +32,26 @@ export function toUsd(value: MicroUsd): number {
   return Number(value) / 1e6
 }
 
-/** A price as the JSON number that answers show: dollars with at most 6 decimals. */
-export function toUsdPrice(price: PriceE18): number {
-  return toUsd(multiplyDivide(price, 1n, 10n ** 12n))
+/** A price in dollars as a JSON number, as close as one comes. */
+export function toUsdPrice(price: Price): number {
+  return Number(formatDecimal(price, PRICE_DECIMALS))
+}
+
+/** A price in dollars as a decimal string of 18 significant digits, rounded half up. */
+export function toUsdPriceExact(price: Price): string {
+  return formatDecimal(toSignificant(price), PRICE_DECIMALS)
+}
+
+/** What `amount` base units are worth, as a decimal string of 18 significant digits. */
+export function toValueExact(amount: bigint, decimals: number, price: Price): string {
+  return toUsdPriceExact(multiplyDivide(amount, price, 10n ** BigInt(decimals)))
+}
+
+const SIGNIFICANT_DIGITS = 18
+
+function toSignificant(value: bigint): bigint {
+  const more = value.toString().length - SIGNIFICANT_DIGITS
+  if (more <= 0) return value
+  const unit = 10n ** BigInt(more)
+  return multiplyDivide(value, 1n, unit) * unit
 }

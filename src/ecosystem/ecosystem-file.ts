@@ -9,7 +9,7 @@ const addressText = Type.String({
 })
 
 const decimalText = Type.String({
-  pattern: '^(0|[1-9][0-9]*)(\\.[0-9]{1,18})?$',
+  pattern: '^(0|[1-9][0-9]*)(\\.[0-9]{1,48})?$',
   description: 'a plain decimal number in quotes, such as "0.0001"',
 })
 

@@ -1,3 +1,4 @@
+import { PRICE_DECIMALS } from '#domain/money.ts'
 import { parseDecimal } from '#lib/decimal.ts'
 import type { PricedToken, PriceSource } from './ecosystem.ts'
 import type { EcosystemFile } from './ecosystem-file.ts'
@@ -34,7 +35,8 @@ export function resolvePrice(
 
 function resolveFixed(resolver: Resolver, field: string, price: PriceFile): PriceSource | null {
   const usd = price.usd
-  if (usd !== undefined && parseDecimal(usd, 18) !== undefined) return { kind: 'fixed', usd }
+  if (usd !== undefined && parseDecimal(usd, PRICE_DECIMALS) !== undefined)
+    return { kind: 'fixed', usd }
   resolver.problems.add(`${field}.usd`, 'is missing: a fixed price needs a decimal such as "1"')
   return null
 }

@@ -14,7 +14,7 @@ import {
 import { PRICES } from '#datasets/prices/decode.ts'
 import type { DollarPrices } from '#datasets/prices/price-book.ts'
 import { firstDay } from '#datasets/prices/queries.ts'
-import { valueAt } from '#domain/money.ts'
+import { toUsdPriceExact, toValueExact } from '#domain/money.ts'
 import { isTracked } from '#domain/token.ts'
 import type { OptionalPart, PricedToken } from '#ecosystem/ecosystem.ts'
 import { NOTHING, type Sums, takeSums } from '#indexer/events/event.ts'
@@ -60,6 +60,8 @@ export interface Metric {
   readonly unit: 'token' | 'usd' | 'count'
   /** What it is made of above all. */
   readonly dataset: string
+  /** Shown to as many digits as a JSON number has, where sums of dollars have 6 decimals. */
+  readonly isUnitPrice?: boolean
   /** Whether it counts every token when none is asked for. */
   readonly overAllTokens: boolean
   /** The first moment with data, for `period=all`. */
@@ -78,7 +80,8 @@ export const metrics: Readonly<Record<MetricName, Metric>> = {
   burnedCumulative: cumulative(BURNS, 'token', (sums) => sums.amount),
   holders: ofTracked(stock('count', holderValues)),
   price: {
-    ...stock('usd', async (source, days) => inUsd(await priceValues(source, days), 18)),
+    ...stock('usd', pricesExact),
+    isUnitPrice: true,
     dataset: PRICES,
     firstUnix: ({ connection, token }) => firstDay(connection, token?.symbol ?? ''),
   },
@@ -161,10 +164,6 @@ function show(unit: Metric['unit'], source: MetricSource, value: bigint): string
   return formatDecimal(value, unit === 'usd' ? 6 : (source.token?.decimals ?? 0))
 }
 
-function inUsd(values: readonly (bigint | null)[], decimals: number): Values {
-  return values.map((value) => (value === null ? null : formatDecimal(value, decimals)))
-}
-
 async function supplyValues({ connection, token }: MetricSource, days: readonly SeriesDay[]) {
   const symbol = token?.symbol ?? ''
   const now = circulatingOf(await readTotalSupply(connection, symbol))
@@ -183,6 +182,11 @@ async function holderValues({ connection, token }: MetricSource, days: readonly 
   return values.map(String)
 }
 
+async function pricesExact(source: MetricSource, days: readonly SeriesDay[]): Promise<Values> {
+  const prices = await priceValues(source, days)
+  return prices.map((price) => (price === null ? null : toUsdPriceExact(price)))
+}
+
 function priceValues({ connection, deps, token }: MetricSource, days: readonly SeriesDay[]) {
   const dayUnix = days.map((day) => day.dateUnix)
   return deps.prices.closes(connection, token?.symbol ?? '', dayUnix)
@@ -192,8 +196,7 @@ async function marketCapValues(source: MetricSource, days: readonly SeriesDay[])
   const prices = await priceValues(source, days)
   const supplies = await supplyValues(source, days)
   const decimals = source.token?.decimals ?? 0
-  const caps = prices.map((price, index) =>
-    price === null ? null : valueAt(supplies[index] ?? 0n, decimals, price),
+  return prices.map((price, index) =>
+    price === null ? null : toValueExact(supplies[index] ?? 0n, decimals, price),
   )
-  return inUsd(caps, 6)
 }

@@ -84,21 +84,25 @@ export function statsHistoryRoute(deps: DataDeps & { readonly prices: DollarPric
 
 type Point = Static<typeof pointShape>
 
-function pointsOf({ unit, firstUnix, values }: Metric, source: MetricSource): DaySource<Point> {
+function pointsOf(
+  { unit, isUnitPrice = false, firstUnix, values }: Metric,
+  source: MetricSource,
+): DaySource<Point> {
   return {
     firstUnix: () => firstUnix(source),
     async read(days) {
       const exacts = await values(source, days)
       return days.map(({ date, dateUnix, complete }, index) => {
         const valueExact = exacts[index] ?? null
-        const value = valueExact === null ? null : toPlot(valueExact, unit)
+        const value =
+          valueExact === null ? null : toPlot(valueExact, unit === 'usd' && !isUnitPrice)
         return { date, dateUnix, value, valueExact, complete }
       })
     },
   }
 }
 
-/** Dollars are shown with at most 6 decimals; `valueExact` has them all. */
-function toPlot(exact: string, unit: 'token' | 'usd' | 'count'): number {
-  return unit === 'usd' ? Number(Number(exact).toFixed(6)) : Number(exact)
+/** Sums of dollars are shown with at most 6 decimals; `valueExact` has more. */
+function toPlot(exact: string, isSum: boolean): number {
+  return isSum ? Number(Number(exact).toFixed(6)) : Number(exact)
 }

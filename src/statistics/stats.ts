@@ -15,14 +15,15 @@ import {
   amounts,
   amountText,
   nullable,
+  priceNumber,
+  priceText,
   rawText,
   unixTime,
-  usdNumber,
   usdOf,
   usdOrNull,
 } from '#datasets/wire.ts'
 import { showAddress } from '#domain/address.ts'
-import { toUsdPrice, valueAt } from '#domain/money.ts'
+import { toUsdPrice, toUsdPriceExact, toValueExact, valueAt } from '#domain/money.ts'
 import { isTracked } from '#domain/token.ts'
 import type { PricedToken } from '#ecosystem/ecosystem.ts'
 import type { Route } from '#http/route.ts'
@@ -46,8 +47,10 @@ const tokenShape = Type.Object({
   circulatingSupply: nullable(amountText),
   totalBurned: nullable(amountText),
   holderCount: nullable(Type.Integer()),
-  priceUsd: usdOrNull,
+  priceUsd: nullable(priceNumber),
+  priceUsdExact: nullable(priceText),
   marketCapUsd: usdOrNull,
+  marketCapUsdExact: nullable(priceText),
 })
 
 const statsShape = Type.Object({
@@ -73,7 +76,8 @@ const statsShape = Type.Object({
   prices: Type.Record(
     Type.String(),
     Type.Object({
-      usd: usdNumber,
+      usd: priceNumber,
+      usdExact: priceText,
       change24hPct: nullable(Type.Number()),
       asOfUnix: unixTime,
       source: Type.String(),
@@ -161,6 +165,7 @@ async function readPrices(connection: Connection, deps: StatsDeps, status: Index
     const before = await deps.prices.latest(connection, symbol, status.asOfUnix - DAY_SECONDS)
     prices[symbol] = {
       usd: toUsdPrice(now.price),
+      usdExact: toUsdPriceExact(now.price),
       change24hPct: before === null ? null : changePct(before.price, now.price),
       asOfUnix: now.asOfUnix,
       source: now.source,
@@ -199,6 +204,7 @@ async function readTokens(
         ? formatDecimal(totalOf(burns, ofToken(token)).amount, token.decimals)
         : null,
       priceUsd: price === null ? null : toUsdPrice(price),
+      priceUsdExact: price === null ? null : toUsdPriceExact(price),
     })
   }
   return tokens
@@ -210,6 +216,7 @@ const UNTRACKED = {
   circulatingSupply: null,
   holderCount: null,
   marketCapUsd: null,
+  marketCapUsdExact: null,
 }
 
 async function trackedFigures(connection: Connection, token: PricedToken, price: bigint | null) {
@@ -220,5 +227,6 @@ async function trackedFigures(connection: Connection, token: PricedToken, price:
     circulatingSupply: formatDecimal(circulating, token.decimals),
     holderCount: await countHolders(connection, token.symbol),
     marketCapUsd: usdOf(price === null ? null : valueAt(circulating, token.decimals, price)),
+    marketCapUsdExact: price === null ? null : toValueExact(circulating, token.decimals, price),
   }
 }

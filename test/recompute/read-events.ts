@@ -2,6 +2,7 @@ import { type Address, type GetLogsReturnType, getAddress, type PublicClient, pa
 import { addresses, type ChainName } from '#devnet/addresses.ts'
 import type { ChainAt } from './chain-at.ts'
 import { followed, localTokens, type Ticker, tokenOf } from './local-tokens.ts'
+import { PRICE_ONE } from './price-scale.ts'
 
 /** Where an event stands. Unix seconds of its block. */
 export interface Place {
@@ -130,14 +131,12 @@ function readDig({ log, place }: Placed): Dig[] {
   return [{ ...place, token: 'GRAVE', digger: lower(digger), graveId: String(graveId), amount }]
 }
 
-const E18 = 10n ** 18n
-
 /** The market and the feed that count are those of base. */
 function readPrice({ log, place }: Placed): PriceMove[] {
   if (place.chain !== 'base') return []
   const { ethUsdFeed, market, weth } = addresses.base
   if (log.eventName === 'AnswerUpdated' && is(ethUsdFeed, log.address))
-    return [{ ...place, token: 'WETH', price: (log.args.current * E18) / 10n ** 8n }]
+    return [{ ...place, token: 'WETH', price: (log.args.current * PRICE_ONE) / 10n ** 8n }]
   if (log.eventName !== 'Sync') return []
   const token = is(market.gravePair, log.address)
     ? 'GRAVE'
@@ -148,7 +147,7 @@ function readPrice({ log, place }: Placed): PriceMove[] {
   if (token === undefined || reserve0 === 0n || reserve1 === 0n) return []
   const isFirst = BigInt(tokenOf(token).addresses.base) < BigInt(weth)
   const [own, ether] = isFirst ? [reserve0, reserve1] : [reserve1, reserve0]
-  return [{ ...place, token, price: (ether * E18) / own }]
+  return [{ ...place, token, price: (ether * PRICE_ONE) / own }]
 }
 
 function symbolOf(chain: ChainName, address: Address): Ticker {

@@ -1,5 +1,6 @@
 import { formatUnits } from 'viem'
 import { type Ticker, tokenOf } from './local-tokens.ts'
+import { PRICE_DECIMALS } from './price-scale.ts'
 import { halfUp, priceAt, type WorldAt } from './world-at.ts'
 
 /** Wire forms, written a second time: token amounts, dollars, shares, days. */
@@ -18,7 +19,16 @@ export function pair(name: string, amount: bigint, token: Ticker): Record<string
 /** Micro-dollars of an amount at a moment, rounded half up; null before the first price. */
 export function microUsd(world: WorldAt, token: Ticker, amount: bigint, unix: number) {
   const price = priceAt(world, token, unix)
-  return price === null ? null : halfUp(amount * price, 10n ** BigInt(tokenOf(token).decimals + 12))
+  return price === null
+    ? null
+    : halfUp(amount * price, 10n ** BigInt(tokenOf(token).decimals + PRICE_DECIMALS - 6))
+}
+
+/** A price, or what is worth that much, in 18 significant digits. */
+export function exactUsd(price: bigint): string {
+  const digits = String(price).length
+  const unit = 10n ** BigInt(Math.max(0, digits - 18))
+  return formatUnits(halfUp(price, unit) * unit, PRICE_DECIMALS)
 }
 
 export function dollars(micro: bigint | null): number | null {

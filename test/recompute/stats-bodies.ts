@@ -2,12 +2,14 @@ import { type Address, formatUnits, getAddress } from 'viem'
 import { addresses } from '#devnet/addresses.ts'
 import { amountOf, claimsOf, symbolsOf, usdAtEvents } from './event-bodies.ts'
 import { type Followed, followed, localTokens, type Ticker, tokenOf } from './local-tokens.ts'
+import { PRICE_DECIMALS } from './price-scale.ts'
 import {
   addMicro,
   DAY,
   dayMembers,
   daysOf,
   dollars,
+  exactUsd,
   microUsd,
   pair,
   percent,
@@ -78,7 +80,7 @@ function burnedOf(world: WorldAt, token: Ticker): bigint {
 }
 
 function usdPrice(price: bigint): number {
-  return Number(halfUp(price, 10n ** 12n)) / 1e6
+  return Number(formatUnits(price, PRICE_DECIMALS))
 }
 
 function priceEntry(world: WorldAt, token: Ticker) {
@@ -94,6 +96,7 @@ function priceEntry(world: WorldAt, token: Ticker) {
   }
   const entry = {
     usd: usdPrice(now),
+    usdExact: exactUsd(now),
     change24hPct: before === null ? null : percent(now - before, before),
     asOfUnix: lastMove(world, token, world.asOfUnix)?.unix ?? world.asOfUnix,
     source: sources[token],
@@ -126,6 +129,8 @@ function tokenEntry(
     marketCapUsd: dollars(cap ?? null),
     totalBurned: figures ? units(burnedOf(world, symbol), symbol) : null,
     priceUsd: price === null ? null : usdPrice(price),
+    priceUsdExact: price === null ? null : exactUsd(price),
+    marketCapUsdExact: figures && price !== null ? capOf(symbol, figures.circulating, price) : null,
   }
 }
 
@@ -159,8 +164,8 @@ export function statsHistory(
     const until = events.filter((each) => each.unix < dateUnix + DAY)
     const own = until.filter((each) => each.unix >= dateUnix)
     const exact = pointOf(world, { metric, token, dateUnix, until, own })
-    const digits = metricUnits[metric] === 'usd' ? 6 : 18
-    const value = exact === null ? null : Number(Number(exact).toFixed(digits))
+    const isSum = metricUnits[metric] === 'usd' && metric !== 'price'
+    const value = exact === null ? null : Number(isSum ? Number(exact).toFixed(6) : exact)
     return { ...day, value, valueExact: exact, complete }
   })
   return { metric, token: ofAll ? 'all' : token, unit: metricUnits[metric], period, points }
@@ -193,6 +198,7 @@ function pointOf(
 ): string | null {
   const { metric, token, dateUnix, until, own } = input
   const end = dateUnix + DAY - 1
+  const price = priceAt(world, token, end)
   switch (metric) {
     case 'supply':
       return units(supplyAt(world, token, end).circulating, token)
@@ -203,18 +209,22 @@ function pointOf(
     case 'holders':
       return String(holdersAt(world, token, end).size)
     case 'price':
-      return exactUsd(priceAt(world, token, end), 18)
+      return price === null ? null : exactUsd(price)
     case 'marketCap':
-      return exactUsd(microUsd(world, token, supplyAt(world, token, end).circulating, end), 6)
+      return price === null ? null : capOf(token, supplyAt(world, token, end).circulating, price)
     case 'dividends':
-      return exactUsd(usdAtEvents(world, own), 6)
+      return exactSum(usdAtEvents(world, own))
     case 'dividendsCumulative':
-      return exactUsd(usdAtEvents(world, until), 6)
+      return exactSum(usdAtEvents(world, until))
     case 'graveDigs':
       return String(own.length)
   }
 }
 
-function exactUsd(value: bigint | null, decimals: number): string | null {
-  return value === null ? null : formatUnits(value, decimals)
+function exactSum(microUsd: bigint | null): string | null {
+  return microUsd === null ? null : formatUnits(microUsd, 6)
+}
+
+function capOf(token: Ticker, circulating: bigint, price: bigint): string {
+  return exactUsd(halfUp(circulating * price, 10n ** BigInt(tokenOf(token).decimals)))
 }

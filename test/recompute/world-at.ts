@@ -1,6 +1,7 @@
 import { type Address, zeroAddress } from 'viem'
 import { burnAddress } from '#devnet/addresses.ts'
 import { type Followed, lockedAddresses, type Ticker } from './local-tokens.ts'
+import { PRICE_ONE } from './price-scale.ts'
 import type { ChainHistory } from './read-chain.ts'
 import type { Dig, Payout, Place, PriceMove, Transfer } from './read-events.ts'
 
@@ -49,8 +50,6 @@ function newestFirst<E extends Place>(events: readonly E[]): E[] {
   )
 }
 
-const E18 = 10n ** 18n
-
 /** Days and periods ask for the same figures again and again; brute force is done once each. */
 const answers = new WeakMap<WorldAt, Map<string, unknown>>()
 
@@ -61,17 +60,17 @@ function once<T>(world: WorldAt, key: string, answer: () => T): T {
   return known.get(key) as T
 }
 
-/** US dollars per token, scaled by 10^18, at the end of the last block up to a moment. */
+/** US dollars per token, scaled as `PRICE_ONE`, at the end of the last block up to a moment. */
 export function priceAt(world: WorldAt, token: Ticker, unix: number): bigint | null {
   return once(world, `price ${token} ${unix}`, () => findPrice(world, token, unix))
 }
 
 function findPrice(world: WorldAt, token: Ticker, unix: number): bigint | null {
-  if (token === 'USDC') return E18
+  if (token === 'USDC') return PRICE_ONE
   const own = lastMove(world, token, unix)
   if (own === undefined || token === 'WETH') return own?.price ?? null
   const ether = priceAt(world, 'WETH', unix)
-  return ether === null ? null : halfUp(own.price * ether, E18)
+  return ether === null ? null : halfUp(own.price * ether, PRICE_ONE)
 }
 
 export function lastMove(world: WorldAt, token: Ticker, unix: number): PriceMove | undefined {

@@ -1,4 +1,4 @@
-import { type MicroUsd, type PriceE18, valueAt } from '#domain/money.ts'
+import { type MicroUsd, type Price, valueAt } from '#domain/money.ts'
 import type { PricedToken } from '#ecosystem/ecosystem.ts'
 import type { Sums } from '#indexer/events/event.ts'
 import type { IndexStatus } from '#indexer/status.ts'
@@ -25,7 +25,7 @@ export async function valueNow<S extends Sums & { readonly token: string }>(
 }> {
   const { deps, status } = input
   const lines: (Omit<S, 'token'> & ValuedSums)[] = []
-  const perToken = new Map<PricedToken, { amount: bigint; readonly price: PriceE18 | null }>()
+  const perToken = new Map<PricedToken, { amount: bigint; readonly price: Price | null }>()
   for (const sums of input.sums) {
     const token = deps.ecosystem.tokens.find((each) => each.symbol === sums.token)
     if (token === undefined) continue
@@ -40,7 +40,7 @@ export async function valueNow<S extends Sums & { readonly token: string }>(
   return { lines, usdNow: addDollars(values) }
 }
 
-function worth(token: PricedToken, amount: bigint, price: PriceE18 | null): MicroUsd | null {
+function worth(token: PricedToken, amount: bigint, price: Price | null): MicroUsd | null {
   return price === null ? null : valueAt(amount, token.decimals, price)
 }
 

@@ -99,15 +99,15 @@ const POINTS: BulkInsert = {
     chain_id: 'bigint',
     block_number: 'bigint',
     timestamp_unix: 'bigint',
-    price_e18: 'text',
+    price: 'text',
   },
 }
 
 const DAYS: BulkInsert = {
   table: 'price_days',
-  columns: { symbol: 'text', day_unix: 'bigint', block_number: 'bigint', price_e18: 'text' },
+  columns: { symbol: 'text', day_unix: 'bigint', block_number: 'bigint', price: 'text' },
   conflict: `on conflict (symbol, day_unix) do update set
-    block_number = excluded.block_number, price_e18 = excluded.price_e18
+    block_number = excluded.block_number, price = excluded.price
     where excluded.block_number >= price_days.block_number`,
 }
 
@@ -150,8 +150,8 @@ async function closeDayAnew(change: Change, symbol: string, dayUnix: number): Pr
     sql`delete from price_days where symbol = ${symbol} and day_unix >= ${dayUnix}`,
   )
   await change.connection.run(sql`
-    insert into price_days (symbol, day_unix, block_number, price_e18)
-    select symbol, ${dayUnix}, block_number, price_e18 from price_points
+    insert into price_days (symbol, day_unix, block_number, price)
+    select symbol, ${dayUnix}, block_number, price from price_points
     where symbol = ${symbol} and timestamp_unix >= ${dayUnix}
     order by timestamp_unix desc, block_number desc limit 1`)
 }

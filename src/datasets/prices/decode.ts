@@ -1,7 +1,7 @@
 import { from, getSelector } from 'ox/AbiEvent'
 import type { Hash } from '#domain/address.ts'
 import type { Log } from '#domain/chain.ts'
-import type { PriceE18 } from '#domain/money.ts'
+import { PRICE_ONE, type Price } from '#domain/money.ts'
 import type { PricedToken, PriceSource } from '#ecosystem/ecosystem.ts'
 import { argument, DecodeError, type EventArguments } from '#indexer/decode-event.ts'
 import { compileWordDecoder } from '#indexer/word-decoder.ts'
@@ -23,8 +23,8 @@ export interface PriceSeries {
 export interface PriceFact {
   readonly symbol: string
   readonly log: Pick<Log, 'chainId' | 'blockNumber' | 'timestamp'>
-  /** Quote units (or dollars) per whole token, scaled by 10^18. */
-  readonly price: PriceE18
+  /** Quote units (or dollars) per whole token, scaled as prices are. */
+  readonly price: Price
 }
 
 const SYNC = from('event Sync(uint112 reserve0, uint112 reserve1)')
@@ -45,7 +45,6 @@ const TOPICS: Readonly<Record<EventSourceOfPrice['kind'], Hash>> = {
   chainlink: getSelector(ANSWER),
 }
 
-const E18 = 10n ** 18n
 const Q192 = 2n ** 192n
 
 /** The event that moves a price of this kind. */
@@ -54,7 +53,7 @@ export function topicOf(kind: EventSourceOfPrice['kind']): Hash {
 }
 
 /** The price after an event; undefined when the pool is empty. */
-export function decodePrice(series: PriceSeries, log: Log): PriceE18 | undefined {
+export function decodePrice(series: PriceSeries, log: Log): Price | undefined {
   switch (series.source.kind) {
     case 'uniswap-v2':
       return decodeSync(series, log)
@@ -66,7 +65,7 @@ export function decodePrice(series: PriceSeries, log: Log): PriceE18 | undefined
 }
 
 /** Uniswap v2 `Sync`: the reserves of a pair after every change. */
-function decodeSync(series: PriceSeries, log: Log): PriceE18 | undefined {
+function decodeSync(series: PriceSeries, log: Log): Price | undefined {
   const args = readSync?.(log)
   const [reserve0, reserve1] = [amountOf(args, 'reserve0'), amountOf(args, 'reserve1')]
   if (reserve0 === 0n || reserve1 === 0n) return undefined
@@ -74,26 +73,26 @@ function decodeSync(series: PriceSeries, log: Log): PriceE18 | undefined {
 }
 
 /** Uniswap v3 `Swap`: the square root of token1 per token0, scaled by 2^96. */
-function decodeSwap(series: PriceSeries, log: Log): PriceE18 | undefined {
+function decodeSwap(series: PriceSeries, log: Log): Price | undefined {
   const sqrtPriceX96 = amountOf(readSwap?.(log), 'sqrtPriceX96')
   return sqrtPriceX96 === 0n ? undefined : ratio(series, Q192, sqrtPriceX96 * sqrtPriceX96)
 }
 
 /** Quote per token out of the amounts of token0 and token1 that are worth the same. */
-function ratio(series: PriceSeries, amount0: bigint, amount1: bigint): PriceE18 {
+function ratio(series: PriceSeries, amount0: bigint, amount1: bigint): Price {
   const { token, quote, source } = series
   if (quote === null) throw new DecodeError('a pool price needs a quote')
   const isToken0 =
     (token.addresses.get(source.chain.name) ?? '') < (quote.addresses.get(source.chain.name) ?? '')
   const [own, other] = isToken0 ? [amount0, amount1] : [amount1, amount0]
-  return (other * E18 * 10n ** BigInt(token.decimals)) / (own * 10n ** BigInt(quote.decimals))
+  return (other * PRICE_ONE * 10n ** BigInt(token.decimals)) / (own * 10n ** BigInt(quote.decimals))
 }
 
 /** Chainlink `AnswerUpdated`: the answer is the first indexed argument, a signed integer. */
-function decodeAnswer(decimals: number, log: Log): PriceE18 {
+function decodeAnswer(decimals: number, log: Log): Price {
   const answer = amountOf(readAnswer?.(log), 'current')
   if (answer <= 0n) throw new DecodeError(`the feed answered ${answer}`)
-  return (answer * E18) / 10n ** BigInt(decimals)
+  return (answer * PRICE_ONE) / 10n ** BigInt(decimals)
 }
 
 function amountOf(args: EventArguments | undefined, name: string): bigint {

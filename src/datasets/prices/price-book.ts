@@ -1,5 +1,5 @@
 import { showAddress } from '#domain/address.ts'
-import { chainPrices, type PriceE18 } from '#domain/money.ts'
+import { chainPrices, PRICE_DECIMALS, PRICE_ONE, type Price } from '#domain/money.ts'
 import type { PricedToken, PriceSource } from '#ecosystem/ecosystem.ts'
 import type { Json } from '#indexer/adopted-file/file-part.ts'
 import { readBackfill, readBackfills } from '#indexer/backfill/backfill-row.ts'
@@ -28,24 +28,22 @@ export interface DollarPrices extends PriceBook {
     connection: Connection,
     symbol: string,
     range: { readonly fromUnix: number; readonly untilUnix: number },
-  ): Promise<PriceE18 | null>
+  ): Promise<Price | null>
   /** At the end of each of the given UTC days (rising), null before the first price. */
   closes(
     connection: Connection,
     symbol: string,
     days: readonly number[],
-  ): Promise<readonly (PriceE18 | null)[]>
+  ): Promise<readonly (Price | null)[]>
 }
 
 export interface LatestPrice {
-  readonly price: PriceE18
+  readonly price: Price
   /** Unix seconds of the last move. */
   readonly asOfUnix: number
   /** `<kind>:<chain>:<address>`, or `fixed`. */
   readonly source: string
 }
-
-const E18 = 10n ** 18n
 
 /** The steps from a token to dollars: each is a token whose own price is in the next one's. */
 interface Step {
@@ -99,21 +97,21 @@ export function valuedBy(token: PricedToken, tokens: readonly PricedToken[]): re
 async function alongPath(
   path: readonly Step[],
   count: number,
-  read: (step: Step) => Promise<readonly (PriceE18 | null)[]>,
-): Promise<readonly (PriceE18 | null)[]> {
-  const begun = Array.from({ length: count }, () => (path.length === 0 ? null : E18))
-  return (await allEnded(path.map(read))).reduce<readonly (PriceE18 | null)[]>(
+  read: (step: Step) => Promise<readonly (Price | null)[]>,
+): Promise<readonly (Price | null)[]> {
+  const begun = Array.from({ length: count }, () => (path.length === 0 ? null : PRICE_ONE))
+  return (await allEnded(path.map(read))).reduce<readonly (Price | null)[]>(
     (prices, own) => prices.map((price, index) => multiply(price, own[index] ?? null)),
     begun,
   )
 }
 
-function multiply(a: PriceE18 | null, b: PriceE18 | null): PriceE18 | null {
+function multiply(a: Price | null, b: Price | null): Price | null {
   return a === null || b === null ? null : chainPrices(a, b)
 }
 
-function fixedPrice(source: PriceSource): PriceE18 | undefined {
-  return source.kind === 'fixed' ? parseDecimal(source.usd, 18) : undefined
+function fixedPrice(source: PriceSource): Price | undefined {
+  return source.kind === 'fixed' ? parseDecimal(source.usd, PRICE_DECIMALS) : undefined
 }
 
 async function pointsAt(connection: Connection, step: Step, moments: readonly number[]) {

@@ -1,4 +1,4 @@
-import type { PriceE18 } from '#domain/money.ts'
+import type { Price } from '#domain/money.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
@@ -6,7 +6,7 @@ import { sql } from '#store/sql.ts'
 /** A price from a moment (Unix seconds) on, until the next point. */
 export interface PricePoint {
   readonly unix: number
-  readonly price: PriceE18
+  readonly price: Price
 }
 
 /** The last point of a series at or before a moment. */
@@ -16,12 +16,10 @@ export async function lastPoint(
   unix: number,
 ): Promise<PricePoint | undefined> {
   const [row] = await connection.run(sql`
-    select timestamp_unix, price_e18 from price_points
+    select timestamp_unix, price from price_points
     where symbol = ${symbol} and timestamp_unix <= ${unix}
     order by timestamp_unix desc, block_number desc limit 1`)
-  return (
-    row && { unix: column.integer(row, 'timestamp_unix'), price: column.u256(row, 'price_e18') }
-  )
+  return row && { unix: column.integer(row, 'timestamp_unix'), price: column.u256(row, 'price') }
 }
 
 /** When a series has its first point at or after a moment (Unix seconds). */
@@ -43,13 +41,13 @@ export async function pointsBetween(
   range: { readonly afterUnix: number; readonly untilUnix: number },
 ): Promise<readonly PricePoint[]> {
   const found = await connection.run(sql`
-    select timestamp_unix, price_e18 from price_points
+    select timestamp_unix, price from price_points
     where symbol = ${symbol}
       and timestamp_unix > ${range.afterUnix} and timestamp_unix <= ${range.untilUnix}
     order by timestamp_unix, block_number`)
   return found.map((row) => ({
     unix: column.integer(row, 'timestamp_unix'),
-    price: column.u256(row, 'price_e18'),
+    price: column.u256(row, 'price'),
   }))
 }
 
@@ -60,16 +58,16 @@ export async function dayCloses(
   range: { readonly fromUnix: number; readonly untilUnix: number },
 ): Promise<readonly PricePoint[]> {
   const before = await connection.run(sql`
-    select day_unix, price_e18 from price_days
+    select day_unix, price from price_days
     where symbol = ${symbol} and day_unix < ${range.fromUnix}
     order by day_unix desc limit 1`)
   const within = await connection.run(sql`
-    select day_unix, price_e18 from price_days
+    select day_unix, price from price_days
     where symbol = ${symbol} and day_unix >= ${range.fromUnix} and day_unix <= ${range.untilUnix}
     order by day_unix`)
   return [...before, ...within].map((row) => ({
     unix: column.integer(row, 'day_unix'),
-    price: column.u256(row, 'price_e18'),
+    price: column.u256(row, 'price'),
   }))
 }
 
@@ -87,9 +85,9 @@ export async function firstDay(
 export function carryForward(
   points: readonly PricePoint[],
   moments: readonly number[],
-): readonly (PriceE18 | null)[] {
+): readonly (Price | null)[] {
   let next = 0
-  let current: PriceE18 | null = null
+  let current: Price | null = null
   return moments.map((moment) => {
     for (
       let point = points[next];
@@ -107,7 +105,7 @@ export function carryForward(
 export function timeWeighted(
   points: readonly PricePoint[],
   range: { readonly fromUnix: number; readonly untilUnix: number },
-): PriceE18 | null {
+): Price | null {
   let weighted = 0n
   let seconds = 0n
   for (const [index, point] of points.entries()) {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { registerMigrations } from '#datasets/datasets.ts'
+import { PRICE_ONE } from '#domain/money.ts'
 import { onSqlite } from '#ledger/each-engine.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
@@ -21,7 +22,7 @@ const book: PriceBook = {
     { fromUnix: 50, untilUnix: Number.POSITIVE_INFINITY },
   ],
   pricesAt: async (_connection, _symbol, moments) =>
-    moments.map((unix) => (unix < 3 ? null : BigInt(unix) * ONE)),
+    moments.map((unix) => (unix < 3 ? null : BigInt(unix) * PRICE_ONE)),
 }
 
 const facts = Array.from({ length: EVENTS }, (_, index): EventFact => {

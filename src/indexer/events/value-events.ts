@@ -1,4 +1,4 @@
-import { type MicroUsd, type PriceE18, valueAt } from '#domain/money.ts'
+import { type MicroUsd, type Price, valueAt } from '#domain/money.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import { chunks } from '#lib/chunks.ts'
 import { groupBy } from '#lib/group-by.ts'
@@ -25,7 +25,7 @@ export interface PriceBook {
     connection: Connection,
     symbol: string,
     moments: readonly number[],
-  ): Promise<readonly (PriceE18 | null)[]>
+  ): Promise<readonly (Price | null)[]>
 }
 
 /** Rows held in memory at once. */
