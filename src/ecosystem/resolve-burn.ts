@@ -45,7 +45,7 @@ function toBurnAddresses(
   const burning = new Set<string>([ZERO_ADDRESS, ...input.burnAddresses])
   const wanted = mapped.where.get(receiver)
   for (const address of wanted ?? [])
-    if (!burning.has(address))
+    if (!burning.has(address) && !resolver.isLeftOut('supply'))
       resolver.problems.add(
         `${input.field}.where.${receiver}`,
         `${showAddress(address as Address)} is neither the zero address nor in supply.burnAddresses; add it there, or remove it here`,

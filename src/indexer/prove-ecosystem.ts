@@ -1,12 +1,10 @@
 import { decodeResult, encodeData, from } from 'ox/AbiFunction'
-import { encode, from as parametersFrom } from 'ox/AbiParameters'
-import { keccak256 } from 'ox/Hash'
-import { fromString } from 'ox/Hex'
 import type { ChainSource } from '#chain/chain-source.ts'
 import { type Address, showAddress } from '#domain/address.ts'
 import type { Chain, Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
 import { ProofError } from './proof-error.ts'
 import { provePrices } from './prove-prices.ts'
+import { findDomain, separatorOf } from './token-domain.ts'
 
 const decimalsView = from('function decimals() view returns (uint8)')
 const domainView = from('function DOMAIN_SEPARATOR() view returns (bytes32)')
@@ -20,22 +18,31 @@ interface Contract {
 
 /**
  * Holds the ecosystem file against the chains: chain ids, code at every address, decimals, and the
- * EIP-712 domain of the payment asset. Throws ProofError on the first difference.
+ * EIP-712 domain of the payment asset. Throws ProofError with every difference.
  */
 export async function proveEcosystem(ecosystem: Ecosystem, sourceOf: SourceOf): Promise<void> {
-  await untilProven([
-    ...ecosystem.chains.map((chain, index) => proveChainId(chain, index, sourceOf)),
+  const proofs = [
     ...contractsOf(ecosystem).map((contract) => proveCode(contract, sourceOf)),
     ...proveDecimals(ecosystem, sourceOf),
     ...provePrices(ecosystem, sourceOf),
     ...provePayment(ecosystem.payment, sourceOf),
+  ]
+  const chains = ecosystem.chains.map((chain, index) => proveChainId(chain, index, sourceOf))
+  // All are asked at once; of contracts on the wrong chain nothing is said.
+  const [outcomes, ofChains] = await Promise.all([
+    Promise.allSettled(proofs),
+    Promise.allSettled(chains),
   ])
+  requireProven(ofChains)
+  requireProven(outcomes)
 }
 
-/** All are asked at once; the first difference in the order of the file is told. */
-async function untilProven(proofs: readonly Promise<void>[]): Promise<void> {
-  for (const outcome of await Promise.allSettled(proofs))
-    if (outcome.status === 'rejected') throw outcome.reason
+/** Throws all differences, in the order of the file; else what kept a proof from being made. */
+function requireProven(outcomes: readonly PromiseSettledResult<void>[]): void {
+  const failures = outcomes.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []))
+  const differences = failures.filter((each) => each instanceof ProofError)
+  if (differences.length > 0) throw ProofError.join(differences)
+  if (failures.length > 0) throw failures[0]
 }
 
 async function proveChainId(chain: Chain, index: number, sourceOf: SourceOf): Promise<void> {
@@ -138,19 +145,14 @@ async function proveDomain({ asset, chain, domain }: Payment, sourceOf: SourceOf
   const found = await sourceOf(chain)
     .call(asset, encodeData(domainView))
     .catch(() => undefined)
-  const type = 'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)'
-  const expected = keccak256(
-    encode(parametersFrom('bytes32, bytes32, bytes32, uint256, address'), [
-      keccak256(fromString(type)),
-      keccak256(fromString(domain.name)),
-      keccak256(fromString(domain.version)),
-      BigInt(chain.id),
-      asset,
-    ]),
+  const expected = separatorOf(domain, { chainId: chain.id, asset })
+  if (found === expected) return
+  const own = found && (await findDomain(sourceOf(chain), asset, found))
+  const remedy = own
+    ? `write name ${JSON.stringify(own.name)}, version ${JSON.stringify(own.version)}`
+    : `read name() and version() of ${showAddress(asset)}`
+  throw new ProofError(
+    'payment.domain',
+    `the asset's EIP-712 domain is not name "${domain.name}", version "${domain.version}"; ${remedy}`,
   )
-  if (found !== expected)
-    throw new ProofError(
-      'payment.domain',
-      `the asset's EIP-712 domain is not name "${domain.name}", version "${domain.version}"; read name() and version() of ${showAddress(asset)}`,
-    )
 }
