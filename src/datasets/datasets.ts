@@ -17,6 +17,7 @@ import { leadersMigration, leadersWholeMigration } from './grave-digs/tables.ts'
 import { holdersDataset } from './holders/dataset.ts'
 import { proofsMigration } from './holders/proof/proof-row.ts'
 import { holderSpansMigration, holdersMigration, supplyByTimeMigration } from './holders/tables.ts'
+import { unexplainedMigration } from './holders/unexplained.ts'
 import { priceSeries, pricesDataset } from './prices/dataset.ts'
 import { pricesMigration } from './prices/tables.ts'
 
@@ -49,4 +50,5 @@ export const registerMigrations: readonly Migration[] = [
   leadersWholeMigration,
   listsOfTokensMigration,
   supplyByTimeMigration,
+  unexplainedMigration,
 ]

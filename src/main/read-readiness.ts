@@ -1,5 +1,6 @@
 import type { Readiness } from '#api/health-routes.ts'
 import { type Proof, readProofs } from '#datasets/holders/proof/proof-row.ts'
+import { readUnexplained } from '#datasets/holders/unexplained.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { type ChainStatus, conditionOf } from '#indexer/status.ts'
 import { unixNow } from '#lib/clock.ts'
@@ -15,7 +16,7 @@ export async function readReadiness(
 ): Promise<Readiness> {
   const parts: Record<string, string> = {}
   const index = await deps.recentStatus().catch(() => undefined)
-  const { proofs, burns } = await deps.register
+  const { proofs, burns, unexplained } = await deps.register
     .snapshot((reads) => readFindings(reads, deps.ecosystem))
     .catch(() => NO_FINDINGS)
   for (const { token, detail } of burns) parts[`burns ${token}`] = `WRONG: ${detail}`
@@ -25,6 +26,8 @@ export async function readReadiness(
       status === undefined ? 'not indexed yet' : describeChain(status, unixNow(deps.clock))
     const proof = proofs.get(chain.id)
     if (proof !== undefined) parts[`proof ${chain.name}`] = describeProof(proof)
+    const reason = unexplained.get(chain.id)
+    if (reason !== undefined) parts[`history ${chain.name}`] = `WRONG: ${reason}`
   }
   for (const progress of deps.indexing()) {
     if (progress.history !== null) parts[`pace ${progress.chain}`] = barOf(progress).detail
@@ -35,7 +38,7 @@ export async function readReadiness(
     () => 'ok',
     () => 'cannot be reached',
   )
-  const ready = accounts === 'ok' && index !== undefined && burns.length === 0
+  const ready = accounts === 'ok' && index !== undefined && burns.length + unexplained.size === 0
   return { ready, parts: { ...parts, accounts } }
 }
 
@@ -43,9 +46,11 @@ interface Findings {
   readonly proofs: ReadonlyMap<number, Proof>
   /** Burns that cannot be, of tokens whose transfers add up to their contracts' supply. */
   readonly burns: readonly ImpossibleBurns[]
+  /** Why the balances of a chain do not add up, by chain id. */
+  readonly unexplained: ReadonlyMap<number, string>
 }
 
-const NO_FINDINGS: Findings = { proofs: new Map(), burns: [] }
+const NO_FINDINGS: Findings = { proofs: new Map(), burns: [], unexplained: new Map() }
 
 async function readFindings(
   connection: Connection,
@@ -55,7 +60,11 @@ async function readFindings(
   const proven = tokens.filter(({ addresses }) =>
     chains.every(({ id, name }) => !addresses.has(name) || proofs.get(id)?.verdict === 'agrees'),
   )
-  return { proofs, burns: await impossibleBurns(connection, proven) }
+  return {
+    proofs,
+    burns: await impossibleBurns(connection, proven),
+    unexplained: await readUnexplained(connection, chains),
+  }
 }
 
 function describeChain(status: ChainStatus, nowUnix: number): string {
