@@ -1,6 +1,7 @@
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { backfillsMigration } from '#indexer/backfill/backfill-row.ts'
 import { type AnyDataset, toAnyDataset } from '#indexer/dataset.ts'
+import { matchedMappingsMigration } from '#indexer/events/matched-mappings.ts'
 import {
   lessByAccountMigration,
   listsOfTokensMigration,
@@ -51,4 +52,5 @@ export const registerMigrations: readonly Migration[] = [
   listsOfTokensMigration,
   supplyByTimeMigration,
   unexplainedMigration,
+  matchedMappingsMigration,
 ]

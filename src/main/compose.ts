@@ -26,7 +26,7 @@ import { absentOperations } from './absent-operations.ts'
 import { indexGauges } from './index-gauges.ts'
 import type { IndexProgress } from './index-progress.ts'
 import { readReadiness } from './read-readiness.ts'
-import { makeRecentProofs } from './recent-proofs.ts'
+import { makeRecentFindings } from './recent-findings.ts'
 import type { ServeInput } from './serve.ts'
 import { serviceFactsOf } from './service-facts-of.ts'
 import { type GuardSetting, type Settings, SettingsError } from './settings.ts'
@@ -80,7 +80,7 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
     metrics,
     facts,
     readiness: () => readReadiness({ ...index, accounts: stores.accounts }),
-    proofs: makeRecentProofs(data),
+    findings: makeRecentFindings(data),
     paymentRequired: (caller) =>
       paying === undefined
         ? quotaExceeded(clock)

@@ -20,6 +20,7 @@ import { readIndexStatus } from '#indexer/status.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { Engine } from '#store/engine.ts'
 import { type IndexProgress, makeChainReport } from './index-progress.ts'
+import { reportAnomalies, reportUnmatched } from './report-mappings.ts'
 
 export interface IndexRole {
   readonly ecosystem: Ecosystem
@@ -67,7 +68,7 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
         withUnexplained(role, {
           chain,
           unproven: unproven.get(chain.name),
-          report: makeChainReport({ ...role, chain, source: sourceOf(chain) }),
+          report: reportOn(role, chain, sourceOf(chain)),
         }),
       onLease(held) {
         isIndexing = held
@@ -85,7 +86,22 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
     },
     signal,
   )
-  await Promise.all([indexing, keeping])
+  await Promise.all([
+    indexing,
+    keeping,
+    reportAnomalies({ ...role, isIndexing: () => isIndexing }, signal),
+  ])
+}
+
+/** What the loop of a chain tells, and at the end of its history which mappings matched nothing. */
+function reportOn(role: IndexRole, chain: Chain, source: ChainSource): ChainReport {
+  return makeChainReport({
+    ...role,
+    chain,
+    source,
+    // A store or a node that is away costs a warning, no more.
+    onComplete: () => void reportUnmatched(role, { chain, source }).catch(() => undefined),
+  })
 }
 
 /** Notes a history that does not add up where every process sees it, until it does. */

@@ -9,6 +9,7 @@ import { type ImpossibleBurns, impossibleBurns } from '#statistics/impossible-bu
 import type { Connection, Engine } from '#store/engine.ts'
 import type { IndexGaugeDeps } from './index-gauges.ts'
 import { barOf } from './index-progress.ts'
+import { describeAnomalies, type MappingAnomalies, readMappingAnomalies } from './mappings.ts'
 
 /** What GET /readyz shows: every chain, its history, its proof and its nodes, and the accounts. */
 export async function readReadiness(
@@ -16,9 +17,11 @@ export async function readReadiness(
 ): Promise<Readiness> {
   const parts: Record<string, string> = {}
   const index = await deps.recentStatus().catch(() => undefined)
-  const { proofs, burns, unexplained } = await deps.register
+  const { proofs, burns, unexplained, anomalies } = await deps.register
     .snapshot((reads) => readFindings(reads, deps.ecosystem))
     .catch(() => NO_FINDINGS)
+  for (const each of anomalies)
+    parts[`logs of ${each.mapping} on ${each.chain}`] = describeAnomalies(each)
   for (const { token, detail } of burns) parts[`burns ${token}`] = `WRONG: ${detail}`
   for (const chain of deps.ecosystem.chains) {
     const status = index?.chains.find((each) => each.chain.id === chain.id)
@@ -48,14 +51,18 @@ interface Findings {
   readonly burns: readonly ImpossibleBurns[]
   /** Why the balances of a chain do not add up, by chain id. */
   readonly unexplained: ReadonlyMap<number, string>
+  readonly anomalies: readonly MappingAnomalies[]
 }
 
-const NO_FINDINGS: Findings = { proofs: new Map(), burns: [], unexplained: new Map() }
+const NO_FINDINGS: Findings = {
+  proofs: new Map(),
+  burns: [],
+  unexplained: new Map(),
+  anomalies: [],
+}
 
-async function readFindings(
-  connection: Connection,
-  { chains, tokens }: Ecosystem,
-): Promise<Findings> {
+async function readFindings(connection: Connection, ecosystem: Ecosystem): Promise<Findings> {
+  const { chains, tokens } = ecosystem
   const proofs = await readProofs(connection)
   const proven = tokens.filter(({ addresses }) =>
     chains.every(({ id, name }) => !addresses.has(name) || proofs.get(id)?.verdict === 'agrees'),
@@ -64,6 +71,7 @@ async function readFindings(
     proofs,
     burns: await impossibleBurns(connection, proven),
     unexplained: await readUnexplained(connection, chains),
+    anomalies: await readMappingAnomalies(connection, ecosystem),
   }
 }
 
