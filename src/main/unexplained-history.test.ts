@@ -30,32 +30,29 @@ const chain = beginChain(8453, 1_700_000_000)
   .addEmpty(100)
 
 both(
+  'an index whose startBlock is too late ends at its start and names the first block that works',
+  async ({ engine }) => {
+    const node = await serveChain(chain)
+    const ecosystem = ecosystemAt(node.url, 20)
+    const running = runIndexRole(roleOf(engine, ecosystem), new AbortController().signal)
+    await assert.rejects(
+      running,
+      /^ProofError: chains\[0\]\.startBlock: 20 is too late: .*; write 2 or an earlier block$/,
+    )
+    assert.equal((await readinessOf(engine, ecosystem)).ready, false)
+    await node.stop()
+  },
+)
+
+both(
   'a history that does not add up is not ready, says why, and is ready once it does',
   async ({ engine }) => {
     const node = await serveChain(chain)
-    const ecosystem = localEcosystemAt({ base: node.url }, ({ service, chains, tokens }) => ({
-      service,
-      chains: chains
-        .filter(({ name }) => name === 'base')
-        .map((each) => ({ ...each, staleAfterSeconds: 1_000_000_000 })),
-      tokens: tokens.slice(0, 1).map(({ price: _, addresses: { base = '' }, ...token }) => ({
-        ...token,
-        addresses: { base },
-      })),
-    }))
+    const ecosystem = ecosystemAt(node.url, 0)
     const stop = new AbortController()
     // The transfer that made the balance is left out without a word.
     node.faults.prunedBelow = 21
-    const running = runIndexRole(
-      {
-        ecosystem,
-        register: engine,
-        clock: Date.now,
-        logger: pino({ level: 'silent' }),
-        onProgress: () => undefined,
-      },
-      stop.signal,
-    )
+    const running = runIndexRole(roleOf(engine, ecosystem), stop.signal)
     try {
       const { ready, parts } = await eventually(async () => {
         const readiness = await readinessOf(engine, ecosystem)
@@ -78,6 +75,30 @@ both(
     }
   },
 )
+
+/** One chain and one token. */
+function ecosystemAt(url: string, startBlock: number): Ecosystem {
+  return localEcosystemAt({ base: url }, ({ service, chains, tokens }) => ({
+    service,
+    chains: chains
+      .filter(({ name }) => name === 'base')
+      .map((each) => ({ ...each, startBlock, staleAfterSeconds: 1_000_000_000 })),
+    tokens: tokens.slice(0, 1).map(({ price: _, addresses: { base = '' }, ...token }) => ({
+      ...token,
+      addresses: { base },
+    })),
+  }))
+}
+
+function roleOf(register: Engine, ecosystem: Ecosystem) {
+  return {
+    ecosystem,
+    register,
+    clock: Date.now,
+    logger: pino({ level: 'silent' }),
+    onProgress: () => undefined,
+  }
+}
 
 function readinessOf(register: Engine, ecosystem: Ecosystem) {
   return readReadiness({
