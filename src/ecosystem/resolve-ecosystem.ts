@@ -160,7 +160,7 @@ function primaryOf(
 ): PricedToken | undefined {
   const found = tokens.filter((token) => token.role === 'primary')
   if (found.length === 1) return found[0]
-  if (found.length === 0 && isLeftOut('tokens')) return undefined
+  if (tokens.length === 0 || (found.length === 0 && isLeftOut('tokens'))) return undefined
   return problems.add(
     'tokens',
     `exactly one token must have the role "primary", found ${found.length}`,
