@@ -89,6 +89,8 @@ function makeResolver(
       const known = [...tokens.values()].map((each) => each.symbol).join(', ')
       return problems.add(field, `"${symbol}" is no token of this file; known: ${known}`)
     },
+    tokenAt: (chain, address) =>
+      [...tokens.values()].find(({ addresses }) => addresses.get(chain.name) === address),
     address(field, text) {
       const address = parseAddress(text)
       if (address === undefined)

@@ -10,4 +10,6 @@ export interface Resolver {
   chain(field: string, name: string): Chain | undefined
   token(field: string, symbol: string): PricedToken | undefined
   address(field: string, text: string): Address
+  /** The listed token whose contract stands there. */
+  tokenAt(chain: Chain, address: Address): PricedToken | undefined
 }

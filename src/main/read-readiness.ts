@@ -21,7 +21,7 @@ export async function readReadiness(
     .snapshot((reads) => readFindings(reads, deps.ecosystem))
     .catch(() => NO_FINDINGS)
   for (const each of anomalies)
-    parts[`logs of ${each.mapping} on ${each.chain}`] = describeAnomalies(each)
+    parts[`logs of ${each.mapping} on ${each.chain}`] ??= describeAnomalies(each)
   for (const { token, detail } of burns) parts[`burns ${token}`] = `WRONG: ${detail}`
   for (const chain of deps.ecosystem.chains) {
     const status = index?.chains.find((each) => each.chain.id === chain.id)
