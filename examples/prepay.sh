@@ -1,46 +1,74 @@
 #!/bin/sh
 # Buys prepaid balance by hand: mints a key, sends USDC, registers the transfer, calls with the key.
 #   PRIVATE_KEY=0x… sh examples/prepay.sh
-# API is the service, ETH_RPC_URL a node of the payment chain. CAST=cast takes Foundry's own; on the
-# local chains set ETH_GAS_PRICE=0.
+# API is the service, ETH_RPC_URL a node of the payment chain, TIMEOUT how many seconds the credit may
+# take. CAST=cast takes Foundry's own; on the local chains set ETH_GAS_PRICE=0.
 set -eu
 api=${API:-http://localhost:4020}
 rpc=${ETH_RPC_URL:-http://127.0.0.1:8545}
 cast=${CAST:-node $(dirname "$0")/cast.ts}
 usd=${USD:-0.1}
+timeout=${TIMEOUT:-300}
 
-get() { curl --silent --show-error --fail "$@"; }
-post() { get --header 'Content-Type: application/json' --data "$2" "$api$1"; }
+fail() { echo "$*" >&2; exit 1; }
+get() { curl --silent --show-error --fail --max-time 60 "$@"; }
+post() { get --header 'Content-Type: application/json' --data "$2" "$1"; }
 field() { node -pe "JSON.parse(require('fs').readFileSync(0, 'utf8'))$1"; }
+ask_node() { post "$rpc" "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"$1\",\"params\":$2}" | field .result; }
 
 wallet=$($cast wallet address --private-key "$PRIVATE_KEY")
+base_units=$(node -pe "Math.round($usd * 1e6)")
 
-# 1. A key: sign the text that the service gives.
+# 1. Nothing is paid before the node is of the right chain and the wallet holds the sum.
+meta=$(get "$api/api/meta") || fail "the service at $api does not answer; check API"
+[ "$(echo "$meta" | field .pricing)" != null ] || fail "the service at $api takes no payments"
+network=$(echo "$meta" | field .pricing.network)
+asset=$(echo "$meta" | field .pricing.asset)
+pay_to=$(echo "$meta" | field .pricing.payTo)
+wanted=$(echo "$meta" | field ".chains.find(({ name }) => name === '$network').chainId")
+chain=$(ask_node eth_chainId '[]') || fail "the node at ETH_RPC_URL does not answer; check $rpc"
+[ $((chain)) -eq "$wanted" ] ||
+  fail "the node at ETH_RPC_URL is of chain $((chain)), payments are on $network ($wanted)"
+# balanceOf(address)
+question="0x70a08231000000000000000000000000${wallet#0x}"
+held=$(ask_node eth_call "[{\"to\":\"$asset\",\"data\":\"$question\"},\"latest\"]") ||
+  fail "the node at ETH_RPC_URL does not tell the balance of $wallet"
+[ "$(node -pe "BigInt('$held') >= ${base_units}n")" = true ] ||
+  fail "$wallet holds $(node -pe "Number('$held') / 1e6") USD of $asset, the payment is $usd"
+
+# 2. A key: sign the text that the service gives.
 message=$(get "$api/api/keys/message?address=$wallet&action=mint" | field .message)
 signature=$($cast wallet sign --private-key "$PRIVATE_KEY" "$message")
 quoted=$(node -pe 'JSON.stringify(process.argv[1])' "$message")
-minted=$(post /api/keys \
+minted=$(post "$api/api/keys" \
   "{\"ownerAddress\":\"$wallet\",\"signature\":\"$signature\",\"message\":$quoted}")
 public_id=$(echo "$minted" | field .key.publicId)
 secret=$(echo "$minted" | field .secret)
 echo "key $public_id"
 
-# 2. The payment: an ordinary transfer of USDC (six decimals) to the service's wallet.
-base_units=$(node -pe "Math.round($usd * 1e6)")
-meta=$(get "$api/api/meta")
-asset=$(echo "$meta" | field .pricing.asset)
-pay_to=$(echo "$meta" | field .pricing.payTo)
+# 3. The payment: an ordinary transfer of USDC (six decimals) to the service's wallet.
 tx=$($cast send --private-key "$PRIVATE_KEY" --rpc-url "$rpc" --json \
   "$asset" 'transfer(address,uint256)' "$pay_to" "$base_units" | field .transactionHash)
 echo "transaction $tx"
 
-# 3. The claim: which key the transfer is for. The chain says how much it was.
-claim=$(post /api/sessions/prepay \
+# 4. The claim: which key the transfer is for. The chain says how much it was.
+claim=$(post "$api/api/sessions/prepay" \
   "{\"apiKeyPublicId\":\"$public_id\",\"txHash\":\"$tx\",\"payerAddress\":\"$wallet\",\"amountUsd\":$usd}")
 id=$(echo "$claim" | field .id)
-until [ "$(get "$api/api/sessions/prepay/$id?wait=30" | field .verified)" = true ]; do :; done
+deadline=$(($(date +%s) + timeout))
+while :; do
+  left=$((deadline - $(date +%s)))
+  [ "$left" -gt 0 ] || left=0
+  claim=$(get "$api/api/sessions/prepay/$id?wait=$((left < 30 ? left : 30))")
+  status=$(echo "$claim" | field .status)
+  case $status in
+    verified) break ;;
+    pending | confirming) [ "$left" -gt 0 ] || fail "not verified after $timeout s: status $status, message $(echo "$claim" | field .message); look again at $api/api/sessions/prepay/$id" ;;
+    *) fail "not verified: status $status, message $(echo "$claim" | field .message)" ;;
+  esac
+done
 
-# 4. The key's free calls come first; calls beyond them are paid from the balance.
+# 5. The key's free calls come first; calls beyond them are paid from the balance.
 call() { get --header "Authorization: Bearer $secret" "$api$1"; }
 echo "balance $(call /api/usage | field .prepaidBalanceUsd)"
 call /api/burns/total

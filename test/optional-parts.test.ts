@@ -114,6 +114,17 @@ describe('an ecosystem without payment and gate', () => {
   })
 })
 
+test('a settling key is refused where there is no payment to settle', async () => {
+  await assert.rejects(
+    startWorld({
+      historyDays: 3,
+      change: minimal,
+      environment: { SEXTON_SETTLING_KEY_FILE: '/dev/null' },
+    }),
+    /SEXTON_SETTLING_KEY_FILE: the ecosystem file has no payment to settle/,
+  )
+})
+
 describe('an ecosystem of one token with its gate', () => {
   for (const gate of ['open', 'holding'] as const)
     test(`a wallet mints a key through the ${gate} gate and calls with it`, async () => {

@@ -70,6 +70,9 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     clock: Date.now,
     indexThread: loadIndexThread(),
     onProgress: () => undefined,
+  }).catch(async (error: unknown) => {
+    await devnet.stop()
+    throw error
   })
   while ((await service.indexed()) !== 'all') await sleep(50)
   const origin = service.served.url

@@ -34,7 +34,8 @@ export function healthRoutes(deps: HealthDeps): readonly Route[] {
       path: '/readyz',
       operationId: 'getReadiness',
       summary: 'Whether data calls can be answered',
-      description: 'Answers 503 while a store cannot be reached or the index has no data yet.',
+      description:
+        'Answers 503 while a store cannot be reached, the index has no data yet, or figures cannot be right; `parts` says which.',
       answers: {
         200: {
           description: 'Ready',

@@ -30,6 +30,14 @@ const proof = Type.Object({
   detail: Type.Union([Type.String(), Type.Null()]),
 })
 
+const anomalies = Type.Object({
+  mapping: Type.String({ description: 'Its place in the ecosystem file, such as `burns[0]`' }),
+  chain: Type.String(),
+  logs: Type.Integer(),
+  lastBlock: Type.Integer(),
+  reason: Type.String(),
+})
+
 const meta = Type.Object({
   service: Type.String(),
   version: Type.String(),
@@ -69,11 +77,18 @@ const meta = Type.Object({
   proofs: Type.Array(proof, {
     description: 'Last comparison of supply and holders with the token contracts themselves',
   }),
+  anomalies: Type.Array(anomalies, {
+    description: 'Logs that could not be read: figures lack them',
+  }),
 })
 
 export interface MetaDeps {
   readonly facts: ServiceFacts
-  proofs(): Promise<readonly Static<typeof proof>[]>
+  /** What the register was found to be, as far as is known. */
+  findings(): Promise<{
+    readonly proofs: readonly Static<typeof proof>[]
+    readonly anomalies: readonly Static<typeof anomalies>[]
+  }>
 }
 
 /** A browser may keep what only changes with a deployment for a minute. */
@@ -96,8 +111,8 @@ export function metaRoute(deps: MetaDeps): Route {
     refusals: [],
     async handle() {
       // What there is to ask for is told also while the register cannot be read.
-      const proofs = await deps.proofs().catch(() => [])
-      return answer(200, { ...body, proofs }, { headers: CACHED })
+      const found = await deps.findings().catch(() => ({ proofs: [], anomalies: [] }))
+      return answer(200, { ...body, ...found }, { headers: CACHED })
     },
   })
 }

@@ -18,7 +18,8 @@ export function paymentRequiredExample(
         assetSymbol: payment.symbol,
         maxAmountRequired: pricePerCallUsd,
         payTo: payment.payTo,
-        description: 'One API call',
+        description:
+          'What ran out and when it resets, who can mint a key, and how to pay from that wallet.',
         docs: pricingDocsUrl,
       },
     ],

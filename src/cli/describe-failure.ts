@@ -1,8 +1,8 @@
 import { redact } from '#main/logger.ts'
 
-/** What a person reads when a command fails: one line, and the exit code. */
+/** What a person reads when a command fails: a line for each mistake, and the exit code. */
 export interface Failure {
-  readonly line: string
+  readonly text: string
   /** 2: something is configured wrongly; 1: it failed at work. */
   readonly exitCode: 1 | 2
 }
@@ -10,19 +10,24 @@ export interface Failure {
 /** Errors by name whose message already says what is wrong and where. */
 const CONFIGURATION = new Set(['SettingsError', 'EcosystemError', 'ProofError', 'RpcError'])
 
-/** Puts an error into one line without secrets. */
+/** Errors of a file that name all its mistakes, each in a line. */
+const OF_FILE = new Set(['EcosystemError', 'ProofError'])
+
+/** Puts an error into words without secrets; but for a file's mistakes into one line. */
 export function describeFailure(error: unknown): Failure {
-  const failure = describe(error)
-  return { ...failure, line: redact(failure.line).split('\n')[0] ?? '' }
+  const { text, exitCode } = describe(error)
+  const safe = redact(text)
+  const isOfFile = error instanceof Error && OF_FILE.has(error.name)
+  return { text: isOfFile ? safe : (safe.split('\n')[0] ?? ''), exitCode }
 }
 
 function describe(error: unknown): Failure {
-  if (!(error instanceof Error)) return { line: String(error), exitCode: 1 }
-  if (CONFIGURATION.has(error.name)) return { line: error.message, exitCode: 2 }
+  if (!(error instanceof Error)) return { text: String(error), exitCode: 1 }
+  if (CONFIGURATION.has(error.name)) return { text: error.message, exitCode: 2 }
   const code = 'code' in error ? error.code : undefined
   if (code === 'EADDRINUSE')
-    return { line: `${error.message}: stop the other process, or set PORT`, exitCode: 2 }
+    return { text: `${error.message}: stop the other process, or set PORT`, exitCode: 2 }
   if (code === 'EACCES' || code === 'EADDRNOTAVAIL')
-    return { line: `${error.message}: choose another HOST, PORT or SEXTON_DATA`, exitCode: 2 }
-  return { line: error.message || error.name, exitCode: 1 }
+    return { text: `${error.message}: choose another HOST, PORT or SEXTON_DATA`, exitCode: 2 }
+  return { text: error.message || error.name, exitCode: 1 }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -69,6 +69,18 @@ describe('the command line', () => {
       assert.equal(await ended(child), 2)
       assert.match(output.errors, new RegExp(`^sexton: ${name}.*\n$`))
     })
+
+  it('every mistake of an ecosystem file is a line of its own, and the exit code is 2', async () => {
+    const file = join(folder, 'ecosystem.json')
+    await writeFile(file, '{"chains":[],"tokens":[],"colour":"red"}')
+    const { child, output } = run(['serve'], { SEXTON_ECOSYSTEM: file })
+    assert.equal(await ended(child), 2)
+    const fields = output.errors
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.replace(`sexton: ${file}: `, '').split(':')[0])
+    assert.deepEqual(fields, ['service', 'colour', 'chains', 'tokens'])
+  })
 
   it('a port that is taken is one line that says what to do', async () => {
     const holder = createServer()

@@ -36,8 +36,8 @@ export async function main(): Promise<void> {
   } catch (error) {
     // Commander has printed its own message already; its own exit code for help and version is 0.
     if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? 0 : 2)
-    const { line, exitCode } = describeFailure(error)
-    process.stderr.write(`sexton: ${line}\n`)
+    const { text, exitCode } = describeFailure(error)
+    process.stderr.write(`${text.replace(/^/gm, 'sexton: ')}\n`)
     process.exit(exitCode)
   }
   // A role that has ended leaves nothing behind that should keep the process.

@@ -2,6 +2,7 @@ import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { adoptedFileMigration } from '#indexer/adopted-file/tables.ts'
 import { backfillsMigration } from '#indexer/backfill/backfill-row.ts'
 import { type AnyDataset, toAnyDataset } from '#indexer/dataset.ts'
+import { matchedMappingsMigration } from '#indexer/events/matched-mappings.ts'
 import {
   lessByAccountMigration,
   listsOfTokensMigration,
@@ -19,6 +20,7 @@ import { leadersMigration, leadersWholeMigration } from './grave-digs/tables.ts'
 import { holdersDataset } from './holders/dataset.ts'
 import { proofsMigration } from './holders/proof/proof-row.ts'
 import { holderSpansMigration, holdersMigration, supplyByTimeMigration } from './holders/tables.ts'
+import { unexplainedMigration } from './holders/unexplained.ts'
 import { priceSeries, pricesDataset } from './prices/dataset.ts'
 import { finerPricesMigration, pricesMigration } from './prices/tables.ts'
 
@@ -55,4 +57,6 @@ export const registerMigrations: readonly Migration[] = [
   finerPricesMigration,
   depositProofsMigration,
   stalledChainsMigration,
+  unexplainedMigration,
+  matchedMappingsMigration,
 ]

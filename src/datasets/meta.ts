@@ -114,11 +114,15 @@ function chainMetaOf(status: ChainStatus, nowUnix: number): Static<typeof chainM
   }
 }
 
-/** Blocks of which answers know nothing yet; holders and supply also wait for those above. */
+/**
+ * Blocks of which answers know nothing yet; holders and supply also wait for those above. Null where
+ * all blocks are within the newest days and only holders and supply are still being read.
+ */
 function gapOf({ backfill }: ChainStatus) {
   if (backfill === null || backfill.datasets !== null) return null
   const { floor, read } = backfill
-  return { fromBlock: read.number + 1, toBlock: floor.number - 1, untilUnix: floor.timestamp }
+  const [fromBlock, toBlock] = [read.number + 1, floor.number - 1]
+  return fromBlock > toBlock ? null : { fromBlock, toBlock, untilUnix: floor.timestamp }
 }
 
 /** Changes whenever the body of an answer may, other than by the passing of seconds. */

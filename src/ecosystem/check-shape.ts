@@ -1,20 +1,83 @@
+import type { TSchema } from 'typebox'
 import { Check, Errors } from 'typebox/schema'
 import { type EcosystemFile, ecosystemFile } from './ecosystem-file.ts'
-import { type Problem, Problems } from './problem.ts'
+import type { Problem, Problems } from './problem.ts'
 
-/** Checks the shape alone: names, types, patterns, ranges. Of one file, so that nothing is compiled. */
-export function checkShape(value: unknown): EcosystemFile | Problems {
-  if (Check(ecosystemFile, value)) return value
-  const [, errors] = Errors(ecosystemFile, value)
-  const told = errors.filter((error) => error.keyword !== 'boolean').slice(0, TOLD_MAX)
-  const problems = new Problems()
-  for (const { field, message } of told.map((error) => describe(error, value)))
-    problems.add(field, message)
-  return problems
+/** What of a file has the right shape: a broken part or list entry is left out. */
+export interface Shaped {
+  readonly file: EcosystemFile
+  /** The place in the operator's list of each entry that was kept, by part. */
+  readonly places: Readonly<Record<string, readonly number[]>>
+  /** What was left out, by part. */
+  readonly left: Readonly<Record<string, readonly unknown[]>>
 }
 
-/** One wrong part can make many; the first is shown, and how many there are. */
-const TOLD_MAX = 20
+/**
+ * Checks the shape alone: names, types, patterns, ranges. Every part and list entry by itself, so that
+ * a mistake in one hides none in another; undefined where nothing can be looked at.
+ */
+export function checkShape(value: unknown, problems: Problems): Shaped | undefined {
+  if (Check(ecosystemFile, value)) return { file: value, places: {}, left: {} }
+  note(problems, { schema: topSchema, value, at: '' })
+  if (!isRecord(value)) return undefined
+  const kept: Record<string, unknown> = {}
+  const places: Record<string, readonly number[]> = {}
+  const left: Record<string, readonly unknown[]> = {}
+  for (const [name, schema] of Object.entries<TSchema>(ecosystemFile.properties)) {
+    const part = value[name]
+    const isRequired = REQUIRED.includes(name)
+    const found = checkPart(problems, { schema, value: part, at: `/${name}` }, isRequired)
+    places[name] = found.places
+    left[name] = found.left
+    if (found.kept !== undefined) kept[name] = found.kept
+  }
+  // Nothing of it is used unless all is well; it is looked at for further mistakes only.
+  const file = { ...EMPTY, ...kept } as EcosystemFile
+  return { file, places, left }
+}
+
+const REQUIRED: readonly string[] = ecosystemFile.required
+
+const EMPTY = {
+  service: { name: 'x', keyPrefix: 'svc', publicBaseUrl: 'http://localhost' },
+  chains: [],
+  tokens: [],
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The names of the parts alone. */
+const topSchema: TSchema = {
+  ...ecosystemFile,
+  properties: Object.fromEntries(Object.keys(ecosystemFile.properties).map((name) => [name, {}])),
+}
+
+interface Unit {
+  readonly schema: TSchema
+  readonly value: unknown
+  /** JSON pointer into the file. */
+  readonly at: string
+}
+
+function checkPart(problems: Problems, unit: Unit, isRequired: boolean) {
+  const { schema, value, at } = unit
+  if (value === undefined) return { kept: undefined, places: [], left: isRequired ? [value] : [] }
+  const { items }: { readonly items?: TSchema } = schema
+  if (items === undefined || !Array.isArray(value)) {
+    const isRight = note(problems, unit)
+    return { kept: isRight ? value : undefined, places: [], left: isRight ? [] : [value] }
+  }
+  note(problems, { schema: { ...schema, items: {} }, value, at })
+  const places = value.flatMap((entry: unknown, index) =>
+    note(problems, { schema: items, value: entry, at: `${at}/${index}` }) ? [index] : [],
+  )
+  return {
+    kept: places.map((index) => value[index]),
+    places,
+    left: value.filter((_, index) => !places.includes(index)),
+  }
+}
 
 interface ShapeError {
   readonly keyword: string
@@ -24,30 +87,72 @@ interface ShapeError {
   readonly message: string
 }
 
-function describe(error: ShapeError, root: unknown): Problem {
-  const field = toField(error.instancePath)
-  const params = error.params as Readonly<Record<string, unknown>>
-  if (error.keyword === 'required')
-    return { field: inside(field, first(params.requiredProperties)), message: 'is missing' }
-  if (error.keyword === 'additionalProperties')
-    return {
-      field: inside(field, first(params.additionalProperties)),
-      message: 'is not a known field; remove it or mend its spelling',
+/** Notes what is wrong with a unit; gives whether all is well. */
+function note(problems: Problems, unit: Unit): boolean {
+  const [isRight, errors] = Errors(unit.schema, unit.value)
+  const seen = new Set<string>()
+  for (const error of errors.filter((each) => isTold(each, errors)))
+    for (const { field, message } of describe(error, unit)) {
+      if (seen.has(field)) continue
+      seen.add(field)
+      problems.add(field, message)
     }
-  const wanted = error.keyword === 'pattern' ? descriptionAt(error.schemaPath) : undefined
-  const problem = wanted === undefined ? error.message : `must be ${wanted}`
-  return { field, message: `${problem}, found ${show(valueAt(root, error.instancePath))}` }
+  return isRight
 }
 
-/** What a pattern means, in words. */
-function descriptionAt(schemaPath: string): string | undefined {
-  const schema = valueAt(ecosystemFile, schemaPath.replace(/^#/, ''))
+/** Of a choice only what is wrong deeper inside is told, or else that no choice fits. */
+function isTold(error: ShapeError, errors: readonly ShapeError[]): boolean {
+  if (error.keyword === 'boolean') return false
+  const isDeeper = (each: ShapeError) =>
+    each.keyword !== 'boolean' && each.instancePath.startsWith(`${error.instancePath}/`)
+  if (error.keyword === 'anyOf') return !errors.some(isDeeper)
+  const ofChoice = errors.filter((each) => each.keyword === 'anyOf')
+  const hides = ({ schemaPath, instancePath }: ShapeError) =>
+    error.schemaPath.startsWith(`${schemaPath}/anyOf/`) && error.instancePath === instancePath
+  return MEMBERS.has(error.keyword) || !ofChoice.some(hides)
+}
+
+/** Keywords that speak of the members of a record. */
+const MEMBERS = new Set(['required', 'additionalProperties'])
+
+function describe(error: ShapeError, unit: Unit): readonly Problem[] {
+  const field = toField(unit.at + error.instancePath)
+  const params = error.params as Readonly<Record<string, unknown>>
+  if (error.keyword === 'required')
+    return listed(params.requiredProperties).map((name) => ({
+      field: inside(field, name),
+      message: 'is missing',
+    }))
+  if (error.keyword === 'additionalProperties')
+    return listed(params.additionalProperties).map((name) => ({
+      field: inside(field, name),
+      message: 'is not a known field; remove it or check its spelling',
+    }))
+  return [
+    {
+      field,
+      message: `${wantedBy(error, unit)}, found ${show(valueAt(unit.value, error.instancePath))}`,
+    },
+  ]
+}
+
+function wantedBy({ keyword, schemaPath, params, message }: ShapeError, { schema }: Unit): string {
+  if (keyword === 'enum' && 'allowedValues' in params)
+    return `must be one of ${listed(params.allowedValues).join(', ')}`
+  const wanted =
+    keyword === 'pattern' || keyword === 'anyOf' ? describedAt(schema, schemaPath) : undefined
+  return wanted === undefined ? message : `must be ${wanted}`
+}
+
+/** What a pattern or a choice means, in words. */
+function describedAt(root: TSchema, schemaPath: string): string | undefined {
+  const schema = valueAt(root, schemaPath.replace(/^#/, ''))
   const described = typeof schema === 'object' && schema !== null && 'description' in schema
   return described ? String(schema.description) : undefined
 }
 
-function first(list: unknown): string {
-  return Array.isArray(list) ? String(list[0]) : ''
+function listed(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.map(String) : []
 }
 
 function inside(parent: string, name: string): string {

@@ -31,7 +31,7 @@ const mistakes: readonly (readonly [field: string, value: unknown, error: RegExp
   ['chains[0].finality', 1, /: gate.depthBlocks: .*finality of "base"/],
   ['chains[1].name', 'base', /: chains\[1\].name: "base" appears twice/],
   ['chains[1].id', 8453, /: chains\[1\].id: 8453 appears twice/],
-  ['chains[0].blockTime', 2, /: chains\[0\].blockTime: is not a known field; remove it or mend/],
+  ['chains[0].blockTime', 2, /: chains\[0\].blockTime: is not a known field; remove it or check/],
   ['service.keyPrefix', 'SVC', /: service.keyPrefix: must be a prefix of .*found "SVC"/],
   ['service.publicBaseUrl', 'ftp://x', /: service.publicBaseUrl: must be a URL/],
   [
@@ -130,13 +130,12 @@ function errorOf(work: () => unknown): Promise<Error> {
 }
 
 for (const [field, value, expected] of mistakes)
-  test(`${field} ${value === undefined ? 'missing' : `as ${JSON.stringify(value)}`} is told in one line`, async () => {
+  test(`${field} ${value === undefined ? 'missing' : `as ${JSON.stringify(value)}`} is told in a line`, async () => {
     writeFileSync(file, JSON.stringify(withMistake(field, value)))
     const error = await errorOf(() => loadEcosystem(file))
     assert.ok(error instanceof EcosystemError, String(error))
     assert.match(error.message, expected)
-    assert.ok(error.message.startsWith(`${file}: `))
-    assert.ok(!error.message.includes('\n'), error.message)
+    for (const line of error.message.split('\n')) assert.ok(line.startsWith(`${file}: `), line)
   })
 
 test('the local ecosystem loads, from the module and from JSON', async () => {
@@ -176,9 +175,66 @@ test('no JSON, no file and no module are told with the name of the file', async 
   )
 })
 
-test('of several mistakes the first is told and the rest are counted', async () => {
-  const broken = withMistake('pricePerCallUsd', '0') as typeof localEcosystem
-  const worse = { ...broken, gate: { ...broken.gate, chain: 'solana' } }
-  const { message } = await errorOf(() => parseEcosystem('mine', worse))
-  assert.match(message, /\(and 1 more\)$/)
+test('every mistake of a file is told at once, whichever parts have a wrong shape', async () => {
+  const [base, ethereum] = localEcosystem.chains
+  const [grave, crypt, ...others] = localEcosystem.tokens
+  const [burn, ...burns] = localEcosystem.burns
+  const { message } = await errorOf(() =>
+    parseEcosystem('mine', {
+      ...localEcosystem,
+      service: { ...localEcosystem.service, keyPrefix: 'SVC', colour: 'red', shape: 'round' },
+      chains: [{ ...base, pollIntervalMs: 'fast', finality: 'soon' }, ethereum],
+      tokens: [{ ...grave, role: 'first' }, crypt, ...others],
+      burns: [{ ...burn, amount: 5 }, { ...burns[0], from: 'sender' }, ...burns.slice(1)],
+      gate: { ...localEcosystem.gate, chain: 'solana', minimumUsd: '0.12345678' },
+      premium: { chain: 'base', supplyPerMille: 0 },
+      payment: { ...localEcosystem.payment, confirmations: -1 },
+      pricePerCallUsd: '0',
+    }),
+  )
+  assert.deepEqual(
+    message.split('\n').map((line) => line.replace(/^mine: ([^:]+): .*$/, '$1')),
+    [
+      'service.colour',
+      'service.shape',
+      'service.keyPrefix',
+      'chains[0].pollIntervalMs',
+      'chains[0].finality',
+      'tokens[0].role',
+      'burns[0].amount',
+      'payment.confirmations',
+      'premium.supplyPerMille',
+      'burns[1].from',
+      'gate.minimumUsd',
+      'gate.chain',
+      'pricePerCallUsd',
+    ],
+  )
+  assert.match(
+    message,
+    /tokens\[0\]\.role: must be one of primary, secondary, reward, found "first"/,
+  )
+  assert.match(message, /chains\[0\]\.finality: must be "tag" where .*, found "soon"/)
 })
+
+test('more mistakes of one shape than a screen holds are all told', async () => {
+  const burns = Array.from({ length: 30 }, () => ({ ...localEcosystem.burns[0], amount: 5 }))
+  const { message } = await errorOf(() => parseEcosystem('mine', { ...localEcosystem, burns }))
+  assert.equal(message.split('\n').length, 30)
+})
+
+for (const [name, change, expected] of [
+  [
+    'a gate',
+    { tokens: localEcosystem.tokens.map(({ price: _, ...token }) => token) },
+    /gate: token GRAVE has no price/,
+  ],
+  [
+    'premium',
+    { tokens: localEcosystem.tokens.filter(({ role }) => role !== 'secondary'), burns: [] },
+    /premium: is decided by the token with the role "secondary", which this file lacks/,
+  ],
+] as const)
+  test(`${name} that nobody could ever meet is refused`, () => {
+    assert.throws(() => parseEcosystem('mine', { ...localEcosystem, ...change }), expected)
+  })

@@ -16,13 +16,13 @@ export async function loadEcosystemFile(path: string): Promise<unknown> {
   return extname(path) === '.json' ? await readJson(path) : await readModule(path)
 }
 
-/** Checks a value as an ecosystem file; `name` stands at the head of the error line. */
+/** Checks a value as an ecosystem file; `name` stands at the head of each line of the error. */
 export function parseEcosystem(name: string, value: unknown): Ecosystem {
-  const shaped = checkShape(value)
-  if (shaped instanceof Problems) throw new EcosystemError(name, shaped.list)
-  const resolved = resolveEcosystem(shaped)
-  if (resolved instanceof Problems) throw new EcosystemError(name, resolved.list)
-  return resolved
+  const problems = new Problems()
+  const shaped = checkShape(value, problems)
+  const ecosystem = shaped && resolveEcosystem(shaped, problems)
+  if (ecosystem === undefined) throw new EcosystemError(name, problems.list)
+  return ecosystem
 }
 
 async function readJson(path: string): Promise<unknown> {

@@ -15,13 +15,11 @@ export class Problems {
   }
 }
 
-/** The file cannot be used. One line: file, first wrong field, remedy, and how many more there are. */
+/** The file cannot be used. A line for each mistake: file, field, what is wrong, what would be right. */
 export class EcosystemError extends Error {
   override readonly name = 'EcosystemError'
 
   constructor(file: string, problems: readonly Problem[]) {
-    const [first] = problems
-    const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
-    super(`${file}: ${first ? `${first.field}: ${first.message}` : 'cannot be used'}${more}`)
+    super(problems.map(({ field, message }) => `${file}: ${field}: ${message}`).join('\n'))
   }
 }

@@ -40,6 +40,13 @@ test('where may narrow the burns on Transfer, never widen them', () => {
   )
 })
 
+test('a burn that names another token than its contract is refused', () => {
+  assert.throws(
+    () => withBurns([plain({ token: 'CRYPT' })]),
+    /burns\[0\]\.token: is "CRYPT", but the contract at 0x[0-9a-fA-F]{40} is GRAVE/,
+  )
+})
+
 test('a burn event of its own counts as its mapping says', () => {
   const [source] = withBurns([plain({ event: burned })]).burns
   assert.equal(source?.where.size, 0)

@@ -24,6 +24,12 @@ export function resolveBurn(
   if (source === undefined) return undefined
   if (source.token === null)
     resolver.problems.add(`${field}.token`, 'is missing: a burn is of one token of this file')
+  const listed = resolver.tokenAt(source.chain, source.address)
+  if (source.token !== null && listed !== undefined && listed !== source.token)
+    resolver.problems.add(
+      `${field}.token`,
+      `is "${source.token.symbol}", but the contract at ${showAddress(source.address)} is ${listed.symbol}; correct the one or the other`,
+    )
   requireArgument(resolver, source, `${field}.from`, burn.from, 'address')
   requireArgument(resolver, source, `${field}.amount`, burn.amount, 'uint256')
   if (burn.to !== undefined) requireArgument(resolver, source, `${field}.to`, burn.to, 'address')
@@ -45,7 +51,7 @@ function toBurnAddresses(
   const burning = new Set<string>([ZERO_ADDRESS, ...input.burnAddresses])
   const wanted = mapped.where.get(receiver)
   for (const address of wanted ?? [])
-    if (!burning.has(address))
+    if (!burning.has(address) && !resolver.isLeftOut('supply'))
       resolver.problems.add(
         `${input.field}.where.${receiver}`,
         `${showAddress(address as Address)} is neither the zero address nor in supply.burnAddresses; add it there, or remove it here`,

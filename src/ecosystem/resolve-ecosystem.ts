@@ -1,5 +1,6 @@
 import { type Address, parseAddress, ZERO_ADDRESS } from '#domain/address.ts'
 import { parseDecimal } from '#lib/decimal.ts'
+import type { Shaped } from './check-shape.ts'
 import type { Chain, Ecosystem, PricedToken } from './ecosystem.ts'
 import type { EcosystemFile } from './ecosystem-file.ts'
 import { Problems } from './problem.ts'
@@ -10,17 +11,41 @@ import { checkPrices, resolvePrice } from './resolve-price.ts'
 import { resolveTiers } from './resolve-tiers.ts'
 import type { Resolver } from './resolver.ts'
 
-/** Turns a well-shaped file into the ecosystem, or tells every mistake in it. */
-export function resolveEcosystem(file: EcosystemFile): Ecosystem | Problems {
-  const problems = new Problems()
+/**
+ * Turns what is well-shaped of a file into the ecosystem, and notes every mistake in it; undefined
+ * once there is one. References to what was left out are no mistakes of their own.
+ */
+export function resolveEcosystem(
+  { file, places, left }: Shaped,
+  problems: Problems,
+): Ecosystem | undefined {
+  const found = new Problems()
+  const ecosystem = resolveShaped(file, left, found)
+  for (const { field, message } of found.list) problems.add(inFile(field, places), message)
+  return problems.list.length > 0 ? undefined : ecosystem
+}
+
+/** The field of a kept list entry at its place in the operator's file. */
+function inFile(field: string, places: Shaped['places']): string {
+  return field.replace(/^([A-Za-z]+)\[([0-9]+)\]/, (whole, part: string, index: string) => {
+    const place = places[part]?.[Number(index)]
+    return place === undefined ? whole : `${part}[${place}]`
+  })
+}
+
+function resolveShaped(
+  file: EcosystemFile,
+  left: Shaped['left'],
+  problems: Problems,
+): Ecosystem | undefined {
   const chains = new Map<string, Chain>()
   const tokens = new Map<string, PricedToken>()
-  const resolver = makeResolver(problems, chains, tokens)
+  const resolver = makeResolver({ problems, left }, chains, tokens)
   resolveChains(file, chains, problems)
   resolveTokens(file, resolver, tokens)
   const listed = [...tokens.values()]
   checkPrices(resolver, listed)
-  const primary = primaryOf(listed, problems)
+  const primary = primaryOf(listed, resolver)
   const secondary = secondaryOf(listed, problems)
   const supply = resolveSupply(file, resolver)
   const ecosystem = {
@@ -35,7 +60,7 @@ export function resolveEcosystem(file: EcosystemFile): Ecosystem | Problems {
     quotas: { ...QUOTAS, ...file.quotas },
     pricePerCall: resolvePricePerCall(file, problems),
   }
-  return primary === undefined || problems.list.length > 0 ? problems : { ...ecosystem, primary }
+  return primary && { ...ecosystem, primary }
 }
 
 /** Calls a day where the file does not say otherwise. */
@@ -44,24 +69,28 @@ const QUOTAS = { anonymous: 500, free: 2_000, premium: 50_000 } as const
 const PRICE_PER_CALL_USD = '0.0001'
 
 function makeResolver(
-  problems: Problems,
+  { problems, left }: { readonly problems: Problems; readonly left: Shaped['left'] },
   chains: ReadonlyMap<string, Chain>,
   tokens: ReadonlyMap<string, PricedToken>,
 ): Resolver {
   return {
     problems,
-    chain: (field, name) =>
-      chains.get(name) ??
-      problems.add(
-        field,
-        `"${name}" is no chain of this file; known: ${[...chains.keys()].join(', ')}`,
-      ),
-    token: (field, symbol) =>
-      tokens.get(symbol.toUpperCase()) ??
-      problems.add(
-        field,
-        `"${symbol}" is no token of this file; known: ${[...tokens.values()].map((each) => each.symbol).join(', ')}`,
-      ),
+    isLeftOut: (part) => (left[part] ?? []).length > 0,
+    chain(field, name) {
+      const chain = chains.get(name)
+      if (chain !== undefined) return chain
+      if (isAmong(left.chains, 'name', name)) return { ...STAND_IN, name }
+      const known = [...chains.keys()].join(', ')
+      return problems.add(field, `"${name}" is no chain of this file; known: ${known}`)
+    },
+    token(field, symbol) {
+      const token = tokens.get(symbol.toUpperCase())
+      if (token !== undefined || isAmong(left.tokens, 'symbol', symbol)) return token
+      const known = [...tokens.values()].map((each) => each.symbol).join(', ')
+      return problems.add(field, `"${symbol}" is no token of this file; known: ${known}`)
+    },
+    tokenAt: (chain, address) =>
+      [...tokens.values()].find(({ addresses }) => addresses.get(chain.name) === address),
     address(field, text) {
       const address = parseAddress(text)
       if (address === undefined)
@@ -72,6 +101,26 @@ function makeResolver(
       return address ?? ZERO_ADDRESS
     },
   }
+}
+
+/** For a chain whose entry has a wrong shape, so that what refers to it is looked at all the same. */
+const STAND_IN: Omit<Chain, 'name'> = {
+  id: 0,
+  rpcUrls: [],
+  explorerUrl: null,
+  startBlock: 0,
+  pollIntervalMs: 1_000,
+  finality: 'tag',
+  staleAfterSeconds: 60,
+  proofs: 'deposits',
+}
+
+/** Whether an entry that was left out has such a name, or none that can be read. */
+function isAmong(left: readonly unknown[] = [], member: string, name: string): boolean {
+  return left.some((entry) => {
+    const own = Object.entries(Object(entry)).find(([key]) => key === member)?.[1]
+    return typeof own !== 'string' || own.toUpperCase() === name.toUpperCase()
+  })
 }
 
 function resolveChains(file: EcosystemFile, chains: Map<string, Chain>, problems: Problems): void {
@@ -109,9 +158,13 @@ function resolveTokens(
   }
 }
 
-function primaryOf(tokens: readonly PricedToken[], problems: Problems): PricedToken | undefined {
+function primaryOf(
+  tokens: readonly PricedToken[],
+  { problems, isLeftOut }: Resolver,
+): PricedToken | undefined {
   const found = tokens.filter((token) => token.role === 'primary')
   if (found.length === 1) return found[0]
+  if (tokens.length === 0 || (found.length === 0 && isLeftOut('tokens'))) return undefined
   return problems.add(
     'tokens',
     `exactly one token must have the role "primary", found ${found.length}`,

@@ -16,7 +16,7 @@ export function resolvePayment(file: EcosystemFile, resolver: Resolver): Payment
   }))
   for (const [index, each] of payTo.entries()) {
     const field = `payment.payTo[${index}].address`
-    if (each.address === ZERO_ADDRESS)
+    if (each.address === ZERO_ADDRESS && BigInt(payment.payTo[index]?.address ?? 0) === 0n)
       resolver.problems.add(field, 'is the zero address: payments to it would be lost')
     if (each.address === asset)
       resolver.problems.add(field, 'is the payment asset itself: payments to it would be lost')

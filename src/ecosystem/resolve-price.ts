@@ -53,7 +53,7 @@ export function checkPrices(resolver: Resolver, tokens: readonly PricedToken[]):
           `${field}.chain`,
           `${token.symbol} has no address on "${price.chain.name}"`,
         )
-      const quote = resolver.token(`${field}.quote`, price.quote)
+      const quote = price.quote === '' ? undefined : resolver.token(`${field}.quote`, price.quote)
       if (quote && !quote.addresses.has(price.chain.name))
         resolver.problems.add(
           `${field}.quote`,

@@ -56,7 +56,7 @@ function resolvePremium(
 ): Premium | null {
   if (premium === undefined) return null
   const chain = resolver.chain('premium.chain', premium.chain)
-  if (secondary === null)
+  if (secondary === null && !resolver.isLeftOut('tokens'))
     resolver.problems.add(
       'premium',
       'is decided by the token with the role "secondary", which this file lacks; add one, or remove premium',

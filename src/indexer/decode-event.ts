@@ -57,9 +57,13 @@ function decodeArguments(source: EventSource, log: Log): EventArguments {
     decoders.set(source, decode)
   }
   const args = decode(log)
-  if (args === undefined)
-    throw new DecodeError(`${source.event.name} of ${source.address} does not fit its ABI`)
+  if (args === undefined) throw new DecodeError(misfitOf(source))
   return args
+}
+
+/** Why a log of a mapping cannot be read, in words that name its contract. */
+export function misfitOf({ event, address }: EventSource): string {
+  return `${event.name} of ${address} does not fit its ABI`
 }
 
 /** Reads events with arguments of any length, such as texts and lists. */
@@ -68,9 +72,7 @@ function decodeAny(source: EventSource, log: Log): EventArguments {
     const [topic0 = source.topic0, ...rest] = log.topics
     return toRecord(decode(source.event, { topics: [topic0, ...rest], data: log.data }))
   } catch (cause) {
-    throw new DecodeError(`${source.event.name} of ${source.address} does not fit its ABI`, {
-      cause,
-    })
+    throw new DecodeError(misfitOf(source), { cause })
   }
 }
 

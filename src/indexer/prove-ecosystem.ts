@@ -1,14 +1,12 @@
 import { from } from 'ox/AbiFunction'
-import { encode, from as parametersFrom } from 'ox/AbiParameters'
-import { keccak256 } from 'ox/Hash'
-import { fromString } from 'ox/Hex'
 import type { ChainSource } from '#chain/chain-source.ts'
-import { type Address, showAddress } from '#domain/address.ts'
+import { type Address, type Hash, showAddress } from '#domain/address.ts'
 import type { Chain, Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
 import { callView } from './call-view.ts'
 import { ProofError } from './proof-error.ts'
 import { proveFinality } from './prove-finality.ts'
 import { provePrices } from './prove-prices.ts'
+import { findDomain, separatorOf } from './token-domain.ts'
 
 const decimalsView = from('function decimals() view returns (uint8)')
 const domainView = from('function DOMAIN_SEPARATOR() view returns (bytes32)')
@@ -22,12 +20,10 @@ interface Contract {
 
 /**
  * Holds the ecosystem file against the chains: chain ids, finality tags, receipts that prove logs, code
- * at every address, decimals, and the EIP-712 domain of the payment asset. Throws ProofError on the
- * first difference.
+ * at every address, decimals, and the EIP-712 domain of the payment asset. Throws ProofError with every difference.
  */
 export async function proveEcosystem(ecosystem: Ecosystem, sourceOf: SourceOf): Promise<void> {
-  await untilProven([
-    ...ecosystem.chains.map((chain, index) => proveChainId(chain, index, sourceOf)),
+  const proofs = [
     ...ecosystem.chains.map((chain, index) =>
       proveFinality(chain, `chains[${index}].finality`, sourceOf(chain)),
     ),
@@ -36,13 +32,23 @@ export async function proveEcosystem(ecosystem: Ecosystem, sourceOf: SourceOf): 
     ...proveDecimals(ecosystem, sourceOf),
     ...provePrices(ecosystem, sourceOf),
     ...provePayment(ecosystem.payment, sourceOf),
+  ]
+  const chains = ecosystem.chains.map((chain, index) => proveChainId(chain, index, sourceOf))
+  // All are asked at once; of contracts on the wrong chain nothing is said.
+  const [outcomes, ofChains] = await Promise.all([
+    Promise.allSettled(proofs),
+    Promise.allSettled(chains),
   ])
+  requireProven(ofChains)
+  requireProven(outcomes)
 }
 
-/** All are asked at once; the first difference in the order of the file is told. */
-async function untilProven(proofs: readonly Promise<void>[]): Promise<void> {
-  for (const outcome of await Promise.allSettled(proofs))
-    if (outcome.status === 'rejected') throw outcome.reason
+/** Throws all differences, in the order of the file; else what kept a proof from being made. */
+function requireProven(outcomes: readonly PromiseSettledResult<void>[]): void {
+  const failures = outcomes.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []))
+  const differences = failures.filter((each) => each instanceof ProofError)
+  if (differences.length > 0) throw ProofError.join(differences)
+  if (failures.length > 0) throw failures[0]
 }
 
 async function proveChainId(chain: Chain, index: number, sourceOf: SourceOf): Promise<void> {
@@ -150,23 +156,22 @@ async function proveAssetDecimals(
     throw new ProofError(field, `has ${found ?? 'no readable'} decimals, must have ${decimals}`)
 }
 
+function isHash(value: unknown): value is Hash {
+  return typeof value === 'string' && value.startsWith('0x')
+}
+
 /** EIP-712: the separator that the asset reports must be the one of the configured domain. */
 async function proveDomain({ asset, chain, domain }: Payment, sourceOf: SourceOf): Promise<void> {
   const field = 'payment.domain'
   const found = await callView(sourceOf(chain), { field, address: asset, view: domainView })
-  const type = 'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)'
-  const expected = keccak256(
-    encode(parametersFrom('bytes32, bytes32, bytes32, uint256, address'), [
-      keccak256(fromString(type)),
-      keccak256(fromString(domain.name)),
-      keccak256(fromString(domain.version)),
-      BigInt(chain.id),
-      asset,
-    ]),
+  const expected = separatorOf(domain, { chainId: chain.id, asset })
+  if (found === expected) return
+  const own = isHash(found) ? await findDomain(sourceOf(chain), asset, found) : undefined
+  const remedy = own
+    ? `write name ${JSON.stringify(own.name)}, version ${JSON.stringify(own.version)}`
+    : `read name() and version() of ${showAddress(asset)}`
+  throw new ProofError(
+    field,
+    `the asset's EIP-712 domain is not name "${domain.name}", version "${domain.version}"; ${remedy}`,
   )
-  if (found !== expected)
-    throw new ProofError(
-      field,
-      `the asset's EIP-712 domain is not name "${domain.name}", version "${domain.version}"; read name() and version() of ${showAddress(asset)}`,
-    )
 }

@@ -8,6 +8,7 @@ import { auditAccounts } from './audit-accounts.ts'
 import type { AuditDeps } from './audit-deps.ts'
 import { auditRegister } from './audit-register.ts'
 import { openSources } from './index-role.ts'
+import { describeAnomalies, readMappingAnomalies } from './mappings.ts'
 import type { Settings } from './settings.ts'
 import { openStores } from './stores.ts'
 
@@ -43,7 +44,14 @@ export async function auditAll(input: AuditInput): Promise<readonly string[]> {
       register: stores.register,
       sourceOf,
     })
-    return [...register, ...(await auditAccounts({ ...input, ecosystem, stores, pause }))]
+    const anomalies = await stores.register.snapshot((reads) =>
+      readMappingAnomalies(reads, ecosystem),
+    )
+    const unread = anomalies.map(
+      (each) => `${each.mapping} on ${each.chain}: ${describeAnomalies(each)}`,
+    )
+    const accounts = await auditAccounts({ ...input, ecosystem, stores, pause })
+    return [...register, ...unread, ...accounts]
   } finally {
     await stores.close()
   }

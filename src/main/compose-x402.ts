@@ -4,6 +4,7 @@ import { lockHeir, publicIdsOf } from '#access/keys/key-store.ts'
 import type { Admission } from '#access/meter/admission.ts'
 import { admitCredited } from '#access/meter/admit-credited.ts'
 import type { PipelineDeps } from '#api/pipeline.ts'
+import type { Caller } from '#domain/caller.ts'
 import type { Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
 import type { Route } from '#http/route.ts'
 import type { Clock } from '#lib/clock.ts'
@@ -26,7 +27,7 @@ export interface ComposeX402Deps {
   readonly clock: Clock
   readonly access: Pick<Access, 'guard' | 'findKey' | 'meter'>
   /** The contract's body of a 402. */
-  quotaBody(): unknown
+  quotaBody(caller: Caller): unknown
   report(error: unknown): void
 }
 

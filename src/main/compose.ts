@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { gather } from '#access/callers/gather.ts'
 import { type Access, type CreateAccessDeps, createAccess } from '#access/create-access.ts'
+import { describeGate } from '#api/describe-service.ts'
 import type { GaugeReading } from '#api/metrics.ts'
 import type { DataDeps } from '#datasets/data-route.ts'
 import { datasetRoutes } from '#datasets/dataset-routes.ts'
@@ -10,12 +11,13 @@ import { readTotalSupply } from '#datasets/holders/queries.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import { makeRecentStatus } from '#datasets/recent-status.ts'
 import type { Address } from '#domain/address.ts'
+import type { Caller } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
 import type { Route } from '#http/route.ts'
 import type { FileParts } from '#indexer/adopted-file/file-part.ts'
 import { type Clock, unixNow } from '#lib/clock.ts'
-import { DAY_SECONDS, startOfDay } from '#lib/day.ts'
+import { nextMidnight } from '#lib/day.ts'
 import { paymentRequiredBody } from '#payments/offers.ts'
 import { paymentsRoutes } from '#payments/prepay-routes.ts'
 import { Waker } from '#payments/waker.ts'
@@ -26,7 +28,7 @@ import { absentOperations } from './absent-operations.ts'
 import { indexGauges } from './index-gauges.ts'
 import type { IndexProgress } from './index-progress.ts'
 import { readReadiness } from './read-readiness.ts'
-import { makeRecentProofs } from './recent-proofs.ts'
+import { makeRecentFindings } from './recent-findings.ts'
 import type { ServeInput } from './serve.ts'
 import { serviceFactsOf } from './service-facts-of.ts'
 import { type GuardSetting, type Settings, SettingsError } from './settings.ts'
@@ -68,23 +70,24 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
     },
   )
   const waker = new Waker()
+  const facts = serviceFactsOf(ecosystem, { version: VERSION, nowUnix: unixNow(clock) })
   const { payment } = ecosystem
+  const minter = facts.gate === null ? null : describeGate(facts.gate)
+  const { file } = data
   const paying =
-    payment === null
-      ? undefined
-      : composePayments(deps, { payment, file: data.file, access, waker })
+    payment === null ? undefined : composePayments(deps, { payment, file, access, waker, minter })
   const x402 = await openX402(deps, access, paying)
   return {
     ...access,
     waker,
     metrics,
-    facts: serviceFactsOf(ecosystem, { version: VERSION, nowUnix: unixNow(clock) }),
+    facts,
     readiness: () => readReadiness({ ...index, accounts: stores.accounts }),
-    proofs: makeRecentProofs(data),
-    paymentRequired: () =>
+    findings: makeRecentFindings(data),
+    paymentRequired: (caller) =>
       paying === undefined
         ? quotaExceeded(clock)
-        : { kind: 'payment-required', body: paying.quotaBody() },
+        : { kind: 'payment-required', body: paying.quotaBody(caller) },
     absent: absentOperations(ecosystem),
     ...x402,
     routes: [
@@ -213,24 +216,28 @@ interface ComposedPayments {
   readonly payment: Payment
   readonly routes: readonly Route[]
   /** The contract's body of a 402. */
-  quotaBody(): unknown
+  quotaBody(caller: Caller): unknown
 }
 
 function composePayments(
-  { ecosystem, stores, clock }: ComposeDeps,
+  { ecosystem, stores, settings, clock }: ComposeDeps,
   input: {
     readonly payment: Payment
     readonly file: FileParts
     readonly access: Access
     readonly waker: Waker
+    /** Who can mint a key, in words. */
+    readonly minter: string | null
   },
 ): ComposedPayments {
-  const { payment, file, access, waker } = input
+  const { payment, file, access, waker, minter } = input
   const { pricePerCall, service } = ecosystem
-  const offers = { payment, pricePerCall, pricingDocsUrl: service.pricingDocsUrl, clock }
+  const settles = settings.settling !== undefined
+  const { pricingDocsUrl } = service
+  const offers = { payment, pricePerCall, pricingDocsUrl, minter, settles, clock }
   return {
     payment,
-    quotaBody: () => paymentRequiredBody(offers, 'Daily quota exhausted and no prepaid balance.'),
+    quotaBody: (caller) => paymentRequiredBody(offers, caller),
     routes: paymentsRoutes({
       engine: stores.accounts,
       clock,
@@ -252,6 +259,6 @@ function quotaExceeded(clock: Clock): Refusal {
   return refuse(
     'quota_exceeded',
     'the daily quota is used up; calls are counted anew from 00:00 UTC',
-    { retryAfterSeconds: startOfDay(nowUnix) + DAY_SECONDS - nowUnix },
+    { retryAfterSeconds: nextMidnight(nowUnix) - nowUnix },
   )
 }

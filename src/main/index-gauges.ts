@@ -7,6 +7,7 @@ import type { IndexStatus } from '#indexer/status.ts'
 import { type Clock, unixNow } from '#lib/clock.ts'
 import type { Engine } from '#store/engine.ts'
 import type { IndexProgress } from './index-progress.ts'
+import { readMappingAnomalies } from './mappings.ts'
 
 export interface IndexGaugeDeps {
   readonly ecosystem: Ecosystem
@@ -20,7 +21,7 @@ export interface IndexGaugeDeps {
 
 /** Gauges of the index: lag, missing history, proofs, pace, and every endpoint. */
 export function indexGauges(deps: IndexGaugeDeps): readonly GaugeReading[] {
-  return [...registerGauges(deps), ...paceGauges(deps), ...endpointGauges(deps)]
+  return [...registerGauges(deps), anomalyGauge(deps), ...paceGauges(deps), ...endpointGauges(deps)]
 }
 
 function registerGauges(deps: IndexGaugeDeps): readonly GaugeReading[] {
@@ -55,6 +56,20 @@ function registerGauges(deps: IndexGaugeDeps): readonly GaugeReading[] {
       },
     },
   ]
+}
+
+function anomalyGauge({ ecosystem, register }: IndexGaugeDeps): GaugeReading {
+  return {
+    name: 'sexton_unreadable_logs',
+    help: 'Logs that could not be read by chain and mapping',
+    async read() {
+      const counts: Record<string, number> = {}
+      const found = await register.snapshot((reads) => readMappingAnomalies(reads, ecosystem))
+      for (const { chain, mapping, logs } of found)
+        counts[`${chain} ${mapping}`] = (counts[`${chain} ${mapping}`] ?? 0) + logs
+      return counts
+    },
+  }
 }
 
 function ofChains(

@@ -28,14 +28,18 @@ const FAILURE_LOG_MS = 10_000
 
 const TELL_EVERY_MS = 100
 
-/** Counts what a chain's loop reports, logs what an operator must see, and passes the figures on. */
-export function makeChainReport(deps: {
+interface ChainReportDeps {
   readonly chain: Chain
   readonly source: Pick<ChainSource, 'endpoints'>
   readonly logger: Logger
   readonly clock: Clock
   onProgress(progress: IndexProgress): void
-}): ChainReport {
+  /** The last of the history is read. */
+  onComplete(): void
+}
+
+/** Counts what a chain's loop reports, logs what an operator must see, and passes the figures on. */
+export function makeChainReport(deps: ChainReportDeps): ChainReport {
   const { chain, logger, clock, source } = deps
   const rate = new RateMeter(clock)
   let progress: IndexProgress = {
@@ -88,6 +92,7 @@ export function makeChainReport(deps: {
       if (progress.history === null) return
       logger.info({ chain: chain.name, logs: progress.logs }, 'all history is read')
       tell({ history: null })
+      deps.onComplete()
     },
     failure(error) {
       if (clock() - loggedAtMs >= FAILURE_LOG_MS) {

@@ -13,17 +13,21 @@ import { UnexplainedBalanceError } from '#datasets/holders/fold-balances.ts'
 import { findPruned } from '#datasets/holders/proof/find-pruned.ts'
 import { keepProving } from '#datasets/holders/proof/keep-proving.ts'
 import type { Proof } from '#datasets/holders/proof/proof-row.ts'
+import { proveStartBlocks } from '#datasets/holders/proof/prove-start-blocks.ts'
+import { clearUnexplained, noteUnexplained } from '#datasets/holders/unexplained.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { repeatedBurns } from '#ecosystem/repeated-burns.ts'
 import { CHAIN_PART, type PartChange } from '#indexer/adopted-file/file-part.ts'
 import type { OnChangedFile } from '#indexer/adopted-file/may-lead.ts'
 import { proveEcosystem } from '#indexer/prove-ecosystem.ts'
+import type { ChainReport } from '#indexer/run-chain.ts'
 import { runIndexer } from '#indexer/run-indexer.ts'
 import { readIndexStatus } from '#indexer/status.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { Engine } from '#store/engine.ts'
 import { type IndexProgress, makeChainReport } from './index-progress.ts'
+import { reportAnomalies, reportUnmatched } from './report-mappings.ts'
 
 export interface IndexRole {
   readonly ecosystem: Ecosystem
@@ -45,7 +49,12 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
     if (source === undefined) throw new Error(`chain ${chain.name} has no source`)
     return source
   }
+  const starting = proveStartBlocks(ecosystem, sourceOf)
+  starting.catch(() => undefined)
   await Promise.all([expectHistories(role, sourceOf), proveEcosystem(ecosystem, sourceOf)])
+  const unproven = await starting
+  for (const [chain, reason] of unproven)
+    logger.warn({ chain, reason }, 'no state before startBlock can be asked; it was not checked')
   const proving = {
     ecosystem,
     register,
@@ -67,7 +76,12 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
       sourceOf,
       findPruned: async (error) =>
         error instanceof UnexplainedBalanceError ? findPruned(proving, error) : [],
-      reportOf: (chain) => makeChainReport({ ...role, chain, source: sourceOf(chain) }),
+      reportOf: (chain) =>
+        withUnexplained(role, {
+          chain,
+          unproven: unproven.get(chain.name),
+          report: reportOn(role, chain, sourceOf(chain)),
+        }),
       onLease(held) {
         isIndexing = held
         tellLease(held)
@@ -97,7 +111,64 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
       },
       signal,
     )
-  await Promise.all([indexing, keeping, payments])
+  await Promise.all([
+    indexing,
+    keeping,
+    payments,
+    reportAnomalies({ ...role, isIndexing: () => isIndexing }, signal),
+  ])
+}
+
+/** What the loop of a chain tells, and at the end of its history which mappings matched nothing. */
+function reportOn(role: IndexRole, chain: Chain, source: ChainSource): ChainReport {
+  return makeChainReport({
+    ...role,
+    chain,
+    source,
+    // A store or a node that is away costs a warning, no more.
+    onComplete: () => void reportUnmatched(role, { chain, source }).catch(() => undefined),
+  })
+}
+
+/** Notes a history that does not add up where every process sees it, until it does. */
+function withUnexplained(
+  { register }: Pick<IndexRole, 'register'>,
+  input: {
+    readonly chain: Chain
+    /** Why the block before the start could not be asked. */
+    readonly unproven: string | undefined
+    readonly report: ChainReport
+  },
+): ChainReport {
+  const { chain, unproven, report } = input
+  let noted: string | undefined | null = null
+  const note = (reason: string | undefined) => {
+    if (reason === noted) return
+    noted = reason
+    register
+      .write((connection) =>
+        reason === undefined
+          ? clearUnexplained(connection, chain.id)
+          : noteUnexplained(connection, chain.id, reason),
+      )
+      // The next failure or completion writes it again.
+      .catch(() => {
+        noted = null
+      })
+  }
+  const states =
+    unproven === undefined ? '' : ` (no state before startBlock can be asked: ${unproven})`
+  return {
+    ...report,
+    complete() {
+      report.complete()
+      note(undefined)
+    },
+    failure(error) {
+      report.failure(error)
+      if (error instanceof UnexplainedBalanceError) note(`${error.message}${states}`)
+    },
+  }
 }
 
 /** What reads history gets ready while the file is held against the chains. */

@@ -1,6 +1,7 @@
 import type { Readiness } from '#api/health-routes.ts'
 import { readUnproven } from '#datasets/deposits/proof/deposit-proofs.ts'
 import { type Proof, readProofs } from '#datasets/holders/proof/proof-row.ts'
+import { readUnexplained } from '#datasets/holders/unexplained.ts'
 import { rereadingOf } from '#datasets/rereading.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { readStalls, type Stall } from '#indexer/stalled-chains.ts'
@@ -11,6 +12,7 @@ import { type ImpossibleBurns, impossibleBurns } from '#statistics/impossible-bu
 import type { Connection, Engine } from '#store/engine.ts'
 import type { IndexGaugeDeps } from './index-gauges.ts'
 import { barOf } from './index-progress.ts'
+import { describeAnomalies, type MappingAnomalies, readMappingAnomalies } from './mappings.ts'
 
 /** What GET /readyz shows: every chain, its history, its proof and its nodes, and the accounts. */
 export async function readReadiness(
@@ -18,9 +20,11 @@ export async function readReadiness(
 ): Promise<Readiness> {
   const parts: Record<string, string> = {}
   const index = await deps.recentStatus().catch(() => undefined)
-  const { proofs, burns } = await deps.register
+  const { proofs, burns, unexplained, anomalies } = await deps.register
     .snapshot((reads) => readFindings(reads, deps.ecosystem))
     .catch(() => NO_FINDINGS)
+  for (const each of anomalies)
+    parts[`logs of ${each.mapping} on ${each.chain}`] ??= describeAnomalies(each)
   for (const { token, detail } of burns) parts[`burns ${token}`] = `WRONG: ${detail}`
   // A chain may stall before its first block, where it has no status yet.
   const stalls = await deps.register.snapshot(readStalls).catch(() => new Map<number, Stall>())
@@ -31,6 +35,8 @@ export async function readReadiness(
     parts[`chain ${chain.name}`] = `${known}${describeStall(stalls.get(chain.id))}`
     const proof = proofs.get(chain.id)
     if (proof !== undefined) parts[`proof ${chain.name}`] = describeProof(proof)
+    const reason = unexplained.get(chain.id)
+    if (reason !== undefined) parts[`history ${chain.name}`] = `WRONG: ${reason}`
   }
   const payments = deps.ecosystem.payment?.chain
   const unproven =
@@ -57,8 +63,9 @@ export async function readReadiness(
     () => 'ok',
     () => 'cannot be reached',
   )
-  const isIndexed = index !== undefined && other.length === 0 && burns.length === 0
-  const ready = accounts === 'ok' && isIndexed
+  const isRight = burns.length + unexplained.size === 0
+  const isIndexed = index !== undefined && other.length === 0
+  const ready = accounts === 'ok' && isIndexed && isRight
   return { ready, parts: { ...parts, accounts } }
 }
 
@@ -66,19 +73,30 @@ interface Findings {
   readonly proofs: ReadonlyMap<number, Proof>
   /** Burns that cannot be, of tokens whose transfers add up to their contracts' supply. */
   readonly burns: readonly ImpossibleBurns[]
+  /** Why the balances of a chain do not add up, by chain id. */
+  readonly unexplained: ReadonlyMap<number, string>
+  readonly anomalies: readonly MappingAnomalies[]
 }
 
-const NO_FINDINGS: Findings = { proofs: new Map(), burns: [] }
+const NO_FINDINGS: Findings = {
+  proofs: new Map(),
+  burns: [],
+  unexplained: new Map(),
+  anomalies: [],
+}
 
-async function readFindings(
-  connection: Connection,
-  { chains, tokens }: Ecosystem,
-): Promise<Findings> {
+async function readFindings(connection: Connection, ecosystem: Ecosystem): Promise<Findings> {
+  const { chains, tokens } = ecosystem
   const proofs = await readProofs(connection)
   const proven = tokens.filter(({ addresses }) =>
     chains.every(({ id, name }) => !addresses.has(name) || proofs.get(id)?.verdict === 'agrees'),
   )
-  return { proofs, burns: await impossibleBurns(connection, proven) }
+  return {
+    proofs,
+    burns: await impossibleBurns(connection, proven),
+    unexplained: await readUnexplained(connection, chains),
+    anomalies: await readMappingAnomalies(connection, ecosystem),
+  }
 }
 
 function describeChain(status: ChainStatus, nowUnix: number): string {

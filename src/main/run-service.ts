@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
+import { readUnexplained } from '#datasets/holders/unexplained.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { readIndexStatus } from '#indexer/status.ts'
@@ -109,6 +110,7 @@ async function openApi(
 
 async function howFar(connection: Connection, ecosystem: Ecosystem) {
   const status = await readIndexStatus(connection, ecosystem.chains)
+  if ((await readUnexplained(connection, ecosystem.chains)).size > 0) return 'nothing'
   const isAtHeads = status?.chains.every((each) => each.blockNumber >= each.headNumber) ?? false
   if (!isAtHeads) return 'nothing'
   return status?.chains.every((each) => each.backfill === null) ? 'all' : 'newest'

@@ -45,7 +45,7 @@ describe('the API role', () => {
         facts,
         routes: parts.routes,
         metrics,
-        proofs: async () => [],
+        findings: async () => ({ proofs: [], anomalies: [] }),
         readiness: async () => ({ ready, parts: { accounts: ready ? 'ready' : 'down' } }),
       },
     )

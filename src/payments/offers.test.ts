@@ -35,15 +35,20 @@ const at = (date: string) => ({
   payment,
   pricePerCall: 100n,
   pricingDocsUrl: 'https://api.example/docs#pricing',
+  minter: 'a wallet that holds 100 USD of GRAVE on base',
+  settles: false,
   clock: () => Date.parse(date),
 })
 
+const ANONYMOUS = { kind: 'anonymous', dailyQuota: 500 } as const
+const KEYED = { kind: 'keyed', dailyQuota: 2_000 } as const
+
 test('the 402 body is the object of the contract, no member added and none left out', () => {
-  const body = paymentRequiredBody(at('2026-11-21T00:00:00Z'), 'Daily quota exhausted.')
+  const body = paymentRequiredBody(at('2026-11-21T00:00:00Z'), ANONYMOUS)
   assert.deepEqual(body, {
     x402Version: 1,
     error: 'payment_required',
-    errorMessage: 'Daily quota exhausted.',
+    errorMessage: 'Daily quota exhausted and no prepaid balance.',
     accepts: [
       {
         scheme: 'exact',
@@ -63,4 +68,27 @@ test('A23: the newest wallet whose day has come is shown', () => {
   assert.equal(currentPayTo(at('2026-11-20T23:59:59Z')), OLD)
   assert.equal(currentPayTo(at('2026-11-21T00:00:00Z')), NEW)
   assert.equal(currentPayTo(at('2025-01-01T00:00:00Z')), OLD)
+})
+
+const describe = (more: object, caller: typeof ANONYMOUS | typeof KEYED = ANONYMOUS) =>
+  paymentRequiredBody({ ...at('2026-11-21T13:00:00Z'), ...more }, caller).accepts[0].description
+
+test('an anonymous caller reads what ran out, who can mint a key and how to pay, in this order', () => {
+  assert.equal(
+    describe({}),
+    'The 500 free calls of this address are used up until 2026-11-22T00:00:00Z. ' +
+      'More calls need an API key with a balance: a wallet that holds 100 USD of GRAVE on base mints one with POST /api/keys. ' +
+      'Send USDC on base from that wallet to payTo, then POST the transaction to /api/sessions/prepay; each call costs 0.0001 USD.',
+  )
+})
+
+test('the topup resource is named only where payments are settled', () => {
+  assert.doesNotMatch(describe({}), /topup/)
+  assert.match(describe({ settles: true }), /0\.0001 USD\. x402 clients pay at once, .*topup\.$/)
+})
+
+test('nobody is sent to mint a key that has one, or where none are minted', () => {
+  assert.match(describe({}, KEYED), /^The 2000 free calls of this key's wallet are used up/)
+  assert.doesNotMatch(describe({}, KEYED), /mint/)
+  assert.match(describe({ minter: null }), /keys are not minted at present/)
 })

@@ -1,9 +1,10 @@
 import { showAddress } from '#domain/address.ts'
+import type { Caller } from '#domain/caller.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import type { Payment } from '#ecosystem/ecosystem.ts'
 import { assert } from '#lib/assert.ts'
 import { type Clock, unixNow } from '#lib/clock.ts'
-import { toDate } from '#lib/day.ts'
+import { nextMidnight, toDate, toIso } from '#lib/day.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import { Type } from '#lib/type.ts'
 
@@ -40,14 +41,25 @@ export interface OfferDeps {
   readonly clock: Clock
 }
 
+/** By which ways a caller gets further than the quota. */
+export interface WaysOn {
+  /** Who can mint a key, in words; null where nobody can. */
+  readonly minter: string | null
+  /** Whether payments of x402 clients are settled. */
+  readonly settles: boolean
+}
+
 /** The contract's 402 body: one option, USDC to our wallet on the payment chain. */
-export function paymentRequiredBody(deps: OfferDeps, errorMessage: string) {
+export function paymentRequiredBody(
+  deps: OfferDeps & WaysOn,
+  caller: Pick<Caller, 'kind' | 'dailyQuota'>,
+) {
   const { payment } = deps
   const price = formatDecimal(deps.pricePerCall, 6)
   return {
     x402Version: 1,
     error: 'payment_required',
-    errorMessage,
+    errorMessage: 'Daily quota exhausted and no prepaid balance.',
     accepts: [
       {
         scheme: 'exact',
@@ -56,11 +68,31 @@ export function paymentRequiredBody(deps: OfferDeps, errorMessage: string) {
         assetSymbol: payment.symbol,
         maxAmountRequired: price,
         payTo: showAddress(currentPayTo(deps)),
-        description: `${price} USD per call beyond the daily quota, from a balance prepaid in ${payment.symbol}: transfer any sum to payTo, then POST the transaction to /api/sessions/prepay.`,
+        description: describe(deps, caller),
         docs: deps.pricingDocsUrl,
       },
     ],
   } as const
+}
+
+/** What ran out and until when, then who can mint a key, then how to pay. */
+function describe(
+  deps: OfferDeps & WaysOn,
+  { kind, dailyQuota }: Pick<Caller, 'kind' | 'dailyQuota'>,
+): string {
+  const { payment, minter, settles } = deps
+  const reset = toIso(nextMidnight(unixNow(deps.clock)))
+  const owner = kind === 'keyed' ? "this key's wallet" : 'this address'
+  const used = `The ${dailyQuota} free calls of ${owner} are used up until ${reset}.`
+  const key =
+    minter === null
+      ? 'More calls need an API key with a balance; keys are not minted at present.'
+      : `More calls need an API key with a balance: ${minter} mints one with POST /api/keys.`
+  const pay = `Send ${payment.symbol} on ${payment.chain.name} from that wallet to payTo, then POST the transaction to /api/sessions/prepay; each call costs ${formatDecimal(deps.pricePerCall, 6)} USD.`
+  const toOwnKey = pay.replace('that wallet', 'the wallet of this key')
+  const atOnce = 'x402 clients pay at once, also without a key, at /api/sessions/topup.'
+  const ways = kind === 'keyed' ? [toOwnKey] : minter === null ? [key] : [key, pay]
+  return [used, ...ways, ...(settles ? [atOnce] : [])].join(' ')
 }
 
 /** The newest wallet whose date has come; payments to the older ones still count. */

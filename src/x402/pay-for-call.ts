@@ -44,7 +44,7 @@ export interface CallHooks<A> {
   /** Admits a wallet that has signed in; undefined when its balance does not hold a call. */
   readonly admitSignedIn: (caller: Caller) => Promise<A | undefined>
   /** The contract's body of a 402. */
-  readonly quotaBody: () => unknown
+  readonly quotaBody: (caller: Caller) => unknown
 }
 
 interface CallDeps<A> extends SettleDeps, CallHooks<A> {
@@ -78,7 +78,7 @@ export class CallPayments<A> {
     error?: PaymentFault | SignInFault,
   ): Promise<PaymentRequired> {
     const { availability, quotaBody } = this.#deps
-    const body = quotaBody()
+    const body = quotaBody(caller)
     if (!(await availability.isAvailable())) return { kind: 'payment-required', body }
     const header = callOfferHeader(this.#deps, {
       target: facts.target,

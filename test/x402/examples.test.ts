@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
@@ -64,6 +66,78 @@ describe('the examples', () => {
     assert.ok(publicId !== undefined, output)
     assert.match(output, /^transaction 0x[0-9a-f]{64}$/m)
     assert.match(output, /^balance 0\.1\n\{.*"totalBurned".*\}\nbalance 0\.0999$/m)
+  })
+
+  const byHand = (variables: Readonly<Record<string, string>>) =>
+    run('sh', [join(folder, 'prepay.sh')], {
+      PRIVATE_KEY: world.devnet.wallets.holder.privateKey,
+      API: world.origin,
+      ETH_RPC_URL: world.base.rpcUrl,
+      ETH_GAS_PRICE: '0',
+      TIMEOUT: '3',
+      ...variables,
+    })
+
+  for (const [failure, variables, told] of [
+    [
+      'a node of another chain',
+      () => ({ ETH_RPC_URL: world.devnet.chains.ethereum.rpcUrl }),
+      /is of chain 1, payments are on base \(8453\)/,
+    ],
+    [
+      'a node that does not answer',
+      () => ({ ETH_RPC_URL: 'http://127.0.0.1:9' }),
+      /the node at ETH_RPC_URL does not answer; check http:\/\/127\.0\.0\.1:9/,
+    ],
+    [
+      'a service that does not answer',
+      () => ({ API: 'http://127.0.0.1:9' }),
+      /the service at http:\/\/127\.0\.0\.1:9 does not answer/,
+    ],
+    [
+      'a wallet that holds too little',
+      () => ({ PRIVATE_KEY: generatePrivateKey() }),
+      /holds 0 USD of 0x[0-9a-fA-F]{40}, the payment is 0\.1/,
+    ],
+  ] as const)
+    test(`by hand: ${failure} is told before money leaves`, async () => {
+      const { code, output } = await byHand(variables())
+      assert.equal(code, 1, output)
+      assert.match(output, told)
+      assert.doesNotMatch(output, /^(key|transaction) /m)
+    })
+
+  test('by hand: a credit that does not come in time is told with its status and message', async () => {
+    await passBlocks(world.base, 3)
+    const { code, output } = await byHand({ TIMEOUT: '2' })
+    assert.equal(code, 1, output)
+    assert.match(
+      output,
+      /not verified after 2 s: status (pending|confirming), message pending_verification; look again at http/,
+    )
+  })
+
+  test('by hand: a payment from another wallet ends with its status and message', async () => {
+    const { base } = world
+    const payer = generatePrivateKey()
+    await fundWallet(base, { to: privateKeyToAccount(payer).address, amount: 200_000n })
+    const place = mkdtempSync(join(tmpdir(), 'sexton-cast-'))
+    after(() => rmSync(place, { recursive: true }))
+    const astray = join(place, 'cast.sh')
+    // The transfer is signed by a wallet that does not own the key.
+    writeFileSync(
+      astray,
+      `[ "$1" = send ] && { shift 3; set -- send --private-key ${payer} "$@"; }\nexec node ${join(folder, 'cast.ts')} "$@"\n`,
+    )
+    const ended = new AbortController()
+    const running = byHand({ CAST: `sh ${astray}`, TIMEOUT: '60' }).finally(() => ended.abort())
+    while (!ended.signal.aborted) {
+      await passBlocks(base, 1)
+      await sleep(1_000, ended.signal)
+    }
+    const { code, output } = await running
+    assert.equal(code, 1, output)
+    assert.match(output, /^not verified: status unlinked, message payer_not_linked$/m)
   })
 })
 

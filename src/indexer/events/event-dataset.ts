@@ -4,6 +4,7 @@ import type { PartEntry } from '../adopted-file/file-part.ts'
 import type { Dataset } from '../dataset.ts'
 import { type EventArguments, makeEventReader, selectorsOf } from '../decode-event.ts'
 import type { EventFact } from './event.ts'
+import { forgetMatched, noteMatched } from './matched-mappings.ts'
 import { forgetEvents, revertEvents, storeEvents } from './store-events.ts'
 
 /** A dataset of events: the kind says how a mapped log is read, everything else is shared. */
@@ -19,6 +20,7 @@ export function makeEventDataset<Source extends EventSource>(input: {
   read(log: Log, source: Source, args: EventArguments): EventFact
 }): Dataset<EventFact> {
   const readEvent = makeEventReader(input.sources)
+  const matched = new Set<Source>()
   return {
     name: input.name,
     selectors: selectorsOf(input.sources),
@@ -32,12 +34,22 @@ export function makeEventDataset<Source extends EventSource>(input: {
     decode: (log) =>
       readEvent(log)
         .slice(0, 1)
-        .map(({ source, args }) => ({ ...input.read(log, source, args), log: placeOf(log) }))
+        .map(({ source, args }) => {
+          matched.add(source)
+          return { ...input.read(log, source, args), log: placeOf(log) }
+        })
         // Anyone can emit a transfer of nothing in another's name; nothing happened.
         .filter((fact) => fact.amount > 0n),
-    apply: (change, facts) => storeEvents(change, input, facts),
+    async apply(change, facts) {
+      const ofChain = [...matched].filter(({ chain }) => chain.id === change.chainId)
+      await noteMatched(change.connection, input.name, ofChain)
+      await storeEvents(change, input, facts)
+    },
     revert: (change, ancestor) => revertEvents(change, input, ancestor),
-    forget: (change) => forgetEvents(change, input),
+    async forget(change) {
+      await forgetMatched(change.connection, input.name, change.chainId)
+      await forgetEvents(change, input)
+    },
   }
 }
 

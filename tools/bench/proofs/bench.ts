@@ -2,8 +2,7 @@ import type { Position } from '#chain/chain-event.ts'
 import { follow } from '#chain/follow.ts'
 import { openRpcSource } from '#chain/rpc-source.ts'
 import { allDatasets } from '#datasets/datasets.ts'
-import { Problems } from '#ecosystem/problem.ts'
-import { resolveEcosystem } from '#ecosystem/resolve-ecosystem.ts'
+import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { filtersOf } from '#indexer/select-logs.ts'
 import { localFile } from '#main/local-chains.ts'
 import { type FullBlocksInput, makeFullBlocks } from './full-blocks.ts'
@@ -14,8 +13,7 @@ import { serveBlocks } from './serve-blocks.ts'
 const BLOCKS = 60
 
 const file = localFile(4020, { base: 'http://127.0.0.1:1', ethereum: 'http://127.0.0.1:1' })
-const ecosystem = resolveEcosystem(file)
-if (ecosystem instanceof Problems) throw new Error('the local ecosystem is wrong')
+const ecosystem = parseEcosystem('local', file)
 const chain = ecosystem.payment?.chain
 if (chain === undefined) throw new Error('the local ecosystem takes payments')
 const filters = filtersOf(allDatasets(ecosystem), chain.id)

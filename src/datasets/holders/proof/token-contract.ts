@@ -6,6 +6,16 @@ import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
 const TOTAL_SUPPLY = '0x18160ddd'
 const BALANCE_OF = '0x70a08231'
 
+/** The supply at a block; none before the contract is there. */
+export async function readSupply(
+  source: Pick<ChainSource, 'call'>,
+  token: Address,
+  blockNumber: number,
+): Promise<bigint> {
+  const answer = await source.call(token, TOTAL_SUPPLY, blockNumber)
+  return answer === '0x' ? 0n : BigInt(answer)
+}
+
 /** What the contract itself says of an address at a block; of the zero address its `totalSupply()`. */
 export async function askContract(
   source: Pick<ChainSource, 'call'>,

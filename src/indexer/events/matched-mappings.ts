@@ -1,0 +1,58 @@
+import type { EventSource } from '#ecosystem/ecosystem.ts'
+import type { Connection, Migration } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { rows, sql } from '#store/sql.ts'
+
+export const matchedMappingsMigration: Migration = {
+  id: 86,
+  name: 'mappings that matched a log',
+  sql: `
+    create table matched_mappings (
+      chain_id bigint not null,
+      dataset text not null,
+      mapping text not null,
+      primary key (chain_id, dataset, mapping)
+    )`,
+}
+
+/** What a mapping asks of logs, as one text that is the same wherever it stands in the file. */
+export function mappingKey({ address, topic0, where }: EventSource): string {
+  const filters = [...where].map(([name, values]) => [name, [...values].sort()])
+  return `${address} ${topic0} ${JSON.stringify(filters.sort())}`
+}
+
+/** Notes mappings of a chain that matched a log; once noted, a reorg does not take it back. */
+export async function noteMatched(
+  connection: Connection,
+  dataset: string,
+  sources: readonly EventSource[],
+): Promise<void> {
+  if (sources.length === 0) return
+  const list = sources.map((source) => [source.chain.id, dataset, mappingKey(source)])
+  await connection.run(sql`
+    insert into matched_mappings (chain_id, dataset, mapping) values ${rows(list)}
+    on conflict do nothing`)
+}
+
+export async function forgetMatched(
+  connection: Connection,
+  dataset: string,
+  chainId: number,
+): Promise<void> {
+  await connection.run(sql`
+    delete from matched_mappings where dataset = ${dataset} and chain_id = ${chainId}`)
+}
+
+/** The mappings of a dataset among those given that have not matched any log yet. */
+export async function readUnmatched<Source extends EventSource>(
+  connection: Connection,
+  dataset: string,
+  sources: readonly Source[],
+): Promise<readonly Source[]> {
+  const found = await connection.run(sql`
+    select chain_id, mapping from matched_mappings where dataset = ${dataset}`)
+  const matched = new Set(
+    found.map((row) => `${column.integer(row, 'chain_id')} ${column.text(row, 'mapping')}`),
+  )
+  return sources.filter((source) => !matched.has(`${source.chain.id} ${mappingKey(source)}`))
+}

@@ -1,0 +1,62 @@
+import { BURNS } from '#datasets/burns/dataset.ts'
+import { DIVIDENDS } from '#datasets/dividends/dataset.ts'
+import { GRAVE_DIGS } from '#datasets/grave-digs/dataset.ts'
+import type { Ecosystem, EventSource } from '#ecosystem/ecosystem.ts'
+import { type Anomalies, readAnomalies } from '#indexer/anomalies.ts'
+import { misfitOf } from '#indexer/decode-event.ts'
+import type { Connection } from '#store/engine.ts'
+
+/** Mappings of the file by dataset, each under the name that it has in the file. */
+export interface Mapping {
+  /** Such as `burns[0]`. */
+  readonly name: string
+  readonly dataset: string
+  readonly source: EventSource
+}
+
+type Mapped = Pick<Ecosystem, 'burns' | 'dividends' | 'graveDigs'>
+
+export function mappingsOf({ burns, dividends, graveDigs }: Mapped): readonly Mapping[] {
+  const named = (part: string, dataset: string, sources: readonly EventSource[]) =>
+    sources.map((source, index) => ({ name: `${part}[${index}]`, dataset, source }))
+  return [
+    ...named('burns', BURNS, burns),
+    ...named('dividends', DIVIDENDS, dividends),
+    ...named('graveDigs', GRAVE_DIGS, graveDigs),
+  ]
+}
+
+/** Logs that could not be read, under the name of their mapping. */
+export interface MappingAnomalies extends Pick<Anomalies, 'logs' | 'lastBlock' | 'reason'> {
+  /** Such as `burns[0]`; a dataset where its logs are not mapped by the file. */
+  readonly mapping: string
+  readonly chain: string
+}
+
+/** Every log that could not be read, of the chains of the file. */
+export async function readMappingAnomalies(
+  connection: Connection,
+  ecosystem: Mapped & Pick<Ecosystem, 'chains'>,
+): Promise<readonly MappingAnomalies[]> {
+  const mappings = mappingsOf(ecosystem)
+  return (await readAnomalies(connection)).flatMap((anomalies) => {
+    const { chainId, logs, lastBlock, reason } = anomalies
+    const chain = ecosystem.chains.find(({ id }) => id === chainId)
+    if (chain === undefined) return []
+    return [{ mapping: nameOf(mappings, anomalies), chain: chain.name, logs, lastBlock, reason }]
+  })
+}
+
+/** A reason that names the contract names the mapping; else all that it can be are named. */
+function nameOf(mappings: readonly Mapping[], { chainId, dataset, reason }: Anomalies): string {
+  const possible = mappings.filter(
+    (each) => each.dataset === dataset && each.source.chain.id === chainId,
+  )
+  const misfits = possible.filter(({ source }) => reason === misfitOf(source))
+  const named = misfits.length > 0 ? misfits : possible
+  return named.length === 0 ? dataset : named.map(({ name }) => name).join(', ')
+}
+
+export function describeAnomalies({ logs, lastBlock, reason }: MappingAnomalies): string {
+  return `${logs} logs could not be read, the last in block ${lastBlock}: ${reason}`
+}

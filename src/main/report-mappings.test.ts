@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { Writable } from 'node:stream'
+import { pino } from 'pino'
+import { registerMigrations } from '#datasets/datasets.ts'
+import { accounts, addresses } from '#devnet/addresses.ts'
+import type { Address } from '#domain/address.ts'
+import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
+import { eachEngine } from '#ledger/each-engine.ts'
+import type { Engine } from '#store/engine.ts'
+import { beginChain } from '#test/chain-builder/built-chain.ts'
+import { logOf } from '#test/chain-builder/log-plans.ts'
+import { serveChain } from '#test/chain-builder/serve-chain.ts'
+import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { eventually } from '#test/world.ts'
+import { runIndexRole } from './index-role.ts'
+
+const both = eachEngine(startPostgres, registerMigrations)
+
+const grave = addresses.base.grave.toLowerCase() as Address
+const graveyard = addresses.base.graveyard.toLowerCase() as Address
+const holder = accounts.holder.toLowerCase() as Address
+
+const chain = beginChain(8453, 1_700_000_000)
+  .addEmpty(1)
+  .add({ logs: [logOf.mint(grave, holder, 1_000n)] })
+  .add({ logs: [logOf.burn(grave, holder, 4n)] })
+  .add({ logs: [logOf.dig(graveyard, holder, 1n, 20n)] })
+  .addEmpty(100)
+
+const burned = { chain: 'base', address: addresses.base.grave, token: 'GRAVE', from: 'from' }
+const matched = {
+  ...burned,
+  event: 'event Transfer(address indexed from, address indexed to, uint256 value)',
+  amount: 'value',
+}
+const unmatched = {
+  ...burned,
+  event: 'event Burned(address indexed from, uint256 amount)',
+  amount: 'amount',
+}
+const silent = { ...unmatched, address: addresses.base.crypt }
+
+interface Line {
+  readonly msg: string
+  readonly mapping?: string
+  readonly emitted?: unknown
+}
+
+/** What an index of the chain warns of, as often as it is run on the same register. */
+async function warningsOf(
+  engine: Engine,
+  burns: NonNullable<EcosystemFile['burns']>,
+  until: (lines: readonly Line[]) => boolean,
+): Promise<readonly Line[]> {
+  const node = await serveChain(chain)
+  const ecosystem = localEcosystemAt({ base: node.url }, ({ service, chains, tokens }) => ({
+    service,
+    chains: chains.filter(({ name }) => name === 'base'),
+    tokens: tokens.slice(0, 1).map(({ price: _, addresses: { base = '' }, ...token }) => ({
+      ...token,
+      addresses: { base },
+    })),
+    burns,
+  }))
+  const lines: Line[] = []
+  const output = new Writable({
+    write(text, _encoding, done) {
+      lines.push(JSON.parse(String(text)))
+      done()
+    },
+  })
+  const stop = new AbortController()
+  const running = runIndexRole(
+    {
+      ecosystem,
+      register: engine,
+      onChangedFile: 'reread',
+      clock: Date.now,
+      logger: pino({ level: 'info' }, output),
+      onProgress: () => undefined,
+    },
+    stop.signal,
+  )
+  try {
+    await eventually(async () => (until(lines) ? true : undefined), 20_000)
+  } finally {
+    stop.abort()
+    await running
+    await node.stop()
+  }
+  return lines.filter(({ mapping }) => mapping !== undefined)
+}
+
+both(
+  'a mapping that matched no log is told once, with what its contract emits',
+  async ({ engine }) => {
+    const warnings = await warningsOf(engine, [matched, unmatched, silent], (lines) =>
+      lines.some(({ mapping }) => mapping === 'burns[2]'),
+    )
+    assert.deepEqual(
+      warnings.map(({ mapping, emitted, msg }) => [mapping, emitted, msg.slice(0, 24)]),
+      [
+        ['burns[1]', { 'Transfer(address,address,uint256)': 2 }, 'a mapping matched no log'],
+        ['burns[2]', 'nothing in the last 105 blocks', 'a mapping matched no log'],
+      ],
+    )
+  },
+)
+
+both('a start that could count a burn twice says so', async ({ engine }) => {
+  const lines: Line[] = []
+  await warningsOf(engine, [matched, unmatched], (told) => {
+    lines.splice(0, lines.length, ...told)
+    return told.some(({ msg }) => msg.startsWith('burns[1] and burns[0]'))
+  })
+  assert.match(lines.map(({ msg }) => msg).join('\n'), /may count the same burns of GRAVE on base/)
+})

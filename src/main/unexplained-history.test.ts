@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { pino } from 'pino'
+import { registerMigrations } from '#datasets/datasets.ts'
+import { filePartsOf } from '#datasets/file-parts.ts'
+import { accounts, addresses } from '#devnet/addresses.ts'
+import type { Address } from '#domain/address.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import { readIndexStatus } from '#indexer/status.ts'
+import { eachEngine } from '#ledger/each-engine.ts'
+import type { Engine } from '#store/engine.ts'
+import { beginChain } from '#test/chain-builder/built-chain.ts'
+import { logOf } from '#test/chain-builder/log-plans.ts'
+import { serveChain } from '#test/chain-builder/serve-chain.ts'
+import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { eventually } from '#test/world.ts'
+import { runIndexRole } from './index-role.ts'
+import { readReadiness } from './read-readiness.ts'
+
+const both = eachEngine(startPostgres, registerMigrations)
+
+const grave = addresses.base.grave.toLowerCase() as Address
+const holder = accounts.holder.toLowerCase() as Address
+const operator = accounts.operator.toLowerCase() as Address
+
+const chain = beginChain(8453, 1_700_000_000)
+  .addEmpty(1)
+  .add({ logs: [logOf.mint(grave, operator, 1_000n)] })
+  .addEmpty(40)
+  .add({ logs: [logOf.transfer(grave, operator, holder, 300n)] })
+  .addEmpty(100)
+
+both(
+  'an index whose startBlock is too late ends at its start and names the first block that works',
+  async ({ engine }) => {
+    const node = await serveChain(chain)
+    const ecosystem = ecosystemAt(node.url, 20)
+    const running = runIndexRole(roleOf(engine, ecosystem), new AbortController().signal)
+    await assert.rejects(
+      running,
+      /^ProofError: chains\[0\]\.startBlock: 20 is too late: .*; write 2 or an earlier block$/,
+    )
+    assert.equal((await readinessOf(engine, ecosystem)).ready, false)
+    await node.stop()
+  },
+)
+
+both(
+  'a history that does not add up is not ready, says why, and is ready once it does',
+  async ({ engine }) => {
+    const node = await serveChain(chain)
+    const ecosystem = ecosystemAt(node.url, 0)
+    const stop = new AbortController()
+    // The transfer that made the balance is left out without a word.
+    node.faults.prunedBelow = 21
+    const running = runIndexRole(roleOf(engine, ecosystem), stop.signal)
+    try {
+      const { ready, parts } = await eventually(async () => {
+        const readiness = await readinessOf(engine, ecosystem)
+        return 'history base' in readiness.parts ? readiness : undefined
+      }, 20_000)
+      assert.equal(ready, false)
+      assert.match(
+        parts['history base'] ?? '',
+        /^WRONG: 0x.* sent more GRAVE on chain 8453 than it ever/,
+      )
+      node.faults.prunedBelow = 0
+      await eventually(async () => {
+        const readiness = await readinessOf(engine, ecosystem)
+        return readiness.ready && !('history base' in readiness.parts) ? true : undefined
+      }, 20_000)
+    } finally {
+      stop.abort()
+      await running
+      await node.stop()
+    }
+  },
+)
+
+/** One chain and one token. */
+function ecosystemAt(url: string, startBlock: number): Ecosystem {
+  return localEcosystemAt({ base: url }, ({ service, chains, tokens }) => ({
+    service,
+    chains: chains
+      .filter(({ name }) => name === 'base')
+      .map((each) => ({ ...each, startBlock, staleAfterSeconds: 1_000_000_000 })),
+    tokens: tokens.slice(0, 1).map(({ price: _, addresses: { base = '' }, ...token }) => ({
+      ...token,
+      addresses: { base },
+    })),
+  }))
+}
+
+function roleOf(register: Engine, ecosystem: Ecosystem) {
+  return {
+    ecosystem,
+    register,
+    clock: Date.now,
+    logger: pino({ level: 'silent' }),
+    onProgress: () => undefined,
+    onChangedFile: 'reread' as const,
+  }
+}
+
+function readinessOf(register: Engine, ecosystem: Ecosystem) {
+  return readReadiness({
+    register,
+    ecosystem,
+    file: filePartsOf(ecosystem),
+    accounts: register,
+    clock: Date.now,
+    indexing: () => [],
+    recentStatus: () => register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains)),
+  })
+}

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
+import localEcosystem from '#ecosystem/ecosystems/local.ts'
+import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
+import { welcome } from './welcome.ts'
+
+const welcomeTo = (file: EcosystemFile) =>
+  welcome({
+    url: 'http://localhost:4020',
+    tookMs: 1_000,
+    ecosystem: parseEcosystem('mine', file),
+    chains: undefined,
+  })
+
+test('the welcome suggests a request for each part that there is', () => {
+  const text = welcomeTo(localEcosystem)
+  assert.match(text, /burns\?period=7d&chain=base/)
+  assert.match(text, /dividends\/recent/)
+  assert.match(text, /grave-digs/)
+})
+
+test('the welcome suggests nothing of parts that are missing', () => {
+  const { service, chains, tokens } = localEcosystem
+  const text = welcomeTo({ service, chains, tokens })
+  assert.doesNotMatch(text, /burns|dividends|grave/)
+  assert.match(text, /curl http:\/\/localhost:4020\/api\/stats/)
+})
