@@ -10,7 +10,7 @@ import type { IndexProgress } from './index-progress.ts'
 import type { IndexThread, LoadedIndexThread } from './index-thread.ts'
 import type { Served } from './serve.ts'
 import type { Settings } from './settings.ts'
-import { openStores } from './stores.ts'
+import { openStores, reportMigrations } from './stores.ts'
 import { runVerifyRole } from './verify-role.ts'
 
 export interface ServiceInput {
@@ -40,10 +40,12 @@ export async function runService(input: ServiceInput): Promise<Service> {
   const ecosystem = parseEcosystem(input.ecosystemName, input.ecosystemFile)
   const { dataFolder, register, log } = settings
   indexThread.open({ dataFolder, register, log })
-  const stores = await openStores(settings).catch(async (error: unknown) => {
-    await indexThread.close()
-    throw error
-  })
+  const stores = await openStores(settings, reportMigrations(logger)).catch(
+    async (error: unknown) => {
+      await indexThread.close()
+      throw error
+    },
+  )
   const progress = new Map<string, IndexProgress>()
   const indexing = () => [...progress.values()]
   const startIndex = () =>

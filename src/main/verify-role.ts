@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import { lockHeir, publicIdsOf } from '#access/keys/key-store.ts'
-import { pruneUsage } from '#access/usage/prune-usage.ts'
+import { createUsagePruning } from '#access/usage/prune-usage.ts'
 import { readDeposits } from '#datasets/deposits/queries.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { closeSpendDays } from '#ledger/close-spend-days.ts'
@@ -59,13 +59,14 @@ export async function runVerifyRole(role: VerifyRole, signal: AbortSignal): Prom
       logger.info({ ...outcome }, 'prepayments were settled')
   }
   const { accounts: engine } = stores
+  const forgetUsage = createUsagePruning({ engine, clock, headUnix })
   const always: readonly Part[] = [
     { name: 'a pass over the prepayments', run: pass },
     ...(finish === undefined ? [] : [{ name: 'finishing x402 payments', run: finish }]),
   ]
   const tidying: readonly Part[] = [
     { name: 'closing days', run: async () => void (await closeSpendDays({ engine, clock })) },
-    { name: 'forgetting usage', run: () => pruneUsage({ engine, clock, headUnix }) },
+    { name: 'forgetting usage', run: forgetUsage },
     {
       name: 'forgetting x402 payments',
       run: async () => void (await pruneIntents({ engine, clock })),

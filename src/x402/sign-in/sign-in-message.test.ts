@@ -38,8 +38,8 @@ function sign(changes: Changes = {}) {
   return createSIWxPayload(changed, account, new URL(changed.uri).origin)
 }
 
-const read = (payload: SIWxPayload) =>
-  readSignIn(deps, encodeSIWxHeader(payload), (isSigned) => isSigned())
+const recover = (isSigned: () => boolean) => isSigned()
+const read = (payload: SIWxPayload) => readSignIn(deps, encodeSIWxHeader(payload), recover)
 const at = (seconds: number) => new Date(NOW_MS + seconds * 1000).toISOString()
 
 describe('a sign-in', () => {
@@ -155,10 +155,7 @@ describe('a sign-in', () => {
         'invalid_siwx_header',
       )
     for (const header of ['', 'not base64!', ['e30=', 'e30=']])
-      assert.equal(
-        readSignIn(deps, header, (isSigned) => isSigned()),
-        'invalid_siwx_header',
-      )
+      assert.equal(readSignIn(deps, header, recover), 'invalid_siwx_header')
     assert.equal(read({ ...payload, issuedAt: 'yesterday' }), 'invalid_siwx_issued_at_too_old')
     assert.equal(read({ ...payload, expirationTime: 'later' }), 'invalid_siwx_expired')
   })
