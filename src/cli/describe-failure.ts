@@ -8,7 +8,13 @@ export interface Failure {
 }
 
 /** Errors by name whose message already says what is wrong and where. */
-const CONFIGURATION = new Set(['SettingsError', 'EcosystemError', 'ProofError', 'RpcError'])
+const CONFIGURATION = new Set([
+  'SettingsError',
+  'EcosystemError',
+  'ProofError',
+  'RpcError',
+  'AuditError',
+])
 
 /** Puts an error into one line without secrets. */
 export function describeFailure(error: unknown): Failure {

@@ -12,10 +12,10 @@ const KEEP_ADDRESS_DAYS = 35
 const KEEP_WALLET_DAYS = 100
 
 /** Rows looked at in one transaction: on SQLite it runs on the thread that answers. */
-const ROWS_PER_PAGE = 200
+const ROWS_PER_PAGE = 50
 
 /** Of one run: a million rows go in twenty minutes, with room for calls between the pages. */
-const PAGES_PER_RUN_MAX = 250
+const PAGES_PER_RUN_MAX = 1_000
 
 export interface PruneUsageDeps {
   readonly engine: Engine
