@@ -3,6 +3,7 @@ import { backfillsMigration } from '#indexer/backfill/backfill-row.ts'
 import { type AnyDataset, toAnyDataset } from '#indexer/dataset.ts'
 import {
   lessByAccountMigration,
+  listsOfAccountsMigration,
   listsOfTokensMigration,
   sumsByTokenMigration,
 } from '#indexer/events/tables.ts'
@@ -51,4 +52,5 @@ export const registerMigrations: readonly Migration[] = [
   listsOfTokensMigration,
   supplyByTimeMigration,
   stalledChainsMigration,
+  listsOfAccountsMigration,
 ]

@@ -42,8 +42,23 @@ const LOOKUPS: readonly (readonly [
   ],
   [
     'events of an account',
-    list({ account: '0x01', token: 'GRAVE', chainId: 1 }),
+    list({ account: '0x01' }),
     /INDEX events_of_account \(dataset=\? AND account=\?\)$/,
+  ],
+  [
+    'events of an account and a token',
+    list({ account: '0x01', token: 'GRAVE' }),
+    /INDEX events_of_account_and_token \(dataset=\? AND account=\? AND token=\?\)$/,
+  ],
+  [
+    'further events of an account and a token on a chain',
+    list({ account: '0x01', token: 'GRAVE', chainId: 1, after }),
+    /INDEX events_of_account_and_token \(dataset=\? AND account=\? AND token=\? AND \(timestamp_unix,chain_id,block_number,log_index\)<.*\)$/,
+  ],
+  [
+    'events of an account on a chain',
+    list({ account: '0x01', chainId: 1 }),
+    /INDEX events_of_account_and_chain \(dataset=\? AND account=\? AND chain_id=\?\)$/,
   ],
   [
     'totals',

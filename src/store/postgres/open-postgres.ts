@@ -80,6 +80,12 @@ const VANISHED_CLIENT = [
 ]
 
 /**
+ * Lists are read in the order of an index, a page at a time. A planner that has no statistics yet expects few
+ * rows and would fetch and sort them all.
+ */
+const LISTS_BY_INDEX = 'enable_bitmapscan = off'
+
+/**
  * Set once connected: poolers refuse settings that come with the connection. They also come after those of
  * the address, which cannot change them.
  */
@@ -89,7 +95,9 @@ function sessionOf({ schema, lockTimeoutMs = 0 }: PostgresOptions): string {
     `statement_timeout = ${STATEMENT_TIMEOUT_MS}`,
     `lock_timeout = ${lockTimeoutMs}`,
   ]
-  return [...ours, ...VANISHED_CLIENT].map((setting) => `set ${setting}`).join('; ')
+  return [...ours, ...(schema === 'register' ? [LISTS_BY_INDEX] : []), ...VANISHED_CLIENT]
+    .map((setting) => `set ${setting}`)
+    .join('; ')
 }
 
 function urlOf({ url }: PostgresOptions): string {
