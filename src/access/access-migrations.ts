@@ -139,6 +139,18 @@ export const accessMigrations: readonly Migration[] = [
       guardsSql(returnGuards),
     ),
   },
+  {
+    id: 207,
+    name: 'old counters in order, and the keys before a key',
+    sql: `
+      drop index usage_days_by_day;
+      create index usage_days_by_day on usage_days (day, bucket);
+      drop index key_days_by_day;
+      create index key_days_by_day on key_days (day, public_id);
+      drop index refunds_by_day;
+      create index refunds_by_day on refunds (day, receipt);
+      create index keys_by_successor on keys (successor) where successor is not null`,
+  },
 ]
 
 function onEach(first: string, then: { readonly sqlite: string; readonly postgres: string }) {

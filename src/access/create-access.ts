@@ -3,7 +3,13 @@ import type { Refusal } from '#domain/refusal.ts'
 import type { Route } from '#http/route.ts'
 import type { AccessDeps } from './access-deps.ts'
 import { accessRoutes } from './access-routes.ts'
-import { createGuard, type Guard, type GuardLimits } from './callers/abuse-guard.ts'
+import {
+  createFailureGuard,
+  createGuard,
+  type FailureGuard,
+  type Guard,
+  type GuardLimits,
+} from './callers/abuse-guard.ts'
 import { type Callers, type CallersDeps, createCallers } from './callers/callers.ts'
 import { type AddressBucket, createAddressBucket } from './callers/client-address.ts'
 import { findKey, type Key } from './keys/key-store.ts'
@@ -31,6 +37,10 @@ export interface Access {
   readonly anonymous: Callers['anonymous']
   readonly addressBucket: AddressBucket
   readonly guard: Guard
+  /** Against signatures that are not the wallet's they name. */
+  readonly recoveries: FailureGuard
+  /** Against payments that fit an offer and cannot be settled. */
+  readonly settlements: FailureGuard
   readonly routes: readonly Route[]
   /** For the prepayments, which may not know keys themselves. */
   findKey(publicId: string): Promise<Key | undefined>
@@ -48,6 +58,16 @@ export function createAccess(deps: CreateAccessDeps): Access {
     anonymous: callers.anonymous,
     addressBucket: createAddressBucket(deps.trustedProxies ?? []),
     guard: createGuard({ clock: deps.clock, limits: deps.guardLimits }),
+    recoveries: createFailureGuard({
+      clock: deps.clock,
+      limit: deps.guardLimits.mint,
+      message: 'too many wrong signatures from this address; send this again later',
+    }),
+    settlements: createFailureGuard({
+      clock: deps.clock,
+      limit: deps.guardLimits.claim,
+      message: 'too many payments from this address could not be settled; send this again later',
+    }),
     routes: accessRoutes({ ...deps, meter, callers }),
     findKey: (publicId) => findKey({ run: deps.engine.read }, publicId),
     verifyPayerProof: (input) => verifyPayerProof(deps, input),

@@ -8,7 +8,13 @@ export interface Failure {
 }
 
 /** Errors by name whose message already says what is wrong and where. */
-const CONFIGURATION = new Set(['SettingsError', 'EcosystemError', 'ProofError', 'RpcError'])
+const CONFIGURATION = new Set([
+  'SettingsError',
+  'EcosystemError',
+  'ProofError',
+  'RpcError',
+  'AuditError',
+])
 
 /** Errors of a file that name all its mistakes, each in a line. */
 const OF_FILE = new Set(['EcosystemError', 'ProofError'])

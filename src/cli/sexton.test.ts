@@ -53,6 +53,18 @@ describe('the command line', () => {
     }
   })
 
+  it('an audit that cannot reach the database is 2, and shows no password', async () => {
+    const { child, output } = run(['audit'], {
+      SEXTON_DATABASE_URL: 'postgres://me:correct horse@127.0.0.1:1/sexton',
+    })
+    assert.equal(await ended(child), 2)
+    assert.match(
+      output.errors,
+      /the audit could not read the database \(PostgreSQL: .*ECONNREFUSED/,
+    )
+    assert.doesNotMatch(output.errors + output.text, /horse/)
+  })
+
   it('an unknown command is 2 and names the one that was meant', async () => {
     const { child, output } = run(['strat'])
     assert.equal(await ended(child), 2)

@@ -5,6 +5,7 @@ import { type AnyDataset, toAnyDataset } from '#indexer/dataset.ts'
 import { matchedMappingsMigration } from '#indexer/events/matched-mappings.ts'
 import {
   lessByAccountMigration,
+  listsOfAccountsMigration,
   listsOfTokensMigration,
   sumsByTokenMigration,
 } from '#indexer/events/tables.ts'
@@ -57,6 +58,7 @@ export const registerMigrations: readonly Migration[] = [
   finerPricesMigration,
   depositProofsMigration,
   stalledChainsMigration,
+  listsOfAccountsMigration,
   unexplainedMigration,
   matchedMappingsMigration,
 ]

@@ -25,7 +25,7 @@ export interface ComposeX402Deps {
   readonly ecosystem: Ecosystem
   readonly accounts: Engine
   readonly clock: Clock
-  readonly access: Pick<Access, 'guard' | 'findKey' | 'meter'>
+  readonly access: Pick<Access, 'recoveries' | 'settlements' | 'findKey' | 'meter'>
   /** The contract's body of a 402. */
   quotaBody(caller: Caller): unknown
   report(error: unknown): void
@@ -60,7 +60,8 @@ export async function composeX402(deps: ComposeX402Deps): Promise<ComposedX402> 
     gasPerDayGwei: BigInt(settling.gasPerDayGwei),
     etherUsd: settling.etherUsd,
     keys: { lockHeir, keysOf: publicIdsOf },
-    guard: (addressBucket) => access.guard(addressBucket, 'claim'),
+    recoveries: access.recoveries,
+    settlements: access.settlements,
     async admitCredited(connection, input, credit) {
       const admission = await admitCredited(connection, { clock, pricePerCall }, input, credit)
       return admission && atAddress(admission)
@@ -76,7 +77,7 @@ export async function composeX402(deps: ComposeX402Deps): Promise<ComposedX402> 
   const { calls, desk } = x402
   return {
     paymentRequired: (caller, facts) => calls.offer(caller, facts),
-    screen: ({ headers }) => desk.screen(headers),
+    screen: (facts) => desk.screen(facts),
     settle: (caller, facts) => calls.pay(caller, facts),
     signedIn: (facts) => calls.signedIn(facts),
     gauged: { ...x402.settling, outcomes: desk.outcomes },

@@ -24,10 +24,14 @@ describe('the log', () => {
       const error = new Error(`bad key ${secret}`, { cause: new Error(secret) })
       logger.error({ err: error, headers: { authorization: `Bearer ${secret}` } }, secret)
       logger.info('connecting to postgres://me:hunter2@db/x')
+      for (const password of ['correct horse', 'p@ss horse', "horse's"])
+        logger.info(`connecting to postgres://me:${password}@db/x as planned`)
       const text = lines.join('')
       assert.ok(text.includes('svc_0123abcd_[redacted]'))
       assert.ok(!text.includes('0f0f0f'))
       assert.ok(!text.includes('hunter2'))
+      assert.ok(!text.includes('horse'))
+      assert.equal(text.split('postgres://me:[redacted]@db/x as planned').length, 4)
     })
 
   it('H7: a text with a line break stays one line', async () => {

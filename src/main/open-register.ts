@@ -1,17 +1,18 @@
 import { registerMigrations } from '#datasets/datasets.ts'
-import type { Engine } from '#store/engine.ts'
+import type { Engine, OnMigration } from '#store/engine.ts'
 import type { Settings } from './settings.ts'
 import { openStore } from './stores.ts'
 
 /** Opens the register alone, for the roles that fill it and need no accounts. */
 export async function openRegister(
   settings: Pick<Settings, 'dataFolder' | 'register'>,
+  onMigration?: OnMigration,
 ): Promise<Engine> {
   const register = await openStore(settings.dataFolder, 'register', settings.register, {
     ownThread: true,
   })
   try {
-    await register.migrate(registerMigrations)
+    await register.migrate(registerMigrations, onMigration)
     return register
   } catch (error) {
     await register.close()

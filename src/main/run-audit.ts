@@ -1,5 +1,11 @@
+import { StoreError } from '#store/engine.ts'
 import { auditAll } from './audit.ts'
 import { chosenEcosystem, type ExitCode, type RoleContext } from './role-context.ts'
+
+/** Nothing can be said of the stores. */
+class AuditError extends Error {
+  override readonly name = 'AuditError'
+}
 
 /** Checks every promise of both stores once; 1 when any is broken. Changes nothing. */
 export async function runAudit(context: RoleContext): Promise<ExitCode> {
@@ -9,6 +15,12 @@ export async function runAudit(context: RoleContext): Promise<ExitCode> {
     ecosystem: await chosenEcosystem(context.settings),
     onProgress: ({ task, done, total }) => progress.update(task, done, total),
     note: (line) => say(`ok     ${line}`),
+  }).catch((error: unknown) => {
+    if (!(error instanceof StoreError)) throw error
+    throw new AuditError(
+      `the audit could not read the database (${error.message}); check SEXTON_DATABASE_URL or SEXTON_DATA`,
+      { cause: error },
+    )
   })
   progress.finish()
   for (const difference of differences) say(`WRONG  ${difference}`)

@@ -2,13 +2,14 @@ import { barOf } from './index-progress.ts'
 import { runIndexRole } from './index-role.ts'
 import { openRegister } from './open-register.ts'
 import { chosenEcosystem, type ExitCode, type RoleContext } from './role-context.ts'
+import { reportMigrations } from './stores.ts'
 import { untilStopped } from './until-stopped.ts'
 
 /** The index role alone, until a signal. A second one waits until the first is gone. */
 export async function runIndex(context: RoleContext): Promise<ExitCode> {
   const { settings, progress } = context
   const ecosystem = await chosenEcosystem(settings)
-  const register = await openRegister(settings)
+  const register = await openRegister(settings, reportMigrations(context.logger))
   const ending = new AbortController()
   const indexing = runIndexRole(
     {

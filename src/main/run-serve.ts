@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { compose } from './compose.ts'
 import { chosenEcosystem, type ExitCode, type RoleContext } from './role-context.ts'
 import { serve } from './serve.ts'
-import { openStores } from './stores.ts'
+import { openStores, reportMigrations } from './stores.ts'
 import { untilStopped } from './until-stopped.ts'
 
 /** The API role alone, until a signal: any number of replicas beside one index and one verifier. */
 export async function runServe(context: RoleContext): Promise<ExitCode> {
   const { settings, logger, clock } = context
   const ecosystem = await chosenEcosystem(settings)
-  const stores = await openStores(settings)
+  const stores = await openStores(settings, reportMigrations(logger))
   try {
     const report = (err: unknown) => logger.error({ err }, 'a payment met an error')
     const composed = await compose({ ecosystem, stores, settings, clock, report })

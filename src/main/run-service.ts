@@ -11,7 +11,7 @@ import type { IndexProgress } from './index-progress.ts'
 import type { IndexThread, LoadedIndexThread } from './index-thread.ts'
 import type { Served } from './serve.ts'
 import type { Settings } from './settings.ts'
-import { openStores } from './stores.ts'
+import { openStores, reportMigrations } from './stores.ts'
 import { runVerifyRole } from './verify-role.ts'
 
 export interface ServiceInput {
@@ -42,10 +42,12 @@ export async function runService(input: ServiceInput): Promise<Service> {
   const ecosystem = parseEcosystem(input.ecosystemName, input.ecosystemFile)
   const { dataFolder, register, log, onChangedFile } = settings
   indexThread.open({ dataFolder, register, log, onChangedFile })
-  const stores = await openStores(settings).catch(async (error: unknown) => {
-    await indexThread.close()
-    throw error
-  })
+  const stores = await openStores(settings, reportMigrations(logger)).catch(
+    async (error: unknown) => {
+      await indexThread.close()
+      throw error
+    },
+  )
   const progress = new Map<string, IndexProgress>()
   const indexing = () => [...progress.values()]
   const startIndex = () =>

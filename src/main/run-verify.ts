@@ -1,5 +1,5 @@
 import { chosenEcosystem, type ExitCode, type RoleContext } from './role-context.ts'
-import { openStores } from './stores.ts'
+import { openStores, reportMigrations } from './stores.ts'
 import { untilStopped } from './until-stopped.ts'
 import { runVerifyRole } from './verify-role.ts'
 
@@ -7,7 +7,7 @@ import { runVerifyRole } from './verify-role.ts'
 export async function runVerify(context: RoleContext): Promise<ExitCode> {
   const { settings, logger, clock } = context
   const ecosystem = await chosenEcosystem(settings)
-  const stores = await openStores(settings)
+  const stores = await openStores(settings, reportMigrations(logger))
   const ending = new AbortController()
   const verifying = runVerifyRole(
     // Those who wait for a prepayment wait in other processes, which look for themselves.

@@ -77,9 +77,11 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   SEXTON_METRICS_PORT: 'port of the metrics server, or off (default 4021)',
   SEXTON_GUARD_BURST: 'requests at once per address (default 6000)',
   SEXTON_GUARD_PER_MINUTE: 'requests a minute per address after that (default 3000)',
-  SEXTON_GUARD_MINT_BURST: 'requests about keys at once per address (default 30)',
+  SEXTON_GUARD_MINT_BURST:
+    'requests about keys, and wrong signatures, at once per address (default 30)',
   SEXTON_GUARD_MINT_PER_MINUTE: 'requests about keys a minute after that (default 10)',
-  SEXTON_GUARD_CLAIM_BURST: 'claims and top-ups at once per address (default 60)',
+  SEXTON_GUARD_CLAIM_BURST:
+    'claims, top-ups and payments that fail at once per address (default 60)',
   SEXTON_GUARD_CLAIM_PER_MINUTE: 'claims and top-ups a minute after that (default 30)',
   SEXTON_SETTLING_KEY_FILE: 'file with the private key that settles payments of x402 clients',
   SEXTON_SETTLING_GAS_PER_DAY: 'the most gas of a UTC day in gwei (default 10000000: 0.01 ether)',

@@ -1,9 +1,10 @@
+import type { Logger } from 'pino'
 import { accessMigrations } from '#access/access-migrations.ts'
 import { registerMigrations } from '#datasets/datasets.ts'
 import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
 import { threadFile } from '#lib/package-root.ts'
 import { paymentsMigrations } from '#payments/payments-migrations.ts'
-import type { Engine, Migration } from '#store/engine.ts'
+import type { Engine, Migration, OnMigration } from '#store/engine.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import { x402Migrations } from '#x402/x402-migrations.ts'
 import type { Settings, StoreSetting } from './settings.ts'
@@ -34,9 +35,19 @@ export const accountsMigrations: readonly Migration[] = [
   ...x402Migrations,
 ]
 
+/** Says what a start waits for. */
+export function reportMigrations(logger: Pick<Logger, 'info'>): OnMigration {
+  return ({ migration, step, steps }) =>
+    logger.info(
+      { migration: migration.id, step, steps },
+      `bringing the tables up to date: ${migration.name}`,
+    )
+}
+
 /** Opens both stores with their tables up to date; throws StoreError and leaves nothing open. */
 export async function openStores(
   settings: Pick<Settings, 'dataFolder' | 'register' | 'accounts'>,
+  onMigration?: OnMigration,
 ): Promise<Stores> {
   const register = await openStore(settings.dataFolder, 'register', settings.register)
   const accounts = await openStore(settings.dataFolder, 'accounts', settings.accounts)
@@ -44,8 +55,8 @@ export async function openStores(
     await Promise.all([register.close(), accounts.close()])
   }
   try {
-    await register.migrate(registerMigrations)
-    await accounts.migrate(accountsMigrations)
+    await register.migrate(registerMigrations, onMigration)
+    await accounts.migrate(accountsMigrations, onMigration)
     return { register, accounts, close }
   } catch (error) {
     await close()

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import { lockHeir, publicIdsOf } from '#access/keys/key-store.ts'
-import { pruneUsage } from '#access/usage/prune-usage.ts'
+import { createUsagePruning } from '#access/usage/prune-usage.ts'
 import { readDeposits } from '#datasets/deposits/queries.ts'
 import { filePartsOf } from '#datasets/file-parts.ts'
 import type { Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
@@ -42,10 +42,11 @@ export async function runVerifyRole(role: VerifyRole, signal: AbortSignal): Prom
   const verifying = payment === null ? undefined : await openVerifying(role, payment)
   const { accounts: engine } = stores
   const headUnix = () => readHeadUnix(role)
+  const forgetUsage = createUsagePruning({ engine, clock, headUnix })
   const always = verifying?.parts ?? []
   const tidying: readonly Part[] = [
     { name: 'closing days', run: async () => void (await closeSpendDays({ engine, clock })) },
-    { name: 'forgetting usage', run: () => pruneUsage({ engine, clock, headUnix }) },
+    { name: 'forgetting usage', run: forgetUsage },
     {
       name: 'forgetting x402 payments',
       run: async () => void (await pruneIntents({ engine, clock })),

@@ -60,7 +60,7 @@ export interface Engine {
    */
   writeOnce?(statement: Sql): Promise<readonly Row[]>
   /** Applies the migrations that are not yet applied, in order, each in a transaction of its own. */
-  migrate(migrations: readonly Migration[]): Promise<void>
+  migrate(migrations: readonly Migration[], onMigration?: OnMigration): Promise<void>
   close(): Promise<void>
 }
 
@@ -72,6 +72,13 @@ export interface Migration {
   /** Portable statements, or a text per engine where they differ. */
   readonly sql: string | { readonly sqlite: string; readonly postgres: string }
 }
+
+/** Told before each migration of a store that was in use: one over a large table takes minutes. */
+export type OnMigration = (progress: {
+  readonly migration: Migration
+  readonly step: number
+  readonly steps: number
+}) => void
 
 /** The database failed or cannot be reached. Callers answer 503. */
 export class StoreError extends Error {

@@ -34,7 +34,7 @@ test('who waits behind a payment that is rejected has its turn, also while the 4
     const calls = new CallPayments<string>({
       ...deps,
       desk: new CountingDesk(deps),
-      guard: () => undefined,
+      settlements: settling.recoveries,
       admitCredited: async () => 'admitted',
       admitSignedIn: async () => undefined,
       quotaBody: () => ({}),

@@ -7,6 +7,7 @@ import { callOfferHeader } from './offers/call-offer.ts'
 import { carriesPayment, type PaymentFault, type PaymentPayload } from './offers/payment-payload.ts'
 import { paymentResponseHeaders, type Receipted } from './offers/payment-response.ts'
 import { type PaymentDesk, refuseUsed } from './payment-desk.ts'
+import type { FailureGuard } from './recovery-guard.ts'
 import type { Credited } from './settling/credit-intent.ts'
 import type { Payee } from './settling/intent.ts'
 import type { SettleDeps, SettleOutcome } from './settling/settle-payment.ts'
@@ -33,8 +34,8 @@ export type CallPayment<A> =
 
 /** What a call needs of the meter and the guard; `A` is an admission, which only the meter reads. */
 export interface CallHooks<A> {
-  /** Bounds what one address can have us ask of nodes. */
-  readonly guard: (addressBucket: string) => Refusal | undefined
+  /** Bounds what payments that cannot be settled have us ask of nodes; a settled one costs nothing. */
+  readonly settlements: FailureGuard
   /** Credits and admits the call in one transaction; undefined when `credit` gives that. */
   readonly admitCredited: (
     connection: Connection,
@@ -96,6 +97,8 @@ export class CallPayments<A> {
   async pay(caller: Caller, facts: PaidFacts): Promise<CallPayment<A> | undefined> {
     const visitor: Visitor =
       caller.kind === 'keyed' ? { kind: 'unknown' } : await this.#recognise(facts)
+    if (visitor.kind === 'limited')
+      return { kind: 'unsettled', headers: {}, ending: visitor.refusal }
     if (visitor.kind === 'refused') {
       const ending = await this.offer(caller, facts, visitor.reason)
       return { kind: 'unsettled', headers: {}, ending }
@@ -128,7 +131,7 @@ export class CallPayments<A> {
   /** Settles the payment of a call; undefined when it carries none. */
   async #settlePayment(caller: Caller, facts: PaidFacts): Promise<CallPayment<A> | undefined> {
     if (!carriesPayment(facts.headers)) return undefined
-    const received = await this.#deps.desk.receive(facts.headers, this.#deps.amounts)
+    const received = await this.#deps.desk.receive(facts, this.#deps.amounts)
     if (isRefusal(received)) return { kind: 'unsettled', headers: {}, ending: received }
     const { payload } = received
     if (received.kind === 'rejected')
@@ -160,15 +163,17 @@ export class CallPayments<A> {
   }
 
   async #settle({ caller, facts, payload }: PaidCall): Promise<Flight<A>> {
-    const { desk, guard, admitCredited } = this.#deps
-    const limited = guard(facts.addressBucket)
+    const { desk, settlements, admitCredited } = this.#deps
+    const limited = settlements.refusal(facts.addressBucket)
     if (limited !== undefined) return limited
-    return desk.settle({
+    const outcome = await desk.settle<A>({
       payload,
       payee: payeeOf(caller),
       within: (connection, intent, credit) =>
         admitCredited(connection, { caller, name: `x402:${intent.id}` }, credit),
     })
+    if (outcome.kind === 'rejected') settlements.failed(facts.addressBucket)
+    return outcome
   }
 
   async #toCallPayment(call: PaidCall, outcome: Flight<A>): Promise<CallPayment<A>> {

@@ -11,6 +11,8 @@ import { PaymentDesk } from './payment-desk.ts'
 import { settlingHarness } from './settling/settling-harness.ts'
 import { ASSET, PAY_TO, storePayment } from './x402-harness.ts'
 
+const addressBucket = '192.0.2.1'
+
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 
 /** A desk, and how often it has asked its node anything. */
@@ -56,13 +58,16 @@ onBoth(
   async ({ engine }) => {
     const { desk, asked, time } = countingDesk(engine)
     const headers = headersOf(await abandonedPayment(engine))
-    await desk.screen(headers)
+    await desk.screen({ headers, addressBucket })
     const look = asked.times
     assert.ok(look > 0)
     for (let looks = 2; looks <= 4; looks += 1) {
       time.aheadSeconds += 10
       for (let n = 0; n < 5; n += 1) {
-        const seen = await Promise.all([desk.screen(headers), desk.receive(headers, [100_000n])])
+        const seen = await Promise.all([
+          desk.screen({ headers, addressBucket }),
+          desk.receive({ headers, addressBucket }, [100_000n]),
+        ])
         for (const each of seen) assert.equal(each?.kind, 'refusal')
       }
       assert.equal(asked.times, looks * look)
@@ -79,9 +84,15 @@ onBoth(
     assert.ok(isObject(payload.authorization))
     const authorization = { ...payload.authorization, value: '100001' }
     const forged = headersOf({ ...payment, payload: { ...payload, authorization } })
-    assert.equal((await desk.screen(forged))?.code, 'payment_already_used')
+    assert.equal(
+      (await desk.screen({ headers: forged, addressBucket }))?.code,
+      'payment_already_used',
+    )
     assert.equal(asked.times, 0)
-    assert.equal((await desk.screen(headersOf(payment)))?.code, 'payment_already_used')
+    assert.equal(
+      (await desk.screen({ headers: headersOf(payment), addressBucket }))?.code,
+      'payment_already_used',
+    )
     assert.ok(asked.times > 0)
   },
 )

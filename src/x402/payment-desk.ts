@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { MicroUsd } from '#domain/money.ts'
-import { type Refusal, refuse } from '#domain/refusal.ts'
+import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { isSignedByPayer } from './offers/authorization.ts'
 import { matchOffer } from './offers/match-offer.ts'
 import {
@@ -9,6 +9,7 @@ import {
   type PaymentPayload,
   readPayment,
 } from './offers/payment-payload.ts'
+import { recoverWithin } from './recovery-guard.ts'
 import { creditIntent } from './settling/credit-intent.ts'
 import type { Intent } from './settling/intent.ts'
 import { findIntent } from './settling/intent-store.ts'
@@ -20,7 +21,11 @@ import {
   settlePayment,
 } from './settling/settle-payment.ts'
 
-type Headers = Parameters<typeof readPayment>[0]
+/** What of a request carries a payment, and who sent it. */
+export interface PaymentFacts {
+  readonly headers: Parameters<typeof readPayment>[0]
+  readonly addressBucket: string
+}
 
 /** A payment that fits an offer of ours, was never used, and was signed by its payer. */
 export interface FreshPayment {
@@ -61,20 +66,25 @@ export class PaymentDesk {
    * Refuses a payment that was used or is being settled, on whatever path and for whomever: a
    * receipt that is shown again buys nothing, also where the call would be free.
    */
-  async screen(headers: Headers): Promise<Refusal | undefined> {
+  async screen({ headers, addressBucket }: PaymentFacts): Promise<Refusal | undefined> {
     if (!carriesPayment(headers)) return undefined
     const payload = readPayment(headers)
     if (typeof payload === 'string') return undefined
-    return this.#refuseUsed(payload)
+    return this.#refuseUsed(payload, addressBucket)
   }
 
   /** Reads the payment of a request and checks all that needs no node. */
-  async receive(headers: Headers, amounts: readonly MicroUsd[]): Promise<Received> {
+  async receive(
+    { headers, addressBucket }: PaymentFacts,
+    amounts: readonly MicroUsd[],
+  ): Promise<Received> {
     const payload = readPayment(headers)
     if (typeof payload === 'string') return this.#reject(payload, undefined)
-    const used = await this.#refuseUsed(payload)
+    const used = await this.#refuseUsed(payload, addressBucket)
     if (used !== undefined) return used
-    const reason = matchOffer(this.#deps, amounts, payload)
+    const recover = recoverWithin(this.#deps.recoveries, addressBucket)
+    const reason = matchOffer(this.#deps, amounts, { payload, recover })
+    if (isRefusal(reason)) return reason
     if (reason !== undefined) return this.#reject(reason, payload)
     return { kind: 'fresh', payload }
   }
@@ -106,14 +116,14 @@ export class PaymentDesk {
     return this.#underWay.has(nameOf(payload))
   }
 
-  async #refuseUsed(payload: PaymentPayload): Promise<Refusal | undefined> {
-    const isUsed = this.isUnderWay(payload) || (await this.#isKnown(payload))
+  async #refuseUsed(payload: PaymentPayload, addressBucket: string): Promise<Refusal | undefined> {
+    const isUsed = this.isUnderWay(payload) || (await this.#isKnown(payload, addressBucket))
     if (!isUsed) return undefined
     this.outcomes.used += 1
     return refuseUsed()
   }
 
-  async #isKnown(payload: PaymentPayload): Promise<boolean> {
+  async #isKnown(payload: PaymentPayload, addressBucket: string): Promise<boolean> {
     const { engine, payment } = this.#deps
     const { chain, asset } = payment
     const { from, nonce } = payload.authorization
@@ -121,17 +131,21 @@ export class PaymentDesk {
     const intent = await findIntent({ run: engine.read }, named)
     if (intent === undefined) return false
     const isEnded = intent.status === 'abandoned' || intent.status === 'failed'
-    if (isEnded && this.#mayLookAgain(payload)) await this.#lookAgain(intent)
+    if (isEnded && this.#mayLookAgain(payload, addressBucket)) await this.#lookAgain(intent)
     return true
   }
 
-  #mayLookAgain(payload: PaymentPayload): boolean {
-    const { clock, payment } = this.#deps
+  #mayLookAgain(payload: PaymentPayload, addressBucket: string): boolean {
+    const { clock, payment, recoveries } = this.#deps
     const [name, nowMs] = [nameOf(payload), clock()]
     const lookedMs = this.#lookedMs.get(name)
     if (lookedMs !== undefined && Math.abs(nowMs - lookedMs) < LOOK_AGAIN_MS) return false
     const asset = { chainId: payment.chain.id, asset: payment.asset, domain: payment.domain }
-    if (!isSignedByPayer(asset, payload.authorization, payload.signature)) return false
+    const isSigned = recoverWithin(
+      recoveries,
+      addressBucket,
+    )(() => isSignedByPayer(asset, payload.authorization, payload.signature))
+    if (isSigned !== true) return false
     this.#lookedMs.set(name, nowMs)
     return true
   }

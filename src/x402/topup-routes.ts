@@ -55,6 +55,7 @@ function topupRoute(deps: TopupDeps, method: 'GET' | 'POST'): Route {
     async handle({ parameters: { usd, key }, caller: without, ...facts }) {
       const visitor: Visitor =
         without.kind === 'keyed' ? { kind: 'unknown' } : await deps.visitor(facts)
+      if (visitor.kind === 'limited') return visitor.refusal
       const caller = visitor.kind === 'wallet' ? signedInCaller(visitor.wallet) : without
       const payee = await choosePayee(deps, caller, key)
       if (isRefusal(payee)) return payee
@@ -113,7 +114,7 @@ interface TopupInput {
   readonly caller: Caller
   readonly payee: Payee
   readonly amount: MicroUsd
-  readonly facts: Pick<RequestFacts, 'headers'>
+  readonly facts: Pick<RequestFacts, 'headers' | 'addressBucket'>
 }
 
 /** Before anything is settled: the payer may have meant another balance than this one. */
@@ -122,13 +123,13 @@ async function refuseSignIn(
   input: TopupInput,
   reason: SignInFault,
 ): Promise<Outcome> {
-  return (await deps.desk.screen(input.facts.headers)) ?? offer(deps, input, { error: reason })
+  return (await deps.desk.screen(input.facts)) ?? offer(deps, input, { error: reason })
 }
 
 async function topUp(deps: TopupDeps, input: TopupInput): Promise<Outcome> {
   const { headers } = input.facts
   if (!carriesPayment(headers)) return offer(deps, input)
-  const received = await deps.desk.receive(headers, [input.amount])
+  const received = await deps.desk.receive(input.facts, [input.amount])
   if (isRefusal(received)) return received
   if (received.kind === 'rejected') return reject(deps, input, received)
   const { payload } = received

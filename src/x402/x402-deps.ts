@@ -3,6 +3,7 @@ import type { Payment } from '#ecosystem/ecosystem.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { KeyBook } from '#payments/payments-deps.ts'
 import type { Engine } from '#store/engine.ts'
+import type { FailureGuard } from './recovery-guard.ts'
 import type { SettlingRpc } from './settling/settling-rpc.ts'
 import type { SettlingSigner } from './settling/settling-signer.ts'
 
@@ -30,5 +31,7 @@ export interface X402Deps extends CreditDeps {
   readonly etherUsd: number
   /** Without a trailing slash. */
   readonly publicBaseUrl: string
+  /** Against wrong signatures: to recover a signer takes milliseconds. */
+  readonly recoveries: FailureGuard
   report(error: unknown): void
 }

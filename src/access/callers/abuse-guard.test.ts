@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readSettings } from '#main/settings.ts'
-import { createGuard } from './abuse-guard.ts'
+import { createFailureGuard, createGuard } from './abuse-guard.ts'
 
 test('a loop through a day of free calls meets no 429 where nothing else is configured', () => {
   const { burst, perMinute } = readSettings({}, { isTty: false }).guard.general
@@ -37,4 +37,21 @@ test('a flood of cheap requests from many addresses gives nobody new tokens for 
   assert.equal(guard('192.0.2.1', 'mint'), undefined)
   for (let n = 2; n < 50; n += 1) guard(`192.0.2.${n}`, undefined)
   assert.equal(guard('192.0.2.1', 'mint')?.code, 'rate_limited')
+})
+
+test('only failures are held against an address, until its time has passed, and few addresses are remembered', () => {
+  let now = 0
+  const limit = { burst: 2, refillPerSecond: 0.5 }
+  const guard = createFailureGuard({ clock: () => now, limit, message: 'too many', bucketsMax: 3 })
+  for (let n = 0; n < 100; n += 1) assert.equal(guard.refusal('192.0.2.1'), undefined)
+  for (let n = 0; n < 2; n += 1) guard.failed('192.0.2.1')
+  const refused = guard.refusal('192.0.2.1')
+  assert.deepEqual([refused?.code, refused?.message], ['rate_limited', 'too many'])
+  assert.equal(guard.refusal('192.0.2.2'), undefined)
+  now += 2_000
+  assert.equal(guard.refusal('192.0.2.1'), undefined)
+  guard.failed('192.0.2.1')
+  assert.equal(guard.refusal('192.0.2.1')?.retryAfterSeconds, 2)
+  for (let n = 2; n < 5; n += 1) guard.failed(`192.0.2.${n}`)
+  assert.equal(guard.refusal('192.0.2.1'), undefined)
 })

@@ -28,6 +28,49 @@ interface Tokens {
   atMs: number
 }
 
+interface TokenBucketsDeps {
+  readonly clock: Clock
+  readonly limit: GuardLimit
+  /** Addresses remembered. */
+  readonly bucketsMax?: number
+}
+
+/** One bucket for each address of late. */
+class TokenBuckets {
+  readonly #deps: TokenBucketsDeps
+  readonly #buckets: LRUCache<string, Tokens>
+
+  constructor(deps: TokenBucketsDeps) {
+    this.#deps = deps
+    this.#buckets = new LRUCache({ max: deps.bucketsMax ?? BUCKETS_MAX })
+  }
+
+  take(addressBucket: string): void {
+    const left = this.#left(addressBucket) - 1
+    this.#buckets.set(addressBucket, { left, atMs: this.#deps.clock() })
+  }
+
+  refusal(addressBucket: string, message: string): Refusal | undefined {
+    const left = this.#left(addressBucket)
+    if (left >= 1) return undefined
+    const { refillPerSecond } = this.#deps.limit
+    return refuse('rate_limited', message, {
+      retryAfterSeconds: Math.max(1, Math.ceil((1 - left) / refillPerSecond)),
+    })
+  }
+
+  #left(addressBucket: string): number {
+    const { clock, limit } = this.#deps
+    const tokens = this.#buckets.get(addressBucket)
+    if (tokens === undefined) return limit.burst
+    const now = clock()
+    const gained = (Math.max(0, now - tokens.atMs) / 1000) * limit.refillPerSecond
+    tokens.left = Math.min(limit.burst, tokens.left + gained)
+    tokens.atMs = now
+    return tokens.left
+  }
+}
+
 export type Guard = (
   addressBucket: string,
   kind: 'mint' | 'claim' | undefined,
@@ -42,30 +85,37 @@ export interface GuardDeps {
 
 /** Takes a token of an address for one request, in this process; refuses when none is left. */
 export function createGuard(deps: GuardDeps): Guard {
-  const max = deps.bucketsMax ?? BUCKETS_MAX
   // One memory for each kind: a cheap flood of one must not make the others forget who ran dry.
   // Each takes all its room at once, so it is made when first asked for.
-  const remembered = new Map<string, LRUCache<string, Tokens>>()
+  const remembered = new Map<GuardKind, TokenBuckets>()
   return (addressBucket, route) => {
     const kind = route ?? 'general'
-    const limit = deps.limits[kind]
-    const buckets = remembered.get(kind) ?? new LRUCache<string, Tokens>({ max })
+    const buckets = remembered.get(kind) ?? new TokenBuckets({ ...deps, limit: deps.limits[kind] })
     remembered.set(kind, buckets)
-    const now = deps.clock()
-    let tokens = buckets.get(addressBucket)
-    if (tokens === undefined) {
-      tokens = { left: limit.burst, atMs: now }
-      buckets.set(addressBucket, tokens)
-    }
-    const gained = (Math.max(0, now - tokens.atMs) / 1000) * limit.refillPerSecond
-    tokens.left = Math.min(limit.burst, tokens.left + gained)
-    tokens.atMs = now
-    if (tokens.left >= 1) {
-      tokens.left -= 1
-      return undefined
-    }
-    return refuse('rate_limited', 'too many requests from this address in a short time', {
-      retryAfterSeconds: Math.max(1, Math.ceil((1 - tokens.left) / limit.refillPerSecond)),
-    })
+    const refused = buckets.refusal(
+      addressBucket,
+      'too many requests from this address in a short time',
+    )
+    if (refused === undefined) buckets.take(addressBucket)
+    return refused
+  }
+}
+
+/** Refuses an address after too many failures of one kind; what succeeds costs it nothing. */
+export interface FailureGuard {
+  refusal(addressBucket: string): Refusal | undefined
+  failed(addressBucket: string): void
+}
+
+export function createFailureGuard(
+  deps: TokenBucketsDeps & { readonly message: string },
+): FailureGuard {
+  let buckets: TokenBuckets | undefined
+  return {
+    refusal: (addressBucket) => buckets?.refusal(addressBucket, deps.message),
+    failed(addressBucket) {
+      buckets ??= new TokenBuckets(deps)
+      buckets.take(addressBucket)
+    },
   }
 }

@@ -125,6 +125,25 @@ export async function recordSuccessor(
     update keys set successor = ${input.successor} where public_id = ${input.publicId}`)
 }
 
+/**
+ * Money that is under way to a key finds its newest successor step by step, so the steps are bounded: a key
+ * that is rotated daily lasts for a year and more.
+ */
+export const ROTATIONS_MAX = 500
+
+/** How many keys were rotated one after the other to make this one; counted up to the most there are. */
+export async function countRotations(connection: Connection, publicId: string): Promise<number> {
+  const [row] = await connection.run(sql`
+    with recursive past (public_id, depth) as (
+      select public_id, 0 from keys where public_id = ${publicId}
+      union all
+      select keys.public_id, past.depth + 1 from past join keys on keys.successor = past.public_id
+      where past.depth < ${ROTATIONS_MAX}
+    )
+    select max(depth) as rotations from past`)
+  return row === undefined ? 0 : (column.integerOrNull(row, 'rotations') ?? 0)
+}
+
 /** The newest of a key's rotations, else the key itself; it is not rotated until this transaction ends. */
 export async function lockHeir(connection: Connection, publicId: string): Promise<string> {
   let heir = publicId

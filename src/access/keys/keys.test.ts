@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { parseAddress } from '#domain/address.ts'
 import { eachEngine, onSqlite } from '#ledger/each-engine.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import {
   audited,
@@ -16,7 +17,7 @@ import {
   newWallet,
 } from '../access-harness.ts'
 import { MeteringUnavailable } from '../meter/admission.ts'
-import { lockHeir, publicIdsOf } from './key-store.ts'
+import { countRotations, lockHeir, publicIdsOf, ROTATIONS_MAX } from './key-store.ts'
 
 const withAccess = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
 
@@ -88,6 +89,38 @@ withAccess('a rotation gives a new secret and takes the balance along', async (h
   const path = { publicId }
   const again = await harness.call('/api/keys/{publicId}/rotate', { path, body })
   assert.equal(codeOf(again), 'key_revoked')
+})
+
+/** Keys of the same wallet, each rotated into the next, the last of them into this one. */
+async function addPredecessors(
+  { engine }: Harness,
+  { publicId, count }: { readonly publicId: string; readonly count: number },
+): Promise<void> {
+  await engine.write(async (tx) => {
+    let successor = publicId
+    for (let n = 0; n < count; n += 1) {
+      const older = `e${n.toString(16).padStart(7, '0')}`
+      await tx.run(sql`
+        insert into keys (public_id, secret_digest, wallet, label, created_unix, revoked_unix,
+          successor, is_first)
+        select ${older}, ${n.toString(16).padStart(64, '0')}, wallet, label, created_unix, created_unix, ${successor}, 0
+        from keys where public_id = ${publicId}`)
+      successor = older
+    }
+  })
+}
+
+withAccess('a chain of rotations has an end, and its last key stays usable', async (harness) => {
+  const key = await harness.mint()
+  await addPredecessors(harness, { publicId: key.publicId, count: ROTATIONS_MAX - 1 })
+  const last = await harness.rotate(key)
+  const counted = (id: string) => harness.engine.write((tx) => countRotations(tx, id))
+  assert.equal(await counted(last.publicId), ROTATIONS_MAX)
+  const body = await harness.sign(key.wallet, 'rotate', { key: last.publicId })
+  const path = { publicId: last.publicId }
+  const refused = await harness.call('/api/keys/{publicId}/rotate', { path, body })
+  assert.equal(codeOf(refused), 'key_limit_reached')
+  assert.ok(await harness.isUsable(last.secret))
 })
 
 withAccess(

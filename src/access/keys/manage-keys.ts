@@ -14,7 +14,15 @@ import {
 } from '../callers/authorise.ts'
 import type { WalletTier } from '../callers/tiers.ts'
 import { KeyRecord, toKeyRecord } from './key-record.ts'
-import { insertKey, type Key, lockKey, markRevoked, recordSuccessor } from './key-store.ts'
+import {
+  countRotations,
+  insertKey,
+  type Key,
+  lockKey,
+  markRevoked,
+  ROTATIONS_MAX,
+  recordSuccessor,
+} from './key-store.ts'
 import type { Action } from './message.ts'
 import { NewKey, SIGNED_FIELDS } from './mint.ts'
 import { moveWholeBalance } from './move-whole-balance.ts'
@@ -81,12 +89,13 @@ export function rotateRoute(deps: AccessDeps): Route {
       'Makes a new key with the same label, moves the balance to it and revokes the old one, all at once. Send the key itself as Bearer, or the signed text of GET /api/keys/message?action=rotate.',
     body: ProofBody,
     answers: { 201: { description: 'The new key with its secret.', schema: NewKey } },
-    refusals: [...AUTHORITY_REFUSALS, 'key_not_found', 'key_revoked'],
+    refusals: [...AUTHORITY_REFUSALS, 'key_not_found', 'key_revoked', 'key_limit_reached'],
     async handle({ parameters: { publicId }, caller, body }) {
       const input = { action: 'rotate', publicId, caller, proof: body } as const
       const outcome = await actOnKey(deps, input, async (connection, old, nowUnix) => {
         const digest = await markRevoked(connection, { publicId, nowUnix })
         if (digest === undefined) return refuse('key_revoked', 'a revoked key cannot be rotated')
+        if ((await countRotations(connection, publicId)) >= ROTATIONS_MAX) return refuseRotation()
         const made = await insertKey(connection, deps, { ...old, nowUnix })
         if (isRefusal(made)) return made
         const to = made.key.publicId
@@ -100,6 +109,13 @@ export function rotateRoute(deps: AccessDeps): Route {
       return answer(201, { key, secret: outcome.secret }, NO_STORE)
     },
   })
+}
+
+function refuseRotation(): Refusal {
+  return refuse(
+    'key_limit_reached',
+    `this key was rotated ${ROTATIONS_MAX} times, which is the most; mint a new key`,
+  )
 }
 
 /**

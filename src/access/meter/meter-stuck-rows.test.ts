@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { Client } from 'pg'
 import { sleep } from '#lib/sleep.ts'
 import { ConstraintError, type Engine, StoreError } from '#store/engine.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
@@ -27,6 +28,7 @@ before(async () => {
 after(() => server.stop())
 
 interface Stores {
+  readonly url: string
   /** A lock that is held makes its statements fail. */
   readonly engine: Engine
   /** Its statements wait for a lock for ever. */
@@ -40,7 +42,7 @@ const onPostgres = (guarantee: string, work: (stores: Stores) => Promise<void>) 
     const patient = openPostgres({ url, schema: 'accounts' })
     try {
       await engine.migrate(MIGRATIONS)
-      await work({ engine, patient })
+      await work({ url, engine, patient })
       await assertSound(engine)
     } finally {
       await engine.close()
@@ -48,20 +50,17 @@ const onPostgres = (guarantee: string, work: (stores: Stores) => Promise<void>) 
     }
   })
 
-/** Holds the row of a bucket's day until the function that it gives is called. */
-async function hold({ patient }: Stores, bucket: string): Promise<() => Promise<void>> {
-  const locked = Promise.withResolvers<void>()
-  const free = Promise.withResolvers<void>()
-  const holder = patient.write(async (tx) => {
-    await tx.run(sql`update usage_days set used = used where bucket = ${bucket}`)
-    locked.resolve()
-    await free.promise
-  })
-  await locked.promise
-  return async () => {
-    free.resolve()
-    await holder
-  }
+/**
+ * Holds the row of a bucket's day until the function that it gives is called: from outside, since the engine
+ * itself ends a transaction that is silent for long.
+ */
+async function hold({ url }: Stores, bucket: string): Promise<() => Promise<void>> {
+  const holder = new Client({ connectionString: url })
+  await holder.connect()
+  await holder.query('begin')
+  await holder.query('update accounts.usage_days set used = used where bucket = $1', [bucket])
+  let freed: Promise<void> | undefined
+  return () => (freed ??= holder.query('commit').then(() => holder.end()))
 }
 
 /** The store says once that a commit failed which took place, after `meanwhile` was done. */

@@ -59,22 +59,20 @@ export async function listEvents(
 const COLUMNS = sql`
   chain_id, block_number, log_index, tx_hash, timestamp_unix, kind, token, account, amount, detail, usd`
 
-/** An account has few events, whatever else is asked; all of a dataset are in order already. */
+/** All events of a dataset are in order already, and those of an account, or of it and a token. */
 function ofOneIndex({ account, token, chainId }: EventQuery): boolean {
-  return account !== undefined || (token === undefined && chainId === undefined)
+  if (account !== undefined && token !== undefined) return true
+  return token === undefined && chainId === undefined
 }
 
-/**
- * Beside an account, token and chain are made expressions, which no index serves, so that the account's own
- * index is taken.
- */
+/** Beside an account and a token the chain is made an expression, so that no index of chains is taken. */
 function newest(query: EventQuery): Sql {
   const { account, token, chainId, after } = query
   return sql`
     select ${COLUMNS} from events
     where dataset = ${query.dataset}
       ${account === undefined ? empty : sql`and account = ${account}`}
-      ${token === undefined ? empty : sql`and token || '' = ${token}`}
+      ${token === undefined ? empty : sql`and token = ${token}`}
       ${chainId === undefined ? empty : sql`and chain_id + 0 = ${chainId}`}
       ${ofKindAndTime(query)}
       ${after === undefined ? empty : afterKey(after)}
@@ -102,10 +100,11 @@ function newestByChain(query: EventQuery): Sql {
 const SELECTS_MAX = 100
 
 function newestOf(chainId: number, query: EventQuery): Sql {
-  const { token, after } = query
+  const { account, token, after } = query
   return sql`
     select ${COLUMNS} from events
     where dataset = ${query.dataset} and chain_id = ${chainId}
+      ${account === undefined ? empty : sql`and account = ${account}`}
       ${token === undefined ? empty : sql`and token = ${token}`}
       ${ofKindAndTime(query)}
       ${after === undefined ? empty : afterKeyOn(chainId, after)}

@@ -98,3 +98,16 @@ export const listsOfTokensMigration: Migration = {
     create index events_of_token_and_chain on events
       (dataset, token, chain_id, timestamp_unix, block_number, log_index)`,
 }
+
+/** One account may have most of a dataset's events, and few of them of a token or on a chain. */
+export const listsOfAccountsMigration: Migration = {
+  id: 81,
+  name: 'events of an account are in the order of lists of a token and of a chain',
+  sql: `
+    create index events_of_account_and_token on events
+      (dataset, account, token, timestamp_unix, chain_id, block_number, log_index)
+      where account is not null;
+    create index events_of_account_and_chain on events
+      (dataset, account, chain_id, timestamp_unix, block_number, log_index)
+      where account is not null`,
+}

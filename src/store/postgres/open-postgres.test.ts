@@ -20,6 +20,21 @@ const add = sql`
   insert into counters (id, used) values ('a', 1)
   on conflict (id) do update set used = counters.used + 1`
 
+test('PostgreSQL: a migration may take longer than any statement, and than a server may be silent', async () => {
+  const url = await postgres.createDatabase()
+  const engine = openPostgres({ url, schema: 'accounts', silenceMaxMs: 200 })
+  const slow = `select pg_sleep(1);
+    create table limits as select current_setting('statement_timeout') as statement`
+  try {
+    await engine.migrate([...COUNTERS, { id: 2, name: 'slow', sql: slow }])
+    assert.deepEqual(await engine.read(sql`select statement from limits`), [{ statement: '0' }])
+    const [row] = await engine.read(sql`select current_setting('statement_timeout') as statement`)
+    assert.equal(row?.statement, '30s')
+  } finally {
+    await engine.close()
+  }
+})
+
 test('PostgreSQL: a stuck lock fails the statement that waits for it, but not a migration', async () => {
   const url = await postgres.createDatabase()
   const stuck = openPostgres({ url, schema: 'accounts' })

@@ -1,4 +1,4 @@
-import type { Connection, Engine, Migration } from '../engine.ts'
+import type { Connection, Engine, Migration, OnMigration } from '../engine.ts'
 import { appliedIds, assertInOrder, statementsOf } from '../migrate.ts'
 import { sql } from '../sql.ts'
 import { ConnectionPool } from './connection-pool.ts'
@@ -62,7 +62,10 @@ export function openPostgres(options: PostgresOptions): Engine {
       return result
     },
     writeOnce: (statement) => pool.use((connection) => connection.run(statement)),
-    migrate: (migrations) => pool.use((connection) => migrate(connection, { schema, migrations })),
+    migrate: (migrations, onMigration) =>
+      migrate(new PostgresConnection({ ...settings, silenceMaxMs: 0 }), {
+        ...{ schema, migrations, onMigration },
+      }),
     close: () => pool.close(),
   }
 }
@@ -77,6 +80,12 @@ const VANISHED_CLIENT = [
 ]
 
 /**
+ * Lists are read in the order of an index, a page at a time. A planner that has no statistics yet expects few
+ * rows and would fetch and sort them all.
+ */
+const LISTS_BY_INDEX = 'enable_bitmapscan = off'
+
+/**
  * Set once connected: poolers refuse settings that come with the connection. They also come after those of
  * the address, which cannot change them.
  */
@@ -86,7 +95,9 @@ function sessionOf({ schema, lockTimeoutMs = 0 }: PostgresOptions): string {
     `statement_timeout = ${STATEMENT_TIMEOUT_MS}`,
     `lock_timeout = ${lockTimeoutMs}`,
   ]
-  return [...ours, ...VANISHED_CLIENT].map((setting) => `set ${setting}`).join('; ')
+  return [...ours, ...(schema === 'register' ? [LISTS_BY_INDEX] : []), ...VANISHED_CLIENT]
+    .map((setting) => `set ${setting}`)
+    .join('; ')
 }
 
 function urlOf({ url }: PostgresOptions): string {
@@ -101,16 +112,35 @@ async function migrate(
   {
     schema,
     migrations,
-  }: Pick<PostgresOptions, 'schema'> & { readonly migrations: readonly Migration[] },
+    onMigration,
+  }: Pick<PostgresOptions, 'schema'> & {
+    readonly migrations: readonly Migration[]
+    readonly onMigration: OnMigration | undefined
+  },
 ): Promise<void> {
   assertInOrder(migrations)
+  try {
+    await connection.open()
+    await migrateWithin(connection, { schema, migrations, onMigration })
+  } finally {
+    await connection.end()
+  }
+}
+
+/** On a connection of its own: an index over a large table takes as long as it takes. */
+async function migrateWithin(
+  connection: PostgresConnection,
+  { schema, migrations, onMigration }: Parameters<typeof migrate>[1],
+): Promise<void> {
   await transact(connection, writes(schema), async (tx) => {
-    // Another process that migrates may take its time.
-    await connection.command('set local lock_timeout = 0')
+    // Another process that migrates may take its time, too.
+    await connection.command('set local lock_timeout = 0; set local statement_timeout = 0')
     await connection.command(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`)
     await makeSchema(connection, { tx, schema })
     const applied = await appliedIds(tx, migrations)
-    for (const migration of migrations.filter((each) => !applied.has(each.id))) {
+    const missing = migrations.filter((each) => !applied.has(each.id))
+    for (const [index, migration] of missing.entries()) {
+      if (applied.size > 0) onMigration?.({ migration, step: index + 1, steps: missing.length })
       await connection.command(statementsOf(migration, 'postgres'))
       await tx.run(
         sql`insert into migrations (id, name) values (${migration.id}, ${migration.name})`,

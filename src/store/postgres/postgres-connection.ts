@@ -10,7 +10,7 @@ export interface PostgresConnectionOptions {
   readonly session: string
   /** Names of prepared statements by their texts, shared by all connections of an engine. */
   readonly names: Map<string, string>
-  /** A server that says nothing for this long while it owes an answer is gone. */
+  /** A server that says nothing for this long while it owes an answer is gone; 0 waits for ever. */
   readonly silenceMaxMs: number
 }
 
@@ -51,7 +51,7 @@ export class PostgresConnection {
       pipeline: true,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-      connectionTimeoutMillis: Math.min(CONNECT_TIMEOUT_MS, silenceMaxMs),
+      connectionTimeoutMillis: Math.min(CONNECT_TIMEOUT_MS, silenceMaxMs || CONNECT_TIMEOUT_MS),
       types: { getTypeParser },
     })
     // What is under way fails by itself; without a listener the loss would end the process.

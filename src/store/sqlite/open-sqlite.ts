@@ -1,7 +1,13 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Mutex } from '#lib/mutex.ts'
-import { type Connection, type Engine, type Migration, StoreError } from '../engine.ts'
+import {
+  type Connection,
+  type Engine,
+  type Migration,
+  type OnMigration,
+  StoreError,
+} from '../engine.ts'
 import { appliedIds, assertInOrder, statementsOf } from '../migrate.ts'
 import { sql } from '../sql.ts'
 import { IdleCheckpoint } from './idle-checkpoint.ts'
@@ -80,7 +86,8 @@ export function openSqlite(options: SqliteOptions): Engine {
     read: (statement) => read(() => reader.run(statement)),
     snapshot: (work) => read(() => inTransaction(reader, 'begin', work)),
     write,
-    migrate: (migrations) => migrate(reader, { writer, write }, migrations),
+    migrate: (migrations, onMigration) =>
+      migrate(reader, { writer, write }, { migrations, onMigration }),
     close: () =>
       writes.run(() =>
         snapshots.run(async () => {
@@ -117,7 +124,13 @@ async function beginNewLog(writer: SqliteWriter, log: LogSync): Promise<void> {
 async function migrate(
   reader: SqliteConnection,
   { writer, write }: { readonly writer: SqliteWriter; readonly write: Engine['write'] },
-  migrations: readonly Migration[],
+  {
+    migrations,
+    onMigration,
+  }: {
+    readonly migrations: readonly Migration[]
+    readonly onMigration: OnMigration | undefined
+  },
 ): Promise<void> {
   assertInOrder(migrations)
   // Mostly nothing is, and then nobody who writes is waited for.
@@ -126,7 +139,10 @@ async function migrate(
     await writer.execute(
       'create table if not exists migrations (id bigint primary key, name text not null)',
     )
-    for (const migration of await missing(connection, migrations)) {
+    const left = await missing(connection, migrations)
+    for (const [index, migration] of left.entries()) {
+      if (left.length < migrations.length)
+        onMigration?.({ migration, step: index + 1, steps: left.length })
       await writer.execute(statementsOf(migration, 'sqlite'))
       await connection.run(
         sql`insert into migrations (id, name) values (${migration.id}, ${migration.name})`,

@@ -32,13 +32,13 @@ const BUSY_RETRY_MS = 5
 const NOBODY_WAKES = new Int32Array(new SharedArrayBuffer(4))
 
 /**
- * Bytes of a page and pages of log until a commit copies them into the file: 128 and 4 megabytes. Those
+ * Bytes of a page and pages of log until a commit copies them into the file: 128 and 2 megabytes. Those
  * of a bulk are mostly copied before, while nobody writes. A small commit changes a row here and there, and
- * each page with one of them is written whole.
+ * each page with one of them is written whole; its copy runs on the thread that answers and must be short.
  */
 const PAGES = {
   bulk: { bytes: 8_192, perCheckpoint: 16_000 },
-  small: { bytes: 1_024, perCheckpoint: 4_000 },
+  small: { bytes: 1_024, perCheckpoint: 2_000 },
 } as const
 
 /** Distinct statement texts are few; the bound only guards against a mistake. */

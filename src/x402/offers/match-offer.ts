@@ -1,6 +1,8 @@
 import { parseAddress } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
+import type { Refusal } from '#domain/refusal.ts'
 import { unixNow } from '#lib/clock.ts'
+import type { Recover } from '../recovery-guard.ts'
 import type { X402Deps } from '../x402-deps.ts'
 import { type Authorization, isSignedByPayer } from './authorization.ts'
 import { networkOf } from './offer.ts'
@@ -19,9 +21,10 @@ const SECONDS_LEFT_MAX = 3_600n
 export function matchOffer(
   deps: Pick<X402Deps, 'payment' | 'clock'>,
   amounts: readonly MicroUsd[],
-  payload: PaymentPayload,
-): PaymentFault | undefined {
+  input: { readonly payload: PaymentPayload; readonly recover: Recover },
+): PaymentFault | Refusal | undefined {
   const { payment } = deps
+  const { payload, recover } = input
   const { authorization, accepted, version } = payload
   const network = version === 1 ? payment.chain.name : networkOf(payment.chain.id)
   if (payload.network !== network) return 'invalid_network'
@@ -43,9 +46,8 @@ export function matchOffer(
   if (authorization.validBefore > now + SECONDS_LEFT_MAX)
     return 'invalid_exact_evm_payload_authorization_valid_before_too_late'
   const asset = { chainId: payment.chain.id, asset: payment.asset, domain: payment.domain }
-  return isSignedByPayer(asset, authorization, payload.signature)
-    ? undefined
-    : 'invalid_exact_evm_payload_signature'
+  const isSigned = recover(() => isSignedByPayer(asset, authorization, payload.signature))
+  return isSigned === true ? undefined : isSigned || 'invalid_exact_evm_payload_signature'
 }
 
 /** Whether a transfer that is sent now can be sealed in time. */

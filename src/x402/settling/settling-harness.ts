@@ -80,6 +80,7 @@ export function settlingHarness(
     etherUsd: 5_000,
     keys: { lockHeir: async (_, publicId) => publicId, keysOf: async () => [] },
     publicBaseUrl: 'http://127.0.0.1',
+    recoveries: { refusal: () => undefined, failed: () => undefined },
     report: (error) => void reports.push(error),
   }
   const submit = createSubmitter(deps)

@@ -38,7 +38,8 @@ function sign(changes: Changes = {}) {
   return createSIWxPayload(changed, account, new URL(changed.uri).origin)
 }
 
-const read = (payload: SIWxPayload) => readSignIn(deps, encodeSIWxHeader(payload))
+const recover = (isSigned: () => boolean) => isSigned()
+const read = (payload: SIWxPayload) => readSignIn(deps, encodeSIWxHeader(payload), recover)
 const at = (seconds: number) => new Date(NOW_MS + seconds * 1000).toISOString()
 
 describe('a sign-in', () => {
@@ -65,7 +66,7 @@ describe('a sign-in', () => {
 
   test('lives five minutes whatever it says itself', async () => {
     const signIn = read(await sign({ issuedAt: at(-100), expirationTime: at(86_400) }))
-    assert.ok(typeof signIn === 'object')
+    assert.ok(typeof signIn === 'object' && 'untilMs' in signIn)
     assert.equal(signIn.untilMs, NOW_MS + 200_000)
   })
 
@@ -148,11 +149,13 @@ describe('a sign-in', () => {
       null,
     ])
       assert.equal(
-        readSignIn(deps, Buffer.from(JSON.stringify(broken)).toString('base64')),
+        readSignIn(deps, Buffer.from(JSON.stringify(broken)).toString('base64'), (isSigned) =>
+          isSigned(),
+        ),
         'invalid_siwx_header',
       )
     for (const header of ['', 'not base64!', ['e30=', 'e30=']])
-      assert.equal(readSignIn(deps, header), 'invalid_siwx_header')
+      assert.equal(readSignIn(deps, header, recover), 'invalid_siwx_header')
     assert.equal(read({ ...payload, issuedAt: 'yesterday' }), 'invalid_siwx_issued_at_too_old')
     assert.equal(read({ ...payload, expirationTime: 'later' }), 'invalid_siwx_expired')
   })

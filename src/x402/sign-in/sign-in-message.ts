@@ -1,8 +1,10 @@
 import { type Address, parseAddress } from '#domain/address.ts'
+import type { Refusal } from '#domain/refusal.ts'
 import { parseSignature, recoverSigner, type Signature } from '#domain/signature.ts'
 import type { Clock } from '#lib/clock.ts'
 import { networkOf } from '../offers/offer.ts'
 import { decodeJson, isObject, type JsonObject } from '../offers/payment-payload.ts'
+import type { Recover } from '../recovery-guard.ts'
 
 /** A wallet that has shown that it is the caller's. */
 export interface SignIn {
@@ -45,13 +47,16 @@ const AHEAD_MAX_MS = 60_000
 export function readSignIn(
   deps: SignInDeps,
   header: string | readonly string[],
-): SignIn | SignInFault {
+  recover: Recover,
+): SignIn | SignInFault | Refusal {
   const fields = typeof header === 'string' ? readFields(decodeJson(header)) : undefined
   if (fields === undefined) return 'invalid_siwx_header'
   const fault = checkPlace(deps, fields) ?? checkTime(deps.clock(), fields)
   if (fault !== undefined) return fault
-  if (recoverSigner(signInText(fields), fields.signature) !== fields.wallet)
-    return 'invalid_siwx_signature'
+  const isSigned = recover(
+    () => recoverSigner(signInText(fields), fields.signature) === fields.wallet,
+  )
+  if (isSigned !== true) return isSigned || 'invalid_siwx_signature'
   const { wallet, nonce } = fields
   return { wallet, nonce, untilMs: endOf(fields) }
 }

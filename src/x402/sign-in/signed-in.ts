@@ -1,21 +1,25 @@
 import { LRUCache } from 'lru-cache'
 import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
+import { isRefusal, type Refusal } from '#domain/refusal.ts'
 import { payerBucket } from '#ledger/account.ts'
 import { unixNow } from '#lib/clock.ts'
+import { recoverWithin } from '../recovery-guard.ts'
 import type { X402Deps } from '../x402-deps.ts'
 import { accountsToCollect, collectCredits } from './collect-credits.ts'
 import { readSignIn, type SignIn, type SignInDeps, type SignInFault } from './sign-in-message.ts'
 import { SIGN_IN_WITH_X } from './sign-in-offer.ts'
 import { bindSignIn } from './sign-in-store.ts'
 
-type Deps = Pick<X402Deps, 'engine' | 'newId'> & SignInDeps
+type Deps = Pick<X402Deps, 'engine' | 'newId' | 'recoveries'> & SignInDeps
 
 /** Who is behind a call without a key, as far as its sign-in tells. */
 export type Visitor =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'wallet'; readonly wallet: Address }
   | { readonly kind: 'refused'; readonly reason: SignInFault }
+  /** Its address has sent too many wrong sign-ins to look at this one. */
+  | { readonly kind: 'limited'; readonly refusal: Refusal }
 
 interface Facts {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
@@ -34,7 +38,9 @@ export function createVisitors(deps: Deps): (facts: Facts) => Promise<Visitor> {
     const name = `${addressBucket} ${String(header)}`
     const before = known.get(name)
     const isKnown = before !== undefined && before.untilMs > deps.clock()
-    const signIn = isKnown ? before : readSignIn(deps, header)
+    const recover = recoverWithin(deps.recoveries, addressBucket)
+    const signIn = isKnown ? before : readSignIn(deps, header, recover)
+    if (isRefusal(signIn)) return { kind: 'limited', refusal: signIn }
     if (typeof signIn === 'string') return { kind: 'refused', reason: signIn }
     if (!isKnown && !(await bind(deps, signIn, addressBucket)))
       return { kind: 'refused', reason: 'invalid_siwx_nonce' }

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { eachEngine, onSqlite } from '#ledger/each-engine.ts'
+import { DAY_SECONDS } from '#lib/day.ts'
+import { accountsMigrations } from '#main/stores.ts'
+import type { Engine } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { createUsagePruning } from './prune-usage.ts'
+
+const onBoth = eachEngine(startPostgres, accountsMigrations)
+
+const TODAY = 20_000 * DAY_SECONDS
+
+/** One row of each of so many callers on a day so many days ago. */
+async function addDays(
+  engine: Engine,
+  {
+    prefix,
+    count,
+    daysAgo,
+    paid = 0,
+  }: { prefix: string; count: number; daysAgo: number; paid?: number },
+): Promise<void> {
+  const day = TODAY - daysAgo * DAY_SECONDS
+  const buckets = Array.from({ length: count }, (_, n) => [`${prefix}${n}`, day])
+  const into = {
+    table: 'usage_days',
+    columns: { bucket: 'text', day: 'bigint' },
+    constants: { used: 5, paid, granted: 0, quota: 5, quota_most: 5 },
+  } as const
+  await engine.write((tx) => tx.insert(into, buckets))
+}
+
+async function left(engine: Engine): Promise<Record<string, number>> {
+  const rows = await engine.read(sql`
+    select substr(bucket, 1, 4) as kind, count(*) as count from usage_days group by 1 order by 1`)
+  return Object.fromEntries(rows.map((row) => [String(row.kind), Number(row.count)]))
+}
+
+onBoth('old usage goes in small transactions, however much has gathered', async ({ engine }) => {
+  await addDays(engine, { prefix: '192.', count: 1_000, daysAgo: 36 })
+  await addDays(engine, { prefix: 'new.', count: 10, daysAgo: 34 })
+  await addDays(engine, { prefix: 'wallet:', count: 700, daysAgo: 101 })
+  await addDays(engine, { prefix: 'wallet:', count: 30, daysAgo: 99 })
+  await addDays(engine, { prefix: 'paid', count: 500, daysAgo: 200, paid: 1 })
+  const removed: number[] = []
+  const count = async () => Object.values(await left(engine)).reduce((sum, each) => sum + each, 0)
+  const counted: Engine = {
+    ...engine,
+    async write(work) {
+      const before = await count()
+      const done = await engine.write(work)
+      removed.push(before - (await count()))
+      return done
+    },
+  }
+  const prune = createUsagePruning({
+    engine: counted,
+    clock: () => TODAY * 1000,
+    headUnix: async () => TODAY,
+  })
+  await prune()
+  assert.deepEqual(await left(engine), { 'new.': 10, paid: 500, wall: 30 })
+  assert.ok(Math.max(...removed) <= 50, `${removed}`)
+  removed.length = 0
+  await prune()
+  assert.equal(removed.length, 1, 'what was looked at is not looked at again')
+})
+
+const plans: readonly (readonly [string, string, RegExp])[] = [
+  [
+    'old counters',
+    `select day, bucket from usage_days where day < 9 and (day, bucket) > (1, 'a')
+     order by day, bucket limit 1 offset 199`,
+    /using covering index usage_days_by_day/i,
+  ],
+  [
+    'old counters of keys',
+    `select day, public_id from key_days where day < 9 and (day, public_id) > (1, 'a')
+     order by day, public_id limit 1 offset 199`,
+    /using covering index key_days_by_day/i,
+  ],
+  [
+    'old refunds',
+    `select day, receipt from refunds where day < 9 and (day, receipt) > (1, 'a')
+     order by day, receipt limit 1 offset 199`,
+    /using covering index refunds_by_day/i,
+  ],
+  [
+    'the keys before a key',
+    `select older.public_id from keys as newer join keys as older on older.successor = newer.public_id
+     where newer.public_id = 'a'`,
+    /using (covering )?index keys_by_successor/i,
+  ],
+]
+for (const [what, text, plan] of plans)
+  test(`SQLite finds ${what} by an index`, () =>
+    onSqlite(accountsMigrations, async ({ engine }) => {
+      const rows = await engine.read({
+        kind: 'sql',
+        parts: [`explain query plan ${text}`],
+        values: [],
+      })
+      const details = rows.map((row) => String(row.detail)).join('\n')
+      assert.match(details, plan)
+      assert.doesNotMatch(details, /scan|temp b-tree/i)
+    }))

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ExactEvmScheme } from '@x402/evm/exact/client'
+import { createSIWxPayload, encodeSIWxHeader } from '@x402/extensions/sign-in-with-x'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { createFailureGuard } from '#access/callers/abuse-guard.ts'
+import { onSqlite } from '#ledger/each-engine.ts'
+import { accountsMigrations } from '#main/stores.ts'
+import { toBase64 } from './offers/offer.ts'
+import { isObject } from './offers/payment-payload.ts'
+import { PaymentDesk } from './payment-desk.ts'
+import { settlingHarness } from './settling/settling-harness.ts'
+import { signInOffer } from './sign-in/sign-in-offer.ts'
+import { createVisitors } from './sign-in/signed-in.ts'
+import { ASSET, PAY_TO } from './x402-harness.ts'
+
+const BURST = 30
+const HOSTILE = '192.0.2.1'
+const HONEST = '192.0.2.2'
+const account = privateKeyToAccount(generatePrivateKey())
+
+/** As many at once, and none later: the clock stands still. */
+const recoveries = () => {
+  const limit = { burst: BURST, refillPerSecond: 1 }
+  return createFailureGuard({ clock: () => 0, limit, message: 'too many wrong signatures' })
+}
+
+function tally(kinds: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const kind of kinds) counts[kind] = (counts[kind] ?? 0) + 1
+  return counts
+}
+
+test('of 6,000 wrong sign-ins of one address few are looked at, and all right ones of another', async () => {
+  await onSqlite(accountsMigrations, async ({ engine }) => {
+    const { settling } = settlingHarness(engine)
+    const visit = createVisitors({ ...settling, recoveries: recoveries() })
+    const { info } = signInOffer(settling, `${settling.publicBaseUrl}/api/stats`)['sign-in-with-x']
+    const nonce = 'offered10000'
+    const asked = { ...info, nonce, chainId: 'eip155:8453', type: 'eip191' as const }
+    const header = async (nonce: string) => ({
+      'sign-in-with-x': encodeSIWxHeader(
+        await createSIWxPayload({ ...asked, nonce }, account, new URL(asked.uri).origin),
+      ),
+    })
+    const payload = await createSIWxPayload(asked, account, new URL(asked.uri).origin)
+    const kinds: string[] = []
+    for (let n = 0; n < 6_000; n += 1) {
+      const wrong = encodeSIWxHeader({ ...payload, nonce: `wrong${10_000 + n}` })
+      const headers = { 'sign-in-with-x': wrong }
+      kinds.push((await visit({ headers, addressBucket: HOSTILE })).kind)
+    }
+    assert.deepEqual(tally(kinds), { refused: BURST, limited: 6_000 - BURST })
+    for (let n = 0; n < 2 * BURST; n += 1) {
+      const headers = await header(`right${10_000 + n}`)
+      assert.equal((await visit({ headers, addressBucket: HONEST })).kind, 'wallet')
+    }
+  })
+})
+
+test('of many wrongly signed payments of one address few are looked at, and who pays is never refused', async () => {
+  await onSqlite(accountsMigrations, async ({ engine }) => {
+    const { settling, time } = settlingHarness(engine)
+    // The stock client signs by the clock of the machine.
+    time.aheadSeconds = Math.floor((Date.now() - settling.clock()) / 1000)
+    const desk = new PaymentDesk({ ...settling, recoveries: recoveries() })
+    const accepted = {
+      scheme: 'exact',
+      network: 'eip155:8453',
+      amount: '100000',
+      asset: ASSET,
+      payTo: PAY_TO,
+      maxTimeoutSeconds: 300,
+      extra: { name: settling.payment.domain.name, version: settling.payment.domain.version },
+    } as const
+    const received = async (isRight: boolean, addressBucket: string) => {
+      const { payload } = await new ExactEvmScheme(account).createPaymentPayload(2, accepted)
+      assert.ok(isObject(payload.authorization))
+      const authorization = payload.authorization
+      const sent = isRight
+        ? payload
+        : { ...payload, authorization: { ...authorization, nonce: `0x${'7'.repeat(64)}` } }
+      const headers = { 'payment-signature': toBase64({ x402Version: 2, accepted, payload: sent }) }
+      const answer = await desk.receive({ headers, addressBucket }, [100_000n])
+      return answer.kind === 'rejected' ? answer.reason : answer.kind
+    }
+    const wrong: string[] = []
+    for (let n = 0; n < 100; n += 1) wrong.push(await received(false, HOSTILE))
+    assert.deepEqual(tally(wrong), {
+      invalid_exact_evm_payload_signature: BURST,
+      refusal: 100 - BURST,
+    })
+    for (let n = 0; n < 2 * BURST; n += 1) assert.equal(await received(true, HONEST), 'fresh')
+  })
+})
