@@ -11,6 +11,7 @@ import { indexerMigrations } from '#indexer/tables.ts'
 import type { Migration } from '#store/engine.ts'
 import { burnsDataset } from './burns/dataset.ts'
 import { depositProofsMigration, depositsDataset, depositsMigration } from './deposits/deposits.ts'
+import { balanceChecksMigration } from './deposits/proof/balance-check.ts'
 import { dividendsDataset } from './dividends/dataset.ts'
 import { graveDigsDataset } from './grave-digs/dataset.ts'
 import { leadersMigration, leadersWholeMigration } from './grave-digs/tables.ts'
@@ -50,4 +51,5 @@ export const registerMigrations: readonly Migration[] = [
   listsOfTokensMigration,
   supplyByTimeMigration,
   depositProofsMigration,
+  balanceChecksMigration,
 ]

@@ -120,6 +120,8 @@ function reportDeposit(
   { kind, ...facts }: Parameters<KeepProvingDepositsDeps['report']>[0],
 ): void {
   if (kind === 'corrected') logger.error({ chain, ...facts }, 'deposits were corrected')
+  else if (kind === 'unexplained')
+    logger.error({ chain, ...facts }, 'no deposit explains a balance')
   else logger.warn({ chain, ...facts }, 'a deposit waits for a proof')
 }
 

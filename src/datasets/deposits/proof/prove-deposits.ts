@@ -16,9 +16,12 @@ export interface ProveDepositsDeps {
   readonly payment: Payment
   readonly clock: Clock
   sourceOf(chainId: number): ChainSource
-  /** Told of deposits that a node made up or left out, and of those that cannot be proven. */
+  /**
+   * Told of deposits that a node made up or left out, of those that cannot be proven, and of money that no
+   * transfer explains.
+   */
   report(news: {
-    readonly kind: 'corrected' | 'unproven'
+    readonly kind: 'corrected' | 'unproven' | 'unexplained'
     readonly blockNumber: number
     readonly reason: string
   }): void

@@ -3,11 +3,11 @@ import { type Address, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
 import { isTracked } from '#domain/token.ts'
 import type { Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
 import { type ChainStatus, readIndexStatus } from '#indexer/status.ts'
+import { askContract } from '#indexer/token-contract.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { readBalanceAt, readSupplyAt } from '../queries.ts'
 import type { Proof } from './proof-row.ts'
 import { sampleHolders } from './sample-holders.ts'
-import { askContract } from './token-contract.ts'
 import { type Difference, type Trace, traceDifference } from './trace-difference.ts'
 
 export interface ProveDeps {

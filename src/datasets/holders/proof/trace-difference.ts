@@ -3,7 +3,7 @@ import type { ChainSource } from '#chain/chain-source.ts'
 import type { LogFilter } from '#chain/log-filter.ts'
 import { type Address, type Hash, ZERO_ADDRESS } from '#domain/address.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
-import { askContract } from './token-contract.ts'
+import { askContract } from '#indexer/token-contract.ts'
 
 /** A balance that the register and the contract tell differently. */
 export interface Difference {
