@@ -16,7 +16,7 @@ import { dividendsDataset } from './dividends/dataset.ts'
 import { graveDigsDataset } from './grave-digs/dataset.ts'
 import { leadersMigration, leadersWholeMigration } from './grave-digs/tables.ts'
 import { holdersDataset } from './holders/dataset.ts'
-import { proofsMigration } from './holders/proof/proof-row.ts'
+import { proofsMigration, rereadingsMigration } from './holders/proof/proof-row.ts'
 import { holderSpansMigration, holdersMigration, supplyByTimeMigration } from './holders/tables.ts'
 import { priceSeries, pricesDataset } from './prices/dataset.ts'
 import { pricesMigration } from './prices/tables.ts'
@@ -52,4 +52,5 @@ export const registerMigrations: readonly Migration[] = [
   supplyByTimeMigration,
   depositProofsMigration,
   balanceChecksMigration,
+  rereadingsMigration,
 ]

@@ -46,6 +46,7 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
     sourceOf: (chainId: number) => sourceOf(chainOf(ecosystem, chainId)),
   }
   let isIndexing = false
+  const rereadings = new Set<number>()
   const tellLease = reportLease(logger)
   const indexing = runIndexer(
     {
@@ -57,6 +58,7 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
       sourceOf,
       findPruned: async (error) =>
         error instanceof UnexplainedBalanceError ? findPruned(proving, error) : [],
+      takeRereading: (chainId) => rereadings.delete(chainId),
       reportOf: (chain) => makeChainReport({ ...role, chain, source: sourceOf(chain) }),
       onLease(held) {
         isIndexing = held
@@ -70,6 +72,7 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
       ...proving,
       clock,
       isIndexing: () => isIndexing,
+      readAgain: (chainId) => void rereadings.add(chainId),
       onProof: (proof) => reportProof(logger, chainOf(ecosystem, proof.chainId), proof),
     },
     signal,
