@@ -3,6 +3,7 @@ import { RpcError } from '#chain/rpc-error.ts'
 import type { BlockHeader } from '#domain/chain.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
 import type { Payment } from '#ecosystem/ecosystem.ts'
+import { readBackfill } from '#indexer/backfill/backfill-row.ts'
 import { readFinalized, readPosition } from '#indexer/positions.ts'
 import { askContract } from '#indexer/token-contract.ts'
 import { recipientsOf } from '../deposits.ts'
@@ -42,19 +43,26 @@ export async function watchBalance(
     position: await readPosition(reads, chainId),
     finalized: await readFinalized(reads, chainId),
     check: await readBalanceCheck(reads, chainId),
+    isWhole: (await readBackfill(reads, chainId)) === undefined,
     unproven: await unprovenBlocks(reads, { chainId, limit: 1 }),
   }))
   // What may yet turn out to be made up explains nothing.
   if (stored.position === undefined || stored.unproven.length > 0) return
   const to = Math.max(0, stored.position.number - DEPTH_BLOCKS)
-  const { check, finalized } = stored
-  if (check?.payTo === nameOf(payment) && to - check.block.number < EVERY_BLOCKS) return
-  const base = await baseOf(source, payment, { check, from: Math.min(finalized, to) })
+  const { check, finalized, isWhole } = stored
+  const payTo = nameOf(payment, isWhole)
+  if (check?.payTo === payTo && to - check.block.number < EVERY_BLOCKS) return
+  const last = check?.payTo === payTo ? await stillThere(source, check) : undefined
+  const base =
+    last ??
+    (isWhole ? await beforeHistory(source, payment) : undefined) ??
+    (await checkAt(source, payment, Math.min(finalized, to)))
   const now = await checkAt(source, payment, to)
   const search = new Search(deps, source, base, now)
   for (let found = 0; ; found += 1) {
     if ((await search.differenceAt(to)) <= 0n) break
-    const block = found < FOUND_MAX ? await search.find() : undefined
+    if (found === FOUND_MAX) return
+    const block = await search.find()
     if (block === undefined) {
       const reason = `payTo holds ${await search.differenceAt(to)} base units of ${payment.symbol} more at block ${to} than its transfers since block ${base.block.number} explain`
       deps.report({ kind: 'unexplained', blockNumber: to, reason })
@@ -66,29 +74,41 @@ export async function watchBalance(
       throw error
     })
   }
-  await register.write((connection) => storeBalanceCheck(connection, chainId, now))
+  await register.write((connection) => storeBalanceCheck(connection, chainId, { ...now, payTo }))
 }
 
-/** The last check, or a new beginning where its block has left the chain or the file names others. */
-async function baseOf(
-  source: ChainSource,
-  payment: Payment,
-  { check, from }: { readonly check: BalanceCheck | undefined; readonly from: number },
-): Promise<BalanceCheck> {
-  if (check?.payTo === nameOf(payment)) {
-    const header = await source.header(check.block.number)
-    if (header?.hash === check.block.hash) return check
+/** Undefined where the block of the last check has left the chain. */
+async function stillThere(source: ChainSource, check: BalanceCheck) {
+  const header = await source.header(check.block.number)
+  return header?.hash === check.block.hash ? check : undefined
+}
+
+/** What was held before the first block that is indexed; undefined where no endpoint has so old a state. */
+async function beforeHistory(source: ChainSource, payment: Payment): Promise<Base | undefined> {
+  const number = payment.chain.startBlock - 1
+  if (number < 0) return { block: { number }, held: 0n }
+  try {
+    return await checkAt(source, payment, number)
+  } catch (error) {
+    if (error instanceof RpcError) return undefined
+    throw error
   }
-  return checkAt(source, payment, from)
 }
 
-async function checkAt(source: ChainSource, payment: Payment, at: number): Promise<BalanceCheck> {
+/** Where a comparison begins. */
+interface Base {
+  readonly block: { readonly number: number }
+  /** Base units. */
+  readonly held: bigint
+}
+
+async function checkAt(source: ChainSource, payment: Payment, at: number) {
   const before = await source.header(at)
   const held = await heldAt(source, payment, at)
   const after = await source.header(at)
   if (before === undefined || before.hash !== after?.hash)
     throw new RpcError(`block ${at} changed while balances were asked for`)
-  return { payTo: nameOf(payment), block: before, held }
+  return { block: before, held }
 }
 
 async function heldAt(source: ChainSource, { asset, payTo }: Payment, at: number): Promise<bigint> {
@@ -98,20 +118,22 @@ async function heldAt(source: ChainSource, { asset, payTo }: Payment, at: number
   return held
 }
 
-function nameOf({ asset, payTo }: Payment): string {
-  return [asset, ...new Set(payTo.map((each) => each.address))].join(' ')
+/** While older history is missing only what is new was compared. */
+function nameOf({ asset, payTo }: Payment, isWhole: boolean): string {
+  const addresses = new Set(payTo.map((each) => each.address))
+  return [asset, ...addresses, ...(isWhole ? [] : ['newest'])].join(' ')
 }
 
 /** Looks for the first block of a range whose deposits do not explain the balance. */
 class Search {
   readonly #deps: ProveDepositsDeps
   readonly #source: ChainSource
-  readonly #base: BalanceCheck
-  readonly #now: BalanceCheck
+  readonly #base: Base
+  readonly #now: Base
   readonly #tried = new Set<number>()
   #sent: Promise<readonly { readonly block: number; readonly amount: bigint }[]> | undefined
 
-  constructor(deps: ProveDepositsDeps, source: ChainSource, base: BalanceCheck, now: BalanceCheck) {
+  constructor(deps: ProveDepositsDeps, source: ChainSource, base: Base, now: Base) {
     this.#deps = deps
     this.#source = source
     this.#base = base
@@ -125,11 +147,10 @@ class Search {
     const received = await register.snapshot((reads) => receivedIn(reads, payment.chain.id, range))
     const held =
       block === this.#now.block.number ? this.#now.held : await heldAt(this.#source, payment, block)
-    const moved = held - this.#base.held
-    const came = sumUpTo(received, block)
-    if (moved === came) return 0n
+    // Always asked for: what went may be as much as what came and was left out.
     this.#sent ??= this.#readSent()
-    return moved - came + sumUpTo(await this.#sent, block)
+    const sent = sumUpTo(await this.#sent, block)
+    return held - this.#base.held - sumUpTo(received, block) + sent
   }
 
   /** Undefined where no block is left that could hold it. */
