@@ -11,9 +11,9 @@ import { pathToFileURL } from 'node:url'
  * in the index one for schemas that are compiled late, two for days that are known and for quick ticks,
  * five where requests that come again are answered,
  * in the index one where stretches of a history are begun ahead and one where a cap of ranges is learnt,
- * one where the API reads which payments are unproven, and four where the index proves them.
+ * two where the API reads which payments are unproven, and six where the index proves them.
  */
-const FILES_MAX = { api: 795, index: 489, writer: 30 }
+const FILES_MAX = { api: 796, index: 491, writer: 30 }
 
 /** With what it loads once the index is under way. */
 const API = ['../cli/sexton.ts', 'run-start.ts', 'start.ts', 'compose.ts', 'serve.ts']

@@ -12,27 +12,37 @@ export interface KeepProvingDepositsDeps extends ProveDepositsDeps {
 /** How often it is looked whether a deposit waits: whoever paid is waiting, too. */
 const LOOK_MS = 500
 
-/** A node that could not be asked for balances is left alone for so long. */
-const ASK_AGAIN_MS = 5_000
-
 /** Proves the deposits of the payment chain, new and old, and finds those left out, until the signal aborts. */
 export async function keepProvingDeposits(
   deps: KeepProvingDepositsDeps,
   signal: AbortSignal,
 ): Promise<void> {
   const prover = new DepositProver(deps)
-  let askAgainMs = Number.NEGATIVE_INFINITY
+  // Apart from each other: what was ever sent away may take minutes to read.
+  await Promise.all([
+    repeat(deps, LOOK_MS, signal, () => prover.proveStored(signal)),
+    repeat(deps, ASK_AGAIN_MS, signal, () => watchBalance(deps, prover, signal)),
+  ])
+}
+
+/** A node that could not be asked for balances is left alone for so long. */
+const ASK_AGAIN_MS = 5_000
+
+async function repeat(
+  deps: KeepProvingDepositsDeps,
+  afterFailureMs: number,
+  signal: AbortSignal,
+  work: () => Promise<void>,
+): Promise<void> {
   while (!signal.aborted) {
+    let pauseMs = LOOK_MS
     try {
-      if (deps.isIndexing()) {
-        await prover.proveStored(signal)
-        if (deps.clock() >= askAgainMs) await watchBalance(deps, prover)
-      }
+      if (deps.isIndexing()) await work()
     } catch (error) {
       // A store or a node that is away: another look comes soon enough.
       if (!(error instanceof StoreError || error instanceof RpcError)) throw error
-      askAgainMs = deps.clock() + ASK_AGAIN_MS
+      pauseMs = afterFailureMs
     }
-    await sleep(LOOK_MS, signal)
+    await sleep(pauseMs, signal)
   }
 }

@@ -35,6 +35,7 @@ const SEARCHED_MAX = 64
 export async function watchBalance(
   deps: ProveDepositsDeps,
   prover: Pick<DepositProver, 'prove'>,
+  signal: AbortSignal,
 ): Promise<void> {
   const { register, payment, sourceOf } = deps
   const chainId = payment.chain.id
@@ -58,7 +59,7 @@ export async function watchBalance(
     (isWhole ? await beforeHistory(source, payment) : undefined) ??
     (await checkAt(source, payment, Math.min(finalized, to)))
   const now = await checkAt(source, payment, to)
-  const search = new Search(deps, source, base, now)
+  const search = new Search({ ...deps, source, signal }, base, now)
   for (let found = 0; ; found += 1) {
     if ((await search.differenceAt(to)) <= 0n) break
     if (found === FOUND_MAX) return
@@ -124,29 +125,32 @@ function nameOf({ asset, payTo }: Payment, isWhole: boolean): string {
   return [asset, ...addresses, ...(isWhole ? [] : ['newest'])].join(' ')
 }
 
+interface SearchDeps extends Pick<ProveDepositsDeps, 'register' | 'payment'> {
+  readonly source: ChainSource
+  readonly signal: AbortSignal
+}
+
 /** Looks for the first block of a range whose deposits do not explain the balance. */
 class Search {
-  readonly #deps: ProveDepositsDeps
-  readonly #source: ChainSource
+  readonly #deps: SearchDeps
   readonly #base: Base
   readonly #now: Base
   readonly #tried = new Set<number>()
   #sent: Promise<readonly { readonly block: number; readonly amount: bigint }[]> | undefined
 
-  constructor(deps: ProveDepositsDeps, source: ChainSource, base: Base, now: Base) {
+  constructor(deps: SearchDeps, base: Base, now: Base) {
     this.#deps = deps
-    this.#source = source
     this.#base = base
     this.#now = now
   }
 
   /** How much more is held at a block than what came and went explains. */
   async differenceAt(block: number): Promise<bigint> {
-    const { register, payment } = this.#deps
+    const { register, payment, source } = this.#deps
     const range = { after: this.#base.block.number, to: block }
     const received = await register.snapshot((reads) => receivedIn(reads, payment.chain.id, range))
     const held =
-      block === this.#now.block.number ? this.#now.held : await heldAt(this.#source, payment, block)
+      block === this.#now.block.number ? this.#now.held : await heldAt(source, payment, block)
     // Always asked for: what went may be as much as what came and was left out.
     this.#sent ??= this.#readSent()
     const sent = sumUpTo(await this.#sent, block)
@@ -159,7 +163,7 @@ class Search {
     for (let number = low + 1; number <= high; number += 1) {
       if (this.#tried.has(number)) continue
       this.#tried.add(number)
-      return this.#source.header(number)
+      return this.#deps.source.header(number)
     }
     return undefined
   }
@@ -181,6 +185,7 @@ class Search {
   }
 
   async #readSent() {
+    const { source, signal } = this.#deps
     const { asset, ...payment } = this.#deps.payment
     const filter = {
       addresses: [asset],
@@ -189,7 +194,7 @@ class Search {
     }
     const range = { from: this.#base.block.number + 1, to: this.#now.block.number }
     const sent: { readonly block: number; readonly amount: bigint }[] = []
-    for await (const { columns } of this.#source.history({ filter, ...range }))
+    for await (const { columns } of source.history({ filter, signal, ...range }))
       for (let index = 0; index < columns.count; index += 1) {
         const { blockNumber, data } = columns.log(index)
         sent.push({ block: blockNumber, amount: BigInt(data) })

@@ -10,6 +10,7 @@ import { mine, payUsdc } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { freePorts } from '#devnet/free-ports.ts'
 import { startDevnet } from '#devnet/start-devnet.ts'
+import type { Payment } from '#ecosystem/ecosystem.ts'
 import { ChainIndex } from '#indexer/chain-index.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
 import type { Engine } from '#store/engine.ts'
@@ -18,6 +19,7 @@ import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { type Lie, startLyingNode } from '#test/lying-node.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
+import { readUnproven, settleBlock } from './deposit-proofs.ts'
 import { DepositProver } from './prove-deposits.ts'
 import { watchBalance } from './watch-balance.ts'
 
@@ -54,28 +56,35 @@ const hideDeposits: Lie = ({ method }, result) => {
 }
 
 /** An index of the payment chain that a test drives, with what proves its deposits. */
-async function begin(engine: Engine) {
+async function begin(
+  engine: Engine,
+  more: { readonly second?: string; readonly change?: Partial<Payment> } = {},
+) {
   const ecosystem = localEcosystemAt({ base: node.url })
-  const { payment } = ecosystem
-  const source = openRpcSource({ chainId, urls: [node.url] })
+  const payment = { ...ecosystem.payment, ...more.change }
+  const urls = [node.url, ...(more.second === undefined ? [] : [more.second])]
+  const source = openRpcSource({ chainId, urls })
+  const time = { aheadMs: 0 }
   const index = new ChainIndex(
     { ...(await commitDepsOf(engine, ecosystem)), source },
     payment.chain,
   )
   const news: string[] = []
   const deps = {
-    ...{ register: engine, payment, clock: Date.now, sourceOf: () => source },
+    ...{ register: engine, payment, sourceOf: () => source },
+    clock: () => Date.now() + time.aheadMs,
     report: ({ kind }: { readonly kind: string }) => void news.push(kind),
   }
   const prover = new DepositProver(deps)
   return {
-    news,
+    ...{ news, time },
+    readUnproven: () => engine.snapshot((reads) => readUnproven(reads, chainId)),
     async follow() {
       do await index.readOlder()
       while ((await index.followOnce()).kind !== 'idle' || !index.isComplete)
     },
     prove: () => prover.proveStored(new AbortController().signal),
-    watch: () => watchBalance(deps, prover),
+    watch: () => watchBalance(deps, prover, new AbortController().signal),
     async deposits() {
       const found = await engine.read(sql`
         select amount, proof from deposits order by block_number, log_index`)
@@ -143,3 +152,73 @@ onEach('what the operator sends away hides no deposit and raises no alarm', asyn
   await world.watch()
   assert.deepEqual(await world.deposits(), proven(...sum))
 })
+
+onEach(
+  'deposits of much money wait for a second endpoint that is down, and say for which',
+  async ({ engine }) => {
+    const second = await startLyingNode(rpcUrl)
+    try {
+      const change = { secondOpinion: 5n }
+      const world = await begin(engine, { second: second.url, change })
+      await world.follow()
+      second.isDown = true
+      await world.prove()
+      const waiting = await world.readUnproven()
+      assert.match(
+        waiting?.reason ?? '',
+        new RegExp(`second endpoint; ${new URL(second.url).host}`),
+      )
+      // Of 7 and 2 units only those above 5 wait.
+      const small = sum.filter((amount) => amount <= 5n)
+      assert.equal(waiting?.count, sum.length - small.length)
+      second.isDown = false
+      world.time.aheadMs = 60_000
+      await world.prove()
+      assert.deepEqual(await world.deposits(), proven(...sum))
+      assert.equal(await world.readUnproven(), undefined)
+    } finally {
+      await second.stop()
+    }
+  },
+)
+
+onEach(
+  'where the operator says so two endpoints that agree prove a deposit, and one does not',
+  async ({ engine }) => {
+    const second = await startLyingNode(rpcUrl)
+    try {
+      const world = await begin(engine, { second: second.url, change: { proof: 'endpoints' } })
+      await world.follow()
+      second.lie = hideDeposits
+      await world.prove()
+      assert.match((await world.readUnproven())?.reason ?? '', /its endpoints give different logs/)
+      second.lie = undefined
+      world.time.aheadMs = 60_000
+      await world.prove()
+      assert.deepEqual(
+        await world.deposits(),
+        sum.map((amount) => [amount, 'endpoints']),
+      )
+    } finally {
+      await second.stop()
+    }
+  },
+)
+
+onEach(
+  'a proof of a block that has left the chain meanwhile changes nothing',
+  async ({ engine }) => {
+    const world = await begin(engine)
+    await world.follow()
+    await world.prove()
+    const before = await world.deposits()
+    const block = { number: 1, hash: `0x${'ab'.repeat(32)}` as const }
+    await engine.write(async (connection) => {
+      await connection.run(sql`
+      update positions set finalized_number = 0 where chain_id = ${chainId}`)
+      const settled = { chainId, block, facts: [], proof: 'receipts' } as const
+      assert.equal(await settleBlock(connection, settled), 'left')
+    })
+    assert.deepEqual(await world.deposits(), before)
+  },
+)
