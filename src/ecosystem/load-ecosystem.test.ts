@@ -32,7 +32,7 @@ const mistakes: readonly (readonly [field: string, value: unknown, error: RegExp
   ['chains[0].proofs', 'some', /: chains\[0\].proofs: /],
   ['payment.proof', 'endpoints', /: payment.proof: "endpoints" needs two rpcUrls .*"base" has one/],
   ['payment.proof', 'trust', /: payment.proof: /],
-  ['payment.secondOpinionUsd', 1000, /: payment.secondOpinionUsd: must be a plain decimal number/],
+  ['payment.secondOpinionUsd', 1000, /: payment.secondOpinionUsd: must be string, found 1000/],
   ['payment.secondOpinionUsd', '0.0000001', /: payment.secondOpinionUsd: has more than 6 decimals/],
   ['chains[1].name', 'base', /: chains\[1\].name: "base" appears twice/],
   ['chains[1].id', 8453, /: chains\[1\].id: 8453 appears twice/],

@@ -27,11 +27,14 @@ export interface ProveDepositsDeps {
   }): void
 }
 
-/** More are left for the next look: a history may hold thousands. */
-const BLOCKS_PER_LOOK = 256
+/** A history may hold thousands, and reading it must not wait for them. */
+const BLOCKS_PER_LOOK = 16
 
 /** Proofs under way at once: each may bring a megabyte. */
 const AT_ONCE = 4
+
+/** Where one block cannot be proven most cannot: one line per this time says it as well. */
+const REPORT_MS = 10_000
 
 const TRY_AGAIN_MS = 1_000
 const TRY_AGAIN_MAX_MS = 60_000
@@ -41,6 +44,8 @@ export class DepositProver {
   readonly #deps: ProveDepositsDeps
   /** When a block may be tried again, by its hash; of blocks that still wait. */
   readonly #retries = new Map<string, { readonly tries: number; readonly atMs: number }>()
+
+  #reportedMs = Number.NEGATIVE_INFINITY
 
   constructor(deps: ProveDepositsDeps) {
     this.#deps = deps
@@ -93,6 +98,8 @@ export class DepositProver {
       await register.write((connection) =>
         noteUnproven(connection, { chainId: payment.chain.id, block, reason }),
       )
+      if (clock() - this.#reportedMs < REPORT_MS) return
+      this.#reportedMs = clock()
       report({ kind: 'unproven', blockNumber: block.number, reason })
     }
   }
