@@ -222,3 +222,19 @@ onEach(
     assert.deepEqual(await world.deposits(), before)
   },
 )
+
+onEach(
+  'the true logs of a block that the chain did not keep are no deposits',
+  async ({ engine }) => {
+    const world = await begin(engine)
+    await world.follow()
+    const number = sum.length
+    node.lie = ({ method, params }, result) =>
+      method === 'eth_getBlockByNumber' && Number(params[0]) < 1_000 && params[1] === false
+        ? { ...(result as object), hash: `0x${'cd'.repeat(32)}` }
+        : result
+    await world.prove()
+    assert.equal((await world.readUnproven())?.count, sum.length)
+    assert.match((await world.readUnproven())?.reason ?? '', /is 0xcdcd\w+, not 0x/)
+  },
+)

@@ -44,7 +44,6 @@ export class DepositProver {
   readonly #deps: ProveDepositsDeps
   /** When a block may be tried again, by its hash; of blocks that still wait. */
   readonly #retries = new Map<string, { readonly tries: number; readonly atMs: number }>()
-
   #reportedMs = Number.NEGATIVE_INFINITY
 
   constructor(deps: ProveDepositsDeps) {
@@ -117,7 +116,7 @@ async function provenDeposits(
   ref: BlockRef,
 ): Promise<readonly DepositFact[]> {
   const source = sourceOf(payment.chain.id)
-  const logs = await proveLogs({
+  const proving = proveLogs({
     ref,
     filter: depositFilter(payment),
     how: payment.proof,
@@ -127,6 +126,10 @@ async function provenDeposits(
       wanted.flatMap(readable).reduce((sum, { amount }) => sum + amount, 0n) >
       payment.secondOpinion,
   })
+  const [header, logs] = await allEnded([source.header(ref.number), proving])
+  // A lost sibling is as true to itself as the block that the chain kept.
+  if (header?.hash !== ref.hash)
+    throw new RpcError(`block ${ref.number} is ${header?.hash ?? 'not known'}, not ${ref.hash}`)
   return logs.flatMap(readable)
 }
 
