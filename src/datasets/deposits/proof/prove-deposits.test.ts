@@ -228,7 +228,6 @@ onEach(
   async ({ engine }) => {
     const world = await begin(engine)
     await world.follow()
-    const number = sum.length
     node.lie = ({ method, params }, result) =>
       method === 'eth_getBlockByNumber' && Number(params[0]) < 1_000 && params[1] === false
         ? { ...(result as object), hash: `0x${'cd'.repeat(32)}` }
