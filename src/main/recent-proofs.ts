@@ -5,7 +5,7 @@ import type { Clock } from '#lib/clock.ts'
 import { sleep } from '#lib/sleep.ts'
 import type { Engine } from '#store/engine.ts'
 
-/** Proofs are made once a day. */
+/** Proofs are made once an hour. */
 const FRESH_MS = 5_000
 
 /** Whoever asks what there is to ask for does not wait longer for a store that is away. */
@@ -26,7 +26,7 @@ export function makeRecentProofs(deps: {
       known = deps.ecosystem.chains.flatMap(({ id, name }) => {
         const proof = proofs.get(id)
         if (proof === undefined) return []
-        const { chainId: _, ...shown } = proof
+        const { chainId: _id, rereadUnix: _reread, ...shown } = proof
         return [{ chain: name, ...shown }]
       })
     })
