@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { mine, payUsdc } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
+import { readHead } from '#devnet/chain-client.ts'
 import { type Lie, type LyingNode, Refused, startLyingNode } from './lying-node.ts'
 import { startPostgres } from './postgres.ts'
 import { eventually, type MintedKey, mintKey, startWorld, type World } from './world.ts'
@@ -77,6 +78,30 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
       assert.equal((await world.api.get('/readyz')).body.parts['payments base'], undefined)
     })
 
+    test(`${engine}: a payment that the node leaves out beside another is found by its proof`, async () => {
+      node.lie = withoutLastTransfer
+      const before = await balanceOf(world, key)
+      for (const txHash of [await pay(world), await pay(world)]) await claim(world, key, txHash)
+      await mine(base(world), { blocks: 4 })
+      await untilBalance(world, key, before + 2)
+    })
+
+    test(`${engine}: a payment that the node leaves out of all that it says is found by the balance`, async () => {
+      node.lie = withoutTransfers
+      const before = await balanceOf(world, key)
+      const txHash = await pay(world)
+      await claim(world, key, txHash)
+      await mine(base(world), { blocks: 8 })
+      const { number } = await readHead(base(world))
+      await eventually(async () => {
+        const { body } = await world.api.get('/readyz')
+        return body.parts['chain base'].includes(`at block ${number} of`) ? true : undefined
+      }, 10_000)
+      assert.equal(await balanceOf(world, key), before)
+      node.lie = undefined
+      await untilBalance(world, key, before + 1)
+    })
+
     test(`${engine}: a node without receipts of whole blocks proves payments one by one`, async () => {
       node.lie = ({ method }, result) => {
         if (method === 'eth_getBlockReceipts') throw new Refused('the method does not exist')
@@ -93,10 +118,27 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
 const forgeTransfers: Lie = ({ method }, result) => {
   if (method !== 'eth_getLogs' || !Array.isArray(result)) return result
   return result.flatMap((log: { readonly topics: readonly string[] }) => {
-    if (!String(log.topics[2]).endsWith(accounts.payTo.slice(2).toLowerCase())) return [log]
+    if (!isToUs(log)) return [log]
     const data = `0x${(5n * ONE_USDC).toString(16).padStart(64, '0')}`
     return [log, { ...log, data, transactionHash: FORGED_TX, logIndex: '0x7' }]
   })
+}
+
+/** Of several transfers to us in a block the last is missing: nothing but their sum can tell. */
+const withoutLastTransfer: Lie = ({ method }, result) => {
+  if (method !== 'eth_getLogs' || !Array.isArray(result)) return result
+  const ours = result.filter(isToUs)
+  return ours.length < 2 ? result : result.filter((log) => log !== ours.at(-1))
+}
+
+/** A block without a log, as far as the node says. */
+const withoutTransfers: Lie = ({ method }, result) => {
+  if (method !== 'eth_getLogs' && method !== 'eth_getBlockReceipts') return result
+  return []
+}
+
+function isToUs({ topics }: { readonly topics: readonly string[] }): boolean {
+  return topics[2]?.endsWith(accounts.payTo.slice(2).toLowerCase()) ?? false
 }
 
 const withoutReceipts: Lie = ({ method }, result) => {

@@ -15,11 +15,12 @@ import { indexerMigrations } from '#indexer/tables.ts'
 import type { Migration } from '#store/engine.ts'
 import { burnsDataset } from './burns/dataset.ts'
 import { depositProofsMigration, depositsDataset, depositsMigration } from './deposits/deposits.ts'
+import { balanceChecksMigration } from './deposits/proof/balance-check.ts'
 import { dividendsDataset } from './dividends/dataset.ts'
 import { graveDigsDataset } from './grave-digs/dataset.ts'
 import { leadersMigration, leadersWholeMigration } from './grave-digs/tables.ts'
 import { holdersDataset } from './holders/dataset.ts'
-import { proofsMigration } from './holders/proof/proof-row.ts'
+import { proofsMigration, rereadingsMigration } from './holders/proof/proof-row.ts'
 import { holderSpansMigration, holdersMigration, supplyByTimeMigration } from './holders/tables.ts'
 import { unexplainedMigration } from './holders/unexplained.ts'
 import { priceSeries, pricesDataset } from './prices/dataset.ts'
@@ -57,6 +58,8 @@ export const registerMigrations: readonly Migration[] = [
   adoptedFileMigration,
   finerPricesMigration,
   depositProofsMigration,
+  balanceChecksMigration,
+  rereadingsMigration,
   stalledChainsMigration,
   listsOfAccountsMigration,
   unexplainedMigration,

@@ -19,6 +19,8 @@ import { filtersOf } from './select-logs.ts'
 export interface ChainIndexDeps extends OlderHistoryDeps {
   /** Sets aside the endpoints that are proven to have left out logs; gives their hosts. */
   findPruned?(error: MissingFactsError): Promise<readonly string[]>
+  /** Says once that the chain is to be read again from its beginning. */
+  takeRereading?(): boolean
   /** Told of every answer that brings history. */
   onRead?: ReadDeps['onRead']
 }
@@ -72,6 +74,10 @@ export class ChainIndex {
 
   /** Reads some of the older history; gives false when none is missing. */
   async readOlder(): Promise<boolean> {
+    if (this.#deps.takeRereading?.() === true) {
+      await this.#steps.run(() => this.#guarded(() => this.#beginAnew()))
+      return true
+    }
     try {
       return await this.#readOlder()
     } catch (error) {

@@ -8,6 +8,7 @@ import { startDevnet } from '#devnet/start-devnet.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import localEcosystem from '#ecosystem/ecosystems/local.ts'
 import { localEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
+import { startLyingNode } from '#test/lying-node.ts'
 import { ProofError } from './proof-error.ts'
 import { proveEcosystem } from './prove-ecosystem.ts'
 
@@ -51,6 +52,29 @@ test('endpoints of another chain are refused', async () => {
     error ?? undefined,
     /^chains\[0\]\.rpcUrls: the node is of chain 1, the file says 8453/,
   )
+})
+
+test('a chain whose nodes cannot prove its logs is refused, unless the file asks for no such proofs', async () => {
+  const node = await startLyingNode(base)
+  try {
+    node.lie = ({ method }, result) => (method.startsWith('eth_getBlockRec') ? [{}] : result)
+    const provenWith = (proofs: 'every' | 'deposits') =>
+      proofOf((file) => ({
+        ...file,
+        chains: file.chains.map((chain) =>
+          chain.name === 'base' ? { ...chain, rpcUrls: [node.url], proofs } : chain,
+        ),
+      }))
+    assertTold(
+      await provenWith('every'),
+      /^chains\[0\]\.proofs: no node of base proves its logs .*write "deposits"/,
+    )
+    assert.equal(await provenWith('deposits'), undefined)
+    node.lie = undefined
+    assert.equal(await provenWith('every'), undefined)
+  } finally {
+    await node.stop()
+  }
 })
 
 test('an address without a contract is refused', async () => {

@@ -34,6 +34,8 @@ export interface IndexerDeps extends Pick<OlderHistoryDeps, 'flushEveryMs'> {
   reportOf(chain: Chain): ChainReport
   /** Sets aside the endpoints that are proven to have left out logs; gives their hosts. */
   findPruned?(error: MissingFactsError): Promise<readonly string[]>
+  /** Says once that a chain is to be read again from its beginning. */
+  takeRereading?(chainId: number): boolean
   /** The lease was taken, or another indexer holds it. */
   onLease?(held: boolean): void
   /** Parts of the file that the register was not built from, and now is. */
@@ -136,6 +138,7 @@ async function runWithLease(deps: IndexerDeps, lease: Lease, outer: AbortSignal)
         lease,
         tokens,
         source: deps.sourceOf(chain),
+        takeRereading: () => deps.takeRereading?.(chain.id) ?? false,
         report: deps.reportOf(chain),
       },
       chain,

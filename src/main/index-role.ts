@@ -61,6 +61,7 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
     sourceOf: (chainId: number) => sourceOf(chainOf(ecosystem, chainId)),
   }
   let isIndexing = false
+  const rereadings = new Set<number>()
   const tellLease = reportLease(logger)
   const indexing = runIndexer(
     {
@@ -76,6 +77,7 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
       sourceOf,
       findPruned: async (error) =>
         error instanceof UnexplainedBalanceError ? findPruned(proving, error) : [],
+      takeRereading: (chainId) => rereadings.delete(chainId),
       reportOf: (chain) =>
         withUnexplained(role, {
           chain,
@@ -94,6 +96,7 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
       ...proving,
       clock,
       isIndexing: () => isIndexing,
+      readAgain: (chainId) => void rereadings.add(chainId),
       onProof: (proof) => reportProof(logger, chainOf(ecosystem, proof.chainId), proof),
     },
     signal,
@@ -235,6 +238,8 @@ function reportDeposit(
   { kind, ...facts }: Parameters<KeepProvingDepositsDeps['report']>[0],
 ): void {
   if (kind === 'corrected') logger.error({ chain, ...facts }, 'deposits were corrected')
+  else if (kind === 'unexplained')
+    logger.error({ chain, ...facts }, 'no deposit explains a balance')
   else logger.warn({ chain, ...facts }, 'a deposit waits for a proof')
 }
 

@@ -85,7 +85,8 @@ export function depositFilter(payment: Payment): LogFilter {
   }
 }
 
-function recipientsOf({ payTo }: Payment): readonly Hash[] {
+/** The addresses of the operator as topics. */
+export function recipientsOf({ payTo }: Pick<Payment, 'payTo'>): readonly Hash[] {
   return payTo.map((each) => toTopic(each.address))
 }
 

@@ -1,6 +1,8 @@
+import { RpcError } from '#chain/rpc-error.ts'
 import { sleep } from '#lib/sleep.ts'
 import { StoreError } from '#store/engine.ts'
 import { DepositProver, type ProveDepositsDeps } from './prove-deposits.ts'
+import { watchBalance } from './watch-balance.ts'
 
 export interface KeepProvingDepositsDeps extends ProveDepositsDeps {
   /** Whether this process is the one that indexes. */
@@ -10,18 +12,37 @@ export interface KeepProvingDepositsDeps extends ProveDepositsDeps {
 /** How often it is looked whether a deposit waits: whoever paid is waiting, too. */
 const LOOK_MS = 500
 
-/** Proves the deposits of the payment chain, new and old, until the signal aborts. */
+/** Proves the deposits of the payment chain, new and old, and finds those left out, until the signal aborts. */
 export async function keepProvingDeposits(
   deps: KeepProvingDepositsDeps,
   signal: AbortSignal,
 ): Promise<void> {
   const prover = new DepositProver(deps)
+  // Apart from each other: what was ever sent away may take minutes to read.
+  await Promise.all([
+    repeat(deps, LOOK_MS, signal, () => prover.proveStored(signal)),
+    repeat(deps, ASK_AGAIN_MS, signal, () => watchBalance(deps, prover, signal)),
+  ])
+}
+
+/** A node that could not be asked for balances is left alone for so long. */
+const ASK_AGAIN_MS = 5_000
+
+async function repeat(
+  deps: KeepProvingDepositsDeps,
+  afterFailureMs: number,
+  signal: AbortSignal,
+  work: () => Promise<void>,
+): Promise<void> {
   while (!signal.aborted) {
-    if (deps.isIndexing())
-      await prover.proveStored(signal).catch((error: unknown) => {
-        // A store that is away has nothing to be proven; the next look comes soon enough.
-        if (!(error instanceof StoreError)) throw error
-      })
-    await sleep(LOOK_MS, signal)
+    let pauseMs = LOOK_MS
+    try {
+      if (deps.isIndexing()) await work()
+    } catch (error) {
+      // A store or a node that is away: another look comes soon enough.
+      if (!(error instanceof StoreError || error instanceof RpcError)) throw error
+      pauseMs = afterFailureMs
+    }
+    await sleep(pauseMs, signal)
   }
 }

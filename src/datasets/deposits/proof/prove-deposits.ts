@@ -16,19 +16,25 @@ export interface ProveDepositsDeps {
   readonly payment: Payment
   readonly clock: Clock
   sourceOf(chainId: number): ChainSource
-  /** Told of deposits that a node made up or left out, and of those that cannot be proven. */
+  /**
+   * Told of deposits that a node made up or left out, of those that cannot be proven, and of money that no
+   * transfer explains.
+   */
   report(news: {
-    readonly kind: 'corrected' | 'unproven'
+    readonly kind: 'corrected' | 'unproven' | 'unexplained'
     readonly blockNumber: number
     readonly reason: string
   }): void
 }
 
-/** More are left for the next look: a history may hold thousands. */
-const BLOCKS_PER_LOOK = 256
+/** A history may hold thousands, and reading it must not wait for them. */
+const BLOCKS_PER_LOOK = 16
 
 /** Proofs under way at once: each may bring a megabyte. */
 const AT_ONCE = 4
+
+/** Where one block cannot be proven most cannot: one line per this time says it as well. */
+const REPORT_MS = 10_000
 
 const TRY_AGAIN_MS = 1_000
 const TRY_AGAIN_MAX_MS = 60_000
@@ -38,6 +44,7 @@ export class DepositProver {
   readonly #deps: ProveDepositsDeps
   /** When a block may be tried again, by its hash; of blocks that still wait. */
   readonly #retries = new Map<string, { readonly tries: number; readonly atMs: number }>()
+  #reportedMs = Number.NEGATIVE_INFINITY
 
   constructor(deps: ProveDepositsDeps) {
     this.#deps = deps
@@ -90,6 +97,8 @@ export class DepositProver {
       await register.write((connection) =>
         noteUnproven(connection, { chainId: payment.chain.id, block, reason }),
       )
+      if (clock() - this.#reportedMs < REPORT_MS) return
+      this.#reportedMs = clock()
       report({ kind: 'unproven', blockNumber: block.number, reason })
     }
   }
@@ -107,7 +116,7 @@ async function provenDeposits(
   ref: BlockRef,
 ): Promise<readonly DepositFact[]> {
   const source = sourceOf(payment.chain.id)
-  const logs = await proveLogs({
+  const proving = proveLogs({
     ref,
     filter: depositFilter(payment),
     how: payment.proof,
@@ -117,6 +126,10 @@ async function provenDeposits(
       wanted.flatMap(readable).reduce((sum, { amount }) => sum + amount, 0n) >
       payment.secondOpinion,
   })
+  const [header, logs] = await allEnded([source.header(ref.number), proving])
+  // A lost sibling is as true to itself as the block that the chain kept.
+  if (header?.hash !== ref.hash)
+    throw new RpcError(`block ${ref.number} is ${header?.hash ?? 'not known'}, not ${ref.hash}`)
   return logs.flatMap(readable)
 }
 

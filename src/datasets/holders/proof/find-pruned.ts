@@ -1,7 +1,7 @@
 import { readFinalized } from '#indexer/positions.ts'
+import { askContract } from '#indexer/token-contract.ts'
 import type { UnexplainedBalanceError } from '../fold-balances.ts'
 import type { ProveDeps } from './prove-holders.ts'
-import { askContract } from './token-contract.ts'
 import { traceDifference } from './trace-difference.ts'
 
 /**

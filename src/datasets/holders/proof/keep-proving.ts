@@ -8,35 +8,69 @@ export interface KeepProvingDeps extends ProveDeps {
   readonly clock: Clock
   /** Whether this process is the one that indexes. */
   isIndexing(): boolean
+  /** Has a chain read again from its beginning. */
+  readAgain(chainId: number): void
+  /** Told of every proof that agrees, and once of each difference. */
   onProof(proof: Proof): void
 }
 
-/** A proof that could not be made, or that differs, is tried again sooner than the next day's. */
+const HOUR_SECONDS = 3_600
+
+/** A proof that could not be made, or that differs, is tried again sooner than the next hour's. */
 const TRY_AGAIN_SECONDS = 600
+
+/** What is left when a chain was read again is the token's own behaviour, or what no endpoint has. */
+const READ_AGAIN_SECONDS = 30 * DAY_SECONDS
 
 /** How often it is looked whether a proof is due. */
 const LOOK_MS = 500
 
-/** Proves every chain as soon as its history is complete, and then once a day. */
+/** Proves every chain as soon as its history is complete, and then once an hour. */
 export async function keepProving(deps: KeepProvingDeps, signal: AbortSignal): Promise<void> {
+  const told = new Map<number, string>()
   while (!signal.aborted) {
-    if (deps.isIndexing()) await proveDue(deps, signal).catch(() => undefined)
+    // What fails here is a store or a node that is away: the next look comes soon enough.
+    if (deps.isIndexing()) await proveDue(deps, told, signal).catch(() => undefined)
     await sleep(LOOK_MS, signal)
   }
 }
 
-/** What fails here is a store or a node that is away: the next look comes soon enough. */
-async function proveDue(deps: KeepProvingDeps, signal: AbortSignal): Promise<void> {
+/** Proves the chains whose last proof is old. `told`: the difference of each chain that was told last. */
+export async function proveDue(
+  deps: KeepProvingDeps,
+  told: Map<number, string>,
+  signal: AbortSignal,
+): Promise<void> {
   const proofs = await deps.register.snapshot(readProofs)
   for (const { id } of deps.ecosystem.chains) {
     const last = proofs.get(id)
-    const pause = last?.verdict === 'agrees' ? DAY_SECONDS : TRY_AGAIN_SECONDS
+    const pause = last?.verdict === 'agrees' ? HOUR_SECONDS : TRY_AGAIN_SECONDS
     const age = unixNow(deps.clock) - (last?.provenAtUnix ?? Number.NEGATIVE_INFINITY)
     if (signal.aborted || Math.abs(age) < pause) continue
-    const outcome = await proveHolders(deps, id)
-    if (outcome === undefined) continue
-    const proof = { ...outcome, provenAtUnix: unixNow(deps.clock) }
-    await deps.register.write((connection) => storeProof(connection, proof))
-    deps.onProof(proof)
+    await proveOne(deps, told, { chainId: id, rereadUnix: last?.rereadUnix ?? null })
   }
+}
+
+async function proveOne(
+  deps: KeepProvingDeps,
+  told: Map<number, string>,
+  before: Pick<Proof, 'chainId' | 'rereadUnix'>,
+): Promise<void> {
+  const { chainId } = before
+  const outcome = await proveHolders(deps, chainId)
+  if (outcome === undefined) return
+  const { isReadable, cause, ...facts } = outcome
+  const nowUnix = unixNow(deps.clock)
+  const age = nowUnix - (before.rereadUnix ?? Number.NEGATIVE_INFINITY)
+  const isReadAgain = isReadable && Math.abs(age) >= READ_AGAIN_SECONDS
+  const rereadUnix = isReadAgain ? nowUnix : before.rereadUnix
+  const again = isReadAgain ? '; the chain is read again' : ''
+  const detail = facts.detail === null ? null : facts.detail + again
+  const proof = { ...facts, detail, provenAtUnix: nowUnix, rereadUnix }
+  await deps.register.write((connection) => storeProof(connection, proof))
+  if (isReadAgain) deps.readAgain(chainId)
+  // Which holder is named is chance; the same cause is no news.
+  if (cause === null || told.get(chainId) !== cause) deps.onProof(proof)
+  if (cause === null) told.delete(chainId)
+  else told.set(chainId, cause)
 }

@@ -16,6 +16,12 @@ export const proofsMigration: Migration = {
     )`,
 }
 
+export const rereadingsMigration: Migration = {
+  id: 77,
+  name: 'chains that were read again after a proof',
+  sql: 'alter table proofs add column reread_unix bigint',
+}
+
 /** The last time a chain's holders were held against the contracts themselves. */
 export interface Proof {
   readonly chainId: number
@@ -29,22 +35,35 @@ export interface Proof {
   readonly checked: number
   /** What differs, from which block on and why; or why nothing could be asked. */
   readonly detail: string | null
+  /** When a difference last made the chain be read again; Unix seconds. */
+  readonly rereadUnix: number | null
 }
 
 export async function storeProof(connection: Connection, proof: Proof): Promise<void> {
-  const { chainId, blockNumber, provenAtUnix, verdict, checked, detail } = proof
+  const { chainId, blockNumber, provenAtUnix, verdict, checked, detail, rereadUnix } = proof
   await connection.run(sql`
-    insert into proofs (chain_id, block_number, proven_at_unix, verdict, checked, detail)
-    values (${chainId}, ${blockNumber}, ${provenAtUnix}, ${verdict}, ${checked}, ${detail})
+    insert into proofs
+      (chain_id, block_number, proven_at_unix, verdict, checked, detail, reread_unix)
+    values
+      (${chainId}, ${blockNumber}, ${provenAtUnix}, ${verdict}, ${checked}, ${detail}, ${rereadUnix})
     on conflict (chain_id) do update set
       block_number = excluded.block_number, proven_at_unix = excluded.proven_at_unix,
-      verdict = excluded.verdict, checked = excluded.checked, detail = excluded.detail`)
+      verdict = excluded.verdict, checked = excluded.checked, detail = excluded.detail,
+      reread_unix = excluded.reread_unix`)
+}
+
+/** What was proven of a chain is no longer there: a proof is due as soon as its history is complete. */
+export async function voidProof(connection: Connection, chainId: number): Promise<void> {
+  await connection.run(sql`
+    update proofs set verdict = 'unproven', proven_at_unix = 0, checked = 0,
+      detail = 'balances are read again'
+    where chain_id = ${chainId}`)
 }
 
 /** The last proof of every chain that has one, by chain id. */
 export async function readProofs(connection: Connection): Promise<ReadonlyMap<number, Proof>> {
   const found = await connection.run(sql`
-    select chain_id, block_number, proven_at_unix, verdict, checked, detail from proofs`)
+    select chain_id, block_number, proven_at_unix, verdict, checked, detail, reread_unix from proofs`)
   return new Map(found.map((row) => [column.integer(row, 'chain_id'), toProof(row)]))
 }
 
@@ -57,5 +76,6 @@ function toProof(row: Row): Proof {
     verdict: verdict === 'agrees' || verdict === 'differs' ? verdict : 'unproven',
     checked: column.integer(row, 'checked'),
     detail: column.textOrNull(row, 'detail'),
+    rereadUnix: column.integerOrNull(row, 'reread_unix'),
   }
 }

@@ -3,17 +3,24 @@ import { type Address, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
 import { isTracked } from '#domain/token.ts'
 import type { Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
 import { type ChainStatus, readIndexStatus } from '#indexer/status.ts'
+import { askContract } from '#indexer/token-contract.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { readBalanceAt, readSupplyAt } from '../queries.ts'
 import type { Proof } from './proof-row.ts'
 import { sampleHolders } from './sample-holders.ts'
-import { askContract } from './token-contract.ts'
 import { type Difference, type Trace, traceDifference } from './trace-difference.ts'
 
 export interface ProveDeps {
   readonly ecosystem: Ecosystem
   readonly register: Engine
   sourceOf(chainId: number): ChainSource
+}
+
+/** What a proof came to; `isReadable` where the chain read again would agree. */
+export interface Outcome extends Omit<Proof, 'provenAtUnix' | 'rereadUnix'> {
+  readonly isReadable: boolean
+  /** Why it differs or could not be made; null when it agrees. */
+  readonly cause: string | null
 }
 
 /** What the register says of one address, to be held against the contract. */
@@ -29,16 +36,13 @@ interface Claim {
  * addresses, the largest holders and some by chance. Undefined while the chain's history is not
  * complete. Endpoints that turn out to lack old history are named and set aside.
  */
-export async function proveHolders(
-  deps: ProveDeps,
-  chainId: number,
-): Promise<Omit<Proof, 'provenAtUnix'> | undefined> {
+export async function proveHolders(deps: ProveDeps, chainId: number): Promise<Outcome | undefined> {
   const pinned = await deps.register.snapshot((reads) => readClaims(deps, reads, chainId))
   if (pinned === undefined) return undefined
   const { claims, status } = pinned
   const source = deps.sourceOf(chainId)
   const blockNumber = status.finalizedNumber
-  const facts = { chainId, blockNumber, checked: claims.length }
+  const facts = { chainId, blockNumber, checked: claims.length, isReadable: false, cause: null }
   try {
     const answers = await Promise.all(
       claims.map(({ token, holder }) => askContract(source, token, holder, blockNumber)),
@@ -50,10 +54,17 @@ export async function proveHolders(
     const range = { from: status.chain.startBlock, to: blockNumber }
     const trace = await traceDifference(source, difference, range)
     for (const host of trace.prunedHosts) source.lacksHistory(host, trace.cause)
-    return { ...facts, verdict: 'differs', detail: describe(claim.symbol, difference, trace) }
+    const detail = describe(claim.symbol, difference, trace)
+    return {
+      ...facts,
+      verdict: 'differs',
+      detail,
+      isReadable: trace.isReadable,
+      cause: trace.cause,
+    }
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error)
-    return { ...facts, verdict: 'unproven', detail }
+    return { ...facts, verdict: 'unproven', detail, cause: 'unproven' }
   }
 }
 

@@ -2,7 +2,7 @@ import type { ChainSource } from '#chain/chain-source.ts'
 import { isTracked } from '#domain/token.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { ProofError } from '#indexer/proof-error.ts'
-import { readSupply } from './token-contract.ts'
+import { readSupply } from '#indexer/token-contract.ts'
 
 /**
  * Refuses a `startBlock` before which a followed token had a supply: the transfers that made it would

@@ -3,7 +3,7 @@ import type { ChainSource } from '#chain/chain-source.ts'
 import type { LogFilter } from '#chain/log-filter.ts'
 import { type Address, type Hash, ZERO_ADDRESS } from '#domain/address.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
-import { askContract } from './token-contract.ts'
+import { askContract } from '#indexer/token-contract.ts'
 
 /** A balance that the register and the contract tell differently. */
 export interface Difference {
@@ -20,6 +20,8 @@ export interface Trace {
   /** Hosts that lack transfers which others have or which blocks show signs of. */
   readonly prunedHosts: readonly string[]
   readonly cause: string
+  /** Some endpoint has all transfers: the chain read again gives what the contract says. */
+  readonly isReadable: boolean
 }
 
 /**
@@ -48,15 +50,21 @@ export async function traceDifference(
     return {
       firstWrongBlock,
       prunedHosts: wrong.map(({ host }) => host),
+      isReadable: true,
       cause:
         wrong.length === 0
-          ? 'all transfers are on the chain; the register itself is wrong: index it anew'
-          : `${wrong.map(({ host }) => host).join(', ')} lacks transfers that ${witness.host} has; index anew without it`,
+          ? 'all transfers are on the chain; the register itself is wrong'
+          : `${wrong.map(({ host }) => host).join(', ')} lacks transfers that ${witness.host} has`,
     }
   }
   const [first] = wrong
   if (first === undefined)
-    return { firstWrongBlock: null, prunedHosts: [], cause: 'no endpoint gives the transfers' }
+    return {
+      firstWrongBlock: null,
+      prunedHosts: [],
+      cause: 'no endpoint gives the transfers',
+      isReadable: false,
+    }
   return bisect(first.host, first.source, first.steps ?? [], difference, range)
 }
 
@@ -130,6 +138,7 @@ async function bisect(
     return {
       firstWrongBlock: null,
       prunedHosts: [],
+      isReadable: false,
       cause: `the transfers of ${host} do not explain it, and its older states cannot be asked (${reason})`,
     }
   }
@@ -142,8 +151,9 @@ async function bisect(
   return {
     firstWrongBlock: high,
     prunedHosts: isPruned ? [host] : [],
+    isReadable: false,
     cause: isPruned
-      ? `${host} gives no transfer of block ${high}, though the block's bloom shows one: it lacks old history; index anew from an endpoint that has it`
-      : 'the token moves balances without Transfer events: its holders cannot be followed',
+      ? `${host} gives no transfer of block ${high}, though the block's bloom shows one: it lacks old history; add an endpoint that has it`
+      : 'the token moves balances without Transfer events (rebasing, fees): its holders cannot be followed',
   }
 }

@@ -1,0 +1,69 @@
+import type { BlockRef } from '#domain/chain.ts'
+import type { Connection, Migration } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { sql } from '#store/sql.ts'
+
+export const balanceChecksMigration: Migration = {
+  id: 76,
+  name: 'checked balances of payTo',
+  sql: `
+    create table balance_checks (
+      chain_id bigint primary key,
+      pay_to text not null,
+      block_number bigint not null,
+      block_hash text not null,
+      held text not null
+    )`,
+}
+
+/** Up to which block the deposits explain what the operator's addresses hold. */
+export interface BalanceCheck {
+  /** The asset and the addresses that were asked for; of others it says nothing. */
+  readonly payTo: string
+  readonly block: BlockRef
+  /** Base units. */
+  readonly held: bigint
+}
+
+export async function readBalanceCheck(
+  connection: Connection,
+  chainId: number,
+): Promise<BalanceCheck | undefined> {
+  const [row] = await connection.run(sql`
+    select pay_to, block_number, block_hash, held from balance_checks where chain_id = ${chainId}`)
+  return (
+    row && {
+      payTo: column.text(row, 'pay_to'),
+      block: { number: column.integer(row, 'block_number'), hash: column.hex(row, 'block_hash') },
+      held: BigInt(column.text(row, 'held')),
+    }
+  )
+}
+
+export async function storeBalanceCheck(
+  connection: Connection,
+  chainId: number,
+  { payTo, block, held }: BalanceCheck,
+): Promise<void> {
+  await connection.run(sql`
+    insert into balance_checks (chain_id, pay_to, block_number, block_hash, held)
+    values (${chainId}, ${payTo}, ${block.number}, ${block.hash}, ${String(held)})
+    on conflict (chain_id) do update set
+      pay_to = excluded.pay_to, block_number = excluded.block_number,
+      block_hash = excluded.block_hash, held = excluded.held`)
+}
+
+/** What came in, by block. */
+export async function receivedIn(
+  connection: Connection,
+  chainId: number,
+  range: { readonly after: number; readonly to: number },
+): Promise<readonly { readonly block: number; readonly amount: bigint }[]> {
+  const found = await connection.run(sql`
+    select block_number, amount from deposits
+    where chain_id = ${chainId} and block_number > ${range.after} and block_number <= ${range.to}`)
+  return found.map((row) => ({
+    block: column.integer(row, 'block_number'),
+    amount: column.u256(row, 'amount'),
+  }))
+}

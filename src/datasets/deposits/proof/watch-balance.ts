@@ -1,0 +1,211 @@
+import type { ChainSource } from '#chain/chain-source.ts'
+import { RpcError } from '#chain/rpc-error.ts'
+import type { BlockHeader } from '#domain/chain.ts'
+import { TRANSFER_TOPIC } from '#domain/token.ts'
+import type { Payment } from '#ecosystem/ecosystem.ts'
+import { readBackfill } from '#indexer/backfill/backfill-row.ts'
+import { readFinalized, readPosition } from '#indexer/positions.ts'
+import { askContract } from '#indexer/token-contract.ts'
+import { recipientsOf } from '../deposits.ts'
+import {
+  type BalanceCheck,
+  readBalanceCheck,
+  receivedIn,
+  storeBalanceCheck,
+} from './balance-check.ts'
+import { unprovenBlocks } from './deposit-proofs.ts'
+import type { DepositProver, ProveDepositsDeps } from './prove-deposits.ts'
+
+/** Blocks between two looks. */
+const EVERY_BLOCKS = 5
+
+/** So far below the head few reorgs reach, and no payment has its confirmations yet. */
+const DEPTH_BLOCKS = 5
+
+/** Deposits that were left out, found in one look; the next look finds more. */
+const FOUND_MAX = 32
+
+/** Where the node keeps no old state, so many blocks are proven to find one deposit. */
+const SEARCHED_MAX = 64
+
+/**
+ * Holds what the operator's addresses hold against what came and went. More than that came by a deposit
+ * that a node left out: its block is found by the balances, proven, and its deposits stored.
+ */
+export async function watchBalance(
+  deps: ProveDepositsDeps,
+  prover: Pick<DepositProver, 'prove'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { register, payment, sourceOf } = deps
+  const chainId = payment.chain.id
+  const source = sourceOf(chainId)
+  const stored = await register.snapshot(async (reads) => ({
+    position: await readPosition(reads, chainId),
+    finalized: await readFinalized(reads, chainId),
+    check: await readBalanceCheck(reads, chainId),
+    isWhole: (await readBackfill(reads, chainId)) === undefined,
+    unproven: await unprovenBlocks(reads, { chainId, limit: 1 }),
+  }))
+  // What may yet turn out to be made up explains nothing.
+  if (stored.position === undefined || stored.unproven.length > 0) return
+  const to = Math.max(0, stored.position.number - DEPTH_BLOCKS)
+  const { check, finalized, isWhole } = stored
+  const payTo = nameOf(payment, isWhole)
+  if (check?.payTo === payTo && to - check.block.number < EVERY_BLOCKS) return
+  const last = check?.payTo === payTo ? await stillThere(source, check) : undefined
+  const base =
+    last ??
+    (isWhole ? await beforeHistory(source, payment) : undefined) ??
+    (await checkAt(source, payment, Math.min(finalized, to)))
+  const now = await checkAt(source, payment, to)
+  const search = new Search({ ...deps, source, signal }, base, now)
+  for (let found = 0; ; found += 1) {
+    if ((await search.differenceAt(to)) <= 0n) break
+    if (found === FOUND_MAX) return
+    const block = await search.find()
+    if (block === undefined) {
+      const reason = `payTo holds ${await search.differenceAt(to)} base units of ${payment.symbol} more at block ${to} than its transfers since block ${base.block.number} explain`
+      deps.report({ kind: 'unexplained', blockNumber: to, reason })
+      break
+    }
+    await prover.prove(block).catch((error: unknown) => {
+      const reason = error instanceof Error ? error.message : String(error)
+      deps.report({ kind: 'unproven', blockNumber: block.number, reason })
+      throw error
+    })
+  }
+  await register.write((connection) => storeBalanceCheck(connection, chainId, { ...now, payTo }))
+}
+
+/** Undefined where the block of the last check has left the chain. */
+async function stillThere(source: ChainSource, check: BalanceCheck) {
+  const header = await source.header(check.block.number)
+  return header?.hash === check.block.hash ? check : undefined
+}
+
+/** What was held before the first block that is indexed; undefined where no endpoint has so old a state. */
+async function beforeHistory(source: ChainSource, payment: Payment): Promise<Base | undefined> {
+  const number = payment.chain.startBlock - 1
+  if (number < 0) return { block: { number }, held: 0n }
+  try {
+    return await checkAt(source, payment, number)
+  } catch (error) {
+    if (error instanceof RpcError) return undefined
+    throw error
+  }
+}
+
+/** Where a comparison begins. */
+interface Base {
+  readonly block: { readonly number: number }
+  /** Base units. */
+  readonly held: bigint
+}
+
+async function checkAt(source: ChainSource, payment: Payment, at: number) {
+  const before = await source.header(at)
+  const held = await heldAt(source, payment, at)
+  const after = await source.header(at)
+  if (before === undefined || before.hash !== after?.hash)
+    throw new RpcError(`block ${at} changed while balances were asked for`)
+  return { block: before, held }
+}
+
+async function heldAt(source: ChainSource, { asset, payTo }: Payment, at: number): Promise<bigint> {
+  let held = 0n
+  for (const address of new Set(payTo.map((each) => each.address)))
+    held += await askContract(source, asset, address, at)
+  return held
+}
+
+/** While older history is missing only what is new was compared. */
+function nameOf({ asset, payTo }: Payment, isWhole: boolean): string {
+  const addresses = new Set(payTo.map((each) => each.address))
+  return [asset, ...addresses, ...(isWhole ? [] : ['newest'])].join(' ')
+}
+
+interface SearchDeps extends Pick<ProveDepositsDeps, 'register' | 'payment'> {
+  readonly source: ChainSource
+  readonly signal: AbortSignal
+}
+
+/** Looks for the first block of a range whose deposits do not explain the balance. */
+class Search {
+  readonly #deps: SearchDeps
+  readonly #base: Base
+  readonly #now: Base
+  readonly #tried = new Set<number>()
+  #sent: Promise<readonly { readonly block: number; readonly amount: bigint }[]> | undefined
+
+  constructor(deps: SearchDeps, base: Base, now: Base) {
+    this.#deps = deps
+    this.#base = base
+    this.#now = now
+  }
+
+  /** How much more is held at a block than what came and went explains. */
+  async differenceAt(block: number): Promise<bigint> {
+    const { register, payment, source } = this.#deps
+    const range = { after: this.#base.block.number, to: block }
+    const received = await register.snapshot((reads) => receivedIn(reads, payment.chain.id, range))
+    const held =
+      block === this.#now.block.number ? this.#now.held : await heldAt(source, payment, block)
+    // Always asked for: what went may be as much as what came and was left out.
+    this.#sent ??= this.#readSent()
+    const sent = sumUpTo(await this.#sent, block)
+    return held - this.#base.held - sumUpTo(received, block) + sent
+  }
+
+  /** Undefined where no block is left that could hold it. */
+  async find(): Promise<BlockHeader | undefined> {
+    const { low, high } = await this.#narrow()
+    for (let number = low + 1; number <= high; number += 1) {
+      if (this.#tried.has(number)) continue
+      this.#tried.add(number)
+      return this.#deps.source.header(number)
+    }
+    return undefined
+  }
+
+  /** The difference came after `low` and no later than `high`; one block where old states are known. */
+  async #narrow(): Promise<{ readonly low: number; readonly high: number }> {
+    let [low, high] = [this.#base.block.number, this.#now.block.number]
+    try {
+      while (high - low > 1) {
+        const middle = Math.floor((low + high) / 2)
+        if ((await this.differenceAt(middle)) > 0n) high = middle
+        else low = middle
+      }
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error
+      if (high - low > SEARCHED_MAX) return { low: high, high }
+    }
+    return { low, high }
+  }
+
+  async #readSent() {
+    const { source, signal } = this.#deps
+    const { asset, ...payment } = this.#deps.payment
+    const filter = {
+      addresses: [asset],
+      topics: [[TRANSFER_TOPIC], recipientsOf(payment)],
+      pairs: [{ address: asset, topic0: TRANSFER_TOPIC }],
+    }
+    const range = { from: this.#base.block.number + 1, to: this.#now.block.number }
+    const sent: { readonly block: number; readonly amount: bigint }[] = []
+    for await (const { columns } of source.history({ filter, signal, ...range }))
+      for (let index = 0; index < columns.count; index += 1) {
+        const { blockNumber, data } = columns.log(index)
+        sent.push({ block: blockNumber, amount: BigInt(data) })
+      }
+    return sent
+  }
+}
+
+function sumUpTo(
+  steps: readonly { readonly block: number; readonly amount: bigint }[],
+  block: number,
+): bigint {
+  return steps.reduce((sum, step) => (step.block <= block ? sum + step.amount : sum), 0n)
+}
