@@ -17,7 +17,7 @@ const priceOf = (text: string) => parseDecimal(text, PRICE_DECIMALS) ?? assert.f
 test('prices from 1e-30 to 1e12 dollars are shown exactly, and as the nearest JSON number', () => {
   for (const [text, number] of [
     [`0.${'0'.repeat(29)}1`, 1e-30],
-    ['0.000000123456789012345678', 1.23456789012345678e-7],
+    ['0.000000123456789012345678', 1.2345678901234568e-7],
     ['0.0000005', 5e-7],
     ['1', 1],
     ['3012.55', 3012.55],

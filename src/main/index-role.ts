@@ -4,29 +4,31 @@ import type { EndpointEvent } from '#chain/endpoints/endpoint.ts'
 import { openLogsThread } from '#chain/endpoints/logs-thread.ts'
 import { openRpcSource } from '#chain/rpc-source.ts'
 import { allDatasets } from '#datasets/datasets.ts'
-import {
-  type KeepProvingDepositsDeps,
-  keepProvingDeposits,
-} from '#datasets/deposits/proof/keep-proving-deposits.ts'
+import { keepProvingDeposits } from '#datasets/deposits/proof/keep-proving-deposits.ts'
 import { filePartsOf } from '#datasets/file-parts.ts'
 import { UnexplainedBalanceError } from '#datasets/holders/fold-balances.ts'
 import { findPruned } from '#datasets/holders/proof/find-pruned.ts'
 import { keepProving } from '#datasets/holders/proof/keep-proving.ts'
-import type { Proof } from '#datasets/holders/proof/proof-row.ts'
 import { proveStartBlocks } from '#datasets/holders/proof/prove-start-blocks.ts'
 import { clearUnexplained, noteUnexplained } from '#datasets/holders/unexplained.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { repeatedBurns } from '#ecosystem/repeated-burns.ts'
-import { CHAIN_PART, type PartChange } from '#indexer/adopted-file/file-part.ts'
 import type { OnChangedFile } from '#indexer/adopted-file/may-lead.ts'
 import { proveEcosystem } from '#indexer/prove-ecosystem.ts'
 import type { ChainReport } from '#indexer/run-chain.ts'
-import { runIndexer } from '#indexer/run-indexer.ts'
+import { type IndexerDeps, runIndexer } from '#indexer/run-indexer.ts'
 import { readIndexStatus } from '#indexer/status.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { Engine } from '#store/engine.ts'
 import { type IndexProgress, makeChainReport } from './index-progress.ts'
+import {
+  reportAdopted,
+  reportDeposit,
+  reportLease,
+  reportOutdated,
+  reportProof,
+} from './report-index.ts'
 import { reportAnomalies, reportUnmatched } from './report-mappings.ts'
 
 export interface IndexRole {
@@ -60,66 +62,70 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
     register,
     sourceOf: (chainId: number) => sourceOf(chainOf(ecosystem, chainId)),
   }
-  let isIndexing = false
   const rereadings = new Set<number>()
-  const tellLease = reportLease(logger)
-  const indexing = runIndexer(
-    {
-      ecosystem,
-      register,
-      clock,
-      datasets: allDatasets(ecosystem),
-      file: filePartsOf(ecosystem),
-      onChangedFile: role.onChangedFile,
-      onAdopted: (changes) => reportAdopted(role, changes),
-      onOutdated: once(() => logger.warn(OUTDATED)),
-      prices: makeDollarPrices(ecosystem.tokens),
-      sourceOf,
-      findPruned: async (error) =>
-        error instanceof UnexplainedBalanceError ? findPruned(proving, error) : [],
-      takeRereading: (chainId) => rereadings.delete(chainId),
-      reportOf: (chain) =>
-        withUnexplained(role, {
-          chain,
-          unproven: unproven.get(chain.name),
-          report: reportOn(role, chain, sourceOf(chain)),
-        }),
-      onLease(held) {
-        isIndexing = held
-        tellLease(held)
-      },
-    },
-    signal,
-  )
-  const keeping = keepProving(
-    {
-      ...proving,
-      clock,
-      isIndexing: () => isIndexing,
-      readAgain: (chainId) => void rereadings.add(chainId),
-      onProof: (proof) => reportProof(logger, chainOf(ecosystem, proof.chainId), proof),
-    },
-    signal,
-  )
+  const lease = { isHeld: false }
+  const common = { ...proving, clock, isIndexing: () => lease.isHeld }
   const { payment } = ecosystem
-  const payments =
-    payment &&
-    keepProvingDeposits(
+  await Promise.all([
+    runIndexer(indexerDeps(role, { sourceOf, unproven, rereadings, lease }), signal),
+    keepProving(
       {
-        ...proving,
-        payment,
-        clock,
-        isIndexing: () => isIndexing,
-        report: (news) => reportDeposit(logger, payment.chain, news),
+        ...common,
+        readAgain: (chainId) => void rereadings.add(chainId),
+        onProof: (proof) => reportProof(logger, chainOf(ecosystem, proof.chainId), proof),
       },
       signal,
-    )
-  await Promise.all([
-    indexing,
-    keeping,
-    payments,
-    reportAnomalies({ ...role, isIndexing: () => isIndexing }, signal),
+    ),
+    payment &&
+      keepProvingDeposits(
+        { ...common, payment, report: (news) => reportDeposit(logger, payment.chain, news) },
+        signal,
+      ),
+    reportAnomalies({ ...role, isIndexing: common.isIndexing }, signal),
   ])
+}
+
+interface Indexing {
+  sourceOf(chain: Chain): ChainSource
+  /** Why the block before a chain's start could not be asked, by chain. */
+  readonly unproven: ReadonlyMap<string, string>
+  /** Chains that a proof wants to be read again. */
+  readonly rereadings: Set<number>
+  readonly lease: { isHeld: boolean }
+}
+
+function indexerDeps(
+  role: IndexRole,
+  { sourceOf, unproven, rereadings, lease }: Indexing,
+): IndexerDeps {
+  const { ecosystem, logger } = role
+  const tellLease = reportLease(logger)
+  const proving = {
+    ...role,
+    sourceOf: (chainId: number) => sourceOf(chainOf(ecosystem, chainId)),
+  }
+  return {
+    ...role,
+    datasets: allDatasets(ecosystem),
+    file: filePartsOf(ecosystem),
+    prices: makeDollarPrices(ecosystem.tokens),
+    onAdopted: (changes) => reportAdopted(role, changes),
+    onOutdated: reportOutdated(logger),
+    sourceOf,
+    findPruned: async (error) =>
+      error instanceof UnexplainedBalanceError ? findPruned(proving, error) : [],
+    takeRereading: (chainId) => rereadings.delete(chainId),
+    reportOf: (chain) =>
+      withUnexplained(role, {
+        chain,
+        unproven: unproven.get(chain.name),
+        report: reportOn(role, chain, sourceOf(chain)),
+      }),
+    onLease(held) {
+      lease.isHeld = held
+      tellLease(held)
+    },
+  }
 }
 
 /** What the loop of a chain tells, and at the end of its history which mappings matched nothing. */
@@ -186,73 +192,10 @@ async function expectHistories(
   }
 }
 
-/** One line for each part that is read again, so that an operator sees what an edit came to. */
-function reportAdopted(
-  { ecosystem, logger }: Pick<IndexRole, 'ecosystem' | 'logger'>,
-  changes: readonly PartChange[],
-): void {
-  for (const change of changes)
-    logger.info(`${change.fields.join(', ')}: ${comesTo(change, ecosystem)}`)
-}
-
-function comesTo({ chainId, name }: PartChange, { chains }: Ecosystem): string {
-  if (chainId === null) return `valuing the events of ${name} again`
-  const chain = chains.find(({ id }) => id === chainId)
-  if (chain === undefined) return `removing what was read of chain ${chainId}`
-  return name === CHAIN_PART
-    ? `reading all of ${chain.name} again`
-    : `re-reading ${name} on ${chain.name}`
-}
-
-const OUTDATED =
-  'the register was built from a newer ecosystem file than this process has; restart it to bring its own file back'
-
-function once(work: () => void): () => void {
-  let isDone = false
-  return () => {
-    if (!isDone) work()
-    isDone = true
-  }
-}
-
 function chainOf(ecosystem: Ecosystem, chainId: number): Chain {
   const chain = ecosystem.chains.find((each) => each.id === chainId)
   if (chain === undefined) throw new Error(`chain ${chainId} is not in the ecosystem`)
   return chain
-}
-
-function reportProof(logger: Logger, chain: Chain, proof: Proof): void {
-  const facts = { chain: chain.name, block: proof.blockNumber, figures: proof.checked }
-  if (proof.verdict === 'agrees') logger.info(facts, 'the register equals the token contracts')
-  else if (proof.verdict === 'differs')
-    logger.error(
-      { ...facts, reason: proof.detail },
-      'the register differs from the token contracts',
-    )
-  else logger.warn({ ...facts, reason: proof.detail }, 'the token contracts could not be asked')
-}
-
-function reportDeposit(
-  logger: Logger,
-  { name: chain }: Chain,
-  { kind, ...facts }: Parameters<KeepProvingDepositsDeps['report']>[0],
-): void {
-  if (kind === 'corrected') logger.error({ chain, ...facts }, 'deposits were corrected')
-  else if (kind === 'unexplained')
-    logger.error({ chain, ...facts }, 'no deposit explains a balance')
-  else logger.warn({ chain, ...facts }, 'a deposit waits for a proof')
-}
-
-/** Tells once when this process begins to index, and once when it waits for another that does. */
-function reportLease(logger: Pick<Logger, 'info'>): (held: boolean) => void {
-  let before: boolean | undefined
-  return (held) => {
-    if (held === before) return
-    before = held
-    logger.info(
-      held ? 'this process indexes' : 'another process indexes; this one waits in reserve',
-    )
-  }
 }
 
 /** One source per chain; the hosts of failing endpoints go to the log, never their URLs. */

@@ -71,14 +71,14 @@ test('a token of less than a millionth of a dollar has a price, and a market cap
     try {
       await indexer.caughtUp()
       const routes = dataRoutesOf({ register, ecosystem: at })
-      const { data } = (await readRoute(routes, '/api/stats')) as unknown as Stats
+      const data = (await readRoute(routes, '/api/stats')).data as Stats
       assert.equal(data.prices.GRAVE?.usd, 1.23e-19)
       assert.equal(data.prices.GRAVE?.usdExact, '0.000000000000000000123')
       const [shown] = data.tokens
       assert.equal(shown?.priceUsdExact, '0.000000000000000000123')
       assert.equal(shown?.marketCapUsdExact, '0.123')
       const history = await readRoute(routes, '/api/stats/history?metric=price&period=1d')
-      const { points } = history.data as unknown as History
+      const { points } = history.data as History
       assert.deepEqual(
         [points[0]?.value, points[0]?.valueExact],
         [1.23e-19, '0.000000000000000000123'],
@@ -90,13 +90,11 @@ test('a token of less than a millionth of a dollar has a price, and a market cap
   }))
 
 interface Stats {
-  readonly data: {
-    readonly prices: Readonly<Record<string, { readonly usd: number; readonly usdExact: string }>>
-    readonly tokens: readonly {
-      readonly priceUsdExact: string
-      readonly marketCapUsdExact: string
-    }[]
-  }
+  readonly prices: Readonly<Record<string, { readonly usd: number; readonly usdExact: string }>>
+  readonly tokens: readonly {
+    readonly priceUsdExact: string
+    readonly marketCapUsdExact: string
+  }[]
 }
 
 interface History {

@@ -1,0 +1,69 @@
+import type { Logger } from 'pino'
+import type { KeepProvingDepositsDeps } from '#datasets/deposits/proof/keep-proving-deposits.ts'
+import type { Proof } from '#datasets/holders/proof/proof-row.ts'
+import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
+import { CHAIN_PART, type PartChange } from '#indexer/adopted-file/file-part.ts'
+
+/** One line for each part that is read again, so that an operator sees what an edit came to. */
+export function reportAdopted(
+  { ecosystem, logger }: { readonly ecosystem: Ecosystem; readonly logger: Pick<Logger, 'info'> },
+  changes: readonly PartChange[],
+): void {
+  for (const change of changes)
+    logger.info(`${change.fields.join(', ')}: ${comesTo(change, ecosystem)}`)
+}
+
+function comesTo({ chainId, name }: PartChange, { chains }: Ecosystem): string {
+  if (chainId === null) return `valuing the events of ${name} again`
+  const chain = chains.find(({ id }) => id === chainId)
+  if (chain === undefined) return `removing what was read of chain ${chainId}`
+  return name === CHAIN_PART
+    ? `reading all of ${chain.name} again`
+    : `re-reading ${name} on ${chain.name}`
+}
+
+const OUTDATED =
+  'the register was built from a newer ecosystem file than this process has; restart it to bring its own file back'
+
+/** Tells once that this process leaves the index to others. */
+export function reportOutdated(logger: Pick<Logger, 'warn'>): () => void {
+  let isTold = false
+  return () => {
+    if (!isTold) logger.warn(OUTDATED)
+    isTold = true
+  }
+}
+
+export function reportProof(logger: Logger, chain: Chain, proof: Proof): void {
+  const facts = { chain: chain.name, block: proof.blockNumber, figures: proof.checked }
+  if (proof.verdict === 'agrees') logger.info(facts, 'the register equals the token contracts')
+  else if (proof.verdict === 'differs')
+    logger.error(
+      { ...facts, reason: proof.detail },
+      'the register differs from the token contracts',
+    )
+  else logger.warn({ ...facts, reason: proof.detail }, 'the token contracts could not be asked')
+}
+
+export function reportDeposit(
+  logger: Logger,
+  { name: chain }: Chain,
+  { kind, ...facts }: Parameters<KeepProvingDepositsDeps['report']>[0],
+): void {
+  if (kind === 'corrected') logger.error({ chain, ...facts }, 'deposits were corrected')
+  else if (kind === 'unexplained')
+    logger.error({ chain, ...facts }, 'no deposit explains a balance')
+  else logger.warn({ chain, ...facts }, 'a deposit waits for a proof')
+}
+
+/** Tells once when this process begins to index, and once when it waits for another that does. */
+export function reportLease(logger: Pick<Logger, 'info'>): (held: boolean) => void {
+  let before: boolean | undefined
+  return (held) => {
+    if (held === before) return
+    before = held
+    logger.info(
+      held ? 'this process indexes' : 'another process indexes; this one waits in reserve',
+    )
+  }
+}
