@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { copyFileSync, rmSync } from 'node:fs'
+import { after, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import { mine, payUsdc } from '#devnet/actions.ts'
+import { accounts } from '#devnet/addresses.ts'
+import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
+import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
+import { auditAll } from '#main/audit.ts'
+import { loadIndexThread } from '#main/index-thread.ts'
+import { runService, type Service } from '#main/run-service.ts'
+import { storeFile } from '#main/store-file.ts'
+import { sql } from '#store/sql.ts'
+import { openSqlite } from '#store/sqlite/open-sqlite.ts'
+import { eventually } from './world.ts'
+import { mintOpened, newPayer, payingFetch, startX402World } from './x402/x402-world.ts'
+
+/** An old backup of the accounts beside a register that begins anew, or that follows another file. */
+const world = await startX402World()
+after(() => world.stop())
+
+const { settings, base, devnet, api } = world
+
+test('credits of a prepayment and of x402 outlive a fresh register and edits of payment', async () => {
+  const key = await mintOpened(world, devnet.wallets.holder)
+  assert.equal((await api.get('/api/stats', key.authorization)).status, 200, 'the one free call')
+  const txHash = await payUsdc(base, {
+    ...{ from: accounts.holder, to: accounts.payTo, amount: 1_000_000n },
+  })
+  const claim = {
+    apiKeyPublicId: key.publicId,
+    txHash,
+    payerAddress: accounts.holder,
+    amountUsd: 1,
+  }
+  assert.equal((await api.post('/api/sessions/prepay', claim)).status, 201)
+  await mine(base, { blocks: 3 })
+  await untilVerified(txHash)
+  assert.equal((await api.get('/api/stats')).status, 200, 'the one free call of the address')
+  const paying = payingFetch(await newPayer(base, 5_000_000n))
+  assert.equal((await paying(`${world.origin}/api/stats`)).status, 200)
+  await mine(base, { blocks: 5 })
+  await world.service.stop()
+  const backup = `${storeFile(settings.dataFolder, 'accounts')}.backup`
+  copyFileSync(storeFile(settings.dataFolder, 'accounts'), backup)
+  assert.deepEqual(await creditsOf(), { live: 2, reversed: 0 })
+
+  for (const change of [forgetRegister, moveStart, replaceReceiver, withoutPayment])
+    await test(`nothing is reversed: ${change.name}`, () => liveWith(change, backup))
+})
+
+async function untilVerified(txHash: string): Promise<void> {
+  await eventually(async () => {
+    const { body } = await api.get(`/api/sessions/prepay/${txHash}?wait=5`)
+    return body.verified ? true : undefined
+  }, 60_000)
+}
+
+type Change = (file: EcosystemFile) => EcosystemFile
+
+function forgetRegister(file: EcosystemFile): EcosystemFile {
+  for (const end of ['', '-wal', '-shm'])
+    rmSync(`${storeFile(settings.dataFolder, 'register')}${end}`, { force: true })
+  return file
+}
+
+const moveStart: Change = (file) => ({
+  ...file,
+  chains: file.chains.map((chain) => ({ ...chain, startBlock: 1 })),
+})
+
+const replaceReceiver: Change = (file) => ({
+  ...file,
+  ...(file.payment && {
+    payment: { ...file.payment, payTo: [{ address: accounts.operator, since: '2025-01-01' }] },
+  }),
+})
+
+const withoutPayment: Change = ({ payment: _, ...file }) => file
+
+/** Runs a service with the backup until all is read and the verifier had its say several times. */
+async function liveWith(change: Change, backup: string): Promise<void> {
+  copyFileSync(backup, storeFile(settings.dataFolder, 'accounts'))
+  const file = change(world.file)
+  const service = await startService(file)
+  while ((await service.indexed()) !== 'all') await sleep(20)
+  await mine(base, { blocks: 3 })
+  await sleep(4_000)
+  const notes: string[] = []
+  const ecosystem = parseEcosystem('changed', file)
+  const found = await auditAll({
+    ...{ settings, ecosystem, clock: Date.now, logger: pino({ level: 'silent' }) },
+    ...{ onProgress: () => undefined, note: (line: string) => void notes.push(line) },
+  })
+  await service.stop()
+  // Reversals are entries of their own, which nothing removes: none was made at any moment.
+  assert.deepEqual(await creditsOf(), { live: 2, reversed: 0 })
+  assert.deepEqual(found, [])
+  const isCovered = change === forgetRegister || change === moveStart
+  assert.equal(
+    notes.some((line) => /^2 credits are of payments that/.test(line)),
+    !isCovered,
+  )
+}
+
+function startService(ecosystemFile: EcosystemFile): Promise<Service> {
+  return runService({
+    settings: ecosystemFile.payment === undefined ? { ...settings, settling: undefined } : settings,
+    ...{ ecosystemName: 'changed', ecosystemFile, clock: Date.now },
+    ...{ logger: pino({ level: 'warn' }), indexThread: loadIndexThread() },
+    onProgress: () => undefined,
+  })
+}
+
+async function creditsOf() {
+  const file = storeFile(settings.dataFolder, 'accounts')
+  const engine = openSqlite({ file, durability: 'normal' })
+  try {
+    const [live, reversals] = [
+      await engine.read(sql`select id from credits where reversed_unix is null`),
+      await engine.read(sql`select id from journal_entries where kind = 'reversal'`),
+    ]
+    return { live: live.length, reversed: reversals.length }
+  } finally {
+    await engine.close()
+  }
+}
