@@ -22,7 +22,6 @@ import { leadersMigration, leadersWholeMigration } from './grave-digs/tables.ts'
 import { holdersDataset } from './holders/dataset.ts'
 import { proofsMigration, rereadingsMigration } from './holders/proof/proof-row.ts'
 import { holderSpansMigration, holdersMigration, supplyByTimeMigration } from './holders/tables.ts'
-import { unexplainedMigration } from './holders/unexplained.ts'
 import { priceSeries, pricesDataset } from './prices/dataset.ts'
 import { finerPricesMigration, pricesMigration } from './prices/tables.ts'
 
@@ -62,6 +61,5 @@ export const registerMigrations: readonly Migration[] = [
   rereadingsMigration,
   stalledChainsMigration,
   listsOfAccountsMigration,
-  unexplainedMigration,
   matchedMappingsMigration,
 ]

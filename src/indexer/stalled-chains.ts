@@ -38,6 +38,11 @@ export interface Stall {
   readonly detail: string
 }
 
+/** Whether what is stored of a chain cannot be right, such as balances that no transfers explain. */
+export function isUnusable(stall: Stall | undefined): boolean {
+  return stall?.reason === 'unusable_data'
+}
+
 /** New blocks and older history are read side by side, and either may stall. */
 export type StallPart = 'head' | 'history'
 

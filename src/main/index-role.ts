@@ -10,7 +10,6 @@ import { UnexplainedBalanceError } from '#datasets/holders/fold-balances.ts'
 import { findPruned } from '#datasets/holders/proof/find-pruned.ts'
 import { keepProving } from '#datasets/holders/proof/keep-proving.ts'
 import { proveStartBlocks } from '#datasets/holders/proof/prove-start-blocks.ts'
-import { clearUnexplained, noteUnexplained } from '#datasets/holders/unexplained.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { repeatedBurns } from '#ecosystem/repeated-burns.ts'
@@ -67,7 +66,7 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
   const common = { ...proving, clock, isIndexing: () => lease.isHeld }
   const { payment } = ecosystem
   await Promise.all([
-    runIndexer(indexerDeps(role, { sourceOf, unproven, rereadings, lease }), signal),
+    runIndexer(indexerDeps(role, { sourceOf, rereadings, lease }), signal),
     keepProving(
       {
         ...common,
@@ -87,17 +86,12 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
 
 interface Indexing {
   sourceOf(chain: Chain): ChainSource
-  /** Why the block before a chain's start could not be asked, by chain. */
-  readonly unproven: ReadonlyMap<string, string>
   /** Chains that a proof wants to be read again. */
   readonly rereadings: Set<number>
   readonly lease: { isHeld: boolean }
 }
 
-function indexerDeps(
-  role: IndexRole,
-  { sourceOf, unproven, rereadings, lease }: Indexing,
-): IndexerDeps {
+function indexerDeps(role: IndexRole, { sourceOf, rereadings, lease }: Indexing): IndexerDeps {
   const { ecosystem, logger } = role
   const tellLease = reportLease(logger)
   const proving = {
@@ -115,12 +109,7 @@ function indexerDeps(
     findPruned: async (error) =>
       error instanceof UnexplainedBalanceError ? findPruned(proving, error) : [],
     takeRereading: (chainId) => rereadings.delete(chainId),
-    reportOf: (chain) =>
-      withUnexplained(role, {
-        chain,
-        unproven: unproven.get(chain.name),
-        report: reportOn(role, chain, sourceOf(chain)),
-      }),
+    reportOf: (chain) => reportOn(role, chain, sourceOf(chain)),
     onLease(held) {
       lease.isHeld = held
       tellLease(held)
@@ -137,47 +126,6 @@ function reportOn(role: IndexRole, chain: Chain, source: ChainSource): ChainRepo
     // A store or a node that is away costs a warning, no more.
     onComplete: () => void reportUnmatched(role, { chain, source }).catch(() => undefined),
   })
-}
-
-/** Notes a history that does not add up where every process sees it, until it does. */
-function withUnexplained(
-  { register }: Pick<IndexRole, 'register'>,
-  input: {
-    readonly chain: Chain
-    /** Why the block before the start could not be asked. */
-    readonly unproven: string | undefined
-    readonly report: ChainReport
-  },
-): ChainReport {
-  const { chain, unproven, report } = input
-  let noted: string | undefined | null = null
-  const note = (reason: string | undefined) => {
-    if (reason === noted) return
-    noted = reason
-    register
-      .write((connection) =>
-        reason === undefined
-          ? clearUnexplained(connection, chain.id)
-          : noteUnexplained(connection, chain.id, reason),
-      )
-      // The next failure or completion writes it again.
-      .catch(() => {
-        noted = null
-      })
-  }
-  const states =
-    unproven === undefined ? '' : ` (no state before startBlock can be asked: ${unproven})`
-  return {
-    ...report,
-    complete() {
-      report.complete()
-      note(undefined)
-    },
-    failure(error) {
-      report.failure(error)
-      if (error instanceof UnexplainedBalanceError) note(`${error.message}${states}`)
-    },
-  }
 }
 
 /** What reads history gets ready while the file is held against the chains. */

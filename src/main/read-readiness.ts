@@ -1,10 +1,9 @@
 import type { Readiness } from '#api/health-routes.ts'
 import { readUnproven } from '#datasets/deposits/proof/deposit-proofs.ts'
 import { type Proof, readProofs } from '#datasets/holders/proof/proof-row.ts'
-import { readUnexplained } from '#datasets/holders/unexplained.ts'
 import { rereadingOf } from '#datasets/rereading.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
-import { readStalls, type Stall } from '#indexer/stalled-chains.ts'
+import { isUnusable, readStalls, type Stall } from '#indexer/stalled-chains.ts'
 import { type ChainStatus, conditionOf, isIncomplete } from '#indexer/status.ts'
 import { unixNow } from '#lib/clock.ts'
 import { toIso } from '#lib/day.ts'
@@ -20,7 +19,7 @@ export async function readReadiness(
 ): Promise<Readiness> {
   const parts: Record<string, string> = {}
   const index = await deps.recentStatus().catch(() => undefined)
-  const { proofs, burns, unexplained, anomalies } = await deps.register
+  const { proofs, burns, anomalies } = await deps.register
     .snapshot((reads) => readFindings(reads, deps.ecosystem))
     .catch(() => NO_FINDINGS)
   for (const each of anomalies)
@@ -35,8 +34,6 @@ export async function readReadiness(
     parts[`chain ${chain.name}`] = `${known}${describeStall(stalls.get(chain.id))}`
     const proof = proofs.get(chain.id)
     if (proof !== undefined) parts[`proof ${chain.name}`] = describeProof(proof)
-    const reason = unexplained.get(chain.id)
-    if (reason !== undefined) parts[`history ${chain.name}`] = `WRONG: ${reason}`
   }
   const payments = deps.ecosystem.payment?.chain
   const unproven =
@@ -63,7 +60,8 @@ export async function readReadiness(
     () => 'ok',
     () => 'cannot be reached',
   )
-  const isRight = burns.length + unexplained.size === 0
+  const isRight =
+    burns.length === 0 && !deps.ecosystem.chains.some(({ id }) => isUnusable(stalls.get(id)))
   const isIndexed = index !== undefined && other.length === 0
   const ready = accounts === 'ok' && isIndexed && isRight
   return { ready, parts: { ...parts, accounts } }
@@ -73,15 +71,12 @@ interface Findings {
   readonly proofs: ReadonlyMap<number, Proof>
   /** Burns that cannot be, of tokens whose transfers add up to their contracts' supply. */
   readonly burns: readonly ImpossibleBurns[]
-  /** Why the balances of a chain do not add up, by chain id. */
-  readonly unexplained: ReadonlyMap<number, string>
   readonly anomalies: readonly MappingAnomalies[]
 }
 
 const NO_FINDINGS: Findings = {
   proofs: new Map(),
   burns: [],
-  unexplained: new Map(),
   anomalies: [],
 }
 
@@ -94,7 +89,6 @@ async function readFindings(connection: Connection, ecosystem: Ecosystem): Promi
   return {
     proofs,
     burns: await impossibleBurns(connection, proven),
-    unexplained: await readUnexplained(connection, chains),
     anomalies: await readMappingAnomalies(connection, ecosystem),
   }
 }

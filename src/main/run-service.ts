@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
-import { readUnexplained } from '#datasets/holders/unexplained.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
+import { isUnusable, readStalls } from '#indexer/stalled-chains.ts'
 import { readIndexStatus } from '#indexer/status.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { Connection } from '#store/engine.ts'
@@ -112,7 +112,8 @@ async function openApi(
 
 async function howFar(connection: Connection, ecosystem: Ecosystem) {
   const status = await readIndexStatus(connection, ecosystem.chains)
-  if ((await readUnexplained(connection, ecosystem.chains)).size > 0) return 'nothing'
+  const stalls = await readStalls(connection)
+  if (ecosystem.chains.some(({ id }) => isUnusable(stalls.get(id)))) return 'nothing'
   const isAtHeads = status?.chains.every((each) => each.blockNumber >= each.headNumber) ?? false
   if (!isAtHeads) return 'nothing'
   return status?.chains.every((each) => each.backfill === null) ? 'all' : 'newest'

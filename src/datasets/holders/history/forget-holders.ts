@@ -2,7 +2,6 @@ import type { Change } from '#indexer/dataset.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import { voidProof } from '../proof/proof-row.ts'
-import { clearUnexplained } from '../unexplained.ts'
 import { countHoldersAnew } from './count-holders-anew.ts'
 
 /** Removes what is known of a chain's holders, and counts those of the other chains alone. */
@@ -15,7 +14,6 @@ export async function forgetHolders({ connection, chainId }: Change): Promise<vo
   await connection.run(sql`delete from supply_buckets where chain_id = ${chainId}`)
   await connection.run(sql`delete from holder_spans where chain_id = ${chainId}`)
   await voidProof(connection, chainId)
-  await clearUnexplained(connection, chainId)
   for (const row of found)
     await countHoldersAnew(connection, {
       symbol: column.text(row, 'token'),
