@@ -99,6 +99,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
       }, 10_000)
       assert.equal(await balanceOf(world, key), before)
       node.lie = undefined
+      await mine(base(world), { blocks: 8 })
       await untilBalance(world, key, before + 1)
     })
 

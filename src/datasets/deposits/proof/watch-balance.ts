@@ -130,7 +130,7 @@ interface SearchDeps extends Pick<ProveDepositsDeps, 'register' | 'payment'> {
   readonly signal: AbortSignal
 }
 
-/** Looks for the first block of a range whose deposits do not explain the balance. */
+/** Looks for the blocks of a range whose deposits do not explain the balance, the newest first. */
 class Search {
   readonly #deps: SearchDeps
   readonly #base: Base
@@ -168,13 +168,22 @@ class Search {
     return undefined
   }
 
-  /** The difference came after `low` and no later than `high`; one block where old states are known. */
+  /**
+   * The newest change of the difference came after `low` and no later than `high`: one block where the
+   * node knows the states near it. Steps back grow, because old states are the ones that nodes drop.
+   */
   async #narrow(): Promise<{ readonly low: number; readonly high: number }> {
-    let [low, high] = [this.#base.block.number, this.#now.block.number]
+    const end = this.#now.block.number
+    const whole = await this.differenceAt(end)
+    let [low, high] = [this.#base.block.number, end]
     try {
+      for (let step = 1; end - step > low; step *= 2) {
+        if ((await this.differenceAt(end - step)) === whole) high = end - step
+        else low = end - step
+      }
       while (high - low > 1) {
         const middle = Math.floor((low + high) / 2)
-        if ((await this.differenceAt(middle)) > 0n) high = middle
+        if ((await this.differenceAt(middle)) === whole) high = middle
         else low = middle
       }
     } catch (error) {
