@@ -10,6 +10,7 @@ import { adoptFile } from '#indexer/adopted-file/adopt-file.ts'
 import { ChangedFileError, mayLead } from '#indexer/adopted-file/may-lead.ts'
 import { readIndexStatus } from '#indexer/status.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
+import { auditRegister } from '#main/audit-register.ts'
 import { readReadiness } from '#main/read-readiness.ts'
 import { readHoldings, readPremium } from '#statistics/holdings.ts'
 import type { Engine } from '#store/engine.ts'
@@ -17,7 +18,7 @@ import { sql } from '#store/sql.ts'
 import { beginChain } from './chain-builder/built-chain.ts'
 import { type LivelyBlock, live } from './chain-builder/random-life.ts'
 import { serveChain } from './chain-builder/serve-chain.ts'
-import { localEcosystemAt, startIndexer } from './indexed-ecosystem.ts'
+import { localEcosystemAt, openSource, startIndexer } from './indexed-ecosystem.ts'
 import { startPostgres } from './postgres.ts'
 import { dataRoutesOf, readRoute, refusalOf } from './route-reader.ts'
 import { advanceAll, commitDepsOf, stepIndex } from './stepped-index.ts'
@@ -246,5 +247,32 @@ onEach('a leader that lives when an indexer starts is told from one that has die
       await (isAlive ? outdated : adopted)?.promise
       await running.stop()
     }
+  }),
+)
+
+onEach('an audit with another file than the register says so, and judges nothing', (store) =>
+  withChains(async (at) => {
+    await indexAll(store.engine, at())
+    const verdict = await auditRegister({
+      ...{ ecosystem: at(zeroOnly), register: store.engine, clock: Date.now },
+      ...{ sourceOf: openSource, onProgress: () => undefined, note: () => undefined },
+    })
+    assert.deepEqual(verdict, { kind: 'other-file', parts: ['burns[0].where changed'] })
+  }),
+)
+
+onEach('an edit that re-reads nothing changes ETags where answers show it', (store) =>
+  withChains(async (at) => {
+    const register = store.engine
+    await indexAll(register, at())
+    const renamed = at((file) => ({
+      ...file,
+      tokens: file.tokens.map((token) => ({ ...token, name: `${token.name} II` })),
+    }))
+    assert.deepEqual((await adopt(register, renamed)).changes, [])
+    const revisionOf = (ecosystem: Ecosystem) =>
+      dataRoutesOf({ register, ecosystem, clock: () => 0 })[0]?.revision?.()
+    assert.equal(await revisionOf(at()), await revisionOf(at()))
+    assert.notEqual(await revisionOf(renamed), await revisionOf(at()))
   }),
 )

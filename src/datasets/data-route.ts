@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { TObject, TSchema } from 'typebox'
 import { isRefusal, type Refusal, type RefusalCode, refuse } from '#domain/refusal.ts'
 import { type Chain, type Ecosystem, notConfigured } from '#ecosystem/ecosystem.ts'
@@ -93,7 +94,7 @@ export function dataRoute<P extends Parameters>(
     async revision() {
       const status = await deps.recentStatus()
       if (status === undefined || status.otherParts.length > 0) return undefined
-      return revisionAt(status, unixNow(deps.clock))
+      return revisionOf(deps, status)
     },
     handle(input) {
       const asked = input.parameters as ValuesOf<P> & { readonly format?: 'json' | 'csv' }
@@ -117,6 +118,23 @@ function bodySchema(
   }
   const meta = Type.Object({ ...metaSchema.properties, ...more })
   return Type.Object({ data: definition.data, meta })
+}
+
+const shownBy = new WeakMap<Ecosystem, string>()
+
+/** Changes whenever an answer may: with the register, and with what the file says besides. */
+function revisionOf({ ecosystem, clock }: DataDeps, status: IndexStatus): string {
+  const shown = shownBy.get(ecosystem) ?? digestOf(ecosystem)
+  shownBy.set(ecosystem, shown)
+  return `${shown}-${revisionAt(status, unixNow(clock))}`
+}
+
+function digestOf(ecosystem: Ecosystem): string {
+  const { chains, tokens, service } = ecosystem
+  const names = chains.map(({ name, explorerUrl }) => [name, explorerUrl])
+  const facts = tokens.map(({ symbol, name, role }) => [symbol, name, role])
+  const shown = [notConfigured(ecosystem), names, facts, service.publicBaseUrl]
+  return createHash('sha256').update(JSON.stringify(shown)).digest('hex').slice(0, 8)
 }
 
 async function readSnapshot<P extends Parameters>(
@@ -154,7 +172,7 @@ function toAnswer(
 ): Answer {
   const { status, result } = input
   const nowUnix = unixNow(deps.clock)
-  const revision = revisionAt(status, nowUnix)
+  const revision = revisionOf(deps, status)
   const link = linkToNext(deps, input)
   const headers = link === undefined ? {} : { headers: { link } }
   if (input.csv !== undefined)

@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { allDatasets, registerMigrations } from '#datasets/datasets.ts'
+import { filePartsOf } from '#datasets/file-parts.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import { compareRegisters } from '#indexer/compare-registers.ts'
 import { rebuildIndex } from '#indexer/rebuild.ts'
@@ -25,6 +26,8 @@ export type RegisterVerdict =
   | { readonly kind: 'moved'; readonly chain: string }
   /** Older history of a chain is still being read. */
   | { readonly kind: 'incomplete'; readonly chain: string }
+  /** The register was built from another ecosystem file. */
+  | { readonly kind: 'other-file'; readonly parts: readonly string[] }
   | { readonly kind: 'empty' }
 
 /**
@@ -34,10 +37,13 @@ export type RegisterVerdict =
  */
 export function auditRegister(deps: AuditDeps): Promise<RegisterVerdict> {
   return deps.register.snapshot(async (stored) => {
-    const status = await readIndexStatus(stored, deps.ecosystem.chains)
+    const { chains } = deps.ecosystem
+    const status = await readIndexStatus(stored, chains, filePartsOf(deps.ecosystem))
     if (status === undefined) return { kind: 'empty' }
-    const reading = status.chains.find((each) => each.backfill !== null)
-    if (reading !== undefined) return { kind: 'incomplete', chain: reading.chain.name }
+    const parts = status.otherParts.flatMap(({ fields }) => fields)
+    if (parts.length > 0) return { kind: 'other-file', parts }
+    const reading = status.unread[0] ?? status.chains.find((each) => each.backfill !== null)?.chain
+    if (reading !== undefined) return { kind: 'incomplete', chain: reading.name }
     const left = await leftChain(deps, status)
     if (left !== undefined) return { kind: 'moved', chain: left }
     const state = { connection: stored, dialect: deps.register.dialect }

@@ -64,6 +64,10 @@ async function auditUntilStill(deps: AuditDeps): Promise<readonly string[]> {
     const verdict = await auditRegister(deps)
     if (verdict.kind === 'agrees') return []
     if (verdict.kind === 'empty') return ['the register is empty: run the index first']
+    if (verdict.kind === 'other-file')
+      return [
+        `the register was built from another ecosystem file (${verdict.parts.join(', ')}); run the index with this one first, or audit with that one`,
+      ]
     if (verdict.kind === 'incomplete')
       return [`${verdict.chain}: older history is still being read; audit once /readyz says live`]
     if (verdict.kind === 'differs') return [verdict.difference]
