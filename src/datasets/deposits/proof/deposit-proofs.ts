@@ -1,8 +1,9 @@
 import type { BlockRef } from '#domain/chain.ts'
+import { type Backfill, readBackfill } from '#indexer/backfill/backfill-row.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
-import { type DepositFact, storeDeposits } from '../deposits.ts'
+import { DEPOSITS, type DepositFact, storeDeposits } from '../deposits.ts'
 
 /** What proved the deposits of a block. */
 export type DepositProof = 'receipts' | 'endpoints'
@@ -100,6 +101,14 @@ export async function settleBlock(
   return isSame ? 'as-stored' : 'corrected'
 }
 
+/** Whether the deposits of a block are still to be read: stored now, they would be there twice. */
+function isInGap(backfill: Backfill | undefined, number: number): boolean {
+  if (backfill === undefined) return false
+  const { floor, read, datasets } = backfill
+  if (datasets === null) return number > read.number && number < floor.number
+  return datasets.includes(DEPOSITS) && number > read.number
+}
+
 /** Whether the index stands on this very block. No reorg is undone until the transaction ends. */
 async function isIndexed(
   connection: Connection,
@@ -111,6 +120,7 @@ async function isIndexed(
     update positions set number = number where chain_id = ${chainId}
     returning number, hash, finalized_number`)
   if (position === undefined || column.integer(position, 'number') < number) return false
+  if (isInGap(await readBackfill(connection, chainId), number)) return false
   const [known] = await connection.run(sql`
     select hash from blocks where chain_id = ${chainId} and number = ${number}`)
   if (known !== undefined) return column.hex(known, 'hash') === hash

@@ -6,7 +6,7 @@ import type { Payment } from '#ecosystem/ecosystem.ts'
 import { readBackfill } from '#indexer/backfill/backfill-row.ts'
 import { readFinalized, readPosition } from '#indexer/positions.ts'
 import { askContract } from '#indexer/token-contract.ts'
-import { recipientsOf } from '../deposits.ts'
+import { DEPOSITS, recipientsOf } from '../deposits.ts'
 import {
   type BalanceCheck,
   readBalanceCheck,
@@ -44,13 +44,15 @@ export async function watchBalance(
     position: await readPosition(reads, chainId),
     finalized: await readFinalized(reads, chainId),
     check: await readBalanceCheck(reads, chainId),
-    isWhole: (await readBackfill(reads, chainId)) === undefined,
+    backfill: await readBackfill(reads, chainId),
     unproven: await unprovenBlocks(reads, { chainId, limit: 1 }),
   }))
-  // What may yet turn out to be made up explains nothing.
-  if (stored.position === undefined || stored.unproven.length > 0) return
+  // What may yet turn out to be made up explains nothing, nor do deposits that are read again.
+  const isReread = stored.backfill?.datasets?.includes(DEPOSITS) ?? false
+  if (stored.position === undefined || stored.unproven.length > 0 || isReread) return
   const to = Math.max(0, stored.position.number - DEPTH_BLOCKS)
-  const { check, finalized, isWhole } = stored
+  const { check, finalized } = stored
+  const isWhole = stored.backfill === undefined
   const payTo = nameOf(payment, isWhole)
   if (check?.payTo === payTo && to - check.block.number < EVERY_BLOCKS) return
   const last = check?.payTo === payTo ? await stillThere(source, check) : undefined
