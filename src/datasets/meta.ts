@@ -53,7 +53,7 @@ export const metaSchema = Type.Object(
     chains: Type.Array(chainMeta),
     rereading: Type.Array(rereadingMeta, {
       description:
-        'What is read again because the ecosystem file changed: figures hold what is read of it so far',
+        'What is read again, after a change of the ecosystem file or a node that left out logs: figures hold what is read of it so far',
     }),
     notConfigured: notConfiguredSchema,
     query: Type.Record(Type.String(), Type.Union([Type.String(), Type.Integer(), Type.Null()]), {

@@ -5,7 +5,10 @@ import type { ChainStatus, IndexStatus } from '#indexer/status.ts'
 import { HOLDERS } from './holders/dataset.ts'
 import { PRICES } from './prices/decode.ts'
 
-/** A dataset of a chain that is read again because the file changed, and what of it is missing. */
+/**
+ * A dataset of a chain that is read again, because the file changed or a node had left out logs, and
+ * what of it is missing.
+ */
 export interface Rereading {
   readonly chain: Chain
   readonly dataset: string
@@ -79,9 +82,7 @@ export function notReadYet(
       )
     return on.length > 0 && on.every(({ chainId }) => isEmpty(chainId))
   })
-  return empty === undefined
-    ? undefined
-    : notReady(`The ${empty} are being read again, since the ecosystem file changed.`)
+  return empty === undefined ? undefined : notReady(`The ${empty} are being read again.`)
 }
 
 /** Whether the register is one of this file and nothing of these datasets is read again. */

@@ -51,7 +51,7 @@ export async function readReadiness(
   }
   for (const { chain, dataset, fromBlock, toBlock } of index ? rereadingOf(index, deps.file) : [])
     parts[`${dataset} of ${chain.name}`] =
-      `read again since the file changed; missing from block ${fromBlock} to ${toBlock ?? 'the head'}`
+      `read again; missing from block ${fromBlock} to ${toBlock ?? 'the head'}`
   const other = index?.otherParts.flatMap(({ fields }) => fields) ?? []
   if (other.length > 0)
     parts['ecosystem file'] =
