@@ -35,6 +35,7 @@ export function randomFile(
       startBlock: chance.pick([0, 0, chance.integer(0, FIRST_LOG_BLOCK)]),
       pollIntervalMs: 100,
       finality: 'tag',
+      proofs: 'deposits',
       staleAfterSeconds: 60,
     })),
   }
