@@ -87,7 +87,10 @@ interface Rereading {
 async function adopt(engine: Engine, ecosystem: Ecosystem) {
   const deps = await commitDepsOf(engine, ecosystem)
   const { chains } = ecosystem
-  const changes = await adoptFile({ ...deps, chains, file: filePartsOf(ecosystem) })
+  const changes = await adoptFile({
+    ...{ ...deps, chains, file: filePartsOf(ecosystem) },
+    ...{ onChangedFile: 'reread', hasWaited: false },
+  })
   return { changes, index: stepIndex(deps) }
 }
 

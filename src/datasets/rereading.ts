@@ -2,8 +2,7 @@ import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Chain } from '#ecosystem/ecosystem.ts'
 import { CHAIN_PART, type FileParts } from '#indexer/adopted-file/file-part.ts'
 import type { ChainStatus, IndexStatus } from '#indexer/status.ts'
-import { HOLDERS } from './holders/dataset.ts'
-import { PRICES } from './prices/decode.ts'
+import { HOLDERS, PRICES } from './dataset-names.ts'
 
 /**
  * A dataset of a chain that is read again, because the file changed or a node had left out logs, and

@@ -16,11 +16,18 @@ import { oldestBlock, readPosition, storedBlock } from './positions.ts'
 import type { Segment } from './segment.ts'
 import { filtersOf } from './select-logs.ts'
 
+/** Who wants chains to be read again, such as a proof that found transfers missing. */
+export interface Rereadings {
+  isWanted(chainId: number): boolean
+  /** The chain is forgotten, and is being read again. */
+  done(chainId: number): Promise<void>
+}
+
 export interface ChainIndexDeps extends OlderHistoryDeps {
   /** Sets aside the endpoints that are proven to have left out logs; gives their hosts. */
   findPruned?(error: MissingFactsError): Promise<readonly string[]>
-  /** Says once that the chain is to be read again from its beginning. */
-  takeRereading?(): boolean
+  /** Chains that are to be read again from their beginning. */
+  readonly rereadings?: Rereadings
   /** Told of every answer that brings history. */
   onRead?: ReadDeps['onRead']
 }
@@ -74,8 +81,11 @@ export class ChainIndex {
 
   /** Reads some of the older history; gives false when none is missing. */
   async readOlder(): Promise<boolean> {
-    if (this.#deps.takeRereading?.() === true) {
+    const { rereadings } = this.#deps
+    if (rereadings?.isWanted(this.#chain.id) === true) {
       await this.#steps.run(() => this.#guarded(() => this.#beginAnew()))
+      // Only now: what failed is wanted still.
+      await rereadings.done(this.#chain.id)
       return true
     }
     try {

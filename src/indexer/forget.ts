@@ -13,7 +13,9 @@ export async function forgetChain(deps: CommitDeps, chainId: number): Promise<vo
     finalizedNumber: await readFinalized(connection, chainId),
     isOlder: false,
   })
-  await transact(deps, factsOf, (change) => removeChain(change, deps.datasets))
+  const { datasets, engine } = deps
+  const work = (change: Transaction) => removeChain(change, datasets)
+  await transact(deps, factsOf, work, engine.writeAtLength)
 }
 
 /** The same, as part of a transaction. */

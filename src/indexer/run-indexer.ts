@@ -16,6 +16,7 @@ import { adoptFile } from './adopted-file/adopt-file.ts'
 import type { FileParts, PartChange } from './adopted-file/file-part.ts'
 import { mayLead, type OnChangedFile } from './adopted-file/may-lead.ts'
 import type { OlderHistoryDeps } from './backfill/older-history.ts'
+import type { Rereadings } from './chain-index.ts'
 import type { AnyDataset } from './dataset.ts'
 import type { PriceBook } from './events/value-events.ts'
 import type { MissingFactsError } from './missing-facts-error.ts'
@@ -34,12 +35,13 @@ export interface IndexerDeps extends Pick<OlderHistoryDeps, 'flushEveryMs'> {
   reportOf(chain: Chain): ChainReport
   /** Sets aside the endpoints that are proven to have left out logs; gives their hosts. */
   findPruned?(error: MissingFactsError): Promise<readonly string[]>
-  /** Says once that a chain is to be read again from its beginning. */
-  takeRereading?(chainId: number): boolean
+  readonly rereadings?: Rereadings
   /** The lease was taken, or another indexer holds it. */
   onLease?(held: boolean): void
   /** Parts of the file that the register was not built from, and now is. */
   onAdopted?(changes: readonly PartChange[]): void
+  /** The store did not take the file; it is tried again. */
+  onNotAdopted?(error: unknown): void
   /** The lease is left to others: the register was built from a newer file than this process has. */
   onOutdated?(): void
 }
@@ -58,8 +60,8 @@ export async function runIndexer(deps: IndexerDeps, signal: AbortSignal): Promis
   const turn = { holder: randomUUID(), hasWaited: false, leaderUntilMs: undefined }
   while (!signal.aborted) {
     const lease = await tryLease(deps, turn)
-    const isLeading = lease !== undefined && (await adopt(deps, lease))
-    deps.onLease?.(isLeading)
+    const isLeading = lease !== undefined && (await adopt(deps, lease, turn))
+    if (isLeading || lease === undefined) deps.onLease?.(isLeading)
     if (isLeading) {
       await runWithLease(deps, lease, signal)
       turn.hasWaited = true
@@ -101,22 +103,22 @@ async function watchLeader(engine: Engine, turn: Turn): Promise<void> {
   if (untilMs !== turn.leaderUntilMs) turn.hasWaited = true
 }
 
-/** Makes the register one of this process's file; false while the store does not let it. */
-async function adopt(deps: IndexerDeps, lease: Lease): Promise<boolean> {
-  const { register: engine, ecosystem } = deps
+/** Makes the register one of this process's file; false where it may not, or the store does not let it. */
+async function adopt(deps: IndexerDeps, lease: Lease, { hasWaited }: Turn): Promise<boolean> {
+  const { register: engine, ecosystem, onChangedFile = 'reread' } = deps
   const { chains } = ecosystem
+  const own = { engine, lease, onChangedFile, hasWaited, tokens: symbolsOf(ecosystem), chains }
   try {
-    const changes = await adoptFile({
-      ...deps,
-      engine,
-      lease,
-      tokens: symbolsOf(ecosystem),
-      chains,
-    })
+    const changes = await adoptFile({ ...deps, ...own })
+    if (changes === undefined) {
+      await releaseLease(engine, lease)
+      return false
+    }
     if (changes.length > 0) deps.onAdopted?.(changes)
     return true
   } catch (error) {
     ignoreStoreError(error)
+    deps.onNotAdopted?.(error)
     return false
   }
 }
@@ -138,7 +140,6 @@ async function runWithLease(deps: IndexerDeps, lease: Lease, outer: AbortSignal)
         lease,
         tokens,
         source: deps.sourceOf(chain),
-        takeRereading: () => deps.takeRereading?.(chain.id) ?? false,
         report: deps.reportOf(chain),
       },
       chain,

@@ -51,8 +51,9 @@ export async function transact(
   deps: CommitDeps,
   facts: (connection: Connection) => Promise<Facts>,
   work: Work,
+  write: Engine['writeAtLength'] = deps.engine.write,
 ): Promise<void> {
-  await deps.engine.write(async (connection) => {
+  await write(async (connection) => {
     // The lease first: what is read after it nobody else changes.
     const [, read] = await allEnded([
       holdLease(connection, deps.lease, deps.clock()),

@@ -9,6 +9,7 @@ import { filePartsOf } from '#datasets/file-parts.ts'
 import { UnexplainedBalanceError } from '#datasets/holders/fold-balances.ts'
 import { findPruned } from '#datasets/holders/proof/find-pruned.ts'
 import { keepProving } from '#datasets/holders/proof/keep-proving.ts'
+import { noteReread } from '#datasets/holders/proof/proof-row.ts'
 import { proveStartBlocks } from '#datasets/holders/proof/prove-start-blocks.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
@@ -18,7 +19,7 @@ import { proveEcosystem } from '#indexer/prove-ecosystem.ts'
 import type { ChainReport } from '#indexer/run-chain.ts'
 import { type IndexerDeps, runIndexer } from '#indexer/run-indexer.ts'
 import { readIndexStatus } from '#indexer/status.ts'
-import type { Clock } from '#lib/clock.ts'
+import { type Clock, unixNow } from '#lib/clock.ts'
 import type { Engine } from '#store/engine.ts'
 import { type IndexProgress, makeChainReport } from './index-progress.ts'
 import {
@@ -105,10 +106,23 @@ function indexerDeps(role: IndexRole, { sourceOf, rereadings, lease }: Indexing)
     prices: makeDollarPrices(ecosystem.tokens),
     onAdopted: (changes) => reportAdopted(role, changes),
     onOutdated: reportOutdated(logger),
+    onNotAdopted: (err) =>
+      logger.error(
+        { err },
+        'the register could not be brought to this ecosystem file; trying again',
+      ),
     sourceOf,
     findPruned: async (error) =>
       error instanceof UnexplainedBalanceError ? findPruned(proving, error) : [],
-    takeRereading: (chainId) => rereadings.delete(chainId),
+    rereadings: {
+      isWanted: (chainId) => rereadings.has(chainId),
+      async done(chainId) {
+        rereadings.delete(chainId)
+        await role.register.write((connection) =>
+          noteReread(connection, chainId, unixNow(role.clock)),
+        )
+      },
+    },
     reportOf: (chain) => reportOn(role, chain, sourceOf(chain)),
     onLease(held) {
       lease.isHeld = held

@@ -1,6 +1,5 @@
-import { HOLDERS } from '#datasets/holders/dataset.ts'
+import { HOLDERS, PRICES } from '#datasets/dataset-names.ts'
 import { readBalanceAt, readSupplyAt } from '#datasets/holders/queries.ts'
-import { PRICES } from '#datasets/prices/decode.ts'
 import type { DollarPrices } from '#datasets/prices/price-book.ts'
 import { isWhole } from '#datasets/rereading.ts'
 import type { Address } from '#domain/address.ts'

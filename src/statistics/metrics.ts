@@ -1,8 +1,8 @@
 import { BURNS } from '#datasets/burns/dataset.ts'
+import { HOLDERS, PRICES } from '#datasets/dataset-names.ts'
 import { type SeriesDay, valuesAtDayEnds } from '#datasets/day-rows.ts'
 import { DIVIDENDS } from '#datasets/dividends/dataset.ts'
 import { GRAVE_DIGS } from '#datasets/grave-digs/dataset.ts'
-import { HOLDERS } from '#datasets/holders/dataset.ts'
 import {
   circulatingOf,
   countHolders,
@@ -11,7 +11,6 @@ import {
   readSupplyDays,
   readTotalSupply,
 } from '#datasets/holders/queries.ts'
-import { PRICES } from '#datasets/prices/decode.ts'
 import type { DollarPrices } from '#datasets/prices/price-book.ts'
 import { firstDay } from '#datasets/prices/queries.ts'
 import { toUsdPriceExact, toValueExact } from '#domain/money.ts'

@@ -1,9 +1,9 @@
 import { BURNS } from '#datasets/burns/dataset.ts'
 import { type DataDeps, dataRoute } from '#datasets/data-route.ts'
+import { HOLDERS } from '#datasets/dataset-names.ts'
 import { DIVIDENDS } from '#datasets/dividends/dataset.ts'
 import { addDollars, valueNow } from '#datasets/dividends/value-now.ts'
 import { GRAVE_DIGS } from '#datasets/grave-digs/dataset.ts'
-import { HOLDERS } from '#datasets/holders/dataset.ts'
 import {
   circulatingOf,
   countHolders,

@@ -54,6 +54,8 @@ export interface Engine {
    * what follows may be done, but nobody may be told. If it fails after that, it stands nonetheless.
    */
   write<T>(work: (connection: Connection) => Promise<T>, onCommitted?: () => void): Promise<T>
+  /** The same for work that may take minutes, such as removing a chain: no statement is cut short. */
+  writeAtLength<T>(work: (connection: Connection) => Promise<T>): Promise<T>
   /**
    * One statement that writes, all or nothing, durable when it resolves. Only where a turn to the
    * database is far; elsewhere a transaction is as quick.

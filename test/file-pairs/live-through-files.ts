@@ -96,7 +96,10 @@ async function indexSome(
 ): Promise<void> {
   const deps = await commitDepsOf(engine, ecosystem)
   const { chains } = ecosystem
-  await adoptFile({ ...deps, chains, file: filePartsOf(ecosystem) })
+  await adoptFile({
+    ...{ ...deps, chains, file: filePartsOf(ecosystem) },
+    ...{ onChangedFile: 'reread', hasWaited: false },
+  })
   const index = stepIndex(deps)
   for (const chain of chains) {
     const steps = isAll ? Number.POSITIVE_INFINITY : chance.integer(0, 8)

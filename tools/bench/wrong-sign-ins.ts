@@ -29,7 +29,7 @@ const environment = {
 }
 const service = await world.start('start', { environment })
 await service.ready()
-const { origin } = service
+const origin = service.url
 try {
   const header = await wrongSignIn()
   const hostile = new Agent({ keepAlive: true, maxSockets: SOCKETS })

@@ -8,6 +8,7 @@ import { percentage } from '#lib/decimal.ts'
 import { Type } from '#lib/type.ts'
 import type { Connection } from '#store/engine.ts'
 import { type DataDeps, dataRoute } from '../data-route.ts'
+import { HOLDERS } from '../dataset-names.ts'
 import { accountOf, eventMembers, eventRow, listParameters, readEventPage } from '../event-rows.ts'
 import { KeptWindows, TOTAL_WINDOWS } from '../kept-windows.ts'
 import { tokenParameter } from '../parameters.ts'
@@ -86,7 +87,7 @@ function burnTotals(deps: BurnDeps): Route {
     description:
       'Everything ever burned of a token, with the last 24 hours, 7 and 30 days and the share of each chain; the chains add up exactly.',
     parameters: { token: tokenParameter(deps.ecosystem.tokens, deps.ecosystem.primary) },
-    datasets: () => [BURNS],
+    datasets: () => [BURNS, HOLDERS],
     data: totalShape,
     async read({ connection, status, parameters: { token } }) {
       const totals = (await sumTotals(connection, BURNS)).filter(

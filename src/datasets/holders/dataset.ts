@@ -6,6 +6,7 @@ import type { PartEntry } from '#indexer/adopted-file/file-part.ts'
 import type { Change, Dataset, Position } from '#indexer/dataset.ts'
 import { DecodeError } from '#indexer/decode-event.ts'
 import { startOfDay } from '#lib/day.ts'
+import { HOLDERS } from '../dataset-names.ts'
 import {
   type Balances,
   forgetDeltas,
@@ -20,8 +21,6 @@ import { forgetHolders } from './history/forget-holders.ts'
 import { type HistoryToken, openHoldersHistory } from './history/holders-history.ts'
 import { dayEnds } from './holder-days.ts'
 import { collectMovements, type Movement, type TransferFact } from './movement.ts'
-
-export const HOLDERS = 'holders'
 
 /** Balances, supply and holder counts of the followed tokens, out of every transfer. */
 export function holdersDataset(ecosystem: Ecosystem): Dataset<TransferFact> {

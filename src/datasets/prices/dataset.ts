@@ -8,7 +8,8 @@ import { toStored } from '#lib/u256.ts'
 import type { BulkInsert } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
-import { decodePrice, PRICES, type PriceFact, type PriceSeries, topicOf } from './decode.ts'
+import { PRICES } from '../dataset-names.ts'
+import { decodePrice, type PriceFact, type PriceSeries, topicOf } from './decode.ts'
 import { nextPoint } from './queries.ts'
 
 /** Price series of the ecosystem's tokens, as far as events move them. */
@@ -42,6 +43,7 @@ export function pricesDataset(series: readonly PriceSeries[]): Dataset<PriceFact
       }),
     apply: storePrices,
     revert: (change, ancestor) => removePrices(change, ancestor, series),
+    forget: (change) => forgetPrices(change, series),
   }
 }
 
@@ -138,9 +140,32 @@ async function removePrices(
     where chain_id = ${change.chainId} and block_number > ${ancestor.number}
     returning symbol, timestamp_unix`)
   for (const [symbol, group] of groupBy(removed, (row) => column.text(row, 'symbol'))) {
-    const fromUnix = Math.min(...group.map((row) => column.integer(row, 'timestamp_unix')))
+    const fromUnix = group.reduce(
+      (first, row) => Math.min(first, column.integer(row, 'timestamp_unix')),
+      FOREVER,
+    )
     change.priceMoved(symbol, { fromUnix, untilUnix: FOREVER })
     await closeDayAnew(change, symbol, startOfDay(fromUnix))
+  }
+}
+
+/** The points of a chain may be millions: none of them is looked at. */
+async function forgetPrices(
+  { connection, ...change }: Change,
+  series: readonly PriceSeries[],
+): Promise<void> {
+  const { chainId } = change
+  const found = await connection.run(sql`
+    select symbol, min(timestamp_unix) as first_unix from price_points
+    where chain_id = ${chainId} group by symbol`)
+  await connection.run(sql`delete from price_points where chain_id = ${chainId}`)
+  const own = series.filter(({ source }) => source.chain.id === chainId)
+  const symbols = [...own.map(({ token }) => token.symbol), ...found.map((row) => `${row.symbol}`)]
+  for (const symbol of new Set(symbols))
+    change.priceMoved(symbol, { fromUnix: 0, untilUnix: FOREVER })
+  for (const row of found) {
+    const firstDay = startOfDay(column.integer(row, 'first_unix'))
+    await closeDayAnew({ connection, ...change }, column.text(row, 'symbol'), firstDay)
   }
 }
 

@@ -6,9 +6,6 @@ import type { PricedToken, PriceSource } from '#ecosystem/ecosystem.ts'
 import { argument, DecodeError, type EventArguments } from '#indexer/decode-event.ts'
 import { compileWordDecoder } from '#indexer/word-decoder.ts'
 
-/** Name of the dataset. */
-export const PRICES = 'prices'
-
 export type EventSourceOfPrice = Exclude<PriceSource, { readonly kind: 'fixed' }>
 
 /** A price series: which token, in what quote, from which events. */

@@ -7,9 +7,10 @@ import type { TimeRange } from '#indexer/events/moments.ts'
 import type { PriceBook } from '#indexer/events/value-events.ts'
 import { readPosition } from '#indexer/positions.ts'
 import { allEnded } from '#lib/all-ended.ts'
+import { DAY_SECONDS } from '#lib/day.ts'
 import { parseDecimal } from '#lib/decimal.ts'
 import type { Connection } from '#store/engine.ts'
-import { PRICES } from './decode.ts'
+import { PRICES } from '../dataset-names.ts'
 import {
   carryForward,
   dayCloses,
@@ -64,8 +65,14 @@ export function makeDollarPrices(tokens: readonly PricedToken[]): DollarPrices {
     known: (connection, symbol) => knownRanges(connection, path(symbol)),
     pricesAt: (connection, symbol, moments) =>
       alongPath(path(symbol), moments.length, (step) => pointsAt(connection, step, moments)),
-    closes: (connection, symbol, days) =>
-      alongPath(path(symbol), days.length, (step) => closesAt(connection, step, days)),
+    async closes(connection, symbol, days) {
+      const steps = path(symbol)
+      const untilUnix = await readUntil(connection, steps)
+      const closes = await alongPath(steps, days.length, (step) => closesAt(connection, step, days))
+      return closes.map((price, index) =>
+        (days[index] ?? 0) + DAY_SECONDS > untilUnix ? null : price,
+      )
+    },
     latest: (connection, symbol, unix) => latest(connection, path(symbol), unix),
     async average(connection, symbol, range) {
       const [price] = await alongPath(path(symbol), 1, async (step) => [
@@ -163,11 +170,17 @@ async function latest(
 
 /** The newest price read so far is an old one while prices are read again. */
 async function isReread(connection: Connection, path: readonly Step[]): Promise<boolean> {
+  return (await readUntil(connection, path)) < Number.POSITIVE_INFINITY
+}
+
+/** Up to which moment prices that are read again are there; infinite where none is. */
+async function readUntil(connection: Connection, path: readonly Step[]): Promise<number> {
   const backfills = await readBackfills(connection)
-  return path.some(({ source }) => {
+  const ends = path.flatMap(({ source }) => {
     const backfill = source.kind === 'fixed' ? undefined : backfills.get(source.chain.id)
-    return backfill?.datasets?.includes(PRICES) ?? false
+    return backfill?.datasets?.includes(PRICES) === true ? [backfill.read.timestamp] : []
   })
+  return Math.min(Number.POSITIVE_INFINITY, ...ends)
 }
 
 function nameOf(source: PriceSource): string {

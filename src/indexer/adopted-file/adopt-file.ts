@@ -10,22 +10,24 @@ import { removeChain, removeDatasets } from '../forget.ts'
 import { noteForgotten } from '../forgotten-chains.ts'
 import { readFinalized, readPosition } from '../positions.ts'
 import { type CommitDeps, openChange } from '../transaction.ts'
-import { CHAIN_PART, type FileParts, type PartChange, partChanges } from './file-part.ts'
+import { CHAIN_PART, type PartChange, partChanges } from './file-part.ts'
+import { type MayLead, mayLead } from './may-lead.ts'
 import { readAdoption, readFileParts, writeAdoption } from './tables.ts'
 
-export interface AdoptDeps extends CommitDeps {
+export interface AdoptDeps extends CommitDeps, MayLead {
   readonly chains: readonly Chain[]
-  readonly file: FileParts
 }
 
 /**
  * Makes the register one of this file, in one transaction: what other parts of a file had brought is
- * removed, and noted to be read again where the file still has it. Gives the parts that differed.
+ * removed, and noted to be read again where the file still has it. Gives the parts that differed;
+ * undefined where this process may no longer lead, since another has adopted a file meanwhile.
  */
-export async function adoptFile(deps: AdoptDeps): Promise<readonly PartChange[]> {
+export async function adoptFile(deps: AdoptDeps): Promise<readonly PartChange[] | undefined> {
   const { engine, lease, clock, file } = deps
-  return engine.write(async (connection) => {
+  return engine.writeAtLength(async (connection) => {
     await holdLease(connection, lease, clock())
+    if (!(await mayLead(connection, deps))) return undefined
     const adopted = await readAdoption(connection)
     if (adopted?.digest === file.digest) return []
     const changes = partChanges(await readFileParts(connection), file.parts)
@@ -34,6 +36,8 @@ export async function adoptFile(deps: AdoptDeps): Promise<readonly PartChange[]>
     if (!isNew) await removeChanged(deps, connection, { changes, followed })
     await writeAdoption(connection, file, (adopted?.sequence ?? 0) + 1)
     await valueEvents(connection, deps.prices, deps.tokens)
+    // It may have taken longer than a lease lasts, and others wait for it.
+    await holdLease(connection, lease, clock())
     return isNew ? [] : changes
   })
 }

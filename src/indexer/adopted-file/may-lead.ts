@@ -15,6 +15,14 @@ export class ChangedFileError extends Error {
 /** What a process does when the register was built from another file than its own. */
 export type OnChangedFile = 'reread' | 'refuse'
 
+/** Of a process that would lead. */
+export interface MayLead {
+  readonly file: FileParts
+  readonly onChangedFile: OnChangedFile
+  /** Whether another process led, or this one did before. */
+  readonly hasWaited: boolean
+}
+
 /**
  * Whether an indexer may take the lease. A process that finds no leader when it starts brings its
  * file with it. One that waited behind a leader takes over with the register's file or a new one, but
@@ -22,14 +30,8 @@ export type OnChangedFile = 'reread' | 'refuse'
  */
 export async function mayLead(
   connection: Connection,
-  input: {
-    readonly file: FileParts
-    readonly onChangedFile: OnChangedFile
-    /** Whether another process led, or this one did before. */
-    readonly hasWaited: boolean
-  },
+  { file, onChangedFile, hasWaited }: MayLead,
 ): Promise<boolean> {
-  const { file, onChangedFile, hasWaited } = input
   const adopted = await readAdoption(connection)
   if (adopted === undefined || adopted.digest === file.digest) return true
   if (onChangedFile === 'refuse') {

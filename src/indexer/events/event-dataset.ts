@@ -53,11 +53,12 @@ export function makeEventDataset<Source extends EventSource>(input: {
   }
 }
 
-function sourceFacts({ address, event, where, token }: EventSource): PartEntry['facts'] {
+function sourceFacts({ address, event, topic0, where, token }: EventSource): PartEntry['facts'] {
   const inputs = event.inputs.map(({ name = '', type, indexed = false }) => [name, type, indexed])
   const accepted = [...where].map(([name, values]) => [name, [...values].sort()] as const)
   return {
     address,
+    topic0,
     event: [event.name, ...inputs],
     where: Object.fromEntries(accepted),
     token: token?.symbol ?? null,

@@ -2,7 +2,7 @@ import type { Connection, Engine, Migration, OnMigration } from '../engine.ts'
 import { appliedIds, assertInOrder, statementsOf } from '../migrate.ts'
 import { sql } from '../sql.ts'
 import { ConnectionPool } from './connection-pool.ts'
-import { PostgresConnection } from './postgres-connection.ts'
+import { PostgresConnection, type PostgresConnectionOptions } from './postgres-connection.ts'
 import { transact } from './transaction.ts'
 
 export interface PostgresOptions {
@@ -40,6 +40,10 @@ function writes(schema: PostgresOptions['schema']): string {
   return `isolation level read committed; set local idle_in_transaction_session_timeout = ${SILENT_WRITER_MS[schema]}`
 }
 
+/** A frozen writer still frees its rows, if later: between statements it folds what it removes. */
+const AT_LENGTH =
+  'isolation level read committed; set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 60000'
+
 /** Keeps two processes that start at once from migrating at once; any constant will do. */
 const MIGRATION_LOCK = 5_398_017
 
@@ -61,11 +65,15 @@ export function openPostgres(options: PostgresOptions): Engine {
       onCommitted?.()
       return result
     },
+    writeAtLength: (work) =>
+      onOwnConnection(settings, (connection) => transact(connection, AT_LENGTH, work)),
     writeOnce: (statement) => pool.use((connection) => connection.run(statement)),
-    migrate: (migrations, onMigration) =>
-      migrate(new PostgresConnection({ ...settings, silenceMaxMs: 0 }), {
-        ...{ schema, migrations, onMigration },
-      }),
+    migrate(migrations, onMigration) {
+      assertInOrder(migrations)
+      return onOwnConnection(settings, (connection) =>
+        migrateWithin(connection, { schema, migrations, onMigration }),
+      )
+    },
     close: () => pool.close(),
   }
 }
@@ -107,7 +115,21 @@ function urlOf({ url }: PostgresOptions): string {
   return address.href
 }
 
-async function migrate(
+/** For what takes as long as it takes: the server may owe an answer for minutes. */
+async function onOwnConnection<T>(
+  settings: Omit<PostgresConnectionOptions, 'silenceMaxMs'>,
+  work: (connection: PostgresConnection) => Promise<T>,
+): Promise<T> {
+  const connection = new PostgresConnection({ ...settings, silenceMaxMs: 0 })
+  try {
+    await connection.open()
+    return await work(connection)
+  } finally {
+    await connection.end()
+  }
+}
+
+async function migrateWithin(
   connection: PostgresConnection,
   {
     schema,
@@ -117,20 +139,6 @@ async function migrate(
     readonly migrations: readonly Migration[]
     readonly onMigration: OnMigration | undefined
   },
-): Promise<void> {
-  assertInOrder(migrations)
-  try {
-    await connection.open()
-    await migrateWithin(connection, { schema, migrations, onMigration })
-  } finally {
-    await connection.end()
-  }
-}
-
-/** On a connection of its own: an index over a large table takes as long as it takes. */
-async function migrateWithin(
-  connection: PostgresConnection,
-  { schema, migrations, onMigration }: Parameters<typeof migrate>[1],
 ): Promise<void> {
   await transact(connection, writes(schema), async (tx) => {
     // Another process that migrates may take its time, too.

@@ -12,7 +12,7 @@ import { localEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
 import { proveDue } from './keep-proving.ts'
-import { type Proof, readProofs } from './proof-row.ts'
+import { noteReread, type Proof, readProofs } from './proof-row.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)
 const grave = addresses.base.grave.toLowerCase() as Address
@@ -37,12 +37,15 @@ async function begin(engine: Engine, prepare: (nodes: readonly ServedChain[]) =>
   const source = openSource(followed)
   const deps = await commitDepsOf(engine, ecosystem)
   const state = { nowMs: Date.now(), readings: 0, isWanted: false }
-  const takeRereading = () => {
-    const { isWanted } = state
-    state.isWanted = false
-    return isWanted
+  const rereadings = {
+    isWanted: () => state.isWanted,
+    async done(chainId: number) {
+      state.isWanted = false
+      const nowUnix = Math.floor(state.nowMs / 1000)
+      await engine.write((connection) => noteReread(connection, chainId, nowUnix))
+    },
   }
-  const index = new ChainIndex({ ...deps, source, takeRereading }, followed)
+  const index = new ChainIndex({ ...deps, source, rereadings }, followed)
   const told: Proof[] = []
   const causes = new Map<number, string>()
   const proving = {

@@ -63,9 +63,9 @@ async function proveOne(
   const nowUnix = unixNow(deps.clock)
   const age = nowUnix - (before.rereadUnix ?? Number.NEGATIVE_INFINITY)
   const isReadAgain = isReadable && Math.abs(age) >= READ_AGAIN_SECONDS
-  const rereadUnix = isReadAgain ? nowUnix : before.rereadUnix
   const again = isReadAgain ? '; the chain is read again' : ''
   const detail = facts.detail === null ? null : facts.detail + again
+  const { rereadUnix } = before
   const proof = { ...facts, detail, provenAtUnix: nowUnix, rereadUnix }
   await deps.register.write((connection) => storeProof(connection, proof))
   if (isReadAgain) deps.readAgain(chainId)

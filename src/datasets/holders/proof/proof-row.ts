@@ -52,6 +52,15 @@ export async function storeProof(connection: Connection, proof: Proof): Promise<
       reread_unix = excluded.reread_unix`)
 }
 
+/** A chain is being read again because of what a proof found. */
+export async function noteReread(
+  connection: Connection,
+  chainId: number,
+  nowUnix: number,
+): Promise<void> {
+  await connection.run(sql`update proofs set reread_unix = ${nowUnix} where chain_id = ${chainId}`)
+}
+
 /** What was proven of a chain is no longer there: a proof is due as soon as its history is complete. */
 export async function voidProof(connection: Connection, chainId: number): Promise<void> {
   await connection.run(sql`
