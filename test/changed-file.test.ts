@@ -3,100 +3,33 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { registerMigrations } from '#datasets/datasets.ts'
 import { filePartsOf } from '#datasets/file-parts.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
-import { accounts, burnAddress } from '#devnet/addresses.ts'
+import { accounts } from '#devnet/addresses.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
-import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
-import { adoptFile } from '#indexer/adopted-file/adopt-file.ts'
 import { ChangedFileError, mayLead } from '#indexer/adopted-file/may-lead.ts'
 import { readIndexStatus } from '#indexer/status.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
 import { auditRegister } from '#main/audit-register.ts'
 import { readReadiness } from '#main/read-readiness.ts'
 import { readHoldings, readPremium } from '#statistics/holdings.ts'
-import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
-import { beginChain } from './chain-builder/built-chain.ts'
-import { type LivelyBlock, live } from './chain-builder/random-life.ts'
-import { serveChain } from './chain-builder/serve-chain.ts'
-import { localEcosystemAt, openSource, startIndexer } from './indexed-ecosystem.ts'
+import {
+  adopt,
+  GENESIS_UNIX,
+  heldBack,
+  indexAll,
+  withChains,
+  withoutEthereum,
+  zeroOnly,
+} from './changed-file-harness.ts'
+import { openSource, startIndexer } from './indexed-ecosystem.ts'
 import { startPostgres } from './postgres.ts'
 import { dataRoutesOf, readRoute, refusalOf } from './route-reader.ts'
-import { advanceAll, commitDepsOf, stepIndex } from './stepped-index.ts'
+import { advanceAll } from './stepped-index.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)
 
-const GENESIS_UNIX = 1_700_000_000
-const ZERO = '0x0000000000000000000000000000000000000000'
-
-/** Mints, burns, claims and prices on both chains, and a chain that is final well below its head. */
-const deeds: LivelyBlock['deeds'] = [
-  { kind: 'mint', who: 1, whom: 1, size: 50 },
-  { kind: 'mint', who: 1, whom: 1, size: 51 },
-  { kind: 'moveGrave', who: 1, whom: 7, size: 10 },
-  { kind: 'moveGrave', who: 1, whom: 6, size: 10 },
-  { kind: 'claim', who: 1, whom: 2, size: 5 },
-  { kind: 'sync', who: 0, whom: 0, size: 9 },
-  { kind: 'sync', who: 1, whom: 0, size: 9 },
-  { kind: 'answer', who: 0, whom: 0, size: 90 },
-]
-const blocks = Array.from({ length: 30 }, () => ({ secondsApart: 3_600, deeds }))
-
-type Edit = (file: EcosystemFile) => EcosystemFile
-type World = (edit?: Edit) => Ecosystem
-
-async function withChains(work: (at: World) => Promise<void>): Promise<void> {
-  const serve = (id: number, name: 'base' | 'ethereum') =>
-    serveChain(live(beginChain(id, GENESIS_UNIX), name, blocks).addEmpty(70), { finalDepth: 4 })
-  const [base, ethereum] = await Promise.all([serve(8453, 'base'), serve(1, 'ethereum')])
-  try {
-    await work((edit) => localEcosystemAt({ base: base.url, ethereum: ethereum.url }, edit))
-  } finally {
-    await Promise.all([base.stop(), ethereum.stop()])
-  }
-}
-
-const zeroOnly: Edit = (file) => ({
-  ...file,
-  burns: (file.burns ?? []).map((burn, index) =>
-    index === 0 ? { ...burn, where: { to: [ZERO] } } : burn,
-  ),
-})
-const heldBack: Edit = (file) => ({
-  ...file,
-  supply: {
-    burnAddresses: [burnAddress],
-    nonCirculating: [{ address: accounts.holder, label: 'held' }],
-  },
-})
-const withoutEthereum: Edit = (file) => ({
-  ...file,
-  chains: file.chains.filter(({ name }) => name === 'base'),
-  tokens: file.tokens.map((token) => {
-    const { ethereum: _, ...addresses } = token.addresses
-    return { ...token, addresses }
-  }),
-  burns: (file.burns ?? []).filter(({ chain }) => chain === 'base'),
-  dividends: (file.dividends ?? []).filter(({ chain }) => chain === 'base'),
-  graveDigs: (file.graveDigs ?? []).filter(({ chain }) => chain === 'base'),
-})
-
 interface Rereading {
   readonly meta: { readonly rereading?: unknown }
-}
-
-async function adopt(engine: Engine, ecosystem: Ecosystem) {
-  const deps = await commitDepsOf(engine, ecosystem)
-  const { chains } = ecosystem
-  const changes = await adoptFile({
-    ...{ ...deps, chains, file: filePartsOf(ecosystem) },
-    ...{ onChangedFile: 'reread', hasWaited: false },
-  })
-  return { changes, index: stepIndex(deps) }
-}
-
-async function indexAll(engine: Engine, ecosystem: Ecosystem): Promise<void> {
-  const { index } = await adopt(engine, ecosystem)
-  await advanceAll(index, ecosystem.chains)
 }
 
 onEach('an edited mapping is re-read alone, and answers say so', ({ engine: register }) =>

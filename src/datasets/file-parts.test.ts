@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
+import { filePartsOf } from './file-parts.ts'
+
+/** The digest of a file whose first dividends come from such an event. */
+function digestWith(event: string): string {
+  const ecosystem = localEcosystemAt({}, (file) => ({
+    ...file,
+    dividends: (file.dividends ?? []).map((each, index) =>
+      index === 0 ? { ...each, event } : each,
+    ),
+  }))
+  return filePartsOf(ecosystem).digest
+}
+
+test('what a tuple is made of counts, since another one is another event', () => {
+  const claimed = (parts: string) =>
+    `event DividendClaimed(address indexed account, address indexed token, uint256 amount, (${parts}) info)`
+  assert.notEqual(
+    digestWith(claimed('uint256 a, address b')),
+    digestWith(claimed('uint256 a, uint256 b')),
+  )
+})
+
+test('where a node is asked, and what a chain is called, shapes nothing', () => {
+  const digest = (url: string) => filePartsOf(localEcosystemAt({ base: url })).digest
+  assert.equal(digest('http://127.0.0.1:1'), digest('http://127.0.0.1:2'))
+})

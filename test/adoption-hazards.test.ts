@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { registerMigrations } from '#datasets/datasets.ts'
+import { filePartsOf } from '#datasets/file-parts.ts'
+import { adoptFile } from '#indexer/adopted-file/adopt-file.ts'
+import { readAdoption } from '#indexer/adopted-file/tables.ts'
+import { writeBackfill } from '#indexer/backfill/backfill-row.ts'
+import { ChainIndex } from '#indexer/chain-index.ts'
+import { noteForgotten } from '#indexer/forgotten-chains.ts'
+import { eachEngine } from '#ledger/each-engine.ts'
+import { StoreError } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
+import {
+  adopt,
+  GENESIS_UNIX,
+  heldBack,
+  indexAll,
+  withChains,
+  zeroOnly,
+} from './changed-file-harness.ts'
+import { openSource } from './indexed-ecosystem.ts'
+import { startPostgres } from './postgres.ts'
+import { dataRoutesOf, readRoute, refusalOf } from './route-reader.ts'
+import { commitDepsOf } from './stepped-index.ts'
+
+const onEach = eachEngine(startPostgres, registerMigrations)
+
+const POINTS = {
+  table: 'price_points',
+  columns: {
+    symbol: 'text',
+    chain_id: 'bigint',
+    block_number: 'bigint',
+    timestamp_unix: 'bigint',
+    price: 'text',
+  },
+} as const
+
+onEach('a chain of very many price points is forgotten like any other', ({ engine }) =>
+  withChains(async (at) => {
+    await indexAll(engine, at())
+    const price = '1'.padStart(78, '0')
+    const points = Array.from({ length: 150_000 }, (_, index) => [
+      ...['GRAVE', 8453, 1_000_000 + index, GENESIS_UNIX + index, price],
+    ])
+    await engine.write((connection) => connection.insert(POINTS, points))
+    const moved = at((file) => ({
+      ...file,
+      chains: file.chains.map((chain) => ({ ...chain, startBlock: 1 })),
+    }))
+    const { changes } = await adopt(engine, moved)
+    assert.equal(changes?.length, 2)
+    assert.deepEqual(await engine.read(sql`select 1 from price_points limit 1`), [])
+  }),
+)
+
+onEach('days whose prices are not read again yet have no price', ({ engine }) =>
+  withChains(async (at) => {
+    const ecosystem = at()
+    await indexAll(engine, ecosystem)
+    const routes = dataRoutesOf({ register: engine, ecosystem })
+    const priceOfToday = async () => {
+      const { data } = await readRoute(routes, '/api/stats/history?metric=price&period=2d')
+      return (data as { readonly points: readonly { readonly value: unknown }[] }).points.at(-1)
+        ?.value
+    }
+    assert.equal(typeof (await priceOfToday()), 'number')
+    await engine.write(async (connection) => {
+      await noteForgotten(connection, 8453)
+      const read = { number: 5, hash: '0xab', timestamp: GENESIS_UNIX + 5 * 3_600 } as const
+      const floor = { number: 0, timestamp: 0 }
+      await writeBackfill(connection, 8453, { floor, read, folded: read, datasets: ['prices'] })
+    })
+    assert.equal(await priceOfToday(), null)
+  }),
+)
+
+onEach('a share of what was minted is not shown while balances are read again', ({ engine }) =>
+  withChains(async (at) => {
+    await indexAll(engine, at())
+    const ecosystem = at(heldBack)
+    await adopt(engine, ecosystem)
+    const routes = dataRoutesOf({ register: engine, ecosystem })
+    assert.equal((await refusalOf(routes, '/api/burns/total')).code, 'data_not_ready')
+  }),
+)
+
+onEach('who waited behind an adoption looks again before it brings its own file', ({ engine }) =>
+  withChains(async (at) => {
+    await indexAll(engine, at())
+    await indexAll(engine, at(zeroOnly))
+    const older = at()
+    const deps = await commitDepsOf(engine, older)
+    const input = { ...deps, chains: older.chains, file: filePartsOf(older) }
+    const waited = { ...input, onChangedFile: 'reread', hasWaited: true } as const
+    assert.equal(await adoptFile(waited), undefined)
+    const adoption = await engine.snapshot(readAdoption)
+    assert.equal(adoption?.digest, filePartsOf(at(zeroOnly)).digest)
+  }),
+)
+
+onEach('a chain that is wanted again is wanted still when the store was away', ({ engine }) =>
+  withChains(async (at) => {
+    const ecosystem = at()
+    await indexAll(engine, ecosystem)
+    const [chain] = ecosystem.chains
+    assert.ok(chain !== undefined)
+    const wanted = new Set([chain.id])
+    let isAway = true
+    const index = new ChainIndex(
+      {
+        ...(await commitDepsOf(engine, ecosystem)),
+        engine: {
+          ...engine,
+          async writeAtLength(work) {
+            if (isAway) throw new StoreError('the store is away')
+            return engine.writeAtLength(work)
+          },
+        },
+        source: openSource(chain),
+        rereadings: {
+          isWanted: (chainId) => wanted.has(chainId),
+          done: async (chainId) => void wanted.delete(chainId),
+        },
+      },
+      chain,
+    )
+    await assert.rejects(index.readOlder(), StoreError)
+    assert.equal(wanted.size, 1)
+    isAway = false
+    assert.equal(await index.readOlder(), true)
+    assert.equal(wanted.size, 0)
+    assert.deepEqual(
+      await engine.read(sql`select 1 from positions where chain_id = ${chain.id}`),
+      [],
+    )
+  }),
+)
