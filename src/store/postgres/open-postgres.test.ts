@@ -35,6 +35,20 @@ test('PostgreSQL: a migration may take longer than any statement, and than a ser
   }
 })
 
+test('PostgreSQL: what is written at length may take longer than any statement', async () => {
+  const url = await postgres.createDatabase()
+  const engine = openPostgres({ url, schema: 'accounts', silenceMaxMs: 200 })
+  try {
+    await engine.migrate(COUNTERS)
+    const [row] = await engine.writeAtLength((connection) =>
+      connection.run(sql`select pg_sleep(0.5), current_setting('statement_timeout') as statement`),
+    )
+    assert.equal(row?.statement, '0')
+  } finally {
+    await engine.close()
+  }
+})
+
 test('PostgreSQL: a stuck lock fails the statement that waits for it, but not a migration', async () => {
   const url = await postgres.createDatabase()
   const stuck = openPostgres({ url, schema: 'accounts' })
