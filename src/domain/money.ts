@@ -6,10 +6,7 @@ export type MicroUsd = bigint
 /** A price per whole token, scaled by 10^`PRICE_DECIMALS`. */
 export type Price = bigint
 
-/**
- * Prices from 10^-30 to 10^12 dollars have 18 significant digits and more, also where they are told in
- * a dear quote, and fit into 256 bits.
- */
+/** From 10^-30 dollars on prices have 18 significant digits and more, also in a quote of 10^5 dollars. */
 export const PRICE_DECIMALS = 54
 
 /** One quote unit, or one dollar, per whole token. */

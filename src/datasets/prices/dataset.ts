@@ -4,7 +4,6 @@ import type { Change, Dataset, Position } from '#indexer/dataset.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import { startOfDay } from '#lib/day.ts'
 import { groupBy } from '#lib/group-by.ts'
-import { toStored } from '#lib/u256.ts'
 import type { BulkInsert } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
@@ -79,7 +78,7 @@ async function storePrices(change: Change, facts: readonly PriceFact[]): Promise
         log.chainId,
         log.blockNumber,
         log.timestamp,
-        toStored(price),
+        price.toString(),
       ]),
     ),
     connection.insert(
@@ -88,7 +87,7 @@ async function storePrices(change: Change, facts: readonly PriceFact[]): Promise
         symbol,
         startOfDay(log.timestamp),
         log.blockNumber,
-        toStored(price),
+        price.toString(),
       ]),
     ),
   ])

@@ -1,5 +1,5 @@
 import type { Price } from '#domain/money.ts'
-import type { Connection } from '#store/engine.ts'
+import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 
@@ -7,6 +7,11 @@ import { sql } from '#store/sql.ts'
 export interface PricePoint {
   readonly unix: number
   readonly price: Price
+}
+
+/** A price in its quote may pass 256 bits: pools can be left with next to nothing on one side. */
+function readPrice(row: Row): Price {
+  return BigInt(column.text(row, 'price'))
 }
 
 /** The last point of a series at or before a moment. */
@@ -19,7 +24,7 @@ export async function lastPoint(
     select timestamp_unix, price from price_points
     where symbol = ${symbol} and timestamp_unix <= ${unix}
     order by timestamp_unix desc, block_number desc limit 1`)
-  return row && { unix: column.integer(row, 'timestamp_unix'), price: column.u256(row, 'price') }
+  return row && { unix: column.integer(row, 'timestamp_unix'), price: readPrice(row) }
 }
 
 /** When a series has its first point at or after a moment (Unix seconds). */
@@ -47,7 +52,7 @@ export async function pointsBetween(
     order by timestamp_unix, block_number`)
   return found.map((row) => ({
     unix: column.integer(row, 'timestamp_unix'),
-    price: column.u256(row, 'price'),
+    price: readPrice(row),
   }))
 }
 
@@ -67,7 +72,7 @@ export async function dayCloses(
     order by day_unix`)
   return [...before, ...within].map((row) => ({
     unix: column.integer(row, 'day_unix'),
-    price: column.u256(row, 'price'),
+    price: readPrice(row),
   }))
 }
 
