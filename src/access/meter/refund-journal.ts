@@ -117,16 +117,16 @@ export class RefundJournal {
     const others = (await readdir(folder).catch(() => [])).filter(
       (each) => FILE.test(each) && !this.#files.includes(join(folder, each)),
     )
-    for (const other of others) {
-      const file = join(folder, `refunds-${name}.${this.#files.length}.journal`)
+    for (const [index, other] of others.entries()) {
+      const file = join(folder, `refunds-${name}.${index}.journal`)
       try {
         // By another name at once: what another process that runs has to add goes to a new file.
         await rename(join(folder, other), file)
-        this.#files.push(file)
         for (const text of (await readFile(file, 'utf8')).split('\n')) {
           const line = parseLine(text)
           if (line !== undefined) lines.push(line)
         }
+        this.#files.push(file)
       } catch (cause) {
         // Another process that starts may have taken it.
         if (!isMissing(cause)) this.#fail(`${join(folder, other)} cannot be read`, cause)
