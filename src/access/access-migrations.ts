@@ -151,6 +151,11 @@ export const accessMigrations: readonly Migration[] = [
       create index refunds_by_day on refunds (day, receipt);
       create index keys_by_successor on keys (successor) where successor is not null`,
   },
+  {
+    id: 210,
+    name: 'old batches in order',
+    sql: 'create index meters_by_day on meters (day, meter)',
+  },
 ]
 
 function onEach(first: string, then: { readonly sqlite: string; readonly postgres: string }) {

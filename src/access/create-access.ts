@@ -14,8 +14,9 @@ import { type Callers, type CallersDeps, createCallers } from './callers/callers
 import { type AddressBucket, createAddressBucket } from './callers/client-address.ts'
 import { findKey, type Key } from './keys/key-store.ts'
 import { type PayerProofInput, verifyPayerProof } from './keys/payer-proof.ts'
-import type { Meter } from './meter/admission.ts'
+import type { SettlingMeter } from './meter/admission.ts'
 import { createMeter } from './meter/meter.ts'
+import { RefundJournal } from './meter/refund-journal.ts'
 
 export interface CreateAccessDeps
   extends CallersDeps,
@@ -24,6 +25,8 @@ export interface CreateAccessDeps
   /** CIDRs or addresses whose X-Forwarded-For is believed; nobody by default. */
   readonly trustedProxies?: readonly string[]
   readonly guardLimits: GuardLimits
+  /** Where refunds that wait for a store that is down outlive the process; lost with it without. */
+  readonly dataFolder?: string
   readonly onBatch?: (size: number) => void
   /** Told of what goes wrong where nobody waits for an answer. */
   readonly report?: (error: unknown) => void
@@ -31,7 +34,7 @@ export interface CreateAccessDeps
 
 /** Everything about who calls and what it costs, wired. */
 export interface Access {
-  readonly meter: Meter
+  readonly meter: SettlingMeter
   readonly identify: Callers['identify']
   readonly recall: Callers['recall']
   readonly anonymous: Callers['anonymous']
@@ -50,7 +53,10 @@ export interface Access {
 /** Wires access from the accounts store and plain settings. */
 export function createAccess(deps: CreateAccessDeps): Access {
   const callers = createCallers(deps)
-  const meter = createMeter({ ...deps, name: deps.randomBytes(16).toString('hex') })
+  const { dataFolder: folder } = deps
+  const name = deps.randomBytes(16).toString('hex')
+  const journal = folder === undefined ? undefined : new RefundJournal({ ...deps, folder, name })
+  const meter = createMeter({ ...deps, name, journal })
   return {
     meter,
     identify: callers.identify,

@@ -66,6 +66,10 @@ export async function composeX402(deps: ComposeX402Deps): Promise<ComposedX402> 
       const admission = await admitCredited(connection, { clock, pricePerCall }, input, credit)
       return admission && atAddress(admission)
     },
+    async refundIfAdmitted(admission, name) {
+      if (admission.kind === 'admitted')
+        await access.meter.refundIfAdmitted(name, admission.receipt)
+    },
     async admitSignedIn(caller) {
       const admission = await access.meter.admit(caller)
       return admission.kind === 'admitted' ? atAddress(admission) : undefined

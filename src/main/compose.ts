@@ -44,7 +44,10 @@ export interface Composed extends ServeInput {
 export interface ComposeDeps {
   readonly ecosystem: Ecosystem
   readonly stores: Pick<Stores, 'register' | 'accounts'>
-  readonly settings: Pick<Settings, 'guard' | 'trustedProxies' | 'metrics' | 'settling'>
+  readonly settings: Pick<
+    Settings,
+    'guard' | 'trustedProxies' | 'metrics' | 'settling' | 'dataFolder'
+  >
   readonly clock: Clock
   /** Told what goes wrong with payments and refunds beside the answers. */
   report(error: unknown): void
@@ -181,6 +184,7 @@ function composeAccess(
       claim: toLimit(settings.guard.claim),
     },
     signedIn: hooks.signedIn,
+    dataFolder: settings.dataFolder,
     report,
     ...(hooks.onBatch !== undefined && { onBatch: hooks.onBatch }),
   })

@@ -1,13 +1,28 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { onSqlite } from '#ledger/each-engine.ts'
+import { accessChecks } from '#access/access-checks.ts'
+import type { Admission } from '#access/meter/admission.ts'
+import { admitCredited } from '#access/meter/admit-credited.ts'
+import { createMeter } from '#access/meter/meter.ts'
+import { type Address, parseAddress } from '#domain/address.ts'
+import type { Caller } from '#domain/caller.ts'
+import { eachEngine, onSqlite } from '#ledger/each-engine.ts'
+import { ledgerChecks } from '#ledger/ledger-checks.ts'
+import { sleep } from '#lib/sleep.ts'
 import { accountsMigrations } from '#main/stores.ts'
+import { type Engine, StoreError } from '#store/engine.ts'
+import { openPostgres } from '#store/postgres/open-postgres.ts'
+import { openCutAtCommit } from '#test/cut-at-commit.ts'
+import { startPostgres } from '#test/postgres.ts'
 import { toBase64 } from './offers/offer.ts'
 import { CallPayments } from './pay-for-call.ts'
 import { PaymentDesk } from './payment-desk.ts'
 import { type SettlingHarness, settlingHarness } from './settling/settling-harness.ts'
 import { ASSET, CALLER, PAY_TO } from './x402-harness.ts'
+
+const onBoth = eachEngine(startPostgres, accountsMigrations)
 
 /** Looks at payments more often than any number of callers have reason to, and the test ends. */
 const LOOKS_MAX = 100
@@ -36,10 +51,12 @@ test('who waits behind a payment that is rejected has its turn, also while the 4
       desk: new CountingDesk(deps),
       settlements: settling.recoveries,
       admitCredited: async () => 'admitted',
+      refundIfAdmitted: async () => undefined,
       admitSignedIn: async () => undefined,
       quotaBody: () => ({}),
     })
-    const headers = await Promise.all([1, 2, 3].map((n) => signUnfunded(harness, n)))
+    const signed = await Promise.all([1, 2, 3].map((n) => signPayment(harness, n)))
+    const headers = signed.map(({ header }) => header)
     const settle = deps.rpc.call
     // The first answer of the node to a simulation is the moment from which offers have to wait.
     Object.assign(deps.rpc, {
@@ -66,12 +83,108 @@ test('who waits behind a payment that is rejected has its turn, also while the 4
   })
 })
 
-async function signUnfunded(
+/** A store whose next commit is done and never answered. */
+function loseNextCommit(engine: Engine) {
+  let isLost = false
+  const lossy: Engine = {
+    ...engine,
+    async write(work, onCommitted) {
+      const done = await engine.write(work, onCommitted)
+      if (!isLost) return done
+      isLost = false
+      throw new StoreError('the connection is lost at the commit')
+    },
+  }
+  return {
+    lossy,
+    lose() {
+      isLost = true
+    },
+  }
+}
+
+/** Pays for a call whose payment is credited and counted by a transaction of which nothing is heard. */
+async function payAndHearNothing(engine: Engine, lossy: Engine, lose: () => void): Promise<void> {
+  const harness = settlingHarness(lossy)
+  const { chain, settling } = harness
+  const { clock, pricePerCall } = settling
+  const meter = createMeter({ engine, clock, pricePerCall, name: 'meter' })
+  const calls = new CallPayments<Admission>({
+    ...settling,
+    desk: new PaymentDesk(settling),
+    settlements: settling.recoveries,
+    async admitCredited(connection, input, credit) {
+      const admission = await admitCredited(connection, settling, input, credit)
+      lose()
+      return admission
+    },
+    async refundIfAdmitted(admission, name) {
+      assert.ok(admission.kind === 'admitted')
+      await meter.refundIfAdmitted(name, admission.receipt)
+      // Whoever is told twice refunds once.
+      await meter.refundIfAdmitted(name, admission.receipt)
+    },
+    admitSignedIn: async () => undefined,
+    quotaBody: () => ({}),
+  })
+  const payer: Caller = { ...CALLER, dailyQuota: 0 }
+  const { header, from } = await signPayment(harness, 1)
+  chain.fund(from, 1_000_000n)
+  const paying = calls.pay(payer, {
+    requestId: 'r',
+    headers: { 'payment-signature': header },
+    addressBucket: CALLER.bucket,
+    signal: new AbortController().signal,
+    target: '/api/stats',
+  })
+  while (chain.sent.length === 0) await nextTurn()
+  chain.mine()
+  const paid = await paying
+  assert.ok(paid?.kind === 'unsettled' && paid.ending.kind === 'refusal')
+  assert.equal(paid.ending.code, 'settlement_pending')
+  assert.deepEqual(await harness.states(), ['credited'])
+  const figures = async () => meter.figures(payer)
+  for (let turn = 0; turn < 400 && (await figures()).requestCount > 0; turn += 1) await sleep(5)
+  const { requestCount, prepaidBalance } = await figures()
+  assert.deepEqual({ requestCount, prepaidBalance }, { requestCount: 0, prepaidBalance: 100_000n })
+  assert.deepEqual(await harness.audit(), [])
+  for (const check of [...ledgerChecks, ...accessChecks])
+    assert.deepEqual(await engine.snapshot(check.run), [], check.name)
+}
+
+onBoth(
+  'a call that was paid with is refunded once where the answer to its commit is lost, and the payment stays',
+  async (store) => {
+    const { lossy, lose } = loseNextCommit(store.engine)
+    await payAndHearNothing(store.replica(), lossy, lose)
+  },
+)
+
+test('PostgreSQL: a call that was paid with is refunded where its connection is cut at COMMIT', async () => {
+  const server = await startPostgres()
+  const url = await server.createDatabase()
+  const engine = openPostgres({ url, schema: 'accounts' })
+  await engine.migrate(accountsMigrations)
+  const way = await openCutAtCommit(url)
+  const cut = openPostgres({ url: way.url, schema: 'accounts' })
+  try {
+    await payAndHearNothing(engine, cut, way.cutNext)
+    assert.equal(way.cuts(), 1)
+  } finally {
+    await Promise.all([engine.close(), cut.close()])
+    await way.close()
+    await server.stop()
+  }
+})
+
+async function signPayment(
   { authorize }: Pick<SettlingHarness, 'authorize'>,
   n: number,
-): Promise<string> {
+): Promise<{ readonly header: string; readonly from: Address }> {
   const account = privateKeyToAccount(generatePrivateKey())
-  const authorization = { ...authorize(n), from: account.address }
+  const from = parseAddress(account.address)
+  assert.ok(from !== undefined)
+  const authorization = { ...authorize(n), from }
   const signature = await account.signTypedData({
     domain: { name: 'USD Coin', version: '2', chainId: 8453, verifyingContract: ASSET },
     types: {
@@ -92,5 +205,5 @@ async function signUnfunded(
   const texts = { ...authorization, value: amount, validAfter: after, validBefore: before }
   const accepted = { scheme: 'exact', network: 'eip155:8453', amount, asset: ASSET, payTo: PAY_TO }
   const payload = { authorization: texts, signature }
-  return toBase64({ x402Version: 2, accepted, payload })
+  return { header: toBase64({ x402Version: 2, accepted, payload }), from }
 }

@@ -9,7 +9,7 @@ import { paymentResponseHeaders, type Receipted } from './offers/payment-respons
 import { type PaymentDesk, refuseUsed } from './payment-desk.ts'
 import type { FailureGuard } from './recovery-guard.ts'
 import type { Credited } from './settling/credit-intent.ts'
-import type { Payee } from './settling/intent.ts'
+import type { Intent, Payee } from './settling/intent.ts'
 import type { SettleDeps, SettleOutcome } from './settling/settle-payment.ts'
 import type { SignInFault } from './sign-in/sign-in-message.ts'
 import { createVisitors, signedInCaller, type Visitor } from './sign-in/signed-in.ts'
@@ -42,6 +42,8 @@ export interface CallHooks<A> {
     input: { readonly caller: Caller; readonly name: string },
     credit: () => Promise<Credited | undefined>,
   ) => Promise<A | undefined>
+  /** Refunds a call of `admitCredited` whose transaction failed, if it turns out to stand; never rejects. */
+  readonly refundIfAdmitted: (admission: A, name: string) => Promise<void>
   /** Admits a wallet that has signed in; undefined when its balance does not hold a call. */
   readonly admitSignedIn: (caller: Caller) => Promise<A | undefined>
   /** The contract's body of a 402. */
@@ -163,14 +165,15 @@ export class CallPayments<A> {
   }
 
   async #settle({ caller, facts, payload }: PaidCall): Promise<Flight<A>> {
-    const { desk, settlements, admitCredited } = this.#deps
+    const { desk, settlements, admitCredited, refundIfAdmitted } = this.#deps
     const limited = settlements.refusal(facts.addressBucket)
     if (limited !== undefined) return limited
     const outcome = await desk.settle<A>({
       payload,
       payee: payeeOf(caller),
       within: (connection, intent, credit) =>
-        admitCredited(connection, { caller, name: `x402:${intent.id}` }, credit),
+        admitCredited(connection, { caller, name: meterNameOf(intent) }, credit),
+      onLost: (admission, intent) => refundIfAdmitted(admission, meterNameOf(intent)),
     })
     if (outcome.kind === 'rejected') settlements.failed(facts.addressBucket)
     return outcome
@@ -202,6 +205,11 @@ export class CallPayments<A> {
     const headers = paymentResponseHeaders(this.#deps.payment, receipt)
     return { kind: 'unsettled', headers, ending: await this.offer(caller, facts, reason) }
   }
+}
+
+/** The call of a payment is a batch of its own. */
+function meterNameOf({ id }: Intent): string {
+  return `x402:${id}`
 }
 
 const USED = { kind: 'used' } as const

@@ -37,11 +37,20 @@ export interface Meter {
   admit(caller: Caller): Promise<Admission>
   /**
    * Takes an admission back because the work failed (5xx). Rejects when the store did not do it at
-   * once; it is then tried again until it is known to be done, as long as this process lives.
+   * once; it is then journalled, and tried again until it is known to be done.
    */
   refund(receipt: AdmissionReceipt): Promise<void>
   /** The figures as they stand, nothing charged. */
   figures(caller: Caller): Promise<MeterFigures>
+}
+
+/** A meter that also knows calls which a transaction of somebody else's admitted. */
+export interface SettlingMeter extends Meter {
+  /**
+   * Refunds a call whose transaction failed, if it turns out to stand nonetheless. Resolves once that
+   * is journalled; `name` as `admitCredited` was given it.
+   */
+  refundIfAdmitted(name: string, receipt: AdmissionReceipt): Promise<void>
 }
 
 /** The accounts store is down: data calls answer 503, never 402, 429 or a free pass. */

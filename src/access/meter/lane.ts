@@ -12,6 +12,7 @@ import {
 } from './admission.ts'
 import { type Batch, type Decisions, decideBatch, Misjudged } from './decide-batch.ts'
 import type { RecentOutcomes } from './recent-outcomes.ts'
+import type { RefundJournal } from './refund-journal.ts'
 import { RefundQueue } from './refund-queue.ts'
 import { lostAdmissions, takeFree } from './take-free.ts'
 
@@ -24,6 +25,7 @@ export interface LaneDeps {
   readonly recent: RecentOutcomes
   /** Told of a call that the store never lets be given back. */
   readonly report?: (error: unknown) => void
+  readonly journal?: RefundJournal | undefined
 }
 
 /** Who waits for a batch. */
@@ -78,7 +80,7 @@ export class Lane {
     const input = { id, day, pricePerCall, admits: likely.map((each) => each.caller) }
     let isSent = false
     try {
-      await this.refunds.settleDoubt()
+      await this.refunds.settleDoubts()
       isSent = true
       const admissions = await takeFree(writeOnce, input)
       const admitted = new Map(likely.map((each, index) => [each, admissions[index]]))
@@ -86,12 +88,7 @@ export class Lane {
         if (admission !== undefined && isAdmit(each)) each.resolve(admission)
       return batch.filter((each) => admitted.get(each) === undefined)
     } catch (cause) {
-      if (isSent)
-        this.refunds.doubt({
-          id,
-          day,
-          receipts: (short) => receiptsOf(lostAdmissions(input, short)),
-        })
+      if (isSent) await this.refunds.doubt({ id, day, receipts: receiptsOf(lostAdmissions(input)) })
       rejectAll(likely, cause)
       const rejected = new Set(likely)
       return batch.filter((each) => !rejected.has(each))
@@ -124,7 +121,7 @@ export class Lane {
       onCommitted()
     }
     try {
-      if (admits.length > 0) await this.refunds.settleDoubt()
+      if (admits.length > 0) await this.refunds.settleDoubts()
       const write = () => engine.write(decide, committed)
       const final = await (admits.length > 0 ? write() : engine.snapshot(decide))
       settleAll(admits, final.admissions)
@@ -135,8 +132,8 @@ export class Lane {
         return this.#decideAll(batch, { onCommitted, presumes: false })
       }
       const receipts = receiptsOf(decided?.admissions ?? [])
-      if (stands) this.refunds.giveBack(receipts)
-      else if (receipts.length > 0) this.refunds.doubt({ id, day, receipts: () => receipts })
+      if (stands) await this.refunds.giveBack(receipts)
+      else if (receipts.length > 0) await this.refunds.doubt({ id, day, receipts })
       rejectAll([...admits, ...figures], cause)
     }
   }

@@ -41,7 +41,10 @@ export async function settleBatch(
   const [row] = await connection.run(sql`
     insert into meters (meter, batch, day) values (${id.meter}, 0, ${day})
     on conflict (meter) do update set batch = meters.batch returning batch, detail`)
-  const stands = row !== undefined && column.integer(row, 'batch') === id.number
+  const newest = row === undefined ? 0 : column.integer(row, 'batch')
+  // It was settled before a newer batch began.
+  if (newest > id.number) return undefined
+  const stands = row !== undefined && newest === id.number
   if (stands && column.textOrNull(row, 'detail') === null) return readShort(connection, id)
   await connection.run(sql`
     update meters set batch = ${id.number}, detail = ${GIVEN_UP} where meter = ${id.meter}`)

@@ -1,10 +1,17 @@
 import type { Caller } from '#domain/caller.ts'
 import { assert } from '#lib/assert.ts'
-import { type Admission, type Meter, type MeterFigures, MeteringUnavailable } from './admission.ts'
+import {
+  type Admission,
+  type MeterFigures,
+  MeteringUnavailable,
+  type SettlingMeter,
+} from './admission.ts'
 import { GroupCommit } from './group-commit.ts'
 import type { LaneDeps, Waiting } from './lane.ts'
 import { Lanes } from './lanes.ts'
 import { RecentOutcomes } from './recent-outcomes.ts'
+import type { RefundJournal } from './refund-journal.ts'
+import { RefundQueue } from './refund-queue.ts'
 
 export interface MeterDeps extends Omit<LaneDeps, 'recent'> {
   /** Told the number of requests of each batch. */
@@ -16,10 +23,13 @@ export interface MeterDeps extends Omit<LaneDeps, 'recent'> {
  * next batch, which is decided in arrival order in one transaction and durable before it answers.
  * Where a commit stands before it is durable, or lanes are left, the next batch is decided meanwhile.
  */
-export function createMeter(deps: MeterDeps): Meter {
+export function createMeter(deps: MeterDeps): SettlingMeter {
   assert(deps.pricePerCall > 0n, 'a paid call has a price above zero')
   const recent = new RecentOutcomes({ keepsDays: deps.engine.dialect === 'sqlite' })
   const lanes = new Lanes({ ...deps, recent })
+  // Beside the lanes: what is in doubt here must hold up no batch.
+  const beside = new RefundQueue(deps)
+  if (deps.journal !== undefined) void resumeRefunds(deps, deps.journal)
   const commits = new GroupCommit<Waiting>({
     decide: (batch, onCommitted) => lanes.decide(batch, onCommitted),
     atOnce: lanes.atOnce,
@@ -39,5 +49,13 @@ export function createMeter(deps: MeterDeps): Meter {
         add({ kind: 'figures', caller, resolve, reject })
       }),
     refund: (receipt) => lanes.refunds.add(receipt),
+    refundIfAdmitted: (name, receipt) =>
+      beside.doubt({ id: { meter: name, number: 1 }, day: receipt.day, receipts: [receipt] }),
   }
+}
+
+/** Makes the refunds that earlier processes left, at the price of their time. */
+async function resumeRefunds(deps: MeterDeps, journal: RefundJournal): Promise<void> {
+  for (const [pricePerCall, left] of await journal.takeOver())
+    new RefundQueue({ ...deps, pricePerCall }).resume(left)
 }

@@ -2,8 +2,9 @@ import type { MicroUsd } from '#domain/money.ts'
 import { type Clock, unixNow } from '#lib/clock.ts'
 import { ConstraintError, type Engine, StoreError } from '#store/engine.ts'
 import { type AdmissionReceipt, MeteringUnavailable } from './admission.ts'
-import { type BatchId, settleBatch } from './meter-store.ts'
+import { settleBatch } from './meter-store.ts'
 import { refundBatch } from './refund-batch.ts'
+import type { Doubt, RefundJournal, WaitingRefunds } from './refund-journal.ts'
 
 /** Some 20 MB of refunds that a store that is down keeps waiting; beyond it they are reported lost. */
 const REFUNDS_MAX = 100_000
@@ -17,14 +18,8 @@ const RETRY_MS = 1_000
 /** A row that was stuck for long is free within a minute of its release. */
 const RETRY_MS_MAX = 60_000
 
-/** A batch whose commit failed: whether it took place must be known before the next one. */
-export interface Doubt {
-  readonly id: BatchId
-  /** Unix seconds of the UTC day that it charged. */
-  readonly day: number
-  /** What it charged, if it was committed: `short` has those who were granted less than they asked. */
-  receipts(short: ReadonlyMap<string, number>): readonly AdmissionReceipt[]
-}
+/** A try that takes longer is taken for a store that is down. */
+const LATE_MS = 1_000
 
 interface RefundDeps {
   readonly engine: Engine
@@ -32,6 +27,8 @@ interface RefundDeps {
   readonly pricePerCall: MicroUsd
   /** Told of a call that the store never lets be given back. */
   readonly report?: (error: unknown) => void
+  /** Where refunds that wait outlive the process. */
+  readonly journal?: RefundJournal | undefined
 }
 
 interface Refund {
@@ -42,12 +39,14 @@ interface Refund {
   alone: boolean
   /** How often it failed by itself. */
   failures: number
+  /** The journal has it. */
+  isKept: boolean
 }
 
 /**
  * Gives calls back beside the admissions, which never wait for it: a row that is stuck stops one
- * receipt. What the store does not take is tried again, ever more rarely, as long as this process
- * lives.
+ * receipt. What the store does not take is journalled and tried again, ever more rarely, as long as
+ * this process lives; then the next process with its folder does.
  */
 export class RefundQueue {
   readonly #deps: RefundDeps
@@ -57,7 +56,9 @@ export class RefundQueue {
   #failuresInRow = 0
   #isPaused = false
   #isRunning = false
-  #doubt: Doubt | undefined
+  /** The store has not answered a try for long. */
+  #isLate = false
+  readonly #doubts: Doubt[] = []
   #asking: Promise<void> | undefined
 
   constructor(deps: RefundDeps) {
@@ -69,22 +70,35 @@ export class RefundQueue {
     if (this.#waiting.length + this.#resting >= REFUNDS_MAX)
       return Promise.reject(new MeteringUnavailable('too many calls wait to be given back'))
     return new Promise((resolve, reject) => {
-      this.#push(receipt, { resolve, reject })
+      const refunds = this.#push([receipt], { resolve, reject })
       if (this.#isPaused)
-        reject(new MeteringUnavailable('the call is given back once the store answers'))
+        this.#reject(
+          refunds,
+          new MeteringUnavailable('the call is given back once the store answers'),
+        )
       this.#start()
     })
   }
 
-  /** Calls that are counted and whose callers were refused. */
-  giveBack(receipts: readonly AdmissionReceipt[]): void {
-    for (const receipt of receipts) this.#push(receipt, NOBODY)
+  /** Calls that are counted and whose callers are to be refused. Resolves once they are journalled. */
+  async giveBack(receipts: readonly AdmissionReceipt[]): Promise<void> {
+    const kept = this.#keep(this.#push(receipts, NOBODY))
     this.#start()
+    await kept
   }
 
-  /** A batch that is given back if it turns out to be committed; there is one at a time. */
-  doubt(doubt: Doubt): void {
-    this.#doubt ??= doubt
+  /** A batch that is given back if it turns out to be committed. Resolves once it is journalled. */
+  async doubt(doubt: Doubt): Promise<void> {
+    const kept = this.#deps.journal?.keep({ receipts: [], doubts: [doubt] })
+    this.#doubts.push(doubt)
+    this.#start()
+    await kept
+  }
+
+  /** Goes on with what the journal has of an earlier process. */
+  resume({ receipts, doubts }: WaitingRefunds): void {
+    for (const refund of this.#push(receipts, NOBODY)) refund.isKept = true
+    this.#doubts.push(...doubts)
     this.#start()
   }
 
@@ -92,25 +106,55 @@ export class RefundQueue {
    * Resolves when there is no doubt about any batch. A batch that was committed is only put in line
    * here: what is stuck of it must not keep other callers out.
    */
-  settleDoubt(): Promise<void> {
-    const doubt = this.#doubt
-    if (doubt === undefined) return Promise.resolve()
-    this.#asking ??= this.#ask(doubt).finally(() => {
+  settleDoubts(): Promise<void> {
+    if (this.#doubts.length === 0) return Promise.resolve()
+    this.#asking ??= this.#ask().finally(() => {
       this.#asking = undefined
     })
     return this.#asking
   }
 
-  async #ask(doubt: Doubt): Promise<void> {
-    const short = await this.#deps.engine.write((tx) => settleBatch(tx, doubt))
-    if (short !== undefined)
-      for (const receipt of doubt.receipts(short)) this.#push(receipt, NOBODY)
-    this.#doubt = undefined
-    this.#start()
+  async #ask(): Promise<void> {
+    const { engine, journal } = this.#deps
+    for (let [doubt] = this.#doubts; doubt !== undefined; [doubt] = this.#doubts) {
+      const batch = doubt
+      const short = await engine.write((tx) => settleBatch(tx, batch))
+      // A later batch of that name takes the mark away by which this one is known to stand.
+      if (short !== undefined) await this.#keep(this.#push(grantedOf(batch, short), NOBODY))
+      this.#doubts.shift()
+      journal?.settled(1)
+      this.#start()
+    }
   }
 
-  #push(receipt: AdmissionReceipt, settle: Pick<Refund, 'resolve' | 'reject'>): void {
-    this.#waiting.push({ receipt, ...settle, alone: false, failures: 0 })
+  #push(
+    receipts: readonly AdmissionReceipt[],
+    settle: Pick<Refund, 'resolve' | 'reject'>,
+  ): readonly Refund[] {
+    const state = { alone: false, failures: 0, isKept: false }
+    const refunds = receipts.map((receipt) => ({ receipt, ...settle, ...state }))
+    for (const refund of refunds) this.#waiting.push(refund)
+    if (this.#isLate || this.#isPaused) void this.#keep(refunds)
+    return refunds
+  }
+
+  /** Resolves when the journal has all of them, also those that were brought to it before. */
+  async #keep(refunds: readonly Refund[]): Promise<void> {
+    const unkept = refunds.filter((each) => !each.isKept)
+    for (const each of unkept) each.isKept = true
+    const receipts = unkept.map((each) => each.receipt)
+    await this.#deps.journal?.keep({ receipts, doubts: [] })
+  }
+
+  #forget(refunds: readonly Refund[]): void {
+    this.#deps.journal?.settled(refunds.filter((each) => each.isKept).length)
+  }
+
+  /** Who is refused may be told the last thing that this process does: the journal has the call by then. */
+  #reject(refunds: readonly Refund[], error: MeteringUnavailable): void {
+    void this.#keep(refunds).then(() => {
+      for (const each of refunds) each.reject(error)
+    })
   }
 
   #start(): void {
@@ -119,17 +163,23 @@ export class RefundQueue {
 
   async #run(): Promise<void> {
     this.#isRunning = true
-    while (!this.#isPaused && (this.#waiting.length > 0 || this.#doubt !== undefined)) {
+    while (!this.#isPaused && (this.#waiting.length > 0 || this.#doubts.length > 0)) {
       // One turn of the event loop lets every refund that has already arrived join the batch.
       await new Promise((resolve) => setImmediate(resolve))
+      const late = setTimeout(() => {
+        this.#isLate = true
+        void this.#keep(this.#waiting)
+      }, LATE_MS).unref()
       await this.#giveBack()
+      clearTimeout(late)
+      this.#isLate = false
     }
     this.#isRunning = false
   }
 
   async #giveBack(): Promise<void> {
     try {
-      await this.settleDoubt()
+      await this.settleDoubts()
     } catch (cause) {
       this.#pause(cause)
       return
@@ -147,6 +197,7 @@ export class RefundQueue {
     }
     this.#waiting = this.#waiting.slice(due.length)
     this.#failuresInRow = 0
+    this.#forget(due)
     for (const { resolve } of due) resolve()
   }
 
@@ -164,20 +215,22 @@ export class RefundQueue {
     if (first === undefined || due.length > 1) for (const each of due) each.alone = true
     else if (mayWorkLater(cause)) this.#rest(first)
     else this.#leaveOut(first, cause)
-    for (const each of due) each.reject(unavailable(cause))
+    this.#reject(due, unavailable(cause))
     // What failed by itself before says nothing about the others.
     if (isNew) this.#pause(cause)
   }
 
   /** Whoever waited was told long ago, or nobody does. */
-  #leaveOut({ receipt }: Refund, cause: unknown): void {
+  #leaveOut(refund: Refund, cause: unknown): void {
     this.#waiting = this.#waiting.slice(1)
-    this.#deps.report?.(new Error(`a call is never given back: ${receipt.id}`, { cause }))
+    this.#forget([refund])
+    const { id } = refund.receipt
+    this.#deps.report?.(new Error(`a call is never given back: ${id}`, { cause }))
   }
 
   /** The store may be down: nobody waits for it, and it is asked ever more rarely. */
   #pause(cause: unknown): void {
-    for (const each of this.#waiting) each.reject(unavailable(cause))
+    this.#reject([...this.#waiting], unavailable(cause))
     this.#failuresInRow += 1
     this.#isPaused = true
     const resume = () => {
@@ -194,10 +247,8 @@ export class RefundQueue {
     const group = this.#waiting.filter((each) => each.receipt.bucket === bucket)
     this.#waiting = this.#waiting.filter((each) => each.receipt.bucket !== bucket)
     this.#resting += group.length
-    for (const each of group) {
-      Object.assign(each, { alone: true, failures })
-      each.reject(new MeteringUnavailable('the call is given back later'))
-    }
+    for (const each of group) Object.assign(each, { alone: true, failures })
+    this.#reject(group, new MeteringUnavailable('the call is given back later'))
     const comeBack = () => {
       this.#resting -= group.length
       this.#waiting.push(...group)
@@ -205,6 +256,20 @@ export class RefundQueue {
     }
     setTimeout(comeBack, retryMs(failures)).unref()
   }
+}
+
+/** What a batch charged that stands: of a bucket that was granted less than it asked for, the first calls. */
+function grantedOf(
+  { receipts }: Doubt,
+  short: ReadonlyMap<string, number>,
+): readonly AdmissionReceipt[] {
+  const left = new Map(short)
+  return receipts.filter(({ bucket }) => {
+    const units = left.get(bucket)
+    if (units === undefined) return true
+    left.set(bucket, units - 1)
+    return units > 0
+  })
 }
 
 /** The store refuses a receipt for good that breaks one of its rules. */

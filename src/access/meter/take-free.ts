@@ -31,17 +31,14 @@ export async function takeFree(
 }
 
 /**
- * The admissions of a batch whose answer was lost: `short` tells how many units those buckets were
- * granted that did not get all. Their figures are of no use.
+ * The admissions of a batch whose answer was lost, as if every bucket was granted all of its units.
+ * Their figures are of no use.
  */
-export function lostAdmissions(
-  batch: FreeBatch,
-  short: ReadonlyMap<string, number>,
-): readonly (Admission | undefined)[] {
-  const taken = [...wantedOf(batch.admits)].map(([bucket, { units }]): [string, Taken] => {
-    const granted = short.get(bucket) ?? units
-    return [bucket, { granted, used: granted, paid: 0, presumed: 0 }]
-  })
+export function lostAdmissions(batch: FreeBatch): readonly (Admission | undefined)[] {
+  const taken = [...wantedOf(batch.admits)].map(([bucket, { units }]): [string, Taken] => [
+    bucket,
+    { granted: units, used: units, paid: 0, presumed: 0 },
+  ])
   return admissionsOf(batch, new Map(taken))
 }
 

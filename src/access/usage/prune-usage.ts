@@ -58,6 +58,12 @@ export function createUsagePruning(deps: PruneUsageDeps): () => Promise<void> {
     isDone: sql`not exists (
       select 1 from journal_entries where journal_entries.id = 'move:refund:' || refunds.receipt)`,
   })
+  // Each payment of a call leaves one.
+  const ofMeters = new Sweep(engine, {
+    table: sql`meters`,
+    key: sql`meter`,
+    isDone: sql`true`,
+  })
   return async () => {
     const headUnix = await deps.headUnix()
     if (headUnix === undefined) return
@@ -67,10 +73,8 @@ export function createUsagePruning(deps: PruneUsageDeps): () => Promise<void> {
     await ofAddresses.run(oldest)
     // What a key has used goes with the day of its wallet, never before.
     if (await ofWallets.run(oldestOfWallets)) await ofKeys.run(oldestOfWallets)
-    await ofRefunds.run(oldest)
-    await engine.write((connection) =>
-      connection.run(sql`delete from meters where day < ${oldest}`),
-    )
+    // The audit holds refunds against what was given back since the oldest batch that is known.
+    if (await ofMeters.run(oldest)) await ofRefunds.run(oldest)
   }
 }
 
@@ -116,14 +120,15 @@ class Sweep {
 
   async #prunePage(connection: Connection, before: number): Promise<Place> {
     const { table, key, isDone } = this.#swept
-    const after = sql`day < ${before} and (day, ${key}) > (${this.#place.day}, ${this.#place.key})`
+    const after = sql`(day, ${key}) > (${this.#place.day}, ${this.#place.key})`
     const [row] = await connection.run(sql`
-      select day, ${key} as last_key from ${table} where ${after}
+      select day, ${key} as last_key from ${table} where ${after} and day < ${before}
       order by day, ${key} limit 1 offset ${ROWS_PER_PAGE - 1}`)
     const end: Place =
       row === undefined
         ? { day: before, key: '' }
         : { day: column.integer(row, 'day'), key: column.text(row, 'last_key') }
+    // One upper bound: of two SQLite takes the wrong one, and looks at all that is old.
     await connection.run(sql`
       delete from ${table} where ${after} and (day, ${key}) <= (${end.day}, ${end.key})
         and ${isDone}`)

@@ -43,6 +43,8 @@ export interface SettleInput<A> {
     intent: Intent,
     credit: () => Promise<Credited | undefined>,
   ) => Promise<A | undefined>
+  /** Told what `within` gave in a transaction that failed, and that may stand nonetheless. */
+  readonly onLost?: (value: A, intent: Intent) => Promise<void>
 }
 
 /**
@@ -248,14 +250,18 @@ async function credit<A>(
   { intent, paid }: Paid,
 ): Promise<SettleOutcome<A>> {
   const { deposit } = paid
+  let value: A | undefined
   try {
-    const admission = await deps.engine.write((connection) =>
-      input.within(connection, intent, () => creditIntent(connection, deps, { intent, paid })),
-    )
-    return { kind: 'settled', deposit, admission }
+    await deps.engine.write(async (connection) => {
+      value = await input.within(connection, intent, () =>
+        creditIntent(connection, deps, { intent, paid }),
+      )
+    })
+    return { kind: 'settled', deposit, admission: value }
   } catch (error) {
-    // The money is there and its intent is open: it will be credited once the store answers.
+    // The money is there: it is credited by now, or will be once the store answers.
     deps.report(error)
+    if (value !== undefined) await input.onLost?.(value, intent)
     return { kind: 'pending', transaction: deposit.txHash }
   }
 }

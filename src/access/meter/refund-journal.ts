@@ -1,0 +1,186 @@
+import { appendFile, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { MicroUsd } from '#domain/money.ts'
+import { compiledLate } from '#lib/compiled-late.ts'
+import { Mutex } from '#lib/mutex.ts'
+import { Type } from '#lib/type.ts'
+import type { AdmissionReceipt } from './admission.ts'
+import type { BatchId } from './meter-store.ts'
+
+/** Some 30 MB; while something waits for days, what comes beyond that is kept in memory alone. */
+const LINES_MAX = 100_000
+
+const FILE = /^refunds-.+\.journal$/
+
+/** A batch whose commit failed: whether it took place must be known before the next one of its name. */
+export interface Doubt {
+  readonly id: BatchId
+  /** Unix seconds of the UTC day that it charged. */
+  readonly day: number
+  /** What it charged, if it was committed and everybody was granted what he asked for. */
+  readonly receipts: readonly AdmissionReceipt[]
+}
+
+/** What waits for the store. */
+export interface WaitingRefunds {
+  readonly receipts: readonly AdmissionReceipt[]
+  readonly doubts: readonly Doubt[]
+}
+
+interface JournalDeps {
+  readonly folder: string
+  /** Names the process among all that ever ran. */
+  readonly name: string
+  readonly pricePerCall: MicroUsd
+  readonly report?: ((error: unknown) => void) | undefined
+}
+
+/**
+ * Keeps refunds that wait for a store that is down where the next process finds them. Processes may
+ * share the folder: each writes a file of its own, which is there only while something waits. Who starts
+ * takes over the files of all others; a refund that two of them make is made once.
+ */
+export class RefundJournal {
+  readonly #deps: JournalDeps
+  readonly #disk = new Mutex()
+  /** Of this process, and those that it took over. */
+  readonly #files: string[]
+  #unwritten: string[] = []
+  /** Lines since nothing waited. */
+  #lines = 0
+  #waiting = 0
+  #isFaulty = false
+
+  constructor(deps: JournalDeps) {
+    this.#deps = deps
+    this.#files = [join(deps.folder, `refunds-${deps.name}.journal`)]
+  }
+
+  /** What other processes left, by the price that their calls cost. Never rejects. */
+  async takeOver(): Promise<ReadonlyMap<MicroUsd, WaitingRefunds>> {
+    const left = new Map<MicroUsd, { receipts: AdmissionReceipt[]; doubts: Doubt[] }>()
+    for (const line of await this.#disk.run(() => this.#readOthers())) {
+      const price = BigInt(line.price)
+      const known = left.get(price) ?? { receipts: [], doubts: [] }
+      left.set(price, known)
+      if ('receipt' in line) known.receipts.push(line.receipt)
+      else known.doubts.push(line.doubt)
+    }
+    return left
+  }
+
+  /** Resolves when they are on the disk, with all that came before them. Never rejects. */
+  keep({ receipts, doubts }: WaitingRefunds): Promise<void> {
+    const price = String(this.#deps.pricePerCall)
+    this.#waiting += receipts.length + doubts.length
+    for (const receipt of receipts) this.#unwritten.push(JSON.stringify({ price, receipt }))
+    for (const doubt of doubts) this.#unwritten.push(JSON.stringify({ price, doubt }))
+    return this.#disk.run(() => this.#append())
+  }
+
+  /** So many of those that were kept no longer wait. */
+  settled(count: number): void {
+    this.#waiting -= count
+    if (count > 0 && this.#waiting === 0) void this.#disk.run(() => this.#clear())
+  }
+
+  async #append(): Promise<void> {
+    const lines = this.#unwritten
+    if (lines.length === 0) return
+    this.#unwritten = []
+    this.#lines += lines.length
+    const [file = ''] = this.#files
+    try {
+      if (this.#lines > LINES_MAX) throw new Error(`more than ${LINES_MAX} refunds wait`)
+      await mkdir(this.#deps.folder, { recursive: true })
+      // Begins a line, for the one before may be torn.
+      await appendFile(file, `\n${lines.join('\n')}\n`, { mode: 0o600, flush: true })
+    } catch (cause) {
+      this.#fail(`${file} cannot be written: refunds are lost if this process is killed`, cause)
+    }
+  }
+
+  async #clear(): Promise<void> {
+    if (this.#waiting > 0) return
+    this.#lines = 0
+    try {
+      for (const file of this.#files) await rm(file, { force: true })
+      this.#files.length = 1
+    } catch (cause) {
+      this.#fail('a journal of refunds that were made cannot be removed', cause)
+    }
+  }
+
+  async #readOthers(): Promise<readonly Line[]> {
+    const { folder, name } = this.#deps
+    const lines: Line[] = []
+    const others = (await readdir(folder).catch(() => [])).filter(
+      (each) => FILE.test(each) && !this.#files.includes(join(folder, each)),
+    )
+    for (const [index, other] of others.entries()) {
+      const file = join(folder, `refunds-${name}.${index}.journal`)
+      try {
+        // By another name at once: what another process that runs has to add goes to a new file.
+        await rename(join(folder, other), file)
+        for (const text of (await readFile(file, 'utf8')).split('\n')) {
+          const line = parseLine(text)
+          if (line !== undefined) lines.push(line)
+        }
+        this.#files.push(file)
+      } catch (cause) {
+        // Another process that starts may have taken it.
+        if (!isMissing(cause)) this.#fail(`${join(folder, other)} cannot be read`, cause)
+      }
+    }
+    this.#waiting += lines.length
+    if (this.#files.length > 1) await this.#clear()
+    return lines
+  }
+
+  #fail(message: string, cause: unknown): void {
+    if (!this.#isFaulty) this.#deps.report?.(new Error(message, { cause }))
+    this.#isFaulty = true
+  }
+}
+
+type Line =
+  | { readonly price: string; readonly receipt: AdmissionReceipt }
+  | { readonly price: string; readonly doubt: Doubt }
+
+const nameOrNull = Type.Union([Type.String(), Type.Null()])
+const receiptSchema = Type.Object({
+  id: Type.String(),
+  bucket: Type.String(),
+  day: Type.Integer(),
+  source: Type.Union([Type.Literal('quota'), Type.Literal('prepaid')]),
+  account: nameOrNull,
+  countedKey: nameOrNull,
+})
+const price = Type.String({ pattern: '^[0-9]{1,30}$' })
+const schema = compiledLate(
+  Type.Union([
+    Type.Object({ price, receipt: receiptSchema }),
+    Type.Object({
+      price,
+      doubt: Type.Object({
+        id: Type.Object({ meter: Type.String(), number: Type.Integer() }),
+        day: Type.Integer(),
+        receipts: Type.Array(receiptSchema),
+      }),
+    }),
+  ]),
+)
+
+/** A process that was killed may leave half a line, which says nothing. */
+function parseLine(text: string): Line | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return schema().Check(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+}
