@@ -7,7 +7,7 @@ export class ChangedFileError extends Error {
   override readonly name = 'ChangedFileError'
   constructor(fields: readonly string[]) {
     super(
-      `the register was built from another ecosystem file (${fields.join(', ')}); start with --on-changed-file=reread to read these parts again, or with the file of before`,
+      `the register was built from another ecosystem file (${fields.join(', ')}); start with --on-changed-file=reread to read these parts again, or with the previous file`,
     )
   }
 }
