@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, rmSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { hash } from 'node:crypto'
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
@@ -14,6 +15,7 @@ import { runService, type Service } from '#main/run-service.ts'
 import { storeFile } from '#main/store-file.ts'
 import { sql } from '#store/sql.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
+import { startRole } from './accounts/world/role-process.ts'
 import { eventually } from './world.ts'
 import { mintOpened, newPayer, payingFetch, startX402World } from './x402/x402-world.ts'
 
@@ -52,6 +54,26 @@ test('credits of a prepayment and of x402 outlive a fresh register and edits of 
 
   for (const change of [forgetRegister, moveStart, replaceReceiver, withoutPayment])
     await test(`nothing is reversed: ${change.name}`, () => liveWith(change, backup))
+})
+
+test('indexing with an edited file leaves the accounts as they are, byte for byte', async () => {
+  const file = join(settings.dataFolder, 'edited.json')
+  writeFileSync(file, JSON.stringify(replaceReceiver(world.file)))
+  const digest = () =>
+    hash('sha256', readFileSync(storeFile(settings.dataFolder, 'accounts')), 'hex')
+  const before = digest()
+  const environment = { SEXTON_DATA: settings.dataFolder, SEXTON_ECOSYSTEM: file }
+  const role = startRole({
+    ...{ role: 'index', port: 0 },
+    environment: { ...environment, SEXTON_METRICS_PORT: 'off', LOG_FORMAT: 'json' },
+  })
+  await eventually(
+    async () =>
+      /re-reading deposits on base.*all history is read/s.test(role.words()) ? true : undefined,
+    30_000,
+  )
+  await role.stop()
+  assert.equal(digest(), before)
 })
 
 async function untilVerified(txHash: string): Promise<void> {
