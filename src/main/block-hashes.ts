@@ -1,10 +1,13 @@
+import type { ChainSource } from '#chain/chain-source.ts'
+import { EndpointError } from '#chain/endpoints/endpoint-error.ts'
 import { RpcError } from '#chain/rpc-error.ts'
 import { type DepositReads, readBlockHash } from '#datasets/deposits/queries.ts'
+import type { Hash } from '#domain/address.ts'
 import type { BlockHashAt } from '#payments/deposit.ts'
 
 /**
- * Hashes of the payment chain's blocks: of those that the index remembers, else of those that a node
- * tells. Nodes are called upon only when a credit is in doubt.
+ * Hashes of the payment chain's blocks: of those that the index remembers, else of those of which all
+ * nodes that can be asked prove the same. Nodes are called upon only when a credit is in doubt.
  */
 export function blockHashes(reads: Pick<DepositReads, 'register' | 'payment'>): BlockHashAt {
   const { id: chainId, rpcUrls: urls } = reads.payment.chain
@@ -17,11 +20,26 @@ export function blockHashes(reads: Pick<DepositReads, 'register' | 'payment'>): 
     const remembered = await readBlockHash(reads, number)
     if (remembered !== undefined) return remembered
     opened ??= open()
-    try {
-      return (await (await opened).header(number))?.hash
-    } catch (error) {
-      if (error instanceof RpcError) return undefined
-      throw error
-    }
+    const nodes = (await opened).each()
+    const answers = await Promise.all(nodes.map(({ source }) => provenHash(source, number)))
+    const [first, ...others] = answers.filter((answer) => answer !== 'silent')
+    if (first === 'unproven' || others.some((other) => other !== first)) return undefined
+    return first
+  }
+}
+
+/** What one node proves by the header's own fields; a node that cannot be asked is silent. */
+async function provenHash(
+  source: ChainSource,
+  number: number,
+): Promise<Hash | 'unproven' | 'silent'> {
+  try {
+    const header = await source.header(number)
+    if (header === undefined) return 'unproven'
+    await source.provenBlock(header, () => false)
+    return header.hash
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error
+    return error instanceof EndpointError && error.kind === 'unproven' ? 'unproven' : 'silent'
   }
 }
