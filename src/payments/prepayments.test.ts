@@ -159,6 +159,31 @@ withPayments('a file that no longer covers a payment takes no credit back', asyn
   assert.match(harness.notes.join('\n'), /1 credits are of payments that .* no longer covers: /)
 })
 
+for (const [edit, before, after] of [
+  ['removed from', [0, 1], [1]],
+  ['added to', [1], [0, 1]],
+] as const)
+  withPayments(
+    `the audit accuses no credit whose block stands after an address was ${edit} payTo`,
+    async (harness) => {
+      harness.chain.covers = (logIndex) => before.some((each) => each === logIndex)
+      const transfer = { tx: 'tx', from: alice }
+      harness.chain.mine([
+        { ...transfer, amount: 1_000n },
+        { ...transfer, amount: 2_000n },
+      ])
+      await harness.claim({ tx: 'tx' })
+      await harness.confirm()
+      const credited = await harness.balance(ALICE_KEY)
+      assert.deepEqual(await harness.audit(), [])
+      harness.chain.covers = (logIndex) => after.some((each) => each === logIndex)
+      harness.now.ms += 60_000
+      await harness.pass()
+      assert.equal(await harness.balance(ALICE_KEY), credited)
+      assert.deepEqual(await harness.audit(), [])
+    },
+  )
+
 withPayments(
   'while nobody can tell whether a block stands no credit is taken back',
   async (harness) => {
