@@ -3,8 +3,9 @@ import { test } from 'node:test'
 import { hashHeader } from '#chain/proofs/hash-header.ts'
 import { registerMigrations } from '#datasets/datasets.ts'
 import { onSqlite } from '#ledger/each-engine.ts'
+import type { BlockHashAt } from '#payments/deposit.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
-import { type ScriptedNode, startScriptedNode } from '#test/scripted-node.ts'
+import { Refusal, type ScriptedNode, startScriptedNode } from '#test/scripted-node.ts'
 import { blockHashes } from './block-hashes.ts'
 
 const NUMBER = 5
@@ -25,6 +26,28 @@ const OURS = blockOf(1_800_000_000)
 const OTHER = blockOf(1_800_000_001)
 const UNPROVEN = blockOf(1_800_000_000, `0x${'ee'.repeat(32)}`)
 
+/** Asks for blocks that the index does not remember of a payment chain with these nodes. */
+async function askedOf(
+  nodes: readonly ScriptedNode[],
+  work: (hashAt: BlockHashAt, now: { ms: number }) => Promise<void>,
+): Promise<void> {
+  try {
+    await onSqlite(registerMigrations, async ({ engine: register }) => {
+      const { payment } = localEcosystemAt({})
+      assert.ok(payment)
+      const chain = { ...payment.chain, rpcUrls: nodes.map(({ url }) => url) }
+      const now = { ms: 0 }
+      const reads = { register, payment: { ...payment, chain } }
+      await work(
+        blockHashes(reads, () => now.ms),
+        now,
+      )
+    })
+  } finally {
+    for (const node of nodes) await node.stop()
+  }
+}
+
 interface Node {
   readonly block: typeof OURS | null
   readonly chainId?: number
@@ -40,16 +63,9 @@ async function hashSaidBy(told: readonly Node[]): Promise<string | undefined> {
         answer: ({ method }) => (method === 'eth_chainId' ? `0x${chainId.toString(16)}` : block),
       }),
     )
-  try {
-    await onSqlite(registerMigrations, async ({ engine: register }) => {
-      const { payment } = localEcosystemAt({})
-      assert.ok(payment)
-      const chain = { ...payment.chain, rpcUrls: nodes.map(({ url }) => url) }
-      hash = await blockHashes({ register, payment: { ...payment, chain } })(NUMBER)
-    })
-  } finally {
-    for (const node of nodes) await node.stop()
-  }
+  await askedOf(nodes, async (hashAt) => {
+    hash = await hashAt(NUMBER)
+  })
   return hash
 }
 
@@ -65,4 +81,26 @@ test('what block stands at a height is known only where no node that can be aske
   assert.equal(await hashSaidBy([{ block: OTHER }, { block: null }]), undefined)
   assert.equal(await hashSaidBy([{ block: OURS }, { block: OTHER, chainId: 1 }]), OURS.hash)
   assert.equal(await hashSaidBy([{ block: OTHER, chainId: 1 }]), undefined)
+})
+
+test('a node that cannot be asked is asked about blocks once a minute, however many there are', async () => {
+  const node = await startScriptedNode({
+    answer({ method, params }) {
+      if (method === 'eth_chainId') return '0x2105'
+      if (params[0] === 'latest') return OURS
+      throw new Refusal('not for you')
+    },
+  })
+  const asked = () =>
+    node.requests.flat().filter(({ params }) => String(params[0]).startsWith('0x')).length
+  await askedOf([node], async (hashAt, now) => {
+    assert.equal(await hashAt(NUMBER), undefined)
+    const once = asked()
+    assert.ok(once > 0)
+    for (let number = 0; number < 20; number += 1) assert.equal(await hashAt(number), undefined)
+    assert.equal(asked(), once)
+    now.ms += 60_000
+    await hashAt(NUMBER)
+    assert.ok(asked() > once)
+  })
 })

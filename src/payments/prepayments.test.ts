@@ -196,7 +196,28 @@ withPayments(
     await harness.pass()
     assert.equal(await harness.balance(ALICE_KEY), 1_000n)
     harness.chain.isSilent = false
+    harness.now.ms += 60_000
     await harness.pass()
     assert.equal(await harness.balance(ALICE_KEY), 0n)
+  },
+)
+
+withPayments(
+  'a pass asks about one block while nobody can tell, and about each in turn',
+  async (harness) => {
+    for (const tx of ['a', 'b', 'c']) {
+      harness.pay(tx, 1_000n)
+      await harness.claim({ tx })
+    }
+    await harness.confirm()
+    for (const tx of ['a', 'b', 'c']) harness.chain.uncover(tx)
+    const asked: number[] = []
+    harness.chain.blockHash = async (number) => {
+      asked.push(number)
+      return undefined
+    }
+    for (let pass = 0; pass < 5; pass += 1) await harness.pass()
+    assert.deepEqual(asked, [3, 2, 1])
+    Reflect.deleteProperty(harness.chain, 'blockHash')
   },
 )

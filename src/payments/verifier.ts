@@ -45,7 +45,7 @@ const LEASE_RENEW_MS = LEASE_MS / 2
 /** Decides on prepayments from the deposits that the index shows; one replica at a time. */
 export class Verifier {
   readonly #deps: VerifierDeps
-  readonly #stoodAtMs = new Map<string, number>()
+  readonly #lookedAtMs = new Map<string, number>()
   #lease: { readonly lease: Lease; readonly untilMs: number } | undefined
 
   constructor(deps: VerifierDeps) {
@@ -57,7 +57,7 @@ export class Verifier {
     const lease = await this.#takeLease()
     if (lease === undefined) return { kind: 'idle' }
     try {
-      return await verifyPass(this.#deps, lease, this.#stoodAtMs)
+      return await verifyPass(this.#deps, lease, this.#lookedAtMs)
     } catch (error) {
       if (!(error instanceof LeaseLostError)) throw error
       this.#lease = undefined
@@ -85,13 +85,13 @@ export class Verifier {
 async function verifyPass(
   deps: VerifierDeps,
   lease: Lease,
-  stoodAtMs: Pass['stoodAtMs'],
+  lookedAtMs: Pass['lookedAtMs'],
 ): Promise<PassOutcome> {
   const pass: Pass = {
     deps,
     nowUnix: unixNow(deps.clock),
     failures: [],
-    stoodAtMs,
+    lookedAtMs,
     write: (work) =>
       deps.engine.write(async (connection) => {
         await holdLease(connection, lease, deps.clock())
