@@ -221,3 +221,36 @@ withPayments(
     Reflect.deleteProperty(harness.chain, 'blockHash')
   },
 )
+
+withPayments(
+  'credits below a later start of the file make no pass load what was paid since',
+  async (harness) => {
+    const { chain } = harness
+    for (const tx of ['first', 'second']) {
+      harness.pay(tx, 1_000n)
+      await harness.claim({ tx })
+    }
+    await harness.confirm()
+    harness.pay('between', 5n)
+    chain.mineEmpty(2_100)
+    const loaded: number[] = []
+    const canonical = chain.canonical.bind(chain)
+    chain.canonical = async (query) => {
+      const known = await canonical(query)
+      loaded.push(known.deposits.length)
+      return known
+    }
+    const mostLoaded = async () => {
+      loaded.length = 0
+      await harness.pass()
+      return Math.max(...loaded)
+    }
+    chain.completeFromBlock = 2
+    assert.equal(await mostLoaded(), 1)
+    assert.equal(await mostLoaded(), 0)
+    // The one that the file covers is settled; the other is when the file reaches back again.
+    chain.completeFromBlock = 0
+    assert.equal(await mostLoaded(), 1)
+    assert.equal(await mostLoaded(), 0)
+  },
+)

@@ -16,28 +16,23 @@ const SETTLED_MAX = 500
 
 /**
  * A credit is lost when its block has left the chain. It is looked for where the index holds the
- * credit's height in full and does not have its log.
+ * credit's height in full and does not have its log. `known` has the deposits of the credits' transactions.
  */
 export async function reverseLost(
   pass: Pass,
-  input: {
-    readonly unsettled: readonly Credit[]
-    readonly recent: CanonicalDeposits
-    readonly sinceBlock: number
-  },
+  { credits, known }: { readonly credits: readonly Credit[]; readonly known: CanonicalDeposits },
 ): Promise<number> {
-  const { recent, sinceBlock } = input
-  const canonical = new Set(recent.deposits.map(logName))
-  const from = Math.max(sinceBlock, recent.completeFromBlock)
-  const known = input.unsettled.filter(
-    (credit) => credit.blockNumber >= from && credit.blockNumber <= recent.head.number,
+  const { completeFromBlock, head } = known
+  const canonical = new Set(known.deposits.map(logName))
+  const inReach = credits.filter(
+    ({ blockNumber }) => blockNumber >= completeFromBlock && blockNumber <= head.number,
   )
-  const missing = known.filter((credit) => !canonical.has(logName(credit)))
+  const missing = inReach.filter((credit) => !canonical.has(logName(credit)))
   const { lost, standing } = await judgeMissing(pass, missing)
   for (const credit of lost) await attempt(pass, () => reverse(pass, credit))
-  const settled = known.filter(
+  const settled = inReach.filter(
     (credit) =>
-      credit.blockNumber < recent.head.number - WATCH_BLOCKS &&
+      credit.blockNumber < head.number - WATCH_BLOCKS &&
       (canonical.has(logName(credit)) || standing.has(credit)),
   )
   for (const part of chunks(settled, SETTLED_MAX))
