@@ -97,7 +97,7 @@ async function auditOnce(deps: AccountsAuditDeps): Promise<readonly Found[]> {
     dialect: accounts.dialect,
     deposits,
     chainId: payment?.chain.id ?? null,
-    blockHash: reads === null ? async () => undefined : blockHashes(reads),
+    blockHash: reads === null ? async () => undefined : blockHashes(reads, deps.clock),
     serviceName: service.name,
   })
   return accounts.snapshot(async (connection) => {

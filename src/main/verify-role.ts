@@ -86,7 +86,7 @@ async function openVerifying(
     newId: randomUUID,
     deposits,
     chainId: payment.chain.id,
-    blockHash: blockHashes(reads),
+    blockHash: blockHashes(reads, clock),
     keys: { lockHeir, keysOf: publicIdsOf },
     shareOf,
     isReserved: (connection, txHash) => settlesIntent(connection, txHash),

@@ -4,7 +4,7 @@ import { type Check, DIFFERENCES_MAX, type Difference } from '#ledger/check.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { type Sql, sql } from '#store/sql.ts'
-import { type Credit, readCredits } from './credit.ts'
+import { type Credit, liveCreditsOf, readCredits } from './credit.ts'
 import type { BlockHashAt, CanonicalDeposits, Deposit, DepositIndex } from './deposit.ts'
 import type { VerifyPayerProof } from './payments-deps.ts'
 import { logName } from './suspense.ts'
@@ -131,6 +131,8 @@ async function checkCanonical(
   const known = await deposits.canonical({ txHashes })
   const stands = async (credit: Credit) =>
     (await blockHash(credit.blockNumber)) === credit.blockHash
+  const credited = new Set((await liveCreditsOf(connection, txHashes)).map(logName))
+  const free = known?.deposits.filter((deposit) => !credited.has(logName(deposit))) ?? []
   const byLog = new Map(known?.deposits.map((deposit) => [logName(deposit), deposit]))
   const found: Difference[] = []
   for (const credit of live) {
@@ -138,7 +140,7 @@ async function checkCanonical(
     const isElsewhere = credit.chainId !== chainId
     if (isElsewhere) uncovered.push(credit)
     else if (known === undefined || !isInReach(credit, known)) pending.push(credit)
-    else if (deposit === undefined && !isShown(credit, known) && (await stands(credit)))
+    else if (deposit === undefined && !isShown(credit, free) && (await stands(credit)))
       uncovered.push(credit)
     else found.push(...compare(credit, deposit))
     if (found.length >= DIFFERENCES_MAX) break
@@ -146,9 +148,12 @@ async function checkCanonical(
   return found
 }
 
-/** Whether the index has the credited payment, if under another log. */
-function isShown({ txHash, positionInTx }: Credit, { deposits }: CanonicalDeposits): boolean {
-  return deposits.some((each) => each.txHash === txHash && each.positionInTx === positionInTx)
+/** Whether the index has the credited payment, if under another log, among those that nobody has. */
+function isShown(credit: Credit, free: readonly Deposit[]): boolean {
+  return free.some(
+    ({ txHash, from, amount }) =>
+      txHash === credit.txHash && from === credit.payerAddress && amount === credit.microUsd,
+  )
 }
 
 /** Of blocks that the index does not hold in full nothing can be said. */
@@ -161,8 +166,9 @@ function compare(credit: Credit, deposit: Deposit | undefined): readonly Differe
   const name = logName(credit)
   if (deposit === undefined)
     return [{ subject, detail: `no canonical log ${name}, and its block is not known to stand` }]
-  if (deposit.txHash !== credit.txHash || deposit.positionInTx !== credit.positionInTx)
-    return [{ subject, detail: `the log ${name} stands elsewhere in its transaction` }]
+  // Positions count what the file covers, so that an edit of `payTo` moves them and not the log.
+  if (deposit.txHash !== credit.txHash)
+    return [{ subject, detail: `the log ${name} is of the transaction ${deposit.txHash}` }]
   if (deposit.amount !== credit.microUsd)
     return [{ subject, detail: `credited ${credit.microUsd}, the log says ${deposit.amount}` }]
   if (deposit.from !== credit.payerAddress)

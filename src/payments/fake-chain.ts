@@ -12,6 +12,8 @@ interface Transfer {
   readonly amount: bigint
 }
 
+type Mined = Omit<Deposit, 'positionInTx' | 'proven'>
+
 /** A payment chain in memory: blocks of transfers that a reorg can take away. */
 export class FakeChain implements DepositIndex {
   /** Unix seconds of the newest block; undefined while the index keeps up with the clock. */
@@ -21,7 +23,9 @@ export class FakeChain implements DepositIndex {
   isSilent = false
   /** Transactions whose deposits are not proven. */
   readonly unproven = new Set<Hash>()
-  #blocks: { readonly hash: Hash; readonly deposits: readonly Deposit[] }[] = [
+  /** Which logs the file's `payTo` covers; positions count these alone. */
+  covers: (logIndex: number) => boolean = () => true
+  #blocks: { readonly hash: Hash; readonly deposits: readonly Mined[] }[] = [
     { hash: hash('genesis'), deposits: [] },
   ]
   #mined = 0
@@ -36,24 +40,17 @@ export class FakeChain implements DepositIndex {
     this.#mined += 1
     const blockNumber = this.#blocks.length
     const blockHash = hash(`block ${blockNumber} ${this.#mined}`)
-    const positions = new Map<string, number>()
-    const deposits = transfers.map(({ tx, from, amount }, index) => {
-      const positionInTx = positions.get(tx) ?? 0
-      positions.set(tx, positionInTx + 1)
-      return {
-        chainId: CHAIN_ID,
-        blockNumber,
-        blockHash,
-        timestampUnix: START_MS / 1000 + blockNumber * 2,
-        txHash: hash(tx),
-        logIndex: firstLogIndex + index,
-        positionInTx,
-        from,
-        to: PAY_TO,
-        amount,
-        proven: true,
-      }
-    })
+    const deposits = transfers.map(({ tx, from, amount }, index) => ({
+      chainId: CHAIN_ID,
+      blockNumber,
+      blockHash,
+      timestampUnix: START_MS / 1000 + blockNumber * 2,
+      txHash: hash(tx),
+      logIndex: firstLogIndex + index,
+      from,
+      to: PAY_TO,
+      amount,
+    }))
     this.#blocks.push({ hash: blockHash, deposits })
   }
 
@@ -81,8 +78,11 @@ export class FakeChain implements DepositIndex {
       .flatMap((block) => block.deposits)
       .filter((deposit) => deposit.blockNumber >= this.completeFromBlock)
       .filter((deposit) => !this.#uncovered.has(deposit.txHash))
-    const deposits = chosen(all, query).map((deposit) => ({
+    const covered = all.filter(({ logIndex }) => this.covers(logIndex))
+    const positions = positionsOf(covered)
+    const deposits = chosen(covered, query).map((deposit) => ({
       ...deposit,
+      positionInTx: positions.get(deposit) ?? 0,
       proven: !this.unproven.has(deposit.txHash),
     }))
     const timestamp = this.headUnix ?? Number.POSITIVE_INFINITY
@@ -95,7 +95,14 @@ export class FakeChain implements DepositIndex {
 
 export const hash = (name: string): Hash => `0x${createHash('sha256').update(name).digest('hex')}`
 
-function chosen(all: readonly Deposit[], query: DepositQuery): readonly Deposit[] {
+function positionsOf(mined: readonly Mined[]): ReadonlyMap<Mined, number> {
+  const ofTx = Map.groupBy(mined, ({ txHash, blockHash }) => `${txHash} ${blockHash}`)
+  return new Map(
+    [...ofTx.values()].flatMap((logs) => [...logs.entries()].map(([n, log]) => [log, n])),
+  )
+}
+
+function chosen(all: readonly Mined[], query: DepositQuery): readonly Mined[] {
   if ('sinceBlock' in query) return all.filter((each) => each.blockNumber >= query.sinceBlock)
   if ('txHashes' in query) return all.filter((each) => query.txHashes.includes(each.txHash))
   const { blockNumber, logIndex } = query.after

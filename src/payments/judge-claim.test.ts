@@ -54,3 +54,15 @@ test('a deposit that settles a payment by another door is rejected, though not c
   const verdict = judgeClaim(claim, { ...evidence, isReserved: true })
   assert.deepEqual(verdict, { kind: 'end', status: 'rejected', confirmations: 10 })
 })
+
+test('a transaction that has a live credit in another block is credited no second time', () => {
+  const live = {
+    ...{ id: 'credit', account: 'key:other', owner: alice, claimId: 'other', chainId: CHAIN_ID },
+    ...{ txHash: hash('tx'), positionInTx: 1, blockNumber: 1, blockHash: hash('block') },
+    ...{ logIndex: 1, payerAddress: alice, microUsd: 1_000_000n },
+  }
+  assert.equal(judgeClaim(claim, { ...evidence, credits: [live] }).kind, 'credit')
+  const moved = { ...live, blockHash: hash('left block') }
+  const verdict = judgeClaim(claim, { ...evidence, credits: [moved] })
+  assert.deepEqual(verdict, { kind: 'wait', status: 'confirming', confirmations: 10 })
+})

@@ -45,6 +45,9 @@ export function judgeClaim(claim: Claim, evidence: Evidence): Verdict {
   const confirmations = Math.min(depth, evidence.requiredConfirmations)
   if (depth < evidence.requiredConfirmations)
     return { kind: 'wait', status: 'confirming', confirmations }
+  // Until the credit of another block is taken back, this would be the same money twice.
+  if (evidence.credits.some(({ blockHash }) => blockHash !== first.blockHash))
+    return { kind: 'wait', status: 'confirming', confirmations }
   // Whoever it is from, a log that a node may have made up decides nothing.
   if (evidence.deposits.some((deposit) => !deposit.proven))
     return { kind: 'wait', status: 'confirming', confirmations }

@@ -159,6 +159,31 @@ withPayments('a file that no longer covers a payment takes no credit back', asyn
   assert.match(harness.notes.join('\n'), /1 credits are of payments that .* no longer covers: /)
 })
 
+for (const [edit, before, after] of [
+  ['removed from', [0, 1], [1]],
+  ['added to', [1], [0, 1]],
+] as const)
+  withPayments(
+    `the audit accuses no credit whose block stands after an address was ${edit} payTo`,
+    async (harness) => {
+      harness.chain.covers = (logIndex) => before.some((each) => each === logIndex)
+      const transfer = { tx: 'tx', from: alice }
+      harness.chain.mine([
+        { ...transfer, amount: 1_000n },
+        { ...transfer, amount: 2_000n },
+      ])
+      await harness.claim({ tx: 'tx' })
+      await harness.confirm()
+      const credited = await harness.balance(ALICE_KEY)
+      assert.deepEqual(await harness.audit(), [])
+      harness.chain.covers = (logIndex) => after.some((each) => each === logIndex)
+      harness.now.ms += 60_000
+      await harness.pass()
+      assert.equal(await harness.balance(ALICE_KEY), credited)
+      assert.deepEqual(await harness.audit(), [])
+    },
+  )
+
 withPayments(
   'while nobody can tell whether a block stands no credit is taken back',
   async (harness) => {
@@ -171,7 +196,61 @@ withPayments(
     await harness.pass()
     assert.equal(await harness.balance(ALICE_KEY), 1_000n)
     harness.chain.isSilent = false
+    harness.now.ms += 60_000
     await harness.pass()
     assert.equal(await harness.balance(ALICE_KEY), 0n)
+  },
+)
+
+withPayments(
+  'a pass asks about one block while nobody can tell, and about each in turn',
+  async (harness) => {
+    for (const tx of ['a', 'b', 'c']) {
+      harness.pay(tx, 1_000n)
+      await harness.claim({ tx })
+    }
+    await harness.confirm()
+    for (const tx of ['a', 'b', 'c']) harness.chain.uncover(tx)
+    const asked: number[] = []
+    harness.chain.blockHash = async (number) => {
+      asked.push(number)
+      return undefined
+    }
+    for (let pass = 0; pass < 5; pass += 1) await harness.pass()
+    assert.deepEqual(asked, [3, 2, 1])
+    Reflect.deleteProperty(harness.chain, 'blockHash')
+  },
+)
+
+withPayments(
+  'credits below a later start of the file make no pass load what was paid since',
+  async (harness) => {
+    const { chain } = harness
+    for (const tx of ['first', 'second']) {
+      harness.pay(tx, 1_000n)
+      await harness.claim({ tx })
+    }
+    await harness.confirm()
+    harness.pay('between', 5n)
+    chain.mineEmpty(2_100)
+    const loaded: number[] = []
+    const canonical = chain.canonical.bind(chain)
+    chain.canonical = async (query) => {
+      const known = await canonical(query)
+      loaded.push(known.deposits.length)
+      return known
+    }
+    const mostLoaded = async () => {
+      loaded.length = 0
+      await harness.pass()
+      return Math.max(...loaded)
+    }
+    chain.completeFromBlock = 2
+    assert.equal(await mostLoaded(), 1)
+    assert.equal(await mostLoaded(), 0)
+    // The one that the file covers is settled; the other is when the file reaches back again.
+    chain.completeFromBlock = 0
+    assert.equal(await mostLoaded(), 1)
+    assert.equal(await mostLoaded(), 0)
   },
 )

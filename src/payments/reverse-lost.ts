@@ -16,28 +16,23 @@ const SETTLED_MAX = 500
 
 /**
  * A credit is lost when its block has left the chain. It is looked for where the index holds the
- * credit's height in full and does not have its log.
+ * credit's height in full and does not have its log. `known` has the deposits of the credits' transactions.
  */
 export async function reverseLost(
   pass: Pass,
-  input: {
-    readonly unsettled: readonly Credit[]
-    readonly recent: CanonicalDeposits
-    readonly sinceBlock: number
-  },
+  { credits, known }: { readonly credits: readonly Credit[]; readonly known: CanonicalDeposits },
 ): Promise<number> {
-  const { recent, sinceBlock } = input
-  const canonical = new Set(recent.deposits.map(logName))
-  const from = Math.max(sinceBlock, recent.completeFromBlock)
-  const known = input.unsettled.filter(
-    (credit) => credit.blockNumber >= from && credit.blockNumber <= recent.head.number,
+  const { completeFromBlock, head } = known
+  const canonical = new Set(known.deposits.map(logName))
+  const inReach = credits.filter(
+    ({ blockNumber }) => blockNumber >= completeFromBlock && blockNumber <= head.number,
   )
-  const missing = known.filter((credit) => !canonical.has(logName(credit)))
+  const missing = inReach.filter((credit) => !canonical.has(logName(credit)))
   const { lost, standing } = await judgeMissing(pass, missing)
   for (const credit of lost) await attempt(pass, () => reverse(pass, credit))
-  const settled = known.filter(
+  const settled = inReach.filter(
     (credit) =>
-      credit.blockNumber < recent.head.number - WATCH_BLOCKS &&
+      credit.blockNumber < head.number - WATCH_BLOCKS &&
       (canonical.has(logName(credit)) || standing.has(credit)),
   )
   for (const part of chunks(settled, SETTLED_MAX))
@@ -53,31 +48,41 @@ export async function reverseLost(
 /** Blocks asked about in a pass: each may cost a request. */
 const BLOCKS_PER_PASS_MAX = 20
 
-/** A credit whose block stands in spite of a missing log is looked at again after this time. */
-const STANDING_MS = 60_000
+/** A credit whose block stands in spite of a missing log, or is unknown, is looked at again after this time. */
+const LOOK_AGAIN_MS = 60_000
 
-/** Which credits have left the chain with their block, and which stand in spite of a missing log. */
+/**
+ * Which credits have left the chain with their block, and which stand in spite of a missing log. The first
+ * block that nobody can tell of ends the look, since nodes may take long to say nothing.
+ */
 async function judgeMissing(
-  { deps, stoodAtMs }: Pass,
+  { deps, lookedAtMs }: Pass,
   missing: readonly Credit[],
 ): Promise<{ readonly lost: readonly Credit[]; readonly standing: ReadonlySet<Credit> }> {
   const nowMs = deps.clock()
   const due = missing.filter(({ id }) => {
-    const atMs = stoodAtMs.get(id)
-    return atMs === undefined || Math.abs(nowMs - atMs) >= STANDING_MS
+    const atMs = lookedAtMs.get(id)
+    return atMs === undefined || Math.abs(nowMs - atMs) >= LOOK_AGAIN_MS
   })
   const lost: Credit[] = []
   const standing = new Set<Credit>()
-  const byBlock = [...Map.groupBy(due, ({ blockNumber }) => blockNumber)]
+  const byBlock = [...Map.groupBy(inOrder(due, lookedAtMs), ({ blockNumber }) => blockNumber)]
   for (const [blockNumber, credits] of byBlock.slice(0, BLOCKS_PER_PASS_MAX)) {
     const hash = await deps.blockHash(blockNumber)
-    if (hash === undefined) continue
+    for (const credit of credits)
+      if (hash === undefined || credit.blockHash === hash) lookedAtMs.set(credit.id, nowMs)
+    if (hash === undefined) break
     for (const credit of credits)
       if (credit.blockHash === hash) standing.add(credit)
       else lost.push(credit)
   }
-  for (const { id } of standing) stoodAtMs.set(id, nowMs)
   return { lost, standing }
+}
+
+/** Those never looked at first, and of them the newest: their blocks are those that the index remembers. */
+function inOrder(credits: readonly Credit[], lookedAtMs: Pass['lookedAtMs']): Credit[] {
+  const lookedAt = ({ id }: Credit) => lookedAtMs.get(id) ?? 0
+  return credits.toSorted((a, b) => lookedAt(a) - lookedAt(b) || b.blockNumber - a.blockNumber)
 }
 
 async function reverse(pass: Pass, credit: Credit): Promise<void> {

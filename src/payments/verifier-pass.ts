@@ -33,8 +33,8 @@ export interface Pass {
   readonly nowUnix: number
   /** What went wrong with single claims and credits; it does not keep the others waiting. */
   readonly failures: unknown[]
-  /** When a credit's block was found to stand in spite of a missing log, by the credit's id. */
-  readonly stoodAtMs: Map<string, number>
+  /** When a credit's block was found to stand in spite of a missing log, or unknown, by the credit's id. */
+  readonly lookedAtMs: Map<string, number>
   /** Every change goes through here, so that a verifier that lost its lease changes nothing. */
   write<T>(work: (connection: Connection) => Promise<T>): Promise<T>
 }

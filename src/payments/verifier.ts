@@ -24,7 +24,7 @@ import {
   staleClaims,
   watchedClaimsOf,
 } from './claim-store.ts'
-import { creditDeposit, liveCreditsOf, unsettledCredits } from './credit.ts'
+import { type Credit, creditDeposit, liveCreditsOf, unsettledCredits } from './credit.ts'
 import type { CanonicalDeposits, Deposit } from './deposit.ts'
 import { judgeClaim, type Verdict } from './judge-claim.ts'
 import { pruneClaims } from './prune-claims.ts'
@@ -45,7 +45,7 @@ const LEASE_RENEW_MS = LEASE_MS / 2
 /** Decides on prepayments from the deposits that the index shows; one replica at a time. */
 export class Verifier {
   readonly #deps: VerifierDeps
-  readonly #stoodAtMs = new Map<string, number>()
+  readonly #lookedAtMs = new Map<string, number>()
   #lease: { readonly lease: Lease; readonly untilMs: number } | undefined
 
   constructor(deps: VerifierDeps) {
@@ -57,7 +57,7 @@ export class Verifier {
     const lease = await this.#takeLease()
     if (lease === undefined) return { kind: 'idle' }
     try {
-      return await verifyPass(this.#deps, lease, this.#stoodAtMs)
+      return await verifyPass(this.#deps, lease, this.#lookedAtMs)
     } catch (error) {
       if (!(error instanceof LeaseLostError)) throw error
       this.#lease = undefined
@@ -85,33 +85,45 @@ export class Verifier {
 async function verifyPass(
   deps: VerifierDeps,
   lease: Lease,
-  stoodAtMs: Pass['stoodAtMs'],
+  lookedAtMs: Pass['lookedAtMs'],
 ): Promise<PassOutcome> {
   const pass: Pass = {
     deps,
     nowUnix: unixNow(deps.clock),
     failures: [],
-    stoodAtMs,
+    lookedAtMs,
     write: (work) =>
       deps.engine.write(async (connection) => {
         await holdLease(connection, lease, deps.clock())
         return work(connection)
       }),
   }
-  const head = (await deps.deposits.canonical({ txHashes: [] }))?.head
-  if (head === undefined) return { kind: 'idle' }
+  const index = await deps.deposits.canonical({ txHashes: [] })
+  if (index === undefined) return { kind: 'idle' }
   const unsettled = await unsettledCredits({ run: deps.engine.read }, deps.chainId)
-  const oldest = unsettled[0]?.blockNumber ?? head.number
-  const sinceBlock = Math.max(0, Math.min(head.number - WATCH_BLOCKS, oldest))
+  const sinceBlock = Math.max(0, index.head.number - WATCH_BLOCKS)
   const recent = await deps.deposits.canonical({ sinceBlock })
   if (recent === undefined) return { kind: 'idle' }
-  const reversed = await reverseLost(pass, { unsettled, recent, sinceBlock })
+  const young = unsettled.filter(({ blockNumber }) => blockNumber >= sinceBlock)
+  const old = unsettled.filter(
+    ({ blockNumber }) => blockNumber < sinceBlock && blockNumber >= index.completeFromBlock,
+  )
+  const reversed =
+    (await reverseLost(pass, { credits: young, known: recent })) + (await reverseOld(pass, old))
   const credited = await judgeWatched(pass, recent)
   await expire(pass, recent.head.timestamp)
   await pruneClaims({ reads: { run: deps.engine.read }, write: pass.write }, pass.nowUnix)
   if (pass.failures.length > 0)
     throw new AggregateError(pass.failures, 'some prepayments could not be settled')
   return { kind: 'done', credited, reversed }
+}
+
+/** Old credits are looked for by themselves: what was paid since may be much. */
+async function reverseOld(pass: Pass, credits: readonly Credit[]): Promise<number> {
+  if (credits.length === 0) return 0
+  const txHashes = [...new Set(credits.map((credit) => credit.txHash))]
+  const known = await pass.deps.deposits.canonical({ txHashes })
+  return known === undefined ? 0 : reverseLost(pass, { credits, known })
 }
 
 /** First the claims whose deposits are young, then those that were not looked at for longest. */

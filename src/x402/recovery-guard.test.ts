@@ -93,3 +93,34 @@ test('of many wrongly signed payments of one address few are looked at, and who 
     for (let n = 0; n < 2 * BURST; n += 1) assert.equal(await received(true, HONEST), 'fresh')
   })
 })
+
+test('a right sign-in is recovered once however it is written, and from other addresses never', async () => {
+  await onSqlite(accountsMigrations, async ({ engine }) => {
+    const { settling } = settlingHarness(engine)
+    const guard = recoveries()
+    let looks = 0
+    // It is asked before each recovery of a signature.
+    const refusal = (name: string) => {
+      if (!name.startsWith('replays')) looks += 1
+      return guard.refusal(name)
+    }
+    const visit = createVisitors({ ...settling, recoveries: { ...guard, refusal } })
+    const { info } = signInOffer(settling, `${settling.publicBaseUrl}/api/stats`)['sign-in-with-x']
+    const sign = (nonce: string) =>
+      createSIWxPayload(
+        { ...info, nonce, chainId: 'eip155:8453', type: 'eip191' as const },
+        account,
+        new URL(info.uri).origin,
+      )
+    const seen = async (payload: object, addressBucket: string) =>
+      (await visit({ headers: { 'sign-in-with-x': toBase64(payload) }, addressBucket })).kind
+    const payload = await sign('offered10000')
+    for (let n = 0; n < 10; n += 1) assert.equal(await seen({ ...payload, n }, HONEST), 'wallet')
+    const replays: string[] = []
+    for (let n = 0; n < 1_000; n += 1) replays.push(await seen({ ...payload, n }, HOSTILE))
+    assert.deepEqual(tally(replays), { refused: BURST, limited: 1_000 - BURST })
+    assert.equal(looks, 1)
+    // Whoever signs anew is not refused for what was shown before.
+    assert.equal(await seen(await sign('offered20000'), HOSTILE), 'wallet')
+  })
+})

@@ -44,12 +44,12 @@ export async function readSettlement(
 /** What the block says of the asset's authorizations and payments. */
 function provenLogs(
   { rpc, payment }: Deps,
-  { authorization }: Intent,
+  { asset, authorization }: Intent,
   ref: BlockRef,
 ): Promise<readonly Log[]> {
   return proveLogs({
     ref,
-    filter: { addresses: [payment.asset], topics: [[TRANSFER_TOPIC, AUTHORIZATION_USED]] },
+    filter: { addresses: [asset], topics: [[TRANSFER_TOPIC, AUTHORIZATION_USED]] },
     how: payment.proof,
     provenBlock: rpc.provenBlock,
     witnesses: rpc.witnesses,
@@ -63,9 +63,9 @@ function findDeposit(
   logs: readonly Omit<Log, 'timestamp'>[],
   header: BlockRef & { readonly timestamp: number },
 ): Deposit | undefined {
-  const { asset, chain } = deps.payment
-  const paying = payingLogs(deps, logs)
-  const { from, to, value, nonce } = intent.authorization
+  const { asset, authorization } = intent
+  const paying = payingLogs(deps, intent, logs)
+  const { from, to, value, nonce } = authorization
   const used = logs.find(
     ({ address, topics }) =>
       address === asset &&
@@ -85,7 +85,7 @@ function findDeposit(
   const log = paying[position]
   if (log === undefined) return undefined
   return {
-    chainId: chain.id,
+    chainId: deps.payment.chain.id,
     blockNumber: header.number,
     blockHash: header.hash,
     timestampUnix: header.timestamp,
@@ -99,12 +99,20 @@ function findDeposit(
   }
 }
 
-/** Transfers to the operator, counted as the index counts them, so that both name the same log alike. */
-function payingLogs<L extends Omit<Log, 'timestamp'>>({ payment }: Deps, logs: readonly L[]): L[] {
-  const recipients = payment.payTo.map((each) => toTopic(each.address))
+/**
+ * Transfers to the operator, counted as the index counts them, so that both name the same log alike. What
+ * was paid before the file's `asset` or `payTo` were replaced counts as the payer signed it.
+ */
+function payingLogs<L extends Omit<Log, 'timestamp'>>(
+  { payment }: Deps,
+  { asset, authorization }: Intent,
+  logs: readonly L[],
+): L[] {
+  const own = [authorization.to, ...payment.payTo.map((each) => each.address)]
+  const recipients = own.map(toTopic)
   return logs.filter(
     ({ address, topics, data }) =>
-      address === payment.asset &&
+      address === asset &&
       topics[0] === TRANSFER_TOPIC &&
       topics.length === 3 &&
       recipients.includes(topics[2] ?? '0x') &&
@@ -134,14 +142,14 @@ const balanceOf = from('function balanceOf(address account) view returns (uint25
 export async function isUsed(deps: Deps, intent: Intent, at?: number): Promise<boolean> {
   const { from: payer, nonce } = intent.authorization
   const data = encodeData(authorizationState, [payer, nonce])
-  const call = { to: deps.payment.asset, data, ...(at !== undefined && { at }) }
+  const call = { to: intent.asset, data, ...(at !== undefined && { at }) }
   return BigInt(await deps.rpc.call(call)) === 1n
 }
 
 export async function holdsEnough(deps: Deps, intent: Intent): Promise<boolean> {
   const { from: payer, value } = intent.authorization
   const data = encodeData(balanceOf, [payer])
-  return BigInt(await deps.rpc.call({ to: deps.payment.asset, data })) >= value
+  return BigInt(await deps.rpc.call({ to: intent.asset, data })) >= value
 }
 
 /** How an authorization ended: used by a transaction, whoever sent it, or cancelled by its payer. */
@@ -160,7 +168,7 @@ export async function findUse(
   let fromBlock = Math.max(0, intent.fromBlock - USE_BLOCKS)
   for (let page = 0; page < PAGES_MAX && fromBlock <= headNumber; page += 1) {
     const toBlock = Math.min(headNumber, fromBlock + PAGE_BLOCKS - 1)
-    const query = { address: deps.payment.asset, topics, fromBlock, toBlock }
+    const query = { address: intent.asset, topics, fromBlock, toBlock }
     const [found] = await deps.rpc.logs(query)
     if (found !== undefined) {
       const { topics: named, txHash, blockNumber } = found

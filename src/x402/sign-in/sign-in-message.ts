@@ -1,10 +1,8 @@
 import { type Address, parseAddress } from '#domain/address.ts'
-import type { Refusal } from '#domain/refusal.ts'
 import { parseSignature, recoverSigner, type Signature } from '#domain/signature.ts'
 import type { Clock } from '#lib/clock.ts'
 import { networkOf } from '../offers/offer.ts'
 import { decodeJson, isObject, type JsonObject } from '../offers/payment-payload.ts'
-import type { Recover } from '../recovery-guard.ts'
 
 /** A wallet that has shown that it is the caller's. */
 export interface SignIn {
@@ -12,6 +10,15 @@ export interface SignIn {
   readonly nonce: string
   /** The message is good before this moment. */
   readonly untilMs: number
+}
+
+/** A sign-in that is good if its wallet has signed it. */
+export interface UnprovenSignIn {
+  readonly signIn: SignIn
+  /** The signed text with its signature, the same however the header writes them. */
+  readonly name: string
+  /** Recovers the signer, which takes milliseconds. */
+  isSigned(): boolean
 }
 
 /** Why a sign-in cannot be taken, in the words of the stock extension where it has one. */
@@ -42,23 +49,23 @@ const AHEAD_MAX_MS = 60_000
 
 /**
  * Reads the header `SIGN-IN-WITH-X`: base64 of the fields of a CAIP-122 message and its signature,
- * from which the signed text is built again (EIP-4361). All but the signature is looked at first.
+ * from which the signed text is built again (EIP-4361). All but the signature is looked at here.
  */
 export function readSignIn(
   deps: SignInDeps,
   header: string | readonly string[],
-  recover: Recover,
-): SignIn | SignInFault | Refusal {
+): UnprovenSignIn | SignInFault {
   const fields = typeof header === 'string' ? readFields(decodeJson(header)) : undefined
   if (fields === undefined) return 'invalid_siwx_header'
   const fault = checkPlace(deps, fields) ?? checkTime(deps.clock(), fields)
   if (fault !== undefined) return fault
-  const isSigned = recover(
-    () => recoverSigner(signInText(fields), fields.signature) === fields.wallet,
-  )
-  if (isSigned !== true) return isSigned || 'invalid_siwx_signature'
-  const { wallet, nonce } = fields
-  return { wallet, nonce, untilMs: endOf(fields) }
+  const { wallet, nonce, signature } = fields
+  const text = signInText(fields)
+  return {
+    signIn: { wallet, nonce, untilMs: endOf(fields) },
+    name: `${signature} ${text}`,
+    isSigned: () => recoverSigner(text, signature) === wallet,
+  }
 }
 
 interface Fields {

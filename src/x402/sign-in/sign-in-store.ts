@@ -1,3 +1,4 @@
+import type { Reads } from '#payments/reads.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
@@ -20,4 +21,14 @@ export async function bindSignIn(
     on conflict (wallet, nonce) do update set bucket = x402_sign_ins.bucket
     returning bucket`)
   return row !== undefined && column.text(row, 'bucket') === addressBucket
+}
+
+/** The address that a message is bound to; undefined before one has shown it. */
+export async function boundTo(
+  reads: Reads,
+  { wallet, nonce }: Pick<SignIn, 'wallet' | 'nonce'>,
+): Promise<string | undefined> {
+  const [row] = await reads.run(sql`
+    select bucket from x402_sign_ins where wallet = ${wallet} and nonce = ${nonce}`)
+  return row && column.text(row, 'bucket')
 }

@@ -1,15 +1,21 @@
 import { LRUCache } from 'lru-cache'
 import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
-import { isRefusal, type Refusal } from '#domain/refusal.ts'
+import type { Refusal } from '#domain/refusal.ts'
 import { payerBucket } from '#ledger/account.ts'
 import { unixNow } from '#lib/clock.ts'
 import { recoverWithin } from '../recovery-guard.ts'
 import type { X402Deps } from '../x402-deps.ts'
 import { accountsToCollect, collectCredits } from './collect-credits.ts'
-import { readSignIn, type SignIn, type SignInDeps, type SignInFault } from './sign-in-message.ts'
+import {
+  readSignIn,
+  type SignIn,
+  type SignInDeps,
+  type SignInFault,
+  type UnprovenSignIn,
+} from './sign-in-message.ts'
 import { SIGN_IN_WITH_X } from './sign-in-offer.ts'
-import { bindSignIn } from './sign-in-store.ts'
+import { bindSignIn, boundTo } from './sign-in-store.ts'
 
 type Deps = Pick<X402Deps, 'engine' | 'newId' | 'recoveries'> & SignInDeps
 
@@ -31,23 +37,43 @@ const KNOWN_MAX = 1_000
 
 /** Checks the sign-in that a request carries, and brings together what its wallet has paid. */
 export function createVisitors(deps: Deps): (facts: Facts) => Promise<Visitor> {
-  const known = new LRUCache<string, SignIn>({ max: KNOWN_MAX })
+  const known = new LRUCache<string, true>({ max: KNOWN_MAX })
   return async ({ headers, addressBucket }) => {
     const header = headers[SIGN_IN_WITH_X]
     if (header === undefined) return { kind: 'unknown' }
-    const name = `${addressBucket} ${String(header)}`
-    const before = known.get(name)
-    const isKnown = before !== undefined && before.untilMs > deps.clock()
-    const recover = recoverWithin(deps.recoveries, addressBucket)
-    const signIn = isKnown ? before : readSignIn(deps, header, recover)
-    if (isRefusal(signIn)) return { kind: 'limited', refusal: signIn }
-    if (typeof signIn === 'string') return { kind: 'refused', reason: signIn }
-    if (!isKnown && !(await bind(deps, signIn, addressBucket)))
-      return { kind: 'refused', reason: 'invalid_siwx_nonce' }
-    known.set(name, signIn)
-    await collect(deps, signIn.wallet)
-    return { kind: 'wallet', wallet: signIn.wallet }
+    const read = readSignIn(deps, header)
+    if (typeof read === 'string') return { kind: 'refused', reason: read }
+    const name = `${addressBucket} ${read.name}`
+    const refused = known.has(name) ? undefined : await check(deps, read, addressBucket)
+    if (refused !== undefined) return refused
+    known.set(name, true)
+    const { wallet } = read.signIn
+    await collect(deps, wallet)
+    return { kind: 'wallet', wallet }
   }
+}
+
+/** Nothing is recovered of a message that another address has shown before. */
+async function check(
+  deps: Deps,
+  { signIn, isSigned }: UnprovenSignIn,
+  addressBucket: string,
+): Promise<Visitor | undefined> {
+  const bound = await boundTo({ run: deps.engine.read }, signIn)
+  if (bound !== undefined && bound !== addressBucket) return refuseReplay(deps, addressBucket)
+  const signed = recoverWithin(deps.recoveries, addressBucket)(isSigned)
+  if (signed === false) return { kind: 'refused', reason: 'invalid_siwx_signature' }
+  if (signed !== true) return { kind: 'limited', refusal: signed }
+  return (await bind(deps, signIn, addressBucket)) ? undefined : refuseReplay(deps, addressBucket)
+}
+
+/** Counted apart from wrong signatures: who moves to another address may still sign anew, and pay. */
+function refuseReplay({ recoveries }: Deps, addressBucket: string): Visitor {
+  const name = `replays of ${addressBucket}`
+  const refusal = recoveries.refusal(name)
+  if (refusal !== undefined) return { kind: 'limited', refusal }
+  recoveries.failed(name)
+  return { kind: 'refused', reason: 'invalid_siwx_nonce' }
 }
 
 function bind(deps: Deps, signIn: SignIn, addressBucket: string): Promise<boolean> {
