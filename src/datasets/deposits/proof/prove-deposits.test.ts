@@ -72,7 +72,7 @@ async function begin(
   )
   const news: string[] = []
   const deps = {
-    ...{ register: engine, payment, sourceOf: () => source },
+    ...{ register: engine, payment, sourceOf: () => source, isOurs: async () => true },
     clock: () => Date.now() + time.aheadMs,
     report: ({ kind }: { readonly kind: string }) => void news.push(kind),
   }

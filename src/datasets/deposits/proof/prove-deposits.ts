@@ -7,7 +7,7 @@ import { DecodeError } from '#indexer/decode-event.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import { chunks } from '#lib/chunks.ts'
 import type { Clock } from '#lib/clock.ts'
-import type { Engine } from '#store/engine.ts'
+import type { Connection, Engine } from '#store/engine.ts'
 import { type DepositFact, depositFilter, readDeposit } from '../deposits.ts'
 import { noteUnproven, settleBlock, type UnprovenBlock, unprovenBlocks } from './deposit-proofs.ts'
 
@@ -16,6 +16,8 @@ export interface ProveDepositsDeps {
   readonly payment: Payment
   readonly clock: Clock
   sourceOf(chainId: number): ChainSource
+  /** Asked in every transaction that writes: a register of another file is left as it is. */
+  isOurs(connection: Connection): Promise<boolean>
   /**
    * Told of deposits that a node made up or left out, of those that cannot be proven, and of money that no
    * transfer explains.
@@ -68,11 +70,13 @@ export class DepositProver {
 
   /** Proves one block and makes its deposits those that it holds; throws RpcError where that fails. */
   async prove(block: BlockRef): Promise<void> {
-    const { register, payment, report } = this.#deps
+    const { register, payment, report, isOurs } = this.#deps
     const facts = await provenDeposits(this.#deps, block)
     const chainId = payment.chain.id
-    const outcome = await register.write((connection) =>
-      settleBlock(connection, { chainId, block, facts, proof: payment.proof }),
+    const outcome = await register.write(async (connection) =>
+      (await isOurs(connection))
+        ? settleBlock(connection, { chainId, block, facts, proof: payment.proof })
+        : 'left',
     )
     if (outcome === 'corrected')
       report({
@@ -83,7 +87,7 @@ export class DepositProver {
   }
 
   async #proveOrNote(block: UnprovenBlock): Promise<void> {
-    const { register, payment, report, clock } = this.#deps
+    const { register, payment, report, clock, isOurs } = this.#deps
     try {
       await this.prove(block)
       this.#retries.delete(block.hash)
@@ -94,9 +98,10 @@ export class DepositProver {
       this.#retries.set(block.hash, { tries, atMs: clock() + pauseMs })
       const reason = error.message.slice(0, REASON_MAX)
       if (reason === block.reason) return
-      await register.write((connection) =>
-        noteUnproven(connection, { chainId: payment.chain.id, block, reason }),
-      )
+      await register.write(async (connection) => {
+        if (await isOurs(connection))
+          await noteUnproven(connection, { chainId: payment.chain.id, block, reason })
+      })
       if (clock() - this.#reportedMs < REPORT_MS) return
       this.#reportedMs = clock()
       report({ kind: 'unproven', blockNumber: block.number, reason })

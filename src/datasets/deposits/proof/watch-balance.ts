@@ -62,13 +62,13 @@ export async function watchBalance(
     (await checkAt(source, payment, Math.min(finalized, to)))
   const now = await checkAt(source, payment, to)
   const search = new Search({ ...deps, source, signal }, base, now)
+  let unexplained: string | undefined
   for (let found = 0; ; found += 1) {
     if ((await search.differenceAt(to)) <= 0n) break
     if (found === FOUND_MAX) return
     const block = await search.find()
     if (block === undefined) {
-      const reason = `payTo holds ${await search.differenceAt(to)} base units of ${payment.symbol} more at block ${to} than its transfers since block ${base.block.number} explain`
-      deps.report({ kind: 'unexplained', blockNumber: to, reason })
+      unexplained = `payTo holds ${await search.differenceAt(to)} base units of ${payment.symbol} more at block ${to} than its transfers since block ${base.block.number} explain`
       break
     }
     await prover.prove(block).catch((error: unknown) => {
@@ -77,7 +77,13 @@ export async function watchBalance(
       throw error
     })
   }
-  await register.write((connection) => storeBalanceCheck(connection, chainId, { ...now, payTo }))
+  const isOurs = await register.write(async (connection) => {
+    if (!(await deps.isOurs(connection))) return false
+    await storeBalanceCheck(connection, chainId, { ...now, payTo })
+    return true
+  })
+  if (isOurs && unexplained !== undefined)
+    deps.report({ kind: 'unexplained', blockNumber: to, reason: unexplained })
 }
 
 /** Undefined where the block of the last check has left the chain. */

@@ -36,7 +36,7 @@ async function begin(engine: Engine, prepare: (nodes: readonly ServedChain[]) =>
   const ecosystem = { ...local, chains: [followed] }
   const source = openSource(followed)
   const deps = await commitDepsOf(engine, ecosystem)
-  const state = { nowMs: Date.now(), readings: 0, isWanted: false }
+  const state = { nowMs: Date.now(), readings: 0, isWanted: false, isOurs: true }
   const takeRereading = () => {
     const { isWanted } = state
     state.isWanted = false
@@ -48,6 +48,7 @@ async function begin(engine: Engine, prepare: (nodes: readonly ServedChain[]) =>
   const proving = {
     ...{ ecosystem, register: engine, sourceOf: () => source, clock: () => state.nowMs },
     isIndexing: () => true,
+    isOurs: async () => state.isOurs,
     readAgain() {
       state.readings += 1
       state.isWanted = true
@@ -128,6 +129,23 @@ onEach(
       assert.equal(world.told.length, 1)
       await world.prove(1)
       assert.equal(world.told.length, 2)
+    } finally {
+      await world.stop()
+    }
+  },
+)
+
+onEach(
+  'a proof that outlives the file it was made for is neither stored nor told',
+  async ({ engine }) => {
+    const world = await begin(engine, ([first]) => {
+      if (first !== undefined) first.faults.prunedBelow = 15
+    })
+    try {
+      await world.follow()
+      world.state.isOurs = false
+      assert.equal(await world.prove(), undefined)
+      assert.deepEqual([world.told, world.state.readings], [[], 0])
     } finally {
       await world.stop()
     }
