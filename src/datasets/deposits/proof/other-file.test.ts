@@ -24,7 +24,7 @@ import { startPostgres } from '#test/postgres.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
 import { readBalanceCheck } from './balance-check.ts'
 import { DepositProver } from './prove-deposits.ts'
-import { watchBalance } from './watch-balance.ts'
+import { BalanceWatch } from './watch-balance.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)
 const folder = mkdtempSync(join(tmpdir(), 'sexton-other-file-'))
@@ -70,6 +70,7 @@ async function adopt(engine: Engine, ecosystem: Ecosystem) {
     report: ({ kind }: { readonly kind: string }) => void news.push(kind),
   }
   const prover = new DepositProver(proving)
+  const balance = new BalanceWatch(proving, prover)
   const { signal } = new AbortController()
   return {
     ...{ news, prover },
@@ -78,7 +79,7 @@ async function adopt(engine: Engine, ecosystem: Ecosystem) {
       while ((await index.followOnce()).kind !== 'idle' || !index.isComplete)
     },
     prove: () => prover.proveStored(signal),
-    watch: () => watchBalance(proving, prover, signal),
+    watch: () => balance.look(signal),
   }
 }
 

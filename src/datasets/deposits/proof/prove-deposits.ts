@@ -32,6 +32,9 @@ export interface ProveDepositsDeps {
 /** A history may hold thousands, and reading it must not wait for them. */
 const BLOCKS_PER_LOOK = 16
 
+/** The newest go first, because their payers wait; but what keeps coming must not hold up the rest. */
+const OLDEST_PER_LOOK = BLOCKS_PER_LOOK / 2
+
 /** Proofs under way at once: each may bring a megabyte. */
 const AT_ONCE = 4
 
@@ -54,18 +57,30 @@ export class DepositProver {
 
   /** Proves what is stored unproven. */
   async proveStored(signal: AbortSignal): Promise<void> {
-    const { register, payment, clock } = this.#deps
-    const chainId = payment.chain.id
-    const waiting = await register.snapshot((reads) =>
-      unprovenBlocks(reads, { chainId, limit: BLOCKS_PER_LOOK + this.#retries.size }),
-    )
-    this.#forgetOthers(waiting)
-    const nowMs = clock()
-    const due = waiting.filter(({ hash }) => (this.#retries.get(hash)?.atMs ?? 0) <= nowMs)
-    for (const part of chunks(due.slice(0, BLOCKS_PER_LOOK), AT_ONCE)) {
+    for (const part of chunks(await this.#dueBlocks(), AT_ONCE)) {
       if (signal.aborted) return
       await allEnded(part.map((block) => this.#proveOrNote(block)))
     }
+  }
+
+  /** The newest and the oldest blocks that may be tried now, the newest first. */
+  async #dueBlocks(): Promise<readonly UnprovenBlock[]> {
+    const { register, payment, clock } = this.#deps
+    const chainId = payment.chain.id
+    const limit = BLOCKS_PER_LOOK + this.#retries.size
+    const [newest, oldest] = await register.snapshot((reads) =>
+      allEnded([
+        unprovenBlocks(reads, { chainId, first: 'newest', limit }),
+        unprovenBlocks(reads, { chainId, first: 'oldest', limit }),
+      ]),
+    )
+    this.#forgetOthers([...newest, ...oldest])
+    const nowMs = clock()
+    const isDue = ({ hash }: UnprovenBlock) => (this.#retries.get(hash)?.atMs ?? 0) <= nowMs
+    const old = oldest.filter(isDue).slice(0, OLDEST_PER_LOOK)
+    const isOld = new Set(old.map(({ hash }) => hash))
+    const young = newest.filter((block) => isDue(block) && !isOld.has(block.hash))
+    return [...young.slice(0, BLOCKS_PER_LOOK - old.length), ...old]
   }
 
   /** Proves one block and makes its deposits those that it holds; throws RpcError where that fails. */
