@@ -1,6 +1,7 @@
 import type { Address, Hash } from '#domain/address.ts'
 import type { BlockHeader, BlockRef, Log } from '#domain/chain.ts'
 import { allEnded } from '#lib/all-ended.ts'
+import { chunks } from '#lib/chunks.ts'
 import type { ProvenBlock } from '../chain-source.ts'
 import { EndpointError } from '../endpoints/endpoint-error.ts'
 import { parseBlock, parseHashes, parseReceipts } from '../parse-rpc.ts'
@@ -48,6 +49,9 @@ async function proveAnswers(
   if (wants?.(header) === false) return { header, logs: [] }
   const all = wants === undefined ? early : await askReceipts(deps, ref)
   const txHashes = parseHashes(fields.transactions)
+  const mayAskForEach = txHashes.length <= mostTransactions(fields.gasUsed)
+  if (all === null && !mayAskForEach)
+    throw unproven(ref, `its gas is not enough for ${txHashes.length} transactions`)
   const receipts = parseReceipts(all ?? (await askOneByOne(deps, txHashes)))
   const inOrder = receipts.toSorted(
     (a, b) => Number(a.transactionIndex) - Number(b.transactionIndex),
@@ -83,8 +87,28 @@ async function askReceipts({ ask, isRefusal }: ProveDeps, { hash }: BlockRef): P
   }
 }
 
-function askOneByOne({ ask }: ProveDeps, txHashes: readonly Hash[]): Promise<unknown[]> {
-  return allEnded(txHashes.map((hash) => ask('eth_getTransactionReceipt', hash)))
+/** What every transaction costs that a sender pays for (Yellow Paper, appendix G). */
+const GAS_OF_TRANSACTION = 21_000
+
+/** Rollups put transactions of their own into a block that may use no gas: one or two, more at a fork. */
+const FREE_TRANSACTIONS_MAX = 64
+
+/** The header is proven, the node's list of transactions is not. */
+function mostTransactions(gasUsed: unknown): number {
+  return Number(gasUsed) / GAS_OF_TRANSACTION + FREE_TRANSACTIONS_MAX
+}
+
+/** Receipts under way at once. */
+const ASKED_AT_ONCE = 32
+
+async function askOneByOne(
+  { ask }: ProveDeps,
+  txHashes: readonly Hash[],
+): Promise<readonly unknown[]> {
+  const receipts: unknown[] = []
+  for (const part of chunks(txHashes, ASKED_AT_ONCE))
+    receipts.push(...(await allEnded(part.map((hash) => ask('eth_getTransactionReceipt', hash)))))
+  return receipts
 }
 
 /** Only what was hashed is taken from the receipts; the place of a log follows from their order. */
