@@ -118,3 +118,36 @@ onEach('a register that never adopted a file counts as that of every file', asyn
   assert.equal(await isOurs(filePartsOf(newFile).digest), true)
   assert.equal(await isOurs(filePartsOf(oldFile).digest), false)
 })
+
+/** What a register that knew all deposits and their balance still knows with another file. */
+async function leftAfter(engine: Engine, file: Ecosystem) {
+  const before = await adopt(engine, newFile)
+  await before.follow()
+  await before.prove()
+  await before.watch()
+  const stored = () => engine.read(sql`select proof from deposits`)
+  const check = () => engine.snapshot((reads) => readBalanceCheck(reads, chainId))
+  assert.notEqual(await check(), undefined)
+  assert.ok((await stored()).length > 0)
+  await adopt(engine, file)
+  return { deposits: await stored(), check: await check() }
+}
+
+onEach(
+  'a balance that was told from another startBlock explains no balance any more',
+  async ({ engine }) => {
+    const chains = newFile.chains.map((chain) => ({ ...chain, startBlock: chain.startBlock + 1 }))
+    const file = { ...newFile, chains }
+    assert.deepEqual(await leftAfter(engine, file), { deposits: [], check: undefined })
+  },
+)
+
+onEach(
+  'deposits that were proven in another way than the file asks for are read again',
+  async ({ engine }) => {
+    assert.ok(newFile.payment !== null)
+    const payment = { ...newFile.payment, proof: 'endpoints' as const }
+    const { deposits } = await leftAfter(engine, { ...newFile, payment })
+    assert.deepEqual(deposits, [])
+  },
+)
