@@ -147,6 +147,13 @@ describe('the proof of a block', () => {
     )
   })
 
+  test('names the fields of a header that cannot be hashed, and what to do about them', async () => {
+    await refused(({ method }, result) => {
+      if (method !== 'eth_getBlockByHash') return result
+      return { ...(result as object), receiptsRoot: `0x${'12'.repeat(32)}`, proverRoot: '0x12' }
+    }, /does not hash to its hash; .* its fields "proverRoot": update, or write proofs: "deposits"/)
+  })
+
   test('refuses answers of no known shape without leaving the node aside', async () => {
     for (const nonsense of [42, 'text', [null], [{}], {}, [{ logs: 7 }]])
       await assert.rejects(amounts(receipts(() => nonsense as never)), /cannot be proven/)

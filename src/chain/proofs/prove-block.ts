@@ -5,7 +5,7 @@ import { chunks } from '#lib/chunks.ts'
 import type { ProvenBlock } from '../chain-source.ts'
 import { EndpointError } from '../endpoints/endpoint-error.ts'
 import { parseBlock, parseHashes, parseReceipts } from '../parse-rpc.ts'
-import { hashHeader } from './hash-header.ts'
+import { hashHeader, unknownFields } from './hash-header.ts'
 import { receiptsRoot } from './receipts-root.ts'
 
 export interface ProveDeps {
@@ -73,9 +73,21 @@ function proveHeader(ref: BlockRef, block: unknown) {
     throw unproven(ref, 'the node does not know it')
   const fields: Readonly<Record<string, unknown>> = { ...block }
   if (header.number !== ref.number || hashHeader(fields) !== ref.hash)
-    throw unproven(ref, 'its header does not hash to its hash')
+    throw unproven(ref, `its header does not hash to its hash${hintOf(fields)}`)
   return { header, fields }
 }
+
+/** A node must not be able to turn proofs off with a field: that is for the operator to decide. */
+function hintOf(fields: Readonly<Record<string, unknown>>): string {
+  const names = unknownFields(fields).slice(0, HINTED_MAX)
+  if (names.length === 0) return ''
+  const listed = names.map((name) => JSON.stringify(name.slice(0, NAME_MAX))).join(', ')
+  return `; this version does not know its fields ${listed}: update, or write proofs: "deposits" for the chain`
+}
+
+/** A node chooses the names. */
+const HINTED_MAX = 4
+const NAME_MAX = 40
 
 /** Null where the node has to be asked for each receipt by itself. */
 async function askReceipts({ ask, isRefusal }: ProveDeps, { hash }: BlockRef): Promise<unknown> {
