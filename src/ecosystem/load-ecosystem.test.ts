@@ -243,3 +243,18 @@ for (const [name, change, expected] of [
   test(`${name} that nobody could ever meet is refused`, () => {
     assert.throws(() => parseEcosystem('mine', { ...localEcosystem, ...change }), expected)
   })
+
+test('an endpoint that is written in several ways counts once', () => {
+  const same = ['https://node.example/v1/', 'https://NODE.example:443/v1']
+  const other = 'https://node.example/v2'
+  const [chain] = localEcosystem.chains
+  assert.ok(chain !== undefined)
+  const withUrls = (rpcUrls: readonly string[]) => ({
+    ...localEcosystem,
+    chains: [{ ...chain, rpcUrls }, ...localEcosystem.chains.slice(1)],
+    payment: { ...localEcosystem.payment, proof: 'endpoints' },
+  })
+  const { chains } = parseEcosystem('local', withUrls([other, ...same, other]))
+  assert.deepEqual(chains[0]?.rpcUrls, [other, same[0]])
+  assert.throws(() => parseEcosystem('local', withUrls(same)), /needs two rpcUrls/)
+})

@@ -131,10 +131,25 @@ function resolveChains(file: EcosystemFile, chains: Map<string, Chain>, problems
       problems.add(`chains[${index}].id`, `${chain.id} appears twice`)
     chains.set(chain.name, {
       ...chain,
+      rpcUrls: distinctUrls(chain.rpcUrls),
       explorerUrl: chain.explorerUrl?.replace(/\/+$/, '') ?? null,
       proofs: chain.proofs ?? 'every',
     })
   }
+}
+
+/** One endpoint written in several ways is one: it would agree with itself. */
+function distinctUrls(urls: readonly string[]): readonly string[] {
+  const names = urls.map(normalized)
+  return urls.filter((_, index) => names.indexOf(names[index] ?? '') === index)
+}
+
+function normalized(text: string): string {
+  const url = URL.parse(text)
+  if (url === null) return text
+  url.pathname = url.pathname.replace(/\/+$/, '')
+  url.hash = ''
+  return url.href
 }
 
 function resolveTokens(

@@ -50,7 +50,7 @@ function resolveProof(
       'payment.secondOpinionUsd',
       'has more than 6 decimals; use micro-dollars at the finest',
     )
-  if (proof === 'endpoints' && new Set(chain.rpcUrls).size < 2)
+  if (proof === 'endpoints' && chain.rpcUrls.length < 2)
     problems.add(
       'payment.proof',
       `"endpoints" needs two rpcUrls that agree, "${chain.name}" has one; add another or use "receipts"`,

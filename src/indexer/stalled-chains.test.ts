@@ -7,7 +7,7 @@ import { buildMeta } from '#datasets/meta.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
 import { systemClock } from '#lib/clock.ts'
 import { readReadiness } from '#main/read-readiness.ts'
-import type { Engine } from '#store/engine.ts'
+import { ConstraintError, type Engine, StoreError } from '#store/engine.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts'
 import { localEcosystemAt, type RunningIndexer, startIndexer } from '#test/indexed-ecosystem.ts'
@@ -108,4 +108,15 @@ onEngines('one break between blocks is no stall, a second one is', async ({ engi
   assert.equal(await reason(), 'unlinked_blocks')
   await new StallNote({ engine, lease, clock: systemClock }, 8453, 'head').worked()
   assert.equal(await reason(), undefined)
+})
+
+onEngines('data that the store refuses is a stall, a store that is away is none', async (store) => {
+  const { engine } = store
+  const { lease } = await commitDepsOf(engine, ecosystemOn('http://127.0.0.1:1'))
+  const note = new StallNote({ engine, lease, clock: systemClock }, 8453, 'history')
+  const reason = async () => (await engine.snapshot(readStalls)).get(8453)?.reason
+  for (let round = 0; round < 3; round += 1) await note.failed(new StoreError('no connection'))
+  assert.equal(await reason(), undefined)
+  for (let round = 0; round < 2; round += 1) await note.failed(new ConstraintError('duplicate key'))
+  assert.equal(await reason(), 'unusable_data')
 })

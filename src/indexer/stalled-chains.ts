@@ -1,7 +1,13 @@
 import { DeepReorgError, UnlinkedBlocksError } from '#chain/follow.ts'
 import { RpcError } from '#chain/rpc-error.ts'
 import type { Clock } from '#lib/clock.ts'
-import { type Connection, type Engine, type Migration, StoreError } from '#store/engine.ts'
+import {
+  type Connection,
+  ConstraintError,
+  type Engine,
+  type Migration,
+  StoreError,
+} from '#store/engine.ts'
 import { holdLease, type Lease } from '#store/lease.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
@@ -145,6 +151,8 @@ export class StallNote {
 /** Undefined where it is no fault of the chain or its nodes. */
 function stallOf(error: unknown): Stall | undefined {
   const detail = error instanceof Error ? error.message : String(error)
+  // A store that works but refuses the data will refuse it again.
+  if (error instanceof ConstraintError) return { reason: 'unusable_data', detail }
   if (error instanceof StoreError) return undefined
   if (error instanceof DeepReorgError) return { reason: 'deep_reorg', detail }
   if (error instanceof UnlinkedBlocksError) return { reason: 'unlinked_blocks', detail }

@@ -14,13 +14,14 @@ import { proveStartBlocks } from '#datasets/holders/proof/prove-start-blocks.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { repeatedBurns } from '#ecosystem/repeated-burns.ts'
+import { isOwnRegister } from '#indexer/adopted-file/is-own-register.ts'
 import type { OnChangedFile } from '#indexer/adopted-file/may-lead.ts'
 import { proveEcosystem } from '#indexer/prove-ecosystem.ts'
 import type { ChainReport } from '#indexer/run-chain.ts'
 import { type IndexerDeps, runIndexer } from '#indexer/run-indexer.ts'
 import { readIndexStatus } from '#indexer/status.ts'
 import { type Clock, unixNow } from '#lib/clock.ts'
-import type { Engine } from '#store/engine.ts'
+import type { Connection, Engine } from '#store/engine.ts'
 import { type IndexProgress, makeChainReport } from './index-progress.ts'
 import {
   reportAdopted,
@@ -64,7 +65,11 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
   }
   const rereadings = new Set<number>()
   const lease = { isHeld: false }
-  const common = { ...proving, clock, isIndexing: () => lease.isHeld }
+  const file = filePartsOf(ecosystem)
+  const common = {
+    ...{ ...proving, clock, isIndexing: () => lease.isHeld },
+    isOurs: (connection: Connection) => isOwnRegister(connection, file),
+  }
   const { payment } = ecosystem
   await Promise.all([
     runIndexer(indexerDeps(role, { sourceOf, rereadings, lease }), signal),

@@ -57,6 +57,15 @@ export function hashHeader(block: Readonly<Record<string, unknown>>): Hash | und
   return keccak256(fromHex(encoded, { as: 'Hex' }))
 }
 
+/** What nodes add to the fields of a header. */
+const ADDED_FIELDS = ['hash', 'size', 'totalDifficulty', 'transactions', 'uncles', 'withdrawals']
+
+/** Fields of a block that its hash may commit to and that are not hashed here. */
+export function unknownFields(block: Readonly<Record<string, unknown>>): readonly string[] {
+  const known = new Set<string>([...FIELDS, ...FORK_FIELDS].map(([name]) => name))
+  return Object.keys(block).filter((name) => !known.has(name) && !ADDED_FIELDS.includes(name))
+}
+
 function isHex(value: unknown): value is `0x${string}` {
   return typeof value === 'string' && /^0x[0-9a-fA-F]*$/.test(value)
 }

@@ -13,6 +13,7 @@ import type { BlockRef } from '#domain/chain.ts'
 import { type Lie, type LyingNode, Refused, startLyingNode } from '#test/lying-node.ts'
 import type { ChainSource } from '../chain-source.ts'
 import { openRpcSource } from '../rpc-source.ts'
+import { proveBlock } from './prove-block.ts'
 import { proveLogs } from './prove-logs.ts'
 
 /** Blocks of a real anvil behind a node that lies about them. */
@@ -146,6 +147,13 @@ describe('the proof of a block', () => {
     )
   })
 
+  test('names the fields of a header that cannot be hashed, and what to do about them', async () => {
+    await refused(({ method }, result) => {
+      if (method !== 'eth_getBlockByHash') return result
+      return { ...(result as object), receiptsRoot: `0x${'12'.repeat(32)}`, proverRoot: '0x12' }
+    }, /does not hash to its hash; .* its fields "proverRoot": update, or write proofs: "deposits"/)
+  })
+
   test('refuses answers of no known shape without leaving the node aside', async () => {
     for (const nonsense of [42, 'text', [null], [{}], {}, [{ logs: 7 }]])
       await assert.rejects(amounts(receipts(() => nonsense as never)), /cannot be proven/)
@@ -156,6 +164,38 @@ describe('the proof of a block', () => {
   test('is tried with the next endpoint where the first cannot give it', async () => {
     nodes[0].lie = receipts(() => [])
     assert.equal((await both.provenBlock(paid)).logs.length, 3)
+  })
+
+  const withMoreTransactions = (block: unknown, count: number) => {
+    const { transactions } = block as { readonly transactions: readonly string[] }
+    const hashOf = (index: number) => `0x${index.toString(16).padStart(64, '0')}`
+    const more = Array.from({ length: count }, (_, index) => hashOf(index))
+    return { ...(block as object), transactions: [...transactions, ...more] }
+  }
+
+  test('asks for no receipts of more transactions than the gas of the block pays for', async () => {
+    nodes[0].methods.length = 0
+    await refused(({ method }, result) => {
+      if (method === 'eth_getBlockReceipts') throw new Refused('not supported')
+      return method === 'eth_getBlockByHash' ? withMoreTransactions(result, 5_000) : result
+    }, /its gas is not enough for 5003 transactions/)
+    assert.ok(!nodes[0].methods.includes('eth_getTransactionReceipt'))
+  })
+
+  test('asks for the receipts of a long block some at a time', async () => {
+    const { chainId, client } = devnet.chains.base
+    let open = 0
+    let most = 0
+    const ask = async (method: string, ...params: unknown[]) => {
+      if (method === 'eth_getBlockReceipts') throw new Refused('not supported')
+      open += 1
+      most = Math.max(most, open)
+      const answer = await client.rpc.send({ method, params })
+      open -= 1
+      return method === 'eth_getBlockByHash' ? withMoreTransactions(answer, 60) : answer
+    }
+    await assert.rejects(proveBlock({ chainId, ask, isRefusal: () => true }, paid))
+    assert.equal(most, 32)
   })
 
   const prove = (

@@ -1,10 +1,11 @@
 import type { Address, Hash } from '#domain/address.ts'
 import type { BlockHeader, BlockRef, Log } from '#domain/chain.ts'
 import { allEnded } from '#lib/all-ended.ts'
+import { chunks } from '#lib/chunks.ts'
 import type { ProvenBlock } from '../chain-source.ts'
 import { EndpointError } from '../endpoints/endpoint-error.ts'
 import { parseBlock, parseHashes, parseReceipts } from '../parse-rpc.ts'
-import { hashHeader } from './hash-header.ts'
+import { hashHeader, unknownFields } from './hash-header.ts'
 import { receiptsRoot } from './receipts-root.ts'
 
 export interface ProveDeps {
@@ -48,6 +49,9 @@ async function proveAnswers(
   if (wants?.(header) === false) return { header, logs: [] }
   const all = wants === undefined ? early : await askReceipts(deps, ref)
   const txHashes = parseHashes(fields.transactions)
+  const mayAskForEach = txHashes.length <= mostTransactions(fields.gasUsed)
+  if (all === null && !mayAskForEach)
+    throw unproven(ref, `its gas is not enough for ${txHashes.length} transactions`)
   const receipts = parseReceipts(all ?? (await askOneByOne(deps, txHashes)))
   const inOrder = receipts.toSorted(
     (a, b) => Number(a.transactionIndex) - Number(b.transactionIndex),
@@ -69,9 +73,21 @@ function proveHeader(ref: BlockRef, block: unknown) {
     throw unproven(ref, 'the node does not know it')
   const fields: Readonly<Record<string, unknown>> = { ...block }
   if (header.number !== ref.number || hashHeader(fields) !== ref.hash)
-    throw unproven(ref, 'its header does not hash to its hash')
+    throw unproven(ref, `its header does not hash to its hash${hintOf(fields)}`)
   return { header, fields }
 }
+
+/** A node must not be able to turn proofs off with a field: that is for the operator to decide. */
+function hintOf(fields: Readonly<Record<string, unknown>>): string {
+  const names = unknownFields(fields).slice(0, HINTED_MAX)
+  if (names.length === 0) return ''
+  const listed = names.map((name) => JSON.stringify(name.slice(0, NAME_MAX))).join(', ')
+  return `; this version does not know its fields ${listed}: update, or write proofs: "deposits" for the chain`
+}
+
+/** A node chooses the names. */
+const HINTED_MAX = 4
+const NAME_MAX = 40
 
 /** Null where the node has to be asked for each receipt by itself. */
 async function askReceipts({ ask, isRefusal }: ProveDeps, { hash }: BlockRef): Promise<unknown> {
@@ -83,8 +99,28 @@ async function askReceipts({ ask, isRefusal }: ProveDeps, { hash }: BlockRef): P
   }
 }
 
-function askOneByOne({ ask }: ProveDeps, txHashes: readonly Hash[]): Promise<unknown[]> {
-  return allEnded(txHashes.map((hash) => ask('eth_getTransactionReceipt', hash)))
+/** What every transaction costs that a sender pays for (Yellow Paper, appendix G). */
+const GAS_OF_TRANSACTION = 21_000
+
+/** Rollups put transactions of their own into a block that may use no gas: one or two, more at a fork. */
+const FREE_TRANSACTIONS_MAX = 64
+
+/** The header is proven, the node's list of transactions is not. */
+function mostTransactions(gasUsed: unknown): number {
+  return Number(gasUsed) / GAS_OF_TRANSACTION + FREE_TRANSACTIONS_MAX
+}
+
+/** Receipts under way at once. */
+const ASKED_AT_ONCE = 32
+
+async function askOneByOne(
+  { ask }: ProveDeps,
+  txHashes: readonly Hash[],
+): Promise<readonly unknown[]> {
+  const receipts: unknown[] = []
+  for (const part of chunks(txHashes, ASKED_AT_ONCE))
+    receipts.push(...(await allEnded(part.map((hash) => ask('eth_getTransactionReceipt', hash)))))
+  return receipts
 }
 
 /** Only what was hashed is taken from the receipts; the place of a log follows from their order. */

@@ -10,6 +10,7 @@ import { chunks } from '#lib/chunks.ts'
 import { toStored } from '#lib/u256.ts'
 import type { Connection, Migration } from '#store/engine.ts'
 import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
+import { forgetBalanceCheck } from './proof/balance-check.ts'
 
 /** Name of the dataset. */
 export const DEPOSITS = 'deposits'
@@ -59,11 +60,13 @@ export function depositsDataset(payment: Payment | null): Dataset<DepositFact> {
     builtFrom(chainId) {
       if (chainId !== payment?.chain.id) return []
       const payTo = payment.payTo.map(({ address }) => address).sort()
-      return [{ field: 'payment', facts: { asset: payment.asset, payTo } }]
+      const { asset, proof } = payment
+      return [{ field: 'payment', facts: { asset, payTo, proof } }]
     },
     decode: readDeposit,
     apply: (change, facts) => storeDeposits(change.connection, facts),
     revert: removeDeposits,
+    forget: forgetDeposits,
   }
 }
 
@@ -133,6 +136,12 @@ async function removeDeposits(change: Change, ancestor: Position): Promise<void>
   await change.connection.run(sql`
     delete from deposits
     where chain_id = ${change.chainId} and block_number > ${ancestor.number}`)
+}
+
+/** What was found of them until now says nothing about what is read again, perhaps from a later block on. */
+async function forgetDeposits({ connection, chainId }: Change): Promise<void> {
+  await connection.run(sql`delete from deposits where chain_id = ${chainId}`)
+  await forgetBalanceCheck(connection, chainId)
 }
 
 function toTopic(address: Address): Hash {

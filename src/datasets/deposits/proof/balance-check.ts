@@ -53,6 +53,10 @@ export async function storeBalanceCheck(
       block_hash = excluded.block_hash, held = excluded.held`)
 }
 
+export async function forgetBalanceCheck(connection: Connection, chainId: number): Promise<void> {
+  await connection.run(sql`delete from balance_checks where chain_id = ${chainId}`)
+}
+
 /** What came in, by block. */
 export async function receivedIn(
   connection: Connection,

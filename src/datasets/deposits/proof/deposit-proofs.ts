@@ -13,15 +13,20 @@ export interface UnprovenBlock extends BlockRef {
   readonly reason: string | null
 }
 
-/** Blocks whose deposits wait for a proof, the newest first: somebody may be waiting for these. */
+/** Blocks whose deposits wait for a proof. */
 export async function unprovenBlocks(
   connection: Connection,
-  input: { readonly chainId: number; readonly limit: number },
+  input: {
+    readonly chainId: number
+    readonly first: 'newest' | 'oldest'
+    readonly limit: number
+  },
 ): Promise<readonly UnprovenBlock[]> {
+  const order = input.first === 'newest' ? sql`desc` : sql`asc`
   const found = await connection.run(sql`
     select block_number, block_hash, min(unproven_because) as reason
     from deposits where chain_id = ${input.chainId} and proof is null
-    group by block_number, block_hash order by block_number desc limit ${input.limit}`)
+    group by block_number, block_hash order by block_number ${order} limit ${input.limit}`)
   return found.map((row) => ({
     number: column.integer(row, 'block_number'),
     hash: column.hex(row, 'block_hash'),

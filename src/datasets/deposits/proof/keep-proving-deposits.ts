@@ -2,7 +2,7 @@ import { RpcError } from '#chain/rpc-error.ts'
 import { sleep } from '#lib/sleep.ts'
 import { StoreError } from '#store/engine.ts'
 import { DepositProver, type ProveDepositsDeps } from './prove-deposits.ts'
-import { watchBalance } from './watch-balance.ts'
+import { BalanceWatch } from './watch-balance.ts'
 
 export interface KeepProvingDepositsDeps extends ProveDepositsDeps {
   /** Whether this process is the one that indexes. */
@@ -18,31 +18,26 @@ export async function keepProvingDeposits(
   signal: AbortSignal,
 ): Promise<void> {
   const prover = new DepositProver(deps)
+  const watch = new BalanceWatch(deps, prover)
   // Apart from each other: what was ever sent away may take minutes to read.
   await Promise.all([
-    repeat(deps, LOOK_MS, signal, () => prover.proveStored(signal)),
-    repeat(deps, ASK_AGAIN_MS, signal, () => watchBalance(deps, prover, signal)),
+    repeat(deps, signal, () => prover.proveStored(signal)),
+    repeat(deps, signal, () => watch.look(signal)),
   ])
 }
 
-/** A node that could not be asked for balances is left alone for so long. */
-const ASK_AGAIN_MS = 5_000
-
 async function repeat(
   deps: KeepProvingDepositsDeps,
-  afterFailureMs: number,
   signal: AbortSignal,
   work: () => Promise<void>,
 ): Promise<void> {
   while (!signal.aborted) {
-    let pauseMs = LOOK_MS
     try {
       if (deps.isIndexing()) await work()
     } catch (error) {
       // A store or a node that is away: another look comes soon enough.
       if (!(error instanceof StoreError || error instanceof RpcError)) throw error
-      pauseMs = afterFailureMs
     }
-    await sleep(pauseMs, signal)
+    await sleep(LOOK_MS, signal)
   }
 }

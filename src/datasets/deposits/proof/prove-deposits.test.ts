@@ -21,7 +21,7 @@ import { startPostgres } from '#test/postgres.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
 import { readUnproven, settleBlock } from './deposit-proofs.ts'
 import { DepositProver } from './prove-deposits.ts'
-import { watchBalance } from './watch-balance.ts'
+import { BalanceWatch } from './watch-balance.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)
 const folder = mkdtempSync(join(tmpdir(), 'sexton-watch-'))
@@ -72,11 +72,12 @@ async function begin(
   )
   const news: string[] = []
   const deps = {
-    ...{ register: engine, payment, sourceOf: () => source },
+    ...{ register: engine, payment, sourceOf: () => source, isOurs: async () => true },
     clock: () => Date.now() + time.aheadMs,
     report: ({ kind }: { readonly kind: string }) => void news.push(kind),
   }
   const prover = new DepositProver(deps)
+  const balance = new BalanceWatch(deps, prover)
   return {
     ...{ news, time },
     readUnproven: () => engine.snapshot((reads) => readUnproven(reads, chainId)),
@@ -85,7 +86,7 @@ async function begin(
       while ((await index.followOnce()).kind !== 'idle' || !index.isComplete)
     },
     prove: () => prover.proveStored(new AbortController().signal),
-    watch: () => watchBalance(deps, prover, new AbortController().signal),
+    watch: () => balance.look(new AbortController().signal),
     async deposits() {
       const found = await engine.read(sql`
         select amount, proof from deposits order by block_number, log_index`)
@@ -110,6 +111,7 @@ onEach(
     await assert.rejects(world.watch(), /cannot be proven/)
     assert.deepEqual(world.news, ['unproven'])
     node.lie = undefined
+    world.time.aheadMs = 5_000
     await world.watch()
     assert.deepEqual(await world.deposits(), proven(...sum))
     await world.watch()
@@ -236,5 +238,61 @@ onEach(
     await world.prove()
     assert.equal((await world.readUnproven())?.count, sum.length)
     assert.match((await world.readUnproven())?.reason ?? '', /is 0xcdcd\w+, not 0x/)
+  },
+)
+
+onEach(
+  'a deposit that was left out is found while newer ones still wait for a proof',
+  async ({ engine }) => {
+    const world = await begin(engine)
+    await world.follow()
+    await world.prove()
+    await world.watch()
+    await pay(4n)
+    await mine(client, { blocks: 12 })
+    node.lie = hideDeposits
+    await world.follow()
+    node.lie = undefined
+    await pay(1n)
+    await mine(client, { blocks: 12 })
+    await world.follow()
+    await world.watch()
+    assert.deepEqual(await world.deposits(), [...proven(...sum, 4n), [1n, null]])
+    sum = [...sum, 4n, 1n]
+  },
+)
+
+onEach(
+  'while no node proves a deposit that was left out its history is not read again and again',
+  async ({ engine }) => {
+    const world = await begin(engine)
+    const readFrom: number[] = []
+    node.lie = (request, result) => {
+      const [filter] = request.params as readonly { readonly fromBlock?: string }[]
+      if (request.method === 'eth_getLogs' && filter?.fromBlock !== undefined)
+        readFrom.push(Number(filter.fromBlock))
+      return hideDeposits(request, result)
+    }
+    await world.follow()
+    const [{ finalized_number: finalized } = {}] = await engine.read(
+      sql`select finalized_number from positions`,
+    )
+    const lookAt = async (aheadMs: number) => {
+      readFrom.length = 0
+      world.time.aheadMs = aheadMs
+      const before = node.methods.length
+      await assert.rejects(world.watch(), /cannot be proven/)
+      const after = node.methods.length
+      await world.watch()
+      assert.deepEqual([after > before, node.methods.length], [true, after])
+      return Math.min(...readFrom)
+    }
+    assert.equal(await lookAt(0), 0)
+    assert.equal(await lookAt(6_000), Number(finalized) + 1)
+    world.time.aheadMs = 12_000
+    const before = node.methods.length
+    await world.watch()
+    assert.equal(node.methods.length, before)
+    assert.equal(await lookAt(20_000), Number(finalized) + 1)
   },
 )

@@ -7,7 +7,7 @@ import { DecodeError } from '#indexer/decode-event.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import { chunks } from '#lib/chunks.ts'
 import type { Clock } from '#lib/clock.ts'
-import type { Engine } from '#store/engine.ts'
+import type { Connection, Engine } from '#store/engine.ts'
 import { type DepositFact, depositFilter, readDeposit } from '../deposits.ts'
 import { noteUnproven, settleBlock, type UnprovenBlock, unprovenBlocks } from './deposit-proofs.ts'
 
@@ -16,6 +16,8 @@ export interface ProveDepositsDeps {
   readonly payment: Payment
   readonly clock: Clock
   sourceOf(chainId: number): ChainSource
+  /** Asked in every transaction that writes: a register of another file is left as it is. */
+  isOurs(connection: Connection): Promise<boolean>
   /**
    * Told of deposits that a node made up or left out, of those that cannot be proven, and of money that no
    * transfer explains.
@@ -29,6 +31,9 @@ export interface ProveDepositsDeps {
 
 /** A history may hold thousands, and reading it must not wait for them. */
 const BLOCKS_PER_LOOK = 16
+
+/** The newest go first, because their payers wait; but what keeps coming must not hold up the rest. */
+const OLDEST_PER_LOOK = BLOCKS_PER_LOOK / 2
 
 /** Proofs under way at once: each may bring a megabyte. */
 const AT_ONCE = 4
@@ -52,27 +57,41 @@ export class DepositProver {
 
   /** Proves what is stored unproven. */
   async proveStored(signal: AbortSignal): Promise<void> {
-    const { register, payment, clock } = this.#deps
-    const chainId = payment.chain.id
-    const waiting = await register.snapshot((reads) =>
-      unprovenBlocks(reads, { chainId, limit: BLOCKS_PER_LOOK + this.#retries.size }),
-    )
-    this.#forgetOthers(waiting)
-    const nowMs = clock()
-    const due = waiting.filter(({ hash }) => (this.#retries.get(hash)?.atMs ?? 0) <= nowMs)
-    for (const part of chunks(due.slice(0, BLOCKS_PER_LOOK), AT_ONCE)) {
+    for (const part of chunks(await this.#dueBlocks(), AT_ONCE)) {
       if (signal.aborted) return
       await allEnded(part.map((block) => this.#proveOrNote(block)))
     }
   }
 
+  /** The newest and the oldest blocks that may be tried now, the newest first. */
+  async #dueBlocks(): Promise<readonly UnprovenBlock[]> {
+    const { register, payment, clock } = this.#deps
+    const chainId = payment.chain.id
+    const limit = BLOCKS_PER_LOOK + this.#retries.size
+    const [newest, oldest] = await register.snapshot((reads) =>
+      allEnded([
+        unprovenBlocks(reads, { chainId, first: 'newest', limit }),
+        unprovenBlocks(reads, { chainId, first: 'oldest', limit }),
+      ]),
+    )
+    this.#forgetOthers([...newest, ...oldest])
+    const nowMs = clock()
+    const isDue = ({ hash }: UnprovenBlock) => (this.#retries.get(hash)?.atMs ?? 0) <= nowMs
+    const old = oldest.filter(isDue).slice(0, OLDEST_PER_LOOK)
+    const isOld = new Set(old.map(({ hash }) => hash))
+    const young = newest.filter((block) => isDue(block) && !isOld.has(block.hash))
+    return [...young.slice(0, BLOCKS_PER_LOOK - old.length), ...old]
+  }
+
   /** Proves one block and makes its deposits those that it holds; throws RpcError where that fails. */
   async prove(block: BlockRef): Promise<void> {
-    const { register, payment, report } = this.#deps
+    const { register, payment, report, isOurs } = this.#deps
     const facts = await provenDeposits(this.#deps, block)
     const chainId = payment.chain.id
-    const outcome = await register.write((connection) =>
-      settleBlock(connection, { chainId, block, facts, proof: payment.proof }),
+    const outcome = await register.write(async (connection) =>
+      (await isOurs(connection))
+        ? settleBlock(connection, { chainId, block, facts, proof: payment.proof })
+        : 'left',
     )
     if (outcome === 'corrected')
       report({
@@ -83,7 +102,7 @@ export class DepositProver {
   }
 
   async #proveOrNote(block: UnprovenBlock): Promise<void> {
-    const { register, payment, report, clock } = this.#deps
+    const { register, payment, report, clock, isOurs } = this.#deps
     try {
       await this.prove(block)
       this.#retries.delete(block.hash)
@@ -94,9 +113,10 @@ export class DepositProver {
       this.#retries.set(block.hash, { tries, atMs: clock() + pauseMs })
       const reason = error.message.slice(0, REASON_MAX)
       if (reason === block.reason) return
-      await register.write((connection) =>
-        noteUnproven(connection, { chainId: payment.chain.id, block, reason }),
-      )
+      await register.write(async (connection) => {
+        if (await isOurs(connection))
+          await noteUnproven(connection, { chainId: payment.chain.id, block, reason })
+      })
       if (clock() - this.#reportedMs < REPORT_MS) return
       this.#reportedMs = clock()
       report({ kind: 'unproven', blockNumber: block.number, reason })

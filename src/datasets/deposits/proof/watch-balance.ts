@@ -1,12 +1,11 @@
 import type { ChainSource } from '#chain/chain-source.ts'
 import { RpcError } from '#chain/rpc-error.ts'
 import type { BlockHeader } from '#domain/chain.ts'
-import { TRANSFER_TOPIC } from '#domain/token.ts'
 import type { Payment } from '#ecosystem/ecosystem.ts'
 import { readBackfill } from '#indexer/backfill/backfill-row.ts'
 import { readFinalized, readPosition } from '#indexer/positions.ts'
 import { askContract } from '#indexer/token-contract.ts'
-import { DEPOSITS, recipientsOf } from '../deposits.ts'
+import { DEPOSITS } from '../deposits.ts'
 import {
   type BalanceCheck,
   readBalanceCheck,
@@ -15,6 +14,7 @@ import {
 } from './balance-check.ts'
 import { unprovenBlocks } from './deposit-proofs.ts'
 import type { DepositProver, ProveDepositsDeps } from './prove-deposits.ts'
+import { SentTransfers, type Step } from './sent-transfers.ts'
 
 /** Blocks between two looks. */
 const EVERY_BLOCKS = 5
@@ -28,15 +28,54 @@ const FOUND_MAX = 32
 /** Where the node keeps no old state, so many blocks are proven to find one deposit. */
 const SEARCHED_MAX = 64
 
+/** A look that came to nothing is made again after so long, then twice as long, up to the longest. */
+const LOOK_AGAIN_MS = 5_000
+const LOOK_AGAIN_MAX_MS = 60_000
+
 /**
  * Holds what the operator's addresses hold against what came and went. More than that came by a deposit
  * that a node left out: its block is found by the balances, proven, and its deposits stored.
  */
-export async function watchBalance(
+export class BalanceWatch {
+  readonly #deps: ProveDepositsDeps
+  readonly #prover: Pick<DepositProver, 'prove'>
+  readonly #sent: SentTransfers
+  /** Looks in a row that came to nothing. */
+  #failures = 0
+  #nextMs = Number.NEGATIVE_INFINITY
+
+  constructor(deps: ProveDepositsDeps, prover: Pick<DepositProver, 'prove'>) {
+    this.#deps = deps
+    this.#prover = prover
+    this.#sent = new SentTransfers(deps)
+  }
+
+  /** Looks once, unless that is too soon after a failure; throws RpcError where a look fails. */
+  async look(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps
+    const leftMs = this.#nextMs - clock()
+    // More than the longest pause is left only where the clock was set back.
+    if (leftMs > 0 && leftMs <= LOOK_AGAIN_MAX_MS) return
+    try {
+      await watchBalance(this.#deps, { prover: this.#prover, sent: this.#sent, signal })
+      this.#failures = 0
+    } catch (error) {
+      this.#nextMs = clock() + Math.min(LOOK_AGAIN_MAX_MS, LOOK_AGAIN_MS * 2 ** this.#failures)
+      this.#failures += 1
+      throw error
+    }
+  }
+}
+
+async function watchBalance(
   deps: ProveDepositsDeps,
-  prover: Pick<DepositProver, 'prove'>,
-  signal: AbortSignal,
+  look: {
+    readonly prover: Pick<DepositProver, 'prove'>
+    readonly sent: SentTransfers
+    readonly signal: AbortSignal
+  },
 ): Promise<void> {
+  const { prover, sent, signal } = look
   const { register, payment, sourceOf } = deps
   const chainId = payment.chain.id
   const source = sourceOf(chainId)
@@ -45,14 +84,17 @@ export async function watchBalance(
     finalized: await readFinalized(reads, chainId),
     check: await readBalanceCheck(reads, chainId),
     backfill: await readBackfill(reads, chainId),
-    unproven: await unprovenBlocks(reads, { chainId, limit: 1 }),
+    unproven: await unprovenBlocks(reads, { chainId, first: 'oldest', limit: 1 }),
   }))
-  // What may yet turn out to be made up explains nothing, nor do deposits that are read again.
-  const isReread = stored.backfill?.datasets?.includes(DEPOSITS) ?? false
-  if (stored.position === undefined || stored.unproven.length > 0 || isReread) return
-  const to = Math.max(0, stored.position.number - DEPTH_BLOCKS)
-  const { check, finalized } = stored
-  const isWhole = stored.backfill === undefined
+  const { check, finalized, position, backfill } = stored
+  const isWhole = backfill === undefined
+  const [unproven] = stored.unproven
+  // Deposits that are read again explain nothing yet.
+  if (position === undefined || backfill?.datasets?.includes(DEPOSITS) === true) return
+  // Nor does what may turn out to be made up; below it the balance can be told all the same.
+  if (unproven !== undefined && !isWhole) return
+  const proven = Math.min(position.number - DEPTH_BLOCKS, (unproven?.number ?? Infinity) - 1)
+  const to = Math.max(0, proven)
   const payTo = nameOf(payment, isWhole)
   if (check?.payTo === payTo && to - check.block.number < EVERY_BLOCKS) return
   const last = check?.payTo === payTo ? await stillThere(source, check) : undefined
@@ -61,14 +103,16 @@ export async function watchBalance(
     (isWhole ? await beforeHistory(source, payment) : undefined) ??
     (await checkAt(source, payment, Math.min(finalized, to)))
   const now = await checkAt(source, payment, to)
-  const search = new Search({ ...deps, source, signal }, base, now)
+  const search = new Search({ ...deps, source }, base, now, () =>
+    sent.read({ after: base.block.number, to, finalized }, signal),
+  )
+  let unexplained: string | undefined
   for (let found = 0; ; found += 1) {
     if ((await search.differenceAt(to)) <= 0n) break
     if (found === FOUND_MAX) return
     const block = await search.find()
     if (block === undefined) {
-      const reason = `payTo holds ${await search.differenceAt(to)} base units of ${payment.symbol} more at block ${to} than its transfers since block ${base.block.number} explain`
-      deps.report({ kind: 'unexplained', blockNumber: to, reason })
+      unexplained = `payTo holds ${await search.differenceAt(to)} base units of ${payment.symbol} more at block ${to} than its transfers since block ${base.block.number} explain`
       break
     }
     await prover.prove(block).catch((error: unknown) => {
@@ -77,7 +121,13 @@ export async function watchBalance(
       throw error
     })
   }
-  await register.write((connection) => storeBalanceCheck(connection, chainId, { ...now, payTo }))
+  const isOurs = await register.write(async (connection) => {
+    if (!(await deps.isOurs(connection))) return false
+    await storeBalanceCheck(connection, chainId, { ...now, payTo })
+    return true
+  })
+  if (isOurs && unexplained !== undefined)
+    deps.report({ kind: 'unexplained', blockNumber: to, reason: unexplained })
 }
 
 /** Undefined where the block of the last check has left the chain. */
@@ -129,7 +179,6 @@ function nameOf({ asset, payTo }: Payment, isWhole: boolean): string {
 
 interface SearchDeps extends Pick<ProveDepositsDeps, 'register' | 'payment'> {
   readonly source: ChainSource
-  readonly signal: AbortSignal
 }
 
 /** Looks for the blocks of a range whose deposits do not explain the balance, the newest first. */
@@ -137,13 +186,15 @@ class Search {
   readonly #deps: SearchDeps
   readonly #base: Base
   readonly #now: Base
+  readonly #readSent: () => Promise<readonly Step[]>
   readonly #tried = new Set<number>()
-  #sent: Promise<readonly { readonly block: number; readonly amount: bigint }[]> | undefined
+  #sent: Promise<readonly Step[]> | undefined
 
-  constructor(deps: SearchDeps, base: Base, now: Base) {
+  constructor(deps: SearchDeps, base: Base, now: Base, readSent: () => Promise<readonly Step[]>) {
     this.#deps = deps
     this.#base = base
     this.#now = now
+    this.#readSent = readSent
   }
 
   /** How much more is held at a block than what came and went explains. */
@@ -194,29 +245,8 @@ class Search {
     }
     return { low, high }
   }
-
-  async #readSent() {
-    const { source, signal } = this.#deps
-    const { asset, ...payment } = this.#deps.payment
-    const filter = {
-      addresses: [asset],
-      topics: [[TRANSFER_TOPIC], recipientsOf(payment)],
-      pairs: [{ address: asset, topic0: TRANSFER_TOPIC }],
-    }
-    const range = { from: this.#base.block.number + 1, to: this.#now.block.number }
-    const sent: { readonly block: number; readonly amount: bigint }[] = []
-    for await (const { columns } of source.history({ filter, signal, ...range }))
-      for (let index = 0; index < columns.count; index += 1) {
-        const { blockNumber, data } = columns.log(index)
-        sent.push({ block: blockNumber, amount: BigInt(data) })
-      }
-    return sent
-  }
 }
 
-function sumUpTo(
-  steps: readonly { readonly block: number; readonly amount: bigint }[],
-  block: number,
-): bigint {
+function sumUpTo(steps: readonly Step[], block: number): bigint {
   return steps.reduce((sum, step) => (step.block <= block ? sum + step.amount : sum), 0n)
 }

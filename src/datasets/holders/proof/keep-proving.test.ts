@@ -36,7 +36,7 @@ async function begin(engine: Engine, prepare: (nodes: readonly ServedChain[]) =>
   const ecosystem = { ...local, chains: [followed] }
   const source = openSource(followed)
   const deps = await commitDepsOf(engine, ecosystem)
-  const state = { nowMs: Date.now(), readings: 0, isWanted: false }
+  const state = { nowMs: Date.now(), readings: 0, isWanted: false, isOurs: true }
   const rereadings = {
     isWanted: () => state.isWanted,
     async done(chainId: number) {
@@ -51,6 +51,7 @@ async function begin(engine: Engine, prepare: (nodes: readonly ServedChain[]) =>
   const proving = {
     ...{ ecosystem, register: engine, sourceOf: () => source, clock: () => state.nowMs },
     isIndexing: () => true,
+    isOurs: async () => state.isOurs,
     readAgain() {
       state.readings += 1
       state.isWanted = true
@@ -131,6 +132,23 @@ onEach(
       assert.equal(world.told.length, 1)
       await world.prove(1)
       assert.equal(world.told.length, 2)
+    } finally {
+      await world.stop()
+    }
+  },
+)
+
+onEach(
+  'a proof that outlives the file it was made for is neither stored nor told',
+  async ({ engine }) => {
+    const world = await begin(engine, ([first]) => {
+      if (first !== undefined) first.faults.prunedBelow = 15
+    })
+    try {
+      await world.follow()
+      world.state.isOurs = false
+      assert.equal(await world.prove(), undefined)
+      assert.deepEqual([world.told, world.state.readings], [[], 0])
     } finally {
       await world.stop()
     }

@@ -1,6 +1,7 @@
 import { type Clock, unixNow } from '#lib/clock.ts'
 import { DAY_SECONDS } from '#lib/day.ts'
 import { sleep } from '#lib/sleep.ts'
+import type { Connection } from '#store/engine.ts'
 import { type Proof, readProofs, storeProof } from './proof-row.ts'
 import { type ProveDeps, proveHolders } from './prove-holders.ts'
 
@@ -8,6 +9,8 @@ export interface KeepProvingDeps extends ProveDeps {
   readonly clock: Clock
   /** Whether this process is the one that indexes. */
   isIndexing(): boolean
+  /** Asked in the transaction that writes: a register of another file is left as it is. */
+  isOurs(connection: Connection): Promise<boolean>
   /** Has a chain read again from its beginning. */
   readAgain(chainId: number): void
   /** Told of every proof that agrees, and once of each difference. */
@@ -67,7 +70,12 @@ async function proveOne(
   const detail = facts.detail === null ? null : facts.detail + again
   const { rereadUnix } = before
   const proof = { ...facts, detail, provenAtUnix: nowUnix, rereadUnix }
-  await deps.register.write((connection) => storeProof(connection, proof))
+  const isOurs = await deps.register.write(async (connection) => {
+    if (!(await deps.isOurs(connection))) return false
+    await storeProof(connection, proof)
+    return true
+  })
+  if (!isOurs) return
   if (isReadAgain) deps.readAgain(chainId)
   // Which holder is named is chance; the same cause is no news.
   if (cause === null || told.get(chainId) !== cause) deps.onProof(proof)

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after } from 'node:test'
+import { openRpcSource } from '#chain/rpc-source.ts'
+import { registerMigrations } from '#datasets/datasets.ts'
+import { filePartsOf } from '#datasets/file-parts.ts'
+import { mine, payUsdc } from '#devnet/actions.ts'
+import { accounts } from '#devnet/addresses.ts'
+import { freePorts } from '#devnet/free-ports.ts'
+import { startDevnet } from '#devnet/start-devnet.ts'
+import { parseAddress } from '#domain/address.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import { adoptFile } from '#indexer/adopted-file/adopt-file.ts'
+import { isOwnRegister } from '#indexer/adopted-file/is-own-register.ts'
+import { ChainIndex } from '#indexer/chain-index.ts'
+import { eachEngine } from '#ledger/each-engine.ts'
+import type { Connection, Engine } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
+import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { commitDepsOf } from '#test/stepped-index.ts'
+import { readBalanceCheck } from './balance-check.ts'
+import { DepositProver } from './prove-deposits.ts'
+import { BalanceWatch } from './watch-balance.ts'
+
+const onEach = eachEngine(startPostgres, registerMigrations)
+const folder = mkdtempSync(join(tmpdir(), 'sexton-other-file-'))
+const devnet = await startDevnet({
+  dataFolder: folder,
+  ...(await freePorts()),
+  live: false,
+  historyDays: 1,
+})
+const { client, rpcUrl, chainId } = devnet.chains.base
+after(async () => {
+  await devnet.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+for (const to of [accounts.payTo, accounts.operator])
+  await payUsdc(client, { from: accounts.holder, to, amount: 7n })
+await mine(client, { blocks: 12 })
+
+const paidTo = (payTo: string) =>
+  localEcosystemAt({ base: rpcUrl }, (file) => {
+    assert.ok(file.payment !== undefined)
+    return {
+      ...file,
+      payment: { ...file.payment, payTo: [{ address: payTo, since: '2025-01-01' }] },
+    }
+  })
+const oldFile = paidTo(accounts.payTo)
+const newFile = paidTo(accounts.operator)
+
+/** An indexer whose ecosystem file the register adopts. */
+async function adopt(engine: Engine, ecosystem: Ecosystem) {
+  const { payment } = ecosystem
+  assert.ok(payment !== null)
+  const deps = await commitDepsOf(engine, ecosystem)
+  const file = filePartsOf(ecosystem)
+  await adoptFile({ ...deps, chains: ecosystem.chains, file })
+  const source = openRpcSource({ chainId, urls: [rpcUrl] })
+  const index = new ChainIndex({ ...deps, source }, payment.chain)
+  const news: string[] = []
+  const proving = {
+    ...{ register: engine, payment, sourceOf: () => source, clock: Date.now },
+    isOurs: (connection: Connection) => isOwnRegister(connection, file),
+    report: ({ kind }: { readonly kind: string }) => void news.push(kind),
+  }
+  const prover = new DepositProver(proving)
+  const balance = new BalanceWatch(proving, prover)
+  const { signal } = new AbortController()
+  return {
+    ...{ news, prover },
+    async follow() {
+      do await index.readOlder()
+      while ((await index.followOnce()).kind !== 'idle' || !index.isComplete)
+    },
+    prove: () => prover.proveStored(signal),
+    watch: () => balance.look(signal),
+  }
+}
+
+onEach(
+  'proofs and balances of a file that the register has left change nothing in it',
+  async ({ engine }) => {
+    const old = await adopt(engine, oldFile)
+    await old.follow()
+    const [paid] = await engine.read(sql`select block_number, block_hash from deposits`)
+    assert.ok(paid !== undefined)
+    const young = await adopt(engine, newFile)
+    await young.follow()
+    const block = { number: Number(paid.block_number), hash: paid.block_hash as `0x${string}` }
+    await old.prover.prove(block)
+    await old.prove()
+    await old.watch()
+    const found = await engine.read(sql`select distinct recipient, proof from deposits`)
+    assert.deepEqual(
+      found.map(({ recipient, proof }) => [recipient, proof]),
+      [[parseAddress(accounts.operator), null]],
+    )
+    assert.equal(await engine.snapshot((reads) => readBalanceCheck(reads, chainId)), undefined)
+    assert.deepEqual(old.news, [])
+    await young.prove()
+    await young.watch()
+    assert.deepEqual(young.news, [])
+    assert.notEqual(await engine.snapshot((reads) => readBalanceCheck(reads, chainId)), undefined)
+  },
+)
+
+onEach('a register that never adopted a file counts as that of every file', async ({ engine }) => {
+  const isOurs = (digest: string) =>
+    engine.write((connection) => isOwnRegister(connection, { digest }))
+  assert.equal(await isOurs('a'), true)
+  await adopt(engine, newFile)
+  assert.equal(await isOurs(filePartsOf(newFile).digest), true)
+  assert.equal(await isOurs(filePartsOf(oldFile).digest), false)
+})
+
+/** What a register that knew all deposits and their balance still knows with another file. */
+async function leftAfter(engine: Engine, file: Ecosystem) {
+  const before = await adopt(engine, newFile)
+  await before.follow()
+  await before.prove()
+  await before.watch()
+  const stored = () => engine.read(sql`select proof from deposits`)
+  const check = () => engine.snapshot((reads) => readBalanceCheck(reads, chainId))
+  assert.notEqual(await check(), undefined)
+  assert.ok((await stored()).length > 0)
+  await adopt(engine, file)
+  return { deposits: await stored(), check: await check() }
+}
+
+onEach(
+  'a balance that was told from another startBlock explains no balance any more',
+  async ({ engine }) => {
+    const chains = newFile.chains.map((chain) => ({ ...chain, startBlock: chain.startBlock + 1 }))
+    const file = { ...newFile, chains }
+    assert.deepEqual(await leftAfter(engine, file), { deposits: [], check: undefined })
+  },
+)
+
+onEach(
+  'deposits that were proven in another way than the file asks for are read again',
+  async ({ engine }) => {
+    assert.ok(newFile.payment !== null)
+    const payment = { ...newFile.payment, proof: 'endpoints' as const }
+    const { deposits } = await leftAfter(engine, { ...newFile, payment })
+    assert.deepEqual(deposits, [])
+  },
+)
