@@ -60,7 +60,13 @@ async function adopt(engine: Engine, ecosystem: Ecosystem) {
   assert.ok(payment !== null)
   const deps = await commitDepsOf(engine, ecosystem)
   const file = filePartsOf(ecosystem)
-  await adoptFile({ ...deps, chains: ecosystem.chains, file })
+  await adoptFile({
+    ...deps,
+    chains: ecosystem.chains,
+    file,
+    onChangedFile: 'reread',
+    hasWaited: false,
+  })
   const source = openRpcSource({ chainId, urls: [rpcUrl] })
   const index = new ChainIndex({ ...deps, source }, payment.chain)
   const news: string[] = []
