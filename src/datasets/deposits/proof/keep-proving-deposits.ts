@@ -35,6 +35,8 @@ async function repeat(
     try {
       if (deps.isIndexing()) await work()
     } catch (error) {
+      // What is cut short by the end of this process is no failure.
+      if (signal.aborted) return
       // A store or a node that is away: another look comes soon enough.
       if (!(error instanceof StoreError || error instanceof RpcError)) throw error
     }
