@@ -8,8 +8,8 @@ import { findChromium } from '#test/chromium.ts'
 
 /** A test that takes longer hangs; the slowest boot chains, a database and a server. */
 const testTimeoutMs = 180_000
-/** Each file may run a chain, a database and a server, and waits for them: one more than there are cores. */
-const testFilesAtOnce = Math.min(4, availableParallelism() + 1)
+/** Each file may run a chain, a database and a server, so that two at a time fill two cores. */
+const testFilesAtOnce = Math.min(4, Math.max(2, availableParallelism()))
 /** A whole run takes minutes, on a slow machine a quarter of an hour; past this something holds it. */
 const runTimeoutMs = 30 * 60_000
 
