@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
@@ -38,13 +39,16 @@ const KNOWN_MAX = 1_000
 /** Checks the sign-in that a request carries, and brings together what its wallet has paid. */
 export function createVisitors(deps: Deps): (facts: Facts) => Promise<Visitor> {
   const known = new LRUCache<string, true>({ max: KNOWN_MAX })
+  const myTurn = createTurns()
   return async ({ headers, addressBucket }) => {
     const header = headers[SIGN_IN_WITH_X]
     if (header === undefined) return { kind: 'unknown' }
     const read = readSignIn(deps, header)
     if (typeof read === 'string') return { kind: 'refused', reason: read }
     const name = `${addressBucket} ${read.name}`
-    const refused = known.has(name) ? undefined : await check(deps, read, addressBucket)
+    const refused = known.has(name)
+      ? undefined
+      : await check({ ...deps, myTurn }, read, addressBucket)
     if (refused !== undefined) return refused
     known.set(name, true)
     const { wallet } = read.signIn
@@ -55,16 +59,26 @@ export function createVisitors(deps: Deps): (facts: Facts) => Promise<Visitor> {
 
 /** Nothing is recovered of a message that another address has shown before. */
 async function check(
-  deps: Deps,
+  deps: Deps & { readonly myTurn: () => Promise<void> },
   { signIn, isSigned }: UnprovenSignIn,
   addressBucket: string,
 ): Promise<Visitor | undefined> {
   const bound = await boundTo({ run: deps.engine.read }, signIn)
   if (bound !== undefined && bound !== addressBucket) return refuseReplay(deps, addressBucket)
+  await deps.myTurn()
   const signed = recoverWithin(deps.recoveries, addressBucket)(isSigned)
   if (signed === false) return { kind: 'refused', reason: 'invalid_siwx_signature' }
   if (signed !== true) return { kind: 'limited', refusal: signed }
   return (await bind(deps, signIn, addressBucket)) ? undefined : refuseReplay(deps, addressBucket)
+}
+
+/** One recovery per turn of the event loop, so that many at once hold up no other call for long. */
+function createTurns(): () => Promise<void> {
+  let last: Promise<void> = Promise.resolve()
+  return () => {
+    last = last.then(() => setImmediate())
+    return last
+  }
 }
 
 /** Counted apart from wrong signatures: who moves to another address may still sign anew, and pay. */
