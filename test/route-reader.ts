@@ -1,3 +1,4 @@
+import { AnswerCache } from '#datasets/answer-cache.ts'
 import { datasetRoutes } from '#datasets/dataset-routes.ts'
 import { filePartsOf } from '#datasets/file-parts.ts'
 import { readTotalSupply } from '#datasets/holders/queries.ts'
@@ -20,13 +21,18 @@ export function dataRoutesOf(input: {
 }): readonly Route[] {
   const { register, ecosystem } = input
   const prices = makeDollarPrices(ecosystem.tokens)
+  let lookedMs = 0
   const deps = {
     register,
     ecosystem,
     prices,
     file: filePartsOf(ecosystem),
     clock: input.clock ?? systemClock,
-    recentStatus: () => register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains)),
+    answers: new AnswerCache({
+      // Each look is a second later, so that a test sees what it has just written.
+      clock: () => (lookedMs += 1_000),
+      readStatus: () => register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains)),
+    }),
     priceAt: priceAt({ prices }),
     mintedOf: async (...[reads, symbol]: Parameters<typeof readTotalSupply>) =>
       (await readTotalSupply(reads, symbol)).minted,

@@ -59,16 +59,10 @@ function answerWire(exchange: Exchange, answer: Answer): Outgoing {
   return { status: answer.status, headers, body }
 }
 
-/** Made once for each question and state. */
 function etagAt(exchange: Exchange, revision: string): string {
-  const { route, prepared } = exchange
-  const mediaType = mediaTypeOf(exchange)
-  const held = prepared?.etags.get(mediaType)
-  if (held?.revision === revision) return held.etag
-  const { operationId } = route
-  const etag = etagOf({ operationId, revision, effective: prepared?.effective ?? {}, mediaType })
-  prepared?.etags.set(mediaType, { revision, etag })
-  return etag
+  const { operationId } = exchange.route
+  const effective = exchange.prepared?.effective ?? {}
+  return etagOf({ operationId, revision, effective, mediaType: mediaTypeOf(exchange) })
 }
 
 /** What of the Accept header can change the body: one bit, and only where CSV is offered. */

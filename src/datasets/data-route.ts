@@ -10,8 +10,8 @@ import { type IndexStatus, readIndexStatus } from '#indexer/status.ts'
 import { type Clock, unixNow } from '#lib/clock.ts'
 import { Type } from '#lib/type.ts'
 import type { Connection, Engine } from '#store/engine.ts'
+import type { AnswerCache } from './answer-cache.ts'
 import { buildMeta, metaSchema, type Page, pageSchema, revisionAt } from './meta.ts'
-import { ReadyAnswers } from './ready-answers.ts'
 import { notReadYet } from './rereading.ts'
 
 export interface DataDeps {
@@ -20,8 +20,7 @@ export interface DataDeps {
   readonly clock: Clock
   /** What of the ecosystem file shapes the register. */
   readonly file: FileParts
-  /** The status as it was a moment ago: good enough to recognise an ETag. */
-  recentStatus(): Promise<IndexStatus | undefined>
+  readonly answers: AnswerCache
 }
 
 /** What a data query is given: one state of the register, its status, and the parameters. */
@@ -82,7 +81,6 @@ export function dataRoute<P extends Parameters>(
   } = definition
   const format = csv === undefined ? {} : { format: formatParameter }
   const given: Parameters = { ...parameters, ...format }
-  const ready = new ReadyAnswers(deps)
   return defineRoute({
     ...facts,
     method: 'GET',
@@ -92,21 +90,34 @@ export function dataRoute<P extends Parameters>(
     answers: { 200: { description: facts.summary, schema: bodySchema(definition) } },
     refusals: [...refusals, 'data_not_ready'],
     async revision() {
-      const status = await deps.recentStatus()
+      const status = await deps.answers.status()
       if (status === undefined || status.otherParts.length > 0) return undefined
       return revisionOf(deps, status)
     },
-    handle(input) {
+    async handle(input) {
       const asked = input.parameters as ValuesOf<P> & { readonly format?: 'json' | 'csv' }
       const asCsv = csv !== undefined && wantsCsv(input, asked.format)
-      return ready.get(asCsv ? `${input.question} as CSV` : input.question, async () => {
+      const make = async () => {
         const query = { ...input.effective, ...(asCsv && { format: 'csv' }) }
         const result = await readSnapshot(deps, definition, asked)
         if (isRefusal(result)) return result
         return toAnswer(deps, { ...result, path: facts.path, query, csv: asCsv ? csv : undefined })
-      })
+      }
+      const status = await deps.answers.status()
+      if (status === undefined) return make()
+      const question = {
+        operationId: facts.operationId,
+        parameters: input.question,
+        representation: asCsv ? 'csv' : 'json',
+      } as const
+      return deps.answers.get(question, shownAt(status, unixNow(deps.clock)), make)
     },
   })
+}
+
+/** The state and the second: `meta.lagSeconds` counts on while the index stands. */
+function shownAt(status: IndexStatus, nowUnix: number): string {
+  return `${revisionAt(status, nowUnix)} ${nowUnix}`
 }
 
 function bodySchema(

@@ -3,19 +3,20 @@ import { gather } from '#access/callers/gather.ts'
 import { type Access, type CreateAccessDeps, createAccess } from '#access/create-access.ts'
 import { describeGate } from '#api/describe-service.ts'
 import type { GaugeReading } from '#api/metrics.ts'
+import { AnswerCache } from '#datasets/answer-cache.ts'
 import type { DataDeps } from '#datasets/data-route.ts'
 import { datasetRoutes } from '#datasets/dataset-routes.ts'
 import { readDeposits } from '#datasets/deposits/queries.ts'
 import { filePartsOf } from '#datasets/file-parts.ts'
 import { readTotalSupply } from '#datasets/holders/queries.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
-import { makeRecentStatus } from '#datasets/recent-status.ts'
 import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
 import type { Route } from '#http/route.ts'
 import type { FileParts } from '#indexer/adopted-file/file-part.ts'
+import { readIndexStatus } from '#indexer/status.ts'
 import { type Clock, unixNow } from '#lib/clock.ts'
 import { nextMidnight } from '#lib/day.ts'
 import { paymentRequiredBody } from '#payments/offers.ts'
@@ -59,7 +60,11 @@ export interface ComposeDeps {
 export async function compose(deps: ComposeDeps): Promise<Composed> {
   const { ecosystem, stores, clock } = deps
   const data = composeData(deps)
-  const index = { ...data, indexing: deps.indexing ?? (() => []) }
+  const index = {
+    ...data,
+    recentStatus: () => data.answers.status(),
+    indexing: deps.indexing ?? (() => []),
+  }
   const metrics = await openMetrics(deps, [
     ...indexGauges(index),
     ...settlingGauges(() => x402?.gauged),
@@ -142,7 +147,11 @@ function composeData({ ecosystem, stores, clock }: ComposeDeps): Data {
     clock,
     file,
     prices: makeDollarPrices(ecosystem.tokens),
-    recentStatus: makeRecentStatus({ register, ecosystem, file, clock }),
+    answers: new AnswerCache({
+      clock,
+      readStatus: () =>
+        register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains, file)),
+    }),
   }
 }
 

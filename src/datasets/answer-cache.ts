@@ -1,0 +1,91 @@
+import { LRUCache } from 'lru-cache'
+import type { Refusal } from '#domain/refusal.ts'
+import type { Answer } from '#http/route.ts'
+import type { IndexStatus } from '#indexer/status.ts'
+import type { Clock } from '#lib/clock.ts'
+
+type Outcome = Answer | Refusal
+
+export interface AnswerCacheDeps {
+  readonly clock: Clock
+  readStatus(): Promise<IndexStatus | undefined>
+}
+
+/** What tells one answer from another, besides the state that it shows. */
+export interface Question {
+  readonly operationId: string
+  /** The effective parameters as one text. */
+  readonly parameters: string
+  readonly representation: 'json' | 'csv'
+}
+
+interface Kept {
+  readonly revision: string
+  readonly outcome: Promise<Outcome>
+}
+
+/** An answer, a 304 and a readiness report may be this much older than the register. */
+export const AGE_MAX_MS = 100
+
+/** A series of ten years has up to 1 MB; lists and totals have a few KB. */
+const BYTES_MAX = 64_000_000
+
+/** What an entry costs besides its body. */
+const ENTRY_BYTES = 1_000
+
+/**
+ * Answers by endpoint, effective parameters, representation and state of the register: the same
+ * question about the same state is read and serialized once, also when many ask at the same moment.
+ */
+export class AnswerCache {
+  readonly #deps: AnswerCacheDeps
+  readonly #answers = new LRUCache<string, Kept>({ maxSize: BYTES_MAX })
+  #status: Promise<IndexStatus | undefined> | undefined
+  #statusReadMs = Number.NEGATIVE_INFINITY
+
+  constructor(deps: AnswerCacheDeps) {
+    this.#deps = deps
+  }
+
+  /** The index as it stood at most `AGE_MAX_MS` ago. */
+  status(): Promise<IndexStatus | undefined> {
+    const now = this.#deps.clock()
+    // A clock that was set back must not prolong what is held.
+    if (this.#status !== undefined && Math.abs(now - this.#statusReadMs) <= AGE_MAX_MS)
+      return this.#status
+    const reading = this.#deps.readStatus()
+    this.#statusReadMs = now
+    this.#status = reading
+    reading.catch(() => {
+      if (this.#status === reading) this.#status = undefined
+    })
+    return reading
+  }
+
+  /** The answer at this revision, made if it is not there. A failure is not kept. */
+  get(question: Question, revision: string, make: () => Promise<Outcome>): Promise<Outcome> {
+    const { operationId, parameters, representation } = question
+    const key = `${operationId} ${representation} ${parameters}`
+    const known = this.#answers.get(key)
+    if (known?.revision === revision) return known.outcome
+    const kept = { revision, outcome: make() }
+    this.#answers.set(key, kept, { size: ENTRY_BYTES })
+    kept.outcome.then(
+      (outcome) => {
+        // A new object: the cache does not weigh the same one again.
+        if (this.#answers.peek(key) === kept)
+          this.#answers.set(key, { ...kept }, { size: ENTRY_BYTES + bytesOf(outcome) })
+      },
+      () => {
+        if (this.#answers.peek(key) === kept) this.#answers.delete(key)
+      },
+    )
+    return kept.outcome
+  }
+}
+
+function bytesOf(outcome: Outcome): number {
+  return outcome.kind === 'answer' && typeof outcome.body === 'string'
+    ? Buffer.byteLength(outcome.body)
+    : 0
+}
