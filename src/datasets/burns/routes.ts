@@ -2,7 +2,13 @@ import { valueAt } from '#domain/money.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import type { PricedToken } from '#ecosystem/ecosystem.ts'
 import type { Route } from '#http/route.ts'
-import { dollarsOf, sumTotals, type TokenSums, totalOf } from '#indexer/events/sum-windows.ts'
+import {
+  dollarsOf,
+  sumLastDays,
+  sumTotals,
+  type TokenSums,
+  totalOf,
+} from '#indexer/events/sum-last-days.ts'
 import type { IndexStatus } from '#indexer/status.ts'
 import { percentage } from '#lib/decimal.ts'
 import { Type } from '#lib/type.ts'
@@ -10,7 +16,6 @@ import type { Connection } from '#store/engine.ts'
 import { type DataDeps, dataRoute } from '../data-route.ts'
 import { HOLDERS } from '../dataset-names.ts'
 import { accountOf, eventMembers, eventRow, listParameters, readEventPage } from '../event-rows.ts'
-import { KeptWindows, TOTAL_WINDOWS } from '../kept-windows.ts'
 import { tokenParameter } from '../parameters.ts'
 import type { PriceAt } from '../price-at.ts'
 import {
@@ -78,7 +83,6 @@ export function burnRoutes(deps: BurnDeps): readonly Route[] {
 }
 
 function burnTotals(deps: BurnDeps): Route {
-  const windows = new KeptWindows(BURNS, TOTAL_WINDOWS)
   return dataRoute(deps, {
     path: '/api/burns/total',
     operationId: 'getBurnTotals',
@@ -96,7 +100,10 @@ function burnTotals(deps: BurnDeps): Route {
       const all = totalOf(totals)
       const chains = await chainShares(connection, { status, token, totals })
       const price = await deps.priceAt(connection, token.symbol, status.asOfUnix)
-      const [day = [], week = [], month = []] = await windows.sums(connection, status)
+      const [day = [], week = [], month = []] = await sumLastDays(connection, {
+        dataset: BURNS,
+        asOfUnix: status.asOfUnix,
+      })
       const data = {
         token: token.symbol,
         ...amounts('totalBurned', all.amount, token.decimals),

@@ -1,7 +1,7 @@
 import { showAddress } from '#domain/address.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import type { Route } from '#http/route.ts'
-import { dollarsOf } from '#indexer/events/sum-windows.ts'
+import { dollarsOf } from '#indexer/events/sum-last-days.ts'
 import { Type } from '#lib/type.ts'
 import { type DataDeps, dataRoute } from '../data-route.ts'
 import { accountOf, eventMembers, eventRow, listParameters, readEventPage } from '../event-rows.ts'

@@ -1,12 +1,17 @@
 import { showAddress } from '#domain/address.ts'
 import type { Route } from '#http/route.ts'
 import { NOTHING, type Sums } from '#indexer/events/event.ts'
-import { dollarsOf, sumTotals, type TokenSums, totalOf } from '#indexer/events/sum-windows.ts'
+import {
+  dollarsOf,
+  sumLastDays,
+  sumTotals,
+  type TokenSums,
+  totalOf,
+} from '#indexer/events/sum-last-days.ts'
 import type { IndexStatus } from '#indexer/status.ts'
 import { Type } from '#lib/type.ts'
 import type { Connection } from '#store/engine.ts'
 import { type DataDeps, dataRoute } from '../data-route.ts'
-import { KeptWindows, TOTAL_WINDOWS } from '../kept-windows.ts'
 import type { PriceAt } from '../price-at.ts'
 import { addressText, amounts, amountText, nullable, rawText, usdOf, usdOrNull } from '../wire.ts'
 import { DIVIDENDS } from './dataset.ts'
@@ -51,7 +56,6 @@ const totalsShape = Type.Object({
 
 /** GET /api/dividends/total: what was paid out, in all and per reward token and chain. */
 export function dividendTotals(deps: DividendDeps): Route {
-  const windows = new KeptWindows(DIVIDENDS, TOTAL_WINDOWS)
   return dataRoute(deps, {
     path: '/api/dividends/total',
     operationId: 'getDividendTotals',
@@ -62,7 +66,7 @@ export function dividendTotals(deps: DividendDeps): Route {
     parameters: {},
     datasets: () => [DIVIDENDS],
     data: totalsShape,
-    read: ({ connection, status }) => readTotals(connection, { deps, windows, status }),
+    read: ({ connection, status }) => readTotals(connection, { deps, status }),
   })
 }
 
@@ -70,13 +74,15 @@ async function readTotals(
   connection: Connection,
   input: {
     readonly deps: DividendDeps
-    readonly windows: KeptWindows
     readonly status: IndexStatus
   },
 ) {
   const { deps, status } = input
   const totals = await sumTotals(connection, DIVIDENDS)
-  const [last24h = [], last7d = [], last30d = []] = await input.windows.sums(connection, status)
+  const [last24h = [], last7d = [], last30d = []] = await sumLastDays(connection, {
+    dataset: DIVIDENDS,
+    asOfUnix: status.asOfUnix,
+  })
   const { lines, usdNow } = await valueNow(connection, { deps, status, sums: totals })
   const all = totalOf(totals)
   const data = {

@@ -18,7 +18,7 @@ const QUESTIONS = 100
 
 /** Endpoints with too few different questions; theirs are asked when no answer is ready any more. */
 const SPACED = ['/api/stats', '/api/burns/total', '/api/dividends/total']
-/** Ready answers are kept for a second. */
+/** Answers are kept for the second in which they were made. */
 const READY_MS = 1_020
 const SPACED_QUESTIONS = 8
 
@@ -28,7 +28,7 @@ const SPACED_QUESTIONS = 8
  */
 const ROUNDS = 42
 
-/** Those that wait for the ready answer are asked in every third round. */
+/** Those that wait until no answer is kept are asked in every third round. */
 const SPACED_EVERY = 3
 
 /** Garbage of who asks is collected between the answers, whose time it is not. */

@@ -13,14 +13,14 @@ export interface TokenSums extends Sums {
 }
 
 /** A length of time up to the newest block: its first second, its first whole hour and its first whole day. */
-export interface Window {
+interface Window {
   readonly startUnix: number
   readonly firstHour: number
   readonly firstDay: number
 }
 
-/** What happened after `asOf - seconds`. */
-export function windowOf(asOfUnix: number, seconds: number): Window {
+/** What happened after `asOfUnix - seconds`. */
+function windowOf(asOfUnix: number, seconds: number): Window {
   const startUnix = asOfUnix - seconds + 1
   const firstHour = Math.ceil(startUnix / HOUR_SECONDS) * HOUR_SECONDS
   return { startUnix, firstHour, firstDay: Math.ceil(firstHour / DAY_SECONDS) * DAY_SECONDS }
@@ -35,20 +35,22 @@ interface Asked {
 }
 
 /**
- * Sums of windows, exactly, per token and chain: whole days and hours out of the buckets and the events of
- * the one broken hour at each edge, so that the work does not grow with history.
+ * Sums of the last 24 hours, 7 and 30 days up to the newest block, exactly, per token and chain: whole days
+ * and hours out of the buckets and the events of the one broken hour at each edge, so that the work does
+ * not grow with history.
  */
-export async function sumWindows(connection: Connection, asked: Asked): Promise<WindowSums> {
-  const whole = await sumWhole(connection, { ...asked, untilUnix: Number.MAX_SAFE_INTEGER })
-  const broken = await sumBroken(connection, asked)
+export async function sumLastDays(
+  connection: Connection,
+  { dataset, asOfUnix }: { readonly dataset: string; readonly asOfUnix: number },
+): Promise<WindowSums> {
+  const windows = [1, 7, 30].map((days) => windowOf(asOfUnix, days * DAY_SECONDS))
+  const whole = await sumWhole(connection, { dataset, windows })
+  const broken = await sumBroken(connection, { dataset, windows })
   return whole.map((each, place) => addUp([...each, ...(broken[place] ?? [])]))
 }
 
-/** Of their whole hours and days that begin before a midnight. Days that windows share are read once. */
-export async function sumWhole(
-  connection: Connection,
-  { dataset, windows, untilUnix }: Asked & { readonly untilUnix: number },
-): Promise<WindowSums> {
+/** Of their whole hours and days. Days that windows share are read once. */
+async function sumWhole(connection: Connection, { dataset, windows }: Asked): Promise<WindowSums> {
   const hours = windows.map(
     ({ firstHour, firstDay }, place) => sql`
       select cast(${place} as integer) as place, bucket_unix, token, chain_id, amount, usd, events, priced
@@ -63,7 +65,7 @@ export async function sumWhole(
     select cast(${DAYS} as integer) as place, bucket_unix, token, chain_id, amount, usd, events, priced
     from event_buckets
     where dataset = ${dataset} and grain = 'day'
-      and bucket_unix >= ${earliestDay} and bucket_unix < ${untilUnix}`)
+      and bucket_unix >= ${earliestDay}`)
   const rows = found.map((row) => ({
     place: column.integer(row, 'place'),
     bucketUnix: column.integer(row, 'bucket_unix'),
@@ -81,10 +83,7 @@ export async function sumWhole(
 const DAYS = -1
 
 /** Of the hours that began before they did. */
-export async function sumBroken(
-  connection: Connection,
-  { dataset, windows }: Asked,
-): Promise<WindowSums> {
+async function sumBroken(connection: Connection, { dataset, windows }: Asked): Promise<WindowSums> {
   const broken = windows.map(
     ({ startUnix, firstHour }, place) => sql`
       select cast(${place} as integer) as place, chain_id, token, account, timestamp_unix, amount, usd from events
@@ -99,17 +98,6 @@ export async function sumBroken(
         .map((row) => ({ ...labels(row), ...readContribution(row).sums })),
     ),
   )
-}
-
-/** Of all days from a midnight on. */
-export async function sumDays(
-  connection: Connection,
-  { dataset, fromUnix }: { readonly dataset: string; readonly fromUnix: number },
-): Promise<readonly TokenSums[]> {
-  const found = await connection.run(sql`
-    select token, chain_id, amount, usd, events, priced from event_buckets
-    where dataset = ${dataset} and grain = 'day' and bucket_unix >= ${fromUnix}`)
-  return addUp(found.map(toTokenSums))
 }
 
 /**
@@ -149,7 +137,7 @@ function toTokenSums(row: Row): TokenSums {
 }
 
 /** One line for each token and chain. */
-export function addUp(list: readonly TokenSums[]): readonly TokenSums[] {
+function addUp(list: readonly TokenSums[]): readonly TokenSums[] {
   const sums = new Map<string, TokenSums>()
   for (const each of list) {
     const { token, chainId } = each
