@@ -69,8 +69,6 @@ export interface EndpointStatus {
   /** Refused for their pace or their size. */
   readonly refused: number
   readonly failed: number
-  /** Asked a second time because the first was slow. */
-  readonly hedged: number
   /** As they came over the line, compressed or not. */
   readonly bytesReceived: number
   readonly inFlight: number
@@ -109,7 +107,7 @@ export interface ChainSource {
   code(address: Address): Promise<`0x${string}`>
   /** `eth_call` at a block. */
   call(to: Address, data: `0x${string}`, block?: number): Promise<`0x${string}`>
-  /** Says that history will be read soon: what that needs is started, and learnt of the endpoint in use. */
+  /** Says that history will be read soon, so that the thread which fetches it is started. */
   expectHistory(): void
   /**
    * `eth_getLogs` over final history in block order without gaps: ranges sized by bytes, several in

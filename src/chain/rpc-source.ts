@@ -3,7 +3,6 @@ import { askInTurn } from './endpoints/ask-in-turn.ts'
 import { Endpoint, type EndpointEvent } from './endpoints/endpoint.ts'
 import { EndpointError } from './endpoints/endpoint-error.ts'
 import { type Choice, EndpointPool } from './endpoints/endpoint-pool.ts'
-import { Hedge } from './endpoints/hedge.ts'
 import { streamHistory } from './endpoints/history-stream.ts'
 import { type LogsFetcher, openLogsFetcher } from './endpoints/logs-fetcher.ts'
 import { systemTiming, type Timing } from './endpoints/timing.ts'
@@ -30,9 +29,8 @@ export function openRpcSource(options: RpcOptions): ChainSource {
   const deps = { chainId, timing, fetcher, onError, onEvent }
   const all = options.urls.map((url) => new Endpoint(deps, url))
   const pool = new EndpointPool(timing, chainId, all)
-  const hedge = new Hedge(timing)
   const [preferred] = all
-  const shared = { chainId, fetcher, hedge, preferred }
+  const shared = { chainId, fetcher, preferred }
   const single = new Map(
     all.map((endpoint) => [
       endpoint,
@@ -49,7 +47,6 @@ export function openRpcSource(options: RpcOptions): ChainSource {
 interface SourceParts {
   readonly chainId: number
   readonly fetcher: LogsFetcher
-  readonly hedge: Hedge
   readonly preferred: Endpoint | undefined
   readonly choice: Choice
   readonly all: readonly Endpoint[]
@@ -73,10 +70,7 @@ function makeSource(parts: SourceParts): ChainSource {
     code: (address) => askInTurn(choice, (calls) => calls.code(address)),
     call: (to, data, block) => askInTurn(choice, (calls) => calls.call(to, data, block)),
     onOneEndpoint: (work) => work(source),
-    expectHistory() {
-      parts.fetcher.prepare()
-      void learnRangeMax(choice)
-    },
+    expectHistory: () => parts.fetcher.prepare(),
     history: (request) => streamHistory(parts, request),
     lacksHistory(host, reason) {
       for (const endpoint of all)
@@ -90,12 +84,6 @@ function makeSource(parts: SourceParts): ChainSource {
     each: () => all.map(({ host }) => ({ host, source })),
   }
   return source
-}
-
-/** Nobody waits for it; where nobody can be asked, whoever reads says so. */
-async function learnRangeMax(choice: Choice): Promise<void> {
-  const [first] = await choice.inOrder().catch(() => [])
-  await first?.learnRangeMax()
 }
 
 /** What the node says, even where that is the reason why nothing else is asked of it. */

@@ -116,7 +116,6 @@ function endpointGauges({ indexing }: IndexGaugeDeps): readonly GaugeReading[] {
     gauge('requests', 'Requests since the start', (each) => each.requests),
     gauge('refused', 'Requests refused for pace or size', (each) => each.refused),
     gauge('failed', 'Requests that failed', (each) => each.failed),
-    gauge('hedged', 'Requests sent a second time for being slow', (each) => each.hedged),
     gauge('received_bytes', 'Bytes received', (each) => each.bytesReceived),
     gauge('in_flight', 'Requests in flight', (each) => each.inFlight),
     gauge(

@@ -1,6 +1,5 @@
 import type { EndpointStatus } from '../chain-source.ts'
 import { RpcError } from '../rpc-error.ts'
-import { askRangeMax } from './ask-range-max.ts'
 import { type CallSource, callSource } from './call-source.ts'
 import { asksForCalm, EndpointError } from './endpoint-error.ts'
 import { Health } from './health.ts'
@@ -42,17 +41,14 @@ export class Endpoint {
   readonly pace: Pace
   /** Small calls, each answer parsed. */
   readonly calls: CallSource
-  /** Of histories alone: they take longer than other calls. */
-  readonly historyLatency = new LatencyWindow()
   readonly #deps: EndpointDeps
   readonly #rpc: JsonRpc
   readonly #post: Post
   readonly #secrets: readonly string[]
   readonly #latency = new LatencyWindow()
-  readonly #counts = { requests: 0, refused: 0, failed: 0, hedged: 0, bytesReceived: 0 }
+  readonly #counts = { requests: 0, refused: 0, failed: 0, bytesReceived: 0 }
   readonly #toldErrors = new WeakMap<EndpointError, EndpointError>()
   #rangeMax: number | null = null
-  #isRangeAsked = false
   #historyId = 0
   #behindInRow = 0
 
@@ -84,20 +80,14 @@ export class Endpoint {
   /** One `eth_getLogs` over a range, in columns. */
   async history(ask: HistoryAsk): Promise<Omit<FetchedLogs, 'wireBytes'>> {
     const { filter, from, to, signal } = ask
-    const { chainId, fetcher, timing } = this.#deps
+    const { chainId, fetcher } = this.#deps
     this.#historyId += 2
     const { url } = this
     const request = { url, chainId, id: this.#historyId, filter, from, to }
-    let sentMs = 0
-    const onSent = () => {
-      sentMs = timing.clock()
-      ask.onSent?.()
-    }
     try {
-      const { columns, end } = await this.#inTurn({ urgent: false, signal, onSent }, () =>
+      const { columns, end } = await this.#inTurn({ urgent: false, signal }, () =>
         fetcher.fetch({ ...request, timeoutMs: HISTORY_TIMEOUT_MS }, signal),
       )
-      this.historyLatency.add(timing.clock() - sentMs)
       this.#behindInRow = 0
       return { columns, end }
     } catch (error) {
@@ -113,15 +103,6 @@ export class Endpoint {
     if (this.#behindInRow >= BEHIND_IN_ROW_MAX) this.health.lacksHistory(message)
   }
 
-  /** Learns once how long a range may be, where the endpoint says so. */
-  async learnRangeMax(): Promise<void> {
-    const { headNumber } = this.health
-    if (this.#isRangeAsked || headNumber === null) return
-    this.#isRangeAsked = true
-    this.#counts.requests += 1
-    this.#capRange(await askRangeMax(this.#post, headNumber))
-  }
-
   #capRange(blocksMax: number | undefined): void {
     if (blocksMax !== undefined) this.#rangeMax = Math.min(this.#rangeMax ?? blocksMax, blocksMax)
   }
@@ -135,11 +116,6 @@ export class Endpoint {
     return this.#latency.p95Ms()
   }
 
-  /** About how long a request and its answer are on their way. */
-  get roundTripMs(): number {
-    return this.#latency.minMs()
-  }
-
   /** What the endpoint said could not be true. */
   blame(error: RpcError): void {
     if (error.tooLarge) this.#counts.refused += 1
@@ -147,10 +123,6 @@ export class Endpoint {
       this.#counts.failed += 1
       this.health.blame(error)
     }
-  }
-
-  countHedge(): void {
-    this.#counts.hedged += 1
   }
 
   status(preferred: boolean): EndpointStatus {
@@ -186,7 +158,6 @@ export class Endpoint {
       /** Does not wait for what is not urgent. */
       readonly urgent: boolean
       readonly signal?: AbortSignal | undefined
-      readonly onSent?: () => void
     },
     send: () => Promise<T>,
   ): Promise<T> {
@@ -194,7 +165,6 @@ export class Endpoint {
     const pass = await this.pace.enter(turn.urgent, turn.signal)
     const startedMs = clock()
     this.#counts.requests += 1
-    turn.onSent?.()
     try {
       const answer = await send()
       this.#counts.bytesReceived += answer.wireBytes
@@ -243,6 +213,4 @@ export class Endpoint {
 
 export interface HistoryAsk extends Pick<LogsAsk, 'filter' | 'from' | 'to'> {
   readonly signal?: AbortSignal | undefined
-  /** Called when the turn of the request has come. */
-  readonly onSent?: () => void
 }

@@ -99,63 +99,6 @@ test('a cap of blocks is remembered: it is refused once', async () => {
   assert.deepEqual([status?.rangeMax, status?.refused], [100, 1])
 })
 
-test('who expects a history learns the cap before, once: no range is then refused or asked for alone', async () => {
-  Object.assign(chain, { head: 20_000 })
-  refuseLong(1_000, () => {
-    throw new Refusal('eth_getLogs is limited to a 1000 range')
-  })
-  const source = open(node)
-  source.expectHistory()
-  source.expectHistory()
-  while (source.endpoints()[0]?.rangeMax !== 1_000) await new Promise(setImmediate)
-  assert.equal(logRequests(node).length, 1)
-  assertWhole(await readAll(source))
-  assert.equal(source.endpoints()[0]?.refused, 0)
-  assert.ok(
-    rangesAsked(node)
-      .slice(1)
-      .every(({ from, to }) => to - from < 1_000),
-  )
-})
-
-test('a chain that is shorter than a wide range is asked for none', async () => {
-  const source = open(node)
-  source.expectHistory()
-  await source.header('latest')
-  await new Promise((resolve) => setTimeout(resolve, 50))
-  assert.deepEqual(logRequests(node), [])
-})
-
-const isRangeQuestion = (call: ScriptedCall) =>
-  isLogs(call) && /0x0{40}/.test(JSON.stringify(call.params))
-
-for (const text of [
-  'Invalid Request',
-  'this batch is too large',
-  'invalid block range: node is 2 blocks behind the requested toBlock',
-  'block range over more than 10000 blocks needs an archive plan',
-  'Too Many Requests, try again later',
-])
-  test(`that the question for a cap is refused with "${text}" changes nothing`, async () => {
-    Object.assign(chain, { head: 20_000 })
-    const { answer } = chainScript(chain)
-    script.answer = (call) => {
-      if (isRangeQuestion(call)) throw new Refusal(text)
-      return answer(call)
-    }
-    const source = open(node)
-    source.expectHistory()
-    while (!node.requests.flat().some(isRangeQuestion)) await new Promise(setImmediate)
-    const parts = await readAll(source)
-    assertWhole(parts)
-    assert.ok(parts.every(({ end }) => end !== undefined))
-    const [status] = source.endpoints()
-    assert.deepEqual(
-      [status?.state, status?.rangeMax, status?.refused, status?.failed],
-      ['ok', null, 0, 0],
-    )
-  })
-
 test('a history that nothing is known of begins with few requests, though its ranges are capped', async () => {
   Object.assign(chain, { head: 40_000 })
   const source = open(node)

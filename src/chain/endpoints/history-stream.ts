@@ -5,7 +5,6 @@ import { RpcError } from '../rpc-error.ts'
 import type { Endpoint } from './endpoint.ts'
 import { EndpointError } from './endpoint-error.ts'
 import type { Choice } from './endpoint-pool.ts'
-import type { Hedge } from './hedge.ts'
 import { HistoryLine, type Piece } from './history-line.ts'
 import type { LogsFetcher } from './logs-fetcher.ts'
 import { cureFor } from './range-cures.ts'
@@ -14,22 +13,14 @@ import { RangeSizer } from './range-sizer.ts'
 /** As many as one endpoint may be asked at a time, so that its pace decides. */
 const AHEAD_MAX = 16
 
-/**
- * Three full answers while the consumer has some to read, four while it waits: what waits to be read
- * must not fill the memory, and a node should have the next question before it has answered the last.
- */
-const AHEAD_BYTES_MAX = { reading: 16_000_000, waiting: 22_000_000 } as const
-
-/** What is read while a request and its answer are on their way may be asked for besides. */
-const BYTES_READ_PER_MS = 800_000
-const ON_THE_WAY_BYTES_MAX = 40_000_000
+/** Eight full answers, asked for or waiting to be read: enough behind a slow line, and what it takes of memory. */
+const AHEAD_BYTES_MAX = 40_000_000
 
 /** A range that comes to nothing so often, with pauses between, will not come at all. */
 const TRIES_MAX = 10
 
 export interface StreamDeps {
   readonly choice: Choice
-  readonly hedge: Hedge
   readonly fetcher: LogsFetcher
 }
 
@@ -119,16 +110,14 @@ class HistoryStream {
     }
   }
 
-  #hasRoom({ pace, rangeMax, roundTripMs }: Endpoint): boolean {
+  #hasRoom({ pace, rangeMax }: Endpoint): boolean {
     const { asked, answered, answeredBytes, isFirstWaiting } = this.#line
     if (asked >= Math.min(pace.limit, this.#request.atOnceMax ?? AHEAD_MAX)) return false
     if (asked > 0 && this.#sizer.isFeelingItsWay(rangeMax)) return false
     // What the consumer waits for is always asked, or nothing would ever move.
     if (isFirstWaiting) return true
-    const onTheWay = Math.min(roundTripMs * BYTES_READ_PER_MS, ON_THE_WAY_BYTES_MAX)
-    const room = onTheWay + (answered === 0 ? AHEAD_BYTES_MAX.waiting : AHEAD_BYTES_MAX.reading)
     const expected = (asked + 1) * this.#sizer.bytesExpected(rangeMax)
-    return asked + answered < AHEAD_MAX && answeredBytes + expected <= room
+    return asked + answered < AHEAD_MAX && answeredBytes + expected <= AHEAD_BYTES_MAX
   }
 
   /** Nobody has shown to know the block: all are asked how far they are, once. */
@@ -152,19 +141,16 @@ class HistoryStream {
       throw new RpcError(`no endpoint knows block ${to}`)
   }
 
-  async #ask(piece: Piece, first: Endpoint): Promise<void> {
+  async #ask(piece: Piece, endpoint: Endpoint): Promise<void> {
     const { from, to } = piece
-    const blocks = to - from + 1
+    const { filter } = this.#request
     try {
-      const { columns, end, endpoint } = await this.#deps.hedge.ask({
-        ...{ first, from, to, filter: this.#request.filter, signal: this.#signal },
-        second: () => this.#deps.choice.forHistory(to, new Set([...piece.avoid, first])),
-      })
-      this.#sizer.answered(blocks, columns.body.byteLength)
+      const { columns, end } = await endpoint.history({ from, to, filter, signal: this.#signal })
+      this.#sizer.answered(to - from + 1, columns.body.byteLength)
       this.#line.answer(piece, { from, to, columns, end, host: endpoint.host })
     } catch (error) {
       if (this.#signal.aborted) return this.#wake()
-      this.#askAgain(piece, first, error)
+      this.#askAgain(piece, endpoint, error)
     }
     this.#wake()
     this.#askAhead()

@@ -11,15 +11,6 @@ export class LatencyWindow {
     this.#next = (this.#next + 1) % SAMPLES_MAX
   }
 
-  get size(): number {
-    return this.#samplesMs.length
-  }
-
-  /** The quickest in milliseconds: about what the way there and back takes; 0 before the first answer. */
-  minMs(): number {
-    return this.#samplesMs.length === 0 ? 0 : Math.min(...this.#samplesMs)
-  }
-
   /** The 95th percentile in milliseconds; null before the first answer. */
   p95Ms(): number | null {
     const sorted = [...this.#samplesMs].sort((a, b) => a - b)
