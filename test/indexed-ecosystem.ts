@@ -28,6 +28,25 @@ export function localEcosystemAt(
   return parseEcosystem('local', change({ ...localEcosystem, chains }))
 }
 
+/** The local ecosystem's first token on base alone, without its price. */
+export function oneTokenEcosystemAt(
+  rpcUrl: string,
+  change: (one: EcosystemFile, all: Required<EcosystemFile>) => EcosystemFile = (one) => one,
+): Ecosystem {
+  return localEcosystemAt({ base: rpcUrl }, (all) => {
+    const { service, chains, tokens } = all
+    const one = {
+      service,
+      chains: chains.filter(({ name }) => name === 'base'),
+      tokens: tokens.slice(0, 1).map(({ price: _, addresses: { base = '' }, ...token }) => ({
+        ...token,
+        addresses: { base },
+      })),
+    }
+    return change(one, all)
+  })
+}
+
 /** An indexer that runs beside the test. */
 export interface RunningIndexer {
   /** Failures told so far, newest last. */

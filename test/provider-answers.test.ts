@@ -3,22 +3,19 @@ import { test } from 'node:test'
 import { openLogsThread } from '#chain/endpoints/logs-thread.ts'
 import { openRpcSource } from '#chain/rpc-source.ts'
 import { registerMigrations } from '#datasets/datasets.ts'
-import { accounts, addresses } from '#devnet/addresses.ts'
-import type { Address } from '#domain/address.ts'
 import { onSqlite } from '#ledger/each-engine.ts'
 import { type BuiltChain, beginChain } from '#test/chain-builder/built-chain.ts'
 import type { WireForm } from '#test/chain-builder/faults.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts'
 import { localEcosystemAt, startIndexer } from '#test/indexed-ecosystem.ts'
+import { grave, holder } from '#test/local-addresses.ts'
 import { readSums } from '#test/older-history-harness.ts'
 import { differenceOf } from '#test/stepped-index.ts'
 
 const wireForms: readonly WireForm[] = ['identity', 'gzip', 'br', 'zstd', 'chunked']
 const caps = [10, 200, 2_000, 10_000] as const
 
-const grave = addresses.base.grave.toLowerCase() as Address
-const holder = accounts.holder.toLowerCase() as Address
 const BLOCKS = 2_400
 /** Most of the chain is older than the newest days, so that both ways of reading history are gone. */
 const SECONDS_APART = 3_600

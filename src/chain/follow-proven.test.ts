@@ -1,33 +1,23 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { burn, mine } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { readHead } from '#devnet/chain-client.ts'
-import { freePorts } from '#devnet/free-ports.ts'
-import { type Devnet, startDevnet } from '#devnet/start-devnet.ts'
+import type { Devnet } from '#devnet/start-devnet.ts'
 import type { Log } from '#domain/chain.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
 import { type Lie, type LyingNode, startLyingNode } from '#test/lying-node.ts'
+import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import { follow } from './follow.ts'
 import { parseBlock } from './parse-rpc.ts'
 import { openRpcSource } from './rpc-source.ts'
 
 /** A real anvil behind a node that lies about its newest block, in which two people burn. */
 describe('a chain whose every log is proven', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sexton-follow-'))
   let devnet: Devnet
   let node: LyingNode
   before(async () => {
-    devnet = await startDevnet({
-      dataFolder: folder,
-      ...(await freePorts()),
-      live: false,
-      historyDays: 2,
-    })
+    devnet = await startOwnDevnet(2)
     const { client, rpcUrl } = devnet.chains.base
     for (const amount of [1n, 2n])
       await burn(client, { token: 'grave', from: accounts.holder, amount })
@@ -37,7 +27,6 @@ describe('a chain whose every log is proven', () => {
   after(async () => {
     await node.stop()
     await devnet.stop()
-    await rm(folder, { recursive: true, force: true })
   })
   beforeEach(() => {
     node.lie = undefined

@@ -1,28 +1,15 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { freePorts } from '#devnet/free-ports.ts'
-import { startDevnet } from '#devnet/start-devnet.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import localEcosystem from '#ecosystem/ecosystems/local.ts'
 import { localEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
 import { startLyingNode } from '#test/lying-node.ts'
+import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import { ProofError } from './proof-error.ts'
 import { proveEcosystem } from './prove-ecosystem.ts'
 
-const folder = await mkdtemp(join(tmpdir(), 'sexton-proof-'))
-const devnet = await startDevnet({
-  dataFolder: folder,
-  ...(await freePorts()),
-  historyDays: 1,
-  live: false,
-})
-after(async () => {
-  await devnet.stop()
-  await rm(folder, { recursive: true })
-})
+const devnet = await startOwnDevnet(1)
+after(() => devnet.stop())
 const [base, ethereum] = [devnet.chains.base.rpcUrl, devnet.chains.ethereum.rpcUrl]
 
 /** Proves the local file with a change against the chains; gives the refusal. */

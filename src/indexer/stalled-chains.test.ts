@@ -6,7 +6,7 @@ import { filePartsOf } from '#datasets/file-parts.ts'
 import { buildMeta } from '#datasets/meta.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
 import { systemClock } from '#lib/clock.ts'
-import { readReadiness } from '#main/read-readiness.ts'
+import { readinessOf } from '#main/readiness-harness.ts'
 import { ConstraintError, type Engine, StoreError } from '#store/engine.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts'
@@ -42,7 +42,6 @@ async function onIndexed(
     await indexer.caughtUp()
     const recentStatus = () => engine.snapshot((reads) => readIndexStatus(reads, ecosystem.chains))
     const file = filePartsOf(ecosystem)
-    const deps = { ecosystem, file, register: engine, accounts: engine, clock: systemClock }
     await work(node, {
       async stalled() {
         const status = await recentStatus()
@@ -52,7 +51,7 @@ async function onIndexed(
         )
       },
       async readyz() {
-        const { parts } = await readReadiness({ ...deps, recentStatus, indexing: () => [] })
+        const { parts } = await readinessOf(engine, ecosystem)
         return parts['chain base'] ?? ''
       },
     })

@@ -2,33 +2,27 @@ import assert from 'node:assert/strict'
 import type { ChainSource } from '#chain/chain-source.ts'
 import { BURNS } from '#datasets/burns/dataset.ts'
 import { registerMigrations } from '#datasets/datasets.ts'
-import { filePartsOf } from '#datasets/file-parts.ts'
 import { storeProof } from '#datasets/holders/proof/proof-row.ts'
 import { proveHolders } from '#datasets/holders/proof/prove-holders.ts'
-import { accounts, addresses } from '#devnet/addresses.ts'
-import type { Address } from '#domain/address.ts'
+import { addresses } from '#devnet/addresses.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import { ChainIndex } from '#indexer/chain-index.ts'
 import { sumTotals, totalOf } from '#indexer/events/sum-windows.ts'
-import { readIndexStatus } from '#indexer/status.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
 import type { Engine } from '#store/engine.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
-import { localEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
+import { oneTokenEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
+import { grave, graveyard, holder, operator } from '#test/local-addresses.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
 import { auditRegister } from './audit-register.ts'
-import { readReadiness } from './read-readiness.ts'
+import { readinessOf } from './readiness-harness.ts'
 
 const both = eachEngine(startPostgres, registerMigrations)
 
-const grave = addresses.base.grave.toLowerCase() as Address
-const graveyard = addresses.base.graveyard.toLowerCase() as Address
-const holder = accounts.holder.toLowerCase() as Address
-const operator = accounts.operator.toLowerCase() as Address
 const DEAD = '0x000000000000000000000000000000000000dEaD'
 
 /** 1,000 are minted; 4 are sent to zero, 10 to the burn address, 300 to a wallet; 2,000 are dug. */
@@ -72,19 +66,11 @@ async function withBurns(
 ): Promise<void> {
   const node = await serveChain(chain)
   try {
-    const ecosystem = localEcosystemAt(
-      { base: node.url },
-      ({ service, chains, tokens, supply }) => ({
-        service,
-        supply,
-        chains: chains.filter(({ name }) => name === 'base'),
-        tokens: tokens.slice(0, 1).map(({ price: _, addresses: { base = '' }, ...token }) => ({
-          ...token,
-          addresses: { base },
-        })),
-        burns,
-      }),
-    )
+    const ecosystem = oneTokenEcosystemAt(node.url, (one, { supply }) => ({
+      ...one,
+      supply,
+      burns,
+    }))
     const [followed] = ecosystem.chains
     assert.ok(followed !== undefined)
     const source = openSource(followed)
@@ -150,17 +136,7 @@ async function prove({ register, ecosystem, source }: Indexed): Promise<void> {
   )
 }
 
-function readiness({ register, ecosystem }: Indexed) {
-  return readReadiness({
-    register,
-    ecosystem,
-    file: filePartsOf(ecosystem),
-    accounts: register,
-    clock: Date.now,
-    indexing: () => [],
-    recentStatus: () => register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains)),
-  })
-}
+const readiness = ({ register, ecosystem }: Indexed) => readinessOf(register, ecosystem)
 
 function audit({ register, ecosystem, source }: Indexed) {
   return auditRegister({

@@ -89,9 +89,7 @@ withPayments('a reorg before the credit only starts the count anew', async (harn
 
 withPayments('an index that is behind or still loading takes no credit back', async (harness) => {
   harness.chain.mineEmpty(20)
-  harness.pay('tx', 1_000n)
-  await harness.claim({ tx: 'tx' })
-  await harness.confirm()
+  await harness.credit('tx', 1_000n)
   harness.chain.completeFromBlock = harness.chain.height
   await harness.pass()
   assert.equal(await harness.balance(ALICE_KEY), 1_000n)
@@ -146,9 +144,7 @@ withPayments(
 )
 
 withPayments('a file that no longer covers a payment takes no credit back', async (harness) => {
-  harness.pay('tx', 1_000n)
-  await harness.claim({ tx: 'tx' })
-  await harness.confirm()
+  await harness.credit('tx', 1_000n)
   harness.chain.uncover('tx')
   for (let pass = 0; pass < 3; pass += 1) {
     harness.now.ms += 60_000
@@ -187,9 +183,7 @@ for (const [edit, before, after] of [
 withPayments(
   'while nobody can tell whether a block stands no credit is taken back',
   async (harness) => {
-    harness.pay('tx', 1_000n)
-    await harness.claim({ tx: 'tx' })
-    await harness.confirm()
+    await harness.credit('tx', 1_000n)
     harness.chain.drop(11)
     harness.chain.mineEmpty(20)
     harness.chain.isSilent = true

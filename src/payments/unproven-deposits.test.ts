@@ -39,9 +39,7 @@ withPayments(
 withPayments(
   'a credit stays when the register is built again and its deposit waits for a proof',
   async (harness) => {
-    harness.pay('tx', 1_000n)
-    await harness.claim({ tx: 'tx' })
-    await harness.confirm()
+    await harness.credit('tx', 1_000n)
     harness.chain.unproven.add(hash('tx'))
     harness.chain.mineEmpty(5)
     await harness.pass()

@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { mine, payUsdc } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { readHead } from '#devnet/chain-client.ts'
-import { freePorts } from '#devnet/free-ports.ts'
-import { type Devnet, startDevnet } from '#devnet/start-devnet.ts'
+import type { Devnet } from '#devnet/start-devnet.ts'
 import type { BlockRef } from '#domain/chain.ts'
 import { type Lie, type LyingNode, Refused, startLyingNode } from '#test/lying-node.ts'
+import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import type { ChainSource } from '../chain-source.ts'
 import { openRpcSource } from '../rpc-source.ts'
 import { proveBlock } from './prove-block.ts'
@@ -18,7 +14,6 @@ import { proveLogs } from './prove-logs.ts'
 
 /** Blocks of a real anvil behind a node that lies about them. */
 describe('the proof of a block', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sexton-proof-'))
   let devnet: Devnet
   let nodes: readonly [LyingNode, LyingNode]
   let source: ChainSource
@@ -27,12 +22,7 @@ describe('the proof of a block', () => {
   let paid: BlockRef
   let earlier: BlockRef
   before(async () => {
-    devnet = await startDevnet({
-      dataFolder: folder,
-      ...(await freePorts()),
-      live: false,
-      historyDays: 2,
-    })
+    devnet = await startOwnDevnet(2)
     const { client, rpcUrl, chainId } = devnet.chains.base
     const pay = (amount: bigint) =>
       payUsdc(client, { from: accounts.holder, to: accounts.payTo, amount })
@@ -49,7 +39,6 @@ describe('the proof of a block', () => {
   after(async () => {
     for (const node of nodes) await node.stop()
     await devnet.stop()
-    await rm(folder, { recursive: true, force: true })
   })
   beforeEach(() => {
     for (const node of nodes) Object.assign(node, { lie: undefined, isDown: false })

@@ -1,16 +1,10 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after } from 'node:test'
 import { openRpcSource } from '#chain/rpc-source.ts'
 import { registerMigrations } from '#datasets/datasets.ts'
 import { filePartsOf } from '#datasets/file-parts.ts'
 import { mine, payUsdc } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
-import { freePorts } from '#devnet/free-ports.ts'
-import { startDevnet } from '#devnet/start-devnet.ts'
 import { parseAddress } from '#domain/address.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { adoptFile } from '#indexer/adopted-file/adopt-file.ts'
@@ -21,24 +15,16 @@ import type { Connection, Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
 import { readBalanceCheck } from './balance-check.ts'
 import { DepositProver } from './prove-deposits.ts'
 import { BalanceWatch } from './watch-balance.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)
-const folder = mkdtempSync(join(tmpdir(), 'sexton-other-file-'))
-const devnet = await startDevnet({
-  dataFolder: folder,
-  ...(await freePorts()),
-  live: false,
-  historyDays: 1,
-})
+const devnet = await startOwnDevnet(1)
 const { client, rpcUrl, chainId } = devnet.chains.base
-after(async () => {
-  await devnet.stop()
-  await rm(folder, { recursive: true, force: true })
-})
+after(() => devnet.stop())
 for (const to of [accounts.payTo, accounts.operator])
   await payUsdc(client, { from: accounts.holder, to, amount: 7n })
 await mine(client, { blocks: 12 })

@@ -1,15 +1,9 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, beforeEach } from 'node:test'
 import { openRpcSource } from '#chain/rpc-source.ts'
 import { registerMigrations } from '#datasets/datasets.ts'
 import { mine, payUsdc } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
-import { freePorts } from '#devnet/free-ports.ts'
-import { startDevnet } from '#devnet/start-devnet.ts'
 import type { Payment } from '#ecosystem/ecosystem.ts'
 import { ChainIndex } from '#indexer/chain-index.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
@@ -18,25 +12,19 @@ import { sql } from '#store/sql.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { type Lie, startLyingNode } from '#test/lying-node.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
 import { readUnproven, settleBlock } from './deposit-proofs.ts'
 import { DepositProver } from './prove-deposits.ts'
 import { BalanceWatch } from './watch-balance.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)
-const folder = mkdtempSync(join(tmpdir(), 'sexton-watch-'))
-const devnet = await startDevnet({
-  dataFolder: folder,
-  ...(await freePorts()),
-  live: false,
-  historyDays: 1,
-})
+const devnet = await startOwnDevnet(1)
 const { client, rpcUrl, chainId } = devnet.chains.base
 const node = await startLyingNode(rpcUrl)
 after(async () => {
   await node.stop()
   await devnet.stop()
-  await rm(folder, { recursive: true, force: true })
 })
 beforeEach(() => {
   node.lie = undefined

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
 import { registerMigrations } from '#datasets/datasets.ts'
-import { accounts, addresses } from '#devnet/addresses.ts'
-import type { Address } from '#domain/address.ts'
 import { ChainIndex } from '#indexer/chain-index.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
 import type { Engine } from '#store/engine.ts'
@@ -9,14 +7,13 @@ import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts'
 import { localEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
+import { grave, holder } from '#test/local-addresses.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
 import { proveDue } from './keep-proving.ts'
 import { noteReread, type Proof, readProofs } from './proof-row.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)
-const grave = addresses.base.grave.toLowerCase() as Address
-const holder = accounts.holder.toLowerCase() as Address
 
 const chain = beginChain(8453, 1_700_000_000)
   .addEmpty(1)

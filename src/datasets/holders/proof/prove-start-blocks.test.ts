@@ -2,16 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ChainSource } from '#chain/chain-source.ts'
 import { RpcError } from '#chain/rpc-error.ts'
-import { accounts, addresses } from '#devnet/addresses.ts'
-import type { Address } from '#domain/address.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
 import { localEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
+import { grave, holder } from '#test/local-addresses.ts'
 import { proveStartBlocks } from './prove-start-blocks.ts'
-
-const grave = addresses.base.grave.toLowerCase() as Address
-const holder = accounts.holder.toLowerCase() as Address
 
 /** The first transfer is in block 42. */
 const chain = beginChain(8453, 1_700_000_000)
