@@ -41,7 +41,7 @@ test('endpoints of another chain are refused', async () => {
   )
 })
 
-test('a chain whose nodes cannot prove its logs is refused, unless the file asks for no such proofs', async () => {
+test('a chain whose nodes cannot prove its logs is refused, unless it has proofs: "deposits"', async () => {
   const node = await startLyingNode(base)
   try {
     node.lie = ({ method }, result) => (method.startsWith('eth_getBlockRec') ? [{}] : result)
@@ -142,7 +142,7 @@ test('a node that does not answer is told by the field of its URL', async () => 
   assertTold(error ?? undefined, /^chains\[0\]\.rpcUrls: no node of base answers .* mend the URL/)
 })
 
-test('all that the chains contradict is told at once', async () => {
+test('all contradictions with the chains are reported at once', async () => {
   const error = await proofOf((file) => ({
     ...file,
     tokens: localEcosystem.tokens.map((token, index) =>

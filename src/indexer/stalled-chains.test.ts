@@ -23,13 +23,13 @@ const ecosystemOn = (url: string) => {
   return { ...local, chains: local.chains.filter(({ name }) => name === 'base') }
 }
 
-/** What `meta` and `/readyz` of any process show of the chain. */
+/** The chain in `meta` and `/readyz` of any process. */
 interface Shown {
   stalled(): Promise<string | null>
   readyz(): Promise<string>
 }
 
-/** Indexes a chain of 60 blocks, of which all but eight are final. */
+/** Indexes a chain of 60 blocks; all but eight are final. */
 async function onIndexed(
   engine: Engine,
   work: (node: ServedChain, shown: Shown) => Promise<void>,
@@ -94,22 +94,25 @@ onEngines('a node that can no longer be read shows in meta until it answers agai
   }),
 )
 
-onEngines('one break between blocks is no stall, a second one is', async ({ engine }) => {
-  const { lease } = await commitDepsOf(engine, ecosystemOn('http://127.0.0.1:1'))
-  const note = new StallNote({ engine, lease, clock: systemClock }, 8453, 'head')
-  const reason = async () => (await engine.snapshot(readStalls)).get(8453)?.reason
-  const broken = new UnlinkedBlocksError('block 7 does not follow 0xab; the chain moved')
-  await note.failed(broken)
-  await note.worked()
-  await note.failed(broken)
-  assert.equal(await reason(), undefined)
-  await note.failed(broken)
-  assert.equal(await reason(), 'unlinked_blocks')
-  await new StallNote({ engine, lease, clock: systemClock }, 8453, 'head').worked()
-  assert.equal(await reason(), undefined)
-})
+onEngines(
+  'one break between blocks does not stall a chain, a second one does',
+  async ({ engine }) => {
+    const { lease } = await commitDepsOf(engine, ecosystemOn('http://127.0.0.1:1'))
+    const note = new StallNote({ engine, lease, clock: systemClock }, 8453, 'head')
+    const reason = async () => (await engine.snapshot(readStalls)).get(8453)?.reason
+    const broken = new UnlinkedBlocksError('block 7 does not follow 0xab; the chain moved')
+    await note.failed(broken)
+    await note.worked()
+    await note.failed(broken)
+    assert.equal(await reason(), undefined)
+    await note.failed(broken)
+    assert.equal(await reason(), 'unlinked_blocks')
+    await new StallNote({ engine, lease, clock: systemClock }, 8453, 'head').worked()
+    assert.equal(await reason(), undefined)
+  },
+)
 
-onEngines('data that the store refuses is a stall, a store that is away is none', async (store) => {
+onEngines('data that the store refuses stalls a chain, a store outage does not', async (store) => {
   const { engine } = store
   const { lease } = await commitDepsOf(engine, ecosystemOn('http://127.0.0.1:1'))
   const note = new StallNote({ engine, lease, clock: systemClock }, 8453, 'history')

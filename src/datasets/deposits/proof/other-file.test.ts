@@ -40,7 +40,7 @@ const paidTo = (payTo: string) =>
 const oldFile = paidTo(accounts.payTo)
 const newFile = paidTo(accounts.operator)
 
-/** An indexer whose ecosystem file the register adopts. */
+/** Starts an indexer and makes the register adopt its file. */
 async function adopt(engine: Engine, ecosystem: Ecosystem) {
   const { payment } = ecosystem
   assert.ok(payment !== null)
@@ -76,7 +76,7 @@ async function adopt(engine: Engine, ecosystem: Ecosystem) {
 }
 
 onEach(
-  'proofs and balances of a file that the register has left change nothing in it',
+  'a process with an outdated file writes no proofs or balances to the register',
   async ({ engine }) => {
     const old = await adopt(engine, oldFile)
     await old.follow()
@@ -102,7 +102,7 @@ onEach(
   },
 )
 
-onEach('a register that never adopted a file counts as that of every file', async ({ engine }) => {
+onEach('a register that never adopted a file accepts proofs with any file', async ({ engine }) => {
   const isOurs = (digest: string) =>
     engine.write((connection) => isOwnRegister(connection, { digest }))
   assert.equal(await isOurs('a'), true)
@@ -111,7 +111,7 @@ onEach('a register that never adopted a file counts as that of every file', asyn
   assert.equal(await isOurs(filePartsOf(oldFile).digest), false)
 })
 
-/** What a register that knew all deposits and their balance still knows with another file. */
+/** What a register with proven deposits and a checked balance keeps when another file is adopted. */
 async function leftAfter(engine: Engine, file: Ecosystem) {
   const before = await adopt(engine, newFile)
   await before.follow()
@@ -125,17 +125,14 @@ async function leftAfter(engine: Engine, file: Ecosystem) {
   return { deposits: await stored(), check: await check() }
 }
 
-onEach(
-  'a balance that was told from another startBlock explains no balance any more',
-  async ({ engine }) => {
-    const chains = newFile.chains.map((chain) => ({ ...chain, startBlock: chain.startBlock + 1 }))
-    const file = { ...newFile, chains }
-    assert.deepEqual(await leftAfter(engine, file), { deposits: [], check: undefined })
-  },
-)
+onEach('a balance check is dropped when startBlock changes', async ({ engine }) => {
+  const chains = newFile.chains.map((chain) => ({ ...chain, startBlock: chain.startBlock + 1 }))
+  const file = { ...newFile, chains }
+  assert.deepEqual(await leftAfter(engine, file), { deposits: [], check: undefined })
+})
 
 onEach(
-  'deposits that were proven in another way than the file asks for are read again',
+  'deposits are read again when the file asks for another kind of proof',
   async ({ engine }) => {
     assert.ok(newFile.payment !== null)
     const payment = { ...newFile.payment, proof: 'endpoints' as const }

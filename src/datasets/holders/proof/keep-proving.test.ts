@@ -22,7 +22,7 @@ const chain = beginChain(8453, 1_700_000_000)
   .add({ logs: [logOf.mint(grave, holder, 70n)] })
   .addEmpty(140)
 
-/** An index and its proofs, on a clock that the test moves. */
+/** An index with proofs, on a clock that the test moves. */
 async function begin(engine: Engine, prepare: (nodes: readonly ServedChain[]) => void) {
   const nodes = [await serveChain(chain), await serveChain(chain)]
   prepare(nodes)
@@ -73,7 +73,7 @@ async function begin(engine: Engine, prepare: (nodes: readonly ServedChain[]) =>
 }
 
 onEach(
-  'a chain whose history lacks what another endpoint has is read again, once, and then agrees',
+  'a chain with transfers missing that another endpoint has is read again once and then agrees',
   async ({ engine }) => {
     const world = await begin(engine, ([first]) => {
       if (first !== undefined) first.faults.prunedBelow = 15
@@ -97,7 +97,7 @@ onEach(
 )
 
 onEach(
-  'what a token does by itself is told once and makes nothing be read again',
+  'balance changes without Transfer events are reported once and cause no re-read',
   async ({ engine }) => {
     const world = await begin(engine, (nodes) => {
       for (const { faults } of nodes)
@@ -118,36 +118,30 @@ onEach(
   },
 )
 
-onEach(
-  'sums are compared as soon as the history is complete, and then once an hour',
-  async ({ engine }) => {
-    const world = await begin(engine, () => undefined)
-    try {
-      assert.equal(await world.prove(), undefined)
-      await world.follow()
-      for (const seconds of [0, 1_800, 1_799]) await world.prove(seconds)
-      assert.equal(world.told.length, 1)
-      await world.prove(1)
-      assert.equal(world.told.length, 2)
-    } finally {
-      await world.stop()
-    }
-  },
-)
+onEach('figures are compared once history is complete, then hourly', async ({ engine }) => {
+  const world = await begin(engine, () => undefined)
+  try {
+    assert.equal(await world.prove(), undefined)
+    await world.follow()
+    for (const seconds of [0, 1_800, 1_799]) await world.prove(seconds)
+    assert.equal(world.told.length, 1)
+    await world.prove(1)
+    assert.equal(world.told.length, 2)
+  } finally {
+    await world.stop()
+  }
+})
 
-onEach(
-  'a proof that outlives the file it was made for is neither stored nor told',
-  async ({ engine }) => {
-    const world = await begin(engine, ([first]) => {
-      if (first !== undefined) first.faults.prunedBelow = 15
-    })
-    try {
-      await world.follow()
-      world.state.isOurs = false
-      assert.equal(await world.prove(), undefined)
-      assert.deepEqual([world.told, world.state.readings], [[], 0])
-    } finally {
-      await world.stop()
-    }
-  },
-)
+onEach('a proof made for a replaced file is neither stored nor reported', async ({ engine }) => {
+  const world = await begin(engine, ([first]) => {
+    if (first !== undefined) first.faults.prunedBelow = 15
+  })
+  try {
+    await world.follow()
+    world.state.isOurs = false
+    assert.equal(await world.prove(), undefined)
+    assert.deepEqual([world.told, world.state.readings], [[], 0])
+  } finally {
+    await world.stop()
+  }
+})

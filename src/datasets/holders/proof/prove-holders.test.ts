@@ -120,7 +120,7 @@ test('where every endpoint lacks old history, the first wrong block is found by 
       assert.equal(proof?.verdict, 'differs')
       assert.match(proof?.detail ?? '', /first wrong block 2: /)
       assert.ok(
-        proof?.detail?.includes(`${host} gives no transfer of block 2`),
+        proof?.detail?.includes(`${host} returns no transfer in block 2`),
         proof?.detail ?? '',
       )
     },
