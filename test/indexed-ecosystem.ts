@@ -22,7 +22,7 @@ export function localEcosystemAt(
     ...chain,
     rpcUrls: [rpcUrls[chain.name] ?? 'http://127.0.0.1:1'],
     pollIntervalMs: 100,
-    // The blocks of made-up chains have no hashes that could be proven.
+    // Made-up blocks have no provable hashes.
     proofs: 'deposits' as const,
   }))
   return parseEcosystem('local', change({ ...localEcosystem, chains }))

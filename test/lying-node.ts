@@ -6,13 +6,13 @@ import {
   startLocalServer,
 } from './rpc-server.ts'
 
-/** One JSON-RPC call on its way to a real node. */
+/** A JSON-RPC call forwarded to a real node. */
 export type PassedCall = Pick<RpcCall, 'method' | 'params'>
 
-/** What a lying node says instead of the true result; throw a Refused to refuse. */
+/** Returns what the node answers instead of the true result; throw Refused for an error. */
 export type Lie = (call: PassedCall, result: unknown) => unknown
 
-/** An error object of JSON-RPC 2.0. */
+/** A JSON-RPC 2.0 error object. */
 export class Refused extends Error {
   readonly code: number
   constructor(message: string, code = -32_601) {
@@ -21,17 +21,17 @@ export class Refused extends Error {
   }
 }
 
-/** A node that passes every call on to a real one and changes what it likes of the answers. */
+/** A node that forwards every call to a real one and may falsify the answers. */
 export interface LyingNode extends LocalServer {
   /** The real node. */
   target: string
   /** Honest while undefined. */
   lie: Lie | undefined
-  /** Whether it answers at all. */
+  /** Whether it drops every connection. */
   isDown: boolean
   /** Methods asked so far, in order. */
   readonly methods: string[]
-  /** HTTP requests, and bytes of their answers. */
+  /** Number of HTTP requests, and size of their answers. */
   readonly traffic: { requests: number; bytes: number }
 }
 

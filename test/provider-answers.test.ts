@@ -17,10 +17,10 @@ const wireForms: readonly WireForm[] = ['identity', 'gzip', 'br', 'zstd', 'chunk
 const caps = [10, 200, 2_000, 10_000] as const
 
 const BLOCKS = 2_400
-/** Most of the chain is older than the newest days, so that both ways of reading history are gone. */
+/** Most blocks are older than the newest days, so that both ways of reading history are used. */
 const SECONDS_APART = 3_600
 
-/** A mint in every so many blocks. */
+/** A chain with a mint every `every` blocks. */
 function chainWithMints(every: number): BuiltChain {
   const plans = Array.from({ length: BLOCKS }, (_, block) => ({
     secondsApart: SECONDS_APART,
@@ -64,7 +64,7 @@ for (const [density, every] of [
   ['dense', 2],
   ['sparse', 800],
 ] as const)
-  test(`a ${density} history behind any block cap and any encoding gives equal figures`, async (t) => {
+  test(`a ${density} history has the same figures with any block cap and encoding`, async (t) => {
     const node = await serveChain(chainWithMints(every))
     t.after(() => node.stop())
     await onSqlite(registerMigrations, async ({ engine: plain }) => {

@@ -25,7 +25,7 @@ const both = eachEngine(startPostgres, registerMigrations)
 
 const DEAD = '0x000000000000000000000000000000000000dEaD'
 
-/** 1,000 are minted; 4 are sent to zero, 10 to the burn address, 300 to a wallet; 2,000 are dug. */
+/** Mints 1,000; sends 4 to zero, 10 to the burn address and 300 to a wallet; digs 2,000. */
 const chain = beginChain(8453, 1_700_000_000)
   .addEmpty(1)
   .add({ logs: [logOf.mint(grave, operator, 1_000n)] })
@@ -86,7 +86,7 @@ async function withBurns(
 const burnedIn = (register: Engine) =>
   register.snapshot(async (reads) => totalOf(await sumTotals(reads, BURNS)).amount)
 
-both('on Transfer only what goes to zero or to a burn address is a burn', ({ engine }) =>
+both('on Transfer only transfers to zero or a burn address are burns', ({ engine }) =>
   withBurns(engine, [transfers], async ({ register }) => {
     assert.equal(await burnedIn(register), 14n)
   }),
@@ -98,15 +98,15 @@ both('where narrows the burns of a token', ({ engine }) =>
   }),
 )
 
-both('another event counts as its mapping says', ({ engine }) =>
+both('another event counts as mapped', ({ engine }) =>
   withBurns(engine, [digs], async ({ register }) => {
     assert.equal(await burnedIn(register), 2_000n)
   }),
 )
 
-both('more burned than minted is an error of readiness and audit', ({ engine }) =>
+both('burns above the minted supply fail readiness and audit', ({ engine }) =>
   withBurns(engine, [digs], async (indexed) => {
-    assert.equal((await readiness(indexed)).ready, true, 'no proof yet that transfers add up')
+    assert.equal((await readiness(indexed)).ready, true, 'before a proof that transfers add up')
     await prove(indexed)
     const { ready, parts } = await readiness(indexed)
     assert.equal(ready, false)
@@ -120,7 +120,7 @@ both('more burned than minted is an error of readiness and audit', ({ engine }) 
   }),
 )
 
-both('burns that are right leave a proven register ready', ({ engine }) =>
+both('a proven register with correct burns is ready', ({ engine }) =>
   withBurns(engine, [transfers], async (indexed) => {
     await prove(indexed)
     assert.equal((await readiness(indexed)).ready, true)

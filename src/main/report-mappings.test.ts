@@ -43,7 +43,7 @@ interface Line {
   readonly emitted?: unknown
 }
 
-/** What an index of the chain warns of, as often as it is run on the same register. */
+/** Runs an index of the chain on the register; returns its warnings about mappings. */
 async function warningsOf(
   engine: Engine,
   burns: NonNullable<EcosystemFile['burns']>,
@@ -81,7 +81,7 @@ async function warningsOf(
 }
 
 both(
-  'a mapping that matched no log is told once, with what its contract emits',
+  'a mapping that matched no log is reported once, with what its contract emits',
   async ({ engine }) => {
     const warnings = await warningsOf(engine, [matched, unmatched, silent], (lines) =>
       lines.some(({ mapping }) => mapping === 'burns[2]'),
@@ -96,7 +96,7 @@ both(
   },
 )
 
-both('a start that could count a burn twice says so', async ({ engine }) => {
+both('the start warns if a burn could be counted twice', async ({ engine }) => {
   const lines: Line[] = []
   await warningsOf(engine, [matched, unmatched], (told) => {
     lines.splice(0, lines.length, ...told)

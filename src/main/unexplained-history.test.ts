@@ -24,7 +24,7 @@ const chain = beginChain(8453, 1_700_000_000)
   .addEmpty(100)
 
 both(
-  'an index whose startBlock is too late ends at its start and names the first block that works',
+  'an index whose startBlock is too late stops at the start and names the latest block that works',
   async ({ engine }) => {
     const node = await serveChain(chain)
     const ecosystem = ecosystemAt(node.url, 20)
@@ -39,12 +39,12 @@ both(
 )
 
 both(
-  'a history that does not add up is not ready, says why, and is ready once it does',
+  'a history that does not add up is reported and not ready until it does',
   async ({ engine }) => {
     const node = await serveChain(chain)
     const ecosystem = ecosystemAt(node.url, 0)
     const stop = new AbortController()
-    // The transfer that made the balance is left out without a word.
+    // The node silently leaves out the mint.
     node.faults.prunedBelow = 21
     const running = runIndexRole(roleOf(engine, ecosystem), stop.signal)
     try {

@@ -93,7 +93,7 @@ export interface Harness {
   balance(publicId: string): Promise<bigint>
   /** Of the payments. */
   readonly checkNames: readonly string[]
-  /** What audits noted. */
+  /** Notes of all audits. */
   readonly notes: readonly string[]
   /** Every check of ledger and payments. */
   audit(): Promise<string[]>

@@ -100,14 +100,14 @@ describe('the examples', () => {
       /holds 0 USD of 0x[0-9a-fA-F]{40}, the payment is 0\.1/,
     ],
   ] as const)
-    test(`by hand: ${failure} is told before money leaves`, async () => {
+    test(`by hand: ${failure} is reported before any payment`, async () => {
       const { code, output } = await byHand(variables())
       assert.equal(code, 1, output)
       assert.match(output, told)
       assert.doesNotMatch(output, /^(key|transaction) /m)
     })
 
-  test('by hand: a credit that does not come in time is told with its status and message', async () => {
+  test('by hand: a credit that takes too long is reported with its status and message', async () => {
     await passBlocks(world.base, 3)
     const { code, output } = await byHand({ TIMEOUT: '2' })
     assert.equal(code, 1, output)

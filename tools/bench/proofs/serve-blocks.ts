@@ -6,12 +6,12 @@ import {
 } from '#test/rpc-server.ts'
 import type { WireBlock } from './full-blocks.ts'
 
-/** A node whose head a benchmark moves. */
+/** A node whose head the benchmark moves. */
 export interface BlockServer extends LocalServer {
   head: number
 }
 
-/** Serves made blocks as JSON-RPC on a free port of 127.0.0.1; logs of ours are all that its lists hold. */
+/** Serves made-up blocks as JSON-RPC on a free port of 127.0.0.1; eth_getLogs returns only our logs. */
 export async function serveBlocks(
   chainId: number,
   blocks: readonly WireBlock[],
