@@ -88,7 +88,7 @@ const mistakes: readonly (readonly [field: string, value: unknown, error: RegExp
   ],
   ['burns[0].amount', 'to', /: burns\[0\].amount: "to" is of type address; choose .* uint256/],
   ['burns[0].where.receiver', zero, /: burns\[0\].where.receiver: is not an argument of Transfer/],
-  ['burns[0].token', undefined, /: burns\[0\].token: is missing: a burn is of one token/],
+  ['burns[0].token', undefined, /: burns\[0\].token: is missing; name the token/],
   ['burns[0].chain', 'arbitrum', /: burns\[0\].chain: unknown chain "arbitrum"; known: base, eth/],
   ['dividends[0].recipient', undefined, /: dividends\[0\].recipient: is missing: a claim names/],
   ['dividends[0].tokenArgument', undefined, /: dividends\[0\].token: is missing: name the token/],

@@ -37,7 +37,7 @@ test('endpoints of another chain are refused', async () => {
   const error = await proveEcosystem(swapped, openSource).catch((reason: Error) => reason)
   assertTold(
     error ?? undefined,
-    /^chains\[0\]\.rpcUrls: the node is of chain 1, the file says 8453/,
+    /^chains\[0\]\.rpcUrls: the node serves chain 1, the file says 8453/,
   )
 })
 
@@ -69,7 +69,7 @@ test('an address without a contract is refused', async () => {
     ...file,
     graveDigs: localEcosystem.graveDigs.map((dig) => ({ ...dig, address: nobody })),
   }))
-  assertTold(error, /^graveDigs\[[01]\]\.address: there is no contract at 0x.* mend the address/)
+  assertTold(error, /^graveDigs\[[01]\]\.address: there is no contract at 0x.* correct the address/)
 })
 
 test('wrong decimals are refused', async () => {
@@ -121,7 +121,7 @@ test('a pool of other tokens is refused', async () => {
 
 test('a pool of another kind is refused', async () => {
   const error = await withPrice({ kind: 'uniswap-v3' })
-  assertTold(error, /^tokens\[0\]\.price\.kind: .* no slot0\(\), so it is no uniswap-v3 pool/)
+  assertTold(error, /^tokens\[0\]\.price\.kind: .* no slot0\(\), so it is not a uniswap-v3 pool/)
 })
 
 test('a feed with other decimals is refused', async () => {
@@ -139,7 +139,7 @@ test('a feed with other decimals is refused', async () => {
 test('a node that does not answer is told by the field of its URL', async () => {
   const ecosystem = localEcosystemAt({ base: 'http://127.0.0.1:9', ethereum })
   const error = await proveEcosystem(ecosystem, openSource).catch((reason: Error) => reason)
-  assertTold(error ?? undefined, /^chains\[0\]\.rpcUrls: no node of base answers .* mend the URL/)
+  assertTold(error ?? undefined, /^chains\[0\]\.rpcUrls: no node of base answers .* check the URL/)
 })
 
 test('all contradictions with the chains are reported at once', async () => {

@@ -59,13 +59,13 @@ async function proveChainId(chain: Chain, index: number, sourceOf: SourceOf): Pr
     .catch((error: Error) => {
       throw new ProofError(
         field,
-        `no node of ${chain.name} answers (${error.message}); start it or mend the URL`,
+        `no node of ${chain.name} answers (${error.message}); start it or check the URL`,
       )
     })
   if (id !== chain.id)
     throw new ProofError(
       field,
-      `the node is of chain ${id}, the file says ${chain.id} (${chain.name}); mend the URL or the id`,
+      `the node serves chain ${id}, the file says ${chain.id} (${chain.name}); correct the URL or the id`,
     )
 }
 
@@ -121,7 +121,7 @@ async function proveCode({ field, chain, address }: Contract, sourceOf: SourceOf
   if ((await sourceOf(chain).code(address)) === '0x')
     throw new ProofError(
       field,
-      `there is no contract at ${showAddress(address)} on ${chain.name}; mend the address or the chain`,
+      `there is no contract at ${showAddress(address)} on ${chain.name}; correct the address or the chain`,
     )
 }
 

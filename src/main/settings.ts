@@ -88,7 +88,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   SEXTON_SETTLING_ETHER_USD: 'what an ether is taken to cost in US dollars (default 5000)',
 }
 
-/** The environment cannot be used: one line that names the variable and the mend. */
+/** Invalid environment: one line with the variable and what to write. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError'
 }

@@ -82,7 +82,7 @@ describe('the examples', () => {
     [
       'a node of another chain',
       () => ({ ETH_RPC_URL: world.devnet.chains.ethereum.rpcUrl }),
-      /is of chain 1, payments are on base \(8453\)/,
+      /serves chain 1, but payments are on base \(8453\)/,
     ],
     [
       'a node that does not answer',
@@ -113,7 +113,7 @@ describe('the examples', () => {
     assert.equal(code, 1, output)
     assert.match(
       output,
-      /not verified after 2 s: status (pending|confirming), message pending_verification; look again at http/,
+      /not verified after 2 s: status (pending|confirming), message pending_verification; check again at http/,
     )
   })
 
