@@ -12,7 +12,7 @@ import { PaymentDesk } from './payment-desk.ts'
 import { settlingHarness } from './settling/settling-harness.ts'
 import { signInOffer } from './sign-in/sign-in-offer.ts'
 import { createVisitors } from './sign-in/signed-in.ts'
-import { ASSET, PAY_TO } from './x402-harness.ts'
+import { ACCEPTED } from './x402-harness.ts'
 
 const BURST = 30
 const HOSTILE = '192.0.2.1'
@@ -64,23 +64,16 @@ test('of many wrongly signed payments from one address few are checked, and vali
     // The stock client uses the machine's clock.
     time.aheadSeconds = Math.floor((Date.now() - settling.clock()) / 1000)
     const desk = new PaymentDesk({ ...settling, recoveries: recoveries() })
-    const accepted = {
-      scheme: 'exact',
-      network: 'eip155:8453',
-      amount: '100000',
-      asset: ASSET,
-      payTo: PAY_TO,
-      maxTimeoutSeconds: 300,
-      extra: { name: settling.payment.domain.name, version: settling.payment.domain.version },
-    } as const
     const received = async (isRight: boolean, addressBucket: string) => {
-      const { payload } = await new ExactEvmScheme(account).createPaymentPayload(2, accepted)
+      const { payload } = await new ExactEvmScheme(account).createPaymentPayload(2, ACCEPTED)
       assert.ok(isObject(payload.authorization))
       const authorization = payload.authorization
       const sent = isRight
         ? payload
         : { ...payload, authorization: { ...authorization, nonce: `0x${'7'.repeat(64)}` } }
-      const headers = { 'payment-signature': toBase64({ x402Version: 2, accepted, payload: sent }) }
+      const headers = {
+        'payment-signature': toBase64({ x402Version: 2, accepted: ACCEPTED, payload: sent }),
+      }
       const answer = await desk.receive({ headers, addressBucket }, [100_000n])
       return answer.kind === 'rejected' ? answer.reason : answer.kind
     }
