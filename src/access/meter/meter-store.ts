@@ -42,7 +42,7 @@ export async function settleBatch(
     insert into meters (meter, batch, day) values (${id.meter}, 0, ${day})
     on conflict (meter) do update set batch = meters.batch returning batch, detail`)
   const newest = row === undefined ? 0 : column.integer(row, 'batch')
-  // It was settled before a newer batch began.
+  // Settled before a newer batch began.
   if (newest > id.number) return undefined
   const stands = row !== undefined && newest === id.number
   if (stands && column.textOrNull(row, 'detail') === null) return readShort(connection, id)

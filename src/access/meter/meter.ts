@@ -27,7 +27,7 @@ export function createMeter(deps: MeterDeps): SettlingMeter {
   assert(deps.pricePerCall > 0n, 'a paid call has a price above zero')
   const recent = new RecentOutcomes({ keepsDays: deps.engine.dialect === 'sqlite' })
   const lanes = new Lanes({ ...deps, recent })
-  // Beside the lanes: what is in doubt here must hold up no batch.
+  // Separate from the lanes, so that an unresolved commit here delays no batch.
   const beside = new RefundQueue(deps)
   if (deps.journal !== undefined) void resumeRefunds(deps, deps.journal)
   const commits = new GroupCommit<Waiting>({
@@ -54,7 +54,7 @@ export function createMeter(deps: MeterDeps): SettlingMeter {
   }
 }
 
-/** Makes the refunds that earlier processes left, at the price of their time. */
+/** Makes the refunds that earlier processes left, at the price each call was charged. */
 async function resumeRefunds(deps: MeterDeps, journal: RefundJournal): Promise<void> {
   for (const [pricePerCall, left] of await journal.takeOver())
     new RefundQueue({ ...deps, pricePerCall }).resume(left)

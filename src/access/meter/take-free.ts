@@ -31,8 +31,8 @@ export async function takeFree(
 }
 
 /**
- * The admissions of a batch whose answer was lost, as if every bucket was granted all of its units.
- * Their figures are of no use.
+ * The admissions of a batch whose outcome is unknown, as if every bucket got all of its units. Their
+ * figures are meaningless.
  */
 export function lostAdmissions(batch: FreeBatch): readonly (Admission | undefined)[] {
   const taken = [...wantedOf(batch.admits)].map(([bucket, { units }]): [string, Taken] => [

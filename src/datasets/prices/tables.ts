@@ -28,7 +28,7 @@ export const pricesMigration: Migration = {
     ) ${CLUSTERED}`,
 }
 
-/** Prices of 54 decimals. Those of 18 are gone: a register of an earlier version is read again. */
+/** Switches prices to 54 decimals and drops those with 18, so that they are read again. */
 export const finerPricesMigration: Migration = {
   id: 71,
   name: 'prices of cheap tokens',

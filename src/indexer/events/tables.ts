@@ -99,7 +99,7 @@ export const listsOfTokensMigration: Migration = {
       (dataset, token, chain_id, timestamp_unix, block_number, log_index)`,
 }
 
-/** One account may have most of a dataset's events, and few of them of a token or on a chain. */
+/** An account may have most events of a dataset but only few of a given token or chain. */
 export const listsOfAccountsMigration: Migration = {
   id: 81,
   name: 'events of an account are in the order of lists of a token and of a chain',
