@@ -9,6 +9,7 @@ export const CONTESTANTS = {
   d2: 'Sexton, PostgreSQL, two replicas',
   e: '@fastify/rate-limit, memory',
   e2: '@fastify/rate-limit, Redis',
+  e3: '@fastify/rate-limit, Redis, appendfsync always',
   f: 'rate-limiter-flexible, PostgreSQL',
   g: 'Sexton, SQLite, paid calls',
 } as const
@@ -19,7 +20,18 @@ export type ContestantId = keyof typeof CONTESTANTS
  * The order of a round, and backwards of the next: those that are compared stand side by side, and those
  * that keep PostgreSQL busy are apart.
  */
-export const IN_TURN: readonly ContestantId[] = ['a', 'b', 'e', 'c', 'g', 'e2', 'f', 'd', 'd2']
+export const IN_TURN: readonly ContestantId[] = [
+  'a',
+  'b',
+  'e',
+  'c',
+  'g',
+  'e2',
+  'e3',
+  'f',
+  'd',
+  'd2',
+]
 
 export type CallerKind = 'keyed' | 'anonymous'
 

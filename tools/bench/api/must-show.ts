@@ -1,11 +1,15 @@
 import { type ApiLine, lineFor, ratioOf } from './api-row.ts'
 import type { ExactResult } from './check-exact.ts'
 import { type CallerKind, CONTESTANTS, type ContestantId } from './contestant.ts'
+import type { OpenLoopLine } from './run-open-loop.ts'
 
 /** Everything that one run of the benchmark measured. */
 export interface ApiResults {
   readonly bodyBytes: number
   readonly lines: readonly ApiLine[]
+  readonly openLoop: readonly OpenLoopLine[]
+  /** Whether the databases shared the cores of server and generator. */
+  readonly sharesCores: boolean
   readonly exact?: ExactResult
 }
 
@@ -19,13 +23,38 @@ export interface Promised {
 
 const CALLERS: readonly CallerKind[] = ['keyed', 'anonymous']
 
-/** Least share of bare Fastify's requests a second, by connections. */
-const SQLITE_SHARES = new Map([
-  [64, 0.7],
-  [512, 0.85],
-])
-const POSTGRES_SHARE = 0.5
-const PAID_SHARE = 0.9
+/** What is promised at a number of connections, as ratios within a round. */
+interface Bars {
+  readonly connections: number
+  readonly ofFastify: number
+  readonly cpuTimes: number
+  /** With a core for the database alone, and where it shares the cores of server and generator. */
+  readonly postgres: number
+  readonly postgresSharing: number
+  readonly redis: number
+}
+
+const BARS: readonly Bars[] = [
+  {
+    connections: 64,
+    ofFastify: 0.55,
+    cpuTimes: 1.8,
+    postgres: 0.4,
+    postgresSharing: 0.22,
+    redis: 1.1,
+  },
+  {
+    connections: 512,
+    ofFastify: 0.68,
+    cpuTimes: 1.6,
+    postgres: 0.55,
+    postgresSharing: 0.45,
+    redis: 1.2,
+  },
+]
+const DURABLE_REDIS = 1
+const DURABLE_POSTGRES = 3
+const PAID_SHARE = 0.75
 const P99_TIMES = 3
 /** The generator had room to spare. */
 const LOAD_SHARE = 0.95
@@ -33,35 +62,31 @@ const LOAD_SHARE = 0.95
 /** The promised figures that a run can tell; those it did not measure are left out. */
 export function promisedFigures(results: ApiResults): readonly Promised[] {
   return [
-    ...CALLERS.flatMap((callers) => callerFigures(results.lines, callers)),
+    ...CALLERS.flatMap((callers) => BARS.flatMap((bars) => callerFigures(results, callers, bars))),
     ...exactFigures(results.exact),
   ].filter(({ measured }) => !Number.isNaN(measured))
 }
 
-function callerFigures(lines: readonly ApiLine[], callers: CallerKind): readonly Promised[] {
-  const at = (id: ContestantId, connections: number) => lineFor(lines, id, callers, connections)
-  return [...SQLITE_SHARES].flatMap(([connections, share]) => {
-    const name = (text: string) => `${text}, ${callers}, ${connections} connections`
-    const ours = at('c', connections)
-    const ahead = (['e', 'e2', 'f'] as const).map((id) =>
-      atLeast(name(`SQLite by ${CONTESTANTS[id]}`), rate(ours, at(id, connections)), 1),
-    )
-    const one = at('d', connections)?.ofFastify ?? Number.NaN
-    return [
-      atLeast(name('SQLite by bare Fastify'), ours?.ofFastify ?? Number.NaN, share),
-      atMost(name('p99 of SQLite by bare Fastify'), p99(ours, at('b', connections)), P99_TIMES),
-      ...ahead,
-      ...(connections === 64
-        ? [atLeast(name('PostgreSQL by bare Fastify'), one, POSTGRES_SHARE)]
-        : []),
-      atLeast(name('paid by free calls'), rate(at('g', connections), ours), PAID_SHARE),
-      atMost(
-        name('core used by the generator'),
-        at('a', connections)?.loadShare ?? Number.NaN,
-        LOAD_SHARE,
-      ),
-    ]
-  })
+function callerFigures(results: ApiResults, callers: CallerKind, bars: Bars): readonly Promised[] {
+  const { connections } = bars
+  const at = (id: ContestantId) => lineFor(results.lines, id, callers, connections)
+  const name = (text: string) => `${text}, ${callers}, ${connections} connections`
+  const ours = at('c')
+  const fastify = at('b')
+  const times = (id: ContestantId, least: number) =>
+    atLeast(name(`SQLite by ${CONTESTANTS[id]}`), rate(ours, at(id)), least)
+  const postgres = results.sharesCores ? bars.postgresSharing : bars.postgres
+  return [
+    times('b', bars.ofFastify),
+    atMost(name('processor time by bare Fastify'), cpu(ours, fastify), bars.cpuTimes),
+    atMost(name('p99 of SQLite by bare Fastify'), p99(ours, fastify), P99_TIMES),
+    times('e3', DURABLE_REDIS),
+    times('e2', bars.redis),
+    times('f', DURABLE_POSTGRES),
+    atLeast(name('PostgreSQL by bare Fastify'), rate(at('d'), fastify), postgres),
+    atLeast(name('paid by free calls'), rate(at('g'), ours), PAID_SHARE),
+    atMost(name('core used by the generator'), at('a')?.loadShare ?? Number.NaN, LOAD_SHARE),
+  ]
 }
 
 function exactFigures(exact: ExactResult | undefined): readonly Promised[] {
@@ -75,6 +100,10 @@ function exactFigures(exact: ExactResult | undefined): readonly Promised[] {
 
 function rate(line: ApiLine | undefined, other: ApiLine | undefined): number {
   return ratioOf(line?.rounds ?? [], other?.rounds ?? [], (row) => row.requestsPerSecond)
+}
+
+function cpu(line: ApiLine | undefined, other: ApiLine | undefined): number {
+  return ratioOf(line?.rounds ?? [], other?.rounds ?? [], (row) => row.cpuMicroseconds)
 }
 
 function p99(line: ApiLine | undefined, other: ApiLine | undefined): number {

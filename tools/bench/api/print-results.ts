@@ -1,6 +1,7 @@
 import type { ApiLine } from './api-row.ts'
 import { CONTESTANTS } from './contestant.ts'
 import { type ApiResults, holds, promisedFigures } from './must-show.ts'
+import type { OpenLoopLine } from './run-open-loop.ts'
 
 /** The table of all competitors and the promised figures, as text. */
 export function printResults(results: ApiResults): string {
@@ -10,9 +11,16 @@ export function printResults(results: ApiResults): string {
       ? []
       : [`two replicas: ${exact.answered} answered 200, ${exact.refused} answered 402`, '']
   const body = `The answer has ${results.bodyBytes} bytes.`
-  return [body, '', ...competitors(results.lines), '', ...exactness, ...promised(results), ''].join(
-    '\n',
-  )
+  const open = results.openLoop.length === 0 ? [] : [...openLoop(results.openLoop), '']
+  const tables = [
+    ...competitors(results.lines),
+    '',
+    ...open,
+    ...exactness,
+    ...promised(results),
+    '',
+  ]
+  return [body, '', ...tables].join('\n')
 }
 
 function competitors(lines: readonly ApiLine[]): readonly string[] {
@@ -36,6 +44,22 @@ function competitors(lines: readonly ApiLine[]): readonly string[] {
       short(line.loadShare),
     ])
   return table([...head, ...more], rows)
+}
+
+function openLoop(lines: readonly OpenLoopLine[]): readonly string[] {
+  const rows = lines.map((line) => [
+    line.id,
+    CONTESTANTS[line.id],
+    `${line.share * 100} %`,
+    whole(line.requestsPerSecond),
+    short(line.p50Ms),
+    short(line.p99Ms),
+    short(line.p999Ms),
+  ])
+  return table(
+    ['', 'fixed rate', 'of its most', 'requests/s', 'p50 ms', 'p99 ms', 'p99.9 ms'],
+    rows,
+  )
 }
 
 /** Keyed before anonymous, few connections before many, then by letter. */

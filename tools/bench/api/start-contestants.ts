@@ -16,7 +16,7 @@ export interface StartInput {
   readonly ids: readonly ContestantId[]
   readonly path: string
   readonly postgres: TestPostgres | undefined
-  readonly redisUrl: string | undefined
+  readonly redisUrls: Readonly<Partial<Record<ContestantId, string>>>
   /** The rivals' packages. */
   readonly rivals: string
   readonly nodeFlags: readonly string[]
@@ -134,10 +134,12 @@ async function startRival(
   if (id === 'a') return { ...common, servers: [await start('node-http.mjs')] }
   if (id === 'b') return { ...common, servers: [await start('fastify-constants.mjs')] }
   if (id === 'e') return { ...common, servers: [await start('fastify-rate-limit.mjs')] }
-  if (id === 'e2' && input.redisUrl !== undefined) {
-    const redis = { BENCH_REDIS: input.redisUrl }
-    return { ...common, servers: [await start('fastify-rate-limit.mjs', redis)] }
-  }
+  const redisUrl = input.redisUrls[id]
+  if (redisUrl !== undefined)
+    return {
+      ...common,
+      servers: [await start('fastify-rate-limit.mjs', { BENCH_REDIS: redisUrl })],
+    }
   if (id === 'f' && input.postgres !== undefined) {
     const url = await input.postgres.createDatabase()
     const server = await start('rate-limiter-postgres.mjs', { BENCH_DATABASE: url })

@@ -8,14 +8,23 @@ import { freePort } from '../index/free-port.ts'
 const POLL_MS = 20
 const READY_TIMEOUT_MS = 10_000
 
-/** A Redis in memory only, as limiters use it: it forgets everything when it ends. */
-export async function startRedis(input: { readonly core: number; readonly folder: string }) {
+/**
+ * A Redis in memory only, as limiters use it: it forgets everything when it ends. With `durable` an answer
+ * waits until what it counted is on the disk, which is the promise of Sexton.
+ */
+export async function startRedis(input: {
+  readonly core: number
+  readonly folder: string
+  readonly durable: boolean
+}) {
   const program = await findDebianProgram(process.env, {
     names: ['redis-server'],
     missing: 'the benchmark needs Redis: apt-get install redis-server',
   })
   const port = await freePort()
-  const flags = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
+  const kept = input.durable ? ['yes', '--appendfsync', 'always'] : ['no']
+  const place = ['--port', String(port), '--bind', '127.0.0.1', '--dir', input.folder]
+  const flags = [...place, '--save', '', '--appendonly', ...kept]
   const child = spawn('taskset', ['-c', String(input.core), program, ...flags], {
     cwd: input.folder,
     stdio: 'ignore',
