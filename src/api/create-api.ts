@@ -3,6 +3,7 @@ import type { ConnectionLimits } from '#http/connections.ts'
 import type { Endpoint } from '#http/exchange.ts'
 import type { Route } from '#http/route.ts'
 import { createServer, type HttpServer } from '#http/server.ts'
+import { CONSTANT_HEADERS } from './constant-headers.ts'
 import { answerPage, deny, type Page, preflight } from './outside-routes.ts'
 import { answerRoute, type PipelineDeps } from './pipeline.ts'
 
@@ -32,6 +33,7 @@ export function createApi(deps: ApiDeps): HttpServer {
       ...deps.pages.map((page) => pageEndpoint(deps, page)),
       ...(deps.absent ?? []).map((operation) => absentEndpoint(deps, operation)),
     ],
+    constantHeaders: CONSTANT_HEADERS,
     deny: (incoming, refusal, headers) => deny(deps, incoming, { refusal, headers }),
     preflight: (incoming, allow) => preflight(deps, incoming, allow),
     socketOwner: (address) =>

@@ -59,20 +59,15 @@ function answerWire(exchange: Exchange, answer: Answer): Outgoing {
   return { status: answer.status, headers, body }
 }
 
-/** Made once for each question and state. */
-function etagAt(exchange: Exchange, revision: string): string {
-  const { route, prepared } = exchange
-  const mediaType = mediaTypeOf(exchange)
-  const held = prepared?.etags.get(mediaType)
-  if (held?.revision === revision) return held.etag
-  const { operationId } = route
-  const etag = etagOf({ operationId, revision, effective: prepared?.effective ?? {}, mediaType })
-  prepared?.etags.set(mediaType, { revision, etag })
-  return etag
+/** The entity tag of what the request asks for, at this revision. */
+export function etagAt(exchange: Exchange, revision: string): string {
+  const { operationId } = exchange.route
+  const effective = exchange.prepared?.effective ?? {}
+  return etagOf({ operationId, revision, effective, mediaType: mediaTypeOf(exchange) })
 }
 
 /** What of the Accept header can change the body: one bit, and only where CSV is offered. */
-export function mediaTypeOf({ route, incoming }: Exchange): string {
+function mediaTypeOf({ route, incoming }: Exchange): string {
   const csv = route.csv === true && (incoming.headers.accept ?? '').includes('text/csv')
   return csv ? 'csv' : 'json'
 }

@@ -106,8 +106,6 @@ export interface RawInput {
 /** A request whose parameters and body are right. */
 export interface Prepared {
   readonly effective: Readonly<Record<string, Effective>>
-  /** The newest entity tag that was made for each media type of it. */
-  readonly etags: Map<string, { readonly revision: string; readonly etag: string }>
   run(facts: RequestFacts & { readonly caller: Caller }): Outcome | Promise<Outcome>
 }
 
@@ -125,10 +123,6 @@ export function defineRoute<P extends Parameters, B extends TSchema = TSchema>(
 ): Route {
   const { handle, parameters, body, bodyExample, ...facts } = definition
   const checkBody = body === undefined ? undefined : Compile(body)
-  const isAllInQuery =
-    facts.method === 'GET' && Object.values(parameters).every((each) => each.in === 'query')
-  // A query that comes again is the same Map, and means the same.
-  const known = new WeakMap<RawInput['query'], Prepared>()
   return {
     ...facts,
     parameters,
@@ -137,8 +131,6 @@ export function defineRoute<P extends Parameters, B extends TSchema = TSchema>(
     prepare(raw) {
       if (raw.body === BROKEN_BODY)
         return refuse('invalid_json', 'the body is no JSON, or has a forbidden member name')
-      const held = known.get(raw.query)
-      if (held !== undefined) return held
       const values = parseParameters(parameters, raw)
       if (isRefusal(values)) return values
       if (checkBody !== undefined && !checkBody.Check(raw.body))
@@ -150,13 +142,7 @@ export function defineRoute<P extends Parameters, B extends TSchema = TSchema>(
         question: JSON.stringify(effective),
         body: raw.body as Static<B>,
       }
-      const prepared: Prepared = {
-        effective,
-        etags: new Map(),
-        run: (facts) => handle(new Input<P, B>(facts, input)),
-      }
-      if (isAllInQuery) known.set(raw.query, prepared)
-      return prepared
+      return { effective, run: (facts) => handle(new Input<P, B>(facts, input)) }
     },
   }
 }

@@ -27,10 +27,7 @@ export interface ServeDeps {
 export interface ServeInput
   extends HealthDeps,
     MetaDeps,
-    Pick<
-      PipelineDeps,
-      'meter' | 'identify' | 'recall' | 'anonymous' | 'guard' | 'addressBucket' | 'settle'
-    >,
+    Pick<PipelineDeps, 'meter' | 'identify' | 'anonymous' | 'guard' | 'addressBucket' | 'settle'>,
     Pick<ApiDeps, 'paymentRequired' | 'screen' | 'absent'> {
   /** Of stats, datasets, access and payments; meta and health are added here. */
   readonly routes: readonly Route[]

@@ -1,9 +1,9 @@
 import type { TSchema } from 'typebox'
 import { REFUSALS, type RefusalCode } from '#domain/refusal.ts'
-import type { JsonObject } from './json-object.ts'
+import type { JsonObject } from '#http/json-object.ts'
+import type { Route } from '#http/route.ts'
 import { ANSWER_HEADERS, headerComponents, headerRefs } from './openapi-headers.ts'
 import { PROBLEM_SCHEMA, problemResponses } from './openapi-problems.ts'
-import type { Route } from './route.ts'
 
 export interface OpenApiInput {
   /** OpenAPI `info`: title, version, licence, description in Markdown. */
