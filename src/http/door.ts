@@ -6,8 +6,11 @@ import type { Endpoint, Incoming, Outgoing } from './exchange.ts'
 import { ServerIncoming } from './incoming.ts'
 import { indexPaths, isCanonical, type PathIndex, pathOf } from './path-index.ts'
 import { sendAnswer } from './send-answer.ts'
+import type { UnsentBytes } from './unsent-bytes.ts'
 
 export interface DoorDeps {
+  /** Whose request it is, behind a trusted proxy too; the same client has the same text. */
+  clientOf(incoming: Incoming): string
   readonly endpoints: readonly Endpoint[]
   /** Headers of every answer, names and values in turn. */
   readonly constantHeaders: readonly string[]
@@ -31,11 +34,13 @@ export class Door {
   readonly #deps: DoorDeps
   readonly #paths: PathIndex
   readonly #connections: Connections
+  readonly #unsent: UnsentBytes
 
-  constructor(deps: DoorDeps, connections: Connections) {
+  constructor(deps: DoorDeps, connections: Connections, unsent: UnsentBytes) {
     this.#deps = deps
     this.#paths = indexPaths(deps.endpoints)
     this.#connections = connections
+    this.#unsent = unsent
   }
 
   /** Checks path and method, then size and type, before anything else of a request is looked at. */
@@ -144,16 +149,19 @@ export class Door {
 
   #send(
     reply: FastifyReply,
-    { requestId, startedMs }: ServerIncoming,
+    incoming: ServerIncoming,
     outgoing: Outgoing,
     path?: string,
   ): FastifyReply {
-    const { constantHeaders: constant, observe, report } = this.#deps
+    const { constantHeaders: constant, clientOf, observe, report } = this.#deps
+    const { requestId, startedMs } = incoming
     const isStopping = this.stopping.signal.aborted
     const close = this.#connections.of(reply.raw.req.socket).isLast(reply.raw, isStopping)
     // While stopping, Fastify would end the connection with an earlier answer and lose the others.
     if (isStopping && !close) outgoing.headers.push('Connection', 'keep-alive')
     sendAnswer(reply, outgoing, { requestId, constant, close })
+    if (reply.raw.writableLength > 0)
+      this.#unsent.hold(reply.raw, outgoing.body, clientOf(incoming))
     try {
       observe?.(path, outgoing.status, performance.now() - startedMs)
     } catch (error) {

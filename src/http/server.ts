@@ -7,11 +7,13 @@ import type { Endpoint } from './exchange.ts'
 import { readJsonBodies } from './json-body.ts'
 import { parseQuery } from './parse-query.ts'
 import { SocketRefuser } from './refuse-socket.ts'
+import { UNSENT_LIMITS, UnsentBytes, type UnsentLimits } from './unsent-bytes.ts'
 
 export interface ServerDeps extends DoorDeps {
   /** Whose socket it is; undefined for a trusted proxy, which holds the sockets of many. */
   socketOwner(socketAddress: string): string | undefined
   readonly connectionLimits?: Partial<ConnectionLimits>
+  readonly unsentLimits?: Partial<UnsentLimits>
 }
 
 export interface HttpServer {
@@ -34,7 +36,8 @@ export function createServer(deps: ServerDeps): HttpServer {
     limits: { ...CONNECTION_LIMITS, ...deps.connectionLimits },
     ownerOf: deps.socketOwner,
   })
-  const door = new Door(deps, connections)
+  const unsent = new UnsentBytes({ ...UNSENT_LIMITS, ...deps.unsentLimits })
+  const door = new Door(deps, connections, unsent)
   const sockets = new SocketRefuser({ ...deps, connections })
   const app = openFastify(deps, door, sockets)
   readJsonBodies(app)
