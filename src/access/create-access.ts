@@ -36,7 +36,6 @@ export interface CreateAccessDeps
 export interface Access {
   readonly meter: SettlingMeter
   readonly identify: Callers['identify']
-  readonly recall: Callers['recall']
   readonly anonymous: Callers['anonymous']
   readonly addressBucket: AddressBucket
   readonly guard: Guard
@@ -60,7 +59,6 @@ export function createAccess(deps: CreateAccessDeps): Access {
   return {
     meter,
     identify: callers.identify,
-    recall: callers.recall,
     anonymous: callers.anonymous,
     addressBucket: createAddressBucket(deps.trustedProxies ?? []),
     guard: createGuard({ clock: deps.clock, limits: deps.guardLimits }),

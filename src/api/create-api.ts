@@ -3,6 +3,8 @@ import type { ConnectionLimits } from '#http/connections.ts'
 import type { Endpoint } from '#http/exchange.ts'
 import type { Route } from '#http/route.ts'
 import { createServer, type HttpServer } from '#http/server.ts'
+import type { UnsentLimits } from '#http/unsent-bytes.ts'
+import { CONSTANT_HEADERS } from './constant-headers.ts'
 import { answerPage, deny, type Page, preflight } from './outside-routes.ts'
 import { answerRoute, type PipelineDeps } from './pipeline.ts'
 
@@ -14,6 +16,7 @@ export interface ApiDeps extends PipelineDeps {
   /** Whether the peer of a connection is a proxy in front, which brings the calls of many. */
   isProxy?(socketAddress: string): boolean
   readonly connectionLimits?: Partial<ConnectionLimits>
+  readonly unsentLimits?: Partial<UnsentLimits>
   newRequestId(): string
   observe?(path: string | undefined, status: number, durationMs: number): void
 }
@@ -32,13 +35,16 @@ export function createApi(deps: ApiDeps): HttpServer {
       ...deps.pages.map((page) => pageEndpoint(deps, page)),
       ...(deps.absent ?? []).map((operation) => absentEndpoint(deps, operation)),
     ],
+    constantHeaders: CONSTANT_HEADERS,
     deny: (incoming, refusal, headers) => deny(deps, incoming, { refusal, headers }),
     preflight: (incoming, allow) => preflight(deps, incoming, allow),
     socketOwner: (address) =>
       deps.isProxy?.(address) === true ? undefined : deps.addressBucket(address, {}),
+    clientOf: ({ socketAddress, headers }) => deps.addressBucket(socketAddress, headers),
     newRequestId: deps.newRequestId,
     report: deps.report,
     ...(deps.connectionLimits === undefined ? {} : { connectionLimits: deps.connectionLimits }),
+    ...(deps.unsentLimits === undefined ? {} : { unsentLimits: deps.unsentLimits }),
     ...(deps.observe === undefined ? {} : { observe: deps.observe }),
   })
 }

@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import type { TestContext } from 'node:test'
 import { answer } from '#http/route.ts'
@@ -11,10 +10,9 @@ export const get = (target = '/api/thing', more = '') =>
 export const THING = get()
 export const KEYED = `Authorization: Bearer ${GOOD_KEY}\r\n`
 
-/** A server, and how many of its answers Node wrote. */
+/** A server, and sockets that send bytes to it as they are. */
 export async function startLines(context: TestContext, more: Partial<ApiDeps> = {}) {
   const world = await startHarness(more)
-  const { mock } = context.mock.method(ServerResponse.prototype, 'writeHead')
   const sockets: { destroy(): void }[] = []
   context.after(async () => {
     for (const socket of sockets) socket.destroy()
@@ -59,7 +57,6 @@ export async function startLines(context: TestContext, more: Partial<ApiDeps> = 
       }
       return resolve
     },
-    byNode: () => mock.callCount(),
     anonymous: () => world.counts.get('127.0.0.1'),
   }
 }

@@ -2,14 +2,14 @@ import type { Admission, Meter } from '#access/meter/admission.ts'
 import { MeteringUnavailable } from '#access/meter/admission.ts'
 import type { Caller, UsageFigures } from '#domain/caller.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
-import { etagOf, matchesEtag } from '#http/etag.ts'
+import { matchesEtag } from '#http/etag.ts'
 import type { Incoming, Outgoing } from '#http/exchange.ts'
-import type { Outcome, PaymentRequired, Route } from '#http/route.ts'
+import type { PaymentRequired, Route } from '#http/route.ts'
 import type { AdmissionSource } from './call-counts.ts'
 import { Exchange, type PayableFacts } from './exchange.ts'
 import { type FiguresDeps, figuresAfterRefusal, figuresOf, noFigures } from './figures.ts'
 import { stampFigures } from './rate-limit-headers.ts'
-import { type Ending, mediaTypeOf, toWire } from './wire.ts'
+import { type Ending, etagAt, toWire } from './wire.ts'
 
 export interface PipelineDeps extends FiguresDeps {
   readonly meter: Meter
@@ -19,8 +19,6 @@ export interface PipelineDeps extends FiguresDeps {
   addressBucket(socketAddress: string, headers: Incoming['headers']): string
   /** The caller behind the Authorization header; `invalid_api_key` when the header is no good. */
   identify(headers: Incoming['headers'], addressBucket: string): Promise<Caller | Refusal>
-  /** Who was identified a moment ago, without waiting. */
-  recall?(authorization: string): Caller | undefined
   anonymous(addressBucket: string): Caller
   /** Takes a token of the address; `rate_limited` when none is left. */
   guard(addressBucket: string, kind: Route['guard']): Refusal | undefined
@@ -65,7 +63,7 @@ interface Step {
 
 /**
  * The order of a request on a matched route. Path, method, size and type were checked by the server.
- * Nothing is charged before `admit`, and whatever fails after it is given back.
+ * Nothing is charged before `admit`, and whatever fails after it is refunded.
  */
 export const STEPS: readonly Step[] = [
   { name: 'identify', run: identify },
@@ -76,33 +74,25 @@ export const STEPS: readonly Step[] = [
   { name: 'work', run: work },
 ]
 
-/**
- * Answers one request on one route. Rejects only when writing the refusal itself fails. Most requests
- * wait for the meter and for nothing else, so what is there already is not awaited: each turn of the
- * queue costs as much as a step.
- */
-export function answerRoute(
+/** Answers one request on one route. Rejects only when writing the refusal itself fails. */
+export async function answerRoute(
   deps: PipelineDeps,
   route: Route,
   incoming: Incoming,
-): Promise<Outgoing> | Outgoing {
+): Promise<Outgoing> {
   const bucket = deps.addressBucket(incoming.socketAddress, incoming.headers)
   const exchange = new Exchange(route, incoming, bucket, deps.anonymous(bucket))
-  const ending = runSteps(deps, exchange, 0)
-  if (!(ending instanceof Promise)) return conclude(deps, exchange, ending)
-  return ending.then((each) => conclude(deps, exchange, each))
+  const ending = guardLate(deps, exchange, await runSteps(deps, exchange))
+  const outgoing = wireOrRefusal(deps, exchange, ending)
+  if (outgoing.status >= 300) await refund(deps, exchange)
+  return stamp(deps, exchange, outgoing, await figuresToShow(deps, exchange, outgoing))
 }
 
-function runSteps(deps: PipelineDeps, exchange: Exchange, from: number): Ending | Promise<Ending> {
+async function runSteps(deps: PipelineDeps, exchange: Exchange): Promise<Ending> {
   try {
-    for (let index = from; index < STEPS.length; index += 1) {
-      const outcome = STEPS[index]?.run(deps, exchange)
-      if (outcome instanceof Promise)
-        return outcome.then(
-          (ending) => ending ?? runSteps(deps, exchange, index + 1),
-          (error: unknown) => failure(deps, exchange, error),
-        )
-      if (outcome !== undefined) return outcome
+    for (const step of STEPS) {
+      const ending = await step.run(deps, exchange)
+      if (ending !== undefined) return ending
     }
   } catch (error) {
     return failure(deps, exchange, error)
@@ -110,31 +100,13 @@ function runSteps(deps: PipelineDeps, exchange: Exchange, from: number): Ending 
   throw new Error('the last step gives an ending')
 }
 
-function conclude(
+async function figuresToShow(
   deps: PipelineDeps,
-  exchange: Exchange,
-  found: Ending,
-): Outgoing | Promise<Outgoing> {
-  const outgoing = wireOrRefusal(deps, exchange, guardLate(deps, exchange, found))
-  const { admission, figures } = exchange
-  if (figures === undefined || (admission !== undefined && outgoing.status >= 300))
-    return concludeLate(deps, exchange, outgoing)
-  return stamp(deps, exchange, outgoing, figures)
-}
-
-/** For what is given back, and for what shows figures that the meter has to be asked for. */
-async function concludeLate(
-  deps: PipelineDeps,
-  exchange: Exchange,
-  outgoing: Outgoing,
-): Promise<Outgoing> {
-  if (exchange.admission !== undefined && outgoing.status >= 300) await giveBack(deps, exchange)
-  const figures =
-    exchange.figures ??
-    (outgoing.status === 429
-      ? await figuresAfterRefusal(deps, exchange.caller)
-      : await figuresOf(deps, exchange.caller))
-  return stamp(deps, exchange, outgoing, figures)
+  { caller, figures }: Exchange,
+  { status }: Outgoing,
+): Promise<UsageFigures> {
+  if (figures !== undefined) return figures
+  return status === 429 ? figuresAfterRefusal(deps, caller) : figuresOf(deps, caller)
 }
 
 function stamp(
@@ -148,20 +120,13 @@ function stamp(
   return outgoing
 }
 
-function identify(deps: PipelineDeps, exchange: Exchange) {
+async function identify(deps: PipelineDeps, exchange: Exchange): Promise<Refusal | undefined> {
   const { route, incoming, addressBucket } = exchange
-  const { authorization } = incoming.headers
-  if (route.open === true || authorization === undefined) return undefined
-  const recent = deps.recall?.(authorization)
-  if (recent !== undefined) {
-    exchange.caller = recent
-    return undefined
-  }
-  return deps.identify(incoming.headers, addressBucket).then((caller) => {
-    if (isRefusal(caller)) return caller
-    exchange.caller = caller
-    return undefined
-  })
+  if (route.open === true || incoming.headers.authorization === undefined) return undefined
+  const caller = await deps.identify(incoming.headers, addressBucket)
+  if (isRefusal(caller)) return caller
+  exchange.caller = caller
+  return undefined
 }
 
 /** A secret in a URL ends in logs and histories, so it is refused before it can be of use. */
@@ -193,35 +158,23 @@ function guardLate(deps: PipelineDeps, exchange: Exchange, ending: Ending): Endi
   return guard(deps, exchange) ?? ending
 }
 
-function notModified(_deps: PipelineDeps, exchange: Exchange) {
+async function notModified(_deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {
   const { route, incoming } = exchange
   const header = incoming.headers['if-none-match']
-  if (header === undefined || !route.metered || route.revision === undefined) return undefined
-  return route.revision().then((revision): Ending | undefined => {
-    if (revision === undefined) return undefined
-    const etag = etagOf({
-      operationId: route.operationId,
-      revision,
-      effective: exchange.prepared?.effective ?? {},
-      mediaType: mediaTypeOf(exchange),
-    })
-    return matchesEtag(header, etag) ? { kind: 'not-modified', etag } : undefined
-  })
+  if (header === undefined || !route.metered) return undefined
+  const revision = await route.revision?.()
+  if (revision === undefined) return undefined
+  const etag = etagAt(exchange, revision)
+  return matchesEtag(header, etag) ? { kind: 'not-modified', etag } : undefined
 }
 
-function admit(deps: PipelineDeps, exchange: Exchange) {
+async function admit(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {
   if (!exchange.route.metered) return undefined
-  const screening = deps.screen?.(exchange)
-  if (screening === undefined) return takeUnit(deps, exchange)
-  return screening.then((used) => used ?? takeUnit(deps, exchange))
-}
-
-function takeUnit(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {
-  return deps.meter
-    .admit(exchange.caller)
-    .then((admission) =>
-      take(deps, exchange, admission) === 'admitted' ? undefined : settle(deps, exchange),
-    )
+  const used = await deps.screen?.(exchange)
+  if (used !== undefined) return used
+  const admission = await deps.meter.admit(exchange.caller)
+  if (take(deps, exchange, admission) === 'admitted') return undefined
+  return settle(deps, exchange)
 }
 
 async function settle(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {
@@ -249,15 +202,10 @@ function take(deps: PipelineDeps, exchange: Exchange, admission: Admission) {
   return 'exhausted'
 }
 
-function work(_deps: PipelineDeps, exchange: Exchange): Ending | Promise<Ending> {
+async function work(_deps: PipelineDeps, exchange: Exchange): Promise<Ending> {
   const { prepared } = exchange
   if (prepared === undefined) throw new Error('a route was run before it was parsed')
-  const outcome = prepared.run(exchange)
-  if (!(outcome instanceof Promise)) return worked(exchange, outcome)
-  return outcome.then((each) => worked(exchange, each))
-}
-
-function worked(exchange: Exchange, outcome: Outcome): Ending {
+  const outcome = await prepared.run(exchange)
   if (outcome.kind === 'answer' && outcome.figures !== undefined) exchange.figures = outcome.figures
   return outcome
 }
@@ -286,8 +234,8 @@ function wireOrRefusal(deps: PipelineDeps, exchange: Exchange, ending: Ending): 
   }
 }
 
-/** A refund that does not succeed at once is tried again by the meter; the answer does not wait. */
-async function giveBack(deps: PipelineDeps, exchange: Exchange): Promise<void> {
+/** A refund that does not succeed at once is retried by the meter; the answer does not wait. */
+async function refund(deps: PipelineDeps, exchange: Exchange): Promise<void> {
   const { admission } = exchange
   if (admission === undefined) return
   exchange.admission = undefined
@@ -297,6 +245,6 @@ async function giveBack(deps: PipelineDeps, exchange: Exchange): Promise<void> {
     deps.observeAdmission?.('refunded')
   } catch (cause) {
     const receipt = JSON.stringify(admission.receipt)
-    deps.report(new Error(`not given back at once: ${receipt}`, { cause }), exchange.requestId)
+    deps.report(new Error(`not refunded at once: ${receipt}`, { cause }), exchange.requestId)
   }
 }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { REFUSALS, refuse } from '#domain/refusal.ts'
+import { preferredType } from '#http/accept.ts'
 import { PACKAGE_ROOT } from '#lib/package-root.ts'
 import type { Page } from './outside-routes.ts'
 
@@ -17,8 +18,8 @@ export function problemPage(): Page {
       const code = incoming.path.code ?? ''
       if (!Object.hasOwn(REFUSALS, code)) return refuse('not_found', 'there is no such error code')
       const text = await remembered(pages, code)
-      const asHtml = String(incoming.headers.accept ?? '').includes('text/html')
-      const type = asHtml ? 'text/html' : 'text/markdown'
+      const type = preferredType(incoming.headers.accept, ['text/markdown', 'text/html'])
+      const asHtml = type === 'text/html'
       const headers = ['Content-Type', `${type}; charset=utf-8`, 'Cache-Control', CACHED]
       return { status: 200, headers, body: asHtml ? toHtml(text) : text }
     },

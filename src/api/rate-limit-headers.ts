@@ -2,13 +2,14 @@ import type { UsageFigures } from '#domain/caller.ts'
 import { DAY_SECONDS } from '#lib/day.ts'
 
 /**
- * Adds the four headers of the contract and the IETF pair (draft-ietf-httpapi-ratelimit-headers,
+ * Adds the four headers of the contract, the date and the IETF pair (draft-ietf-httpapi-ratelimit-headers,
  * policy `daily`). They differ by caller, so that caches must keep answers apart by
  * key, and by the media type where a route offers two.
  */
 export function stampFigures(headers: string[], figures: UsageFigures, nowMs: number): void {
   const { dailyQuota, remaining, resetUnix, tier } = figures
-  const seconds = Math.max(0, resetUnix - Math.floor(nowMs / 1000))
+  // Figures hold until the reset: an answer that leaves later is dated before it.
+  const dateUnix = Math.min(Math.floor(nowMs / 1000), resetUnix - 1)
   headers.push(
     'X-RateLimit-Limit',
     String(dailyQuota),
@@ -21,8 +22,18 @@ export function stampFigures(headers: string[], figures: UsageFigures, nowMs: nu
     'RateLimit-Policy',
     `"daily";q=${dailyQuota};w=${DAY_SECONDS}`,
     'RateLimit',
-    `"daily";r=${remaining};t=${seconds}`,
+    `"daily";r=${remaining};t=${resetUnix - dateUnix}`,
     'Vary',
     'Authorization, Accept',
+    'Date',
+    httpDate(dateUnix),
   )
+}
+
+let newest = { unix: 0, text: '' }
+
+/** Made once a second (RFC 9110, 5.6.7). */
+function httpDate(unix: number): string {
+  if (newest.unix !== unix) newest = { unix, text: new Date(unix * 1000).toUTCString() }
+  return newest.text
 }

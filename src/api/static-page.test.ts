@@ -13,10 +13,18 @@ describe('a static page', () => {
   after(() => world.server.stop())
 
   it('is packed for those who can unpack it and plain for the others', async () => {
-    const packed = await fetch(`${world.origin}/page`)
-    assert.equal(packed.headers.get('content-encoding'), 'gzip')
-    assert.equal(await packed.text(), text)
-    for (const accepted of ['identity', 'gzip;q=0', 'br']) {
+    for (const [accepted, coding] of [
+      ['gzip, deflate, br', 'br'],
+      ['gzip', 'gzip'],
+      ['br;q=0, *', 'gzip'],
+    ] as const) {
+      const packed = await fetch(`${world.origin}/page`, {
+        headers: { 'accept-encoding': accepted },
+      })
+      assert.equal(packed.headers.get('content-encoding'), coding)
+      assert.equal(await packed.text(), text)
+    }
+    for (const accepted of ['identity', 'gzip;q=0', 'deflate']) {
       const plain = await fetch(`${world.origin}/page`, {
         headers: { 'accept-encoding': accepted },
       })

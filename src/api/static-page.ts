@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import { acceptsCoding } from '#http/accept.ts'
 import { matchesEtag } from '#http/etag.ts'
 import type { Page } from './outside-routes.ts'
 
@@ -16,42 +17,58 @@ export interface StaticContent {
 /** Shorter texts gain nothing from being packed. */
 const PACKED_FROM_BYTES = 1_024
 
+/** The best that takes a fraction of a second for the largest document; the maximum takes many. */
+const BROTLI_QUALITY = 5
+
 /** Documents change with a deployment only; an ETag makes the next look free after this. */
 const CACHED = 'private, max-age=300'
 
-/** A document that stays the same as long as the process runs; packed once, when first asked for. */
+/** A document that never changes: its bytes are made once and shared by every answer. */
 export function staticPage(content: StaticContent): Page {
   let made: Promise<Made> | undefined
-  let packed: Promise<Uint8Array> | undefined
   return {
     path: content.path,
     async read(incoming) {
       made ??= make(content)
-      const { text, etag } = await made.catch((error: unknown) => {
+      const { etag, plain, packed } = await made.catch((error: unknown) => {
         made = undefined
         throw error
       })
-      const headers = () => ['ETag', etag, 'Cache-Control', CACHED, ...(content.headers ?? [])]
+      const headers = ['ETag', etag, 'Cache-Control', CACHED, ...(content.headers ?? [])]
       if (matchesEtag(incoming.headers['if-none-match'], etag))
-        return { status: 304, headers: headers(), body: '' }
-      const typed = [...headers(), 'Content-Type', content.contentType]
-      const accepted = /\bgzip\b(?!;q=0(?:[,.]|$))/.test(
-        String(incoming.headers['accept-encoding'] ?? ''),
-      )
-      if (!accepted || text.length < PACKED_FROM_BYTES)
-        return { status: 200, headers: typed, body: text }
-      packed ??= promisify(gzip)(text)
-      return { status: 200, headers: [...typed, 'Content-Encoding', 'gzip'], body: await packed }
+        return { status: 304, headers, body: '' }
+      headers.push('Content-Type', content.contentType)
+      const accepted = incoming.headers['accept-encoding']?.toString()
+      const form = packed.find(({ coding }) => acceptsCoding(accepted, coding))
+      if (form === undefined) return { status: 200, headers, body: plain }
+      headers.push('Content-Encoding', form.coding)
+      return { status: 200, headers, body: form.bytes }
     },
   }
 }
 
 interface Made {
-  readonly text: string
   readonly etag: string
+  readonly plain: Uint8Array
+  /** The smallest first. */
+  readonly packed: readonly { readonly coding: string; readonly bytes: Uint8Array }[]
 }
 
 async function make({ text: given }: StaticContent): Promise<Made> {
-  const text = typeof given === 'string' ? given : await given()
-  return { text, etag: `"${hash('sha256', text, 'base64url').slice(0, 22)}"` }
+  const plain = Buffer.from(typeof given === 'string' ? given : await given())
+  const etag = `W/"${hash('sha256', plain, 'base64url').slice(0, 22)}"`
+  if (plain.length < PACKED_FROM_BYTES) return { etag, plain, packed: [] }
+  const params = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY }
+  const [br, gz] = await Promise.all([
+    promisify(brotliCompress)(plain, { params }),
+    promisify(gzip)(plain),
+  ])
+  return {
+    etag,
+    plain,
+    packed: [
+      { coding: 'br', bytes: br },
+      { coding: 'gzip', bytes: gz },
+    ],
+  }
 }

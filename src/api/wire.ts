@@ -1,8 +1,9 @@
 import { isRefusal, type Refusal } from '#domain/refusal.ts'
+import { CSV_TYPE, wantsCsv } from '#http/csv.ts'
 import { etagOf } from '#http/etag.ts'
 import type { Outgoing } from '#http/exchange.ts'
 import { toProblem } from '#http/problem.ts'
-import type { Answer, Outcome } from '#http/route.ts'
+import type { Answer, Outcome, Route } from '#http/route.ts'
 import type { Exchange } from './exchange.ts'
 
 /** How a request ends, before it is put into bytes. */
@@ -55,20 +56,30 @@ function answerWire(exchange: Exchange, answer: Answer): Outgoing {
     headers.push('Cache-Control', route.metered ? CACHED : 'no-store')
   if (route.metered && answer.revision !== undefined)
     headers.push('ETag', etagAt(exchange, answer.revision))
+  if (answer.contentType === CSV_TYPE)
+    headers.push('Content-Disposition', `attachment; filename="${fileNameOf(route)}"`)
   push(headers, answer.headers ?? {})
   return { status: answer.status, headers, body }
 }
 
-function etagAt(exchange: Exchange, revision: string): string {
+/** The entity tag of what the request asks for, at this revision. */
+export function etagAt(exchange: Exchange, revision: string): string {
   const { operationId } = exchange.route
   const effective = exchange.prepared?.effective ?? {}
   return etagOf({ operationId, revision, effective, mediaType: mediaTypeOf(exchange) })
 }
 
-/** What of the Accept header can change the body: one bit, and only where CSV is offered. */
-export function mediaTypeOf({ route, incoming }: Exchange): string {
-  const csv = route.csv === true && (incoming.headers.accept ?? '').includes('text/csv')
-  return csv ? 'csv' : 'json'
+/** The media type changes the body only where CSV is offered. */
+function mediaTypeOf({ route, incoming }: Exchange): string {
+  return route.csv === true && wantsCsv(incoming, undefined) ? 'csv' : 'json'
+}
+
+/** The name under which a browser saves a table, such as `burns-recent.csv`. */
+function fileNameOf({ path }: Route): string {
+  return `${path
+    .replace(/^\/api\//, '')
+    .replace(/[{}]/g, '')
+    .replaceAll('/', '-')}.csv`
 }
 
 function push(headers: string[], more: Readonly<Record<string, string>>): void {

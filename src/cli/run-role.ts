@@ -32,7 +32,11 @@ export async function runRole(
   })
   const logger = await openLogger(settings.log, output)
   try {
-    const say = (text: string) => progress.print(`${text}\n`)
+    // Whoever asks for JSON reads nothing else on stdout.
+    const say = (text: string) => {
+      if (settings.log.format === 'json') stderr.write(`${text}\n`)
+      else progress.print(`${text}\n`)
+    }
     process.exitCode = await role({
       settings,
       logger,

@@ -7,19 +7,29 @@ export const BODY_BYTES_MAX = 8_192
 /** Exactly these spellings, so that no odd white space reads differently at a proxy. */
 const JSON_TYPE = /^application\/json(?:; ?charset="?utf-8"?)?$/i
 
-/** Whether a request names the host that it means, as HTTP/1.1 demands (RFC 9112, 3.2). */
-export function namesHost({ headers, httpVersion }: IncomingMessage): boolean {
-  return headers.host !== undefined || httpVersion === '1.0'
+/** Refuses a request without a host, or with two (RFC 9112, 3.2); Node joins them with a comma. */
+export function checkHost({ headers, httpVersion }: IncomingMessage): Refusal | undefined {
+  const { host } = headers
+  if (host === undefined)
+    return httpVersion === '1.0'
+      ? undefined
+      : refuse('invalid_parameter', 'the Host header is missing')
+  return /[,\s]/.test(host)
+    ? refuse('invalid_parameter', 'the Host header must name one host')
+    : undefined
+}
+
+/** Whether a body was announced, be it in chunks. */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 }
 
 /** Size and type of a request, judged by its headers before a byte of the body is read. */
 export function checkFraming(request: IncomingMessage): Refusal | undefined {
+  if (!hasBody(request)) return undefined
   const { headers, method } = request
-  const length = headers['content-length']
-  const bodyless = headers['transfer-encoding'] === undefined && (length ?? '0') === '0'
-  if (bodyless) return undefined
   if (method !== 'POST') return refuse('invalid_body', `${method} takes no body`)
-  if (Number(length ?? 0) > BODY_BYTES_MAX) return tooLarge()
+  if (Number(headers['content-length'] ?? 0) > BODY_BYTES_MAX) return tooLarge()
   if (headers['content-encoding'] !== undefined)
     return refuse('unsupported_media_type', 'send the body without Content-Encoding')
   if (!JSON_TYPE.test(headers['content-type'] ?? ''))

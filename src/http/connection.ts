@@ -3,32 +3,43 @@ import type { Duplex } from 'node:stream'
 
 /** One open socket, and how far its requests are. */
 export class Connection {
-  /** Whether a request that came before is being answered, past Node's parser. */
-  isRepeating = false
-  /** How it was when it was last looked at, and for how long. */
+  /** State at the last sweep, and for how long it has stayed the same. */
   swept = { bytesRead: 0, isIdle: false, sameMs: 0 }
   readonly #requestsMax: number
   #requests = 0
-  /** No request after this one is looked at: its answer ends the connection (RFC 9112, 9.6). */
+  /** No later request is looked at: the next answer ends the connection (RFC 9112, 9.6). */
   #isEnding = false
-  /** Of the newest request that Node read, whose body may still be on its way. */
+  /** Of the newest request, whose body may still be arriving. */
   #newest: ServerResponse | undefined
-  /** Of the newest of them that came whole. */
+  /** Of the newest request that arrived complete. */
   #answering: ServerResponse | undefined
 
-  constructor({ requestsMax }: { readonly requestsMax: number }) {
+  readonly #socket: Duplex
+  #gone: AbortSignal | undefined
+
+  constructor(socket: Duplex, { requestsMax }: { readonly requestsMax: number }) {
+    this.#socket = socket
     this.#requestsMax = requestsMax
   }
 
-  /** Whether something came and all of it is answered. */
-  get isIdle(): boolean {
-    return !this.isRepeating && this.#newest?.writableFinished === true
+  /**
+   * Aborts when the client leaves or closes its side. In the latter case it may still read, so
+   * answers are written all the same. Made on first use: most handlers finish long before.
+   */
+  get gone(): AbortSignal {
+    this.#gone ??= goneSignal(this.#socket)
+    return this.#gone
   }
 
-  /** Whether a request that came whole is not answered yet. */
+  /** Whether something was asked and all of it is answered. */
+  get isIdle(): boolean {
+    return this.#newest?.writableFinished === true
+  }
+
+  /** Whether a complete request is not answered yet. */
   get isAnswering(): boolean {
     const answering = this.#answering
-    return this.isRepeating || (answering !== undefined && !isOver(answering))
+    return answering !== undefined && !isOver(answering)
   }
 
   /** Counts a request; false when an earlier one ended the connection. */
@@ -40,15 +51,7 @@ export class Connection {
     return true
   }
 
-  /** Counts a request that came before; false where Node shall read it, because others wait or it is the last. */
-  beginRepeated(): boolean {
-    if (this.#isEnding || !this.isIdle || this.#requests + 1 >= this.#requestsMax) return false
-    this.#requests += 1
-    this.isRepeating = true
-    return true
-  }
-
-  /** Notes that the request came whole and will be answered. */
+  /** Notes that the request arrived complete and will be answered. */
   answering(response: ServerResponse): void {
     this.#answering = response
   }
@@ -58,27 +61,40 @@ export class Connection {
     this.#isEnding = true
   }
 
-  /** Whether this answer must say that the connection ends. */
-  isLast(response: ServerResponse): boolean {
-    return this.#isEnding && this.#newest === response
+  /**
+   * Whether this answer must say that the connection ends. A server that stops ends it with the
+   * newest answer: those before it were charged too.
+   */
+  isLast(response: ServerResponse, isStopping: boolean): boolean {
+    if (this.#newest !== response) return false
+    this.#isEnding ||= isStopping
+    return this.#isEnding
   }
 
   /**
-   * Ends the connection after the answers that are on their way: a charged one must not be lost to
-   * bytes that came after it. `refuse` runs where the last of them did not end it already.
+   * Ends the connection after the answers in progress: a charged one must not be lost to bytes that
+   * came after it. `refuse` runs unless the last of them ended it already.
    */
-  breakOff(socket: Duplex, refuse: () => void): void {
+  breakOff(refuse: () => void): void {
     if (this.#isEnding) return
     this.#isEnding = true
     const answering = this.#answering
     if (answering === undefined || isOver(answering)) refuse()
     else
       answering.once('close', () => {
-        if (socket.writable) refuse()
+        if (this.#socket.writable) refuse()
       })
   }
 }
 
 function isOver(response: ServerResponse): boolean {
   return response.writableFinished || response.destroyed
+}
+
+function goneSignal(socket: Duplex): AbortSignal {
+  const controller = new AbortController()
+  const abort = () => controller.abort()
+  if (socket.destroyed || socket.readableEnded) abort()
+  socket.once('end', abort).once('close', abort)
+  return controller.signal
 }

@@ -2,7 +2,12 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { Connection } from './connection.ts'
-import { IDLE_SECONDS } from './constant-headers.ts'
+
+/** Longer than what clients think between two calls, short enough to free idle sockets. */
+const IDLE_SECONDS = 10
+
+/** On a connection that stays: how long, so that no client asks just as it is closed. */
+export const KEEP_ALIVE_HEADER: readonly string[] = ['Keep-Alive', `timeout=${IDLE_SECONDS}`]
 
 export interface ConnectionLimits {
   /** Sockets of this process. */
@@ -64,17 +69,19 @@ export class Connections {
   /** Counts the server's sockets from now on, and closes those that are idle for too long. */
   watch(server: Pick<Server, 'on' | 'closeIdleConnections'> & { maxConnections: number }): void {
     server.maxConnections = this.#deps.limits.total
+    // Undocumented, and the only way to answer a client that closes its side after a request.
+    Object.assign(server, { httpAllowHalfOpen: true })
     server.on('connection', (socket: Socket) => this.#accept(socket))
     const sweeping = setInterval(() => this.#sweep(), SWEEP_MS).unref()
     server.on('close', () => clearInterval(sweeping))
-    // Node calls idle what its parser does not wait for, also where a repeated request is being answered.
+    // Node's own would drop answers that are written and not yet read.
     server.closeIdleConnections = () => this.#closeIdle()
   }
 
   of(socket: Duplex): Connection {
     const known = this.#open.get(socket)
     if (known !== undefined) return known
-    const connection = new Connection({ requestsMax: this.#deps.limits.requestsPerSocket })
+    const connection = new Connection(socket, { requestsMax: this.#deps.limits.requestsPerSocket })
     this.#open.set(socket, connection)
     return connection
   }
@@ -91,6 +98,8 @@ export class Connections {
       if (socket.bytesRead === 0) socket.destroy()
     }, silentMs)
     silent.unref()
+    // A client that closes its side asks nothing more, and its last answer says so.
+    socket.once('end', () => this.of(socket).end())
     socket.once('close', () => {
       clearTimeout(silent)
       this.#sockets.delete(socket)

@@ -1,6 +1,7 @@
 import { stringify } from 'csv-stringify/sync'
 import type { TObject } from 'typebox'
 import { Type } from '#lib/type.ts'
+import { preferredType } from './accept.ts'
 import { type Parameter, parsed } from './parameter.ts'
 import type { RequestFacts } from './route.ts'
 
@@ -18,13 +19,14 @@ export const formatParameter: Parameter<'json' | 'csv' | undefined> = {
   },
 }
 
-/** `Accept: text/csv` asks for CSV where no `format` is given. */
+/** Whether CSV is asked for: by `format`, else by an Accept header that prefers it. */
 export function wantsCsv(
   facts: Pick<RequestFacts, 'headers'>,
   format: 'json' | 'csv' | undefined,
 ): boolean {
   if (format !== undefined) return format === 'csv'
-  return /(^|,)\s*text\/csv\s*(;|,|$)/i.test(String(facts.headers.accept ?? ''))
+  const accept = facts.headers.accept?.toString()
+  return preferredType(accept, ['application/json', 'text/csv']) === 'text/csv'
 }
 
 /** RFC 4180 with a header row of field names. */

@@ -1,28 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { FastifyRequest } from 'fastify'
+import type { Connection } from './connection.ts'
 import type { Incoming } from './exchange.ts'
-import { parseQuery } from './parse-query.ts'
-import type { Reply } from './reply.ts'
+import { NO_QUERY } from './parse-query.ts'
 
 const NO_PATH: Readonly<Record<string, string>> = Object.freeze({})
-const NO_QUERY = parseQuery('')
 
-/** A request as Node and the router have read it. */
-export interface Arrival {
-  readonly id: string
-  readonly method: string
-  readonly headers: IncomingHttpHeaders
-  /** Parameters in the path by name. */
-  readonly params: unknown
-  readonly query: unknown
-  readonly body?: unknown
-}
-
-/** The request as endpoints see it. */
-export function readIncoming(request: Arrival, reply: Reply, stopping: AbortSignal): Incoming {
-  return new ServerIncoming(request, reply, stopping)
-}
-
-class ServerIncoming implements Incoming {
+/** The request as endpoints see it. `stopping` aborts when the server stops. */
+export class ServerIncoming implements Incoming {
+  readonly startedMs = performance.now()
   readonly requestId: string
   readonly method: string
   readonly headers: IncomingHttpHeaders
@@ -30,30 +16,29 @@ class ServerIncoming implements Incoming {
   readonly path: Readonly<Record<string, string>>
   readonly query: ReadonlyMap<string, readonly string[]>
   readonly body: unknown
-  readonly #reply: Reply
+  readonly #connection: Connection
   readonly #stopping: AbortSignal
   #signal: AbortSignal | undefined
 
-  constructor(request: Arrival, reply: Reply, stopping: AbortSignal) {
+  constructor(request: FastifyRequest, connection: Connection, stopping: AbortSignal) {
     this.requestId = request.id
     this.method = request.method
     this.headers = request.headers
-    this.socketAddress = reply.socketAddress
+    this.socketAddress = request.raw.socket.remoteAddress ?? ''
     this.path = isTexts(request.params) ? request.params : NO_PATH
     this.query = request.query instanceof Map ? request.query : NO_QUERY
     this.body = request.body
-    this.#reply = reply
+    this.#connection = connection
     this.#stopping = stopping
   }
 
-  /** Made when first asked for: most handlers finish long before anybody could go away. */
   get signal(): AbortSignal {
-    this.#signal ??= AbortSignal.any([this.#stopping, this.#reply.goneSignal()])
+    this.#signal ??= AbortSignal.any([this.#stopping, this.#connection.gone])
     return this.#signal
   }
 }
 
-/** The router gives one text per path parameter, and null or an empty record where there is none. */
+/** The router gives one text per path parameter, and null or an empty record without any. */
 function isTexts(value: unknown): value is Readonly<Record<string, string>> {
   return typeof value === 'object' && value !== null
 }

@@ -187,6 +187,9 @@ function parseParameters(parameters: Parameters, raw: RawInput) {
   const effective: Record<string, Effective> = {}
   const errors: RefusalDetail[] = []
   let code: RefusalCode = 'invalid_parameter'
+  // An unknown parameter is ignored, but whoever asks for a format must not read another.
+  if (parameters.format === undefined && raw.query.get('format')?.some((each) => each !== 'json'))
+    errors.push({ in: 'query', name: 'format', reason: 'must be json here', allowed: ['json'] })
   for (const [name, parameter] of Object.entries(parameters)) {
     const given = parameter.in === 'path' ? [raw.path[name] ?? ''] : (raw.query.get(name) ?? [])
     const result = repeatedOrEmpty(given) ?? parameter.parse(given[0])

@@ -336,9 +336,23 @@ describe('the HTTP server', () => {
 
   it('a hook that fails after an answer costs no answer and ends no process', async () => {
     const own = await startHarness({ observe: () => assert.fail('a broken hook') })
-    for (let time = 0; time < 3; time += 1)
-      assert.equal(statusOf(await raw('GET /api/thing HTTP/1.1\r\nHost: x\r\n\r\n', own.port)), 200)
+    const last = 'GET /api/thing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+    for (let time = 0; time < 3; time += 1) assert.equal(statusOf(await raw(last, own.port)), 200)
     assert.ok(own.errors.length > 0)
+    await own.server.stop()
+  })
+
+  it('a value that would begin a header of its own is never sent', async () => {
+    const own = await startHarness()
+    for (const value of ['x\r\nSet-Cookie: a=b', 'x\n', 'x\r', 'x\0', 'x\u010a']) {
+      own.outcome = async () => answer(200, {}, { headers: { Link: value } })
+      const response = await fetch(`${own.origin}/api/thing`, {
+        headers: { authorization: `Bearer ${GOOD_KEY}` },
+      })
+      assert.equal(response.status, 500)
+      assert.equal(response.headers.get('set-cookie'), null)
+      assert.equal(response.headers.get('x-ratelimit-tier'), 'free')
+    }
     await own.server.stop()
   })
 

@@ -28,6 +28,7 @@ import { statsHistoryRoute } from '#statistics/stats-history.ts'
 import { absentOperations } from './absent-operations.ts'
 import { indexGauges } from './index-gauges.ts'
 import type { IndexProgress } from './index-progress.ts'
+import { publicReadiness } from './public-readiness.ts'
 import { readReadiness } from './read-readiness.ts'
 import { makeRecentFindings } from './recent-findings.ts'
 import type { ServeInput } from './serve.ts'
@@ -85,12 +86,14 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
   const paying =
     payment === null ? undefined : composePayments(deps, { payment, file, access, waker, minter })
   const x402 = await openX402(deps, access, paying)
+  const readiness = () => readReadiness({ ...index, accounts: stores.accounts })
   return {
     ...access,
     waker,
     metrics,
     facts,
-    readiness: () => readReadiness({ ...index, accounts: stores.accounts }),
+    readiness: async () => publicReadiness(await readiness(), ecosystem.chains),
+    operatorReadiness: readiness,
     findings: makeRecentFindings(data),
     paymentRequired: (caller) =>
       paying === undefined

@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net'
+import type { Readiness } from '#api/health-routes.ts'
 import type { Metrics } from '#api/metrics.ts'
 import { createServer } from '#lib/node-http.ts'
 
@@ -7,16 +8,39 @@ export interface MetricsServer {
   stop(): Promise<void>
 }
 
-/** Serves GET /metrics on a port of its own, so that the public port never shows it. */
+interface OperatorPage {
+  readonly status: number
+  readonly type: string
+  readonly text: string
+}
+
+/** Serves /metrics and the whole of /readyz on a port of its own, for operators only. */
 export async function startMetricsServer(
-  metrics: Pick<Metrics, 'text' | 'contentType'>,
+  deps: {
+    readonly metrics: Pick<Metrics, 'text' | 'contentType'>
+    /** With the hosts of RPC endpoints. */
+    readiness(): Promise<Readiness>
+  },
   place: { readonly host: string; readonly port: number },
 ): Promise<MetricsServer> {
-  const server = createServer(async (request, response) => {
-    if (request.method !== 'GET' || request.url !== '/metrics') return response.writeHead(404).end()
-    try {
+  const { metrics, readiness } = deps
+  const pages: Readonly<Record<string, () => Promise<OperatorPage>>> = {
+    '/metrics': async () => {
       const text = await metrics.text()
-      response.writeHead(200, { 'Content-Type': metrics.contentType }).end(text)
+      return { status: 200, type: metrics.contentType, text }
+    },
+    '/readyz': async () => {
+      const found = await readiness()
+      const text = JSON.stringify(found)
+      return { status: found.ready ? 200 : 503, type: 'application/json; charset=utf-8', text }
+    },
+  }
+  const server = createServer(async (request, response) => {
+    const read = request.method === 'GET' ? pages[request.url ?? ''] : undefined
+    if (read === undefined) return response.writeHead(404).end()
+    try {
+      const { status, type, text } = await read()
+      response.writeHead(status, { 'Content-Type': type }).end(text)
     } catch {
       response.writeHead(500).end()
     }

@@ -47,6 +47,7 @@ describe('the API role', () => {
         metrics,
         findings: async () => ({ proofs: [], anomalies: [] }),
         readiness: async () => ({ ready, parts: { accounts: ready ? 'ready' : 'down' } }),
+        operatorReadiness: async () => ({ ready, parts: { 'node rpc.example of base': 'ok' } }),
       },
     )
     client = await createApiClient(served.url)
@@ -121,6 +122,13 @@ describe('the API role', () => {
     assert.equal(answer.status, 503)
     assert.deepEqual(answer.body.parts, { accounts: 'down' })
     ready = true
+  })
+
+  it('hosts of RPC endpoints are shown on the metrics port only', async () => {
+    const whole = await fetch(`http://127.0.0.1:${served.metricsPort}/readyz`)
+    assert.equal(whole.status, 200)
+    assert.match(await whole.text(), /rpc\.example/)
+    assert.doesNotMatch(await (await fetch(`${served.url}/readyz`)).text(), /rpc\.example/)
   })
 
   it('the metrics count requests, admissions and gauges on a port of their own', async () => {

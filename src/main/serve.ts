@@ -4,7 +4,7 @@ import { createProxyCheck } from '#access/callers/client-address.ts'
 import { type ApiDeps, createApi } from '#api/create-api.ts'
 import { documentPages } from '#api/document-pages.ts'
 import examples from '#api/examples.json' with { type: 'json' }
-import { type HealthDeps, healthRoutes } from '#api/health-routes.ts'
+import { type HealthDeps, healthRoutes, type Readiness } from '#api/health-routes.ts'
 import { type MetaDeps, metaRoute } from '#api/meta-route.ts'
 import type { Metrics } from '#api/metrics.ts'
 import type { PipelineDeps } from '#api/pipeline.ts'
@@ -15,6 +15,7 @@ import { StoreError } from '#store/engine.ts'
 import { type MetricsServer, startMetricsServer } from './metrics-server.ts'
 import { reportErrors } from './report-errors.ts'
 import type { Settings } from './settings.ts'
+import { warnOfUntrustedProxy } from './untrusted-proxy.ts'
 
 export interface ServeDeps {
   readonly settings: Pick<Settings, 'host' | 'port' | 'metrics' | 'trustedProxies'>
@@ -27,13 +28,12 @@ export interface ServeDeps {
 export interface ServeInput
   extends HealthDeps,
     MetaDeps,
-    Pick<
-      PipelineDeps,
-      'meter' | 'identify' | 'recall' | 'anonymous' | 'guard' | 'addressBucket' | 'settle'
-    >,
+    Pick<PipelineDeps, 'meter' | 'identify' | 'anonymous' | 'guard' | 'addressBucket' | 'settle'>,
     Pick<ApiDeps, 'paymentRequired' | 'screen' | 'absent'> {
   /** Of stats, datasets, access and payments; meta and health are added here. */
   readonly routes: readonly Route[]
+  /** With the hosts of RPC endpoints, for the metrics port only. */
+  operatorReadiness(): Promise<Readiness>
   /** Nothing is counted without. */
   readonly metrics: Metrics | undefined
 }
@@ -55,14 +55,16 @@ const REMEMBERED_MS = 1_000
 export async function serve(deps: ServeDeps, input: ServeInput): Promise<Served> {
   const { settings, logger, clock } = deps
   const routes = [...input.routes, metaRoute(input), ...healthRoutes(input)]
+  const isProxy = createProxyCheck(settings.trustedProxies)
   const api = createApi({
     ...input,
+    addressBucket: warnOfUntrustedProxy({ logger, isProxy }, input.addressBucket),
     routes,
     pages: documentPages({ facts: input.facts, routes, examples }),
     clock,
     publicBaseUrl: input.facts.publicBaseUrl,
     remembered: new LRUCache({ max: REMEMBERED_MAX, ttl: REMEMBERED_MS }),
-    isProxy: createProxyCheck(settings.trustedProxies),
+    isProxy,
     outage,
     report: reportErrors({ logger, clock }),
     newRequestId: requestIds(deps.randomBytes),
@@ -71,7 +73,7 @@ export async function serve(deps: ServeDeps, input: ServeInput): Promise<Served>
       observeAdmission: input.metrics.observeAdmission,
     }),
   })
-  const metrics = await openMetrics(settings, input.metrics)
+  const metrics = await openMetrics(settings, input)
   const port = await listen(() => api.listen(settings), metrics)
   const url = `http://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${port}`
   return {
@@ -104,10 +106,10 @@ function requestIds(randomBytes: (size: number) => Buffer): () => string {
 
 async function openMetrics(
   settings: Pick<Settings, 'metrics'>,
-  metrics: Metrics | undefined,
+  { metrics, operatorReadiness: readiness }: Pick<ServeInput, 'metrics' | 'operatorReadiness'>,
 ): Promise<MetricsServer | undefined> {
   if (settings.metrics === undefined || metrics === undefined) return undefined
-  return startMetricsServer(metrics, settings.metrics)
+  return startMetricsServer({ metrics, readiness }, settings.metrics)
 }
 
 /** A port that is taken must not leave the other server running. */

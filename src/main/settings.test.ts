@@ -22,6 +22,12 @@ describe('the settings', () => {
     assert.deepEqual(settings.accounts, { kind: 'postgres', url: own })
   })
 
+  it('a bare address of a proxy means this one address', () => {
+    const SEXTON_TRUSTED_PROXIES = '10.0.0.0/8,192.0.2.1, fd00::1'
+    const { trustedProxies } = readSettings({ SEXTON_TRUSTED_PROXIES }, terminal)
+    assert.deepEqual(trustedProxies, ['10.0.0.0/8', '192.0.2.1/32', 'fd00::1/128'])
+  })
+
   for (const [name, value] of [
     ['PORT', '70000'],
     ['PORT', '80x'],

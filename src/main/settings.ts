@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import {
   parseList,
@@ -72,7 +73,8 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   SEXTON_ECOSYSTEM: 'path of the ecosystem file (default: the local ecosystem)',
   SEXTON_ON_CHANGED_FILE:
     'when the ecosystem file changed: reread the changed parts, or refuse to start (default reread)',
-  SEXTON_TRUSTED_PROXIES: 'CIDRs, separated by commas, whose X-Forwarded-For is believed',
+  SEXTON_TRUSTED_PROXIES:
+    'addresses or CIDRs, separated by commas, whose X-Forwarded-For is believed',
   SEXTON_METRICS_HOST: 'address of the metrics server (default 127.0.0.1)',
   SEXTON_METRICS_PORT: 'port of the metrics server, or off (default 4021)',
   SEXTON_GUARD_BURST: 'requests at once per address (default 6000)',
@@ -164,10 +166,11 @@ function refuseUnknown(environment: Readonly<Record<string, string | undefined>>
 }
 
 function parseNetwork(text: string): Reading<string> {
+  const range = isIP(text) === 0 ? text : `${text}/${isIP(text) === 4 ? 32 : 128}`
   try {
-    ipaddr.parseCIDR(text)
-    return { ok: true, value: text }
+    ipaddr.parseCIDR(range)
+    return { ok: true, value: range }
   } catch {
-    return { ok: false, reason: `"${text}" is no CIDR such as 10.0.0.0/8 or fd00::/8` }
+    return { ok: false, reason: `"${text}" is no address or CIDR such as 10.0.0.0/8 or fd00::/8` }
   }
 }

@@ -6,7 +6,6 @@ import { findKeysByDigest, type Key } from '../keys/key-store.ts'
 import { isSecret, secretDigest } from '../keys/secret.ts'
 import { MeteringUnavailable } from '../meter/admission.ts'
 import { gather } from './gather.ts'
-import { HELD_MS, RecentCallers } from './recent-callers.ts'
 import { createTiers, type TiersDeps, type WalletTier } from './tiers.ts'
 import { TtlCache } from './ttl-cache.ts'
 
@@ -21,19 +20,14 @@ export interface CallersDeps extends TiersDeps {
 export interface Callers {
   /** The caller behind the headers; every bad Authorization header gets one and the same refusal. */
   identify(headers: Headers, addressBucket: string): Promise<Caller | Refusal>
-  /** A keyed caller who was identified a moment ago, without a look-up. */
-  recall(authorization: string): Caller | undefined
   anonymous(addressBucket: string): Caller
   tierOf(wallet: Address): Promise<WalletTier>
   /** Makes a revocation hold here at once; other replicas notice within `KEY_TTL_MS`. */
   forget(digest: string): void
 }
 
-/** Revocation must hold on every replica within a second, `RecentCallers` included. */
+/** Revocation must hold on every replica within a second. */
 const KEY_TTL_MS = 500
-
-/** However long a look-up took, what is known of a key is recalled no longer than this after it began. */
-const KEPT_MS_MAX = KEY_TTL_MS + HELD_MS
 
 /** Keys that call within such a time; a flood of bad secrets cannot push memory up. */
 const HELD_MAX = 20_000
@@ -44,38 +38,24 @@ export function createCallers(deps: CallersDeps): Callers {
   const find = gather((digests) => findKeysByDigest(deps.engine, digests))
   const lookUp = (digest: string) => orUnavailable(keys.get(digest, () => read(deps, find, digest)))
   const tierOf = createTiers(deps)
-  const recent = new RecentCallers(deps)
   const anonymous = (bucket: string) => anonymousCaller(deps, bucket)
   return {
     anonymous,
     tierOf,
-    recall: (authorization) => recent.get(authorization),
-    forget(digest) {
-      keys.forget(digest)
-      recent.forget()
-    },
+    forget: (digest) => keys.forget(digest),
     async identify(headers, addressBucket) {
       const { authorization } = headers
       if (authorization === undefined) return anonymous(addressBucket)
       const secret = bearerSecret(authorization)
       if (secret === undefined || !isSecret(deps.keyPrefix, secret)) return refuseKey()
       const digest = secretDigest(secret)
-      let { epoch } = recent
-      let { key, readMs } = await lookUp(digest)
+      const { key, readMs } = await lookUp(digest)
       if (!isActive(key)) return refuseKey()
       const tier = await tierOf(key.wallet)
-      // A tier may be long in coming, and the key may be revoked meanwhile.
-      if (epoch !== recent.epoch || Math.abs(deps.clock() - readMs) >= KEY_TTL_MS) {
-        epoch = recent.epoch
-        const again = await lookUp(digest)
-        key = again.key
-        readMs = again.readMs
-        if (!isActive(key)) return refuseKey()
-      }
-      const caller = keyedCaller(deps, key, tier)
-      if (typeof authorization === 'string')
-        recent.keep(authorization, caller, { epoch, untilMs: readMs + KEPT_MS_MAX })
-      return caller
+      // The tier may have taken long, and the key may have been revoked meanwhile.
+      const isOld = Math.abs(deps.clock() - readMs) >= KEY_TTL_MS
+      const newest = isOld ? (await lookUp(digest)).key : key
+      return isActive(newest) ? keyedCaller(deps, newest, tier) : refuseKey()
     },
   }
 }

@@ -1,7 +1,6 @@
 import { parentPort } from 'node:worker_threads'
 import { assert } from '#lib/assert.ts'
 import { ownMemory } from '#lib/own-memory.ts'
-import { openCollector } from './collect-young.ts'
 import { type FetchedLogs, openLogsFetcher } from './logs-fetcher.ts'
 import { type FromThread, type ToThread, toFailure } from './logs-message.ts'
 
@@ -9,12 +8,7 @@ import { type FromThread, type ToThread, toFailure } from './logs-message.ts'
 assert(parentPort !== null, 'this file runs as a worker thread')
 const port = parentPort
 const fetcher = openLogsFetcher()
-const collectYoung = openCollector()
 const underWay = new Map<number, AbortController>()
-
-/** Somewhat less than a full answer. */
-const TIDY_EVERY_BYTES = 4_000_000
-let untidyBytes = 0
 
 port.on('message', (message: ToThread) => {
   if (message.kind === 'fetch') void answer(message)
@@ -26,21 +20,12 @@ async function answer({ ticket, ask }: Extract<ToThread, { kind: 'fetch' }>): Pr
   const stop = new AbortController()
   underWay.set(ticket, stop)
   try {
-    const fetched = await fetcher.fetch(ask, stop.signal)
-    sendLogs(ticket, fetched)
-    tidyUp(fetched.wireBytes)
+    sendLogs(ticket, await fetcher.fetch(ask, stop.signal))
   } catch (error) {
     send({ kind: 'failed', ticket, failure: toFailure(error) })
   } finally {
     underWay.delete(ticket)
   }
-}
-
-function tidyUp(wireBytes: number): void {
-  untidyBytes += wireBytes
-  if (untidyBytes < TIDY_EVERY_BYTES) return
-  untidyBytes = 0
-  collectYoung()
 }
 
 function sendLogs(ticket: number, { columns, ...fetched }: FetchedLogs): void {

@@ -14,25 +14,11 @@ import { createCallers } from './callers.ts'
 
 const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
 
-/** Who the pipeline takes for the caller: recalled, else looked up. */
-async function callerOf({ access }: Harness, secret: string) {
-  const { headers } = bearer(secret)
-  return (
-    access.recall(String(headers.authorization)) ?? (await access.identify(headers, '192.0.2.1'))
-  )
+function callerOf({ access }: Harness, secret: string) {
+  return access.identify(bearer(secret).headers, '192.0.2.1')
 }
 
-onBoth('a caller who was just identified is recalled without a look-up', async ({ engine }) => {
-  const harness = createHarness(engine)
-  const { secret, publicId } = await harness.mint()
-  assert.equal(harness.access.recall(`Bearer ${secret}`), undefined)
-  const first = await callerOf(harness, secret)
-  assert.equal(harness.access.recall(`Bearer ${secret}`), first)
-  assert.equal(first.kind === 'keyed' && first.publicId, publicId)
-  assert.equal(harness.access.recall('Bearer another'), undefined)
-})
-
-onBoth('a revoked key is not recalled where it was revoked', async ({ engine }) => {
+onBoth('a key is refused at once where it was revoked', async ({ engine }) => {
   const harness = createHarness(engine)
   const { secret, publicId } = await harness.mint()
   await callerOf(harness, secret)
@@ -119,13 +105,11 @@ onBoth('a key that is revoked while its tier is long in coming is refused', asyn
   await asked
   await here.revoke(key)
   now.ms += 1_000
-  callers.recall('another')
   tier.open()
   assert.equal((await call).kind, 'refusal')
-  assert.equal(callers.recall(`Bearer ${key.secret}`), undefined)
 })
 
-onBoth('a key whose look-up was slow is recalled no longer than one at once', async (store) => {
+onBoth('a key whose look-up was slow is believed no longer than another', async (store) => {
   const here = createHarness(store.engine)
   const key = await here.mint()
   const { callers, now, tier, look } = createSlowReplica(store.replica())
@@ -139,9 +123,7 @@ onBoth('a key whose look-up was slow is recalled no longer than one at once', as
   await read
   await here.revoke(key)
   now.ms += 1_000
-  callers.recall('another')
   look.open()
   assert.equal((await call).kind, 'keyed')
-  assert.equal(callers.recall(`Bearer ${key.secret}`), undefined)
   assert.equal((await callers.identify(headers, '192.0.2.1')).kind, 'refusal')
 })

@@ -1,4 +1,4 @@
-import type { JsonObject } from './json-object.ts'
+import type { JsonObject } from '#http/json-object.ts'
 
 const text = (description: string, more: JsonObject = {}): JsonObject => ({
   description,
@@ -32,7 +32,7 @@ const HEADER_COMPONENTS: Readonly<Record<string, JsonObject>> = {
   'X-Request-Id': text('Names this request in a question to support'),
   'Access-Control-Allow-Origin': text('Any origin may read', { const: '*' }),
   'Cache-Control': text('What a cache may do'),
-  ETag: optional(text('The state that the answer shows', { pattern: '^"[^"]+"$' })),
+  ETag: optional(text('The state that the answer shows', { pattern: '^W/"[^"]+"$' })),
   Link: optional(text('The next page, rel="next" (RFC 8288)')),
   'Retry-After': count('Seconds to wait before the next try'),
   'PAYMENT-REQUIRED': optional(

@@ -35,7 +35,7 @@ const ALLOWED = [
 const PREFLIGHT_SECONDS = 86_400
 
 /**
- * Headers of every response, in `writeHead` form: any origin may read, without credentials, so
+ * Headers of every response, names and values in turn: any origin may read, without credentials, so
  * that no cookie and no network position of a visitor can be abused (Fetch standard, CORS).
  */
 export const CONSTANT_HEADERS: readonly string[] = [
@@ -46,12 +46,6 @@ export const CONSTANT_HEADERS: readonly string[] = [
   'X-Content-Type-Options',
   'nosniff',
 ]
-
-/** Longer than what clients think between two calls, short enough to free idle sockets. */
-export const IDLE_SECONDS = 10
-
-/** On a connection that stays: how long, so that no client asks just as it is closed. */
-export const KEEP_ALIVE_HEADER: readonly string[] = ['Keep-Alive', `timeout=${IDLE_SECONDS}`]
 
 /** What a preflight adds. `allow` is the methods of the path. */
 export function preflightHeaders(allow: string): string[] {

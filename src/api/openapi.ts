@@ -1,9 +1,10 @@
 import type { TSchema } from 'typebox'
+import { Compile } from 'typebox/schema'
 import { REFUSALS, type RefusalCode } from '#domain/refusal.ts'
-import type { JsonObject } from './json-object.ts'
+import type { JsonObject } from '#http/json-object.ts'
+import type { Route } from '#http/route.ts'
 import { ANSWER_HEADERS, headerComponents, headerRefs } from './openapi-headers.ts'
 import { PROBLEM_SCHEMA, problemResponses } from './openapi-problems.ts'
-import type { Route } from './route.ts'
 
 export interface OpenApiInput {
   /** OpenAPI `info`: title, version, licence, description in Markdown. */
@@ -72,7 +73,9 @@ function operationOf(
     description: route.description,
     ...(route.open === true ? { security: [{}] } : {}),
     parameters: parametersOf(route),
-    ...(route.body === undefined ? {} : { requestBody: requestBodyOf(route) }),
+    ...(route.body === undefined
+      ? {}
+      : { requestBody: requestBodyOf(route.body, route.bodyExample) }),
     responses: {
       ...answersOf(input, route),
       ...notModifiedOf(input, route),
@@ -104,9 +107,11 @@ function parametersOf(route: Route): readonly JsonObject[] {
   return [...own, ifNoneMatch]
 }
 
-function requestBodyOf(route: Route): JsonObject {
-  const example = route.bodyExample === undefined ? {} : { example: route.bodyExample }
-  return { required: true, content: { 'application/json': { schema: route.body, ...example } } }
+function requestBodyOf(body: TSchema, bodyExample: unknown): JsonObject {
+  // A request without a body is read as an empty object.
+  const required = !Compile(body).Check({})
+  const example = bodyExample === undefined ? {} : { example: bodyExample }
+  return { required, content: { 'application/json': { schema: body, ...example } } }
 }
 
 function answersOf(input: OpenApiInput, route: Route): JsonObject {

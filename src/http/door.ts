@@ -1,0 +1,181 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import { checkFraming, checkHost, hasBody, tooLarge } from './check-framing.ts'
+import type { Connections } from './connections.ts'
+import type { Endpoint, Incoming, Outgoing } from './exchange.ts'
+import { ServerIncoming } from './incoming.ts'
+import { indexPaths, isCanonical, type PathIndex, pathOf } from './path-index.ts'
+import { sendAnswer } from './send-answer.ts'
+import type { UnsentBytes } from './unsent-bytes.ts'
+
+export interface DoorDeps {
+  /** Whose request it is, behind a trusted proxy too; the same client has the same text. */
+  clientOf(incoming: Incoming): string
+  readonly endpoints: readonly Endpoint[]
+  /** Headers of every answer, names and values in turn. */
+  readonly constantHeaders: readonly string[]
+  /** Puts a refusal that no endpoint gave into wire form; `headers` are names and values in turn. */
+  deny(incoming: Incoming, refusal: Refusal, headers: readonly string[]): Promise<Outgoing>
+  /** The static answer to OPTIONS. */
+  preflight(incoming: Incoming, allow: string): Promise<Outgoing>
+  newRequestId(): string
+  /** An unexpected error; the caller reads only the request id. */
+  report(error: unknown, requestId: string): void
+  /** Counts an answered request; `path` is undefined where no endpoint answered. */
+  observe?(path: string | undefined, status: number, durationMs: number): void
+}
+
+/** No parameter of ours is longer; shorter ones get the answer of their own parser. */
+export const PATH_PARAMETER_MAX = 512
+
+/** What every request meets around its endpoint, as Fastify's hooks and handlers. */
+export class Door {
+  readonly stopping = new AbortController()
+  readonly #deps: DoorDeps
+  readonly #paths: PathIndex
+  readonly #connections: Connections
+  readonly #unsent: UnsentBytes
+
+  constructor(deps: DoorDeps, connections: Connections, unsent: UnsentBytes) {
+    this.#deps = deps
+    this.#paths = indexPaths(deps.endpoints)
+    this.#connections = connections
+    this.#unsent = unsent
+  }
+
+  /** Checks path and method, then size and type, before anything else of a request is looked at. */
+  async enter(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
+    if (!this.#begins(request, reply)) return reply.hijack()
+    const refusal = checkHost(request.raw)
+    if (refusal !== undefined) return this.#denyLast(request, reply, refusal)
+    if (request.is404 || !isCanonical(pathOf(request.raw.url ?? '')))
+      return this.unmatched(request, reply)
+    const unfit = checkFraming(request.raw)
+    if (unfit !== undefined) return this.#denyLast(request, reply, unfit)
+    // Stock clients name a type without a body; Fastify would look for its parser.
+    if (!hasBody(request.raw)) delete request.raw.headers['content-type']
+    return undefined
+  }
+
+  /** The router could not read the path, or a parameter in it; no hook ran. */
+  async misread(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    if (!this.#begins(request, reply)) return reply.hijack()
+    const refusal = checkHost(request.raw)
+    if (refusal !== undefined) return this.#denyLast(request, reply, refusal)
+    return this.unmatched(request, reply)
+  }
+
+  /** No endpoint: a preflight, a known path with another method, or no such path. */
+  async unmatched(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const path = pathOf(request.raw.url ?? '')
+    const allow = isCanonical(path) ? this.#paths.allow(path) : undefined
+    if (allow === undefined)
+      return this.#deny(
+        request,
+        reply,
+        refuse('not_found', 'there is nothing at this path; the documentation is at /scalar/v1'),
+      )
+    if (request.method === 'OPTIONS') {
+      const incoming = this.#arrived(request, reply)
+      return this.#send(reply, incoming, await this.#deps.preflight(incoming, allow))
+    }
+    if (allow.split(', ').includes(request.method)) {
+      const message = `a parameter in the path may have at most ${PATH_PARAMETER_MAX} characters`
+      return this.#deny(request, reply, refuse('invalid_parameter', message))
+    }
+    const refusal = refuse('method_not_allowed', `this path answers ${allow}`)
+    return this.#deny(request, reply, refusal, ['Allow', allow])
+  }
+
+  async answer(
+    endpoint: Endpoint,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> {
+    const incoming = this.#arrived(request, reply)
+    return this.#send(reply, incoming, await endpoint.respond(incoming), endpoint.path)
+  }
+
+  /** Errors of Fastify about a body, and whatever failed on the way to an answer. */
+  async failed(
+    error: FastifyError,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> {
+    try {
+      const refusal = bodyRefusal(error)
+      if (refusal !== undefined) return await this.#denyLast(request, reply, refusal)
+      this.#deps.report(error, request.id)
+      for (const name of reply.raw.getHeaderNames()) reply.raw.removeHeader(name)
+      const failure = 'the server failed; the request id names the case'
+      return await this.#deny(request, reply, refuse('internal_error', failure))
+    } catch (cause) {
+      this.#deps.report(cause, request.id)
+      reply.hijack().raw.destroy()
+      return reply
+    }
+  }
+
+  /** False behind the last request of a connection, which is not looked at. */
+  #begins({ raw }: FastifyRequest, reply: FastifyReply): boolean {
+    const connection = this.#connections.of(raw.socket)
+    if (!connection.begin(reply.raw)) return false
+    // Noted in this very turn: bytes right behind it may break the connection.
+    if (!hasBody(raw)) connection.answering(reply.raw)
+    return true
+  }
+
+  /** Ends the connection too: an unread body would be taken for the next request. */
+  #denyLast(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): Promise<FastifyReply> {
+    this.#connections.of(request.raw.socket).end()
+    return this.#deny(request, reply, refusal)
+  }
+
+  async #deny(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    refusal: Refusal,
+    headers: readonly string[] = [],
+  ): Promise<FastifyReply> {
+    const incoming = this.#arrived(request, reply)
+    return this.#send(reply, incoming, await this.#deps.deny(incoming, refusal, headers))
+  }
+
+  #arrived(request: FastifyRequest, reply: FastifyReply): ServerIncoming {
+    const connection = this.#connections.of(request.raw.socket)
+    connection.answering(reply.raw)
+    return new ServerIncoming(request, connection, this.stopping.signal)
+  }
+
+  #send(
+    reply: FastifyReply,
+    incoming: ServerIncoming,
+    outgoing: Outgoing,
+    path?: string,
+  ): FastifyReply {
+    const { constantHeaders: constant, clientOf, observe, report } = this.#deps
+    const { requestId, startedMs } = incoming
+    const isStopping = this.stopping.signal.aborted
+    const close = this.#connections.of(reply.raw.req.socket).isLast(reply.raw, isStopping)
+    // While stopping, Fastify would end the connection with an earlier answer and lose the others.
+    if (isStopping && !close) outgoing.headers.push('Connection', 'keep-alive')
+    sendAnswer(reply, outgoing, { requestId, constant, close })
+    if (reply.raw.writableLength > 0)
+      this.#unsent.hold(reply.raw, outgoing.body, clientOf(incoming))
+    try {
+      observe?.(path, outgoing.status, performance.now() - startedMs)
+    } catch (error) {
+      report(error, requestId)
+    }
+    return reply
+  }
+}
+
+function bodyRefusal({ code, statusCode }: FastifyError): Refusal | undefined {
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge()
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
+    return refuse('unsupported_media_type', 'send the body as application/json in UTF-8')
+  if (statusCode === 400)
+    return refuse('invalid_body', 'the body does not have the announced length')
+  return undefined
+}

@@ -1,0 +1,109 @@
+import type { IncomingMessage, Server } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import { STATUS_CODES } from '#lib/node-http.ts'
+import type { Connections } from './connections.ts'
+import type { DoorDeps } from './door.ts'
+import type { Incoming } from './exchange.ts'
+import { NO_QUERY } from './parse-query.ts'
+import { stampedHeaders } from './send-answer.ts'
+
+export interface SocketRefuserDeps
+  extends Pick<DoorDeps, 'deny' | 'newRequestId' | 'constantHeaders'> {
+  readonly connections: Pick<Connections, 'of'>
+}
+
+/** A client that does not close its side is waited for no longer. */
+const LINGER_MS = 2_000
+
+/** Methods of this API, for those that Node's parser does not even know. */
+const ALLOW = 'GET, HEAD, OPTIONS, POST'
+
+/**
+ * Answers what never becomes a request: malformed HTTP, headers that are too long or too late,
+ * CONNECT. The connection ends, because the start of a next request cannot be found.
+ */
+export class SocketRefuser {
+  readonly #deps: SocketRefuserDeps
+
+  constructor(deps: SocketRefuserDeps) {
+    this.#deps = deps
+  }
+
+  watch(server: Server): void {
+    server.on('connect', (_request: IncomingMessage, socket: Duplex) =>
+      this.#breakOff(socket, wrongMethod()),
+    )
+    // An unknown expectation may be ignored (RFC 9110, 10.1.1); Node's own 417 would lack our headers.
+    server.on('checkExpectation', (request, response) => server.emit('request', request, response))
+  }
+
+  /** Refuses what Node's parser could not read. */
+  refuseBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
+    this.#breakOff(socket, judge(error.code))
+  }
+
+  #breakOff(socket: Duplex, rejection: Rejection): void {
+    const refuseNow = () => void this.#refuse(socket, rejection)
+    this.#deps.connections.of(socket).breakOff(refuseNow)
+  }
+
+  async #refuse(socket: Duplex, { refusal, headers }: Rejection): Promise<void> {
+    // A client that left or broke the connection cannot read an answer.
+    if (!socket.writable || socket.destroyed) return void socket.destroy()
+    socket.on('error', () => socket.destroy())
+    const { constantHeaders: constant, deny, newRequestId } = this.#deps
+    const incoming = nobody(newRequestId(), socket)
+    const outgoing = await deny(incoming, refusal, headers)
+    const { requestId } = incoming
+    const pairs = stampedHeaders(outgoing, { requestId, constant, close: true })
+    pairs.push('Content-Length', String(Buffer.byteLength(outgoing.body)))
+    let head = `HTTP/1.1 ${outgoing.status} ${STATUS_CODES[outgoing.status]}\r\n`
+    for (let index = 0; index < pairs.length; index += 2)
+      head += `${pairs[index]}: ${pairs[index + 1]}\r\n`
+    socket.end(`${head}\r\n${outgoing.body}`)
+    // Drains what still comes, so that no reset overtakes the answer (RFC 9112, 9.6).
+    socket.resume()
+    setTimeout(() => socket.destroy(), LINGER_MS).unref()
+  }
+}
+
+interface Rejection {
+  readonly refusal: Refusal
+  readonly headers: readonly string[]
+}
+
+function judge(code: string | undefined): Rejection {
+  if (code === 'HPE_INVALID_METHOD') return wrongMethod()
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return {
+      refusal: refuse('payload_too_large', 'the request line and headers are too long'),
+      headers: [],
+    }
+  const message =
+    code === 'ERR_HTTP_REQUEST_TIMEOUT'
+      ? 'the request came too slowly'
+      : 'this is no well-formed HTTP/1.1 request'
+  return { refusal: refuse('invalid_parameter', message), headers: [] }
+}
+
+function wrongMethod(): Rejection {
+  return {
+    refusal: refuse('method_not_allowed', `this server answers ${ALLOW}`),
+    headers: ['Allow', ALLOW],
+  }
+}
+
+function nobody(requestId: string, socket: Duplex): Incoming {
+  const address = 'remoteAddress' in socket ? socket.remoteAddress : undefined
+  return {
+    requestId,
+    method: '',
+    headers: {},
+    socketAddress: typeof address === 'string' ? address : '',
+    path: {},
+    query: NO_QUERY,
+    body: undefined,
+    signal: AbortSignal.abort(),
+  }
+}
