@@ -39,6 +39,18 @@ const ACCRUAL = `
     check (is_accruing in (0, 1));
   create index spend_days_accruing on spend_days (day, account) where is_accruing = 1;`
 
+/** The triggers add what accrued to the rows of its days. */
+const BOOKING = `
+  update balances set accruing_day = 0, accruing_price_micro_usd = 0, accruing_calls = 0
+    where accruing_day <> 0;`
+
+const NO_ACCRUAL = `
+  drop index spend_days_accruing;
+  alter table spend_days drop column is_accruing;
+  alter table balances drop column accruing_calls;
+  alter table balances drop column accruing_price_micro_usd;
+  alter table balances drop column accruing_day;`
+
 /** Tables of the ledger; ids 100 to 199 of the accounts store. */
 export const ledgerMigrations: readonly Migration[] = [
   {
@@ -132,6 +144,21 @@ export const ledgerMigrations: readonly Migration[] = [
     sql: {
       sqlite: `${ACCRUAL} ${guardsSql(accrualGuards).sqlite}`,
       postgres: `${ACCRUAL} ${guardsSql(accrualGuards).postgres}`,
+    },
+  },
+  {
+    id: 107,
+    name: 'paid calls are added to their day at once',
+    sql: {
+      sqlite: `${BOOKING}
+        drop trigger accrued_calls_come_to_their_day;
+        drop trigger accruing_calls_only_grow;
+        ${NO_ACCRUAL}`,
+      postgres: `${BOOKING}
+        drop trigger accrued_calls_come_to_their_day on balances;
+        drop trigger accruing_calls_only_grow on balances;
+        drop function accrued_calls_come_to_their_day_row();
+        ${NO_ACCRUAL}`,
     },
   },
 ]

@@ -1,6 +1,6 @@
 import { accessGuards, returnGuards } from '#access/access-migrations.ts'
 import { type Check, DIFFERENCES_MAX } from '#ledger/check.ts'
-import { accrualGuards, ledgerGuards, priceGuards } from '#ledger/ledger-guards.ts'
+import { ledgerGuards, priceGuards } from '#ledger/ledger-guards.ts'
 import { paymentsGuards } from '#payments/payments-guards.ts'
 import type { Engine } from '#store/engine.ts'
 import type { Guard } from '#store/guard.ts'
@@ -13,7 +13,6 @@ import { collectedGuards, replacedGuards, x402Guards } from '#x402/x402-guards.t
 export const accountsGuards: readonly Guard[] = [
   ...ledgerGuards,
   ...priceGuards,
-  ...accrualGuards,
   ...accessGuards,
   ...returnGuards,
   ...paymentsGuards,

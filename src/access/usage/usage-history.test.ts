@@ -130,7 +130,7 @@ onBoth('without a key the address is told, and nothing of anybody else', async (
     assert.equal(codeOf(await ask(harness, secret, { days })), 'invalid_parameter')
 })
 
-onBoth('what accrues beside a balance is told at once, with a key and without', async (store) => {
+onBoth('a paid call is in the history at once, with a key and without', async (store) => {
   const { engine } = store
   const harness = createHarness(engine)
   const { secret, publicId } = await harness.mint()
