@@ -75,17 +75,9 @@ export const ledgerChecks: readonly Check[] = [
     sql`select account as subject, (calls - returned) * price_micro_usd as expected,
         micro_usd as found
       from spend_days
-      where (price_micro_usd > 0 and micro_usd <> (calls - returned) * price_micro_usd)
+      where micro_usd <> (calls - returned) * price_micro_usd or price_micro_usd <= 0
         or returned > calls or returned < 0
       order by account, day, price_micro_usd limit ${DIFFERENCES_MAX}`,
-  ),
-  queryCheck(
-    'only a day whose price could not be told has none, and its money is of its calls',
-    sql`select account as subject, 0 as expected, micro_usd as found
-      from spend_days
-      where price_micro_usd = 0 and micro_usd <> 0
-        and case when calls > 0 then micro_usd % calls = 0 or returned > 0 else 1 = 1 end
-      order by account, day limit ${DIFFERENCES_MAX}`,
   ),
   queryCheck(
     'the posted spend of an account is what its call entries took',

@@ -9,7 +9,7 @@ import type { Difference } from './check.ts'
 import { closeSpendDays } from './close-spend-days.ts'
 import { eachEngine, unguarded } from './each-engine.ts'
 import { ledgerChecks } from './ledger-checks.ts'
-import { ledgerGuards, priceGuards } from './ledger-guards.ts'
+import { ledgerGuards } from './ledger-guards.ts'
 import { ledgerMigrations } from './ledger-migrations.ts'
 import { type Entry, post } from './post.ts'
 import { giveBackCalls, spendCalls } from './spend.ts'
@@ -296,7 +296,7 @@ onBoth('money is spent at a price only', async ({ engine }) => {
   const insert = (price: number) =>
     engine.write((tx) =>
       tx.run(sql`insert into spend_days (account, day, price_micro_usd, calls, micro_usd)
-        values (${KEY}, ${TODAY}, ${price}, 0, ${price === 0 ? 2_000 : 0})`),
+        values (${KEY}, ${TODAY}, ${price}, 0, 0)`),
     )
   await assert.rejects(insert(0), ConstraintError)
   await insert(100)
@@ -328,12 +328,6 @@ const CORRUPTIONS: Record<string, Sql[]> = {
   'every paid call cost its price, and no more were given back than were made': [
     sql`update spend_days set calls = calls + 1`,
   ],
-  'only a day whose price could not be told has none, and its money is of its calls': [
-    sql`insert into spend_days
-      (account, day, price_micro_usd, calls, returned, micro_usd, posted_micro_usd, closings)
-      values (${KEY}, ${TODAY}, 0, 0, 0, 2000, 0, 0)`,
-    sql`update balances set micro_usd = micro_usd - 2000 where account = ${KEY}`,
-  ],
   'the posted spend of an account is what its call entries took': [
     sql`update spend_days set posted_micro_usd = posted_micro_usd + 100`,
   ],
@@ -345,13 +339,9 @@ for (const check of ledgerChecks)
     await spend(engine, 3)
     await closeSpendDays({ engine, clock: () => (TODAY + 2 * DAY_SECONDS) * 1000 })
     assert.deepEqual(await audit(engine), [])
-    await unguarded(
-      engine,
-      { guards: [...ledgerGuards, ...priceGuards], tables: TABLES },
-      async (tx) => {
-        for (const statement of CORRUPTIONS[check.name] ?? []) await tx.run(statement)
-      },
-    )
+    await unguarded(engine, { guards: ledgerGuards, tables: TABLES }, async (tx) => {
+      for (const statement of CORRUPTIONS[check.name] ?? []) await tx.run(statement)
+    })
     const noticed = (await audit(engine)).map((difference) => difference.check)
     assert.ok(noticed.includes(check.name), noticed.join('; '))
   })

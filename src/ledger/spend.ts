@@ -44,7 +44,7 @@ export async function spendCalls(
   )
   const days = wanted.flatMap(([account]) => {
     const paid = spent.get(account)?.calls ?? 0
-    return paid === 0 ? [] : [[account, day, pricePerCall, paid, BigInt(paid) * pricePerCall]]
+    return paid === 0 ? [] : [[day, account, pricePerCall, paid, BigInt(paid) * pricePerCall]]
   })
   if (days.length > 0) await connection.insert(SPENT, days)
   return spent
@@ -71,13 +71,13 @@ function debitAt(price: MicroUsd): BulkInsert {
 const SPENT: BulkInsert = {
   table: 'spend_days',
   columns: {
-    account: 'text',
     day: 'bigint',
+    account: 'text',
     price_micro_usd: 'bigint',
     calls: 'bigint',
     micro_usd: 'bigint',
   },
-  conflict: `on conflict (account, day, price_micro_usd) do update set
+  conflict: `on conflict (day, account, price_micro_usd) do update set
     calls = spend_days.calls + excluded.calls, micro_usd = spend_days.micro_usd + excluded.micro_usd`,
 }
 
@@ -97,7 +97,7 @@ export async function giveBackCalls(
     where account = ${input.account} returning account`)
   const lowered = await connection.run(sql`
     update spend_days set returned = returned + ${input.calls}, micro_usd = micro_usd - ${amount}
-    where account = ${input.account} and day = ${input.day}
+    where day = ${input.day} and account = ${input.account}
       and price_micro_usd = ${input.pricePerCall} returning account`)
   assert(raised.length === 1 && lowered.length === 1, 'a refund of calls that were never paid')
 }

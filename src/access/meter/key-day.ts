@@ -15,14 +15,14 @@ export async function addKeyUnits(
   const list = [...units].sort(([a], [b]) => (a < b ? -1 : 1))
   await connection.insert(
     COUNTED,
-    list.map(([publicId, used]) => [publicId, day, used]),
+    list.map(([publicId, used]) => [day, publicId, used]),
   )
 }
 
 const COUNTED: BulkInsert = {
   table: 'key_days',
-  columns: { public_id: 'text', day: 'bigint', used: 'bigint' },
-  conflict: 'on conflict (public_id, day) do update set used = key_days.used + excluded.used',
+  columns: { day: 'bigint', public_id: 'text', used: 'bigint' },
+  conflict: 'on conflict (day, public_id) do update set used = key_days.used + excluded.used',
 }
 
 /** Refunds free units of a key and day. */
@@ -32,6 +32,6 @@ export async function giveBackKeyUnits(
 ): Promise<void> {
   const lowered = await connection.run(sql`
     update key_days set used = used - ${input.units}
-    where public_id = ${input.publicId} and day = ${input.day} returning used`)
+    where day = ${input.day} and public_id = ${input.publicId} returning used`)
   assert(lowered.length === 1, 'a refund of calls that were never counted')
 }

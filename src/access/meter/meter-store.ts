@@ -19,14 +19,11 @@ export async function recordBatch(
 ): Promise<void> {
   const recorded = await connection.run(sql`
     insert into meters (meter, batch, day) values (${id.meter}, ${id.number}, ${day})
-    on conflict (meter) do update set batch = excluded.batch, day = excluded.day, detail = null
+    on conflict (meter) do update set batch = excluded.batch, day = excluded.day, given_up = 0
       where meters.batch < excluded.batch
     returning batch`)
   if (recorded.length === 0) throw new StoreError('the batch was given up')
 }
-
-/** Marks the number of a batch that was not committed and never will be. */
-const GIVEN_UP = 'given up'
 
 /**
  * Whether the newest batch of this process was committed. A commit that is still under way holds the row,
@@ -39,13 +36,13 @@ export async function settleBatch(
 ): Promise<boolean> {
   const [row] = await connection.run(sql`
     insert into meters (meter, batch, day) values (${id.meter}, 0, ${day})
-    on conflict (meter) do update set batch = meters.batch returning batch, detail`)
+    on conflict (meter) do update set batch = meters.batch returning batch, given_up`)
   const newest = row === undefined ? 0 : column.integer(row, 'batch')
   // It was settled before a newer batch began.
   if (newest > id.number) return false
-  if (row !== undefined && newest === id.number) return column.textOrNull(row, 'detail') === null
+  if (row !== undefined && newest === id.number) return row.given_up === 0
   await connection.run(sql`
-    update meters set batch = ${id.number}, detail = ${GIVEN_UP} where meter = ${id.meter}`)
+    update meters set batch = ${id.number}, given_up = 1 where meter = ${id.meter}`)
   return false
 }
 
@@ -57,8 +54,8 @@ export async function markRefunded(
   if (receipts.length === 0) return []
   const sorted = receipts.toSorted((a, b) => (a.id < b.id ? -1 : 1))
   const marked = await connection.run(sql`
-    insert into refunds (receipt, day) values ${rows(sorted.map((each) => [each.id, each.day]))}
-    on conflict (receipt) do nothing returning receipt`)
+    insert into refunds (day, receipt) values ${rows(sorted.map((each) => [each.day, each.id]))}
+    on conflict (day, receipt) do nothing returning receipt`)
   const fresh = new Set(marked.map((row) => column.text(row, 'receipt')))
   return sorted.filter((each) => fresh.delete(each.id))
 }

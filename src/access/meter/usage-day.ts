@@ -41,7 +41,7 @@ export async function takeUnits(
 ): Promise<Map<string, Taken>> {
   const list = inOrder(wanted).map(([bucket, { units, quota }]) => {
     const first = Math.min(units, quota)
-    return [bucket, day, first, first, quota, quota]
+    return [day, bucket, first, first, quota, quota]
   })
   const taken = await connection.insert(TAKEN, list)
   return new Map(taken.map((row) => [column.text(row, 'bucket'), toTaken(row)]))
@@ -59,15 +59,15 @@ const GRANTED = `case
 const TAKEN: BulkInsert = {
   table: 'usage_days',
   columns: {
-    bucket: 'text',
     day: 'bigint',
+    bucket: 'text',
     used: 'bigint',
     granted: 'bigint',
     quota: 'bigint',
     quota_most: 'bigint',
   },
   constants: { paid: 0 },
-  conflict: `on conflict (bucket, day) do update set
+  conflict: `on conflict (day, bucket) do update set
     granted = ${GRANTED}, used = usage_days.used + ${GRANTED}, quota = excluded.quota,
     quota_most = case when excluded.quota > usage_days.quota_most
       then excluded.quota else usage_days.quota_most end
@@ -85,9 +85,9 @@ export async function lockUsageDay(
 ): Promise<void> {
   const { bucket, day, quota } = input
   await connection.run(sql`
-    insert into usage_days (bucket, day, used, paid, granted, quota, quota_most)
-    values (${bucket}, ${day}, 0, 0, 0, ${quota}, ${quota})
-    on conflict (bucket, day) do update set used = usage_days.used`)
+    insert into usage_days (day, bucket, used, paid, granted, quota, quota_most)
+    values (${day}, ${bucket}, 0, 0, 0, ${quota}, ${quota})
+    on conflict (day, bucket) do update set used = usage_days.used`)
 }
 
 /** Counts paid calls; the buckets' rows are locked by `takeUnits` of the same transaction. */
@@ -98,15 +98,15 @@ export async function addPaid(
 ): Promise<void> {
   await connection.insert(
     PAID,
-    inOrder(paid).map(([bucket, calls]) => [bucket, day, calls]),
+    inOrder(paid).map(([bucket, calls]) => [day, bucket, calls]),
   )
 }
 
 const PAID: BulkInsert = {
   table: 'usage_days',
-  columns: { bucket: 'text', day: 'bigint', paid: 'bigint' },
-  constants: { used: 0, granted: 0, quota: 0 },
-  conflict: 'on conflict (bucket, day) do update set paid = usage_days.paid + excluded.paid',
+  columns: { day: 'bigint', bucket: 'text', paid: 'bigint' },
+  constants: { used: 0, granted: 0, quota: 0, quota_most: 0 },
+  conflict: 'on conflict (day, bucket) do update set paid = usage_days.paid + excluded.paid',
 }
 
 /** Refunds free units or paid calls of a day; free units are lowered beside a count that only rises. */
@@ -117,7 +117,7 @@ export async function giveBackUnits(
   await connection.run(sql`
     update usage_days set used = used - ${input.used}, returned = returned + ${input.used},
       paid = paid - ${input.paid}
-    where bucket = ${input.bucket} and day = ${input.day}`)
+    where day = ${input.day} and bucket = ${input.bucket}`)
 }
 
 export function toUsageDay(row: Row): UsageDay {

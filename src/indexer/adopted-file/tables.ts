@@ -11,12 +11,10 @@ import {
 
 /**
  * `file_parts`: what the register was built from. `file_adoptions`: the files it was built from, one
- * after the other. `backfills.datasets`: the datasets that are read again while all others follow the
- * chain's head; null where none does.
- * A register of an earlier version does not know its file; it is read again as a whole.
+ * after the other.
  */
 export const adoptedFileMigration: Migration = {
-  id: 70,
+  id: 1030,
   name: 'the file that the register was built from',
   sql: `
     create table file_parts (
@@ -28,10 +26,7 @@ export const adoptedFileMigration: Migration = {
     create table file_adoptions (
       sequence bigint primary key,
       digest text not null
-    );
-    insert into file_adoptions (sequence, digest)
-    select 1, 'unknown' where exists (select 1 from positions);
-    alter table backfills add column datasets text`,
+    )`,
 }
 
 /** Chain id of parts that belong to no chain: EIP-155 begins at 1. */
