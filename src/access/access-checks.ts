@@ -1,4 +1,3 @@
-import { SPEND } from '#ledger/accrual.ts'
 import { type Check, DIFFERENCES_MAX, queryCheck } from '#ledger/check.ts'
 import { DAY_SECONDS } from '#lib/day.ts'
 import { sql } from '#store/sql.ts'
@@ -9,7 +8,7 @@ import { sql } from '#store/sql.ts'
  */
 const CALLS_AFTER_REVOCATION = sql`
   select keys.public_id as subject, spend.calls
-  from keys join ${SPEND} as spend on spend.account = 'key:' || keys.public_id
+  from keys join spend_days as spend on spend.account = 'key:' || keys.public_id
   where spend.day > keys.revoked_unix + ${DAY_SECONDS}
   union all
   select keys.public_id, key_days.used
@@ -51,7 +50,7 @@ export const accessChecks: readonly Check[] = [
         union all
         select coalesce('wallet:' || keys.wallet, substr(spend.account, 8)), spend.day,
           0, spend.calls - spend.returned
-        from ${SPEND} as spend left join keys
+        from spend_days as spend left join keys
           on keys.public_id = substr(spend.account, 5) and spend.account like 'key:%'
       ) as parts
       group by owner, day having sum(paid) <> sum(calls)
@@ -66,8 +65,8 @@ export const accessChecks: readonly Check[] = [
   ),
   queryCheck(
     'no bucket had more free calls on a day than its quota ever was',
-    sql`select bucket as subject, coalesce(quota_most, -1) as expected, used as found
-      from usage_days where quota_most is null or used > quota_most
+    sql`select bucket as subject, quota_most as expected, used as found
+      from usage_days where used > quota_most
       order by bucket, day limit ${DIFFERENCES_MAX}`,
   ),
   queryCheck(

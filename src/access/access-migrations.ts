@@ -29,10 +29,7 @@ export const accessGuards: readonly Guard[] = [
     columns: ['paid'],
     when: 'new.paid > old.paid and old.used < old.quota',
   },
-]
-
-/** Free calls go down only as far as they are said to be given back. */
-export const returnGuards: readonly Guard[] = [
+  // Free calls go down only as far as they are refunded.
   {
     table: 'usage_days',
     name: 'usage_days_go_down_by_refunds',
@@ -42,35 +39,10 @@ export const returnGuards: readonly Guard[] = [
   },
 ]
 
-/** Tables of keys and usage; ids 200 to 299 of the accounts store. */
+/** Tables of keys and usage; ids 1200 to 1299 of the accounts store. */
 export const accessMigrations: readonly Migration[] = [
   {
-    id: 200,
-    name: 'usage',
-    sql: `
-      create table usage_days (
-        bucket text not null,
-        day bigint not null,
-        used bigint not null check (used >= 0),
-        paid bigint not null check (paid >= 0),
-        granted bigint not null,
-        quota bigint not null,
-        primary key (bucket, day)
-      );
-      create index usage_days_by_day on usage_days (day);
-      create table meters (
-        meter text primary key,
-        batch bigint not null,
-        day bigint not null
-      );
-      create table refunds (
-        receipt text primary key,
-        day bigint not null
-      );
-      create index refunds_by_day on refunds (day)`,
-  },
-  {
-    id: 201,
+    id: 1200,
     name: 'keys',
     sql: `
       create table wallets (
@@ -86,9 +58,12 @@ export const accessMigrations: readonly Migration[] = [
         label text,
         created_unix bigint not null,
         revoked_unix bigint,
-        successor text references keys (public_id)
+        successor text references keys (public_id) deferrable initially deferred,
+        is_first smallint not null default 0
       );
       create index keys_by_wallet on keys (wallet, created_unix, public_id);
+      create unique index keys_first on keys (wallet) where is_first = 1;
+      create index keys_by_successor on keys (successor) where successor is not null;
       create table used_messages (
         digest text primary key,
         wallet text not null,
@@ -97,67 +72,41 @@ export const accessMigrations: readonly Migration[] = [
       )`,
   },
   {
-    id: 202,
-    name: 'calls by key',
+    id: 1201,
+    name: 'usage by day',
     sql: `
-      create table key_days (
-        public_id text not null,
+      create table usage_days (
         day bigint not null,
+        bucket text not null,
         used bigint not null check (used >= 0),
-        primary key (public_id, day)
+        paid bigint not null check (paid >= 0),
+        returned bigint not null default 0,
+        -- What the last batch granted: an upsert returns only what its row holds.
+        granted bigint not null,
+        quota bigint not null,
+        quota_most bigint not null check (used <= quota_most),
+        primary key (day, bucket)
       );
-      create index key_days_by_day on key_days (day);
-      alter table keys add column is_first smallint not null default 0;
-      update keys set is_first = 1 where not exists (
-        select 1 from keys as older where older.wallet = keys.wallet
-          and (older.created_unix < keys.created_unix
-            or (older.created_unix = keys.created_unix and older.public_id < keys.public_id)));
-      create unique index keys_first on keys (wallet) where is_first = 1;
-      insert into key_days (public_id, day, used)
-      select bucket, day, used from usage_days
-      where used > 0 and 1 < (
-        select count(*) from keys where 'wallet:' || keys.wallet = usage_days.bucket)`,
+      create index usage_days_by_bucket on usage_days (bucket, day);
+      create table key_days (
+        day bigint not null,
+        public_id text not null,
+        used bigint not null check (used >= 0),
+        primary key (day, public_id)
+      );
+      create index key_days_by_key on key_days (public_id, day);
+      create table refunds (
+        day bigint not null,
+        receipt text not null,
+        primary key (day, receipt)
+      );
+      create table meters (
+        meter text primary key,
+        batch bigint not null,
+        day bigint not null,
+        given_up smallint not null default 0 check (given_up in (0, 1))
+      );
+      create index meters_by_day on meters (day, meter)`,
   },
-  {
-    id: 203,
-    name: 'the most that a quota was on a day',
-    sql: `
-      alter table usage_days add column quota_most bigint check (used <= quota_most);
-      update usage_days set quota_most = case when used > quota then used else quota end`,
-  },
-  { id: 204, name: 'guards of keys and counters', sql: guardsSql(accessGuards) },
-  {
-    id: 205,
-    name: 'what is to be told of a batch',
-    sql: 'alter table meters add column detail text',
-  },
-  {
-    id: 206,
-    name: 'free calls that were given back',
-    sql: onEach(
-      'alter table usage_days add column returned bigint not null default 0;',
-      guardsSql(returnGuards),
-    ),
-  },
-  {
-    id: 207,
-    name: 'old counters in order, and the keys before a key',
-    sql: `
-      drop index usage_days_by_day;
-      create index usage_days_by_day on usage_days (day, bucket);
-      drop index key_days_by_day;
-      create index key_days_by_day on key_days (day, public_id);
-      drop index refunds_by_day;
-      create index refunds_by_day on refunds (day, receipt);
-      create index keys_by_successor on keys (successor) where successor is not null`,
-  },
-  {
-    id: 210,
-    name: 'old batches in order',
-    sql: 'create index meters_by_day on meters (day, meter)',
-  },
+  { id: 1202, name: 'guards of keys and usage', sql: guardsSql(accessGuards) },
 ]
-
-function onEach(first: string, then: { readonly sqlite: string; readonly postgres: string }) {
-  return { sqlite: `${first}\n${then.sqlite}`, postgres: `${first}\n${then.postgres}` }
-}

@@ -44,9 +44,17 @@ describe('the command line', () => {
   it('the help of every command shows an example and names the variables', async () => {
     const main = run(['--help'])
     assert.equal(await ended(main.child), 0)
-    for (const word of ['start', 'serve', 'index', 'verify', 'audit', 'SEXTON_DATABASE_URL'])
+    for (const word of [
+      'start',
+      'serve',
+      'index',
+      'verify',
+      'audit',
+      'carry-over',
+      'SEXTON_DATABASE_URL',
+    ])
       assert.ok(main.output.text.includes(word), word)
-    for (const command of ['start', 'serve', 'index', 'verify', 'audit']) {
+    for (const command of ['start', 'serve', 'index', 'verify', 'audit', 'carry-over']) {
       const { child, output } = run([command, '--help'])
       assert.equal(await ended(child), 0)
       assert.ok(output.text.includes('Examples:'), command)

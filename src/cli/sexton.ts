@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { VARIABLES } from '#main/settings.ts'
 import { VERSION } from '#main/version.ts'
 import { auditCommand } from './audit-command.ts'
+import { carryOverCommand } from './carry-over-command.ts'
 import { describeFailure } from './describe-failure.ts'
 import { indexCommand } from './index-command.ts'
 import { serveCommand } from './serve-command.ts'
@@ -20,7 +21,14 @@ export function createProgram(from: NodeJS.Process): Command {
     .version(VERSION)
     .showHelpAfterError('(sexton --help lists the commands)')
     .addHelpText('after', `\nEnvironment variables:\n${variables.join('\n')}\n`)
-  const commands = [startCommand, serveCommand, indexCommand, verifyCommand, auditCommand]
+  const commands = [
+    startCommand,
+    serveCommand,
+    indexCommand,
+    verifyCommand,
+    auditCommand,
+    carryOverCommand,
+  ]
   for (const make of commands) program.addCommand(make(from))
   for (const command of [program, ...program.commands]) command.exitOverride()
   return program

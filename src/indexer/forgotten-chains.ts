@@ -7,7 +7,7 @@ import { sql } from '#store/sql.ts'
  * before may have been wrong, so nothing that was known of that time may be shown as this one's.
  */
 export const forgottenChainsMigration: Migration = {
-  id: 64,
+  id: 1020,
   name: 'chains that were forgotten',
   sql: `
     create table forgotten_chains (

@@ -1,12 +1,17 @@
 import type { Migration } from '#store/engine.ts'
 import { leaseMigration } from '#store/lease.ts'
+import { adoptedFileMigration } from './adopted-file/tables.ts'
+import { backfillsMigration } from './backfill/backfill-row.ts'
+import { matchedMappingsMigration } from './events/matched-mappings.ts'
 import { eventsMigration } from './events/tables.ts'
+import { forgottenChainsMigration } from './forgotten-chains.ts'
+import { stalledChainsMigration } from './stalled-chains.ts'
 
-/** Schema of the register that belongs to the indexer itself; datasets bring their own. */
+/** Schema of the register that belongs to the indexer itself, ids 1000 to 1099; datasets bring their own. */
 export const indexerMigrations: readonly Migration[] = [
-  leaseMigration(1),
+  leaseMigration(1000),
   {
-    id: 2,
+    id: 1001,
     name: 'positions, blocks and anomalies',
     sql: `
       create table positions (
@@ -38,4 +43,9 @@ export const indexerMigrations: readonly Migration[] = [
       )`,
   },
   eventsMigration,
+  backfillsMigration,
+  forgottenChainsMigration,
+  adoptedFileMigration,
+  stalledChainsMigration,
+  matchedMappingsMigration,
 ]

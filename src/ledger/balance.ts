@@ -1,7 +1,12 @@
 import type { MicroUsd } from '#domain/money.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { join, sql } from '#store/sql.ts'
+import { inNames, type Sql, sql } from '#store/sql.ts'
+
+/** The balances of some accounts as a query; an account that was never posted to is absent. */
+export function balancesOf(accounts: readonly string[]): Sql {
+  return sql`select account, micro_usd from balances where account ${inNames(accounts)}`
+}
 
 /** The balances of some accounts; an account that was never posted to is absent. */
 export async function readBalances(
@@ -9,8 +14,7 @@ export async function readBalances(
   accounts: readonly string[],
 ): Promise<Map<string, MicroUsd>> {
   if (accounts.length === 0) return new Map()
-  const found = await connection.run(sql`
-    select account, micro_usd from balances where account in (${join(accounts)})`)
+  const found = await connection.run(balancesOf(accounts))
   return new Map(found.map((row) => [column.text(row, 'account'), column.amount(row, 'micro_usd')]))
 }
 

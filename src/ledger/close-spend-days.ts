@@ -1,12 +1,10 @@
 import type { MicroUsd } from '#domain/money.ts'
 import { type Clock, unixNow } from '#lib/clock.ts'
 import { DAY_SECONDS, HOUR_SECONDS, toDate } from '#lib/day.ts'
-import { doEach } from '#lib/do-each.ts'
 import type { Engine, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { type Sql, sql } from '#store/sql.ts'
 import { REVENUE } from './account.ts'
-import { bookAccrued } from './accrual.ts'
 import { changeBalance, recordEntry } from './post.ts'
 
 /** A day is closed this long after its end, when its last refunds have come in. */
@@ -26,8 +24,8 @@ interface OpenDay {
 
 /**
  * Posts the spend of finished days: one entry `calls:<account>:<date>@<price>` from the account to
- * the revenue. What changes after that (a late refund) is posted by a further entry. Gives the number of entries;
- * safe to run on several replicas at once. AggregateError when some could not be closed; all others are.
+ * the revenue. What changes after that (a late refund) is posted by a further entry. Returns the number of
+ * entries; safe to run on several replicas at once.
  */
 export async function closeSpendDays(deps: {
   readonly engine: Engine
@@ -37,14 +35,8 @@ export async function closeSpendDays(deps: {
   const now = unixNow(deps.clock)
   const lastDay = now - CLOSE_AFTER_SECONDS - DAY_SECONDS
   let closed = 0
-  const close = async () => {
-    for (const row of await engine.read(openDays(lastDay)))
-      if (await closeDay(engine, toOpenDay(row), now)) closed += 1
-  }
-  await doEach([
-    { name: 'booking accrued calls', run: () => bookAccrued(engine, lastDay) },
-    { name: 'posting finished days', run: close },
-  ])
+  for (const row of await engine.read(openDays(lastDay)))
+    if (await closeDay(engine, toOpenDay(row), now)) closed += 1
   return closed
 }
 

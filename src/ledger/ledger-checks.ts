@@ -1,6 +1,5 @@
 import { type Sql, sql } from '#store/sql.ts'
 import { REVENUE } from './account.ts'
-import { SPEND } from './accrual.ts'
 import { type Check, DIFFERENCES_MAX, queryCheck } from './check.ts'
 
 /** 2^53 - 1: what JSON and JavaScript tell exactly. */
@@ -40,7 +39,7 @@ export const ledgerChecks: readonly Check[] = [
       from (
         select account, 0 as expected, micro_usd as found from balances
         union all select account, micro_usd, 0 from postings
-        union all select account, posted_micro_usd - micro_usd, 0 from ${SPEND} as spend
+        union all select account, posted_micro_usd - micro_usd, 0 from spend_days
       ) as parts
       group by account having sum(expected) <> sum(found)
       order by account limit ${DIFFERENCES_MAX}`,
@@ -76,31 +75,9 @@ export const ledgerChecks: readonly Check[] = [
     sql`select account as subject, (calls - returned) * price_micro_usd as expected,
         micro_usd as found
       from spend_days
-      where (price_micro_usd > 0 and micro_usd <> (calls - returned) * price_micro_usd)
+      where micro_usd <> (calls - returned) * price_micro_usd or price_micro_usd <= 0
         or returned > calls or returned < 0
       order by account, day, price_micro_usd limit ${DIFFERENCES_MAX}`,
-  ),
-  queryCheck(
-    'what accrues beside a balance is of the one day that is marked so',
-    sql`select account as subject, cast(sum(marked) as bigint) as expected,
-        cast(sum(accruing) as bigint) as found
-      from (
-        select account, day, price_micro_usd as price, 1 as marked, 0 as accruing
-        from spend_days where is_accruing = 1
-        union all
-        select account, accruing_day, accruing_price_micro_usd, 0, 1
-        from balances where accruing_day <> 0
-      ) as parts
-      group by account, day, price having sum(marked) <> sum(accruing)
-      order by account limit ${DIFFERENCES_MAX}`,
-  ),
-  queryCheck(
-    'only a day whose price could not be told has none, and its money is of its calls',
-    sql`select account as subject, 0 as expected, micro_usd as found
-      from spend_days
-      where price_micro_usd = 0 and micro_usd <> 0
-        and case when calls > 0 then micro_usd % calls = 0 or returned > 0 else 1 = 1 end
-      order by account, day limit ${DIFFERENCES_MAX}`,
   ),
   queryCheck(
     'the posted spend of an account is what its call entries took',

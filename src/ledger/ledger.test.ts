@@ -4,16 +4,15 @@ import { ConstraintError, type Engine } from '#store/engine.ts'
 import { type Sql, sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { bucketAccount, chainInAccount, keyAccount, REVENUE, receivableAccount } from './account.ts'
-import { SPEND } from './accrual.ts'
 import { lockBalance, readBalances } from './balance.ts'
 import type { Difference } from './check.ts'
 import { closeSpendDays } from './close-spend-days.ts'
 import { eachEngine, unguarded } from './each-engine.ts'
 import { ledgerChecks } from './ledger-checks.ts'
-import { accrualGuards, ledgerGuards, priceGuards } from './ledger-guards.ts'
+import { ledgerGuards } from './ledger-guards.ts'
 import { ledgerMigrations } from './ledger-migrations.ts'
 import { type Entry, post } from './post.ts'
-import { giveBackCalls, payCalls, spendCalls } from './spend.ts'
+import { giveBackCalls, spendCalls } from './spend.ts'
 
 const NOW = 1_795_000_000
 const TODAY = startOfDay(NOW)
@@ -36,7 +35,7 @@ const postTo = (engine: Engine, entry: Entry) => engine.write((tx) => post(tx, e
 const spend = (engine: Engine, calls: number, account = KEY) =>
   engine.write(async (tx) => {
     const input = { calls: new Map([[account, calls]]), pricePerCall: 100n, day: TODAY }
-    return (await spendCalls(tx, input)).get(account)
+    return (await spendCalls(tx, input)).get(account)?.calls
   })
 
 const balanceOf = (engine: Engine, account: string) =>
@@ -114,14 +113,13 @@ onBoth('batches that name accounts in opposite orders never deadlock', async (st
   const accounts = ['a', 'b', 'c', 'd', 'e', 'f'].map((each) => keyAccount(each.repeat(8)))
   for (const account of accounts) await postTo(engine, transfer(account, CHAIN_IN, account, 9_000n))
   const replica = store.replica()
-  const takeFrom = [payCalls, spendCalls]
   await Promise.all(
     Array.from({ length: 80 }, (_, n) => {
       const calls = new Map(
         (n % 2 === 0 ? accounts : accounts.toReversed()).map((name) => [name, 1]),
       )
       const input = { calls, pricePerCall: 100n, day: TODAY + (n % 3) * DAY_SECONDS }
-      return (n % 4 < 2 ? engine : replica).write(async (tx) => takeFrom[n % 2]?.(tx, input))
+      return (n % 4 < 2 ? engine : replica).write((tx) => spendCalls(tx, input))
     }),
   )
   for (const account of accounts) assert.equal(await balanceOf(engine, account), 1_000n)
@@ -142,12 +140,9 @@ onBoth('the database itself refuses what would falsify the ledger', async ({ eng
     sql`update balances set prepaid = 0 where account = ${KEY}`,
     sql`update balances set account = ${OTHER} where account = ${KEY}`,
     sql`delete from balances`,
-    sql`update balances set accruing_calls = accruing_calls - 1 where account = ${KEY}`,
-    sql`update balances set accruing_day = 0 where account = ${KEY}`,
     sql`update spend_days set calls = calls - 1, micro_usd = micro_usd - price_micro_usd`,
     sql`update spend_days set calls = calls + 1`,
     sql`update spend_days set returned = calls + 1`,
-    sql`update spend_days set is_accruing = 2`,
     sql`update spend_days set posted_micro_usd = 100`,
     sql`delete from spend_days`,
   ])
@@ -203,48 +198,37 @@ onBoth('spending stops at the last call that the balance holds', async ({ engine
   assert.deepEqual(await audit(engine), [])
 })
 
-onBoth(
-  'an account that was never posted to pays for no call, and the audit notices it',
-  async (store) => {
-    const { engine } = store
-    assert.equal(await spend(engine, 3), 0)
-    const calls = new Map([[OTHER, 1]])
-    await engine.write((tx) => payCalls(tx, { calls, pricePerCall: 100n, day: TODAY }))
-    for (const account of [KEY, OTHER]) assert.equal(await balanceOf(engine, account), 0n)
-    const noticed = (await audit(engine)).map((each) => [each.check, each.subject])
-    const check = 'what accrues beside a balance is of the one day that is marked so'
-    assert.deepEqual(noticed, [
-      [check, KEY],
-      [check, OTHER],
-    ])
-    for (const [index, account] of [KEY, OTHER].entries()) {
-      await postTo(engine, transfer(`${index}`, CHAIN_IN, account, 500n))
-      assert.equal(await spend(engine, 2, account), 2)
-    }
-    assert.deepEqual(await audit(engine), [])
-  },
-)
+onBoth('an account that was never posted to pays for no call', async ({ engine }) => {
+  assert.equal(await spend(engine, 3), 0)
+  assert.equal(await balanceOf(engine, KEY), 0n)
+  assert.deepEqual(await audit(engine), [])
+  await postTo(engine, transfer('a', CHAIN_IN, KEY, 500n))
+  assert.equal(await spend(engine, 2), 2)
+  assert.deepEqual(await audit(engine), [])
+})
 
-onBoth('calls are paid by all accounts together or by none', async ({ engine }) => {
+onBoth('each account of a batch pays for as many calls as it holds', async ({ engine }) => {
   await postTo(engine, transfer('a', CHAIN_IN, KEY, 1_000n))
-  await postTo(engine, transfer('b', CHAIN_IN, OTHER, 500n))
+  await postTo(engine, transfer('b', CHAIN_IN, OTHER, 550n))
   const pay = (own: number, others: number) =>
     engine.write((tx) => {
       const calls = new Map([
         [OTHER, others],
         [KEY, own],
       ])
-      return payCalls(tx, { calls, pricePerCall: 100n, day: TODAY })
+      return spendCalls(tx, { calls, pricePerCall: 100n, day: TODAY })
     })
-  await pay(3, 4)
-  await assert.rejects(pay(3, 2), ConstraintError)
-  await pay(7, 1)
-  await assert.rejects(pay(1, 1), ConstraintError)
-  assert.equal(await balanceOf(engine, KEY), 0n)
-  assert.equal(await balanceOf(engine, OTHER), 0n)
-  const spent = sql`select account, calls from ${SPEND} as spend order by account`
+  const paid = (own: number, others: number, balances: readonly [bigint, bigint]) =>
+    new Map([
+      [KEY, { calls: own, balance: balances[0] }],
+      [OTHER, { calls: others, balance: balances[1] }],
+    ])
+  assert.deepEqual(await pay(3, 4), paid(3, 4, [700n, 150n]))
+  assert.deepEqual(await pay(3, 2), paid(3, 1, [400n, 50n]))
+  assert.deepEqual(await pay(5, 1), paid(4, 0, [0n, 50n]))
+  const spent = await engine.read(sql`select account, calls from spend_days order by account`)
   assert.deepEqual(
-    (await engine.read(spent)).map((row) => [row.account, row.calls]),
+    spent.map((row) => [row.account, row.calls]),
     [
       [KEY, 10],
       [OTHER, 5],
@@ -312,7 +296,7 @@ onBoth('money is spent at a price only', async ({ engine }) => {
   const insert = (price: number) =>
     engine.write((tx) =>
       tx.run(sql`insert into spend_days (account, day, price_micro_usd, calls, micro_usd)
-        values (${KEY}, ${TODAY}, ${price}, 0, ${price === 0 ? 2_000 : 0})`),
+        values (${KEY}, ${TODAY}, ${price}, 0, 0)`),
     )
   await assert.rejects(insert(0), ConstraintError)
   await insert(100)
@@ -344,17 +328,6 @@ const CORRUPTIONS: Record<string, Sql[]> = {
   'every paid call cost its price, and no more were given back than were made': [
     sql`update spend_days set calls = calls + 1`,
   ],
-  'what accrues beside a balance is of the one day that is marked so': [
-    sql`update spend_days set is_accruing = 1`,
-    sql`update balances set accruing_day = ${TODAY + DAY_SECONDS}, accruing_price_micro_usd = 100
-      where account = ${KEY}`,
-  ],
-  'only a day whose price could not be told has none, and its money is of its calls': [
-    sql`insert into spend_days
-      (account, day, price_micro_usd, calls, returned, micro_usd, posted_micro_usd, closings)
-      values (${KEY}, ${TODAY}, 0, 0, 0, 2000, 0, 0)`,
-    sql`update balances set micro_usd = micro_usd - 2000 where account = ${KEY}`,
-  ],
   'the posted spend of an account is what its call entries took': [
     sql`update spend_days set posted_micro_usd = posted_micro_usd + 100`,
   ],
@@ -366,13 +339,9 @@ for (const check of ledgerChecks)
     await spend(engine, 3)
     await closeSpendDays({ engine, clock: () => (TODAY + 2 * DAY_SECONDS) * 1000 })
     assert.deepEqual(await audit(engine), [])
-    await unguarded(
-      engine,
-      { guards: [...ledgerGuards, ...priceGuards, ...accrualGuards], tables: TABLES },
-      async (tx) => {
-        for (const statement of CORRUPTIONS[check.name] ?? []) await tx.run(statement)
-      },
-    )
+    await unguarded(engine, { guards: ledgerGuards, tables: TABLES }, async (tx) => {
+      for (const statement of CORRUPTIONS[check.name] ?? []) await tx.run(statement)
+    })
     const noticed = (await audit(engine)).map((difference) => difference.check)
     assert.ok(noticed.includes(check.name), noticed.join('; '))
   })

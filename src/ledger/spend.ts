@@ -1,9 +1,8 @@
 import type { MicroUsd } from '#domain/money.ts'
 import { assert } from '#lib/assert.ts'
-import type { BulkInsert, Connection, Row } from '#store/engine.ts'
+import type { BulkInsert, Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { type SqlValue, sql } from '#store/sql.ts'
-import { ACCRUES_NOTHING } from './accrual.ts'
+import { sql } from '#store/sql.ts'
 
 export interface SpendInput {
   /** Calls wanted by prepaid account; every account has been posted to before. */
@@ -13,92 +12,76 @@ export interface SpendInput {
   readonly day: number
 }
 
+/** What an account paid for, and its balance afterwards. */
+export interface Spent {
+  readonly calls: number
+  readonly balance: MicroUsd
+}
+
 /**
- * Takes the price of as many of the wanted calls as each balance holds, and gives how many that are. One
- * statement decides and takes, so that no number of replicas can spend the same money twice. Calls become
- * no journal entry each: they accrue beside the balance and are posted when their day is closed.
+ * Debits the price of as many of the wanted calls as each balance holds, and adds them to the day's
+ * spending. One statement decides and debits, so that no number of replicas can spend the same money
+ * twice. Calls are not journal entries: they are posted when their day is closed.
  */
 export async function spendCalls(
   connection: Connection,
-  input: SpendInput,
-): Promise<Map<string, number>> {
-  if (input.calls.size === 0) return new Map()
-  const taken = await connection.insert(takingsAt(input.pricePerCall).asHeld, toRows(input))
-  return new Map(taken.map((row) => [column.text(row, 'account'), grantedOf(row)]))
+  { calls, pricePerCall, day }: SpendInput,
+): Promise<Map<string, Spent>> {
+  const wanted = [...calls].sort(([a], [b]) => (a < b ? -1 : 1))
+  const debited = await connection.insert(
+    debitAt(pricePerCall),
+    // Negative, so that a row that did not exist is granted nothing.
+    wanted.map(([account, count]) => [account, -count]),
+  )
+  const spent = new Map(
+    debited.map((row): [string, Spent] => [
+      column.text(row, 'account'),
+      {
+        calls: Math.max(0, column.integer(row, 'granted_calls')),
+        balance: column.amount(row, 'micro_usd'),
+      },
+    ]),
+  )
+  const days = wanted.flatMap(([account]) => {
+    const paid = spent.get(account)?.calls ?? 0
+    return paid === 0 ? [] : [[day, account, pricePerCall, paid, BigInt(paid) * pricePerCall]]
+  })
+  if (days.length > 0) await connection.insert(SPENT, days)
+  return spent
 }
 
-/**
- * Takes the price of all calls from accounts that have paid before: half as dear, since nothing is told of
- * each. ConstraintError when a balance does not hold its calls; nothing of the transaction may then stand.
- */
-export async function payCalls(connection: Connection, input: SpendInput): Promise<void> {
-  await connection.insert(takingsAt(input.pricePerCall).all, toRows(input))
-}
-
-/**
- * Rows stand in the order of the names, so that two batches never wait for one another. Calls are wanted in
- * negative numbers, so that a row that was not there grants none.
- */
-function toRows({ calls, day }: SpendInput): SqlValue[][] {
-  return [...calls]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([account, wanted]) => [account, -wanted, day])
-}
-
-function grantedOf(row: Row): number {
-  return Math.max(0, column.integer(row, 'granted_calls'))
-}
-
-interface Takings {
-  /** Of each balance the price of as many calls as it holds; tells how many. */
-  readonly asHeld: BulkInsert
-  /** Of each balance the price of all calls; the table refuses one below zero. */
-  readonly all: BulkInsert
-}
-
-const takings = new Map<MicroUsd, Takings>()
+const debits = new Map<MicroUsd, BulkInsert>()
 
 /** Prices are settings: a process knows one. */
-function takingsAt(price: MicroUsd): Takings {
-  const known = takings.get(price)
-  if (known !== undefined) return known
+function debitAt(price: MicroUsd): BulkInsert {
   const granted = `case when balances.micro_usd >= -excluded.granted_calls * ${price}
     then -excluded.granted_calls else balances.micro_usd / ${price} end`
-  const made = {
-    asHeld: {
-      ...TAKING,
-      conflict: `on conflict (account) do update set granted_calls = ${granted},
-        ${taking(granted, price)} returning account, granted_calls`,
-    },
-    all: {
-      ...TAKING,
-      conflict: `on conflict (account) do update set ${taking('-excluded.granted_calls', price)}`,
-    },
+  const made = debits.get(price) ?? {
+    table: 'balances',
+    columns: { account: 'text', granted_calls: 'bigint' },
+    constants: { prepaid: 1, micro_usd: 0 },
+    conflict: `on conflict (account) do update set granted_calls = ${granted},
+      micro_usd = balances.micro_usd - ${price} * (${granted})
+      returning account, granted_calls, micro_usd`,
   }
-  takings.set(price, made)
+  debits.set(price, made)
   return made
 }
 
-/** The price leaves the balance, and the calls accrue beside those of the same day and price. */
-function taking(calls: string, price: MicroUsd): string {
-  return `micro_usd = balances.micro_usd - ${price} * (${calls}),
-    accruing_calls = (${calls}) + case
-      when balances.accruing_day = excluded.accruing_day
-        and balances.accruing_price_micro_usd = ${price}
-      then balances.accruing_calls else 0 end,
-    accruing_day = excluded.accruing_day, accruing_price_micro_usd = ${price}`
+const SPENT: BulkInsert = {
+  table: 'spend_days',
+  columns: {
+    day: 'bigint',
+    account: 'text',
+    price_micro_usd: 'bigint',
+    calls: 'bigint',
+    micro_usd: 'bigint',
+  },
+  conflict: `on conflict (day, account, price_micro_usd) do update set
+    calls = spend_days.calls + excluded.calls, micro_usd = spend_days.micro_usd + excluded.micro_usd`,
 }
 
-const TAKING: BulkInsert = {
-  table: 'balances',
-  columns: { account: 'text', granted_calls: 'bigint', accruing_day: 'bigint' },
-  constants: { prepaid: 1, micro_usd: 0 },
-}
-
-/**
- * Gives paid calls of one account and day back; a closed day is corrected when it is closed again. What
- * accrues beside the balance comes to its day first, so that the calls are there to be given back.
- */
+/** Refunds paid calls of one account and day; a closed day is corrected when it is closed again. */
 export async function giveBackCalls(
   connection: Connection,
   input: {
@@ -110,11 +93,11 @@ export async function giveBackCalls(
 ): Promise<void> {
   const amount = BigInt(input.calls) * input.pricePerCall
   const raised = await connection.run(sql`
-    update balances set micro_usd = micro_usd + ${amount}, ${ACCRUES_NOTHING}
+    update balances set micro_usd = micro_usd + ${amount}
     where account = ${input.account} returning account`)
   const lowered = await connection.run(sql`
     update spend_days set returned = returned + ${input.calls}, micro_usd = micro_usd - ${amount}
-    where account = ${input.account} and day = ${input.day}
+    where day = ${input.day} and account = ${input.account}
       and price_micro_usd = ${input.pricePerCall} returning account`)
   assert(raised.length === 1 && lowered.length === 1, 'a refund of calls that were never paid')
 }

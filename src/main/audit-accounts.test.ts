@@ -107,8 +107,7 @@ onBoth('the audit names a constraint that holds nothing any more', async ({ engi
       engine,
       `create table hollow (account text primary key,
         prepaid smallint not null check (prepaid in (0, 1)), micro_usd bigint not null,
-        granted_calls bigint not null default 0, accruing_day bigint not null,
-        accruing_price_micro_usd bigint not null, accruing_calls bigint not null, ${hollow})`,
+        granted_calls bigint not null default 0, ${hollow})`,
     )
     await run(engine, 'insert into hollow select * from balances')
     const guards = accountsGuards.filter((guard) => guard.table === 'balances')
@@ -157,16 +156,14 @@ const HOLLOWED: Record<string, { readonly does: readonly string[]; readonly name
     ],
     names: 'spend_days_only_grow',
   },
-  'a trigger that looks too early': {
+  'a trigger that looks too late': {
     does: [
-      'drop trigger accrued_calls_come_to_their_day on balances',
-      `create trigger accrued_calls_come_to_their_day
-        before update of accruing_day, accruing_price_micro_usd on balances
-        for each row when (new.accruing_day <> old.accruing_day
-          or new.accruing_price_micro_usd <> old.accruing_price_micro_usd)
-        execute function accrued_calls_come_to_their_day_row()`,
+      'drop trigger balances_keep_their_account on balances',
+      `create trigger balances_keep_their_account after update of account, prepaid on balances
+        for each row when (new.account <> old.account or new.prepaid <> old.prepaid)
+        execute function refuse_row()`,
     ],
-    names: 'accrued_calls_come_to_their_day',
+    names: 'balances_keep_their_account',
   },
   'a trigger of other columns': {
     does: [

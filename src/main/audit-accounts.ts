@@ -32,6 +32,19 @@ export interface AccountsAuditDeps {
   note(line: string): void
 }
 
+/** What the accounts store promises by itself, whatever the chains say. */
+export function storeChecks(dialect: Engine['dialect']): readonly Check[] {
+  return [
+    ...ledgerChecks,
+    ...accessChecks,
+    ...x402Checks,
+    ...moveChecks,
+    ...guardChecks(dialect),
+    ...constraintChecks(dialect),
+    secretCheck(dialect),
+  ]
+}
+
 /** Every promise of the accounts store. */
 export function accountsChecks(deps: {
   readonly dialect: Engine['dialect']
@@ -44,19 +57,13 @@ export function accountsChecks(deps: {
 }): readonly Check[] {
   const { dialect } = deps
   return [
-    ...ledgerChecks,
-    ...accessChecks,
+    ...storeChecks(dialect),
     ...paymentsChecks({
       ...deps,
       verifyPayerProof: (proof) => verifyPayerProof(deps, proof),
       walletOf: async (connection, publicId) => (await findKey(connection, publicId))?.wallet,
     }),
-    ...x402Checks,
     depositCheck(deps),
-    ...moveChecks,
-    ...guardChecks(dialect),
-    ...constraintChecks(dialect),
-    secretCheck(dialect),
   ]
 }
 

@@ -1,25 +1,20 @@
-import { accessGuards, returnGuards } from '#access/access-migrations.ts'
+import { accessGuards } from '#access/access-migrations.ts'
 import { type Check, DIFFERENCES_MAX } from '#ledger/check.ts'
-import { accrualGuards, ledgerGuards, priceGuards } from '#ledger/ledger-guards.ts'
+import { ledgerGuards } from '#ledger/ledger-guards.ts'
 import { paymentsGuards } from '#payments/payments-guards.ts'
 import type { Engine } from '#store/engine.ts'
 import type { Guard } from '#store/guard.ts'
 import { missingGuards } from '#store/missing-guards.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
-import { collectedGuards, replacedGuards, x402Guards } from '#x402/x402-guards.ts'
+import { x402Guards } from '#x402/x402-guards.ts'
 
 /** Everything that the accounts store refuses by itself. */
 export const accountsGuards: readonly Guard[] = [
   ...ledgerGuards,
-  ...priceGuards,
-  ...accrualGuards,
   ...accessGuards,
-  ...returnGuards,
   ...paymentsGuards,
   ...x402Guards,
-  ...collectedGuards,
-  ...replacedGuards,
 ]
 
 /** The accounts store still refuses what it was told to refuse. */

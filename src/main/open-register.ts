@@ -1,7 +1,6 @@
-import { registerMigrations } from '#datasets/datasets.ts'
 import type { Engine, OnMigration } from '#store/engine.ts'
 import type { Settings } from './settings.ts'
-import { openStore } from './stores.ts'
+import { migrateStore, openStore } from './stores.ts'
 
 /** Opens the register alone, for the roles that fill it and need no accounts. */
 export async function openRegister(
@@ -12,7 +11,7 @@ export async function openRegister(
     ownThread: true,
   })
   try {
-    await register.migrate(registerMigrations, onMigration)
+    await migrateStore(register, 'register', onMigration)
     return register
   } catch (error) {
     await register.close()

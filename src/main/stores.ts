@@ -5,9 +5,10 @@ import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
 import { threadFile } from '#lib/package-root.ts'
 import { paymentsMigrations } from '#payments/payments-migrations.ts'
 import type { Engine, Migration, OnMigration } from '#store/engine.ts'
+import { OutdatedStoreError } from '#store/migrate.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import { x402Migrations } from '#x402/x402-migrations.ts'
-import type { Settings, StoreSetting } from './settings.ts'
+import { type Settings, SettingsError, type StoreSetting } from './settings.ts'
 import { storeFile } from './store-file.ts'
 
 export interface Stores {
@@ -41,6 +42,30 @@ export function reportMigrations(logger: Pick<Logger, 'info'>): OnMigration {
     logger.info({ migration: migration.id, step, steps }, `migrating tables: ${migration.name}`)
 }
 
+const MIGRATIONS = { register: registerMigrations, accounts: accountsMigrations } as const
+
+/** What to do with a store of 0.1.0, whose tables no migration brings up to date. */
+const OUTDATED = {
+  register:
+    'the register is of Sexton 0.1.0: remove it (register.sqlite*, or the schema "register"), and it is built again from the chains',
+  accounts:
+    'the accounts are of Sexton 0.1.0: name a new data folder or database, and run "sexton carry-over --from <old folder or URL>" before the start',
+} as const
+
+/** Brings a store's tables up to date; throws SettingsError where it is of a version too old for that. */
+export async function migrateStore(
+  engine: Engine,
+  name: 'register' | 'accounts',
+  onMigration?: OnMigration,
+): Promise<void> {
+  try {
+    await engine.migrate(MIGRATIONS[name], onMigration)
+  } catch (cause) {
+    if (cause instanceof OutdatedStoreError) throw new SettingsError(OUTDATED[name], { cause })
+    throw cause
+  }
+}
+
 /** Opens both stores with their tables up to date; throws StoreError and leaves nothing open. */
 export async function openStores(
   settings: Pick<Settings, 'dataFolder' | 'register' | 'accounts'>,
@@ -52,8 +77,8 @@ export async function openStores(
     await Promise.all([register.close(), accounts.close()])
   }
   try {
-    await register.migrate(registerMigrations, onMigration)
-    await accounts.migrate(accountsMigrations, onMigration)
+    await migrateStore(accounts, 'accounts', onMigration)
+    await migrateStore(register, 'register', onMigration)
     return { register, accounts, close }
   } catch (error) {
     await close()

@@ -3,11 +3,11 @@ import { guardsSql } from '#store/guard.ts'
 import { leaseMigration } from '#store/lease.ts'
 import { paymentsGuards } from './payments-guards.ts'
 
-/** Tables of the prepayments; ids 300 to 399 of the accounts store. */
+/** Tables of the prepayments; ids 1300 to 1399 of the accounts store. */
 export const paymentsMigrations: readonly Migration[] = [
-  leaseMigration(300),
+  leaseMigration(1300),
   {
-    id: 301,
+    id: 1301,
     name: 'prepayments',
     sql: `
       create table claims (
@@ -29,13 +29,18 @@ export const paymentsMigrations: readonly Migration[] = [
         checked_ms bigint not null,
         was_credited smallint not null default 0,
         look_again smallint not null default 0,
+        evicted smallint not null default 0,
         unique (public_id, tx_hash)
       );
       create index claims_by_tx on claims (tx_hash, created_unix, id);
       create index claims_watched on claims (checked_ms, id)
         where status in ('pending', 'confirming', 'reversed') or look_again = 1;
-      create index claims_open_by_key on claims (public_id, share)
+      create index claims_placed on claims (public_id, share, opened_unix, id)
+        where status = 'pending' and evicted = 0;
+      create index claims_open on claims (opened_unix, id)
         where status in ('pending', 'confirming');
+      create index claims_ended on claims (opened_unix, id)
+        where status in ('expired', 'unlinked', 'rejected') and was_credited = 0;
       create table claim_proofs (
         claim_id text not null references claims (id),
         payer_address text not null,
@@ -58,7 +63,8 @@ export const paymentsMigrations: readonly Migration[] = [
         micro_usd bigint not null check (micro_usd > 0),
         created_unix bigint not null,
         reversed_unix bigint,
-        settled smallint not null default 0
+        settled smallint not null default 0,
+        restored smallint not null default 0
       );
       create unique index credits_live on credits (chain_id, tx_hash, position_in_tx)
         where reversed_unix is null;
@@ -66,33 +72,9 @@ export const paymentsMigrations: readonly Migration[] = [
         where reversed_unix is null;
       create index credits_by_claim on credits (claim_id);
       create index credits_unsettled on credits (block_number)
-        where reversed_unix is null and settled = 0`,
-  },
-  {
-    id: 302,
-    name: 'claims without a place stay open',
-    sql: `
-      alter table claims add column evicted smallint not null default 0;
-      drop index claims_open_by_key;
-      create index claims_placed on claims (public_id, share, opened_unix, id)
-        where status = 'pending' and evicted = 0;
-      create index claims_open on claims (opened_unix, id)
-        where status in ('pending', 'confirming')`,
-  },
-  {
-    id: 303,
-    name: 'money that a reorg took returns to where it was',
-    sql: `
-      alter table credits add column restored smallint not null default 0;
+        where reversed_unix is null and settled = 0;
       create index credits_unrestored on credits (chain_id, tx_hash, position_in_tx)
         where reversed_unix is not null and restored = 0`,
   },
-  {
-    id: 304,
-    name: 'claims that ended long ago are found to be forgotten',
-    sql: `
-      create index claims_ended on claims (opened_unix, id)
-        where status in ('expired', 'unlinked', 'rejected') and was_credited = 0`,
-  },
-  { id: 305, name: 'guards of claims and credits', sql: guardsSql(paymentsGuards) },
+  { id: 1302, name: 'guards of claims and credits', sql: guardsSql(paymentsGuards) },
 ]

@@ -56,11 +56,6 @@ export interface Engine {
   write<T>(work: (connection: Connection) => Promise<T>, onCommitted?: () => void): Promise<T>
   /** The same without a statement timeout, for work that may take minutes, such as removing a chain. */
   writeAtLength<T>(work: (connection: Connection) => Promise<T>): Promise<T>
-  /**
-   * One statement that writes, all or nothing, durable when it resolves. Only where a turn to the
-   * database is far; elsewhere a transaction is as quick.
-   */
-  writeOnce?(statement: Sql): Promise<readonly Row[]>
   /** Applies the migrations that are not yet applied, in order, each in a transaction of its own. */
   migrate(migrations: readonly Migration[], onMigration?: OnMigration): Promise<void>
   close(): Promise<void>

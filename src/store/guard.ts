@@ -1,4 +1,4 @@
-/** Something that the database itself refuses to do to rows of a table, or does beside it, whoever asks. */
+/** Something that the database itself refuses to do to rows of a table, whoever asks. */
 export interface Guard {
   readonly table: string
   /** Unique in the store. */
@@ -10,10 +10,6 @@ export interface Guard {
   readonly when?: string
   /** Leaves the row as it is without an error. */
   readonly quietly?: boolean
-  /** Looks when the row is written; on SQLite a little cheaper. */
-  readonly after?: boolean
-  /** Refuses nothing and runs these statements, of `old` and `new`. */
-  readonly does?: readonly string[]
 }
 
 /** The statements that put guards up, for a migration. */
@@ -29,17 +25,12 @@ export function guardsSql(guards: readonly Guard[]): {
 
 /** As SQLite keeps it: the first two words in capitals, whatever the case they were sent in. */
 export function sqliteText(guard: Guard): string {
-  const { table, name, on, columns, when, quietly, does } = guard
+  const { table, name, on, columns, when, quietly } = guard
   const set = columns === undefined ? '' : ` of ${columns.join(', ')}`
   const only = when === undefined ? '' : ` when ${when}`
   const act = quietly === true ? 'ignore' : `abort, '${table}: ${name}'`
-  const body = does === undefined ? `select raise(${act});` : statements(does)
-  return `CREATE TRIGGER ${name} ${momentOf(guard)} ${on}${set} on ${table}${only} begin ${body} end`
+  return `CREATE TRIGGER ${name} before ${on}${set} on ${table}${only} begin select raise(${act}); end`
 }
-
-const momentOf = ({ after }: Guard) => (after === true ? 'after' : 'before')
-
-const statements = (does: readonly string[]) => does.map((each) => `${each};`).join('\n')
 
 /** The class of the error code (23) makes it a broken constraint, as on SQLite. */
 const REFUSE_ROW = `
@@ -80,18 +71,9 @@ export function postgresTriggers(guard: Guard): readonly PostgresTrigger[] {
 
 /** A condition that asks other rows cannot stand at the trigger there, so it stands in a function. */
 function rowTrigger(guard: Guard): PostgresTrigger {
-  const { table, name, on, columns, when, quietly, does } = guard
+  const { table, name, on, columns, when, quietly } = guard
   const set = columns === undefined ? '' : ` of ${columns.join(', ')}`
-  const moment = momentOf(guard)
-  const known = { name, table, moment, on: `${on}${set}`, each: 'row' } as const
-  if (does !== undefined) {
-    const body = `
-      begin
-        ${statements(does)}
-        return new;
-      end `
-    return { ...known, when: when ?? null, calls: `${name}_row`, body }
-  }
+  const known = { name, table, moment: 'before', on: `${on}${set}`, each: 'row' } as const
   if (when !== undefined && /\bselect\b/.test(when)) {
     const refusal =
       quietly === true

@@ -12,15 +12,22 @@ export function assertInOrder(migrations: readonly Migration[]): void {
   }
 }
 
-/** Ids already applied; refuses a database that a newer version has migrated. */
+/** Its tables were made before the oldest migration that this version knows. */
+export class OutdatedStoreError extends StoreError {
+  override readonly name: string = 'OutdatedStoreError'
+}
+
+/** Ids already applied; refuses a database that another version has migrated. */
 export async function appliedIds(
   connection: Connection,
   migrations: readonly Migration[],
 ): Promise<Set<number>> {
   const applied = await connection.run(sql`select id, name from migrations order by id`)
   const known = new Map(migrations.map((migration) => [migration.id, migration.name]))
+  const oldest = Math.min(...known.keys())
   for (const row of applied) {
     const id = column.integer(row, 'id')
+    if (id < oldest) throw new OutdatedStoreError('its tables are of an earlier version')
     if (known.get(id) !== column.text(row, 'name'))
       throw new StoreError(
         `this database has migration ${id} "${row.name}", which this version does not know: start a version that does`,

@@ -46,6 +46,12 @@ export function join(items: readonly (SqlValue | Sql)[], separator = ', '): Sql 
   return { kind: 'sql', parts, values }
 }
 
+/** `in (...)` over any number of names with one text, which engines therefore prepare once. */
+export function inNames(names: readonly string[]): Sql {
+  const listed = JSON.stringify(Object.fromEntries(names.map((name) => [name, 1])))
+  return sql`in (select key from json_each(${listed}))`
+}
+
 /** `(a, b), (c, d)` for a bulk insert. Callers cut their rows into `ROWS_PER_STATEMENT`. */
 export function rows(list: readonly (readonly SqlValue[])[]): Sql {
   const parts: string[] = []

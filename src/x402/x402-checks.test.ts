@@ -11,7 +11,7 @@ import { creditIntent, endIntent } from './settling/credit-intent.ts'
 import { insertIntent } from './settling/intent-store.ts'
 import { createSubmitter } from './settling/submit-intent.ts'
 import { collectCredits } from './sign-in/collect-credits.ts'
-import { collectedGuards, replacedGuards, x402Guards } from './x402-guards.ts'
+import { x402Guards } from './x402-guards.ts'
 import { brokenPromises, depositOf, NOON_UNIX, newIntent, PAYER, word } from './x402-harness.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
@@ -200,13 +200,7 @@ const CORRUPTIONS: readonly {
 for (const { what, statement, found } of CORRUPTIONS)
   onBoth(`the audit finds ${what}`, async ({ engine }) => {
     await livedIn(engine)
-    const guards = [
-      ...ledgerGuards,
-      ...paymentsGuards,
-      ...x402Guards,
-      ...collectedGuards,
-      ...replacedGuards,
-    ]
+    const guards = [...ledgerGuards, ...paymentsGuards, ...x402Guards]
     const tables = ['x402_collected', 'x402_replaced', 'x402_intents', 'credits', 'postings']
     await unguarded(engine, { guards, tables }, async (tx) => {
       for (const each of [statement].flat()) await tx.run(each)

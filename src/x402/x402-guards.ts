@@ -1,16 +1,14 @@
 import type { Guard } from '#store/guard.ts'
 
-/** Only what moved nothing may go. */
-export const intentsStay: Guard = {
-  table: 'x402_intents',
-  name: 'x402_intents_stay',
-  on: 'delete',
-  when: "old.status <> 'abandoned'",
-}
-
-/** What the database itself refuses to do to intents. */
+/** What the database itself refuses to do to x402 payments. */
 export const x402Guards: readonly Guard[] = [
-  intentsStay,
+  // Only what moved nothing may go.
+  {
+    table: 'x402_intents',
+    name: 'x402_intents_stay',
+    on: 'delete',
+    when: "old.status <> 'abandoned'",
+  },
   {
     table: 'x402_intents',
     name: 'x402_intents_keep_what_was_signed',
@@ -36,16 +34,10 @@ export const x402Guards: readonly Guard[] = [
     columns: ['status'],
     when: "old.status in ('abandoned', 'failed') and new.status in ('reserved', 'submitted')",
   },
-]
-
-/** What the database itself refuses to do to collected credits: each is collected once, for ever. */
-export const collectedGuards: readonly Guard[] = [
+  // A credit is collected once, for ever.
   { table: 'x402_collected', name: 'x402_collected_stay', on: 'delete' },
   { table: 'x402_collected', name: 'x402_collected_never_change', on: 'update' },
-]
-
-/** What the database itself refuses to do to replaced transactions: any of them may be sealed. */
-export const replacedGuards: readonly Guard[] = [
+  // Any transaction that was replaced may be sealed.
   { table: 'x402_replaced', name: 'x402_replaced_stay', on: 'delete' },
   { table: 'x402_replaced', name: 'x402_replaced_never_change', on: 'update' },
 ]

@@ -1,32 +1,17 @@
 import type { Caller } from '#domain/caller.ts'
 import type { MicroUsd } from '#domain/money.ts'
-import { readBalances } from '#ledger/balance.ts'
-import { payCalls, spendCalls } from '#ledger/spend.ts'
+import { type Spent, spendCalls } from '#ledger/spend.ts'
 import type { Connection } from '#store/engine.ts'
 import type { Admission, MeterFigures } from './admission.ts'
 import { addKeyUnits } from './key-day.ts'
-import { type KnownDays, takeKnownUnits } from './known-days.ts'
 import { recordBatch } from './meter-store.ts'
-import { accountOf, type Tallied, Tally } from './tally.ts'
-import {
-  addPaid,
-  readUsageDays,
-  type Taken,
-  takeUnits,
-  type Wanted,
-  wantedOf,
-} from './usage-day.ts'
+import { readStanding } from './standing.ts'
+import { accountOf, type Counted, countedKeyOf, Tally } from './tally.ts'
+import { addPaid, type Taken, takeUnits, wantedOf } from './usage-day.ts'
 
-export interface Batch extends Tallied {
-  /** Callers who only ask how they stand. */
+export interface Batch extends Counted {
+  /** Callers who only ask for their figures. */
   readonly figures: readonly Caller[]
-  /**
-   * Whether all calls of a caller are presumed to be paid, so that they are counted as such at once. A
-   * presumption that does not hold is `Misjudged`, and nothing of the batch may then be stored.
-   */
-  readonly isPresumedPaid?: (caller: Caller) => boolean
-  /** Days as they stood when last decided; where one stands otherwise, the store refuses the batch. */
-  readonly known?: KnownDays | undefined
 }
 
 export interface Decisions {
@@ -34,143 +19,80 @@ export interface Decisions {
   readonly figures: readonly MeterFigures[]
 }
 
-/** A caller has free units or too little money, unlike what was presumed. */
-export class Misjudged extends Error {
-  override readonly name = 'Misjudged'
-}
-
-const presumeNothing = () => false
-
 const NOTHING_TAKEN: ReadonlyMap<string, Taken> = new Map()
 
-/** Decides a batch inside one transaction: free units first, then prepaid calls, in arrival order. */
+const NOTHING_SPENT: ReadonlyMap<string, Spent> = new Map()
+
+/**
+ * Decides a batch inside one transaction: free units first, then prepaid calls, in arrival order. At most
+ * four statements where nothing is paid and seven where something is; rows are locked in the order
+ * usage_days, key_days, balances, spend_days.
+ */
 export async function decideBatch(connection: Connection, batch: Batch): Promise<Decisions> {
-  const { admits, day, isPresumedPaid = presumeNothing } = batch
-  const payers = new Set(admits.filter(isPresumedPaid))
-  const wanted = wantedOf(admits, payers)
-  const taken = admits.length === 0 ? NOTHING_TAKEN : await countBatch(connection, batch, wanted)
-  for (const [bucket, { paid, quota }] of wanted)
-    if (paid > 0) refuseFreeUnits(taken.get(bucket), quota)
-  const spent = await spend(connection, batch, beyondQuota(admits, taken, payers))
-  const others = batch.figures.map((each) => each.bucket).filter((bucket) => !taken.has(bucket))
-  const known = await readUsageDays(connection, day, [...new Set(others)])
-  const balances = await readBalances(connection, accountsOf(batch.figures))
-  const tally = new Tally(batch, { taken, spent, balances, known })
+  const { admits, figures, day } = batch
+  const taken = admits.length === 0 ? NOTHING_TAKEN : await countBatch(connection, batch)
+  const { keyUnits, beyondQuota } = shareUnits(admits, taken)
+  const standing = await readStanding(connection, day, {
+    buckets: [...beyondQuota, ...figures].map(bucketOf).filter((each) => !taken.has(each)),
+    accounts: [...beyondQuota, ...figures].map(accountOf),
+  })
+  if (keyUnits.size > 0) await addKeyUnits(connection, day, keyUnits)
+  const calls = payableCalls(beyondQuota, standing.balances, batch.pricePerCall)
+  const spent = calls.size === 0 ? NOTHING_SPENT : await spendCalls(connection, { ...batch, calls })
+  const tally = new Tally(batch, { taken, spent, standing })
   const admissions = admits.map((caller) => tally.admit(caller))
-  if (tally.paid.size > 0) await addPaid(connection, day, uncounted(tally.paid, wanted))
-  if (tally.keyUnits.size > 0) await addKeyUnits(connection, day, tally.keyUnits)
-  return { admissions, figures: batch.figures.map((caller) => tally.figures(caller)) }
+  if (tally.paid.size > 0) await addPaid(connection, day, tally.paid)
+  return { admissions, figures: figures.map((caller) => tally.figures(caller)) }
 }
 
-/** Both are sent at once; what the store refuses is told by the first, the second fails after it. */
+const bucketOf = ({ bucket }: Caller) => bucket
+
+/** Both statements are sent at once: on PostgreSQL they share one round trip. */
 async function countBatch(
   connection: Connection,
   batch: Batch,
-  wanted: ReadonlyMap<string, Wanted>,
 ): Promise<ReadonlyMap<string, Taken>> {
-  const taking = take(connection, batch, wanted)
   const recording = recordBatch(connection, batch)
-  recording.catch(() => undefined)
-  const taken = await taking
-  await recording
+  const taking = takeUnits(connection, batch.day, wantedOf(batch.admits))
+  const [, taken] = await Promise.all([recording, taking])
   return taken
 }
 
-async function take(
-  connection: Connection,
-  { day, known }: Batch,
-  wanted: ReadonlyMap<string, Wanted>,
-): Promise<ReadonlyMap<string, Taken>> {
-  if (known === undefined) return takeUnits(connection, day, wanted)
-  const { taken, rest } = await takeKnownUnits(connection, { day, wanted, known })
-  if (rest.size === 0) return taken
-  return new Map([...taken, ...(await takeUnits(connection, day, rest))])
+interface Shares {
+  /** Free units by key, of keys that are counted apart. */
+  readonly keyUnits: ReadonlyMap<string, number>
+  /** Callers for whom no free unit was left, in arrival order. */
+  readonly beyondQuota: readonly Caller[]
 }
 
-function refuseFreeUnits(taken: Taken | undefined, quota: number): void {
-  if (taken === undefined || taken.granted > 0 || taken.used < quota)
-    throw new Misjudged('free units are left')
-}
-
-/** Calls for which no free unit was left. */
-interface BeyondQuota {
-  /** Of whom it is not known whether they can pay, in arrival order. */
-  readonly unsure: readonly Caller[]
-  /** Those that are presumed to be paid, by account. */
-  readonly presumed: ReadonlyMap<string, number>
-}
-
-/** Of a bucket whose calls are presumed to be paid no unit was granted. */
-function beyondQuota(
-  admits: readonly Caller[],
-  taken: ReadonlyMap<string, Taken>,
-  payers: ReadonlySet<Caller>,
-): BeyondQuota {
-  const seen = new Map<string, number>()
-  const unsure: Caller[] = []
-  const presumed = new Map<string, number>()
+function shareUnits(admits: readonly Caller[], taken: ReadonlyMap<string, Taken>): Shares {
+  const shared = new Map<string, number>()
+  const keyUnits = new Map<string, number>()
+  const beyondQuota: Caller[] = []
   for (const caller of admits) {
-    if (payers.has(caller)) {
-      countCall(presumed, caller)
-      continue
-    }
-    const { bucket } = caller
-    const before = seen.get(bucket) ?? 0
-    seen.set(bucket, before + 1)
-    if (before >= (taken.get(bucket)?.granted ?? 0)) unsure.push(caller)
+    const granted = taken.get(caller.bucket)?.granted ?? 0
+    const isFree = countOne(shared, caller.bucket) <= granted
+    const key = countedKeyOf(caller)
+    if (!isFree) beyondQuota.push(caller)
+    else if (key !== null) countOne(keyUnits, key)
   }
-  return { unsure, presumed }
+  return { keyUnits, beyondQuota }
 }
 
-/** Calls that were paid, by account. Who is given a free unit is told of no balance. */
-async function spend(
-  connection: Connection,
-  { day, pricePerCall }: Batch,
-  { unsure, presumed }: BeyondQuota,
-): Promise<ReadonlyMap<string, number>> {
-  const payable = await readPayable(connection, unsure, pricePerCall)
-  if (payable.size === 0) {
-    if (presumed.size > 0) await payCalls(connection, { calls: presumed, pricePerCall, day })
-    return presumed
-  }
-  const calls = new Map([...payable, ...presumed])
-  const spent = await spendCalls(connection, { calls, pricePerCall, day })
-  for (const [account, count] of presumed)
-    if (spent.get(account) !== count) throw new Misjudged('too little money')
-  return spent
-}
-
-/** Calls by account, of those accounts that hold the price of a call; the debit itself decides. */
-async function readPayable(
-  connection: Connection,
+/** Wanted calls by account, of accounts that hold the price of one; the debit itself decides. */
+function payableCalls(
   callers: readonly Caller[],
+  balances: ReadonlyMap<string, MicroUsd>,
   pricePerCall: MicroUsd,
-): Promise<Map<string, number>> {
-  const balances = await readBalances(connection, accountsOf(callers))
+): ReadonlyMap<string, number> {
   const calls = new Map<string, number>()
-  for (const caller of callers)
-    if ((balances.get(accountOf(caller)) ?? 0n) >= pricePerCall) countCall(calls, caller)
+  for (const account of callers.map(accountOf))
+    if ((balances.get(account) ?? 0n) >= pricePerCall) countOne(calls, account)
   return calls
 }
 
-function accountsOf(callers: readonly Caller[]): readonly string[] {
-  return [...new Set(callers.map(accountOf))]
-}
-
-function countCall(calls: Map<string, number>, caller: Caller): void {
-  const account = accountOf(caller)
-  calls.set(account, (calls.get(account) ?? 0) + 1)
-}
-
-/** Paid calls by bucket that were not presumed. */
-function uncounted(
-  paid: ReadonlyMap<string, number>,
-  wanted: ReadonlyMap<string, Wanted>,
-): Map<string, number> {
-  const left = new Map<string, number>()
-  for (const [bucket, calls] of paid) {
-    const more = calls - (wanted.get(bucket)?.paid ?? 0)
-    if (more > 0) left.set(bucket, more)
-  }
-  return left
+function countOne(counts: Map<string, number>, name: string): number {
+  const count = (counts.get(name) ?? 0) + 1
+  counts.set(name, count)
+  return count
 }

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sleep } from '#lib/sleep.ts'
 import { GroupCommit } from './group-commit.ts'
 
 interface Decided {
@@ -10,11 +9,10 @@ interface Decided {
 }
 
 /** A group commit whose batches are committed and made durable by the test. */
-function byHand(shared: { readonly atOnce?: number; readonly patienceMs?: number } = {}) {
+function byHand() {
   const decided: Decided[] = []
   const sizes: number[] = []
   const group = new GroupCommit<number>({
-    ...shared,
     decide: (batch, commit) => {
       const { promise, resolve: end } = Promise.withResolvers<void>()
       decided.push({ batch, commit, end })
@@ -96,30 +94,6 @@ test('the newest batch on its way tells what is enough, also when an older one e
   decided[1]?.end()
   await add(8)
   assert.deepEqual(batches().slice(3), [[8]])
-})
-
-test('batches beside each other share evenly what there is, but not the few', async () => {
-  const { add, decided, sizes } = byHand({ atOnce: 2, patienceMs: 60_000 })
-  await add(...Array.from({ length: 10 }, (_, index) => index))
-  assert.deepEqual(sizes, [8])
-  decided[0]?.commit()
-  await turns()
-  await add(...Array.from({ length: 54 }, (_, index) => index))
-  // Two were left over: 56 wait beside the first 8.
-  assert.deepEqual(sizes, [8, 32])
-  decided[0]?.end()
-  decided[1]?.commit()
-  await turns()
-  assert.deepEqual(sizes, [8, 32, 24])
-})
-
-test('the few do not wait for a batch that is stuck when another could be decided beside it', async () => {
-  const { add, decided, sizes } = byHand({ atOnce: 2, patienceMs: 1 })
-  await add(...Array.from({ length: 8 }, (_, index) => index))
-  decided[0]?.commit()
-  await add(8)
-  await sleep(50)
-  assert.deepEqual(sizes, [8, 1])
 })
 
 test('a batch has at most 256 requests, and more than 20,000 are never kept waiting', async () => {

@@ -1,15 +1,9 @@
-import { sleep } from '#lib/sleep.ts'
-
 export interface GroupCommitDeps<T> {
   /**
    * Decides a batch and tells those who wait for it; never rejects. `onCommitted` is called when the batch
    * stands and later ones see it, where that is before it is durable.
    */
   readonly decide: (batch: readonly T[], onCommitted: () => void) => Promise<void>
-  /** Batches that are decided beside each other, and share what there is evenly; 1 by default. */
-  readonly atOnce?: number
-  /** How long a batch beside others waits for more requests, in milliseconds. */
-  readonly patienceMs?: number
   /** Told the number of requests of each batch. */
   readonly onBatch?: ((size: number) => void) | undefined
 }
@@ -19,12 +13,6 @@ const BATCH_MAX = 256
 
 /** So many at most are decided ahead of the disk: what stands in the log grows no further than that. */
 const AHEAD_MAX = 4 * BATCH_MAX
-
-/** A batch beside one that is on its way, and may be stuck, waits no longer for as many as it should have. */
-const PATIENCE_MS = 5
-
-/** Fewer are not shared: each batch has a cost of its own. */
-const SHARED_MIN = 8
 
 /**
  * More waiters than this cannot be served within a request's time; they are refused at once. Those
@@ -66,20 +54,12 @@ export class GroupCommit<T> {
       await this.#untilEnough()
       // The end of this turn of the event loop lets every request that has already arrived join the batch.
       await new Promise((resolve) => setImmediate(resolve))
-      const batch = this.#waiting.slice(0, this.#share())
+      const batch = this.#waiting.slice(0, BATCH_MAX)
       this.#waiting = this.#waiting.slice(batch.length)
       this.#deps.onBatch?.(batch.length)
       await this.#untilCommitted(batch)
     }
     this.#isRunning = false
-  }
-
-  /** How many the next batch may have: as many at most as any other that is decided beside it. */
-  #share(): number {
-    const { atOnce = 1 } = this.#deps
-    if (atOnce === 1) return BATCH_MAX
-    const all = this.#waiting.length + this.#underWay
-    return Math.min(BATCH_MAX, Math.max(SHARED_MIN, Math.ceil(all / atOnce)))
   }
 
   #isEnough(): boolean {
@@ -92,11 +72,7 @@ export class GroupCommit<T> {
     const enough = new Promise<void>((resolve) => {
       this.#onEnough = resolve
     })
-    const { atOnce = 1, patienceMs = PATIENCE_MS } = this.#deps
-    if (atOnce === 1) return void (await Promise.race([enough, this.#syncing?.done]))
-    const isOver = new AbortController()
-    await Promise.race([enough, this.#syncing?.done, sleep(patienceMs, isOver.signal)])
-    isOver.abort()
+    await Promise.race([enough, this.#syncing?.done])
   }
 
   #untilCommitted(batch: readonly T[]): Promise<void> {

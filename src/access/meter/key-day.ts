@@ -1,6 +1,6 @@
 import { assert } from '#lib/assert.ts'
-import type { Connection } from '#store/engine.ts'
-import { rows, sql } from '#store/sql.ts'
+import type { BulkInsert, Connection } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
 
 /**
  * Counts free units of keys beside their wallet's count, whose row is locked by the same transaction.
@@ -13,19 +13,25 @@ export async function addKeyUnits(
   units: ReadonlyMap<string, number>,
 ): Promise<void> {
   const list = [...units].sort(([a], [b]) => (a < b ? -1 : 1))
-  await connection.run(sql`
-    insert into key_days (public_id, day, used)
-    values ${rows(list.map(([publicId, used]) => [publicId, day, used]))}
-    on conflict (public_id, day) do update set used = key_days.used + excluded.used`)
+  await connection.insert(
+    COUNTED,
+    list.map(([publicId, used]) => [day, publicId, used]),
+  )
 }
 
-/** Gives free units of a key and day back. */
+const COUNTED: BulkInsert = {
+  table: 'key_days',
+  columns: { day: 'bigint', public_id: 'text', used: 'bigint' },
+  conflict: 'on conflict (day, public_id) do update set used = key_days.used + excluded.used',
+}
+
+/** Refunds free units of a key and day. */
 export async function giveBackKeyUnits(
   connection: Connection,
   input: { readonly publicId: string; readonly day: number; readonly units: number },
 ): Promise<void> {
   const lowered = await connection.run(sql`
     update key_days set used = used - ${input.units}
-    where public_id = ${input.publicId} and day = ${input.day} returning used`)
+    where day = ${input.day} and public_id = ${input.publicId} returning used`)
   assert(lowered.length === 1, 'a refund of calls that were never counted')
 }

@@ -5,7 +5,9 @@ import { type Engine, StoreError } from '#store/engine.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { MeteringUnavailable } from './admission.ts'
 import { anonymous, MIGRATIONS, meterOf } from './meter-harness.ts'
+import { recordBatch, settleBatch } from './meter-store.ts'
 
+const onBoth = eachEngine(startPostgres, MIGRATIONS)
 const onPostgres = eachEngine(startPostgres, MIGRATIONS, ['postgres'])
 const caller = (bucket: string) => anonymous(bucket, 500)
 
@@ -16,10 +18,6 @@ function lateCommit(engine: Engine) {
   const ended = Promise.withResolvers<void>()
   const late: Engine = {
     ...engine,
-    async writeOnce(statement) {
-      if (!next.isLate) return engine.writeOnce?.(statement) ?? []
-      return late.write((connection) => connection.run(statement))
-    },
     async write(work) {
       if (!next.isLate) return engine.write(work)
       next.isLate = false
@@ -45,37 +43,23 @@ function lateCommit(engine: Engine) {
 /** Long enough for a question to reach the server of this machine; later is right too. */
 const ASKED_MS = 300
 
-/** Reports a lost connection while a statement is still on its way; it arrives when told. */
-function lateArrival(engine: Engine) {
-  const next = { isLate: false }
-  let arrive: () => Promise<unknown> = async () => undefined
-  const late: Engine = {
-    ...engine,
-    async writeOnce(statement) {
-      if (!next.isLate) return engine.writeOnce?.(statement) ?? []
-      next.isLate = false
-      arrive = async () => engine.writeOnce?.(statement)
-      throw new StoreError('the connection is lost; the statement arrives later')
-    },
-  }
-  return { engine: late, next, arrive: () => arrive() }
-}
-
-for (const isFirst of [true, false])
-  onPostgres(
-    `a statement that arrives after its batch was given up counts nothing, ${isFirst ? 'the first of a process too' : 'later ones too'}`,
-    async ({ engine }) => {
-      const late = lateArrival(engine)
-      const meter = meterOf(late.engine)
-      if (!isFirst) await meter.admit(caller('before'))
-      late.next.isLate = true
-      await assert.rejects(meter.admit(caller('refused')), MeteringUnavailable)
-      assert.equal((await meter.admit(caller('next'))).kind, 'admitted')
-      await late.arrive()
-      assert.equal((await meter.figures(caller('refused'))).requestCount, 0)
-      assert.equal((await meter.figures(caller('next'))).requestCount, 1)
-    },
-  )
+onBoth(
+  'a batch that was given up is never counted, and one that stands is told so',
+  async (store) => {
+    const { engine } = store
+    const batch = (number: number) => ({ id: { meter: 'one', number }, day: 0 })
+    const record = (number: number) => engine.write((tx) => recordBatch(tx, batch(number)))
+    const settle = (number: number) => engine.write((tx) => settleBatch(tx, batch(number)))
+    assert.equal(await settle(1), false)
+    await assert.rejects(record(1), StoreError)
+    await record(2)
+    assert.deepEqual([await settle(2), await settle(2), await settle(1)], [true, true, false])
+    assert.equal(await settle(3), false)
+    await assert.rejects(record(3), StoreError)
+    assert.equal(await settle(3), false)
+    await record(4)
+  },
+)
 
 for (const isFirst of [true, false])
   onPostgres(

@@ -37,13 +37,9 @@ function breakable(engine: Engine) {
     if (now === 'after') throw new StoreError('the connection is lost at the commit')
     return done
   }
-  const { writeOnce } = engine
   const broken: Engine = {
     ...engine,
     write: (work) => meetFault(() => engine.write(work)),
-    ...(writeOnce !== undefined && {
-      writeOnce: (statement) => meetFault(() => writeOnce(statement)),
-    }),
   }
   return { engine: broken, fault }
 }

@@ -7,7 +7,7 @@ import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres, type TestPostgres } from '#test/postgres.ts'
 import { assertSound } from '../access-harness.ts'
-import type { Admission, Meter } from './admission.ts'
+import { type Admission, type Meter, MeteringUnavailable } from './admission.ts'
 import { anonymous, MIGRATIONS, meterOf } from './meter-harness.ts'
 
 /** Short, so that a retry comes soon; the servers of this file are idle. */
@@ -76,7 +76,6 @@ function loseCommit(engine: Engine, meanwhile: () => Promise<void>) {
   const losing: Engine = {
     ...engine,
     write: (work) => orLose(engine.write(work)),
-    writeOnce: async (statement) => orLose(engine.writeOnce?.(statement) ?? Promise.resolve([])),
   }
   return { engine: losing, next }
 }
@@ -104,17 +103,18 @@ const receiptOf = (admission: Admission) => {
 }
 
 onPostgres(
-  'while a batch waits for a row that is stuck, others are admitted beside it',
+  'a row that is stuck fails its own batch, and the calls behind it are admitted',
   async (stores) => {
-    const meter = meterOf(stores.patient)
+    const meter = meterOf(stores.engine)
     await meter.admit(caller('victim'))
     const release = await hold(stores, 'victim')
-    const victim = meter.admit(caller('victim'))
+    const victim = assert.rejects(meter.admit(caller('victim')), MeteringUnavailable)
     await sleep(SENT_MS)
     for (const other of ['one', 'two', 'three'])
       assert.equal((await within(meter.admit(caller(other)))).kind, 'admitted')
+    await victim
     await release()
-    assert.equal((await within(victim)).kind, 'admitted')
+    assert.equal((await within(meter.admit(caller('victim')))).kind, 'admitted')
     assert.equal((await meter.figures(caller('victim'))).requestCount, 2)
   },
 )

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SPEND } from '#ledger/accrual.ts'
 import { eachEngine, onSqlite } from '#ledger/each-engine.ts'
 import { DAY_SECONDS, nextMidnight } from '#lib/day.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
@@ -31,7 +30,6 @@ onBoth(
     ] as const) {
       const meter = meterOf(store.engine)
       const wallet = `a${after}`
-      // No more than one batch has, where several are decided at once.
       const callers = Array.from({ length: 8 }, (_, index) =>
         keyed(`key${after}`, index < 4 ? before : after, wallet),
       )
@@ -233,9 +231,7 @@ onBoth('paid calls of a wallet equal the debits of its keys', async ({ engine })
     (n) => keyed(n % 2 === 0 ? '00000001' : '00000002'),
   )
   const [usage] = await engine.read(sql`select paid from usage_days`)
-  const [spend] = await engine.read(
-    sql`select cast(sum(calls) as bigint) as calls from ${SPEND} as spend`,
-  )
+  const [spend] = await engine.read(sql`select cast(sum(calls) as bigint) as calls from spend_days`)
   assert.deepEqual([usage?.paid, spend?.calls], [12, 12])
   await assertSound(engine)
 })

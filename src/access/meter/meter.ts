@@ -6,33 +6,29 @@ import {
   MeteringUnavailable,
   type SettlingMeter,
 } from './admission.ts'
+import { BatchWriter, type BatchWriterDeps, type Waiting } from './batch-writer.ts'
 import { GroupCommit } from './group-commit.ts'
-import type { LaneDeps, Waiting } from './lane.ts'
-import { Lanes } from './lanes.ts'
-import { RecentOutcomes } from './recent-outcomes.ts'
 import type { RefundJournal } from './refund-journal.ts'
 import { RefundQueue } from './refund-queue.ts'
 
-export interface MeterDeps extends Omit<LaneDeps, 'recent'> {
-  /** Told the number of requests of each batch. */
+export interface MeterDeps extends BatchWriterDeps {
+  /** Called with the number of requests of each batch. */
   readonly onBatch?: (size: number) => void
 }
 
 /**
  * Counts calls by group commit: while one commit is in flight the requests that arrive form the
  * next batch, which is decided in arrival order in one transaction and durable before it answers.
- * Where a commit stands before it is durable, or lanes are left, the next batch is decided meanwhile.
+ * Where a commit stands before it is durable, the next batch is decided meanwhile.
  */
 export function createMeter(deps: MeterDeps): SettlingMeter {
   assert(deps.pricePerCall > 0n, 'a paid call has a price above zero')
-  const recent = new RecentOutcomes({ keepsDays: deps.engine.dialect === 'sqlite' })
-  const lanes = new Lanes({ ...deps, recent })
-  // Separate from the lanes, so that an unresolved commit here delays no batch.
-  const beside = new RefundQueue(deps)
+  const writer = new BatchWriter(deps)
+  // A queue of its own: these doubts must not delay a batch.
+  const ofCredits = new RefundQueue(deps)
   if (deps.journal !== undefined) void resumeRefunds(deps, deps.journal)
   const commits = new GroupCommit<Waiting>({
-    decide: (batch, onCommitted) => lanes.decide(batch, onCommitted),
-    atOnce: lanes.atOnce,
+    decide: (batch, onCommitted) => writer.decide(batch, onCommitted),
     onBatch: deps.onBatch,
   })
   const add = (waiting: Waiting) => {
@@ -48,9 +44,9 @@ export function createMeter(deps: MeterDeps): SettlingMeter {
       new Promise<MeterFigures>((resolve, reject) => {
         add({ kind: 'figures', caller, resolve, reject })
       }),
-    refund: (receipt) => lanes.refunds.add(receipt),
+    refund: (receipt) => writer.refunds.add(receipt),
     refundIfAdmitted: (name, receipt) =>
-      beside.doubt({ id: { meter: name, number: 1 }, day: receipt.day, receipts: [receipt] }),
+      ofCredits.doubt({ id: { meter: name, number: 1 }, day: receipt.day, receipts: [receipt] }),
   }
 }
 

@@ -50,11 +50,9 @@ function startProcess(engine: Engine, folder: string, pricePerCall = PRICE) {
     store.isDown = true
     throw new StoreError('the connection is lost at the commit')
   }
-  const { writeOnce } = engine
   const mortal: Engine = {
     ...engine,
     write: (work, onCommitted) => meet(() => engine.write(work, onCommitted)),
-    ...(writeOnce !== undefined && { writeOnce: (statement) => meet(() => writeOnce(statement)) }),
   }
   const journal = new RefundJournal({ folder, name, pricePerCall, report })
   const clock = () => NOON * 1_000

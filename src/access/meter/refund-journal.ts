@@ -17,7 +17,7 @@ export interface Doubt {
   readonly id: BatchId
   /** Unix seconds of the UTC day that it charged. */
   readonly day: number
-  /** What it charged, if it was committed and every request was granted. */
+  /** What it charged, if it was committed. */
   readonly receipts: readonly AdmissionReceipt[]
 }
 

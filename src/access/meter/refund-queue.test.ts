@@ -9,7 +9,7 @@ import { anonymous, MIGRATIONS, NOON, PRICE } from './meter-harness.ts'
 const onBoth = eachEngine(startPostgres, MIGRATIONS)
 
 /** Loses the answer of the first write, and then lets nothing be written until it is told to. */
-function losesAnAnswer({ writeOnce, ...engine }: Engine) {
+function losesAnAnswer(engine: Engine) {
   let isLost = false
   const free = Promise.withResolvers<void>()
   const lossy: Engine = {

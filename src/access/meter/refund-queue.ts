@@ -118,9 +118,9 @@ export class RefundQueue {
     const { engine, journal } = this.#deps
     for (let [doubt] = this.#doubts; doubt !== undefined; [doubt] = this.#doubts) {
       const batch = doubt
-      const short = await engine.write((tx) => settleBatch(tx, batch))
-      // The lane's next batch overwrites the mark that shows whether this one was committed.
-      if (short !== undefined) await this.#keep(this.#push(grantedOf(batch, short), NOBODY))
+      const stands = await engine.write((tx) => settleBatch(tx, batch))
+      // A later batch of that name takes the mark away by which this one is known to stand.
+      if (stands) await this.#keep(this.#push(batch.receipts, NOBODY))
       this.#doubts.shift()
       journal?.settled(1)
       this.#start()
@@ -256,20 +256,6 @@ export class RefundQueue {
     }
     setTimeout(comeBack, retryMs(failures)).unref()
   }
-}
-
-/** What a committed batch charged: the first calls of each bucket, as many as it granted. */
-function grantedOf(
-  { receipts }: Doubt,
-  short: ReadonlyMap<string, number>,
-): readonly AdmissionReceipt[] {
-  const left = new Map(short)
-  return receipts.filter(({ bucket }) => {
-    const units = left.get(bucket)
-    if (units === undefined) return true
-    left.set(bucket, units - 1)
-    return units > 0
-  })
 }
 
 /** The store refuses a receipt for good that breaks one of its rules. */

@@ -1,13 +1,15 @@
 import type { Caller, UsageFigures } from '#domain/caller.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { bucketAccount, keyAccount } from '#ledger/account.ts'
+import type { Spent } from '#ledger/spend.ts'
 import { nextMidnight } from '#lib/day.ts'
 import type { Admission, AdmissionReceipt, MeterFigures } from './admission.ts'
 import type { BatchId } from './meter-store.ts'
+import type { Standing } from './standing.ts'
 import type { Taken } from './usage-day.ts'
 
 /** Calls that are decided together. */
-export interface Tallied {
+export interface Counted {
   /** Names the batch among all batches of all processes. */
   readonly id: BatchId
   /** Callers to admit, in the order in which they came. */
@@ -17,29 +19,23 @@ export interface Tallied {
   readonly pricePerCall: MicroUsd
 }
 
-const accounts = new WeakMap<Caller, string>()
-
-/** The prepaid account that a caller's paid calls debit; its name is put together once for each caller. */
+/** The prepaid account that a caller's paid calls debit. */
 export function accountOf(caller: Caller): string {
-  const known = accounts.get(caller)
-  if (known !== undefined) return known
-  const account =
-    caller.kind === 'keyed' ? keyAccount(caller.publicId) : bucketAccount(caller.bucket)
-  accounts.set(caller, account)
-  return account
+  return caller.kind === 'keyed' ? keyAccount(caller.publicId) : bucketAccount(caller.bucket)
 }
 
-function countedKeyOf(caller: Caller): string | null {
+/** The key whose free calls are counted apart from its wallet's, if the caller has one. */
+export function countedKeyOf(caller: Caller): string | null {
   return caller.kind === 'keyed' && caller.countsApart === true ? caller.publicId : null
 }
 
+/** What the statements of a batch took and found. */
 interface Outcome {
+  /** By bucket. */
   readonly taken: ReadonlyMap<string, Taken>
-  /** Calls that were paid, by account. */
-  readonly spent: ReadonlyMap<string, number>
-  /** As they stand after the batch. */
-  readonly balances: ReadonlyMap<string, MicroUsd>
-  readonly known: ReadonlyMap<string, { readonly used: number; readonly paid: number }>
+  /** By account. */
+  readonly spent: ReadonlyMap<string, Spent>
+  readonly standing: Standing
 }
 
 interface BucketTally {
@@ -52,21 +48,19 @@ interface BucketTally {
 export class Tally {
   /** Paid calls by bucket. */
   readonly paid = new Map<string, number>()
-  /** Free units by key, of keys that are counted apart. */
-  readonly keyUnits = new Map<string, number>()
-  readonly #batch: Tallied
+  readonly #batch: Counted
   readonly #outcome: Outcome
   readonly #buckets = new Map<string, BucketTally>()
   /** Paid calls that are left to hand out, by account. */
-  readonly #callsLeft: Map<string, number>
-  /** The last word on each bucket, which bounds the whole batch and is what every answer shows. */
+  readonly #callsLeft = new Map<string, number>()
+  /** The newest caller of each bucket: its quota bounds the whole batch and is in every answer. */
   readonly #newest = new Map<string, Caller>()
   #receipts = 0
 
-  constructor(batch: Tallied, outcome: Outcome) {
+  constructor(batch: Counted, outcome: Outcome) {
     this.#batch = batch
     this.#outcome = outcome
-    this.#callsLeft = new Map(outcome.spent)
+    for (const [account, { calls }] of outcome.spent) this.#callsLeft.set(account, calls)
     for (const caller of batch.admits) this.#newest.set(caller.bucket, caller)
   }
 
@@ -75,8 +69,6 @@ export class Tally {
     if (bucket.unitsLeft > 0) {
       bucket.unitsLeft -= 1
       bucket.used += 1
-      const key = countedKeyOf(caller)
-      if (key !== null) this.keyUnits.set(key, (this.keyUnits.get(key) ?? 0) + 1)
       return this.#admitted(caller, null)
     }
     const account = accountOf(caller)
@@ -89,7 +81,9 @@ export class Tally {
   }
 
   figures(caller: Caller): MeterFigures {
-    const prepaidBalance = this.#outcome.balances.get(accountOf(caller)) ?? 0n
+    const account = accountOf(caller)
+    const { spent, standing } = this.#outcome
+    const prepaidBalance = spent.get(account)?.balance ?? standing.balances.get(account) ?? 0n
     return { ...this.#usage(caller), prepaidBalance }
   }
 
@@ -106,7 +100,7 @@ export class Tally {
     }
   }
 
-  /** By the account that paid; by a free unit without one. */
+  /** Paid by the account, or by a free unit where it is null. */
   #admitted(caller: Caller, account: string | null): Admission {
     const source: AdmissionReceipt['source'] = account === null ? 'quota' : 'prepaid'
     const { id, day } = this.#batch
@@ -121,10 +115,9 @@ export class Tally {
     const existing = this.#buckets.get(bucket)
     if (existing !== undefined) return existing
     const taken = this.#outcome.taken.get(bucket)
-    const known = taken ?? this.#outcome.known.get(bucket) ?? { used: 0, paid: 0 }
+    const { used, paid } = taken ?? this.#outcome.standing.days.get(bucket) ?? { used: 0, paid: 0 }
     const unitsLeft = taken?.granted ?? 0
-    const paid = known.paid - (taken?.presumed ?? 0)
-    const tally = { used: known.used - unitsLeft, paid, unitsLeft }
+    const tally = { used: used - unitsLeft, paid, unitsLeft }
     this.#buckets.set(bucket, tally)
     return tally
   }

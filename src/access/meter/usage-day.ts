@@ -1,6 +1,6 @@
 import type { BulkInsert, Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { join, type Sql, sql } from '#store/sql.ts'
+import { sql } from '#store/sql.ts'
 
 /** What a bucket has used of a day: free units, and paid calls beyond them. */
 export interface UsageDay {
@@ -8,73 +8,47 @@ export interface UsageDay {
   readonly paid: number
 }
 
-/** How many units a bucket asks for, the quota that bounds its day, and calls presumed to be paid. */
+/** How many units a bucket asks for, and the quota that bounds its day. */
 export interface Wanted {
   readonly units: number
   readonly quota: number
-  readonly paid: number
 }
 
 /** A bucket's day after units were taken; `granted` of them were left to take. */
 export interface Taken extends UsageDay {
   readonly granted: number
-  /** Of the paid calls, those of this very batch. */
-  readonly presumed: number
+}
+
+/** The newest caller's quota bounds the bucket, so that a tier that changed counts at once. */
+export function wantedOf(
+  admits: readonly { readonly bucket: string; readonly dailyQuota: number }[],
+): Map<string, Wanted> {
+  const wanted = new Map<string, Wanted>()
+  for (const { bucket, dailyQuota: quota } of admits)
+    wanted.set(bucket, { units: (wanted.get(bucket)?.units ?? 0) + 1, quota })
+  return wanted
 }
 
 /**
- * Takes free units for all buckets of a batch and counts what is presumed to be paid. One statement
- * counts, decides and takes, so that no number of replicas passes a quota. Rows stand in the order of
- * the names, so that two batches never wait for one another.
+ * Takes free units for all buckets of a batch. One statement counts, decides and takes, so that no number
+ * of replicas exceeds a quota; rows stand in the order of the names, so that batches cannot deadlock.
+ * Buckets without a unit left are absent: their rows are locked, not written.
  */
 export async function takeUnits(
   connection: Connection,
   day: number,
   wanted: ReadonlyMap<string, Wanted>,
 ): Promise<Map<string, Taken>> {
-  let isPaid = false
-  const list = inOrder(wanted).map(([bucket, { units, quota, paid }]) => {
+  const list = inOrder(wanted).map(([bucket, { units, quota }]) => {
     const first = Math.min(units, quota)
-    if (paid > 0) isPaid = true
-    return [bucket, day, first, paid, first, quota, quota]
+    return [day, bucket, first, first, quota, quota]
   })
-  const taken = await connection.insert(isPaid ? TAKEN_AND_PAID : TAKEN, list)
-  return new Map(
-    taken.map((row) => {
-      const bucket = column.text(row, 'bucket')
-      return [bucket, toTaken(row, wanted.get(bucket)?.paid)]
-    }),
-  )
+  const taken = await connection.insert(TAKEN, list)
+  return new Map(taken.map((row) => [column.text(row, 'bucket'), toTaken(row)]))
 }
 
-/** The newest caller's quota bounds the bucket: a tier that changed is the newest word on it. */
-export function wantedOf<C extends { readonly bucket: string; readonly dailyQuota: number }>(
-  admits: readonly C[],
-  payers: ReadonlySet<C> = new Set(),
-): Map<string, Wanted> {
-  const wanted = new Map<string, Wanted>()
-  for (const caller of admits) {
-    const { bucket, dailyQuota: quota } = caller
-    const { units, paid } = wanted.get(bucket) ?? NOTHING_WANTED
-    const isPaid = payers.has(caller)
-    wanted.set(bucket, { units: units + (isPaid ? 0 : 1), paid: paid + (isPaid ? 1 : 0), quota })
-  }
-  return wanted
-}
-
-const NOTHING_WANTED = { units: 0, paid: 0 }
-
-/** In the order in which every batch takes its rows. */
-export function wantedInOrder(
-  wanted: ReadonlyMap<string, Wanted>,
-): (Wanted & { readonly bucket: string })[] {
-  return inOrder(wanted).map(([bucket, each]) => ({ bucket, ...each }))
-}
-
-/** A row that units were taken from. */
-export function toTaken(row: Row, presumed = 0): Taken {
-  const { used, paid } = toUsageDay(row)
-  return { used, paid, granted: column.integer(row, 'granted'), presumed }
+function toTaken(row: Row): Taken {
+  return { ...toUsageDay(row), granted: column.integer(row, 'granted') }
 }
 
 const GRANTED = `case
@@ -82,38 +56,28 @@ const GRANTED = `case
   when excluded.quota - usage_days.used < excluded.granted then excluded.quota - usage_days.used
   else excluded.granted end`
 
-const CONFLICT = `on conflict (bucket, day) do update set
-    granted = ${GRANTED}, used = usage_days.used + ${GRANTED}, quota = excluded.quota,
-    quota_most = case when excluded.quota > usage_days.quota_most
-      then excluded.quota else usage_days.quota_most end
-    returning bucket, used, paid, granted`
-
-/** What becomes of a day that stands already, and what is told of each. */
-export const ON_TAKEN: Sql = { kind: 'sql', parts: [CONFLICT], values: [] }
-
 const TAKEN: BulkInsert = {
   table: 'usage_days',
   columns: {
-    bucket: 'text',
     day: 'bigint',
+    bucket: 'text',
     used: 'bigint',
-    paid: 'bigint',
     granted: 'bigint',
     quota: 'bigint',
     quota_most: 'bigint',
   },
-  conflict: CONFLICT,
-}
-
-/** The store refuses paid calls of a bucket that has free units left, and with it the whole batch. */
-const TAKEN_AND_PAID: BulkInsert = {
-  ...TAKEN,
-  conflict: CONFLICT.replace('update set', 'update set paid = usage_days.paid + excluded.paid,'),
+  constants: { paid: 0 },
+  conflict: `on conflict (day, bucket) do update set
+    granted = ${GRANTED}, used = usage_days.used + ${GRANTED}, quota = excluded.quota,
+    quota_most = case when excluded.quota > usage_days.quota_most
+      then excluded.quota else usage_days.quota_most end
+    where usage_days.used < excluded.quota or usage_days.quota <> excluded.quota
+    returning bucket, used, paid, granted`,
 }
 
 /**
- * Takes the row of a bucket's day, which is made when it is the first of the day. Who will change a
- * balance before the day does so first: the meter takes the day first too, and neither waits in a circle.
+ * Locks the row of a bucket's day, which is made when it is the first of the day. Whoever changes a
+ * balance before the day calls this first, since the meter locks the day first too.
  */
 export async function lockUsageDay(
   connection: Connection,
@@ -121,9 +85,9 @@ export async function lockUsageDay(
 ): Promise<void> {
   const { bucket, day, quota } = input
   await connection.run(sql`
-    insert into usage_days (bucket, day, used, paid, granted, quota, quota_most)
-    values (${bucket}, ${day}, 0, 0, 0, ${quota}, ${quota})
-    on conflict (bucket, day) do update set used = usage_days.used`)
+    insert into usage_days (day, bucket, used, paid, granted, quota, quota_most)
+    values (${day}, ${bucket}, 0, 0, 0, ${quota}, ${quota})
+    on conflict (day, bucket) do update set used = usage_days.used`)
 }
 
 /** Counts paid calls; the buckets' rows are locked by `takeUnits` of the same transaction. */
@@ -132,24 +96,20 @@ export async function addPaid(
   day: number,
   paid: ReadonlyMap<string, number>,
 ): Promise<void> {
-  const list = inOrder(paid).map(([bucket, calls]) => [bucket, day, 0, calls, 0, 0])
-  await connection.insert(PAID, list)
+  await connection.insert(
+    PAID,
+    inOrder(paid).map(([bucket, calls]) => [day, bucket, calls]),
+  )
 }
 
 const PAID: BulkInsert = {
   table: 'usage_days',
-  columns: {
-    bucket: 'text',
-    day: 'bigint',
-    used: 'bigint',
-    paid: 'bigint',
-    granted: 'bigint',
-    quota: 'bigint',
-  },
-  conflict: 'on conflict (bucket, day) do update set paid = usage_days.paid + excluded.paid',
+  columns: { day: 'bigint', bucket: 'text', paid: 'bigint' },
+  constants: { used: 0, granted: 0, quota: 0, quota_most: 0 },
+  conflict: 'on conflict (day, bucket) do update set paid = usage_days.paid + excluded.paid',
 }
 
-/** Gives free units or paid calls of a day back; free units are lowered beside a count that only rises. */
+/** Refunds free units or paid calls of a day; free units are lowered beside a count that only rises. */
 export async function giveBackUnits(
   connection: Connection,
   input: { readonly bucket: string; readonly day: number } & UsageDay,
@@ -157,27 +117,13 @@ export async function giveBackUnits(
   await connection.run(sql`
     update usage_days set used = used - ${input.used}, returned = returned + ${input.used},
       paid = paid - ${input.paid}
-    where bucket = ${input.bucket} and day = ${input.day}`)
+    where day = ${input.day} and bucket = ${input.bucket}`)
 }
 
-/** The day of some buckets; a bucket that has not called is absent. */
-export async function readUsageDays(
-  connection: Connection,
-  day: number,
-  buckets: readonly string[],
-): Promise<Map<string, UsageDay>> {
-  if (buckets.length === 0) return new Map()
-  const found = await connection.run(sql`
-    select bucket, used, paid from usage_days
-    where day = ${day} and bucket in (${join(buckets)})`)
-  return new Map(found.map((row) => [column.text(row, 'bucket'), toUsageDay(row)]))
-}
-
-function toUsageDay(row: Row): UsageDay {
+export function toUsageDay(row: Row): UsageDay {
   return { used: column.integer(row, 'used'), paid: column.integer(row, 'paid') }
 }
 
-/** By the names. */
-export function inOrder<T>(map: ReadonlyMap<string, T>): [string, T][] {
+function inOrder<T>(map: ReadonlyMap<string, T>): [string, T][] {
   return [...map].sort(([a], [b]) => (a < b ? -1 : 1))
 }

@@ -1,7 +1,6 @@
 import type { Caller } from '#domain/caller.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { keyAccount } from '#ledger/account.ts'
-import { SPEND } from '#ledger/accrual.ts'
 import { lastDays } from '#lib/day.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
@@ -80,7 +79,7 @@ export async function readSpent(
     for (const publicId of await readPredecessors(connection, caller))
       accounts.push(keyAccount(publicId))
   const [row] = await connection.run(sql`
-    select cast(coalesce(sum(micro_usd), 0) as bigint) as micro_usd from ${SPEND} as spend
+    select cast(coalesce(sum(micro_usd), 0) as bigint) as micro_usd from spend_days
     where account in (${join(accounts)}) and day >= ${since}`)
   return row === undefined ? 0n : column.amount(row, 'micro_usd')
 }
@@ -113,7 +112,7 @@ async function readCounted(connection: Connection, bucket: string, since: number
 
 async function readSpend(connection: Connection, account: string, since: number) {
   const found = await connection.run(sql`
-    select day, cast(sum(micro_usd) as bigint) as micro_usd from ${SPEND} as spend
+    select day, cast(sum(micro_usd) as bigint) as micro_usd from spend_days
     where account = ${account} and day >= ${since} group by day`)
   return found.map((row) => ({
     day: column.integer(row, 'day'),
@@ -162,7 +161,7 @@ function partsOf(wallet: string, bucket: string, since: number): Sql {
     where keys.wallet = ${wallet} and keys.is_first = 1 and usage_days.day >= ${since}
     union all
     select spend.day, keys.public_id, 0, spend.calls - spend.returned, spend.micro_usd
-    from keys join ${SPEND} as spend on spend.account = ${keyAccount('')} || keys.public_id
+    from keys join spend_days as spend on spend.account = ${keyAccount('')} || keys.public_id
     where keys.wallet = ${wallet} and spend.day >= ${since}`
 }
 

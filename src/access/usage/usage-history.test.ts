@@ -16,7 +16,6 @@ import {
   HARNESS_MIGRATIONS,
   type Harness,
 } from '../access-harness.ts'
-import { accessMigrations } from '../access-migrations.ts'
 
 const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
 
@@ -130,7 +129,7 @@ onBoth('without a key the address is told, and nothing of anybody else', async (
     assert.equal(codeOf(await ask(harness, secret, { days })), 'invalid_parameter')
 })
 
-onBoth('what accrues beside a balance is told at once, with a key and without', async (store) => {
+onBoth('a paid call is in the history at once, with a key and without', async (store) => {
   const { engine } = store
   const harness = createHarness(engine)
   const { secret, publicId } = await harness.mint()
@@ -205,31 +204,16 @@ onBoth('a wallet that rotates without end gets an answer with an end', async ({ 
   assert.equal(history[0]?.requestCount, 151)
 })
 
-/** Stores as they were before keys were counted apart. */
-const onEarly = eachEngine(
-  startPostgres,
-  HARNESS_MIGRATIONS.filter((each) => each.id < 202),
-)
-
-onEarly('calls of a time before keys were told apart are given to no key', async ({ engine }) => {
-  const wallet = `0x${'ab'.repeat(20)}`
-  await engine.write(async (tx) => {
-    await tx.run(sql`insert into wallets (wallet, active_keys) values (${wallet}, 1)`)
-    await tx.run(sql`
-      insert into keys (public_id, secret_digest, wallet, created_unix, revoked_unix)
-      values ('00000001', ${'1'.repeat(64)}, ${wallet}, 1, 2), ('00000002', ${'2'.repeat(64)}, ${wallet}, 2, ${null})`)
-    await tx.run(sql`
-      insert into used_messages (digest, wallet, action, used_unix)
-      values ('first', ${wallet}, 'mint', 1), ('second', ${wallet}, 'mint', 2)`)
-    await tx.run(sql`
-      insert into usage_days (bucket, day, used, paid, granted, quota)
-      values (${`wallet:${wallet}`}, 1795219200, 12, 0, 1, 10)`)
-  })
-  await engine.migrate([
-    ...HARNESS_MIGRATIONS.filter((each) => each.id < 202),
-    ...accessMigrations.filter((each) => each.id >= 202),
-  ])
+onBoth('calls that are counted for no key are in the history without one', async ({ engine }) => {
+  const harness = createHarness(engine)
+  const first = await harness.mint()
+  const second = await harness.mint(first.wallet)
+  await harness.admit(first.secret, 5)
+  await harness.admit(second.secret, 2)
+  await engine.write((tx) =>
+    tx.run(sql`insert into key_days (day, public_id, used) select day, bucket, 4 from usage_days`),
+  )
+  const { history } = await historyOf(harness, first.secret, { days: '1' })
+  assert.deepEqual(keysOf(history[0]), { [first.publicId]: 1, [second.publicId]: 2, null: 4 })
   for (const check of accessChecks) assert.deepEqual(await engine.snapshot(check.run), [])
-  const [row] = await engine.read(sql`select used from key_days where public_id like 'wallet:%'`)
-  assert.equal(row?.used, 12)
 })

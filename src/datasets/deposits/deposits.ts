@@ -16,7 +16,7 @@ import { forgetBalanceCheck } from './proof/balance-check.ts'
 export const DEPOSITS = 'deposits'
 
 export const depositsMigration: Migration = {
-  id: 50,
+  id: 1300,
   name: 'deposits',
   sql: `
     create table deposits (
@@ -30,17 +30,11 @@ export const depositsMigration: Migration = {
       sender text not null,
       recipient text not null,
       amount text not null,
+      proof text,
+      unproven_because text,
       primary key (chain_id, block_number, log_index)
     );
-    create unique index deposits_of_tx on deposits (chain_id, tx_hash, position_in_tx)`,
-}
-
-export const depositProofsMigration: Migration = {
-  id: 75,
-  name: 'proofs of deposits',
-  sql: `
-    alter table deposits add column proof text;
-    alter table deposits add column unproven_because text;
+    create unique index deposits_of_tx on deposits (chain_id, tx_hash, position_in_tx);
     create index unproven_deposits on deposits (chain_id, block_number) where proof is null`,
 }
 

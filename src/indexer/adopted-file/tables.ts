@@ -10,12 +10,11 @@ import {
 } from './file-part.ts'
 
 /**
- * `file_parts`: the parts of the adopted file. `file_adoptions`: every file adopted so far, in order.
- * `backfills.datasets`: datasets being read again while the others follow the head; null if the whole
- * chain is read. Registers of earlier versions did not record their file and are read again entirely.
+ * `file_parts`: what the register was built from. `file_adoptions`: the files it was built from, one
+ * after the other.
  */
 export const adoptedFileMigration: Migration = {
-  id: 70,
+  id: 1030,
   name: 'the file that the register was built from',
   sql: `
     create table file_parts (
@@ -27,10 +26,7 @@ export const adoptedFileMigration: Migration = {
     create table file_adoptions (
       sequence bigint primary key,
       digest text not null
-    );
-    insert into file_adoptions (sequence, digest)
-    select 1, 'unknown' where exists (select 1 from positions);
-    alter table backfills add column datasets text`,
+    )`,
 }
 
 /** Chain id of parts that belong to no chain: EIP-155 begins at 1. */

@@ -5,7 +5,7 @@ import { sql } from '#store/sql.ts'
 
 /** Schema of what is known of unfinished history. */
 export const backfillsMigration: Migration = {
-  id: 60,
+  id: 1010,
   name: 'backfills',
   sql: `
     create table backfills (
@@ -17,7 +17,8 @@ export const backfillsMigration: Migration = {
       timestamp_unix bigint not null,
       folded_number bigint not null,
       folded_hash text not null,
-      folded_unix bigint not null
+      folded_unix bigint not null,
+      datasets text
     )`,
 }
 

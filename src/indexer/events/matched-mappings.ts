@@ -4,7 +4,7 @@ import { column } from '#store/row.ts'
 import { rows, sql } from '#store/sql.ts'
 
 export const matchedMappingsMigration: Migration = {
-  id: 86,
+  id: 1050,
   name: 'mappings that matched a log',
   sql: `
     create table matched_mappings (

@@ -58,10 +58,6 @@ const mark = (work: string, part: number): Sql =>
 
 /** Each stores the parts 0 to 2 of its work. */
 const ways: Readonly<Record<string, (engine: Engine, work: string) => Promise<unknown>>> = {
-  once: (engine, work) =>
-    engine.writeOnce?.(
-      sql`insert into marks (work, part) values (${work}, 0), (${work}, 1), (${work}, 2)`,
-    ) ?? assert.fail(),
   byTurns: (engine, work) =>
     engine.write(async (tx) => {
       for (const part of [0, 1, 2]) await tx.run(mark(work, part))
@@ -88,7 +84,10 @@ lossTest(
     let killed = 0
     let failures = 0
     const acknowledged = new Set<string>()
-    const lane = async (name: string, way: (engine: Engine, work: string) => Promise<unknown>) => {
+    const worker = async (
+      name: string,
+      way: (engine: Engine, work: string) => Promise<unknown>,
+    ) => {
       for (let turn = 0; killed < KILLS; turn += 1) {
         const work = `${name} ${turn}`
         try {
@@ -106,11 +105,11 @@ lossTest(
     const killing = async () => {
       while (killed < KILLS) killed += await kill(0.4)
     }
-    const lanes = Object.entries(ways).flatMap(([name, way]) => [
-      lane(`${name} a`, way),
-      lane(`${name} b`, way),
+    const workers = Object.entries(ways).flatMap(([name, way]) => [
+      worker(`${name} a`, way),
+      worker(`${name} b`, way),
     ])
-    await Promise.all([killing(), ...lanes])
+    await Promise.all([killing(), ...workers])
     assert.ok(failures > 0 && acknowledged.size > 0)
 
     const pids = await everyConnection(engine)

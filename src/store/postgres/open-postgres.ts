@@ -67,7 +67,6 @@ export function openPostgres(options: PostgresOptions): Engine {
     },
     writeAtLength: (work) =>
       onOwnConnection(settings, (connection) => transact(connection, AT_LENGTH, work)),
-    writeOnce: (statement) => pool.use((connection) => connection.run(statement)),
     migrate(migrations, onMigration) {
       assertInOrder(migrations)
       return onOwnConnection(settings, (connection) =>

@@ -1,7 +1,9 @@
 import { DatabaseSync } from 'node:sqlite'
-import type { Migration } from '../engine.ts'
+import { groupBy } from '#lib/group-by.ts'
+import type { Migration, Row } from '../engine.ts'
 import { statementsOf } from '../migrate.ts'
 import { column } from '../row.ts'
+import type { ColumnType } from '../typed-values.ts'
 
 /** What must not be there twice in a table. */
 export interface UniqueKey {
@@ -18,6 +20,14 @@ export interface BuiltSchema {
   /** The statement that makes each table, by its name. */
   readonly tables: ReadonlyMap<string, string>
   readonly uniqueKeys: readonly UniqueKey[]
+  /** Of each table, in their order. */
+  readonly columns: ReadonlyMap<string, readonly BuiltColumn[]>
+}
+
+export interface BuiltColumn {
+  readonly name: string
+  readonly type: ColumnType
+  readonly isKey: boolean
 }
 
 /** Applies the migrations to an empty database in memory, to hold a standing store against. */
@@ -29,6 +39,9 @@ export function buildSchema(migrations: readonly Migration[]): BuiltSchema {
       .prepare(`select name, sql from sqlite_master where type = 'table' and sql is not null`)
       .all()
     const keys = database.prepare(UNIQUE_KEYS).all()
+    const columns = groupBy(database.prepare(COLUMNS).all(), (row) =>
+      column.text(row, 'table_name'),
+    )
     return {
       tables: new Map(found.map((row) => [column.text(row, 'name'), column.text(row, 'sql')])),
       uniqueKeys: keys.map((row) => {
@@ -37,11 +50,25 @@ export function buildSchema(migrations: readonly Migration[]): BuiltSchema {
         const columns = column.text(row, 'columns').split(',')
         return { table: column.text(row, 'name'), columns, where, text }
       }),
+      columns: new Map([...columns].map(([table, found]) => [table, found.map(toColumn)])),
     }
   } finally {
     database.close()
   }
 }
+
+function toColumn(row: Row): BuiltColumn {
+  return {
+    name: column.text(row, 'name'),
+    type: row.type === 'TEXT' ? 'text' : 'bigint',
+    isKey: column.integer(row, 'pk') > 0,
+  }
+}
+
+const COLUMNS = `
+  select tables.name as table_name, listed.name, upper(listed.type) as type, listed.pk
+  from sqlite_master as tables, pragma_table_info(tables.name) as listed
+  where tables.type = 'table' order by tables.name, listed.cid`
 
 const UNIQUE_KEYS = `
   select tables.name, indexes.sql, (

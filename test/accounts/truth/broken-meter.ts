@@ -19,11 +19,8 @@ let taken = 0
 DatabaseSync.prototype.prepare = function (text) {
   const statement = prepare.call(this, text)
   const takesUnits = /insert into usage_days[\s\S]*returning/.test(text)
-  const takesKnownUnits = /insert into usage_days[\s\S]*[^_]used = case/.test(text)
   const takesMoney = /insert into balances[\s\S]*granted_calls/.test(text)
   if (fault === 'forgets-units' && takesUnits) after(statement, (rows) => forgetUnit(this, rows))
-  if (fault === 'forgets-units' && takesKnownUnits)
-    after(statement, (_rows, values) => forgetUnit(this, knownDays(values)))
   if (fault === 'admits-too-many' && takesUnits) after(statement, admitOneMore)
   if (fault === 'forgets-debits' && takesMoney)
     after(statement, (_rows, values) => forgetDebit(this, values))
@@ -56,16 +53,6 @@ function isTurn(more: number): boolean {
   return Math.floor(taken / EVERY) > before
 }
 
-/** Seven values for each bucket: its name and day, what becomes of its counts, what is granted, its quota. */
-function knownDays(values: readonly SQLInputValue[]): Rows {
-  const rows: Rows = []
-  for (let at = 0; at < values.length; at += 7) {
-    const [bucket, , used, , granted] = values.slice(at, at + 5)
-    rows.push({ bucket: String(bucket), used: Number(used), granted: Number(granted) })
-  }
-  return rows
-}
-
 function forgetUnit(database: DatabaseSync, rows: Rows): void {
   for (const { bucket, used, granted } of rows)
     if (isTurn(Number(granted)))
@@ -77,14 +64,19 @@ function forgetUnit(database: DatabaseSync, rows: Rows): void {
         .run(bucket ?? null, used ?? null)
 }
 
-function admitOneMore(rows: Rows): void {
-  for (const row of rows) if (Number(row.granted) === 0 && isTurn(EVERY)) row.granted = 1
+/** Six values for each bucket, of which the first is its name and the fifth its quota; who has no unit left has no row. */
+function admitOneMore(rows: Rows, values: readonly SQLInputValue[]): void {
+  const granted = new Set(rows.map(({ bucket }) => bucket))
+  for (let at = 0; at < values.length; at += 6) {
+    const [bucket, used] = [String(values[at]), Number(values[at + 4])]
+    if (!granted.has(bucket) && isTurn(EVERY)) rows.push({ bucket, used, paid: 0, granted: 1 })
+  }
 }
 
-/** Three values for each account: its name, minus the calls, and the day. */
+/** Two values for each account: its name and minus the calls. */
 function forgetDebit(database: DatabaseSync, values: readonly SQLInputValue[]): void {
   const change = 'update balances set micro_usd = micro_usd + ? where account = ?'
-  for (let at = 0; at < values.length; at += 3)
+  for (let at = 0; at < values.length; at += 2)
     if (Number(values[at + 1]) < 0 && isTurn(EVERY / 2))
       prepare.call(database, change).run(PRICE_MICRO_USD, values[at] ?? null)
 }

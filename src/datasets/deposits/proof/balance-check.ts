@@ -4,7 +4,7 @@ import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 
 export const balanceChecksMigration: Migration = {
-  id: 76,
+  id: 1310,
   name: 'checked balances of payTo',
   sql: `
     create table balance_checks (

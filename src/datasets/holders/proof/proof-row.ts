@@ -3,7 +3,7 @@ import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 
 export const proofsMigration: Migration = {
-  id: 61,
+  id: 1110,
   name: 'proofs',
   sql: `
     create table proofs (
@@ -12,14 +12,9 @@ export const proofsMigration: Migration = {
       proven_at_unix bigint not null,
       verdict text not null,
       checked bigint not null,
-      detail text
+      detail text,
+      reread_unix bigint
     )`,
-}
-
-export const rereadingsMigration: Migration = {
-  id: 77,
-  name: 'chains that were read again after a proof',
-  sql: 'alter table proofs add column reread_unix bigint',
 }
 
 /** The last time a chain's holders were held against the contracts themselves. */

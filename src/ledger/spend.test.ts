@@ -6,14 +6,13 @@ import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { chainInAccount, keyAccount, REVENUE } from './account.ts'
-import { SPEND } from './accrual.ts'
 import { readBalances } from './balance.ts'
 import { closeSpendDays } from './close-spend-days.ts'
 import { eachEngine } from './each-engine.ts'
 import { ledgerChecks } from './ledger-checks.ts'
 import { ledgerMigrations } from './ledger-migrations.ts'
 import { post } from './post.ts'
-import { giveBackCalls, payCalls, spendCalls } from './spend.ts'
+import { giveBackCalls, spendCalls } from './spend.ts'
 
 /** Random lives in every run of the tests; `RANDOM_RUNS=500` for a long search. A failure tells its seed. */
 const numRuns = Number(process.env.RANDOM_RUNS ?? 12)
@@ -24,12 +23,6 @@ const PRICES = [100n, 250n]
 const GIVEN = 100_000n
 
 const onBoth = eachEngine(startPostgres, ledgerMigrations)
-/** The store as it was when each call was booked to its day at once. */
-const onEarlier = eachEngine(
-  startPostgres,
-  ledgerMigrations.filter((each) => each.id < 106),
-)
-
 interface Moment {
   readonly account: number
   /** Days since the first. */
@@ -38,7 +31,7 @@ interface Moment {
 }
 
 type Step =
-  | (Moment & { readonly does: 'spend' | 'pay' | 'give back'; readonly calls: number })
+  | (Moment & { readonly does: 'spend' | 'give back'; readonly calls: number })
   | { readonly does: 'close'; readonly day: number }
 
 const moment = {
@@ -52,7 +45,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 5,
     arbitrary: fc.record({
       ...moment,
-      does: fc.constantFrom('spend' as const, 'pay' as const, 'give back' as const),
+      does: fc.constantFrom('spend' as const, 'give back' as const),
       calls: fc.integer({ min: 1, max: 5 }),
     }),
   },
@@ -83,13 +76,13 @@ async function take(engine: Engine, counted: Map<string, number>, each: Step): P
   }
   counted.set(name, before + each.calls)
   const input = { calls: new Map([[account, each.calls]]), pricePerCall, day }
-  if (each.does === 'pay') await engine.write((tx) => payCalls(tx, input))
-  else assert.equal((await engine.write((tx) => spendCalls(tx, input))).get(account), each.calls)
+  const spent = await engine.write((tx) => spendCalls(tx, input))
+  assert.equal(spent.get(account)?.calls, each.calls)
 }
 
 async function readSpend(engine: Engine): Promise<Map<string, number>> {
   const found = await engine.read(sql`
-    select account, day, price_micro_usd, calls - returned as calls from ${SPEND} as spend
+    select account, day, price_micro_usd, calls - returned as calls from spend_days
     where calls > returned`)
   return new Map(
     found.map((row) => [
@@ -152,56 +145,3 @@ onBoth(
     assert.deepEqual(await broken(engine), [])
   },
 )
-
-onEarlier('a day of the time before goes on where it stood', async ({ engine }) => {
-  const [account = ''] = ACCOUNTS
-  const [price = 0n] = PRICES
-  await fund(engine, 1)
-  await engine.write(async (tx) => {
-    await tx.run(sql`update balances set micro_usd = micro_usd - 300 where account = ${account}`)
-    await tx.run(sql`insert into spend_days (account, day, price_micro_usd, calls, micro_usd)
-      values (${account}, ${TODAY}, ${price}, 3, 300)`)
-  })
-  await engine.migrate(ledgerMigrations)
-  const counted = new Map([[`${account} ${TODAY} ${price}`, 3]])
-  const moment = { account: 0, day: 0, price: 0 }
-  await take(engine, counted, { ...moment, does: 'pay', calls: 4 })
-  await take(engine, counted, { ...moment, does: 'give back', calls: 2 })
-  assert.deepEqual(await readSpend(engine), new Map([[`${account} ${TODAY} ${price}`, 5]]))
-  assert.equal(await close(engine, 1), 1)
-  assert.equal(
-    (await engine.snapshot((reads) => readBalances(reads, [REVENUE]))).get(REVENUE),
-    500n,
-  )
-  assert.deepEqual(await broken(engine), [])
-})
-
-onBoth('whoever lets nothing accrue any more books what did, by day or by price', async (store) => {
-  const { engine } = store
-  const counted = new Map<string, number>()
-  const [account = ''] = ACCOUNTS
-  await fund(engine, 1)
-  for (const change of [
-    sql`accruing_day = 0, accruing_calls = 0`,
-    sql`accruing_price_micro_usd = 0, accruing_calls = 0`,
-  ]) {
-    await take(engine, counted, { account: 0, day: 0, price: 0, does: 'pay', calls: 4 })
-    await engine.write((tx) =>
-      tx.run(sql`update balances set ${change} where account = ${account}`),
-    )
-    assert.deepEqual(await readSpend(engine), counted)
-  }
-})
-
-onBoth('a closing leaves what accrues on a day that is not over', async ({ engine }) => {
-  const counted = new Map<string, number>()
-  await fund(engine, 1)
-  for (const day of [0, 1])
-    await take(engine, counted, { account: day, day, price: 0, does: 'pay', calls: 4 })
-  assert.equal(await close(engine, 1), 1)
-  const accruing = await engine.read(sql`select account from balances where accruing_calls > 0`)
-  assert.deepEqual(
-    accruing.map((row) => row.account),
-    [ACCOUNTS[1]],
-  )
-})

@@ -1,0 +1,116 @@
+import type { Caller } from '#domain/caller.ts'
+import type { MicroUsd } from '#domain/money.ts'
+import { assert } from '#lib/assert.ts'
+import { type Clock, unixNow } from '#lib/clock.ts'
+import { startOfDay } from '#lib/day.ts'
+import type { Connection, Engine } from '#store/engine.ts'
+import {
+  type Admission,
+  type AdmissionReceipt,
+  type MeterFigures,
+  MeteringUnavailable,
+} from './admission.ts'
+import { type Batch, type Decisions, decideBatch } from './decide-batch.ts'
+import type { RefundJournal } from './refund-journal.ts'
+import { RefundQueue } from './refund-queue.ts'
+
+export interface BatchWriterDeps {
+  readonly engine: Engine
+  readonly clock: Clock
+  readonly pricePerCall: MicroUsd
+  /** Unique among all processes that ever ran; numbers the batches together with a count. */
+  readonly name: string
+  /** Called with the error of a refund that the store refuses for good. */
+  readonly report?: (error: unknown) => void
+  readonly journal?: RefundJournal | undefined
+}
+
+/** Who waits for a batch. */
+export type Waiting =
+  | ({ readonly kind: 'admit'; readonly caller: Caller } & Settle<Admission>)
+  | ({ readonly kind: 'figures'; readonly caller: Caller } & Settle<MeterFigures>)
+
+interface Settle<T> {
+  resolve(value: T): void
+  reject(error: MeteringUnavailable): void
+}
+
+/**
+ * Writes batches in its own name, which numbers them: of the newest one whose answer was lost the store
+ * can tell whether it stands. What a batch charged without an answer to its callers is refunded.
+ */
+export class BatchWriter {
+  readonly refunds: RefundQueue
+  readonly #deps: BatchWriterDeps
+  #batches = 0
+
+  constructor(deps: BatchWriterDeps) {
+    this.#deps = deps
+    this.refunds = new RefundQueue(deps)
+  }
+
+  /** Settles each of the batch; never rejects. `onCommitted` as `GroupCommit` has it. */
+  async decide(batch: readonly Waiting[], onCommitted: () => void): Promise<void> {
+    const admits = batch.filter((each) => each.kind === 'admit')
+    const asked = batch.filter((each) => each.kind === 'figures')
+    const input = this.#next(admits, asked)
+    const outcome: Outcome = { decided: undefined, stands: false }
+    try {
+      if (admits.length > 0) await this.refunds.settleDoubts()
+      const decide = async (connection: Connection) => {
+        outcome.decided = await decideBatch(connection, input)
+        return outcome.decided
+      }
+      const committed = () => {
+        outcome.stands = true
+        onCommitted()
+      }
+      const { engine } = this.#deps
+      const decided = await (admits.length > 0
+        ? engine.write(decide, committed)
+        : engine.snapshot(decide))
+      settleAll(admits, decided.admissions)
+      settleAll(asked, decided.figures)
+    } catch (cause) {
+      await this.#takeBack(input, outcome)
+      const error = new MeteringUnavailable('the accounts store cannot count calls', { cause })
+      for (const each of batch) each.reject(error)
+    }
+  }
+
+  #next(admits: readonly Waiting[], asked: readonly Waiting[]): Batch {
+    const { name, clock, pricePerCall } = this.#deps
+    this.#batches += 1
+    return {
+      id: { meter: name, number: this.#batches },
+      day: startOfDay(unixNow(clock)),
+      pricePerCall,
+      admits: admits.map((each) => each.caller),
+      figures: asked.map((each) => each.caller),
+    }
+  }
+
+  /** A batch that stands is refunded; one whose commit has no answer is in doubt. */
+  async #takeBack({ id, day }: Batch, { decided, stands }: Outcome): Promise<void> {
+    const receipts = receiptsOf(decided?.admissions ?? [])
+    if (stands) await this.refunds.giveBack(receipts)
+    else if (receipts.length > 0) await this.refunds.doubt({ id, day, receipts })
+  }
+}
+
+interface Outcome {
+  decided: Decisions | undefined
+  stands: boolean
+}
+
+function receiptsOf(admissions: readonly Admission[]): readonly AdmissionReceipt[] {
+  return admissions.flatMap((each) => (each.kind === 'admitted' ? [each.receipt] : []))
+}
+
+function settleAll<T>(waiting: readonly Settle<T>[], values: readonly T[]): void {
+  for (const [index, each] of waiting.entries()) {
+    const value = values[index]
+    assert(value !== undefined, 'a decision for every request of the batch')
+    each.resolve(value)
+  }
+}
