@@ -4,7 +4,7 @@ import { mkdirSync, realpathSync, rmSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { SettingsError } from './settings.ts'
+import { SettingsError } from './settings-error.ts'
 
 /**
  * Keeps a data folder for one `start`: two would end each other's chains. The lock is a listening

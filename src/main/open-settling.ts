@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { parseHash } from '#domain/address.ts'
 import type { Payment } from '#ecosystem/ecosystem.ts'
 import { keySigner, type SettlingSigner } from '#x402/settling/settling-signer.ts'
-import { SettingsError, type SettlingSetting } from './settings.ts'
+import type { SettlingSetting } from './settings.ts'
+import { SettingsError } from './settings-error.ts'
 
 /**
  * The signer of the settling wallet; throws SettingsError when the file holds no private key. The key

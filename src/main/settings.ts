@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
+import { SettingsError } from './settings-error.ts'
 import {
   parseList,
   parseNumber,
@@ -88,11 +89,6 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   SEXTON_SETTLING_KEY_FILE: 'file with the private key that settles payments of x402 clients',
   SEXTON_SETTLING_GAS_PER_DAY: 'the most gas of a UTC day in gwei (default 10000000: 0.01 ether)',
   SEXTON_SETTLING_ETHER_USD: 'what an ether is taken to cost in US dollars (default 5000)',
-}
-
-/** Invalid environment: one line with the variable and what to write. */
-export class SettingsError extends Error {
-  override readonly name = 'SettingsError'
 }
 
 /** Parses the environment; throws SettingsError at the first variable that is wrong. */

@@ -8,7 +8,8 @@ import type { Engine, Migration, OnMigration } from '#store/engine.ts'
 import { OutdatedStoreError } from '#store/migrate.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import { x402Migrations } from '#x402/x402-migrations.ts'
-import { type Settings, SettingsError, type StoreSetting } from './settings.ts'
+import type { Settings, StoreSetting } from './settings.ts'
+import { SettingsError } from './settings-error.ts'
 import { storeFile } from './store-file.ts'
 
 export interface Stores {
