@@ -1,22 +1,17 @@
 #!/usr/bin/env -S MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=262144 node
-// glibc keeps memory for each thread apart and gives little of it back: one arena is 50 MB less, and
-// blocks from 256 KiB on that go back at once are 40 MB less.
+// The allocator's settings: docs/decisions/starting.md.
 //
-// Plain JavaScript: with every module of the last run at hand, Node never loads what strips types,
-// which costs each thread 18 MB and 40 ms. So nothing is imported here but Node's own.
+// Plain JavaScript: with every module of the last run cached, Node never loads what strips types. So nothing
+// is imported here but Node's own.
 import * as modules from 'node:module'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { setFlagsFromString } from 'node:v8'
 
 const NODE_MAJOR = 26
 
-// By itself V8 lets a heap grow to several times of what lives in it, before it tidies up. Half as
-// much again is a sixth less memory while history is read, at the same speed.
 refuseOldNode()
-setFlagsFromString('--heap-growing-percent=50')
 keepCompiledModules()
 const { main } = await import('./sexton.ts')
 await main()

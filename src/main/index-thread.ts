@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { assert } from '#lib/assert.ts'
 import { threadFile } from '#lib/package-root.ts'
+import { YOUNG_MB } from '#lib/thread-memory.ts'
 import type { IndexProgress } from './index-progress.ts'
 import type { IndexSettings, ToIndexWorker } from './index-worker.ts'
 
@@ -25,16 +26,10 @@ export interface IndexThread {
   stop(): Promise<void>
 }
 
-/**
- * Of the thread's heap, for what lives shortly. Node's own 48 MB made history no faster and 50 MB
- * larger: fresh memory costs more than tidying up a little more often.
- */
-const YOUNG_MB_MAX = 12
-
 /** Starts the thread of the index role, which keeps nobody waiting until it is told what to do. */
 export function loadIndexThread(): LoadedIndexThread {
   const worker = new Worker(threadFile('main/index-worker'), {
-    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB_MAX },
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB.index },
   })
   worker.unref()
   const exited = exitOf(worker)

@@ -45,7 +45,7 @@ const HEADERS = {
 /** HTTP POST to one URL over kept connections; its basic auth and query keys are sent, never told. */
 export function openPost(url: string): Post {
   const target = urlToHttpOptions(new URL(url))
-  // TLS takes 20 ms to load, for each thread; a node beside us needs none.
+  // TLS is slow to load, in each thread; a node on the same machine needs none.
   const isSecure = target.protocol === 'https:'
   const { Agent, request } = isSecure ? process.getBuiltinModule('node:https') : plain
   const agent = new Agent({ keepAlive: true, maxSockets: SOCKETS_MAX })

@@ -1,14 +1,12 @@
 import { Worker } from 'node:worker_threads'
 import { free } from '#lib/free.ts'
 import { threadFile } from '#lib/package-root.ts'
+import { YOUNG_MB } from '#lib/thread-memory.ts'
 import { LogColumns } from '../columns/log-columns.ts'
 import { PairTable } from '../columns/pair-table.ts'
 import { EndpointError } from './endpoint-error.ts'
 import type { FetchedLogs, LogsAsk, LogsFetcher, ReadLogs } from './logs-fetcher.ts'
 import { type FromThread, fromFailure, type ToThread } from './logs-message.ts'
-
-/** Fetching and reading leave little behind: a small nursery keeps the thread small. */
-const YOUNG_MB_MAX = 4
 
 /** A thread that nobody asks for so long gives its memory back. */
 const IDLE_MS = 30_000
@@ -72,7 +70,7 @@ class LogsThread implements LogsFetcher {
 
   #start(): Worker {
     const worker = new Worker(threadFile('chain/endpoints/logs-worker'), {
-      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB_MAX },
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB.logs },
     })
     worker.on('message', (message: FromThread) => this.#take(message))
     worker.on('error', (error) => this.#ended(worker, error))

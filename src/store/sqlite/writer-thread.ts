@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { YOUNG_MB } from '#lib/thread-memory.ts'
 import { type BulkInsert, type Procedure, type Row, StoreError } from '../engine.ts'
 import { isPacked, memoryOf, type PackedRows, type Rows, slicePacked } from '../packed-rows.ts'
 import { type Sql, type SqlValue, toPlain } from '../sql.ts'
@@ -6,9 +7,6 @@ import { rowsInBatches } from './row-batches.ts'
 import type { ConnectionOptions } from './sqlite-connection.ts'
 import type { SqliteWriter } from './sqlite-writer.ts'
 import { type FromWriter, fromFailure, type WriterTask } from './writer-message.ts'
-
-/** Statements leave little behind: a small nursery keeps the thread small. */
-const YOUNG_MB_MAX = 4
 
 /** Rows that cross to the thread at a time: enough that crossing costs little, few to hold. */
 const ROWS_AT_ONCE = 512
@@ -40,7 +38,7 @@ export class WriterThread implements SqliteWriter {
   constructor(file: URL, options: ConnectionOptions) {
     this.#worker = new Worker(file, {
       workerData: options,
-      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB_MAX },
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB.sqliteWriter },
     })
     this.#worker.unref()
     this.#worker.on('message', (message: FromWriter) => this.#take(message))
