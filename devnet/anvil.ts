@@ -67,15 +67,15 @@ export function refuseTakenPort(port: number): Promise<void> {
   })
 }
 
-// Anvil ends within milliseconds; a loaded machine may need more before it is forced.
-const endWithinMs = 3000
+// Its state is saved by now. Anvil waits for open connections, however long they stay idle.
+const endWithinMs = 300
 
 // Loading the state of a chain of some days takes seconds.
 const readyWithinMs = 60_000
 
-// How many of the newest states can be reorganised or read; the proofs of an indexer are read at
-// the final block, 64 deep. More only makes the saved state larger.
-const keptStates = 128
+// How many of the newest states can be reorganised or read. An indexer's proofs are read at the final
+// block, up to 128 deep, while new blocks come in. More only makes the saved state larger.
+const keptStates = 160
 
 function anvilArguments(options: AnvilOptions): readonly string[] {
   const values = {

@@ -197,10 +197,22 @@ async function stopChain(chain: {
   try {
     await chain.live?.stop()
     await chain.saving.stop()
-    await saveState(chain.client, { file: chain.files.state, withStates: true })
+    await saveWithin(chain.client, chain.files.state)
   } finally {
     chain.client.rpc.close()
     await chain.anvil.stop()
     forgetPid(chain.files.pid)
   }
 }
+
+/** Saves what a chain is at once, and its newest states too where that is quick enough. */
+async function saveWithin(client: ChainClient, file: string): Promise<void> {
+  const late = sleep(statesWithinMs, undefined, { ref: false })
+  await saveState(client, { file, withStates: false })
+  const whole = saveState(client, { file, withStates: true })
+  whole.catch(() => undefined)
+  await Promise.race([whole, late])
+}
+
+// Whoever presses Ctrl+C waits no longer; without these states the next start reads above its head only.
+const statesWithinMs = 1500

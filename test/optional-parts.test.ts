@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
+import { welcome } from '#main/welcome.ts'
 import { assertLintFree } from './assert-lint-free.ts'
 import { auditService } from './audit-service.ts'
 import { eventually, mintKey, startWorld, type World } from './world.ts'
@@ -45,6 +46,15 @@ describe('an ecosystem of one chain and one token', () => {
     const history = await world.api.get('/api/stats/history?metric=holders&period=3d')
     assert.ok(history.body.data.points.at(-1).value > 0)
     assert.equal((await world.api.get('/readyz')).status, 200)
+  })
+
+  test('every call that the banner of the start suggests works', async () => {
+    const { origin: url } = world
+    const { ecosystem } = world.service
+    const text = welcome({ url, tookMs: 1, ecosystem, chains: undefined })
+    const urls = [...text.matchAll(/curl (?:-i )?'?(http[^'\s]+)/g)].map(([, each]) => each ?? '')
+    assert.ok(urls.length >= 3, text)
+    for (const each of urls) assert.equal((await fetch(each)).status, 200, each)
   })
 
   test('/api/meta lists only configured parts', async () => {

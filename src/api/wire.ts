@@ -1,6 +1,6 @@
+import { hash } from 'node:crypto'
 import { isRefusal, type Refusal } from '#domain/refusal.ts'
 import { CSV_TYPE, wantsCsv } from '#http/csv.ts'
-import { etagOf } from '#http/etag.ts'
 import type { Outgoing } from '#http/exchange.ts'
 import { toProblem } from '#http/problem.ts'
 import type { Answer, Outcome, Route } from '#http/route.ts'
@@ -62,11 +62,15 @@ function answerWire(exchange: Exchange, answer: Answer): Outgoing {
   return { status: answer.status, headers, body }
 }
 
-/** The entity tag of what the request asks for, at this revision. */
+/**
+ * A weak entity tag (RFC 9110, 8.8.3) of what the request asks for, at this revision: equal tags mean
+ * equal content, so nothing per caller may enter the body.
+ */
 export function etagAt(exchange: Exchange, revision: string): string {
   const { operationId } = exchange.route
   const effective = exchange.prepared?.effective ?? {}
-  return etagOf({ operationId, revision, effective, mediaType: mediaTypeOf(exchange) })
+  const text = JSON.stringify([operationId, revision, effective, mediaTypeOf(exchange)])
+  return `W/"${hash('sha256', text, 'base64url').slice(0, 22)}"`
 }
 
 /** The media type changes the body only where CSV is offered. */

@@ -1,10 +1,10 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import { checkFraming, checkHost, hasBody, tooLarge } from './check-framing.ts'
+import { checkFraming, checkHost, hasBody, isCanonical, pathOf, tooLarge } from './check-request.ts'
 import type { Connections } from './connections.ts'
 import type { Endpoint, Incoming, Outgoing } from './exchange.ts'
 import { ServerIncoming } from './incoming.ts'
-import { indexPaths, isCanonical, type PathIndex, pathOf } from './path-index.ts'
+import { indexPaths, type PathIndex } from './path-index.ts'
 import { sendAnswer } from './send-answer.ts'
 import type { UnsentBytes } from './unsent-bytes.ts'
 
@@ -49,7 +49,7 @@ export class Door {
     const refusal = checkHost(request.raw)
     if (refusal !== undefined) return this.#denyLast(request, reply, refusal)
     if (request.is404 || !isCanonical(pathOf(request.raw.url ?? '')))
-      return this.unmatched(request, reply)
+      return this.#unmatched(request, reply)
     const unfit = checkFraming(request.raw)
     if (unfit !== undefined) return this.#denyLast(request, reply, unfit)
     // Stock clients name a type without a body; Fastify would look for its parser.
@@ -57,16 +57,20 @@ export class Door {
     return undefined
   }
 
-  /** The router could not read the path, or a parameter in it; no hook ran. */
+  /** The router could not read the path, or a parameter in it; no hook ran. Never rejects. */
   async misread(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     if (!this.#begins(request, reply)) return reply.hijack()
-    const refusal = checkHost(request.raw)
-    if (refusal !== undefined) return this.#denyLast(request, reply, refusal)
-    return this.unmatched(request, reply)
+    try {
+      const refusal = checkHost(request.raw)
+      if (refusal !== undefined) return await this.#denyLast(request, reply, refusal)
+      return await this.#unmatched(request, reply)
+    } catch (error) {
+      return this.failed(error, request, reply)
+    }
   }
 
   /** No endpoint: a preflight, a known path with another method, or no such path. */
-  async unmatched(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  async #unmatched(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const path = pathOf(request.raw.url ?? '')
     const allow = isCanonical(path) ? this.#paths.allow(path) : undefined
     if (allow === undefined)
@@ -96,9 +100,9 @@ export class Door {
     return this.#send(reply, incoming, await endpoint.respond(incoming), endpoint.path)
   }
 
-  /** Errors of Fastify about a body, and whatever failed on the way to an answer. */
+  /** Errors of Fastify about a body, and whatever failed on the way to an answer. Never rejects. */
   async failed(
-    error: FastifyError,
+    error: unknown,
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<FastifyReply> {
@@ -171,7 +175,9 @@ export class Door {
   }
 }
 
-function bodyRefusal({ code, statusCode }: FastifyError): Refusal | undefined {
+function bodyRefusal(error: unknown): Refusal | undefined {
+  if (!(error instanceof Error)) return undefined
+  const { code, statusCode }: Partial<FastifyError> = error
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge()
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
     return refuse('unsupported_media_type', 'send the body as application/json in UTF-8')

@@ -44,7 +44,7 @@ export class SocketRefuser {
   }
 
   #breakOff(socket: Duplex, rejection: Rejection): void {
-    const refuseNow = () => void this.#refuse(socket, rejection)
+    const refuseNow = () => void this.#refuse(socket, rejection).catch(() => void socket.destroy())
     this.#deps.connections.of(socket).breakOff(refuseNow)
   }
 

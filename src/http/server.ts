@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import Fastify, { type FastifyError, type FastifyInstance } from 'fastify'
-import { BODY_BYTES_MAX } from './check-framing.ts'
+import { BODY_BYTES_MAX } from './check-request.ts'
 import { CONNECTION_LIMITS, type ConnectionLimits, Connections } from './connections.ts'
 import { Door, type DoorDeps, PATH_PARAMETER_MAX } from './door.ts'
 import type { Endpoint } from './exchange.ts'

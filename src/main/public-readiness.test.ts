@@ -10,7 +10,7 @@ test('the public readiness numbers RPC endpoints and names no host', () => {
   })
   const chains = [
     chain('https://rpc.example:8545/v2/x', 'http://10.0.0.1:854'),
-    chain('http://10.0.0.1:8545'),
+    chain('http://10.0.0.1:8545', 'http://base'),
   ]
   const parts = {
     'node rpc.example:8545 of base': 'failing: getaddrinfo ENOTFOUND rpc.example',

@@ -4,10 +4,12 @@ import type { Chain } from '#ecosystem/ecosystem.ts'
 /** What anyone may read of the readiness: RPC endpoints by number, in the file's order, not by host. */
 export function publicReadiness(readiness: Readiness, chains: readonly Chain[]): Readiness {
   const urls = chains.flatMap(({ rpcUrls }) => rpcUrls).map((url) => new URL(url))
-  const names = urls.flatMap(({ host, hostname }, index): readonly [string, string][] => [
-    [host, `#${index + 1}`],
-    [hostname, `#${index + 1}`],
-  ])
+  // A name of one word, such as a container's, may be a chain's as well; it tells nobody anything.
+  const names = urls.flatMap(({ host, hostname }, index) =>
+    [host, hostname]
+      .filter((each) => /[.:]/.test(each))
+      .map((each): readonly [string, string] => [each, `#${index + 1}`]),
+  )
   // Longest first: a host may begin another one.
   names.sort(([one], [other]) => other.length - one.length)
   const hide = (text: string) =>

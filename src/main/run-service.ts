@@ -90,8 +90,10 @@ export async function runService(input: ServiceInput): Promise<Service> {
     index,
     indexed,
     async stop() {
+      logger.info('stopping: waiting for answers in flight')
       await served.stop()
       ending.abort()
+      logger.info('stopping: waiting for the index and the verifier')
       await Promise.all([verifying, index.stop()])
       await stores.close()
     },

@@ -62,6 +62,7 @@ export async function start(deps: StartDeps): Promise<Started> {
   })
   const stop = async () => {
     await service.stop()
+    if (startChains !== undefined) deps.logger.info('stopping: saving the local chains')
     await (await chains.catch(() => undefined))?.stop()
     unlock()
   }

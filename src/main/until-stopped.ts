@@ -37,7 +37,7 @@ export function untilStopped(
     }
     stopping = true
     askedAtMs = deps.clock()
-    deps.logger.info(`${signal}: finishing what is in flight`)
+    deps.logger.info(`${signal}: stopping; a second one ends at once`)
     const late = setTimeout(() => {
       deps.logger.error(`not finished within ${GRACE_MS / 1000} s`)
       resolve(1)

@@ -41,3 +41,23 @@ export function checkFraming(request: IncomingMessage): Refusal | undefined {
 export function tooLarge(): Refusal {
   return refuse('payload_too_large', `the body may have at most ${BODY_BYTES_MAX} bytes`)
 }
+
+/** The path of a request target: origin form, absolute form (RFC 9112, 3.2.2) or anything else. */
+export function pathOf(target: string): string {
+  const path = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '')
+  const end = path.indexOf('?')
+  return end === -1 ? path : path.slice(0, end)
+}
+
+/**
+ * Whether the path is written in the one way that this API knows. No path here needs an escape, so
+ * an escape, a fragment or a parameter of a path segment is an attempt at an alias.
+ */
+export function isCanonical(path: string): boolean {
+  for (let index = 0; index < path.length; index += 1) {
+    const code = path.charCodeAt(index)
+    if (code === 37 || code === 35 || code === 59 || code === 92 || code < 33 || code > 126)
+      return false
+  }
+  return path.startsWith('/')
+}

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+
+const PROGRAM = join(import.meta.dirname, '../src/cli/sexton.mjs')
+const WARN = 40
+
+test('the first start prints no warning and JSON alone on stdout, and Ctrl+C ends it within 3 s', async (context) => {
+  const folder = await mkdtemp(join(tmpdir(), 'sexton-'))
+  context.after(() => rm(folder, { recursive: true, force: true }))
+  const child = spawn(process.execPath, [PROGRAM, 'start', '--data', folder, '--port', '0'], {
+    env: { PATH: process.env.PATH, LOG_FORMAT: 'json', SEXTON_METRICS_PORT: 'off' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  context.after(() => child.kill('SIGKILL'))
+  let out = ''
+  let shown = ''
+  child.stdout.on('data', (chunk) => {
+    out += String(chunk)
+  })
+  child.stderr.on('data', (chunk) => {
+    shown += String(chunk)
+  })
+  while (!shown.includes('Stop with Ctrl+C')) await once(child.stderr, 'data')
+
+  const askedAtMs = performance.now()
+  child.kill('SIGINT')
+  const [code] = await once(child, 'close')
+  const tookMs = performance.now() - askedAtMs
+  assert.equal(code, 0)
+  assert.ok(tookMs < 3_000, `${tookMs} ms`)
+
+  const lines = out
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { readonly level: number; readonly msg: string })
+  assert.deepEqual(
+    lines.filter(({ level }) => level >= WARN),
+    [],
+  )
+  assert.doesNotMatch(shown, /warning/i)
+  const stopping = lines.map(({ msg }) => msg).filter((msg) => msg.startsWith('stopping: '))
+  assert.deepEqual(stopping, [
+    'stopping: waiting for answers in flight',
+    'stopping: waiting for the index and the verifier',
+    'stopping: saving the local chains',
+  ])
+})
