@@ -1,8 +1,8 @@
 #!/bin/sh
 # Buys prepaid balance by hand: mints a key, sends USDC, registers the transfer, calls with the key.
 #   PRIVATE_KEY=0x… sh examples/prepay.sh
-# API is the service, ETH_RPC_URL a node of the payment chain, TIMEOUT how many seconds the credit may
-# take. CAST=cast takes Foundry's own; on the local chains set ETH_GAS_PRICE=0.
+# API: the service. ETH_RPC_URL: a node of the payment chain. TIMEOUT: seconds to wait for the credit.
+# CAST=cast uses Foundry's own cast; on the local chains set ETH_GAS_PRICE=0.
 set -eu
 api=${API:-http://localhost:4020}
 rpc=${ETH_RPC_URL:-http://127.0.0.1:8545}
@@ -19,7 +19,7 @@ ask_node() { post "$rpc" "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"$1\",\"para
 wallet=$($cast wallet address --private-key "$PRIVATE_KEY")
 base_units=$(node -pe "Math.round($usd * 1e6)")
 
-# 1. Nothing is paid before the node is of the right chain and the wallet holds the sum.
+# 1. Check the chain and the balance before paying anything.
 meta=$(get "$api/api/meta") || fail "the service at $api does not answer; check API"
 [ "$(echo "$meta" | field .pricing)" != null ] || fail "the service at $api takes no payments"
 network=$(echo "$meta" | field .pricing.network)
@@ -28,15 +28,15 @@ pay_to=$(echo "$meta" | field .pricing.payTo)
 wanted=$(echo "$meta" | field ".chains.find(({ name }) => name === '$network').chainId")
 chain=$(ask_node eth_chainId '[]') || fail "the node at ETH_RPC_URL does not answer; check $rpc"
 [ $((chain)) -eq "$wanted" ] ||
-  fail "the node at ETH_RPC_URL is of chain $((chain)), payments are on $network ($wanted)"
+  fail "the node at ETH_RPC_URL serves chain $((chain)), but payments are on $network ($wanted)"
 # balanceOf(address)
 question="0x70a08231000000000000000000000000${wallet#0x}"
 held=$(ask_node eth_call "[{\"to\":\"$asset\",\"data\":\"$question\"},\"latest\"]") ||
-  fail "the node at ETH_RPC_URL does not tell the balance of $wallet"
+  fail "the node at ETH_RPC_URL did not return the balance of $wallet"
 [ "$(node -pe "BigInt('$held') >= ${base_units}n")" = true ] ||
   fail "$wallet holds $(node -pe "Number('$held') / 1e6") USD of $asset, the payment is $usd"
 
-# 2. A key: sign the text that the service gives.
+# 2. A key: sign the text that the service returns.
 message=$(get "$api/api/keys/message?address=$wallet&action=mint" | field .message)
 signature=$($cast wallet sign --private-key "$PRIVATE_KEY" "$message")
 quoted=$(node -pe 'JSON.stringify(process.argv[1])' "$message")
@@ -63,12 +63,12 @@ while :; do
   status=$(echo "$claim" | field .status)
   case $status in
     verified) break ;;
-    pending | confirming) [ "$left" -gt 0 ] || fail "not verified after $timeout s: status $status, message $(echo "$claim" | field .message); look again at $api/api/sessions/prepay/$id" ;;
+    pending | confirming) [ "$left" -gt 0 ] || fail "not verified after $timeout s: status $status, message $(echo "$claim" | field .message); check again at $api/api/sessions/prepay/$id" ;;
     *) fail "not verified: status $status, message $(echo "$claim" | field .message)" ;;
   esac
 done
 
-# 5. The key's free calls come first; calls beyond them are paid from the balance.
+# 5. Free calls are used first; further calls are paid from the balance.
 call() { get --header "Authorization: Bearer $secret" "$api$1"; }
 echo "balance $(call /api/usage | field .prepaidBalanceUsd)"
 call /api/burns/total

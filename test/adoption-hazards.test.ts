@@ -35,7 +35,7 @@ const POINTS = {
   },
 } as const
 
-onEach('a chain of very many price points is forgotten like any other', ({ engine }) =>
+onEach('a chain with very many price points can be removed', ({ engine }) =>
   withChains(async (at) => {
     await indexAll(engine, at())
     const price = '1'.padStart(78, '0')
@@ -53,7 +53,7 @@ onEach('a chain of very many price points is forgotten like any other', ({ engin
   }),
 )
 
-onEach('days whose prices are not read again yet have no price', ({ engine }) =>
+onEach('during a re-read, days without prices read so far have no price', ({ engine }) =>
   withChains(async (at) => {
     const ecosystem = at()
     await indexAll(engine, ecosystem)
@@ -74,7 +74,7 @@ onEach('days whose prices are not read again yet have no price', ({ engine }) =>
   }),
 )
 
-onEach('a share of what was minted is not shown while balances are read again', ({ engine }) =>
+onEach('the share of the minted supply is not shown while balances are read again', ({ engine }) =>
   withChains(async (at) => {
     await indexAll(engine, at())
     const ecosystem = at(heldBack)
@@ -84,21 +84,23 @@ onEach('a share of what was minted is not shown while balances are read again', 
   }),
 )
 
-onEach('who waited behind an adoption looks again before it brings its own file', ({ engine }) =>
-  withChains(async (at) => {
-    await indexAll(engine, at())
-    await indexAll(engine, at(zeroOnly))
-    const older = at()
-    const deps = await commitDepsOf(engine, older)
-    const input = { ...deps, chains: older.chains, file: filePartsOf(older) }
-    const waited = { ...input, onChangedFile: 'reread', hasWaited: true } as const
-    assert.equal(await adoptFile(waited), undefined)
-    const adoption = await engine.snapshot(readAdoption)
-    assert.equal(adoption?.digest, filePartsOf(at(zeroOnly)).digest)
-  }),
+onEach(
+  'a process that waited behind an adoption checks again before it adopts its own file',
+  ({ engine }) =>
+    withChains(async (at) => {
+      await indexAll(engine, at())
+      await indexAll(engine, at(zeroOnly))
+      const older = at()
+      const deps = await commitDepsOf(engine, older)
+      const input = { ...deps, chains: older.chains, file: filePartsOf(older) }
+      const waited = { ...input, onChangedFile: 'reread', hasWaited: true } as const
+      assert.equal(await adoptFile(waited), undefined)
+      const adoption = await engine.snapshot(readAdoption)
+      assert.equal(adoption?.digest, filePartsOf(at(zeroOnly)).digest)
+    }),
 )
 
-onEach('a chain that is wanted again is wanted still when the store was away', ({ engine }) =>
+onEach('a requested re-read survives a store outage', ({ engine }) =>
   withChains(async (at) => {
     const ecosystem = at()
     await indexAll(engine, ecosystem)

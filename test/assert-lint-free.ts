@@ -10,7 +10,7 @@ const REDOCLY = join(import.meta.dirname, '../node_modules/@redocly/cli/bin/cli.
 const CONFIGURATION =
   'extends: [recommended]\nrules:\n  no-server-example.com: off\n  operation-4xx-response: error\n'
 
-/** Fails when Redocly finds an error in an OpenAPI document, or anything to warn of. */
+/** Fails if Redocly reports errors or warnings for an OpenAPI document. */
 export async function assertLintFree(document: unknown): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'sexton-openapi-'))
   await writeFile(join(folder, 'openapi.json'), JSON.stringify(document))

@@ -5,12 +5,12 @@ import { auditService } from './audit-service.ts'
 import { startPostgres } from './postgres.ts'
 import { startWorld, type World } from './world.ts'
 
-/** A file whose first dividend mapping does not fit what the contract emits. */
+/** A file whose first dividend mapping does not fit the contract's event. */
 
 const postgres = await startPostgres()
 after(() => postgres.stop())
 
-/** The contract emits the account as a topic; the mapping looks for it in the data. */
+/** The contract emits the account as a topic; the mapping expects it in the data. */
 function broken(file: EcosystemFile): EcosystemFile {
   const [first, ...others] = file.dividends ?? []
   assert.ok(first !== undefined)
@@ -34,7 +34,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
     })
     after(() => world.stop())
 
-    test(`${engine}: logs that cannot be read are named by mapping in readiness, meta and metrics`, async () => {
+    test(`${engine}: unreadable logs are reported by mapping in readiness, meta and metrics`, async () => {
       const { parts } = (await world.api.get('/readyz')).body
       assert.match(
         parts['logs of dividends[0] on base'],
@@ -50,7 +50,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
       assert.match(metrics, /^sexton_unreadable_logs\{of="base dividends\[0\]"\} [1-9][0-9]*$/m)
     })
 
-    test(`${engine}: an audit with logs that cannot be read is never ok`, async () => {
+    test(`${engine}: an audit with unreadable logs is never ok`, async () => {
       const [difference, ...more] = await auditService(world)
       assert.deepEqual(more, [])
       assert.match(difference ?? '', /^dividends\[0\] on base: [0-9]+ logs could not be read/)

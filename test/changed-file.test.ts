@@ -32,7 +32,7 @@ interface Rereading {
   readonly meta: { readonly rereading?: unknown }
 }
 
-onEach('an edited mapping is re-read alone, and answers say so', ({ engine: register }) =>
+onEach('only an edited mapping is re-read, and answers say so', ({ engine: register }) =>
   withChains(async (at) => {
     await indexAll(register, at())
     const ecosystem = at(zeroOnly)
@@ -56,7 +56,7 @@ onEach('an edited mapping is re-read alone, and answers say so', ({ engine: regi
 )
 
 onEach(
-  'while balances are re-read no key is minted and no tier is judged',
+  'while balances are re-read, no keys are minted and tiers stay as they are',
   ({ engine: register }) =>
     withChains(async (at) => {
       await indexAll(register, at())
@@ -81,7 +81,7 @@ onEach(
     }),
 )
 
-onEach('a server with another file than the register is not ready and names the parts', (store) =>
+onEach('a server whose file differs from the register is not ready and names the parts', (store) =>
   withChains(async (at) => {
     const register = store.engine
     await indexAll(register, at())
@@ -97,7 +97,7 @@ onEach('a server with another file than the register is not ready and names the 
   }),
 )
 
-onEach('a chain that is removed leaves no trace, before the index knows and after', (store) =>
+onEach('a removed chain leaves no trace, before and after the index adopts the file', (store) =>
   withChains(async (at) => {
     const register = store.engine
     await indexAll(register, at())
@@ -119,22 +119,24 @@ onEach('a chain that is removed leaves no trace, before the index knows and afte
   }),
 )
 
-onEach('with on-changed-file=refuse an edited file fails the start and names its parts', (store) =>
-  withChains(async (at) => {
-    await indexAll(store.engine, at())
-    const running = startIndexer(
-      { ecosystem: at(zeroOnly), register: store.engine },
-      { onChangedFile: 'refuse' },
-    )
-    await assert.rejects(running.ended, (error) => {
-      assert.ok(error instanceof ChangedFileError)
-      assert.match(error.message, /burns\[0\]\.where changed/)
-      return true
-    })
-  }),
+onEach(
+  'with on-changed-file=refuse, an edited file fails the start and the changed parts are named',
+  (store) =>
+    withChains(async (at) => {
+      await indexAll(store.engine, at())
+      const running = startIndexer(
+        { ecosystem: at(zeroOnly), register: store.engine },
+        { onChangedFile: 'refuse' },
+      )
+      await assert.rejects(running.ended, (error) => {
+        assert.ok(error instanceof ChangedFileError)
+        assert.match(error.message, /burns\[0\]\.where changed/)
+        return true
+      })
+    }),
 )
 
-onEach('a process that waited with an older file does not bring it back', (store) =>
+onEach('a standby with an older file does not bring it back', (store) =>
   withChains(async (at) => {
     const register = store.engine
     await indexAll(register, at())
@@ -145,7 +147,7 @@ onEach('a process that waited with an older file does not bring it back', (store
         mayLead(reads, { file: own, onChangedFile: 'reread', hasWaited }),
       )
     assert.equal(await may(true), false)
-    assert.equal(await may(false), true, 'the operator has put it back')
+    assert.equal(await may(false), true, 'a restart with the old file restores it')
     assert.equal(
       await may(true, filePartsOf(at(zeroOnly))),
       true,
@@ -155,7 +157,7 @@ onEach('a process that waited with an older file does not bring it back', (store
   }),
 )
 
-onEach('a leader that lives when an indexer starts is told from one that has died', (store) =>
+onEach('an indexer distinguishes a live leader from a dead one when it starts', (store) =>
   withChains(async (at) => {
     const register = store.engine
     await indexAll(register, at())
@@ -176,7 +178,7 @@ onEach('a leader that lives when an indexer starts is told from one that has die
       await waited?.promise
       if (isAlive) {
         await leadUntil(Date.now() + 16_000)
-        // Longer than it waits between two looks at the lease.
+        // Longer than its polling interval for the lease.
         await sleep(1_500)
       }
       await leadUntil(0)
@@ -186,7 +188,7 @@ onEach('a leader that lives when an indexer starts is told from one that has die
   }),
 )
 
-onEach('an audit with another file than the register says so, and judges nothing', (store) =>
+onEach('an audit whose file differs from the register says so and compares nothing', (store) =>
   withChains(async (at) => {
     await indexAll(store.engine, at())
     const verdict = await auditRegister({
@@ -197,7 +199,7 @@ onEach('an audit with another file than the register says so, and judges nothing
   }),
 )
 
-onEach('an edit that re-reads nothing changes ETags where answers show it', (store) =>
+onEach('an edit without a re-read changes the ETags of affected answers', (store) =>
   withChains(async (at) => {
     const register = store.engine
     await indexAll(register, at())

@@ -1,16 +1,16 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 
-/** A way to a PostgreSQL server that loses its answer to a commit. */
+/** A TCP proxy to PostgreSQL that can cut the connection at a commit. */
 export interface CutAtCommit {
   readonly url: string
-  /** The next commit is carried to the server, and the connection is cut when it answers. */
+  /** Forwards the next commit, then cuts the connection when the server responds. */
   cutNext(): void
   cuts(): number
   close(): Promise<void>
 }
 
-/** Opens the way on a port of its own, for tests. */
+/** Starts the proxy on a free port. */
 export async function openCutAtCommit(url: string): Promise<CutAtCommit> {
   const { hostname, port } = new URL(url)
   const sockets = new Set<Socket>()

@@ -22,10 +22,29 @@ export function localEcosystemAt(
     ...chain,
     rpcUrls: [rpcUrls[chain.name] ?? 'http://127.0.0.1:1'],
     pollIntervalMs: 100,
-    // The blocks of made-up chains have no hashes that could be proven.
+    // Made-up blocks have no provable hashes.
     proofs: 'deposits' as const,
   }))
   return parseEcosystem('local', change({ ...localEcosystem, chains }))
+}
+
+/** The local ecosystem's first token on base alone, without its price. */
+export function oneTokenEcosystemAt(
+  rpcUrl: string,
+  change: (one: EcosystemFile, all: Required<EcosystemFile>) => EcosystemFile = (one) => one,
+): Ecosystem {
+  return localEcosystemAt({ base: rpcUrl }, (all) => {
+    const { service, chains, tokens } = all
+    const one = {
+      service,
+      chains: chains.filter(({ name }) => name === 'base'),
+      tokens: tokens.slice(0, 1).map(({ price: _, addresses: { base = '' }, ...token }) => ({
+        ...token,
+        addresses: { base },
+      })),
+    }
+    return change(one, all)
+  })
 }
 
 /** An indexer that runs beside the test. */

@@ -1,16 +1,18 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
+import {
+  type LocalServer,
+  type RpcCall,
+  type RpcRequest,
+  readRpcRequest,
+  startLocalServer,
+} from './rpc-server.ts'
 
-/** One JSON-RPC call on its way to a real node. */
-export interface PassedCall {
-  readonly method: string
-  readonly params: readonly unknown[]
-}
+/** A JSON-RPC call forwarded to a real node. */
+export type PassedCall = Pick<RpcCall, 'method' | 'params'>
 
-/** What a lying node says instead of the true result; throw a Refused to refuse. */
+/** Returns what the node answers instead of the true result; throw Refused for an error. */
 export type Lie = (call: PassedCall, result: unknown) => unknown
 
-/** An error object of JSON-RPC 2.0. */
+/** A JSON-RPC 2.0 error object. */
 export class Refused extends Error {
   readonly code: number
   constructor(message: string, code = -32_601) {
@@ -19,24 +21,18 @@ export class Refused extends Error {
   }
 }
 
-/** A node that passes every call on to a real one and changes what it likes of the answers. */
-export interface LyingNode {
-  readonly url: string
+/** A node that forwards every call to a real one and may falsify the answers. */
+export interface LyingNode extends LocalServer {
   /** The real node. */
   target: string
   /** Honest while undefined. */
   lie: Lie | undefined
-  /** Whether it answers at all. */
+  /** Whether it drops every connection. */
   isDown: boolean
   /** Methods asked so far, in order. */
   readonly methods: string[]
-  /** HTTP requests, and bytes of their answers. */
+  /** Number of HTTP requests, and size of their answers. */
   readonly traffic: { requests: number; bytes: number }
-  stop(): Promise<void>
-}
-
-interface Wire extends PassedCall {
-  readonly id: number
 }
 
 interface WireAnswer {
@@ -54,28 +50,24 @@ export async function startLyingNode(target = ''): Promise<LyingNode> {
     methods: [],
     traffic: { requests: 0, bytes: 0 },
   }
-  const answer = async (body: string): Promise<string> => {
-    const asked: Wire | readonly Wire[] = JSON.parse(body)
+  const answer = async ({ body, calls, answerWith }: RpcRequest): Promise<string> => {
     const response = await fetch(state.target, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body,
     })
     const truth: WireAnswer | readonly WireAnswer[] = JSON.parse(await response.text())
-    const calls = [asked].flat()
     state.methods.push(...calls.map(({ method }) => method))
-    const told = calls.map((call) => {
+    const answers = calls.map((call) => {
       const found = [truth].flat().find(({ id }) => id === call.id)
       return change(state.lie, call, found ?? { id: call.id })
     })
-    return JSON.stringify(Array.isArray(asked) ? told : told[0])
+    return answerWith(answers)
   }
-  const server = createServer(async (incoming, outgoing) => {
+  const server = await startLocalServer(async (incoming, outgoing) => {
     try {
       if (state.isDown) throw new Error('down')
-      const parts: Buffer[] = []
-      for await (const part of incoming) parts.push(part)
-      const text = await answer(Buffer.concat(parts).toString('utf8'))
+      const text = await answer(await readRpcRequest(incoming))
       state.traffic.requests += 1
       state.traffic.bytes += Buffer.byteLength(text)
       outgoing.writeHead(200, { 'content-type': 'application/json' }).end(text)
@@ -83,21 +75,10 @@ export async function startLyingNode(target = ''): Promise<LyingNode> {
       outgoing.destroy()
     }
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
-  return Object.assign(state, {
-    url: `http://127.0.0.1:${port}`,
-    async stop() {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
-  })
+  return Object.assign(state, server)
 }
 
-function change(lie: Lie | undefined, call: Wire, truth: WireAnswer): object {
+function change(lie: Lie | undefined, call: RpcCall, truth: WireAnswer): object {
   if (lie === undefined) return { jsonrpc: '2.0', ...truth }
   try {
     const result = lie(call, truth.result)

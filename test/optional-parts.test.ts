@@ -5,13 +5,13 @@ import { assertLintFree } from './assert-lint-free.ts'
 import { auditService } from './audit-service.ts'
 import { eventually, mintKey, startWorld, type World } from './world.ts'
 
-/** Ecosystems that do without parts, on a real chain and asked over HTTP. */
+/** Ecosystems with missing parts, on a real chain and over HTTP. */
 
 const NOBODY = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 
 const ALL_PARTS = ['burns', 'dividends', 'graveDigs', 'payment', 'gate', 'premium']
 
-/** The least file: a service, a chain and a token. */
+/** The smallest file: a service, a chain and a token. */
 function minimal({ service, chains, tokens }: EcosystemFile): EcosystemFile {
   const [base] = chains
   const [token] = tokens
@@ -37,7 +37,7 @@ describe('an ecosystem of one chain and one token', () => {
     }
   })
 
-  test('what there is, is served', async () => {
+  test('configured parts are served', async () => {
     const { data } = (await world.api.get('/api/stats')).body
     assert.ok(Number(data.totalSupply) > 0)
     assert.ok(data.holderCount > 0)
@@ -47,7 +47,7 @@ describe('an ecosystem of one chain and one token', () => {
     assert.equal((await world.api.get('/readyz')).status, 200)
   })
 
-  test('/api/meta offers only what there is', async () => {
+  test('/api/meta lists only configured parts', async () => {
     const { body } = await world.api.get('/api/meta')
     assert.deepEqual(body.notConfigured, ALL_PARTS)
     assert.equal(body.pricing, null)
@@ -73,11 +73,11 @@ describe('an ecosystem of one chain and one token', () => {
     assert.ok(paths.every((path) => !path.startsWith('/api/sessions')))
   })
 
-  test('the audit finds nothing', async () => {
+  test('the audit passes', async () => {
     assert.deepEqual(await auditService(world), [])
   })
 
-  test('the documents are valid and speak of nothing that is missing', async () => {
+  test('the documents are valid and mention no missing part', async () => {
     await assertLintFree(world.api.document)
     assert.equal(/"402":|PAYMENT-/.test(JSON.stringify(world.api.document)), false)
     const llms = await (await fetch(`${world.origin}/llms.txt`)).text()
@@ -114,7 +114,7 @@ describe('an ecosystem without payment and gate', () => {
   })
 })
 
-test('a settling key is refused where there is no payment to settle', async () => {
+test('a settling key is refused without payments', async () => {
   await assert.rejects(
     startWorld({
       historyDays: 3,
@@ -169,7 +169,7 @@ const ABSENT = [
   ['POST', '/api/sessions/topup'],
 ] as const
 
-/** What each data endpoint says of parts that are missing. */
+/** Answers of data endpoints for missing parts. */
 const EMPTY: Readonly<Record<string, object>> = {
   '/api/stats': {
     totalBurned: '0',
@@ -188,7 +188,7 @@ const EMPTY: Readonly<Record<string, object>> = {
   '/api/grave-digs/leaderboard': [],
 }
 
-/** The members of `data` that are expected; a list as it is. */
+/** The compared members of `data`; lists are compared whole. */
 function pick(data: object, expected: object): object {
   if (Array.isArray(expected)) return data
   const names = Object.keys(expected)

@@ -3,27 +3,24 @@ import { test } from 'node:test'
 import { openLogsThread } from '#chain/endpoints/logs-thread.ts'
 import { openRpcSource } from '#chain/rpc-source.ts'
 import { registerMigrations } from '#datasets/datasets.ts'
-import { accounts, addresses } from '#devnet/addresses.ts'
-import type { Address } from '#domain/address.ts'
 import { onSqlite } from '#ledger/each-engine.ts'
 import { type BuiltChain, beginChain } from '#test/chain-builder/built-chain.ts'
 import type { WireForm } from '#test/chain-builder/faults.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts'
 import { localEcosystemAt, startIndexer } from '#test/indexed-ecosystem.ts'
+import { grave, holder } from '#test/local-addresses.ts'
 import { readSums } from '#test/older-history-harness.ts'
 import { differenceOf } from '#test/stepped-index.ts'
 
 const wireForms: readonly WireForm[] = ['identity', 'gzip', 'br', 'zstd', 'chunked']
 const caps = [10, 200, 2_000, 10_000] as const
 
-const grave = addresses.base.grave.toLowerCase() as Address
-const holder = accounts.holder.toLowerCase() as Address
 const BLOCKS = 2_400
-/** Most of the chain is older than the newest days, so that both ways of reading history are gone. */
+/** Most blocks are older than the newest days, so that both ways of reading history are used. */
 const SECONDS_APART = 3_600
 
-/** A mint in every so many blocks. */
+/** A chain with a mint every `every` blocks. */
 function chainWithMints(every: number): BuiltChain {
   const plans = Array.from({ length: BLOCKS }, (_, block) => ({
     secondsApart: SECONDS_APART,
@@ -67,7 +64,7 @@ for (const [density, every] of [
   ['dense', 2],
   ['sparse', 800],
 ] as const)
-  test(`a ${density} history behind any block cap and any encoding gives equal figures`, async (t) => {
+  test(`a ${density} history has the same figures with any block cap and encoding`, async (t) => {
     const node = await serveChain(chainWithMints(every))
     t.after(() => node.stop())
     await onSqlite(registerMigrations, async ({ engine: plain }) => {

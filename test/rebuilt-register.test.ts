@@ -19,7 +19,7 @@ import { startRole } from './accounts/world/role-process.ts'
 import { eventually } from './world.ts'
 import { mintOpened, newPayer, payingFetch, startX402World } from './x402/x402-world.ts'
 
-/** An old backup of the accounts beside a register that begins anew, or that follows another file. */
+/** An old backup of the accounts with a fresh register, or with one built from another file. */
 const world = await startX402World()
 const { settings, base, devnet, api } = world
 after(async () => {
@@ -28,7 +28,7 @@ after(async () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true })
 })
 
-test('credits of a prepayment and of x402 outlive a fresh register and edits of payment', async () => {
+test('prepaid and x402 credits survive a fresh register and edits of payment', async () => {
   const key = await mintOpened(world, devnet.wallets.holder)
   assert.equal((await api.get('/api/stats', key.authorization)).status, 200, 'the one free call')
   const txHash = await payUsdc(base, {
@@ -53,10 +53,10 @@ test('credits of a prepayment and of x402 outlive a fresh register and edits of 
   assert.deepEqual(await creditsOf(), { live: 2, reversed: 0 })
 
   for (const change of [forgetRegister, moveStart, replaceReceiver, withoutPayment])
-    await test(`nothing is reversed: ${change.name}`, () => liveWith(change, backup))
+    await test(`no credit is reversed: ${change.name}`, () => liveWith(change, backup))
 })
 
-test('indexing with an edited file leaves the accounts as they are, byte for byte', async () => {
+test('indexing with an edited file leaves the accounts unchanged, byte for byte', async () => {
   const file = join(settings.dataFolder, 'edited.json')
   writeFileSync(file, JSON.stringify(replaceReceiver(world.file)))
   const digest = () =>
@@ -105,7 +105,7 @@ const replaceReceiver: Change = (file) => ({
 
 const withoutPayment: Change = ({ payment: _, ...file }) => file
 
-/** Runs a service with the backup until all is read and the verifier had its say several times. */
+/** Runs a service with the backup until everything is read and the verifier has passed several times. */
 async function liveWith(change: Change, backup: string): Promise<void> {
   copyFileSync(backup, storeFile(settings.dataFolder, 'accounts'))
   const file = change(world.file)
@@ -121,12 +121,12 @@ async function liveWith(change: Change, backup: string): Promise<void> {
     ...{ onProgress: () => undefined, note: (line: string) => void notes.push(line) },
   })
   await service.stop()
-  // Reversals are entries of their own, which nothing removes: none was made at any moment.
+  // Reversals are separate entries that are never deleted, so none was made at any time.
   assert.deepEqual(await creditsOf(), { live: 2, reversed: 0 })
   assert.deepEqual(found, [])
   const isCovered = change === forgetRegister || change === moveStart
   assert.equal(
-    notes.some((line) => /^2 credits are of payments that/.test(line)),
+    notes.some((line) => /^2 credits belong to payments that/.test(line)),
     !isCovered,
   )
 }

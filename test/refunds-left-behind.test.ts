@@ -7,7 +7,7 @@ import { startAccountsWorld } from './accounts/world/accounts-world.ts'
 import { createApiClient } from './api-client.ts'
 import { eventually } from './world.ts'
 
-test('a service makes the refunds that a killed process left in its data folder', async () => {
+test('a service makes the refunds that a killed process left in the data folder', async () => {
   const world = await startAccountsWorld({
     quotas: { anonymous: 500, free: 2_000, premium: 50_000 },
   })

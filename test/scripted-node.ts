@@ -1,8 +1,8 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Timing } from '#chain/endpoints/timing.ts'
 import type { LogFilter } from '#chain/log-filter.ts'
 import type { Address, Hash } from '#domain/address.ts'
+import { type LocalServer, startLocalServer } from './rpc-server.ts'
 
 /** A JSON-RPC call as it came over the socket. */
 export interface ScriptedCall {
@@ -27,15 +27,13 @@ export interface Script {
   intercept?: ((request: ScriptedRequest) => boolean) | undefined
 }
 
-export interface ScriptedNode {
-  readonly url: string
+export interface ScriptedNode extends LocalServer {
   readonly host: string
   readonly script: Script
   /** Every request so far. */
   readonly requests: readonly (readonly ScriptedCall[])[]
   /** How often a method was called so far. */
   count(method: string): number
-  stop(): Promise<void>
 }
 
 /** A JSON-RPC error object on its way. */
@@ -50,7 +48,7 @@ export class Refusal extends Error {
 /** Serves JSON-RPC on a free port of 127.0.0.1 as a test says: for faults below the protocol. */
 export async function startScriptedNode(script: Script): Promise<ScriptedNode> {
   const requests: (readonly ScriptedCall[])[] = []
-  const server = createServer((incoming, outgoing) => {
+  const server = await startLocalServer((incoming, outgoing) => {
     const parts: Buffer[] = []
     incoming.on('data', (part: Buffer) => parts.push(part))
     incoming.on('end', () => {
@@ -61,21 +59,12 @@ export async function startScriptedNode(script: Script): Promise<ScriptedNode> {
       if (script.intercept?.(request) !== true) sendAnswer(script, request)
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  const host = `127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`
   return {
-    url: `http://${host}`,
-    host,
+    ...server,
+    host: new URL(server.url).host,
     script,
     requests,
     count: (method) => requests.flat().filter((call) => call.method === method).length,
-    async stop() {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
   }
 }
 

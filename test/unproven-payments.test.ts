@@ -7,7 +7,7 @@ import { type Lie, type LyingNode, Refused, startLyingNode } from './lying-node.
 import { startPostgres } from './postgres.ts'
 import { eventually, type MintedKey, mintKey, startWorld, type World } from './world.ts'
 
-/** Payments over a node that lies about what its blocks hold. */
+/** Payments through a node that lies about its blocks. */
 const postgres = await startPostgres()
 after(() => postgres.stop())
 
@@ -28,7 +28,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
           const chains = file.chains.map((chain) => {
             if (chain.name !== 'base') return chain
             node.target = chain.rpcUrls[0] ?? ''
-            // Else no log of such a node is stored in the first place.
+            // With proofs: "every", no log of this node would be stored at all.
             return { ...chain, rpcUrls: [node.url], proofs: 'deposits' as const }
           })
           return { ...file, chains }
@@ -59,7 +59,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
       assert.equal(body.creditedUsd, null)
     })
 
-    test(`${engine}: a payment that no node proves waits, says why, and is credited once one does`, async () => {
+    test(`${engine}: a payment that no node proves stays pending with a reason and is credited once proven`, async () => {
       node.lie = withoutReceipts
       const before = await balanceOf(world, key)
       const txHash = await pay(world)
@@ -69,7 +69,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
         const { body } = await world.api.get('/readyz')
         return body.parts['payments base']
       }, 10_000)
-      assert.match(waiting, /1 deposits wait for a proof: .*eth_getTransactionReceipt/)
+      assert.match(waiting, /1 deposits waiting for a proof: .*eth_getTransactionReceipt/)
       const { body } = await world.api.get(`/api/sessions/prepay/${txHash}`)
       assert.equal(body.message, 'pending_verification')
       assert.equal(await balanceOf(world, key), before)
@@ -78,7 +78,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
       assert.equal((await world.api.get('/readyz')).body.parts['payments base'], undefined)
     })
 
-    test(`${engine}: a payment that the node leaves out beside another is found by its proof`, async () => {
+    test(`${engine}: a payment left out of a block with another payment is found by the proof of the block`, async () => {
       node.lie = withoutLastTransfer
       const before = await balanceOf(world, key)
       for (const txHash of [await pay(world), await pay(world)]) await claim(world, key, txHash)
@@ -86,7 +86,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
       await untilBalance(world, key, before + 2)
     })
 
-    test(`${engine}: a payment that the node leaves out of all that it says is found by the balance`, async () => {
+    test(`${engine}: a payment left out of all answers is found through the balance`, async () => {
       node.lie = withoutTransfers
       const before = await balanceOf(world, key)
       const txHash = await pay(world)
@@ -115,7 +115,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
     })
   })
 
-/** Beside each true transfer to us another one of the same payer, of five times as much. */
+/** Adds to each transfer to us a forged one from the same payer, of five times the amount. */
 const forgeTransfers: Lie = ({ method }, result) => {
   if (method !== 'eth_getLogs' || !Array.isArray(result)) return result
   return result.flatMap((log: { readonly topics: readonly string[] }) => {
@@ -125,14 +125,14 @@ const forgeTransfers: Lie = ({ method }, result) => {
   })
 }
 
-/** Of several transfers to us in a block the last is missing: nothing but their sum can tell. */
+/** Leaves out the last of several transfers to us in a block; only the sum shows it. */
 const withoutLastTransfer: Lie = ({ method }, result) => {
   if (method !== 'eth_getLogs' || !Array.isArray(result)) return result
   const ours = result.filter(isToUs)
   return ours.length < 2 ? result : result.filter((log) => log !== ours.at(-1))
 }
 
-/** A block without a log, as far as the node says. */
+/** Makes the node report a block as empty. */
 const withoutTransfers: Lie = ({ method }, result) => {
   if (method !== 'eth_getLogs' && method !== 'eth_getBlockReceipts') return result
   return []

@@ -10,7 +10,7 @@ import { findChromium } from '#test/chromium.ts'
 const testTimeoutMs = 180_000
 /** Each file may run a chain, a database and a server, so that two at a time fill two cores. */
 const testFilesAtOnce = Math.min(4, Math.max(2, availableParallelism()))
-/** A whole run takes minutes, on a slow machine a quarter of an hour; past this something holds it. */
+/** A full run takes minutes, or a quarter of an hour on a slow machine; beyond this it hangs. */
 const runTimeoutMs = 30 * 60_000
 
 const testFiles = ['src', 'devnet', 'contracts', 'test', 'tools'].map(

@@ -17,10 +17,10 @@ export type Holdings =
     }
   | { readonly kind: 'unavailable'; readonly message: string }
 
-/** Who may mint a key: a wallet that holds enough, any wallet, or none. */
+/** Who may mint a key: a wallet above a minimum holding, any wallet (`open`), or no one (null). */
 export type MintGate =
   | {
-      /** Holdings worth exactly this pass. */
+      /** Inclusive. */
       readonly minimum: MicroUsd
       /** From our own index; causes no RPC call. */
       readonly holdings: (wallet: Address) => Promise<Holdings>
@@ -40,7 +40,7 @@ export interface AccessDeps {
   readonly keyPrefix: string
   readonly quotas: Readonly<Record<Tier, number>>
   readonly gate: MintGate
-  /** The chain that payments are made on, as payer proofs name it; null where none are taken. */
+  /** The payment chain's id, as payer proofs name it; null without payments. */
   readonly paymentChainId: number | null
   readonly meter: Meter
   readonly callers: Callers

@@ -25,7 +25,7 @@ export interface CreateAccessDeps
   /** CIDRs or addresses whose X-Forwarded-For is believed; nobody by default. */
   readonly trustedProxies?: readonly string[]
   readonly guardLimits: GuardLimits
-  /** Where refunds that wait for a store that is down outlive the process; lost with it without. */
+  /** Keeps refunds that wait for the store across restarts; without it they are lost with the process. */
   readonly dataFolder?: string
   readonly onBatch?: (size: number) => void
   /** Told of what goes wrong where nobody waits for an answer. */
@@ -40,9 +40,9 @@ export interface Access {
   readonly anonymous: Callers['anonymous']
   readonly addressBucket: AddressBucket
   readonly guard: Guard
-  /** Against signatures that are not the wallet's they name. */
+  /** Limits signatures that do not match the wallet they name. */
   readonly recoveries: FailureGuard
-  /** Against payments that fit an offer and cannot be settled. */
+  /** Limits payments that match an offer but cannot be settled. */
   readonly settlements: FailureGuard
   readonly routes: readonly Route[]
   /** For the prepayments, which may not know keys themselves. */

@@ -9,7 +9,7 @@ import { answerRoute, type PipelineDeps } from './pipeline.ts'
 export interface ApiDeps extends PipelineDeps {
   readonly routes: readonly Route[]
   readonly pages: readonly Page[]
-  /** Operations that this ecosystem does without: refused, and in no document. */
+  /** Operations this ecosystem does not offer: refused, and left out of the documents. */
   readonly absent?: readonly AbsentOperation[]
   /** Whether the peer of a connection is a proxy in front, which brings the calls of many. */
   isProxy?(socketAddress: string): boolean

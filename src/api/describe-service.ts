@@ -43,7 +43,7 @@ ${lines.join('\n')}
 function conventions({ chains }: ServiceFacts): string {
   return `## Conventions
 
-- Data endpoints answer \`{ "data": ..., "meta": ... }\`. \`meta.asOf\` says how fresh the data is, \`meta.query\` which parameters were in force, \`meta.notConfigured\` which parts this ecosystem does without; their endpoints answer with zeros and empty lists.
+- Data endpoints answer \`{ "data": ..., "meta": ... }\`. \`meta.asOf\` says how fresh the data is, \`meta.query\` which parameters were in force, \`meta.notConfigured\` which optional parts are missing; their endpoints answer with zeros and empty lists.
 - Token amounts come twice: \`amount\` as a decimal string in whole tokens, \`amountRaw\` as an integer string in base units. A missing USD price is \`null\`, never 0.
 - Chains are named in lower case (\`${chains[0]?.name ?? 'base'}\`); requests may also use the id or CAIP-2. Tokens are named by symbol or address.
 - Lists are newest first and go on with \`cursor\`. Series and lists can be had as CSV with \`format=csv\`.
@@ -63,7 +63,7 @@ function quotas({ quotas, gate, premium, payment }: ServiceFacts): string {
         ]),
   ]
   const notes = [
-    'Only data calls answered 2xx count; errors and 304 are free. Every response says where you stand in `X-RateLimit-Limit`, `-Remaining`, `-Reset` and `-Tier`; `GET /api/usage/history` shows the days before, each key by itself, and how long a balance lasts.',
+    'Only data calls answered 2xx count; errors and 304 are free. Every response says where you stand in `X-RateLimit-Limit`, `-Remaining`, `-Reset` and `-Tier`; `GET /api/usage/history` shows earlier days, usage per key, and how long a balance lasts.',
     ...(gate === null
       ? []
       : [`A key is minted with a wallet signature (\`POST /api/keys\`) by ${describeGate(gate)}.`]),
@@ -97,7 +97,7 @@ Without quota and balance a data call answers 402 with the payment options.
 `
 }
 
-/** Who can mint a key, as the end of a sentence. */
+/** Who can mint a key, worded to follow "by". */
 export function describeGate(gate: NonNullable<ServiceFacts['gate']>): string {
   if (gate === 'open') return 'any wallet'
   return `a wallet that holds ${gate.minimumUsd} USD of ${gate.symbols.join(' and ')} on ${gate.chain}`

@@ -75,7 +75,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Service: 'The service itself; never metered',
 }
 
-/** The part of the ecosystem that the operations of a tag are about, where it may be missing. */
+/** The optional part of the ecosystem that a tag's operations depend on. */
 const PART_OF_TAG: Readonly<Record<string, string>> = {
   Burns: 'burns',
   Dividends: 'dividends',

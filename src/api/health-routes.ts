@@ -35,7 +35,7 @@ export function healthRoutes(deps: HealthDeps): readonly Route[] {
       operationId: 'getReadiness',
       summary: 'Whether data calls can be answered',
       description:
-        'Answers 503 while a store cannot be reached, the index has no data yet, or figures cannot be right; `parts` says which.',
+        'Answers 503 while a store is unreachable, the index has no data yet, or figures are known to be wrong; `parts` says which.',
       answers: {
         200: {
           description: 'Ready',

@@ -71,20 +71,20 @@ const meta = Type.Object({
       }),
       Type.Null(),
     ],
-    { description: 'What calls beyond the quota cost; null where they cannot be paid for' },
+    { description: 'Price of calls beyond the quota; null without payments' },
   ),
   notConfigured: notConfiguredSchema,
   proofs: Type.Array(proof, {
     description: 'Last comparison of supply and holders with the token contracts themselves',
   }),
   anomalies: Type.Array(anomalies, {
-    description: 'Logs that could not be read: figures lack them',
+    description: 'Logs that could not be decoded; figures do not include them',
   }),
 })
 
 export interface MetaDeps {
   readonly facts: ServiceFacts
-  /** What the register was found to be, as far as is known. */
+  /** Results of the register's latest checks. */
   findings(): Promise<{
     readonly proofs: readonly Static<typeof proof>[]
     readonly anomalies: readonly Static<typeof anomalies>[]
@@ -138,7 +138,7 @@ function metaOf(facts: ServiceFacts) {
   }
 }
 
-/** The tiers that a caller can reach. */
+/** The tiers available to callers. */
 function tiersOf({ quotas, gate, premium }: ServiceFacts) {
   const anonymous = {
     tier: 'anonymous',

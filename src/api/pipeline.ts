@@ -24,7 +24,7 @@ export interface PipelineDeps extends FiguresDeps {
   anonymous(addressBucket: string): Caller
   /** Takes a token of the address; `rate_limited` when none is left. */
   guard(addressBucket: string, kind: Route['guard']): Refusal | undefined
-  /** For a caller whose quota and balance are used up: the offer, or a refusal where none is made. */
+  /** For a caller without quota or balance: the payment offer, or a refusal where payments are off. */
   paymentRequired(
     caller: Caller,
     facts: PayableFacts,

@@ -27,7 +27,7 @@ export interface ServiceFacts {
   }
   /** Decimal US dollars, such as `0.0001`. */
   readonly pricePerCallUsd: string
-  /** Who can mint a key: who holds enough of these tokens, anyone, or (null) nobody. */
+  /** Who can mint a key: holders of enough of these tokens, anyone, or (null) no one. */
   readonly gate:
     | {
         readonly chain: string
@@ -49,6 +49,6 @@ export interface ServiceFacts {
     readonly payTo: string
     readonly confirmations: number
   } | null
-  /** Names of the parts that this ecosystem does without. */
+  /** Names of the optional parts that are missing. */
   readonly notConfigured: readonly string[]
 }

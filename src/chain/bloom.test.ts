@@ -1,27 +1,14 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { freePorts } from '#devnet/free-ports.ts'
-import { startDevnet } from '#devnet/start-devnet.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
+import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import { bloomAdmits } from './bloom.ts'
 import type { ChainSource } from './chain-source.ts'
 import { openRpcSource } from './rpc-source.ts'
 
-const folder = await mkdtemp(join(tmpdir(), 'sexton-bloom-'))
-const devnet = await startDevnet({
-  dataFolder: folder,
-  ...(await freePorts()),
-  historyDays: 2,
-  live: false,
-})
-after(async () => {
-  await devnet.stop()
-  await rm(folder, { recursive: true })
-})
+const devnet = await startOwnDevnet(2)
+after(() => devnet.stop())
 const { rpcUrl, chainId } = devnet.chains.base
 const source = openRpcSource({ chainId, urls: [rpcUrl] })
 

@@ -6,7 +6,7 @@ import type { LogFilter } from './log-filter.ts'
 /** A log as a node gives it: the time of its block is known only where the node sends it. */
 export type SourceLog = Omit<Log, 'timestamp'> & { readonly timestamp: number | null }
 
-/** A block whose hash commits to these logs and no others. */
+/** A block whose hash commits to exactly these logs. */
 export interface ProvenBlock {
   readonly header: BlockHeader
   readonly logs: readonly Log[]
@@ -96,8 +96,8 @@ export interface ChainSource {
   /** Every log of a block out of its receipts, by hash; undefined where the node has no such method. */
   receiptLogs(hash: Hash): Promise<readonly SourceLog[] | undefined>
   /**
-   * Every log of a block, proven against the block's hash; throws EndpointError `unproven` where no node
-   * gives what hashes to it. With `wants`, a block whose proven header it refuses is given without logs.
+   * Every log of a block, proven against the block's hash. Throws EndpointError `unproven` if no node's
+   * answer hashes to it. Where `wants` rejects the proven header, the block comes without logs.
    */
   provenBlock(ref: BlockRef, wants?: (header: BlockHeader) => boolean): Promise<ProvenBlock>
   /**

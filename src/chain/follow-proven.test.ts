@@ -1,33 +1,23 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { burn, mine } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { readHead } from '#devnet/chain-client.ts'
-import { freePorts } from '#devnet/free-ports.ts'
-import { type Devnet, startDevnet } from '#devnet/start-devnet.ts'
+import type { Devnet } from '#devnet/start-devnet.ts'
 import type { Log } from '#domain/chain.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
 import { type Lie, type LyingNode, startLyingNode } from '#test/lying-node.ts'
+import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import { follow } from './follow.ts'
 import { parseBlock } from './parse-rpc.ts'
 import { openRpcSource } from './rpc-source.ts'
 
-/** A real anvil behind a node that lies about its newest block, in which two people burn. */
-describe('a chain whose every log is proven', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sexton-follow-'))
+/** A real anvil behind a node that lies about its newest block, which has two burns. */
+describe('following a chain with proofs of every log', () => {
   let devnet: Devnet
   let node: LyingNode
   before(async () => {
-    devnet = await startDevnet({
-      dataFolder: folder,
-      ...(await freePorts()),
-      live: false,
-      historyDays: 2,
-    })
+    devnet = await startOwnDevnet(2)
     const { client, rpcUrl } = devnet.chains.base
     for (const amount of [1n, 2n])
       await burn(client, { token: 'grave', from: accounts.holder, amount })
@@ -37,13 +27,12 @@ describe('a chain whose every log is proven', () => {
   after(async () => {
     await node.stop()
     await devnet.stop()
-    await rm(folder, { recursive: true, force: true })
   })
   beforeEach(() => {
     node.lie = undefined
   })
 
-  /** What following the newest block brings: amounts that were burned. */
+  /** Follows the newest block; returns the amounts burned. */
   async function amounts(lie?: Lie, proofs: 'every' | 'deposits' = 'every'): Promise<bigint[]> {
     const { client, chainId } = devnet.chains.base
     node.lie = undefined
@@ -68,24 +57,24 @@ describe('a chain whose every log is proven', () => {
     return logs.map(({ data }) => BigInt(data))
   }
 
-  test('gives every log of an honest node', async () => {
+  test('returns every log of an honest node', async () => {
     assert.deepEqual(await amounts(), [1n, 2n])
     assert.deepEqual(await amounts(undefined, 'deposits'), [1n, 2n])
   })
 
-  test('finds a log that is left out beside another of the same contract and event', async () => {
+  test('finds a log that the node left out, even with another of the same contract and event in the block', async () => {
     const lie: Lie = ({ method }, result) =>
       method === 'eth_getLogs' && Array.isArray(result) ? result.slice(1) : result
     assert.deepEqual(await amounts(lie), [1n, 2n])
   })
 
-  test('finds the logs of a node that says that a block has none, in lists and receipts', async () => {
+  test('finds the logs of a block that the node calls empty, in lists and receipts', async () => {
     const lie: Lie = ({ method }, result) =>
       method === 'eth_getLogs' || method === 'eth_getBlockReceipts' ? [] : result
     await assert.rejects(amounts(lie), /its receipts are not those of its transactions/)
   })
 
-  test('takes up no log that was made up where the bloom admits it', async () => {
+  test('rejects a made-up log that the bloom admits', async () => {
     const lie: Lie = ({ method }, result) => {
       if (method !== 'eth_getLogs' || !Array.isArray(result)) return result
       return [...result, { ...result[0], logIndex: '0x9', data: `0x${'77'.padStart(64, '0')}` }]
@@ -100,7 +89,7 @@ describe('a chain whose every log is proven', () => {
     await assert.rejects(amounts(lie), /its header does not hash to its hash/)
   })
 
-  test('asks for no receipts of a block whose bloom admits none of the logs', async () => {
+  test('skips the receipts of a block whose bloom rules the logs out', async () => {
     const { client, chainId } = devnet.chains.base
     const source = openRpcSource({ chainId, urls: [node.url] })
     const { number } = await readHead(client)

@@ -14,7 +14,7 @@ export interface FollowDeps {
   /** The first block that can hold an event. */
   readonly startBlock: number
   readonly finality: 'tag' | number
-  /** `every`: logs of new blocks are taken from receipts that hash to their blocks. */
+  /** `every`: logs of new blocks come from receipts that hash to their block. */
   readonly proofs: 'every' | 'deposits'
   /** The stored block at a height, while it is not yet final. */
   stored(number: number): Promise<BlockRef | undefined>
@@ -168,10 +168,10 @@ async function readLogs(
   return logs
 }
 
-/** The receipts of a full block are a megabyte, and calls of one moment come in one answer. */
+/** A full block's receipts take a megabyte, and concurrent calls share one batch. */
 const PROVEN_AT_ONCE = 4
 
-/** Blocks that do not follow one another: the chain moved while it was asked, or its nodes disagree. */
+/** Consecutive blocks do not link: the chain moved between calls, or its nodes disagree. */
 export class UnlinkedBlocksError extends RpcError {}
 
 function moved({ number }: BlockHeader, parent: string): UnlinkedBlocksError {

@@ -114,14 +114,14 @@ export function parseReceiptLogs(value: unknown, chainId: number): readonly Sour
   return inOrder(value.flatMap((receipt) => receipt.logs.map((log) => toSourceLog(log, chainId))))
 }
 
-/** Receipts as far as a block's `receiptsRoot` commits to them, with the transaction that each names. */
+/** The fields of receipts that `receiptsRoot` commits to, with the transaction each one names. */
 export function parseReceipts(value: unknown) {
   if (!checkProvableReceipts().Check(value))
     throw malformed('list of receipts', checkProvableReceipts().Errors(value))
   return value
 }
 
-/** The hashes of a block's transactions, in their order. */
+/** Transaction hashes in block order. */
 export function parseHashes(value: unknown): readonly Hash[] {
   if (!checkHashes().Check(value)) throw malformed('list of hashes', checkHashes().Errors(value))
   return value.map(lower)

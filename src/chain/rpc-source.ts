@@ -131,7 +131,7 @@ async function onOneEndpoint<T>(
   throw last
 }
 
-/** Says which node could not prove a block. */
+/** Adds the node's host to `unproven` errors. */
 function named(host: string, error: unknown): never {
   if (!(error instanceof EndpointError) || error.kind !== 'unproven') throw error
   throw new EndpointError('unproven', `${host}: ${error.message}`)

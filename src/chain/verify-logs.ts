@@ -28,8 +28,8 @@ export async function fetchBlockLogs(
 }
 
 /**
- * The logs of one sealed block out of receipts that hash to it: nothing is left out and nothing made
- * up. The header is proven as well, for a bloom that admits nothing could be made up, too.
+ * The logs of one sealed block from receipts that hash to it, so that none is missing or made up. The
+ * header is proven too, because its bloom could be forged.
  */
 export async function proveBlockLogs(
   source: ChainSource,

@@ -1,6 +1,6 @@
 import { redact } from '#main/logger.ts'
 
-/** What a person reads when a command fails: a line for each mistake, and the exit code. */
+/** The text shown when a command fails, one line per mistake, and the exit code. */
 export interface Failure {
   readonly text: string
   /** 2: something is configured wrongly; 1: it failed at work. */
@@ -16,10 +16,10 @@ const CONFIGURATION = new Set([
   'AuditError',
 ])
 
-/** Errors of a file that name all its mistakes, each in a line. */
+/** Errors about a file list every mistake, one per line. */
 const OF_FILE = new Set(['EcosystemError', 'ProofError'])
 
-/** Puts an error into words without secrets; but for a file's mistakes into one line. */
+/** Describes an error without secrets, in one line unless it lists a file's mistakes. */
 export function describeFailure(error: unknown): Failure {
   const { text, exitCode } = describe(error)
   const safe = redact(text)

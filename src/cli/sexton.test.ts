@@ -61,7 +61,7 @@ describe('the command line', () => {
     }
   })
 
-  it('an audit that cannot reach the database is 2, and shows no password', async () => {
+  it('an audit that cannot reach the database exits with 2 and shows no password', async () => {
     const { child, output } = run(['audit'], {
       SEXTON_DATABASE_URL: 'postgres://me:correct horse@127.0.0.1:1/sexton',
     })
@@ -90,7 +90,7 @@ describe('the command line', () => {
       assert.match(output.errors, new RegExp(`^sexton: ${name}.*\n$`))
     })
 
-  it('every mistake of an ecosystem file is a line of its own, and the exit code is 2', async () => {
+  it('every mistake in an ecosystem file gets its own line, and the exit code is 2', async () => {
     const file = join(folder, 'ecosystem.json')
     await writeFile(file, '{"chains":[],"tokens":[],"colour":"red"}')
     const { child, output } = run(['serve'], { SEXTON_ECOSYSTEM: file })

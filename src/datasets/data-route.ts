@@ -18,7 +18,7 @@ export interface DataDeps {
   readonly register: Engine
   readonly ecosystem: Ecosystem
   readonly clock: Clock
-  /** What of the ecosystem file shapes the register. */
+  /** The parts of the ecosystem file that shape the register. */
   readonly file: FileParts
   /** The status as it was a moment ago: good enough to recognise an ETag. */
   recentStatus(): Promise<IndexStatus | undefined>
@@ -52,7 +52,7 @@ export interface DataRouteDefinition<P extends Parameters> {
   readonly summary: string
   readonly description: string
   readonly parameters: P
-  /** The datasets that the answer is made of. */
+  /** The datasets that the answer uses. */
   datasets(parameters: ValuesOf<P>): readonly string[]
   /** Schema of `data`. */
   readonly data: TSchema
@@ -122,7 +122,7 @@ function bodySchema(
 
 const shownBy = new WeakMap<Ecosystem, string>()
 
-/** Changes whenever an answer may: with the register, and with what the file says besides. */
+/** Changes whenever an answer may: with the register, and with settings outside the file's parts. */
 function revisionOf({ ecosystem, clock }: DataDeps, status: IndexStatus): string {
   const shown = shownBy.get(ecosystem) ?? digestOf(ecosystem)
   shownBy.set(ecosystem, shown)

@@ -1,3 +1,3 @@
-/** Names of the datasets whose figures others use; datasets import nothing else of each other. */
+/** Names of datasets whose figures other datasets use, because datasets may not import each other. */
 export const HOLDERS = 'holders'
 export const PRICES = 'prices'

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { filePartsOf } from './file-parts.ts'
 
-/** The digest of a file whose first dividends come from such an event. */
+/** The digest of a file whose first dividend mapping has this event. */
 function digestWith(event: string): string {
   const ecosystem = localEcosystemAt({}, (file) => ({
     ...file,
@@ -14,7 +14,7 @@ function digestWith(event: string): string {
   return filePartsOf(ecosystem).digest
 }
 
-test('what a tuple is made of counts, since another one is another event', () => {
+test('the members of a tuple count, because they are part of the event', () => {
   const claimed = (parts: string) =>
     `event DividendClaimed(address indexed account, address indexed token, uint256 amount, (${parts}) info)`
   assert.notEqual(
@@ -23,7 +23,7 @@ test('what a tuple is made of counts, since another one is another event', () =>
   )
 })
 
-test('where a node is asked, and what a chain is called, shapes nothing', () => {
+test('RPC URLs and chain names do not shape the register', () => {
   const digest = (url: string) => filePartsOf(localEcosystemAt({ base: url })).digest
   assert.equal(digest('http://127.0.0.1:1'), digest('http://127.0.0.1:2'))
 })

@@ -37,7 +37,7 @@ test('a gap names the blocks that are missing', () => {
   assert.deepEqual(gapOf(100, 99, 300), { fromBlock: 100, toBlock: 299, untilUnix: 1_000 })
 })
 
-test('a gap is never inverted: where no block is missing it is null', () => {
+test('a gap is null if no block is missing, never inverted', () => {
   assert.equal(gapOf(300, 299, 300), null)
   assert.equal(gapOf(100, 299, 300), null)
   assert.equal(gapOf(100, 450, 300), null)

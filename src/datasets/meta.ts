@@ -17,7 +17,7 @@ const chainMeta = Type.Object({
   finalizedBlock: Type.Integer(),
   status: Type.Enum(['live', 'syncing', 'stale']),
   stalled: Type.Union([Type.Enum([...STALL_REASONS]), Type.Null()], {
-    description: 'Why no newer block of the chain can be read at present',
+    description: 'Why newer blocks of the chain cannot be read at present',
   }),
   gap: Type.Union([
     Type.Object({
@@ -34,14 +34,14 @@ const rereadingMeta = Type.Object({
   chainId: Type.Integer(),
   dataset: Type.String(),
   gap: Type.Object({
-    fromBlock: Type.Integer({ description: 'First block of which nothing is known yet' }),
+    fromBlock: Type.Integer({ description: 'First missing block' }),
     toBlock: Type.Union([Type.Integer(), Type.Null()]),
   }),
 })
 
 export const notConfiguredSchema = Type.Array(Type.Enum([...OPTIONAL_PARTS]), {
   description:
-    'Parts that this ecosystem does without; their endpoints answer with zeros and empty lists',
+    'Optional parts that this ecosystem does not configure; their endpoints answer with zeros and empty lists',
 })
 
 /** What every data answer says about itself; nothing of the caller, so that an ETag can stand for it. */
@@ -53,7 +53,7 @@ export const metaSchema = Type.Object(
     chains: Type.Array(chainMeta),
     rereading: Type.Array(rereadingMeta, {
       description:
-        'What is read again, after a change of the ecosystem file or a node that left out logs: figures hold what is read of it so far',
+        'Datasets being read again, because the ecosystem file changed or a node left out logs; figures include what has been read so far',
     }),
     notConfigured: notConfiguredSchema,
     query: Type.Record(Type.String(), Type.Union([Type.String(), Type.Integer(), Type.Null()]), {
@@ -115,8 +115,8 @@ function chainMetaOf(status: ChainStatus, nowUnix: number): Static<typeof chainM
 }
 
 /**
- * Blocks of which answers know nothing yet; holders and supply also wait for those above. Null where
- * all blocks are within the newest days and only holders and supply are still being read.
+ * Blocks missing from answers; holders and supply also lack the blocks above. Null if all blocks are
+ * within the newest days and only holders and supply are still being read.
  */
 function gapOf({ backfill }: ChainStatus) {
   if (backfill === null || backfill.datasets !== null) return null

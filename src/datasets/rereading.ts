@@ -5,19 +5,19 @@ import type { ChainStatus, IndexStatus } from '#indexer/status.ts'
 import { HOLDERS, PRICES } from './dataset-names.ts'
 
 /**
- * A dataset of a chain that is read again, because the file changed or a node had left out logs, and
- * what of it is missing.
+ * A dataset of a chain that is being read again, because the file changed or a node left out logs, with
+ * the blocks still missing.
  */
 export interface Rereading {
   readonly chain: Chain
   readonly dataset: string
   readonly fromBlock: number
-  /** Null while the chain's head is not known. */
+  /** Null while the chain's head is unknown. */
   readonly toBlock: number | null
   readonly isEmpty: boolean
 }
 
-/** Everything that is read again. */
+/** Every dataset being read again. */
 export function rereadingOf(status: IndexStatus, file: FileParts): readonly Rereading[] {
   const unread = status.unread.flatMap((chain) =>
     datasetsOf(file, chain).map((dataset) => {
@@ -46,16 +46,16 @@ function datasetsOf({ parts }: FileParts, chain: Chain): readonly string[] {
   return own.map(({ name }) => name)
 }
 
-/** What an answer is made of. */
+/** The data that an answer uses. */
 export interface Needed {
   readonly datasets: readonly string[]
-  /** The only chain that was asked for. */
+  /** Set if the request names a chain. */
   readonly chain?: Chain | undefined
 }
 
 /**
- * Why an answer cannot be given yet: the register was built from another file, or nothing of what the
- * answer is made of was read since the file changed.
+ * Why an answer is unavailable: the register was built from another file, or none of the answer's data
+ * has been read since the file changed.
  */
 export function notReadYet(
   status: IndexStatus,
@@ -69,7 +69,7 @@ export function notReadYet(
       `The index has not adopted this server's ecosystem file yet (${other.flatMap(({ fields }) => fields).join(', ')}).`,
     )
   if (chain !== undefined && status.unread.includes(chain))
-    return notReady(`Nothing of ${chain.name} is read yet.`)
+    return notReady(`Nothing of ${chain.name} has been read yet.`)
   const rereading = rereadingOf(status, file)
   const empty = datasets.find((dataset) => {
     const on = file.parts.filter(
@@ -84,7 +84,7 @@ export function notReadYet(
   return empty === undefined ? undefined : notReady(`The ${empty} are being read again.`)
 }
 
-/** Whether the register is one of this file and nothing of these datasets is read again. */
+/** Whether the register was built from this file and none of these datasets is being read again. */
 export function isWhole(
   status: IndexStatus,
   file: FileParts,

@@ -6,7 +6,7 @@ import { argument, DecodeError, type EventArguments } from '#indexer/decode-even
 /** Gives the symbol of the token that an event is about. */
 export type TokenAt<Source> = (log: Log, source: Source, args: EventArguments) => string
 
-/** What of the file decides which token an event is of, besides the one that its mapping names. */
+/** The settings that decide an event's token, other than the token its mapping names. */
 export function tokenFacts(
   tokens: readonly PricedToken[],
   source: Pick<EventSource, 'chain'> & { readonly tokenArgument: string | null },

@@ -46,7 +46,7 @@ test('a price keeps 18 significant digits through any number of quotes', () => {
   )
 })
 
-test('sums of dollars keep six decimals where the price of a unit has more', () => {
+test('sums of dollars have six decimals even if unit prices have more', () => {
   const price = priceOf('0.000000000000000000000000000123')
   const supply = 10n ** 30n
   assert.equal(toUsd(valueAt(supply * 10n ** 18n, 18, price)), 123)

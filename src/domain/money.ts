@@ -6,10 +6,10 @@ export type MicroUsd = bigint
 /** A price per whole token, scaled by 10^`PRICE_DECIMALS`. */
 export type Price = bigint
 
-/** From 10^-30 dollars on prices have 18 significant digits and more, also in a quote of 10^5 dollars. */
+/** Gives prices from 10^-30 dollars 18 significant digits, even in a quote token worth 10^5 dollars. */
 export const PRICE_DECIMALS = 54
 
-/** One quote unit, or one dollar, per whole token. */
+/** A price of one quote unit, or one dollar, per whole token. */
 export const PRICE_ONE: Price = 10n ** BigInt(PRICE_DECIMALS)
 
 const PER_MICRO_USD = PRICE_ONE / 1_000_000n
@@ -29,7 +29,7 @@ export function toUsd(value: MicroUsd): number {
   return Number(value) / 1e6
 }
 
-/** A price in dollars as a JSON number, as close as one comes. */
+/** A price in dollars as the nearest JSON number. */
 export function toUsdPrice(price: Price): number {
   return Number(formatDecimal(price, PRICE_DECIMALS))
 }
@@ -39,7 +39,7 @@ export function toUsdPriceExact(price: Price): string {
   return formatDecimal(toSignificant(price), PRICE_DECIMALS)
 }
 
-/** What `amount` base units are worth, as a decimal string of 18 significant digits. */
+/** The value of `amount` base units, as a decimal string of 18 significant digits. */
 export function toValueExact(amount: bigint, decimals: number, price: Price): string {
   return toUsdPriceExact(multiplyDivide(amount, price, 10n ** BigInt(decimals)))
 }

@@ -3,18 +3,18 @@ import { Check, Errors } from 'typebox/schema'
 import { type EcosystemFile, ecosystemFile } from './ecosystem-file.ts'
 import type { Problem, Problems } from './problem.ts'
 
-/** What of a file has the right shape: a broken part or list entry is left out. */
+/** The valid parts of a file; invalid parts and list entries are left out. */
 export interface Shaped {
   readonly file: EcosystemFile
-  /** The place in the operator's list of each entry that was kept, by part. */
+  /** Original list indexes of the entries kept, by part. */
   readonly places: Readonly<Record<string, readonly number[]>>
-  /** What was left out, by part. */
+  /** Invalid entries, by part. */
   readonly left: Readonly<Record<string, readonly unknown[]>>
 }
 
 /**
- * Checks the shape alone: names, types, patterns, ranges. Every part and list entry by itself, so that
- * a mistake in one hides none in another; undefined where nothing can be looked at.
+ * Checks names, types, patterns and ranges. Checks each part and list entry separately, so that one
+ * mistake never hides another; returns undefined if nothing could be checked further.
  */
 export function checkShape(value: unknown, problems: Problems): Shaped | undefined {
   if (Check(ecosystemFile, value)) return { file: value, places: {}, left: {} }
@@ -31,7 +31,7 @@ export function checkShape(value: unknown, problems: Problems): Shaped | undefin
     left[name] = found.left
     if (found.kept !== undefined) kept[name] = found.kept
   }
-  // Nothing of it is used unless all is well; it is looked at for further mistakes only.
+  // An invalid file is only checked for further mistakes, never used.
   const file = { ...EMPTY, ...kept } as EcosystemFile
   return { file, places, left }
 }
@@ -47,7 +47,7 @@ const EMPTY = {
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The names of the parts alone. */
+/** Checks the names of the parts only. */
 const topSchema: TSchema = {
   ...ecosystemFile,
   properties: Object.fromEntries(Object.keys(ecosystemFile.properties).map((name) => [name, {}])),
@@ -87,7 +87,7 @@ interface ShapeError {
   readonly message: string
 }
 
-/** Notes what is wrong with a unit; gives whether all is well. */
+/** Reports the problems of a unit; returns whether it is valid. */
 function note(problems: Problems, unit: Unit): boolean {
   const [isRight, errors] = Errors(unit.schema, unit.value)
   const seen = new Set<string>()
@@ -100,7 +100,7 @@ function note(problems: Problems, unit: Unit): boolean {
   return isRight
 }
 
-/** Of a choice only what is wrong deeper inside is told, or else that no choice fits. */
+/** For a union, reports errors deeper inside, or else one error that no choice fits. */
 function isTold(error: ShapeError, errors: readonly ShapeError[]): boolean {
   if (error.keyword === 'boolean') return false
   const isDeeper = (each: ShapeError) =>
@@ -112,7 +112,7 @@ function isTold(error: ShapeError, errors: readonly ShapeError[]): boolean {
   return MEMBERS.has(error.keyword) || !ofChoice.some(hides)
 }
 
-/** Keywords that speak of the members of a record. */
+/** Keywords about the members of a record. */
 const MEMBERS = new Set(['required', 'additionalProperties'])
 
 function describe(error: ShapeError, unit: Unit): readonly Problem[] {
@@ -144,7 +144,7 @@ function wantedBy({ keyword, schemaPath, params, message }: ShapeError, { schema
   return wanted === undefined ? message : `must be ${wanted}`
 }
 
-/** What a pattern or a choice means, in words. */
+/** The schema's own description of a pattern or union. */
 function describedAt(root: TSchema, schemaPath: string): string | undefined {
   const schema = valueAt(root, schemaPath.replace(/^#/, ''))
   const described = typeof schema === 'object' && schema !== null && 'description' in schema

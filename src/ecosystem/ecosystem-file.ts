@@ -51,7 +51,7 @@ const chain = Type.Object(
     proofs: Type.Optional(
       Type.Enum(['every', 'deposits'], {
         description:
-          '"every" (default): logs of new blocks are proven by receipts; "deposits": those of payments alone',
+          '"every" (default): all logs of new blocks are proven by receipts; "deposits": only those of payments',
       }),
     ),
   },
@@ -137,7 +137,7 @@ const payment = Type.Object(
     proof: Type.Optional(
       Type.Enum(['receipts', 'endpoints'], {
         description:
-          'what proves a deposit: the receipts of its block (default), or two endpoints that agree',
+          'how deposits are proven: by the receipts of their block (default), or by two endpoints that agree',
       }),
     ),
     secondOpinionUsd: Type.Optional(decimalText),

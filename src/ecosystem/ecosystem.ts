@@ -14,7 +14,7 @@ export interface Chain {
   /** `tag`: ask the node for safe and finalized; a number: that many blocks deep is final. */
   readonly finality: 'tag' | number
   readonly staleAfterSeconds: number
-  /** Which logs of new blocks are proven by receipts: all that count here, or payments alone. */
+  /** Which logs of new blocks are proven by receipts: all mapped logs, or only payments. */
   readonly proofs: 'every' | 'deposits'
 }
 
@@ -83,9 +83,9 @@ export interface Payment {
   /** EIP-712 domain of the asset. */
   readonly domain: { readonly name: string; readonly version: string }
   readonly confirmations: number
-  /** What proves a deposit: the receipts of its block, or two endpoints that agree. */
+  /** How deposits are proven: by the receipts of their block, or by two endpoints that agree. */
   readonly proof: 'receipts' | 'endpoints'
-  /** Deposits of a block above this need a second endpoint that knows the block, where there is one. */
+  /** Above this sum per block, a second endpoint, if configured, must confirm the block's hash. */
   readonly secondOpinion: MicroUsd
   /** Oldest first; payments to any of them count, the newest is shown. */
   readonly payTo: readonly { readonly address: Address; readonly since: string }[]
@@ -99,7 +99,7 @@ export interface HoldingGate {
   readonly averagePriceMinutes: number
 }
 
-/** What share of the secondary token's supply makes a wallet premium. */
+/** The share of the secondary token's supply that makes a wallet premium. */
 export interface Premium {
   readonly chain: Chain
   readonly token: PricedToken
@@ -127,16 +127,16 @@ export interface Ecosystem {
   readonly burns: readonly BurnSource[]
   readonly dividends: readonly DividendSource[]
   readonly graveDigs: readonly GraveDigSource[]
-  /** Null: nothing can be paid for, so an exhausted quota is the end of the day's calls. */
+  /** Null without payments: calls beyond the quota are then refused until the next day. */
   readonly payment: Payment | null
   readonly quotas: { readonly anonymous: number; readonly free: number; readonly premium: number }
   readonly pricePerCall: MicroUsd
-  /** `open`: any wallet may mint a key; null: nobody can. */
+  /** `open`: any wallet may mint a key; null: no one can. */
   readonly gate: HoldingGate | 'open' | null
   readonly premium: Premium | null
 }
 
-/** Parts of the file that an ecosystem may do without. */
+/** Optional parts of the file. */
 export const OPTIONAL_PARTS = [
   'burns',
   'dividends',
@@ -148,7 +148,7 @@ export const OPTIONAL_PARTS = [
 
 export type OptionalPart = (typeof OPTIONAL_PARTS)[number]
 
-/** The parts that this ecosystem does without; an empty list of events counts as missing. */
+/** The optional parts that are missing; an empty list of events counts as missing. */
 export function notConfigured(ecosystem: Pick<Ecosystem, OptionalPart>): readonly OptionalPart[] {
   return OPTIONAL_PARTS.filter((part) => {
     const value = ecosystem[part]

@@ -53,15 +53,15 @@ const mistakes: readonly (readonly [field: string, value: unknown, error: RegExp
     '0x5fbDB2315678afecb367f032d93F642f64180aa3',
     /: tokens\[0\].addresses.base: .* wrong checksum \(EIP-55\); copy the address again/,
   ],
-  ['tokens[0].addresses.solana', usdc, /: tokens\[0\].addresses.solana: "solana" is no chain/],
+  ['tokens[0].addresses.solana', usdc, /: tokens\[0\].addresses.solana: unknown chain "solana"/],
   [
     'tokens[0].price.quote',
     'DOGE',
-    /: tokens\[0\].price.quote: "DOGE" is no token .* known: GRAVE/,
+    /: tokens\[0\].price.quote: unknown token "DOGE"; known: GRAVE/,
   ],
   ['tokens[0].price.quote', 'GRAVE', /: tokens\[0\].price.quote: leads in a circle/],
   ['tokens[0].price.quote', undefined, /: tokens\[0\].price.quote: is missing: the symbol/],
-  ['tokens[0].price.chain', 'solana', /: tokens\[0\].price.chain: "solana" is no chain/],
+  ['tokens[0].price.chain', 'solana', /: tokens\[0\].price.chain: unknown chain "solana"/],
   ['tokens[0].price.address', undefined, /: tokens\[0\].price.address: is missing: the pool/],
   [
     'tokens[0].addresses.base',
@@ -84,16 +84,20 @@ const mistakes: readonly (readonly [field: string, value: unknown, error: RegExp
   [
     'burns[0].from',
     'sender',
-    /: burns\[0\].from: "sender" is no argument of Transfer; known: from/,
+    /: burns\[0\].from: "sender" is not an argument of Transfer; known: from/,
   ],
   ['burns[0].amount', 'to', /: burns\[0\].amount: "to" is of type address; choose .* uint256/],
-  ['burns[0].where.receiver', zero, /: burns\[0\].where.receiver: is no argument of Transfer/],
-  ['burns[0].token', undefined, /: burns\[0\].token: is missing: a burn is of one token/],
-  ['burns[0].chain', 'arbitrum', /: burns\[0\].chain: "arbitrum" is no chain .* known: base, eth/],
+  ['burns[0].where.receiver', zero, /: burns\[0\].where.receiver: is not an argument of Transfer/],
+  ['burns[0].token', undefined, /: burns\[0\].token: is missing; name the token/],
+  ['burns[0].chain', 'arbitrum', /: burns\[0\].chain: unknown chain "arbitrum"; known: base, eth/],
   ['dividends[0].recipient', undefined, /: dividends\[0\].recipient: is missing: a claim names/],
   ['dividends[0].tokenArgument', undefined, /: dividends\[0\].token: is missing: name the token/],
-  ['dividends[0].event', transfer, /: dividends\[0\].amount: "amount" is no argument of Transfer/],
-  ['graveDigs[0].graveId', 'grave', /: graveDigs\[0\].graveId: "grave" is no argument/],
+  [
+    'dividends[0].event',
+    transfer,
+    /: dividends\[0\].amount: "amount" is not an argument of Transfer/,
+  ],
+  ['graveDigs[0].graveId', 'grave', /: graveDigs\[0\].graveId: "grave" is not an argument/],
   ['supply.nonCirculating[0].address', `0x${'0'.repeat(36)}dEaD`, /is a burn address already/],
   ['payment.payTo[0].address', zero, /: payment.payTo\[0\].address: is the zero address/],
   ['payment.payTo[0].address', usdc, /: payment.payTo\[0\].address: is the payment asset itself/],
@@ -107,7 +111,7 @@ const mistakes: readonly (readonly [field: string, value: unknown, error: RegExp
   ['pricePerCallUsd', '0.0000001', /: pricePerCallUsd: must be above 0 with at most 6 decimals/],
   ['pricePerCallUsd', 0.0001, /: pricePerCallUsd: must be string, found 0.0001/],
   ['gate.minimumUsd', '0.1234567', /: gate.minimumUsd: has more than 6 decimals/],
-  ['gate.chain', 'solana', /: gate.chain: "solana" is no chain of this file/],
+  ['gate.chain', 'solana', /: gate.chain: unknown chain "solana"/],
   ['premium.supplyPerMille', 0, /: premium.supplyPerMille: must be >= 1/],
   ['quotas.free', 1.5, /: quotas.free: must be integer, found 1.5/],
 ]
@@ -135,7 +139,7 @@ function errorOf(work: () => unknown): Promise<Error> {
 }
 
 for (const [field, value, expected] of mistakes)
-  test(`${field} ${value === undefined ? 'missing' : `as ${JSON.stringify(value)}`} is told in a line`, async () => {
+  test(`${field} ${value === undefined ? 'missing' : `as ${JSON.stringify(value)}`} is reported in one line`, async () => {
     writeFileSync(file, JSON.stringify(withMistake(field, value)))
     const error = await errorOf(() => loadEcosystem(file))
     assert.ok(error instanceof EcosystemError, String(error))
@@ -180,7 +184,7 @@ test('no JSON, no file and no module are told with the name of the file', async 
   )
 })
 
-test('every mistake of a file is told at once, whichever parts have a wrong shape', async () => {
+test('all mistakes in a file are reported at once, even if some parts are malformed', async () => {
   const [base, ethereum] = localEcosystem.chains
   const [grave, crypt, ...others] = localEcosystem.tokens
   const [burn, ...burns] = localEcosystem.burns
@@ -222,7 +226,7 @@ test('every mistake of a file is told at once, whichever parts have a wrong shap
   assert.match(message, /chains\[0\]\.finality: must be "tag" where .*, found "soon"/)
 })
 
-test('more mistakes of one shape than a screen holds are all told', async () => {
+test('all mistakes of the same kind are reported, however many there are', async () => {
   const burns = Array.from({ length: 30 }, () => ({ ...localEcosystem.burns[0], amount: 5 }))
   const { message } = await errorOf(() => parseEcosystem('mine', { ...localEcosystem, burns }))
   assert.equal(message.split('\n').length, 30)
@@ -240,11 +244,11 @@ for (const [name, change, expected] of [
     /premium: is decided by the token with the role "secondary", which this file lacks/,
   ],
 ] as const)
-  test(`${name} that nobody could ever meet is refused`, () => {
+  test(`${name} that can never be met is refused`, () => {
     assert.throws(() => parseEcosystem('mine', { ...localEcosystem, ...change }), expected)
   })
 
-test('an endpoint that is written in several ways counts once', () => {
+test('different spellings of one endpoint count once', () => {
   const same = ['https://node.example/v1/', 'https://NODE.example:443/v1']
   const other = 'https://node.example/v2'
   const [chain] = localEcosystem.chains

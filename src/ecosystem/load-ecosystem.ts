@@ -16,7 +16,7 @@ export async function loadEcosystemFile(path: string): Promise<unknown> {
   return extname(path) === '.json' ? await readJson(path) : await readModule(path)
 }
 
-/** Checks a value as an ecosystem file; `name` stands at the head of each line of the error. */
+/** Parses an ecosystem file; `name` prefixes each line of the error. */
 export function parseEcosystem(name: string, value: unknown): Ecosystem {
   const problems = new Problems()
   const shaped = checkShape(value, problems)

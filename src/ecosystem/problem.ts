@@ -15,7 +15,7 @@ export class Problems {
   }
 }
 
-/** The file cannot be used. A line for each mistake: file, field, what is wrong, what would be right. */
+/** An invalid file. One line per mistake: file, field, what is wrong, what would be right. */
 export class EcosystemError extends Error {
   override readonly name = 'EcosystemError'
 

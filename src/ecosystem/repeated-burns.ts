@@ -1,7 +1,7 @@
 import { TRANSFER_TOPIC } from '#domain/token.ts'
 import type { BurnSource, Ecosystem, EventSource } from './ecosystem.ts'
 
-/** Pairs of burn mappings that one burn can meet both of, each in one line for the operator. */
+/** Warnings about pairs of burn mappings that can match the same burn, one line each. */
 export function repeatedBurns({ burns }: Pick<Ecosystem, 'burns'>): readonly string[] {
   return burns.flatMap((burn, index) =>
     burns.slice(index + 1).flatMap((other, offset) => {
@@ -25,7 +25,7 @@ function isSameEvent(burn: BurnSource, other: BurnSource): boolean {
   return burn.address === other.address && burn.topic0 === other.topic0
 }
 
-/** Unless some argument keeps them apart. Arguments go by place: two files may name them differently. */
+/** Whether no argument's `where` separates them. Compares arguments by position, since names may differ. */
 function overlaps(burn: BurnSource, other: BurnSource): boolean {
   return burn.event.inputs.every((input, place) => {
     const mine = burn.where.get(input.name ?? '')
@@ -38,7 +38,7 @@ function nameOf(burn: BurnSource, other: BurnSource): string {
   return (isTransferOfToken(burn) ? other : burn).event.name
 }
 
-/** Whether the mapping is on the transfers of its own token. */
+/** Whether the mapping is on `Transfer` of its own token. */
 export function isTransferOfToken({ topic0, token, chain, address }: EventSource): boolean {
   return topic0 === TRANSFER_TOPIC && token?.addresses.get(chain.name) === address
 }

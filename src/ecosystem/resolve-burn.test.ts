@@ -25,13 +25,13 @@ function plain(more: Partial<Burn> = {}): Burn {
   return { ...rest, ...more }
 }
 
-test('burns on Transfer are those to zero and to the burn addresses by default', () => {
+test('burns on Transfer default to transfers to zero and to the burn addresses', () => {
   const [source] = withBurns([plain()]).burns
   assert.deepEqual([...(source?.where.get('to') ?? [])], [zero, dead])
   assert.equal(source?.to, 'to')
 })
 
-test('where may narrow the burns on Transfer, never widen them', () => {
+test('where narrows burns on Transfer and never widens them', () => {
   const [source] = withBurns([plain({ where: { to: zero } })]).burns
   assert.deepEqual([...(source?.where.get('to') ?? [])], [zero])
   assert.throws(
@@ -40,19 +40,19 @@ test('where may narrow the burns on Transfer, never widen them', () => {
   )
 })
 
-test('a burn that names another token than its contract is refused', () => {
+test('a burn whose token is not that of its contract is refused', () => {
   assert.throws(
     () => withBurns([plain({ token: 'CRYPT' })]),
     /burns\[0\]\.token: is "CRYPT", but the contract at 0x[0-9a-fA-F]{40} is GRAVE/,
   )
 })
 
-test('a burn event of its own counts as its mapping says', () => {
+test('a custom burn event counts as mapped', () => {
   const [source] = withBurns([plain({ event: burned })]).burns
   assert.equal(source?.where.size, 0)
 })
 
-test('mappings that can meet the same burn are named', () => {
+test('mappings that can match the same burn are reported', () => {
   const both = repeatedBurns(withBurns([plain(), plain({ event: burned })]))
   assert.match(
     both[0] ?? '',

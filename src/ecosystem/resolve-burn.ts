@@ -8,8 +8,8 @@ import type { Resolver } from './resolver.ts'
 type BurnFile = NonNullable<EcosystemFile['burns']>[number]
 
 /**
- * A mapped event of a burn; undefined once a problem is noted. On `Transfer` of a token a burn is a
- * transfer to the zero address or to a burn address: `where` may narrow that set, never widen it.
+ * Resolves a burn mapping; undefined after a problem. On `Transfer` of a token, burns are transfers to
+ * the zero address or a burn address: `where` may narrow that set, never widen it.
  */
 export function resolveBurn(
   resolver: Resolver,
@@ -23,12 +23,12 @@ export function resolveBurn(
   const source = resolveEvent(resolver, field, burn)
   if (source === undefined) return undefined
   if (source.token === null)
-    resolver.problems.add(`${field}.token`, 'is missing: a burn is of one token of this file')
+    resolver.problems.add(`${field}.token`, 'is missing; name the token that is burned')
   const listed = resolver.tokenAt(source.chain, source.address)
   if (source.token !== null && listed !== undefined && listed !== source.token)
     resolver.problems.add(
       `${field}.token`,
-      `is "${source.token.symbol}", but the contract at ${showAddress(source.address)} is ${listed.symbol}; correct the one or the other`,
+      `is "${source.token.symbol}", but the contract at ${showAddress(source.address)} is ${listed.symbol}; correct one of them`,
     )
   requireArgument(resolver, source, `${field}.from`, burn.from, 'address')
   requireArgument(resolver, source, `${field}.amount`, burn.amount, 'uint256')

@@ -12,8 +12,8 @@ import { resolveTiers } from './resolve-tiers.ts'
 import type { Resolver } from './resolver.ts'
 
 /**
- * Turns what is well-shaped of a file into the ecosystem, and notes every mistake in it; undefined
- * once there is one. References to what was left out are no mistakes of their own.
+ * Builds the ecosystem from the valid parts of a file and reports every mistake; undefined if there are
+ * any. References to invalid entries are not reported again.
  */
 export function resolveEcosystem(
   { file, places, left }: Shaped,
@@ -25,7 +25,7 @@ export function resolveEcosystem(
   return problems.list.length > 0 ? undefined : ecosystem
 }
 
-/** The field of a kept list entry at its place in the operator's file. */
+/** Maps the field of a kept list entry to its index in the operator's file. */
 function inFile(field: string, places: Shaped['places']): string {
   return field.replace(/^([A-Za-z]+)\[([0-9]+)\]/, (whole, part: string, index: string) => {
     const place = places[part]?.[Number(index)]
@@ -63,7 +63,7 @@ function resolveShaped(
   return primary && { ...ecosystem, primary }
 }
 
-/** Calls a day where the file does not say otherwise. */
+/** Default calls per day. */
 const QUOTAS = { anonymous: 500, free: 2_000, premium: 50_000 } as const
 
 const PRICE_PER_CALL_USD = '0.0001'
@@ -81,13 +81,13 @@ function makeResolver(
       if (chain !== undefined) return chain
       if (isAmong(left.chains, 'name', name)) return { ...STAND_IN, name }
       const known = [...chains.keys()].join(', ')
-      return problems.add(field, `"${name}" is no chain of this file; known: ${known}`)
+      return problems.add(field, `unknown chain "${name}"; known: ${known}`)
     },
     token(field, symbol) {
       const token = tokens.get(symbol.toUpperCase())
       if (token !== undefined || isAmong(left.tokens, 'symbol', symbol)) return token
       const known = [...tokens.values()].map((each) => each.symbol).join(', ')
-      return problems.add(field, `"${symbol}" is no token of this file; known: ${known}`)
+      return problems.add(field, `unknown token "${symbol}"; known: ${known}`)
     },
     tokenAt: (chain, address) =>
       [...tokens.values()].find(({ addresses }) => addresses.get(chain.name) === address),
@@ -103,7 +103,7 @@ function makeResolver(
   }
 }
 
-/** For a chain whose entry has a wrong shape, so that what refers to it is looked at all the same. */
+/** Stands in for a chain with an invalid entry, so that references to it can still be checked. */
 const STAND_IN: Omit<Chain, 'name'> = {
   id: 0,
   rpcUrls: [],
@@ -115,7 +115,7 @@ const STAND_IN: Omit<Chain, 'name'> = {
   proofs: 'deposits',
 }
 
-/** Whether an entry that was left out has such a name, or none that can be read. */
+/** Whether an invalid entry has this name, or no readable one. */
 function isAmong(left: readonly unknown[] = [], member: string, name: string): boolean {
   return left.some((entry) => {
     const own = Object.entries(Object(entry)).find(([key]) => key === member)?.[1]
@@ -138,7 +138,7 @@ function resolveChains(file: EcosystemFile, chains: Map<string, Chain>, problems
   }
 }
 
-/** One endpoint written in several ways is one: it would agree with itself. */
+/** Drops other spellings of the same endpoint, which would agree with itself. */
 function distinctUrls(urls: readonly string[]): readonly string[] {
   const names = urls.map(normalized)
   return urls.filter((_, index) => names.indexOf(names[index] ?? '') === index)

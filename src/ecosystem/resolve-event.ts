@@ -58,7 +58,7 @@ export function resolveGraveDig(
   }
 }
 
-/** What all mappings have in common; undefined once a problem is noted. */
+/** Resolves the fields shared by all mappings; undefined after a problem. */
 export function resolveEvent(
   resolver: Resolver,
   field: string,
@@ -87,7 +87,7 @@ function parseEvent(text: string): AbiEvent | undefined {
   }
 }
 
-/** Notes a problem unless the event has such an argument. */
+/** Reports a problem unless the event has an argument with this name and type. */
 export function requireArgument(
   resolver: Resolver,
   source: EventSource,
@@ -99,7 +99,7 @@ export function requireArgument(
   if (input === undefined)
     resolver.problems.add(
       field,
-      `"${name}" is no argument of ${source.event.name}; known: ${names(source.event)}`,
+      `"${name}" is not an argument of ${source.event.name}; known: ${names(source.event)}`,
     )
   else if (type === 'address' ? input.type !== 'address' : type && !/^uint[0-9]*$/.test(input.type))
     resolver.problems.add(

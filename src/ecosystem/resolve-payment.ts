@@ -4,7 +4,7 @@ import type { Chain, Payment } from './ecosystem.ts'
 import type { EcosystemFile } from './ecosystem-file.ts'
 import type { Resolver } from './resolver.ts'
 
-/** The payment asset and its receivers; null without them, or once a problem is noted. */
+/** The payment asset and its receivers; null without payments, or after a problem. */
 export function resolvePayment(file: EcosystemFile, resolver: Resolver): Payment | null {
   const { payment } = file
   if (payment === undefined) return null
@@ -48,7 +48,7 @@ function resolveProof(
   if (secondOpinion === undefined)
     problems.add(
       'payment.secondOpinionUsd',
-      'has more than 6 decimals; use micro-dollars at the finest',
+      'has more than 6 decimals; the smallest unit is a micro-dollar',
     )
   if (proof === 'endpoints' && chain.rpcUrls.length < 2)
     problems.add(

@@ -8,10 +8,10 @@ interface Tokens {
   readonly secondary: PricedToken | null
 }
 
-/** Deep enough for most chains where the file names no depth. */
+/** Default depth, deep enough for most chains. */
 const DEPTH_BLOCKS = 10
 
-/** Who may mint keys and who is premium; null for what the file leaves out or gets wrong. */
+/** Resolves gate and premium; null for what is missing or invalid. */
 export function resolveTiers(
   file: EcosystemFile,
   resolver: Resolver,
@@ -32,7 +32,7 @@ function resolveGate(
   if (minimum === undefined)
     resolver.problems.add(
       'gate.minimumUsd',
-      'has more than 6 decimals; use micro-dollars at the finest',
+      'has more than 6 decimals; the smallest unit is a micro-dollar',
     )
   const chain = resolver.chain('gate.chain', gate.chain)
   if (chain === undefined) return null
@@ -69,7 +69,7 @@ function resolvePremium(
   return { chain, token: secondary, supplyPerMille: premium.supplyPerMille, depthBlocks }
 }
 
-/** Both are decided by balances, which must be followed there. */
+/** Both depend on balances, so the chain must have them. */
 function requireOn({ problems }: Resolver, token: PricedToken, chain: Chain, field: string): void {
   if (!token.addresses.has(chain.name))
     problems.add(
@@ -78,7 +78,7 @@ function requireOn({ problems }: Resolver, token: PricedToken, chain: Chain, fie
     )
 }
 
-/** Balances in the past are known as far back as blocks are not final. */
+/** Past balances are kept for blocks that are not final only. */
 function requireDepth(
   { problems }: Resolver,
   chain: Chain,

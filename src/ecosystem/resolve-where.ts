@@ -5,7 +5,7 @@ import { parseAddress } from '#domain/address.ts'
 import type { EventSource } from './ecosystem.ts'
 import type { Resolver } from './resolver.ts'
 
-/** The accepted values of each argument as logs show them; what cannot be one is noted. */
+/** The accepted values per argument, in logged form; reports values that do not fit. */
 export function resolveWhere(
   resolver: Resolver,
   field: string,
@@ -22,7 +22,7 @@ export function resolveWhere(
       const known = event.inputs.map((each) => each.name).join(', ')
       resolver.problems.add(
         `${field}.where.${name}`,
-        `is no argument of ${event.name}; known: ${known}`,
+        `is not an argument of ${event.name}; known: ${known}`,
       )
       continue
     }
@@ -46,14 +46,14 @@ interface Argument {
   readonly indexed?: boolean | undefined
 }
 
-/** A value as a decoded log shows it, in lower case; undefined where the type has no such value. */
+/** A value as it appears in decoded logs, in lower case; undefined if it does not fit the type. */
 function toLogged({ type, indexed }: Argument, value: string) {
   if (type === 'address') return parseAddress(value)
   if (type === 'bool') return value === 'true' || value === 'false' ? value : undefined
   if (/^u?int[0-9]*$/.test(type)) return toInteger(type, value)
   const size = /^bytes([0-9]+)$/.exec(type)?.[1]
   if (size !== undefined) return toHex(value, Number(size))
-  // Of an indexed text, list or record the log holds only the hash (Solidity ABI, events).
+  // Logs contain only the hash of indexed strings, arrays and structs (Solidity ABI, events).
   if (indexed === true) return toHex(value, 32) ?? (type === 'string' ? hashOf(value) : undefined)
   if (type === 'string') return value.toLowerCase()
   return type === 'bytes' ? toHex(value) : undefined

@@ -77,7 +77,7 @@ export function refusalHeaders(status: number): readonly string[] {
   return status === 429 ? [...everywhere, 'Retry-After'] : everywhere
 }
 
-/** References to the headers of a service that takes payments, or of one that does not. */
+/** References to response headers, with or without payments. */
 export function headerRefs(names: readonly string[], takesPayments: boolean): JsonObject {
   const present = names.filter((name) => takesPayments || !ofPayments.includes(name))
   return Object.fromEntries(present.map((name) => [name, { $ref: `#/components/headers/${name}` }]))

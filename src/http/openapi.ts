@@ -14,7 +14,7 @@ export interface OpenApiInput {
   readonly tags: readonly { readonly name: string; readonly description: string }[]
   /** What a key looks like. */
   readonly bearerFormat: string
-  /** The body of a 402; null where calls cannot be paid for. */
+  /** The body of a 402; null without payments. */
   readonly paymentRequired: { readonly schema: TSchema; readonly example: unknown } | null
   /** Real answers by operation id. */
   readonly examples: Readonly<Record<string, unknown>>

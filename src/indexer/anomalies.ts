@@ -2,23 +2,23 @@ import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 
-/** Logs of a dataset and a chain that could not be read for one reason. */
+/** Unreadable logs of one dataset and chain with the same reason. */
 export interface Anomalies {
   readonly chainId: number
   readonly dataset: string
   readonly reason: string
-  /** Of the newest of each chain, `LOGS_MAX` in all. */
+  /** At most `LOGS_MAX` over all chains. */
   readonly logs: number
   readonly lastBlock: number
 }
 
-/** Reasons that are told apart; a contract can make up any number of them. */
+/** Bounds distinct reasons, because a contract can cause any number of them. */
 const REASONS_MAX = 100
 
-/** A mapping that fits no log of a busy contract leaves millions; these are counted in a moment. */
+/** A wrong mapping of a busy contract leaves millions; counting this many is fast. */
 const LOGS_MAX = 10_000
 
-/** Every reason why logs could not be read, the most frequent first. */
+/** Unreadable logs by reason, most frequent first. */
 export async function readAnomalies(connection: Connection): Promise<readonly Anomalies[]> {
   const found = await connection.run(sql`
     select chain_id, dataset, reason, count(*) as logs, max(block_number) as last_block

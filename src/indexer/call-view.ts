@@ -5,8 +5,8 @@ import type { Address } from '#domain/address.ts'
 import { ProofError } from './proof-error.ts'
 
 /**
- * What a view of a contract returns at the newest block; undefined where the contract has no such view.
- * Throws ProofError where no node would make the call: that says nothing about the contract.
+ * Calls a view at the newest block; undefined if the contract lacks it. Throws ProofError if no node
+ * would make the call.
  */
 export async function callView(
   source: ChainSource,

@@ -16,17 +16,17 @@ import { oldestBlock, readPosition, storedBlock } from './positions.ts'
 import type { Segment } from './segment.ts'
 import { filtersOf } from './select-logs.ts'
 
-/** Who wants chains to be read again, such as a proof that found transfers missing. */
+/** Requests to re-read chains, such as from a proof that found transfers missing. */
 export interface Rereadings {
   isWanted(chainId: number): boolean
-  /** The chain is forgotten, and is being read again. */
+  /** Called once the chain was removed and is being read again. */
   done(chainId: number): Promise<void>
 }
 
 export interface ChainIndexDeps extends OlderHistoryDeps {
   /** Sets aside the endpoints that are proven to have left out logs; gives their hosts. */
   findPruned?(error: MissingFactsError): Promise<readonly string[]>
-  /** Chains that are to be read again from their beginning. */
+  /** Chains to read again from the first block. */
   readonly rereadings?: Rereadings
   /** Told of every answer that brings history. */
   onRead?: ReadDeps['onRead']
@@ -84,7 +84,7 @@ export class ChainIndex {
     const { rereadings } = this.#deps
     if (rereadings?.isWanted(this.#chain.id) === true) {
       await this.#steps.run(() => this.#guarded(() => this.#beginAnew()))
-      // Only now: what failed is wanted still.
+      // Only after success, so that a failed attempt is repeated.
       await rereadings.done(this.#chain.id)
       return true
     }
@@ -184,7 +184,7 @@ export class ChainIndex {
     this.#blockClock.at(this.#chain.startBlock).catch(() => undefined)
   }
 
-  /** While older history is missing, datasets that build on it wait, and those that are read again. */
+  /** While older history is missing, datasets that build on it wait, as do those being read again. */
   #datasets() {
     return this.#deps.datasets.filter((each) => !this.#older.isAwaitedBy(each))
   }

@@ -47,7 +47,7 @@ const TABLES: Readonly<Record<string, Key>> = {
   anomalies: { ...logKey, dataset: 'text' },
 }
 
-/** How a figure came to be believed is no figure. */
+/** Proofs are bookkeeping, so they are left out of the comparison. */
 const NOT_COMPARED: ReadonlySet<string> = new Set(['proof', 'unproven_because'])
 
 /**

@@ -27,7 +27,7 @@ export interface Change {
 export interface Dataset<Fact> {
   readonly name: string
   readonly selectors: readonly Selector[]
-  /** What of the ecosystem file decides which facts of a chain there are; empty where none can be. */
+  /** The settings that decide a chain's facts; empty if the dataset has none on this chain. */
   builtFrom(chainId: number): readonly PartEntry[]
   /** Pure. None when the log is not meant after all; throws when it cannot be read. */
   decode(log: Log): readonly Fact[]

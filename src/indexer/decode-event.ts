@@ -61,7 +61,7 @@ function decodeArguments(source: EventSource, log: Log): EventArguments {
   return args
 }
 
-/** Why a log of a mapping cannot be read, in words that name its contract. */
+/** The reason recorded for a mapping's unreadable logs; names the contract. */
 export function misfitOf({ event, address }: EventSource): string {
   return `${event.name} of ${address} does not fit its ABI`
 }

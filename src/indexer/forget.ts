@@ -6,7 +6,7 @@ import { noteForgotten } from './forgotten-chains.ts'
 import { forgetPosition, readFinalized } from './positions.ts'
 import { type CommitDeps, type Transaction, transact } from './transaction.ts'
 
-/** Removes everything of a chain, its position included, so that it is read from its first block. */
+/** Removes all data of a chain including its position, so that it is read again from the first block. */
 export async function forgetChain(deps: CommitDeps, chainId: number): Promise<void> {
   const factsOf: Parameters<typeof transact>[1] = async (connection) => ({
     chainId,
@@ -30,7 +30,7 @@ export async function removeChain(
   await connection.run(sql`delete from stalled_chains where chain_id = ${chainId}`)
 }
 
-/** Removes what some datasets have stored of a chain; what is known of it is doubted from then on. */
+/** Removes the rows of some datasets on a chain and marks the chain as forgotten. */
 export async function removeDatasets(
   change: Transaction,
   datasets: readonly AnyDataset[],
@@ -45,5 +45,5 @@ export async function removeDatasets(
   await noteForgotten(connection, chainId)
 }
 
-/** No block is older. */
+/** Before any block. */
 const BEFORE_ALL: Position = { number: -1, hash: '0x', timestamp: -1 }

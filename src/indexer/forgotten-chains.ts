@@ -16,7 +16,7 @@ export const forgottenChainsMigration: Migration = {
     )`,
 }
 
-/** Chains that were forgotten, in whole or in part, or joined a register that others were in. */
+/** Chains that were removed in whole or part, or that joined an existing register. */
 export async function readForgotten(connection: Connection): Promise<ReadonlySet<number>> {
   const found = await connection.run(sql`select chain_id from forgotten_chains`)
   return new Set(found.map((row) => column.integer(row, 'chain_id')))

@@ -1,6 +1,6 @@
 import { from, getSelector } from 'ox/AbiEvent'
 
-/** Events that tokens, pools, vaults and proxies emit most, to name a topic that a file does not map. */
+/** Common events of tokens, pools, vaults and proxies, for naming unmapped topics. */
 const COMMON = [
   'Transfer(address,address,uint256)',
   'Approval(address,address,uint256)',
@@ -37,7 +37,7 @@ const COMMON = [
   'Initialized(uint64)',
 ] as const
 
-/** A topic by the name of its event where that is a common one, else the topic itself. */
+/** The signature of a common event, else the topic itself. */
 export function nameOfTopic(topic0: string): string {
   const known = COMMON.find((event) => getSelector(from(`event ${event}`)) === topic0)
   return known ?? topic0

@@ -1,28 +1,15 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { freePorts } from '#devnet/free-ports.ts'
-import { startDevnet } from '#devnet/start-devnet.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import localEcosystem from '#ecosystem/ecosystems/local.ts'
 import { localEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
 import { startLyingNode } from '#test/lying-node.ts'
+import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import { ProofError } from './proof-error.ts'
 import { proveEcosystem } from './prove-ecosystem.ts'
 
-const folder = await mkdtemp(join(tmpdir(), 'sexton-proof-'))
-const devnet = await startDevnet({
-  dataFolder: folder,
-  ...(await freePorts()),
-  historyDays: 1,
-  live: false,
-})
-after(async () => {
-  await devnet.stop()
-  await rm(folder, { recursive: true })
-})
+const devnet = await startOwnDevnet(1)
+after(() => devnet.stop())
 const [base, ethereum] = [devnet.chains.base.rpcUrl, devnet.chains.ethereum.rpcUrl]
 
 /** Proves the local file with a change against the chains; gives the refusal. */
@@ -50,11 +37,11 @@ test('endpoints of another chain are refused', async () => {
   const error = await proveEcosystem(swapped, openSource).catch((reason: Error) => reason)
   assertTold(
     error ?? undefined,
-    /^chains\[0\]\.rpcUrls: the node is of chain 1, the file says 8453/,
+    /^chains\[0\]\.rpcUrls: the node serves chain 1, the file says 8453/,
   )
 })
 
-test('a chain whose nodes cannot prove its logs is refused, unless the file asks for no such proofs', async () => {
+test('a chain whose nodes cannot prove its logs is refused, unless it has proofs: "deposits"', async () => {
   const node = await startLyingNode(base)
   try {
     node.lie = ({ method }, result) => (method.startsWith('eth_getBlockRec') ? [{}] : result)
@@ -82,7 +69,7 @@ test('an address without a contract is refused', async () => {
     ...file,
     graveDigs: localEcosystem.graveDigs.map((dig) => ({ ...dig, address: nobody })),
   }))
-  assertTold(error, /^graveDigs\[[01]\]\.address: there is no contract at 0x.* mend the address/)
+  assertTold(error, /^graveDigs\[[01]\]\.address: there is no contract at 0x.* correct the address/)
 })
 
 test('wrong decimals are refused', async () => {
@@ -134,7 +121,7 @@ test('a pool of other tokens is refused', async () => {
 
 test('a pool of another kind is refused', async () => {
   const error = await withPrice({ kind: 'uniswap-v3' })
-  assertTold(error, /^tokens\[0\]\.price\.kind: .* no slot0\(\), so it is no uniswap-v3 pool/)
+  assertTold(error, /^tokens\[0\]\.price\.kind: .* no slot0\(\), so it is not a uniswap-v3 pool/)
 })
 
 test('a feed with other decimals is refused', async () => {
@@ -152,10 +139,10 @@ test('a feed with other decimals is refused', async () => {
 test('a node that does not answer is told by the field of its URL', async () => {
   const ecosystem = localEcosystemAt({ base: 'http://127.0.0.1:9', ethereum })
   const error = await proveEcosystem(ecosystem, openSource).catch((reason: Error) => reason)
-  assertTold(error ?? undefined, /^chains\[0\]\.rpcUrls: no node of base answers .* mend the URL/)
+  assertTold(error ?? undefined, /^chains\[0\]\.rpcUrls: no node of base answers .* check the URL/)
 })
 
-test('all that the chains contradict is told at once', async () => {
+test('all contradictions with the chains are reported at once', async () => {
   const error = await proofOf((file) => ({
     ...file,
     tokens: localEcosystem.tokens.map((token, index) =>

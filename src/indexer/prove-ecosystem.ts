@@ -19,8 +19,9 @@ interface Contract {
 }
 
 /**
- * Holds the ecosystem file against the chains: chain ids, finality tags, receipts that prove logs, code
- * at every address, decimals, and the EIP-712 domain of the payment asset. Throws ProofError with every difference.
+ * Checks the ecosystem file against the chains: chain ids, finality tags, provable receipts, code at
+ * every address, decimals, and the payment asset's EIP-712 domain. Throws ProofError with every
+ * difference.
  */
 export async function proveEcosystem(ecosystem: Ecosystem, sourceOf: SourceOf): Promise<void> {
   const proofs = [
@@ -34,7 +35,7 @@ export async function proveEcosystem(ecosystem: Ecosystem, sourceOf: SourceOf): 
     ...provePayment(ecosystem.payment, sourceOf),
   ]
   const chains = ecosystem.chains.map((chain, index) => proveChainId(chain, index, sourceOf))
-  // All are asked at once; of contracts on the wrong chain nothing is said.
+  // Everything is requested at once; wrong chain ids are reported instead of their consequences.
   const [outcomes, ofChains] = await Promise.all([
     Promise.allSettled(proofs),
     Promise.allSettled(chains),
@@ -43,7 +44,7 @@ export async function proveEcosystem(ecosystem: Ecosystem, sourceOf: SourceOf): 
   requireProven(outcomes)
 }
 
-/** Throws all differences, in the order of the file; else what kept a proof from being made. */
+/** Throws all differences in file order; without any, the first error that prevented a check. */
 function requireProven(outcomes: readonly PromiseSettledResult<void>[]): void {
   const failures = outcomes.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []))
   const differences = failures.filter((each) => each instanceof ProofError)
@@ -58,23 +59,23 @@ async function proveChainId(chain: Chain, index: number, sourceOf: SourceOf): Pr
     .catch((error: Error) => {
       throw new ProofError(
         field,
-        `no node of ${chain.name} answers (${error.message}); start it or mend the URL`,
+        `no node of ${chain.name} answers (${error.message}); start it or check the URL`,
       )
     })
   if (id !== chain.id)
     throw new ProofError(
       field,
-      `the node is of chain ${id}, the file says ${chain.id} (${chain.name}); mend the URL or the id`,
+      `the node serves chain ${id}, the file says ${chain.id} (${chain.name}); correct the URL or the id`,
     )
 }
 
-/** A chain whose logs are all to be proven must be one whose blocks can be. */
+/** With `proofs: "every"`, some node must be able to prove a block. */
 async function proveReceipts(chain: Chain, index: number, sourceOf: SourceOf): Promise<void> {
   if (chain.proofs === 'deposits') return
   const source = sourceOf(chain)
   try {
     const head = await source.header('latest')
-    // Behind one address a slower node may answer next.
+    // A load balancer may route the next call to a slower node.
     const block = head && (await source.header(Math.max(0, head.number - PROVEN_BELOW_HEAD)))
     if (block !== undefined) await source.provenBlock(block)
   } catch (error) {
@@ -120,7 +121,7 @@ async function proveCode({ field, chain, address }: Contract, sourceOf: SourceOf
   if ((await sourceOf(chain).code(address)) === '0x')
     throw new ProofError(
       field,
-      `there is no contract at ${showAddress(address)} on ${chain.name}; mend the address or the chain`,
+      `there is no contract at ${showAddress(address)} on ${chain.name}; correct the address or the chain`,
     )
 }
 

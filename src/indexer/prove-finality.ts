@@ -3,10 +3,10 @@ import { asksForCalm, EndpointError } from '#chain/endpoints/endpoint-error.ts'
 import type { Chain } from '#ecosystem/ecosystem.ts'
 import { ProofError } from './proof-error.ts'
 
-/** No chain that we know of reorganises this deep. */
+/** Deeper than the reorgs of any known chain. */
 const DEPTH_TO_WRITE = 256
 
-/** Where finality is read from the node's tags, the node must know them. */
+/** With `finality: "tag"`, the node must support the tags. */
 export async function proveFinality(
   { name, finality }: Chain,
   field: string,

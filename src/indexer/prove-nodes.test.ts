@@ -19,7 +19,7 @@ beforeEach(() => {
   for (const node of [base, ethereum]) Object.assign(node.faults, noFaults())
 })
 
-/** The words of the refusal; empty where there is none. */
+/** The error message; empty if accepted. */
 async function refusalOf(finality: 'tag' | number = 'tag'): Promise<string> {
   const urls = { base: base?.url ?? '', ethereum: ethereum?.url ?? '' }
   const ecosystem = localEcosystemAt(urls, (file) => ({
@@ -37,7 +37,7 @@ async function refusalOf(finality: 'tag' | number = 'tag'): Promise<string> {
 
 const DEPTH = /write the number of blocks after which a block of base is final, such as 256$/
 
-test('a node that refuses the finality tags is named at the start, with the depth to write', async () => {
+test('a node that refuses the finality tags is reported at the start, with a depth to write', async () => {
   base.faults.tags = 'unsupported'
   const message = await refusalOf()
   assert.match(message, /^chains\[0\]\.finality: is "tag", but the node refuses the block "safe"/)
@@ -46,14 +46,14 @@ test('a node that refuses the finality tags is named at the start, with the dept
   assert.equal(await refusalOf(64), '')
 })
 
-test('a node that answers null for the finality tags is named at the start', async () => {
+test('a node that answers null for the finality tags is reported at the start', async () => {
   base.faults.tags = 'unknown'
   const message = await refusalOf()
   assert.match(message, /^chains\[0\]\.finality: .* answers null for the block "finalized"/)
   assert.match(message, DEPTH)
 })
 
-test('a refused eth_call is told in the words of the node, not as wrong decimals', async () => {
+test('a refused eth_call is reported with the text of the node, not as wrong decimals', async () => {
   base.faults.callRefusal = { code: -32_004, message: 'eth_call is not part of your plan' }
   const message = await refusalOf()
   assert.match(
@@ -67,7 +67,7 @@ test('a refused eth_call is told in the words of the node, not as wrong decimals
   assert.doesNotMatch(message, /no readable/)
 })
 
-test('a contract without decimals is told as such', async () => {
+test('a contract without decimals is reported as such', async () => {
   base.faults.callRefusal = { code: 3, message: 'execution reverted' }
   assert.match(await refusalOf(), /no readable decimals/)
 })

@@ -63,7 +63,7 @@ async function provePool(source: ChainSource, pool: Pool): Promise<void> {
   if (stateNow === undefined)
     throw new ProofError(
       `${field}.kind`,
-      `${showAddress(address)} on ${chain.name} has no ${state}(), so it is no ${price.kind} pool; mend the kind or the address`,
+      `${showAddress(address)} on ${chain.name} has no ${state}(), so it is not a ${price.kind} pool; correct the kind or the address`,
     )
   const quote = ecosystem.tokens.find(
     (each) => each.symbol.toUpperCase() === price.quote.toUpperCase(),

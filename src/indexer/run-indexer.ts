@@ -28,7 +28,7 @@ export interface IndexerDeps extends Pick<OlderHistoryDeps, 'flushEveryMs'> {
   readonly clock: Clock
   readonly datasets: readonly AnyDataset[]
   readonly prices: PriceBook
-  /** What of the ecosystem file shapes the register, and what to do where it was built from another. */
+  /** The parts of the ecosystem file that shape the register. */
   readonly file: FileParts
   readonly onChangedFile?: OnChangedFile
   sourceOf(chain: Chain): ChainSource
@@ -38,11 +38,11 @@ export interface IndexerDeps extends Pick<OlderHistoryDeps, 'flushEveryMs'> {
   readonly rereadings?: Rereadings
   /** The lease was taken, or another indexer holds it. */
   onLease?(held: boolean): void
-  /** Parts of the file that the register was not built from, and now is. */
+  /** Called with the parts that changed when the file was adopted. */
   onAdopted?(changes: readonly PartChange[]): void
-  /** The store did not take the file; it is tried again. */
+  /** Called when the store failed during adoption; it is retried. */
   onNotAdopted?(error: unknown): void
-  /** The lease is left to others: the register was built from a newer file than this process has. */
+  /** Called when this process may not lead because the register has a newer file. */
   onOutdated?(): void
 }
 
@@ -71,9 +71,9 @@ export async function runIndexer(deps: IndexerDeps, signal: AbortSignal): Promis
 
 interface Turn {
   readonly holder: string
-  /** Whether another process led meanwhile, or this one did before. */
+  /** Whether another process has led since this one started, or this one led before. */
   hasWaited: boolean
-  /** How far the leader's lease reached when it was first in the way. */
+  /** End of the leader's lease when first seen. */
   leaderUntilMs: number | undefined
 }
 
@@ -96,14 +96,14 @@ async function tryLease(deps: IndexerDeps, turn: Turn): Promise<Lease | undefine
   }
 }
 
-/** A lease that is prolonged has a living holder; one that was left behind by a dead process is not. */
+/** A renewed lease proves a live leader; a dead process never renews. */
 async function watchLeader(engine: Engine, turn: Turn): Promise<void> {
   const untilMs = await engine.snapshot((reads) => leaseEnd(reads, 'index'))
   turn.leaderUntilMs ??= untilMs
   if (untilMs !== turn.leaderUntilMs) turn.hasWaited = true
 }
 
-/** Makes the register one of this process's file; false where it may not, or the store does not let it. */
+/** Adopts this process's file; false if it may not lead, or if the store failed. */
 async function adopt(deps: IndexerDeps, lease: Lease, { hasWaited }: Turn): Promise<boolean> {
   const { register: engine, ecosystem, onChangedFile = 'reread' } = deps
   const { chains } = ecosystem

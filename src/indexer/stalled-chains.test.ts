@@ -6,7 +6,7 @@ import { filePartsOf } from '#datasets/file-parts.ts'
 import { buildMeta } from '#datasets/meta.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
 import { systemClock } from '#lib/clock.ts'
-import { readReadiness } from '#main/read-readiness.ts'
+import { readinessOf } from '#main/readiness-harness.ts'
 import { ConstraintError, type Engine, StoreError } from '#store/engine.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts'
@@ -23,13 +23,13 @@ const ecosystemOn = (url: string) => {
   return { ...local, chains: local.chains.filter(({ name }) => name === 'base') }
 }
 
-/** What `meta` and `/readyz` of any process show of the chain. */
+/** The chain in `meta` and `/readyz` of any process. */
 interface Shown {
   stalled(): Promise<string | null>
   readyz(): Promise<string>
 }
 
-/** Indexes a chain of 60 blocks, of which all but eight are final. */
+/** Indexes a chain of 60 blocks; all but eight are final. */
 async function onIndexed(
   engine: Engine,
   work: (node: ServedChain, shown: Shown) => Promise<void>,
@@ -42,7 +42,6 @@ async function onIndexed(
     await indexer.caughtUp()
     const recentStatus = () => engine.snapshot((reads) => readIndexStatus(reads, ecosystem.chains))
     const file = filePartsOf(ecosystem)
-    const deps = { ecosystem, file, register: engine, accounts: engine, clock: systemClock }
     await work(node, {
       async stalled() {
         const status = await recentStatus()
@@ -52,7 +51,7 @@ async function onIndexed(
         )
       },
       async readyz() {
-        const { parts } = await readReadiness({ ...deps, recentStatus, indexing: () => [] })
+        const { parts } = await readinessOf(engine, ecosystem)
         return parts['chain base'] ?? ''
       },
     })
@@ -95,22 +94,25 @@ onEngines('a node that can no longer be read shows in meta until it answers agai
   }),
 )
 
-onEngines('one break between blocks is no stall, a second one is', async ({ engine }) => {
-  const { lease } = await commitDepsOf(engine, ecosystemOn('http://127.0.0.1:1'))
-  const note = new StallNote({ engine, lease, clock: systemClock }, 8453, 'head')
-  const reason = async () => (await engine.snapshot(readStalls)).get(8453)?.reason
-  const broken = new UnlinkedBlocksError('block 7 does not follow 0xab; the chain moved')
-  await note.failed(broken)
-  await note.worked()
-  await note.failed(broken)
-  assert.equal(await reason(), undefined)
-  await note.failed(broken)
-  assert.equal(await reason(), 'unlinked_blocks')
-  await new StallNote({ engine, lease, clock: systemClock }, 8453, 'head').worked()
-  assert.equal(await reason(), undefined)
-})
+onEngines(
+  'one break between blocks does not stall a chain, a second one does',
+  async ({ engine }) => {
+    const { lease } = await commitDepsOf(engine, ecosystemOn('http://127.0.0.1:1'))
+    const note = new StallNote({ engine, lease, clock: systemClock }, 8453, 'head')
+    const reason = async () => (await engine.snapshot(readStalls)).get(8453)?.reason
+    const broken = new UnlinkedBlocksError('block 7 does not follow 0xab; the chain moved')
+    await note.failed(broken)
+    await note.worked()
+    await note.failed(broken)
+    assert.equal(await reason(), undefined)
+    await note.failed(broken)
+    assert.equal(await reason(), 'unlinked_blocks')
+    await new StallNote({ engine, lease, clock: systemClock }, 8453, 'head').worked()
+    assert.equal(await reason(), undefined)
+  },
+)
 
-onEngines('data that the store refuses is a stall, a store that is away is none', async (store) => {
+onEngines('data that the store refuses stalls a chain, a store outage does not', async (store) => {
   const { engine } = store
   const { lease } = await commitDepsOf(engine, ecosystemOn('http://127.0.0.1:1'))
   const note = new StallNote({ engine, lease, clock: systemClock }, 8453, 'history')

@@ -26,33 +26,33 @@ export const stalledChainsMigration: Migration = {
 }
 
 export const STALL_REASONS = [
-  /** The chain contradicts a block that counted as final. */
+  /** The chain contradicts a final block. */
   'deep_reorg',
-  /** The blocks that a node gives do not follow one another. */
+  /** Consecutive blocks do not link. */
   'unlinked_blocks',
-  /** No node answers, or none with what can be true. */
+  /** No node returns a valid answer. */
   'unreadable_node',
-  /** What the nodes gave cannot be stored. */
+  /** The nodes' data cannot be stored. */
   'unusable_data',
 ] as const
 export type StallReason = (typeof STALL_REASONS)[number]
 
-/** Why a chain cannot be read on. */
+/** Why a chain has stopped advancing. */
 export interface Stall {
   readonly reason: StallReason
   /** For the operator; names hosts. */
   readonly detail: string
 }
 
-/** Whether what is stored of a chain cannot be right, such as balances that no transfers explain. */
+/** Whether stored data must be wrong, such as balances that transfers do not explain. */
 export function isUnusable(stall: Stall | undefined): boolean {
   return stall?.reason === 'unusable_data'
 }
 
-/** New blocks and older history are read side by side, and either may stall. */
+/** New blocks and older history are read concurrently; either may stall. */
 export type StallPart = 'head' | 'history'
 
-/** Of each chain that is stalled, why; that of the head where both parts are. */
+/** Stalls by chain; if both parts are stalled, that of the head. */
 export async function readStalls(reads: Connection): Promise<ReadonlyMap<number, Stall>> {
   const rows = await reads.run(sql`
     select chain_id, reason, detail from stalled_chains order by chain_id, part desc`)
@@ -64,7 +64,7 @@ export async function readStalls(reads: Connection): Promise<ReadonlyMap<number,
   )
 }
 
-/** A node that moves on while it is asked fails once; what fails again is told. */
+/** A single failure may come from a head that moved between calls. */
 const FAILURES_UNTIL_TOLD = 2
 
 interface StallNoteDeps {
@@ -73,13 +73,13 @@ interface StallNoteDeps {
   readonly clock: Clock
 }
 
-/** Notes in the register that a part of a chain is stalled, so that every process can tell. */
+/** Records stalls in the register, so that every process can report them. */
 export class StallNote {
   readonly #deps: StallNoteDeps
   readonly #chainId: number
   readonly #part: StallPart
   #failuresInRow = 0
-  /** What the register says; undefined while that is not known. */
+  /** The reason stored in the register; undefined while unknown. */
   #noted: string | null | undefined
 
   constructor(deps: StallNoteDeps, chainId: number, part: StallPart) {
@@ -106,7 +106,7 @@ export class StallNote {
     this.#failuresInRow += 1
     const { reason, detail } = stall
     if (reason !== 'deep_reorg' && this.#failuresInRow < FAILURES_UNTIL_TOLD) return
-    // Details vary with every attempt; the reason is what others act on.
+    // Details vary between attempts, so only a new reason is written.
     if (this.#noted === reason) return
     await this.#unlessStoreFails(async () => {
       await this.#write(sql`
@@ -138,7 +138,7 @@ export class StallNote {
     })
   }
 
-  /** A store that is down is noted nowhere; the next attempt tries again. */
+  /** Ignores store outages; the next attempt retries. */
   async #unlessStoreFails(work: () => Promise<void>): Promise<void> {
     try {
       await work()
@@ -148,10 +148,10 @@ export class StallNote {
   }
 }
 
-/** Undefined where it is no fault of the chain or its nodes. */
+/** Undefined for errors that the chain and its nodes did not cause. */
 function stallOf(error: unknown): Stall | undefined {
   const detail = error instanceof Error ? error.message : String(error)
-  // A store that works but refuses the data will refuse it again.
+  // A constraint violation will repeat.
   if (error instanceof ConstraintError) return { reason: 'unusable_data', detail }
   if (error instanceof StoreError) return undefined
   if (error instanceof DeepReorgError) return { reason: 'deep_reorg', detail }

@@ -21,7 +21,7 @@ export interface ChainStatus {
   readonly finalizedNumber: number
   /** Older history that is still being read; null when nothing is missing. */
   readonly backfill: Backfill | null
-  /** Why the chain cannot be read on at present; null while it can. */
+  /** Why the chain has stopped advancing; null while it advances. */
   readonly stall: Stall | null
   /** How often the chain was removed from the register to be read anew. */
   readonly timesForgotten: number
@@ -29,11 +29,11 @@ export interface ChainStatus {
 
 /** How far the index is; one state of the register. */
 export interface IndexStatus {
-  /** Those of which something is read. */
+  /** Chains with at least one block read. */
   readonly chains: readonly ChainStatus[]
-  /** Chains that are read from their first block because the file changed, with nothing read yet. */
+  /** Chains being re-read because the file changed, with nothing read yet. */
   readonly unread: readonly Chain[]
-  /** Parts of the reader's own file that the register was not built from. */
+  /** Parts of the reader's file that differ from the adopted one. */
   readonly otherParts: readonly PartChange[]
   /** Time of the newest indexed block of any chain; windows roll back from it. */
   readonly asOfUnix: number
@@ -42,8 +42,8 @@ export interface IndexStatus {
 }
 
 /**
- * Reads the status of every chain; undefined until each has its first block. A chain that joined or
- * was forgotten later is left out until then.
+ * Reads the status of every chain; undefined until each has its first block. Chains that joined later
+ * or were removed are left out until they have one.
  */
 export async function readIndexStatus(
   connection: Connection,
@@ -116,7 +116,7 @@ export function conditionOf(status: ChainStatus, nowUnix: number): 'live' | 'syn
   return nowUnix - status.blockTimeUnix > status.chain.staleAfterSeconds ? 'stale' : 'live'
 }
 
-/** Whether older history is missing, other than of datasets that are read again. */
+/** Whether older history is missing, not counting datasets being read again. */
 export function isIncomplete({ backfill }: Pick<ChainStatus, 'backfill'>): boolean {
   return backfill !== null && backfill.datasets === null
 }

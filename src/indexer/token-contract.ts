@@ -6,7 +6,7 @@ import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
 const TOTAL_SUPPLY = '0x18160ddd'
 const BALANCE_OF = '0x70a08231'
 
-/** The supply at a block; none before the contract is there. */
+/** The supply at a block; zero before the contract's deployment. */
 export async function readSupply(
   source: Pick<ChainSource, 'call'>,
   token: Address,

@@ -5,7 +5,7 @@ import { fromString } from 'ox/Hex'
 import type { ChainSource } from '#chain/chain-source.ts'
 import type { Address } from '#domain/address.ts'
 
-/** What an EIP-712 domain of a token on a chain is made of besides the two. */
+/** The configurable fields of a token's EIP-712 domain. */
 export interface TokenDomain {
   readonly name: string
   readonly version: string
@@ -30,10 +30,10 @@ export function separatorOf(
   )
 }
 
-/** Tokens without version() mostly use one of these. */
+/** Common versions of tokens without version(). */
 const USUAL_VERSIONS = ['1', '2'] as const
 
-/** The domain that makes the separator, as far as the token's own name() and version() tell. */
+/** Finds the domain behind a separator from the token's name() and version(). */
 export async function findDomain(
   source: ChainSource,
   asset: Address,

@@ -1,8 +1,8 @@
 import { isMarkedAsUntransferable } from 'node:worker_threads'
 
 /**
- * The bytes in memory that may move to another thread: as they are where the whole buffer is theirs, else
- * a copy. Node keeps small buffers in a pool that they share, and marks it as untransferable.
+ * Returns the bytes in transferable memory: unchanged if they fill their buffer, else copied. Node pools
+ * small buffers, and the pool cannot be transferred.
  */
 export function ownMemory(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer, byteOffset, length } = bytes

@@ -2,7 +2,7 @@ import type { AbsentOperation } from '#api/create-api.ts'
 import { refuse } from '#domain/refusal.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 
-/** What callers of other ecosystems know and this one does without. */
+/** Operations that this ecosystem does not offer. */
 export function absentOperations({
   payment,
   gate,

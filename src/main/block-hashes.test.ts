@@ -11,7 +11,7 @@ import { blockHashes } from './block-hashes.ts'
 const NUMBER = 5
 const zeros = (length: number) => `0x${'00'.repeat(length)}`
 
-/** A block that hashes to its hash unless another one is given. */
+/** A block with its true hash, unless another one is given. */
 function blockOf(timestamp: number, hash?: string) {
   const fields = {
     ...{ parentHash: zeros(32), sha3Uncles: zeros(32), miner: zeros(20), stateRoot: zeros(32) },
@@ -26,7 +26,7 @@ const OURS = blockOf(1_800_000_000)
 const OTHER = blockOf(1_800_000_001)
 const UNPROVEN = blockOf(1_800_000_000, `0x${'ee'.repeat(32)}`)
 
-/** Asks for blocks that the index does not remember of a payment chain with these nodes. */
+/** Looks up blocks outside the index's window through these nodes. */
 async function askedOf(
   nodes: readonly ScriptedNode[],
   work: (hashAt: BlockHashAt, now: { ms: number }) => Promise<void>,
@@ -53,7 +53,7 @@ interface Node {
   readonly chainId?: number
 }
 
-/** What is said of a block that the index does not remember, by nodes that say this of it. */
+/** The hash found when the nodes return these blocks. */
 async function hashSaidBy(told: readonly Node[]): Promise<string | undefined> {
   const nodes: ScriptedNode[] = []
   let hash: string | undefined
@@ -69,13 +69,13 @@ async function hashSaidBy(told: readonly Node[]): Promise<string | undefined> {
   return hash
 }
 
-test('a header that does not hash to its hash says nothing of what block stands at its height', async () => {
+test('a header that does not hash to its hash is ignored', async () => {
   assert.equal(await hashSaidBy([{ block: OURS }]), OURS.hash)
   assert.equal(await hashSaidBy([{ block: UNPROVEN }]), undefined)
   assert.equal(await hashSaidBy([{ block: OURS }, { block: UNPROVEN }]), undefined)
 })
 
-test('what block stands at a height is known only where no node that can be asked says otherwise', async () => {
+test('a hash is returned only if all reachable nodes agree on it', async () => {
   assert.equal(await hashSaidBy([{ block: OURS }, { block: OURS }]), OURS.hash)
   assert.equal(await hashSaidBy([{ block: OURS }, { block: OTHER }]), undefined)
   assert.equal(await hashSaidBy([{ block: OTHER }, { block: null }]), undefined)
@@ -83,7 +83,7 @@ test('what block stands at a height is known only where no node that can be aske
   assert.equal(await hashSaidBy([{ block: OTHER, chainId: 1 }]), undefined)
 })
 
-test('a node that cannot be asked is asked about blocks once a minute, however many there are', async () => {
+test('an unreachable node is asked once a minute, however many blocks there are', async () => {
   const node = await startScriptedNode({
     answer({ method, params }) {
       if (method === 'eth_chainId') return '0x2105'

@@ -6,12 +6,12 @@ import type { Hash } from '#domain/address.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { BlockHashAt } from '#payments/deposit.ts'
 
-/** A node that could not be asked is left alone for this time, since it may take long to say nothing. */
+/** Pause after a node failed to answer, since each timeout takes long. */
 const SILENT_MS = 60_000
 
 /**
- * Hashes of the payment chain's blocks: of those that the index remembers, else of those of which all
- * nodes that can be asked prove the same. Nodes are called upon only when a credit is in doubt.
+ * Hashes of the payment chain's blocks: from the index's window of recent blocks, else as proven by all
+ * reachable nodes unanimously. Nodes are only asked when a credit's log is missing.
  */
 export function blockHashes(
   reads: Pick<DepositReads, 'register' | 'payment'>,
@@ -45,7 +45,7 @@ export function blockHashes(
   }
 }
 
-/** What one node proves by the header's own fields; a node that cannot be asked is silent. */
+/** The hash that one node proves by the header's fields; `silent` if the node fails to answer. */
 async function provenHash(
   source: ChainSource,
   number: number,

@@ -215,11 +215,11 @@ function toLimit(setting: GuardSetting) {
   return { burst: setting.burst, refillPerSecond: setting.perMinute / 60 }
 }
 
-/** What there is where calls beyond the quota can be paid for. */
+/** What payments need. */
 interface ComposedPayments {
   readonly payment: Payment
   readonly routes: readonly Route[]
-  /** The contract's body of a 402. */
+  /** The 402 body that the API contract specifies. */
   quotaBody(caller: Caller): unknown
 }
 
@@ -230,7 +230,7 @@ function composePayments(
     readonly file: FileParts
     readonly access: Access
     readonly waker: Waker
-    /** Who can mint a key, in words. */
+    /** Who can mint a key, for the text of a 402. */
     readonly minter: string | null
   },
 ): ComposedPayments {

@@ -2,36 +2,30 @@ import assert from 'node:assert/strict'
 import type { ChainSource } from '#chain/chain-source.ts'
 import { BURNS } from '#datasets/burns/dataset.ts'
 import { registerMigrations } from '#datasets/datasets.ts'
-import { filePartsOf } from '#datasets/file-parts.ts'
 import { storeProof } from '#datasets/holders/proof/proof-row.ts'
 import { proveHolders } from '#datasets/holders/proof/prove-holders.ts'
-import { accounts, addresses } from '#devnet/addresses.ts'
-import type { Address } from '#domain/address.ts'
+import { addresses } from '#devnet/addresses.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import { ChainIndex } from '#indexer/chain-index.ts'
 import { sumTotals, totalOf } from '#indexer/events/sum-windows.ts'
-import { readIndexStatus } from '#indexer/status.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
 import type { Engine } from '#store/engine.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
-import { localEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
+import { oneTokenEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
+import { grave, graveyard, holder, operator } from '#test/local-addresses.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
 import { auditRegister } from './audit-register.ts'
-import { readReadiness } from './read-readiness.ts'
+import { readinessOf } from './readiness-harness.ts'
 
 const both = eachEngine(startPostgres, registerMigrations)
 
-const grave = addresses.base.grave.toLowerCase() as Address
-const graveyard = addresses.base.graveyard.toLowerCase() as Address
-const holder = accounts.holder.toLowerCase() as Address
-const operator = accounts.operator.toLowerCase() as Address
 const DEAD = '0x000000000000000000000000000000000000dEaD'
 
-/** 1,000 are minted; 4 are sent to zero, 10 to the burn address, 300 to a wallet; 2,000 are dug. */
+/** Mints 1,000; sends 4 to zero, 10 to the burn address and 300 to a wallet; digs 2,000. */
 const chain = beginChain(8453, 1_700_000_000)
   .addEmpty(1)
   .add({ logs: [logOf.mint(grave, operator, 1_000n)] })
@@ -72,19 +66,11 @@ async function withBurns(
 ): Promise<void> {
   const node = await serveChain(chain)
   try {
-    const ecosystem = localEcosystemAt(
-      { base: node.url },
-      ({ service, chains, tokens, supply }) => ({
-        service,
-        supply,
-        chains: chains.filter(({ name }) => name === 'base'),
-        tokens: tokens.slice(0, 1).map(({ price: _, addresses: { base = '' }, ...token }) => ({
-          ...token,
-          addresses: { base },
-        })),
-        burns,
-      }),
-    )
+    const ecosystem = oneTokenEcosystemAt(node.url, (one, { supply }) => ({
+      ...one,
+      supply,
+      burns,
+    }))
     const [followed] = ecosystem.chains
     assert.ok(followed !== undefined)
     const source = openSource(followed)
@@ -100,7 +86,7 @@ async function withBurns(
 const burnedIn = (register: Engine) =>
   register.snapshot(async (reads) => totalOf(await sumTotals(reads, BURNS)).amount)
 
-both('on Transfer only what goes to zero or to a burn address is a burn', ({ engine }) =>
+both('on Transfer only transfers to zero or a burn address are burns', ({ engine }) =>
   withBurns(engine, [transfers], async ({ register }) => {
     assert.equal(await burnedIn(register), 14n)
   }),
@@ -112,15 +98,15 @@ both('where narrows the burns of a token', ({ engine }) =>
   }),
 )
 
-both('another event counts as its mapping says', ({ engine }) =>
+both('another event counts as mapped', ({ engine }) =>
   withBurns(engine, [digs], async ({ register }) => {
     assert.equal(await burnedIn(register), 2_000n)
   }),
 )
 
-both('more burned than minted is an error of readiness and audit', ({ engine }) =>
+both('burns above the minted supply fail readiness and audit', ({ engine }) =>
   withBurns(engine, [digs], async (indexed) => {
-    assert.equal((await readiness(indexed)).ready, true, 'no proof yet that transfers add up')
+    assert.equal((await readiness(indexed)).ready, true, 'before a proof that transfers add up')
     await prove(indexed)
     const { ready, parts } = await readiness(indexed)
     assert.equal(ready, false)
@@ -134,7 +120,7 @@ both('more burned than minted is an error of readiness and audit', ({ engine }) 
   }),
 )
 
-both('burns that are right leave a proven register ready', ({ engine }) =>
+both('a proven register with correct burns is ready', ({ engine }) =>
   withBurns(engine, [transfers], async (indexed) => {
     await prove(indexed)
     assert.equal((await readiness(indexed)).ready, true)
@@ -150,17 +136,7 @@ async function prove({ register, ecosystem, source }: Indexed): Promise<void> {
   )
 }
 
-function readiness({ register, ecosystem }: Indexed) {
-  return readReadiness({
-    register,
-    ecosystem,
-    file: filePartsOf(ecosystem),
-    accounts: register,
-    clock: Date.now,
-    indexing: () => [],
-    recentStatus: () => register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains)),
-  })
-}
+const readiness = ({ register, ecosystem }: Indexed) => readinessOf(register, ecosystem)
 
 function audit({ register, ecosystem, source }: Indexed) {
   return auditRegister({

@@ -34,11 +34,11 @@ interface ChainReportDeps {
   readonly logger: Logger
   readonly clock: Clock
   onProgress(progress: IndexProgress): void
-  /** The last of the history is read. */
+  /** Called when history is complete. */
   onComplete(): void
 }
 
-/** Counts what a chain's loop reports, logs what an operator must see, and passes the figures on. */
+/** Counts reports of a chain's loop, logs those an operator needs, and passes the figures on. */
 export function makeChainReport(deps: ChainReportDeps): ChainReport {
   const { chain, logger, clock, source } = deps
   const rate = new RateMeter(clock)

@@ -57,7 +57,10 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
   await Promise.all([expectHistories(role, sourceOf), proveEcosystem(ecosystem, sourceOf)])
   const unproven = await starting
   for (const [chain, reason] of unproven)
-    logger.warn({ chain, reason }, 'no state before startBlock can be asked; it was not checked')
+    logger.warn(
+      { chain, reason },
+      'startBlock was not checked, because no node has the state before it',
+    )
   const proving = {
     ecosystem,
     register,
@@ -92,7 +95,7 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
 
 interface Indexing {
   sourceOf(chain: Chain): ChainSource
-  /** Chains that a proof wants to be read again. */
+  /** Chains to re-read because of a proof. */
   readonly rereadings: Set<number>
   readonly lease: { isHeld: boolean }
 }
@@ -112,10 +115,7 @@ function indexerDeps(role: IndexRole, { sourceOf, rereadings, lease }: Indexing)
     onAdopted: (changes) => reportAdopted(role, changes),
     onOutdated: reportOutdated(logger),
     onNotAdopted: (err) =>
-      logger.error(
-        { err },
-        'the register could not be brought to this ecosystem file; trying again',
-      ),
+      logger.error({ err }, 'the ecosystem file could not be adopted; retrying'),
     sourceOf,
     findPruned: async (error) =>
       error instanceof UnexplainedBalanceError ? findPruned(proving, error) : [],
@@ -136,13 +136,13 @@ function indexerDeps(role: IndexRole, { sourceOf, rereadings, lease }: Indexing)
   }
 }
 
-/** What the loop of a chain tells, and at the end of its history which mappings matched nothing. */
+/** Reports a chain's loop and, once its history is complete, mappings that matched nothing. */
 function reportOn(role: IndexRole, chain: Chain, source: ChainSource): ChainReport {
   return makeChainReport({
     ...role,
     chain,
     source,
-    // A store or a node that is away costs a warning, no more.
+    // Without the store or a node only the warning is lost.
     onComplete: () => void reportUnmatched(role, { chain, source }).catch(() => undefined),
   })
 }

@@ -33,7 +33,7 @@ const API_KEY = /([a-z][a-z0-9]{1,11}_[0-9a-f]{8})_[0-9a-f]{32,}/gi
 /** The password in the URL of a database or of an RPC endpoint. */
 const URL_PASSWORD = /([a-z][a-z0-9+.-]*:\/\/[^\s:/@"]*:)[^\s/@"]+@/gi
 
-/** The same of a database, whose password may hold spaces and signs that end a word. */
+/** The same for database URLs, whose password may contain spaces and punctuation. */
 const DATABASE_PASSWORD = /(postgres(?:ql)?:\/\/[^:/@"\n]*:)[^/"\n]+@/gi
 
 /** Takes secrets out of a text; public ids stay, because support needs them. */

@@ -6,7 +6,7 @@ import { type Anomalies, readAnomalies } from '#indexer/anomalies.ts'
 import { misfitOf } from '#indexer/decode-event.ts'
 import type { Connection } from '#store/engine.ts'
 
-/** Mappings of the file by dataset, each under the name that it has in the file. */
+/** Mappings by dataset, named by their place in the file. */
 export interface Mapping {
   /** Such as `burns[0]`. */
   readonly name: string
@@ -26,14 +26,14 @@ export function mappingsOf({ burns, dividends, graveDigs }: Mapped): readonly Ma
   ]
 }
 
-/** Logs that could not be read, under the name of their mapping. */
+/** Unreadable logs of a mapping. */
 export interface MappingAnomalies extends Pick<Anomalies, 'logs' | 'lastBlock' | 'reason'> {
-  /** Such as `burns[0]`; a dataset where its logs are not mapped by the file. */
+  /** Such as `burns[0]`; the dataset's name if the file does not map its logs. */
   readonly mapping: string
   readonly chain: string
 }
 
-/** Every log that could not be read, of the chains of the file. */
+/** Unreadable logs on the file's chains. */
 export async function readMappingAnomalies(
   connection: Connection,
   ecosystem: Mapped & Pick<Ecosystem, 'chains'>,
@@ -47,7 +47,7 @@ export async function readMappingAnomalies(
   })
 }
 
-/** A reason that names the contract names the mapping; else all that it can be are named. */
+/** Finds the mapping by the contract in the reason; otherwise lists every possible one. */
 function nameOf(mappings: readonly Mapping[], { chainId, dataset, reason }: Anomalies): string {
   const possible = mappings.filter(
     (each) => each.dataset === dataset && each.source.chain.id === chainId,

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { registerMigrations } from '#datasets/datasets.ts'
-import { accounts, addresses } from '#devnet/addresses.ts'
-import type { Address } from '#domain/address.ts'
 import { ChainIndex } from '#indexer/chain-index.ts'
 import { readIndexStatus } from '#indexer/status.ts'
 import { onSqlite } from '#ledger/each-engine.ts'
@@ -12,11 +10,10 @@ import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts'
 import { localEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
+import { holder, usdc } from '#test/local-addresses.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
 import { provePayments } from './prove-payments.ts'
 
-const usdc = addresses.base.usdc.toLowerCase() as Address
-const holder = accounts.holder.toLowerCase() as Address
 const payTo = localEcosystemAt({}).payment?.payTo[0]?.address ?? holder
 
 /** The operator is paid twice and sends a part away, all in final blocks. */

@@ -25,7 +25,7 @@ export async function readReadiness(
   for (const each of anomalies)
     parts[`logs of ${each.mapping} on ${each.chain}`] ??= describeAnomalies(each)
   for (const { token, detail } of burns) parts[`burns ${token}`] = `WRONG: ${detail}`
-  // A chain may stall before its first block, where it has no status yet.
+  // A chain without a status may have stalled before its first block.
   const stalls = await deps.register.snapshot(readStalls).catch(() => new Map<number, Stall>())
   for (const chain of deps.ecosystem.chains) {
     const status = index?.chains.find((each) => each.chain.id === chain.id)
@@ -43,7 +43,7 @@ export async function readReadiness(
       .catch(() => undefined))
   if (unproven !== undefined)
     parts[`payments ${payments?.name}`] =
-      `${unproven.count} deposits wait for a proof: ${unproven.reason}`
+      `${unproven.count} deposits waiting for a proof: ${unproven.reason}`
   for (const progress of deps.indexing()) {
     if (progress.history !== null) parts[`pace ${progress.chain}`] = barOf(progress).detail
     for (const { host, state, reason } of progress.endpoints)
@@ -51,7 +51,7 @@ export async function readReadiness(
   }
   for (const { chain, dataset, fromBlock, toBlock } of index ? rereadingOf(index, deps.file) : [])
     parts[`${dataset} of ${chain.name}`] =
-      `read again; missing from block ${fromBlock} to ${toBlock ?? 'the head'}`
+      `being read again; blocks ${fromBlock} to ${toBlock ?? 'the head'} are missing`
   const other = index?.otherParts.flatMap(({ fields }) => fields) ?? []
   if (other.length > 0)
     parts['ecosystem file'] =
@@ -69,7 +69,7 @@ export async function readReadiness(
 
 interface Findings {
   readonly proofs: ReadonlyMap<number, Proof>
-  /** Burns that cannot be, of tokens whose transfers add up to their contracts' supply. */
+  /** Burns above the minted supply, of tokens whose transfers add up to their contract's supply. */
   readonly burns: readonly ImpossibleBurns[]
   readonly anomalies: readonly MappingAnomalies[]
 }

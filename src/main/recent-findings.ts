@@ -8,13 +8,13 @@ import { readMappingAnomalies } from './mappings.ts'
 
 type Findings = Awaited<ReturnType<MetaDeps['findings']>>
 
-/** Proofs are made once a day, and unreadable logs are no matter of seconds. */
+/** Findings change rarely, so a few seconds of age do not matter. */
 const FRESH_MS = 5_000
 
-/** Whoever asks what there is to ask for does not wait longer for a store that is away. */
+/** `/api/meta` waits no longer than this for a store that is down. */
 const WAIT_MS = 100
 
-/** What was found last, read now and then; what was found before while the register cannot be read. */
+/** Caches the latest findings; returns the last known ones while the register is unavailable. */
 export function makeRecentFindings(deps: {
   readonly register: Engine
   readonly ecosystem: Ecosystem

@@ -4,7 +4,7 @@ import type { Proof } from '#datasets/holders/proof/proof-row.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { CHAIN_PART, type PartChange } from '#indexer/adopted-file/file-part.ts'
 
-/** One line for each part that is read again, so that an operator sees what an edit came to. */
+/** Logs one line per part, so that an operator sees the effect of an edit. */
 export function reportAdopted(
   { ecosystem, logger }: { readonly ecosystem: Ecosystem; readonly logger: Pick<Logger, 'info'> },
   changes: readonly PartChange[],
@@ -16,16 +16,16 @@ export function reportAdopted(
 function comesTo({ chainId, name }: PartChange, { chains }: Ecosystem): string {
   if (chainId === null) return `valuing the events of ${name} again`
   const chain = chains.find(({ id }) => id === chainId)
-  if (chain === undefined) return `removing what was read of chain ${chainId}`
+  if (chain === undefined) return `removing the data of chain ${chainId}`
   return name === CHAIN_PART
-    ? `reading all of ${chain.name} again`
+    ? `re-reading all of ${chain.name}`
     : `re-reading ${name} on ${chain.name}`
 }
 
 const OUTDATED =
-  'the register was built from a newer ecosystem file than this process has; restart it to bring its own file back'
+  'the register was built from a newer ecosystem file than this process has; restart it to use its own file again'
 
-/** Tells once that this process leaves the index to others. */
+/** Warns once that this process does not index. */
 export function reportOutdated(logger: Pick<Logger, 'warn'>): () => void {
   let isTold = false
   return () => {
@@ -42,7 +42,7 @@ export function reportProof(logger: Logger, chain: Chain, proof: Proof): void {
       { ...facts, reason: proof.detail },
       'the register differs from the token contracts',
     )
-  else logger.warn({ ...facts, reason: proof.detail }, 'the token contracts could not be asked')
+  else logger.warn({ ...facts, reason: proof.detail }, 'the token contracts could not be called')
 }
 
 export function reportDeposit(
@@ -53,17 +53,15 @@ export function reportDeposit(
   if (kind === 'corrected') logger.error({ chain, ...facts }, 'deposits were corrected')
   else if (kind === 'unexplained')
     logger.error({ chain, ...facts }, 'no deposit explains a balance')
-  else logger.warn({ chain, ...facts }, 'a deposit waits for a proof')
+  else logger.warn({ chain, ...facts }, 'a deposit is waiting for a proof')
 }
 
-/** Tells once when this process begins to index, and once when it waits for another that does. */
+/** Logs when this process starts to index, and when it becomes a standby. */
 export function reportLease(logger: Pick<Logger, 'info'>): (held: boolean) => void {
   let before: boolean | undefined
   return (held) => {
     if (held === before) return
     before = held
-    logger.info(
-      held ? 'this process indexes' : 'another process indexes; this one waits in reserve',
-    )
+    logger.info(held ? 'this process indexes' : 'another process indexes; this one is a standby')
   }
 }

@@ -2,24 +2,20 @@ import assert from 'node:assert/strict'
 import { Writable } from 'node:stream'
 import { pino } from 'pino'
 import { registerMigrations } from '#datasets/datasets.ts'
-import { accounts, addresses } from '#devnet/addresses.ts'
-import type { Address } from '#domain/address.ts'
+import { addresses } from '#devnet/addresses.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
 import type { Engine } from '#store/engine.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
-import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
+import { oneTokenEcosystemAt } from '#test/indexed-ecosystem.ts'
+import { grave, graveyard, holder } from '#test/local-addresses.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eventually } from '#test/world.ts'
 import { runIndexRole } from './index-role.ts'
 
 const both = eachEngine(startPostgres, registerMigrations)
-
-const grave = addresses.base.grave.toLowerCase() as Address
-const graveyard = addresses.base.graveyard.toLowerCase() as Address
-const holder = accounts.holder.toLowerCase() as Address
 
 const chain = beginChain(8453, 1_700_000_000)
   .addEmpty(1)
@@ -47,22 +43,14 @@ interface Line {
   readonly emitted?: unknown
 }
 
-/** What an index of the chain warns of, as often as it is run on the same register. */
+/** Runs an index of the chain on the register; returns its warnings about mappings. */
 async function warningsOf(
   engine: Engine,
   burns: NonNullable<EcosystemFile['burns']>,
   until: (lines: readonly Line[]) => boolean,
 ): Promise<readonly Line[]> {
   const node = await serveChain(chain)
-  const ecosystem = localEcosystemAt({ base: node.url }, ({ service, chains, tokens }) => ({
-    service,
-    chains: chains.filter(({ name }) => name === 'base'),
-    tokens: tokens.slice(0, 1).map(({ price: _, addresses: { base = '' }, ...token }) => ({
-      ...token,
-      addresses: { base },
-    })),
-    burns,
-  }))
+  const ecosystem = oneTokenEcosystemAt(node.url, (one) => ({ ...one, burns }))
   const lines: Line[] = []
   const output = new Writable({
     write(text, _encoding, done) {
@@ -93,7 +81,7 @@ async function warningsOf(
 }
 
 both(
-  'a mapping that matched no log is told once, with what its contract emits',
+  'a mapping that matched no log is reported once, with what its contract emits',
   async ({ engine }) => {
     const warnings = await warningsOf(engine, [matched, unmatched, silent], (lines) =>
       lines.some(({ mapping }) => mapping === 'burns[2]'),
@@ -108,7 +96,7 @@ both(
   },
 )
 
-both('a start that could count a burn twice says so', async ({ engine }) => {
+both('the start warns if a burn could be counted twice', async ({ engine }) => {
   const lines: Line[] = []
   await warningsOf(engine, [matched, unmatched], (told) => {
     lines.splice(0, lines.length, ...told)

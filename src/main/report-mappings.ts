@@ -13,20 +13,20 @@ interface ReportDeps {
   readonly logger: Pick<Logger, 'warn'>
 }
 
-/** A contract that emits nothing but unreadable logs is told of this often. */
+/** Polling interval, and so the most warnings for a contract that only emits unreadable logs. */
 const LOOK_MS = 60_000
 
-/** Tells of logs that could not be read, each mapping once and again when there are more. */
+/** Warns about unreadable logs, per mapping and again whenever there are more. */
 export async function reportAnomalies(
   deps: ReportDeps & {
-    /** Whether this process is the one that indexes. */
+    /** Whether this process holds the index lease. */
     isIndexing(): boolean
   },
   signal: AbortSignal,
 ): Promise<void> {
   const told = new Map<string, number>()
   while (!signal.aborted) {
-    // A store that is away is told of elsewhere.
+    // Store outages are reported elsewhere.
     const found = deps.isIndexing()
       ? await deps.register
           .snapshot((reads) => readMappingAnomalies(reads, deps.ecosystem))
@@ -42,12 +42,12 @@ export async function reportAnomalies(
   }
 }
 
-/** Few enough for any endpoint to give at once, and enough to see what a contract emits. */
+/** Small enough for one request to any endpoint, large enough to show what a contract emits. */
 const RECENT_BLOCKS = 5_000
 
 const TOPICS_MAX = 5
 
-/** Tells of each mapping of a chain that matched no log in all its history, and what there was instead. */
+/** Warns about mappings that matched no log in the chain's history, with what the contract emitted. */
 export async function reportUnmatched(
   { ecosystem, register, logger }: ReportDeps,
   { chain, source }: { readonly chain: Chain; readonly source: ChainSource },
@@ -65,7 +65,7 @@ export async function reportUnmatched(
   }
 }
 
-/** The topics that a contract emitted most of late, with how often. */
+/** The topics that a contract emitted most often recently, with counts. */
 async function readTopics(
   source: ChainSource,
   { source: { address, chain } }: Mapping,
@@ -85,6 +85,6 @@ async function readTopics(
     if (most.length === 0) return `nothing in the last ${to - from + 1} blocks`
     return Object.fromEntries(most.map(([topic, count]) => [nameOfTopic(topic), count]))
   } catch (error) {
-    return `could not be asked: ${error instanceof Error ? error.message : error}`
+    return `unknown: ${error instanceof Error ? error.message : error}`
   }
 }

@@ -2,7 +2,7 @@ import { StoreError } from '#store/engine.ts'
 import { auditAll } from './audit.ts'
 import { chosenEcosystem, type ExitCode, type RoleContext } from './role-context.ts'
 
-/** Nothing can be said of the stores. */
+/** The audit could not run. */
 class AuditError extends Error {
   override readonly name = 'AuditError'
 }

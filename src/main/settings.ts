@@ -30,7 +30,7 @@ export interface Settings {
   readonly accounts: StoreSetting
   /** The operator's ecosystem file; undefined means the local ecosystem. */
   readonly ecosystemFile: string | undefined
-  /** What the index does where the register was built from another ecosystem file. */
+  /** What the index does if the register was built from another ecosystem file. */
   readonly onChangedFile: 'reread' | 'refuse'
   /** CIDRs of the proxies whose X-Forwarded-For entries are believed. */
   readonly trustedProxies: readonly string[]
@@ -71,7 +71,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   SEXTON_ACCOUNTS_URL: 'postgres:// URL of the accounts only (keys, usage, balances)',
   SEXTON_ECOSYSTEM: 'path of the ecosystem file (default: the local ecosystem)',
   SEXTON_ON_CHANGED_FILE:
-    'reread changed parts of the ecosystem file, or refuse to start (default reread)',
+    'when the ecosystem file changed: reread the changed parts, or refuse to start (default reread)',
   SEXTON_TRUSTED_PROXIES: 'CIDRs, separated by commas, whose X-Forwarded-For is believed',
   SEXTON_METRICS_HOST: 'address of the metrics server (default 127.0.0.1)',
   SEXTON_METRICS_PORT: 'port of the metrics server, or off (default 4021)',
@@ -88,7 +88,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   SEXTON_SETTLING_ETHER_USD: 'what an ether is taken to cost in US dollars (default 5000)',
 }
 
-/** The environment cannot be used: one line that names the variable and the mend. */
+/** Invalid environment: one line with the variable and what to write. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError'
 }

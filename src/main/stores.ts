@@ -36,13 +36,10 @@ export const accountsMigrations: readonly Migration[] = [
   ...x402Migrations,
 ]
 
-/** Says what a start waits for. */
+/** Logs migrations that delay the start. */
 export function reportMigrations(logger: Pick<Logger, 'info'>): OnMigration {
   return ({ migration, step, steps }) =>
-    logger.info(
-      { migration: migration.id, step, steps },
-      `bringing the tables up to date: ${migration.name}`,
-    )
+    logger.info({ migration: migration.id, step, steps }, `migrating tables: ${migration.name}`)
 }
 
 const MIGRATIONS = { register: registerMigrations, accounts: accountsMigrations } as const

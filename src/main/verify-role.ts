@@ -46,7 +46,7 @@ export async function runVerifyRole(role: VerifyRole, signal: AbortSignal): Prom
   const always = verifying?.parts ?? []
   const tidying: readonly Part[] = [
     { name: 'closing days', run: async () => void (await closeSpendDays({ engine, clock })) },
-    { name: 'forgetting usage', run: forgetUsage },
+    { name: 'deleting old usage', run: forgetUsage },
     {
       name: 'forgetting x402 payments',
       run: async () => void (await pruneIntents({ engine, clock })),
@@ -66,13 +66,13 @@ export async function runVerifyRole(role: VerifyRole, signal: AbortSignal): Prom
   await verifying?.stop()
 }
 
-/** How far the chains have come. */
+/** Reads the progress of the chains. */
 async function readHeadUnix({ ecosystem, stores }: VerifyRole): Promise<number | undefined> {
   const status = await stores.register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains))
   return status?.asOfUnix
 }
 
-/** What is done about payments in every round. */
+/** The payment tasks of a round. */
 async function openVerifying(
   role: VerifyRole,
   payment: Payment,
@@ -109,7 +109,7 @@ async function openVerifying(
   }
 }
 
-/** Finishes payments that requests have left open; loaded by who settles any. */
+/** Finishes payments that requests left open; loaded only if this process settles payments. */
 async function openFinisher(role: VerifyRole, payment: Payment): Promise<() => Promise<void>> {
   const { stores, clock, logger } = role
   const [{ finishPayments }, { openSettlingRpc }] = await Promise.all([

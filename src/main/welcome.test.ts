@@ -13,14 +13,14 @@ const welcomeTo = (file: EcosystemFile) =>
     chains: undefined,
   })
 
-test('the welcome suggests a request for each part that there is', () => {
+test('the welcome suggests a request for each configured part', () => {
   const text = welcomeTo(localEcosystem)
   assert.match(text, /burns\?period=7d&chain=base/)
   assert.match(text, /dividends\/recent/)
   assert.match(text, /grave-digs/)
 })
 
-test('the welcome suggests nothing of parts that are missing', () => {
+test('the welcome suggests no request for missing parts', () => {
   const { service, chains, tokens } = localEcosystem
   const text = welcomeTo({ service, chains, tokens })
   assert.doesNotMatch(text, /burns|dividends|grave/)

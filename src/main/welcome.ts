@@ -23,7 +23,7 @@ export function welcome(input: {
   return lines.join('\n')
 }
 
-/** Of what this ecosystem has. */
+/** Only for configured parts. */
 function requestsFor(ecosystem: Ecosystem): readonly ((url: string) => string)[] {
   const missing = notConfigured(ecosystem)
   const [chain] = ecosystem.chains

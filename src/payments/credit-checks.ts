@@ -13,10 +13,10 @@ export interface CreditCheckDeps {
   readonly deposits: DepositIndex
   readonly verifyPayerProof: VerifyPayerProof
   readonly walletOf: WalletOf
-  /** The payment chain of the file; null without payments. */
+  /** The file's payment chain; null without payments. */
   readonly chainId: number | null
   readonly blockHash: BlockHashAt
-  /** Told of credits that are no difference and that an operator should know of. */
+  /** Called for credits that are fine but worth mentioning to an operator. */
   note(line: string): void
 }
 
@@ -86,7 +86,7 @@ async function* creditPages(connection: Connection): AsyncIterable<Sql> {
   }
 }
 
-/** Credits that cannot be held against the index, by why. */
+/** Credits that cannot be compared with the index, by reason. */
 interface Unjudged {
   readonly pending: Credit[]
   readonly uncovered: Credit[]
@@ -110,15 +110,15 @@ function noteUnjudged({ note }: CreditCheckDeps, { pending, uncovered }: Unjudge
   const namesOf = (credits: readonly Credit[]) => credits.map(({ id }) => id).join(', ')
   if (pending.length > 0)
     note(
-      `${pending.length} credits cannot be judged before history is read: ${namesOf(pending.slice(0, NAMED_MAX))}`,
+      `${pending.length} credits cannot be checked before history is read: ${namesOf(pending.slice(0, NAMED_MAX))}`,
     )
   if (uncovered.length > 0)
     note(
-      `${uncovered.length} credits are of payments that the ecosystem file no longer covers: ${namesOf(uncovered.slice(0, NAMED_MAX))}`,
+      `${uncovered.length} credits belong to payments that the ecosystem file no longer covers: ${namesOf(uncovered.slice(0, NAMED_MAX))}`,
     )
 }
 
-/** Credits named in one line of an audit. */
+/** Most credits listed in one audit line. */
 const NAMED_MAX = 50
 
 async function checkCanonical(
@@ -148,7 +148,7 @@ async function checkCanonical(
   return found
 }
 
-/** Whether the index has the credited payment, if under another log, among those that nobody has. */
+/** Whether the index has the credited payment under another log, among uncredited ones. */
 function isShown(credit: Credit, free: readonly Deposit[]): boolean {
   return free.some(
     ({ txHash, from, amount }) =>
@@ -165,17 +165,19 @@ function compare(credit: Credit, deposit: Deposit | undefined): readonly Differe
   const subject = credit.id
   const name = logName(credit)
   if (deposit === undefined)
-    return [{ subject, detail: `no canonical log ${name}, and its block is not known to stand` }]
-  // Positions count what the file covers, so that an edit of `payTo` moves them and not the log.
+    return [
+      { subject, detail: `no canonical log ${name}, and its block is not confirmed as canonical` },
+    ]
+  // Compares logs: positions only count covered transfers, so an edit of `payTo` shifts them.
   if (deposit.txHash !== credit.txHash)
-    return [{ subject, detail: `the log ${name} is of the transaction ${deposit.txHash}` }]
+    return [{ subject, detail: `the log ${name} belongs to transaction ${deposit.txHash}` }]
   if (deposit.amount !== credit.microUsd)
-    return [{ subject, detail: `credited ${credit.microUsd}, the log says ${deposit.amount}` }]
+    return [{ subject, detail: `credited ${credit.microUsd}, but the log has ${deposit.amount}` }]
   if (deposit.from !== credit.payerAddress)
     return [
       {
         subject,
-        detail: `credited to a payment of ${credit.payerAddress}, the log says ${deposit.from}`,
+        detail: `credited as paid by ${credit.payerAddress}, but the log has ${deposit.from}`,
       },
     ]
   return []

@@ -17,7 +17,7 @@ export interface Deposit {
   readonly to: Address
   /** Base units of the asset: micro-USD. */
   readonly amount: bigint
-  /** Its block was proven to hold it; nothing else is credited. */
+  /** Whether its block was proven to contain it; unproven deposits are never credited. */
   readonly proven: boolean
 }
 
@@ -38,20 +38,20 @@ export interface CanonicalDeposits {
     /** Unix seconds of the block. */
     readonly timestamp: number
   }
-  /** Every deposit from this block to the head is known; below it history is still being read. */
+  /** Deposits are complete from this block to the head; below, history is still being read. */
   readonly completeFromBlock: number
-  /** Every deposit since the first block of the file is known. */
+  /** Whether deposits are complete from the file's first block on. */
   readonly isComplete: boolean
   readonly deposits: readonly Deposit[]
 }
 
-/** Reads deposits of the payment chain from our own index; undefined while it cannot tell. */
+/** Reads deposits of the payment chain from our own index; undefined while it is unavailable. */
 export interface DepositIndex {
   canonical(query: DepositQuery): Promise<CanonicalDeposits | undefined>
 }
 
 /**
- * The hash of the block that the payment chain has at a height; undefined while nobody can tell. Only
- * another hash proves that a block has left the chain: that a log is not known proves nothing.
+ * The hash of the payment chain's canonical block at a height; undefined while unknown. Only a different
+ * hash proves that a block has left the chain; a missing log does not.
  */
 export type BlockHashAt = (blockNumber: number) => Promise<Hash | undefined>

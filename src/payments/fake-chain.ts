@@ -19,11 +19,11 @@ export class FakeChain implements DepositIndex {
   /** Unix seconds of the newest block; undefined while the index keeps up with the clock. */
   headUnix: number | undefined
   completeFromBlock = 0
-  /** No node answers. */
+  /** Whether all nodes are unreachable. */
   isSilent = false
   /** Transactions whose deposits are not proven. */
   readonly unproven = new Set<Hash>()
-  /** Which logs the file's `payTo` covers; positions count these alone. */
+  /** Which logs the file's `payTo` covers; positions count only these. */
   covers: (logIndex: number) => boolean = () => true
   #blocks: { readonly hash: Hash; readonly deposits: readonly Mined[] }[] = [
     { hash: hash('genesis'), deposits: [] },
@@ -63,12 +63,12 @@ export class FakeChain implements DepositIndex {
     this.#blocks = this.#blocks.slice(0, this.#blocks.length - count)
   }
 
-  /** What a node says of the chain, whatever the index knows. */
+  /** The hash as nodes report it, independent of the index. */
   async blockHash(number: number): Promise<Hash | undefined> {
     return this.isSilent ? undefined : this.#blocks[number]?.hash
   }
 
-  /** The index no longer shows these transfers, though their blocks stand. */
+  /** Hides a transaction's transfers from the index, although their block stays canonical. */
   uncover(tx: string): void {
     this.#uncovered.add(hash(tx))
   }

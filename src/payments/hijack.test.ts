@@ -148,9 +148,7 @@ withPayments(
 withPayments(
   'A12, A13: every deposit of a micro-USD or more is credited once claimed',
   async (harness) => {
-    harness.pay('dust', 1n)
-    await harness.claim({ tx: 'dust' })
-    await harness.confirm()
+    await harness.credit('dust', 1n)
     assert.equal(await harness.balance(ALICE_KEY), 1n)
   },
 )
@@ -273,9 +271,7 @@ withPayments(
     )
     assert.equal(await harness.balance(ALICE_KEY), 0n)
     assert.deepEqual(await harness.audit(), [])
-    harness.pay('next', 1_000n)
-    await harness.claim({ tx: 'next' })
-    await harness.confirm()
+    await harness.credit('next', 1_000n)
     assert.equal(await harness.balance(ALICE_KEY), 600n)
   },
 )

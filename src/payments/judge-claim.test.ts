@@ -55,7 +55,7 @@ test('a deposit that settles a payment by another door is rejected, though not c
   assert.deepEqual(verdict, { kind: 'end', status: 'rejected', confirmations: 10 })
 })
 
-test('a transaction that has a live credit in another block is credited no second time', () => {
+test('a transaction with a live credit in another block is not credited twice', () => {
   const live = {
     ...{ id: 'credit', account: 'key:other', owner: alice, claimId: 'other', chainId: CHAIN_ID },
     ...{ txHash: hash('tx'), positionInTx: 1, blockNumber: 1, blockHash: hash('block') },

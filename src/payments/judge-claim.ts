@@ -45,10 +45,10 @@ export function judgeClaim(claim: Claim, evidence: Evidence): Verdict {
   const confirmations = Math.min(depth, evidence.requiredConfirmations)
   if (depth < evidence.requiredConfirmations)
     return { kind: 'wait', status: 'confirming', confirmations }
-  // Until the credit of another block is taken back, this would be the same money twice.
+  // Crediting before the other block's credit is reversed would count the money twice.
   if (evidence.credits.some(({ blockHash }) => blockHash !== first.blockHash))
     return { kind: 'wait', status: 'confirming', confirmations }
-  // Whoever it is from, a log that a node may have made up decides nothing.
+  // An unproven log may be made up, so it neither credits nor rejects a claim.
   if (evidence.deposits.some((deposit) => !deposit.proven))
     return { kind: 'wait', status: 'confirming', confirmations }
   const qualifying = evidence.deposits.filter((deposit) => qualifies(claim, evidence, deposit))
@@ -64,7 +64,7 @@ export function judgeClaim(claim: Claim, evidence: Evidence): Verdict {
   return { kind: 'credit', deposits, confirmations }
 }
 
-/** Positions count the transfers that the file covers; an edit of `payTo` may move them, not the log. */
+/** Compares logs first: an edit of `payTo` can shift positions, which only count covered transfers. */
 function isOf(credit: Credit, deposit: Deposit): boolean {
   const isSameLog = credit.blockHash === deposit.blockHash && credit.logIndex === deposit.logIndex
   return isSameLog || credit.positionInTx === deposit.positionInTx

@@ -73,7 +73,7 @@ test('A23: the newest wallet whose day has come is shown', () => {
 const describe = (more: object, caller: typeof ANONYMOUS | typeof KEYED = ANONYMOUS) =>
   paymentRequiredBody({ ...at('2026-11-21T13:00:00Z'), ...more }, caller).accepts[0].description
 
-test('an anonymous caller reads what ran out, who can mint a key and how to pay, in this order', () => {
+test('an anonymous caller is told what ran out, who can mint a key and how to pay, in this order', () => {
   assert.equal(
     describe({}),
     'The 500 free calls of this address are used up until 2026-11-22T00:00:00Z. ' +
@@ -82,12 +82,12 @@ test('an anonymous caller reads what ran out, who can mint a key and how to pay,
   )
 })
 
-test('the topup resource is named only where payments are settled', () => {
+test('the topup resource is mentioned only if payments are settled', () => {
   assert.doesNotMatch(describe({}), /topup/)
   assert.match(describe({ settles: true }), /0\.0001 USD\. x402 clients pay at once, .*topup\.$/)
 })
 
-test('nobody is sent to mint a key that has one, or where none are minted', () => {
+test('callers with a key, or without a gate, are not told to mint one', () => {
   assert.match(describe({}, KEYED), /^The 2000 free calls of this key's wallet are used up/)
   assert.doesNotMatch(describe({}, KEYED), /mint/)
   assert.match(describe({ minter: null }), /keys are not minted at present/)

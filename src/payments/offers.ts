@@ -41,11 +41,11 @@ export interface OfferDeps {
   readonly clock: Clock
 }
 
-/** By which ways a caller gets further than the quota. */
+/** The ways to make calls beyond the quota. */
 export interface WaysOn {
-  /** Who can mint a key, in words; null where nobody can. */
+  /** Who can mint a key, as text; null without a gate. */
   readonly minter: string | null
-  /** Whether payments of x402 clients are settled. */
+  /** Whether this service settles x402 payments. */
   readonly settles: boolean
 }
 
@@ -75,7 +75,7 @@ export function paymentRequiredBody(
   } as const
 }
 
-/** What ran out and until when, then who can mint a key, then how to pay. */
+/** Says what ran out and until when, who can mint a key, and how to pay. */
 function describe(
   deps: OfferDeps & WaysOn,
   { kind, dailyQuota }: Pick<Caller, 'kind' | 'dailyQuota'>,

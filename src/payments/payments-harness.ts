@@ -88,10 +88,12 @@ export interface Harness {
   stop(): Promise<void>
   /** Mines enough blocks on top and verifies. */
   confirm(): Promise<void>
+  /** Pays from Alice, claims for her first key and confirms. */
+  credit(tx: string, amount: bigint): Promise<void>
   balance(publicId: string): Promise<bigint>
   /** Of the payments. */
   readonly checkNames: readonly string[]
-  /** What audits noted. */
+  /** Notes of all audits. */
   readonly notes: readonly string[]
   /** Every check of ledger and payments. */
   audit(): Promise<string[]>
@@ -144,6 +146,11 @@ export function createHarness(engine: Engine, holder = 'one'): Harness {
     async confirm() {
       chain.mineEmpty(CONFIRMATIONS)
       await verifier.pass()
+    },
+    async credit(tx, amount) {
+      harness.pay(tx, amount)
+      await harness.claim({ tx })
+      await harness.confirm()
     },
     async balance(publicId) {
       const account = keyAccount(publicId)

@@ -89,9 +89,7 @@ withPayments('a reorg before the credit only starts the count anew', async (harn
 
 withPayments('an index that is behind or still loading takes no credit back', async (harness) => {
   harness.chain.mineEmpty(20)
-  harness.pay('tx', 1_000n)
-  await harness.claim({ tx: 'tx' })
-  await harness.confirm()
+  await harness.credit('tx', 1_000n)
   harness.chain.completeFromBlock = harness.chain.height
   await harness.pass()
   assert.equal(await harness.balance(ALICE_KEY), 1_000n)
@@ -131,7 +129,7 @@ withPayments(
     const two = createHarness(store.replica(), 'two')
     assert.equal((await one.pass()).kind, 'done')
     assert.equal((await two.pass()).kind, 'idle')
-    // One has died: nobody prolongs its lease.
+    // The first verifier is dead, so its lease expires.
     await store.engine.write((tx) => tx.run(sql`update leases set expires_at_ms = 0`))
     assert.equal((await two.pass()).kind, 'done')
     await one.claim({ tx: 'tx' })
@@ -145,10 +143,8 @@ withPayments(
   },
 )
 
-withPayments('a file that no longer covers a payment takes no credit back', async (harness) => {
-  harness.pay('tx', 1_000n)
-  await harness.claim({ tx: 'tx' })
-  await harness.confirm()
+withPayments('a file that no longer covers a payment reverses no credit', async (harness) => {
+  await harness.credit('tx', 1_000n)
   harness.chain.uncover('tx')
   for (let pass = 0; pass < 3; pass += 1) {
     harness.now.ms += 60_000
@@ -156,7 +152,7 @@ withPayments('a file that no longer covers a payment takes no credit back', asyn
   }
   assert.equal(await harness.balance(ALICE_KEY), 1_000n)
   assert.deepEqual(await harness.audit(), [])
-  assert.match(harness.notes.join('\n'), /1 credits are of payments that .* no longer covers: /)
+  assert.match(harness.notes.join('\n'), /1 credits belong to payments that .* no longer covers: /)
 })
 
 for (const [edit, before, after] of [
@@ -164,7 +160,7 @@ for (const [edit, before, after] of [
   ['added to', [1], [0, 1]],
 ] as const)
   withPayments(
-    `the audit accuses no credit whose block stands after an address was ${edit} payTo`,
+    `the audit accepts credits of canonical blocks after an address was ${edit} payTo`,
     async (harness) => {
       harness.chain.covers = (logIndex) => before.some((each) => each === logIndex)
       const transfer = { tx: 'tx', from: alice }
@@ -185,11 +181,9 @@ for (const [edit, before, after] of [
   )
 
 withPayments(
-  'while nobody can tell whether a block stands no credit is taken back',
+  'no credit is reversed while it is unknown whether its block is canonical',
   async (harness) => {
-    harness.pay('tx', 1_000n)
-    await harness.claim({ tx: 'tx' })
-    await harness.confirm()
+    await harness.credit('tx', 1_000n)
     harness.chain.drop(11)
     harness.chain.mineEmpty(20)
     harness.chain.isSilent = true
@@ -203,7 +197,7 @@ withPayments(
 )
 
 withPayments(
-  'a pass asks about one block while nobody can tell, and about each in turn',
+  'while nodes are unreachable, a pass asks about one block, and passes take turns',
   async (harness) => {
     for (const tx of ['a', 'b', 'c']) {
       harness.pay(tx, 1_000n)
@@ -223,7 +217,7 @@ withPayments(
 )
 
 withPayments(
-  'credits below a later start of the file make no pass load what was paid since',
+  'credits below a later startBlock do not make every pass load all later deposits',
   async (harness) => {
     const { chain } = harness
     for (const tx of ['first', 'second']) {
@@ -248,7 +242,7 @@ withPayments(
     chain.completeFromBlock = 2
     assert.equal(await mostLoaded(), 1)
     assert.equal(await mostLoaded(), 0)
-    // The one that the file covers is settled; the other is when the file reaches back again.
+    // Only the covered credit is settled; the other one is settled once the file covers it again.
     chain.completeFromBlock = 0
     assert.equal(await mostLoaded(), 1)
     assert.equal(await mostLoaded(), 0)

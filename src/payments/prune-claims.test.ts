@@ -56,9 +56,7 @@ withPayments(
 withPayments(
   'a prepayment that held money or is still looked for is never forgotten',
   async (harness) => {
-    harness.pay('reversed', 5n)
-    await harness.claim({ tx: 'reversed' })
-    await harness.confirm()
+    await harness.credit('reversed', 5n)
     harness.chain.drop(11)
     harness.chain.mineEmpty(12)
     await harness.pass()

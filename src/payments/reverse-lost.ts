@@ -6,17 +6,17 @@ import { logName } from './suspense.ts'
 import { attempt, type Pass } from './verifier-pass.ts'
 
 /**
- * Credits are watched for reorgs this deep: more than an hour on Base, where a block is final after
+ * Depth to which credits are watched for reorgs: over an hour on Base, where blocks are final after
  * twenty minutes.
  */
 export const WATCH_BLOCKS = 2_000
 
-/** Credits settled by one statement. */
+/** Credits settled per statement. */
 const SETTLED_MAX = 500
 
 /**
- * A credit is lost when its block has left the chain. It is looked for where the index holds the
- * credit's height in full and does not have its log. `known` has the deposits of the credits' transactions.
+ * Reverses credits whose block has left the chain. Checks those whose log is missing although the index
+ * is complete at their height. `known` has the deposits of the credits' transactions.
  */
 export async function reverseLost(
   pass: Pass,
@@ -45,15 +45,15 @@ export async function reverseLost(
   return lost.length
 }
 
-/** Blocks asked about in a pass: each may cost a request. */
+/** Blocks looked up per pass, each with a possible request. */
 const BLOCKS_PER_PASS_MAX = 20
 
-/** A credit whose block stands in spite of a missing log, or is unknown, is looked at again after this time. */
+/** Retry interval for credits whose block is canonical despite a missing log, or unknown. */
 const LOOK_AGAIN_MS = 60_000
 
 /**
- * Which credits have left the chain with their block, and which stand in spite of a missing log. The first
- * block that nobody can tell of ends the look, since nodes may take long to say nothing.
+ * Sorts credits with a missing log into those whose block left the chain and those whose block is still
+ * canonical. Stops at the first unknown block, because unreachable nodes take long to time out.
  */
 async function judgeMissing(
   { deps, lookedAtMs }: Pass,
@@ -79,7 +79,7 @@ async function judgeMissing(
   return { lost, standing }
 }
 
-/** Those never looked at first, and of them the newest: their blocks are those that the index remembers. */
+/** Unchecked credits first, newest first: their blocks are likeliest in the index's window. */
 function inOrder(credits: readonly Credit[], lookedAtMs: Pass['lookedAtMs']): Credit[] {
   const lookedAt = ({ id }: Credit) => lookedAtMs.get(id) ?? 0
   return credits.toSorted((a, b) => lookedAt(a) - lookedAt(b) || b.blockNumber - a.blockNumber)

@@ -7,7 +7,7 @@ import { ALICE_KEY, audited, createHarness, HARNESS_MIGRATIONS } from './payment
 const withPayments = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
 
 withPayments(
-  'a deposit that no block is proven to hold stays pending however deep it is, and is credited once it is proven',
+  'an unproven deposit stays pending however deep it is, and is credited once proven',
   async (harness) => {
     harness.chain.unproven.add(hash('tx'))
     await harness.claim({ tx: 'tx' })
@@ -24,7 +24,7 @@ withPayments(
 )
 
 withPayments(
-  'an unproven deposit ends nobody’s claim: not by expiry, nor as somebody else’s transfer',
+  'an unproven deposit never ends a claim, by expiry or as a transfer from another payer',
   async (harness) => {
     harness.chain.unproven.add(hash('tx'))
     harness.pay('tx', 1_000n, `0x${'77'.repeat(20)}`)
@@ -37,15 +37,13 @@ withPayments(
 )
 
 withPayments(
-  'a credit stays when the register is built again and its deposit waits for a proof',
+  'a credit stays when the register is rebuilt and its deposit is unproven again',
   async (harness) => {
-    harness.pay('tx', 1_000n)
-    await harness.claim({ tx: 'tx' })
-    await harness.confirm()
+    await harness.credit('tx', 1_000n)
     harness.chain.unproven.add(hash('tx'))
     harness.chain.mineEmpty(5)
     await harness.pass()
-    // Another process, which has nothing in memory of the credit.
+    // A second process, without memory of the credit.
     await createHarness(harness.engine, 'two').pass()
     assert.equal(await harness.balance(ALICE_KEY), 1_000n)
     assert.equal((await harness.record(hash('tx'))).status, 'verified')

@@ -12,18 +12,18 @@ export interface VerifierDeps {
   readonly clock: Clock
   readonly newId: () => string
   readonly deposits: DepositIndex
-  /** The payment chain; credits of another one, which an earlier file named, are left as they are. */
+  /** The payment chain; credits on a chain of an earlier file are not touched. */
   readonly chainId: number
   readonly blockHash: BlockHashAt
   readonly keys: KeyBook
   readonly shareOf: ShareOf
-  /** Whether a transaction settles a payment that came by another door; none does without. */
+  /** Whether a transaction settles an x402 payment, which is credited separately; absent without x402. */
   readonly isReserved?: (connection: Connection, txHash: Hash) => Promise<boolean>
   /** Blocks on top of a deposit's block before it is credited. */
   readonly confirmations: number
-  /** Names this process among the replicas. */
+  /** Unique among replicas. */
   readonly holder: string
-  /** Tells those who wait for a prepayment. */
+  /** Wakes requests that wait for a prepayment. */
   readonly onChange: (claimId: string) => void
 }
 
@@ -31,15 +31,15 @@ export interface VerifierDeps {
 export interface Pass {
   readonly deps: VerifierDeps
   readonly nowUnix: number
-  /** What went wrong with single claims and credits; it does not keep the others waiting. */
+  /** Errors of single claims and credits, reported after the pass. */
   readonly failures: unknown[]
-  /** When a credit's block was found to stand in spite of a missing log, or unknown, by the credit's id. */
+  /** Last check of credits whose block was canonical despite a missing log, or unknown; by credit id. */
   readonly lookedAtMs: Map<string, number>
-  /** Every change goes through here, so that a verifier that lost its lease changes nothing. */
+  /** Checks the lease, so that a verifier that lost it changes nothing. */
   write<T>(work: (connection: Connection) => Promise<T>): Promise<T>
 }
 
-/** One claim or credit that fails must not stop the others; a lost lease stops them all. */
+/** Collects failures, so that one claim or credit does not stop the others; a lost lease stops all. */
 export async function attempt<T>(pass: Pass, work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work()

@@ -118,7 +118,7 @@ async function verifyPass(
   return { kind: 'done', credited, reversed }
 }
 
-/** Old credits are looked for by themselves: what was paid since may be much. */
+/** Looks up old credits by transaction, because the deposits since may be many. */
 async function reverseOld(pass: Pass, credits: readonly Credit[]): Promise<number> {
   if (credits.length === 0) return 0
   const txHashes = [...new Set(credits.map((credit) => credit.txHash))]
@@ -287,8 +287,8 @@ async function verify(
 
 /**
  * Ends claims whose transaction was not seen for a day. A day of the chain as indexed counts, so that
- * no claim ends while the index is behind or history is read, and a claim with a deposit never ends
- * unjudged.
+ * claims do not expire while the index is behind or reading history, and a claim with a deposit is
+ * always judged first.
  */
 async function expire(pass: Pass, headUnix: number): Promise<void> {
   const { deps } = pass

@@ -16,11 +16,11 @@ export interface HoldingsDeps {
   readonly ecosystem: Ecosystem
   readonly prices: DollarPrices
   readonly clock: Clock
-  /** What of the ecosystem file shapes the register. */
+  /** The parts of the ecosystem file that shape the register. */
   readonly file: FileParts
 }
 
-/** What a wallet holds of the tokens that the gate counts, in dollars; unavailable while the index cannot tell. */
+/** Dollar value of a wallet's tokens that the gate counts; unavailable while the index is. */
 export type Holdings =
   | {
       readonly kind: 'ready'
@@ -68,7 +68,7 @@ export function readHoldings(
   })
 }
 
-/** Undefined unless the chain is followed closely: a stale balance or price decides nothing. */
+/** Undefined if the chain is stale, so that old balances and prices never decide. */
 async function liveStatus(
   connection: Connection,
   deps: HoldingsDeps,

@@ -12,8 +12,8 @@ export interface ImpossibleBurns {
 }
 
 /**
- * Tokens of which more burned than was ever minted. Where transfers add up to the contract's supply,
- * the file then counts burns that are none, or counts some twice.
+ * Tokens with more burned than ever minted. If their transfers add up to the contract's supply, the
+ * file's burn mappings match other logs or count some burns twice.
  */
 export async function impossibleBurns(
   connection: Connection,

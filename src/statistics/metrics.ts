@@ -36,7 +36,7 @@ export const METRICS = [
 
 export type MetricName = (typeof METRICS)[number]
 
-/** The part of the ecosystem that a metric counts, where it may be missing. */
+/** The optional part of the ecosystem that a metric counts. */
 export const PART_OF_METRIC: Readonly<Partial<Record<MetricName, OptionalPart>>> = {
   burned: 'burns',
   burnedCumulative: 'burns',
@@ -57,9 +57,9 @@ type Values = readonly (string | null)[]
 /** A series that /api/stats/history can show. Values are exact decimal strings, null when unknown. */
 export interface Metric {
   readonly unit: 'token' | 'usd' | 'count'
-  /** What it is made of above all. */
+  /** The main dataset behind it. */
   readonly dataset: string
-  /** Shown to as many digits as a JSON number has, where sums of dollars have 6 decimals. */
+  /** Shown with full double precision, while sums of dollars have 6 decimals. */
   readonly isUnitPrice?: boolean
   /** Whether it counts every token when none is asked for. */
   readonly overAllTokens: boolean

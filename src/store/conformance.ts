@@ -43,7 +43,7 @@ export function describeEngine(name: string, open: () => Promise<Engine>): void 
     )
   })
 
-  opened('migrations of a store that was in use are told one by one', async (engine) => {
+  opened('migrations of a store in use are reported one by one', async (engine) => {
     const told: string[] = []
     const more = [3, 4].map((id) => ({
       id,
@@ -223,7 +223,7 @@ function describeWrites(opened: Opened): void {
   })
 }
 
-/** As if the leases had been taken so much earlier. */
+/** Backdates all leases. */
 async function passTime(engine: Engine, ms: number): Promise<void> {
   await engine.write((tx) =>
     tx.run(
@@ -233,7 +233,7 @@ async function passTime(engine: Engine, ms: number): Promise<void> {
 }
 
 function describeLease(opened: Opened): void {
-  opened('a holder whose clock is an hour ahead delays nobody', async (engine) => {
+  opened('a holder whose clock is an hour ahead does not delay others', async (engine) => {
     const now = Date.now()
     const ahead = { engine, clock: () => now + 3_600_000 }
     assert.ok(await acquireLease(ahead, { name: 'index', holder: 'ahead' }))

@@ -54,7 +54,7 @@ export interface Engine {
    * what follows may be done, but nobody may be told. If it fails after that, it stands nonetheless.
    */
   write<T>(work: (connection: Connection) => Promise<T>, onCommitted?: () => void): Promise<T>
-  /** The same for work that may take minutes, such as removing a chain: no statement is cut short. */
+  /** The same without a statement timeout, for work that may take minutes, such as removing a chain. */
   writeAtLength<T>(work: (connection: Connection) => Promise<T>): Promise<T>
   /** Applies the migrations that are not yet applied, in order, each in a transaction of its own. */
   migrate(migrations: readonly Migration[], onMigration?: OnMigration): Promise<void>
@@ -70,7 +70,7 @@ export interface Migration {
   readonly sql: string | { readonly sqlite: string; readonly postgres: string }
 }
 
-/** Told before each migration of a store that was in use: one over a large table takes minutes. */
+/** Called before each migration of a store in use, because large tables take minutes. */
 export type OnMigration = (progress: {
   readonly migration: Migration
   readonly step: number

@@ -28,8 +28,8 @@ export interface Lease {
 export const LEASE_MS = 10_000
 
 /**
- * One clock for all holders: the server's, or that of the one machine on which an SQLite file lies.
- * A holder whose own clock is wrong can neither keep a lease nor lose it by that.
+ * The store's clock: the server's on PostgreSQL, the machine's on SQLite. A wrong clock on a holder's
+ * machine therefore cannot extend or shorten leases.
  */
 function nowOf(dialect: Engine['dialect'], nowMs: number): Sql {
   return dialect === 'postgres'
@@ -37,7 +37,7 @@ function nowOf(dialect: Engine['dialect'], nowMs: number): Sql {
     : sql`${nowMs}`
 }
 
-/** An end so far ahead was written before the clock was set back, and says nothing. */
+/** A lease ending further ahead was written before the clock was set back, and is void. */
 const END_MAX_MS = 2 * LEASE_MS
 
 /** Takes the lease when it is free, expired or already ours; undefined while another holds it. */
@@ -77,7 +77,7 @@ export async function holdLease(
   if (rows.length === 0) throw new LeaseLostError(lease)
 }
 
-/** When the lease of a name ends unless it is prolonged, in Unix milliseconds; undefined without one. */
+/** When a lease expires unless renewed, in Unix milliseconds; undefined without one. */
 export async function leaseEnd(connection: Connection, name: string): Promise<number | undefined> {
   const [row] = await connection.run(sql`select expires_at_ms from leases where name = ${name}`)
   return row && column.integer(row, 'expires_at_ms')

@@ -83,7 +83,7 @@ test('who waits behind a payment that is rejected has its turn, also while the 4
   })
 })
 
-/** A store whose next commit is done and never answered. */
+/** A store whose next commit succeeds but reports a lost connection. */
 function loseNextCommit(engine: Engine) {
   let isLost = false
   const lossy: Engine = {
@@ -103,7 +103,7 @@ function loseNextCommit(engine: Engine) {
   }
 }
 
-/** Pays for a call whose payment is credited and counted by a transaction of which nothing is heard. */
+/** Pays for a call in a transaction whose commit goes unacknowledged. */
 async function payAndHearNothing(engine: Engine, lossy: Engine, lose: () => void): Promise<void> {
   const harness = settlingHarness(lossy)
   const { chain, settling } = harness
@@ -121,7 +121,7 @@ async function payAndHearNothing(engine: Engine, lossy: Engine, lose: () => void
     async refundIfAdmitted(admission, name) {
       assert.ok(admission.kind === 'admitted')
       await meter.refundIfAdmitted(name, admission.receipt)
-      // Whoever is told twice refunds once.
+      // A second report refunds nothing more.
       await meter.refundIfAdmitted(name, admission.receipt)
     },
     admitSignedIn: async () => undefined,
@@ -153,14 +153,14 @@ async function payAndHearNothing(engine: Engine, lossy: Engine, lose: () => void
 }
 
 onBoth(
-  'a call that was paid with is refunded once where the answer to its commit is lost, and the payment stays',
+  'a paid call is refunded once if the result of its commit is lost, and the payment stays',
   async (store) => {
     const { lossy, lose } = loseNextCommit(store.engine)
     await payAndHearNothing(store.replica(), lossy, lose)
   },
 )
 
-test('PostgreSQL: a call that was paid with is refunded where its connection is cut at COMMIT', async () => {
+test('PostgreSQL: a paid call is refunded if its connection is cut at COMMIT', async () => {
   const server = await startPostgres()
   const url = await server.createDatabase()
   const engine = openPostgres({ url, schema: 'accounts' })

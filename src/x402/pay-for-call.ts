@@ -34,7 +34,7 @@ export type CallPayment<A> =
 
 /** What a call needs of the meter and the guard; `A` is an admission, which only the meter reads. */
 export interface CallHooks<A> {
-  /** Bounds what payments that cannot be settled have us ask of nodes; a settled one costs nothing. */
+  /** Limits node requests caused by payments that cannot be settled; settled ones do not count. */
   readonly settlements: FailureGuard
   /** Credits and admits the call in one transaction; undefined when `credit` gives that. */
   readonly admitCredited: (
@@ -42,7 +42,7 @@ export interface CallHooks<A> {
     input: { readonly caller: Caller; readonly name: string },
     credit: () => Promise<Credited | undefined>,
   ) => Promise<A | undefined>
-  /** Refunds a call of `admitCredited` whose transaction failed, if it turns out to stand; never rejects. */
+  /** Refunds a call of `admitCredited` if its failed commit turns out to have succeeded; never rejects. */
   readonly refundIfAdmitted: (admission: A, name: string) => Promise<void>
   /** Admits a wallet that has signed in; undefined when its balance does not hold a call. */
   readonly admitSignedIn: (caller: Caller) => Promise<A | undefined>
@@ -207,7 +207,7 @@ export class CallPayments<A> {
   }
 }
 
-/** The call of a payment is a batch of its own. */
+/** Each paid call is its own batch. */
 function meterNameOf({ id }: Intent): string {
   return `x402:${id}`
 }

@@ -9,7 +9,7 @@ import { toBase64 } from './offers/offer.ts'
 import { isObject, readPayment } from './offers/payment-payload.ts'
 import { PaymentDesk } from './payment-desk.ts'
 import { settlingHarness } from './settling/settling-harness.ts'
-import { ASSET, PAY_TO, storePayment } from './x402-harness.ts'
+import { ACCEPTED, storePayment } from './x402-harness.ts'
 
 const addressBucket = '192.0.2.1'
 
@@ -31,17 +31,8 @@ function countingDesk(engine: Engine) {
 /** A payment that was given up before it was sent, as the header that carries it. */
 async function abandonedPayment(engine: Engine) {
   const scheme = new ExactEvmScheme(privateKeyToAccount(generatePrivateKey()))
-  const accepted = {
-    scheme: 'exact',
-    network: 'eip155:8453',
-    amount: '100000',
-    asset: ASSET,
-    payTo: PAY_TO,
-    maxTimeoutSeconds: 300,
-    extra: { name: 'USD Coin', version: '2' },
-  } as const
-  const signed = await scheme.createPaymentPayload(2, accepted)
-  const payment = { x402Version: 2, accepted, payload: signed.payload }
+  const signed = await scheme.createPaymentPayload(2, ACCEPTED)
+  const payment = { x402Version: 2, accepted: ACCEPTED, payload: signed.payload }
   const payload = readPayment(headersOf(payment))
   assert.ok(typeof payload !== 'string', String(payload))
   const { authorization } = payload

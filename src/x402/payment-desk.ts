@@ -21,7 +21,7 @@ import {
   settlePayment,
 } from './settling/settle-payment.ts'
 
-/** What of a request carries a payment, and who sent it. */
+/** The parts of a request that carry a payment, and its sender. */
 export interface PaymentFacts {
   readonly headers: Parameters<typeof readPayment>[0]
   readonly addressBucket: string

@@ -12,14 +12,14 @@ import { PaymentDesk } from './payment-desk.ts'
 import { settlingHarness } from './settling/settling-harness.ts'
 import { signInOffer } from './sign-in/sign-in-offer.ts'
 import { createVisitors } from './sign-in/signed-in.ts'
-import { ASSET, PAY_TO } from './x402-harness.ts'
+import { ACCEPTED } from './x402-harness.ts'
 
 const BURST = 30
 const HOSTILE = '192.0.2.1'
 const HONEST = '192.0.2.2'
 const account = privateKeyToAccount(generatePrivateKey())
 
-/** As many at once, and none later: the clock stands still. */
+/** A guard that never refills, because the clock stands still. */
 const recoveries = () => {
   const limit = { burst: BURST, refillPerSecond: 1 }
   return createFailureGuard({ clock: () => 0, limit, message: 'too many wrong signatures' })
@@ -31,7 +31,7 @@ function tally(kinds: readonly string[]): Record<string, number> {
   return counts
 }
 
-test('of 6,000 wrong sign-ins of one address few are looked at, and all right ones of another', async () => {
+test('of 6,000 wrong sign-ins from one address few are checked, and all valid ones from another are', async () => {
   await onSqlite(accountsMigrations, async ({ engine }) => {
     const { settling } = settlingHarness(engine)
     const visit = createVisitors({ ...settling, recoveries: recoveries() })
@@ -58,29 +58,22 @@ test('of 6,000 wrong sign-ins of one address few are looked at, and all right on
   })
 })
 
-test('of many wrongly signed payments of one address few are looked at, and who pays is never refused', async () => {
+test('of many wrongly signed payments from one address few are checked, and valid payments are never refused', async () => {
   await onSqlite(accountsMigrations, async ({ engine }) => {
     const { settling, time } = settlingHarness(engine)
-    // The stock client signs by the clock of the machine.
+    // The stock client uses the machine's clock.
     time.aheadSeconds = Math.floor((Date.now() - settling.clock()) / 1000)
     const desk = new PaymentDesk({ ...settling, recoveries: recoveries() })
-    const accepted = {
-      scheme: 'exact',
-      network: 'eip155:8453',
-      amount: '100000',
-      asset: ASSET,
-      payTo: PAY_TO,
-      maxTimeoutSeconds: 300,
-      extra: { name: settling.payment.domain.name, version: settling.payment.domain.version },
-    } as const
     const received = async (isRight: boolean, addressBucket: string) => {
-      const { payload } = await new ExactEvmScheme(account).createPaymentPayload(2, accepted)
+      const { payload } = await new ExactEvmScheme(account).createPaymentPayload(2, ACCEPTED)
       assert.ok(isObject(payload.authorization))
       const authorization = payload.authorization
       const sent = isRight
         ? payload
         : { ...payload, authorization: { ...authorization, nonce: `0x${'7'.repeat(64)}` } }
-      const headers = { 'payment-signature': toBase64({ x402Version: 2, accepted, payload: sent }) }
+      const headers = {
+        'payment-signature': toBase64({ x402Version: 2, accepted: ACCEPTED, payload: sent }),
+      }
       const answer = await desk.receive({ headers, addressBucket }, [100_000n])
       return answer.kind === 'rejected' ? answer.reason : answer.kind
     }
@@ -94,12 +87,12 @@ test('of many wrongly signed payments of one address few are looked at, and who 
   })
 })
 
-test('a right sign-in is recovered once however it is written, and from other addresses never', async () => {
+test('a valid sign-in is recovered once however it is encoded, and never from other addresses', async () => {
   await onSqlite(accountsMigrations, async ({ engine }) => {
     const { settling } = settlingHarness(engine)
     const guard = recoveries()
     let looks = 0
-    // It is asked before each recovery of a signature.
+    // Called before each signature recovery.
     const refusal = (name: string) => {
       if (!name.startsWith('replays')) looks += 1
       return guard.refusal(name)
@@ -120,7 +113,7 @@ test('a right sign-in is recovered once however it is written, and from other ad
     for (let n = 0; n < 1_000; n += 1) replays.push(await seen({ ...payload, n }, HOSTILE))
     assert.deepEqual(tally(replays), { refused: BURST, limited: 1_000 - BURST })
     assert.equal(looks, 1)
-    // Whoever signs anew is not refused for what was shown before.
+    // Replays do not block a new sign-in.
     assert.equal(await seen(await sign('offered20000'), HOSTILE), 'wallet')
   })
 })

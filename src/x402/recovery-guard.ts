@@ -1,16 +1,16 @@
 import type { Refusal } from '#domain/refusal.ts'
 
-/** Bounds what the failures of one address cost us. */
+/** Limits the work that one address's failures cause. */
 export interface FailureGuard {
-  /** Set while the address has failed too often of late. */
+  /** Set while the address has too many recent failures. */
   refusal(addressBucket: string): Refusal | undefined
   failed(addressBucket: string): void
 }
 
-/** Checks a signature, which takes milliseconds, unless that is refused. */
+/** Checks a signature, which takes milliseconds, unless the address is over its limit. */
 export type Recover = (isSigned: () => boolean) => boolean | Refusal
 
-/** For one address; a right signature costs it nothing, so who pays is not refused after signing. */
+/** For one address. Valid signatures do not count, so a payer is not refused after signing. */
 export function recoverWithin(guard: FailureGuard, addressBucket: string): Recover {
   return (isSigned) => {
     const limited = guard.refusal(addressBucket)

@@ -31,7 +31,7 @@ export interface X402Deps extends CreditDeps {
   readonly etherUsd: number
   /** Without a trailing slash. */
   readonly publicBaseUrl: string
-  /** Against wrong signatures: to recover a signer takes milliseconds. */
+  /** Limits wrong signatures, because recovering a signer takes milliseconds. */
   readonly recoveries: FailureGuard
   report(error: unknown): void
 }

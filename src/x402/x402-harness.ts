@@ -11,6 +11,17 @@ import { x402Checks } from './x402-checks.ts'
 export const CHAIN_ID = 8453
 export const ASSET: Address = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
 export const PAY_TO: Address = `0x${'bb'.repeat(20)}`
+
+/** The offer of a stock client's payment: 0.1 USD, in the asset's own domain. */
+export const ACCEPTED = {
+  scheme: 'exact',
+  network: 'eip155:8453',
+  amount: '100000',
+  asset: ASSET,
+  payTo: PAY_TO,
+  maxTimeoutSeconds: 300,
+  extra: { name: 'USD Coin', version: '2' },
+} as const
 /** Of digits alone, so that EIP-55 writes it the same. */
 export const PAYER: Address = `0x${'33'.repeat(20)}`
 export const NOON_UNIX = Date.UTC(2026, 10, 21, 12) / 1000

@@ -3,7 +3,7 @@ import type { BuiltChain } from './built-chain.ts'
 /** How a provider words that a range or an answer is too large. */
 export type Dialect = 'alchemy' | 'infura' | 'quicknode' | 'geth'
 
-/** How an answer comes over the wire: at once, in chunks, or compressed. */
+/** Encoding of an answer: at once, in chunks, or compressed. */
 export type WireForm = 'identity' | 'chunked' | 'gzip' | 'br' | 'zstd'
 
 /** What a served chain does wrong; changed while it is served. Nothing is wrong at the start. */
@@ -32,7 +32,7 @@ export interface Faults {
   shiftedBlocks: boolean
   /** What becomes of the tags `safe` and `finalized`. */
   tags: 'right' | 'unsupported' | 'unknown'
-  /** What `eth_call` is refused with; undefined where it is answered. */
+  /** The error for every `eth_call`; undefined if calls succeed. */
   callRefusal: { readonly code: number; readonly message: string } | undefined
   /** Every second call is answered from this chain: two nodes on two forks behind one address. */
   otherFork: BuiltChain | undefined
@@ -49,7 +49,7 @@ export interface Faults {
   /** Topics after the first are as long as they should be and no hex. */
   garbledTopics: boolean
   receipts: 'right' | 'unsupported' | 'unknown-block'
-  /** The form of every answer that has no other fault. */
+  /** Encoding of answers without another fault. */
   wireForm: WireForm
   /** The form of the next answers, as often as it says. */
   transport: TransportFault | undefined

@@ -1,6 +1,6 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type LocalServer, type RpcCall, readRpcRequest, startLocalServer } from '../rpc-server.ts'
 import { answerRpc, type NodeState, RefusedCall } from './answer-rpc.ts'
 import type { BuiltChain } from './built-chain.ts'
 import { noFaults, type TransportFault } from './faults.ts'
@@ -8,17 +8,9 @@ import { sendAnswer } from './send-answer.ts'
 import type { ServerWatch } from './server-watch.ts'
 
 /** A made-up chain behind a real JSON-RPC socket; its chain and its faults can be switched. */
-export interface ServedChain extends NodeState {
-  readonly url: string
+export interface ServedChain extends NodeState, LocalServer {
   /** Every method asked for so far, in order. */
   readonly methods: string[]
-  stop(): Promise<void>
-}
-
-interface RpcCall {
-  readonly id: number
-  readonly method: string
-  readonly params?: readonly unknown[]
 }
 
 /** Serves a chain on a free port of 127.0.0.1. */
@@ -34,7 +26,7 @@ export async function serveChain(
   const { safeDepth = 4, finalDepth = 8, watch = { busy: () => {}, idle: () => {} } } = options
   const node: NodeState = { chain, safeDepth, finalDepth, faults: noFaults() }
   let requests = 0
-  const server = createServer((incoming, outgoing) => {
+  const server = await startLocalServer((incoming, outgoing) => {
     watch.busy()
     requests += 1
     const isOther = node.faults.otherFork !== undefined && requests % 2 === 0
@@ -42,19 +34,7 @@ export async function serveChain(
       .catch((error: unknown) => void outgoing.destroy(toError(error)))
       .finally(() => watch.idle())
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
-  return Object.assign(node, {
-    url: `http://127.0.0.1:${port}`,
-    methods,
-    async stop() {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
-  })
+  return Object.assign(node, { ...server, methods })
 }
 
 function toError(error: unknown): Error {
@@ -74,17 +54,13 @@ async function answer(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
-  const parts: Buffer[] = []
-  for await (const part of incoming) parts.push(part)
-  const body: RpcCall | readonly RpcCall[] = JSON.parse(Buffer.concat(parts).toString('utf8'))
-  const calls = [body].flat() as readonly RpcCall[]
+  const { calls, answerWith } = await readRpcRequest(incoming)
   methods.push(...calls.map((call) => call.method))
   await rest(watch, node.faults.latencyMs())
   const fault = nextFault(node)
   const asked = isOther ? { ...node, chain: node.faults.otherFork ?? node.chain } : node
   const results = calls.map((call) => answerCall(asked, call, fault))
-  const text = JSON.stringify(Array.isArray(body) ? results : results[0])
-  await sendAnswer({ outgoing, watch, wireForm: node.faults.wireForm }, text, fault)
+  await sendAnswer({ outgoing, watch, wireForm: node.faults.wireForm }, answerWith(results), fault)
 }
 
 async function rest(watch: ServerWatch, restMs: number): Promise<void> {
@@ -105,7 +81,7 @@ function answerCall(node: NodeState, call: RpcCall, fault: TransportFault | unde
   const common = { jsonrpc: '2.0', id }
   if (fault?.kind === 'null-result') return { ...common, result: null }
   try {
-    return { ...common, result: answerRpc(node, call.method, call.params ?? []) }
+    return { ...common, result: answerRpc(node, call.method, call.params) }
   } catch (error) {
     if (!(error instanceof RefusedCall)) throw error
     return { ...common, error: { code: error.code, message: error.message } }

@@ -3,7 +3,7 @@ import { eachEngine, onSqlite } from '#ledger/each-engine.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { liveThroughFiles } from './live-through-files.ts'
 
-/** A few in every run of the tests; `main.ts --pairs 300` for a long search. */
+/** A few pairs per test run; `main.ts --pairs 300` searches longer. */
 const SEEDS = [1, 2, 3, 4, 5, 6]
 
 const onEach = eachEngine(startPostgres, registerMigrations)

@@ -22,14 +22,14 @@ const FINAL_DEPTH = 4
 type Nodes = Readonly<Record<ChainName, ServedChain>>
 
 /**
- * A register that two or three files follow one another in, each adopted at any moment of reading the
- * one before, equals one that is built from the last file alone; and on the way it holds no event that
- * the newest file would not have brought.
+ * Checks that a register that adopts two or three files in turn, each at a random moment of reading the
+ * previous one, equals a register built from the last file alone, and that it never contains an event
+ * that the newest file does not map.
  */
 export async function liveThroughFiles(store: SimulatedStore, seed: number): Promise<void> {
   const chance = chanceOf(`files ${seed}`)
   const nodes = await serveChains(seed)
-  // No reorganisation reaches down to here, so that what is stored is what the file decides.
+  // Below all reorgs, so that rows depend on the file only.
   const heads = Object.values(nodes).map(({ chain }) => chain.head.number)
   const lasting = Math.min(...heads) - FINAL_DEPTH
   try {
@@ -77,7 +77,7 @@ async function serveChains(seed: number): Promise<Nodes> {
   return Object.fromEntries(served) as Nodes
 }
 
-/** New blocks on every chain, on another branch of some. */
+/** Adds blocks to every chain, and reorganises some. */
 function moveOn(nodes: Nodes, chance: Chance, seed: number): void {
   const [blocks = []] = fc.sample(livelyBlocks, { numRuns: 1, seed: seed + 1 })
   for (const { name, contracts } of CHAINS) {
@@ -88,7 +88,7 @@ function moveOn(nodes: Nodes, chance: Chance, seed: number): void {
   }
 }
 
-/** A process with this file: adopts it, and reads some of the chains or all of them. */
+/** Adopts the file as a new process would, and reads some chains or all. */
 async function indexSome(
   engine: Engine,
   ecosystem: Ecosystem,
@@ -123,7 +123,7 @@ const TARGETS = [
   '/api/grave-digs/leaderboard',
 ]
 
-/** Whatever the register holds, an answer fails nowhere and is the sum of its chains. */
+/** At any moment, no answer fails, and totals are the sums of their chains. */
 async function askEverything(register: Engine, ecosystem: Ecosystem): Promise<void> {
   const routes = dataRoutesOf({ register, ecosystem })
   for (const target of TARGETS) {

@@ -11,10 +11,10 @@ interface Options {
 
 const values = new Command('node test/file-pairs/main.ts')
   .description(
-    'Changes the ecosystem file of a living register again and again, and compares it row by row with one that is built from the last file alone. Ends with 1 at the first difference.',
+    'Changes the ecosystem file of a register repeatedly and compares it row by row with one built from the last file alone. Exits with 1 at the first difference.',
   )
-  .option('--pairs <count>', 'how many pairs of files', readNumber, 300)
-  .option('--from <seed>', 'the first of them', readNumber, 1)
+  .option('--pairs <count>', 'number of file pairs', readNumber, 300)
+  .option('--from <seed>', 'seed of the first pair', readNumber, 1)
   .addOption(engineOption())
   .parse()
   .opts<Options>()

@@ -3,7 +3,7 @@ import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import localEcosystem from '#ecosystem/ecosystems/local.ts'
 import type { Chance } from '#test/simulation/chance.ts'
 
-/** The chains that a file may name, with what the contracts of each are those of. */
+/** The chains that a file may name, and whose contracts each one has. */
 export const CHAINS = [
   { name: 'base', id: 8453, contracts: 'base' },
   { name: 'ethereum', id: 1, contracts: 'ethereum' },
@@ -12,12 +12,12 @@ export const CHAINS = [
 
 export type ChainName = (typeof CHAINS)[number]['name']
 
-/** Nothing happens on any chain before this block, so that a file may begin anywhere up to it. */
+/** No chain has events before this block, so any startBlock up to it works. */
 export const FIRST_LOG_BLOCK = 6
 
 const ZERO = '0x0000000000000000000000000000000000000000'
 
-/** A valid file of the local ecosystem's contracts, with as much changed as chance will have it. */
+/** A valid file for the local ecosystem's contracts, with random changes. */
 export function randomFile(
   chance: Chance,
   rpcUrls: Readonly<Record<ChainName, string>>,
@@ -41,7 +41,7 @@ export function randomFile(
   }
 }
 
-/** The local ecosystem on these chains; what it has on ethereum stands on arbitrum too. */
+/** The local ecosystem on these chains; arbitrum has the same contracts as ethereum. */
 function onChains(names: readonly ChainName[]): EcosystemFile {
   const on = <M extends { readonly chain: string }>(list: readonly M[]) =>
     names.flatMap((name) => {
@@ -79,7 +79,7 @@ function tokensOf(file: EcosystemFile, chance: Chance): EcosystemFile {
       return { ...token, symbol, decimals, ...(price && { price }) }
     })
   const [elsewhere, ...others] = Object.keys(tokens[1]?.addresses ?? {}).slice(1)
-  // A token that is on fewer chains than the file has.
+  // Leave the token off some of the file's chains.
   if (elsewhere === undefined || others.length > 0 || chance.happens(0.7))
     return { ...file, tokens }
   const secondary = tokens[1]

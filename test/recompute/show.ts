@@ -24,7 +24,7 @@ export function microUsd(world: WorldAt, token: Ticker, amount: bigint, unix: nu
     : halfUp(amount * price, 10n ** BigInt(tokenOf(token).decimals + PRICE_DECIMALS - 6))
 }
 
-/** A price, or what is worth that much, in 18 significant digits. */
+/** A price or value with 18 significant digits. */
 export function exactUsd(price: bigint): string {
   const digits = String(price).length
   const unit = 10n ** BigInt(Math.max(0, digits - 18))

@@ -82,7 +82,7 @@ describe('the examples', () => {
     [
       'a node of another chain',
       () => ({ ETH_RPC_URL: world.devnet.chains.ethereum.rpcUrl }),
-      /is of chain 1, payments are on base \(8453\)/,
+      /serves chain 1, but payments are on base \(8453\)/,
     ],
     [
       'a node that does not answer',
@@ -100,20 +100,20 @@ describe('the examples', () => {
       /holds 0 USD of 0x[0-9a-fA-F]{40}, the payment is 0\.1/,
     ],
   ] as const)
-    test(`by hand: ${failure} is told before money leaves`, async () => {
+    test(`by hand: ${failure} is reported before any payment`, async () => {
       const { code, output } = await byHand(variables())
       assert.equal(code, 1, output)
       assert.match(output, told)
       assert.doesNotMatch(output, /^(key|transaction) /m)
     })
 
-  test('by hand: a credit that does not come in time is told with its status and message', async () => {
+  test('by hand: a credit that takes too long is reported with its status and message', async () => {
     await passBlocks(world.base, 3)
     const { code, output } = await byHand({ TIMEOUT: '2' })
     assert.equal(code, 1, output)
     assert.match(
       output,
-      /not verified after 2 s: status (pending|confirming), message pending_verification; look again at http/,
+      /not verified after 2 s: status (pending|confirming), message pending_verification; check again at http/,
     )
   })
 

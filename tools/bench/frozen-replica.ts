@@ -5,8 +5,8 @@ import type { RoleProcess } from '#test/accounts/world/role-process.ts'
 import { startPostgres } from '#test/postgres.ts'
 
 /**
- * Two replicas serve the same 20 callers on PostgreSQL. One is frozen inside a transaction that holds their
- * rows; prints what the other serves before, from 3 s after, and what was counted in the end.
+ * Two replicas serve the same 20 callers on PostgreSQL. Freezes one inside a transaction that locks their
+ * rows; prints the other's throughput before and from 3 s after, and the calls counted in the end.
  */
 const CALLERS = 20
 const AT_ONCE = 16
@@ -55,7 +55,7 @@ try {
   await server.stop()
 }
 
-/** Calls over and over, each time as another of the callers. */
+/** Calls in a loop, rotating through the callers. */
 async function load(replica: RoleProcess, from: number, onServed: () => void): Promise<void> {
   for (let call = from; !isOver; call += 1) {
     const headers = { 'x-forwarded-for': `203.0.113.${1 + (call % CALLERS)}` }
@@ -71,7 +71,7 @@ async function rateOf(count: () => number): Promise<number> {
   return Math.round(((count() - start) * 1000) / WINDOW_MS)
 }
 
-/** Stops it again and again until that is within a write; gives how many are open. */
+/** Stops the process repeatedly until it is inside a write; returns the number of open writes. */
 async function freezeInTransaction({ pid }: RoleProcess): Promise<number> {
   for (;;) {
     process.kill(pid, 'SIGSTOP')

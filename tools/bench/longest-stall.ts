@@ -12,8 +12,8 @@ import { sql } from '#store/sql.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 
 /**
- * A million keys and a million rows of usage on SQLite, whose statements run on the thread that answers:
- * prints for how long cleaning up and rotating keep that thread from anything else.
+ * Measures how long pruning and key rotation block the thread that serves requests, with a million keys
+ * and a million usage rows on SQLite.
  */
 const STALL_MAX_MS = 20
 const { values } = parseArgs({ options: { rows: { type: 'string', default: '1000000' } } })
@@ -25,7 +25,7 @@ let over = 0
 const TODAY = 20_000 * DAY_SECONDS
 const folder = mkdtempSync(join(tmpdir(), 'sexton-stall-'))
 const file = join(folder, 'accounts.sqlite')
-// Closed once it is filled: its log is then copied into the database, as it is in one that grew.
+// Reopened after filling, so that the log is checkpointed as in a store that grew over time.
 const filled = openSqlite({ file, durability: 'full' })
 await filled.migrate(accountsMigrations)
 await fill(filled)
@@ -37,7 +37,7 @@ try {
     clock: () => TODAY * 1000,
     headUnix: async () => TODAY,
   })
-  await report('forgetting usage', async () => {
+  await report('deleting old usage', async () => {
     for (let before = -1, left = await countOld(); left !== before; left = await countOld()) {
       before = left
       await stallOf(prune)
@@ -66,11 +66,11 @@ async function report(what: string, work: () => Promise<void>): Promise<void> {
   process.stdout.write(
     `${what}: ${tookMs} ms in all, longest stall ${longestMs.toFixed(1)} ms (${longestCpuMs.toFixed(1)} ms of its own processor time), ${over} over ${STALL_MAX_MS} ms\n`,
   )
-  // Others on the machine may stall it too; what it does itself counts.
+  // Other processes may stall it too, so its own processor time is what counts.
   if (longestCpuMs > STALL_MAX_MS) process.exitCode = 1
 }
 
-/** Looks every millisecond whether it may; what it has waited for beyond that is a stall. */
+/** Ticks every millisecond; any longer gap is a stall. */
 async function stallOf(work: () => Promise<unknown>): Promise<void> {
   let isOver = false
   const done = work().finally(() => {
@@ -117,7 +117,7 @@ async function fill(store: Engine): Promise<void> {
       },
       numbers.map((n) => [keyOf(n), `digest ${n}`, `0x${n.toString(16).padStart(40, '0')}`, 1, 1]),
     )
-    // A third is old, a third is of wallets that stay for longer, a third is new.
+    // A third is old, a third belongs to wallets, which are kept longer, and a third is new.
     await tx.insert(
       {
         table: 'usage_days',

@@ -7,8 +7,8 @@ import { developmentWallets } from '#devnet/wallets.ts'
 import { startAccountsWorld } from '#test/accounts/world/accounts-world.ts'
 
 /**
- * 6,000 wrong sign-ins of one address, with as many sockets as a browser farm would open, while others
- * make an honest call each. Prints how the honest calls fared; ends with 1 if one took too long.
+ * Sends 6,000 wrong sign-ins from one address over many sockets, while other addresses make one honest
+ * call each. Prints the latency of the honest calls; exits with 1 if p99 is too high.
  */
 const WRONG = 6_000
 const SOCKETS = 50
@@ -20,7 +20,7 @@ const quotas = { anonymous: 1, free: 1, premium: 1 }
 const world = await startAccountsWorld({ quotas })
 const keyFile = join(world.folder, 'settling-key')
 writeFileSync(keyFile, developmentWallets().settler.privateKey)
-// The limits of a service as it is, which counts callers by their sockets.
+// Default limits, and callers identified by their socket address.
 const environment = {
   SEXTON_SETTLING_KEY_FILE: keyFile,
   SEXTON_TRUSTED_PROXIES: '10.0.0.0/8',
@@ -33,7 +33,7 @@ const origin = service.url
 try {
   const header = await wrongSignIn()
   const hostile = new Agent({ keepAlive: true, maxSockets: SOCKETS })
-  // Made beforehand, so that this process has time to take the honest calls' time.
+  // Signed in advance, so that signing does not distort the measured latency.
   const headers = Array.from({ length: WRONG }, (_, index) => ({ 'sign-in-with-x': header(index) }))
   const wrong = (each: (typeof headers)[number]) => call(HOSTILE, { agent: hostile, headers: each })
   let isOver = false
@@ -62,7 +62,7 @@ try {
   await world.stop()
 }
 
-/** A sign-in that is of the right shape, signed for another nonce. */
+/** Well-formed sign-ins, signed for another nonce. */
 async function wrongSignIn(): Promise<(nonce: number) => string> {
   await call(HOSTILE, {})
   const offered = await new Promise<string>((resolve, reject) => {
@@ -80,7 +80,7 @@ async function wrongSignIn(): Promise<(nonce: number) => string> {
   return (nonce) => encodeSIWxHeader({ ...payload, nonce: `wrong${10_000 + nonce}` })
 }
 
-/** So many at a time. */
+/** Runs a limited number at a time. */
 async function inTurn<T, R>(list: readonly T[], atOnce: number, work: (each: T) => Promise<R>) {
   const done: R[] = []
   let next = 0

@@ -39,7 +39,7 @@ test('a flood of cheap requests from many addresses gives nobody new tokens for 
   assert.equal(guard('192.0.2.1', 'mint')?.code, 'rate_limited')
 })
 
-test('only failures are held against an address, until its time has passed, and few addresses are remembered', () => {
+test('only failures count against an address, they expire, and the number of remembered addresses is bounded', () => {
   let now = 0
   const limit = { burst: 2, refillPerSecond: 0.5 }
   const guard = createFailureGuard({ clock: () => now, limit, message: 'too many', bucketsMax: 3 })

@@ -31,11 +31,11 @@ interface Tokens {
 interface TokenBucketsDeps {
   readonly clock: Clock
   readonly limit: GuardLimit
-  /** Addresses remembered. */
+  /** Most addresses remembered at once. */
   readonly bucketsMax?: number
 }
 
-/** One bucket for each address of late. */
+/** One token bucket per recently seen address. */
 class TokenBuckets {
   readonly #deps: TokenBucketsDeps
   readonly #buckets: LRUCache<string, Tokens>
@@ -101,7 +101,7 @@ export function createGuard(deps: GuardDeps): Guard {
   }
 }
 
-/** Refuses an address after too many failures of one kind; what succeeds costs it nothing. */
+/** Refuses an address after too many failures of one kind; successes do not count. */
 export interface FailureGuard {
   refusal(addressBucket: string): Refusal | undefined
   failed(addressBucket: string): void

@@ -125,13 +125,10 @@ export async function recordSuccessor(
     update keys set successor = ${input.successor} where public_id = ${input.publicId}`)
 }
 
-/**
- * Money that is under way to a key finds its newest successor step by step, so the steps are bounded: a key
- * that is rotated daily lasts for a year and more.
- */
+/** Late payments to a rotated key follow its successors one by one; a key rotated daily lasts over a year. */
 export const ROTATIONS_MAX = 500
 
-/** How many keys were rotated one after the other to make this one; counted up to the most there are. */
+/** Length of the chain of rotations that led to this key, at most `ROTATIONS_MAX`. */
 export async function countRotations(connection: Connection, publicId: string): Promise<number> {
   const [row] = await connection.run(sql`
     with recursive past (public_id, depth) as (

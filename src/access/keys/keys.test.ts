@@ -91,7 +91,7 @@ withAccess('a rotation gives a new secret and takes the balance along', async (h
   assert.equal(codeOf(again), 'key_revoked')
 })
 
-/** Keys of the same wallet, each rotated into the next, the last of them into this one. */
+/** Inserts a chain of rotated keys of the same wallet that ends in this key. */
 async function addPredecessors(
   { engine }: Harness,
   { publicId, count }: { readonly publicId: string; readonly count: number },
@@ -110,7 +110,7 @@ async function addPredecessors(
   })
 }
 
-withAccess('a chain of rotations has an end, and its last key stays usable', async (harness) => {
+withAccess('the number of rotations is limited, and the last key stays usable', async (harness) => {
   const key = await harness.mint()
   await addPredecessors(harness, { publicId: key.publicId, count: ROTATIONS_MAX - 1 })
   const last = await harness.rotate(key)

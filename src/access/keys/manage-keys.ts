@@ -114,7 +114,7 @@ export function rotateRoute(deps: AccessDeps): Route {
 function refuseRotation(): Refusal {
   return refuse(
     'key_limit_reached',
-    `this key was rotated ${ROTATIONS_MAX} times, which is the most; mint a new key`,
+    `this key was rotated ${ROTATIONS_MAX} times, the maximum; mint a new key`,
   )
 }
 

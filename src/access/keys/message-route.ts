@@ -70,7 +70,7 @@ export function messageRoute(deps: AccessDeps): Route {
   })
 }
 
-/** Nobody signs a text that can do nothing here. */
+/** Refuses texts for actions that this service does not offer, before anyone signs one. */
 function refuseMissing(
   { gate, paymentChainId }: AccessDeps,
   action: Parameters<typeof fieldsOf>[0],

@@ -44,11 +44,11 @@ export interface Meter {
   figures(caller: Caller): Promise<MeterFigures>
 }
 
-/** A meter that also knows calls which a transaction of somebody else's admitted. */
+/** A meter that can also refund calls admitted in another module's transaction. */
 export interface SettlingMeter extends Meter {
   /**
-   * Refunds a call whose transaction failed, if it turns out to stand nonetheless. Resolves once that
-   * is journalled; `name` as `admitCredited` was given it.
+   * Refunds a call if its transaction turns out to be committed although the commit reported an error.
+   * Resolves once that check is journalled; `name` is the one passed to `admitCredited`.
    */
   refundIfAdmitted(name: string, receipt: AdmissionReceipt): Promise<void>
 }

@@ -51,8 +51,8 @@ const onPostgres = (guarantee: string, work: (stores: Stores) => Promise<void>) 
   })
 
 /**
- * Holds the row of a bucket's day until the function that it gives is called: from outside, since the engine
- * itself ends a transaction that is silent for long.
+ * Locks the row of a bucket's day until the returned function is called. Uses its own connection,
+ * because the engine ends idle transactions.
  */
 async function hold({ url }: Stores, bucket: string): Promise<() => Promise<void>> {
   const holder = new Client({ connectionString: url })

@@ -50,7 +50,7 @@ export function createMeter(deps: MeterDeps): SettlingMeter {
   }
 }
 
-/** Makes the refunds that earlier processes left, at the price of their time. */
+/** Makes the refunds that earlier processes left, at the price each call was charged. */
 async function resumeRefunds(deps: MeterDeps, journal: RefundJournal): Promise<void> {
   for (const [pricePerCall, left] of await journal.takeOver())
     new RefundQueue({ ...deps, pricePerCall }).resume(left)

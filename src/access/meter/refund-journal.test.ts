@@ -35,7 +35,7 @@ function newFolder(): string {
 const journals = (folder: string) => readdirSync(folder).filter((each) => /journal/.test(each))
 
 let processes = 0
-/** What a process has with which it counts: a store that may be down, and a journal. */
+/** A process that counts calls: a store that can be taken down, and a journal. */
 function startProcess(engine: Engine, folder: string, pricePerCall = PRICE) {
   processes += 1
   const name = `process ${processes}`
@@ -67,7 +67,7 @@ async function receiptOf({ meter }: Process, caller = CALLER): Promise<Admission
   return admission.receipt
 }
 
-/** Waits for what a meter and its journal do in the background. */
+/** Waits for background work of a meter and its journal. */
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   for (let turn = 0; turn < 400 && !(await isSo()); turn += 1) await sleep(25)
   assert.ok(await isSo())
@@ -83,7 +83,7 @@ async function assertAllSound(engine: Engine): Promise<void> {
 }
 
 onBoth(
-  'a refund that waits for a store that is down is made by the next process with its folder, once',
+  'a refund that waits for the store is made once by the next process with the same folder',
   async ({ engine }) => {
     const folder = newFolder()
     const first = startProcess(engine, folder)
@@ -106,7 +106,7 @@ onBoth(
 )
 
 onBoth(
-  'a call whose commit was done unheard is refunded by the next process, once, whatever else was in the batch',
+  'a call whose commit went unacknowledged is refunded once by the next process, whatever else was in the batch',
   async ({ engine }) => {
     const folder = newFolder()
     const first = startProcess(engine, folder)
@@ -122,7 +122,7 @@ onBoth(
 )
 
 onBoth(
-  'a paid call is refunded at the price of its time by a process that has another one',
+  'a paid call is refunded at the price it was charged, even by a process with another price',
   async ({ engine }) => {
     const folder = newFolder()
     await fund(engine, PAYER, 1_000n)
@@ -137,28 +137,25 @@ onBoth(
   },
 )
 
-onBoth(
-  'half a line that a killed process left says nothing and hides no other',
-  async ({ engine }) => {
-    const folder = newFolder()
-    const first = startProcess(engine, folder)
-    const receipts = [await receiptOf(first), await receiptOf(first), await receiptOf(first)]
-    first.store.isDown = true
-    const [whole, torn, later] = receipts
-    assert.ok(whole !== undefined && torn !== undefined && later !== undefined)
-    await assert.rejects(first.meter.refund(whole), MeteringUnavailable)
-    const [name = ''] = journals(folder)
-    const file = join(folder, name)
-    const line = JSON.stringify({ price: String(PRICE), receipt: torn })
-    writeFileSync(file, readFileSync(file, 'utf8') + line.slice(0, -20))
-    await assert.rejects(first.meter.refund(later), MeteringUnavailable)
-    const second = startProcess(engine, folder)
-    await untilCounted(second, 1)
-    await until(() => journals(folder).length === 0)
-    assert.deepEqual(second.reports, [])
-    await assertAllSound(engine)
-  },
-)
+onBoth('a line torn by a kill is skipped and hides no other line', async ({ engine }) => {
+  const folder = newFolder()
+  const first = startProcess(engine, folder)
+  const receipts = [await receiptOf(first), await receiptOf(first), await receiptOf(first)]
+  first.store.isDown = true
+  const [whole, torn, later] = receipts
+  assert.ok(whole !== undefined && torn !== undefined && later !== undefined)
+  await assert.rejects(first.meter.refund(whole), MeteringUnavailable)
+  const [name = ''] = journals(folder)
+  const file = join(folder, name)
+  const line = JSON.stringify({ price: String(PRICE), receipt: torn })
+  writeFileSync(file, readFileSync(file, 'utf8') + line.slice(0, -20))
+  await assert.rejects(first.meter.refund(later), MeteringUnavailable)
+  const second = startProcess(engine, folder)
+  await untilCounted(second, 1)
+  await until(() => journals(folder).length === 0)
+  assert.deepEqual(second.reports, [])
+  await assertAllSound(engine)
+})
 
 onBoth(
   'a journal that cannot be written is reported once and fails no request; the refund is made once the store answers',
@@ -180,24 +177,21 @@ onBoth(
   },
 )
 
-onBoth(
-  'a refund that a store without an answer keeps waiting is journalled all the same',
-  async ({ engine }) => {
-    const folder = newFolder()
-    const { meter, store } = startProcess(engine, folder)
-    const admission = await meter.admit(CALLER)
-    assert.ok(admission.kind === 'admitted')
-    const answer = Promise.withResolvers<void>()
-    store.answers = answer.promise
-    const refunding = meter.refund(admission.receipt)
-    await until(() => journals(folder).length === 1)
-    answer.resolve()
-    await refunding
-    await until(() => journals(folder).length === 0)
-  },
-)
+onBoth('a refund is journalled while the store does not respond', async ({ engine }) => {
+  const folder = newFolder()
+  const { meter, store } = startProcess(engine, folder)
+  const admission = await meter.admit(CALLER)
+  assert.ok(admission.kind === 'admitted')
+  const answer = Promise.withResolvers<void>()
+  store.answers = answer.promise
+  const refunding = meter.refund(admission.receipt)
+  await until(() => journals(folder).length === 1)
+  answer.resolve()
+  await refunding
+  await until(() => journals(folder).length === 0)
+})
 
-/** A store that the test takes away from whoever uses it, and opens again. */
+/** A store that the test takes offline and brings back. */
 interface Outage {
   readonly store: string
   open(): Engine
@@ -255,7 +249,7 @@ for (const [engineName, prepare] of [
   ['SQLite', lockedSqlite],
   ['PostgreSQL', shutPostgres],
 ] as const)
-  test(`${engineName}: a process that is killed while its store is down loses no refund: the next one makes it, once`, async () => {
+  test(`${engineName}: a process killed while its store is down loses no refund: the next process makes it once`, async () => {
     const folder = newFolder()
     const outage = await prepare()
     const migrating = outage.open()

@@ -7,12 +7,12 @@ import { Type } from '#lib/type.ts'
 import type { AdmissionReceipt } from './admission.ts'
 import type { BatchId } from './meter-store.ts'
 
-/** Some 30 MB; while something waits for days, what comes beyond that is kept in memory alone. */
+/** About 30 MB; in a longer outage, further refunds are kept in memory only. */
 const LINES_MAX = 100_000
 
 const FILE = /^refunds-.+\.journal$/
 
-/** A batch whose commit failed: whether it took place must be known before the next one of its name. */
+/** A batch whose commit failed with an unknown outcome; must be resolved before the lane's next batch. */
 export interface Doubt {
   readonly id: BatchId
   /** Unix seconds of the UTC day that it charged. */
@@ -21,7 +21,7 @@ export interface Doubt {
   readonly receipts: readonly AdmissionReceipt[]
 }
 
-/** What waits for the store. */
+/** Refunds and unresolved batches that wait for the store. */
 export interface WaitingRefunds {
   readonly receipts: readonly AdmissionReceipt[]
   readonly doubts: readonly Doubt[]
@@ -29,24 +29,24 @@ export interface WaitingRefunds {
 
 interface JournalDeps {
   readonly folder: string
-  /** Names the process among all that ever ran. */
+  /** Unique to this process, across restarts. */
   readonly name: string
   readonly pricePerCall: MicroUsd
   readonly report?: ((error: unknown) => void) | undefined
 }
 
 /**
- * Keeps refunds that wait for a store that is down where the next process finds them. Processes may
- * share the folder: each writes a file of its own, which is there only while something waits. Who starts
- * takes over the files of all others; a refund that two of them make is made once.
+ * Journals refunds that wait for the store, so that they survive the process. Processes may share the
+ * folder: each writes its own file, which exists only while something waits. A starting process takes
+ * over all other files; that is safe even if their owners still run, because a receipt is refunded once.
  */
 export class RefundJournal {
   readonly #deps: JournalDeps
   readonly #disk = new Mutex()
-  /** Of this process, and those that it took over. */
+  /** This process's own file, then those it took over. */
   readonly #files: string[]
   #unwritten: string[] = []
-  /** Lines since nothing waited. */
+  /** Lines written since the queue was last empty. */
   #lines = 0
   #waiting = 0
   #isFaulty = false
@@ -56,7 +56,7 @@ export class RefundJournal {
     this.#files = [join(deps.folder, `refunds-${deps.name}.journal`)]
   }
 
-  /** What other processes left, by the price that their calls cost. Never rejects. */
+  /** Takes over what other processes left, by the price their calls were charged. Never rejects. */
   async takeOver(): Promise<ReadonlyMap<MicroUsd, WaitingRefunds>> {
     const left = new Map<MicroUsd, { receipts: AdmissionReceipt[]; doubts: Doubt[] }>()
     for (const line of await this.#disk.run(() => this.#readOthers())) {
@@ -69,7 +69,7 @@ export class RefundJournal {
     return left
   }
 
-  /** Resolves when they are on the disk, with all that came before them. Never rejects. */
+  /** Resolves when these and all earlier entries are on disk. Never rejects. */
   keep({ receipts, doubts }: WaitingRefunds): Promise<void> {
     const price = String(this.#deps.pricePerCall)
     this.#waiting += receipts.length + doubts.length
@@ -78,7 +78,7 @@ export class RefundJournal {
     return this.#disk.run(() => this.#append())
   }
 
-  /** So many of those that were kept no longer wait. */
+  /** Reports how many kept entries no longer wait. */
   settled(count: number): void {
     this.#waiting -= count
     if (count > 0 && this.#waiting === 0) void this.#disk.run(() => this.#clear())
@@ -93,7 +93,7 @@ export class RefundJournal {
     try {
       if (this.#lines > LINES_MAX) throw new Error(`more than ${LINES_MAX} refunds wait`)
       await mkdir(this.#deps.folder, { recursive: true })
-      // Begins a line, for the one before may be torn.
+      // Starts with a newline, because a kill may have torn the previous line.
       await appendFile(file, `\n${lines.join('\n')}\n`, { mode: 0o600, flush: true })
     } catch (cause) {
       this.#fail(`${file} cannot be written: refunds are lost if this process is killed`, cause)
@@ -120,7 +120,7 @@ export class RefundJournal {
     for (const [index, other] of others.entries()) {
       const file = join(folder, `refunds-${name}.${index}.journal`)
       try {
-        // By another name at once: what another process that runs has to add goes to a new file.
+        // Renamed before it is read: if its owner still runs, it continues in a new file.
         await rename(join(folder, other), file)
         for (const text of (await readFile(file, 'utf8')).split('\n')) {
           const line = parseLine(text)
@@ -128,7 +128,7 @@ export class RefundJournal {
         }
         this.#files.push(file)
       } catch (cause) {
-        // Another process that starts may have taken it.
+        // Another starting process may have taken it over.
         if (!isMissing(cause)) this.#fail(`${join(folder, other)} cannot be read`, cause)
       }
     }
@@ -171,7 +171,7 @@ const schema = compiledLate(
   ]),
 )
 
-/** A process that was killed may leave half a line, which says nothing. */
+/** Skips a line torn by a kill. */
 function parseLine(text: string): Line | undefined {
   try {
     const value: unknown = JSON.parse(text)

@@ -44,5 +44,5 @@ onBoth('a call in doubt that can never be given back is told of', async ({ engin
   goOn()
   const error = await told.promise
   assert.ok(error instanceof Error && error.cause instanceof ConstraintError)
-  assert.equal(error.message, 'a call is never given back: one:1:1')
+  assert.equal(error.message, 'a call can never be refunded: one:1:1')
 })

@@ -18,7 +18,7 @@ const RETRY_MS = 1_000
 /** A row that was stuck for long is free within a minute of its release. */
 const RETRY_MS_MAX = 60_000
 
-/** A try that takes longer is taken for a store that is down. */
+/** Attempts that take longer count as a store outage. */
 const LATE_MS = 1_000
 
 interface RefundDeps {
@@ -27,7 +27,7 @@ interface RefundDeps {
   readonly pricePerCall: MicroUsd
   /** Told of a call that the store never lets be given back. */
   readonly report?: (error: unknown) => void
-  /** Where refunds that wait outlive the process. */
+  /** Keeps waiting refunds across restarts. */
   readonly journal?: RefundJournal | undefined
 }
 
@@ -39,14 +39,14 @@ interface Refund {
   alone: boolean
   /** How often it failed by itself. */
   failures: number
-  /** The journal has it. */
+  /** Whether it is in the journal. */
   isKept: boolean
 }
 
 /**
- * Gives calls back beside the admissions, which never wait for it: a row that is stuck stops one
- * receipt. What the store does not take is journalled and tried again, ever more rarely, as long as
- * this process lives; then the next process with its folder does.
+ * Refunds calls in the background; admissions never wait for it, and a locked row delays one receipt
+ * only. What the store does not accept is journalled and retried with back-off, by this process or by
+ * the next one with the same folder.
  */
 export class RefundQueue {
   readonly #deps: RefundDeps
@@ -56,7 +56,7 @@ export class RefundQueue {
   #failuresInRow = 0
   #isPaused = false
   #isRunning = false
-  /** The store has not answered a try for long. */
+  /** Whether the current attempt has exceeded `LATE_MS`. */
   #isLate = false
   readonly #doubts: Doubt[] = []
   #asking: Promise<void> | undefined
@@ -74,20 +74,20 @@ export class RefundQueue {
       if (this.#isPaused)
         this.#reject(
           refunds,
-          new MeteringUnavailable('the call is given back once the store answers'),
+          new MeteringUnavailable('the call is refunded once the store answers'),
         )
       this.#start()
     })
   }
 
-  /** Calls that are counted and whose callers are to be refused. Resolves once they are journalled. */
+  /** Refunds counted calls whose callers are about to be refused. Resolves once they are journalled. */
   async giveBack(receipts: readonly AdmissionReceipt[]): Promise<void> {
     const kept = this.#keep(this.#push(receipts, NOBODY))
     this.#start()
     await kept
   }
 
-  /** A batch that is given back if it turns out to be committed. Resolves once it is journalled. */
+  /** Refunds a batch if it turns out to be committed. Resolves once the batch is journalled. */
   async doubt(doubt: Doubt): Promise<void> {
     const kept = this.#deps.journal?.keep({ receipts: [], doubts: [doubt] })
     this.#doubts.push(doubt)
@@ -95,7 +95,7 @@ export class RefundQueue {
     await kept
   }
 
-  /** Goes on with what the journal has of an earlier process. */
+  /** Continues with the journal entries of an earlier process. */
   resume({ receipts, doubts }: WaitingRefunds): void {
     for (const refund of this.#push(receipts, NOBODY)) refund.isKept = true
     this.#doubts.push(...doubts)
@@ -119,7 +119,7 @@ export class RefundQueue {
     for (let [doubt] = this.#doubts; doubt !== undefined; [doubt] = this.#doubts) {
       const batch = doubt
       const stands = await engine.write((tx) => settleBatch(tx, batch))
-      // A later batch of that name takes the mark away by which this one is known to stand.
+      // The next batch overwrites the mark that shows whether this one was committed.
       if (stands) await this.#keep(this.#push(batch.receipts, NOBODY))
       this.#doubts.shift()
       journal?.settled(1)
@@ -138,7 +138,7 @@ export class RefundQueue {
     return refunds
   }
 
-  /** Resolves when the journal has all of them, also those that were brought to it before. */
+  /** Resolves when all of them are in the journal, including those kept earlier. */
   async #keep(refunds: readonly Refund[]): Promise<void> {
     const unkept = refunds.filter((each) => !each.isKept)
     for (const each of unkept) each.isKept = true
@@ -150,7 +150,7 @@ export class RefundQueue {
     this.#deps.journal?.settled(refunds.filter((each) => each.isKept).length)
   }
 
-  /** Who is refused may be told the last thing that this process does: the journal has the call by then. */
+  /** Journals before it refuses, because the process may die right after the refusal. */
   #reject(refunds: readonly Refund[], error: MeteringUnavailable): void {
     void this.#keep(refunds).then(() => {
       for (const each of refunds) each.reject(error)
@@ -225,7 +225,7 @@ export class RefundQueue {
     this.#waiting = this.#waiting.slice(1)
     this.#forget([refund])
     const { id } = refund.receipt
-    this.#deps.report?.(new Error(`a call is never given back: ${id}`, { cause }))
+    this.#deps.report?.(new Error(`a call can never be refunded: ${id}`, { cause }))
   }
 
   /** The store may be down: nobody waits for it, and it is asked ever more rarely. */
@@ -248,7 +248,7 @@ export class RefundQueue {
     this.#waiting = this.#waiting.filter((each) => each.receipt.bucket !== bucket)
     this.#resting += group.length
     for (const each of group) Object.assign(each, { alone: true, failures })
-    this.#reject(group, new MeteringUnavailable('the call is given back later'))
+    this.#reject(group, new MeteringUnavailable('the call will be refunded later'))
     const comeBack = () => {
       this.#resting -= group.length
       this.#waiting.push(...group)

@@ -5,8 +5,8 @@ import { anonymous, NOON, PRICE } from './meter-harness.ts'
 import { RefundJournal } from './refund-journal.ts'
 
 /**
- * A process of its own for tests: admits one call, waits for a word, and refunds it. Arguments: the
- * store's URL or file, the folder of the journal.
+ * A child process for tests: admits one call, waits for a message, then refunds it. Arguments: the
+ * store's URL or file, and the journal's folder.
  */
 const [store = '', folder = ''] = process.argv.slice(2)
 const engine = store.startsWith('postgres:')

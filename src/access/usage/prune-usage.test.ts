@@ -12,7 +12,7 @@ const onBoth = eachEngine(startPostgres, accountsMigrations)
 
 const TODAY = 20_000 * DAY_SECONDS
 
-/** One row of each of so many callers on a day so many days ago. */
+/** Adds one row each for `count` callers, `daysAgo` days ago. */
 async function addDays(
   engine: Engine,
   {
@@ -38,7 +38,7 @@ async function left(engine: Engine): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map((row) => [String(row.kind), Number(row.count)]))
 }
 
-onBoth('old usage goes in small transactions, however much has gathered', async ({ engine }) => {
+onBoth('old usage is deleted in small transactions, however much there is', async ({ engine }) => {
   await addDays(engine, { prefix: '192.', count: 1_000, daysAgo: 36 })
   await addDays(engine, { prefix: 'new.', count: 10, daysAgo: 34 })
   await addDays(engine, { prefix: 'wallet:', count: 700, daysAgo: 101 })
@@ -65,41 +65,44 @@ onBoth('old usage goes in small transactions, however much has gathered', async 
   assert.ok(Math.max(...removed) <= 50, `${removed}`)
   removed.length = 0
   await prune()
-  assert.equal(removed.length, 0, 'what was looked at is not looked at again')
+  assert.equal(removed.length, 0, 'rows already visited are not visited again')
 })
 
-onBoth('old batches go in small transactions, however many there are', async ({ engine }) => {
-  const into = { table: 'meters', columns: { meter: 'text', day: 'bigint' } } as const
-  const batches = (name: string, count: number, daysAgo: number) =>
-    engine.write((tx) =>
-      tx.insert(
-        { ...into, constants: { batch: 1 } },
-        Array.from({ length: count }, (_, n) => [`${name}:${n}`, TODAY - daysAgo * DAY_SECONDS]),
-      ),
-    )
-  await batches('x402', 400, 40)
-  await batches('process', 30, 34)
-  const count = async () => {
-    const [row] = await engine.read(sql`select count(*) as count from meters`)
-    return Number(row?.count)
-  }
-  let most = 0
-  const counted: Engine = {
-    ...engine,
-    async write(work) {
-      const before = await count()
-      const done = await engine.write(work)
-      most = Math.max(most, before - (await count()))
-      return done
-    },
-  }
-  const deps = { engine: counted, clock: () => TODAY * 1000, headUnix: async () => TODAY }
-  await createUsagePruning(deps)()
-  assert.equal(await count(), 30)
-  assert.ok(most <= 50, `${most} at once`)
-})
+onBoth(
+  'old batches are deleted in small transactions, however many there are',
+  async ({ engine }) => {
+    const into = { table: 'meters', columns: { meter: 'text', day: 'bigint' } } as const
+    const batches = (name: string, count: number, daysAgo: number) =>
+      engine.write((tx) =>
+        tx.insert(
+          { ...into, constants: { batch: 1 } },
+          Array.from({ length: count }, (_, n) => [`${name}:${n}`, TODAY - daysAgo * DAY_SECONDS]),
+        ),
+      )
+    await batches('x402', 400, 40)
+    await batches('process', 30, 34)
+    const count = async () => {
+      const [row] = await engine.read(sql`select count(*) as count from meters`)
+      return Number(row?.count)
+    }
+    let most = 0
+    const counted: Engine = {
+      ...engine,
+      async write(work) {
+        const before = await count()
+        const done = await engine.write(work)
+        most = Math.max(most, before - (await count()))
+        return done
+      },
+    }
+    const deps = { engine: counted, clock: () => TODAY * 1000, headUnix: async () => TODAY }
+    await createUsagePruning(deps)()
+    assert.equal(await count(), 30)
+    assert.ok(most <= 50, `${most} at once`)
+  },
+)
 
-test('SQLite ends each page of what is forgotten by an index, however much more is old', () =>
+test('SQLite bounds each page of old rows by an index, however many more are old', () =>
   onSqlite(accountsMigrations, async ({ engine }) => {
     const plans: string[] = []
     const explaining: Engine = {

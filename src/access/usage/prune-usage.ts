@@ -11,25 +11,24 @@ const KEEP_ADDRESS_DAYS = 35
 /** Whatever a wallet may ask the history of its usage for, and some days more. */
 const KEEP_WALLET_DAYS = 100
 
-/** Rows looked at in one transaction: on SQLite it runs on the thread that answers. */
+/** Rows visited per transaction: on SQLite it runs on the thread that serves requests. */
 const ROWS_PER_PAGE = 50
 
-/** Of one run: a million rows go in twenty minutes, with room for calls between the pages. */
+/** A million rows are deleted in twenty minutes, with room for requests between pages. */
 const PAGES_PER_RUN_MAX = 1_000
 
 export interface PruneUsageDeps {
   readonly engine: Engine
   readonly clock: Clock
-  /** Unix seconds of the newest block that the index has. */
+  /** Unix seconds of the newest indexed block. */
   readonly headUnix: () => Promise<number | undefined>
 }
 
 /**
- * Forgets refunds, processes and counters of old days, of which anonymous callers leave one per
- * address. Days with paid calls stay, because the audit holds them against the ledger, and with them
- * the counters of their keys; so do refunds whose money an entry moved. A clock that is ahead forgets
- * nothing of today: no day is over before the chain has passed it, and while the index has no block
- * nothing is forgotten. Each run goes on where the last one ended.
+ * Deletes old refunds, process rows and usage counters; anonymous callers leave one counter per
+ * address and day. Days with paid calls stay with the counters of their keys, because the audit
+ * compares them with the ledger; so do refunds that moved money. A wrong clock deletes nothing early:
+ * a day is over once the chain has passed it. Each run continues where the last one stopped.
  */
 export function createUsagePruning(deps: PruneUsageDeps): () => Promise<void> {
   const { engine } = deps
@@ -58,7 +57,7 @@ export function createUsagePruning(deps: PruneUsageDeps): () => Promise<void> {
     isDone: sql`not exists (
       select 1 from journal_entries where journal_entries.id = 'move:refund:' || refunds.receipt)`,
   })
-  // Each payment of a call leaves one.
+  // Each paid call leaves a row.
   const ofMeters = new Sweep(engine, {
     table: sql`meters`,
     key: sql`meter`,
@@ -71,23 +70,23 @@ export function createUsagePruning(deps: PruneUsageDeps): () => Promise<void> {
     const oldest = today - KEEP_ADDRESS_DAYS * DAY_SECONDS
     const oldestOfWallets = today - KEEP_WALLET_DAYS * DAY_SECONDS
     await ofAddresses.run(oldest)
-    // What a key has used goes with the day of its wallet, never before.
+    // A key's usage is deleted after its wallet's, never before.
     if (await ofWallets.run(oldestOfWallets)) await ofKeys.run(oldestOfWallets)
-    // The audit holds refunds against what was given back since the oldest batch that is known.
+    // The audit counts refunds since the oldest stored batch.
     if (await ofMeters.run(oldest)) await ofRefunds.run(oldest)
   }
 }
 
-/** One run from the beginning. */
+/** Runs once, from the oldest row. */
 export function pruneUsage(deps: PruneUsageDeps): Promise<void> {
   return createUsagePruning(deps)()
 }
 
 interface Swept {
   readonly table: Sql
-  /** With the day it is unique, and there is an index on both. */
+  /** Unique together with the day; both are indexed. */
   readonly key: Sql
-  /** Of a row that is old enough. */
+  /** Whether a row that is old enough may be deleted. */
   readonly isDone: Sql
 }
 
@@ -96,11 +95,11 @@ interface Place {
   readonly key: string
 }
 
-/** Goes through the old rows of a table once, in pages, by day and key. */
+/** Visits the old rows of a table once, in pages ordered by day and key. */
 class Sweep {
   readonly #engine: Engine
   readonly #swept: Swept
-  /** Everything up to here was looked at. */
+  /** The last row visited. */
   #place: Place = { day: Number.MIN_SAFE_INTEGER, key: '' }
 
   constructor(engine: Engine, swept: Swept) {
@@ -108,7 +107,7 @@ class Sweep {
     this.#swept = swept
   }
 
-  /** Whether all days before one have been looked at. */
+  /** Returns whether all days before `before` have been visited. */
   async run(before: number): Promise<boolean> {
     for (let page = 0; page < PAGES_PER_RUN_MAX; page += 1) {
       if (this.#place.day >= before) return true
@@ -128,7 +127,7 @@ class Sweep {
       row === undefined
         ? { day: before, key: '' }
         : { day: column.integer(row, 'day'), key: column.text(row, 'last_key') }
-    // One upper bound: of two SQLite takes the wrong one, and looks at all that is old.
+    // A single upper bound: given two, SQLite picks the wrong one and scans every old row.
     await connection.run(sql`
       delete from ${table} where ${after} and (day, ${key}) <= (${end.day}, ${end.key})
         and ${isDone}`)

@@ -62,7 +62,7 @@ export function callSource(
   }
 }
 
-/** Some nodes lack the method, some keep it from free callers, some find the answer too large. */
+/** The method may be missing, reserved for paying callers, or refused because the result is too large. */
 function isRefusalOfReceipts(error: unknown): boolean {
   const kinds = ['no-method', 'refused', 'too-large']
   return error instanceof EndpointError && kinds.includes(error.kind)

@@ -22,7 +22,7 @@ export type FailureKind =
   | 'unreachable'
   /** Something else than the answer to what was asked. */
   | 'malformed'
-  /** What it gives of a block does not hash to what the block's own hash commits to. */
+  /** Its answer about a block does not hash to the block's hash. */
   | 'unproven'
   /** The caller no longer wants the answer. */
   | 'aborted'

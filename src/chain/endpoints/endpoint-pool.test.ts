@@ -118,7 +118,7 @@ test('when every endpoint is of another chain, the error and the chain id say so
   assert.equal(await source.askChainId(), 5)
 })
 
-test('one endpoint alone that named a wrong chain is asked again as soon as it names the right one', async () => {
+test('a single endpoint that reported a wrong chain is used again once it reports the right one', async () => {
   const { source, nodes, advance, states } = await world([{}])
   const [node] = nodes
   assert.ok(node !== undefined)
@@ -126,7 +126,7 @@ test('one endpoint alone that named a wrong chain is asked again as soon as it n
     assert.equal((await source.header('latest'))?.number, 1_000)
     node.chain.chainId = 5
     advance(16_000)
-    // The probe that finds it may come after the answer.
+    // The probe that notices may run after the answer.
     await source.header('latest').catch(() => undefined)
     while (states()[0] === 'ok') await setImmediate()
     await assert.rejects(source.header('latest'), /serves chain 5 instead of 1/)

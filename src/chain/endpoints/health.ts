@@ -146,8 +146,8 @@ export class Health {
   }
 
   /**
-   * A probe found nothing wrong: the endpoint is up, near the head and of the right chain. A lie or a lack
-   * of history is not forgiven before its time.
+   * A probe succeeded: the endpoint is up, near the head and on the right chain. Endpoints set aside for
+   * a lie or missing history stay so until their time is up.
    */
   passed(): void {
     const isMended = ['failing', 'lagging', 'wrong-chain'].includes(this.#state)

@@ -4,7 +4,7 @@ import { EndpointError, type FailureKind } from './endpoint-error.ts'
 import { readEnvelope } from './rpc-answer.ts'
 
 interface RefusalText {
-  /** The public endpoint that answered so in 2026, or the thread that quotes it. */
+  /** The public endpoint that sent it in 2026, or the thread that quotes it. */
   readonly source: string
   readonly error: { readonly code: number; readonly message: string; readonly data?: unknown }
   readonly kind: FailureKind
@@ -20,7 +20,7 @@ function capped(source: string, code: number, message: string, blocksMax: number
 
 const invalid = { code: -32_602, message: 'Invalid params' }
 
-/** Texts as they came over the wire. */
+/** Verbatim error texts. */
 const texts: readonly RefusalText[] = [
   capped('evm.cronos.org', -32_000, 'maximum [from, to] blocks distance: 2000', 2_000),
   capped('evm.kava.io', -32_000, 'maximum [from, to] blocks distance: 10000', 10_000),
@@ -251,7 +251,7 @@ for (const { source, error, kind, blocksMax, blocksThatFit } of texts)
     assert.equal(told.blocksThatFit, blocksThatFit)
   })
 
-test('no text shrinks a range by a few blocks at a time, whichever numbers it repeats', () => {
+test('a cap read from a text never shrinks a range by only a few blocks, whatever numbers the text repeats', () => {
   for (const { error } of texts)
     for (const asked of [7, 100, 2_000, 16_000])
       for (const echo of [asked - 2, asked - 1, asked, asked + 1]) {

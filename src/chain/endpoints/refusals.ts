@@ -34,7 +34,7 @@ const NO_ACCESS = [401, 402, 403, 404]
 const TOO_FAST =
   /too many requests|concurrent requests|rate.?limit|\brate\b|(per|\/) ?(sec(ond)?|min(ute)?|hour|day)\b|\b(rps|qps)\b|compute units|throughput|throttl|requests? (count|limit|quota)|usage limit|monthly capacity|quota|too much load/i
 
-/** The range ends above the newest block of the node that answered. */
+/** The range ends above the answering node's newest block. */
 const BEHIND = /beyond (the )?current head|after last accepted block|header not found/i
 
 /** Refusals that mean "ask for less", as the large providers word them. */
@@ -54,7 +54,7 @@ const PRUNED =
 
 const REVERT = /\brevert|out of gas|invalid opcode/i
 
-/** Only a text about blocks can cap how many: limits of addresses, topics or bytes are worded alike. */
+/** Only texts about blocks are read for a cap: limits on addresses, topics or bytes look alike. */
 const ABOUT_BLOCKS = /range|blocks?\b|smaller than size/i
 
 /** Caps of blocks per range: the first number in each is the cap. */
@@ -69,8 +69,8 @@ const BLOCK_CAPS: readonly RegExp[] = [
 ]
 
 /**
- * A text often repeats the refused span, sometimes one off: believed as a cap, it would shrink the range by
- * one block per request. What is taken from a text shrinks it by at least this factor.
+ * Texts often repeat the refused span, sometimes off by one; taken as a cap, it would shrink the range
+ * by one block per request. A cap must shrink the range by at least this factor.
  */
 const NARROWER = 0.9
 
@@ -119,7 +119,7 @@ function suggestion(message: string, blocksAsked: number | undefined): number | 
   return isNarrower(blocks, blocksAsked) ? blocks : undefined
 }
 
-/** The largest cap that the text may mean; other numbers in it are smaller ones or the refused span. */
+/** The largest plausible cap; other numbers in the text are smaller ones or the refused span. */
 function blockCap(message: string, blocksAsked: number | undefined): number | undefined {
   if (!ABOUT_BLOCKS.test(message)) return undefined
   const caps = BLOCK_CAPS.flatMap((pattern) => [...message.matchAll(pattern)])

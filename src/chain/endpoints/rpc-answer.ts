@@ -180,7 +180,7 @@ function readBatchRefusal(answer: HttpAnswer, value: unknown, method: string): B
   return { batchSizeMax: batchSizeIn(words.message) }
 }
 
-/** Some put the whole refusal into `data`, as text or as an object; a few repeat the request in it. */
+/** Some nodes put the whole refusal into `data`, as text or object; a few repeat the request there. */
 const DATA_CHARS_MAX = 300
 
 function wordsOf(error: unknown): { readonly message: string; readonly code: number | undefined } {

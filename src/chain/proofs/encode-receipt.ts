@@ -2,10 +2,10 @@ import { fromHex } from 'ox/Rlp'
 
 type Hex = `0x${string}`
 
-/** What of a receipt its block's `receiptsRoot` commits to, as `eth_getBlockReceipts` writes it. */
+/** The fields of a receipt that `receiptsRoot` commits to, as in `eth_getBlockReceipts`. */
 export interface WireReceipt {
   readonly type?: string | null
-  /** Absent before Byzantium, where `root` stands in its place. */
+  /** Absent before Byzantium, which has `root` instead. */
   readonly status?: string | null
   readonly root?: string | null
   readonly cumulativeGasUsed: string
@@ -20,8 +20,8 @@ export interface WireReceipt {
 }
 
 /**
- * A receipt as a leaf of its block's receipt trie (EIP-658, EIP-2718). All types share one shape; only
- * deposits of the OP stack add their nonce and version, from Canyon on (OP specs, "Deposit Receipt").
+ * Encodes a receipt as a leaf of the block's receipt trie (EIP-658, EIP-2718). All types share one
+ * shape; OP stack deposits add nonce and version since Canyon (OP specs, "Deposit Receipt").
  */
 export function encodeReceipt(receipt: WireReceipt): Hex {
   const { status, root, depositNonce, depositReceiptVersion } = receipt
@@ -35,7 +35,7 @@ export function encodeReceipt(receipt: WireReceipt): Hex {
       topics.map(bytes),
       bytes(data),
     ]),
-    // Before Canyon nodes show the nonce, but the trie does not hold it.
+    // Before Canyon, nodes return the nonce although the trie lacks it.
     ...(isOf(depositReceiptVersion)
       ? [integer(depositNonce ?? '0x0'), integer(depositReceiptVersion)]
       : []),
@@ -45,7 +45,7 @@ export function encodeReceipt(receipt: WireReceipt): Hex {
   return type === 0 ? payload : `0x${type.toString(16).padStart(2, '0')}${payload.slice(2)}`
 }
 
-/** An integer of RLP: big-endian without leading zeros. */
+/** An RLP integer: big-endian without leading zeros. */
 export function integer(quantity: string): Hex {
   const digits = quantity.slice(2).replace(/^0+/, '')
   return `0x${digits.length % 2 === 0 ? digits : `0${digits}`}`

@@ -3,7 +3,7 @@ import { fromHex } from 'ox/Rlp'
 import type { Hash } from '#domain/address.ts'
 import { bytes, integer } from './encode-receipt.ts'
 
-/** The fields of a header in the order in which its hash commits to them (Yellow Paper, 4.3). */
+/** The header's fields in hashing order (Yellow Paper, 4.3). */
 const FIELDS = [
   ['parentHash', bytes],
   ['sha3Uncles', bytes],
@@ -22,7 +22,7 @@ const FIELDS = [
   ['nonce', bytes],
 ] as const
 
-/** What forks appended, in this order: each is there only with all that stand before it. */
+/** Fields appended by forks, in this order; each requires all before it. */
 const FORK_FIELDS = [
   // EIP-1559
   ['baseFeePerGas', integer],
@@ -41,7 +41,7 @@ const FORK_FIELDS = [
   ['slotNumber', integer],
 ] as const
 
-/** The hash that a block's own fields give; undefined where a field is missing that every header has. */
+/** Hashes a block's header fields; undefined if a field that every header has is missing. */
 export function hashHeader(block: Readonly<Record<string, unknown>>): Hash | undefined {
   const encoded: `0x${string}`[] = []
   for (const [name, encode] of FIELDS) {
@@ -57,10 +57,10 @@ export function hashHeader(block: Readonly<Record<string, unknown>>): Hash | und
   return keccak256(fromHex(encoded, { as: 'Hex' }))
 }
 
-/** What nodes add to the fields of a header. */
+/** Fields of a block answer that are not part of the header. */
 const ADDED_FIELDS = ['hash', 'size', 'totalDifficulty', 'transactions', 'uncles', 'withdrawals']
 
-/** Fields of a block that its hash may commit to and that are not hashed here. */
+/** Fields that the hash may commit to but that this version does not know. */
 export function unknownFields(block: Readonly<Record<string, unknown>>): readonly string[] {
   const known = new Set<string>([...FIELDS, ...FORK_FIELDS].map(([name]) => name))
   return Object.keys(block).filter((name) => !known.has(name) && !ADDED_FIELDS.includes(name))

@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { mine, payUsdc } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { readHead } from '#devnet/chain-client.ts'
-import { freePorts } from '#devnet/free-ports.ts'
-import { type Devnet, startDevnet } from '#devnet/start-devnet.ts'
+import type { Devnet } from '#devnet/start-devnet.ts'
 import type { BlockRef } from '#domain/chain.ts'
 import { type Lie, type LyingNode, Refused, startLyingNode } from '#test/lying-node.ts'
+import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import type { ChainSource } from '../chain-source.ts'
 import { openRpcSource } from '../rpc-source.ts'
 import { proveBlock } from './prove-block.ts'
@@ -18,7 +14,6 @@ import { proveLogs } from './prove-logs.ts'
 
 /** Blocks of a real anvil behind a node that lies about them. */
 describe('the proof of a block', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sexton-proof-'))
   let devnet: Devnet
   let nodes: readonly [LyingNode, LyingNode]
   let source: ChainSource
@@ -27,12 +22,7 @@ describe('the proof of a block', () => {
   let paid: BlockRef
   let earlier: BlockRef
   before(async () => {
-    devnet = await startDevnet({
-      dataFolder: folder,
-      ...(await freePorts()),
-      live: false,
-      historyDays: 2,
-    })
+    devnet = await startOwnDevnet(2)
     const { client, rpcUrl, chainId } = devnet.chains.base
     const pay = (amount: bigint) =>
       payUsdc(client, { from: accounts.holder, to: accounts.payTo, amount })
@@ -49,7 +39,6 @@ describe('the proof of a block', () => {
   after(async () => {
     for (const node of nodes) await node.stop()
     await devnet.stop()
-    await rm(folder, { recursive: true, force: true })
   })
   beforeEach(() => {
     for (const node of nodes) Object.assign(node, { lie: undefined, isDown: false })
@@ -62,7 +51,7 @@ describe('the proof of a block', () => {
   }
   const refused = (lie: Lie, reason: RegExp) => assert.rejects(amounts(lie), reason)
 
-  test('gives every log of an honest node, as its eth_getLogs does', async () => {
+  test('returns every log of an honest node, the same as its eth_getLogs', async () => {
     assert.deepEqual(await amounts(), [2n, 3n, 4n])
     const { logs } = await source.provenBlock(paid)
     const address = devnet.chains.base.client.addresses.usdc.toLowerCase() as `0x${string}`
@@ -74,7 +63,7 @@ describe('the proof of a block', () => {
     )
   })
 
-  test('asks for the receipts one by one where the node gives none of whole blocks', async () => {
+  test('falls back to single receipts if the node lacks eth_getBlockReceipts', async () => {
     for (const code of [-32_601, -32_004])
       assert.deepEqual(
         await amounts(({ method }, result) => {
@@ -86,7 +75,7 @@ describe('the proof of a block', () => {
     assert.deepEqual(await amounts(receipts(() => null)), [2n, 3n, 4n])
   })
 
-  test('takes receipts in any order, for each says its place', async () => {
+  test('accepts receipts in any order, because each has its index', async () => {
     assert.deepEqual(await amounts(receipts((list) => list.toReversed())), [2n, 3n, 4n])
   })
 
@@ -125,7 +114,7 @@ describe('the proof of a block', () => {
       receipts(([first, ...rest]) => (first ? [first, first, ...rest] : [])),
       transactions,
     )
-    // As many, in a wrong order that the node calls the right one.
+    // The same receipts with their indexes swapped.
     await refused(
       receipts((list) =>
         list
@@ -136,7 +125,7 @@ describe('the proof of a block', () => {
     )
   })
 
-  test('refuses a header that was made up to fit other receipts', async () => {
+  test('refuses a header forged to fit other receipts', async () => {
     await refused(({ method }, result) => {
       if (method !== 'eth_getBlockByHash') return result
       return { ...(result as object), receiptsRoot: `0x${'12'.repeat(32)}` }
@@ -147,21 +136,21 @@ describe('the proof of a block', () => {
     )
   })
 
-  test('names the fields of a header that cannot be hashed, and what to do about them', async () => {
+  test('names unknown header fields, and what to do about them', async () => {
     await refused(({ method }, result) => {
       if (method !== 'eth_getBlockByHash') return result
       return { ...(result as object), receiptsRoot: `0x${'12'.repeat(32)}`, proverRoot: '0x12' }
     }, /does not hash to its hash; .* its fields "proverRoot": update, or write proofs: "deposits"/)
   })
 
-  test('refuses answers of no known shape without leaving the node aside', async () => {
+  test('refuses malformed answers without setting the node aside', async () => {
     for (const nonsense of [42, 'text', [null], [{}], {}, [{ logs: 7 }]])
       await assert.rejects(amounts(receipts(() => nonsense as never)), /cannot be proven/)
     assert.deepEqual(await amounts(), [2n, 3n, 4n])
     assert.equal(source.endpoints()[0]?.state, 'ok')
   })
 
-  test('is tried with the next endpoint where the first cannot give it', async () => {
+  test('is tried with the next endpoint if the first cannot provide it', async () => {
     nodes[0].lie = receipts(() => [])
     assert.equal((await both.provenBlock(paid)).logs.length, 3)
   })
@@ -173,7 +162,7 @@ describe('the proof of a block', () => {
     return { ...(block as object), transactions: [...transactions, ...more] }
   }
 
-  test('asks for no receipts of more transactions than the gas of the block pays for', async () => {
+  test('requests no receipts if the gas of the block is too low for its number of transactions', async () => {
     nodes[0].methods.length = 0
     await refused(({ method }, result) => {
       if (method === 'eth_getBlockReceipts') throw new Refused('not supported')
@@ -182,7 +171,7 @@ describe('the proof of a block', () => {
     assert.ok(!nodes[0].methods.includes('eth_getTransactionReceipt'))
   })
 
-  test('asks for the receipts of a long block some at a time', async () => {
+  test('requests single receipts of a long block in groups', async () => {
     const { chainId, client } = devnet.chains.base
     let open = 0
     let most = 0
@@ -214,7 +203,7 @@ describe('the proof of a block', () => {
       needsSecond: () => input.isLarge ?? false,
     })
 
-  test('of much money waits for a second endpoint that knows the block by its hash', async () => {
+  test('of a large sum waits for a second endpoint that knows the block by its hash', async () => {
     assert.equal((await prove({ how: 'receipts', isLarge: true })).length, 3)
     nodes[1].isDown = true
     assert.equal((await prove({ how: 'receipts' })).length, 3)
@@ -232,7 +221,7 @@ describe('the proof of a block', () => {
     await assert.rejects(prove({ how: 'receipts', isLarge: true }), /block \d+ is 0x3434/)
   })
 
-  test('by endpoints holds only where two of them give the same logs', async () => {
+  test('by endpoints needs two that return the same logs', async () => {
     assert.equal((await prove({ how: 'endpoints' })).length, 3)
     await assert.rejects(prove({ how: 'endpoints' }, source), /waits for a second endpoint/)
     nodes[0].lie = ({ method }, result) =>

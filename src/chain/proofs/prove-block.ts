@@ -10,28 +10,28 @@ import { receiptsRoot } from './receipts-root.ts'
 
 export interface ProveDeps {
   readonly chainId: number
-  /** Asks one node; all answers of a proof are of the same one. */
+  /** Calls a node; one proof uses the same node throughout. */
   ask(method: string, ...params: unknown[]): Promise<unknown>
-  /** Whether an error says that the node does not give the receipts of a whole block. */
+  /** Whether an error means that the node does not serve receipts of whole blocks. */
   isRefusal(error: unknown): boolean
 }
 
 /**
- * Proves every log of a block: the header's fields hash to the block's hash, and the receipts to the
- * header's `receiptsRoot`. Which transaction a log is of is the node's word: receipts do not name it.
- * Throws EndpointError `unproven` where the node's answers do not fit each other.
+ * Proves every log of a block: the header's fields hash to the block's hash, and the receipts to its
+ * `receiptsRoot`. The transaction of a log is unproven, because receipts do not include it. Throws
+ * EndpointError `unproven` if the node's answers contradict each other.
  */
 export async function proveBlock(
   deps: ProveDeps,
   ref: BlockRef,
-  /** Its logs are left out, unasked for, where this says no of the proven header. */
+  /** Where this rejects the proven header, no receipts are requested. */
   wants?: (header: BlockHeader) => boolean,
 ): Promise<ProvenBlock> {
   try {
     return await proveAnswers(deps, ref, wants)
   } catch (error) {
     if (error instanceof EndpointError) throw error
-    // A shape that we do not know proves nothing, but is no reason to leave the node aside.
+    // A malformed answer proves nothing, but does not set the node aside.
     throw unproven(ref, error instanceof Error ? error.message : String(error))
   }
 }
@@ -77,7 +77,7 @@ function proveHeader(ref: BlockRef, block: unknown) {
   return { header, fields }
 }
 
-/** A node must not be able to turn proofs off with a field: that is for the operator to decide. */
+/** Unknown fields never turn proofs off by themselves, or a node could do so with a made-up field. */
 function hintOf(fields: Readonly<Record<string, unknown>>): string {
   const names = unknownFields(fields).slice(0, HINTED_MAX)
   if (names.length === 0) return ''
@@ -85,11 +85,11 @@ function hintOf(fields: Readonly<Record<string, unknown>>): string {
   return `; this version does not know its fields ${listed}: update, or write proofs: "deposits" for the chain`
 }
 
-/** A node chooses the names. */
+/** Bounded because the node chooses the names. */
 const HINTED_MAX = 4
 const NAME_MAX = 40
 
-/** Null where the node has to be asked for each receipt by itself. */
+/** Null if each receipt has to be requested separately. */
 async function askReceipts({ ask, isRefusal }: ProveDeps, { hash }: BlockRef): Promise<unknown> {
   try {
     return await ask('eth_getBlockReceipts', hash)
@@ -99,18 +99,18 @@ async function askReceipts({ ask, isRefusal }: ProveDeps, { hash }: BlockRef): P
   }
 }
 
-/** What every transaction costs that a sender pays for (Yellow Paper, appendix G). */
+/** Minimum gas of a transaction that its sender pays for (Yellow Paper, appendix G). */
 const GAS_OF_TRANSACTION = 21_000
 
-/** Rollups put transactions of their own into a block that may use no gas: one or two, more at a fork. */
+/** Rollups add system transactions that may use no gas: one or two per block, more at a fork. */
 const FREE_TRANSACTIONS_MAX = 64
 
-/** The header is proven, the node's list of transactions is not. */
+/** Bounds the work: the header is proven, but the node's list of transactions is not. */
 function mostTransactions(gasUsed: unknown): number {
   return Number(gasUsed) / GAS_OF_TRANSACTION + FREE_TRANSACTIONS_MAX
 }
 
-/** Receipts under way at once. */
+/** Concurrent requests for single receipts. */
 const ASKED_AT_ONCE = 32
 
 async function askOneByOne(
@@ -123,7 +123,7 @@ async function askOneByOne(
   return receipts
 }
 
-/** Only what was hashed is taken from the receipts; the place of a log follows from their order. */
+/** Uses hashed fields only; log indexes follow from the order of receipts. */
 function logsOf(
   chainId: number,
   { number, hash, timestamp }: BlockHeader,

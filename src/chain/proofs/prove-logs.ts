@@ -4,7 +4,7 @@ import { EndpointError } from '../endpoints/endpoint-error.ts'
 import type { LogFilter } from '../log-filter.ts'
 import { matches, verifyLogs } from '../verify-logs.ts'
 
-/** One node by itself. */
+/** A single node. */
 export interface Witness {
   readonly host: string
   readonly source: Pick<ChainSource, 'header' | 'logsInBlock'>
@@ -13,15 +13,15 @@ export interface Witness {
 export interface ProveLogsInput {
   readonly filter: LogFilter
   readonly ref: BlockRef
-  /** `receipts`: hashed against the block; `endpoints`: two nodes say the same. */
+  /** `receipts`: hashed against the block; `endpoints`: two nodes return the same logs. */
   readonly how: 'receipts' | 'endpoints'
   provenBlock(ref: BlockRef): Promise<ProvenBlock>
   readonly witnesses: readonly Witness[]
-  /** Whether these logs are worth asking a second node for the block's hash, where there is one. */
+  /** Whether the sum requires a second node, if configured, to confirm the block's hash. */
   needsSecond(logs: readonly Log[]): boolean
 }
 
-/** The logs of one block that a filter asks for, proven; throws RpcError with the reason where they are not. */
+/** The proven logs of one block that match a filter; throws RpcError with the reason if unproven. */
 export async function proveLogs(input: ProveLogsInput): Promise<readonly Log[]> {
   if (input.how === 'endpoints') return agreedLogs(input)
   const { logs } = await input.provenBlock(input.ref)
@@ -30,7 +30,7 @@ export async function proveLogs(input: ProveLogsInput): Promise<readonly Log[]> 
   return wanted
 }
 
-/** Two nodes must know the block by this hash; only one can be asked where only one is configured. */
+/** Requires two nodes to know the block by this hash, unless only one is configured. */
 async function requireSecond({ witnesses, ref }: ProveLogsInput): Promise<void> {
   if (witnesses.length < 2) return
   const opinions = await Promise.all(

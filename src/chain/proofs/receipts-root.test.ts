@@ -11,7 +11,7 @@ import { receiptsRoot } from './receipts-root.ts'
 
 const VECTORS = join(PACKAGE_ROOT, 'test', 'block-hash-vectors.golden.json')
 
-/** Real answers of a geth chain that lives through every fork up to Prague (ethereum/execution-apis, CC0). */
+/** Answers recorded from a geth chain with every fork up to Prague (ethereum/execution-apis, CC0). */
 const vectors: {
   readonly headers: readonly Readonly<Record<string, string>>[]
   readonly blocks: readonly {

@@ -46,7 +46,7 @@ export interface DepositFact {
   readonly amount: bigint
 }
 
-/** Payments to the operator, where there are any: the very logs that credits refer to. */
+/** Payments to the operator, if configured: the logs that credits refer to. */
 export function depositsDataset(payment: Payment | null): Dataset<DepositFact> {
   return {
     name: DEPOSITS,
@@ -73,7 +73,7 @@ function selectorOf(payment: Payment): Selector {
   }
 }
 
-/** The logs of a block that are deposits: what is asked of it when they are proven. */
+/** The filter for deposits in a block. */
 export function depositFilter(payment: Payment): LogFilter {
   return {
     addresses: [payment.asset],
@@ -82,7 +82,7 @@ export function depositFilter(payment: Payment): LogFilter {
   }
 }
 
-/** The addresses of the operator as topics. */
+/** The operator's addresses as topics. */
 export function recipientsOf({ payTo }: Pick<Payment, 'payTo'>): readonly Hash[] {
   return payTo.map((each) => toTopic(each.address))
 }
@@ -132,7 +132,7 @@ async function removeDeposits(change: Change, ancestor: Position): Promise<void>
     where chain_id = ${change.chainId} and block_number > ${ancestor.number}`)
 }
 
-/** What was found of them until now says nothing about what is read again, perhaps from a later block on. */
+/** Also drops the balance check: deposits may be read again from a later block on. */
 async function forgetDeposits({ connection, chainId }: Change): Promise<void> {
   await connection.run(sql`delete from deposits where chain_id = ${chainId}`)
   await forgetBalanceCheck(connection, chainId)

@@ -24,7 +24,7 @@ export interface CanonicalDeposit {
   readonly to: Address
   /** Base units of the asset. */
   readonly amount: bigint
-  /** Its block was proven to hold it. */
+  /** Whether its block was proven to contain it. */
   readonly proven: boolean
 }
 
@@ -39,13 +39,13 @@ export type DepositSelection =
 export interface DepositReads {
   readonly register: Engine
   readonly payment: Payment
-  /** What of the reader's ecosystem file shapes the register. */
+  /** The parts of the reader's ecosystem file that shape the register. */
   readonly file: FileParts
 }
 
 /**
- * Deposits of the payment chain together with the head they belong to; undefined without a head, and
- * while the register's deposits are those of another file.
+ * Deposits of the payment chain with the head they belong to; undefined without a head, and while the
+ * register's deposits were built from another file.
  */
 export function readDeposits(
   { register, payment, file }: DepositReads,
@@ -74,7 +74,7 @@ export function readDeposits(
   })
 }
 
-/** While history is being read for the first time its newest days are there; read again, nothing is. */
+/** The first read of history starts with its newest days; a re-read starts empty. */
 async function completeFrom(
   connection: Connection,
   { id, startBlock }: Chain,
@@ -87,7 +87,7 @@ async function completeFrom(
   return datasets.includes(DEPOSITS) ? headNumber + 1 : startBlock
 }
 
-/** The hash of a block that is remembered because it is not final, or only just. */
+/** The hash of a block in the index's window of recent blocks. */
 export async function readBlockHash(
   { register, payment }: Pick<DepositReads, 'register' | 'payment'>,
   number: number,

@@ -17,7 +17,7 @@ const ecosystem = localEcosystemAt({})
 const [grave, , weth] = ecosystem.tokens
 const [base] = ecosystem.chains
 
-/** The series of a token whose pool with WETH is of a kind. */
+/** The price series of a token in a WETH pool of the given kind. */
 function seriesOf(kind: 'uniswap-v2' | 'uniswap-v3', decimals: number): PriceSeries {
   assert.ok(grave !== undefined && weth !== undefined && base !== undefined)
   const token: PricedToken = { ...grave, decimals }
@@ -34,14 +34,14 @@ function logWith(kind: 'uniswap-v2' | 'uniswap-v3', data: `0x${string}`) {
 
 const word = (value: bigint): `0x${string}` => `0x${value.toString(16).padStart(64, '0')}`
 
-test('a v2 pool of a token that is worth next to nothing keeps 18 significant digits', () => {
+test('a v2 pool of a nearly worthless token keeps 18 significant digits', () => {
   // GRAVE is token1 of this pool: its address is above WETH's.
   const data = encode(from('uint112, uint112'), [123_456_789n, 10n ** 33n])
   const price = decodePrice(seriesOf('uniswap-v2', 18), logWith('uniswap-v2', data))
   assert.equal(toUsdPriceExact(price ?? 0n), '0.000000000000000000000000123456789')
 })
 
-test('a v3 pool of a token that is worth next to nothing keeps 18 significant digits', () => {
+test('a v3 pool of a nearly worthless token keeps 18 significant digits', () => {
   const sqrtPriceX96 = 3n * 10n ** 15n * 2n ** 96n
   const types = from('int256, int256, uint160, uint128, int24')
   const data = encode(types, [1n, -1n, sqrtPriceX96, 1n, 0])
@@ -50,7 +50,7 @@ test('a v3 pool of a token that is worth next to nothing keeps 18 significant di
   assert.equal(toUsdPriceExact(price ?? 0n), `0.${'0'.repeat(30)}${'1'.repeat(18)}`)
 })
 
-test('a token of less than a millionth of a dollar has a price, and a market cap, in /api/stats', () =>
+test('a token worth less than a millionth of a dollar has a price and a market cap in /api/stats', () =>
   onSqlite(registerMigrations, async ({ engine: register }) => {
     const { grave: token, ethUsdFeed } = addresses.base
     const { gravePair } = addresses.base.market

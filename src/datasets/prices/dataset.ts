@@ -148,7 +148,7 @@ async function removePrices(
   }
 }
 
-/** The points of a chain may be millions: none of them is looked at. */
+/** Deletes by range without reading points, because a chain may have millions. */
 async function forgetPrices(
   { connection, ...change }: Change,
   series: readonly PriceSeries[],

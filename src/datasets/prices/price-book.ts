@@ -92,7 +92,7 @@ function pathOf(token: PricedToken, tokens: readonly PricedToken[]): readonly St
   return quote === undefined ? [] : [step, ...pathOf(quote, tokens)]
 }
 
-/** What of the file decides a token's dollar price: each step from it to dollars. */
+/** The settings that decide a token's dollar price: each step from the token to dollars. */
 export function valuedBy(token: PricedToken, tokens: readonly PricedToken[]): readonly Json[] {
   return pathOf(token, tokens).map(({ symbol, source }) => {
     if (source.kind === 'fixed') return [symbol, source.kind, source.usd]
@@ -168,12 +168,12 @@ async function latest(
   return { price, asOfUnix: point?.unix ?? unix, source: nameOf(own.source) }
 }
 
-/** The newest price read so far is an old one while prices are read again. */
+/** During a re-read, the newest price read so far is outdated. */
 async function isReread(connection: Connection, path: readonly Step[]): Promise<boolean> {
   return (await readUntil(connection, path)) < Number.POSITIVE_INFINITY
 }
 
-/** Up to which moment prices that are read again are there; infinite where none is. */
+/** Up to which time prices have been read again; infinite unless a re-read is running. */
 async function readUntil(connection: Connection, path: readonly Step[]): Promise<number> {
   const backfills = await readBackfills(connection)
   const ends = path.flatMap(({ source }) => {

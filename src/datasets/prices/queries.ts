@@ -9,7 +9,7 @@ export interface PricePoint {
   readonly price: Price
 }
 
-/** A price in its quote may pass 256 bits: pools can be left with next to nothing on one side. */
+/** Not a u256: prices of nearly empty pools can exceed 256 bits. */
 function readPrice(row: Row): Price {
   return BigInt(column.text(row, 'price'))
 }

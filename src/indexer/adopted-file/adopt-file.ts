@@ -19,9 +19,9 @@ export interface AdoptDeps extends CommitDeps, MayLead {
 }
 
 /**
- * Makes the register one of this file, in one transaction: what other parts of a file had brought is
- * removed, and noted to be read again where the file still has it. Gives the parts that differed;
- * undefined where this process may no longer lead, since another has adopted a file meanwhile.
+ * Adopts this file in one transaction: removes the rows of changed parts, and schedules a re-read of
+ * those that the file still has. Returns the changed parts; undefined if this process may no longer
+ * lead because another one has adopted a newer file.
  */
 export async function adoptFile(deps: AdoptDeps): Promise<readonly PartChange[] | undefined> {
   const { engine, lease, clock, file } = deps
@@ -36,7 +36,7 @@ export async function adoptFile(deps: AdoptDeps): Promise<readonly PartChange[] 
     if (!isNew) await removeChanged(deps, connection, { changes, followed })
     await writeAdoption(connection, file, (adopted?.sequence ?? 0) + 1)
     await valueEvents(connection, deps.prices, deps.tokens)
-    // It may have taken longer than a lease lasts, and others wait for it.
+    // The removal may have outlasted the lease, and standbys wait for it.
     await holdLease(connection, lease, clock())
     return isNew ? [] : changes
   })
@@ -67,7 +67,7 @@ async function removeOfChain(
   connection: Connection,
   input: {
     readonly chainId: number
-    /** Undefined where the file no longer has it. */
+    /** Undefined if it was removed from the file. */
     readonly chain: Chain | undefined
     readonly names: readonly string[]
   },

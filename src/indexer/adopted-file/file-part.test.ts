@@ -14,7 +14,7 @@ const entry = (index: number, facts: PartEntry['facts']): PartEntry => ({
 const fieldsOf = (before: readonly FilePart[], after: readonly FilePart[]) =>
   partChanges(before, after).flatMap(({ fields }) => fields)
 
-test('a change is named by its entry and field', () => {
+test('a change is described by its entry and field', () => {
   const before = part(entry(0, { address: '0x1', where: { to: ['0x0'] } }))
   const after = part(entry(0, { address: '0x1', where: { to: ['0x0', '0xdead'] } }))
   assert.deepEqual(fieldsOf([before], [after]), ['burns[0].where changed'])
@@ -27,20 +27,20 @@ test('an entry that only moved in the file changes nothing', () => {
   assert.equal(toFileParts(before).digest, toFileParts(after).digest)
 })
 
-test('the order of the names within an entry does not count', () => {
+test('the order of keys within an entry does not count', () => {
   const before = [part(entry(0, { a: 1, b: { c: 2, d: 3 } }))]
   const after = [part(entry(0, { b: { d: 3, c: 2 }, a: 1 }))]
   assert.equal(toFileParts(before).digest, toFileParts(after).digest)
 })
 
-test('the order of entries counts, since the first that takes a log decides what it is', () => {
+test('the order of entries counts, because the first one that matches a log decides', () => {
   const [a, b] = [{ address: '0x1' }, { address: '0x2' }]
   const before = part(entry(0, a), entry(1, b))
   const after = part(entry(0, b), entry(1, a))
   assert.deepEqual(fieldsOf([before], [after]), ['the order of burns[0], burns[1] changed'])
 })
 
-test('entries and parts that came or went are named', () => {
+test('added and removed entries and parts are described', () => {
   const one = part(entry(0, { address: '0x1' }))
   const two = part(entry(0, { address: '0x1' }), entry(1, { address: '0x2' }))
   assert.deepEqual(fieldsOf([one], [two]), ['burns[1] added'])

@@ -8,29 +8,29 @@ export type Json =
   | readonly Json[]
   | { readonly [name: string]: Json }
 
-/** An entry of the ecosystem file: where it stands there, and what of it shapes the register. */
+/** An entry of the ecosystem file: its place, and the settings that shape the register. */
 export interface PartEntry {
-  /** Such as `burns[0]`. It is shown, but does not count: entries may move. */
+  /** Such as `burns[0]`. For display only, since entries may move. */
   readonly field: string
   readonly facts: Readonly<Record<string, Json>>
 }
 
-/** What of the ecosystem file shapes one part of the register. */
+/** The settings of the ecosystem file that shape one part of the register. */
 export interface FilePart {
-  /** Null for what belongs to no chain. */
+  /** Null for parts without a chain. */
   readonly chainId: number | null
-  /** A dataset, `CHAIN_PART`, or the symbol of a token for what its dollar values hang on. */
+  /** A dataset, `CHAIN_PART`, or a token's symbol for the settings behind its dollar value. */
   readonly name: string
   readonly entries: readonly PartEntry[]
 }
 
-/** All parts of a file, with one digest of them all. */
+/** All parts of a file, with a digest. */
 export interface FileParts {
   readonly parts: readonly FilePart[]
   readonly digest: string
 }
 
-/** The part that all datasets of a chain depend on. */
+/** The part of a chain that all its datasets depend on. */
 export const CHAIN_PART = 'chain'
 
 export function toFileParts(parts: readonly FilePart[]): FileParts {
@@ -38,7 +38,7 @@ export function toFileParts(parts: readonly FilePart[]): FileParts {
   return { parts, digest: sha256(digests.sort().join('\n')) }
 }
 
-/** The same for the same facts, whatever the order of their names. */
+/** Independent of the order of keys. */
 export function digestOf({ entries }: Pick<FilePart, 'entries'>): string {
   return sha256(JSON.stringify(entries.map(({ facts }) => sorted(facts))))
 }
@@ -53,7 +53,7 @@ export interface PartChange extends Pick<FilePart, 'chainId' | 'name'> {
   readonly fields: readonly string[]
 }
 
-/** Parts that one file has and the other lacks, or has otherwise. */
+/** Parts that were added, removed or changed. */
 export function partChanges(
   before: readonly FilePart[],
   after: readonly FilePart[],
@@ -68,7 +68,7 @@ export function partChanges(
   })
 }
 
-/** Entries that stay pair off; the others are paired in their order, as edits of one another. */
+/** Matches equal entries first, then pairs the others in order as edits. */
 function entryChanges(
   before: readonly PartEntry[],
   after: readonly PartEntry[],

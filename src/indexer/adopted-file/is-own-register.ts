@@ -4,14 +4,14 @@ import type { FileParts } from './file-part.ts'
 import { readAdoption } from './tables.ts'
 
 /**
- * Whether the register is built from this file, or from none yet. Asked for in the transaction of a
- * writer that does not hold the lease; no other file is adopted until that ends.
+ * Whether the register is built from this file, or from none yet. For transactions that write without
+ * the lease: no other file can be adopted before they end.
  */
 export async function isOwnRegister(
   connection: Connection,
   file: Pick<FileParts, 'digest'>,
 ): Promise<boolean> {
-  // Every adoption begins with this row, so that none comes in between.
+  // Locks the row that every adoption takes first.
   await connection.run(sql`update leases set epoch = epoch where name = 'index'`)
   const adoption = await readAdoption(connection)
   return adoption === undefined || adoption.digest === file.digest

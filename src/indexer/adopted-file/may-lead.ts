@@ -12,21 +12,21 @@ export class ChangedFileError extends Error {
   }
 }
 
-/** What a process does when the register was built from another file than its own. */
+/** What to do if the register was built from another file. */
 export type OnChangedFile = 'reread' | 'refuse'
 
-/** Of a process that would lead. */
+/** A candidate for the index lease. */
 export interface MayLead {
   readonly file: FileParts
   readonly onChangedFile: OnChangedFile
-  /** Whether another process led, or this one did before. */
+  /** Whether another process has led since this one started, or this one led before. */
   readonly hasWaited: boolean
 }
 
 /**
- * Whether an indexer may take the lease. A process that finds no leader when it starts brings its
- * file with it. One that waited behind a leader takes over with the register's file or a new one, but
- * not with one that the register has left: else a forgotten process would undo an edit.
+ * Whether an indexer may take the lease. A process that starts without a leader imposes its file. A
+ * standby takes over with the register's file or a new one, but never with a previously adopted one;
+ * otherwise a forgotten standby would undo an edit.
  */
 export async function mayLead(
   connection: Connection,

@@ -34,8 +34,8 @@ export interface Backfill {
   /** Never beyond `read` below the floor. */
   readonly folded: Position
   /**
-   * The datasets that are read again, from the first block on, while the others follow the head; null
-   * where the whole chain is read.
+   * Datasets being read again from the first block on while the others follow the head; null if the
+   * whole chain is read.
    */
   readonly datasets: readonly string[] | null
 }

@@ -72,7 +72,7 @@ export class OlderHistory {
     return this.#backfill === undefined
   }
 
-  /** Whether a dataset takes nothing of new blocks before the older history has met them. */
+  /** Whether a dataset skips new blocks until the older history has caught up with them. */
   isAwaitedBy(dataset: AnyDataset): boolean {
     if (this.#backfill === undefined) return false
     const { datasets } = this.#backfill
@@ -242,7 +242,7 @@ export class OlderHistory {
     return this.#opened
   }
 
-  /** The datasets that the older history is read for. */
+  /** The datasets to read older history for. */
   #readFor({ datasets: names }: Backfill): readonly AnyDataset[] {
     const { datasets } = this.#deps
     return names === null ? datasets : datasets.filter(({ name }) => names.includes(name))

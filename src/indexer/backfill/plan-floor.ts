@@ -29,8 +29,8 @@ export async function planFloor(
 }
 
 /**
- * The plan for datasets that are read again from the first block on. Only the newest days keep sums
- * per hour, as in a register that is built from nothing.
+ * The plan for datasets that are read again from the first block on. As in a fresh register, only the
+ * newest days get hourly sums.
  */
 export function planReread(
   startBlock: number,
@@ -42,7 +42,7 @@ export function planReread(
   return { floor, read, folded: read, datasets }
 }
 
-/** Nothing is read yet: no block has this hash, and no block is older than this time. */
+/** The position before anything is read: a hash no block has, and a time before all blocks. */
 function beforeBlock(startBlock: number): Position {
   return { number: startBlock - 1, hash: '0x', timestamp: -1 }
 }

@@ -10,12 +10,12 @@ import { forgetEvents, revertEvents, storeEvents } from './store-events.ts'
 /** A dataset of events: the kind says how a mapped log is read, everything else is shared. */
 export function makeEventDataset<Source extends EventSource>(input: {
   readonly name: string
-  /** The list of the ecosystem file that the sources are from, in its order. */
+  /** The list in the ecosystem file that the sources come from, in order. */
   readonly field: string
   /** Whether what each account did is summed up too. */
   readonly byAccount: boolean
   readonly sources: readonly Source[]
-  /** What decides, besides the source itself, how its logs are read. */
+  /** Settings other than the source itself that affect how its logs are read. */
   factsOf(source: Source): PartEntry['facts']
   read(log: Log, source: Source, args: EventArguments): EventFact
 }): Dataset<EventFact> {

@@ -124,7 +124,7 @@ onBoth('a list has every event that its filters ask for once, newest first', asy
   )
 })
 
-onBoth('a list of a token is read over any number of chains', async ({ engine }) => {
+onBoth('the list of a token is read across any number of chains', async ({ engine }) => {
   const chainIds = Array.from({ length: 1_200 }, (_, index) => index + 1)
   await engine.write((connection) =>
     storeEvents(

@@ -59,13 +59,13 @@ export async function listEvents(
 const COLUMNS = sql`
   chain_id, block_number, log_index, tx_hash, timestamp_unix, kind, token, account, amount, detail, usd`
 
-/** All events of a dataset are in order already, and those of an account, or of it and a token. */
+/** Whether one index has the order: of the dataset, of an account, or of an account and token. */
 function ofOneIndex({ account, token, chainId }: EventQuery): boolean {
   if (account !== undefined && token !== undefined) return true
   return token === undefined && chainId === undefined
 }
 
-/** Beside an account and a token the chain is made an expression, so that no index of chains is taken. */
+/** `chain_id + 0` keeps the planner from choosing an index on the chain. */
 function newest(query: EventQuery): Sql {
   const { account, token, chainId, after } = query
   return sql`
@@ -96,7 +96,7 @@ function newestByChain(query: EventQuery): Sql {
     limit ${query.limit + 1}`
 }
 
-/** SQLite takes 500 selects in a union, and would make one of unions in unions. */
+/** SQLite allows 500 selects per union, and flattens nested unions. */
 const SELECTS_MAX = 100
 
 function newestOf(chainId: number, query: EventQuery): Sql {

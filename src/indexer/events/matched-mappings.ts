@@ -15,13 +15,13 @@ export const matchedMappingsMigration: Migration = {
     )`,
 }
 
-/** What a mapping asks of logs, as one text that is the same wherever it stands in the file. */
+/** Identifies a mapping by its filters, independent of its place in the file. */
 export function mappingKey({ address, topic0, where }: EventSource): string {
   const filters = [...where].map(([name, values]) => [name, [...values].sort()])
   return `${address} ${topic0} ${JSON.stringify(filters.sort())}`
 }
 
-/** Notes mappings of a chain that matched a log; once noted, a reorg does not take it back. */
+/** Records mappings that matched a log; a reorg does not undo it. */
 export async function noteMatched(
   connection: Connection,
   dataset: string,
@@ -43,7 +43,7 @@ export async function forgetMatched(
     delete from matched_mappings where dataset = ${dataset} and chain_id = ${chainId}`)
 }
 
-/** The mappings of a dataset among those given that have not matched any log yet. */
+/** Those of the given mappings that have not matched any log yet. */
 export async function readUnmatched<Source extends EventSource>(
   connection: Connection,
   dataset: string,

@@ -129,7 +129,7 @@ async function having(
   return ranges.filter((_, index) => found[index]?.length === 1)
 }
 
-/** Takes the values of all events of a token back; they are found anew. */
+/** Resets the values of all events of a token, so that they are valued again. */
 export function unvalueToken(connection: Connection, token: string): Promise<void> {
   const range = { fromUnix: 0, untilUnix: Number.POSITIVE_INFINITY }
   return unvalue(connection, { token, range })
@@ -191,7 +191,7 @@ async function valuePending(
   return pending.length
 }
 
-/** Sets values, null without a price; an undefined one is still to be found. */
+/** Sets values: null without a price, undefined while pending. */
 async function setValues(
   connection: Connection,
   events: readonly { readonly row: Row; readonly value: MicroUsd | null | undefined }[],

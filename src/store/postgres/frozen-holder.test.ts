@@ -22,8 +22,8 @@ const MIGRATIONS: readonly Migration[] = [
 const module = (path: string) => JSON.stringify(new URL(path, import.meta.url).href)
 
 /**
- * A process that begins a write, says that it holds what the write took, and freezes. Once woken, it goes on
- * and says how the write ended.
+ * A child process that starts a write, reports that it holds the locks, and freezes. Once resumed, it
+ * reports how the write ended.
  */
 async function frozenIn(options: PostgresOptions, work: string) {
   const program = `
@@ -63,7 +63,7 @@ async function migrated(schema: PostgresOptions['schema']): Promise<PostgresOpti
 
 const addTo = (id: number) => sql`update counters set used = used + 1 where id = ${id}`
 
-test('a replica that freezes inside a transaction frees its rows, and nothing is counted twice when it wakes', async () => {
+test('a replica frozen inside a transaction loses its row locks, and nothing is counted twice when it resumes', async () => {
   const options = await migrated('accounts')
   const engine = openPostgres({ ...options, lockTimeoutMs: 1_000 })
   try {
@@ -101,11 +101,11 @@ test('a replica that freezes inside a transaction frees its rows, and nothing is
   }
 })
 
-/** Gives the lease as soon as the standby gets it. */
+/** Resolves with the lease once the standby gets it. */
 async function takeOver(engine: Engine, name: string) {
   for (;;) {
     const lease = await acquireLease({ engine, clock: systemClock }, { name, holder: 'standby' })
-      // It waited for the lock longer than a statement may.
+      // Waiting for the lock exceeded the statement timeout.
       .catch(() => undefined)
     if (lease !== undefined) return lease
     await sleep(250)
@@ -116,7 +116,7 @@ for (const [schema, name] of [
   ['register', 'index'],
   ['accounts', 'verifier'],
 ] as const)
-  test(`a ${name} that freezes inside a transaction loses its lease to the standby`, {
+  test(`a ${name} frozen inside a transaction loses its lease to the standby`, {
     timeout: 25_000,
   }, async () => {
     const options = await migrated(schema)
@@ -139,7 +139,7 @@ for (const [schema, name] of [
     }
   })
 
-test('no setting comes with the connection, where a pooler would refuse it', async () => {
+test('settings are not sent as startup parameters, which poolers refuse', async () => {
   const engine = openPostgres(await migrated('accounts'))
   try {
     const rows = await engine.read(sql`select name from pg_settings where source = 'client'`)

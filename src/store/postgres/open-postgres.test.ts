@@ -20,7 +20,7 @@ const add = sql`
   insert into counters (id, used) values ('a', 1)
   on conflict (id) do update set used = counters.used + 1`
 
-test('PostgreSQL: a migration may take longer than any statement, and than a server may be silent', async () => {
+test('PostgreSQL: a migration may exceed the statement timeout and the silence limit', async () => {
   const url = await postgres.createDatabase()
   const engine = openPostgres({ url, schema: 'accounts', silenceMaxMs: 200 })
   const slow = `select pg_sleep(1);
@@ -35,7 +35,7 @@ test('PostgreSQL: a migration may take longer than any statement, and than a ser
   }
 })
 
-test('PostgreSQL: what is written at length may take longer than any statement', async () => {
+test('PostgreSQL: writeAtLength may exceed the statement timeout', async () => {
   const url = await postgres.createDatabase()
   const engine = openPostgres({ url, schema: 'accounts', silenceMaxMs: 200 })
   try {

@@ -27,20 +27,20 @@ const SILENCE_MAX_MS = 40_000
 const CONNECTIONS_MAX = 8
 
 /**
- * A writer that is silent between two statements for so long is frozen or gone: its transaction ends, so
- * that others get the rows that it holds. Accounts are shared by all callers; the register has one writer,
- * which folds a lot of history between two statements.
+ * Idle time after which a writer counts as frozen or gone; its transaction is ended to release its row
+ * locks. Short for accounts, whose rows all callers share; longer for the register, whose only writer
+ * folds history between statements.
  */
 const SILENT_WRITER_MS = { accounts: 2_000, register: 5_000 } as const
 
-/** A snapshot keeps no rows from others, and proofs ask the chain from within one. */
+/** No idle limit: snapshots lock no rows, and proofs make RPC calls inside one. */
 const READS = 'isolation level repeatable read read only'
 
 function writes(schema: PostgresOptions['schema']): string {
   return `isolation level read committed; set local idle_in_transaction_session_timeout = ${SILENT_WRITER_MS[schema]}`
 }
 
-/** A frozen writer still frees its rows, if later: between statements it folds what it removes. */
+/** A longer idle limit, because the writer folds removed rows between statements. */
 const AT_LENGTH =
   'isolation level read committed; set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 60000'
 
@@ -77,7 +77,7 @@ export function openPostgres(options: PostgresOptions): Engine {
   }
 }
 
-/** A client that vanishes without a word is noticed while it waits for a lock or for its answer. */
+/** Detects vanished clients while they wait for a lock or a result. */
 const VANISHED_CLIENT = [
   'client_connection_check_interval = 2000',
   'tcp_keepalives_idle = 5',
@@ -87,14 +87,14 @@ const VANISHED_CLIENT = [
 ]
 
 /**
- * Lists are read in the order of an index, a page at a time. A planner that has no statistics yet expects few
- * rows and would fetch and sort them all.
+ * Makes lists read pages in index order. Without statistics the planner expects few rows and would fetch
+ * and sort them all.
  */
 const LISTS_BY_INDEX = 'enable_bitmapscan = off'
 
 /**
- * Set once connected: poolers refuse settings that come with the connection. They also come after those of
- * the address, which cannot change them.
+ * Set after connecting, because poolers refuse startup parameters, and so that settings in the URL
+ * cannot override them.
  */
 function sessionOf({ schema, lockTimeoutMs = 0 }: PostgresOptions): string {
   const ours = [
@@ -114,7 +114,7 @@ function urlOf({ url }: PostgresOptions): string {
   return address.href
 }
 
-/** For what takes as long as it takes: the server may owe an answer for minutes. */
+/** For migrations: the server may take minutes to respond. */
 async function onOwnConnection<T>(
   settings: Omit<PostgresConnectionOptions, 'silenceMaxMs'>,
   work: (connection: PostgresConnection) => Promise<T>,
@@ -140,7 +140,7 @@ async function migrateWithin(
   },
 ): Promise<void> {
   await transact(connection, writes(schema), async (tx) => {
-    // Another process that migrates may take its time, too.
+    // Another process's migration may hold the lock for long.
     await connection.command('set local lock_timeout = 0; set local statement_timeout = 0')
     await connection.command(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`)
     await makeSchema(connection, { tx, schema })

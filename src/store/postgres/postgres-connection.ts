@@ -6,11 +6,11 @@ import { type Sql, type SqlValue, toNumbered } from '../sql.ts'
 
 export interface PostgresConnectionOptions {
   readonly url: string
-  /** Commands that come before everything else. */
+  /** Commands sent first. */
   readonly session: string
   /** Names of prepared statements by their texts, shared by all connections of an engine. */
   readonly names: Map<string, string>
-  /** A server that says nothing for this long while it owes an answer is gone; 0 waits for ever. */
+  /** Time without a byte while a response is due, after which the server counts as gone; 0 for no limit. */
   readonly silenceMaxMs: number
 }
 

@@ -59,7 +59,7 @@ onBoth('an offer is shown at usual prices of gas', async ({ engine }) => {
   assert.equal(await availabilityOn(engine, calm).isAvailable(), true)
 })
 
-onBoth('no offer is shown by a node that cannot prove its blocks', async ({ engine }) => {
+onBoth('no offer is shown while the node cannot prove its blocks', async ({ engine }) => {
   const now = { ms: NOON_MS }
   const chain = { ...calm, provesNothing: true }
   const availability = availabilityOn(engine, chain, now)

@@ -23,14 +23,14 @@ interface Deps
   readonly rpc: Pick<SettlingRpc, 'gasPrice' | 'balance' | 'header' | 'provenBlock'>
   readonly signer: Pick<SettlingSigner, 'address'>
   readonly chainId: number
-  /** What proves a payment. */
+  /** How payments are proven. */
   readonly proof: Payment['proof']
 }
 
 /**
  * Offers are shown only while they can be kept: a node answers, the settling wallet can pay for gas,
- * the day's gas is not used up, gas would not eat over a tenth of the smallest offer, and the nodes have
- * once shown that what is paid can be proven.
+ * the day's gas is not used up, gas costs at most a tenth of the smallest offer, and some node has
+ * proven a block since the start.
  */
 export function createAvailability(deps: Deps): Availability {
   let isProvable = deps.proof === 'endpoints'
@@ -49,7 +49,7 @@ export function createAvailability(deps: Deps): Availability {
   }
 }
 
-/** A node that cannot prove its newest block would keep every payment pending. */
+/** Nodes that cannot prove blocks would keep every payment pending. */
 async function provesHead({ rpc, report }: Deps): Promise<boolean> {
   try {
     const head = await rpc.header('latest')

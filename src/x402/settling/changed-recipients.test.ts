@@ -13,7 +13,7 @@ const OTHER: Address = `0x${'9c'.repeat(20)}`
 
 for (const change of [{ payTo: [{ address: OTHER, since: '2026-11-23' }] }, { asset: OTHER }])
   onBoth(
-    `a payment that was sent before the file's ${Object.keys(change)[0]} was replaced is credited`,
+    `a payment sent before the file's ${Object.keys(change)[0]} was replaced is credited`,
     async ({ engine }) => {
       const harness = settlingHarness(engine)
       const { chain, authorize, deps } = harness

@@ -19,8 +19,8 @@ export type Settlement =
   | { readonly kind: 'unknown' }
 
 /**
- * Reads a transaction's receipt and looks for the very transfer that was authorized, among the logs that
- * its block is proven to hold. Throws while they cannot be proven.
+ * Reads a transaction's receipt and finds the authorized transfer among the proven logs of its block.
+ * Throws while they cannot be proven.
  */
 export async function readSettlement(
   deps: Deps,
@@ -32,7 +32,7 @@ export async function readSettlement(
   const header = await deps.rpc.header(receipt.blockNumber)
   if (header === undefined || header.hash !== receipt.blockHash) return { kind: 'unknown' }
   const { blockNumber } = receipt
-  // Some assets give back false and no error: only the log is a payment.
+  // Some assets return false instead of reverting, so only the log proves a payment.
   if (!receipt.succeeded || findDeposit(deps, intent, receipt.logs, header) === undefined)
     return { kind: 'unpaid', blockNumber }
   const logs = (await provenLogs(deps, intent, header)).filter((log) => log.txHash === txHash)
@@ -41,7 +41,7 @@ export async function readSettlement(
   return { kind: 'paid', deposit }
 }
 
-/** What the block says of the asset's authorizations and payments. */
+/** The block's authorization and payment logs of the asset. */
 function provenLogs(
   { rpc, payment }: Deps,
   { asset, authorization }: Intent,
@@ -100,8 +100,8 @@ function findDeposit(
 }
 
 /**
- * Transfers to the operator, counted as the index counts them, so that both name the same log alike. What
- * was paid before the file's `asset` or `payTo` were replaced counts as the payer signed it.
+ * Transfers to the operator, numbered as in the index, so that both identify a log the same way. Payments
+ * from before the file's `asset` or `payTo` changed count as signed.
  */
 function payingLogs<L extends Omit<Log, 'timestamp'>>(
   { payment }: Deps,

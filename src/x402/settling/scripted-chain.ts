@@ -44,7 +44,7 @@ export class ScriptedChain {
   /** Blocks by which the node is behind with all but headers, which another one tells. */
   lagBlocks = 0
   refusesSending = false
-  /** The node gives no receipts that hash to what its blocks name. */
+  /** Whether the node's receipts fail to hash to its blocks. */
   provesNothing = false
   isDown = false
   hidesLogs = false

@@ -43,7 +43,7 @@ export interface SettleInput<A> {
     intent: Intent,
     credit: () => Promise<Credited | undefined>,
   ) => Promise<A | undefined>
-  /** Told what `within` gave in a transaction that failed, and that may stand nonetheless. */
+  /** Called with the result of `within` if the commit failed with an unknown outcome. */
   readonly onLost?: (value: A, intent: Intent) => Promise<void>
 }
 
@@ -259,7 +259,7 @@ async function credit<A>(
     })
     return { kind: 'settled', deposit, admission: value }
   } catch (error) {
-    // The money is there: it is credited by now, or will be once the store answers.
+    // The money has arrived: it is credited already, or will be once the store responds.
     deps.report(error)
     if (value !== undefined) await input.onLost?.(value, intent)
     return { kind: 'pending', transaction: deposit.txHash }

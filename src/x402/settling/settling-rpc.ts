@@ -65,7 +65,7 @@ export interface SettlingRpc {
   logs(query: LogQuery): Promise<readonly SourceLog[]>
   /** Every log of a block, proven against its hash; throws EndpointError `unproven`. */
   provenBlock(ref: BlockRef): Promise<ProvenBlock>
-  /** Each node by itself. */
+  /** The single nodes. */
   readonly witnesses: readonly Witness[]
 }
 

@@ -8,7 +8,7 @@ import { settlingHarness } from './settling-harness.ts'
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 
 onBoth(
-  'a settlement is credited once its block is proven, however long that takes, and not before',
+  'a settlement is credited once its block is proven, however long that takes, never before',
   async ({ engine }) => {
     const harness = settlingHarness(engine)
     const { chain, authorize, credits, states, finish, time } = harness

@@ -12,10 +12,10 @@ export interface SignIn {
   readonly untilMs: number
 }
 
-/** A sign-in that is good if its wallet has signed it. */
+/** A sign-in that is valid apart from its unchecked signature. */
 export interface UnprovenSignIn {
   readonly signIn: SignIn
-  /** The signed text with its signature, the same however the header writes them. */
+  /** Text and signature in normal form, independent of the header's encoding. */
   readonly name: string
   /** Recovers the signer, which takes milliseconds. */
   isSigned(): boolean
@@ -49,7 +49,7 @@ const AHEAD_MAX_MS = 60_000
 
 /**
  * Reads the header `SIGN-IN-WITH-X`: base64 of the fields of a CAIP-122 message and its signature,
- * from which the signed text is built again (EIP-4361). All but the signature is looked at here.
+ * from which the signed text is built again (EIP-4361). Checks everything but the signature.
  */
 export function readSignIn(
   deps: SignInDeps,

@@ -23,7 +23,7 @@ export async function bindSignIn(
   return row !== undefined && column.text(row, 'bucket') === addressBucket
 }
 
-/** The address that a message is bound to; undefined before one has shown it. */
+/** The address bucket that a message is bound to; undefined before its first use. */
 export async function boundTo(
   reads: Reads,
   { wallet, nonce }: Pick<SignIn, 'wallet' | 'nonce'>,

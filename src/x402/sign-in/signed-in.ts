@@ -25,7 +25,7 @@ export type Visitor =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'wallet'; readonly wallet: Address }
   | { readonly kind: 'refused'; readonly reason: SignInFault }
-  /** Its address has sent too many wrong sign-ins to look at this one. */
+  /** Not checked, because its address has sent too many wrong sign-ins. */
   | { readonly kind: 'limited'; readonly refusal: Refusal }
 
 interface Facts {
@@ -33,7 +33,7 @@ interface Facts {
   readonly addressBucket: string
 }
 
-/** Messages that were checked of late; at some kilobytes each, a few megabytes. */
+/** Recently checked messages; at some kilobytes each, a few megabytes. */
 const KNOWN_MAX = 1_000
 
 /** Checks the sign-in that a request carries, and brings together what its wallet has paid. */
@@ -57,7 +57,7 @@ export function createVisitors(deps: Deps): (facts: Facts) => Promise<Visitor> {
   }
 }
 
-/** Nothing is recovered of a message that another address has shown before. */
+/** Skips recovery for a message that another address has used before. */
 async function check(
   deps: Deps & { readonly myTurn: () => Promise<void> },
   { signIn, isSigned }: UnprovenSignIn,
@@ -72,7 +72,7 @@ async function check(
   return (await bind(deps, signIn, addressBucket)) ? undefined : refuseReplay(deps, addressBucket)
 }
 
-/** One recovery per turn of the event loop, so that many at once hold up no other call for long. */
+/** Limits recoveries to one per turn of the event loop, so that many at once do not delay other calls. */
 function createTurns(): () => Promise<void> {
   let last: Promise<void> = Promise.resolve()
   return () => {
@@ -81,7 +81,7 @@ function createTurns(): () => Promise<void> {
   }
 }
 
-/** Counted apart from wrong signatures: who moves to another address may still sign anew, and pay. */
+/** Counted apart from wrong signatures, so that a caller whose address changed can sign in again. */
 function refuseReplay({ recoveries }: Deps, addressBucket: string): Visitor {
   const name = `replays of ${addressBucket}`
   const refusal = recoveries.refusal(name)

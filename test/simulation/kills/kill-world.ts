@@ -28,7 +28,7 @@ export async function makeKillWorld(seed: number): Promise<KillWorld> {
   const local = localFile(4020, Object.fromEntries(chains.map(({ name, url }) => [name, url])))
   const file = {
     ...local,
-    // The blocks of a made-up chain have no hashes that could be proven.
+    // Made-up blocks have no provable hashes.
     chains: local.chains.map((chain) => ({ ...chain, pollIntervalMs: 100, proofs: 'deposits' })),
   }
   const ecosystemFile = join(folder, 'ecosystem.json')

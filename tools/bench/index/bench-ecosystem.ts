@@ -22,7 +22,7 @@ export function benchEcosystem(rpcUrls: readonly string[]): Required<EcosystemFi
         ...chain,
         rpcUrls: [...rpcUrls],
         staleAfterSeconds: STALE_AFTER_SECONDS,
-        // The blocks of a made-up chain have no hashes that could be proven.
+        // Made-up blocks have no provable hashes.
         proofs: 'deposits' as const,
       })),
     tokens: local.tokens.map((token) => ({

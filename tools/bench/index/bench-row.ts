@@ -21,6 +21,7 @@ export interface BenchLine extends Omit<BenchRow, 'counts'> {
   readonly eventsPerSecond: number
   readonly calls: number
   readonly httpRequests: number
+  readonly proofRequests: number
   readonly refusals: number
   readonly inFlightMax: number
 }

@@ -8,7 +8,16 @@ export function printResults(results: BenchResults): string {
 
 function competitors({ lines }: BenchResults): readonly string[] {
   const head = ['who', 'chain', 'logs', 'runs', 's', 'events/s', 'x raw', 'CPU s', 'peak MB']
-  const counts = ['calls', 'HTTP', 'refused', 'in flight', 'useful s', 'restart s', 'disk MB']
+  const counts = [
+    'calls',
+    'HTTP',
+    'proofs',
+    'refused',
+    'in flight',
+    'useful s',
+    'restart s',
+    'disk MB',
+  ]
   const rows = lines.map((line) => [
     line.who,
     line.chain,
@@ -21,6 +30,7 @@ function competitors({ lines }: BenchResults): readonly string[] {
     whole(line.peakMegabytes),
     whole(line.calls),
     whole(line.httpRequests),
+    whole(line.proofRequests),
     whole(line.refusals),
     whole(line.inFlightMax),
     short(line.usefulSeconds),

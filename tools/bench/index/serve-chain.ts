@@ -134,6 +134,8 @@ function refuseRate(counts: ServerCounts, outgoing: ServerResponse): void {
     .end('{"jsonrpc":"2.0","error":{"code":-32005,"message":"Too Many Requests"},"id":null}')
 }
 
+const RECEIPTS = new Set(['eth_getBlockReceipts', 'eth_getTransactionReceipt'])
+
 async function send(
   { deps, counts }: { readonly deps: AnswerDeps; readonly counts: ServerCounts },
   body: string,
@@ -142,6 +144,7 @@ async function send(
   const parsed: RpcCall | readonly RpcCall[] = JSON.parse(body)
   const calls = [parsed].flat() as readonly RpcCall[]
   for (const { method } of calls) counts.calls[method] = (counts.calls[method] ?? 0) + 1
+  if (calls.some(({ method }) => RECEIPTS.has(method))) counts.proofRequests += 1
   const answers = calls.map((call) => answerRpc(deps, call))
   const pieces = Array.isArray(parsed) ? joinBatch(answers) : (answers[0] ?? [])
   const zipped = values.gzip === true && /gzip/.test(String(incoming.headers['accept-encoding']))

@@ -2,6 +2,8 @@
 export interface ServerCounts {
   readonly calls: Record<string, number>
   httpRequests: number
+  /** Those of `httpRequests` that asked for receipts, to prove the blocks of payments. */
+  proofRequests: number
   /** Bytes of bodies sent, compressed where they were. */
   bytes: number
   /** Answers that told a caller to ask for less. */
@@ -13,7 +15,15 @@ export interface ServerCounts {
 }
 
 export function emptyCounts(): ServerCounts {
-  return { calls: {}, httpRequests: 0, bytes: 0, refusals: 0, rateLimited: 0, inFlightMax: 0 }
+  return {
+    calls: {},
+    httpRequests: 0,
+    proofRequests: 0,
+    bytes: 0,
+    refusals: 0,
+    rateLimited: 0,
+    inFlightMax: 0,
+  }
 }
 
 /** Sets every count to nothing, in place. */

@@ -28,6 +28,7 @@ function lineOf(first: BenchRow, runs: readonly BenchRow[]): BenchLine {
     diskMegabytes: middle((row) => row.diskMegabytes),
     calls: middle(({ counts }) => Object.values(counts.calls).reduce((sum, n) => sum + n, 0)),
     httpRequests: middle(({ counts }) => counts.httpRequests),
+    proofRequests: middle(({ counts }) => counts.proofRequests),
     refusals: middle(({ counts }) => counts.refusals + counts.rateLimited),
     inFlightMax: middle(({ counts }) => counts.inFlightMax),
   }

@@ -8,7 +8,7 @@ import { localFile } from '#main/local-chains.ts'
 import { type FullBlocksInput, makeFullBlocks } from './full-blocks.ts'
 import { serveBlocks } from './serve-blocks.ts'
 
-/** Prints what proofs add at the head: requests, bytes and time of each new block, as ratios. */
+/** Prints the cost of proofs per new block: requests, bytes and time, as ratios. */
 
 const BLOCKS = 60
 
@@ -19,7 +19,7 @@ if (chain === undefined) throw new Error('the local ecosystem takes payments')
 const filters = filtersOf(allDatasets(ecosystem), chain.id)
 const addresses = new Set<string>(filters.flatMap((filter) => filter.addresses))
 
-/** A log of ours in each block, and none in any. */
+/** A log that the local ecosystem maps. */
 const [pair] = filters.flatMap((filter) => filter.pairs ?? [])
 const word = `0x${'00'.repeat(12)}${'aa'.repeat(20)}` as const
 const ours =

@@ -6,7 +6,7 @@ import { RandomWords } from '../index/random-words.ts'
 
 type Hex = `0x${string}`
 
-/** A block as a node gives it, with its receipts. */
+/** A block and its receipts as a node returns them. */
 export interface WireBlock {
   readonly block: Readonly<Record<string, unknown>> & { readonly hash: Hash }
   readonly receipts: readonly object[]
@@ -14,18 +14,18 @@ export interface WireBlock {
 
 export interface FullBlocksInput {
   readonly blocks: number
-  /** Transactions of a block: from the first number up to the second. */
+  /** Range of transactions per block. */
   readonly transactions: readonly [number, number]
-  /** Logs of a transaction on average. */
+  /** Average logs per transaction. */
   readonly logs: number
-  /** One log of each block stands at one of these places of ours; none where it is empty. */
+  /** Each block has one log from one of these, unless the list is empty. */
   readonly ours: readonly { readonly address: Address; readonly topics: readonly Hash[] }[]
 }
 
 const ZERO: Hash = `0x${'00'.repeat(32)}`
 const hex = (number: number): Hex => `0x${number.toString(16)}`
 
-/** Blocks that link, with hashes, blooms and receipt roots that are right; a seed fixes them for ever. */
+/** Linked blocks with valid hashes, blooms and receipt roots, determined by a seed. */
 export async function makeFullBlocks(input: FullBlocksInput): Promise<readonly WireBlock[]> {
   const random = new RandomWords(1)
   const made: WireBlock[] = []

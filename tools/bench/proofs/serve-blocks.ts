@@ -1,21 +1,17 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
+import {
+  type LocalServer,
+  type RpcCall,
+  readRpcRequest,
+  startLocalServer,
+} from '#test/rpc-server.ts'
 import type { WireBlock } from './full-blocks.ts'
 
-/** A node whose head a benchmark moves. */
-export interface BlockServer {
-  readonly url: string
+/** A node whose head the benchmark moves. */
+export interface BlockServer extends LocalServer {
   head: number
-  stop(): Promise<void>
 }
 
-interface Call {
-  readonly id: number
-  readonly method: string
-  readonly params: readonly unknown[]
-}
-
-/** Serves made blocks as JSON-RPC on a free port of 127.0.0.1; logs of ours are all that its lists hold. */
+/** Serves made-up blocks as JSON-RPC on a free port of 127.0.0.1; eth_getLogs returns only our logs. */
 export async function serveBlocks(
   chainId: number,
   blocks: readonly WireBlock[],
@@ -24,7 +20,7 @@ export async function serveBlocks(
   const state = { head: 0 }
   const byHash = new Map(blocks.map((each) => [each.block.hash, each]))
   const ofHash = (hash: unknown) => byHash.get(hash as WireBlock['block']['hash'])
-  const answer = ({ method, params }: Call): unknown => {
+  const answer = ({ method, params }: RpcCall): unknown => {
     const [first] = params
     if (method === 'eth_chainId') return `0x${chainId.toString(16)}`
     if (method === 'eth_getBlockByNumber')
@@ -38,26 +34,11 @@ export async function serveBlocks(
     (block?.receipts ?? [])
       .flatMap((receipt) => (receipt as { readonly logs: readonly { address: string }[] }).logs)
       .filter(({ address }) => addresses.has(address))
-  const server = createServer(async (incoming, outgoing) => {
-    const parts: Buffer[] = []
-    for await (const part of incoming) parts.push(part)
-    const asked: Call | readonly Call[] = JSON.parse(Buffer.concat(parts).toString('utf8'))
-    const told = [asked]
-      .flat()
-      .map((call) => ({ jsonrpc: '2.0', id: call.id, result: answer(call) }))
+  const server = await startLocalServer(async (incoming, outgoing) => {
+    const { calls, answerWith } = await readRpcRequest(incoming)
+    const answers = calls.map((call) => ({ jsonrpc: '2.0', id: call.id, result: answer(call) }))
     outgoing.setHeader('content-type', 'application/json')
-    outgoing.end(JSON.stringify(Array.isArray(asked) ? told : told[0]))
+    outgoing.end(answerWith(answers))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
-  return Object.assign(state, {
-    url: `http://127.0.0.1:${port}`,
-    async stop() {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
-  })
+  return Object.assign(state, server)
 }

@@ -16,9 +16,9 @@ export const balanceChecksMigration: Migration = {
     )`,
 }
 
-/** Up to which block the deposits explain what the operator's addresses hold. */
+/** The newest block at which deposits explain the operator's balance. */
 export interface BalanceCheck {
-  /** The asset and the addresses that were asked for; of others it says nothing. */
+  /** The asset and addresses it covers. */
   readonly payTo: string
   readonly block: BlockRef
   /** Base units. */
@@ -57,7 +57,7 @@ export async function forgetBalanceCheck(connection: Connection, chainId: number
   await connection.run(sql`delete from balance_checks where chain_id = ${chainId}`)
 }
 
-/** What came in, by block. */
+/** Deposited sums by block. */
 export async function receivedIn(
   connection: Connection,
   chainId: number,

@@ -11,7 +11,7 @@ const onEach = eachEngine(startPostgres, registerMigrations)
 const CHAIN = 8453
 
 onEach(
-  'a proof stores nothing in blocks whose deposits are still to be read',
+  'a proof stores nothing in blocks whose deposits have yet to be read',
   async ({ engine }) => {
     const at = (number: number) => ({ number, hash: '0xaa', timestamp: number }) as const
     await engine.write((connection) =>

@@ -5,11 +5,11 @@ import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import { DEPOSITS, type DepositFact, storeDeposits } from '../deposits.ts'
 
-/** What proved the deposits of a block. */
+/** How the deposits of a block were proven. */
 export type DepositProof = 'receipts' | 'endpoints'
 
 export interface UnprovenBlock extends BlockRef {
-  /** Why the last try came to nothing; null before the first. */
+  /** Why the last attempt failed; null before the first. */
   readonly reason: string | null
 }
 
@@ -34,7 +34,7 @@ export async function unprovenBlocks(
   }))
 }
 
-/** How many deposits a try has left unproven, and what the newest try said; undefined where none is. */
+/** Number of deposits whose proof failed, with the newest reason; undefined if there are none. */
 export async function readUnproven(
   connection: Connection,
   chainId: number,
@@ -60,12 +60,12 @@ export async function noteUnproven(
       and block_hash = ${block.hash} and proof is null`)
 }
 
-/** What a proof found: the rows as they stood, other rows, or that the block is not ours (any more). */
+/** Outcome of a proof: rows confirmed, rows corrected, or the block has left the index. */
 export type Settled = 'as-stored' | 'corrected' | 'left'
 
 /**
- * Makes the deposits of a block those that were proven: what a node made up goes, what it left out
- * comes. Does nothing where the index stands on another block.
+ * Replaces the deposits of a block by the proven ones: made-up deposits are removed, missing ones
+ * added. Does nothing if the index has another block at that height.
  */
 export async function settleBlock(
   connection: Connection,
@@ -106,7 +106,7 @@ export async function settleBlock(
   return isSame ? 'as-stored' : 'corrected'
 }
 
-/** Whether the deposits of a block are still to be read: stored now, they would be there twice. */
+/** Whether the block's deposits have yet to be read; storing them now would duplicate them. */
 function isInGap(backfill: Backfill | undefined, number: number): boolean {
   if (backfill === undefined) return false
   const { floor, read, datasets } = backfill
@@ -114,13 +114,13 @@ function isInGap(backfill: Backfill | undefined, number: number): boolean {
   return datasets.includes(DEPOSITS) && number > read.number
 }
 
-/** Whether the index stands on this very block. No reorg is undone until the transaction ends. */
+/** Whether the index has exactly this block; no reorg is applied before the transaction ends. */
 async function isIndexed(
   connection: Connection,
   chainId: number,
   { number, hash }: BlockRef,
 ): Promise<boolean> {
-  // Takes the row that every commit moves, so that none comes in between.
+  // Locks the row that every commit updates, so that none runs in between.
   const [position] = await connection.run(sql`
     update positions set number = number where chain_id = ${chainId}
     returning number, hash, finalized_number`)

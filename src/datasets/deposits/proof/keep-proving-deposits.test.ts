@@ -5,7 +5,7 @@ import { onSqlite } from '#ledger/each-engine.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { keepProvingDeposits } from './keep-proving-deposits.ts'
 
-test('a process that ends while it proves has not failed', () =>
+test('ending the process during a proof is not a failure', () =>
   onSqlite(registerMigrations, async ({ engine }) => {
     const { payment } = localEcosystemAt({})
     assert.ok(payment !== null)
@@ -23,7 +23,7 @@ test('a process that ends while it proves has not failed', () =>
       {
         ...{ register, payment, clock: Date.now, isIndexing: () => true },
         ...{ isOurs: async () => true, report: () => undefined },
-        sourceOf: () => assert.fail('no node is asked'),
+        sourceOf: () => assert.fail('a node was asked'),
       },
       stop.signal,
     )

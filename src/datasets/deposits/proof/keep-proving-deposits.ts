@@ -5,21 +5,21 @@ import { DepositProver, type ProveDepositsDeps } from './prove-deposits.ts'
 import { BalanceWatch } from './watch-balance.ts'
 
 export interface KeepProvingDepositsDeps extends ProveDepositsDeps {
-  /** Whether this process is the one that indexes. */
+  /** Whether this process holds the index lease. */
   isIndexing(): boolean
 }
 
-/** How often it is looked whether a deposit waits: whoever paid is waiting, too. */
+/** Polling interval; short, because payers are waiting. */
 const LOOK_MS = 500
 
-/** Proves the deposits of the payment chain, new and old, and finds those left out, until the signal aborts. */
+/** Proves all deposits of the payment chain and finds missing ones, until the signal aborts. */
 export async function keepProvingDeposits(
   deps: KeepProvingDepositsDeps,
   signal: AbortSignal,
 ): Promise<void> {
   const prover = new DepositProver(deps)
   const watch = new BalanceWatch(deps, prover)
-  // Apart from each other: what was ever sent away may take minutes to read.
+  // Run separately: reading all transfers ever sent may take minutes.
   await Promise.all([
     repeat(deps, signal, () => prover.proveStored(signal)),
     repeat(deps, signal, () => watch.look(signal)),
@@ -35,9 +35,9 @@ async function repeat(
     try {
       if (deps.isIndexing()) await work()
     } catch (error) {
-      // What is cut short by the end of this process is no failure.
+      // Errors after an abort come from shutting down.
       if (signal.aborted) return
-      // A store or a node that is away: another look comes soon enough.
+      // The store or a node is down; the next round retries.
       if (!(error instanceof StoreError || error instanceof RpcError)) throw error
     }
     await sleep(LOOK_MS, signal)

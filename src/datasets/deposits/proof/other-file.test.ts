@@ -1,16 +1,10 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after } from 'node:test'
 import { openRpcSource } from '#chain/rpc-source.ts'
 import { registerMigrations } from '#datasets/datasets.ts'
 import { filePartsOf } from '#datasets/file-parts.ts'
 import { mine, payUsdc } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
-import { freePorts } from '#devnet/free-ports.ts'
-import { startDevnet } from '#devnet/start-devnet.ts'
 import { parseAddress } from '#domain/address.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { adoptFile } from '#indexer/adopted-file/adopt-file.ts'
@@ -21,24 +15,16 @@ import type { Connection, Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
 import { readBalanceCheck } from './balance-check.ts'
 import { DepositProver } from './prove-deposits.ts'
 import { BalanceWatch } from './watch-balance.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)
-const folder = mkdtempSync(join(tmpdir(), 'sexton-other-file-'))
-const devnet = await startDevnet({
-  dataFolder: folder,
-  ...(await freePorts()),
-  live: false,
-  historyDays: 1,
-})
+const devnet = await startOwnDevnet(1)
 const { client, rpcUrl, chainId } = devnet.chains.base
-after(async () => {
-  await devnet.stop()
-  await rm(folder, { recursive: true, force: true })
-})
+after(() => devnet.stop())
 for (const to of [accounts.payTo, accounts.operator])
   await payUsdc(client, { from: accounts.holder, to, amount: 7n })
 await mine(client, { blocks: 12 })
@@ -54,7 +40,7 @@ const paidTo = (payTo: string) =>
 const oldFile = paidTo(accounts.payTo)
 const newFile = paidTo(accounts.operator)
 
-/** An indexer whose ecosystem file the register adopts. */
+/** Starts an indexer and makes the register adopt its file. */
 async function adopt(engine: Engine, ecosystem: Ecosystem) {
   const { payment } = ecosystem
   assert.ok(payment !== null)
@@ -90,7 +76,7 @@ async function adopt(engine: Engine, ecosystem: Ecosystem) {
 }
 
 onEach(
-  'proofs and balances of a file that the register has left change nothing in it',
+  'a process with an outdated file writes no proofs or balances to the register',
   async ({ engine }) => {
     const old = await adopt(engine, oldFile)
     await old.follow()
@@ -116,7 +102,7 @@ onEach(
   },
 )
 
-onEach('a register that never adopted a file counts as that of every file', async ({ engine }) => {
+onEach('a register that never adopted a file accepts proofs with any file', async ({ engine }) => {
   const isOurs = (digest: string) =>
     engine.write((connection) => isOwnRegister(connection, { digest }))
   assert.equal(await isOurs('a'), true)
@@ -125,7 +111,7 @@ onEach('a register that never adopted a file counts as that of every file', asyn
   assert.equal(await isOurs(filePartsOf(oldFile).digest), false)
 })
 
-/** What a register that knew all deposits and their balance still knows with another file. */
+/** What a register with proven deposits and a checked balance keeps when another file is adopted. */
 async function leftAfter(engine: Engine, file: Ecosystem) {
   const before = await adopt(engine, newFile)
   await before.follow()
@@ -139,17 +125,14 @@ async function leftAfter(engine: Engine, file: Ecosystem) {
   return { deposits: await stored(), check: await check() }
 }
 
-onEach(
-  'a balance that was told from another startBlock explains no balance any more',
-  async ({ engine }) => {
-    const chains = newFile.chains.map((chain) => ({ ...chain, startBlock: chain.startBlock + 1 }))
-    const file = { ...newFile, chains }
-    assert.deepEqual(await leftAfter(engine, file), { deposits: [], check: undefined })
-  },
-)
+onEach('a balance check is dropped when startBlock changes', async ({ engine }) => {
+  const chains = newFile.chains.map((chain) => ({ ...chain, startBlock: chain.startBlock + 1 }))
+  const file = { ...newFile, chains }
+  assert.deepEqual(await leftAfter(engine, file), { deposits: [], check: undefined })
+})
 
 onEach(
-  'deposits that were proven in another way than the file asks for are read again',
+  'deposits are read again when the file asks for another kind of proof',
   async ({ engine }) => {
     assert.ok(newFile.payment !== null)
     const payment = { ...newFile.payment, proof: 'endpoints' as const }

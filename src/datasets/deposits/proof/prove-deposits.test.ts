@@ -1,15 +1,9 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, beforeEach } from 'node:test'
 import { openRpcSource } from '#chain/rpc-source.ts'
 import { registerMigrations } from '#datasets/datasets.ts'
 import { mine, payUsdc } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
-import { freePorts } from '#devnet/free-ports.ts'
-import { startDevnet } from '#devnet/start-devnet.ts'
 import type { Payment } from '#ecosystem/ecosystem.ts'
 import { ChainIndex } from '#indexer/chain-index.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
@@ -18,25 +12,19 @@ import { sql } from '#store/sql.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { type Lie, startLyingNode } from '#test/lying-node.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
 import { readUnproven, settleBlock } from './deposit-proofs.ts'
 import { DepositProver } from './prove-deposits.ts'
 import { BalanceWatch } from './watch-balance.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)
-const folder = mkdtempSync(join(tmpdir(), 'sexton-watch-'))
-const devnet = await startDevnet({
-  dataFolder: folder,
-  ...(await freePorts()),
-  live: false,
-  historyDays: 1,
-})
+const devnet = await startOwnDevnet(1)
 const { client, rpcUrl, chainId } = devnet.chains.base
 const node = await startLyingNode(rpcUrl)
 after(async () => {
   await node.stop()
   await devnet.stop()
-  await rm(folder, { recursive: true, force: true })
 })
 beforeEach(() => {
   node.lie = undefined
@@ -46,7 +34,7 @@ const pay = (amount: bigint) =>
   payUsdc(client, { from: accounts.holder, to: accounts.payTo, amount })
 const us = accounts.payTo.slice(2).toLowerCase()
 
-/** Nothing that came to us, wherever it is listed. */
+/** Hides every payment to us, in all answers. */
 const hideDeposits: Lie = ({ method }, result) => {
   if (method === 'eth_getBlockReceipts') return []
   if (method !== 'eth_getLogs' || !Array.isArray(result)) return result
@@ -55,7 +43,7 @@ const hideDeposits: Lie = ({ method }, result) => {
   )
 }
 
-/** An index of the payment chain that a test drives, with what proves its deposits. */
+/** An index of the payment chain and its deposit prover, driven by the test. */
 async function begin(
   engine: Engine,
   more: { readonly second?: string; readonly change?: Partial<Payment> } = {},
@@ -98,29 +86,26 @@ async function begin(
 const proven = (...amounts: readonly bigint[]) => amounts.map((amount) => [amount, 'receipts'])
 let sum: readonly bigint[] = []
 
-onEach(
-  'a deposit that was left out before the index was complete is found by the balance',
-  async ({ engine }) => {
-    await pay(7n)
-    await mine(client, { blocks: 12 })
-    sum = [...sum, 7n]
-    const world = await begin(engine)
-    node.lie = hideDeposits
-    await world.follow()
-    assert.deepEqual(await world.deposits(), [])
-    await assert.rejects(world.watch(), /cannot be proven/)
-    assert.deepEqual(world.news, ['unproven'])
-    node.lie = undefined
-    world.time.aheadMs = 5_000
-    await world.watch()
-    assert.deepEqual(await world.deposits(), proven(...sum))
-    await world.watch()
-    assert.deepEqual(world.news, ['unproven', ...sum.map(() => 'corrected')])
-  },
-)
+onEach('a deposit missing from the history is found through the balance', async ({ engine }) => {
+  await pay(7n)
+  await mine(client, { blocks: 12 })
+  sum = [...sum, 7n]
+  const world = await begin(engine)
+  node.lie = hideDeposits
+  await world.follow()
+  assert.deepEqual(await world.deposits(), [])
+  await assert.rejects(world.watch(), /cannot be proven/)
+  assert.deepEqual(world.news, ['unproven'])
+  node.lie = undefined
+  world.time.aheadMs = 5_000
+  await world.watch()
+  assert.deepEqual(await world.deposits(), proven(...sum))
+  await world.watch()
+  assert.deepEqual(world.news, ['unproven', ...sum.map(() => 'corrected')])
+})
 
 onEach(
-  'deposits of a history are proven, each block once, and explain the balance',
+  'deposits in the history are proven, each block once, and explain the balance',
   async ({ engine }) => {
     const world = await begin(engine)
     await world.follow()
@@ -135,29 +120,32 @@ onEach(
   },
 )
 
-onEach('what the operator sends away hides no deposit and raises no alarm', async ({ engine }) => {
-  const world = await begin(engine)
-  await world.follow()
-  await world.prove()
-  await world.watch()
-  await payUsdc(client, { from: accounts.payTo, to: accounts.holder, amount: 3n })
-  await mine(client, { blocks: 12 })
-  await world.follow()
-  await world.watch()
-  assert.deepEqual(world.news, [])
-  await payUsdc(client, { from: accounts.payTo, to: accounts.holder, amount: 2n })
-  await pay(2n)
-  sum = [...sum, 2n]
-  node.lie = hideDeposits
-  await mine(client, { blocks: 12 })
-  await world.follow()
-  node.lie = undefined
-  await world.watch()
-  assert.deepEqual(await world.deposits(), proven(...sum))
-})
+onEach(
+  'outgoing transfers of the operator hide no deposit and raise no alarm',
+  async ({ engine }) => {
+    const world = await begin(engine)
+    await world.follow()
+    await world.prove()
+    await world.watch()
+    await payUsdc(client, { from: accounts.payTo, to: accounts.holder, amount: 3n })
+    await mine(client, { blocks: 12 })
+    await world.follow()
+    await world.watch()
+    assert.deepEqual(world.news, [])
+    await payUsdc(client, { from: accounts.payTo, to: accounts.holder, amount: 2n })
+    await pay(2n)
+    sum = [...sum, 2n]
+    node.lie = hideDeposits
+    await mine(client, { blocks: 12 })
+    await world.follow()
+    node.lie = undefined
+    await world.watch()
+    assert.deepEqual(await world.deposits(), proven(...sum))
+  },
+)
 
 onEach(
-  'deposits of much money wait for a second endpoint that is down, and say for which',
+  'large deposits wait for a second endpoint while it is down, and name it',
   async ({ engine }) => {
     const second = await startLyingNode(rpcUrl)
     try {
@@ -171,7 +159,7 @@ onEach(
         waiting?.reason ?? '',
         new RegExp(`second endpoint; ${new URL(second.url).host}`),
       )
-      // Of 7 and 2 units only those above 5 wait.
+      // The threshold is 5 units: 7 waits, 2 does not.
       const small = sum.filter((amount) => amount <= 5n)
       assert.equal(waiting?.count, sum.length - small.length)
       second.isDown = false
@@ -186,7 +174,7 @@ onEach(
 )
 
 onEach(
-  'where the operator says so two endpoints that agree prove a deposit, and one does not',
+  'with proof "endpoints" two endpoints that agree prove a deposit, and one does not',
   async ({ engine }) => {
     const second = await startLyingNode(rpcUrl)
     try {
@@ -208,26 +196,23 @@ onEach(
   },
 )
 
-onEach(
-  'a proof of a block that has left the chain meanwhile changes nothing',
-  async ({ engine }) => {
-    const world = await begin(engine)
-    await world.follow()
-    await world.prove()
-    const before = await world.deposits()
-    const block = { number: 1, hash: `0x${'ab'.repeat(32)}` as const }
-    await engine.write(async (connection) => {
-      await connection.run(sql`
+onEach('a proof of a block that has since left the chain changes nothing', async ({ engine }) => {
+  const world = await begin(engine)
+  await world.follow()
+  await world.prove()
+  const before = await world.deposits()
+  const block = { number: 1, hash: `0x${'ab'.repeat(32)}` as const }
+  await engine.write(async (connection) => {
+    await connection.run(sql`
       update positions set finalized_number = 0 where chain_id = ${chainId}`)
-      const settled = { chainId, block, facts: [], proof: 'receipts' } as const
-      assert.equal(await settleBlock(connection, settled), 'left')
-    })
-    assert.deepEqual(await world.deposits(), before)
-  },
-)
+    const settled = { chainId, block, facts: [], proof: 'receipts' } as const
+    assert.equal(await settleBlock(connection, settled), 'left')
+  })
+  assert.deepEqual(await world.deposits(), before)
+})
 
 onEach(
-  'the true logs of a block that the chain did not keep are no deposits',
+  'logs of a block that is not on the canonical chain never become deposits',
   async ({ engine }) => {
     const world = await begin(engine)
     await world.follow()
@@ -241,29 +226,26 @@ onEach(
   },
 )
 
-onEach(
-  'a deposit that was left out is found while newer ones still wait for a proof',
-  async ({ engine }) => {
-    const world = await begin(engine)
-    await world.follow()
-    await world.prove()
-    await world.watch()
-    await pay(4n)
-    await mine(client, { blocks: 12 })
-    node.lie = hideDeposits
-    await world.follow()
-    node.lie = undefined
-    await pay(1n)
-    await mine(client, { blocks: 12 })
-    await world.follow()
-    await world.watch()
-    assert.deepEqual(await world.deposits(), [...proven(...sum, 4n), [1n, null]])
-    sum = [...sum, 4n, 1n]
-  },
-)
+onEach('a missing deposit is found while newer ones still wait for a proof', async ({ engine }) => {
+  const world = await begin(engine)
+  await world.follow()
+  await world.prove()
+  await world.watch()
+  await pay(4n)
+  await mine(client, { blocks: 12 })
+  node.lie = hideDeposits
+  await world.follow()
+  node.lie = undefined
+  await pay(1n)
+  await mine(client, { blocks: 12 })
+  await world.follow()
+  await world.watch()
+  assert.deepEqual(await world.deposits(), [...proven(...sum, 4n), [1n, null]])
+  sum = [...sum, 4n, 1n]
+})
 
 onEach(
-  'while no node proves a deposit that was left out its history is not read again and again',
+  'while no node proves a missing deposit, history is not read over and over',
   async ({ engine }) => {
     const world = await begin(engine)
     const readFrom: number[] = []

@@ -16,11 +16,11 @@ export interface ProveDepositsDeps {
   readonly payment: Payment
   readonly clock: Clock
   sourceOf(chainId: number): ChainSource
-  /** Asked in every transaction that writes: a register of another file is left as it is. */
+  /** Checked in every writing transaction, so that a register built from another file is never changed. */
   isOurs(connection: Connection): Promise<boolean>
   /**
-   * Told of deposits that a node made up or left out, of those that cannot be proven, and of money that no
-   * transfer explains.
+   * Called for corrected deposits, for deposits that cannot be proven, and for balances that no transfer
+   * explains.
    */
   report(news: {
     readonly kind: 'corrected' | 'unproven' | 'unexplained'
@@ -29,25 +29,25 @@ export interface ProveDepositsDeps {
   }): void
 }
 
-/** A history may hold thousands, and reading it must not wait for them. */
+/** History may contain thousands of blocks with deposits, and indexing must not wait for them. */
 const BLOCKS_PER_LOOK = 16
 
-/** The newest go first, because their payers wait; but what keeps coming must not hold up the rest. */
+/** The newest go first, because their payers are waiting; the other half keeps old ones from starving. */
 const OLDEST_PER_LOOK = BLOCKS_PER_LOOK / 2
 
-/** Proofs under way at once: each may bring a megabyte. */
+/** Concurrent proofs; each may download a megabyte. */
 const AT_ONCE = 4
 
-/** Where one block cannot be proven most cannot: one line per this time says it as well. */
+/** If one block cannot be proven, most cannot; limits log lines to one per interval. */
 const REPORT_MS = 10_000
 
 const TRY_AGAIN_MS = 1_000
 const TRY_AGAIN_MAX_MS = 60_000
 
-/** Proves the blocks of deposits, each once; a block that could not be proven is tried again later. */
+/** Proves each block that has deposits once; failed blocks are retried with back-off. */
 export class DepositProver {
   readonly #deps: ProveDepositsDeps
-  /** When a block may be tried again, by its hash; of blocks that still wait. */
+  /** Next attempt of each waiting block, by hash. */
   readonly #retries = new Map<string, { readonly tries: number; readonly atMs: number }>()
   #reportedMs = Number.NEGATIVE_INFINITY
 
@@ -55,7 +55,7 @@ export class DepositProver {
     this.#deps = deps
   }
 
-  /** Proves what is stored unproven. */
+  /** Proves stored deposits that have no proof yet. */
   async proveStored(signal: AbortSignal): Promise<void> {
     for (const part of chunks(await this.#dueBlocks(), AT_ONCE)) {
       if (signal.aborted) return
@@ -63,7 +63,7 @@ export class DepositProver {
     }
   }
 
-  /** The newest and the oldest blocks that may be tried now, the newest first. */
+  /** The newest and oldest blocks due for an attempt, newest first. */
   async #dueBlocks(): Promise<readonly UnprovenBlock[]> {
     const { register, payment, clock } = this.#deps
     const chainId = payment.chain.id
@@ -83,7 +83,7 @@ export class DepositProver {
     return [...young.slice(0, BLOCKS_PER_LOOK - old.length), ...old]
   }
 
-  /** Proves one block and makes its deposits those that it holds; throws RpcError where that fails. */
+  /** Proves one block and stores exactly its deposits; throws RpcError if that fails. */
   async prove(block: BlockRef): Promise<void> {
     const { register, payment, report, isOurs } = this.#deps
     const facts = await provenDeposits(this.#deps, block)
@@ -97,7 +97,8 @@ export class DepositProver {
       report({
         kind: 'corrected',
         blockNumber: block.number,
-        reason: 'a node made up or left out deposits of this block; they are now those it proves',
+        reason:
+          'a node reported wrong deposits for this block; they were replaced by the proven ones',
       })
   }
 
@@ -147,13 +148,13 @@ async function provenDeposits(
       payment.secondOpinion,
   })
   const [header, logs] = await allEnded([source.header(ref.number), proving])
-  // A lost sibling is as true to itself as the block that the chain kept.
+  // An orphaned sibling can be proven as well as the canonical block.
   if (header?.hash !== ref.hash)
     throw new RpcError(`block ${ref.number} is ${header?.hash ?? 'not known'}, not ${ref.hash}`)
   return logs.flatMap(readable)
 }
 
-/** What the index, too, could not read as a deposit is none. */
+/** Logs that the index could not decode as deposits are skipped here too. */
 function readable(log: Log): readonly DepositFact[] {
   try {
     return readDeposit(log)

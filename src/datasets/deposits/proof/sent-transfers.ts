@@ -2,16 +2,16 @@ import { TRANSFER_TOPIC } from '#domain/token.ts'
 import { recipientsOf } from '../deposits.ts'
 import type { ProveDepositsDeps } from './prove-deposits.ts'
 
-/** What came or went in one block, in base units. */
+/** Change of a balance in one block, in base units. */
 export interface Step {
   readonly block: number
   readonly amount: bigint
 }
 
-/** An operator that sent more often is asked for anew: so many take some megabytes. */
+/** A cache of a few megabytes; longer lists are fetched each time. */
 const KEPT_MAX = 100_000
 
-/** What the operator's addresses sent away; the final part is kept until another beginning is asked for. */
+/** Transfers sent by the operator's addresses; caches the final part for one start block. */
 export class SentTransfers {
   readonly #deps: Pick<ProveDepositsDeps, 'payment' | 'sourceOf'>
   #kept:

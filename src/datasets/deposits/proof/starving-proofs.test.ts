@@ -11,10 +11,10 @@ import { DepositProver } from './prove-deposits.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)
 
-/** More than one look proves. */
+/** More than one round proves. */
 const PAID_PER_LOOK = 20
 
-onEach('a deposit is proven in the end, however many come after it', async ({ engine }) => {
+onEach('a deposit is eventually proven, however many newer ones arrive', async ({ engine }) => {
   const url = 'http://127.0.0.1:1'
   const { payment } = localEcosystemAt({ base: url })
   assert.ok(payment !== null)
@@ -61,7 +61,7 @@ onEach('a deposit is proven in the end, however many come after it', async ({ en
   await payInBlocks(2 * PAID_PER_LOOK)
   for (let look = 0; look < 3; look += 1) {
     await prover.proveStored(new AbortController().signal)
-    assert.ok(proven.includes(newest), 'whoever pays now waits no longer for those before')
+    assert.ok(proven.includes(newest), 'new payments do not wait for older ones')
     await payInBlocks(PAID_PER_LOOK)
   }
   assert.deepEqual(

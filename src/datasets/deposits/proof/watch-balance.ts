@@ -16,31 +16,31 @@ import { unprovenBlocks } from './deposit-proofs.ts'
 import type { DepositProver, ProveDepositsDeps } from './prove-deposits.ts'
 import { SentTransfers, type Step } from './sent-transfers.ts'
 
-/** Blocks between two looks. */
+/** Blocks between two checks. */
 const EVERY_BLOCKS = 5
 
-/** So far below the head few reorgs reach, and no payment has its confirmations yet. */
+/** Deeper than most reorgs, and before payments have their confirmations. */
 const DEPTH_BLOCKS = 5
 
-/** Deposits that were left out, found in one look; the next look finds more. */
+/** Missing deposits found per check; the next check finds more. */
 const FOUND_MAX = 32
 
-/** Where the node keeps no old state, so many blocks are proven to find one deposit. */
+/** Blocks proven to find one deposit if the node keeps no old state. */
 const SEARCHED_MAX = 64
 
-/** A look that came to nothing is made again after so long, then twice as long, up to the longest. */
+/** Exponential back-off after failed checks. */
 const LOOK_AGAIN_MS = 5_000
 const LOOK_AGAIN_MAX_MS = 60_000
 
 /**
- * Holds what the operator's addresses hold against what came and went. More than that came by a deposit
- * that a node left out: its block is found by the balances, proven, and its deposits stored.
+ * Compares the operator's balances with the known transfers. A higher balance means that a node left
+ * out a deposit: its block is located through the balances and proven, and its deposits are stored.
  */
 export class BalanceWatch {
   readonly #deps: ProveDepositsDeps
   readonly #prover: Pick<DepositProver, 'prove'>
   readonly #sent: SentTransfers
-  /** Looks in a row that came to nothing. */
+  /** Consecutive failed checks. */
   #failures = 0
   #nextMs = Number.NEGATIVE_INFINITY
 
@@ -50,11 +50,11 @@ export class BalanceWatch {
     this.#sent = new SentTransfers(deps)
   }
 
-  /** Looks once, unless that is too soon after a failure; throws RpcError where a look fails. */
+  /** Checks once, unless still backing off; throws RpcError on failure. */
   async look(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps
     const leftMs = this.#nextMs - clock()
-    // More than the longest pause is left only where the clock was set back.
+    // A longer wait than the maximum means that the clock was set back.
     if (leftMs > 0 && leftMs <= LOOK_AGAIN_MAX_MS) return
     try {
       await watchBalance(this.#deps, { prover: this.#prover, sent: this.#sent, signal })
@@ -89,9 +89,9 @@ async function watchBalance(
   const { check, finalized, position, backfill } = stored
   const isWhole = backfill === undefined
   const [unproven] = stored.unproven
-  // Deposits that are read again explain nothing yet.
+  // Deposits being read again are incomplete.
   if (position === undefined || backfill?.datasets?.includes(DEPOSITS) === true) return
-  // Nor does what may turn out to be made up; below it the balance can be told all the same.
+  // An unproven deposit may be made up, so check below the oldest one only.
   if (unproven !== undefined && !isWhole) return
   const proven = Math.min(position.number - DEPTH_BLOCKS, (unproven?.number ?? Infinity) - 1)
   const to = Math.max(0, proven)
@@ -130,13 +130,13 @@ async function watchBalance(
     deps.report({ kind: 'unexplained', blockNumber: to, reason: unexplained })
 }
 
-/** Undefined where the block of the last check has left the chain. */
+/** Undefined if the last check's block has left the chain. */
 async function stillThere(source: ChainSource, check: BalanceCheck) {
   const header = await source.header(check.block.number)
   return header?.hash === check.block.hash ? check : undefined
 }
 
-/** What was held before the first block that is indexed; undefined where no endpoint has so old a state. */
+/** Balance before the first indexed block; undefined if no endpoint has that state. */
 async function beforeHistory(source: ChainSource, payment: Payment): Promise<Base | undefined> {
   const number = payment.chain.startBlock - 1
   if (number < 0) return { block: { number }, held: 0n }
@@ -148,7 +148,7 @@ async function beforeHistory(source: ChainSource, payment: Payment): Promise<Bas
   }
 }
 
-/** Where a comparison begins. */
+/** Start of a comparison. */
 interface Base {
   readonly block: { readonly number: number }
   /** Base units. */
@@ -171,7 +171,7 @@ async function heldAt(source: ChainSource, { asset, payTo }: Payment, at: number
   return held
 }
 
-/** While older history is missing only what is new was compared. */
+/** While older history is missing, only new blocks are compared. */
 function nameOf({ asset, payTo }: Payment, isWhole: boolean): string {
   const addresses = new Set(payTo.map((each) => each.address))
   return [asset, ...addresses, ...(isWhole ? [] : ['newest'])].join(' ')
@@ -181,7 +181,7 @@ interface SearchDeps extends Pick<ProveDepositsDeps, 'register' | 'payment'> {
   readonly source: ChainSource
 }
 
-/** Looks for the blocks of a range whose deposits do not explain the balance, the newest first. */
+/** Finds blocks in a range whose deposits do not explain the balance, newest first. */
 class Search {
   readonly #deps: SearchDeps
   readonly #base: Base
@@ -197,20 +197,20 @@ class Search {
     this.#readSent = readSent
   }
 
-  /** How much more is held at a block than what came and went explains. */
+  /** Balance at a block minus the sum of known transfers up to it. */
   async differenceAt(block: number): Promise<bigint> {
     const { register, payment, source } = this.#deps
     const range = { after: this.#base.block.number, to: block }
     const received = await register.snapshot((reads) => receivedIn(reads, payment.chain.id, range))
     const held =
       block === this.#now.block.number ? this.#now.held : await heldAt(source, payment, block)
-    // Always asked for: what went may be as much as what came and was left out.
+    // Always fetched: outgoing transfers may exactly offset a missing deposit.
     this.#sent ??= this.#readSent()
     const sent = sumUpTo(await this.#sent, block)
     return held - this.#base.held - sumUpTo(received, block) + sent
   }
 
-  /** Undefined where no block is left that could hold it. */
+  /** Undefined if no candidate block is left. */
   async find(): Promise<BlockHeader | undefined> {
     const { low, high } = await this.#narrow()
     for (let number = low + 1; number <= high; number += 1) {
@@ -222,8 +222,8 @@ class Search {
   }
 
   /**
-   * The newest change of the difference came after `low` and no later than `high`: one block where the
-   * node knows the states near it. Steps back grow, because old states are the ones that nodes drop.
+   * Narrows the newest change of the difference to (`low`, `high`], a single block if the node has those
+   * states. Steps grow going back, because nodes drop old states first.
    */
   async #narrow(): Promise<{ readonly low: number; readonly high: number }> {
     const end = this.#now.block.number

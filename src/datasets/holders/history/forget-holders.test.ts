@@ -12,7 +12,7 @@ const onEach = eachEngine(startPostgres, registerMigrations)
 const FORGOTTEN = 1
 const KEPT = 2
 
-/** Of each of two chains in each table; more than one statement may delete. */
+/** Rows per chain and table: more than one statement may delete. */
 const ROWS = 30_000
 
 const DELETED_MAX = 20_000
@@ -59,7 +59,7 @@ const tokenOf = (n: number) => (n % 4 === 0 ? 'CRYPT' : 'GRAVE')
 const addressOf = (n: number) => `0x${n.toString(16).padStart(40, '0')}`
 
 onEach(
-  'a chain with many holders is forgotten by statements of bounded size, and the others keep theirs',
+  'a chain with many holders is removed in statements of bounded size, and other chains are untouched',
   async ({ engine }) => {
     await engine.write(async (tx) => {
       for (const [into, rowOf] of FILLED)

@@ -5,12 +5,12 @@ import { empty, join, type Sql, sql } from '#store/sql.ts'
 import { voidProof } from '../proof/proof-row.ts'
 import { countHoldersAnew } from './count-holders-anew.ts'
 
-/** Rows that one statement looks at: PostgreSQL ends one that takes half a minute. */
+/** Rows visited per statement: PostgreSQL cancels statements after half a minute. */
 const ROWS_AT_ONCE = 20_000
 
 interface Keyed {
   readonly table: Sql
-  /** Names each row of a token, and there is an index on the token and it in this order. */
+  /** Unique within a token; (token, key) is indexed in this order. */
   readonly key: Readonly<Record<string, 'text' | 'integer'>>
 }
 
@@ -32,7 +32,7 @@ const TABLES: readonly Keyed[] = [
 
 /** Removes what is known of a chain's holders, and counts those of the other chains alone. */
 export async function forgetHolders({ connection, chainId }: Change): Promise<void> {
-  // Also tokens that the file no longer has.
+  // Includes tokens that were removed from the file.
   const found = await connection.run(sql`
     select distinct token from supply_buckets where chain_id = ${chainId} and grain = 'total'`)
   for (const each of TABLES) await deleteChain(connection, each, chainId)
@@ -55,8 +55,8 @@ async function deleteChain(connection: Connection, keyed: Keyed, chainId: number
 }
 
 /**
- * Goes through the rows of all chains in the order of their key, and deletes those of one. A token at a
- * time: PostgreSQL judges how much lies between two keys by their first column.
+ * Visits the rows of all chains in key order and deletes those of one. Works per token, because
+ * PostgreSQL estimates the rows between two keys from their first column only.
  */
 async function deleteToken(
   connection: Connection,

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
 import { registerMigrations } from '#datasets/datasets.ts'
-import { accounts, addresses } from '#devnet/addresses.ts'
-import type { Address } from '#domain/address.ts'
 import { ChainIndex } from '#indexer/chain-index.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
 import type { Engine } from '#store/engine.ts'
@@ -9,14 +7,13 @@ import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts'
 import { localEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
+import { grave, holder } from '#test/local-addresses.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
 import { proveDue } from './keep-proving.ts'
 import { noteReread, type Proof, readProofs } from './proof-row.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)
-const grave = addresses.base.grave.toLowerCase() as Address
-const holder = accounts.holder.toLowerCase() as Address
 
 const chain = beginChain(8453, 1_700_000_000)
   .addEmpty(1)
@@ -25,7 +22,7 @@ const chain = beginChain(8453, 1_700_000_000)
   .add({ logs: [logOf.mint(grave, holder, 70n)] })
   .addEmpty(140)
 
-/** An index and its proofs, on a clock that the test moves. */
+/** An index with proofs, on a clock that the test moves. */
 async function begin(engine: Engine, prepare: (nodes: readonly ServedChain[]) => void) {
   const nodes = [await serveChain(chain), await serveChain(chain)]
   prepare(nodes)
@@ -76,7 +73,7 @@ async function begin(engine: Engine, prepare: (nodes: readonly ServedChain[]) =>
 }
 
 onEach(
-  'a chain whose history lacks what another endpoint has is read again, once, and then agrees',
+  'a chain with transfers missing that another endpoint has is read again once and then agrees',
   async ({ engine }) => {
     const world = await begin(engine, ([first]) => {
       if (first !== undefined) first.faults.prunedBelow = 15
@@ -100,7 +97,7 @@ onEach(
 )
 
 onEach(
-  'what a token does by itself is told once and makes nothing be read again',
+  'balance changes without Transfer events are reported once and cause no re-read',
   async ({ engine }) => {
     const world = await begin(engine, (nodes) => {
       for (const { faults } of nodes)
@@ -121,36 +118,30 @@ onEach(
   },
 )
 
-onEach(
-  'sums are compared as soon as the history is complete, and then once an hour',
-  async ({ engine }) => {
-    const world = await begin(engine, () => undefined)
-    try {
-      assert.equal(await world.prove(), undefined)
-      await world.follow()
-      for (const seconds of [0, 1_800, 1_799]) await world.prove(seconds)
-      assert.equal(world.told.length, 1)
-      await world.prove(1)
-      assert.equal(world.told.length, 2)
-    } finally {
-      await world.stop()
-    }
-  },
-)
+onEach('figures are compared once history is complete, then hourly', async ({ engine }) => {
+  const world = await begin(engine, () => undefined)
+  try {
+    assert.equal(await world.prove(), undefined)
+    await world.follow()
+    for (const seconds of [0, 1_800, 1_799]) await world.prove(seconds)
+    assert.equal(world.told.length, 1)
+    await world.prove(1)
+    assert.equal(world.told.length, 2)
+  } finally {
+    await world.stop()
+  }
+})
 
-onEach(
-  'a proof that outlives the file it was made for is neither stored nor told',
-  async ({ engine }) => {
-    const world = await begin(engine, ([first]) => {
-      if (first !== undefined) first.faults.prunedBelow = 15
-    })
-    try {
-      await world.follow()
-      world.state.isOurs = false
-      assert.equal(await world.prove(), undefined)
-      assert.deepEqual([world.told, world.state.readings], [[], 0])
-    } finally {
-      await world.stop()
-    }
-  },
-)
+onEach('a proof made for a replaced file is neither stored nor reported', async ({ engine }) => {
+  const world = await begin(engine, ([first]) => {
+    if (first !== undefined) first.faults.prunedBelow = 15
+  })
+  try {
+    await world.follow()
+    world.state.isOurs = false
+    assert.equal(await world.prove(), undefined)
+    assert.deepEqual([world.told, world.state.readings], [[], 0])
+  } finally {
+    await world.stop()
+  }
+})

@@ -7,38 +7,38 @@ import { type ProveDeps, proveHolders } from './prove-holders.ts'
 
 export interface KeepProvingDeps extends ProveDeps {
   readonly clock: Clock
-  /** Whether this process is the one that indexes. */
+  /** Whether this process holds the index lease. */
   isIndexing(): boolean
-  /** Asked in the transaction that writes: a register of another file is left as it is. */
+  /** Checked in the writing transaction, so that a register built from another file is never changed. */
   isOurs(connection: Connection): Promise<boolean>
-  /** Has a chain read again from its beginning. */
+  /** Schedules a re-read of the whole chain. */
   readAgain(chainId: number): void
-  /** Told of every proof that agrees, and once of each difference. */
+  /** Called for every proof that agrees, and once per difference. */
   onProof(proof: Proof): void
 }
 
 const HOUR_SECONDS = 3_600
 
-/** A proof that could not be made, or that differs, is tried again sooner than the next hour's. */
+/** Retry interval of proofs that failed or differ. */
 const TRY_AGAIN_SECONDS = 600
 
-/** What is left when a chain was read again is the token's own behaviour, or what no endpoint has. */
+/** A difference that survives a re-read comes from the token, or from transfers that no endpoint has. */
 const READ_AGAIN_SECONDS = 30 * DAY_SECONDS
 
-/** How often it is looked whether a proof is due. */
+/** Polling interval for due proofs. */
 const LOOK_MS = 500
 
 /** Proves every chain as soon as its history is complete, and then once an hour. */
 export async function keepProving(deps: KeepProvingDeps, signal: AbortSignal): Promise<void> {
   const told = new Map<number, string>()
   while (!signal.aborted) {
-    // What fails here is a store or a node that is away: the next look comes soon enough.
+    // The store or a node is down; the next round retries.
     if (deps.isIndexing()) await proveDue(deps, told, signal).catch(() => undefined)
     await sleep(LOOK_MS, signal)
   }
 }
 
-/** Proves the chains whose last proof is old. `told`: the difference of each chain that was told last. */
+/** Proves the chains whose last proof is old. `told`: the last reported difference by chain. */
 export async function proveDue(
   deps: KeepProvingDeps,
   told: Map<number, string>,
@@ -77,7 +77,7 @@ async function proveOne(
   })
   if (!isOurs) return
   if (isReadAgain) deps.readAgain(chainId)
-  // Which holder is named is chance; the same cause is no news.
+  // The named holder is random, so compare causes.
   if (cause === null || told.get(chainId) !== cause) deps.onProof(proof)
   if (cause === null) told.delete(chainId)
   else told.set(chainId, cause)

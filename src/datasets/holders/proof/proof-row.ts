@@ -30,7 +30,7 @@ export interface Proof {
   readonly checked: number
   /** What differs, from which block on and why; or why nothing could be asked. */
   readonly detail: string | null
-  /** When a difference last made the chain be read again; Unix seconds. */
+  /** When a difference last caused a re-read of the chain; Unix seconds. */
   readonly rereadUnix: number | null
 }
 
@@ -47,7 +47,7 @@ export async function storeProof(connection: Connection, proof: Proof): Promise<
       reread_unix = excluded.reread_unix`)
 }
 
-/** A chain is being read again because of what a proof found. */
+/** Notes that a proof has caused a re-read of the chain. */
 export async function noteReread(
   connection: Connection,
   chainId: number,
@@ -56,7 +56,7 @@ export async function noteReread(
   await connection.run(sql`update proofs set reread_unix = ${nowUnix} where chain_id = ${chainId}`)
 }
 
-/** What was proven of a chain is no longer there: a proof is due as soon as its history is complete. */
+/** Invalidates a chain's proof; the next one is due once its history is complete. */
 export async function voidProof(connection: Connection, chainId: number): Promise<void> {
   await connection.run(sql`
     update proofs set verdict = 'unproven', proven_at_unix = 0, checked = 0,

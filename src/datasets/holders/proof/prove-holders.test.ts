@@ -2,8 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ChainSource } from '#chain/chain-source.ts'
 import { registerMigrations } from '#datasets/datasets.ts'
-import { accounts, addresses } from '#devnet/addresses.ts'
-import type { Address } from '#domain/address.ts'
 import { showAddress } from '#domain/address.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { ChainIndex } from '#indexer/chain-index.ts'
@@ -14,12 +12,9 @@ import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts'
 import { localEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
+import { grave, holder, operator } from '#test/local-addresses.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
 import { proveHolders } from './prove-holders.ts'
-
-const grave = addresses.base.grave.toLowerCase() as Address
-const holder = accounts.holder.toLowerCase() as Address
-const operator = accounts.operator.toLowerCase() as Address
 
 /** Mints in block 2, moves in block 5, mints in block 20; mints and burns in blocks that are not final. */
 const chain = beginChain(8453, 1_700_000_000)
@@ -125,7 +120,7 @@ test('where every endpoint lacks old history, the first wrong block is found by 
       assert.equal(proof?.verdict, 'differs')
       assert.match(proof?.detail ?? '', /first wrong block 2: /)
       assert.ok(
-        proof?.detail?.includes(`${host} gives no transfer of block 2`),
+        proof?.detail?.includes(`${host} returns no transfer in block 2`),
         proof?.detail ?? '',
       )
     },

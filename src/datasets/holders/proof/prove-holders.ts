@@ -16,10 +16,10 @@ export interface ProveDeps {
   sourceOf(chainId: number): ChainSource
 }
 
-/** What a proof came to; `isReadable` where the chain read again would agree. */
+/** Outcome of a proof; `isReadable` if re-reading the chain would resolve the difference. */
 export interface Outcome extends Omit<Proof, 'provenAtUnix' | 'rereadUnix'> {
   readonly isReadable: boolean
-  /** Why it differs or could not be made; null when it agrees. */
+  /** Why it differs or failed; null when it agrees. */
   readonly cause: string | null
 }
 

@@ -2,16 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ChainSource } from '#chain/chain-source.ts'
 import { RpcError } from '#chain/rpc-error.ts'
-import { accounts, addresses } from '#devnet/addresses.ts'
-import type { Address } from '#domain/address.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
 import { localEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
+import { grave, holder } from '#test/local-addresses.ts'
 import { proveStartBlocks } from './prove-start-blocks.ts'
-
-const grave = addresses.base.grave.toLowerCase() as Address
-const holder = accounts.holder.toLowerCase() as Address
 
 /** The first transfer is in block 42. */
 const chain = beginChain(8453, 1_700_000_000)
@@ -19,7 +15,7 @@ const chain = beginChain(8453, 1_700_000_000)
   .add({ logs: [logOf.mint(grave, holder, 1_000n)] })
   .addEmpty(100)
 
-/** What is said of a start block, by a node that keeps states from a block on. */
+/** Checks a start block against a node that has states from `statesFrom` on. */
 async function judge(startBlock: number, statesFrom = 0) {
   const node = await serveChain(chain)
   try {
@@ -50,7 +46,7 @@ for (const startBlock of [0, 1, 41, 42])
   })
 
 for (const startBlock of [43, 44, 100, 142])
-  test(`a start at block ${startBlock} is too late, and the first block that works is named`, async () => {
+  test(`a start at block ${startBlock} is refused as too late, naming the latest block that works`, async () => {
     const error = await judge(startBlock)
     assert.ok(error instanceof Error)
     assert.equal(
@@ -59,13 +55,13 @@ for (const startBlock of [43, 44, 100, 142])
     )
   })
 
-test('a node that keeps no state so old is named as the reason why no block is', async () => {
+test('if the node lacks old states, the error says so instead of naming a block', async () => {
   const error = await judge(100, 60)
   assert.ok(error instanceof Error)
   assert.match(error.message, /100 is too late: .*the node keeps no state old enough.*missing trie/)
 })
 
-test('where not even the block before the start can be asked, nothing is claimed', async () => {
+test('a start is accepted unproven if the state before it is unavailable', async () => {
   const unproven = await judge(100, 120)
   assert.ok(unproven instanceof Map)
   assert.match(unproven.get('base') ?? '', /missing trie node/)

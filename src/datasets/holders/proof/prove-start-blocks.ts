@@ -5,8 +5,9 @@ import { ProofError } from '#indexer/proof-error.ts'
 import { readSupply } from '#indexer/token-contract.ts'
 
 /**
- * Refuses a `startBlock` before which a followed token had a supply: the transfers that made it would
- * be missing. A chain whose node keeps no such old state passes; gives why, by chain.
+ * Refuses a `startBlock` if a followed token already had a supply before it, because the transfers
+ * behind that supply would be missing. Chains whose node lacks that state pass; returns the reasons by
+ * chain.
  */
 export async function proveStartBlocks(
   ecosystem: Pick<Ecosystem, 'chains' | 'tokens'>,
@@ -32,12 +33,12 @@ export async function proveStartBlocks(
 
 type Verdict =
   | { readonly kind: 'early' }
-  /** `firstBlock`: the first one with a supply, as far as the node's states reach. */
+  /** `firstBlock`: the first block with a supply, within the node's states. */
   | { readonly kind: 'late'; readonly firstBlock: number }
   | { readonly kind: 'late'; readonly reason: string }
   | { readonly kind: 'unknown'; readonly reason: string }
 
-/** Halves down to the first block with a supply; a start at it misses no transfer. */
+/** Bisects to the first block with a supply; starting there misses no transfer. */
 async function judgeStart(
   supplyAt: (block: number) => Promise<bigint>,
   startBlock: number,

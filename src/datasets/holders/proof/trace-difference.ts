@@ -20,7 +20,7 @@ export interface Trace {
   /** Hosts that lack transfers which others have or which blocks show signs of. */
   readonly prunedHosts: readonly string[]
   readonly cause: string
-  /** Some endpoint has all transfers: the chain read again gives what the contract says. */
+  /** Whether some endpoint has all transfers, so that a re-read would match the contract. */
   readonly isReadable: boolean
 }
 
@@ -62,7 +62,7 @@ export async function traceDifference(
     return {
       firstWrongBlock: null,
       prunedHosts: [],
-      cause: 'no endpoint gives the transfers',
+      cause: 'no endpoint has the transfers',
       isReadable: false,
     }
   return bisect(first.host, first.source, first.steps ?? [], difference, range)
@@ -153,7 +153,7 @@ async function bisect(
     prunedHosts: isPruned ? [host] : [],
     isReadable: false,
     cause: isPruned
-      ? `${host} gives no transfer of block ${high}, though the block's bloom shows one: it lacks old history; add an endpoint that has it`
+      ? `${host} returns no transfer in block ${high}, although the block's bloom shows one: it lacks old history; add an endpoint that has it`
       : 'the token moves balances without Transfer events (rebasing, fees): its holders cannot be followed',
   }
 }

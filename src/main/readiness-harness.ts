@@ -1,0 +1,20 @@
+import type { Readiness } from '#api/health-routes.ts'
+import { filePartsOf } from '#datasets/file-parts.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import { readIndexStatus } from '#indexer/status.ts'
+import { systemClock } from '#lib/clock.ts'
+import type { Engine } from '#store/engine.ts'
+import { readReadiness } from './read-readiness.ts'
+
+/** The readiness of a process that shares the register; its accounts are in the same store. */
+export function readinessOf(register: Engine, ecosystem: Ecosystem): Promise<Readiness> {
+  return readReadiness({
+    register,
+    ecosystem,
+    file: filePartsOf(ecosystem),
+    accounts: register,
+    clock: systemClock,
+    indexing: () => [],
+    recentStatus: () => register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains)),
+  })
+}
