@@ -38,7 +38,7 @@ export async function settleBatch(
     insert into meters (meter, batch, day) values (${id.meter}, 0, ${day})
     on conflict (meter) do update set batch = meters.batch returning batch, given_up`)
   const newest = row === undefined ? 0 : column.integer(row, 'batch')
-  // It was settled before a newer batch began.
+  // Settled before a newer batch began.
   if (newest > id.number) return false
   if (row !== undefined && newest === id.number) return row.given_up === 0
   await connection.run(sql`

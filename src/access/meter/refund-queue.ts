@@ -119,7 +119,7 @@ export class RefundQueue {
     for (let [doubt] = this.#doubts; doubt !== undefined; [doubt] = this.#doubts) {
       const batch = doubt
       const stands = await engine.write((tx) => settleBatch(tx, batch))
-      // A later batch of that name takes the mark away by which this one is known to stand.
+      // The next batch overwrites the mark that shows whether this one was committed.
       if (stands) await this.#keep(this.#push(batch.receipts, NOBODY))
       this.#doubts.shift()
       journal?.settled(1)

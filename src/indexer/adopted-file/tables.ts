@@ -10,8 +10,7 @@ import {
 } from './file-part.ts'
 
 /**
- * `file_parts`: what the register was built from. `file_adoptions`: the files it was built from, one
- * after the other.
+ * `file_parts`: the parts of the adopted file. `file_adoptions`: every file adopted so far, in order.
  */
 export const adoptedFileMigration: Migration = {
   id: 1030,
