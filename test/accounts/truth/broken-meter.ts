@@ -64,11 +64,11 @@ function forgetUnit(database: DatabaseSync, rows: Rows): void {
         .run(bucket ?? null, used ?? null)
 }
 
-/** Six values for each bucket, of which the first is its name and the fifth its quota; who has no unit left has no row. */
+/** Six values for each bucket: the second is its name, the fifth its quota. Buckets without a unit left have no row. */
 function admitOneMore(rows: Rows, values: readonly SQLInputValue[]): void {
   const granted = new Set(rows.map(({ bucket }) => bucket))
   for (let at = 0; at < values.length; at += 6) {
-    const [bucket, used] = [String(values[at]), Number(values[at + 4])]
+    const [bucket, used] = [String(values[at + 1]), Number(values[at + 4])]
     if (!granted.has(bucket) && isTurn(EVERY)) rows.push({ bucket, used, paid: 0, granted: 1 })
   }
 }
