@@ -20,7 +20,7 @@ test('a warm keyed GET enters few files, all of them drawn in docs/architecture.
   try {
     const mint = () => mintKey(world.api, world.devnet.wallets.holder).catch(() => undefined)
     const key = await eventually(mint, 10_000)
-    const ask = () => fetch(`${world.origin}/api/burns?period=7d`, { headers: key.authorization })
+    const ask = () => fetch(`${world.origin}/api/stats`, { headers: key.authorization })
     for (let call = 0; call < WALKS; call += 1) assert.equal((await ask()).status, 200)
     await session.post('Profiler.enable')
     await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
@@ -36,7 +36,7 @@ test('a warm keyed GET enters few files, all of them drawn in docs/architecture.
     const walk = [...entered]
       .filter(([, walks]) => walks === WALKS)
       .map(([url]) => url.slice(url.indexOf('/src/') + '/src/'.length))
-    console.log(walk.length, walk.join("\n"))
+    console.log(walk.length, walk.join('\n'))
     const drawing = await readFile(join(root, 'docs/architecture.md'), 'utf8')
     const missing = walk.filter((file) => !drawing.includes(file.split('/').at(-1) ?? file))
     assert.deepEqual(missing, [])

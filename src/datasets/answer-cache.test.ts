@@ -14,18 +14,27 @@ function world() {
       return statusAt(`r${state.read}`)
     },
   })
-  const ask = async (parameters: string, revision = 'r1', more: Partial<Question> = {}) => {
+  const ask = async (
+    parameters: string,
+    revision = 'r1',
+    more: Partial<Question> = {},
+    nowUnix = 1,
+  ) => {
     const question = {
       operationId: 'getThing',
       parameters,
       representation: 'json',
       ...more,
     } as const
-    const outcome = await cache.get(question, revision, async () => {
-      state.made += 1
-      if (state.fails) throw new Error('the register is away')
-      return answer(200, `${parameters} ${state.made}`)
-    })
+    const outcome = await cache.get(
+      question,
+      { revision, nowUnix, status: statusAt(revision) },
+      async () => {
+        state.made += 1
+        if (state.fails) throw new Error('the register is away')
+        return answer(200, `${parameters} ${state.made}`)
+      },
+    )
     return outcome.kind === 'answer' ? outcome.body : outcome.code
   }
   return { state, cache, ask }
@@ -46,27 +55,28 @@ test('one question about one state is answered once, also when many ask at the s
   assert.equal(await ask('b'), 'b 2')
 })
 
-test('another state, endpoint or representation is another answer', async () => {
+test('another state, second, endpoint or representation is another answer', async () => {
   const { ask } = world()
   assert.equal(await ask('a'), 'a 1')
   assert.equal(await ask('a', 'r1', { representation: 'csv' }), 'a 2')
   assert.equal(await ask('a', 'r1', { operationId: 'getOther' }), 'a 3')
   assert.equal(await ask('a', 'r2'), 'a 4')
+  assert.equal(await ask('a', 'r2', {}, 2), 'a 5')
 })
 
 test('a failure is not kept', async () => {
   const { state, cache, ask } = world()
   state.fails = true
   await assert.rejects(ask('a'))
-  await assert.rejects(cache.status())
+  await assert.rejects(cache.state())
   state.fails = false
   assert.equal(await ask('a'), 'a 2')
-  assert.equal((await cache.status())?.revision, 'r2')
+  assert.equal((await cache.state())?.revision, 'r2')
 })
 
 test('the status is read once in a tenth of a second, and again when the clock was set back', async () => {
   const { state, cache } = world()
-  const revision = async () => (await cache.status())?.revision
+  const revision = async () => (await cache.state())?.revision
   assert.deepEqual(await Promise.all([revision(), revision()]), ['r1', 'r1'])
   state.nowMs += AGE_MAX_MS
   assert.equal(await revision(), 'r1')

@@ -3,6 +3,7 @@ import type { Refusal } from '#domain/refusal.ts'
 import type { Answer } from '#http/route.ts'
 import type { IndexStatus } from '#indexer/status.ts'
 import type { Clock } from '#lib/clock.ts'
+import { revisionAt } from './meta.ts'
 
 type Outcome = Answer | Refusal
 
@@ -19,8 +20,17 @@ export interface Question {
   readonly representation: 'json' | 'csv'
 }
 
-interface Kept {
+/** One state of the register, and when it was read. */
+export interface RegisterState {
+  readonly status: IndexStatus
+  readonly nowUnix: number
+  /** Changes whenever the body of an answer may, other than by the passing of seconds. */
   readonly revision: string
+}
+
+interface Kept {
+  /** The state and the second. */
+  readonly shown: string
   readonly outcome: Promise<Outcome>
 }
 
@@ -40,35 +50,47 @@ const ENTRY_BYTES = 1_000
 export class AnswerCache {
   readonly #deps: AnswerCacheDeps
   readonly #answers = new LRUCache<string, Kept>({ maxSize: BYTES_MAX })
-  #status: Promise<IndexStatus | undefined> | undefined
-  #statusReadMs = Number.NEGATIVE_INFINITY
+  #state: Promise<RegisterState | undefined> | undefined
+  #readMs = Number.NEGATIVE_INFINITY
 
   constructor(deps: AnswerCacheDeps) {
     this.#deps = deps
   }
 
-  /** The index as it stood at most `AGE_MAX_MS` ago. */
-  status(): Promise<IndexStatus | undefined> {
+  /** The register as it stood at most `AGE_MAX_MS` ago; undefined before its first blocks. */
+  state(): Promise<RegisterState | undefined> {
     const now = this.#deps.clock()
     // A clock that was set back must not prolong what is held.
-    if (this.#status !== undefined && Math.abs(now - this.#statusReadMs) <= AGE_MAX_MS)
-      return this.#status
-    const reading = this.#deps.readStatus()
-    this.#statusReadMs = now
-    this.#status = reading
+    if (this.#state !== undefined && Math.abs(now - this.#readMs) <= AGE_MAX_MS) return this.#state
+    const reading = this.#readState(now)
+    this.#readMs = now
+    this.#state = reading
     reading.catch(() => {
-      if (this.#status === reading) this.#status = undefined
+      if (this.#state === reading) this.#state = undefined
     })
     return reading
   }
 
-  /** The answer at this revision, made if it is not there. A failure is not kept. */
-  get(question: Question, revision: string, make: () => Promise<Outcome>): Promise<Outcome> {
+  async #readState(nowMs: number): Promise<RegisterState | undefined> {
+    const status = await this.#deps.readStatus()
+    if (status === undefined) return undefined
+    const nowUnix = Math.floor(nowMs / 1_000)
+    return { status, nowUnix, revision: revisionAt(status, nowUnix) }
+  }
+
+  /** The answer about this state, made if it is not there. A failure is not kept. */
+  get(
+    question: Question,
+    { revision, nowUnix }: RegisterState,
+    make: () => Promise<Outcome>,
+  ): Promise<Outcome> {
     const { operationId, parameters, representation } = question
     const key = `${operationId} ${representation} ${parameters}`
+    // The second too: `meta.lagSeconds` counts on while the index stands.
+    const shown = `${revision} ${nowUnix}`
     const known = this.#answers.get(key)
-    if (known?.revision === revision) return known.outcome
-    const kept = { revision, outcome: make() }
+    if (known?.shown === shown) return known.outcome
+    const kept = { shown, outcome: make() }
     this.#answers.set(key, kept, { size: ENTRY_BYTES })
     kept.outcome.then(
       (outcome) => {

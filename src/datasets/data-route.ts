@@ -90,9 +90,9 @@ export function dataRoute<P extends Parameters>(
     answers: { 200: { description: facts.summary, schema: bodySchema(definition) } },
     refusals: [...refusals, 'data_not_ready'],
     async revision() {
-      const status = await deps.answers.status()
-      if (status === undefined || status.otherParts.length > 0) return undefined
-      return revisionOf(deps, status)
+      const state = await deps.answers.state()
+      if (state === undefined || state.status.otherParts.length > 0) return undefined
+      return shownRevision(deps, state.revision)
     },
     async handle(input) {
       const asked = input.parameters as ValuesOf<P> & { readonly format?: 'json' | 'csv' }
@@ -103,21 +103,16 @@ export function dataRoute<P extends Parameters>(
         if (isRefusal(result)) return result
         return toAnswer(deps, { ...result, path: facts.path, query, csv: asCsv ? csv : undefined })
       }
-      const status = await deps.answers.status()
-      if (status === undefined) return make()
+      const state = await deps.answers.state()
+      if (state === undefined) return make()
       const question = {
         operationId: facts.operationId,
         parameters: input.question,
         representation: asCsv ? 'csv' : 'json',
       } as const
-      return deps.answers.get(question, shownAt(status, unixNow(deps.clock)), make)
+      return deps.answers.get(question, state, make)
     },
   })
-}
-
-/** The state and the second: `meta.lagSeconds` counts on while the index stands. */
-function shownAt(status: IndexStatus, nowUnix: number): string {
-  return `${revisionAt(status, nowUnix)} ${nowUnix}`
 }
 
 function bodySchema(
@@ -133,11 +128,11 @@ function bodySchema(
 
 const shownBy = new WeakMap<Ecosystem, string>()
 
-/** Changes whenever an answer may: with the register, and with settings outside the file's parts. */
-function revisionOf({ ecosystem, clock }: DataDeps, status: IndexStatus): string {
+/** Changes whenever an answer may: with the register, and with what the file says besides. */
+function shownRevision({ ecosystem }: DataDeps, revision: string): string {
   const shown = shownBy.get(ecosystem) ?? digestOf(ecosystem)
   shownBy.set(ecosystem, shown)
-  return `${shown}-${revisionAt(status, unixNow(clock))}`
+  return `${shown}-${revision}`
 }
 
 function digestOf(ecosystem: Ecosystem): string {
@@ -183,7 +178,7 @@ function toAnswer(
 ): Answer {
   const { status, result } = input
   const nowUnix = unixNow(deps.clock)
-  const revision = revisionOf(deps, status)
+  const revision = shownRevision(deps, revisionAt(status, nowUnix))
   const link = linkToNext(deps, input)
   const headers = link === undefined ? {} : { headers: { link } }
   if (input.csv !== undefined)

@@ -2,7 +2,11 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import type { Connection } from './connection.ts'
 import type { Incoming } from './exchange.ts'
-import { NO_QUERY } from './parse-query.ts'
+
+/** Every value of every parameter. */
+type Query = ReadonlyMap<string, readonly string[]>
+
+export const NO_QUERY: Query = new Map()
 
 const NO_PATH: Readonly<Record<string, string>> = Object.freeze({})
 
@@ -41,4 +45,19 @@ export class ServerIncoming implements Incoming {
 /** The router gives one text per path parameter, and null or an empty record without any. */
 function isTexts(value: unknown): value is Readonly<Record<string, string>> {
   return typeof value === 'object' && value !== null
+}
+
+/**
+ * Every value of every parameter, in order. A Map, so that a parameter named `__proto__` is only a
+ * name (WHATWG URL, application/x-www-form-urlencoded). The length is bounded by Node's header limit.
+ */
+export function parseQuery(text: string): Query {
+  if (text === '') return NO_QUERY
+  const query = new Map<string, string[]>()
+  for (const [name, value] of new URLSearchParams(text)) {
+    const values = query.get(name)
+    if (values === undefined) query.set(name, [value])
+    else values.push(value)
+  }
+  return query
 }

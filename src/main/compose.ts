@@ -64,7 +64,7 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
   const data = composeData(deps)
   const index = {
     ...data,
-    recentStatus: () => data.answers.status(),
+    recentStatus: async () => (await data.answers.state())?.status,
     indexing: deps.indexing ?? (() => []),
   }
   const metrics = await openMetrics(deps, [

@@ -5,7 +5,7 @@ import type { Connection } from '#store/engine.ts'
 import type { Admission, MeterFigures } from './admission.ts'
 import { addKeyUnits } from './key-day.ts'
 import { recordBatch } from './meter-store.ts'
-import { readStanding } from './standing.ts'
+import { readStanding, type Standing } from './standing.ts'
 import { accountOf, type Counted, countedKeyOf, Tally } from './tally.ts'
 import { addPaid, type Taken, takeUnits, wantedOf } from './usage-day.ts'
 
@@ -21,6 +21,8 @@ export interface Decisions {
 
 const NOTHING_TAKEN: ReadonlyMap<string, Taken> = new Map()
 
+const NOTHING_ASKED: Standing = { days: new Map(), balances: new Map() }
+
 const NOTHING_SPENT: ReadonlyMap<string, Spent> = new Map()
 
 /**
@@ -32,10 +34,14 @@ export async function decideBatch(connection: Connection, batch: Batch): Promise
   const { admits, figures, day } = batch
   const taken = admits.length === 0 ? NOTHING_TAKEN : await countBatch(connection, batch)
   const { keyUnits, beyondQuota } = shareUnits(admits, taken)
-  const standing = await readStanding(connection, day, {
-    buckets: [...beyondQuota, ...figures].map(bucketOf).filter((each) => !taken.has(each)),
-    accounts: [...beyondQuota, ...figures].map(accountOf),
-  })
+  const asked = [...beyondQuota, ...figures]
+  const standing =
+    asked.length === 0
+      ? NOTHING_ASKED
+      : await readStanding(connection, day, {
+          buckets: asked.map(({ bucket }) => bucket).filter((each) => !taken.has(each)),
+          accounts: asked.map(accountOf),
+        })
   if (keyUnits.size > 0) await addKeyUnits(connection, day, keyUnits)
   const calls = payableCalls(beyondQuota, standing.balances, batch.pricePerCall)
   const spent = calls.size === 0 ? NOTHING_SPENT : await spendCalls(connection, { ...batch, calls })
@@ -44,8 +50,6 @@ export async function decideBatch(connection: Connection, batch: Batch): Promise
   if (tally.paid.size > 0) await addPaid(connection, day, tally.paid)
   return { admissions, figures: figures.map((caller) => tally.figures(caller)) }
 }
-
-const bucketOf = ({ bucket }: Caller) => bucket
 
 /** Both statements are sent at once: on PostgreSQL they share one round trip. */
 async function countBatch(

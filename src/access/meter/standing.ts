@@ -12,15 +12,12 @@ export interface Standing {
   readonly balances: ReadonlyMap<string, MicroUsd>
 }
 
-const NOTHING: Standing = { days: new Map(), balances: new Map() }
-
-/** How some buckets and accounts stand, in one statement; none where nothing is asked. */
+/** How some buckets and accounts stand, in one statement. */
 export async function readStanding(
   connection: Connection,
   day: number,
   asked: { readonly buckets: readonly string[]; readonly accounts: readonly string[] },
 ): Promise<Standing> {
-  if (asked.buckets.length === 0 && asked.accounts.length === 0) return NOTHING
   const found = await connection.run(sql`
     select 1 as is_day, bucket as name, used, paid, 0 as micro_usd from usage_days
     where day = ${day} and bucket ${inNames(asked.buckets)}
