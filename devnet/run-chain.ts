@@ -215,4 +215,4 @@ async function saveWithin(client: ChainClient, file: string): Promise<void> {
 }
 
 // Whoever presses Ctrl+C waits no longer; without these states the next start reads above its head only.
-const statesWithinMs = 1500
+const statesWithinMs = 800
