@@ -32,8 +32,8 @@ export interface ChainDeps {
 /** A local chain that runs. */
 export interface RunningChain {
   readonly client: ChainClient
-  /** Stops life and mining, saves the chain and ends its node. */
-  stop(): Promise<void>
+  /** Stops life and mining, saves the chain and ends its node; its newest states within the given time. */
+  stop(statesWithinMs?: number): Promise<void>
 }
 
 /** Runs a chain: goes on from what is saved, else builds its history; ready when it reaches now. */
@@ -53,7 +53,11 @@ export async function runChain(deps: ChainDeps, options: ChainOptions): Promise<
     const live = options.live ? await startLive(deps, world) : undefined
     const saving = keepSaving(deps, { chain: client, file: files.state })
     watch(deps, { name: options.name, anvil })
-    return { client, stop: () => stopChain({ files, anvil, client, live, saving }) }
+    return {
+      client,
+      stop: (statesWithinMs = 60_000) =>
+        stopChain({ files, anvil, client, live, saving, statesWithinMs }),
+    }
   } catch (error) {
     await anvil.stop()
     throw error
@@ -193,11 +197,12 @@ async function stopChain(chain: {
   readonly client: ChainClient
   readonly live: Live | undefined
   readonly saving: Saving
+  readonly statesWithinMs: number
 }): Promise<void> {
   try {
     await chain.live?.stop()
     await chain.saving.stop()
-    await saveWithin(chain.client, chain.files.state)
+    await saveWithin(chain.client, chain.files.state, chain.statesWithinMs)
   } finally {
     chain.client.rpc.close()
     await chain.anvil.stop()
@@ -206,13 +211,14 @@ async function stopChain(chain: {
 }
 
 /** Saves what a chain is at once, and its newest states too where that is quick enough. */
-async function saveWithin(client: ChainClient, file: string): Promise<void> {
+async function saveWithin(
+  client: ChainClient,
+  file: string,
+  statesWithinMs: number,
+): Promise<void> {
   const late = sleep(statesWithinMs, undefined, { ref: false })
   await saveState(client, { file, withStates: false })
   const whole = saveState(client, { file, withStates: true })
   whole.catch(() => undefined)
   await Promise.race([whole, late])
 }
-
-// Whoever presses Ctrl+C waits no longer; without these states the next start reads above its head only.
-const statesWithinMs = 1500

@@ -28,7 +28,7 @@ export interface Devnet {
   /** The development accounts with their private keys. */
   readonly wallets: Readonly<Record<AccountName, Wallet>>
   /** Saves both chains and ends their nodes; calling it again does nothing more. */
-  stop(): Promise<void>
+  stop(statesWithinMs?: number): Promise<void>
 }
 
 /** One local chain. */
@@ -64,8 +64,8 @@ export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
   return {
     chains: { base: describe(base), ethereum: describe(ethereum) },
     wallets: developmentWallets(),
-    async stop() {
-      stopped ??= Promise.all([base.stop(), ethereum.stop()])
+    async stop(statesWithinMs) {
+      stopped ??= Promise.all([base.stop(statesWithinMs), ethereum.stop(statesWithinMs)])
       await stopped
     },
   }

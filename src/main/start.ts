@@ -63,7 +63,7 @@ export async function start(deps: StartDeps): Promise<Started> {
   const stop = async () => {
     await service.stop()
     if (startChains !== undefined) deps.logger.info('stopping: saving the local chains')
-    await (await chains.catch(() => undefined))?.stop()
+    await (await chains.catch(() => undefined))?.stop(STATES_WITHIN_MS)
     unlock()
   }
   const welcomed = async () => {
@@ -90,6 +90,9 @@ async function chooseEcosystem(settings: Settings, deps: StartDeps): Promise<Cho
   const { file, start: startChains } = await planLocalChains(settings, deps.onChains)
   return { name: 'local.ts', file, startChains }
 }
+
+/** For the newest states of the local chains; a start without them reads above the head only. */
+const STATES_WITHIN_MS = 800
 
 /** Port 0 is made definite, since answers name the service's own address. */
 async function withPorts(settings: Settings): Promise<Settings> {
