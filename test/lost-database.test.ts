@@ -17,7 +17,7 @@ const SHUT_MS = 1_000
 const PAUSE_MS = 30
 
 test('a service whose database connections die answers 503, then 200 again by itself, and counts each 200 once', async () => {
-  const server = await startPostgres()
+  const server = await startPostgres({ own: true })
   after(() => server.stop())
   const databaseUrl = await server.createDatabase()
   const world = await startAccountsWorld({ databaseUrl, quotas: QUOTAS })

@@ -5,13 +5,16 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { findChromium } from '#test/chromium.ts'
+import { SHARED_POSTGRES, startPostgres } from '#test/postgres.ts'
 
 /** A test that takes longer hangs; the slowest boot chains, a database and a server. */
 const testTimeoutMs = 180_000
-/** Each file may run a chain, a database and a server, so that two at a time fill two cores. */
-const testFilesAtOnce = Math.min(4, Math.max(2, availableParallelism()))
-/** A full run takes minutes, or a quarter of an hour on a slow machine; beyond this it hangs. */
-const runTimeoutMs = 30 * 60_000
+/** One more than there are cores, because many tests wait for a block, a timer or a process. */
+const testFilesAtOnce = Math.min(4, availableParallelism() + 1)
+/** A full run takes minutes, more on a slow machine; beyond this it hangs. */
+const runTimeoutMs = 15 * 60_000
+/** Started first, so that no long file runs alone at the end. */
+const slowTests = ['test/accounts/', 'test/x402/', 'test/simulation/', 'test/', 'devnet/']
 
 const testFiles = ['src', 'devnet', 'contracts', 'test', 'tools'].map(
   (top) => `${top}/**/*.test.ts`,
@@ -50,7 +53,11 @@ async function check(filters: readonly string[]): Promise<readonly Step[]> {
     `--test-timeout=${testTimeoutMs}`,
   ]
   const parameters = [...flags, ...files]
-  const tests = await runStep({ name: 'tests', command: process.execPath, parameters, live: true })
+  const postgres = files.length > 1 ? await startPostgres({ own: true }) : undefined
+  const environment = postgres && { [SHARED_POSTGRES]: postgres.url }
+  const command = process.execPath
+  const tests = await runStep({ name: 'tests', command, parameters, environment, live: true })
+  await postgres?.stop()
   return [...done, ...browser, tests]
 }
 
@@ -58,8 +65,13 @@ async function selectTests(filters: readonly string[]): Promise<string[]> {
   const all: string[] = []
   for await (const file of glob(testFiles, { cwd: root })) all.push(file.replaceAll('\\', '/'))
   return all
-    .sort()
+    .sort((one, other) => rank(one) - rank(other) || (one < other ? -1 : 1))
     .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
+}
+
+function rank(file: string): number {
+  const found = slowTests.findIndex((folder) => file.startsWith(folder))
+  return found < 0 ? slowTests.length : found
 }
 
 /** Finds or installs the browser beforehand, so that no test's time limit pays for a download. */
@@ -81,14 +93,17 @@ type StepCommand = {
   readonly name: string
   readonly command: string
   readonly parameters: readonly string[]
+  readonly environment?: NodeJS.ProcessEnv | undefined
   /** Shows the output as it comes; else it is shown in one piece at the end. */
   readonly live?: boolean
 }
 
-async function runStep({ name, command, parameters, live }: StepCommand): Promise<Step> {
+async function runStep(step: StepCommand): Promise<Step> {
+  const { name, command, parameters, environment, live } = step
   const started = performance.now()
   const child = spawn(command, parameters, {
     cwd: root,
+    env: { ...process.env, ...environment },
     stdio: live ? ['ignore', 'inherit', 'inherit'] : ['ignore', 'pipe', 'pipe'],
     timeout: runTimeoutMs,
   })
