@@ -10,8 +10,8 @@ import { startPostgres } from './postgres.ts'
 const QUOTAS = { anonymous: 5_000, free: 10_000, premium: 20_000 }
 
 /** Backends die all the time for so long before nobody is let in any more. */
-const STORM_MS = 1_500
-const SHUT_MS = 1_000
+const STORM_MS = 1_000
+const SHUT_MS = 500
 
 /** Short enough that many die within a call, long enough that many calls are served. */
 const PAUSE_MS = 30
