@@ -10,7 +10,7 @@ import { startPostgres, type TestPostgres } from './postgres.ts'
 
 let server: TestPostgres
 before(async () => {
-  server = await startPostgres()
+  server = await startPostgres({ own: true })
 })
 after(() => server.stop())
 
@@ -74,7 +74,7 @@ test('durable keeps fsync and synchronous commit on', async (t) => {
 })
 
 test('stop ends the server, and a second stop does nothing', async () => {
-  const other = await startPostgres()
+  const other = await startPostgres({ own: true })
   assert.equal(await accepts(other.url), true)
   await other.stop()
   await other.stop()
@@ -83,7 +83,7 @@ test('stop ends the server, and a second stop does nothing', async () => {
 
 const startAndPrintUrl = `
   import { startPostgres } from '${new URL('./postgres.ts', import.meta.url).href}'
-  const server = await startPostgres()
+  const server = await startPostgres({ own: true })
   console.log(server.url)
 `
 

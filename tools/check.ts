@@ -3,15 +3,23 @@ import { once } from 'node:events'
 import { glob, readFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import { run } from 'node:test'
+import { spec } from 'node:test/reporters'
 import { Command } from 'commander'
 import { findChromium } from '#test/chromium.ts'
+import { SHARED_POSTGRES, startPostgres } from '#test/postgres.ts'
 
 /** A test that takes longer hangs; the slowest boot chains, a database and a server. */
 const testTimeoutMs = 180_000
-/** Each file may run a chain, a database and a server, so that two at a time fill two cores. */
-const testFilesAtOnce = Math.min(4, Math.max(2, availableParallelism()))
-/** A full run takes minutes, or a quarter of an hour on a slow machine; beyond this it hangs. */
-const runTimeoutMs = 30 * 60_000
+/** One more than there are cores, because many tests wait for a block, a timer or a process. */
+const testFilesAtOnce = Math.min(4, availableParallelism() + 1)
+/** A full run takes minutes, more on a slow machine; beyond this it hangs. */
+const runTimeoutMs = 15 * 60_000
+/** Types and lint take seconds. */
+const staticTimeoutMs = 5 * 60_000
+
+/** Started first, so that no long file runs alone at the end. */
+const slowTests = ['test/accounts/', 'test/x402/', 'test/end', 'test/', 'devnet/', 'src/store/']
 
 const testFiles = ['src', 'devnet', 'contracts', 'test', 'tools'].map(
   (top) => `${top}/**/*.test.ts`,
@@ -43,23 +51,41 @@ async function check(filters: readonly string[]): Promise<readonly Step[]> {
   }
   const done = await Promise.all(statics)
   const browser = await browserStep(files)
-  const flags = [
-    '--test',
-    '--test-reporter=spec',
-    `--test-concurrency=${testFilesAtOnce}`,
-    `--test-timeout=${testTimeoutMs}`,
-  ]
-  const parameters = [...flags, ...files]
-  const tests = await runStep({ name: 'tests', command: process.execPath, parameters, live: true })
-  return [...done, ...browser, tests]
+  return [...done, ...browser, await testStep(files)]
+}
+
+/** Runs the files in their order, on one PostgreSQL. */
+async function testStep(files: readonly string[]): Promise<Step> {
+  const started = performance.now()
+  const postgres = files.length > 1 ? await startPostgres({ own: true }) : undefined
+  if (postgres !== undefined) process.env[SHARED_POSTGRES] = postgres.url
+  const tests = run({
+    cwd: root,
+    files: files.map((file) => join(root, file)),
+    concurrency: testFilesAtOnce,
+    timeout: testTimeoutMs,
+    signal: AbortSignal.timeout(runTimeoutMs),
+  })
+  let ok = false
+  tests.on('test:summary', ({ file, success }) => {
+    if (file === undefined) ok = success
+  })
+  for await (const text of tests.compose(new spec())) process.stdout.write(text)
+  await postgres?.stop()
+  return { name: 'tests', ok, seconds: (performance.now() - started) / 1000 }
 }
 
 async function selectTests(filters: readonly string[]): Promise<string[]> {
   const all: string[] = []
   for await (const file of glob(testFiles, { cwd: root })) all.push(file.replaceAll('\\', '/'))
   return all
-    .sort()
+    .sort((one, other) => rank(one) - rank(other) || (one < other ? -1 : 1))
     .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
+}
+
+function rank(file: string): number {
+  const found = slowTests.findIndex((start) => file.startsWith(start))
+  return found < 0 ? slowTests.length : found
 }
 
 /** Finds or installs the browser beforehand, so that no test's time limit pays for a download. */
@@ -81,21 +107,18 @@ type StepCommand = {
   readonly name: string
   readonly command: string
   readonly parameters: readonly string[]
-  /** Shows the output as it comes; else it is shown in one piece at the end. */
-  readonly live?: boolean
 }
 
-async function runStep({ name, command, parameters, live }: StepCommand): Promise<Step> {
+async function runStep({ name, command, parameters }: StepCommand): Promise<Step> {
   const started = performance.now()
   const child = spawn(command, parameters, {
     cwd: root,
-    stdio: live ? ['ignore', 'inherit', 'inherit'] : ['ignore', 'pipe', 'pipe'],
-    timeout: runTimeoutMs,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: staticTimeoutMs,
   })
   const output: string[] = []
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.setEncoding('utf8').on('data', (text: string) => output.push(text))
-  }
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => output.push(text))
   const [code] = await once(child, 'close')
   process.stdout.write(output.join(''))
   return { name, ok: code === 0, seconds: (performance.now() - started) / 1000 }

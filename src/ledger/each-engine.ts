@@ -10,7 +10,7 @@ import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 
 /** A PostgreSQL server that lives as long as the tests of a file. */
 export interface TestServer {
-  createDatabase(): Promise<string>
+  createDatabase(copiedUrl?: string): Promise<string>
   stop(): Promise<void>
 }
 
@@ -34,15 +34,20 @@ export function eachEngine(
   dialects: readonly Engine['dialect'][] = ['sqlite', 'postgres'],
 ): EngineTest {
   let server: TestServer
+  let migratedUrl: string
   before(async () => {
     server = await startServer()
+    migratedUrl = await server.createDatabase()
+    const engine = openPostgres({ url: migratedUrl, schema: 'accounts' })
+    await engine.migrate(migrations)
+    await engine.close()
   })
   after(() => server.stop())
   return (guarantee, work) => {
     if (dialects.includes('sqlite')) test(`SQLite: ${guarantee}`, () => onSqlite(migrations, work))
     if (!dialects.includes('postgres')) return
     test(`PostgreSQL: ${guarantee}`, async () => {
-      const url = await server.createDatabase()
+      const url = await server.createDatabase(migratedUrl)
       await onStore(() => openPostgres({ url, schema: 'accounts' }), migrations, work)
     })
   }

@@ -5,7 +5,7 @@ import { simulate } from './simulate.ts'
 import { openStores } from './simulated-store.ts'
 
 /** A few in every run of the tests; `main.ts --seeds 500` for a long search. */
-const SEEDS = 25
+const SEEDS = 10
 
 const stores = await openStores('sqlite')
 after(async () => {

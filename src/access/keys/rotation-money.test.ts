@@ -10,8 +10,10 @@ import { startPostgres } from '#test/postgres.ts'
 import { audited, bearer, codeOf, HARNESS_MIGRATIONS, type Harness } from '../access-harness.ts'
 import type { AdmissionReceipt } from '../meter/admission.ts'
 
-const withAccess = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
-const onPostgres = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS, ['postgres']))
+/** Locks are counted over the whole server. */
+const startOwn = () => startPostgres({ own: true })
+const withAccess = audited(eachEngine(startOwn, HARNESS_MIGRATIONS))
+const onPostgres = audited(eachEngine(startOwn, HARNESS_MIGRATIONS, ['postgres']))
 
 async function callerOf({ access }: Harness, secret: string): Promise<Caller> {
   const caller = await access.identify(bearer(secret).headers, '192.0.2.1')

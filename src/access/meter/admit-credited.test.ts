@@ -12,7 +12,9 @@ import { HARNESS_MIGRATIONS } from '../access-harness.ts'
 import { admitCredited } from './admit-credited.ts'
 import { createMeter } from './meter.ts'
 
-const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
+/** Locks are counted over the whole server. */
+const startOwn = () => startPostgres({ own: true })
+const onBoth = eachEngine(startOwn, HARNESS_MIGRATIONS)
 
 const clock = () => Date.UTC(2026, 10, 21)
 const BUCKET = '192.0.2.1'

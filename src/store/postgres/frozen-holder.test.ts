@@ -10,7 +10,7 @@ import { acquireLease, leaseMigration } from '../lease.ts'
 import { sql } from '../sql.ts'
 import { openPostgres, type PostgresOptions } from './open-postgres.ts'
 
-const server = await startPostgres()
+const server = await startPostgres({ own: true })
 after(() => server.stop())
 
 const ROWS = 20

@@ -8,7 +8,7 @@ import { type Engine, type Migration, StoreError } from '../engine.ts'
 import { type Sql, sql } from '../sql.ts'
 import { openPostgres } from './open-postgres.ts'
 
-const server = await startPostgres()
+const server = await startPostgres({ own: true })
 after(() => server.stop())
 
 const CONNECTIONS = 4

@@ -4,8 +4,8 @@ import { findFaketime } from '#test/faketime.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { type ClocksResult, runClocks } from './run-clocks.ts'
 
-/** How long callers go on after each move of the clocks. */
-const STAY_MS = 2_500
+/** How long callers go on after each move of the clocks: until midnight has passed on each of them. */
+const STAY_MS = 1_800
 
 let libfaketime: string
 before(async () => {

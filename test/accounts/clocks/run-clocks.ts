@@ -34,13 +34,13 @@ const PRICE_MICRO_USD = 100
 const QUOTAS = { anonymous: 60, free: 150, premium: 300 }
 const ADDRESSES = 8
 const OWNERS = 2
-const LINES = 6
+const LINES = 3
 const SKEW_MS = 90_000
 const HOUR_MS = HOUR_SECONDS * 1_000
 const DAY_MS = DAY_SECONDS * 1_000
 
 /** Before midnight by so much real time. */
-const RUN_UP_MS = 1_500
+const RUN_UP_MS = 1_000
 
 interface Replica {
   readonly api: RoleProcess
@@ -135,13 +135,13 @@ function moves(): readonly (readonly [move: string, aheadMs: () => number])[] {
   const before = midnightMs - RUN_UP_MS
   const passed = () => before - startMs
   return [
-    ['to 1.5 s before midnight', show(before)],
-    ['back to 1.5 s before midnight', show(before)],
-    ['to where the slower one is 1.5 s before midnight', show(before - SKEW_MS)],
+    ['to a second before midnight', show(before)],
+    ['back to a second before midnight', show(before)],
+    ['to where the slower one is a second before midnight', show(before - SKEW_MS)],
     ['an hour ahead', () => passed() + HOUR_MS],
     ['an hour back, into the day before', () => passed() - HOUR_MS],
     ['a day ahead', () => passed() + DAY_MS],
-    ['to 1.5 s before the next midnight', show(before + DAY_MS)],
+    ['to a second before the next midnight', show(before + DAY_MS)],
     ['a day back', show(before)],
   ]
 }

@@ -4,7 +4,7 @@ import { findStrace } from '#test/strace.ts'
 import { breakSqlite, type FaultRun } from './fault-places.ts'
 
 /** Long enough for hundreds of commits; `break-stores.ts` does all faults, on both engines, and longer. */
-const LASTS_MS = 2_000
+const LASTS_MS = 1_000
 
 const mayMount = process.getuid?.() === 0 && process.platform === 'linux'
 

@@ -34,7 +34,7 @@ const PRICE_MICRO_USD = 100
 /** So many that the tables grow all the time: a store that only writes anew needs no space. */
 const ADDRESSES = 20_000
 const LINES = 4
-const STEADY_MS = 1_500
+const STEADY_MS = 700
 
 /** The meter asks a store that was down again within seconds; past this it never came back. */
 const RECOVERED_MS = 30_000

@@ -4,7 +4,7 @@ import { startPostgres } from '#test/postgres.ts'
 import { runTruth, type TruthInput } from './run-truth.ts'
 
 /** `main.ts` does the same with millions of calls. */
-const CALLS = 4_000
+const CALLS = 2_500
 
 const common: Omit<TruthInput, 'replicas' | 'databaseUrl'> = {
   calls: CALLS,

@@ -60,7 +60,7 @@ export function mintSoon(owner: Owner, url: string): Promise<OwnedKey> {
   return eventually(
     () =>
       owner.mint(url).catch((error: unknown) => {
-        if (error instanceof UnexpectedAnswer && [403, 409, 503].includes(error.status))
+        if (error instanceof UnexpectedAnswer && [403, 409, 429, 503].includes(error.status))
           return undefined
         throw error
       }),
