@@ -55,11 +55,22 @@ function answerWire(exchange: Exchange, answer: Answer): Outgoing {
   if (answer.headers?.['Cache-Control'] === undefined)
     headers.push('Cache-Control', route.metered ? CACHED : 'no-store')
   if (route.metered && answer.revision !== undefined)
-    headers.push('ETag', etagAt(exchange, answer.revision))
+    headers.push('ETag', etagOf(exchange, answer, answer.revision))
   if (answer.contentType === CSV_TYPE)
     headers.push('Content-Disposition', `attachment; filename="${fileNameOf(route)}"`)
   push(headers, answer.headers ?? {})
   return { status: answer.status, headers, body }
+}
+
+const etags = new WeakMap<Answer, string>()
+
+/** An answer from the cache is the same object for every call, so its tag is made once. */
+function etagOf(exchange: Exchange, answer: Answer, revision: string): string {
+  const known = etags.get(answer)
+  if (known !== undefined) return known
+  const etag = etagAt(exchange, revision)
+  etags.set(answer, etag)
+  return etag
 }
 
 /**

@@ -16,11 +16,12 @@ export function sendAnswer(reply: FastifyReply, outgoing: Outgoing, stamp: Stamp
   const { raw } = reply
   const headers = stampedHeaders(outgoing, stamp)
   if (!stamp.close && raw.shouldKeepAlive) headers.push(...KEEP_ALIVE_HEADER)
-  // Not `reply.header`: it writes names in lower case, and the contract does not.
-  for (let index = 0; index < headers.length; index += 2)
-    raw.setHeader(headers[index] ?? '', headers[index + 1] ?? '')
-  reply.code(outgoing.status)
-  return reply.send(hasBody(outgoing) ? outgoing.body : undefined)
+  if (hasBody(outgoing)) headers.push('Content-Length', String(Buffer.byteLength(outgoing.body)))
+  // Not `reply.send`: it writes names in lower case, and the contract does not.
+  raw.writeHead(outgoing.status, headers)
+  reply.hijack()
+  raw.end(hasBody(outgoing) ? outgoing.body : undefined)
+  return reply
 }
 
 /** Headers of an answer without its length, names and values in turn. */
