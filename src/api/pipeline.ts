@@ -216,7 +216,7 @@ function failure(deps: PipelineDeps, exchange: Exchange, error: unknown): Refusa
     exchange.figures = noFigures(exchange.caller, deps.clock())
     return refuse(
       'metering_unavailable',
-      'calls cannot be counted at the moment; should this one have been, it is given back',
+      'calls cannot be counted right now; if this one was charged, it is refunded',
     )
   }
   deps.report(error, exchange.requestId)

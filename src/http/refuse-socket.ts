@@ -83,7 +83,7 @@ function judge(code: string | undefined): Rejection {
   const message =
     code === 'ERR_HTTP_REQUEST_TIMEOUT'
       ? 'the request came too slowly'
-      : 'this is no well-formed HTTP/1.1 request'
+      : 'not a well-formed HTTP/1.1 request'
   return { refusal: refuse('invalid_parameter', message), headers: [] }
 }
 

@@ -167,6 +167,9 @@ function parseNetwork(text: string): Reading<string> {
     ipaddr.parseCIDR(range)
     return { ok: true, value: range }
   } catch {
-    return { ok: false, reason: `"${text}" is no address or CIDR such as 10.0.0.0/8 or fd00::/8` }
+    return {
+      ok: false,
+      reason: `"${text}" is not an address or CIDR such as 10.0.0.0/8 or fd00::/8`,
+    }
   }
 }

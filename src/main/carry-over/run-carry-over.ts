@@ -38,7 +38,7 @@ export async function runCarryOver(
 
 function openFolder(folder: string): Engine {
   const file = storeFile(folder, 'accounts')
-  if (!existsSync(file)) throw new SettingsError(`--from: there is no ${file}`)
+  if (!existsSync(file)) throw new SettingsError(`--from: no such file: ${file}`)
   return openSqlite({ file, durability: 'full' })
 }
 
