@@ -59,8 +59,8 @@ type Install = { readonly native: string; readonly account: Account | undefined 
 type Server = { readonly child: ChildProcess; readonly port: number }
 type Folders = { readonly folder: string; readonly data: string }
 
-/** URL of the server that `npm test` starts for all files. */
-export const SHARED_POSTGRES = 'SEXTON_TEST_POSTGRES'
+/** URL of the server that `npm test` starts for all files; the service refuses unknown SEXTON_ names. */
+export const SHARED_POSTGRES = 'TEST_POSTGRES_URL'
 
 export interface PostgresOptions {
   /** Keeps fsync on, for tests that measure or crash the server. */
