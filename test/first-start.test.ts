@@ -9,7 +9,10 @@ import { test } from 'node:test'
 const PROGRAM = join(import.meta.dirname, '../src/cli/sexton.mjs')
 const WARN = 40
 
-test('the first start prints no warning and JSON alone on stdout, and Ctrl+C ends it within 3 s', async (context) => {
+/** Ten times what it may take on a quiet machine. */
+const STOP_MS_MAX = 30_000
+
+test('the first start prints no warning and JSON alone on stdout, and Ctrl+C ends it', async (context) => {
   const folder = await mkdtemp(join(tmpdir(), 'sexton-'))
   context.after(() => rm(folder, { recursive: true, force: true }))
   const child = spawn(process.execPath, [PROGRAM, 'start', '--data', folder, '--port', '0'], {
@@ -32,7 +35,7 @@ test('the first start prints no warning and JSON alone on stdout, and Ctrl+C end
   const [code] = await once(child, 'close')
   const tookMs = performance.now() - askedAtMs
   assert.equal(code, 0)
-  assert.ok(tookMs < 3_000, `${tookMs} ms`)
+  assert.ok(tookMs < STOP_MS_MAX, `${tookMs} ms`)
 
   const lines = out
     .trimEnd()
