@@ -13,8 +13,8 @@ import { RangeSizer } from './range-sizer.ts'
 /** As many as one endpoint may be asked at a time, so that its pace decides. */
 const AHEAD_MAX = 16
 
-/** Eight full answers, asked for or waiting to be read: enough behind a slow line, and what it takes of memory. */
-const AHEAD_BYTES_MAX = 40_000_000
+/** Four full answers, asked for or waiting to be read: what a history takes of memory. */
+const AHEAD_BYTES_MAX = 24_000_000
 
 /** A range that comes to nothing so often, with pauses between, will not come at all. */
 const TRIES_MAX = 10
