@@ -86,7 +86,11 @@ export function etagAt(exchange: Exchange, revision: string): string {
 
 /** The media type changes the body only where CSV is offered. */
 function mediaTypeOf({ route, incoming }: Exchange): string {
-  return route.csv === true && wantsCsv(incoming, undefined) ? 'csv' : 'json'
+  if (route.csv !== true) return 'json'
+  const format = incoming.query.get('format')?.[0]
+  return wantsCsv(incoming, format === 'csv' || format === 'json' ? format : undefined)
+    ? 'csv'
+    : 'json'
 }
 
 /** The name under which a browser saves a table, such as `burns-recent.csv`. */

@@ -96,3 +96,18 @@ test('answers of many questions are bounded in bytes', async () => {
   await ask(`${long}3000`)
   assert.equal(state.made, made + 1)
 })
+
+test('an answer that was read from a newer state is not kept under the older one', async () => {
+  const { cache, state } = world()
+  const question = { operationId: 'getThing', parameters: 'a', representation: 'json' } as const
+  const at = { revision: 'r1', nowUnix: 1, status: statusAt('r1') }
+  const make = async () => {
+    state.made += 1
+    return answer(200, `a ${state.made}`, { revision: state.made === 1 ? 'file-r2' : 'file-r1' })
+  }
+  for (let call = 0; call < 3; call += 1) {
+    await cache.get(question, at, make)
+    await new Promise(setImmediate)
+  }
+  assert.equal(state.made, 2)
+})

@@ -94,9 +94,11 @@ export class AnswerCache {
     this.#answers.set(key, kept, { size: ENTRY_BYTES })
     kept.outcome.then(
       (outcome) => {
+        if (this.#answers.peek(key) !== kept) return
+        // Read from a newer state: under this one it would outlive it where a reorg comes back.
+        if (!isOf(outcome, revision)) this.#answers.delete(key)
         // A new object: the cache does not weigh the same one again.
-        if (this.#answers.peek(key) === kept)
-          this.#answers.set(key, { ...kept }, { size: ENTRY_BYTES + bytesOf(outcome) })
+        else this.#answers.set(key, { ...kept }, { size: ENTRY_BYTES + bytesOf(outcome) })
       },
       () => {
         if (this.#answers.peek(key) === kept) this.#answers.delete(key)
@@ -104,6 +106,10 @@ export class AnswerCache {
     )
     return kept.outcome
   }
+}
+
+function isOf(outcome: Outcome, revision: string): boolean {
+  return outcome.kind !== 'answer' || (outcome.revision ?? revision).endsWith(revision)
 }
 
 function bytesOf(outcome: Outcome): number {

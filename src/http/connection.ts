@@ -78,7 +78,8 @@ export class Connection {
   breakOff(refuse: () => void): void {
     if (this.#isEnding) return
     this.#isEnding = true
-    const answering = this.#answering
+    const newest = this.#newest
+    const answering = newest?.req.complete === true ? newest : this.#answering
     if (answering === undefined || isOver(answering)) refuse()
     else
       answering.once('close', () => {

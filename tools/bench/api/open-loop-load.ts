@@ -57,7 +57,10 @@ class Line {
     if (end === -1) return
     const length = Number(/content-length: (\d+)/i.exec(this.#text.slice(0, end))?.[1])
     if (this.#text.length < end + END_OF_HEAD.length + length) return
-    if (!this.#text.startsWith('HTTP/1.1 200')) refused += 1
+    if (!this.#text.startsWith('HTTP/1.1 200')) {
+      if (refused === 0) process.stderr.write(`${this.#text}\n`)
+      refused += 1
+    }
     this.#text = ''
     latenciesMs[answered] = performance.now() - this.#dueMs
     answered += 1

@@ -51,9 +51,9 @@ export async function runOpenLoop(
         secretsFile,
       }
       const command = [String(input.core), process.execPath, PROGRAM, JSON.stringify(load)]
-      const { stdout } = await promisify(execFile)('taskset', ['-c', ...command])
+      const { stdout, stderr } = await promisify(execFile)('taskset', ['-c', ...command])
       const { refused, ...figures } = JSON.parse(stdout)
-      if (refused > 0) throw new Error(`${id}: ${refused} refused`)
+      if (refused > 0) throw new Error(`${id}: ${refused} refused, the first with ${stderr}`)
       found.push({ id, share, requestsPerSecond: perSecond, ...figures })
       await settle?.()
     }
