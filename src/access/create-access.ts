@@ -11,7 +11,11 @@ import {
   type GuardLimits,
 } from './callers/abuse-guard.ts'
 import { type Callers, type CallersDeps, createCallers } from './callers/callers.ts'
-import { type AddressBucket, createAddressBucket } from './callers/client-address.ts'
+import {
+  type AddressBucket,
+  type AddressBucketDeps,
+  createAddressBucket,
+} from './callers/client-address.ts'
 import { findKey, type Key } from './keys/key-store.ts'
 import { type PayerProofInput, verifyPayerProof } from './keys/payer-proof.ts'
 import type { SettlingMeter } from './meter/admission.ts'
@@ -20,10 +24,9 @@ import { RefundJournal } from './meter/refund-journal.ts'
 
 export interface CreateAccessDeps
   extends CallersDeps,
-    Omit<AccessDeps, 'meter' | 'callers' | keyof CallersDeps> {
+    Omit<AccessDeps, 'meter' | 'callers' | keyof CallersDeps>,
+    AddressBucketDeps {
   readonly pricePerCall: MicroUsd
-  /** CIDRs or addresses whose X-Forwarded-For is believed; nobody by default. */
-  readonly trustedProxies?: readonly string[]
   readonly guardLimits: GuardLimits
   /** Keeps refunds that wait for the store across restarts; without it they are lost with the process. */
   readonly dataFolder?: string
@@ -60,7 +63,7 @@ export function createAccess(deps: CreateAccessDeps): Access {
     meter,
     identify: callers.identify,
     anonymous: callers.anonymous,
-    addressBucket: createAddressBucket(deps.trustedProxies ?? []),
+    addressBucket: createAddressBucket(deps),
     guard: createGuard({ clock: deps.clock, limits: deps.guardLimits }),
     recoveries: createFailureGuard({
       clock: deps.clock,

@@ -6,7 +6,7 @@ import { createServer, type HttpServer } from '#http/server.ts'
 import type { UnsentLimits } from '#http/unsent-bytes.ts'
 import { CONSTANT_HEADERS } from './constant-headers.ts'
 import { answerPage, deny, type Page, preflight } from './outside-routes.ts'
-import { answerRoute, type PipelineDeps } from './pipeline.ts'
+import { type PipelineDeps, routeEndpoint } from './pipeline.ts'
 
 export interface ApiDeps extends PipelineDeps {
   readonly routes: readonly Route[]
@@ -47,11 +47,6 @@ export function createApi(deps: ApiDeps): HttpServer {
     ...(deps.unsentLimits === undefined ? {} : { unsentLimits: deps.unsentLimits }),
     ...(deps.observe === undefined ? {} : { observe: deps.observe }),
   })
-}
-
-function routeEndpoint(deps: ApiDeps, route: Route): Endpoint {
-  const { method, path } = route
-  return { method, path, respond: (incoming) => answerRoute(deps, route, incoming) }
 }
 
 function pageEndpoint(deps: ApiDeps, page: Page): Endpoint {

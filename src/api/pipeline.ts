@@ -3,7 +3,7 @@ import { MeteringUnavailable } from '#access/meter/admission.ts'
 import type { Caller, UsageFigures } from '#domain/caller.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { matchesEtag } from '#http/etag.ts'
-import type { Incoming, Outgoing } from '#http/exchange.ts'
+import type { Endpoint, Incoming, Outgoing } from '#http/exchange.ts'
 import type { PaymentRequired, Route } from '#http/route.ts'
 import type { AdmissionSource } from './call-counts.ts'
 import { Exchange, type PayableFacts } from './exchange.ts'
@@ -74,12 +74,13 @@ export const STEPS: readonly Step[] = [
   { name: 'work', run: work },
 ]
 
-/** Answers one request on one route. Rejects only when writing the refusal itself fails. */
-export async function answerRoute(
-  deps: PipelineDeps,
-  route: Route,
-  incoming: Incoming,
-): Promise<Outgoing> {
+/** One route through the pipeline. Rejects only when writing the refusal itself fails. */
+export function routeEndpoint(deps: PipelineDeps, route: Route): Endpoint {
+  const { method, path } = route
+  return { method, path, respond: (incoming) => answer(deps, route, incoming) }
+}
+
+async function answer(deps: PipelineDeps, route: Route, incoming: Incoming): Promise<Outgoing> {
   const bucket = deps.addressBucket(incoming.socketAddress, incoming.headers)
   const exchange = new Exchange(route, incoming, bucket, deps.anonymous(bucket))
   const ending = guardLate(deps, exchange, await runSteps(deps, exchange))

@@ -58,6 +58,16 @@ export function createServer(deps: ServerDeps): HttpServer {
   }
 }
 
+/** Unique across processes by eight random digits, cheap by a counter. */
+export function requestIds(randomBytes: (size: number) => Buffer): () => string {
+  const prefix = randomBytes(4).toString('hex')
+  let count = 0
+  return () => {
+    count += 1
+    return `${prefix}-${count.toString(36)}`
+  }
+}
+
 function openFastify(deps: ServerDeps, door: Door, sockets: SocketRefuser): FastifyInstance {
   return Fastify({
     bodyLimit: BODY_BYTES_MAX,

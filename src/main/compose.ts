@@ -54,6 +54,8 @@ export interface ComposeDeps {
   readonly clock: Clock
   /** Told what goes wrong with payments and refunds beside the answers. */
   report(error: unknown): void
+  /** Takes a warning about the settings; a text of one line. */
+  warn?(message: string): void
   /** How the index of this process does, where it has one. */
   indexing?(): readonly IndexProgress[]
 }
@@ -172,7 +174,7 @@ function dataRoutes(data: Data): readonly Route[] {
 }
 
 function composeAccess(
-  { ecosystem, stores, settings, clock, report }: ComposeDeps,
+  { ecosystem, stores, settings, clock, report, warn }: ComposeDeps,
   holdings: HoldingsDeps,
   hooks: {
     readonly onBatch: ((size: number) => void) | undefined
@@ -199,6 +201,7 @@ function composeAccess(
     signedIn: hooks.signedIn,
     dataFolder: settings.dataFolder,
     report,
+    ...(warn !== undefined && { warn }),
     ...(hooks.onBatch !== undefined && { onBatch: hooks.onBatch }),
   })
 }

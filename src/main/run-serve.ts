@@ -12,7 +12,8 @@ export async function runServe(context: RoleContext): Promise<ExitCode> {
   const stores = await openStores(settings, reportMigrations(logger))
   try {
     const report = (err: unknown) => logger.error({ err }, 'a payment met an error')
-    const composed = await compose({ ecosystem, stores, settings, clock, report })
+    const warn = (message: string) => logger.warn(message)
+    const composed = await compose({ ecosystem, stores, settings, clock, report, warn })
     const served = await serve({ settings, logger, clock, randomBytes }, composed)
     logger.info({ url: served.url, metricsPort: served.metricsPort }, 'the API is served')
     return await untilStopped(context, served.stop)

@@ -107,7 +107,8 @@ async function openApi(
 ) {
   const [{ compose }, { serve }] = await Promise.all([import('./compose.ts'), import('./serve.ts')])
   const report = (err: unknown) => logger.error({ err }, 'a payment met an error')
-  const composed = await compose({ ...parts, settings, clock, report })
+  const warn = (message: string) => logger.warn(message)
+  const composed = await compose({ ...parts, settings, clock, report, warn })
   const served = await serve({ settings, logger, clock, randomBytes }, composed)
   return { composed, served }
 }

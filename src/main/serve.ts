@@ -10,12 +10,12 @@ import type { Metrics } from '#api/metrics.ts'
 import type { PipelineDeps } from '#api/pipeline.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Route } from '#http/route.ts'
+import { requestIds } from '#http/server.ts'
 import type { Clock } from '#lib/clock.ts'
 import { StoreError } from '#store/engine.ts'
 import { type MetricsServer, startMetricsServer } from './metrics-server.ts'
 import { reportErrors } from './report-errors.ts'
 import type { Settings } from './settings.ts'
-import { warnOfUntrustedProxy } from './untrusted-proxy.ts'
 
 export interface ServeDeps {
   readonly settings: Pick<Settings, 'host' | 'port' | 'metrics' | 'trustedProxies'>
@@ -55,16 +55,14 @@ const REMEMBERED_MS = 1_000
 export async function serve(deps: ServeDeps, input: ServeInput): Promise<Served> {
   const { settings, logger, clock } = deps
   const routes = [...input.routes, metaRoute(input), ...healthRoutes(input)]
-  const isProxy = createProxyCheck(settings.trustedProxies)
   const api = createApi({
     ...input,
-    addressBucket: warnOfUntrustedProxy({ logger, isProxy }, input.addressBucket),
     routes,
     pages: documentPages({ facts: input.facts, routes, examples }),
     clock,
     publicBaseUrl: input.facts.publicBaseUrl,
     remembered: new LRUCache({ max: REMEMBERED_MAX, ttl: REMEMBERED_MS }),
-    isProxy,
+    isProxy: createProxyCheck(settings.trustedProxies),
     outage,
     report: reportErrors({ logger, clock }),
     newRequestId: requestIds(deps.randomBytes),
@@ -92,16 +90,6 @@ export async function serve(deps: ServeDeps, input: ServeInput): Promise<Served>
 function outage(error: unknown): Refusal | undefined {
   if (!(error instanceof StoreError)) return undefined
   return refuse('data_not_ready', 'the data cannot be read at the moment')
-}
-
-/** Unique across processes by eight random digits, cheap by a counter. */
-function requestIds(randomBytes: (size: number) => Buffer): () => string {
-  const prefix = randomBytes(4).toString('hex')
-  let count = 0
-  return () => {
-    count += 1
-    return `${prefix}-${count.toString(36)}`
-  }
 }
 
 async function openMetrics(

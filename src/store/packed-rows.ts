@@ -31,11 +31,7 @@ export type Rows = Iterable<readonly SqlValue[]> | PackedRows
 
 /** Every row by itself, whichever way they come. */
 export function eachRow(rows: Rows): Iterable<readonly SqlValue[]> {
-  return isPacked(rows) ? unpack(rows) : rows
-}
-
-export function isPacked(rows: Rows): rows is PackedRows {
-  return 'columns' in rows
+  return 'columns' in rows ? unpack(rows) : rows
 }
 
 /** Some of the rows, in memory of their own. */

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createAddressBucket, createProxyCheck } from './client-address.ts'
 
-const nobody = createAddressBucket([])
-const proxied = createAddressBucket(['10.0.0.0/8', '2001:db8:ffff::/48', '192.0.2.1'])
+const nobody = createAddressBucket({})
+const proxied = createAddressBucket({
+  trustedProxies: ['10.0.0.0/8', '2001:db8:ffff::/48', '192.0.2.1'],
+})
 const via = (forwarded: string | string[], socket = '10.0.0.1') =>
   proxied(socket, { 'x-forwarded-for': forwarded })
 
@@ -57,7 +59,7 @@ test('ports, brackets and zones do not make another caller', () => {
 
 test('a proxy that is no address or CIDR is refused at the start', () => {
   for (const text of ['10.0.0.0/33', 'proxy.example', '10.0.0.0/', '1/8', ''])
-    assert.throws(() => createAddressBucket([text]), text)
+    assert.throws(() => createAddressBucket({ trustedProxies: [text] }), text)
 })
 
 test('G3: a named proxy is known by its socket, in either family, and nobody else is', () => {
@@ -65,4 +67,36 @@ test('G3: a named proxy is known by its socket, in either family, and nobody els
   for (const proxy of ['10.1.2.3', '::ffff:10.1.2.3', '2001:db8:ffff::7'])
     assert.ok(isProxy(proxy), proxy)
   for (const other of ['192.0.2.1', '2001:db8::7', '', 'garbage']) assert.ok(!isProxy(other), other)
+})
+
+/** The bucket function with its warnings. */
+function watched(trustedProxies: readonly string[]) {
+  const warnings: string[] = []
+  const warn = (text: string) => void warnings.push(text)
+  return { bucket: createAddressBucket({ trustedProxies, warn }), warnings }
+}
+
+const forwarded = { 'x-forwarded-for': '203.0.113.9' }
+
+test('the first X-Forwarded-For of an untrusted peer nearby is one warning with the setting to change', () => {
+  for (const [peer, setting] of [
+    ['127.0.0.1', '127.0.0.1'],
+    ['::ffff:10.0.0.7', '10.0.0.7'],
+    ['fd00::7', 'fd00::7'],
+  ] as const) {
+    const { bucket, warnings } = watched(['192.168.0.0/16'])
+    bucket(peer, {})
+    assert.deepEqual(warnings, [])
+    for (let time = 0; time < 3; time += 1)
+      assert.equal(bucket(peer, forwarded), bucket(peer, {}), peer)
+    assert.equal(warnings.length, 1)
+    assert.match(warnings[0] ?? '', new RegExp(`SEXTON_TRUSTED_PROXIES=${setting}$`))
+  }
+})
+
+test('a trusted proxy and a far peer are no reason to warn', () => {
+  const { bucket, warnings } = watched(['10.0.0.0/8'])
+  assert.equal(bucket('10.0.0.7', forwarded), '203.0.113.9')
+  for (const peer of ['198.51.100.7', '', 'garbage']) bucket(peer, forwarded)
+  assert.deepEqual(warnings, [])
 })

@@ -14,26 +14,53 @@ const IPV6_BUCKET_BITS = 64
 /** A socket that has gone tells no address; such requests share one bucket. */
 const UNKNOWN = 'unknown'
 
+export interface AddressBucketDeps {
+  /** CIDRs or addresses whose X-Forwarded-For is believed; none by default. */
+  readonly trustedProxies?: readonly string[]
+  warn?(message: string): void
+}
+
 export type AddressBucket = (socketAddress: string, headers: Headers) => string
 
 /**
  * Makes the function that tells what is counted: one IPv4 address or one IPv6 /64. It walks
  * X-Forwarded-For from the right while the hop is one of the named proxies (CIDRs or addresses) and
  * stops at garbage; with no proxies named the header counts for nothing. Throws on a bad CIDR.
+ *
+ * Warns once about a proxy nearby that is not named: all its clients would share one quota. A far peer
+ * may send the header at will.
  */
-export function createAddressBucket(trustedProxies: readonly string[]): AddressBucket {
+export function createAddressBucket({
+  trustedProxies = [],
+  warn = () => undefined,
+}: AddressBucketDeps): AddressBucket {
   const trusted = trustedProxies.map(parseRange)
-  const parseSocket = remember(parseEntry)
-  if (trusted.length === 0)
-    return remember((socketAddress) => {
-      const socket = parseSocket(socketAddress)
-      return socket === undefined ? UNKNOWN : toBucket(socket)
-    })
+  const isTrusted = (hop: Parsed) => trusted.some((range) => within(hop, range))
+  const socketOf = remember((socketAddress) => {
+    const socket = parseEntry(socketAddress)
+    return socket && { socket, bucket: toBucket(socket), isTrusted: isTrusted(socket) }
+  })
+  let hasWarned = false
   return (socketAddress, headers) => {
-    const socket = parseSocket(socketAddress)
-    if (socket === undefined) return UNKNOWN
-    return toBucket(nearestStranger(socket, forwardedHops(headers['x-forwarded-for']), trusted))
+    const known = socketOf(socketAddress)
+    if (known === undefined) return UNKNOWN
+    const forwarded = headers['x-forwarded-for']
+    if (forwarded === undefined) return known.bucket
+    if (known.isTrusted)
+      return toBucket(nearestStranger(forwardedHops(forwarded), isTrusted) ?? known.socket)
+    if (!hasWarned && NEAR.includes(known.socket.range())) {
+      hasWarned = true
+      warn(untrustedProxy(known.socket.toString()))
+    }
+    return known.bucket
   }
+}
+
+/** Networks of which a proxy on the same machine or next to it is a part. */
+const NEAR: readonly string[] = ['loopback', 'private', 'uniqueLocal', 'linkLocal']
+
+function untrustedProxy(address: string): string {
+  return `X-Forwarded-For from ${address} is ignored, so its clients share one quota; if it is your proxy, set SEXTON_TRUSTED_PROXIES=${address}`
 }
 
 /** Addresses whose meaning is kept; an address sends many requests over its connections. */
@@ -63,14 +90,14 @@ export function createProxyCheck(
   }
 }
 
-/** The first hop from the right that is no proxy of ours, or the last one that could be read. */
-function nearestStranger(socket: Parsed, hops: string[], trusted: readonly Range[]): Parsed {
-  let nearest = socket
-  while (trusted.some((range) => within(nearest, range))) {
+/** The first hop from the right that is not a proxy of ours, or the last one that could be read. */
+function nearestStranger(hops: string[], isTrusted: (hop: Parsed) => boolean): Parsed | undefined {
+  let nearest: Parsed | undefined
+  do {
     const hop = parseEntry(hops.pop() ?? '')
-    if (hop === undefined) return nearest
+    if (hop === undefined) break
     nearest = hop
-  }
+  } while (isTrusted(nearest))
   return nearest
 }
 

@@ -13,7 +13,7 @@ import { sql } from '../sql.ts'
 import { IdleCheckpoint } from './idle-checkpoint.ts'
 import { LogSync, type SyncFile } from './log-sync.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
-import { inTransaction, type SqliteWriter } from './sqlite-writer.ts'
+import type { SqliteWriter } from './sqlite-writer.ts'
 import { WriterThread } from './writer-thread.ts'
 
 export interface SqliteOptions {
@@ -98,6 +98,29 @@ export function openSqlite(options: SqliteOptions): Engine {
           await writer.close()
         }),
       ),
+  }
+}
+
+/**
+ * Work in one transaction, or one snapshot: what it throws takes everything back. `committing` is
+ * called in the same turn as the commit: where that is done when it returns, nobody reads in between.
+ */
+async function inTransaction<T>(
+  connection: SqliteWriter,
+  begin: 'begin' | 'begin immediate',
+  work: (connection: Connection) => Promise<T>,
+  committing?: () => void,
+): Promise<T> {
+  await connection.execute(begin)
+  try {
+    const result = await work(connection)
+    const committed = connection.execute('commit')
+    committing?.()
+    await committed
+    return result
+  } catch (error) {
+    await connection.rollBack()
+    throw error
   }
 }
 

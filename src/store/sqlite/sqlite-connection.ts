@@ -7,10 +7,9 @@ import {
   type Row,
   StoreError,
 } from '../engine.ts'
-import { isPacked, type PackedRows, type Rows } from '../packed-rows.ts'
+import type { PackedRows, Rows } from '../packed-rows.ts'
 import { type Sql, type SqlValue, toPlain } from '../sql.ts'
 import { packedInsert } from './packed-insert.ts'
-import { rowsInBatches } from './row-batches.ts'
 import type { SqliteWriter } from './sqlite-writer.ts'
 
 /** What a connection is opened with; plain data. */
@@ -100,7 +99,7 @@ export class SqliteConnection implements SqliteWriter {
   }
 
   async insert(into: BulkInsert, rows: Rows): Promise<readonly Row[]> {
-    if (isPacked(rows)) return this.#insertPacked(into, rows)
+    if ('columns' in rows) return this.#insertPacked(into, rows)
     const found: Row[] = []
     for (const values of rowsInBatches(rows, ROWS_AT_ONCE))
       for (const row of this.insertValues(into, values)) found.push(row)
@@ -196,6 +195,24 @@ export class SqliteConnection implements SqliteWriter {
       throw toStoreError(error)
     }
   }
+}
+
+/** Values of up to `size` rows at a time, one after the other in one list. */
+export function* rowsInBatches(
+  rows: Iterable<readonly SqlValue[]>,
+  size: number,
+): Iterable<SqlValue[]> {
+  let values: SqlValue[] = []
+  let count = 0
+  for (const row of rows) {
+    for (const value of row) values.push(value)
+    count += 1
+    if (count < size) continue
+    yield values
+    values = []
+    count = 0
+  }
+  if (count > 0) yield values
 }
 
 interface Prepared {

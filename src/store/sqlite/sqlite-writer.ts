@@ -10,26 +10,3 @@ export interface SqliteWriter extends Connection {
   truncateLog(): Promise<boolean>
   close(): Promise<void>
 }
-
-/**
- * Work in one transaction, or one snapshot: what it throws takes everything back. `committing` is
- * called in the same turn as the commit: where that is done when it returns, nobody reads in between.
- */
-export async function inTransaction<T>(
-  connection: SqliteWriter,
-  begin: 'begin' | 'begin immediate',
-  work: (connection: Connection) => Promise<T>,
-  committing?: () => void,
-): Promise<T> {
-  await connection.execute(begin)
-  try {
-    const result = await work(connection)
-    const committed = connection.execute('commit')
-    committing?.()
-    await committed
-    return result
-  } catch (error) {
-    await connection.rollBack()
-    throw error
-  }
-}

@@ -1,10 +1,9 @@
 import { Worker } from 'node:worker_threads'
 import { YOUNG_MB } from '#lib/thread-memory.ts'
 import { type BulkInsert, type Procedure, type Row, StoreError } from '../engine.ts'
-import { isPacked, memoryOf, type PackedRows, type Rows, slicePacked } from '../packed-rows.ts'
+import { memoryOf, type PackedRows, type Rows, slicePacked } from '../packed-rows.ts'
 import { type Sql, type SqlValue, toPlain } from '../sql.ts'
-import { rowsInBatches } from './row-batches.ts'
-import type { ConnectionOptions } from './sqlite-connection.ts'
+import { type ConnectionOptions, rowsInBatches } from './sqlite-connection.ts'
 import type { SqliteWriter } from './sqlite-writer.ts'
 import { type FromWriter, fromFailure, type WriterTask } from './writer-message.ts'
 
@@ -130,7 +129,7 @@ export class WriterThread implements SqliteWriter {
 }
 
 function* inBatches(rows: Rows): Iterable<readonly SqlValue[] | PackedRows> {
-  if (!isPacked(rows)) return yield* rowsInBatches(rows, ROWS_AT_ONCE)
+  if (!('columns' in rows)) return yield* rowsInBatches(rows, ROWS_AT_ONCE)
   for (let from = 0; from < rows.count; from += PACKED_ROWS_AT_ONCE)
     yield slicePacked(rows, from, from + PACKED_ROWS_AT_ONCE)
 }
