@@ -5,7 +5,7 @@ import { startOfDay } from '#lib/day.ts'
 import type { Connection } from '#store/engine.ts'
 import type { Admission } from './admission.ts'
 import { decideBatch } from './decide-batch.ts'
-import { lockUsageDay } from './usage-day.ts'
+import { lockUsageDay } from './meter-statements.ts'
 
 /**
  * Admits a call in the transaction that credits its caller, so that the money which came with a call

@@ -8,8 +8,8 @@ import { DAY_SECONDS, startOfDay } from '#lib/day.ts'
 import type { Engine } from '#store/engine.ts'
 import { accessMigrations } from '../access-migrations.ts'
 import type { Admission, Meter } from './admission.ts'
+import { accountOf } from './decide-batch.ts'
 import { createMeter } from './meter.ts'
-import { accountOf } from './tally.ts'
 
 export const NOON = startOfDay(1_795_000_000) + DAY_SECONDS / 2
 export const PRICE = 100n

@@ -5,7 +5,7 @@ import { type Engine, StoreError } from '#store/engine.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { MeteringUnavailable } from './admission.ts'
 import { anonymous, MIGRATIONS, meterOf } from './meter-harness.ts'
-import { recordBatch, settleBatch } from './meter-store.ts'
+import { recordBatch, settleBatch } from './meter-statements.ts'
 
 const onBoth = eachEngine(startPostgres, MIGRATIONS)
 const onPostgres = eachEngine(startPostgres, MIGRATIONS, ['postgres'])

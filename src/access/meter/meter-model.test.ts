@@ -6,6 +6,7 @@ import { onSqlite } from '#ledger/each-engine.ts'
 import { DAY_SECONDS } from '#lib/day.ts'
 import type { Engine } from '#store/engine.ts'
 import type { Admission } from './admission.ts'
+import { accountOf } from './decide-batch.ts'
 import {
   anonymous,
   assertSound,
@@ -17,7 +18,6 @@ import {
   PRICE,
   sources,
 } from './meter-harness.ts'
-import { accountOf } from './tally.ts'
 
 type Step =
   | { readonly do: 'calls'; readonly callers: readonly number[] }

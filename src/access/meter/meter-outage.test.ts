@@ -11,8 +11,8 @@ import { startPostgres } from '#test/postgres.ts'
 import { accessChecks } from '../access-checks.ts'
 import { accessMigrations } from '../access-migrations.ts'
 import { type Admission, MeteringUnavailable } from './admission.ts'
+import { accountOf } from './decide-batch.ts'
 import { createMeter } from './meter.ts'
-import { accountOf } from './tally.ts'
 
 const PRICE = 100n
 const CALLER: Caller = {

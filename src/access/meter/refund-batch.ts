@@ -6,11 +6,11 @@ import { giveBackCalls } from '#ledger/spend.ts'
 import { assert } from '#lib/assert.ts'
 import { groupBy } from '#lib/group-by.ts'
 import type { Connection } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { rows, sql } from '#store/sql.ts'
 import { lockHeir } from '../keys/key-store.ts'
 import type { AdmissionReceipt } from './admission.ts'
-import { giveBackKeyUnits } from './key-day.ts'
-import { markRefunded } from './meter-store.ts'
-import { giveBackUnits } from './usage-day.ts'
+import type { UsageDay } from './meter-statements.ts'
 
 /**
  * Gives back exactly what the receipts name, each once for ever; the money of a key that was rotated
@@ -88,4 +88,40 @@ function byDay(
       for (const [day, same] of groupBy(named, (each) => each.day))
         groups.push({ name, day, receipts: same })
   return groups.sort((a, b) => (a.name === b.name ? a.day - b.day : a.name < b.name ? -1 : 1))
+}
+
+/** Marks receipts as refunded; returns those that were not before. */
+async function markRefunded(
+  connection: Connection,
+  receipts: readonly AdmissionReceipt[],
+): Promise<AdmissionReceipt[]> {
+  if (receipts.length === 0) return []
+  const sorted = receipts.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  const marked = await connection.run(sql`
+    insert into refunds (day, receipt) values ${rows(sorted.map((each) => [each.day, each.id]))}
+    on conflict (day, receipt) do nothing returning receipt`)
+  const fresh = new Set(marked.map((row) => column.text(row, 'receipt')))
+  return sorted.filter((each) => fresh.delete(each.id))
+}
+
+/** Refunds free units or paid calls of a day; free units are lowered beside a count that only rises. */
+async function giveBackUnits(
+  connection: Connection,
+  input: { readonly bucket: string; readonly day: number } & UsageDay,
+): Promise<void> {
+  await connection.run(sql`
+    update usage_days set used = used - ${input.used}, returned = returned + ${input.used},
+      paid = paid - ${input.paid}
+    where day = ${input.day} and bucket = ${input.bucket}`)
+}
+
+/** Refunds free units of a key and day. */
+async function giveBackKeyUnits(
+  connection: Connection,
+  input: { readonly publicId: string; readonly day: number; readonly units: number },
+): Promise<void> {
+  const lowered = await connection.run(sql`
+    update key_days set used = used - ${input.units}
+    where day = ${input.day} and public_id = ${input.publicId} returning used`)
+  assert(lowered.length === 1, 'a refund of calls that were never counted')
 }

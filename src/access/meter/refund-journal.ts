@@ -5,7 +5,7 @@ import { compiledLate } from '#lib/compiled-late.ts'
 import { Mutex } from '#lib/mutex.ts'
 import { Type } from '#lib/type.ts'
 import type { AdmissionReceipt } from './admission.ts'
-import type { BatchId } from './meter-store.ts'
+import type { BatchId } from './meter-statements.ts'
 
 /** About 30 MB; in a longer outage, further refunds are kept in memory only. */
 const LINES_MAX = 100_000

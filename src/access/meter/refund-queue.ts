@@ -2,7 +2,7 @@ import type { MicroUsd } from '#domain/money.ts'
 import { type Clock, unixNow } from '#lib/clock.ts'
 import { ConstraintError, type Engine, StoreError } from '#store/engine.ts'
 import { type AdmissionReceipt, MeteringUnavailable } from './admission.ts'
-import { settleBatch } from './meter-store.ts'
+import { settleBatch } from './meter-statements.ts'
 import { refundBatch } from './refund-batch.ts'
 import type { Doubt, RefundJournal, WaitingRefunds } from './refund-journal.ts'
 

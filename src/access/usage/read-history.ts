@@ -5,7 +5,7 @@ import { lastDays } from '#lib/day.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { join, type Sql, sql } from '#store/sql.ts'
-import { accountOf } from '../meter/tally.ts'
+import { accountOf } from '../meter/decide-batch.ts'
 
 export interface HistoryInput {
   readonly caller: Caller

@@ -1,6 +1,51 @@
-import type { BulkInsert, Connection, Row } from '#store/engine.ts'
+import type { MicroUsd } from '#domain/money.ts'
+import { balancesOf } from '#ledger/balance.ts'
+import { type BulkInsert, type Connection, type Row, StoreError } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import { inNames, sql } from '#store/sql.ts'
+
+/** One of the batches of a process, which are numbered and never overlap. */
+export interface BatchId {
+  readonly meter: string
+  readonly number: number
+}
+
+/**
+ * Records the number of a process's newest batch, so that `settleBatch` can tell whether it was committed.
+ * StoreError for a batch that was given up: it must not be counted after all.
+ */
+export async function recordBatch(
+  connection: Connection,
+  { id, day }: { readonly id: BatchId; readonly day: number },
+): Promise<void> {
+  const recorded = await connection.run(sql`
+    insert into meters (meter, batch, day) values (${id.meter}, ${id.number}, ${day})
+    on conflict (meter) do update set batch = excluded.batch, day = excluded.day, given_up = 0
+      where meters.batch < excluded.batch
+    returning batch`)
+  if (recorded.length === 0) throw new StoreError('the batch was given up')
+}
+
+/**
+ * Whether the newest batch of this process was committed. A commit that is still under way holds the row,
+ * so that this waits for it. A batch that was not committed is given up: its number is taken, and
+ * `recordBatch` refuses it.
+ */
+export async function settleBatch(
+  connection: Connection,
+  { id, day }: { readonly id: BatchId; readonly day: number },
+): Promise<boolean> {
+  const [row] = await connection.run(sql`
+    insert into meters (meter, batch, day) values (${id.meter}, 0, ${day})
+    on conflict (meter) do update set batch = meters.batch returning batch, given_up`)
+  const newest = row === undefined ? 0 : column.integer(row, 'batch')
+  // Settled before a newer batch began.
+  if (newest > id.number) return false
+  if (row !== undefined && newest === id.number) return row.given_up === 0
+  await connection.run(sql`
+    update meters set batch = ${id.number}, given_up = 1 where meter = ${id.meter}`)
+  return false
+}
 
 /** What a bucket has used of a day: free units, and paid calls beyond them. */
 export interface UsageDay {
@@ -109,18 +154,56 @@ const PAID: BulkInsert = {
   conflict: 'on conflict (day, bucket) do update set paid = usage_days.paid + excluded.paid',
 }
 
-/** Refunds free units or paid calls of a day; free units are lowered beside a count that only rises. */
-export async function giveBackUnits(
+/**
+ * Counts free units of keys beside their wallet's count, whose row is locked by the same transaction.
+ * A wallet's first key needs no row: its calls are what the others did not make. What a wallet of
+ * several keys called before its keys were counted stands under the wallet's own bucket.
+ */
+export async function addKeyUnits(
   connection: Connection,
-  input: { readonly bucket: string; readonly day: number } & UsageDay,
+  day: number,
+  units: ReadonlyMap<string, number>,
 ): Promise<void> {
-  await connection.run(sql`
-    update usage_days set used = used - ${input.used}, returned = returned + ${input.used},
-      paid = paid - ${input.paid}
-    where day = ${input.day} and bucket = ${input.bucket}`)
+  const list = inOrder(units)
+  await connection.insert(
+    COUNTED,
+    list.map(([publicId, used]) => [day, publicId, used]),
+  )
 }
 
-export function toUsageDay(row: Row): UsageDay {
+const COUNTED: BulkInsert = {
+  table: 'key_days',
+  columns: { day: 'bigint', public_id: 'text', used: 'bigint' },
+  conflict: 'on conflict (day, public_id) do update set used = key_days.used + excluded.used',
+}
+
+export interface Standing {
+  /** By bucket; a bucket that has not called is absent. */
+  readonly days: ReadonlyMap<string, UsageDay>
+  /** By account; an account that was never posted to is absent. */
+  readonly balances: ReadonlyMap<string, MicroUsd>
+}
+
+/** How some buckets and accounts stand, in one statement. */
+export async function readStanding(
+  connection: Connection,
+  day: number,
+  asked: { readonly buckets: readonly string[]; readonly accounts: readonly string[] },
+): Promise<Standing> {
+  const found = await connection.run(sql`
+    select 1 as is_day, bucket as name, used, paid, 0 as micro_usd from usage_days
+    where day = ${day} and bucket ${inNames(asked.buckets)}
+    union all
+    select 0, account, 0, 0, micro_usd from (${balancesOf(asked.accounts)}) as held`)
+  const days = new Map<string, UsageDay>()
+  const balances = new Map<string, MicroUsd>()
+  for (const row of found)
+    if (row.is_day === 1) days.set(column.text(row, 'name'), toUsageDay(row))
+    else balances.set(column.text(row, 'name'), column.amount(row, 'micro_usd'))
+  return { days, balances }
+}
+
+function toUsageDay(row: Row): UsageDay {
   return { used: column.integer(row, 'used'), paid: column.integer(row, 'paid') }
 }
 
