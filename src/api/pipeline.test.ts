@@ -45,7 +45,7 @@ describe('the pipeline', () => {
     assert.equal(response.headers.get('ratelimit-policy'), '"daily";q=5;w=86400')
     assert.equal(response.headers.get('ratelimit'), '"daily";r=4;t=43200')
     assert.match(response.headers.get('cache-control') ?? '', /^private, max-age=/)
-    assert.equal(response.headers.get('vary'), 'Authorization, Accept')
+    assert.equal(response.headers.get('vary'), 'Authorization, Accept, Accept-Encoding')
   })
 
   it('a bad key is 401 with the figures of the address, and wrong parameters are not looked at', async () => {

@@ -7,6 +7,9 @@ import type { Page } from './outside-routes.ts'
 
 const FOLDER = join(PACKAGE_ROOT, 'docs/errors')
 
+const MARKDOWN = 'text/markdown; charset=utf-8'
+const HTML = 'text/html; charset=utf-8'
+
 const CACHED = 'private, max-age=300'
 
 /** GET /problems/{code}: the page that the `type` of every error body names. */
@@ -18,10 +21,9 @@ export function problemPage(): Page {
       const code = incoming.path.code ?? ''
       if (!Object.hasOwn(REFUSALS, code)) return refuse('not_found', 'there is no such error code')
       const text = await remembered(pages, code)
-      const type = preferredType(incoming.headers.accept, ['text/markdown', 'text/html'])
-      const asHtml = type === 'text/html'
-      const headers = ['Content-Type', `${type}; charset=utf-8`, 'Cache-Control', CACHED]
-      return { status: 200, headers, body: asHtml ? toHtml(text) : text }
+      const type = preferredType(incoming.headers.accept, [MARKDOWN, HTML])
+      const headers = ['Content-Type', type, 'Cache-Control', CACHED]
+      return { status: 200, headers, body: type === HTML ? toHtml(text) : text }
     },
   }
 }

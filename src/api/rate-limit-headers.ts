@@ -3,8 +3,7 @@ import { DAY_SECONDS } from '#lib/day.ts'
 
 /**
  * Adds the four headers of the contract, the date and the IETF pair (draft-ietf-httpapi-ratelimit-headers,
- * policy `daily`). They differ by caller, so that caches must keep answers apart by
- * key, and by the media type where a route offers two.
+ * policy `daily`). `Vary`, because figures differ by caller, and some bodies by media type or coding.
  */
 export function stampFigures(headers: string[], figures: UsageFigures, nowMs: number): void {
   const { dailyQuota, remaining, resetUnix, tier } = figures
@@ -24,7 +23,7 @@ export function stampFigures(headers: string[], figures: UsageFigures, nowMs: nu
     'RateLimit',
     `"daily";r=${remaining};t=${resetUnix - dateUnix}`,
     'Vary',
-    'Authorization, Accept',
+    'Authorization, Accept, Accept-Encoding',
     'Date',
     httpDate(dateUnix),
   )

@@ -34,6 +34,21 @@ describe('a static page', () => {
     }
   })
 
+  it('tells caches by Vary that its coding was negotiated, whatever was sent', async () => {
+    const etag = (await fetch(`${world.origin}/page`)).headers.get('etag') ?? ''
+    for (const [method, headers, status] of [
+      ['GET', { 'accept-encoding': 'br' }, 200],
+      ['GET', { 'accept-encoding': 'identity' }, 200],
+      ['HEAD', { 'accept-encoding': 'gzip' }, 200],
+      ['GET', { 'if-none-match': etag }, 304],
+    ] as const) {
+      const response = await fetch(`${world.origin}/page`, { method, headers })
+      assert.equal(response.status, status)
+      assert.match(response.headers.get('vary') ?? '', /(^|, )Accept-Encoding(,|$)/)
+      await response.arrayBuffer()
+    }
+  })
+
   it('answers 304 to its ETag and HEAD without a body', async () => {
     const etag = (await fetch(`${world.origin}/page`)).headers.get('etag') ?? ''
     const again = await fetch(`${world.origin}/page`, { headers: { 'if-none-match': etag } })

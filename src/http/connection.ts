@@ -9,6 +9,8 @@ export class Connection {
   #requests = 0
   /** No later request is looked at: the next answer ends the connection (RFC 9112, 9.6). */
   #isEnding = false
+  /** What came last cannot be read. */
+  #isBroken = false
   /** Of the newest request, whose body may still be arriving. */
   #newest: ServerResponse | undefined
   /** Of the newest request that arrived complete. */
@@ -73,12 +75,13 @@ export class Connection {
 
   /**
    * Ends the connection after the answers in progress: a charged one must not be lost to bytes that
-   * came after it. `refuse` runs unless the last of them ended it already.
+   * came after it. `refuse` runs unless the last of them ends it already.
    */
   breakOff(refuse: () => void): void {
-    if (this.#isEnding) return
-    this.#isEnding = true
     const newest = this.#newest
+    if (this.#isBroken || (this.#isEnding && this.#answering === newest)) return
+    this.#isBroken = true
+    this.#isEnding = true
     const answering = newest?.req.complete === true ? newest : this.#answering
     if (answering === undefined || isOver(answering)) refuse()
     else

@@ -7,6 +7,10 @@ import type { RequestFacts } from './route.ts'
 
 export const CSV_TYPE = 'text/csv; charset=utf-8'
 
+/** With all parameters that an Accept header may name (RFC 4180, section 3). */
+const OFFERED_JSON = 'application/json; charset=utf-8'
+const OFFERED_CSV = `${CSV_TYPE}; header=present`
+
 export const formatParameter: Parameter<'json' | 'csv' | undefined> = {
   in: 'query',
   description: '`json`, or `csv` (RFC 4180; also by `Accept: text/csv`).',
@@ -26,7 +30,7 @@ export function wantsCsv(
 ): boolean {
   if (format !== undefined) return format === 'csv'
   const accept = facts.headers.accept?.toString()
-  return preferredType(accept, ['application/json', 'text/csv']) === 'text/csv'
+  return preferredType(accept, [OFFERED_JSON, OFFERED_CSV]) === OFFERED_CSV
 }
 
 /** RFC 4180 with a header row of field names. */

@@ -124,6 +124,8 @@ export class Door {
   #begins({ raw }: FastifyRequest, reply: FastifyReply): boolean {
     const connection = this.#connections.of(raw.socket)
     if (!connection.begin(reply.raw)) return false
+    // Node's parser drops the bytes behind it, so what comes next may start in mid-request.
+    if (raw.headers.upgrade !== undefined) connection.end()
     // Noted in this very turn: bytes right behind it may break the connection.
     if (!hasBody(raw)) connection.answering(reply.raw)
     return true

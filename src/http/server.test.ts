@@ -140,7 +140,7 @@ describe('the HTTP server', () => {
         /\r\nX-RateLimit-Tier: anonymous\r\n/,
         /\r\nRateLimit-Policy: "daily";q=3;w=86400\r\n/,
         /\r\nRateLimit: "daily";r=\d;t=43200\r\n/,
-        /\r\nVary: Authorization, Accept\r\n/,
+        /\r\nVary: Authorization, Accept, Accept-Encoding\r\n/,
       ])
         assert.match(response, header)
   })

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { GENEROUS, get, startLines } from '#api/lines-harness.ts'
+import type { Page } from '#api/outside-routes.ts'
 import { staticPage } from '#api/static-page.ts'
 import { answer } from '#http/route.ts'
 import type { UnsentLimits } from './unsent-bytes.ts'
@@ -11,12 +12,16 @@ import type { UnsentLimits } from './unsent-bytes.ts'
 const MUCH = 10_000_000
 
 /** Asks for answers of a size and reads nothing of them. */
-async function startUnread(context: TestContext, unsentLimits: Partial<UnsentLimits>) {
+async function startUnread(
+  context: TestContext,
+  unsentLimits: Partial<UnsentLimits>,
+  pages: readonly Page[] = [],
+) {
   const page = staticPage({ path: '/page', contentType: 'text/plain', text: 'x'.repeat(MUCH) })
   const lines = await startLines(context, {
     ...GENEROUS,
     unsentLimits,
-    pages: [page],
+    pages: [page, ...pages],
     addressBucket: (address, headers) => headers['x-forwarded-for']?.toString() ?? address,
   })
   const ask = async (client: string, bytes: number, target = '/api/thing') => {
@@ -61,6 +66,31 @@ test('G3: of all clients the one that holds most is closed first', async (contex
   const next = await ask('c', MUCH)
   assert.equal(await isClosed(large), true)
   assert.deepEqual([await isClosed(small), await isClosed(next)], [false, false])
+})
+
+test('G3: many sockets of one address that hold a little each are closed before one reader of another', async (context) => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const held: Page = {
+    path: '/held',
+    read: () => promise.then(() => ({ status: 200, headers: [], body: '' })),
+  }
+  const { world, ask, open } = await startUnread(context, { total: 2 * MUCH }, [held])
+  const reader = await ask('reader', MUCH)
+  world.outcome = async () => answer(200, { data: 'x'.repeat(MUCH / 100) })
+  const hoarders = Array.from({ length: 200 }, () => open({ localAddress: '127.0.0.2' }))
+  let closed = 0
+  for (const { socket } of hoarders) {
+    socket.once('close', () => closed++)
+    // The second answer waits behind the first, so that none of it is sent.
+    socket.write(get('/held') + get())
+  }
+  // Room is left for just under a hundred of them.
+  while (closed < 101) await setImmediate()
+  reader.socket.resume()
+  while (reader.socket.bytesRead < MUCH) await once(reader.socket, 'data')
+  assert.ok(closed < 120, `${closed} were closed`)
+  assert.deepEqual([world.counts.get('127.0.0.2'), world.counts.get('reader')], [200, 1])
+  resolve()
 })
 
 test('G3: pipelined answers count from the moment at which they are made', async (context) => {
