@@ -5,7 +5,7 @@ import { toProblem } from '#http/problem.ts'
 import { preflightHeaders } from './constant-headers.ts'
 import { figuresOf, rememberedFigures } from './figures.ts'
 import type { PipelineDeps } from './pipeline.ts'
-import { stampFigures } from './rate-limit-headers.ts'
+import { stampFigures } from './wire.ts'
 
 /** A document that anyone may read: docs, the OpenAPI file, error pages. Never metered. */
 export interface Page {

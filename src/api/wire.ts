@@ -1,10 +1,21 @@
 import { hash } from 'node:crypto'
+import type { UsageFigures } from '#domain/caller.ts'
 import { isRefusal, type Refusal } from '#domain/refusal.ts'
 import { CSV_TYPE, wantsCsv } from '#http/csv.ts'
-import type { Outgoing } from '#http/exchange.ts'
+import type { Incoming, Outgoing } from '#http/exchange.ts'
 import { toProblem } from '#http/problem.ts'
-import type { Answer, Outcome, Route } from '#http/route.ts'
-import type { Exchange } from './exchange.ts'
+import type { Answer, Outcome, Prepared, Route } from '#http/route.ts'
+import { DAY_SECONDS } from '#lib/day.ts'
+
+/** What the wire form of an answer depends on, besides its ending. */
+export interface Asked {
+  readonly route: Route
+  readonly incoming: Incoming
+  readonly prepared: Prepared | undefined
+  readonly requestId: string
+  /** Of a payment that was settled on the way. */
+  readonly settledHeaders: Readonly<Record<string, string>> | undefined
+}
 
 /** How a request ends, before it is put into bytes. */
 export type Ending = Outcome | { readonly kind: 'not-modified'; readonly etag: string }
@@ -17,23 +28,19 @@ const CACHED = 'private, max-age=2'
 /** Puts an ending into wire form; throws when a body cannot be serialized. */
 export function toWire(
   deps: { readonly publicBaseUrl: string },
-  exchange: Exchange,
+  asked: Asked,
   ending: Ending,
 ): Outgoing {
-  const outgoing = bare(deps, exchange, ending)
-  if (exchange.settledHeaders !== undefined) push(outgoing.headers, exchange.settledHeaders)
+  const outgoing = bare(deps, asked, ending)
+  if (asked.settledHeaders !== undefined) push(outgoing.headers, asked.settledHeaders)
   return outgoing
 }
 
-function bare(
-  deps: { readonly publicBaseUrl: string },
-  exchange: Exchange,
-  ending: Ending,
-): Outgoing {
-  if (isRefusal(ending)) return refusalWire(deps, exchange, ending)
+function bare(deps: { readonly publicBaseUrl: string }, asked: Asked, ending: Ending): Outgoing {
+  if (isRefusal(ending)) return refusalWire(deps, asked, ending)
   if (ending.kind === 'not-modified')
     return { status: 304, headers: ['ETag', ending.etag, 'Cache-Control', CACHED], body: '' }
-  if (ending.kind === 'answer') return answerWire(exchange, ending)
+  if (ending.kind === 'answer') return answerWire(asked, ending)
   const headers = ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store']
   push(headers, ending.headers ?? {})
   return { status: 402, headers, body: JSON.stringify(ending.body) }
@@ -41,21 +48,21 @@ function bare(
 
 function refusalWire(
   { publicBaseUrl }: { readonly publicBaseUrl: string },
-  { requestId }: Exchange,
+  { requestId }: Asked,
   refusal: Refusal,
 ): Outgoing {
   return toProblem({ publicBaseUrl }, { refusal, requestId })
 }
 
-function answerWire(exchange: Exchange, answer: Answer): Outgoing {
-  const { route } = exchange
+function answerWire(asked: Asked, answer: Answer): Outgoing {
+  const { route } = asked
   const sentAsIs = answer.contentType !== undefined && typeof answer.body === 'string'
   const body = sentAsIs ? String(answer.body) : JSON.stringify(answer.body)
   const headers = ['Content-Type', answer.contentType ?? JSON_TYPE]
   if (answer.headers?.['Cache-Control'] === undefined)
     headers.push('Cache-Control', route.metered ? CACHED : 'no-store')
   if (route.metered && answer.revision !== undefined)
-    headers.push('ETag', etagOf(exchange, answer, answer.revision))
+    headers.push('ETag', etagOf(asked, answer, answer.revision))
   if (answer.contentType === CSV_TYPE)
     headers.push('Content-Disposition', `attachment; filename="${fileNameOf(route)}"`)
   push(headers, answer.headers ?? {})
@@ -65,10 +72,10 @@ function answerWire(exchange: Exchange, answer: Answer): Outgoing {
 const etags = new WeakMap<Answer, string>()
 
 /** An answer from the cache is the same object for every call, so its tag is made once. */
-function etagOf(exchange: Exchange, answer: Answer, revision: string): string {
+function etagOf(asked: Asked, answer: Answer, revision: string): string {
   const known = etags.get(answer)
   if (known !== undefined) return known
-  const etag = etagAt(exchange, revision)
+  const etag = etagAt(asked, revision)
   etags.set(answer, etag)
   return etag
 }
@@ -77,15 +84,15 @@ function etagOf(exchange: Exchange, answer: Answer, revision: string): string {
  * A weak entity tag (RFC 9110, 8.8.3) of what the request asks for, at this revision: equal tags mean
  * equal content, so nothing per caller may enter the body.
  */
-export function etagAt(exchange: Exchange, revision: string): string {
-  const { operationId } = exchange.route
-  const effective = exchange.prepared?.effective ?? {}
-  const text = JSON.stringify([operationId, revision, effective, mediaTypeOf(exchange)])
+export function etagAt(asked: Asked, revision: string): string {
+  const { operationId } = asked.route
+  const effective = asked.prepared?.effective ?? {}
+  const text = JSON.stringify([operationId, revision, effective, mediaTypeOf(asked)])
   return `W/"${hash('sha256', text, 'base64url').slice(0, 22)}"`
 }
 
 /** The media type changes the body only where CSV is offered. */
-function mediaTypeOf({ route, incoming }: Exchange): string {
+function mediaTypeOf({ route, incoming }: Asked): string {
   if (route.csv !== true) return 'json'
   const format = incoming.query.get('format')?.[0]
   return wantsCsv(incoming, format === 'csv' || format === 'json' ? format : undefined)
@@ -103,4 +110,40 @@ function fileNameOf({ path }: Route): string {
 
 function push(headers: string[], more: Readonly<Record<string, string>>): void {
   for (const name in more) headers.push(name, more[name] ?? '')
+}
+
+/**
+ * Adds the four headers of the contract, the date and the IETF pair (draft-ietf-httpapi-ratelimit-headers,
+ * policy `daily`). `Vary`, because figures differ by caller, and some bodies by media type or coding.
+ */
+export function stampFigures(headers: string[], figures: UsageFigures, nowMs: number): void {
+  const { dailyQuota, remaining, resetUnix, tier } = figures
+  // Figures hold until the reset: an answer that leaves later is dated before it.
+  const dateUnix = Math.min(Math.floor(nowMs / 1000), resetUnix - 1)
+  headers.push(
+    'X-RateLimit-Limit',
+    String(dailyQuota),
+    'X-RateLimit-Remaining',
+    String(remaining),
+    'X-RateLimit-Reset',
+    String(resetUnix),
+    'X-RateLimit-Tier',
+    tier,
+    'RateLimit-Policy',
+    `"daily";q=${dailyQuota};w=${DAY_SECONDS}`,
+    'RateLimit',
+    `"daily";r=${remaining};t=${resetUnix - dateUnix}`,
+    'Vary',
+    'Authorization, Accept, Accept-Encoding',
+    'Date',
+    httpDate(dateUnix),
+  )
+}
+
+let newest = { unix: 0, text: '' }
+
+/** Made once a second (RFC 9110, 5.6.7). */
+function httpDate(unix: number): string {
+  if (newest.unix !== unix) newest = { unix, text: new Date(unix * 1000).toUTCString() }
+  return newest.text
 }

@@ -1,10 +1,17 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import { checkFraming, checkHost, hasBody, isCanonical, pathOf, tooLarge } from './check-request.ts'
 import type { Connections } from './connections.ts'
 import type { Endpoint, Incoming, Outgoing } from './exchange.ts'
-import { ServerIncoming } from './incoming.ts'
 import { indexPaths, type PathIndex } from './path-index.ts'
+import {
+  checkFraming,
+  checkHost,
+  hasBody,
+  isCanonical,
+  pathOf,
+  ServerIncoming,
+  tooLarge,
+} from './request.ts'
 import { sendAnswer } from './send-answer.ts'
 import type { UnsentBytes } from './unsent-bytes.ts'
 

@@ -5,7 +5,7 @@ import { STATUS_CODES } from '#lib/node-http.ts'
 import type { Connections } from './connections.ts'
 import type { DoorDeps } from './door.ts'
 import type { Incoming } from './exchange.ts'
-import { NO_QUERY } from './incoming.ts'
+import { NO_QUERY } from './request.ts'
 import { stampedHeaders } from './send-answer.ts'
 
 export interface SocketRefuserDeps

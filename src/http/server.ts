@@ -1,12 +1,11 @@
 import type { AddressInfo } from 'node:net'
 import Fastify, { type FastifyError, type FastifyInstance } from 'fastify'
-import { BODY_BYTES_MAX } from './check-request.ts'
 import { CONNECTION_LIMITS, type ConnectionLimits, Connections } from './connections.ts'
 import { Door, type DoorDeps, PATH_PARAMETER_MAX } from './door.ts'
 import type { Endpoint } from './exchange.ts'
-import { parseQuery } from './incoming.ts'
 import { readJsonBodies } from './json-body.ts'
 import { SocketRefuser } from './refuse-socket.ts'
+import { BODY_BYTES_MAX, parseQuery } from './request.ts'
 import { UNSENT_LIMITS, UnsentBytes, type UnsentLimits } from './unsent-bytes.ts'
 
 export interface ServerDeps extends DoorDeps {

@@ -86,3 +86,8 @@ export class StoreError extends Error {
 export class ConstraintError extends StoreError {
   override readonly name: string = 'ConstraintError'
 }
+
+/** Another transaction held a row for longer than the lock timeout; nothing of this one is stored. */
+export class LockTimeoutError extends StoreError {
+  override readonly name: string = 'LockTimeoutError'
+}

@@ -83,6 +83,18 @@ export async function leaseEnd(connection: Connection, name: string): Promise<nu
   return row && column.integer(row, 'expires_at_ms')
 }
 
+/** Names of the leases that are held now. */
+export async function heldLeases(
+  connection: Connection,
+  { dialect, nowMs }: Pick<Lease, 'dialect'> & { readonly nowMs: number },
+): Promise<readonly string[]> {
+  const now = nowOf(dialect, nowMs)
+  const rows = await connection.run(sql`
+    select name from leases
+    where expires_at_ms >= ${now} and expires_at_ms <= ${now} + ${END_MAX_MS} order by name`)
+  return rows.map((row) => column.text(row, 'name'))
+}
+
 /** Gives the lease up, so that the next writer need not wait for it to expire. */
 export async function releaseLease(engine: Engine, lease: Lease): Promise<void> {
   await engine.write((connection) =>

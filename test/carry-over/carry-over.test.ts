@@ -9,7 +9,8 @@ import { keyAccount } from '#ledger/account.ts'
 import { startOfDay } from '#lib/day.ts'
 import { storeChecks } from '#main/audit-accounts.ts'
 import { CARRIED, CarryOverError, carryOver } from '#main/carry-over/carry-over.ts'
-import { runCarryOver } from '#main/carry-over/run-carry-over.ts'
+import { type Origin, runCarryOver } from '#main/carry-over/run-carry-over.ts'
+import { lockFolder } from '#main/lock-folder.ts'
 import { readSettings } from '#main/settings.ts'
 import { SettingsError } from '#main/settings-error.ts'
 import { accountsMigrations, migrateStore } from '#main/stores.ts'
@@ -108,7 +109,7 @@ const rowsOf = (engine: Engine, text: string) =>
 onBoth('every balance, key and call of 0.1.0 is carried over', async (stores) => {
   const { old, model, target } = stores
   const { account, figures } = await liveIn(stores)
-  const counts = await carryOver({ source: old, target })
+  const counts = await carryOver({ source: old, target, nowMs: Date.now() })
   for (const text of [
     'select account, micro_usd from balances order by account',
     'select * from postings order by entry_id, line',
@@ -143,9 +144,15 @@ onBoth('every balance, key and call of 0.1.0 is carried over', async (stores) =>
 
 onBoth('a target with rows is refused, and a second time too', async (stores) => {
   await liveIn(stores)
-  await assert.rejects(carryOver({ source: stores.old, target: stores.model }), CarryOverError)
-  await carryOver({ source: stores.old, target: stores.target })
-  await assert.rejects(carryOver({ source: stores.old, target: stores.target }), /has rows/)
+  await assert.rejects(
+    carryOver({ source: stores.old, target: stores.model, nowMs: Date.now() }),
+    CarryOverError,
+  )
+  await carryOver({ source: stores.old, target: stores.target, nowMs: Date.now() })
+  await assert.rejects(
+    carryOver({ source: stores.old, target: stores.target, nowMs: Date.now() }),
+    /has rows/,
+  )
 })
 
 onBoth('accounts that break a promise are refused, and nothing is stored', async (stores) => {
@@ -154,7 +161,7 @@ onBoth('accounts that break a promise are refused, and nothing is stored', async
   await old.write((tx) =>
     tx.run(sql`update balances set micro_usd = micro_usd + 1 where account = ${account}`),
   )
-  await assert.rejects(carryOver({ source: old, target }), /sum of its postings/)
+  await assert.rejects(carryOver({ source: old, target, nowMs: Date.now() }), /sum of its postings/)
   assert.deepEqual(await rowsOf(target, 'select 1 from keys'), [])
 })
 
@@ -165,7 +172,10 @@ onBoth(
       migrateStore(stores.old, 'accounts'),
       (error) => error instanceof SettingsError && /sexton carry-over --from/.test(error.message),
     )
-    await assert.rejects(carryOver({ source: stores.model, target: stores.target }), CarryOverError)
+    await assert.rejects(
+      carryOver({ source: stores.model, target: stores.target, nowMs: Date.now() }),
+      CarryOverError,
+    )
   },
 )
 
@@ -174,23 +184,117 @@ test('every table of the accounts is carried over, but for leases', () => {
   assert.deepEqual(tables.filter((table) => table !== 'leases').sort(), [...CARRIED].sort())
 })
 
-test('the command fills a new folder, and refuses one whose refunds wait', async () => {
+onBoth('a source that a service of 0.1.0 still writes is refused', async ({ old, target }) => {
+  const setEnd = (nowMs: number) =>
+    old.write((tx) =>
+      tx.run(sql`
+        insert into leases (name, holder, epoch, expires_at_ms) values ('verifier', 'one', 1, ${nowMs})
+        on conflict (name) do update set expires_at_ms = excluded.expires_at_ms`),
+    )
+  const nowMs = Date.now()
+  await setEnd(nowMs + 10_000)
+  await assert.rejects(
+    carryOver({ source: old, target, nowMs }),
+    (error) => error instanceof CarryOverError && /still runs .* verifier/.test(error.message),
+  )
+  await setEnd(0)
+  await carryOver({ source: old, target, nowMs })
+})
+
+/** Runs the command into a new folder; returns its code and what it said last. */
+async function command(place: string, origin: Origin, environment: Record<string, string> = {}) {
+  const settings = readSettings(
+    { SEXTON_DATA: join(place, 'to'), ...environment },
+    { isTty: false },
+  )
+  const said: string[] = []
+  const say = (line: string) => void said.push(line)
+  const code = await runCarryOver({ settings, say, clock: Date.now }, origin)
+  return { code, said, last: said.at(-1) ?? '' }
+}
+
+/** A place with a data folder of 0.1.0 in `from`, which holds three keys. */
+async function placeWithOld() {
   const place = mkdtempSync(join(folder, 'command-'))
-  const [from, to] = [join(place, 'from'), join(place, 'to')]
+  const from = join(place, 'from')
   mkdirSync(from)
   const old = oldSqlite(join(from, 'accounts.sqlite'))
   const model = openSqlite({ file: join(place, 'model'), durability: 'full' })
   await model.migrate(accountsMigrations)
   await liveIn({ old, model })
   await Promise.all([old.close(), model.close()])
-  const settings = readSettings({ SEXTON_DATA: to }, { isTty: false })
-  const said: string[] = []
-  const context = { settings, say: (line: string) => void said.push(line) }
+  return { place, from }
+}
+
+test('the command fills a new folder, and refuses one whose refunds wait', async () => {
+  const { place, from } = await placeWithOld()
   writeFileSync(join(from, 'refunds-one.journal'), 'one')
-  await assert.rejects(runCarryOver(context, from), /refunds that wait/)
+  const waiting = await command(place, { from, data: [] })
+  assert.equal(waiting.code, 1)
+  assert.match(waiting.last, /refunds that wait/)
   rmSync(join(from, 'refunds-one.journal'))
-  assert.equal(await runCarryOver(context, from), 0)
-  assert.match(said.join('\n'), /3 rows of keys/)
-  assert.equal(await runCarryOver(context, from), 1)
-  assert.match(said.at(-1) ?? '', /has rows/)
+  const done = await command(place, { from, data: [] })
+  assert.equal(done.code, 0)
+  assert.match(done.said.join('\n'), /3 rows of keys/)
+  assert.ok(done.said.includes(`No refunds wait in ${from}`))
+  const again = await command(place, { from, data: [] })
+  assert.equal(again.code, 1)
+  assert.match(again.last, /has rows/)
+})
+
+test('the command refuses a data folder that a service has locked', async () => {
+  const { place, from } = await placeWithOld()
+  const unlock = await lockFolder(from)
+  const locked = await command(place, { from, data: [] })
+  unlock()
+  assert.equal(locked.code, 1)
+  assert.ok(locked.last.includes(`a service still runs on ${from}; stop it`), locked.last)
+  assert.equal((await command(place, { from, data: [] })).code, 0)
+})
+
+test('the command looks for waiting refunds in every data folder, and needs one with a URL', async () => {
+  const place = mkdtempSync(join(folder, 'command-'))
+  const url = await postgres.createDatabase()
+  await (await oldPostgres(url)).close()
+  const unnamed = await command(place, { from: url, data: [] })
+  assert.match(unnamed.last, /--data is missing/)
+  const missing = await command(place, { from: url, data: [join(place, 'typo')] })
+  assert.ok(missing.last.includes(`no such folder: ${join(place, 'typo')}`), missing.last)
+  const data = ['one', 'two'].map((name) => join(place, name))
+  for (const each of data) mkdirSync(each)
+  writeFileSync(join(place, 'two', 'refunds-one.journal'), 'one')
+  const waiting = await command(place, { from: url, data })
+  assert.ok(waiting.last.includes(`${data[1]} holds refunds that wait`), waiting.last)
+  rmSync(join(place, 'two', 'refunds-one.journal'))
+  assert.deepEqual([unnamed.code, missing.code, waiting.code], [1, 1, 1])
+  assert.equal((await command(place, { from: url, data })).code, 0)
+})
+
+test('the command says what is wrong with a store, and shows no password', async () => {
+  const { place, from } = await placeWithOld()
+  const junk = join(place, 'junk')
+  mkdirSync(junk)
+  writeFileSync(join(junk, 'accounts.sqlite'), 'not a database, though it is long enough to look')
+  const gone = 'postgres://sexton:hidden@127.0.0.1:1/none'
+  const empty = await postgres.createDatabase()
+  const inTarget = { SEXTON_ACCOUNTS_URL: gone }
+  for (const [told, words] of [
+    [await command(place, { from: junk, data: [] }), /--from: .*accounts\.sqlite/],
+    [await command(place, { from: join(place, 'no'), data: [from] }), /no such folder/],
+    [await command(place, { from: place, data: [] }), /no such file: .*name the data folder/],
+    [
+      await command(place, { from: gone, data: [from] }),
+      /the source .* name the data folder or URL/,
+    ],
+    [
+      await command(place, { from: empty, data: [from] }),
+      /the source .* name the data folder or URL/,
+    ],
+    [await command(place, { from: 'postgres://[', data: [from] }), /--from: the URL/],
+    [await command(place, { from, data: [] }, inTarget), /new accounts store .* check SEXTON/],
+  ] as const) {
+    assert.equal(told.code, 1, told.last)
+    assert.match(told.last, words)
+    assert.doesNotMatch(told.last, /hidden/)
+  }
 })

@@ -3,7 +3,7 @@ import type { MicroUsd } from '#domain/money.ts'
 import { assert } from '#lib/assert.ts'
 import { type Clock, unixNow } from '#lib/clock.ts'
 import { startOfDay } from '#lib/day.ts'
-import type { Connection, Engine } from '#store/engine.ts'
+import { type Connection, type Engine, LockTimeoutError } from '#store/engine.ts'
 import {
   type Admission,
   type AdmissionReceipt,
@@ -49,8 +49,11 @@ export class BatchWriter {
     this.refunds = new RefundQueue(deps)
   }
 
-  /** Settles each of the batch; never rejects. `onCommitted` as `GroupCommit` has it. */
-  async decide(batch: readonly Waiting[], onCommitted: () => void): Promise<void> {
+  /**
+   * Settles each of the batch, or none if another session holds one of its rows: then nothing was counted.
+   * Never rejects. `onCommitted` as `GroupCommit` has it.
+   */
+  async decide(batch: readonly Waiting[], onCommitted: () => void): Promise<'answered' | 'held'> {
     const admits = batch.filter((each) => each.kind === 'admit')
     const asked = batch.filter((each) => each.kind === 'figures')
     const input = this.#next(admits, asked)
@@ -72,10 +75,12 @@ export class BatchWriter {
       settleAll(admits, decided.admissions)
       settleAll(asked, decided.figures)
     } catch (cause) {
+      if (cause instanceof LockTimeoutError && outcome.decided === undefined) return 'held'
       await this.#takeBack(input, outcome)
       const error = new MeteringUnavailable('the accounts store cannot count calls', { cause })
       for (const each of batch) each.reject(error)
     }
+    return 'answered'
   }
 
   #next(admits: readonly Waiting[], asked: readonly Waiting[]): Batch {

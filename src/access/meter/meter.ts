@@ -8,6 +8,7 @@ import {
 } from './admission.ts'
 import { BatchWriter, type BatchWriterDeps, type Waiting } from './batch-writer.ts'
 import { GroupCommit } from './group-commit.ts'
+import { HeldCallers } from './held-callers.ts'
 import type { RefundJournal } from './refund-journal.ts'
 import { RefundQueue } from './refund-queue.ts'
 
@@ -27,8 +28,16 @@ export function createMeter(deps: MeterDeps): SettlingMeter {
   // A queue of its own: these doubts must not delay a batch.
   const ofCredits = new RefundQueue(deps)
   if (deps.journal !== undefined) void resumeRefunds(deps, deps.journal)
+  const held = new HeldCallers(deps)
+  // Figures are only read, which no lock delays.
+  const isHeld = ({ kind, caller }: Waiting) => kind === 'admit' && held.lines.has(caller.bucket)
   const commits = new GroupCommit<Waiting>({
-    decide: (batch, onCommitted) => writer.decide(batch, onCommitted),
+    async decide(batch, onCommitted) {
+      for (const each of batch) if (isHeld(each)) held.add(each)
+      const shared = batch.filter((each) => !isHeld(each))
+      if (shared.length === 0 || (await writer.decide(shared, onCommitted)) === 'answered') return
+      for (const each of shared) each.kind === 'admit' ? held.add(each) : add(each)
+    },
     onBatch: deps.onBatch,
   })
   const add = (waiting: Waiting) => {

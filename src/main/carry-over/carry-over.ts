@@ -1,5 +1,6 @@
 import type { Difference } from '#ledger/check.ts'
-import type { Connection, Engine } from '#store/engine.ts'
+import { type Connection, type Engine, StoreError } from '#store/engine.ts'
+import { heldLeases } from '#store/lease.ts'
 import { join, type Sql, type SqlValue, sql } from '#store/sql.ts'
 import { type BuiltColumn, buildSchema } from '#store/sqlite/built-schema.ts'
 import { type StoreState, streamTable } from '#store/stream-table.ts'
@@ -38,27 +39,57 @@ export const CARRIED = [
 /** Rows that are held in memory before they are stored. */
 const ROWS_AT_ONCE = 5_000
 
+interface CarryOverInput {
+  readonly source: Engine
+  readonly target: Engine
+  readonly nowMs: number
+}
+
 /**
  * Copies the accounts of 0.1.0 into an empty store of this version, in one transaction that is audited
  * before it is stored. Returns the number of rows by table. Throws CarryOverError and stores nothing
- * where the source is not of 0.1.0, the target is not empty or a promise of the ledger does not hold.
+ * where the source is not of 0.1.0 or in use, the target is not empty, a promise of the ledger does not
+ * hold or a store fails.
  */
-export function carryOver({
-  source,
-  target,
-}: {
-  readonly source: Engine
-  readonly target: Engine
-}): Promise<ReadonlyMap<string, number>> {
-  return source.snapshot(async (reads) => {
-    if (!(await isOfRelease(reads))) throw new CarryOverError('the source is not of Sexton 0.1.0')
-    return target.writeAtLength(async (connection) => {
-      await refuseRows(connection)
-      const counts = await copyAll({ connection: reads, dialect: source.dialect }, connection)
-      await refuseDifferences(connection, target.dialect)
-      return counts
+export async function carryOver(input: CarryOverInput): Promise<ReadonlyMap<string, number>> {
+  const { source, target } = input
+  await refuseOtherRelease(source)
+  try {
+    return await source.snapshot(async (reads) => {
+      await refuseRunning(reads, input)
+      return target.writeAtLength(async (connection) => {
+        await refuseRows(connection)
+        const counts = await copyAll({ connection: reads, dialect: source.dialect }, connection)
+        await refuseDifferences(connection, target.dialect)
+        return counts
+      })
     })
+  } catch (cause) {
+    if (!(cause instanceof StoreError)) throw cause
+    const words = 'the source or the target failed; check both and run this again'
+    throw new CarryOverError(`${words} (${cause.message})`, { cause })
+  }
+}
+
+async function refuseOtherRelease(source: Engine): Promise<void> {
+  const advice = 'name the data folder or URL that 0.1.0 used'
+  const isRight = await source.snapshot(isOfRelease).catch((cause) => {
+    if (!(cause instanceof StoreError)) throw cause
+    const words = `the source cannot be read as accounts of Sexton 0.1.0; ${advice}`
+    throw new CarryOverError(`${words} (${cause.message})`, { cause })
   })
+  if (!isRight) throw new CarryOverError(`the source is not of Sexton 0.1.0; ${advice}`)
+}
+
+async function refuseRunning(
+  reads: Connection,
+  { source: { dialect }, nowMs }: CarryOverInput,
+): Promise<void> {
+  const [lease] = await heldLeases(reads, { dialect, nowMs })
+  if (lease !== undefined)
+    throw new CarryOverError(
+      `0.1.0 still runs on the source: its ${lease} holds a lease; stop it, and wait 10 s if it was killed`,
+    )
 }
 
 async function refuseRows(target: Connection): Promise<void> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { startPostgres } from '#test/postgres.ts'
 import { describeEngine } from '../conformance.ts'
-import { type Migration, StoreError } from '../engine.ts'
+import { LockTimeoutError, type Migration } from '../engine.ts'
 import { sql } from '../sql.ts'
 import { openPostgres } from './open-postgres.ts'
 
@@ -59,7 +59,7 @@ test('PostgreSQL: a stuck lock fails the statement that waits for it, but not a 
       await holder.run(add)
       await assert.rejects(
         waiting.write((connection) => connection.run(add)),
-        (error) => error instanceof StoreError && /lock timeout/.test(error.message),
+        (error) => error instanceof LockTimeoutError && /lock timeout/.test(error.message),
       )
     })
     let migrated: Promise<void> | undefined

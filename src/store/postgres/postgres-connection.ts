@@ -1,7 +1,7 @@
 import { Socket } from 'node:net'
 import { Client, DatabaseError, type QueryResult, types } from 'pg'
 import type { Row } from '../engine.ts'
-import { ConstraintError, StoreError } from '../engine.ts'
+import { ConstraintError, LockTimeoutError, StoreError } from '../engine.ts'
 import { type Sql, type SqlValue, toNumbered } from '../sql.ts'
 
 export interface PostgresConnectionOptions {
@@ -154,11 +154,15 @@ function leavesUsable(error: unknown): boolean {
   return error.severity === 'ERROR' && !STALE.has(error.code ?? '')
 }
 
-/** SQLSTATE class 23: integrity constraint violation. */
 function toStoreError(error: unknown): StoreError {
   if (error instanceof StoreError) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const message = (error instanceof Error && error.message) || code || String(error)
-  const Kind = /^23[0-9A-Z]{3}$/.test(code) ? ConstraintError : StoreError
-  return new Kind(`PostgreSQL: ${message}`, { cause: error })
+  return new (kindOf(code))(`PostgreSQL: ${message}`, { cause: error })
+}
+
+/** SQLSTATE class 23: integrity constraint violation; 55P03: lock not available. */
+function kindOf(code: string): typeof StoreError {
+  if (/^23[0-9A-Z]{3}$/.test(code)) return ConstraintError
+  return code === '55P03' ? LockTimeoutError : StoreError
 }

@@ -1,0 +1,79 @@
+import { MeteringUnavailable } from './admission.ts'
+import { BatchWriter, type BatchWriterDeps, type Waiting } from './batch-writer.ts'
+import { GroupCommit } from './group-commit.ts'
+
+/** Connections that may wait for held rows; the others of the pool stay free for other callers. */
+const ATTEMPTS_MAX = 4
+
+/** A call that has waited this long for an attempt is refused, so that many held rows delay none for long. */
+const WAIT_MAX_MS = 2_000
+
+/** Far more than one statement locks by mistake; the oldest are forgotten, and cost one more lock timeout. */
+const CALLERS_MAX = 10_000
+
+/**
+ * Counts callers apart whose batch found a row held by another session, so that only calls that need
+ * the row wait for it. A caller whose calls were counted belongs to the common batches again.
+ */
+export class HeldCallers {
+  /** Held callers by bucket, the oldest first. */
+  readonly lines = new Map<string, GroupCommit<Waiting>>()
+  readonly #deps: BatchWriterDeps
+  readonly #queue: (() => void)[] = []
+  #running = 0
+  #attempts = 0
+
+  constructor(deps: BatchWriterDeps) {
+    this.#deps = deps
+  }
+
+  add(call: Waiting): void {
+    const { bucket } = call.caller
+    const line = this.lines.get(bucket) ?? this.#open(bucket)
+    if (!line.add(call)) call.reject(new MeteringUnavailable('too many calls wait for a held row'))
+  }
+
+  #open(bucket: string): GroupCommit<Waiting> {
+    const line = new GroupCommit<Waiting>({ decide: (calls) => this.#decide(bucket, calls) })
+    this.lines.set(bucket, line)
+    for (const oldest of this.lines.keys()) {
+      if (this.lines.size <= CALLERS_MAX) break
+      this.lines.delete(oldest)
+    }
+    return line
+  }
+
+  async #decide(bucket: string, calls: readonly Waiting[]): Promise<void> {
+    const { clock } = this.#deps
+    const since = clock()
+    await this.#begin()
+    try {
+      const isLate = clock() - since > WAIT_MAX_MS
+      const outcome = isLate ? 'held' : await this.#attempt(calls)
+      if (outcome === 'answered') this.lines.delete(bucket)
+      const error = new MeteringUnavailable("another session holds a row of the caller's")
+      if (outcome === 'held') for (const each of calls) each.reject(error)
+    } finally {
+      this.#end()
+    }
+  }
+
+  /** Under a name of its own, so that attempts do not wait for one another on the meter's row. */
+  #attempt(calls: readonly Waiting[]): Promise<'answered' | 'held'> {
+    this.#attempts += 1
+    const name = `${this.#deps.name}:held:${this.#attempts}`
+    return new BatchWriter({ ...this.#deps, name }).decide(calls, () => undefined)
+  }
+
+  async #begin(): Promise<void> {
+    if (this.#running < ATTEMPTS_MAX) this.#running += 1
+    else await new Promise<void>((resolve) => this.#queue.push(resolve))
+  }
+
+  /** Hands the place on to the attempt that has waited longest. */
+  #end(): void {
+    const next = this.#queue.shift()
+    if (next === undefined) this.#running -= 1
+    else next()
+  }
+}
