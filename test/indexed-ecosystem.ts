@@ -10,7 +10,7 @@ import localEcosystem from '#ecosystem/ecosystems/local.ts'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { type IndexerDeps, runIndexer } from '#indexer/run-indexer.ts'
 import { readIndexStatus } from '#indexer/status.ts'
-import { type Clock, systemClock } from '#lib/clock.ts'
+import { type Clock, systemClock } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
 
 /** The local ecosystem with its chains at other addresses, by chain name. */

@@ -7,7 +7,7 @@ import { compareRegisters, type RegisterDifference } from '#indexer/compare-regi
 import { rebuildIndex } from '#indexer/rebuild.ts'
 import { readIndexStatus } from '#indexer/status.ts'
 import type { CommitDeps } from '#indexer/transaction.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
 import { acquireLease } from '#store/lease.ts'
 import { openSource } from '#test/indexed-ecosystem.ts'

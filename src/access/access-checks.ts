@@ -1,5 +1,5 @@
 import { type Check, DIFFERENCES_MAX, queryCheck } from '#ledger/check.ts'
-import { DAY_SECONDS } from '#lib/day.ts'
+import { DAY_SECONDS } from '#lib/time.ts'
 import { sql } from '#store/sql.ts'
 
 /**

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LRUCache } from 'lru-cache'
 import type { Caller } from '#domain/caller.ts'
-import { DAY_SECONDS, nextMidnight } from '#lib/day.ts'
+import { DAY_SECONDS, nextMidnight } from '#lib/time.ts'
 import { type FiguresDeps, figuresAfterRefusal, noFigures, rememberedFigures } from './figures.ts'
 
 const MIDNIGHT = 20_000 * DAY_SECONDS

@@ -2,9 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { LRUCache } from 'lru-cache'
 import type { Meter } from '#access/meter/admission.ts'
 import type { Caller, UsageFigures } from '#domain/caller.ts'
-import type { Clock } from '#lib/clock.ts'
-import { unixNow } from '#lib/clock.ts'
-import { nextMidnight } from '#lib/day.ts'
+import type { Clock } from '#lib/time.ts'
+import { nextMidnight, unixNow } from '#lib/time.ts'
 
 export interface FiguresDeps {
   readonly meter: Pick<Meter, 'figures'>

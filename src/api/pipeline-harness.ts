@@ -6,7 +6,7 @@ import { type Refusal, refuse } from '#domain/refusal.ts'
 import { type Parameter, parseInteger } from '#http/parameter.ts'
 import { answer, defineRoute, type Outcome, type PaymentRequired, type Route } from '#http/route.ts'
 import type { HttpServer } from '#http/server.ts'
-import { nextMidnight } from '#lib/day.ts'
+import { nextMidnight } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'
 import { type ApiDeps, createApi } from './create-api.ts'
 

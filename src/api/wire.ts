@@ -5,7 +5,7 @@ import { CSV_TYPE, wantsCsv } from '#http/csv.ts'
 import type { Incoming, Outgoing } from '#http/exchange.ts'
 import { toProblem } from '#http/problem.ts'
 import type { Answer, Outcome, Prepared, Route } from '#http/route.ts'
-import { DAY_SECONDS } from '#lib/day.ts'
+import { DAY_SECONDS } from '#lib/time.ts'
 
 /** What the wire form of an answer depends on, besides its ending. */
 export interface Asked {

@@ -1,4 +1,4 @@
-import { DAY_SECONDS, startOfDay } from '#lib/day.ts'
+import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import type { BlockClock, TimedBlock } from './block-clock.ts'
 import type { LogColumns } from './columns/log-columns.ts'
 

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream'
 import { MultiBar, Presets, type SingleBar } from 'cli-progress'
-import type { Clock } from '#lib/clock.ts'
+import type { Clock } from '#lib/time.ts'
 import type { ProgressBoard } from '#main/role-context.ts'
 
 /** Often enough to see that something moves, seldom enough for a log file. */

@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/time.ts'
 import { openLogger } from '#main/logger.ts'
 import type { ExitCode, RoleContext } from '#main/role-context.ts'
 import { readSettings } from '#main/settings.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { DAY_SECONDS } from '#lib/day.ts'
+import { DAY_SECONDS } from '#lib/time.ts'
 import { seriesDays, valuesAtDayEnds } from './day-rows.ts'
 
 test('a period of n days is n days without gaps, oldest first, today last and not complete', () => {

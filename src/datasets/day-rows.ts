@@ -1,4 +1,4 @@
-import { DAY_SECONDS, lastDays, startOfDay, toDate } from '#lib/day.ts'
+import { DAY_SECONDS, lastDays, startOfDay, toDate } from '#lib/time.ts'
 import type { Period } from './parameters.ts'
 
 /** A day of a series. */

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { readSettled, type Settled, stillHolds } from '#indexer/settled.ts'
 import type { IndexStatus } from '#indexer/status.ts'
-import { DAY_SECONDS, startOfDay } from '#lib/day.ts'
+import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import { countDays, type SeriesDay, seriesDays } from './day-rows.ts'
 import type { Period } from './parameters.ts'

@@ -4,7 +4,7 @@ import type { Effective } from '#http/parameter.ts'
 import type { FileParts } from '#indexer/adopted-file/file-part.ts'
 import { STALL_REASONS } from '#indexer/stalled-chains.ts'
 import { type ChainStatus, conditionOf, type IndexStatus } from '#indexer/status.ts'
-import { toIso } from '#lib/day.ts'
+import { toIso } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'
 import { rereadingOf } from './rereading.ts'
 

@@ -7,7 +7,7 @@ import axios from 'axios'
 import { get, KEYED, startLines, THING } from '#api/lines-harness.ts'
 import { NOON_MS, startHarness } from '#api/pipeline-harness.ts'
 import { answer, defineRoute } from '#http/route.ts'
-import { nextMidnight } from '#lib/day.ts'
+import { nextMidnight } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'
 
 /** A route whose body may be empty, as those that pay and revoke. */

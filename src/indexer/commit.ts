@@ -1,6 +1,6 @@
+import assert from 'node:assert/strict'
 import type { ChainTip, Position } from '#chain/chain-event.ts'
 import type { BlockHeader, Log } from '#domain/chain.ts'
-import { assert } from '#lib/assert.ts'
 import { sql } from '#store/sql.ts'
 import { type Backfill, writeBackfill } from './backfill/backfill-row.ts'
 import type { Change } from './dataset.ts'

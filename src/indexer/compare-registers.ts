@@ -1,4 +1,4 @@
-import { DAY_SECONDS } from '#lib/day.ts'
+import { DAY_SECONDS } from '#lib/time.ts'
 import type { Row } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { type StoreState, type StreamedTable, streamTable } from '#store/stream-table.ts'

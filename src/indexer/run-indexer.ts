@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { ChainSource } from '#chain/chain-source.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
-import type { Clock } from '#lib/clock.ts'
 import { sleep } from '#lib/sleep.ts'
+import type { Clock } from '#lib/time.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import {
   acquireLease,

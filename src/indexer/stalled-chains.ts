@@ -1,6 +1,6 @@
 import { DeepReorgError, UnlinkedBlocksError } from '#chain/follow.ts'
 import { RpcError } from '#chain/rpc-error.ts'
-import type { Clock } from '#lib/clock.ts'
+import type { Clock } from '#lib/time.ts'
 import {
   type Connection,
   ConstraintError,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { DAY_SECONDS, startOfDay } from '#lib/day.ts'
+import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { chainInAccount, keyAccount, REVENUE } from './account.ts'

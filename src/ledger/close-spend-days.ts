@@ -1,6 +1,5 @@
 import type { MicroUsd } from '#domain/money.ts'
-import { type Clock, unixNow } from '#lib/clock.ts'
-import { DAY_SECONDS, HOUR_SECONDS, toDate } from '#lib/day.ts'
+import { type Clock, DAY_SECONDS, HOUR_SECONDS, toDate, unixNow } from '#lib/time.ts'
 import type { Engine, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { type Sql, sql } from '#store/sql.ts'

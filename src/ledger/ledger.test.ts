@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { DAY_SECONDS, startOfDay } from '#lib/day.ts'
+import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import { ConstraintError, type Engine } from '#store/engine.ts'
 import { type Sql, sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'

@@ -1,5 +1,5 @@
+import assert from 'node:assert/strict'
 import type { MicroUsd } from '#domain/money.ts'
-import { assert } from '#lib/assert.ts'
 import type { BulkInsert, Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'

@@ -1,4 +1,4 @@
-import { assert } from './assert.ts'
+import assert from 'node:assert/strict'
 
 const DECIMAL = /^(0|[1-9][0-9]*)(?:\.([0-9]+))?$/
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { lastDays, nextMidnight, startOfDay, toDate } from './day.ts'
 import { formatDecimal, parseDecimal, percentage } from './decimal.ts'
 import { Mutex } from './mutex.ts'
 import { toStoredText } from './stored-text.ts'
+import { lastDays, nextMidnight, startOfDay, toDate } from './time.ts'
 import { fromStored, toStored, U256_MAX } from './u256.ts'
 
 const u256 = fc.bigInt({ min: 0n, max: U256_MAX })

@@ -1,7 +1,7 @@
+import assert from 'node:assert/strict'
 import { findPackageJSON } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { assert } from './assert.ts'
 
 const manifest = findPackageJSON(import.meta.url)
 assert(manifest !== undefined, 'every file of this package lies below its package.json')

@@ -1,4 +1,4 @@
-import { assert } from './assert.ts'
+import assert from 'node:assert/strict'
 
 /** Digits of 2^256 - 1, so that padded text orders and compares like the number on every engine. */
 export const STORED_DIGITS = 78

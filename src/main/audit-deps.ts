@@ -1,6 +1,6 @@
 import type { ChainSource } from '#chain/chain-source.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
-import type { Clock } from '#lib/clock.ts'
+import type { Clock } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
 
 /** What the audit of the register needs. */

@@ -3,7 +3,7 @@ import { EndpointError } from '#chain/endpoints/endpoint-error.ts'
 import { RpcError } from '#chain/rpc-error.ts'
 import { type DepositReads, readBlockHash } from '#datasets/deposits/queries.ts'
 import type { Hash } from '#domain/address.ts'
-import type { Clock } from '#lib/clock.ts'
+import type { Clock } from '#lib/time.ts'
 import type { BlockHashAt } from '#payments/deposit.ts'
 
 /** Pause after a node failed to answer, since each timeout takes long. */

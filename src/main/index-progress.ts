@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { ChainSource, EndpointStatus } from '#chain/chain-source.ts'
 import type { Chain } from '#ecosystem/ecosystem.ts'
 import type { ChainReport } from '#indexer/run-chain.ts'
-import type { Clock } from '#lib/clock.ts'
+import type { Clock } from '#lib/time.ts'
 import { RateMeter } from './rate-meter.ts'
 
 /** Where the index of one chain stands; plain data, so that it can cross threads. */

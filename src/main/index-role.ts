@@ -20,7 +20,7 @@ import { proveEcosystem } from '#indexer/prove-ecosystem.ts'
 import type { ChainReport } from '#indexer/run-chain.ts'
 import { type IndexerDeps, runIndexer } from '#indexer/run-indexer.ts'
 import { readIndexStatus } from '#indexer/status.ts'
-import { type Clock, unixNow } from '#lib/clock.ts'
+import { type Clock, unixNow } from '#lib/time.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { type IndexProgress, makeChainReport } from './index-progress.ts'
 import {

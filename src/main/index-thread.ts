@@ -1,6 +1,6 @@
+import assert from 'node:assert/strict'
 import { Worker } from 'node:worker_threads'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
-import { assert } from '#lib/assert.ts'
 import { threadFile } from '#lib/package-root.ts'
 import { YOUNG_MB } from '#lib/thread-memory.ts'
 import type { IndexProgress } from './index-progress.ts'

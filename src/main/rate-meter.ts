@@ -1,4 +1,4 @@
-import type { Clock } from '#lib/clock.ts'
+import type { Clock } from '#lib/time.ts'
 
 /** Long enough to be steady, short enough to show a change. */
 const WINDOW_MS = 5_000

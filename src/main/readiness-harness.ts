@@ -2,7 +2,7 @@ import type { Readiness } from '#api/health-routes.ts'
 import { filePartsOf } from '#datasets/file-parts.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { readIndexStatus } from '#indexer/status.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
 import { readReadiness } from './read-readiness.ts'
 

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Clock } from '#lib/clock.ts'
+import type { Clock } from '#lib/time.ts'
 
 /** A store that is down fails every request; this many lines tell as much as a million. */
 const LINES_PER_WINDOW = 20

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { loadEcosystem } from '#ecosystem/load-ecosystem.ts'
-import type { Clock } from '#lib/clock.ts'
+import type { Clock } from '#lib/time.ts'
 import { localFilePath } from './local-chains.ts'
 import type { Settings } from './settings.ts'
 

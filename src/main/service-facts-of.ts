@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import type { ServiceFacts } from '#api/service-facts.ts'
 import { showAddress } from '#domain/address.ts'
 import { toUsd } from '#domain/money.ts'
@@ -7,9 +8,8 @@ import {
   notConfigured,
   type Payment,
 } from '#ecosystem/ecosystem.ts'
-import { assert } from '#lib/assert.ts'
-import { toDate } from '#lib/day.ts'
 import { formatDecimal } from '#lib/decimal.ts'
+import { toDate } from '#lib/time.ts'
 
 /** What the documents say about an ecosystem on a day. */
 export function serviceFactsOf(

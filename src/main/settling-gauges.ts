@@ -1,7 +1,6 @@
 import type { GaugeReading } from '#api/metrics.ts'
 import type { Payment } from '#ecosystem/ecosystem.ts'
-import { type Clock, unixNow } from '#lib/clock.ts'
-import { startOfDay } from '#lib/day.ts'
+import { type Clock, startOfDay, unixNow } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
 import type { Availability } from '#x402/offers/availability.ts'
 import { countOpenIntents } from '#x402/settling/intent-store.ts'

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Clock } from '#lib/clock.ts'
+import type { Clock } from '#lib/time.ts'
 
 /** Long enough for the longest request in flight; an orchestrator kills after 30 s. */
 const GRACE_MS = 25_000

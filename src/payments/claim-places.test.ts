@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { eachEngine } from '#ledger/each-engine.ts'
-import { DAY_SECONDS, HOUR_SECONDS } from '#lib/day.ts'
+import { DAY_SECONDS, HOUR_SECONDS } from '#lib/time.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { hash } from './fake-chain.ts'

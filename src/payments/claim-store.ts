@@ -1,5 +1,5 @@
+import assert from 'node:assert/strict'
 import type { Address, Hash } from '#domain/address.ts'
-import { assert } from '#lib/assert.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { join, type Sql, sql } from '#store/sql.ts'

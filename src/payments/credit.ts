@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import type { Address, Hash } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import {
@@ -10,7 +11,6 @@ import {
 } from '#ledger/account.ts'
 import { lockBalance, readBalances } from '#ledger/balance.ts'
 import { type Posting, post, readPostings } from '#ledger/post.ts'
-import { assert } from '#lib/assert.ts'
 import { lesser } from '#lib/lesser.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'

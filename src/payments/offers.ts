@@ -1,11 +1,10 @@
+import assert from 'node:assert/strict'
 import { showAddress } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import type { Payment } from '#ecosystem/ecosystem.ts'
-import { assert } from '#lib/assert.ts'
-import { type Clock, unixNow } from '#lib/clock.ts'
-import { nextMidnight, toDate, toIso } from '#lib/day.ts'
 import { formatDecimal } from '#lib/decimal.ts'
+import { type Clock, nextMidnight, toDate, toIso, unixNow } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'
 
 /** The body of every 402: these members, no more and no fewer. */

@@ -1,6 +1,6 @@
 import type { Address, Hash } from '#domain/address.ts'
 import type { Refusal } from '#domain/refusal.ts'
-import type { Clock } from '#lib/clock.ts'
+import type { Clock } from '#lib/time.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import type { DepositIndex } from './deposit.ts'
 import type { Waker } from './waker.ts'

@@ -1,6 +1,6 @@
 import { showAddress } from '#domain/address.ts'
 import { toUsd } from '#domain/money.ts'
-import { toIso } from '#lib/day.ts'
+import { toIso } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'
 import type { Claim, ClaimStatus } from './claim.ts'
 

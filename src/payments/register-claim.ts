@@ -1,7 +1,7 @@
+import assert from 'node:assert/strict'
 import type { Address, Hash } from '#domain/address.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import { assert } from '#lib/assert.ts'
-import { unixNow } from '#lib/clock.ts'
+import { unixNow } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import {
   CLAIM_TTL_SECONDS,

@@ -1,5 +1,5 @@
 import type { Hash } from '#domain/address.ts'
-import type { Clock } from '#lib/clock.ts'
+import type { Clock } from '#lib/time.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { LeaseLostError } from '#store/lease.ts'
 import type { ShareOf } from './credit.ts'

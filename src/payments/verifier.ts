@@ -1,7 +1,7 @@
 import type { Address } from '#domain/address.ts'
 import { keyAccount } from '#ledger/account.ts'
 import { chunks } from '#lib/chunks.ts'
-import { unixNow } from '#lib/clock.ts'
+import { unixNow } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import {
   acquireLease,

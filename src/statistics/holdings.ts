@@ -7,8 +7,8 @@ import { type MicroUsd, toUsd, toUsdPrice, valueAt } from '#domain/money.ts'
 import type { Chain, Ecosystem, HoldingGate, Premium, PricedToken } from '#ecosystem/ecosystem.ts'
 import type { FileParts } from '#indexer/adopted-file/file-part.ts'
 import { type ChainStatus, conditionOf, readIndexStatus } from '#indexer/status.ts'
-import { type Clock, unixNow } from '#lib/clock.ts'
 import { formatDecimal } from '#lib/decimal.ts'
+import { type Clock, unixNow } from '#lib/time.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 
 export interface HoldingsDeps {

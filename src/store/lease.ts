@@ -1,4 +1,4 @@
-import type { Clock } from '#lib/clock.ts'
+import type { Clock } from '#lib/time.ts'
 import type { Connection, Engine, Migration } from './engine.ts'
 import { StoreError } from './engine.ts'
 import { column } from './row.ts'

@@ -1,4 +1,4 @@
-import { assert } from '#lib/assert.ts'
+import assert from 'node:assert/strict'
 import type { Connection, Migration } from './engine.ts'
 import { StoreError } from './engine.ts'
 import { column } from './row.ts'

@@ -1,4 +1,4 @@
-import { assert } from '#lib/assert.ts'
+import assert from 'node:assert/strict'
 import { fromStored } from '#lib/u256.ts'
 import type { Row } from './engine.ts'
 

@@ -1,5 +1,5 @@
 import { type Check, DIFFERENCES_MAX, type Difference } from '#ledger/check.ts'
-import { type Clock, unixNow } from '#lib/clock.ts'
+import { type Clock, unixNow } from '#lib/time.ts'
 import { liveCreditsOf } from '#payments/credit.ts'
 import type { Deposit, DepositIndex } from '#payments/deposit.ts'
 import { depositPages } from '#payments/suspense.ts'

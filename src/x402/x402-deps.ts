@@ -1,6 +1,6 @@
 import type { MicroUsd } from '#domain/money.ts'
 import type { Payment } from '#ecosystem/ecosystem.ts'
-import type { Clock } from '#lib/clock.ts'
+import type { Clock } from '#lib/time.ts'
 import type { KeyBook } from '#payments/payments-deps.ts'
 import type { Engine } from '#store/engine.ts'
 import type { FailureGuard } from './recovery-guard.ts'

@@ -21,7 +21,7 @@ const layersOf = (path: string, specifier: string) => layerBreaches([importing(p
 
 test('a layer that imports one not listed is told, with file, line and what it may import', () => {
   const [breach, ...more] = layerBreaches([
-    importing('src/ledger/entry.ts', '#lib/day.ts', '#store/sql.ts', '#access/keys.ts'),
+    importing('src/ledger/entry.ts', '#lib/time.ts', '#store/sql.ts', '#access/keys.ts'),
   ])
   assert.equal(more.length, 0)
   assert.equal(breach?.line, 3)
@@ -36,7 +36,7 @@ test('what a neighbour may import gives no right to it', () => {
 })
 
 test('lib imports nothing, domain only lib', () => {
-  assert.equal(layersOf('src/lib/day.ts', '#domain/chain.ts').length, 1)
+  assert.equal(layersOf('src/lib/time.ts', '#domain/chain.ts').length, 1)
   assert.equal(layersOf('src/domain/chain.ts', '#lib/assert.ts').length, 0)
   assert.equal(layersOf('src/domain/chain.ts', '#store/sql.ts').length, 1)
 })
@@ -59,7 +59,7 @@ test('source files import no tests, tools or local chains, but for the command l
 })
 
 test('a test may import any layer', () => {
-  assert.equal(layersOf('src/lib/day.test.ts', '#main/compose.ts').length, 0)
+  assert.equal(layersOf('src/lib/time.test.ts', '#main/compose.ts').length, 0)
 })
 
 test('a set-up of tests is imported by tests and other set-ups only', () => {
@@ -79,7 +79,7 @@ test('every layer in the table names layers of the table', () => {
 })
 
 test('a folder that is no layer is told', () => {
-  assert.equal(layersOf('src/services/burns.ts', '#lib/day.ts').length, 1)
+  assert.equal(layersOf('src/services/burns.ts', '#lib/time.ts').length, 1)
   assert.equal(layersOf('src/loose.ts', 'node:fs')[0]?.rule, 'src is no layer of the house')
 })
 
@@ -92,10 +92,10 @@ test('a dataset that imports its sibling is told, types too', () => {
 })
 
 test('imports across layers without # and imports without an ending are told', () => {
-  const file = importing('src/http/route.ts', '../lib/day.ts', '#lib/day', './server', './a.ts')
+  const file = importing('src/http/route.ts', '../lib/time.ts', '#lib/time', './server', './a.ts')
   const rules = importFormBreaches([file]).map(({ line, mend }) => `${line} ${mend}`)
   assert.deepEqual(rules, [
-    "1 import '#lib/day.ts'",
+    "1 import '#lib/time.ts'",
     '2 write the whole file name, .ts included',
     '3 write the whole file name, .ts included',
   ])
@@ -176,7 +176,12 @@ test('a suite of tests, a long table and a long call are no long functions', () 
 })
 
 test('names that are not kebab-case, say nothing or carry a version are told', () => {
-  const bad = ['src/lib/dayOf.ts', 'src/lib/Day.ts', 'src/lib/day_of.ts', 'src/lib/string-utils.ts']
+  const bad = [
+    'src/lib/timeOf.ts',
+    'src/lib/Day.ts',
+    'src/lib/time_of.ts',
+    'src/lib/string-utils.ts',
+  ]
   const worse = [
     'src/helpers/day.ts',
     'src/lib/key-manager.ts',

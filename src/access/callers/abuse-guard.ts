@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import type { Clock } from '#lib/clock.ts'
+import type { Clock } from '#lib/time.ts'
 
 /** A token bucket: so many requests at once, and so many more per second. */
 export interface GuardLimit {

@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Address } from '#domain/address.ts'
-import { type Clock, unixNow } from '#lib/clock.ts'
-import { HOUR_SECONDS } from '#lib/day.ts'
+import { type Clock, HOUR_SECONDS, unixNow } from '#lib/time.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { join, sql } from '#store/sql.ts'

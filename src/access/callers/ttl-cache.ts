@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Clock } from '#lib/clock.ts'
+import type { Clock } from '#lib/time.ts'
 
 interface Held<V> {
   readonly value: Promise<V>

@@ -1,6 +1,6 @@
 import { showAddress } from '#domain/address.ts'
 import { PUBLIC_ID, type Tier } from '#domain/caller.ts'
-import { toIso } from '#lib/day.ts'
+import { toIso } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'
 import type { Key } from './key-store.ts'
 

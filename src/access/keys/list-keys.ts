@@ -3,7 +3,7 @@ import { isRefusal, type Refusal } from '#domain/refusal.ts'
 import { answer, defineRoute, type Route } from '#http/route.ts'
 import { keyAccount } from '#ledger/account.ts'
 import { readBalances } from '#ledger/balance.ts'
-import { unixNow } from '#lib/clock.ts'
+import { unixNow } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'
 import type { AccessDeps } from '../access-deps.ts'
 import {

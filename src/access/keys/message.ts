@@ -1,7 +1,7 @@
 import { type Address, parseAddress, parseHash } from '#domain/address.ts'
 import { PUBLIC_ID } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import type { Clock } from '#lib/clock.ts'
+import type { Clock } from '#lib/time.ts'
 import { parseInstant } from './parse-instant.ts'
 
 /** What a wallet can sign. Each has a title of its own, so that no signature serves another action. */

@@ -1,8 +1,8 @@
+import assert from 'node:assert/strict'
 import type { MicroUsd } from '#domain/money.ts'
 import { keyAccount } from '#ledger/account.ts'
 import { lockBalance } from '#ledger/balance.ts'
 import { post } from '#ledger/post.ts'
-import { assert } from '#lib/assert.ts'
 import type { Connection } from '#store/engine.ts'
 
 /** Moves all that is left on one key to another of the same wallet; gives what was moved. */

@@ -1,6 +1,6 @@
 import type { Address, Hash } from '#domain/address.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
-import type { Clock } from '#lib/clock.ts'
+import type { Clock } from '#lib/time.ts'
 import { checkSigned } from './signed-message.ts'
 
 /** A payer's word that one transaction of his pays for a key that is not his. */

@@ -1,5 +1,5 @@
 import { type Answer, answer, defineRoute, type Route } from '#http/route.ts'
-import { unixNow } from '#lib/clock.ts'
+import { unixNow } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'
 import type { AccessDeps } from '../access-deps.ts'
 import { findKeysByDigest, markRevoked } from './key-store.ts'

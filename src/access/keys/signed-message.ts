@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Address, parseAddress } from '#domain/address.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { parseSignature, recoverSigner } from '#domain/signature.ts'
-import type { Clock } from '#lib/clock.ts'
+import type { Clock } from '#lib/time.ts'
 import { type Action, checkMessage, type MessageValues } from './message.ts'
 
 export interface SignedInput {

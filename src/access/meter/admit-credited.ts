@@ -1,7 +1,6 @@
 import type { Caller } from '#domain/caller.ts'
 import type { MicroUsd } from '#domain/money.ts'
-import { type Clock, unixNow } from '#lib/clock.ts'
-import { startOfDay } from '#lib/day.ts'
+import { type Clock, startOfDay, unixNow } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import type { Admission } from './admission.ts'
 import { decideBatch } from './decide-batch.ts'

@@ -1,8 +1,7 @@
+import assert from 'node:assert/strict'
 import type { Caller } from '#domain/caller.ts'
 import type { MicroUsd } from '#domain/money.ts'
-import { assert } from '#lib/assert.ts'
-import { type Clock, unixNow } from '#lib/clock.ts'
-import { startOfDay } from '#lib/day.ts'
+import { type Clock, startOfDay, unixNow } from '#lib/time.ts'
 import { type Connection, type Engine, LockTimeoutError } from '#store/engine.ts'
 import {
   type Admission,

@@ -2,7 +2,7 @@ import type { Caller, UsageFigures } from '#domain/caller.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { bucketAccount, keyAccount } from '#ledger/account.ts'
 import { type Spent, spendCalls } from '#ledger/spend.ts'
-import { nextMidnight } from '#lib/day.ts'
+import { nextMidnight } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import type { Admission, AdmissionReceipt, MeterFigures } from './admission.ts'
 import {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachEngine, onSqlite } from '#ledger/each-engine.ts'
-import { DAY_SECONDS, nextMidnight } from '#lib/day.ts'
+import { DAY_SECONDS, nextMidnight } from '#lib/time.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'

@@ -1,5 +1,5 @@
+import assert from 'node:assert/strict'
 import type { Caller } from '#domain/caller.ts'
-import { assert } from '#lib/assert.ts'
 import {
   type Admission,
   type MeterFigures,

@@ -1,5 +1,5 @@
 import type { MicroUsd } from '#domain/money.ts'
-import { type Clock, unixNow } from '#lib/clock.ts'
+import { type Clock, unixNow } from '#lib/time.ts'
 import { ConstraintError, type Engine, StoreError } from '#store/engine.ts'
 import { type AdmissionReceipt, MeteringUnavailable } from './admission.ts'
 import { settleBatch } from './meter-statements.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { DAY_SECONDS, startOfDay } from '#lib/day.ts'
+import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import { forecastRunOut, forecastSince } from './forecast.ts'
 
 const MIDNIGHT = startOfDay(1_795_000_000)

@@ -1,5 +1,5 @@
 import type { MicroUsd } from '#domain/money.ts'
-import { DAY_SECONDS, lastDays } from '#lib/day.ts'
+import { DAY_SECONDS, lastDays } from '#lib/time.ts'
 
 /** A week, so that a quiet Sunday and a busy Monday weigh what they do in life. */
 export const FORECAST_DAYS = 7

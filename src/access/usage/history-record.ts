@@ -1,5 +1,5 @@
 import { type MicroUsd, toUsd } from '#domain/money.ts'
-import { toDate } from '#lib/day.ts'
+import { toDate } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'
 import { FORECAST_DAYS, type Forecast } from './forecast.ts'
 import type { Charged, HistoryDay } from './read-history.ts'

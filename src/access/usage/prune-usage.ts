@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type Clock, unixNow } from '#lib/clock.ts'
-import { DAY_SECONDS, startOfDay } from '#lib/day.ts'
+import { type Clock, DAY_SECONDS, startOfDay, unixNow } from '#lib/time.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { type Sql, sql } from '#store/sql.ts'

@@ -1,7 +1,7 @@
 import type { Caller } from '#domain/caller.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { keyAccount } from '#ledger/account.ts'
-import { lastDays } from '#lib/day.ts'
+import { lastDays } from '#lib/time.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { join, type Sql, sql } from '#store/sql.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '#lib/clock.ts'
+import type { Clock } from '#lib/time.ts'
 import type { EndpointState } from '../chain-source.ts'
 import type { RpcError } from '../rpc-error.ts'
 import { type EndpointError, isOutage } from './endpoint-error.ts'

@@ -1,5 +1,5 @@
+import assert from 'node:assert/strict'
 import { parentPort } from 'node:worker_threads'
-import { assert } from '#lib/assert.ts'
 import { ownMemory } from '#lib/own-memory.ts'
 import { type FetchedLogs, openLogsFetcher } from './logs-fetcher.ts'
 import { type FromThread, type ToThread, toFailure } from './logs-message.ts'

@@ -1,5 +1,5 @@
-import type { Clock } from '#lib/clock.ts'
 import { sleep } from '#lib/sleep.ts'
+import type { Clock } from '#lib/time.ts'
 
 /** Time and chance of the endpoint layer, so that a test can move them. */
 export interface Timing {

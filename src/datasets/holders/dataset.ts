@@ -5,7 +5,7 @@ import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { PartEntry } from '#indexer/adopted-file/file-part.ts'
 import type { Change, Dataset, Position } from '#indexer/dataset.ts'
 import { DecodeError } from '#indexer/decode-event.ts'
-import { startOfDay } from '#lib/day.ts'
+import { startOfDay } from '#lib/time.ts'
 import { HOLDERS } from '../dataset-names.ts'
 import {
   type Balances,

@@ -1,7 +1,7 @@
 import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
 import type { Change } from '#indexer/dataset.ts'
 import { chunks } from '#lib/chunks.ts'
-import { startOfDay } from '#lib/day.ts'
+import { startOfDay } from '#lib/time.ts'
 import { toStored } from '#lib/u256.ts'
 import { column } from '#store/row.ts'
 import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'

@@ -1,4 +1,4 @@
-import { startOfDay } from '#lib/day.ts'
+import { startOfDay } from '#lib/time.ts'
 import type { Movement } from './movement.ts'
 
 /** At the end of this UTC day an address began (or ceased) to hold on a chain. */

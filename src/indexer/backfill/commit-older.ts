@@ -1,6 +1,6 @@
+import assert from 'node:assert/strict'
 import type { Position } from '#chain/chain-event.ts'
 import { allEnded } from '#lib/all-ended.ts'
-import { assert } from '#lib/assert.ts'
 import type { Change, HistoryFold, Staged, Store } from '../dataset.ts'
 import { readFinalized } from '../positions.ts'
 import type { Anomaly, Segment } from '../segment.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '#lib/clock.ts'
+import type { Clock } from '#lib/time.ts'
 import type { Store } from '../dataset.ts'
 
 /** What a kill costs at most is read again at full speed. */

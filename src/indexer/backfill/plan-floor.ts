@@ -1,6 +1,6 @@
 import type { BlockClock, TimedBlock } from '#chain/block-clock.ts'
 import type { Position } from '#chain/chain-event.ts'
-import { DAY_SECONDS, startOfHour } from '#lib/day.ts'
+import { DAY_SECONDS, startOfHour } from '#lib/time.ts'
 import type { Backfill } from './backfill-row.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { BlockRef } from '#domain/chain.ts'
-import type { Clock } from '#lib/clock.ts'
+import type { Clock } from '#lib/time.ts'
 import type { Store } from '../dataset.ts'
 import type { Segment } from '../segment.ts'
 import { Draft, type DraftDeps, type DraftInput } from './draft.ts'

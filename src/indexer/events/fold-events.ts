@@ -1,7 +1,7 @@
 import { allEnded } from '#lib/all-ended.ts'
 import { chunks } from '#lib/chunks.ts'
-import { startOfDay, startOfHour } from '#lib/day.ts'
 import { groupBy } from '#lib/group-by.ts'
+import { startOfDay, startOfHour } from '#lib/time.ts'
 import type { BulkInsert, Connection, Row } from '#store/engine.ts'
 import { ROWS_PER_STATEMENT, sql } from '#store/sql.ts'
 import { inKeys } from '#store/typed-values.ts'

@@ -1,4 +1,4 @@
-import { assert } from '#lib/assert.ts'
+import assert from 'node:assert/strict'
 import { toStored } from '#lib/u256.ts'
 import type { Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'

@@ -1,4 +1,4 @@
-import { assert } from '#lib/assert.ts'
+import assert from 'node:assert/strict'
 import { type Connection, StoreError } from '../engine.ts'
 import { insertInBulk } from './bulk-insert.ts'
 import type { PostgresConnection } from './postgres-connection.ts'

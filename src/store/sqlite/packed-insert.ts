@@ -1,4 +1,4 @@
-import { assert } from '#lib/assert.ts'
+import assert from 'node:assert/strict'
 import { STORED_DIGITS } from '#lib/u256.ts'
 import type { BulkInsert } from '../engine.ts'
 import {

@@ -1,5 +1,5 @@
+import assert from 'node:assert/strict'
 import { parentPort, workerData } from 'node:worker_threads'
-import { assert } from '#lib/assert.ts'
 import { free } from '#lib/free.ts'
 import type { BulkInsert, Procedure, Row } from '../engine.ts'
 import { memoryOf, type PackedRows } from '../packed-rows.ts'

@@ -1,6 +1,5 @@
 import type { Payment } from '#ecosystem/ecosystem.ts'
-import { unixNow } from '#lib/clock.ts'
-import { startOfDay } from '#lib/day.ts'
+import { startOfDay, unixNow } from '#lib/time.ts'
 import { gasOfDay } from '../settling/settler-store.ts'
 import type { SettlingRpc } from '../settling/settling-rpc.ts'
 import type { SettlingSigner } from '../settling/settling-signer.ts'

@@ -1,7 +1,7 @@
 import { parseAddress } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import type { Refusal } from '#domain/refusal.ts'
-import { unixNow } from '#lib/clock.ts'
+import { unixNow } from '#lib/time.ts'
 import type { Recover } from '../recovery-guard.ts'
 import type { X402Deps } from '../x402-deps.ts'
 import { type Authorization, isSignedByPayer } from './authorization.ts'

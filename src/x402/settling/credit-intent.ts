@@ -1,5 +1,5 @@
 import { bucketAccount, keyAccount } from '#ledger/account.ts'
-import { unixNow } from '#lib/clock.ts'
+import { unixNow } from '#lib/time.ts'
 import { creditDeposit } from '#payments/credit.ts'
 import type { Connection } from '#store/engine.ts'
 import type { CreditDeps } from '../x402-deps.ts'

@@ -1,5 +1,4 @@
-import { unixNow } from '#lib/clock.ts'
-import { DAY_SECONDS } from '#lib/day.ts'
+import { DAY_SECONDS, unixNow } from '#lib/time.ts'
 import type { CreditDeps } from '../x402-deps.ts'
 import { creditIntent, endIntent } from './credit-intent.ts'
 import type { Intent } from './intent.ts'

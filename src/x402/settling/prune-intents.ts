@@ -1,5 +1,4 @@
-import { type Clock, unixNow } from '#lib/clock.ts'
-import { DAY_SECONDS } from '#lib/day.ts'
+import { type Clock, DAY_SECONDS, unixNow } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 

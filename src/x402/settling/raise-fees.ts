@@ -1,7 +1,6 @@
 import { deserialize } from 'ox/TxEnvelopeEip1559'
-import { unixNow } from '#lib/clock.ts'
-import { startOfDay } from '#lib/day.ts'
 import { greater } from '#lib/lesser.ts'
+import { startOfDay, unixNow } from '#lib/time.ts'
 import { costMax, type GasPrice, toGwei } from '../offers/gas-price.ts'
 import type { X402Deps } from '../x402-deps.ts'
 import type { Intent } from './intent.ts'

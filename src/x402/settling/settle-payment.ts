@@ -1,6 +1,6 @@
 import type { Hash } from '#domain/address.ts'
-import { unixNow } from '#lib/clock.ts'
 import { sleep } from '#lib/sleep.ts'
+import { unixNow } from '#lib/time.ts'
 import type { Deposit } from '#payments/deposit.ts'
 import type { Connection } from '#store/engine.ts'
 import { transferCall } from '../offers/authorization.ts'

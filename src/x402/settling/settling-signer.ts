@@ -1,9 +1,9 @@
+import assert from 'node:assert/strict'
 import { fromPublicKey } from 'ox/Address'
 import { getPublicKey, sign } from 'ox/Secp256k1'
 import { from, getSignPayload, hash, serialize } from 'ox/TxEnvelopeEip1559'
 import type { Address, Hash } from '#domain/address.ts'
 import type { Signature } from '#domain/signature.ts'
-import { assert } from '#lib/assert.ts'
 import { type Authorization, transferCall } from '../offers/authorization.ts'
 
 /** What a transfer may use: it takes 86,000 to 103,000 on the real coin, measured. */

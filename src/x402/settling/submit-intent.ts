@@ -1,6 +1,5 @@
-import { unixNow } from '#lib/clock.ts'
-import { startOfDay } from '#lib/day.ts'
 import { Mutex } from '#lib/mutex.ts'
+import { startOfDay, unixNow } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import { costMax, readGasPrice, toGwei } from '../offers/gas-price.ts'
 import { hasTimeLeft } from '../offers/match-offer.ts'

@@ -1,5 +1,5 @@
 import type { Address } from '#domain/address.ts'
-import { unixNow } from '#lib/clock.ts'
+import { unixNow } from '#lib/time.ts'
 import { toGwei } from '../offers/gas-price.ts'
 import type { CreditDeps } from '../x402-deps.ts'
 import type { Intent } from './intent.ts'

@@ -1,6 +1,6 @@
 import { type Address, parseAddress } from '#domain/address.ts'
 import { parseSignature, recoverSigner, type Signature } from '#domain/signature.ts'
-import type { Clock } from '#lib/clock.ts'
+import type { Clock } from '#lib/time.ts'
 import { networkOf } from '../offers/offer.ts'
 import { decodeJson, isObject, type JsonObject } from '../offers/payment-payload.ts'
 

@@ -1,4 +1,4 @@
-import { toIso } from '#lib/day.ts'
+import { toIso } from '#lib/time.ts'
 import { networkOf } from '../offers/offer.ts'
 import { SIGN_IN_MS, type SignInDeps } from './sign-in-message.ts'
 

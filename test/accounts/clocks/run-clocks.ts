@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { DAY_SECONDS, HOUR_SECONDS, nextMidnight } from '#lib/day.ts'
+import { DAY_SECONDS, HOUR_SECONDS, nextMidnight } from '#lib/time.ts'
 import { chanceOf } from '#test/simulation/chance.ts'
 import { type Compared, compareAccounts } from '../truth/compare-accounts.ts'
 import { runLoad } from '../truth/hostile-load.ts'

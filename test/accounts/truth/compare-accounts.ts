@@ -1,4 +1,4 @@
-import { DAY_SECONDS } from '#lib/day.ts'
+import { DAY_SECONDS } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'

@@ -1,5 +1,5 @@
+import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { assert } from '#lib/assert.ts'
 import type { TestPostgres } from '#test/postgres.ts'
 import { freePort } from '../index/free-port.ts'
 import { type AccountsPlace, readCounted, seedCallers } from './accounts.ts'

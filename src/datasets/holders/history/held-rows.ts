@@ -1,5 +1,5 @@
-import { DAY_SECONDS } from '#lib/day.ts'
 import { free } from '#lib/free.ts'
+import { DAY_SECONDS } from '#lib/time.ts'
 import type { AddressTable } from './address-table.ts'
 import type { BalanceColumns } from './balance-columns.ts'
 

@@ -1,5 +1,5 @@
 import type { Address } from '#domain/address.ts'
-import { DAY_SECONDS } from '#lib/day.ts'
+import { DAY_SECONDS } from '#lib/time.ts'
 import type { HolderSpan } from '../holder-days.ts'
 import type { AddressTable } from './address-table.ts'
 import { byAddress } from './by-address.ts'

@@ -1,6 +1,5 @@
-import { type Clock, unixNow } from '#lib/clock.ts'
-import { DAY_SECONDS } from '#lib/day.ts'
 import { sleep } from '#lib/sleep.ts'
+import { type Clock, DAY_SECONDS, unixNow } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import { type Proof, readProofs, storeProof } from './proof-row.ts'
 import { type ProveDeps, proveHolders } from './prove-holders.ts'
