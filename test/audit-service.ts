@@ -1,6 +1,6 @@
 import pino from 'pino'
+import { auditAll } from '#audit/audit.ts'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
-import { auditAll } from '#main/audit.ts'
 import type { World } from './world.ts'
 
 /** Runs the operator's audit on a running world; gives the differences it names. */

@@ -9,7 +9,7 @@ import { freePorts } from '#devnet/free-ports.ts'
 import { startDevnet } from '#devnet/start-devnet.ts'
 import { developmentWallets } from '#devnet/wallets.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
-import { freePort, localFile } from '#main/local-chains.ts'
+import { freePort, localFile } from '#main/roles/local-chains.ts'
 import { BUILT_PROGRAM, buildService } from '#tools/build.ts'
 import { eventually } from './world.ts'
 

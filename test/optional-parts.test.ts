@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
-import { welcome } from '#main/welcome.ts'
+import { welcome } from '#main/roles/welcome.ts'
 import { assertLintFree } from './assert-lint-free.ts'
 import { auditService } from './audit-service.ts'
 import { eventually, mintKey, startWorld, type World } from './world.ts'

@@ -7,7 +7,7 @@ const ROOT = join(import.meta.dirname, '..')
 /** Where the process and each of its threads begin, below `src/`. */
 const ENTRIES = [
   'cli/sexton.mjs',
-  'main/index-worker.ts',
+  'main/roles/index-worker.ts',
   'chain/endpoints/logs-worker.ts',
   'main/writer-worker.ts',
 ]

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import type { RoleContext } from '#main/role-context.ts'
+import type { ExitCode, RoleContext } from '#main/role-context.ts'
 import { runRole } from './run-role.ts'
 
 const EXAMPLES = `
@@ -17,11 +17,37 @@ export function auditCommand(process: NodeJS.Process): Command {
   return new Command('audit')
     .description('check every figure against the chains and the ledger')
     .addHelpText('after', EXAMPLES)
-    .action(() => runRole(process, role))
+    .action(() => runRole(process, runAudit))
 }
 
-/** Loaded when it is needed: help should not wait for the whole service. */
-async function role(context: RoleContext) {
-  const { runAudit } = await import('#main/run-audit.ts')
-  return runAudit(context)
+/** The audit could not run. */
+class AuditError extends Error {
+  override readonly name = 'AuditError'
+}
+
+/** Checks every promise of both stores once; 1 when any is broken. Changes nothing. */
+async function runAudit(context: RoleContext): Promise<ExitCode> {
+  // Loaded now, so that help is quick.
+  const [{ auditAll }, { StoreError }, { chosenEcosystem }] = await Promise.all([
+    import('#audit/audit.ts'),
+    import('#store/engine.ts'),
+    import('#main/role-context.ts'),
+  ])
+  const { progress, say } = context
+  const differences = await auditAll({
+    ...context,
+    ecosystem: await chosenEcosystem(context.settings),
+    onProgress: ({ task, done, total }) => progress.update(task, done, total),
+    note: (line) => say(`ok     ${line}`),
+  }).catch((error: unknown) => {
+    if (!(error instanceof StoreError)) throw error
+    throw new AuditError(
+      `the audit could not read the database (${error.message}); check SEXTON_DATABASE_URL or SEXTON_DATA`,
+      { cause: error },
+    )
+  })
+  progress.finish()
+  for (const difference of differences) say(`WRONG  ${difference}`)
+  say(differences.length === 0 ? 'Nothing differs.' : `${differences.length} differences.`)
+  return differences.length === 0 ? 0 : 1
 }

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import type { Origin } from '#main/carry-over/run-carry-over.ts'
+import type { Origin } from '#carry-over/run-carry-over.ts'
 import type { RoleContext } from '#main/role-context.ts'
 import { runRole } from './run-role.ts'
 
@@ -27,7 +27,7 @@ export function carryOverCommand(process: NodeJS.Process): Command {
     .addHelpText('after', EXAMPLES)
     .action((origin: Origin) =>
       runRole(process, async (context: RoleContext) => {
-        const { runCarryOver } = await import('#main/carry-over/run-carry-over.ts')
+        const { runCarryOver } = await import('#carry-over/run-carry-over.ts')
         return runCarryOver(context, origin)
       }),
     )

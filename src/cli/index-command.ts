@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import type { RoleContext } from '#main/role-context.ts'
+import type { ExitCode, RoleContext } from '#main/role-context.ts'
 import { ON_CHANGED_FILE } from './on-changed-file.ts'
 import { runRole } from './run-role.ts'
 
@@ -17,12 +17,52 @@ export function indexCommand(process: NodeJS.Process): Command {
     .option(...ON_CHANGED_FILE)
     .addHelpText('after', EXAMPLES)
     .action((options: { readonly onChangedFile?: string }) =>
-      runRole(process, role, { SEXTON_ON_CHANGED_FILE: options.onChangedFile }),
+      runRole(process, runIndex, { SEXTON_ON_CHANGED_FILE: options.onChangedFile }),
     )
 }
 
-/** Loaded when it is needed: help should not wait for the whole service. */
-async function role(context: RoleContext) {
-  const { runIndex } = await import('#main/run-index.ts')
-  return runIndex(context)
+/** The index role alone, until a signal. A second one waits until the first is gone. */
+async function runIndex(context: RoleContext): Promise<ExitCode> {
+  // Loaded now, so that help is quick.
+  const [
+    { barOf },
+    { chosenEcosystem },
+    { runIndexRole },
+    { openRegister },
+    { untilStopped },
+    { reportMigrations },
+  ] = await Promise.all([
+    import('#main/gauges/index-progress.ts'),
+    import('#main/role-context.ts'),
+    import('#main/roles/index-role.ts'),
+    import('#main/roles/open-register.ts'),
+    import('#main/roles/until-stopped.ts'),
+    import('#main/stores.ts'),
+  ])
+  const { settings, progress } = context
+  const ecosystem = await chosenEcosystem(settings)
+  const register = await openRegister(settings, reportMigrations(context.logger))
+  const ending = new AbortController()
+  const indexing = runIndexRole(
+    {
+      ...context,
+      ecosystem,
+      register,
+      onChangedFile: settings.onChangedFile,
+      onProgress(chain) {
+        const { task, done, total, detail } = barOf(chain)
+        progress.update(task, done, total, detail)
+      },
+    },
+    ending.signal,
+  )
+  const stop = async () => {
+    ending.abort()
+    await indexing
+  }
+  try {
+    return await untilStopped(context, stop, indexing)
+  } finally {
+    await register.close()
+  }
 }

@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto'
 import { Command } from 'commander'
-import type { RoleContext } from '#main/role-context.ts'
+import type { ExitCode, RoleContext } from '#main/role-context.ts'
 import { runRole } from './run-role.ts'
 
 interface Options {
@@ -23,12 +24,37 @@ export function serveCommand(process: NodeJS.Process): Command {
     .option('--host <address>', 'address to listen on (HOST, default 127.0.0.1)')
     .addHelpText('after', EXAMPLES)
     .action((options: Options) =>
-      runRole(process, role, { PORT: options.port, HOST: options.host }),
+      runRole(process, runServe, { PORT: options.port, HOST: options.host }),
     )
 }
 
-/** Loaded when it is needed: help should not wait for the whole service. */
-async function role(context: RoleContext) {
-  const { runServe } = await import('#main/run-serve.ts')
-  return runServe(context)
+/** The API role alone, until a signal: any number of replicas beside one index and one verifier. */
+async function runServe(context: RoleContext): Promise<ExitCode> {
+  // Loaded now, so that help is quick.
+  const [
+    { compose },
+    { chosenEcosystem },
+    { serve },
+    { untilStopped },
+    { openStores, reportMigrations },
+  ] = await Promise.all([
+    import('#main/compose.ts'),
+    import('#main/role-context.ts'),
+    import('#main/roles/serve.ts'),
+    import('#main/roles/until-stopped.ts'),
+    import('#main/stores.ts'),
+  ])
+  const { settings, logger, clock } = context
+  const ecosystem = await chosenEcosystem(settings)
+  const stores = await openStores(settings, reportMigrations(logger))
+  try {
+    const report = (err: unknown) => logger.error({ err }, 'a payment met an error')
+    const warn = (message: string) => logger.warn(message)
+    const composed = await compose({ ecosystem, stores, settings, clock, report, warn })
+    const served = await serve({ settings, logger, clock, randomBytes }, composed)
+    logger.info({ url: served.url, metricsPort: served.metricsPort }, 'the API is served')
+    return await untilStopped(context, served.stop)
+  } finally {
+    await stores.close()
+  }
 }

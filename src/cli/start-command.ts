@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs'
 import { Command } from 'commander'
-import type { RoleContext } from '#main/role-context.ts'
+import type { ExitCode, RoleContext } from '#main/role-context.ts'
 import { ON_CHANGED_FILE } from './on-changed-file.ts'
 import { runRole } from './run-role.ts'
 
@@ -29,7 +30,7 @@ export function startCommand(process: NodeJS.Process): Command {
     .option(...ON_CHANGED_FILE)
     .addHelpText('after', EXAMPLES)
     .action((options: Options) =>
-      runRole(process, role, {
+      runRole(process, runStart, {
         PORT: options.port,
         HOST: options.host,
         SEXTON_DATA: options.data,
@@ -39,8 +40,44 @@ export function startCommand(process: NodeJS.Process): Command {
     )
 }
 
-/** Loaded when it is needed: help should not wait for the whole service. */
-async function role(context: RoleContext) {
-  const { runStart } = await import('#main/run-start.ts')
-  return runStart(context)
+/** Everything in one process, until a signal. Rejects when the start or, later, the index fails. */
+async function runStart(context: RoleContext): Promise<ExitCode> {
+  // Loaded now, so that help is quick.
+  const [{ barOf }, { lateIndexThread, loadIndexThread }, { untilStopped }, { storeFile }] =
+    await Promise.all([
+      import('#main/gauges/index-progress.ts'),
+      import('#main/roles/index-thread.ts'),
+      import('#main/roles/until-stopped.ts'),
+      import('#main/store-file.ts'),
+    ])
+  const { progress, settings } = context
+  const hasRegister =
+    settings.register.kind === 'sqlite' && existsSync(storeFile(settings.dataFolder, 'register'))
+  // Where there is a register, the API answers from it first.
+  const indexThread = hasRegister ? lateIndexThread() : loadIndexThread()
+  // Its modules are loaded at the same time.
+  const loaded = import('#main/roles/start.ts')
+  const starting = loaded.then(({ start }) =>
+    start({
+      ...context,
+      indexThread,
+      onChains: ({ chain, done, total }) => progress.update(`building ${chain}`, done, total),
+      onIndex(chain) {
+        const { task, done, total, detail } = barOf(chain)
+        progress.update(task, done, total, detail)
+      },
+    }),
+  )
+  // The board stays until the last of the history is read.
+  const finishBoard = async () => {
+    const [{ untilIndexed }, { service }] = await Promise.all([loaded, starting])
+    await untilIndexed(service, 'all')
+    progress.finish()
+  }
+  finishBoard().catch(() => undefined)
+  const ended = starting.then(async ({ ready, service }) => {
+    await Promise.all([ready, service.index.ended])
+  })
+  // Whoever asks it to stop while it starts is heard, too.
+  return untilStopped(context, async () => (await starting).stop(), ended)
 }

@@ -12,9 +12,9 @@ import type { Engine } from '#store/engine.ts'
 import { createX402 } from '#x402/create-x402.ts'
 import { openSettlingRpc } from '#x402/settling/settling-rpc.ts'
 import { topupRoutes } from '#x402/topup-routes.ts'
+import type { SettlingGaugeDeps } from './gauges/settling-gauges.ts'
 import { openSigner } from './open-settling.ts'
 import type { SettlingSetting } from './settings.ts'
-import type { SettlingGaugeDeps } from './settling-gauges.ts'
 
 /** What stock clients may pay at once: within the spending limit that each of them sets by default. */
 const OFFERS = [100_000n, 1_000_000n] as const

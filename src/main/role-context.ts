@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { loadEcosystem } from '#ecosystem/load-ecosystem.ts'
 import type { Clock } from '#lib/time.ts'
-import { localFilePath } from './local-chains.ts'
+import { localFilePath } from './roles/local-chains.ts'
 import type { Settings } from './settings.ts'
 
 /** What every role is given by the command line. */

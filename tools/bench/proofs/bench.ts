@@ -4,7 +4,7 @@ import { openRpcSource } from '#chain/rpc-source.ts'
 import { allDatasets } from '#datasets/datasets.ts'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { filtersOf } from '#indexer/select-logs.ts'
-import { localFile } from '#main/local-chains.ts'
+import { localFile } from '#main/roles/local-chains.ts'
 import { type FullBlocksInput, makeFullBlocks } from './full-blocks.ts'
 import { serveBlocks } from './serve-blocks.ts'
 

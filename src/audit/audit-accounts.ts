@@ -1,0 +1,133 @@
+import { accessChecks } from '#access/access-checks.ts'
+import { findKey } from '#access/keys/key-store.ts'
+import { verifyPayerProof } from '#access/keys/payer-proof.ts'
+import { readDeposits } from '#datasets/deposits/queries.ts'
+import { filePartsOf } from '#datasets/file-parts.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { Check, Difference } from '#ledger/check.ts'
+import { ledgerChecks } from '#ledger/ledger-checks.ts'
+import { formatDecimal } from '#lib/decimal.ts'
+import type { Clock } from '#lib/time.ts'
+import { blockHashes } from '#main/roles/block-hashes.ts'
+import type { Stores } from '#main/stores.ts'
+import { readReceivables } from '#payments/credit.ts'
+import type { BlockHashAt, DepositIndex } from '#payments/deposit.ts'
+import { paymentsChecks } from '#payments/payments-checks.ts'
+import { readSuspense } from '#payments/suspense.ts'
+import type { Connection, Engine } from '#store/engine.ts'
+import { depositCheck } from '#x402/deposit-check.ts'
+import { x402Checks } from '#x402/x402-checks.ts'
+import { constraintChecks } from './audit-constraints.ts'
+import { guardChecks } from './audit-guards.ts'
+import { moveChecks } from './audit-moves.ts'
+import { secretCheck } from './audit-secrets.ts'
+
+export interface AccountsAuditDeps {
+  readonly ecosystem: Ecosystem
+  readonly stores: Pick<Stores, 'register' | 'accounts'>
+  readonly clock: Clock
+  /** Long enough for a running service to settle what it has begun. */
+  pause(): Promise<void>
+  /** One line for each thing that was checked. */
+  note(line: string): void
+}
+
+/** What the accounts store promises by itself, whatever the chains say. */
+export function storeChecks(dialect: Engine['dialect']): readonly Check[] {
+  return [
+    ...ledgerChecks,
+    ...accessChecks,
+    ...x402Checks,
+    ...moveChecks,
+    ...guardChecks(dialect),
+    ...constraintChecks(dialect),
+    secretCheck(dialect),
+  ]
+}
+
+/** Every promise of the accounts store. */
+export function accountsChecks(deps: {
+  readonly dialect: Engine['dialect']
+  readonly deposits: DepositIndex
+  readonly chainId: number | null
+  readonly blockHash: BlockHashAt
+  readonly serviceName: string
+  readonly clock: Clock
+  note(line: string): void
+}): readonly Check[] {
+  const { dialect } = deps
+  return [
+    ...storeChecks(dialect),
+    ...paymentsChecks({
+      ...deps,
+      verifyPayerProof: (proof) => verifyPayerProof(deps, proof),
+      walletOf: async (connection, publicId) => (await findKey(connection, publicId))?.wallet,
+    }),
+    depositCheck(deps),
+  ]
+}
+
+/**
+ * Audits the accounts store; gives every difference found in words. The two stores are no one state:
+ * a credit that a reorg just took stands until the verifier's next pass. So only what a second look
+ * finds too is a difference: the same subject of the same check, whose figures may have gone on.
+ */
+export async function auditAccounts(deps: AccountsAuditDeps): Promise<readonly string[]> {
+  const found = await auditOnce(deps)
+  if (found.length === 0) return []
+  await deps.pause()
+  const before = new Set(found.map(nameOf))
+  const again = await auditOnce({ ...deps, note: () => undefined })
+  return again
+    .filter((each) => before.has(nameOf(each)))
+    .map((each) => `${nameOf(each)}: ${each.detail}`)
+}
+
+interface Found extends Difference {
+  readonly check: string
+}
+
+function nameOf({ check, subject }: Found): string {
+  return `${check}: ${subject}`
+}
+
+/** The accounts as one state. */
+async function auditOnce(deps: AccountsAuditDeps): Promise<readonly Found[]> {
+  const { payment, service } = deps.ecosystem
+  const { accounts, register } = deps.stores
+  const reads = payment && { register, payment, file: filePartsOf(deps.ecosystem) }
+  const deposits: DepositIndex = {
+    canonical: async (query) => (reads === null ? undefined : readDeposits(reads, query)),
+  }
+  const checks = accountsChecks({
+    ...deps,
+    dialect: accounts.dialect,
+    deposits,
+    chainId: payment?.chain.id ?? null,
+    blockHash: reads === null ? async () => undefined : blockHashes(reads, deps.clock),
+    serviceName: service.name,
+  })
+  return accounts.snapshot(async (connection) => {
+    const differences: Found[] = []
+    for (const check of checks) {
+      const list = await check.run(connection)
+      if (list.length === 0) deps.note(check.name)
+      for (const each of list) differences.push({ check: check.name, ...each })
+    }
+    await noteOpenMoney(deps, connection, deposits)
+    return differences
+  })
+}
+
+/** Money that is no difference and that an operator should know of. */
+async function noteOpenMoney(
+  { ecosystem: { payment }, note }: AccountsAuditDeps,
+  connection: Connection,
+  deposits: DepositIndex,
+): Promise<void> {
+  const show = (amount: bigint) => `${formatDecimal(amount, 6)} ${payment?.symbol ?? 'USD'}`
+  const suspense = await readSuspense(connection, deposits)
+  note(`${suspense.deposits} deposits of ${show(suspense.microUsd)} are claimed by nobody`)
+  for (const { wallet, microUsd } of await readReceivables(connection))
+    note(`${wallet} owes ${show(microUsd)} after a reorg`)
+}

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { onSqlite } from '#ledger/each-engine.ts'
+import { accountsMigrations } from '#main/stores.ts'
+import type { Row } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { join, sql } from '#store/sql.ts'
+import { accountsChecks } from './audit-accounts.ts'
+
+const checks = accountsChecks({
+  dialect: 'sqlite',
+  deposits: { canonical: async () => undefined },
+  chainId: 8453,
+  blockHash: async () => undefined,
+  note: () => undefined,
+  serviceName: 'Sexton',
+  clock: Date.now,
+})
+
+/** Tables of a plan that are read whole for each row of another. */
+function nestedScans(plan: readonly Row[]): string[] {
+  const loops = Map.groupBy(plan, (row) => row.parent)
+  return [...loops.values()].flatMap((rows) =>
+    rows
+      .map((row) => column.text(row, 'detail'))
+      .filter((detail) => /^(SCAN|SEARCH) (?!.*VIRTUAL TABLE)/.test(detail))
+      .slice(1)
+      .filter((detail) => detail.startsWith('SCAN')),
+  )
+}
+
+test('SQLite: an audit reads no table whole for each row of another', () =>
+  onSqlite(accountsMigrations, async ({ engine }) => {
+    let statements = 0
+    for (const check of checks)
+      await engine.snapshot((connection) =>
+        check.run({
+          ...connection,
+          async run(statement) {
+            statements += 1
+            const plan = await connection.run(join([sql`explain query plan`, statement], ' '))
+            assert.deepEqual(nestedScans(plan), [], check.name)
+            return connection.run(statement)
+          },
+        }),
+      )
+    assert.ok(statements >= checks.length)
+  }))

@@ -1,0 +1,81 @@
+import type { Logger } from 'pino'
+import type { ChainSource } from '#chain/chain-source.ts'
+import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
+import { proveEcosystem } from '#indexer/prove-ecosystem.ts'
+import { sleep } from '#lib/sleep.ts'
+import type { Clock } from '#lib/time.ts'
+import { describeAnomalies, readMappingAnomalies } from '#main/mappings.ts'
+import { openSources } from '#main/roles/index-role.ts'
+import type { Settings } from '#main/settings.ts'
+import { openStores } from '#main/stores.ts'
+import { auditAccounts } from './audit-accounts.ts'
+import type { AuditDeps } from './audit-deps.ts'
+import { auditRegister } from './audit-register.ts'
+
+export interface AuditInput extends Pick<AuditDeps, 'onProgress' | 'note'> {
+  readonly settings: Pick<Settings, 'dataFolder' | 'register' | 'accounts'>
+  readonly ecosystem: Ecosystem
+  readonly clock: Clock
+  readonly logger: Pick<Logger, 'debug' | 'info' | 'warn'>
+}
+
+/** A chain that keeps moving under the audit is tried this often, so long apart. */
+const TRIES_MAX = 5
+const TRY_AGAIN_MS = 2_000
+
+/**
+ * Audits both stores; gives every difference found in words, the register's first one only. Throws
+ * ProofError when the chains cannot be asked or are not those of the file.
+ */
+export async function auditAll(input: AuditInput): Promise<readonly string[]> {
+  const { ecosystem } = input
+  const stores = await openStores(input.settings)
+  try {
+    const sources = openSources(ecosystem, input.logger)
+    const sourceOf = (chain: Chain): ChainSource => {
+      const source = sources.get(chain.id)
+      if (source === undefined) throw new Error(`chain ${chain.name} has no source`)
+      return source
+    }
+    await proveEcosystem(ecosystem, sourceOf)
+    const register = await auditUntilStill({
+      ...input,
+      ecosystem,
+      register: stores.register,
+      sourceOf,
+    })
+    const anomalies = await stores.register.snapshot((reads) =>
+      readMappingAnomalies(reads, ecosystem),
+    )
+    const unread = anomalies.map(
+      (each) => `${each.mapping} on ${each.chain}: ${describeAnomalies(each)}`,
+    )
+    const accounts = await auditAccounts({ ...input, ecosystem, stores, pause })
+    return [...register, ...unread, ...accounts]
+  } finally {
+    await stores.close()
+  }
+}
+
+const pause = () => sleep(TRY_AGAIN_MS)
+
+async function auditUntilStill(deps: AuditDeps): Promise<readonly string[]> {
+  for (let attempt = 1; ; attempt += 1) {
+    const verdict = await auditRegister(deps)
+    if (verdict.kind === 'agrees') return []
+    if (verdict.kind === 'empty') return ['the register is empty: run the index first']
+    if (verdict.kind === 'other-file')
+      return [
+        `the register was built from another ecosystem file (${verdict.parts.join(', ')}); run the index with this one first, or audit with that one`,
+      ]
+    if (verdict.kind === 'incomplete')
+      return [`${verdict.chain}: older history is still being read; audit once /readyz says live`]
+    if (verdict.kind === 'differs') return [verdict.difference]
+    if (attempt === TRIES_MAX)
+      return [
+        `${verdict.chain} left the indexed block at each of ${TRIES_MAX} tries; is the index running?`,
+      ]
+    deps.note(`${verdict.chain} reorganised meanwhile; looking again`)
+    await pause()
+  }
+}

@@ -1,0 +1,110 @@
+import { existsSync, readdirSync } from 'node:fs'
+import type { ExitCode, RoleContext } from '#main/role-context.ts'
+import { lockFolder } from '#main/roles/lock-folder.ts'
+import { SettingsError } from '#main/settings-error.ts'
+import { storeFile } from '#main/store-file.ts'
+import { migrateStore, openStore } from '#main/stores.ts'
+import { type Engine, StoreError } from '#store/engine.ts'
+import { openPostgres } from '#store/postgres/open-postgres.ts'
+import { openSqlite } from '#store/sqlite/open-sqlite.ts'
+import { CarryOverError, carryOver } from './carry-over.ts'
+
+/** What belongs to 0.1.0. */
+export interface Origin {
+  /** Data folder or URL of the accounts. */
+  readonly from: string
+  /** Further data folders (`SEXTON_DATA`) of its processes, where refunds may wait. */
+  readonly data: readonly string[]
+}
+
+type Context = Pick<RoleContext, 'settings' | 'say' | 'clock'>
+
+/** Fills the accounts store that the settings name with those of 0.1.0; 1 when it does not. */
+export async function runCarryOver(context: Context, origin: Origin): Promise<ExitCode> {
+  const { settings, say } = context
+  try {
+    refuseWaitingRefunds(origin, say)
+    const unlock = isUrl(origin.from) ? () => undefined : await lockOrigin(origin.from)
+    try {
+      const target = await openStore(settings.dataFolder, 'accounts', settings.accounts)
+      try {
+        await migrateStore(target, 'accounts').catch(inWords(TARGET))
+        await carryInto(target, context, origin.from)
+      } finally {
+        await target.close()
+      }
+    } finally {
+      unlock()
+    }
+    return 0
+  } catch (error) {
+    if (!(error instanceof CarryOverError)) throw error
+    say(`Nothing was carried over: ${error.message}`)
+    return 1
+  }
+}
+
+const TARGET = 'the new accounts store cannot be opened; check SEXTON_DATA and SEXTON_ACCOUNTS_URL'
+
+async function carryInto(target: Engine, { say, clock }: Context, from: string): Promise<void> {
+  const source = openSource(from)
+  try {
+    const counts = await carryOver({ source, target, nowMs: clock() })
+    for (const [table, count] of counts) say(`${count} rows of ${table}`)
+    say('Carried over and audited. The register is built at the next start.')
+  } finally {
+    await source.close()
+  }
+}
+
+function isUrl(from: string): boolean {
+  return /^postgres(ql)?:/.test(from)
+}
+
+function openSource(from: string): Engine {
+  try {
+    if (isUrl(from)) return openPostgres({ url: from, schema: 'accounts' })
+    return openSqlite({ file: storeFile(from, 'accounts'), durability: 'full' })
+  } catch (cause) {
+    const place = isUrl(from) ? 'the URL' : storeFile(from, 'accounts')
+    throw new CarryOverError(`--from: ${place} cannot be opened; check it`, { cause })
+  }
+}
+
+/** Keeps 0.1.0 from starting on its folder meanwhile; it locks the folder the same way. */
+async function lockOrigin(folder: string): Promise<() => void> {
+  const file = storeFile(folder, 'accounts')
+  if (!existsSync(file))
+    throw new CarryOverError(`--from: no such file: ${file}; name the data folder of 0.1.0`)
+  return await lockFolder(folder).catch((cause) => {
+    if (!(cause instanceof SettingsError)) throw cause
+    throw new CarryOverError(`--from: a service still runs on ${folder}; stop it`, { cause })
+  })
+}
+
+/** Refunds that wait for their store are in no table. */
+function refuseWaitingRefunds({ from, data }: Origin, say: (line: string) => void): void {
+  const folders = isUrl(from) ? data : [from, ...data]
+  if (folders.length === 0)
+    throw new CarryOverError(
+      '--data is missing: refunds may wait in the data folder (SEXTON_DATA) of each process of 0.1.0; name them',
+    )
+  for (const folder of folders) {
+    if (!existsSync(folder))
+      throw new CarryOverError(
+        `no such folder: ${folder}; name the data folder of 0.1.0, or make an empty one if it never had any`,
+      )
+    if (readdirSync(folder).some((each) => each.endsWith('.journal')))
+      throw new CarryOverError(
+        `${folder} holds refunds that wait (refunds-*.journal); start 0.1.0 until they are gone`,
+      )
+  }
+  say(`No refunds wait in ${folders.join(', ')}`)
+}
+
+function inWords(words: string) {
+  return (cause: unknown): never => {
+    if (!(cause instanceof StoreError)) throw cause
+    throw new CarryOverError(`${words} (${cause.message})`, { cause })
+  }
+}

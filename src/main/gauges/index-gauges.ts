@@ -1,0 +1,127 @@
+import type { GaugeReading } from '#api/metrics.ts'
+import type { EndpointStatus } from '#chain/chain-source.ts'
+import { readProofs } from '#datasets/holders/proof/proof-row.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { FileParts } from '#indexer/adopted-file/file-part.ts'
+import type { IndexStatus } from '#indexer/status.ts'
+import { type Clock, unixNow } from '#lib/time.ts'
+import type { Engine } from '#store/engine.ts'
+import { readMappingAnomalies } from '../mappings.ts'
+import type { IndexProgress } from './index-progress.ts'
+
+export interface IndexGaugeDeps {
+  readonly ecosystem: Ecosystem
+  readonly register: Engine
+  readonly clock: Clock
+  readonly file: FileParts
+  recentStatus(): Promise<IndexStatus | undefined>
+  /** Of the index in this process; nothing where another process indexes. */
+  indexing(): readonly IndexProgress[]
+}
+
+/** Gauges of the index: lag, missing history, proofs, pace, and every endpoint. */
+export function indexGauges(deps: IndexGaugeDeps): readonly GaugeReading[] {
+  return [...registerGauges(deps), anomalyGauge(deps), ...paceGauges(deps), ...endpointGauges(deps)]
+}
+
+function registerGauges(deps: IndexGaugeDeps): readonly GaugeReading[] {
+  const { clock, ecosystem, register, recentStatus } = deps
+  return [
+    {
+      name: 'sexton_chain_lag_seconds',
+      help: 'Age of the newest indexed block by chain',
+      read: async () =>
+        ofChains(await recentStatus(), (status) => unixNow(clock) - status.blockTimeUnix),
+    },
+    {
+      name: 'sexton_history_missing_blocks',
+      help: 'Older blocks that are not read yet by chain',
+      read: async () =>
+        ofChains(await recentStatus(), ({ backfill, blockNumber }) =>
+          backfill === null ? 0 : blockNumber - backfill.read.number,
+        ),
+    },
+    {
+      name: 'sexton_proof_verdict',
+      help: 'Last proof against the token contracts: 1 agrees, 0 could not be made, -1 differs',
+      async read() {
+        const proofs = await register.snapshot(readProofs)
+        const verdicts = { agrees: 1, unproven: 0, differs: -1 }
+        return Object.fromEntries(
+          ecosystem.chains.flatMap(({ id, name }) => {
+            const proof = proofs.get(id)
+            return proof === undefined ? [] : [[name, verdicts[proof.verdict]]]
+          }),
+        )
+      },
+    },
+  ]
+}
+
+function anomalyGauge({ ecosystem, register }: IndexGaugeDeps): GaugeReading {
+  return {
+    name: 'sexton_unreadable_logs',
+    help: 'Logs that could not be read by chain and mapping',
+    async read() {
+      const counts: Record<string, number> = {}
+      const found = await register.snapshot((reads) => readMappingAnomalies(reads, ecosystem))
+      for (const { chain, mapping, logs } of found)
+        counts[`${chain} ${mapping}`] = (counts[`${chain} ${mapping}`] ?? 0) + logs
+      return counts
+    },
+  }
+}
+
+function ofChains(
+  index: IndexStatus | undefined,
+  read: (status: IndexStatus['chains'][number]) => number,
+): Readonly<Record<string, number>> {
+  return Object.fromEntries((index?.chains ?? []).map((each) => [each.chain.name, read(each)]))
+}
+
+function paceGauges({ indexing }: IndexGaugeDeps): readonly GaugeReading[] {
+  const gauge = (name: string, help: string, pick: (each: IndexProgress) => number) => ({
+    name: `sexton_index_${name}`,
+    help: `${help} by chain`,
+    read: async () => Object.fromEntries(indexing().map((each) => [each.chain, pick(each)])),
+  })
+  return [
+    gauge('logs', 'Logs read since the start', (each) => each.logs),
+    gauge('logs_per_second', 'Logs read per second of late', (each) => each.logsPerSecond),
+    gauge('reorgs', 'Reorgs undone since the start', (each) => each.reorgs),
+    gauge('failures', 'Failed polls since the start', (each) => each.failures),
+  ]
+}
+
+function endpointGauges({ indexing }: IndexGaugeDeps): readonly GaugeReading[] {
+  const gauge = (name: string, help: string, pick: (each: EndpointStatus) => number) => ({
+    name: `sexton_endpoint_${name}`,
+    help: `${help} by chain and host`,
+    read: async () =>
+      Object.fromEntries(
+        indexing().flatMap(({ chain, endpoints }) =>
+          endpoints.map((each) => [`${chain} ${each.host}`, pick(each)] as const),
+        ),
+      ),
+  })
+  return [
+    gauge('well', '1 where an endpoint is well, 0 where it is left aside', (each) =>
+      Number(each.state === 'ok'),
+    ),
+    gauge(
+      'head_block',
+      'Newest block that an endpoint is known to know',
+      (each) => each.headNumber ?? 0,
+    ),
+    gauge('requests', 'Requests since the start', (each) => each.requests),
+    gauge('refused', 'Requests refused for pace or size', (each) => each.refused),
+    gauge('failed', 'Requests that failed', (each) => each.failed),
+    gauge('received_bytes', 'Bytes received', (each) => each.bytesReceived),
+    gauge('in_flight', 'Requests in flight', (each) => each.inFlight),
+    gauge(
+      'p95_seconds',
+      '95th percentile of the last requests',
+      (each) => (each.p95Ms ?? 0) / 1_000,
+    ),
+  ]
+}

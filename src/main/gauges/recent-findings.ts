@@ -1,0 +1,49 @@
+import type { MetaDeps } from '#api/meta-route.ts'
+import { readProofs } from '#datasets/holders/proof/proof-row.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import { sleep } from '#lib/sleep.ts'
+import type { Clock } from '#lib/time.ts'
+import type { Connection, Engine } from '#store/engine.ts'
+import { readMappingAnomalies } from '../mappings.ts'
+
+type Findings = Awaited<ReturnType<MetaDeps['findings']>>
+
+/** Findings change rarely, so a few seconds of age do not matter. */
+const FRESH_MS = 5_000
+
+/** `/api/meta` waits no longer than this for a store that is down. */
+const WAIT_MS = 100
+
+/** Caches the latest findings; returns the last known ones while the register is unavailable. */
+export function makeRecentFindings(deps: {
+  readonly register: Engine
+  readonly ecosystem: Ecosystem
+  readonly clock: Clock
+}): MetaDeps['findings'] {
+  let known: Findings = { proofs: [], anomalies: [] }
+  let readAtMs = Number.NEGATIVE_INFINITY
+  return async () => {
+    if (Math.abs(deps.clock() - readAtMs) < FRESH_MS) return known
+    readAtMs = deps.clock()
+    const reading = deps.register
+      .snapshot((reads) => readFindings(reads, deps.ecosystem))
+      .then((found) => {
+        known = found
+      })
+    await Promise.race([reading.catch(() => undefined), sleep(WAIT_MS)])
+    return known
+  }
+}
+
+async function readFindings(connection: Connection, ecosystem: Ecosystem): Promise<Findings> {
+  const proofs = await readProofs(connection)
+  return {
+    proofs: ecosystem.chains.flatMap(({ id, name }) => {
+      const proof = proofs.get(id)
+      if (proof === undefined) return []
+      const { chainId: _id, rereadUnix: _reread, ...shown } = proof
+      return [{ chain: name, ...shown }]
+    }),
+    anomalies: await readMappingAnomalies(connection, ecosystem),
+  }
+}

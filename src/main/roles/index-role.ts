@@ -1,0 +1,197 @@
+import type { Logger } from 'pino'
+import type { ChainSource } from '#chain/chain-source.ts'
+import type { EndpointEvent } from '#chain/endpoints/endpoint.ts'
+import { openLogsThread } from '#chain/endpoints/logs-thread.ts'
+import { openRpcSource } from '#chain/rpc-source.ts'
+import { allDatasets } from '#datasets/datasets.ts'
+import { keepProvingDeposits } from '#datasets/deposits/proof/keep-proving-deposits.ts'
+import { filePartsOf } from '#datasets/file-parts.ts'
+import { UnexplainedBalanceError } from '#datasets/holders/fold-balances.ts'
+import { findPruned } from '#datasets/holders/proof/find-pruned.ts'
+import { keepProving } from '#datasets/holders/proof/keep-proving.ts'
+import { noteReread } from '#datasets/holders/proof/proof-row.ts'
+import { proveStartBlocks } from '#datasets/holders/proof/prove-start-blocks.ts'
+import { makeDollarPrices } from '#datasets/prices/price-book.ts'
+import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
+import { repeatedBurns } from '#ecosystem/repeated-burns.ts'
+import { isOwnRegister } from '#indexer/adopted-file/is-own-register.ts'
+import type { OnChangedFile } from '#indexer/adopted-file/may-lead.ts'
+import { proveEcosystem } from '#indexer/prove-ecosystem.ts'
+import type { ChainReport } from '#indexer/run-chain.ts'
+import { type IndexerDeps, runIndexer } from '#indexer/run-indexer.ts'
+import { readIndexStatus } from '#indexer/status.ts'
+import { type Clock, unixNow } from '#lib/time.ts'
+import type { Connection, Engine } from '#store/engine.ts'
+import { type IndexProgress, makeChainReport } from '../gauges/index-progress.ts'
+import {
+  reportAdopted,
+  reportDeposit,
+  reportLease,
+  reportOutdated,
+  reportProof,
+} from './report-index.ts'
+import { reportAnomalies, reportUnmatched } from './report-mappings.ts'
+
+export interface IndexRole {
+  readonly ecosystem: Ecosystem
+  readonly register: Engine
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly onChangedFile: OnChangedFile
+  /** Told of every step of every chain: for progress bars and metrics. */
+  onProgress(progress: IndexProgress): void
+}
+
+/** Proves the ecosystem file against the chains, then follows every chain until the signal aborts. */
+export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promise<void> {
+  const { ecosystem, register, clock, logger } = role
+  for (const warning of repeatedBurns(ecosystem)) logger.warn(warning)
+  const sources = openSources(ecosystem, logger)
+  const sourceOf = (chain: Chain): ChainSource => {
+    const source = sources.get(chain.id)
+    if (source === undefined) throw new Error(`chain ${chain.name} has no source`)
+    return source
+  }
+  const starting = proveStartBlocks(ecosystem, sourceOf)
+  starting.catch(() => undefined)
+  await Promise.all([expectHistories(role, sourceOf), proveEcosystem(ecosystem, sourceOf)])
+  const unproven = await starting
+  for (const [chain, reason] of unproven)
+    logger.warn(
+      { chain, reason },
+      'startBlock was not checked, because no node has the state before it',
+    )
+  const proving = {
+    ecosystem,
+    register,
+    sourceOf: (chainId: number) => sourceOf(chainOf(ecosystem, chainId)),
+  }
+  const rereadings = new Set<number>()
+  const lease = { isHeld: false }
+  const file = filePartsOf(ecosystem)
+  const common = {
+    ...{ ...proving, clock, isIndexing: () => lease.isHeld },
+    isOurs: (connection: Connection) => isOwnRegister(connection, file),
+  }
+  const { payment } = ecosystem
+  await Promise.all([
+    runIndexer(indexerDeps(role, { sourceOf, rereadings, lease }), signal),
+    keepProving(
+      {
+        ...common,
+        readAgain: (chainId) => void rereadings.add(chainId),
+        onProof: (proof) => reportProof(logger, chainOf(ecosystem, proof.chainId), proof),
+      },
+      signal,
+    ),
+    payment &&
+      keepProvingDeposits(
+        { ...common, payment, report: (news) => reportDeposit(logger, payment.chain, news) },
+        signal,
+      ),
+    reportAnomalies({ ...role, isIndexing: common.isIndexing }, signal),
+  ])
+}
+
+interface Indexing {
+  sourceOf(chain: Chain): ChainSource
+  /** Chains to re-read because of a proof. */
+  readonly rereadings: Set<number>
+  readonly lease: { isHeld: boolean }
+}
+
+function indexerDeps(role: IndexRole, { sourceOf, rereadings, lease }: Indexing): IndexerDeps {
+  const { ecosystem, logger } = role
+  const tellLease = reportLease(logger)
+  const proving = {
+    ...role,
+    sourceOf: (chainId: number) => sourceOf(chainOf(ecosystem, chainId)),
+  }
+  return {
+    ...role,
+    datasets: allDatasets(ecosystem),
+    file: filePartsOf(ecosystem),
+    prices: makeDollarPrices(ecosystem.tokens),
+    onAdopted: (changes) => reportAdopted(role, changes),
+    onOutdated: reportOutdated(logger),
+    onNotAdopted: (err) =>
+      logger.error({ err }, 'the ecosystem file could not be adopted; retrying'),
+    sourceOf,
+    findPruned: async (error) =>
+      error instanceof UnexplainedBalanceError ? findPruned(proving, error) : [],
+    rereadings: {
+      isWanted: (chainId) => rereadings.has(chainId),
+      async done(chainId) {
+        rereadings.delete(chainId)
+        await role.register.write((connection) =>
+          noteReread(connection, chainId, unixNow(role.clock)),
+        )
+      },
+    },
+    reportOf: (chain) => reportOn(role, chain, sourceOf(chain)),
+    onLease(held) {
+      lease.isHeld = held
+      tellLease(held)
+    },
+  }
+}
+
+/** Reports a chain's loop and, once its history is complete, mappings that matched nothing. */
+function reportOn(role: IndexRole, chain: Chain, source: ChainSource): ChainReport {
+  return makeChainReport({
+    ...role,
+    chain,
+    source,
+    // Without the store or a node only the warning is lost.
+    onComplete: () => void reportUnmatched(role, { chain, source }).catch(() => undefined),
+  })
+}
+
+/** What reads history gets ready while the file is held against the chains. */
+async function expectHistories(
+  { ecosystem, register }: Pick<IndexRole, 'ecosystem' | 'register'>,
+  sourceOf: (chain: Chain) => ChainSource,
+): Promise<void> {
+  const status = await register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains))
+  for (const chain of ecosystem.chains) {
+    const known = status?.chains.find((each) => each.chain.id === chain.id)
+    if (known?.backfill !== null) sourceOf(chain).expectHistory()
+  }
+}
+
+function chainOf(ecosystem: Ecosystem, chainId: number): Chain {
+  const chain = ecosystem.chains.find((each) => each.id === chainId)
+  if (chain === undefined) throw new Error(`chain ${chainId} is not in the ecosystem`)
+  return chain
+}
+
+/** One source per chain; the hosts of failing endpoints go to the log, never their URLs. */
+export function openSources(
+  ecosystem: Ecosystem,
+  logger: Pick<Logger, 'debug' | 'warn' | 'info'>,
+): ReadonlyMap<number, ChainSource> {
+  const fetcher = openLogsThread()
+  return new Map(
+    ecosystem.chains.map((chain) => [
+      chain.id,
+      openRpcSource({
+        fetcher,
+        chainId: chain.id,
+        urls: chain.rpcUrls,
+        onError: (event) => logger.debug({ chain: chain.name, ...event }, 'a node failed'),
+        onEvent: (event) => reportEndpoint(logger, chain, event),
+      }),
+    ]),
+  )
+}
+
+/** What an operator must know of a node; that one is well from the start is no news. */
+function reportEndpoint(
+  logger: Pick<Logger, 'debug' | 'warn' | 'info'>,
+  chain: Chain,
+  event: EndpointEvent,
+): void {
+  const facts = { chain: chain.name, host: event.host, state: event.state, reason: event.reason }
+  if (event.state === 'ok') logger.info(facts, 'a node is well')
+  else if (event.state !== 'probing') logger.warn(facts, 'a node is left aside')
+}

@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdirSync, realpathSync, rmSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { SettingsError } from '../settings-error.ts'
+
+/**
+ * Keeps a data folder for one `start`: two would end each other's chains. The lock is a listening
+ * socket, which the system takes away from a process that dies, whatever way. Gives what frees it;
+ * throws SettingsError while another process has it.
+ */
+export async function lockFolder(folder: string): Promise<() => void> {
+  mkdirSync(folder, { recursive: true })
+  const name = createHash('sha256').update(realpathSync(folder)).digest('hex').slice(0, 16)
+  // In the temporary folder, because the path of a socket may have about a hundred bytes only.
+  const path = join(tmpdir(), `sexton-${name}.sock`)
+  if (await answers(path))
+    throw new SettingsError(
+      `SEXTON_DATA: another "sexton start" uses the folder ${folder}; stop it, or choose another folder`,
+    )
+  rmSync(path, { force: true })
+  const server = createServer()
+  server.listen(path)
+  await once(server, 'listening')
+  server.unref()
+  return () => void server.close()
+}
+
+async function answers(path: string): Promise<boolean> {
+  const socket = connect(path)
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
+}

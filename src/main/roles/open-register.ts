@@ -1,0 +1,20 @@
+import type { Engine, OnMigration } from '#store/engine.ts'
+import type { Settings } from '../settings.ts'
+import { migrateStore, openStore } from '../stores.ts'
+
+/** Opens the register alone, for the roles that fill it and need no accounts. */
+export async function openRegister(
+  settings: Pick<Settings, 'dataFolder' | 'register'>,
+  onMigration?: OnMigration,
+): Promise<Engine> {
+  const register = await openStore(settings.dataFolder, 'register', settings.register, {
+    ownThread: true,
+  })
+  try {
+    await migrateStore(register, 'register', onMigration)
+    return register
+  } catch (error) {
+    await register.close()
+    throw error
+  }
+}

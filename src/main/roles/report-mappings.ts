@@ -1,0 +1,90 @@
+import type { Logger } from 'pino'
+import type { ChainSource } from '#chain/chain-source.ts'
+import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
+import { readUnmatched } from '#indexer/events/matched-mappings.ts'
+import { nameOfTopic } from '#indexer/name-of-topic.ts'
+import { sleep } from '#lib/sleep.ts'
+import type { Engine } from '#store/engine.ts'
+import { type Mapping, mappingsOf, readMappingAnomalies } from '../mappings.ts'
+
+interface ReportDeps {
+  readonly ecosystem: Ecosystem
+  readonly register: Engine
+  readonly logger: Pick<Logger, 'warn'>
+}
+
+/** Polling interval, and so the most warnings for a contract that only emits unreadable logs. */
+const LOOK_MS = 60_000
+
+/** Warns about unreadable logs, per mapping and again whenever there are more. */
+export async function reportAnomalies(
+  deps: ReportDeps & {
+    /** Whether this process holds the index lease. */
+    isIndexing(): boolean
+  },
+  signal: AbortSignal,
+): Promise<void> {
+  const told = new Map<string, number>()
+  while (!signal.aborted) {
+    // Store outages are reported elsewhere.
+    const found = deps.isIndexing()
+      ? await deps.register
+          .snapshot((reads) => readMappingAnomalies(reads, deps.ecosystem))
+          .catch(() => [])
+      : []
+    for (const anomalies of found) {
+      const name = `${anomalies.chain} ${anomalies.mapping} ${anomalies.reason}`
+      if ((told.get(name) ?? 0) >= anomalies.logs) continue
+      told.set(name, anomalies.logs)
+      deps.logger.warn(anomalies, 'logs of a mapping could not be read')
+    }
+    await sleep(LOOK_MS, signal)
+  }
+}
+
+/** Small enough for one request to any endpoint, large enough to show what a contract emits. */
+const RECENT_BLOCKS = 5_000
+
+const TOPICS_MAX = 5
+
+/** Warns about mappings that matched no log in the chain's history, with what the contract emitted. */
+export async function reportUnmatched(
+  { ecosystem, register, logger }: ReportDeps,
+  { chain, source }: { readonly chain: Chain; readonly source: ChainSource },
+): Promise<void> {
+  const mappings = mappingsOf(ecosystem).filter((each) => each.source.chain.id === chain.id)
+  for (const mapping of mappings) {
+    const [unmatched] = await register.snapshot((reads) =>
+      readUnmatched(reads, mapping.dataset, [mapping.source]),
+    )
+    if (unmatched === undefined) continue
+    logger.warn(
+      { chain: chain.name, mapping: mapping.name, emitted: await readTopics(source, mapping) },
+      'a mapping matched no log: check its event, its address and its where',
+    )
+  }
+}
+
+/** The topics that a contract emitted most often recently, with counts. */
+async function readTopics(
+  source: ChainSource,
+  { source: { address, chain } }: Mapping,
+): Promise<Readonly<Record<string, number>> | string> {
+  try {
+    const head = await source.header('latest')
+    const to = head?.number ?? chain.startBlock
+    const from = Math.max(chain.startBlock, to - RECENT_BLOCKS + 1)
+    const counts = new Map<string, number>()
+    for (const { topics } of await source.logsInRange(
+      { addresses: [address], topics: [] },
+      from,
+      to,
+    ))
+      counts.set(topics[0] ?? 'no topic', (counts.get(topics[0] ?? 'no topic') ?? 0) + 1)
+    const most = [...counts].sort(([, a], [, b]) => b - a).slice(0, TOPICS_MAX)
+    if (most.length === 0) return `nothing in the last ${to - from + 1} blocks`
+    return Object.fromEntries(most.map(([topic, count]) => [nameOfTopic(topic), count]))
+  } catch (error) {
+    return `unknown: ${error instanceof Error ? error.message : error}`
+  }
+}

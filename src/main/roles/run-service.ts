@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto'
+import type { Logger } from 'pino'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
+import { isUnusable, readStalls } from '#indexer/stalled-chains.ts'
+import { readIndexStatus } from '#indexer/status.ts'
+import type { Clock } from '#lib/time.ts'
+import type { Connection } from '#store/engine.ts'
+import type { ComposeDeps } from '../compose.ts'
+import type { IndexProgress } from '../gauges/index-progress.ts'
+import type { Settings } from '../settings.ts'
+import { openStores, reportMigrations } from '../stores.ts'
+import type { IndexThread, LoadedIndexThread } from './index-thread.ts'
+import type { Served } from './serve.ts'
+import { runVerifyRole } from './verify-role.ts'
+
+export interface ServiceInput {
+  readonly settings: Settings
+  /** Where the ecosystem comes from, for error lines, and the file's content. */
+  readonly ecosystemName: string
+  readonly ecosystemFile: unknown
+  readonly logger: Logger
+  readonly clock: Clock
+  readonly indexThread: LoadedIndexThread
+  onProgress(progress: IndexProgress): void
+  /** What the index waits for, such as chains that start; begun once the API listens. */
+  beforeIndex?(): Promise<unknown>
+}
+
+export interface Service {
+  readonly ecosystem: Ecosystem
+  readonly served: Served
+  readonly index: IndexThread
+  /** How much of the chains is read: the newest days of each, up to where new blocks come in, or all. */
+  indexed(): Promise<'nothing' | 'newest' | 'all'>
+  stop(): Promise<void>
+}
+
+/** Runs every role in one process: API and verifier here, the index on a thread of its own. */
+export async function runService(input: ServiceInput): Promise<Service> {
+  const { settings, logger, clock, indexThread } = input
+  const ecosystem = parseEcosystem(input.ecosystemName, input.ecosystemFile)
+  const { dataFolder, register, log, onChangedFile } = settings
+  indexThread.open({ dataFolder, register, log, onChangedFile })
+  const stores = await openStores(settings, reportMigrations(logger)).catch(
+    async (error: unknown) => {
+      await indexThread.close()
+      throw error
+    },
+  )
+  const progress = new Map<string, IndexProgress>()
+  const indexing = () => [...progress.values()]
+  const startIndex = () =>
+    indexThread.run(
+      ecosystem,
+      (news) => {
+        progress.set(news.chain, news)
+        input.onProgress(news)
+      },
+      input.beforeIndex?.(),
+    )
+  const indexed = () => stores.register.snapshot((reads) => howFar(reads, ecosystem))
+  let early: IndexThread | undefined
+  const opening = async () => {
+    // An empty register answers nothing: the index comes first. Later the answers do.
+    if ((await indexed()) === 'nothing') early = startIndex()
+    return openApi(input, { ecosystem, stores, indexing })
+  }
+  const { composed, served } = await opening().catch(async (error: unknown) => {
+    await (early?.stop() ?? indexThread.close())
+    await stores.close()
+    throw error
+  })
+  const index = early ?? startIndex()
+  const ending = new AbortController()
+  const verifying = runVerifyRole(
+    {
+      ecosystem,
+      stores,
+      clock,
+      logger,
+      settles: settings.settling !== undefined,
+      onChange: (id) => composed.waker.wake(id),
+    },
+    ending.signal,
+  )
+  return {
+    ecosystem,
+    served,
+    index,
+    indexed,
+    async stop() {
+      logger.info('stopping: waiting for answers in flight')
+      await served.stop()
+      ending.abort()
+      logger.info('stopping: waiting for the index and the verifier')
+      await Promise.all([verifying, index.stop()])
+      await stores.close()
+    },
+  }
+}
+
+/** Loaded here, so that the index can load its own modules at the same time. */
+async function openApi(
+  { settings, logger, clock }: ServiceInput,
+  parts: Pick<ComposeDeps, 'ecosystem' | 'stores' | 'indexing'>,
+) {
+  const [{ compose }, { serve }] = await Promise.all([
+    import('../compose.ts'),
+    import('./serve.ts'),
+  ])
+  const report = (err: unknown) => logger.error({ err }, 'a payment met an error')
+  const warn = (message: string) => logger.warn(message)
+  const composed = await compose({ ...parts, settings, clock, report, warn })
+  const served = await serve({ settings, logger, clock, randomBytes }, composed)
+  return { composed, served }
+}
+
+async function howFar(connection: Connection, ecosystem: Ecosystem) {
+  const status = await readIndexStatus(connection, ecosystem.chains)
+  const stalls = await readStalls(connection)
+  if (ecosystem.chains.some(({ id }) => isUnusable(stalls.get(id)))) return 'nothing'
+  const isAtHeads = status?.chains.every((each) => each.blockNumber >= each.headNumber) ?? false
+  if (!isAtHeads) return 'nothing'
+  return status?.chains.every((each) => each.backfill === null) ? 'all' : 'newest'
+}

@@ -1,0 +1,114 @@
+import { LRUCache } from 'lru-cache'
+import type { Logger } from 'pino'
+import { createProxyCheck } from '#access/callers/client-address.ts'
+import { type ApiDeps, createApi } from '#api/create-api.ts'
+import { documentPages } from '#api/document-pages.ts'
+import examples from '#api/examples.json' with { type: 'json' }
+import { type HealthDeps, healthRoutes, type Readiness } from '#api/health-routes.ts'
+import { type MetaDeps, metaRoute } from '#api/meta-route.ts'
+import type { Metrics } from '#api/metrics.ts'
+import type { PipelineDeps } from '#api/pipeline.ts'
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import type { Route } from '#http/route.ts'
+import { requestIds } from '#http/server.ts'
+import type { Clock } from '#lib/time.ts'
+import { StoreError } from '#store/engine.ts'
+import { type MetricsServer, startMetricsServer } from '../gauges/metrics-server.ts'
+import { reportErrors } from '../report-errors.ts'
+import type { Settings } from '../settings.ts'
+
+export interface ServeDeps {
+  readonly settings: Pick<Settings, 'host' | 'port' | 'metrics' | 'trustedProxies'>
+  readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>
+  readonly clock: Clock
+  readonly randomBytes: (size: number) => Buffer
+}
+
+/** What the composition hands to the server. */
+export interface ServeInput
+  extends HealthDeps,
+    MetaDeps,
+    Pick<PipelineDeps, 'meter' | 'identify' | 'anonymous' | 'guard' | 'addressBucket' | 'settle'>,
+    Pick<ApiDeps, 'paymentRequired' | 'screen' | 'absent'> {
+  /** Of stats, datasets, access and payments; meta and health are added here. */
+  readonly routes: readonly Route[]
+  /** With the hosts of RPC endpoints, for the metrics port only. */
+  operatorReadiness(): Promise<Readiness>
+  /** Nothing is counted without. */
+  readonly metrics: Metrics | undefined
+}
+
+export interface Served {
+  /** Where this process answers, such as `http://127.0.0.1:4020`. */
+  readonly url: string
+  readonly port: number
+  readonly metricsPort: number | undefined
+  /** Accepts nothing new, finishes what is in flight. The stores stay open. */
+  stop(): Promise<void>
+}
+
+/** Addresses that were turned away of late; a flood from more of them meets the store again. */
+const REMEMBERED_MAX = 10_000
+const REMEMBERED_MS = 1_000
+
+/** Runs the API role: the public server, and the metrics on a port of their own. */
+export async function serve(deps: ServeDeps, input: ServeInput): Promise<Served> {
+  const { settings, logger, clock } = deps
+  const routes = [...input.routes, metaRoute(input), ...healthRoutes(input)]
+  const api = createApi({
+    ...input,
+    routes,
+    pages: documentPages({ facts: input.facts, routes, examples }),
+    clock,
+    publicBaseUrl: input.facts.publicBaseUrl,
+    remembered: new LRUCache({ max: REMEMBERED_MAX, ttl: REMEMBERED_MS }),
+    isProxy: createProxyCheck(settings.trustedProxies),
+    outage,
+    report: reportErrors({ logger, clock }),
+    newRequestId: requestIds(deps.randomBytes),
+    ...(input.metrics !== undefined && {
+      observe: input.metrics.observeRequest,
+      observeAdmission: input.metrics.observeAdmission,
+    }),
+  })
+  const metrics = await openMetrics(settings, input)
+  const port = await listen(() => api.listen(settings), metrics)
+  const url = `http://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${port}`
+  return {
+    url,
+    port,
+    metricsPort: metrics?.port,
+    async stop() {
+      await api.stop()
+      await metrics?.stop()
+      input.metrics?.stop()
+    },
+  }
+}
+
+/** What a failing store means to a caller; anything else is a bug. */
+function outage(error: unknown): Refusal | undefined {
+  if (!(error instanceof StoreError)) return undefined
+  return refuse('data_not_ready', 'the data cannot be read at the moment')
+}
+
+async function openMetrics(
+  settings: Pick<Settings, 'metrics'>,
+  { metrics, operatorReadiness: readiness }: Pick<ServeInput, 'metrics' | 'operatorReadiness'>,
+): Promise<MetricsServer | undefined> {
+  if (settings.metrics === undefined || metrics === undefined) return undefined
+  return startMetricsServer({ metrics, readiness }, settings.metrics)
+}
+
+/** A port that is taken must not leave the other server running. */
+async function listen(
+  open: () => Promise<number>,
+  metrics: MetricsServer | undefined,
+): Promise<number> {
+  try {
+    return await open()
+  } catch (error) {
+    await metrics?.stop()
+    throw error
+  }
+}

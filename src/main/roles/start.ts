@@ -1,0 +1,129 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import type { Logger } from 'pino'
+import type { Devnet } from '#devnet/start-devnet.ts'
+import { loadEcosystemFile } from '#ecosystem/load-ecosystem.ts'
+import { sleep } from '#lib/sleep.ts'
+import type { Clock } from '#lib/time.ts'
+import type { IndexProgress } from '../gauges/index-progress.ts'
+import type { Settings } from '../settings.ts'
+import type { LoadedIndexThread } from './index-thread.ts'
+import { freePort, planLocalChains } from './local-chains.ts'
+import { lockFolder } from './lock-folder.ts'
+import { runService, type Service } from './run-service.ts'
+import { welcome } from './welcome.ts'
+
+export interface StartDeps {
+  readonly settings: Settings
+  readonly logger: Logger
+  readonly clock: Clock
+  readonly indexThread: LoadedIndexThread
+  /** Building the local chains and reading history take seconds; whoever waits sees them. */
+  onChains(progress: { chain: string; done: number; total: number }): void
+  onIndex(progress: IndexProgress): void
+  /** Plain text for the person at the terminal. */
+  say(text: string): void
+}
+
+export interface Started {
+  readonly service: Service
+  /** Resolves when there is something to show, and the person at the terminal was told; rejects when the start fails. */
+  readonly ready: Promise<void>
+  stop(): Promise<void>
+}
+
+/**
+ * Starts everything: the local chains unless an ecosystem file is given, index, API and verifier.
+ * Resolves as soon as the API listens, so that it can be stopped from then on.
+ */
+export async function start(deps: StartDeps): Promise<Started> {
+  const startedAtMs = deps.clock()
+  const unlock = await lockFolder(deps.settings.dataFolder)
+  const settings = await withPorts(deps.settings)
+  const chosen = await chooseEcosystem(settings, deps)
+  const listening = Promise.withResolvers<void>()
+  // The API answers from what is indexed already, however long the chains take to start.
+  const { startChains } = chosen
+  const chains: Promise<Devnet | undefined> =
+    startChains === undefined ? Promise.resolve(undefined) : listening.promise.then(startChains)
+  chains.catch(() => undefined)
+  const service = await runService({
+    ...deps,
+    settings,
+    ecosystemName: chosen.name,
+    ecosystemFile: chosen.file,
+    onProgress: deps.onIndex,
+    ...(startChains !== undefined && {
+      beforeIndex() {
+        listening.resolve()
+        return chains
+      },
+    }),
+  })
+  const stop = async () => {
+    await service.stop()
+    if (startChains !== undefined) deps.logger.info('stopping: saving the local chains')
+    await (await chains.catch(() => undefined))?.stop(STATES_WITHIN_MS)
+    unlock()
+  }
+  const welcomed = async () => {
+    const devnet = await chains
+    // Local chains are read in a moment; the history of others may take its time.
+    await untilIndexed(service, devnet === undefined ? 'newest' : 'all')
+    const tookMs = deps.clock() - startedAtMs
+    const url = `http://localhost:${service.served.port}`
+    deps.say(welcome({ url, tookMs, ecosystem: service.ecosystem, chains: devnet }))
+  }
+  return { service, ready: welcomed(), stop }
+}
+
+interface Chosen {
+  readonly name: string
+  readonly file: unknown
+  /** Of the local chains only. */
+  readonly startChains?: () => Promise<Devnet>
+}
+
+async function chooseEcosystem(settings: Settings, deps: StartDeps): Promise<Chosen> {
+  const name = settings.ecosystemFile
+  if (name !== undefined) return { name, file: await loadEcosystemFile(name) }
+  const { file, start: startChains } = await planLocalChains(settings, deps.onChains)
+  return { name: 'local.ts', file, startChains }
+}
+
+/** For the newest states of the local chains; a start without them reads above the head only. */
+const STATES_WITHIN_MS = 800
+
+/** Port 0 is made definite, since answers name the service's own address. */
+async function withPorts(settings: Settings): Promise<Settings> {
+  if (settings.port !== 0) await requireFree(settings)
+  const port = settings.port === 0 ? await freePort(0) : settings.port
+  const { metrics } = settings
+  if (metrics === undefined) return { ...settings, port }
+  return { ...settings, port, metrics: { ...metrics, port: await freePort(metrics.port) } }
+}
+
+/** Rejects with EADDRINUSE before seconds are spent on chains. */
+async function requireFree({ host, port }: Settings): Promise<void> {
+  const probe = createServer()
+  probe.listen(port, host)
+  await once(probe, 'listening')
+  probe.close()
+  await once(probe, 'close')
+}
+
+const POLL_MS = 50
+
+/** Waits until so much of every chain is read; rejects when the index fails. */
+export async function untilIndexed(service: Service, wanted: 'newest' | 'all'): Promise<void> {
+  let failed: Error | undefined
+  service.index.ended.catch((error: Error) => {
+    failed = error
+  })
+  for (;;) {
+    const indexed = await service.indexed()
+    if (indexed === 'all' || indexed === wanted) return
+    if (failed !== undefined) throw failed
+    await sleep(POLL_MS)
+  }
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { pino } from 'pino'
+import { registerMigrations } from '#datasets/datasets.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import { eachEngine } from '#ledger/each-engine.ts'
+import type { Engine } from '#store/engine.ts'
+import { beginChain } from '#test/chain-builder/built-chain.ts'
+import { logOf } from '#test/chain-builder/log-plans.ts'
+import { serveChain } from '#test/chain-builder/serve-chain.ts'
+import { oneTokenEcosystemAt } from '#test/indexed-ecosystem.ts'
+import { grave, holder, operator } from '#test/local-addresses.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { eventually } from '#test/world.ts'
+import { readinessOf } from '../gauges/readiness-harness.ts'
+import { runIndexRole } from './index-role.ts'
+
+const both = eachEngine(startPostgres, registerMigrations)
+
+const chain = beginChain(8453, 1_700_000_000)
+  .addEmpty(1)
+  .add({ logs: [logOf.mint(grave, operator, 1_000n)] })
+  .addEmpty(40)
+  .add({ logs: [logOf.transfer(grave, operator, holder, 300n)] })
+  .addEmpty(100)
+
+both(
+  'an index whose startBlock is too late stops at the start and names the latest block that works',
+  async ({ engine }) => {
+    const node = await serveChain(chain)
+    const ecosystem = ecosystemAt(node.url, 20)
+    const running = runIndexRole(roleOf(engine, ecosystem), new AbortController().signal)
+    await assert.rejects(
+      running,
+      /^ProofError: chains\[0\]\.startBlock: 20 is too late: .*; write 2 or an earlier block$/,
+    )
+    assert.equal((await readinessOf(engine, ecosystem)).ready, false)
+    await node.stop()
+  },
+)
+
+both(
+  'a history that does not add up is reported and not ready until it does',
+  async ({ engine }) => {
+    const node = await serveChain(chain)
+    const ecosystem = ecosystemAt(node.url, 0)
+    const stop = new AbortController()
+    // The node silently leaves out the mint.
+    node.faults.prunedBelow = 21
+    const running = runIndexRole(roleOf(engine, ecosystem), stop.signal)
+    try {
+      const { ready, parts } = await eventually(async () => {
+        const readiness = await readinessOf(engine, ecosystem)
+        return readiness.parts['chain base']?.includes('stalled') ? readiness : undefined
+      }, 20_000)
+      assert.equal(ready, false)
+      assert.match(
+        parts['chain base'] ?? '',
+        /stalled \(unusable_data\): 0x.* sent more GRAVE on chain 8453 than it ever/,
+      )
+      node.faults.prunedBelow = 0
+      await eventually(async () => {
+        const readiness = await readinessOf(engine, ecosystem)
+        return readiness.ready ? true : undefined
+      }, 20_000)
+    } finally {
+      stop.abort()
+      await running
+      await node.stop()
+    }
+  },
+)
+
+function ecosystemAt(url: string, startBlock: number): Ecosystem {
+  return oneTokenEcosystemAt(url, (one) => ({
+    ...one,
+    chains: one.chains.map((each) => ({ ...each, startBlock, staleAfterSeconds: 1_000_000_000 })),
+  }))
+}
+
+function roleOf(register: Engine, ecosystem: Ecosystem) {
+  return {
+    ecosystem,
+    register,
+    clock: Date.now,
+    logger: pino({ level: 'silent' }),
+    onProgress: () => undefined,
+    onChangedFile: 'reread' as const,
+  }
+}
