@@ -15,6 +15,8 @@ const historyDaysUsual = 40
 export interface OwnDevnetOptions {
   /** 40 unless given; files with the same number share a history. */
   readonly historyDays?: number
+  /** False builds a history of its own, whose newest 160 blocks can be read and replaced. */
+  readonly isShared?: boolean
   /** Whether blocks and activity go on by themselves; else `mine` of `actions.ts` makes blocks. */
   readonly live?: boolean
 }
@@ -26,12 +28,13 @@ export interface OwnDevnetOptions {
 export async function startOwnDevnet({
   historyDays = historyDaysUsual,
   live = false,
+  isShared = true,
 }: OwnDevnetOptions = {}): Promise<Devnet> {
   const dataFolder = await mkdtemp(join(tmpdir(), 'sexton-devnet-'))
   const clear = () => rm(dataFolder, { recursive: true, force: true })
   const shared = process.env[SHARED_CHAINS]
   try {
-    if (shared !== undefined)
+    if (isShared && shared !== undefined)
       await cp(await sharedHistory(shared, historyDays), dataFolder, { recursive: true })
     const ports = await freePorts()
     const devnet = await startDevnet({ dataFolder, ...ports, live, historyDays, saved: false })
