@@ -17,6 +17,8 @@ export async function openTestStage({ needsPostgres }: { readonly needsPostgres:
   const leftovers = watchLeftovers(`${RUN_MARK}=${id}`, folder)
   process.env[RUN_MARK] = id
   process.env[SHARED_CHAINS] = folder
+  // Modules are compiled once for all processes of the run.
+  process.env.NODE_COMPILE_CACHE = join(folder, 'compiled')
   const postgres = needsPostgres ? await startPostgres({ own: true }) : undefined
   if (postgres !== undefined) process.env[SHARED_POSTGRES] = postgres.url
   return {
