@@ -14,7 +14,7 @@ import { units } from '#devnet/units.ts'
 import { developmentMnemonic } from '#devnet/wallets.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'sexton-actions-'))
-const options = { dataFolder: folder, historyDays: 2, live: false }
+const options = { dataFolder: folder, historyDays: 2, live: false, saved: false }
 const devnet = await startDevnet({ ...options, ...(await freePorts()) })
 const { client } = devnet.chains.base
 const chain = createPublicClient({ transport: http(client.rpcUrl) })

@@ -8,7 +8,14 @@ import { startDevnet } from '#devnet/start-devnet.ts'
 
 async function stateRoots(seed: number): Promise<readonly string[]> {
   const dataFolder = await mkdtemp(join(tmpdir(), 'sexton-repeatable-'))
-  const options = { dataFolder, seed, nowUnix: 1_800_000_000, historyDays: 3, live: false }
+  const options = {
+    dataFolder,
+    seed,
+    nowUnix: 1_800_000_000,
+    historyDays: 3,
+    live: false,
+    saved: false,
+  }
   const devnet = await startDevnet({ ...options, ...(await freePorts()) })
   try {
     const blocks = await Promise.all(

@@ -20,6 +20,7 @@ export interface ChainOptions {
   readonly historyDays: number
   readonly seed: number
   readonly live: boolean
+  readonly saved: boolean
 }
 
 /** What running a chain needs from outside. */
@@ -32,7 +33,7 @@ export interface ChainDeps {
 /** A local chain that runs. */
 export interface RunningChain {
   readonly client: ChainClient
-  /** Stops life and mining, saves the chain and ends its node; its newest states within the given time. */
+  /** Stops life and mining, saves the chain if it is to be, with its newest states within the given time, and ends its node. */
   stop(statesWithinMs?: number): Promise<void>
 }
 
@@ -51,7 +52,9 @@ export async function runChain(deps: ChainDeps, options: ChainOptions): Promise<
   try {
     await client.rpc.send({ method: 'evm_setTime', params: [deps.nowUnix()] })
     const live = options.live ? await startLive(deps, world) : undefined
-    const saving = keepSaving(deps, { chain: client, file: files.state })
+    const saving = options.saved
+      ? keepSaving(deps, { chain: client, file: files.state })
+      : undefined
     watch(deps, { name: options.name, anvil })
     return {
       client,
@@ -196,11 +199,12 @@ async function stopChain(chain: {
   readonly anvil: Anvil
   readonly client: ChainClient
   readonly live: Live | undefined
-  readonly saving: Saving
+  readonly saving: Saving | undefined
   readonly statesWithinMs: number
 }): Promise<void> {
   try {
     await chain.live?.stop()
+    if (chain.saving === undefined) return
     await chain.saving.stop()
     await saveWithin(chain.client, chain.files.state, chain.statesWithinMs)
   } finally {

@@ -18,6 +18,8 @@ export interface DevnetOptions {
   readonly seed?: number
   /** Whether blocks and activity go on by themselves; else `mine` of `actions.ts` makes blocks. */
   readonly live?: boolean
+  /** Whether the chains are saved for a later run; true unless given. */
+  readonly saved?: boolean
   readonly log?: (line: string) => void
   readonly onProgress?: (progress: { chain: string; done: number; total: number }) => void
 }
@@ -27,7 +29,7 @@ export interface Devnet {
   readonly chains: { readonly base: DevnetChain; readonly ethereum: DevnetChain }
   /** The development accounts with their private keys. */
   readonly wallets: Readonly<Record<AccountName, Wallet>>
-  /** Saves both chains and ends their nodes; calling it again does nothing more. */
+  /** Saves both chains, if they are to be saved, and ends their nodes; calling it again does nothing more. */
   stop(statesWithinMs?: number): Promise<void>
 }
 
@@ -55,6 +57,7 @@ export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
     historyDays: options.historyDays ?? 120,
     seed: options.seed ?? 1,
     live: options.live ?? true,
+    saved: options.saved ?? true,
   }
   const [base, ethereum] = await allOrNone([
     runChain(deps, { ...common, name: 'base', port: options.basePort }),

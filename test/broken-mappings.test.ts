@@ -26,7 +26,6 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
     before(async () => {
       const databaseUrl = engine === 'PostgreSQL' ? await postgres.createDatabase() : undefined
       world = await startWorld({
-        historyDays: 20,
         change: broken,
         environment: { SEXTON_METRICS_PORT: '0' },
         ...(databaseUrl !== undefined && { databaseUrl }),

@@ -16,6 +16,11 @@ export interface DebianProgram {
   readonly missing: string
 }
 
+/** The program is missing and cannot be installed by this user. */
+export class MissingProgram extends Error {
+  override readonly name = 'MissingProgram'
+}
+
 /**
  * Path of a program. If there is none, root on a machine with apt-get gets Debian's package
  * installed, with a line of progress; anyone else gets an error that names the mend.
@@ -28,7 +33,7 @@ export async function findDebianProgram(
   const found = await firstExecutable([...onPath(environment, names), ...places])
   if (found !== undefined) return found
   const aptGet = await firstExecutable(onPath(environment, ['apt-get']))
-  if (aptGet === undefined || process.getuid?.() !== 0) throw new Error(missing)
+  if (aptGet === undefined || process.getuid?.() !== 0) throw new MissingProgram(missing)
   await install(environment, program)
   const installed = await firstExecutable(onPath(environment, names))
   if (installed === undefined) throw new Error(missing)

@@ -54,7 +54,7 @@ const BAD_KEY = { Authorization: 'Bearer svc_00000000_00000000000000000000000000
 describe('every route', () => {
   let world: World
   before(async () => {
-    world = await startWorld({ historyDays: 40 })
+    world = await startWorld()
     await mine(world.devnet.chains.base.client, { blocks: 1 })
   })
   after(() => world.stop())
@@ -131,7 +131,6 @@ describe('an address whose quota is used up', () => {
   let world: World
   before(async () => {
     world = await startWorld({
-      historyDays: 40,
       change: (file) => ({ ...file, quotas: { ...file.quotas, anonymous: 1 } }),
     })
     assert.equal((await world.api.get('/api/stats')).status, 200)

@@ -1,5 +1,5 @@
 import { glob } from 'node:fs/promises'
-import { findDebianProgram } from './debian-program.ts'
+import { findDebianProgram, MissingProgram } from './debian-program.ts'
 
 const missing =
   'The tests that move the clock of a process need libfaketime (apt-get install faketime)'
@@ -8,5 +8,5 @@ const missing =
 export async function findFaketime(environment: NodeJS.ProcessEnv = process.env): Promise<string> {
   await findDebianProgram(environment, { names: ['faketime'], missing })
   for await (const path of glob('/usr/lib/*/faketime/libfaketimeMT.so.1')) return path
-  throw new Error(missing)
+  throw new MissingProgram(missing)
 }

@@ -89,7 +89,6 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
     let key: MintedKey
     before(async () => {
       world = await startWorld({
-        historyDays: 40,
         ...(engine === 'PostgreSQL' && { databaseUrl: await postgres.createDatabase() }),
       })
       await mineBoth(world)

@@ -5,12 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import { mine } from '#devnet/actions.ts'
-import { freePorts } from '#devnet/free-ports.ts'
-import { startDevnet } from '#devnet/start-devnet.ts'
 import { developmentWallets } from '#devnet/wallets.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import { freePort, localFile } from '#main/roles/local-chains.ts'
 import { BUILT_PROGRAM, buildService } from '#tools/build.ts'
+import { startOwnDevnet } from './start-own-devnet.ts'
 import { eventually } from './world.ts'
 
 /**
@@ -24,12 +23,7 @@ export async function prepareService(input: {
 }) {
   await buildService()
   const folder = mkdtempSync(join(tmpdir(), 'sexton-killed-'))
-  const devnet = await startDevnet({
-    dataFolder: join(folder, 'chains'),
-    ...(await freePorts()),
-    live: false,
-    historyDays: 40,
-  })
+  const devnet = await startOwnDevnet()
   const running = new Set<ChildProcess>()
   after(async () => {
     for (const child of running) child.kill('SIGKILL')

@@ -16,7 +16,6 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
     let world: World
     before(async () => {
       world = await startWorld({
-        historyDays: 40,
         ...(engine === 'PostgreSQL' && { databaseUrl: await postgres.createDatabase() }),
         change: (file) => ({ ...file, quotas: { ...file.quotas, free: FREE_QUOTA } }),
       })

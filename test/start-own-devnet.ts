@@ -1,21 +1,105 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { cp, mkdir, mkdtemp, rename, rm, rmdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePorts } from '#devnet/free-ports.ts'
 import { type Devnet, startDevnet } from '#devnet/start-devnet.ts'
+import { sleep } from '#lib/sleep.ts'
+
+/** Folder that the files of one run share, made and removed by `npm test`; a file that runs alone has none. */
+export const SHARED_CHAINS = 'TEST_CHAINS_FOLDER'
+
+/** The shortest history in which prices and holders are as they are on long ones. */
+const historyDaysUsual = 40
+
+export interface OwnDevnetOptions {
+  /** 40 unless given; files with the same number share a history. */
+  readonly historyDays?: number
+  /** False builds a history of its own, whose newest 160 blocks can be read and replaced. */
+  readonly isShared?: boolean
+  /** Whether blocks and activity go on by themselves; else `mine` of `actions.ts` makes blocks. */
+  readonly live?: boolean
+}
 
 /**
- * Starts local chains for one test file, in a new folder and on free ports; `mine` of `actions.ts` makes
- * their blocks. stop() also deletes the folder.
+ * Starts local chains for one test file, in a new folder and on free ports, from the history that the
+ * files of a run share. stop() also deletes the folder.
  */
-export async function startOwnDevnet(historyDays: number): Promise<Devnet> {
+export async function startOwnDevnet({
+  historyDays = historyDaysUsual,
+  live = false,
+  isShared = true,
+}: OwnDevnetOptions = {}): Promise<Devnet> {
   const dataFolder = await mkdtemp(join(tmpdir(), 'sexton-devnet-'))
-  const devnet = await startDevnet({ dataFolder, ...(await freePorts()), live: false, historyDays })
-  return {
-    ...devnet,
-    async stop() {
-      await devnet.stop()
-      await rm(dataFolder, { recursive: true, force: true })
-    },
+  const clear = () => rm(dataFolder, { recursive: true, force: true })
+  const shared = process.env[SHARED_CHAINS]
+  try {
+    if (isShared && shared !== undefined)
+      await cp(await sharedHistory(shared, historyDays), dataFolder, { recursive: true })
+    const ports = await freePorts()
+    const devnet = await startDevnet({ dataFolder, ...ports, live, historyDays, saved: false })
+    return {
+      ...devnet,
+      async stop() {
+        await devnet.stop()
+        await clear()
+      },
+    }
+  } catch (error) {
+    await clear()
+    throw error
   }
+}
+
+/** A history is built in seconds, on a loaded machine in a few times as many. */
+const builtWithinMs = 60_000
+
+/** Folder of saved chains with this history; the first file that asks builds it and the others wait. */
+async function sharedHistory(shared: string, historyDays: number): Promise<string> {
+  const history = join(shared, `${historyDays}-days`)
+  const lock = `${history}.lock`
+  for (let waitedMs = 0; waitedMs < builtWithinMs; waitedMs += 50) {
+    if (existsSync(history)) return history
+    if (await makesFolder(lock)) {
+      try {
+        if (!existsSync(history)) await buildHistory(history, historyDays)
+      } finally {
+        await rmdir(lock)
+      }
+      return history
+    }
+    await sleep(50)
+  }
+  throw new Error(`no history of ${historyDays} days within ${builtWithinMs} ms: see ${lock}`)
+}
+
+/** Making a folder is atomic: of several files that try at once, one succeeds. */
+function makesFolder(path: string): Promise<boolean> {
+  return mkdir(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EEXIST') return false
+      throw error
+    },
+  )
+}
+
+/**
+ * The saved blocks come without their states, which cost most of the loading, so a chain can be read and
+ * reorganised only above them. It ends so long ago that each start mines the final block itself.
+ */
+const endsSecondsAgo = 300
+
+async function buildHistory(history: string, historyDays: number): Promise<void> {
+  const dataFolder = `${history}.draft`
+  const nowUnix = Math.floor(Date.now() / 1000) - endsSecondsAgo
+  const devnet = await startDevnet({
+    dataFolder,
+    ...(await freePorts()),
+    nowUnix,
+    live: false,
+    historyDays,
+  })
+  await devnet.stop(0)
+  await rename(dataFolder, history)
 }

@@ -9,8 +9,7 @@ import { openRpcSource } from '#chain/rpc-source.ts'
 import { burn, claimDividend, mine, payUsdc, transfer } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { type ChainClient, readHead } from '#devnet/chain-client.ts'
-import { freePorts } from '#devnet/free-ports.ts'
-import { type Devnet, startDevnet } from '#devnet/start-devnet.ts'
+import type { Devnet } from '#devnet/start-devnet.ts'
 import { units } from '#devnet/units.ts'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { readIndexStatus } from '#indexer/status.ts'
@@ -26,6 +25,7 @@ import {
   registerMigrations,
   startIndexer,
 } from './indexed-ecosystem.ts'
+import { startOwnDevnet } from './start-own-devnet.ts'
 import { buildAnew, differenceOf } from './stepped-index.ts'
 import { startTwin, type TwinChain } from './twin-chain.ts'
 import { eventually, startWorld, type World } from './world.ts'
@@ -62,7 +62,6 @@ describe('two nodes on different forks behind one address', () => {
   before(async () => {
     proxy = await startAlternatingProxy()
     world = await startWorld({
-      historyDays: 40,
       change(file) {
         const chains = file.chains.map((chain) => {
           if (chain.name !== 'base') return chain
@@ -129,8 +128,7 @@ describe('two endpoints on different forks', () => {
   let indexer: RunningIndexer
   let aheadMs = 0
   before(async () => {
-    const dataFolder = join(folder, 'chains')
-    devnet = await startDevnet({ dataFolder, ...(await freePorts()), live: false, historyDays: 40 })
+    devnet = await startOwnDevnet()
     twin = await startTwin(devnet.chains.base.client, join(folder, 'twin'))
     proxy = await startAlternatingProxy([devnet.chains.base.rpcUrl])
     register = await openRegister('register')

@@ -22,7 +22,6 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
     before(async () => {
       node = await startLyingNode()
       world = await startWorld({
-        historyDays: 40,
         ...(engine === 'PostgreSQL' && { databaseUrl: await postgres.createDatabase() }),
         change(file) {
           const chains = file.chains.map((chain) => {

@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { privateKeyToAccount } from 'viem/accounts'
-import { freePorts } from '#devnet/free-ports.ts'
-import { type Devnet, startDevnet } from '#devnet/start-devnet.ts'
+import type { Devnet } from '#devnet/start-devnet.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import { sleep } from '#lib/sleep.ts'
 import { loadIndexThread } from '#main/roles/index-thread.ts'
@@ -13,6 +12,7 @@ import { freePort, localFile } from '#main/roles/local-chains.ts'
 import { runService, type Service } from '#main/roles/run-service.ts'
 import { readSettings, type Settings } from '#main/settings.ts'
 import { type ApiClient, createApiClient } from './api-client.ts'
+import { type OwnDevnetOptions, startOwnDevnet } from './start-own-devnet.ts'
 
 /** The whole service on real chains, for tests that look at it from outside. */
 export interface World {
@@ -26,12 +26,9 @@ export interface World {
   stop(): Promise<void>
 }
 
-export interface WorldOptions {
+export interface WorldOptions extends OwnDevnetOptions {
   /** PostgreSQL instead of the embedded stores. */
   readonly databaseUrl?: string
-  readonly historyDays?: number
-  /** Whether blocks and activity go on by themselves. */
-  readonly live?: boolean
   /** Further variables of the service. */
   readonly environment?: Readonly<Record<string, string>>
   change?(file: EcosystemFile): EcosystemFile
@@ -40,12 +37,7 @@ export interface WorldOptions {
 /** Boots chains, index, API and verifier, and waits until history is indexed. */
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'sexton-world-'))
-  const devnet = await startDevnet({
-    dataFolder: join(folder, 'chains'),
-    ...(await freePorts()),
-    live: options.live ?? false,
-    ...(options.historyDays && { historyDays: options.historyDays }),
-  })
+  const devnet = await startOwnDevnet(options)
   const settings = readSettings(
     {
       PORT: String(await freePort(0)),

@@ -6,22 +6,17 @@ import { after, test } from 'node:test'
 import { burn, claimDividend, mine, payUsdc, reorg } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { readHead } from '#devnet/chain-client.ts'
-import { freePorts } from '#devnet/free-ports.ts'
-import { startDevnet } from '#devnet/start-devnet.ts'
 import { units } from '#devnet/units.ts'
 import { sql } from '#store/sql.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import { localEcosystemAt, registerMigrations, startIndexer } from '#test/indexed-ecosystem.ts'
 import { dataRoutesOf, readRoute } from '#test/route-reader.ts'
+import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import { compareFigures } from './compare-figures.ts'
 import { recompute } from './recompute.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'sexton-recompute-'))
-const devnet = await startDevnet({
-  dataFolder: join(folder, 'chains'),
-  ...(await freePorts()),
-  live: false,
-})
+const devnet = await startOwnDevnet({ historyDays: 120 })
 const clients = [devnet.chains.base.client, devnet.chains.ethereum.client]
 const ecosystem = localEcosystemAt({
   base: devnet.chains.base.rpcUrl,

@@ -55,7 +55,6 @@ const PATHS = [
 export function startLiveWorld(): Promise<World> {
   return startWorld({
     live: true,
-    historyDays: 40,
     change: (file) => ({
       ...file,
       chains: file.chains.map((chain) => ({ ...chain, pollIntervalMs: 200 })),

@@ -5,7 +5,7 @@ import { simulate } from './simulate.ts'
 import { openStores } from './simulated-store.ts'
 
 /** A few in every run of the tests; `main.ts --seeds 500` for a long search. */
-const SEEDS = 10
+const SEEDS = 6
 
 const stores = await openStores('sqlite')
 after(async () => {

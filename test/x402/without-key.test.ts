@@ -8,7 +8,6 @@ describe('without a settling key', () => {
   let world: World
   before(async () => {
     world = await startWorld({
-      historyDays: 40,
       change: (file) => ({ ...file, quotas: { anonymous: 1, free: 1, premium: 1 } }),
     })
   })

@@ -34,7 +34,6 @@ export async function startX402World(options: X402Options = {}): Promise<X402Wor
   writeFileSync(keyFile, `${developmentWallets().settler.privateKey}\n`)
   const world = await startWorld({
     ...options,
-    historyDays: 40,
     environment: { SEXTON_SETTLING_KEY_FILE: keyFile, ...options.environment },
     change: (file) => {
       const small = { ...file, quotas: { anonymous: 1, free: 1, premium: 1 } }

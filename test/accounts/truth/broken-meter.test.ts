@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { runTruth } from './run-truth.ts'
 
-const CALLS = 5_000
+const CALLS = 2_500
 const preload = join(import.meta.dirname, 'broken-meter.ts')
 
 const faults = {

@@ -2,12 +2,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { mine } from '#devnet/actions.ts'
-import { freePorts } from '#devnet/free-ports.ts'
-import { type Devnet, startDevnet } from '#devnet/start-devnet.ts'
+import type { Devnet } from '#devnet/start-devnet.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import { freePort, localFile } from '#main/roles/local-chains.ts'
 import { openStore } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
+import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import { type RoleProcess, type RoleStart, startRole } from './role-process.ts'
 
 /** Real chains and stores on which any roles of Sexton run as processes of their own. */
@@ -42,9 +42,6 @@ export interface AccountsWorldOptions {
   readonly staleAfterSeconds?: number
 }
 
-/** The shortest history in which prices and holders are as they are on long ones. */
-const HISTORY_DAYS = 40
-
 const POLL_INTERVAL_MS = 100
 
 /** All load comes from one address; the abuse guard must let it, and it is a proxy. */
@@ -68,12 +65,7 @@ export async function startAccountsWorld(options: AccountsWorldOptions): Promise
   process.once('exit', clear)
   const dataFolder = join(folder, 'data')
   mkdirSync(dataFolder)
-  const devnet = await startDevnet({
-    dataFolder: join(folder, 'chains'),
-    ...(await freePorts()),
-    live: false,
-    historyDays: HISTORY_DAYS,
-  })
+  const devnet = await startOwnDevnet()
   const file = fileFor(devnet, options)
   const ecosystemFile = join(folder, 'ecosystem.json')
   writeFileSync(ecosystemFile, JSON.stringify(file))

@@ -1,0 +1,44 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { openTestStage } from './test-stage.ts'
+
+/** The long versions of tests of which `npm test` runs a short one, each on the engines that matter to it. */
+const programs = [
+  'test/accounts/main.ts',
+  'test/accounts/main.ts --engine postgres --replicas 2',
+  'test/accounts/move-clocks.ts',
+  'test/accounts/move-clocks.ts --engine postgres',
+  'test/accounts/break-stores.ts',
+  'test/accounts/break-stores.ts --engine postgres',
+  'test/accounts/kill-at-every-write.ts',
+  'test/accounts/weather-storm.ts',
+  'test/accounts/weather-storm.ts --engine postgres',
+  'test/simulation/main.ts --seeds 500',
+  'test/simulation/main.ts --seeds 100 --engine postgres',
+  'test/simulation/kill-at-every-write.ts',
+  'test/simulation/real-reorgs.ts --all',
+  'test/file-pairs/main.ts --pairs 300',
+  'test/file-pairs/main.ts --pairs 60 --engine postgres',
+]
+
+const filters = process.argv.slice(2)
+const chosen = programs.filter(
+  (program) => filters.length === 0 || filters.some((filter) => program.includes(filter)),
+)
+const stage = await openTestStage({ needsPostgres: false })
+const results: string[] = []
+for (const program of chosen) {
+  process.stdout.write(`\n${program}\n`)
+  const started = performance.now()
+  const child = spawn(process.execPath, program.split(' '), {
+    cwd: join(import.meta.dirname, '../..'),
+    stdio: 'inherit',
+  })
+  const [code] = await once(child, 'close')
+  if (code !== 0) process.exitCode = 1
+  const seconds = ((performance.now() - started) / 1000).toFixed(0)
+  results.push(`${code === 0 ? 'ok    ' : 'FAILED'} ${program} (${seconds} s)\n`)
+}
+await stage.close()
+process.stdout.write(`\n${results.join('')}`)

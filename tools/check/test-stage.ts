@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { SHARED_POSTGRES, startPostgres } from '#test/postgres.ts'
+import { SHARED_CHAINS } from '#test/start-own-devnet.ts'
+
+/** Marks every process of a run, whatever its group and parent. */
+const RUN_MARK = 'TEST_RUN'
+
+/** What the test files of a run share, handed over in the environment. */
+export async function openTestStage({ needsPostgres }: { readonly needsPostgres: boolean }) {
+  const id = randomUUID()
+  const folder = await mkdtemp(join(tmpdir(), 'sexton-test-run-'))
+  const leftovers = watchLeftovers(`${RUN_MARK}=${id}`, folder)
+  process.env[RUN_MARK] = id
+  process.env[SHARED_CHAINS] = folder
+  // Modules are compiled once for all processes of the run.
+  process.env.NODE_COMPILE_CACHE = join(folder, 'compiled')
+  const postgres = needsPostgres ? await startPostgres({ own: true }) : undefined
+  if (postgres !== undefined) process.env[SHARED_POSTGRES] = postgres.url
+  return {
+    async close(): Promise<void> {
+      await postgres?.stop()
+      await leftovers.end()
+    },
+  }
+}
+
+function watchLeftovers(mark: string, folder: string) {
+  const program = join(import.meta.dirname, 'end-leftovers.ts')
+  const child = spawn(process.execPath, [program, mark, folder], {
+    detached: true,
+    stdio: ['pipe', 'inherit', 'inherit'],
+  })
+  return {
+    async end(): Promise<void> {
+      const closed = once(child, 'close')
+      child.stdin?.end()
+      await closed
+    },
+  }
+}
