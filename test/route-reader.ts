@@ -51,6 +51,7 @@ export async function callRoute(routes: readonly Route[], target: string): Promi
   if (isRefusal(prepared)) return prepared
   return prepared.run({
     requestId: 'test',
+    target,
     headers: {},
     addressBucket: '127.0.0.1',
     signal: new AbortController().signal,

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import type { Address } from '#domain/address.ts'
 import { isRefusal } from '#domain/refusal.ts'
-import type { Outcome, Route } from '#http/route.ts'
+import type { Outcome, RequestHeaders, Route } from '#http/route.ts'
 import { chainInAccount, keyAccount } from '#ledger/account.ts'
 import type { EngineTest, OpenStore } from '#ledger/each-engine.ts'
 import { ledgerChecks } from '#ledger/ledger-checks.ts'
@@ -14,7 +14,6 @@ import { type Engine, StoreError } from '#store/engine.ts'
 import { accessChecks } from './access-checks.ts'
 import type { Holdings } from './access-deps.ts'
 import { accessMigrations } from './access-migrations.ts'
-import type { Headers } from './callers/callers.ts'
 import { type Access, createAccess } from './create-access.ts'
 import { type Action, buildMessage, type MessageValues } from './keys/message.ts'
 import type { AdmissionReceipt } from './meter/admission.ts'
@@ -79,14 +78,14 @@ interface Call {
   readonly path?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string>>
   readonly body?: unknown
-  readonly headers?: Headers
+  readonly headers?: RequestHeaders
 }
 
 export function newWallet(): PrivateKeyAccount {
   return privateKeyToAccount(generatePrivateKey())
 }
 
-export function bearer(secret: string): { readonly headers: Headers } {
+export function bearer(secret: string): { readonly headers: RequestHeaders } {
   return { headers: { authorization: `Bearer ${secret}` } }
 }
 
@@ -234,7 +233,14 @@ async function callRoute(access: Access, path: string, call: Call): Promise<Outc
   const prepared = routeOf(access.routes, method, path).prepare(raw)
   if (isRefusal(prepared)) return prepared
   const signal = new AbortController().signal
-  return prepared.run({ requestId: 'r', headers, addressBucket: ADDRESS, signal, caller })
+  return prepared.run({
+    requestId: 'r',
+    target: '/',
+    headers,
+    addressBucket: ADDRESS,
+    signal,
+    caller,
+  })
 }
 
 function routeOf(routes: readonly Route[], method: string, path: string): Route {

@@ -1,5 +1,5 @@
-import type { JsonObject } from '#http/json-object.ts'
 import type { Route } from '#http/route.ts'
+import type { JsonObject } from '#lib/json.ts'
 import { PaymentRequiredBody } from '#payments/offers.ts'
 import { describeService } from './describe-service.ts'
 import { toOpenApi } from './openapi.ts'

@@ -1,4 +1,4 @@
-import type { JsonObject } from '#http/json-object.ts'
+import type { JsonObject } from '#lib/json.ts'
 
 const text = (description: string, more: JsonObject = {}): JsonObject => ({
   description,

@@ -1,5 +1,5 @@
 import { REFUSALS, type RefusalCode } from '#domain/refusal.ts'
-import type { JsonObject } from '#http/json-object.ts'
+import type { JsonObject } from '#lib/json.ts'
 import { headerRefs, refusalHeaders } from './openapi-headers.ts'
 
 /** The body of every refusal but 402 (RFC 9457). A refusal may add members of its own. */

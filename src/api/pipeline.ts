@@ -9,12 +9,6 @@ import type { AdmissionSource } from './call-counts.ts'
 import { type FiguresDeps, figuresAfterRefusal, figuresOf, noFigures } from './figures.ts'
 import { type Asked, type Ending, etagAt, stampFigures, toWire } from './wire.ts'
 
-/** A request that could be paid for. */
-export interface PayableFacts extends RequestFacts {
-  /** The path and query that were asked for. */
-  readonly target: string
-}
-
 export interface PipelineDeps extends FiguresDeps {
   readonly meter: Meter
   /** For the absolute URLs in problem bodies; without a trailing slash. */
@@ -29,15 +23,15 @@ export interface PipelineDeps extends FiguresDeps {
   /** For a caller without quota or balance: the payment offer, or a refusal where payments are off. */
   paymentRequired(
     caller: Caller,
-    facts: PayableFacts,
+    facts: RequestFacts,
   ): PaymentRequired | Refusal | Promise<PaymentRequired>
   /** Refuses a payment that was used before, also where the call would be free. */
-  screen?(facts: PayableFacts): Promise<Refusal | undefined> | undefined
+  screen?(facts: RequestFacts): Promise<Refusal | undefined> | undefined
   /** Settles a payment that came with the request; undefined when none came. */
   settle?(
     caller: Caller,
-    facts: PayableFacts,
-  ): Promise<Settled | Unsettled | Refusal | PaymentRequired | undefined>
+    facts: RequestFacts,
+  ): Promise<SettledCall | UnsettledCall | Refusal | PaymentRequired | undefined>
   /** What a failure of infrastructure means to a caller; undefined for a bug. */
   outage(error: unknown): Refusal | undefined
   report(error: unknown, requestId: string): void
@@ -45,7 +39,7 @@ export interface PipelineDeps extends FiguresDeps {
 }
 
 /** The balance was credited; the headers go on the answer, whatever it becomes. */
-export interface Settled {
+export interface SettledCall {
   readonly kind: 'settled'
   readonly headers: Readonly<Record<string, string>>
   /** Of this very call, when it was admitted together with the credit. */
@@ -53,14 +47,14 @@ export interface Settled {
 }
 
 /** Nothing was credited (yet); the headers go on the answer all the same. */
-export interface Unsettled {
+export interface UnsettledCall {
   readonly kind: 'unsettled'
   readonly headers: Readonly<Record<string, string>>
   readonly ending: Refusal | PaymentRequired
 }
 
 /** One request on its way through the pipeline: each step adds what it found out. */
-class Exchange implements PayableFacts, Asked {
+class Exchange implements RequestFacts, Asked {
   readonly route: Route
   readonly incoming: Incoming
   readonly addressBucket: string

@@ -56,7 +56,7 @@ export interface ConnectionsDeps {
 export class Connections {
   readonly #deps: ConnectionsDeps
   readonly #held = new Map<string, number>()
-  readonly #open = new WeakMap<Duplex, Connection>()
+  readonly #open = new WeakMap<Duplex, ClientConnection>()
   readonly #sockets = new Set<Socket>()
   /** Since when the server closes; undefined while it is open. */
   #closingMs: number | undefined
@@ -77,10 +77,12 @@ export class Connections {
     server.closeIdleConnections = () => this.#closeIdle()
   }
 
-  of(socket: Duplex): Connection {
+  of(socket: Duplex): ClientConnection {
     const known = this.#open.get(socket)
     if (known !== undefined) return known
-    const connection = new Connection(socket, { requestsMax: this.#deps.limits.requestsPerSocket })
+    const connection = new ClientConnection(socket, {
+      requestsMax: this.#deps.limits.requestsPerSocket,
+    })
     this.#open.set(socket, connection)
     return connection
   }
@@ -152,7 +154,7 @@ export class Connections {
 }
 
 /** One open socket, and how far its requests are. */
-export class Connection {
+export class ClientConnection {
   /** State at the last sweep, and for how long it has stayed the same. */
   swept = { bytesRead: 0, isIdle: false, sameMs: 0 }
   readonly #requestsMax: number

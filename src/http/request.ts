@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import type { Connection } from './connections.ts'
+import type { ClientConnection } from './connections.ts'
 import type { Incoming } from './exchange.ts'
 
 /** Every body of this API is a few fields; a longer one is a mistake or an attack. */
@@ -82,11 +82,11 @@ export class ServerIncoming implements Incoming {
   readonly path: Readonly<Record<string, string>>
   readonly query: ReadonlyMap<string, readonly string[]>
   readonly body: unknown
-  readonly #connection: Connection
+  readonly #connection: ClientConnection
   readonly #stopping: AbortSignal
   #signal: AbortSignal | undefined
 
-  constructor(request: FastifyRequest, connection: Connection, stopping: AbortSignal) {
+  constructor(request: FastifyRequest, connection: ClientConnection, stopping: AbortSignal) {
     this.requestId = request.id
     this.method = request.method
     this.headers = request.headers

@@ -11,11 +11,15 @@ import {
 import { BROKEN_BODY } from './json-body.ts'
 import type { Effective, Parameters, Parsed, ValuesOf } from './parameter.ts'
 
+/** Header names in lower case; a repeated header is joined by Node's rules. */
+export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
+
 /** What a handler may know of a request besides its parameters and body. */
 export interface RequestFacts {
   readonly requestId: string
-  /** Header names in lower case; a repeated header is joined by Node's rules. */
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+  readonly headers: RequestHeaders
+  /** Path and query, built from what was understood of the request. */
+  readonly target: string
   /** The client's address bucket: one IPv4 address or one IPv6 /64. */
   readonly addressBucket: string
   /** Aborts when the client goes away or the server stops. */
@@ -175,6 +179,10 @@ class Input<P extends Parameters, B extends TSchema> implements HandlerInput<P, 
     this.addressBucket = known.addressBucket
     this.caller = known.caller
     this.#known = known
+  }
+
+  get target(): string {
+    return this.#known.target
   }
 
   get signal(): AbortSignal {

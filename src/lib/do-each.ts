@@ -1,5 +1,5 @@
 /** A part of a round, and what it is in words. */
-export interface Part {
+export interface PartialWork {
   readonly name: string
   run(): Promise<void>
 }
@@ -8,7 +8,7 @@ export interface Part {
  * Does every part, one after another, whatever became of those before it; in the end all failures are
  * thrown together.
  */
-export async function doEach(parts: readonly Part[]): Promise<void> {
+export async function doEach(parts: readonly PartialWork[]): Promise<void> {
   const failures: Error[] = []
   for (const { name, run } of parts)
     try {

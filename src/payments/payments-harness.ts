@@ -272,7 +272,14 @@ async function run(deps: PaymentsDeps, input: Run): Promise<Outcome> {
   if (isRefusal(prepared)) return prepared
   const signal = new AbortController().signal
   const { caller } = input
-  return prepared.run({ requestId: 'r', headers: {}, addressBucket: '192.0.2.1', signal, caller })
+  return prepared.run({
+    requestId: 'r',
+    target: '/',
+    headers: {},
+    addressBucket: '192.0.2.1',
+    signal,
+    caller,
+  })
 }
 
 /** The record of a good answer. */

@@ -217,14 +217,14 @@ const RECHECK_MS = 1_000
 /** Each waiter reads the store once a second; more of them are answered at once. */
 const WAITERS_MAX = 500
 
-interface Waiting {
+interface WaitingClaimant {
   readonly first: Claim
   readonly find: () => Promise<Claim | undefined>
   readonly waitMs: number
   readonly signal: AbortSignal
 }
 
-async function waitForDecision(deps: PaymentsDeps, waiting: Waiting): Promise<Claim> {
+async function waitForDecision(deps: PaymentsDeps, waiting: WaitingClaimant): Promise<Claim> {
   const { signal } = waiting
   const untilMs = deps.clock() + waiting.waitMs
   let claim = waiting.first

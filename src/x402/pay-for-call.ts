@@ -14,11 +14,6 @@ import type { SettleDeps, SettleOutcome } from './settling/settle-payment.ts'
 import type { SignInFault } from './sign-in/sign-in-message.ts'
 import { createVisitors, signedInCaller, type Visitor } from './sign-in/signed-in.ts'
 
-/** A request that could be paid for; `target` is its path and query. */
-export interface PaidFacts extends RequestFacts {
-  readonly target: string
-}
-
 /** What became of a payment that came with a call; the headers go on the answer, whatever it is. */
 export type CallPayment<A> =
   | {
@@ -58,7 +53,7 @@ type Flight<A> = SettleOutcome<A> | Refusal
 
 interface PaidCall {
   readonly caller: Caller
-  readonly facts: PaidFacts
+  readonly facts: RequestFacts
   readonly payload: PaymentPayload
 }
 
@@ -77,7 +72,7 @@ export class CallPayments<A> {
   /** The contract's 402, with a genuine offer in its header while that can be kept. */
   async offer(
     caller: Caller,
-    facts: PaidFacts,
+    facts: RequestFacts,
     error?: PaymentFault | SignInFault,
   ): Promise<PaymentRequired> {
     const { availability, quotaBody } = this.#deps
@@ -96,7 +91,7 @@ export class CallPayments<A> {
    * Has a call paid for: from the balance of a wallet that signs in with it, else by the payment
    * that it carries. Undefined when it brings neither.
    */
-  async pay(caller: Caller, facts: PaidFacts): Promise<CallPayment<A> | undefined> {
+  async pay(caller: Caller, facts: RequestFacts): Promise<CallPayment<A> | undefined> {
     const visitor: Visitor =
       caller.kind === 'keyed' ? { kind: 'unknown' } : await this.#recognise(facts)
     if (visitor.kind === 'limited')
@@ -131,7 +126,7 @@ export class CallPayments<A> {
   }
 
   /** Settles the payment of a call; undefined when it carries none. */
-  async #settlePayment(caller: Caller, facts: PaidFacts): Promise<CallPayment<A> | undefined> {
+  async #settlePayment(caller: Caller, facts: RequestFacts): Promise<CallPayment<A> | undefined> {
     if (!carriesPayment(facts.headers)) return undefined
     const received = await this.#deps.desk.receive(facts, this.#deps.amounts)
     if (isRefusal(received)) return { kind: 'unsettled', headers: {}, ending: received }

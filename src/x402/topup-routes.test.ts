@@ -76,6 +76,7 @@ function settlingDesk(engine: Engine) {
       assert.ok(prepared !== undefined && !isRefusal(prepared))
       return prepared.run({
         requestId: 'r',
+        target: '/',
         headers: { 'payment-signature': 'read by the desk' },
         addressBucket: CALLER.bucket,
         signal: new AbortController().signal,

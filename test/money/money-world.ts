@@ -248,7 +248,14 @@ async function claim(
   assert.ok(prepared !== undefined && !isRefusal(prepared), JSON.stringify(prepared))
   const caller = access.access.anonymous(ADDRESS)
   const signal = new AbortController().signal
-  await prepared.run({ requestId: 'r', headers: {}, addressBucket: ADDRESS, signal, caller })
+  await prepared.run({
+    requestId: 'r',
+    target: '/',
+    headers: {},
+    addressBucket: ADDRESS,
+    signal,
+    caller,
+  })
 }
 
 function toLower(address: string): Address {

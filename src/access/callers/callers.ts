@@ -1,6 +1,7 @@
 import type { Address } from '#domain/address.ts'
 import type { Caller, Tier } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
+import type { RequestHeaders } from '#http/route.ts'
 import { StoreError } from '#store/engine.ts'
 import { findKeysByDigest, type Key } from '../keys/key-store.ts'
 import { isSecret, secretDigest } from '../keys/secret.ts'
@@ -8,8 +9,6 @@ import { MeteringUnavailable } from '../meter/admission.ts'
 import { gather } from './gather.ts'
 import { createTiers, type TiersDeps, type WalletTier } from './tiers.ts'
 import { TtlCache } from './ttl-cache.ts'
-
-export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
 
 export interface CallersDeps extends TiersDeps {
   readonly keyPrefix: string
@@ -19,7 +18,7 @@ export interface CallersDeps extends TiersDeps {
 
 export interface Callers {
   /** The caller behind the headers; every bad Authorization header gets one and the same refusal. */
-  identify(headers: Headers, addressBucket: string): Promise<Caller | Refusal>
+  identify(headers: RequestHeaders, addressBucket: string): Promise<Caller | Refusal>
   anonymous(addressBucket: string): Caller
   tierOf(wallet: Address): Promise<WalletTier>
   /** Makes a revocation hold here at once; other replicas notice within `KEY_TTL_MS`. */

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
-import type { Headers } from './callers.ts'
+import type { RequestHeaders } from '#http/route.ts'
 
 type Parsed = ipaddr.IPv4 | ipaddr.IPv6
 type Range = [Parsed, number]
@@ -20,7 +20,7 @@ export interface AddressBucketDeps {
   warn?(message: string): void
 }
 
-export type AddressBucket = (socketAddress: string, headers: Headers) => string
+export type AddressBucket = (socketAddress: string, headers: RequestHeaders) => string
 
 /**
  * Makes the function that tells what is counted: one IPv4 address or one IPv6 /64. It walks

@@ -1,5 +1,6 @@
 import { toUsd } from '#domain/money.ts'
 import { isRefusal, type Refusal } from '#domain/refusal.ts'
+import type { RequestHeaders } from '#http/route.ts'
 import { answer, defineRoute, type Route } from '#http/route.ts'
 import { keyAccount } from '#ledger/account.ts'
 import { readBalances } from '#ledger/balance.ts'
@@ -12,7 +13,6 @@ import {
   authorise,
   type OwnerProof,
 } from '../callers/authorise.ts'
-import type { Headers } from '../callers/callers.ts'
 import { KeyRecord, toKeyRecord } from './key-record.ts'
 import { listKeys, useMessage } from './key-store.ts'
 import { writeOrRefuse } from './write-or-refuse.ts'
@@ -52,7 +52,7 @@ export function listRoute(deps: AccessDeps): Route {
 }
 
 /** The wallet's proof travels in headers here, because a GET has no body. */
-function proofOf(headers: Headers): OwnerProof {
+function proofOf(headers: RequestHeaders): OwnerProof {
   const ownerAddress = only(headers['x-wallet-address'])
   const signature = only(headers['x-wallet-signature'])
   const message = only(headers['x-wallet-message'])

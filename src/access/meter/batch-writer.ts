@@ -25,7 +25,7 @@ export interface BatchWriterDeps {
 }
 
 /** Who waits for a batch. */
-export type Waiting =
+export type WaitingCall =
   | ({ readonly kind: 'admit'; readonly caller: Caller } & Settle<Admission>)
   | ({ readonly kind: 'figures'; readonly caller: Caller } & Settle<MeterFigures>)
 
@@ -52,7 +52,10 @@ export class BatchWriter {
    * Settles each of the batch, or none if another session holds one of its rows: then nothing was counted.
    * Never rejects. `onCommitted` as `GroupCommit` has it.
    */
-  async decide(batch: readonly Waiting[], onCommitted: () => void): Promise<'answered' | 'held'> {
+  async decide(
+    batch: readonly WaitingCall[],
+    onCommitted: () => void,
+  ): Promise<'answered' | 'held'> {
     const admits = batch.filter((each) => each.kind === 'admit')
     const asked = batch.filter((each) => each.kind === 'figures')
     const input = this.#next(admits, asked)
@@ -82,7 +85,7 @@ export class BatchWriter {
     return 'answered'
   }
 
-  #next(admits: readonly Waiting[], asked: readonly Waiting[]): Batch {
+  #next(admits: readonly WaitingCall[], asked: readonly WaitingCall[]): Batch {
     const { name, clock, pricePerCall } = this.#deps
     this.#batches += 1
     return {

@@ -1,5 +1,5 @@
 import { MeteringUnavailable } from './admission.ts'
-import { BatchWriter, type BatchWriterDeps, type Waiting } from './batch-writer.ts'
+import { BatchWriter, type BatchWriterDeps, type WaitingCall } from './batch-writer.ts'
 import { GroupCommit } from './group-commit.ts'
 
 /** Connections that may wait for held rows; the others of the pool stay free for other callers. */
@@ -17,7 +17,7 @@ const CALLERS_MAX = 10_000
  */
 export class HeldCallers {
   /** Held callers by bucket, the oldest first. */
-  readonly lines = new Map<string, GroupCommit<Waiting>>()
+  readonly lines = new Map<string, GroupCommit<WaitingCall>>()
   readonly #deps: BatchWriterDeps
   readonly #queue: (() => void)[] = []
   #running = 0
@@ -27,14 +27,14 @@ export class HeldCallers {
     this.#deps = deps
   }
 
-  add(call: Waiting): void {
+  add(call: WaitingCall): void {
     const { bucket } = call.caller
     const line = this.lines.get(bucket) ?? this.#open(bucket)
     if (!line.add(call)) call.reject(new MeteringUnavailable('too many calls wait for a held row'))
   }
 
-  #open(bucket: string): GroupCommit<Waiting> {
-    const line = new GroupCommit<Waiting>({ decide: (calls) => this.#decide(bucket, calls) })
+  #open(bucket: string): GroupCommit<WaitingCall> {
+    const line = new GroupCommit<WaitingCall>({ decide: (calls) => this.#decide(bucket, calls) })
     this.lines.set(bucket, line)
     for (const oldest of this.lines.keys()) {
       if (this.lines.size <= CALLERS_MAX) break
@@ -43,7 +43,7 @@ export class HeldCallers {
     return line
   }
 
-  async #decide(bucket: string, calls: readonly Waiting[]): Promise<void> {
+  async #decide(bucket: string, calls: readonly WaitingCall[]): Promise<void> {
     const { clock } = this.#deps
     const since = clock()
     await this.#begin()
@@ -59,7 +59,7 @@ export class HeldCallers {
   }
 
   /** Under a name of its own, so that attempts do not wait for one another on the meter's row. */
-  #attempt(calls: readonly Waiting[]): Promise<'answered' | 'held'> {
+  #attempt(calls: readonly WaitingCall[]): Promise<'answered' | 'held'> {
     this.#attempts += 1
     const name = `${this.#deps.name}:held:${this.#attempts}`
     return new BatchWriter({ ...this.#deps, name }).decide(calls, () => undefined)

@@ -6,7 +6,7 @@ import {
   MeteringUnavailable,
   type SettlingMeter,
 } from './admission.ts'
-import { BatchWriter, type BatchWriterDeps, type Waiting } from './batch-writer.ts'
+import { BatchWriter, type BatchWriterDeps, type WaitingCall } from './batch-writer.ts'
 import { GroupCommit } from './group-commit.ts'
 import { HeldCallers } from './held-callers.ts'
 import type { RefundJournal } from './refund-journal.ts'
@@ -30,8 +30,9 @@ export function createMeter(deps: MeterDeps): SettlingMeter {
   if (deps.journal !== undefined) void resumeRefunds(deps, deps.journal)
   const held = new HeldCallers(deps)
   // Figures are only read, which no lock delays.
-  const isHeld = ({ kind, caller }: Waiting) => kind === 'admit' && held.lines.has(caller.bucket)
-  const commits = new GroupCommit<Waiting>({
+  const isHeld = ({ kind, caller }: WaitingCall) =>
+    kind === 'admit' && held.lines.has(caller.bucket)
+  const commits = new GroupCommit<WaitingCall>({
     async decide(batch, onCommitted) {
       for (const each of batch) if (isHeld(each)) held.add(each)
       const shared = batch.filter((each) => !isHeld(each))
@@ -40,7 +41,7 @@ export function createMeter(deps: MeterDeps): SettlingMeter {
     },
     onBatch: deps.onBatch,
   })
-  const add = (waiting: Waiting) => {
+  const add = (waiting: WaitingCall) => {
     if (!commits.add(waiting))
       waiting.reject(new MeteringUnavailable('too many calls wait to be counted'))
   }

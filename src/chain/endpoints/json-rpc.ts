@@ -20,7 +20,7 @@ const CALL_TIMEOUT_MS = 10_000
 /** Calls of one tick travel together; public endpoints refuse longer batches. */
 const BATCH_SIZE_MAX = 50
 
-interface Waiting extends RpcCall {
+interface PendingCall extends RpcCall {
   readonly id: number
   readonly background: boolean
   resolve(value: unknown): void
@@ -30,7 +30,7 @@ interface Waiting extends RpcCall {
 /** JSON-RPC 2.0 over one endpoint: small calls, those of one tick in a batch. */
 export class JsonRpc {
   readonly #exchange: Exchange
-  #queue: Waiting[] = []
+  #queue: PendingCall[] = []
   #isFlushing = false
   #nextId = 1
   #batchSizeMax = BATCH_SIZE_MAX
@@ -67,7 +67,7 @@ export class JsonRpc {
       while (kind.length > 0) void this.#send(kind.splice(0, this.#batchSizeMax))
   }
 
-  async #send(calls: readonly Waiting[]): Promise<void> {
+  async #send(calls: readonly PendingCall[]): Promise<void> {
     const [first] = calls
     if (first === undefined) return
     const background = first.background
@@ -83,7 +83,7 @@ export class JsonRpc {
     }
   }
 
-  async #sendBatch(how: Parameters<Exchange>[1], calls: readonly Waiting[]): Promise<void> {
+  async #sendBatch(how: Parameters<Exchange>[1], calls: readonly PendingCall[]): Promise<void> {
     const refused = await this.#exchange(`[${calls.map(bodyOf).join(',')}]`, how, (answer) => {
       const answers = readAnswers(answer, calls)
       if ('batchSizeMax' in answers) return answers

@@ -11,7 +11,7 @@ import { type FromThread, fromFailure, type ToThread } from './logs-message.ts'
 /** A thread that nobody asks for so long gives its memory back. */
 const IDLE_MS = 30_000
 
-interface Waiting {
+interface PendingRange {
   readonly ask: LogsAsk
   resolve(logs: FetchedLogs): void
   reject(error: unknown): void
@@ -26,7 +26,7 @@ export function openLogsThread(): LogsFetcher {
 }
 
 class LogsThread implements LogsFetcher {
-  readonly #waiting = new Map<number, Waiting>()
+  readonly #waiting = new Map<number, PendingRange>()
   #ticket = 0
   #worker: Worker | undefined
   #idle: NodeJS.Timeout | undefined

@@ -26,7 +26,7 @@ const OUTAGE_PAUSE_MAX_MS = 4_000
 /** An urgent request that would have to wait longer fails instead, so that its caller can act. */
 const URGENT_PATIENCE_MS = 10_000
 
-interface Waiting {
+interface WaitingTurn {
   readonly urgent: boolean
   readonly resolve: (pass: Pass) => void
   readonly reject: (error: EndpointError) => void
@@ -40,7 +40,7 @@ interface Waiting {
  */
 export class Pace {
   readonly #timing: Timing
-  readonly #waiting: Waiting[] = []
+  readonly #waiting: WaitingTurn[] = []
   #limit = LIMIT_START
   #inFlight = { urgent: 0, other: 0 }
   #cleanInRow = 0
@@ -79,7 +79,7 @@ export class Pace {
     if (urgent && this.#pausedAt(nowMs) > URGENT_PATIENCE_MS) throw this.#tooLong()
     if (this.#mayGo(urgent, nowMs)) return this.#start(urgent)
     return new Promise((resolve, reject) => {
-      const waiting: Waiting = {
+      const waiting: WaitingTurn = {
         urgent,
         reject,
         resolve: (pass) => {

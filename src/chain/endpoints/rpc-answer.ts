@@ -1,3 +1,4 @@
+import { isObject } from '#lib/json.ts'
 import { RESULT_LIST } from '../columns/scan-logs.ts'
 import { EndpointError } from './endpoint-error.ts'
 import type { HttpAnswer } from './http-post.ts'
@@ -192,8 +193,4 @@ function wordsOf(error: unknown): { readonly message: string; readonly code: num
     message: `${typeof message === 'string' ? message : JSON.stringify(error).slice(0, 300)}${more}`,
     code: typeof code === 'number' ? code : undefined,
   }
-}
-
-function isObject(value: unknown): value is { readonly [key: string]: unknown } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -7,7 +7,7 @@ import { filePartsOf } from '#datasets/file-parts.ts'
 import type { Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
 import { readIndexStatus } from '#indexer/status.ts'
 import { closeSpendDays } from '#ledger/close-spend-days.ts'
-import { doEach, type Part } from '#lib/do-each.ts'
+import { doEach, type PartialWork } from '#lib/do-each.ts'
 import { sleep } from '#lib/sleep.ts'
 import type { Clock } from '#lib/time.ts'
 import type { DepositIndex } from '#payments/deposit.ts'
@@ -44,7 +44,7 @@ export async function runVerifyRole(role: VerifyRole, signal: AbortSignal): Prom
   const headUnix = () => readHeadUnix(role)
   const forgetUsage = createUsagePruning({ engine, clock, headUnix })
   const always = verifying?.parts ?? []
-  const tidying: readonly Part[] = [
+  const tidying: readonly PartialWork[] = [
     { name: 'closing days', run: async () => void (await closeSpendDays({ engine, clock })) },
     { name: 'deleting old usage', run: forgetUsage },
     {
@@ -76,7 +76,7 @@ async function readHeadUnix({ ecosystem, stores }: VerifyRole): Promise<number |
 async function openVerifying(
   role: VerifyRole,
   payment: Payment,
-): Promise<{ readonly parts: readonly Part[]; stop(): Promise<void> }> {
+): Promise<{ readonly parts: readonly PartialWork[]; stop(): Promise<void> }> {
   const { ecosystem, stores, clock, logger } = role
   const reads = { register: stores.register, payment, file: filePartsOf(ecosystem) }
   const deposits: DepositIndex = { canonical: (query) => readDeposits(reads, query) }

@@ -16,7 +16,7 @@ const PACKED_ROWS_AT_ONCE = 4_096
 /** Batches of rows told and not yet stored: one is stored while the next is made. */
 const BATCHES_AHEAD = 4
 
-interface Waiting {
+interface PendingTask {
   resolve(rows: readonly Row[]): void
   reject(error: Error): void
 }
@@ -27,7 +27,7 @@ interface Waiting {
  */
 export class WriterThread implements SqliteWriter {
   readonly #worker: Worker
-  readonly #waiting = new Map<number, Waiting>()
+  readonly #waiting = new Map<number, PendingTask>()
   readonly #numbers = new WeakMap<BulkInsert, number>()
   #ticket = 0
   #number = 0

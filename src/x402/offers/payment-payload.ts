@@ -1,5 +1,7 @@
 import { parseAddress, parseHash } from '#domain/address.ts'
 import { parseSignature, type Signature } from '#domain/signature.ts'
+import type { RequestHeaders } from '#http/route.ts'
+import { isObject, type JsonObject } from '#lib/json.ts'
 import type { Authorization } from './authorization.ts'
 
 /** A payment as a client sent it, of scheme `exact` with an EIP-3009 authorization. */
@@ -32,10 +34,8 @@ export type PaymentFault =
   | 'invalid_transaction_state'
   | 'settlement_unavailable'
 
-type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
-
 /** Whether a request carries a payment at all. */
-export function carriesPayment(headers: Headers): boolean {
+export function carriesPayment(headers: RequestHeaders): boolean {
   return headers['payment-signature'] !== undefined || headers['x-payment'] !== undefined
 }
 
@@ -43,7 +43,7 @@ export function carriesPayment(headers: Headers): boolean {
  * Reads the one payment of a request: `PAYMENT-SIGNATURE` (x402 version 2) or `X-PAYMENT`
  * (version 1). Two of them, or one that is repeated, could be read in two ways and are no payment.
  */
-export function readPayment(headers: Headers): PaymentPayload | PaymentFault {
+export function readPayment(headers: RequestHeaders): PaymentPayload | PaymentFault {
   const [current, older] = [headers['payment-signature'], headers['x-payment']]
   if (current !== undefined && older !== undefined) return 'invalid_payload'
   const text = current ?? older
@@ -67,12 +67,6 @@ export function decodeJson(text: string): unknown {
   } catch {
     return undefined
   }
-}
-
-export type JsonObject = Readonly<Record<string, unknown>>
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function readCurrent(value: JsonObject): PaymentPayload | PaymentFault {

@@ -1,8 +1,9 @@
 import { type Address, parseAddress } from '#domain/address.ts'
 import { parseSignature, recoverSigner, type Signature } from '#domain/signature.ts'
+import { isObject, type JsonObject } from '#lib/json.ts'
 import type { Clock } from '#lib/time.ts'
 import { networkOf } from '../offers/offer.ts'
-import { decodeJson, isObject, type JsonObject } from '../offers/payment-payload.ts'
+import { decodeJson } from '../offers/payment-payload.ts'
 
 /** A wallet that has shown that it is the caller's. */
 export interface SignIn {

@@ -61,7 +61,7 @@ export async function noteUnproven(
 }
 
 /** Outcome of a proof: rows confirmed, rows corrected, or the block has left the index. */
-export type Settled = 'as-stored' | 'corrected' | 'left'
+export type ProofOutcome = 'as-stored' | 'corrected' | 'left'
 
 /**
  * Replaces the deposits of a block by the proven ones: made-up deposits are removed, missing ones
@@ -75,7 +75,7 @@ export async function settleBlock(
     readonly facts: readonly DepositFact[]
     readonly proof: DepositProof
   },
-): Promise<Settled> {
+): Promise<ProofOutcome> {
   const { chainId, block, facts, proof } = input
   if (!(await isIndexed(connection, chainId, block))) return 'left'
   const stored = await connection.run(sql`
