@@ -18,7 +18,7 @@ const events = parseAbi([
   'event AnswerUpdated(int256 indexed current, uint256 indexed roundId, uint256 updatedAt)',
   'event Sync(uint112 reserve0, uint112 reserve1)',
 ])
-const historyDays = 95
+const historyDays = 75
 const folder = await mkdtemp(join(tmpdir(), 'sexton-devnet-'))
 const lines: string[] = []
 const common = { dataFolder: folder, historyDays, log: (line: string) => void lines.push(line) }

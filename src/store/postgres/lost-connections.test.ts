@@ -21,7 +21,7 @@ const MIGRATIONS: readonly Migration[] = [
 ]
 
 /** So often backends are ended while work is under way. */
-const KILLS = 60
+const KILLS = 30
 
 interface Setting {
   readonly url: string
