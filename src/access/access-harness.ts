@@ -12,10 +12,10 @@ import { post } from '#ledger/post.ts'
 import { toIso, unixNow } from '#lib/time.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { accessChecks } from './access-checks.ts'
-import type { Holdings } from './access-deps.ts'
 import { accessMigrations } from './access-migrations.ts'
 import { type Access, createAccess } from './create-access.ts'
 import { type Action, buildMessage, type MessageValues } from './keys/message.ts'
+import type { Holdings } from './keys/mint.ts'
 import type { AdmissionReceipt } from './meter/admission.ts'
 
 export const HARNESS_MIGRATIONS = [...ledgerMigrations, ...accessMigrations]

@@ -1,12 +1,15 @@
 import type { Route } from '#http/route.ts'
-import type { AccessDeps } from './access-deps.ts'
+import type { KeyDeps } from './keys/authorise.ts'
 import { listRoute } from './keys/list-keys.ts'
 import { moveBalanceRoute, revokeRoute, rotateRoute } from './keys/manage-keys.ts'
-import { messageRoute } from './keys/message-route.ts'
+import { type MessageDeps, messageRoute } from './keys/message-route.ts'
 import { mintRoute } from './keys/mint.ts'
 import { reportLeakRoute } from './keys/report-leak.ts'
-import { usageRoute } from './usage/usage.ts'
+import { type UsageDeps, usageRoute } from './usage/usage.ts'
 import { usageHistoryRoute } from './usage/usage-history.ts'
+
+/** What the operations on keys and usage need. */
+export interface AccessDeps extends KeyDeps, MessageDeps, UsageDeps {}
 
 /** Every operation on keys and usage; none is metered. */
 export function accessRoutes(deps: AccessDeps): readonly Route[] {

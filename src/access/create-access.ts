@@ -1,8 +1,7 @@
 import type { MicroUsd } from '#domain/money.ts'
 import type { Refusal } from '#domain/refusal.ts'
 import type { Route } from '#http/route.ts'
-import type { AccessDeps } from './access-deps.ts'
-import { accessRoutes } from './access-routes.ts'
+import { type AccessDeps, accessRoutes } from './access-routes.ts'
 import {
   createFailureGuard,
   createGuard,

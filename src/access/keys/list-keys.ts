@@ -6,13 +6,8 @@ import { keyAccount } from '#ledger/account.ts'
 import { readBalances } from '#ledger/balance.ts'
 import { unixNow } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'
-import type { AccessDeps } from '../access-deps.ts'
-import {
-  AUTHORITY_REFUSALS,
-  type Authority,
-  authorise,
-  type OwnerProof,
-} from '../callers/authorise.ts'
+import type { KeyDeps } from './authorise.ts'
+import { AUTHORITY_REFUSALS, type Authority, authorise, type OwnerProof } from './authorise.ts'
 import { KeyRecord, toKeyRecord } from './key-record.ts'
 import { listKeys, useMessage } from './key-store.ts'
 import { writeOrRefuse } from './write-or-refuse.ts'
@@ -25,7 +20,7 @@ const ListedKey = Type.Intersect([
 const KeyList = Type.Object({ keys: Type.Array(ListedKey) }, { additionalProperties: false })
 
 /** GET /api/keys */
-export function listRoute(deps: AccessDeps): Route {
+export function listRoute(deps: KeyDeps): Route {
   return defineRoute({
     method: 'GET',
     path: '/api/keys',
@@ -69,7 +64,7 @@ function only(header: string | readonly string[] | undefined): string | undefine
   return typeof header === 'string' || header === undefined ? header : header.join(',')
 }
 
-async function useListing(deps: AccessDeps, authority: Authority): Promise<Refusal | undefined> {
+async function useListing(deps: KeyDeps, authority: Authority): Promise<Refusal | undefined> {
   const { signed } = authority
   if (signed === undefined) return undefined
   const nowUnix = unixNow(deps.clock)
@@ -80,7 +75,7 @@ async function useListing(deps: AccessDeps, authority: Authority): Promise<Refus
   return isRefusal(outcome) ? outcome : undefined
 }
 
-async function readKeys(deps: AccessDeps, { wallet }: Authority) {
+async function readKeys(deps: KeyDeps, { wallet }: Authority) {
   const tier = await deps.callers.tierOf(wallet)
   return deps.engine.snapshot(async (reads) => {
     const keys = await listKeys(reads, wallet)

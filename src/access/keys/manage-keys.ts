@@ -5,14 +5,9 @@ import { answer, defineRoute, type Route } from '#http/route.ts'
 import { unixNow } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'
 import type { Connection } from '#store/engine.ts'
-import type { AccessDeps } from '../access-deps.ts'
-import {
-  AUTHORITY_REFUSALS,
-  authorise,
-  type OwnerProof,
-  useAuthority,
-} from '../callers/authorise.ts'
 import type { WalletTier } from '../callers/tiers.ts'
+import type { KeyDeps } from './authorise.ts'
+import { AUTHORITY_REFUSALS, authorise, type OwnerProof, useAuthority } from './authorise.ts'
 import { KeyRecord, toKeyRecord } from './key-record.ts'
 import {
   countRotations,
@@ -49,7 +44,7 @@ const OWNER = {
 } as const
 
 /** POST /api/keys/{publicId}/revoke */
-export function revokeRoute(deps: AccessDeps): Route {
+export function revokeRoute(deps: KeyDeps): Route {
   return defineRoute({
     ...OWNER,
     path: '/api/keys/{publicId}/revoke',
@@ -79,7 +74,7 @@ export function revokeRoute(deps: AccessDeps): Route {
 }
 
 /** POST /api/keys/{publicId}/rotate */
-export function rotateRoute(deps: AccessDeps): Route {
+export function rotateRoute(deps: KeyDeps): Route {
   return defineRoute({
     ...OWNER,
     path: '/api/keys/{publicId}/rotate',
@@ -123,7 +118,7 @@ function refuseRotation(): Refusal {
  * up before: nothing may fail between the commit and the answer, perhaps with a secret.
  */
 async function actOnKey<T>(
-  deps: AccessDeps,
+  deps: KeyDeps,
   input: {
     readonly action: Action
     readonly publicId: string
@@ -150,7 +145,7 @@ const Moved = Type.Object(
 )
 
 /** POST /api/keys/{publicId}/move-balance */
-export function moveBalanceRoute(deps: AccessDeps): Route {
+export function moveBalanceRoute(deps: KeyDeps): Route {
   return defineRoute({
     ...OWNER,
     path: '/api/keys/{publicId}/move-balance',

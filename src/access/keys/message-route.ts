@@ -2,9 +2,10 @@ import { type Hash, parseHash, showAddress } from '#domain/address.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { type Parameter, parsed } from '#http/parameter.ts'
 import { answer, defineRoute, type Route } from '#http/route.ts'
+import type { Clock } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'
-import type { AccessDeps } from '../access-deps.ts'
 import { buildMessage, fieldsOf, type MessageValues } from './message.ts'
+import type { MintGate } from './mint.ts'
 import { actionInQuery, publicIdInQuery, walletInQuery } from './parameters.ts'
 
 const txHashInQuery: Parameter<Hash | undefined> = {
@@ -31,8 +32,17 @@ const MessageAnswer = Type.Object(
   { additionalProperties: false },
 )
 
+export interface MessageDeps {
+  readonly clock: Clock
+  /** Signed messages begin with it. */
+  readonly serviceName: string
+  readonly gate: MintGate
+  /** The payment chain's id, as payer proofs name it; null without payments. */
+  readonly paymentChainId: number | null
+}
+
 /** GET /api/keys/message */
-export function messageRoute(deps: AccessDeps): Route {
+export function messageRoute(deps: MessageDeps): Route {
   return defineRoute({
     method: 'GET',
     path: '/api/keys/message',
@@ -72,7 +82,7 @@ export function messageRoute(deps: AccessDeps): Route {
 
 /** Refuses texts for actions that this service does not offer, before anyone signs one. */
 function refuseMissing(
-  { gate, paymentChainId }: AccessDeps,
+  { gate, paymentChainId }: MessageDeps,
   action: Parameters<typeof fieldsOf>[0],
 ): Refusal | undefined {
   if (action === 'mint' && gate === null)

@@ -1,11 +1,11 @@
 import type { Address } from '#domain/address.ts'
-import { toUsd } from '#domain/money.ts'
+import { type MicroUsd, toUsd } from '#domain/money.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { answer, defineRoute, type Route } from '#http/route.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import { unixNow } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'
-import type { AccessDeps, MintGate } from '../access-deps.ts'
+import type { KeyDeps } from './authorise.ts'
 import { KeyRecord, toKeyRecord } from './key-record.ts'
 import { insertKey, useMessage } from './key-store.ts'
 import { parseLabel } from './label.ts'
@@ -38,7 +38,28 @@ const MintBody = Type.Object(
   { additionalProperties: false },
 )
 
-interface MintDeps extends AccessDeps {
+/** What a wallet holds of the tokens that the gate counts. */
+export type Holdings =
+  | {
+      readonly kind: 'ready'
+      readonly heldUsd: MicroUsd
+      /** Per token, as the refusal below the gate shows it. */
+      readonly tokens: readonly Readonly<Record<string, unknown>>[]
+    }
+  | { readonly kind: 'unavailable'; readonly message: string }
+
+/** Who may mint a key: a wallet above a minimum holding, any wallet (`open`), or no one (null). */
+export type MintGate =
+  | {
+      /** Inclusive. */
+      readonly minimum: MicroUsd
+      /** From our own index; causes no RPC call. */
+      readonly holdings: (wallet: Address) => Promise<Holdings>
+    }
+  | 'open'
+  | null
+
+interface MintDeps extends KeyDeps {
   readonly gate: NonNullable<MintGate>
 }
 
@@ -121,7 +142,7 @@ async function checkGate(
   })
 }
 
-function mintKey(deps: AccessDeps, signed: SignedMessage, label: string | null) {
+function mintKey(deps: KeyDeps, signed: SignedMessage, label: string | null) {
   const nowUnix = unixNow(deps.clock)
   return writeOrRefuse(deps.engine, async (connection) => {
     const used = await useMessage(connection, { signed, action: 'mint', nowUnix })

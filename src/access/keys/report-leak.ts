@@ -1,12 +1,12 @@
 import { type Answer, answer, defineRoute, type Route } from '#http/route.ts'
 import { unixNow } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'
-import type { AccessDeps } from '../access-deps.ts'
+import type { KeyDeps } from './authorise.ts'
 import { findKeysByDigest, markRevoked } from './key-store.ts'
 import { isSecret, secretDigest } from './secret.ts'
 
 /** POST /api/keys/report-leak */
-export function reportLeakRoute(deps: AccessDeps): Route {
+export function reportLeakRoute(deps: KeyDeps): Route {
   return defineRoute({
     method: 'POST',
     path: '/api/keys/report-leak',
@@ -36,7 +36,7 @@ export function reportLeakRoute(deps: AccessDeps): Route {
   })
 }
 
-async function killLeaked(deps: AccessDeps, digest: string): Promise<void> {
+async function killLeaked(deps: KeyDeps, digest: string): Promise<void> {
   const key = (await findKeysByDigest(deps.engine, [digest])).get(digest)
   if (key === undefined) return
   const nowUnix = unixNow(deps.clock)

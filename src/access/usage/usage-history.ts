@@ -3,10 +3,9 @@ import { CSV_TYPE, formatParameter, toCsv, wantsCsv } from '#http/csv.ts'
 import { type Parameter, parsed, parseInteger } from '#http/parameter.ts'
 import { answer, defineRoute, type Route } from '#http/route.ts'
 import { readBalances } from '#ledger/balance.ts'
-import { unixNow } from '#lib/time.ts'
+import { type Clock, unixNow } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'
-import { type Connection, StoreError } from '#store/engine.ts'
-import type { AccessDeps } from '../access-deps.ts'
+import { type Connection, type Engine, StoreError } from '#store/engine.ts'
 import { MeteringUnavailable } from '../meter/admission.ts'
 import { accountOf } from '../meter/decide-batch.ts'
 import { forecastRunOut, forecastSince } from './forecast.ts'
@@ -26,8 +25,14 @@ const daysParameter: Parameter<number> = {
   parse: (raw) => (raw === undefined ? parsed(30, 30) : parseInteger(raw, DAYS)),
 }
 
+export interface HistoryDeps {
+  /** The accounts store. */
+  readonly engine: Engine
+  readonly clock: Clock
+}
+
 /** GET /api/usage/history; never counted, never 402. */
-export function usageHistoryRoute(deps: Pick<AccessDeps, 'engine' | 'clock'>): Route {
+export function usageHistoryRoute(deps: HistoryDeps): Route {
   return defineRoute({
     method: 'GET',
     path: '/api/usage/history',
@@ -63,7 +68,7 @@ function refuseDays(): Refusal {
 }
 
 /** All of one state, so that days, balance and pace agree. */
-async function readStatement(deps: Pick<AccessDeps, 'engine'>, input: HistoryInput) {
+async function readStatement(deps: HistoryDeps, input: HistoryInput) {
   const { caller, nowUnix } = input
   const account = accountOf(caller)
   const read = async (connection: Connection) => {

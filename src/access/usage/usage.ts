@@ -1,7 +1,9 @@
+import type { Caller } from '#domain/caller.ts'
 import { toUsd } from '#domain/money.ts'
+import type { RequestFacts } from '#http/route.ts'
 import { answer, defineRoute, type Route } from '#http/route.ts'
 import { Type } from '#lib/type.ts'
-import type { AccessDeps } from '../access-deps.ts'
+import type { Meter } from '../meter/admission.ts'
 
 const Usage = Type.Object(
   {
@@ -19,8 +21,16 @@ const Usage = Type.Object(
   { additionalProperties: false },
 )
 
+export interface UsageDeps {
+  readonly meter: Meter
+  /** The caller whose balance a wallet's sign-in opens; undefined without a valid one. */
+  readonly signedIn?: (
+    facts: Pick<RequestFacts, 'headers' | 'addressBucket'>,
+  ) => Promise<Caller | undefined>
+}
+
 /** GET /api/usage; never counted, never 402. */
-export function usageRoute(deps: Pick<AccessDeps, 'meter' | 'signedIn'>): Route {
+export function usageRoute(deps: UsageDeps): Route {
   return defineRoute({
     method: 'GET',
     path: '/api/usage',

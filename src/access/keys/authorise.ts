@@ -1,11 +1,27 @@
 import type { Address } from '#domain/address.ts'
-import type { Caller } from '#domain/caller.ts'
+import type { Caller, Tier } from '#domain/caller.ts'
 import { isRefusal, type Refusal, type RefusalCode, refuse } from '#domain/refusal.ts'
-import type { Connection } from '#store/engine.ts'
-import type { AccessDeps } from '../access-deps.ts'
-import { findKey, type Key, useMessage } from '../keys/key-store.ts'
-import type { Action } from '../keys/message.ts'
-import { checkSigned, type SignedMessage } from '../keys/signed-message.ts'
+import type { Clock } from '#lib/time.ts'
+import type { Connection, Engine } from '#store/engine.ts'
+import type { Callers } from '../callers/callers.ts'
+import { findKey, type Key, useMessage } from './key-store.ts'
+import type { Action } from './message.ts'
+import { checkSigned, type SignedMessage } from './signed-message.ts'
+
+/** What operations on keys need. */
+export interface KeyDeps {
+  /** The accounts store. */
+  readonly engine: Engine
+  readonly clock: Clock
+  /** Cryptographically strong. */
+  readonly randomBytes: (size: number) => Buffer
+  /** Signed messages begin with it. */
+  readonly serviceName: string
+  readonly keyPrefix: string
+  /** Calls per UTC day by tier. */
+  readonly quotas: Readonly<Record<Tier, number>>
+  readonly callers: Callers
+}
 
 /** What an owner may send to prove ownership; all three or none. */
 export interface OwnerProof {
@@ -43,7 +59,7 @@ export interface NamedKeys {
 
 /** Takes the signature when one is sent, else the secret in the Authorization header. */
 export function authorise(
-  deps: AccessDeps,
+  deps: KeyDeps,
   input: {
     readonly action: Action
     readonly caller: Caller
