@@ -1,4 +1,4 @@
-import type { Route } from '#http/route.ts'
+import type { Route } from '#route/route.ts'
 import type { KeyDeps } from './keys/authorise.ts'
 import { listRoute } from './keys/list-keys.ts'
 import { moveBalanceRoute, revokeRoute, rotateRoute } from './keys/manage-keys.ts'

@@ -1,6 +1,6 @@
 import type { MicroUsd } from '#domain/money.ts'
 import type { Refusal } from '#domain/refusal.ts'
-import type { Route } from '#http/route.ts'
+import type { Route } from '#route/route.ts'
 import { type AccessDeps, accessRoutes } from './access-routes.ts'
 import {
   createFailureGuard,

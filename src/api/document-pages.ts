@@ -1,6 +1,6 @@
-import type { Route } from '#http/route.ts'
 import type { JsonObject } from '#lib/json.ts'
 import { PaymentRequiredBody } from '#payments/offers.ts'
+import type { Route } from '#route/route.ts'
 import { describeService } from './describe-service.ts'
 import { toOpenApi } from './openapi.ts'
 import type { Page } from './outside-routes.ts'

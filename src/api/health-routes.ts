@@ -1,6 +1,6 @@
 import { refuse } from '#domain/refusal.ts'
-import { answer, defineRoute, type Route } from '#http/route.ts'
 import { Type } from '#lib/type.ts'
+import { answer, defineRoute, type Route } from '#route/route.ts'
 
 /** What the server needs to answer well, each part with its state in words. */
 export interface Readiness {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { TestContext } from 'node:test'
-import { answer } from '#http/route.ts'
+import { answer } from '#route/route.ts'
 import type { ApiDeps } from './create-api.ts'
 import { GOOD_KEY, startHarness } from './pipeline-harness.ts'
 

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import { notConfiguredSchema } from '#datasets/meta.ts'
-import { answer, defineRoute, type Route } from '#http/route.ts'
 import { Type } from '#lib/type.ts'
+import { answer, defineRoute, type Route } from '#route/route.ts'
 import { METRICS, PART_OF_METRIC } from '#statistics/metrics.ts'
 import { describeGate } from './describe-service.ts'
 import type { ServiceFacts } from './service-facts.ts'

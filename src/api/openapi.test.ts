@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TSchema } from 'typebox'
-import { defineRoute } from '#http/route.ts'
 import { Type } from '#lib/type.ts'
+import { defineRoute } from '#route/route.ts'
 import { toOpenApi } from './openapi.ts'
 
 const post = (operationId: string, body: TSchema) =>

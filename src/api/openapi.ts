@@ -1,8 +1,8 @@
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/schema'
 import { REFUSALS, type RefusalCode } from '#domain/refusal.ts'
-import type { Route } from '#http/route.ts'
 import type { JsonObject } from '#lib/json.ts'
+import type { Route } from '#route/route.ts'
 import { ANSWER_HEADERS, headerComponents, headerRefs } from './openapi-headers.ts'
 import { PROBLEM_SCHEMA, problemResponses } from './openapi-problems.ts'
 

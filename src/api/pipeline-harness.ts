@@ -3,11 +3,17 @@ import { LRUCache } from 'lru-cache'
 import { type Meter, type MeterFigures, MeteringUnavailable } from '#access/meter/admission.ts'
 import type { Caller } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import { type Parameter, parseInteger } from '#http/parameter.ts'
-import { answer, defineRoute, type Outcome, type PaymentRequired, type Route } from '#http/route.ts'
 import type { HttpServer } from '#http/server.ts'
 import { nextMidnight } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'
+import { type Parameter, parseInteger } from '#route/parameter.ts'
+import {
+  answer,
+  defineRoute,
+  type Outcome,
+  type PaymentRequired,
+  type Route,
+} from '#route/route.ts'
 import { type ApiDeps, createApi } from './create-api.ts'
 
 /** 2026-11-21T12:00:00Z */

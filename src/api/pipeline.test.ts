@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { refuse } from '#domain/refusal.ts'
-import { answer, defineRoute } from '#http/route.ts'
+import { answer, defineRoute } from '#route/route.ts'
 import { GOOD_KEY, type Harness, PAYMENT_BODY, startHarness } from './pipeline-harness.ts'
 import { staticPage } from './static-page.ts'
 

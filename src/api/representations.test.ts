@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { CSV_TYPE, formatParameter, wantsCsv } from '#http/csv.ts'
-import { answer, defineRoute } from '#http/route.ts'
 import { Type } from '#lib/type.ts'
+import { CSV_TYPE, formatParameter, wantsCsv } from '#route/csv.ts'
+import { answer, defineRoute } from '#route/route.ts'
 import { type Harness, startHarness } from './pipeline-harness.ts'
 
 const facts = { tag: 'Test', summary: 'Rows', description: 'For tests', refusals: [] }

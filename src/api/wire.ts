@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
 import type { UsageFigures } from '#domain/caller.ts'
 import { isRefusal, type Refusal } from '#domain/refusal.ts'
-import { CSV_TYPE, wantsCsv } from '#http/csv.ts'
 import type { Incoming, Outgoing } from '#http/exchange.ts'
 import { toProblem } from '#http/problem.ts'
-import type { Answer, Outcome, Prepared, Route } from '#http/route.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
+import { CSV_TYPE, wantsCsv } from '#route/csv.ts'
+import type { Answer, Outcome, Prepared, Route } from '#route/route.ts'
 
 /** What the wire form of an answer depends on, besides its ending. */
 export interface Asked {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { answer } from '#http/route.ts'
 import type { IndexStatus } from '#indexer/status.ts'
+import { answer } from '#route/route.ts'
 import { AGE_MAX_MS, AnswerCache, type Question } from './answer-cache.ts'
 
 function world() {

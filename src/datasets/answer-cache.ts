@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import type { Refusal } from '#domain/refusal.ts'
-import type { Answer } from '#http/route.ts'
 import type { IndexStatus } from '#indexer/status.ts'
 import type { Clock } from '#lib/time.ts'
+import type { Answer } from '#route/route.ts'
 import { revisionAt } from './meta.ts'
 
 type Outcome = Answer | Refusal

@@ -1,4 +1,4 @@
-import type { Route } from '#http/route.ts'
+import type { Route } from '#route/route.ts'
 import { type BurnDeps, burnRoutes } from './burns/routes.ts'
 import { dividendRoutes } from './dividends/routes.ts'
 import { graveDigRoutes } from './grave-digs/routes.ts'

@@ -1,11 +1,11 @@
 import type { Static } from 'typebox'
 import { OPTIONAL_PARTS, type OptionalPart } from '#ecosystem/ecosystem.ts'
-import type { Effective } from '#http/parameter.ts'
 import type { FileParts } from '#indexer/adopted-file/file-part.ts'
 import { STALL_REASONS } from '#indexer/stalled-chains.ts'
 import { type ChainStatus, conditionOf, type IndexStatus } from '#indexer/status.ts'
 import { toIso } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'
+import type { Effective } from '#route/parameter.ts'
 import { rereadingOf } from './rereading.ts'
 
 const chainMeta = Type.Object({

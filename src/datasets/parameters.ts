@@ -1,8 +1,8 @@
 import { type Address, parseAddress, showAddress } from '#domain/address.ts'
 import type { Chain, Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
-import { type Parameter, type Parsed, parsed, parseInteger } from '#http/parameter.ts'
 import type { EventKey } from '#indexer/events/list-events.ts'
 import { Type } from '#lib/type.ts'
+import { type Parameter, type Parsed, parsed, parseInteger } from '#route/parameter.ts'
 
 /** Days of a period; `all` reaches back to the first day with data. */
 export type Period = number | 'all'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { wantsCsv } from '#route/csv.ts'
 import { acceptsCoding, preferredType } from './accept.ts'
-import { wantsCsv } from './csv.ts'
 
 test('Accept is read with quality values, in any case', () => {
   for (const [accept, type] of [

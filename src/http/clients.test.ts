@@ -6,9 +6,9 @@ import { setImmediate } from 'node:timers/promises'
 import axios from 'axios'
 import { get, KEYED, startLines, THING } from '#api/lines-harness.ts'
 import { NOON_MS, startHarness } from '#api/pipeline-harness.ts'
-import { answer, defineRoute } from '#http/route.ts'
 import { nextMidnight } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'
+import { answer, defineRoute } from '#route/route.ts'
 
 /** A route whose body may be empty, as those that pay and revoke. */
 const optional = defineRoute({

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { GENEROUS, get, KEYED, startLines, THING } from '#api/lines-harness.ts'
-import { answer } from '#http/route.ts'
+import { answer } from '#route/route.ts'
 
 test('G7: the bytes of a request are a request only between two requests', async (context) => {
   const { world, open, anonymous } = await startLines(context)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { GENEROUS, get, KEYED, startLines, THING } from '#api/lines-harness.ts'
-import { answer } from '#http/route.ts'
+import { answer } from '#route/route.ts'
 
 /** An answer without what differs from call to call. */
 const steady = (text: string) =>

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { GOOD_KEY, type Harness, startHarness } from '#api/pipeline-harness.ts'
-import { answer } from '#http/route.ts'
+import { answer } from '#route/route.ts'
 
 describe('the HTTP server', () => {
   let world: Harness

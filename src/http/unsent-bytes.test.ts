@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import { GENEROUS, get, startLines } from '#api/lines-harness.ts'
 import type { Page } from '#api/outside-routes.ts'
 import { staticPage } from '#api/static-page.ts'
-import { answer } from '#http/route.ts'
+import { answer } from '#route/route.ts'
 import type { UnsentLimits } from './unsent-bytes.ts'
 
 /** More than the kernel takes for one socket. */

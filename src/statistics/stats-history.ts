@@ -4,9 +4,9 @@ import { type DaySource, KeptDays } from '#datasets/kept-days.ts'
 import { periodParameter, tokenParameter } from '#datasets/parameters.ts'
 import type { DollarPrices } from '#datasets/prices/price-book.ts'
 import { nullable, unixTime } from '#datasets/wire.ts'
-import { type Parameter, parsed } from '#http/parameter.ts'
-import type { Route } from '#http/route.ts'
 import { Type } from '#lib/type.ts'
+import { type Parameter, parsed } from '#route/parameter.ts'
+import type { Route } from '#route/route.ts'
 import { METRICS, type Metric, type MetricName, type MetricSource, metrics } from './metrics.ts'
 
 const pointShape = Type.Object({

@@ -1,7 +1,7 @@
 import type { Hash } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
-import type { PaymentRequired, RequestFacts } from '#http/route.ts'
+import type { PaymentRequired, RequestFacts } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
 import { callOfferHeader } from './offers/call-offer.ts'
 import { carriesPayment, type PaymentFault, type PaymentPayload } from './offers/payment-payload.ts'

@@ -1,7 +1,7 @@
 import type { Address } from '#domain/address.ts'
 import type { Caller, Tier } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import type { RequestHeaders } from '#http/route.ts'
+import type { RequestHeaders } from '#route/route.ts'
 import { StoreError } from '#store/engine.ts'
 import { findKeysByDigest, type Key } from '../keys/key-store.ts'
 import { isSecret, secretDigest } from '../keys/secret.ts'

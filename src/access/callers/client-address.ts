@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
-import type { RequestHeaders } from '#http/route.ts'
+import type { RequestHeaders } from '#route/route.ts'
 
 type Parsed = ipaddr.IPv4 | ipaddr.IPv6
 type Range = [Parsed, number]

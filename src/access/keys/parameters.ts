@@ -1,7 +1,7 @@
 import { type Address, parseAddress } from '#domain/address.ts'
 import { PUBLIC_ID } from '#domain/caller.ts'
-import { type Parameter, parsed } from '#http/parameter.ts'
 import { Type } from '#lib/type.ts'
+import { type Parameter, parsed } from '#route/parameter.ts'
 import { ACTIONS, type Action } from './message.ts'
 
 /** The publicId of a key, in the path or (then it may be absent) in the query. */

@@ -1,6 +1,6 @@
-import { type Answer, answer, defineRoute, type Route } from '#http/route.ts'
 import { unixNow } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'
+import { type Answer, answer, defineRoute, type Route } from '#route/route.ts'
 import type { KeyDeps } from './authorise.ts'
 import { findKeysByDigest, markRevoked } from './key-store.ts'
 import { isSecret, secretDigest } from './secret.ts'

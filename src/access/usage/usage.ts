@@ -1,8 +1,8 @@
 import type { Caller } from '#domain/caller.ts'
 import { toUsd } from '#domain/money.ts'
-import type { RequestFacts } from '#http/route.ts'
-import { answer, defineRoute, type Route } from '#http/route.ts'
 import { Type } from '#lib/type.ts'
+import type { RequestFacts } from '#route/route.ts'
+import { answer, defineRoute, type Route } from '#route/route.ts'
 import type { Meter } from '../meter/admission.ts'
 
 const Usage = Type.Object(

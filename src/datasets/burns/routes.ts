@@ -1,7 +1,6 @@
 import { valueAt } from '#domain/money.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import type { PricedToken } from '#ecosystem/ecosystem.ts'
-import type { Route } from '#http/route.ts'
 import {
   dollarsOf,
   sumLastDays,
@@ -12,6 +11,7 @@ import {
 import type { IndexStatus } from '#indexer/status.ts'
 import { percentage } from '#lib/decimal.ts'
 import { Type } from '#lib/type.ts'
+import type { Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
 import { type DataDeps, dataRoute } from '../data-route.ts'
 import { HOLDERS } from '../dataset-names.ts'

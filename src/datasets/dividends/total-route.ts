@@ -1,5 +1,4 @@
 import { showAddress } from '#domain/address.ts'
-import type { Route } from '#http/route.ts'
 import { NOTHING, type Sums } from '#indexer/events/event.ts'
 import {
   dollarsOf,
@@ -10,6 +9,7 @@ import {
 } from '#indexer/events/sum-last-days.ts'
 import type { IndexStatus } from '#indexer/status.ts'
 import { Type } from '#lib/type.ts'
+import type { Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
 import { type DataDeps, dataRoute } from '../data-route.ts'
 import type { PriceAt } from '../price-at.ts'

@@ -1,7 +1,7 @@
 import { parseAddress, parseHash } from '#domain/address.ts'
 import { parseSignature, type Signature } from '#domain/signature.ts'
-import type { RequestHeaders } from '#http/route.ts'
 import { isObject, type JsonObject } from '#lib/json.ts'
+import type { RequestHeaders } from '#route/route.ts'
 import type { Authorization } from './authorization.ts'
 
 /** A payment as a client sent it, of scheme `exact` with an EIP-3009 authorization. */

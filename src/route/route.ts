@@ -8,7 +8,7 @@ import {
   type RefusalDetail,
   refuse,
 } from '#domain/refusal.ts'
-import { BROKEN_BODY } from './json-body.ts'
+import { BROKEN_BODY } from '#http/json-body.ts'
 import type { Effective, Parameters, Parsed, ValuesOf } from './parameter.ts'
 
 /** Header names in lower case; a repeated header is joined by Node's rules. */
