@@ -15,8 +15,6 @@ const historyDaysUsual = 40
 export interface OwnDevnetOptions {
   /** 40 unless given; files with the same number share a history. */
   readonly historyDays?: number
-  /** False builds a history of its own, whose newest 160 blocks can be read and replaced. */
-  readonly isShared?: boolean
   /** Whether blocks and activity go on by themselves; else `mine` of `actions.ts` makes blocks. */
   readonly live?: boolean
 }
@@ -28,13 +26,12 @@ export interface OwnDevnetOptions {
 export async function startOwnDevnet({
   historyDays = historyDaysUsual,
   live = false,
-  isShared = true,
 }: OwnDevnetOptions = {}): Promise<Devnet> {
   const dataFolder = await mkdtemp(join(tmpdir(), 'sexton-devnet-'))
   const clear = () => rm(dataFolder, { recursive: true, force: true })
   const shared = process.env[SHARED_CHAINS]
   try {
-    if (isShared && shared !== undefined)
+    if (shared !== undefined && historyDays > daysLeftOut)
       await cp(await sharedHistory(shared, historyDays), dataFolder, { recursive: true })
     const ports = await freePorts()
     const devnet = await startDevnet({ dataFolder, ...ports, live, historyDays, saved: false })
@@ -86,19 +83,20 @@ function makesFolder(path: string): Promise<boolean> {
 
 /**
  * The saved blocks come without their states, which cost most of the loading, so a chain can be read and
- * reorganised only above them. It ends so long ago that each start mines the final block itself.
+ * reorganised only above them. They end so long ago that each start mines the final block itself, 128
+ * below the head.
  */
-const endsSecondsAgo = 300
+const daysLeftOut = 12
 
 async function buildHistory(history: string, historyDays: number): Promise<void> {
   const dataFolder = `${history}.draft`
-  const nowUnix = Math.floor(Date.now() / 1000) - endsSecondsAgo
+  const nowUnix = Math.floor(Date.now() / 1000) - daysLeftOut * 86_400
   const devnet = await startDevnet({
     dataFolder,
     ...(await freePorts()),
     nowUnix,
     live: false,
-    historyDays,
+    historyDays: historyDays - daysLeftOut,
   })
   await devnet.stop(0)
   await rename(dataFolder, history)

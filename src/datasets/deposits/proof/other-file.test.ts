@@ -22,7 +22,7 @@ import { DepositProver } from './prove-deposits.ts'
 import { BalanceWatch } from './watch-balance.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)
-const devnet = await startOwnDevnet({ historyDays: 1, isShared: false })
+const devnet = await startOwnDevnet({ historyDays: 1 })
 const { client, rpcUrl, chainId } = devnet.chains.base
 after(() => devnet.stop())
 for (const to of [accounts.payTo, accounts.operator])

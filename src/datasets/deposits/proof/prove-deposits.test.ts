@@ -19,7 +19,7 @@ import { DepositProver } from './prove-deposits.ts'
 import { BalanceWatch } from './watch-balance.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)
-const devnet = await startOwnDevnet({ historyDays: 1, isShared: false })
+const devnet = await startOwnDevnet({ historyDays: 1 })
 const { client, rpcUrl, chainId } = devnet.chains.base
 const node = await startLyingNode(rpcUrl)
 after(async () => {
