@@ -1,5 +1,5 @@
 import type { Migration } from '#store/engine.ts'
-import { type Guard, guardsSql } from '#store/guard.ts'
+import { appendOnly, type Guard, guardsSql } from '#store/guard.ts'
 
 /** What the database itself refuses to do to keys, signed messages and counters. */
 export const accessGuards: readonly Guard[] = [
@@ -20,8 +20,7 @@ export const accessGuards: readonly Guard[] = [
     columns: ['revoked_unix'],
     when: 'old.revoked_unix is not null',
   },
-  { table: 'used_messages', name: 'used_messages_never_change', on: 'update' },
-  { table: 'used_messages', name: 'used_messages_stay', on: 'delete' },
+  ...appendOnly('used_messages'),
   {
     table: 'usage_days',
     name: 'usage_days_pay_after_the_quota',

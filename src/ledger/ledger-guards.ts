@@ -1,9 +1,8 @@
-import type { Guard } from '#store/guard.ts'
+import { appendOnly, type Guard } from '#store/guard.ts'
 
 /** What the database itself refuses to do to the journal, the balances and the spend of a day. */
 export const ledgerGuards: readonly Guard[] = [
-  { table: 'journal_entries', name: 'entries_never_change', on: 'update' },
-  { table: 'journal_entries', name: 'entries_stay', on: 'delete' },
+  ...appendOnly('journal_entries', 'entries'),
   {
     table: 'journal_entries',
     name: 'entries_are_posted_once',
@@ -18,8 +17,7 @@ export const ledgerGuards: readonly Guard[] = [
     when: `(select coalesce(sum(micro_usd), 1) from postings where entry_id = new.id) <> 0
       or (select count(*) from postings where entry_id = new.id) < 2`,
   },
-  { table: 'postings', name: 'postings_never_change', on: 'update' },
-  { table: 'postings', name: 'postings_stay', on: 'delete' },
+  ...appendOnly('postings'),
   {
     table: 'postings',
     name: 'postings_come_with_their_entry',

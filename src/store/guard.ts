@@ -12,6 +12,14 @@ export interface Guard {
   readonly quietly?: boolean
 }
 
+/** Rows of the table are inserted only, never changed or deleted. */
+export function appendOnly(table: string, name: string = table): readonly Guard[] {
+  return [
+    { table, name: `${name}_never_change`, on: 'update' },
+    { table, name: `${name}_stay`, on: 'delete' },
+  ]
+}
+
 /** The statements that put guards up, for a migration. */
 export function guardsSql(guards: readonly Guard[]): {
   readonly sqlite: string

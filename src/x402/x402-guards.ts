@@ -1,4 +1,4 @@
-import type { Guard } from '#store/guard.ts'
+import { appendOnly, type Guard } from '#store/guard.ts'
 
 /** What the database itself refuses to do to x402 payments. */
 export const x402Guards: readonly Guard[] = [
@@ -35,9 +35,7 @@ export const x402Guards: readonly Guard[] = [
     when: "old.status in ('abandoned', 'failed') and new.status in ('reserved', 'submitted')",
   },
   // A credit is collected once, for ever.
-  { table: 'x402_collected', name: 'x402_collected_stay', on: 'delete' },
-  { table: 'x402_collected', name: 'x402_collected_never_change', on: 'update' },
+  ...appendOnly('x402_collected'),
   // Any transaction that was replaced may be sealed.
-  { table: 'x402_replaced', name: 'x402_replaced_stay', on: 'delete' },
-  { table: 'x402_replaced', name: 'x402_replaced_never_change', on: 'update' },
+  ...appendOnly('x402_replaced'),
 ]
