@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile, utimes } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { freePort } from '#main/local-chains.ts'
+import { copyProject } from './project-copy.ts'
+
+/** Ten times what it takes on a quiet machine. */
+const RESTART_MS_MAX = 5_000
+
+test('npm run dev restarts the service after a change, and keeps the local chains', async (context) => {
+  const root = await copyProject(context)
+  const child = spawn(process.execPath, [join(root, 'tools/dev.ts')], {
+    env: {
+      PATH: process.env.PATH,
+      PORT: String(await freePort(0)),
+      SEXTON_METRICS_PORT: 'off',
+      LOG_FORMAT: 'json',
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  context.after(() => child.kill('SIGKILL'))
+  let shown = ''
+  child.stderr.on('data', (chunk) => {
+    shown += String(chunk)
+  })
+  const untilReady = async (times: number) => {
+    while (shown.split('Sexton is ready').length <= times) {
+      assert.equal(child.exitCode, null, shown)
+      await Promise.race([once(child.stderr, 'data'), once(child, 'exit')])
+    }
+  }
+  const nodes = () =>
+    Promise.all(
+      ['base', 'ethereum'].map((chain) =>
+        readFile(join(root, `.sexton/dev/chains/${chain}.anvil.pid`), 'utf8'),
+      ),
+    )
+  await untilReady(1)
+  const before = await nodes()
+  const changedAtMs = performance.now()
+  await utimes(join(root, 'src/api/pipeline.ts'), new Date(), new Date())
+  await untilReady(2)
+  const tookMs = performance.now() - changedAtMs
+  assert.ok(tookMs < RESTART_MS_MAX, `${tookMs} ms`)
+  assert.deepEqual(await nodes(), before)
+
+  child.kill('SIGINT')
+  const [code] = await once(child, 'exit')
+  assert.equal(code, 0, shown)
+})
