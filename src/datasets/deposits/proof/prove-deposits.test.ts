@@ -182,7 +182,10 @@ onEach(
       await world.follow()
       second.lie = hideDeposits
       await world.prove()
-      assert.match((await world.readUnproven())?.reason ?? '', /its endpoints give different logs/)
+      assert.match(
+        (await world.readUnproven())?.reason ?? '',
+        /its endpoints return different logs/,
+      )
       second.lie = undefined
       world.time.aheadMs = 60_000
       await world.prove()
