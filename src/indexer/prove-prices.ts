@@ -17,10 +17,6 @@ const VIEWS = {
   decimals: from('function decimals() view returns (uint8)'),
 }
 
-/**
- * Holds every price source against its contract: a pool must be of the kind and of the two tokens
- * that the file says, a feed must have the decimals. A wrong pool would make a wrong gate.
- */
 export function provePrices(ecosystem: Ecosystem, sourceOf: SourceOf): readonly Promise<void>[] {
   return ecosystem.tokens.map(async (token, index) => {
     const { price } = token

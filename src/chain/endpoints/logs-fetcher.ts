@@ -90,7 +90,10 @@ function readEnd(ask: LogsAsk, answer: HttpAnswer): BlockRef {
   const { to } = ask
   const header = parseBlock(readEnvelopes(answer, askedOf(ask)))
   if (header === undefined)
-    throw new EndpointError('behind', `the node gave logs up to ${to} but does not know that block`)
+    throw new EndpointError(
+      'behind',
+      `the node returned logs up to ${to} but does not know that block`,
+    )
   if (header.number !== to) throw new RpcError(`asked for block ${to}, got ${header.number}`)
   return { number: header.number, hash: header.hash }
 }

@@ -140,7 +140,7 @@ describe('the proof of a block', () => {
     await refused(({ method }, result) => {
       if (method !== 'eth_getBlockByHash') return result
       return { ...(result as object), receiptsRoot: `0x${'12'.repeat(32)}`, proverRoot: '0x12' }
-    }, /does not hash to its hash; .* its fields "proverRoot": update, or write proofs: "deposits"/)
+    }, /does not hash to its hash; .* its fields "proverRoot": update Sexton, or set proofs: "deposits"/)
   })
 
   test('refuses malformed answers without setting the node aside', async () => {
