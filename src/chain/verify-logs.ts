@@ -42,7 +42,7 @@ function refuseForged(header: BlockHeader, logs: readonly SourceLog[]): void {
   for (const { address, topics } of logs) {
     const self = { addresses: [address], topics: topics.map((topic) => [topic]) }
     if (bloomAdmits(header.logsBloom, self)) continue
-    const message = `block ${header.number} ${header.hash}: its bloom does not admit a log that the node gave`
+    const message = `block ${header.number} ${header.hash}: the node returned a log that the bloom excludes`
     throw new RpcError(message, { lie: true })
   }
 }
@@ -74,7 +74,7 @@ async function proveComplete(
   const missed = all.filter((log) => matches(filter, log) && !given.has(log.logIndex))
   if (missed.length > 0)
     throw new RpcError(
-      `block ${header.number} ${header.hash}: the node gave ${logs.length} logs, but its receipts hold ${missed.length} more`,
+      `block ${header.number} ${header.hash}: the node returned ${logs.length} logs, but its receipts hold ${missed.length} more`,
     )
 }
 

@@ -128,7 +128,7 @@ function proveDecimals(ecosystem: Ecosystem, sourceOf: SourceOf): readonly Promi
       if (found !== token.decimals)
         throw new ProofError(
           field,
-          `${token.symbol} on ${chain.name} has ${found ?? 'no readable'} decimals, the file says ${token.decimals}`,
+          `${token.symbol} on ${chain.name} has ${found ?? 'no readable'} decimals, the file says ${token.decimals}; correct the decimals or the address`,
         )
     }),
   )
@@ -146,7 +146,10 @@ async function proveAssetDecimals(
   const field = 'payment.asset'
   const found = await callView(sourceOf(chain), { field, address: asset, view: decimalsView })
   if (found !== decimals)
-    throw new ProofError(field, `has ${found ?? 'no readable'} decimals, must have ${decimals}`)
+    throw new ProofError(
+      field,
+      `has ${found ?? 'no readable'} decimals, must have ${decimals}; choose another asset`,
+    )
 }
 
 function isHash(value: unknown): value is Hash {

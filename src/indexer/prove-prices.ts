@@ -37,7 +37,7 @@ async function proveFeed(
   if (decimals !== feed.decimals)
     throw new ProofError(
       `${field}.decimals`,
-      `the feed at ${showAddress(feed.address)} has ${decimals ?? 'no readable'} decimals, the file says ${feed.decimals}`,
+      `the feed at ${showAddress(feed.address)} has ${decimals ?? 'no readable'} decimals, the file says ${feed.decimals}; correct the decimals or the address`,
     )
 }
 
@@ -69,6 +69,6 @@ async function provePool(source: ChainSource, pool: Pool): Promise<void> {
   if (same.join() !== wanted.sort().join())
     throw new ProofError(
       `${field}.address`,
-      `the pool at ${showAddress(address)} is of ${found.join(' and ')}, not of ${token.symbol} and ${price.quote}`,
+      `the pool at ${showAddress(address)} is of ${found.join(' and ')}, not of ${token.symbol} and ${price.quote}; correct the address or the quote`,
     )
 }

@@ -1,6 +1,5 @@
 import type { Guard } from '#store/guard.ts'
 
-/** What the database itself refuses to do to the journal, the balances and the spend of a day. */
 export const ledgerGuards: readonly Guard[] = [
   { table: 'journal_entries', name: 'entries_never_change', on: 'update' },
   { table: 'journal_entries', name: 'entries_stay', on: 'delete' },
