@@ -1,8 +1,7 @@
 import type { Guard } from '#store/guard.ts'
 
-/** What the database itself refuses to do to x402 payments. */
 export const x402Guards: readonly Guard[] = [
-  // Only what moved nothing may go.
+  // Only intents that moved nothing may be deleted.
   {
     table: 'x402_intents',
     name: 'x402_intents_stay',
@@ -34,10 +33,9 @@ export const x402Guards: readonly Guard[] = [
     columns: ['status'],
     when: "old.status in ('abandoned', 'failed') and new.status in ('reserved', 'submitted')",
   },
-  // A credit is collected once, for ever.
+  // A credit is collected at most once.
   { table: 'x402_collected', name: 'x402_collected_stay', on: 'delete' },
   { table: 'x402_collected', name: 'x402_collected_never_change', on: 'update' },
-  // Any transaction that was replaced may be sealed.
   { table: 'x402_replaced', name: 'x402_replaced_stay', on: 'delete' },
   { table: 'x402_replaced', name: 'x402_replaced_never_change', on: 'update' },
 ]
