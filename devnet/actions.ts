@@ -5,8 +5,8 @@ import { type ChainClient, sendTransaction } from '#devnet/chain-client.ts'
 import { traders } from '#devnet/people.ts'
 
 /**
- * Ends blocks now; the first takes what has been sent. `secondsApart` (default 2) is the time
- * between them. Needed on a chain that was started with `live: false`.
+ * The first block takes the pending transactions. `secondsApart` defaults to 2. For chains started
+ * with `live: false`.
  */
 export async function mine(
   chain: ChainClient,
@@ -19,9 +19,8 @@ export async function mine(
 }
 
 /**
- * Replaces the newest blocks by as many empty ones, which drops what they held.
- * A plain `anvil_reorg` below the block that a saved chain was loaded at would lose all contracts'
- * code (anvil 1.7.1 keeps it apart from the saved past states); this puts it back.
+ * Replaces the newest blocks by empty ones. Restores the contracts' code, which anvil 1.7.1 loses
+ * in a plain `anvil_reorg` below the block that a saved chain was loaded at.
  */
 export async function reorg(chain: ChainClient, input: { readonly depth: number }): Promise<void> {
   const contracts = Object.values(namedAddresses(chain.addresses))
@@ -38,7 +37,7 @@ export async function reorg(chain: ChainClient, input: { readonly depth: number 
   await chain.rpc.sendBatch(lost.map((params) => ({ method: 'anvil_setCode', params })))
 }
 
-/** Switches between a block for every transaction and blocks only when `mine` is called. */
+/** On: one block per transaction; off: only `mine` makes blocks. */
 export async function setAutomine(chain: ChainClient, on: boolean): Promise<void> {
   await chain.rpc.send({ method: 'evm_setAutomine', params: [on] })
 }
@@ -46,7 +45,7 @@ export async function setAutomine(chain: ChainClient, on: boolean): Promise<void
 type Token = 'grave' | 'crypt' | 'usdc' | 'weth'
 type Ticker = 'grave' | 'crypt'
 
-/** Sends tokens (base units); from the operator, who has plenty of each, unless said otherwise. */
+/** In base units; `from` defaults to the operator. */
 export function transfer(
   chain: ChainClient,
   input: { readonly token: Token; readonly from?: Address; readonly to: Address; amount: bigint },
@@ -58,7 +57,6 @@ export function transfer(
   )
 }
 
-/** Burns tokens to the zero address. */
 export function burn(
   chain: ChainClient,
   input: { readonly token: Ticker; readonly from: Address; readonly amount: bigint },
@@ -66,7 +64,7 @@ export function burn(
   return sendTransaction(chain, calls.burn({ ...input, token: chain.addresses[input.token] }))
 }
 
-/** Sends tokens to the burn address 0x…dEaD. */
+/** 0x…dEaD */
 export function burnToDead(
   chain: ChainClient,
   input: { readonly token: Ticker; readonly from: Address; readonly amount: bigint },
@@ -74,7 +72,6 @@ export function burnToDead(
   return transfer(chain, { ...input, to: burnAddress })
 }
 
-/** Funds a round of dividends. */
 export function distribute(
   chain: ChainClient,
   input: { readonly token: 'grave' | 'usdc' | 'weth'; readonly amount: bigint },
@@ -89,7 +86,7 @@ export function distribute(
   )
 }
 
-/** Credits an account with a dividend from what rounds have left over, and claims it. */
+/** From what rounds left undistributed. */
 export async function claimDividend(
   chain: ChainClient,
   input: { readonly token: 'grave' | 'usdc' | 'weth'; readonly account: Address; amount: bigint },
@@ -105,7 +102,6 @@ export async function claimDividend(
   return sendTransaction(chain, calls.claim({ distributor, account, token, amount }))
 }
 
-/** Digs a grave for up to 50,000 GRAVE. */
 export function dig(
   chain: ChainClient,
   input: { readonly digger: Address; readonly amount: bigint },
@@ -113,7 +109,7 @@ export function dig(
   return sendTransaction(chain, calls.dig({ graveyard: chain.addresses.graveyard, ...input }))
 }
 
-/** Trades a token against wrapped ether on base; the amount is of what is paid in. */
+/** `amountIn` is in the token paid in. */
 export function swap(
   chain: ChainClient,
   input: {
@@ -134,7 +130,7 @@ export function swap(
   )
 }
 
-/** Writes a new ETH price, USD with 8 decimals. */
+/** USD with 8 decimals. */
 export function updateFeed(chain: ChainClient, input: { readonly answer: bigint }): Promise<Hex> {
   const { answer } = input
   const from = accounts.operator
@@ -144,7 +140,6 @@ export function updateFeed(chain: ChainClient, input: { readonly answer: bigint 
   )
 }
 
-/** Pays USDC (6 decimals). */
 export function payUsdc(
   chain: ChainClient,
   input: { readonly from: Address; readonly to: Address; readonly amount: bigint },
@@ -152,7 +147,6 @@ export function payUsdc(
   return transfer(chain, { ...input, token: 'usdc' })
 }
 
-/** Makes new USDC (6 decimals) for an account. */
 export function mintUsdc(
   chain: ChainClient,
   input: { readonly to: Address; readonly amount: bigint },

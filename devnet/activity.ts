@@ -4,10 +4,7 @@ import { type DeedContext, deeds } from '#devnet/deeds.ts'
 import type { Pace } from '#devnet/pace.ts'
 import type { World } from '#devnet/world.ts'
 
-/**
- * Gives what people do between two times (Unix seconds), as transactions in a valid order, and
- * notes it in the world as done. Every kind of event comes in the number its rate asks for.
- */
+/** The transactions between two times (Unix seconds), in a valid order; updates the world. */
 export function activityCalls(
   world: World,
   period: { readonly fromUnix: number; readonly toUnix: number; readonly pace: Pace },
@@ -38,7 +35,7 @@ const ratesPerDay: Readonly<Record<string, Readonly<Record<ChainName, number>>>>
   swapCrypt: { base: 7, ethereum: 0 },
 }
 
-// Shares are carried on from slot to slot, so that no kind stays away for long by bad luck.
+// The remainder carries over, so that no kind is absent for long.
 function countDue(world: World, kind: string, expected: number): number {
   const due =
     (world.due.get(kind) ?? world.random.unit()) + expected * world.random.between(0.5, 1.5)

@@ -1,6 +1,5 @@
 import type { Address } from 'viem'
 
-/** The contracts of the ecosystem on one local chain. */
 export interface ChainAddresses {
   readonly grave: Address
   readonly crypt: Address
@@ -10,11 +9,11 @@ export interface ChainAddresses {
   readonly graveyard: Address
   /** ETH / USD, 8 decimals, Chainlink's interface. */
   readonly ethUsdFeed: Address
-  /** The Uniswap v2 market, on base only. */
+  /** Uniswap v2, on base only. */
   readonly market?: MarketAddresses
 }
 
-/** The Uniswap v2 market of the ecosystem's two tokens, both against wrapped ether. */
+/** Both tokens against wrapped ether. */
 export interface MarketAddresses {
   readonly factory: Address
   readonly router: Address
@@ -22,13 +21,12 @@ export interface MarketAddresses {
   readonly cryptPair: Address
 }
 
-/** The names of the local chains. */
 export type ChainName = 'base' | 'ethereum'
 
-/** The chain ids, which are those of the real networks (EIP-155). */
+/** EIP-155, as on the real networks. */
 export const chainIds = { base: 8453, ethereum: 1 } as const
 
-/** The first contracts that the operator creates have the same addresses on every chain. */
+/** Same deployer and nonces, so the same addresses on every chain. */
 const created = {
   grave: '0x5FbDB2315678afecb367f032d93F642f64180aa3',
   crypt: '0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512',
@@ -55,24 +53,22 @@ const ethereum = {
   weth: '0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2',
 } as const satisfies ChainAddresses
 
-/** Every contract of the local chains; USDC and wrapped ether are where the real ones are. */
+/** USDC and wrapped ether have their real addresses. */
 export const addresses = { base, ethereum } as const
 
-/** Gives all contracts of a chain by name, the market's among them. */
 export function namedAddresses(chain: ChainAddresses): Readonly<Record<string, Address>> {
   const { market, ...rest } = chain
   return { ...rest, ...market }
 }
 
-/** Where tokens are sent to be out of reach for ever. */
+/** Tokens sent here are out of reach. */
 export const burnAddress = '0x000000000000000000000000000000000000dEaD'
 
 /**
- * The accounts of the local chains, in the order of the development mnemonic (see `wallets.ts`).
- * operator: deploys, owns the tokens, funds dividends, writes the price feed.
- * holder: over 100 USD of both tokens on base and 1000 USDC. premium: over 0.1 % of CRYPT on base.
- * poor: ether only. payTo: receives payments. settler: sends the payments that others signed.
- * treasury: holds GRAVE that counts as not circulating.
+ * In the order of the development mnemonic. operator: deploys, owns the tokens, funds dividends,
+ * writes the price feed. holder: over 100 USD of both tokens on base and 1000 USDC. premium: over
+ * 0.1 % of CRYPT on base. poor: ether only. settler: sends signed payments. treasury: holds
+ * non-circulating GRAVE.
  */
 export const accounts = {
   operator: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
@@ -84,5 +80,4 @@ export const accounts = {
   treasury: '0x976EA74026E726554dB657fA54763abd0C3a0aa9',
 } as const satisfies Readonly<Record<string, Address>>
 
-/** The name of an account of the local chains. */
 export type AccountName = keyof typeof accounts

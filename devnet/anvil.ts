@@ -4,35 +4,29 @@ import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openRpc } from '#devnet/rpc.ts'
 
-/** What an anvil is started with. */
 export interface AnvilOptions {
   readonly port: number
   readonly chainId: number
-  /** The time of the genesis block, Unix seconds; without meaning when a state is loaded. */
+  /** Unix seconds; ignored if a state is loaded. */
   readonly genesisUnix: number
-  /** A folder of its own; its path also marks the process as ours. */
+  /** Its path also marks the process as ours. */
   readonly cacheFolder: string
-  /** A state to go on from, as plain JSON. */
+  /** Plain JSON. */
   readonly stateFile?: string
 }
 
-/** A running anvil. */
 export interface Anvil {
   readonly url: string
   readonly pid: number
-  /** Gives what it said when it ends before `stop` was called; never rejects. */
+  /** Resolves with the output if anvil ends before `stop`. */
   readonly failed: Promise<string>
   stop(): Promise<void>
 }
 
-/**
- * Starts anvil on 127.0.0.1 and waits until it answers.
- * Throws when anvil ends at once, for example over an unreadable state or a taken port.
- */
+/** On 127.0.0.1. Waits for an answer; throws if anvil ends at once, such as over a taken port. */
 export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
   const [command, ...prefix] = anvilCommand()
-  // In a process group of its own, Ctrl-C in a terminal reaches us and not the chain, so that its
-  // state can still be saved.
+  // In its own process group: Ctrl-C must not kill the chain before its state is saved.
   const child = spawn(command, [...prefix, ...anvilArguments(options)], {
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -56,7 +50,7 @@ export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
   }
 }
 
-/** Throws when the port is taken: a stranger on it would pass for the chain. */
+/** Another server on the port would pass for the chain. */
 export function refuseTakenPort(port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const probe = createServer()
@@ -67,14 +61,14 @@ export function refuseTakenPort(port: number): Promise<void> {
   })
 }
 
-// Its state is saved by now. Anvil waits for open connections, however long they stay idle.
+// Anvil waits for idle connections; its state is saved by now.
 const endWithinMs = 300
 
-// Loading the state of a chain of some days takes seconds.
+// Loading some days of history takes seconds.
 const readyWithinMs = 60_000
 
-// How many of the newest states can be reorganised or read. An indexer's proofs are read at the final
-// block, up to 128 deep, while new blocks come in. More only makes the saved state larger.
+// Newest states that can be reorganised or read: proofs read up to 128 blocks deep. More only
+// enlarges the saved state.
 const keptStates = 160
 
 function anvilArguments(options: AnvilOptions): readonly string[] {

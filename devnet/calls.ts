@@ -8,16 +8,14 @@ import {
   toFunctionSelector,
 } from 'viem'
 
-/** A transaction that is still to be sent; `to` is absent when it creates a contract. */
+/** `to` is absent for contract creation. */
 export interface Call {
   readonly from: Address
   readonly to?: Address
   readonly data: Hex
-  /** In wei. */
   readonly value?: bigint
 }
 
-/** The transactions of the local chains by name; amounts are in base units. */
 export const calls = {
   transfer: (input: { token: Address; from: Address; to: Address; amount: bigint }): Call => ({
     from: input.from,
@@ -114,7 +112,7 @@ export const calls = {
   }),
 } as const
 
-/** The call data of what the local chains read. */
+/** Call data of the views. */
 export const reads = {
   balanceOf: (account: Address): Hex => encoders.balanceOf(account),
   creditOf: (account: Address, token: Address): Hex => encoders.creditOf(account, token),
@@ -141,7 +139,7 @@ const encoders = {
   getReserves: encoder('getReserves', ''),
 }
 
-// The selector is hashed once here: history encodes tens of thousands of calls.
+// Hashes the selector once: history encodes tens of thousands of calls.
 function encoder(name: string, types: string): (...values: readonly unknown[]) => Hex {
   const selector = toFunctionSelector(`${name}(${types})`)
   if (types === '') return () => selector

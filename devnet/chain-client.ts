@@ -3,7 +3,6 @@ import type { ChainAddresses, ChainName } from '#devnet/addresses.ts'
 import type { Call } from '#devnet/calls.ts'
 import { openRpc, type Rpc, type RpcCall } from '#devnet/rpc.ts'
 
-/** A local chain that can be driven: its name, its contracts and a connection to its node. */
 export interface ChainClient {
   readonly name: ChainName
   readonly chainId: number
@@ -12,19 +11,16 @@ export interface ChainClient {
   readonly rpc: Rpc
 }
 
-/** Opens a client of a local chain. */
 export function openChainClient(chain: Omit<ChainClient, 'rpc'>): ChainClient {
   return { ...chain, rpc: openRpc(chain.rpcUrl) }
 }
 
-/** The block that the chain ends with. */
 export interface Head {
   readonly number: number
   readonly hash: Hex
   readonly timestampUnix: number
 }
 
-/** Reads the newest block of a chain. */
 export async function readHead(chain: ChainClient): Promise<Head> {
   const block = await chain.rpc.send({
     method: 'eth_getBlockByNumber',
@@ -41,7 +37,7 @@ export async function readHead(chain: ChainClient): Promise<Head> {
   }
 }
 
-/** The JSON-RPC call that sends a transaction; the node signs for every address. */
+/** The node signs for every address. */
 export function sendCall(call: Call, nonce?: number): RpcCall {
   const transaction = {
     from: call.from,
@@ -55,12 +51,12 @@ export function sendCall(call: Call, nonce?: number): RpcCall {
   return { method: 'eth_sendTransaction', params: [transaction] }
 }
 
-/** Sends a transaction from any address, unsigned, and gives its hash; mines no block. */
+/** Unsigned, from any address; mines no block. */
 export async function sendTransaction(chain: ChainClient, call: Call): Promise<Hex> {
   return expectHex(await chain.rpc.send(sendCall(call)))
 }
 
-/** Runs many read-only calls at the newest block and gives the first word of each answer. */
+/** At the newest block; returns the first word of each answer. */
 export async function readWords(
   chain: ChainClient,
   questions: readonly { readonly to: Hex; readonly data: Hex }[],
@@ -76,15 +72,13 @@ export async function readWords(
   return answers
 }
 
-/** Takes a JSON-RPC result that must be a hex string. */
 export function expectHex(value: unknown): Hex {
   if (!isHex(value)) throw new TypeError(`expected hex, got ${String(value)}`)
   return value
 }
 
-// Enough for the dearest transaction, the creation of a contract; an estimate would double the
-// time that history takes.
+// Enough for a contract creation; estimating would double the time that history takes.
 const gasLimit = toHex(6_000_000)
 
-// Small enough to stay far below the node's limit on a request's size.
+// Far below the node's request limit.
 const readsPerBatch = 500

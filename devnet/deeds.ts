@@ -8,16 +8,15 @@ import { applySwap, swapTowards } from '#devnet/pool.ts'
 import { toTokens, units } from '#devnet/units.ts'
 import { balanceOf, move, rewardTokens, type World } from '#devnet/world.ts'
 
-/** When a deed happens (Unix seconds), and how large amounts are then. */
+/** Unix seconds, and the scale of amounts. */
 export interface DeedContext {
   readonly atUnix: number
   readonly pace: Pace
 }
 
-/** Does one deed of a kind: notes it in the world and gives its transactions, none if it cannot be. */
+/** Updates the world and returns the transactions; empty if impossible. */
 export type Deed = (world: World, context: DeedContext) => readonly Call[]
 
-/** What people do on the local chains. */
 export const deeds: Readonly<Record<string, Deed>> = {
   updateFeed,
   distribute,
@@ -141,7 +140,7 @@ function rewardAmount(world: World, context: DeedContext, token: Address): bigin
   return units(usd / priceUsd(world, context, token === weth ? 'eth' : 'grave'))
 }
 
-// Eight percent of a round are credited to nobody: tests credit from it what they claim.
+// Eight percent of a round stay uncredited, for tests to claim.
 function shareOut(world: World, amount: bigint): { account: Address; amount: bigint }[] {
   const picked = Array.from({ length: 14 }, () => {
     const index = Math.floor(world.random.unit() ** 1.6 * world.peopleCount)
@@ -186,7 +185,7 @@ function someHolder(world: World, token: Ticker): Address | undefined {
   return undefined
 }
 
-// More than half of the people hold either token, so eight misses in a row are a rare idle slot.
+// More than half of the people hold either token.
 const holderAttempts = 8
 
 function someRecipient(world: World, context: DeedContext): Address {
@@ -198,7 +197,7 @@ function someRecipient(world: World, context: DeedContext): Address {
   return world.random.pick(world.people.slice(0, world.peopleCount))
 }
 
-// People like round numbers about half of the time.
+// People prefer round numbers.
 function roundish(world: World, amount: number): number {
   return world.random.unit() < 0.5 ? Number(amount.toPrecision(2)) : amount
 }

@@ -14,16 +14,13 @@ import { traders } from '#devnet/people.ts'
 import type { RpcCall } from '#devnet/rpc.ts'
 import { units } from '#devnet/units.ts'
 
-/** Whole GRAVE and CRYPT that are minted on a chain on its first day. */
+/** Whole tokens minted on the first day. */
 export const supplies = {
   base: { grave: 700_000_000, crypt: 7_000_000 },
   ethereum: { grave: 300_000_000, crypt: 3_000_000 },
 } as const
 
-/**
- * Puts USDC and wrapped ether at their real addresses and gives ether to those who spend it.
- * Written straight into the state of a chain that has no block yet but its genesis.
- */
+/** Writes USDC, wrapped ether and ether balances into the genesis state. */
 export async function prepareGenesis(chain: ChainClient): Promise<void> {
   const usdc = await runtimeCode(chain, creationOf('UsdCoin'))
   const weth = await runtimeCode(chain, creationOf('WrappedEther'))
@@ -35,7 +32,6 @@ export async function prepareGenesis(chain: ChainClient): Promise<void> {
   ])
 }
 
-/** The transactions of the first block: the contracts. Their order decides their addresses. */
 export function creationCalls(chain: ChainClient): readonly Call[] {
   const { grave, usdc } = chain.addresses
   const supply = supplies[chain.name]
@@ -51,7 +47,6 @@ export function creationCalls(chain: ChainClient): readonly Call[] {
   ]
 }
 
-/** The transactions of the second block: pairs, reward funds, and leave to spend them. */
 export function fundingCalls(chain: ChainClient): readonly Call[] {
   const { grave, crypt, usdc, weth, distributor, market } = chain.addresses
   const from = accounts.operator
@@ -74,7 +69,6 @@ export function fundingCalls(chain: ChainClient): readonly Call[] {
   ]
 }
 
-/** How much wrapped ether every trader starts with. */
 export const traderWeth = 300
 
 function traderCalls(chain: ChainClient, from: Address): readonly Call[] {
@@ -102,8 +96,8 @@ function creationOf(contractName: string, types?: string, values: readonly unkno
   return concatHex([bytecode, encodeAbiParameters(parseAbiParameters(types), values)])
 }
 
-// A call without a receiver runs the creation code and answers with the code it would leave behind,
-// immutables filled in. USDC rebuilds its domain separator wherever it finds itself.
+// A call without a receiver returns the runtime code with immutables filled in. USDC rebuilds its
+// domain separator at any address.
 async function runtimeCode(chain: ChainClient, creation: Hex): Promise<Hex> {
   const question = { from: accounts.operator, data: creation }
   return expectHex(await chain.rpc.send({ method: 'eth_call', params: [question, 'latest'] }))

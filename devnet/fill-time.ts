@@ -6,7 +6,7 @@ import { type ChainClient, sendCall } from '#devnet/chain-client.ts'
 import { historyPace, livePace, type Pace } from '#devnet/pace.ts'
 import type { World } from '#devnet/world.ts'
 
-/** A stretch of time to fill with blocks; both ends in Unix seconds. */
+/** Unix seconds. */
 export interface Stretch {
   readonly fromUnix: number
   readonly untilUnix: number
@@ -14,8 +14,8 @@ export interface Stretch {
 }
 
 /**
- * Mines blocks with the life of an ordinary day after one time and up to another: one every two or
- * three hours, and a tail of blocks as close as live ones, so that what lies before it is final.
+ * One block every two or three hours, then a tail at live pace, so that everything before it is
+ * final.
  */
 export async function fillTime(world: World, stretch: Stretch): Promise<void> {
   const plan = planBlocks(world, stretch)
@@ -29,10 +29,9 @@ export async function fillTime(world: World, stretch: Stretch): Promise<void> {
   }
 }
 
-/** The next nonce of every sender seen so far. */
 export type Nonces = Map<Address, number>
 
-/** Mines one block of exactly these transactions, in this order, at a time (Unix seconds). */
+/** Exactly these transactions, in this order. */
 export async function mineBlock(
   chain: ChainClient,
   input: {
@@ -51,7 +50,6 @@ export async function mineBlock(
   await chain.rpc.send({ method: 'evm_mine', params: [toHex(input.timestampUnix)] })
 }
 
-/** The seconds between two live blocks. */
 export const blockSeconds: Readonly<Record<ChainName, number>> = { base: 2, ethereum: 4 }
 
 interface PlannedBlock {
@@ -59,7 +57,7 @@ interface PlannedBlock {
   readonly pace: Pace
 }
 
-// anvil calls a block final when 64 more have followed it.
+// anvil finalizes a block once 64 more have followed.
 const tailBlocks = 70
 
 const blocksPerDay: Readonly<Record<ChainName, number>> = { base: 9, ethereum: 7 }

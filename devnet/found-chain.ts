@@ -14,10 +14,6 @@ import { foundersOf, traders } from '#devnet/people.ts'
 import { units } from '#devnet/units.ts'
 import { balanceOf, move, type World } from '#devnet/world.ts'
 
-/**
- * Founds the ecosystem on a new chain in three blocks, a minute apart: contracts, funds, and the
- * first holders with the market. Gives the time of the last of them (Unix seconds).
- */
 export async function foundChain(world: World, fromUnix: number): Promise<number> {
   const nonces = new Map<Address, number>()
   const { chain } = world
@@ -38,7 +34,7 @@ export async function foundChain(world: World, fromUnix: number): Promise<number
 
 const foundingStepSeconds = 60
 
-// Whole tokens; what is left of the supply stays with the operator, who pays dividends from it.
+// Whole tokens; the rest stays with the operator for dividends.
 const shares = {
   base: {
     treasury: 150_000_000,
@@ -52,10 +48,10 @@ const shares = {
   },
 } as const
 
-// A hundred and fifty dollars or so each: over the gate at any price, far below 0.1 % of CRYPT.
+// About 150 USD each: over the gate at any price, far below 0.1 % of CRYPT.
 const holderShare = { grave: 6000, crypt: 250 } as const
 
-// The supply of CRYPT on base only shrinks, so this stays over 0.1 % of it.
+// CRYPT's supply on base only shrinks, so this stays over 0.1 %.
 const premiumShare = { grave: 2000, crypt: 15_000 } as const
 
 const liquidity = { grave: 20_000_000, crypt: 300_000 } as const
@@ -92,8 +88,7 @@ function firstHolderCalls(world: World): readonly Call[] {
   return gifts.map(([token, to, tokens]) => give(world, { token, to, amount: units(tokens) }))
 }
 
-// Every founder holds GRAVE and two of three hold CRYPT; the n-th largest has about 1/n of the
-// largest, as token holders do. The order is the people's own, so traders are wealthy.
+// The n-th largest holder has about 1/n of the largest, as real tokens do.
 function powerLaw(
   world: World,
   token: 'grave' | 'crypt',

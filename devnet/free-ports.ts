@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Gives two ports of 127.0.0.1 that were free a moment ago. */
 export async function freePorts(): Promise<{ basePort: number; ethereumPort: number }> {
   const probes = [createServer(), createServer()]
   const ports: number[] = []

@@ -2,13 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChainClient } from '#devnet/chain-client.ts'
 import { saveState } from '#devnet/saved-state.ts'
 
-/** Saving that goes on until it is stopped. */
 export interface Saving {
-  /** Ends after the save that is under way. */
   stop(): Promise<void>
 }
 
-/** Saves a chain now and then every few seconds, so that a kill -9 costs little of it. */
+/** Every few seconds, so that a kill -9 loses little. */
 export function keepSaving(
   deps: { readonly log: (line: string) => void },
   input: { readonly chain: ChainClient; readonly file: string },
@@ -23,10 +21,10 @@ export function keepSaving(
   }
 }
 
-// What a kill -9 may cost of the chain.
+// The most that a kill -9 loses.
 const pauseMs = 15_000
 
-// A long chain takes longer to save; saving never takes more than about a thirtieth of the time.
+// Limits saving to about a thirtieth of the time.
 const pausePerSave = 30
 
 async function saveAgainAndAgain(

@@ -6,13 +6,11 @@ import { blockSeconds } from '#devnet/fill-time.ts'
 import { livePace } from '#devnet/pace.ts'
 import { readWorld, type World } from '#devnet/world.ts'
 
-/** Activity that goes on until it is stopped. */
 export interface Live {
-  /** Ends the activity and the mining of blocks; the chain then stands still. */
   stop(): Promise<void>
 }
 
-/** Lets a chain mine a block every few seconds, with people who keep doing things. */
+/** Mines a block every few seconds, with activity. */
 export async function startLive(
   deps: { readonly nowUnix: () => number; readonly log: (line: string) => void },
   world: World,
@@ -55,14 +53,14 @@ async function keepActing(
       seen = await readHead(world.chain)
       paused = false
     } catch (cause) {
-      if (!paused) deps.log(`${world.chain.name}: people paused: ${String(cause)}`)
+      if (!paused) deps.log(`${world.chain.name}: activity paused, retrying: ${String(cause)}`)
       paused = true
     }
     fromUnix = deps.nowUnix()
   }
 }
 
-// After a reorganisation people no longer have what the lost blocks gave them.
+// After a reorg the world must be read again.
 async function isReplaced(world: World, seen: Head): Promise<boolean> {
   const block = await world.chain.rpc.send({
     method: 'eth_getBlockByNumber',
@@ -71,5 +69,5 @@ async function isReplaced(world: World, seen: Head): Promise<boolean> {
   return !(typeof block === 'object' && block && 'hash' in block && block.hash === seen.hash)
 }
 
-// After the machine has slept, the missed hours are not made up for in one burst.
+// After the machine slept, missed hours are skipped.
 const longestStepSeconds = 20

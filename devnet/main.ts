@@ -8,14 +8,13 @@ interface Options {
   readonly days: number
 }
 
-/** Runs the local chains alone until a signal. */
 async function main(): Promise<void> {
   const values = new Command('node devnet/main.ts')
-    .description('Runs the local chains alone until a signal.')
-    .option('--port <port>', 'of base', Number, 8_545)
-    .option('--ethereum-port <port>', 'of ethereum; the next one unless given', Number)
-    .option('--data <folder>', 'where the chains are kept', '.sexton/devnet')
-    .option('--days <count>', 'of history', Number, 120)
+    .description('Runs the local chains until interrupted.')
+    .option('--port <port>', 'port of base', Number, 8_545)
+    .option('--ethereum-port <port>', 'port of ethereum (default: the port of base + 1)', Number)
+    .option('--data <folder>', 'folder that keeps the chains between runs', '.sexton/devnet')
+    .option('--days <count>', 'days of history on new chains', Number, 120)
     .parse()
     .opts<Options>()
   const basePort = values.port

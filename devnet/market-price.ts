@@ -1,12 +1,10 @@
 import { mixSeed } from '#devnet/random.ts'
 
-/** What has a market price on the local chains. */
 export type PricedAsset = 'eth' | 'grave' | 'crypt'
 
 /**
- * Gives the USD price that the market of the local chains moves to at a time (Unix seconds).
- * A pure function of seed and time, so both chains agree and a restart goes on where it stopped.
- * ETH stays within 2660 to 3390 USD, GRAVE within 0.021 to 0.048, CRYPT within 0.6 to 1.65.
+ * A pure function of seed and time, so that both chains agree and restarts continue. ETH stays
+ * within 2660 to 3390 USD, GRAVE within 0.021 to 0.048, CRYPT within 0.6 to 1.65.
  */
 export function marketPriceUsd(input: {
   readonly seed: number
@@ -31,7 +29,7 @@ const shapes: Readonly<
 
 const hour = 3600
 
-// Slow waves make the trend and fast ones the daily noise; the weights add up to 1.
+// Slow waves for the trend, fast ones for noise; weights add up to 1.
 const octaves = [
   { periodSeconds: 24 * 24 * hour, weight: 0.5 },
   { periodSeconds: 6 * 24 * hour, weight: 0.25 },
@@ -40,7 +38,7 @@ const octaves = [
   { periodSeconds: hour / 3, weight: 0.03 },
 ] as const
 
-// Value noise: random levels at whole positions, eased into each other between them.
+// Value noise: random levels, eased into each other.
 function smoothNoise(seed: number, position: number): number {
   const cell = Math.floor(position)
   const share = position - cell

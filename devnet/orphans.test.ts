@@ -72,7 +72,7 @@ test('nodes that a killed run leaves behind are ended by the next start, which g
   })
   assert.deepEqual(pids.map(isAlive), [false, false])
   assert.equal(lines.filter((line) => line.includes('killed run')).length, 2)
-  assert.equal(lines.filter((line) => line.includes('starting anew')).length, 0)
+  assert.equal(lines.filter((line) => line.includes('starting a new one')).length, 0)
 })
 
 test('no node outlives a run that is asked to end', async () => {

@@ -2,20 +2,17 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Notes the process of a chain, so that a later run can end it if this one is killed. */
 export function notePid(pidFile: string, pid: number): void {
   writeFileSync(pidFile, `${pid}\n`)
 }
 
-/** Forgets the noted process. */
 export function forgetPid(pidFile: string): void {
   rmSync(pidFile, { force: true })
 }
 
 /**
- * Ends the process that a killed run left behind, if there is one, and waits until it is gone.
- * A number that now belongs to another program is left alone: the command line must hold the mark.
- * Says whether one was ended.
+ * Kills the node that a killed run left behind and waits for its end. The command line must contain
+ * `mark`, because the pid may belong to another program by now. Returns whether one was killed.
  */
 export async function endOrphan(pidFile: string, mark: string): Promise<boolean> {
   const pid = notedPid(pidFile)
@@ -26,10 +23,10 @@ export async function endOrphan(pidFile: string, mark: string): Promise<boolean>
     if (!commandLine(pid).includes(mark)) return true
     await sleep(20)
   }
-  throw new Error(`process ${pid} of an earlier run does not end`)
+  throw new Error(`process ${pid} of an earlier run did not end after SIGKILL`)
 }
 
-// A killed process is gone as soon as the kernel has freed its memory.
+// A killed process ends once the kernel has freed its memory.
 const goneWithinMs = 5000
 
 function notedPid(pidFile: string): number | undefined {

@@ -1,20 +1,17 @@
-/** A source of random numbers that a seed fixes for ever. */
+/** Deterministic for a seed. */
 export interface Random {
-  /** A number from 0 up to 1, without 1. */
   unit(): number
-  /** A number between two bounds. */
   between(low: number, high: number): number
-  /** A whole number from 0 up to the limit, without the limit. */
+  /** `limit` is excluded. */
   below(limit: number): number
-  /** One of the items; throws when there are none. */
+  /** Throws if empty. */
   pick<Item>(items: readonly Item[]): Item
-  /** A log-normal number: half of all draws are under the median. */
+  /** Half of all draws are below the median. */
   logNormal(median: number, sigma: number): number
-  /** The items in a random order. */
   shuffle<Item>(items: readonly Item[]): Item[]
 }
 
-/** Gives the random source of a seed (mulberry32: 32 bits of state, plenty for made-up history). */
+/** mulberry32, with 32 bits of state. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0
   const unit = (): number => {
@@ -40,7 +37,6 @@ export function seededRandom(seed: number): Random {
   }
 }
 
-/** Mixes whole numbers into one seed of 32 bits. */
 export function mixSeed(...parts: readonly number[]): number {
   return parts.reduce((mixed, part) => scramble((mixed ^ Math.floor(part)) + 0x9e3779b9), 0x5ec5)
 }
@@ -51,7 +47,7 @@ function scramble(value: number): number {
   return (mixed ^ (mixed >>> 14)) >>> 0
 }
 
-// Box-Muller: two uniform draws make one normal draw.
+// Box-Muller.
 function normal(unit: () => number): number {
   return Math.sqrt(-2 * Math.log(1 - unit())) * Math.cos(2 * Math.PI * unit())
 }

@@ -1,29 +1,25 @@
 import { Agent, request as httpRequest } from 'node:http'
 
-/** One JSON-RPC call: the method and its parameters. */
 export interface RpcCall {
   readonly method: string
   readonly params?: readonly unknown[]
 }
 
-/** A JSON-RPC connection to one local node. */
 export interface Rpc {
-  /** Gives the result of one call; throws RpcError when the node refuses it. */
+  /** Throws RpcError if the node refuses. */
   send(call: RpcCall): Promise<unknown>
-  /** Gives the results of many calls, in their order, from one request; throws if one fails. */
+  /** One request; results in order. Throws if one call fails. */
   sendBatch(calls: readonly RpcCall[]): Promise<readonly unknown[]>
-  /** Drops the idle connections. */
   close(): void
 }
 
-/** A call that the node answered with an error object (JSON-RPC 2.0 section 5.1). */
+/** JSON-RPC 2.0, 5.1. */
 export class RpcError extends Error {
   override name = 'RpcError'
 }
 
 /**
- * Opens a JSON-RPC connection over HTTP with kept-alive sockets.
- * Written out instead of viem's transport, because building history sends tens of thousands of calls.
+ * Keep-alive HTTP instead of viem's transport, because history sends tens of thousands of calls.
  */
 export function openRpc(url: string): Rpc {
   const agent = new Agent({ keepAlive: true })
@@ -41,7 +37,7 @@ export function openRpc(url: string): Rpc {
   }
 }
 
-// A dump of a long-lived chain takes seconds; nothing a local node does takes a minute.
+// Dumping a long-lived chain takes seconds.
 const requestTimeoutMs = 60_000
 
 interface RpcAnswer {

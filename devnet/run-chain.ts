@@ -12,7 +12,6 @@ import { endOrphan, forgetPid, notePid } from '#devnet/orphans.ts'
 import { saveState, unpackState } from '#devnet/saved-state.ts'
 import { newWorld, readWorld, type World } from '#devnet/world.ts'
 
-/** What a local chain is run with. */
 export interface ChainOptions {
   readonly name: ChainName
   readonly port: number
@@ -23,30 +22,31 @@ export interface ChainOptions {
   readonly saved: boolean
 }
 
-/** What running a chain needs from outside. */
 export interface ChainDeps {
   readonly nowUnix: () => number
   readonly log: (line: string) => void
   readonly onProgress: (progress: { chain: string; done: number; total: number }) => void
 }
 
-/** A local chain that runs. */
 export interface RunningChain {
   readonly client: ChainClient
-  /** Stops life and mining, saves the chain if it is to be, with its newest states within the given time, and ends its node. */
+  /**
+   * Stops mining, saves the chain and ends its node; recent states only if they fit in the given
+   * time.
+   */
   stop(statesWithinMs?: number): Promise<void>
 }
 
-/** Runs a chain: goes on from what is saved, else builds its history; ready when it reaches now. */
+/** Continues a saved chain, else builds its history. Ready at the present. */
 export async function runChain(deps: ChainDeps, options: ChainOptions): Promise<RunningChain> {
   const startUnix = deps.nowUnix()
   const files = filesOf(options)
   mkdirSync(files.cacheFolder, { recursive: true })
   if (await endOrphan(files.pid, files.cacheFolder)) {
-    deps.log(`${options.name}: ended the node that a killed run had left behind`)
+    deps.log(`${options.name}: stopped the node of an earlier, killed run`)
     await untilFree(options.port)
   }
-  // Told here, so that a taken port never passes for a damaged save.
+  // Before loading, so that a taken port is not mistaken for a damaged save.
   await refuseTakenPort(options.port)
   const { anvil, client, world } = await openChain(deps, { ...options, files, startUnix })
   try {
@@ -67,7 +67,7 @@ export async function runChain(deps: ChainDeps, options: ChainOptions): Promise<
   }
 }
 
-/** The kernel closes the sockets of a killed process only when the last of its threads is gone. */
+/** The kernel frees the port once the last thread is gone. */
 async function untilFree(port: number): Promise<void> {
   for (let waitedMs = 0; waitedMs < portFreeWithinMs; waitedMs += 20) {
     const free = await refuseTakenPort(port).then(
@@ -79,14 +79,14 @@ async function untilFree(port: number): Promise<void> {
   }
 }
 
-// Far longer than a kernel takes; a port that is still taken then belongs to somebody else.
+// Ample for a kernel; after that another program has the port.
 const portFreeWithinMs = 5000
 
 interface Files {
   readonly state: string
   readonly unpacked: string
   readonly pid: string
-  /** Holds the time of the genesis block, Unix seconds. */
+  /** Unix seconds of the genesis block. */
   readonly genesis: string
   readonly cacheFolder: string
 }
@@ -116,7 +116,9 @@ async function openChain(deps: ChainDeps, input: OpenInput): Promise<OpenChain> 
       return await continueChain(deps, input)
     }
   } catch (cause) {
-    deps.log(`${input.name}: the saved chain cannot be read, starting anew (${String(cause)})`)
+    deps.log(
+      `${input.name}: the saved chain cannot be read and is kept as .damaged; starting a new one (${String(cause)})`,
+    )
     renameSync(input.files.state, `${input.files.state}.damaged`)
   } finally {
     rmSync(input.files.unpacked, { force: true })
@@ -125,8 +127,8 @@ async function openChain(deps: ChainDeps, input: OpenInput): Promise<OpenChain> 
 }
 
 async function continueChain(deps: ChainDeps, input: OpenInput): Promise<OpenChain> {
-  // anvil makes its genesis block before it loads the saved ones; with another time there would be
-  // two first blocks, and which of them is shown would be chance.
+  // anvil creates its genesis block before it loads the saved ones; a different time would give two
+  // first blocks.
   const genesisUnix = Number(readFileSync(input.files.genesis, 'utf8'))
   const node = { stateFile: input.files.unpacked, genesisUnix }
   return withNode(input, node, async (client) => {
@@ -149,7 +151,6 @@ function beginChain(deps: ChainDeps, input: OpenInput): Promise<OpenChain> {
   })
 }
 
-// The founding takes a few minutes of chain time, which do not count as history.
 const spareSeconds = 600
 
 async function withNode(
@@ -176,7 +177,7 @@ async function withNode(
   }
 }
 
-// Up to the time of the start, not of the end: so a seed and a time fix the history to the second.
+// Until the start time, so that seed and time determine the history.
 async function fillUntilStart(
   deps: ChainDeps,
   input: OpenInput,
@@ -191,7 +192,7 @@ async function fillUntilStart(
 }
 
 function watch(deps: ChainDeps, input: { readonly name: ChainName; readonly anvil: Anvil }): void {
-  input.anvil.failed.then((words) => deps.log(`${input.name}: the node ended: ${words}`))
+  input.anvil.failed.then((words) => deps.log(`${input.name}: anvil ended unexpectedly: ${words}`))
 }
 
 async function stopChain(chain: {
@@ -214,7 +215,7 @@ async function stopChain(chain: {
   }
 }
 
-/** Saves what a chain is at once, and its newest states too where that is quick enough. */
+/** Recent states only if they are quick enough. */
 async function saveWithin(
   client: ChainClient,
   file: string,

@@ -5,9 +5,8 @@ import { gunzip } from 'node:zlib'
 import { type ChainClient, expectHex } from '#devnet/chain-client.ts'
 
 /**
- * Saves a chain to a file, whole or not at all (anvil's own format: gzipped JSON).
- * With its newest states it is several times larger, and the chain can be reorganised and read
- * below its head after loading; without them only above.
+ * Atomic; anvil's gzipped JSON. With recent states it is several times larger, and the chain can be
+ * reorganised and read below its head after loading.
  */
 export async function saveState(
   chain: ChainClient,
@@ -27,10 +26,7 @@ export async function saveState(
   await rename(draft, input.file)
 }
 
-/**
- * Unpacks a saved chain to a plain file that anvil loads. Says whether there is one; throws when
- * it is damaged (gzip carries a checksum, RFC 1952).
- */
+/** False if there is none; throws if damaged (gzip has a checksum, RFC 1952). */
 export async function unpackState(input: {
   readonly file: string
   readonly target: string

@@ -4,19 +4,15 @@ import type { ChainClient } from '#devnet/chain-client.ts'
 import { type ChainDeps, type RunningChain, runChain } from '#devnet/run-chain.ts'
 import { developmentWallets, type Wallet } from '#devnet/wallets.ts'
 
-/** How the local chains are started. */
 export interface DevnetOptions {
-  /** Where the chains are kept between runs. */
   readonly dataFolder: string
   readonly basePort: number
   readonly ethereumPort: number
-  /** The time to end the history at, Unix seconds; the clock's unless given. */
+  /** Unix seconds; defaults to now. */
   readonly nowUnix?: number
-  /** How far the history of new chains goes back; 120 unless given. */
   readonly historyDays?: number
-  /** Fixes everything that people do; 1 unless given. */
   readonly seed?: number
-  /** Whether blocks and activity go on by themselves; else `mine` of `actions.ts` makes blocks. */
+  /** Otherwise only `mine` makes blocks. */
   readonly live?: boolean
   /** Whether the chains are saved for a later run; true unless given. */
   readonly saved?: boolean
@@ -24,27 +20,20 @@ export interface DevnetOptions {
   readonly onProgress?: (progress: { chain: string; done: number; total: number }) => void
 }
 
-/** The two local chains. */
 export interface Devnet {
   readonly chains: { readonly base: DevnetChain; readonly ethereum: DevnetChain }
-  /** The development accounts with their private keys. */
   readonly wallets: Readonly<Record<AccountName, Wallet>>
-  /** Saves both chains, if they are to be saved, and ends their nodes; calling it again does nothing more. */
+  /** Saves both chains; idempotent. */
   stop(statesWithinMs?: number): Promise<void>
 }
 
-/** One local chain. */
 export interface DevnetChain {
   readonly rpcUrl: string
   readonly chainId: number
-  /** Drives the chain through `actions.ts`. */
   readonly client: ChainClient
 }
 
-/**
- * Starts the local chains base and ethereum on 127.0.0.1, side by side, and is done when both
- * reach now. A data folder of an earlier run is gone on from. Throws when a port is taken.
- */
+/** On 127.0.0.1, concurrently; continues a saved data folder. Throws if a port is taken. */
 export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
   mkdirSync(options.dataFolder, { recursive: true })
   const deps: ChainDeps = {
@@ -74,7 +63,7 @@ export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
   }
 }
 
-// A given time goes on with the clock from there.
+// Runs on from the given time.
 function clockFrom(startUnix: number | undefined): () => number {
   const offset = startUnix === undefined ? 0 : startUnix - Date.now() / 1000
   return () => Math.floor(Date.now() / 1000 + offset)

@@ -2,16 +2,15 @@ import { type Address, type Hex, toHex } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import type { AccountName } from '#devnet/addresses.ts'
 
-/** An account of the local chains with its private key. */
 export interface Wallet {
   readonly address: Address
   readonly privateKey: Hex
 }
 
-/** The mnemonic that anvil and hardhat use too: known to everyone, worth nothing. */
+/** Used by anvil and hardhat too: public and worthless. */
 export const developmentMnemonic = 'test test test test test test test test test test test junk'
 
-/** Gives the development accounts with their private keys (BIP-44 path m/44'/60'/0'/0/index). */
+/** BIP-44 path m/44'/60'/0'/0/index. */
 export function developmentWallets(): Readonly<Record<AccountName, Wallet>> {
   return {
     operator: walletAt(0),

@@ -6,33 +6,30 @@ import { foundersOf, peopleOf } from '#devnet/people.ts'
 import { createPool, type Pool } from '#devnet/pool.ts'
 import { mixSeed, type Random, seededRandom } from '#devnet/random.ts'
 
-/** A token whose balances are followed, so that nobody spends what they do not have. */
+/** Balances are tracked, so that nobody overspends. */
 export type FollowedToken = 'grave' | 'crypt' | 'weth'
 
-/** A dividend that an account may claim, in base units. */
 export interface Credit {
   readonly account: Address
   readonly token: Address
   readonly amount: bigint
 }
 
-/** What the made-up people of a chain have, as the chain itself has it. */
+/** Mirrors the chain's state. */
 export interface World {
   readonly chain: ChainClient
   readonly seed: number
   readonly random: Random
   readonly people: readonly Address[]
-  /** How many of the people have appeared so far; it only grows. */
+  /** Only grows. */
   peopleCount: number
   readonly balances: Readonly<Record<FollowedToken, Map<Address, bigint>>>
   readonly pools: { readonly grave: Pool; readonly crypt: Pool } | undefined
   credits: Credit[]
-  /** Shares of an event that is still to happen, by its kind. */
   readonly due: Map<string, number>
   distributionCount: number
 }
 
-/** Gives the world of a chain on which nobody has anything yet. */
 export function newWorld(chain: ChainClient, seed: number, headNumber = 0): World {
   const { market } = chain.addresses
   return {
@@ -52,7 +49,6 @@ export function newWorld(chain: ChainClient, seed: number, headNumber = 0): Worl
   }
 }
 
-/** Reads the world back from a chain that has a history. */
 export async function readWorld(chain: ChainClient, seed: number): Promise<World> {
   const head = await readHead(chain)
   const world = newWorld(chain, seed, head.number)
@@ -64,13 +60,11 @@ export async function readWorld(chain: ChainClient, seed: number): Promise<World
   return world
 }
 
-/** The reward tokens of a chain. */
 export function rewardTokens(chain: ChainClient): readonly Address[] {
   const { usdc, weth, grave } = chain.addresses
   return chain.name === 'base' ? [usdc, weth, grave] : [usdc, weth]
 }
 
-/** Notes that an amount of a followed token went from one address to another. */
 export function move(
   world: World,
   input: { token: FollowedToken; from?: Address; to?: Address; amount: bigint },
@@ -80,7 +74,6 @@ export function move(
   if (input.to) balances.set(input.to, (balances.get(input.to) ?? 0n) + input.amount)
 }
 
-/** Gives what an address has of a followed token, in base units. */
 export function balanceOf(world: World, token: FollowedToken, account: Address): bigint {
   return world.balances[token].get(account) ?? 0n
 }

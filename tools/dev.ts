@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { localFilePath, planLocalChains } from '#main/local-chains.ts'
-import { lockFolder } from '#main/lock-folder.ts'
+import { localFilePath, planLocalChains } from '#main/roles/local-chains.ts'
+import { lockFolder } from '#main/roles/lock-folder.ts'
 
 /** Apart from the data of `npm start`, which may run at the same time on another port. */
 const DATA_FOLDER = '.sexton/dev'

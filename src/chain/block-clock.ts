@@ -3,16 +3,12 @@ import type { BlockHeader } from '#domain/chain.ts'
 import type { ChainSource } from './chain-source.ts'
 import { RpcError } from './rpc-error.ts'
 
-/** Headers kept, so that neighbouring questions ask the node once. */
 const HEADERS_MAX = 5_000
 
-/** Halving the longest chain takes fewer steps; more mean that the times are no times. */
 const STEPS_MAX = 120
 
-/** A block with its time in Unix seconds. */
 export type TimedBlock = Pick<BlockHeader, 'number' | 'timestamp'>
 
-/** Tells the times of blocks, and finds blocks by time, with few headers. */
 export class BlockClock {
   readonly #source: Pick<ChainSource, 'header'>
   readonly #known = new LRUCache<number, TimedBlock>({ max: HEADERS_MAX })
@@ -31,8 +27,8 @@ export class BlockClock {
   }
 
   /**
-   * The first block at or after a moment, between two blocks of which the later one is. Blocks come
-   * at an even pace for the most part, so the place is guessed by the pace and then halved.
+   * Interpolates, because blocks come evenly, and bisects every third step. `to` must be at or
+   * after `unix`.
    */
   async firstAtOrAfter(unix: number, from: TimedBlock, to: TimedBlock): Promise<TimedBlock> {
     if (from.timestamp >= unix) return from
@@ -45,7 +41,7 @@ export class BlockClock {
       const guess = step % 3 === 2 ? span / 2 : span * share
       const offset = Math.min(span - 1, Math.max(1, Math.round(guess)))
       const guessed = low.number + offset
-      // A good guess misses by one: asked for together, the neighbours cost no time.
+      // A good guess is off by one at most: fetch the neighbours too.
       const near = [guessed - 1, guessed, guessed + 1]
       const inside = near.filter((number) => number > low.number && number < high.number)
       const blocks = await Promise.all(inside.map((number) => this.at(number)))
@@ -62,7 +58,6 @@ export class BlockClock {
         throw this.#doubt(`block ${number} is older than one before it`)
   }
 
-  /** One of the headers is wrong, and nobody knows which: all are asked for again. */
   #doubt(message: string): RpcError {
     this.#known.clear()
     return new RpcError(message)

@@ -2,10 +2,7 @@ import { fromHex } from 'ox/Bytes'
 import { keccak256 } from 'ox/Hash'
 import type { LogFilter } from './log-filter.ts'
 
-/**
- * Whether a block's bloom admits a log that the filter asks for (Ethereum Yellow Paper, 4.3.1).
- * A "no" is certain; a "yes" may be chance.
- */
+/** Whether a bloom admits a matching log (Yellow Paper, 4.3.1); true may be chance. */
 export function bloomAdmits(logsBloom: `0x${string}`, filter: LogFilter): boolean {
   const bloom = fromHex(logsBloom)
   const anyAddress = filter.addresses.some((address) => holds(bloom, address))
@@ -15,7 +12,6 @@ export function bloomAdmits(logsBloom: `0x${string}`, filter: LogFilter): boolea
   )
 }
 
-/** The pairs of contract and event that a bloom admits. */
 export function admittedPairs(
   logsBloom: `0x${string}`,
   pairs: NonNullable<LogFilter['pairs']>,
@@ -24,7 +20,6 @@ export function admittedPairs(
   return pairs.filter(({ address, topic0 }) => holds(bloom, address) && holds(bloom, topic0))
 }
 
-/** Three 11-bit positions out of the first six bytes of the item's hash. */
 function holds(bloom: Uint8Array, item: `0x${string}`): boolean {
   const hash = keccak256(fromHex(item), { as: 'Bytes' })
   for (const start of [0, 2, 4]) {

@@ -2,12 +2,11 @@ import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import type { BlockClock, TimedBlock } from './block-clock.ts'
 import type { LogColumns } from './columns/log-columns.ts'
 
-/** Headers asked for at once. */
 const HEADERS_AT_ONCE = 200
 
 /**
- * Gives times to logs of a node that tells none. Those that `exact` names get their block's time;
- * the others get a time of the right UTC day, found by a few headers a day instead of one a block.
+ * Logs that `exact` selects get their block's time, the others any time of the right UTC day, which
+ * takes fewer headers.
  */
 export async function dateLogs(
   clock: BlockClock,
@@ -41,7 +40,6 @@ export async function dateLogs(
   }
 }
 
-/** The first block of each UTC day between two blocks, the first of all being the earlier block. */
 async function daysOf(clock: BlockClock, from: number, to: number): Promise<readonly TimedBlock[]> {
   const [first, last] = await Promise.all([clock.at(from), clock.at(to)])
   const days: TimedBlock[] = [first]

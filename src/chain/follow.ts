@@ -11,25 +11,21 @@ import { fetchBlockLogs, proveBlockLogs } from './verify-logs.ts'
 export interface FollowDeps {
   readonly source: ChainSource
   readonly filters: readonly LogFilter[]
-  /** The first block that can hold an event. */
   readonly startBlock: number
   readonly finality: 'tag' | number
   /** `every`: logs of new blocks come from receipts that hash to their block. */
   readonly proofs: 'every' | 'deposits'
-  /** The stored block at a height, while it is not yet final. */
   stored(number: number): Promise<BlockRef | undefined>
 }
 
-/** New blocks per event: few enough that one commit is short, enough that catching up is quick. */
 const BLOCKS_MAX = 64
 
 /**
- * Final blocks closer than this below the newest final one are read one by one like new ones, each
- * proven to follow the one before: a range proves nothing where two nodes may still disagree.
+ * Closer to the finalized head, two nodes may disagree about a range: read single blocks with
+ * proven links.
  */
 export const HISTORY_MARGIN = 64
 
-/** Asks the chain once and tells the next thing that happened since `position`. */
 export async function follow(
   deps: FollowDeps,
   position: Position | undefined,
@@ -46,7 +42,6 @@ export async function follow(
   }
   const next = position === undefined ? deps.startBlock : position.number + 1
   if (next > tip.head.number) {
-    // A chain that has not reached its first block brings nothing yet.
     if (position === undefined) return { kind: 'idle', tip }
     if (position.hash !== tip.head.hash) throw moved(tip.head, position.hash)
     await proveFinal(deps, { tip, finalHash, headers: [] })
@@ -57,7 +52,6 @@ export async function follow(
   const range = { from: next, head: tip.head, blocksMax: BLOCKS_MAX }
   const blocks = await readBlocks(deps, position, range)
   const headers = blocks.map(({ header }) => header)
-  // What is final on the branch of the head is known of this branch once it reaches the head.
   if (headers.at(-1)?.hash !== tip.head.hash) return { kind: 'blocks', tip: notFinal(tip), blocks }
   await proveFinal(deps, { tip, finalHash, headers })
   return { kind: 'blocks', tip, blocks }
@@ -67,7 +61,7 @@ function notFinal(tip: ChainTip): ChainTip {
   return { ...tip, safe: 0, finalized: 0 }
 }
 
-/** Two nodes behind one address may disagree: the final block of one must be on the other's branch. */
+/** Two nodes behind one URL may disagree: the finalized block must be on the head's branch. */
 async function proveFinal(
   deps: FollowDeps,
   input: {
@@ -85,7 +79,6 @@ async function proveFinal(
     )
 }
 
-/** The newest stored block that the chain still has. */
 export async function ancestor(deps: FollowDeps, below: number): Promise<BlockHeader> {
   for (let number = below - 1; ; number -= 1) {
     const stored = await deps.stored(number)
@@ -93,12 +86,12 @@ export async function ancestor(deps: FollowDeps, below: number): Promise<BlockHe
     if (stored === undefined && !isBeforeAll) throw new DeepReorgError(number)
     const header = await deps.source.header(number)
     if (header === undefined) throw new RpcError(`the node does not know block ${number}`)
-    // Nothing of ours stands on a block before the first one, whichever branch it is on.
+    // Nothing is stored below the start block.
     if (header.hash === stored?.hash || isBeforeAll) return header
   }
 }
 
-/** The chain contradicts a block that counted as final. Nothing is deleted; an operator must look. */
+/** Nothing is deleted; an operator must look. */
 export class DeepReorgError extends Error {
   override readonly name = 'DeepReorgError'
   constructor(number: number) {
@@ -123,7 +116,8 @@ async function readTip(
     finality === 'tag' ? source.header('safe') : undefined,
     finality === 'tag' ? source.header('finalized') : undefined,
   ])
-  if (chainId !== source.chainId) throw new RpcError(`the node is of chain ${chainId} now`)
+  if (chainId !== source.chainId)
+    throw new RpcError(`the node now serves chain ${chainId}, not ${source.chainId}`)
   if (head === undefined) throw new RpcError('the node knows no latest block')
   const depth = typeof finality === 'number' ? finality : 0
   const final = finality === 'tag' ? (finalized?.number ?? 0) : head.number - depth
@@ -139,7 +133,6 @@ function clamp(number: number, head: number): number {
   return Math.max(0, Math.min(number, head))
 }
 
-/** Some blocks from one on, each proven to follow the one before, with their logs. */
 export async function readBlocks(
   deps: Pick<FollowDeps, 'source' | 'filters' | 'proofs'>,
   position: Pick<Position, 'hash'> | undefined,
@@ -168,17 +161,16 @@ async function readLogs(
   return logs
 }
 
-/** A full block's receipts take a megabyte, and concurrent calls share one batch. */
+/** A block's receipts take up to a megabyte. */
 const PROVEN_AT_ONCE = 4
 
-/** Consecutive blocks do not link: the chain moved between calls, or its nodes disagree. */
+/** The chain moved between calls, or its nodes disagree. */
 export class UnlinkedBlocksError extends RpcError {}
 
 function moved({ number }: BlockHeader, parent: string): UnlinkedBlocksError {
   return new UnlinkedBlocksError(`block ${number} does not follow ${parent}; the chain moved`)
 }
 
-/** Parents must link; a break is a chain that moved while we asked, so the next poll asks anew. */
 function checkLinks(
   headers: readonly (BlockHeader | undefined)[],
   position: Pick<Position, 'hash'> | undefined,

@@ -5,7 +5,7 @@ import { compiledLate } from '#lib/compiled-late.ts'
 import type { SourceLog } from './chain-source.ts'
 import { RpcError } from './rpc-error.ts'
 
-/** JSON Schema as it is: its builder would load 300 files into the thread of the index. */
+/** The schema builder would load 300 files into the index thread. */
 const text = (pattern: string) => ({ type: 'string', pattern }) as const
 
 const quantity = text('^0x[0-9a-fA-F]{1,14}$')
@@ -88,7 +88,6 @@ const checkReceipts = compiledLate({ type: 'array', items: rpcReceipt })
 const checkBytes = compiledLate(bytes)
 const checkQuantity = compiledLate(quantity)
 
-/** A block of `eth_getBlockByNumber`; null means that the node does not know it. */
 export function parseBlock(value: unknown): BlockHeader | undefined {
   if (value === null) return undefined
   if (!checkBlock().Check(value)) throw malformed('block', checkBlock().Errors(value))
@@ -101,27 +100,24 @@ export function parseBlock(value: unknown): BlockHeader | undefined {
   }
 }
 
-/** The logs of `eth_getLogs`, in chain order. */
 export function parseLogs(value: unknown, chainId: number): readonly SourceLog[] {
   if (!checkLogs().Check(value)) throw malformed('list of logs', checkLogs().Errors(value))
   return inOrder(value.map((log) => toSourceLog(log, chainId)))
 }
 
-/** The logs inside the receipts of `eth_getBlockReceipts`, in chain order. */
 export function parseReceiptLogs(value: unknown, chainId: number): readonly SourceLog[] {
   if (!checkReceipts().Check(value))
     throw malformed('list of receipts', checkReceipts().Errors(value))
   return inOrder(value.flatMap((receipt) => receipt.logs.map((log) => toSourceLog(log, chainId))))
 }
 
-/** The fields of receipts that `receiptsRoot` commits to, with the transaction each one names. */
+/** What `receiptsRoot` commits to. */
 export function parseReceipts(value: unknown) {
   if (!checkProvableReceipts().Check(value))
     throw malformed('list of receipts', checkProvableReceipts().Errors(value))
   return value
 }
 
-/** Transaction hashes in block order. */
 export function parseHashes(value: unknown): readonly Hash[] {
   if (!checkHashes().Check(value)) throw malformed('list of hashes', checkHashes().Errors(value))
   return value.map(lower)
@@ -138,13 +134,13 @@ export function parseQuantity(value: unknown): number {
 }
 
 function toSourceLog(log: Static<typeof rpcLog>, chainId: number): SourceLog {
-  if (log.removed === true) throw new RpcError('the node gave a log that it calls removed')
+  if (log.removed === true) throw new RpcError('the node returned a log marked as removed')
   const time = log.blockTimestamp ? Number(log.blockTimestamp) : 0
   return {
     chainId,
     blockNumber: Number(log.blockNumber),
     blockHash: lower(log.blockHash),
-    // Some servers send 0x0 instead of leaving the field out.
+    // Some servers send 0x0 instead of omitting it.
     timestamp: time === 0 ? null : time,
     txHash: lower(log.transactionHash),
     txIndex: Number(log.transactionIndex),
@@ -167,5 +163,7 @@ type Verdict = ReturnType<ReturnType<typeof checkBytes>['Errors']>
 
 function malformed(what: string, [, errors]: Verdict) {
   const [first] = errors
-  return new RpcError(`the node gave a malformed ${what}: ${first?.instancePath} ${first?.message}`)
+  return new RpcError(
+    `the node returned a malformed ${what}: ${first?.instancePath} ${first?.message}`,
+  )
 }

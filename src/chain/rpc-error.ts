@@ -1,9 +1,7 @@
-/** A node failed or gave an answer that cannot be true. The block is asked for again, never skipped. */
 export class RpcError extends Error {
   override readonly name = 'RpcError'
-  /** The range or answer was too large: ask for less. */
   readonly tooLarge: boolean
-  /** What the node said is proven false: it is set aside, not only asked again. */
+  /** Proven false: set the node aside. */
   readonly lie: boolean
 
   constructor(

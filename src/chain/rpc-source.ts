@@ -10,19 +10,14 @@ import { RpcError } from './rpc-error.ts'
 
 export interface RpcOptions {
   readonly chainId: number
-  /** The preferred endpoint first; the next is asked when one fails. */
   readonly urls: readonly string[]
-  /** Called with each failed request, for logs and metrics. */
   readonly onError?: (event: { readonly host: string; readonly message: string }) => void
-  /** Called when an endpoint is set aside or comes back, with the reason in words. */
   readonly onEvent?: (event: EndpointEvent) => void
-  /** Time and chance; the system's unless a test brings its own. */
   readonly timing?: Timing
-  /** Fetches histories; on the thread that asks unless another is given. */
   readonly fetcher?: LogsFetcher
 }
 
-/** A chain over JSON-RPC (ethereum/execution-apis), with probes and failover of its endpoints. */
+/** ethereum/execution-apis, with probes and failover. */
 export function openRpcSource(options: RpcOptions): ChainSource {
   const { chainId, timing = systemTiming, fetcher = openLogsFetcher() } = options
   const { onError = () => {}, onEvent = () => {} } = options
@@ -86,7 +81,6 @@ function makeSource(parts: SourceParts): ChainSource {
   return source
 }
 
-/** What the node says, even where that is the reason why nothing else is asked of it. */
 async function askChainId({ choice, all }: SourceParts): Promise<number> {
   try {
     return await askInTurn(choice, (calls) => calls.askChainId())
@@ -97,13 +91,12 @@ async function askChainId({ choice, all }: SourceParts): Promise<number> {
   }
 }
 
-/** All of the work on one endpoint; on the next from the beginning where that comes to nothing. */
 async function onOneEndpoint<T>(
   pool: EndpointPool,
   single: ReadonlyMap<Endpoint, ChainSource>,
   work: (source: ChainSource) => Promise<T>,
 ): Promise<T> {
-  let last: unknown = new RpcError('no endpoint')
+  let last: unknown = new RpcError('no endpoint is configured')
   for (const endpoint of await pool.inOrder()) {
     const source = single.get(endpoint)
     if (source === undefined) continue
@@ -111,7 +104,7 @@ async function onOneEndpoint<T>(
       return await work(source)
     } catch (error) {
       if (!(error instanceof RpcError) || error.tooLarge) throw error
-      // What the endpoint itself failed at is counted already.
+      // EndpointErrors are already counted.
       if (!(error instanceof EndpointError)) endpoint.blame(error)
       last = error
     }
@@ -119,7 +112,6 @@ async function onOneEndpoint<T>(
   throw last
 }
 
-/** Adds the node's host to `unproven` errors. */
 function named(host: string, error: unknown): never {
   if (!(error instanceof EndpointError) || error.kind !== 'unproven') throw error
   throw new EndpointError('unproven', `${host}: ${error.message}`)

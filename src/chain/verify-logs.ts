@@ -5,9 +5,8 @@ import type { LogFilter } from './log-filter.ts'
 import { RpcError } from './rpc-error.ts'
 
 /**
- * The logs of one sealed block, proven to belong to it. What the bloom admits and the node did not
- * give, be it everything or one event of one contract, is believed to be absent only when the
- * block's own receipts hold no more.
+ * If the bloom admits an event that the node did not return, the block's receipts must confirm its
+ * absence.
  */
 export async function fetchBlockLogs(
   source: ChainSource,
@@ -27,10 +26,6 @@ export async function fetchBlockLogs(
   return verifyLogs(header, lists.flat())
 }
 
-/**
- * The logs of one sealed block from receipts that hash to it, so that none is missing or made up. The
- * header is proven too, because its bloom could be forged.
- */
 export async function proveBlockLogs(
   source: ChainSource,
   filters: readonly LogFilter[],
@@ -42,12 +37,12 @@ export async function proveBlockLogs(
   return logs.filter((log) => filters.some((filter) => matches(filter, log)))
 }
 
-/** A bloom admits every log that its block holds; what it does not admit was made up. */
+/** A log that the bloom does not admit is made up. */
 function refuseForged(header: BlockHeader, logs: readonly SourceLog[]): void {
   for (const { address, topics } of logs) {
     const self = { addresses: [address], topics: topics.map((topic) => [topic]) }
     if (bloomAdmits(header.logsBloom, self)) continue
-    const message = `block ${header.number} ${header.hash}: its bloom does not admit a log that the node gave`
+    const message = `block ${header.number} ${header.hash}: the node returned a log that the bloom excludes`
     throw new RpcError(message, { lie: true })
   }
 }
@@ -79,11 +74,10 @@ async function proveComplete(
   const missed = all.filter((log) => matches(filter, log) && !given.has(log.logIndex))
   if (missed.length > 0)
     throw new RpcError(
-      `block ${header.number} ${header.hash}: the node gave ${logs.length} logs, but its receipts hold ${missed.length} more`,
+      `block ${header.number} ${header.hash}: the node returned ${logs.length} logs, but its receipts hold ${missed.length} more`,
     )
 }
 
-/** Whether a log is one that the filter asks for. */
 export function matches(filter: LogFilter, log: Pick<Log, 'address' | 'topics'>): boolean {
   if (!filter.addresses.includes(log.address)) return false
   return filter.topics.every((values, position) => {
@@ -92,7 +86,7 @@ export function matches(filter: LogFilter, log: Pick<Log, 'address' | 'topics'>)
   })
 }
 
-/** Checks that logs name the block they were asked of, each once; gives them the block's time. */
+/** Drops duplicates and sets the block's time. */
 export function verifyLogs(header: BlockHeader, logs: readonly SourceLog[]): readonly Log[] {
   const seen = new Set<number>()
   const out: Log[] = []

@@ -12,41 +12,34 @@ export interface AnswerCacheDeps {
   readStatus(): Promise<IndexStatus | undefined>
 }
 
-/** What tells one answer from another, besides the state that it shows. */
+/** Together with the state, identifies an answer. */
 export interface Question {
   readonly operationId: string
-  /** The effective parameters as one text. */
   readonly parameters: string
   readonly representation: 'json' | 'csv'
 }
 
-/** One state of the register, and when it was read. */
 export interface RegisterState {
   readonly status: IndexStatus
   readonly nowUnix: number
-  /** Changes whenever the body of an answer may, other than by the passing of seconds. */
+  /** Changes whenever an answer's body may, except for elapsed seconds. */
   readonly revision: string
 }
 
 interface Kept {
-  /** The state and the second. */
   readonly shown: string
   readonly outcome: Promise<Outcome>
 }
 
-/** An answer, a 304 and a readiness report may be this much older than the register. */
+/** The maximum age of answers, 304s and readiness reports. */
 export const AGE_MAX_MS = 100
 
-/** A series of ten years has up to 1 MB; lists and totals have a few KB. */
+/** A series of ten years takes up to 1 MB, most answers a few KB. */
 const BYTES_MAX = 64_000_000
 
-/** What an entry costs besides its body. */
+/** Overhead per entry. */
 const ENTRY_BYTES = 1_000
 
-/**
- * Answers by endpoint, effective parameters, representation and state of the register: the same
- * question about the same state is read and serialized once, also when many ask at the same moment.
- */
 export class AnswerCache {
   readonly #deps: AnswerCacheDeps
   readonly #answers = new LRUCache<string, Kept>({ maxSize: BYTES_MAX })
@@ -57,10 +50,10 @@ export class AnswerCache {
     this.#deps = deps
   }
 
-  /** The register as it stood at most `AGE_MAX_MS` ago; undefined before its first blocks. */
+  /** At most `AGE_MAX_MS` old; undefined before the first blocks. */
   state(): Promise<RegisterState | undefined> {
     const now = this.#deps.clock()
-    // A clock that was set back must not prolong what is held.
+    // A clock set back must not extend the age.
     if (this.#state !== undefined && Math.abs(now - this.#readMs) <= AGE_MAX_MS) return this.#state
     const reading = this.#readState(now)
     this.#readMs = now
@@ -78,7 +71,6 @@ export class AnswerCache {
     return { status, nowUnix, revision: revisionAt(status, nowUnix) }
   }
 
-  /** The answer about this state, made if it is not there. A failure is not kept. */
   get(
     question: Question,
     { revision, nowUnix }: RegisterState,
@@ -86,7 +78,7 @@ export class AnswerCache {
   ): Promise<Outcome> {
     const { operationId, parameters, representation } = question
     const key = `${operationId} ${representation} ${parameters}`
-    // The second too: `meta.lagSeconds` counts on while the index stands.
+    // Per second too, because `meta.lagSeconds` advances while the index stands still.
     const shown = `${revision} ${nowUnix}`
     const known = this.#answers.get(key)
     if (known?.shown === shown) return known.outcome
@@ -95,9 +87,9 @@ export class AnswerCache {
     kept.outcome.then(
       (outcome) => {
         if (this.#answers.peek(key) !== kept) return
-        // Read from a newer state: under this one it would outlive it where a reorg comes back.
+        // Read from a newer state: after a reorg back to this one, it would be wrong.
         if (!isOf(outcome, revision)) this.#answers.delete(key)
-        // A new object: the cache does not weigh the same one again.
+        // A new object, or the cache would not update its size.
         else this.#answers.set(key, { ...kept }, { size: ENTRY_BYTES + bytesOf(outcome) })
       },
       () => {

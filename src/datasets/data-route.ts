@@ -18,12 +18,10 @@ export interface DataDeps {
   readonly register: Engine
   readonly ecosystem: Ecosystem
   readonly clock: Clock
-  /** The parts of the ecosystem file that shape the register. */
   readonly file: FileParts
   readonly answers: AnswerCache
 }
 
-/** What a data query is given: one state of the register, its status, and the parameters. */
 export interface DataQuery<P extends Parameters> {
   readonly connection: Connection
   readonly status: IndexStatus
@@ -32,10 +30,9 @@ export interface DataQuery<P extends Parameters> {
 
 export interface DataResult {
   readonly data: unknown
-  /** Sums of the window, shown as `meta.totals`. */
   readonly totals?: unknown
   readonly page?: Page
-  /** Parameters whose effect only the query knows, as `meta.query` shows them. */
+  /** Overrides `meta.query` for parameters that only the query resolves. */
   readonly query?: Readonly<Record<string, Effective>>
 }
 
@@ -51,19 +48,16 @@ export interface DataRouteDefinition<P extends Parameters> {
   readonly summary: string
   readonly description: string
   readonly parameters: P
-  /** The datasets that the answer uses. */
   datasets(parameters: ValuesOf<P>): readonly string[]
-  /** Schema of `data`. */
   readonly data: TSchema
   readonly totals?: TSchema
   readonly paged?: boolean
-  /** Series and lists can be had as CSV: the shape of a row and which rows of `data` they are. */
+  /** For series and lists. */
   readonly csv?: CsvForm
   readonly refusals?: readonly RefusalCode[]
   read(query: DataQuery<P>): Promise<DataResult | Refusal>
 }
 
-/** A metered GET on the register: one snapshot, `{data, meta}`, an ETag by index height. */
 export function dataRoute<P extends Parameters>(
   deps: DataDeps,
   definition: DataRouteDefinition<P>,
@@ -128,7 +122,7 @@ function bodySchema(
 
 const shownBy = new WeakMap<Ecosystem, string>()
 
-/** Changes whenever an answer may: with the register, and with what the file says besides. */
+/** Also covers settings of the file that are shown but not stored. */
 function shownRevision({ ecosystem }: DataDeps, revision: string): string {
   const shown = shownBy.get(ecosystem) ?? digestOf(ecosystem)
   shownBy.set(ecosystem, shown)
@@ -202,7 +196,7 @@ function toAnswer(
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** The next page as a link (RFC 8288); its base comes from the configuration, never from a header. */
+/** RFC 8288. The base URL is configured, never taken from a header. */
 function linkToNext(
   deps: DataDeps,
   input: {

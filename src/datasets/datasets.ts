@@ -14,7 +14,7 @@ import { holdersMigration } from './holders/tables.ts'
 import { priceSeries, pricesDataset } from './prices/dataset.ts'
 import { pricesMigration } from './prices/tables.ts'
 
-/** Every dataset, in the order in which a commit applies them. A new kind of fact is one line here. */
+/** In the order of application. A new dataset is one line here. */
 export function allDatasets(ecosystem: Ecosystem): readonly AnyDataset[] {
   const { tokens, payment } = ecosystem
   return [
@@ -27,7 +27,6 @@ export function allDatasets(ecosystem: Ecosystem): readonly AnyDataset[] {
   ]
 }
 
-/** The schema of the register. */
 export const registerMigrations: readonly Migration[] = [
   ...indexerMigrations,
   holdersMigration,

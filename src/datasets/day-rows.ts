@@ -1,17 +1,14 @@
 import { DAY_SECONDS, lastDays, startOfDay, toDate } from '#lib/time.ts'
 import type { Period } from './parameters.ts'
 
-/** A day of a series. */
 export interface SeriesDay {
   readonly date: string
   readonly dateUnix: number
-  /** False for today, which still changes. */
+  /** False for today. */
   readonly complete: boolean
 }
 
-/**
- * The UTC days of a period, oldest first, today last; `all` begins with the first day that has data.
- */
+/** Oldest first, today last; `all` starts at the first day with data. */
 export function seriesDays(
   period: Period,
   asOfUnix: number,
@@ -25,14 +22,13 @@ export function seriesDays(
   }))
 }
 
-/** How many days a period has. */
 export function countDays(period: Period, asOfUnix: number, firstUnix: number | undefined): number {
   if (period !== 'all') return period
   const [first, today] = [startOfDay(firstUnix ?? asOfUnix), startOfDay(asOfUnix)]
   return Math.max(1, (today - first) / DAY_SECONDS + 1)
 }
 
-/** Values at the end of each day, walked back from the value now; `without` takes a day's change off. */
+/** Computed backwards from the current value; `without` subtracts a day's change. */
 export function valuesAtDayEnds<Value>(
   days: readonly SeriesDay[],
   now: Value,

@@ -21,7 +21,6 @@ import {
 } from './parameters.ts'
 import { amounts, amountText, rawText, unixTime, usdOf, usdOrNull } from './wire.ts'
 
-/** What every event row of a list carries. */
 const eventProperties = {
   id: Type.String({ description: '<chainId>:<txHash>:<logIndex>' }),
   chain: Type.String(),
@@ -42,12 +41,10 @@ const amountProperties = {
   amountUsdAtEvent: usdOrNull,
 } as const
 
-/** The schema of an event row with the dataset's own members. */
 export function eventRow<P extends TProperties>(own: P) {
   return Type.Object({ ...eventProperties, ...amountProperties, ...own })
 }
 
-/** Parameters that every list of events takes. */
 export function listParameters(ecosystem: Ecosystem) {
   return {
     limit: limitParameter(20),
@@ -68,7 +65,6 @@ interface ListValues {
   readonly cursor: Cursor | undefined
 }
 
-/** One page of a dataset's events, or what is wrong with the filters. */
 export async function readEventPage(
   connection: Connection,
   input: {
@@ -87,9 +83,13 @@ export async function readEventPage(
   const { dataset, account, kind } = input
   const filters = hashOf([dataset, account, kind, chain?.name, token?.symbol, from, to])
   if (cursor !== undefined && cursor.filters !== filters)
-    return refuse('invalid_cursor', 'cursor belongs to other filters; start again without it', {
-      errors: [{ in: 'query', name: 'cursor', reason: 'belongs to other filters' }],
-    })
+    return refuse(
+      'invalid_cursor',
+      'cursor was issued for other filters; repeat the request without it',
+      {
+        errors: [{ in: 'query', name: 'cursor', reason: 'was issued for other filters' }],
+      },
+    )
   const { events, next } = await listEvents(connection, {
     dataset,
     limit,
@@ -109,12 +109,11 @@ function cursorOf(filters: string, next: EventKey | null): string | null {
   return next === null ? null : encodeCursor({ filters, after: next })
 }
 
-/** Enough of a hash to tell filters apart; the cursor needs no secrecy. */
+/** Distinguishes filters; needs no secrecy. */
 function hashOf(filters: readonly unknown[]): string {
   return createHash('sha256').update(JSON.stringify(filters)).digest('hex').slice(0, 16)
 }
 
-/** The members that every event row shares. */
 export function eventMembers(event: ListedEvent, status: IndexStatus, ecosystem: Ecosystem) {
   const known = status.chains.find((each) => each.chain.id === event.chainId)
   const token = ecosystem.tokens.find((each) => each.symbol === event.token)
@@ -137,7 +136,6 @@ export function eventMembers(event: ListedEvent, status: IndexStatus, ecosystem:
   }
 }
 
-/** An event's account as answers show it. */
 export function accountOf(event: ListedEvent): string | null {
   return event.account === null ? null : showAddress(event.account)
 }

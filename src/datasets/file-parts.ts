@@ -8,7 +8,7 @@ import {
 import { allDatasets } from './datasets.ts'
 import { valuedBy } from './prices/price-book.ts'
 
-/** The parts of an ecosystem file that shape the register, by chain and dataset, and by token for values. */
+/** By chain and dataset, and by token for values. */
 export function filePartsOf(ecosystem: Ecosystem): FileParts {
   const { chains, tokens } = ecosystem
   const datasets = allDatasets(ecosystem)

@@ -6,47 +6,40 @@ import type { Connection } from '#store/engine.ts'
 import { countDays, type SeriesDay, seriesDays } from './day-rows.ts'
 import type { Period } from './parameters.ts'
 
-/** Where the days of a series come from, in the state of the register that is asked of. */
+/** For one state of the register. */
 export interface DaySource<Day> {
-  /** The first moment with data (Unix seconds); undefined before any. */
   firstUnix(): Promise<number | undefined>
-  /** What is shown of each of these days; it depends on nothing that happened after the day. */
+  /** A day must not depend on anything after it. */
   read(days: readonly SeriesDay[]): Promise<readonly Day[]>
 }
 
-/** Which days are wanted, and of which state of the register. */
 export interface WantedDays {
-  /** Whatever tells a series from the others. */
+  /** Identifies the series. */
   readonly series: string
   readonly period: Period
   readonly connection: Connection
   readonly status: IndexStatus
 }
 
-/** The days of a series up to the newest, as they were in one state of the register. */
+/** In one state of the register. */
 interface Kept<Day> {
   readonly revision: string
   readonly settled: Settled
   readonly firstUnix: number | undefined
-  /** Unix seconds of the first of `days`. */
   readonly fromUnix: number
   readonly days: readonly Day[]
 }
 
-/** Of all series together: 68 series of two years. A day takes 160 bytes (a point) to 600 (burns). */
+/** About 68 series of two years. */
 const DAYS_MAX = 50_000
 
-/**
- * Days of series as they are shown, shared by all periods. While the index stands at a height they are
- * read once; when it moves on, only days are read again that were not settled.
- */
+/** Shared by all periods; when the index moves on, only unsettled days are read again. */
 export class KeptDays<Day> {
   readonly #series = new LRUCache<string, Kept<Day>>({
     maxSize: DAYS_MAX,
     sizeCalculation: ({ days }) => days.length,
   })
 
-  /** The days of a period, oldest first, today last. */
   async last(wanted: WantedDays, source: DaySource<Day>): Promise<readonly Day[]> {
     const { period, status } = wanted
     const known = this.#series.get(wanted.series)
@@ -79,13 +72,13 @@ async function readKept<Day>(
   return { ...lasting, revision, settled, firstUnix, days: [...lasting.days, ...days] }
 }
 
-/** As many days as the history has, or as are asked for where that is more. */
+/** The whole history, or the period if longer. */
 function lengthOf({ period, status }: WantedDays, firstUnix: number | undefined): number {
   const all = countDays('all', status.asOfUnix, firstUnix)
   return period === 'all' ? all : Math.max(all, period)
 }
 
-/** The days that are as they were, and the first moment with data where it is among them. */
+/** The days that are still valid. */
 function lastingOf<Day>({ settled, ...known }: Kept<Day>, now: Settled) {
   if (!stillHolds(settled, now)) return undefined
   const untilUnix = startOfDay(settled.untilUnix)

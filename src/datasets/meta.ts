@@ -17,7 +17,7 @@ const chainMeta = Type.Object({
   finalizedBlock: Type.Integer(),
   status: Type.Enum(['live', 'syncing', 'stale']),
   stalled: Type.Union([Type.Enum([...STALL_REASONS]), Type.Null()], {
-    description: 'Why newer blocks of the chain cannot be read at present',
+    description: 'Why newer blocks of the chain cannot be read; null while they can',
   }),
   gap: Type.Union([
     Type.Object({
@@ -41,10 +41,10 @@ const rereadingMeta = Type.Object({
 
 export const notConfiguredSchema = Type.Array(Type.Enum([...OPTIONAL_PARTS]), {
   description:
-    'Optional parts that this ecosystem does not configure; their endpoints answer with zeros and empty lists',
+    'Optional parts that this ecosystem does not configure; their endpoints return zeros and empty lists',
 })
 
-/** What every data answer says about itself; nothing of the caller, so that an ETag can stand for it. */
+/** Nothing about the caller, because the ETag covers it. */
 export const metaSchema = Type.Object(
   {
     asOf: Type.String({ format: 'date-time' }),
@@ -53,7 +53,7 @@ export const metaSchema = Type.Object(
     chains: Type.Array(chainMeta),
     rereading: Type.Array(rereadingMeta, {
       description:
-        'Datasets being read again, because the ecosystem file changed or a node left out logs; figures include what has been read so far',
+        'Datasets being read again, because the ecosystem file changed or a node omitted logs; figures include what has been read so far',
     }),
     notConfigured: notConfiguredSchema,
     query: Type.Record(Type.String(), Type.Union([Type.String(), Type.Integer(), Type.Null()]), {
@@ -77,7 +77,6 @@ export interface MetaInput {
   readonly file: FileParts
 }
 
-/** Builds `meta` of an answer. */
 export function buildMeta(
   status: IndexStatus,
   nowUnix: number,
@@ -115,8 +114,7 @@ function chainMetaOf(status: ChainStatus, nowUnix: number): Static<typeof chainM
 }
 
 /**
- * Blocks missing from answers; holders and supply also lack the blocks above. Null if all blocks are
- * within the newest days and only holders and supply are still being read.
+ * Null if only datasets that build on older history are incomplete; those lack newer blocks too.
  */
 function gapOf({ backfill }: ChainStatus) {
   if (backfill === null || backfill.datasets !== null) return null
@@ -125,7 +123,7 @@ function gapOf({ backfill }: ChainStatus) {
   return fromBlock > toBlock ? null : { fromBlock, toBlock, untilUnix: floor.timestamp }
 }
 
-/** Changes whenever the body of an answer may, other than by the passing of seconds. */
+/** Changes whenever an answer's body may, except for elapsed seconds. */
 export function revisionAt(status: IndexStatus, nowUnix: number): string {
   return [status.revision, ...status.chains.map((each) => conditionOf(each, nowUnix)[1])].join('-')
 }

@@ -4,7 +4,7 @@ import type { EventKey } from '#indexer/events/list-events.ts'
 import { Type } from '#lib/type.ts'
 import { type Parameter, type Parsed, parsed, parseInteger } from '#route/parameter.ts'
 
-/** Days of a period; `all` reaches back to the first day with data. */
+/** `all` goes back to the first day with data. */
 export type Period = number | 'all'
 
 const PERIOD_DAYS_MAX = 3_650
@@ -28,19 +28,17 @@ export const periodParameter: Parameter<Period> = {
   },
 }
 
-/** How many rows of a list. */
 export function limitParameter(normal: number): Parameter<number> {
   const range = { minimum: 1, maximum: 100 }
   return {
     in: 'query',
-    description: 'How many rows; never clamped silently.',
+    description: 'Number of rows.',
     schema: Type.Integer({ ...range, default: normal }),
     example: 5,
     parse: (raw) => (raw === undefined ? parsed(normal, normal) : parseInteger(raw, range)),
   }
 }
 
-/** A chain by name, decimal id or CAIP-2; undefined stands for all chains. */
 export function chainParameter(ecosystem: Ecosystem): Parameter<Chain | undefined> {
   const allowed = [...ecosystem.chains.map((chain) => chain.name), 'all']
   return {
@@ -61,7 +59,7 @@ export function chainParameter(ecosystem: Ecosystem): Parameter<Chain | undefine
   }
 }
 
-/** A token by symbol or address; undefined when the parameter is absent and has no default. */
+/** Undefined if absent without a default. */
 export function tokenParameter<Default extends PricedToken | undefined>(
   tokens: readonly PricedToken[],
   normal: Default,
@@ -92,10 +90,9 @@ function findToken(tokens: readonly PricedToken[], raw: string): PricedToken | u
   )
 }
 
-/** A wallet in the path. */
 export const addressParameter: Parameter<Address> = {
   in: 'path',
-  description: 'A wallet address; mixed case must carry the right checksum (EIP-55).',
+  description: 'A wallet address; if in mixed case, with a valid EIP-55 checksum.',
   schema: Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }),
   example: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
   parse(raw = '') {
@@ -105,12 +102,12 @@ export const addressParameter: Parameter<Address> = {
       : {
           ok: false,
           code: 'invalid_address',
-          reason: 'must be 0x and 40 hex digits, with a right EIP-55 checksum if in mixed case',
+          reason: 'must be 0x and 40 hex digits, with a valid EIP-55 checksum if in mixed case',
         }
   },
 }
 
-/** A moment as Unix seconds or ISO 8601; undefined when absent. */
+/** Undefined if absent. */
 export function timeParameter(description: string): Parameter<number | undefined> {
   return {
     in: 'query',
@@ -136,22 +133,20 @@ function parseMoment(raw: string): number | undefined {
   )
   if (parts === null) return undefined
   const ms = Date.parse(`${parts[1]}Z`)
-  // Date.parse turns 31 February into March: what does not read back is refused.
+  // Date.parse turns 31 February into March, so compare.
   const same = !Number.isNaN(ms) && new Date(ms).toISOString() === `${parts[1]}.000Z`
   return same ? ms / 1000 : undefined
 }
 
-/** A page's end and the filters it belongs to. */
+/** The last row of a page and its filters. */
 export interface Cursor {
   readonly filters: string
   readonly after: EventKey
 }
 
-/** Where a list goes on; opaque to callers. */
 export const cursorParameter: Parameter<Cursor | undefined> = {
   in: 'query',
-  description:
-    'Goes on where a page ended: `meta.page.nextCursor` of that page, filters unchanged.',
+  description: 'Continues after a page: its `meta.page.nextCursor`, with the same filters.',
   schema: Type.String({ pattern: '^[A-Za-z0-9_-]{1,200}$' }),
   parse(raw) {
     if (raw === undefined) return parsed(undefined, null)

@@ -4,20 +4,16 @@ import { CHAIN_PART, type FileParts } from '#indexer/adopted-file/file-part.ts'
 import type { ChainStatus, IndexStatus } from '#indexer/status.ts'
 import { HOLDERS, PRICES } from './dataset-names.ts'
 
-/**
- * A dataset of a chain that is being read again, because the file changed or a node left out logs, with
- * the blocks still missing.
- */
+/** After a changed file or omitted logs; with the blocks still missing. */
 export interface Rereading {
   readonly chain: Chain
   readonly dataset: string
   readonly fromBlock: number
-  /** Null while the chain's head is unknown. */
+  /** Null while the head is unknown. */
   readonly toBlock: number | null
   readonly isEmpty: boolean
 }
 
-/** Every dataset being read again. */
 export function rereadingOf(status: IndexStatus, file: FileParts): readonly Rereading[] {
   const unread = status.unread.flatMap((chain) =>
     datasetsOf(file, chain).map((dataset) => {
@@ -46,17 +42,13 @@ function datasetsOf({ parts }: FileParts, chain: Chain): readonly string[] {
   return own.map(({ name }) => name)
 }
 
-/** The data that an answer uses. */
 export interface Needed {
   readonly datasets: readonly string[]
   /** Set if the request names a chain. */
   readonly chain?: Chain | undefined
 }
 
-/**
- * Why an answer is unavailable: the register was built from another file, or none of the answer's data
- * has been read since the file changed.
- */
+/** The register was built from another file, or none of the data has been re-read. */
 export function notReadYet(
   status: IndexStatus,
   file: FileParts,
@@ -69,7 +61,7 @@ export function notReadYet(
       `The index has not adopted this server's ecosystem file yet (${other.flatMap(({ fields }) => fields).join(', ')}).`,
     )
   if (chain !== undefined && status.unread.includes(chain))
-    return notReady(`Nothing of ${chain.name} has been read yet.`)
+    return notReady(`No block of ${chain.name} has been indexed yet.`)
   const rereading = rereadingOf(status, file)
   const empty = datasets.find((dataset) => {
     const on = file.parts.filter(
@@ -81,10 +73,10 @@ export function notReadYet(
       )
     return on.length > 0 && on.every(({ chainId }) => isEmpty(chainId))
   })
-  return empty === undefined ? undefined : notReady(`The ${empty} are being read again.`)
+  return empty === undefined ? undefined : notReady(`The dataset ${empty} is being read again.`)
 }
 
-/** Whether the register was built from this file and none of these datasets is being read again. */
+/** Whether none of these datasets is being re-read. */
 export function isWhole(
   status: IndexStatus,
   file: FileParts,

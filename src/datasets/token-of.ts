@@ -3,10 +3,9 @@ import type { EventSource, PricedToken } from '#ecosystem/ecosystem.ts'
 import type { PartEntry } from '#indexer/adopted-file/file-part.ts'
 import { argument, DecodeError, type EventArguments } from '#indexer/decode-event.ts'
 
-/** Gives the symbol of the token that an event is about. */
 export type TokenAt<Source> = (log: Log, source: Source, args: EventArguments) => string
 
-/** The settings that decide an event's token, other than the token its mapping names. */
+/** Unless the mapping names the token. */
 export function tokenFacts(
   tokens: readonly PricedToken[],
   source: Pick<EventSource, 'chain'> & { readonly tokenArgument: string | null },
@@ -20,10 +19,7 @@ export function tokenFacts(
   return { tokenArgument, tokens: Object.fromEntries(listed) }
 }
 
-/**
- * The token that an event names by address, or the one that its mapping names. A token that the
- * ecosystem file does not know makes the log an anomaly.
- */
+/** By address, or from the mapping. An unknown token makes the log an anomaly. */
 export function tokenOf(
   tokens: readonly PricedToken[],
   input: {

@@ -3,7 +3,7 @@ import { type MicroUsd, toUsd } from '#domain/money.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import { Type } from '#lib/type.ts'
 
-/** Shapes that many answers share, each with the function that makes its value. */
+/** Shared shapes, each with its constructor. */
 
 export const nullable = (schema: TSchema) => Type.Union([schema, Type.Null()])
 
@@ -31,7 +31,7 @@ export const unixTime = Type.Integer({ description: 'Unix seconds' })
 
 export const addressText = Type.String({ pattern: '^0x[0-9a-fA-F]{40}$', description: 'EIP-55' })
 
-/** `{<name>, <name>Raw}`: an amount in token units and in base units. */
+/** In token units and base units. */
 export function amounts<Name extends string>(
   name: Name,
   raw: bigint,
@@ -43,7 +43,6 @@ export function amounts<Name extends string>(
   >
 }
 
-/** Micro-USD as a number, null staying null. */
 export function usdOf(value: MicroUsd | null): number | null {
   return value === null ? null : toUsd(value)
 }

@@ -2,23 +2,20 @@ import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 
-/** Unreadable logs of one dataset and chain with the same reason. */
 export interface Anomalies {
   readonly chainId: number
   readonly dataset: string
   readonly reason: string
-  /** At most `LOGS_MAX` over all chains. */
   readonly logs: number
   readonly lastBlock: number
 }
 
-/** Bounds distinct reasons, because a contract can cause any number of them. */
+/** A contract can cause any number of reasons. */
 const REASONS_MAX = 100
 
-/** A wrong mapping of a busy contract leaves millions; counting this many is fast. */
+/** A wrong mapping of a busy contract leaves millions. */
 const LOGS_MAX = 10_000
 
-/** Unreadable logs by reason, most frequent first. */
 export async function readAnomalies(connection: Connection): Promise<readonly Anomalies[]> {
   const found = await connection.run(sql`
     select chain_id, dataset, reason, count(*) as logs, max(block_number) as last_block

@@ -5,8 +5,8 @@ import type { Address } from '#domain/address.ts'
 import { ProofError } from './proof-error.ts'
 
 /**
- * Calls a view at the newest block; undefined if the contract lacks it. Throws ProofError if no node
- * would make the call.
+ * At the newest block; undefined if the contract lacks the view. Throws ProofError if no node makes
+ * the call.
  */
 export async function callView(
   source: ChainSource,

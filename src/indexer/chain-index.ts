@@ -16,50 +16,43 @@ import { oldestBlock, readPosition, storedBlock } from './positions.ts'
 import type { Segment } from './segment.ts'
 import { filtersOf } from './select-logs.ts'
 
-/** Requests to re-read chains, such as from a proof that found transfers missing. */
 export interface Rereadings {
   isWanted(chainId: number): boolean
-  /** Called once the chain was removed and is being read again. */
   done(chainId: number): Promise<void>
 }
 
 export interface ChainIndexDeps extends OlderHistoryDeps {
-  /** Sets aside the endpoints that are proven to have left out logs; gives their hosts. */
+  /** Sets aside endpoints proven to omit logs; returns their hosts. */
   findPruned?(error: MissingFactsError): Promise<readonly string[]>
-  /** Chains to read again from the first block. */
   readonly rereadings?: Rereadings
-  /** Told of every answer that brings history. */
   onRead?: ReadDeps['onRead']
 }
 
-/** A chain that stays shorter than the index on another branch for this many polls has reorganised. */
+/** After this many polls, a chain that stays shorter on another branch has reorganised. */
 const FORKED_POLLS = 5
 
-/** To trace a balance asks every endpoint for the whole history of a holder. */
+/** Tracing asks every endpoint for a holder's whole history. */
 const TRACE_AGAIN_MS = 600_000
 
 /**
- * The index of one chain, a step at a time. A new chain is read in this order: the newest days of
- * everything that can be told without older history; then, side by side, new blocks and the older
- * history; once the two have met, everything follows the chain's head.
+ * Step by step: first the newest days of datasets that need no older history, then new blocks and
+ * the backfill concurrently, finally the head alone.
  */
 export class ChainIndex {
   readonly #deps: ChainIndexDeps
   readonly #chain: Chain
   readonly #older: OlderHistory
   readonly #blockClock: BlockClock
-  /** The two ways of reading meet in one commit, which no step at the head may cross. */
+  /** The backfill ends in a commit that no step at the head may overlap. */
   readonly #steps = new Mutex()
   #position: Position | undefined
-  /** Read again after every failure: what a commit came to is not known then. */
+  /** False after a failure: the outcome of a commit is unknown, so the store is read again. */
   #known = false
-  /** The height up to which history may be read in ranges and the position stands on it. */
   #historyTo: number | undefined
-  /** The chain contradicts what was final: until it no longer does, nothing of it is believed. */
+  /** The chain contradicts final blocks: trust nothing until it agrees again. */
   #isTorn = false
   #marks = ''
   #forkedPolls = 0
-  /** When it was last looked in vain for an endpoint that leaves out logs. */
   #tracedMs = Number.NEGATIVE_INFINITY
   #segments: AsyncIterator<Segment> | undefined
 
@@ -74,12 +67,12 @@ export class ChainIndex {
     return this.#position
   }
 
-  /** Does the next thing at the head: new blocks, a reorg, or a segment of history that is missed. */
+  /** The next step at the head: new blocks, a reorg, or a segment of history. */
   followOnce(): Promise<ChainEvent> {
     return this.#steps.run(() => this.#guarded(() => this.#followOnce()))
   }
 
-  /** Reads some of the older history; gives false when none is missing. */
+  /** False if no older history is missing. */
   async readOlder(): Promise<boolean> {
     const { rereadings } = this.#deps
     if (rereadings?.isWanted(this.#chain.id) === true) {
@@ -96,7 +89,6 @@ export class ChainIndex {
     }
   }
 
-  /** Where an endpoint left out logs, the chain is read from its beginning without it. */
   async #isToldAnew(error: MissingFactsError): Promise<boolean> {
     const { clock, findPruned } = this.#deps
     if (findPruned === undefined || Math.abs(clock() - this.#tracedMs) < TRACE_AGAIN_MS)
@@ -111,7 +103,6 @@ export class ChainIndex {
   async #beginAnew(): Promise<void> {
     await this.#dropSegments()
     this.#historyTo = undefined
-    // Read again before the next step, whatever comes of this.
     this.#known = false
     await forgetChain(this.#deps, this.#chain.id)
   }
@@ -128,7 +119,6 @@ export class ChainIndex {
     return this.#steps.run(() => this.#guarded(() => this.#meet()))
   }
 
-  /** Whether everything up to the position is stored. */
   get isComplete(): boolean {
     return this.#position !== undefined && this.#older.isComplete
   }
@@ -170,7 +160,7 @@ export class ChainIndex {
     const hasNews = settled.kind !== 'idle' || marksOf(settled) !== this.#marks
     if (hasNews) this.#position = await this.#apply(settled)
     this.#marks = marksOf(settled)
-    // Only now: before a reorg is undone, what is final may lie above the last block that both have.
+    // Not before a reorg is undone: the finalized block may lie above the common ancestor.
     const isKnown = settled.kind !== 'behind' && settled.tip.finalized > 0
     if (this.#position !== undefined && isKnown) {
       const to = Math.min(settled.tip.finalized - HISTORY_MARGIN, this.#position.number)
@@ -179,12 +169,12 @@ export class ChainIndex {
     return settled
   }
 
-  /** The plan of a new chain needs it: asked for together with the head, it costs no time. */
+  /** Needed by the plan; fetched with the head, it costs no time. */
   #askFirstBlock(): void {
     this.#blockClock.at(this.#chain.startBlock).catch(() => undefined)
   }
 
-  /** While older history is missing, datasets that build on it wait, as do those being read again. */
+  /** Without datasets that wait for the backfill. */
   #datasets() {
     return this.#deps.datasets.filter((each) => !this.#older.isAwaitedBy(each))
   }
@@ -227,7 +217,7 @@ export class ChainIndex {
     }
   }
 
-  /** Stores the first segment of a new chain, of its newest days; what is older is read on meanwhile. */
+  /** The backfill starts while the first segment of the newest days is stored. */
   async #beginHistory({ tip, to }: Extract<ChainEvent, { kind: 'history' }>): Promise<Position> {
     const { startBlock } = this.#chain
     const plan = await planFloor(this.#blockClock, { startBlock, to, head: tip.head })
@@ -239,7 +229,6 @@ export class ChainIndex {
     return storing
   }
 
-  /** Stores the next segment of final history at the head. */
   #readHistory({ tip, from, to }: Extract<ChainEvent, { kind: 'history' }>): Promise<Position> {
     this.#segments ??= this.#open({ from, to, after: this.#position })
     return this.#storeNext({ tip, to, backfill: undefined })
@@ -281,7 +270,7 @@ export class ChainIndex {
   async #meet(): Promise<boolean> {
     assert(this.#position !== undefined, 'older history is missing below a position')
     const isMet = await this.#older.meet(this.#position)
-    // What is read ahead lacks the datasets that waited until now.
+    // Segments read ahead lack the datasets that waited.
     if (isMet) await this.#dropSegments()
     return isMet
   }
@@ -309,7 +298,6 @@ function marksOf(event: ChainEvent): string {
   return [head.number, safe, finalized].join('.')
 }
 
-/** Turns a chain that has become shorter into the reorg that it is. */
 async function settleShorter(follower: FollowDeps, event: ChainEvent): Promise<ChainEvent> {
   const { tip } = event
   return { kind: 'reorg', tip, ancestor: await ancestor(follower, tip.head.number + 1) }

@@ -23,14 +23,13 @@ import {
   type Work,
 } from './transaction.ts'
 
-/** Stores what new blocks brought, folds the rollups and moves the position, all or nothing. */
+/** Stores facts, folds rollups and moves the position, all or nothing. */
 export async function commitBlocks(
   deps: CommitDeps,
   input: {
     readonly chainId: number
     readonly expected: Position | undefined
     readonly logs: readonly Log[]
-    /** Headers to remember; the last one becomes the position. */
     readonly headers: readonly BlockHeader[]
     readonly tip: ChainTip
   },
@@ -39,7 +38,7 @@ export async function commitBlocks(
   const to = input.headers.at(-1)
   assert(to !== undefined, 'a commit needs the block it ends with')
   await moveHead(deps, { ...input, to }, async (change) => {
-    // Moved first: what is known of prices depends on how far the chain is read.
+    // First, because known prices depend on it.
     await movePosition(change.connection, { ...change, to, tip: input.tip })
     await applyStaged(change, staged)
     await storeAnomalies(change.connection, anomalies)
@@ -49,10 +48,6 @@ export async function commitBlocks(
   return to
 }
 
-/**
- * Stores a segment of final history and moves the position to its end. The first segment of a chain
- * brings the note of the older history that is still to be read.
- */
 export async function commitSegment(
   deps: CommitDeps,
   input: {
@@ -75,7 +70,7 @@ export async function commitSegment(
   return to
 }
 
-/** Takes back every block above the ancestor: facts go, rollups fold their inverse. */
+/** Facts go, rollups fold their inverse. */
 export async function rollBack(
   deps: CommitDeps,
   input: {
@@ -97,7 +92,6 @@ export async function rollBack(
   return ancestor
 }
 
-/** Notes that older blocks became final, or that the chain's head moved on. */
 export async function markTip(
   deps: CommitDeps,
   input: { readonly chainId: number; readonly expected: Position; readonly tip: ChainTip },
@@ -125,7 +119,7 @@ async function moveHead(
       const stored = await readPosition(connection, chainId)
       assert(
         stored?.hash === expected?.hash,
-        `the position of chain ${chainId} moved under a commit`,
+        `another process moved the position of chain ${chainId} during a commit`,
       )
       const finalizedNumber = Math.max(
         await readFinalized(connection, chainId),

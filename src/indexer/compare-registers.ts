@@ -4,10 +4,8 @@ import { sql } from '#store/sql.ts'
 import { type StoreState, type StreamedTable, streamTable } from '#store/stream-table.ts'
 import type { ColumnType } from '#store/typed-values.ts'
 
-/** The first place where two registers differ. */
 export interface RegisterDifference {
   readonly table: string
-  /** The row's key as `column=value`. */
   readonly key: string
   readonly column: string
   readonly stored: unknown
@@ -30,7 +28,7 @@ const bucketKey = {
   bucket_unix: 'bigint',
 } as const
 
-/** Every table that holds figures, with its key; what only the running indexer needs is left out. */
+/** Tables of the running indexer are left out. */
 const TABLES: Readonly<Record<string, Key>> = {
   events: eventKey,
   event_buckets: { dataset: 'text', ...bucketKey },
@@ -47,21 +45,15 @@ const TABLES: Readonly<Record<string, Key>> = {
   anomalies: { ...logKey, dataset: 'text' },
 }
 
-/** Proofs are bookkeeping, so they are left out of the comparison. */
 const NOT_COMPARED: ReadonlySet<string> = new Set(['proof', 'unproven_because'])
 
-/**
- * Sums per hour are kept from the newest days of the first reading on, which lie further back the
- * longer an index has lived; the hours that any window may need are in every register.
- */
+/** An older index keeps more hourly sums, so only the hours that a window may need are compared. */
 const WINDOWED_HOURS = sql`grain <> 'hour' or bucket_unix >= (
   select timestamp_unix - ${31 * DAY_SECONDS} from positions
   where positions.chain_id = event_buckets.chain_id)`
 
-/** Rows between two words about the progress. */
 const ROWS_PER_WORD = 5_000
 
-/** Compares two registers row by row in one pass; undefined when every figure is the same. */
 export async function compareRegisters(
   stored: StoreState,
   recomputed: StoreState,
@@ -85,7 +77,6 @@ export async function compareRegisters(
   return undefined
 }
 
-/** Two streams side by side; the shorter one is followed by nothing. */
 async function* pairs(
   a: AsyncIterable<Row>,
   b: AsyncIterable<Row>,
@@ -122,7 +113,7 @@ function compareRows(
   return undefined
 }
 
-/** The row that comes first by key: where one side lacks a row, the other side's is told. */
+/** The lower key: the other register lacks that row. */
 function first(key: Key, a: Row | undefined, b: Row | undefined): Row {
   if (a === undefined || b === undefined) return a ?? b ?? {}
   for (const name of Object.keys(key)) {

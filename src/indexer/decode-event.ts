@@ -7,15 +7,12 @@ import { groupBy } from '#lib/group-by.ts'
 import type { Selector } from './select-logs.ts'
 import { compileWordDecoder } from './word-decoder.ts'
 
-/** The arguments of a mapped event by name. */
 export type EventArguments = Readonly<Record<string, unknown>>
 
-/** A log that the mapping cannot read; it is stored as an anomaly and counted. */
 export class DecodeError extends Error {
   override readonly name = 'DecodeError'
 }
 
-/** Finds the mappings a log belongs to and reads it by each; those whose filter it fails are left out. */
 export function makeEventReader<Source extends EventSource>(
   sources: readonly Source[],
 ): (log: Log) => readonly { readonly source: Source; readonly args: EventArguments }[] {
@@ -27,7 +24,7 @@ export function makeEventReader<Source extends EventSource>(
     })
 }
 
-/** What the mapped events ask of a chain's logs; accepted addresses become accepted topics. */
+/** Accepted addresses become topics. */
 export function selectorsOf(sources: readonly EventSource[]): readonly Selector[] {
   return sources.map((source) => {
     const topics = source.event.inputs
@@ -61,12 +58,10 @@ function decodeArguments(source: EventSource, log: Log): EventArguments {
   return args
 }
 
-/** The reason recorded for a mapping's unreadable logs; names the contract. */
 export function misfitOf({ event, address }: EventSource): string {
   return `${event.name} of ${address} does not fit its ABI`
 }
 
-/** Reads events with arguments of any length, such as texts and lists. */
 function decodeAny(source: EventSource, log: Log): EventArguments {
   try {
     const [topic0 = source.topic0, ...rest] = log.topics
@@ -86,17 +81,17 @@ function passes(source: EventSource, args: EventArguments): boolean {
   return true
 }
 
-/** Readers of single arguments by type; the ecosystem file was checked, so a mismatch is an anomaly. */
+/** The ecosystem file was validated, so a mismatch is an anomaly. */
 export const argument = {
   address(args: EventArguments, name: string): Address {
     const value = args[name]
-    if (typeof value !== 'string') throw new DecodeError(`argument ${name} is no address`)
+    if (typeof value !== 'string') throw new DecodeError(`argument ${name} is not an address`)
     return value.toLowerCase() as Address
   },
   amount(args: EventArguments, name: string): bigint {
     const value = args[name]
     if (typeof value === 'number') return BigInt(value)
-    if (typeof value !== 'bigint') throw new DecodeError(`argument ${name} is no amount`)
+    if (typeof value !== 'bigint') throw new DecodeError(`argument ${name} is not an amount`)
     return value
   },
 }

@@ -6,7 +6,6 @@ import { noteForgotten } from './forgotten-chains.ts'
 import { forgetPosition, readFinalized } from './positions.ts'
 import { type CommitDeps, type Transaction, transact } from './transaction.ts'
 
-/** Removes all data of a chain including its position, so that it is read again from the first block. */
 export async function forgetChain(deps: CommitDeps, chainId: number): Promise<void> {
   const factsOf: Parameters<typeof transact>[1] = async (connection) => ({
     chainId,
@@ -18,7 +17,6 @@ export async function forgetChain(deps: CommitDeps, chainId: number): Promise<vo
   await transact(deps, factsOf, work, engine.writeAtLength)
 }
 
-/** The same, as part of a transaction. */
 export async function removeChain(
   change: Transaction,
   datasets: readonly AnyDataset[],
@@ -30,7 +28,6 @@ export async function removeChain(
   await connection.run(sql`delete from stalled_chains where chain_id = ${chainId}`)
 }
 
-/** Removes the rows of some datasets on a chain and marks the chain as forgotten. */
 export async function removeDatasets(
   change: Transaction,
   datasets: readonly AnyDataset[],
@@ -45,5 +42,4 @@ export async function removeDatasets(
   await noteForgotten(connection, chainId)
 }
 
-/** Before any block. */
 const BEFORE_ALL: Position = { number: -1, hash: '0x', timestamp: -1 }

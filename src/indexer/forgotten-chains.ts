@@ -2,10 +2,7 @@ import type { Connection, Migration } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 
-/**
- * How often each chain was removed from the register to be read anew. What was read of it the time
- * before may have been wrong, so nothing that was known of that time may be shown as this one's.
- */
+/** How often each chain was removed to be read again; answers cached before must not be reused. */
 export const forgottenChainsMigration: Migration = {
   id: 1020,
   name: 'chains that were forgotten',
@@ -16,13 +13,12 @@ export const forgottenChainsMigration: Migration = {
     )`,
 }
 
-/** Chains that were removed in whole or part, or that joined an existing register. */
 export async function readForgotten(connection: Connection): Promise<ReadonlySet<number>> {
   const found = await connection.run(sql`select chain_id from forgotten_chains`)
   return new Set(found.map((row) => column.integer(row, 'chain_id')))
 }
 
-/** Notes that a chain is removed; part of the very transaction that removes it. */
+/** In the same transaction as the removal. */
 export async function noteForgotten(connection: Connection, chainId: number): Promise<void> {
   await connection.run(sql`
     insert into forgotten_chains (chain_id, times) values (${chainId}, 1)

@@ -1,4 +1,4 @@
-/** What is stored of a chain cannot be: some of its logs were never told, or are told by no log. */
+/** The stored data is impossible: logs are missing or made up. */
 export class MissingFactsError extends Error {
   override readonly name: string = 'MissingFactsError'
   readonly chainId: number

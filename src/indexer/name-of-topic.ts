@@ -1,6 +1,5 @@
 import { from, getSelector } from 'ox/AbiEvent'
 
-/** Common events of tokens, pools, vaults and proxies, for naming unmapped topics. */
 const COMMON = [
   'Transfer(address,address,uint256)',
   'Approval(address,address,uint256)',
@@ -37,7 +36,6 @@ const COMMON = [
   'Initialized(uint64)',
 ] as const
 
-/** The signature of a common event, else the topic itself. */
 export function nameOfTopic(topic0: string): string {
   const known = COMMON.find((event) => getSelector(from(`event ${event}`)) === topic0)
   return known ?? topic0

@@ -4,7 +4,6 @@ import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { rows, sql } from '#store/sql.ts'
 
-/** Where the index stands on a chain; undefined before the first commit. */
 export async function readPosition(
   connection: Connection,
   chainId: number,
@@ -23,7 +22,6 @@ function toPosition(row: Row): Position {
   }
 }
 
-/** The height up to which blocks are final already; 0 before the first commit. */
 export async function readFinalized(connection: Connection, chainId: number): Promise<number> {
   const [row] = await connection.run(
     sql`select finalized_number from positions where chain_id = ${chainId}`,
@@ -31,19 +29,18 @@ export async function readFinalized(connection: Connection, chainId: number): Pr
   return row === undefined ? 0 : column.integer(row, 'finalized_number')
 }
 
-/** Moves the position; it is part of the very transaction that stores the facts. */
 export async function movePosition(
   connection: Connection,
   input: {
     readonly chainId: number
     readonly to: Position
     readonly tip: ChainTip
-    /** Never less than before: what is final stays so, whatever a lagging node says. */
+    /** Never decreases, whatever a lagging node says. */
     readonly finalizedNumber: number
   },
 ): Promise<void> {
   const { to, tip, finalizedNumber } = input
-  // A node may know less than the index; marks never name a block that is not indexed.
+  // A node may lag behind the index.
   const safe = Math.max(finalizedNumber, Math.min(tip.safe, to.number))
   await connection.run(sql`
     insert into positions
@@ -56,7 +53,7 @@ export async function movePosition(
       finalized_number = excluded.finalized_number`)
 }
 
-/** Remembers blocks, so that a reorg can be traced back to the last common one. */
+/** Lets a reorg be traced to the common ancestor. */
 export async function storeBlocks(
   connection: Connection,
   chainId: number,
@@ -76,7 +73,6 @@ export async function storeBlocks(
       timestamp_unix = excluded.timestamp_unix`)
 }
 
-/** The remembered block at a height. */
 export async function storedBlock(
   connection: Connection,
   input: { readonly chainId: number; readonly number: number },
@@ -87,7 +83,7 @@ export async function storedBlock(
   return row && { number: column.integer(row, 'number'), hash: column.hex(row, 'hash') }
 }
 
-/** The oldest remembered block: the newest one that is final, and the one below which nothing moves. */
+/** The newest final block; nothing below it moves. */
 export async function oldestBlock(
   connection: Connection,
   chainId: number,
@@ -106,7 +102,7 @@ export async function forgetBlocksAbove(
   await connection.run(sql`delete from blocks where chain_id = ${chainId} and number > ${number}`)
 }
 
-/** Forgets blocks that are final; the newest final one stays as the last possible ancestor. */
+/** Keeps the newest final block as the last possible ancestor. */
 export async function forgetBlocksBelow(
   connection: Connection,
   chainId: number,
@@ -115,7 +111,6 @@ export async function forgetBlocksBelow(
   await connection.run(sql`delete from blocks where chain_id = ${chainId} and number < ${number}`)
 }
 
-/** Forgets where the index stands, and every block of the chain. */
 export async function forgetPosition(connection: Connection, chainId: number): Promise<void> {
   await connection.run(sql`delete from blocks where chain_id = ${chainId}`)
   await connection.run(sql`delete from positions where chain_id = ${chainId}`)

@@ -1,11 +1,9 @@
-/** The chains contradict the file. One line per difference, each naming the field. */
 export class ProofError extends Error {
   override readonly name = 'ProofError'
   constructor(field: string, message: string) {
     super(`${field}: ${message}`)
   }
 
-  /** Combines all differences into one error. */
   static join(errors: readonly ProofError[]): ProofError {
     const joined = new ProofError('', '')
     joined.message = errors.map((error) => error.message).join('\n')

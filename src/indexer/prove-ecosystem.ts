@@ -11,18 +11,12 @@ import { findDomain, separatorOf } from './token-domain.ts'
 const decimalsView = from('function decimals() view returns (uint8)')
 const domainView = from('function DOMAIN_SEPARATOR() view returns (bytes32)')
 
-/** A contract of the file: where it stands in it and on which chain. */
 interface Contract {
   readonly field: string
   readonly chain: Chain
   readonly address: Address
 }
 
-/**
- * Checks the ecosystem file against the chains: chain ids, finality tags, provable receipts, code at
- * every address, decimals, and the payment asset's EIP-712 domain. Throws ProofError with every
- * difference.
- */
 export async function proveEcosystem(ecosystem: Ecosystem, sourceOf: SourceOf): Promise<void> {
   const proofs = [
     ...ecosystem.chains.map((chain, index) =>
@@ -35,7 +29,7 @@ export async function proveEcosystem(ecosystem: Ecosystem, sourceOf: SourceOf): 
     ...provePayment(ecosystem.payment, sourceOf),
   ]
   const chains = ecosystem.chains.map((chain, index) => proveChainId(chain, index, sourceOf))
-  // Everything is requested at once; wrong chain ids are reported instead of their consequences.
+  // All at once; a wrong chain id is reported instead of its consequences.
   const [outcomes, ofChains] = await Promise.all([
     Promise.allSettled(proofs),
     Promise.allSettled(chains),
@@ -44,7 +38,6 @@ export async function proveEcosystem(ecosystem: Ecosystem, sourceOf: SourceOf): 
   requireProven(outcomes)
 }
 
-/** Throws all differences in file order; without any, the first error that prevented a check. */
 function requireProven(outcomes: readonly PromiseSettledResult<void>[]): void {
   const failures = outcomes.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []))
   const differences = failures.filter((each) => each instanceof ProofError)
@@ -75,13 +68,12 @@ async function proveReceipts(chain: Chain, index: number, sourceOf: SourceOf): P
   const source = sourceOf(chain)
   try {
     const head = await source.header('latest')
-    // A load balancer may route the next call to a slower node.
     const block = head && (await source.header(Math.max(0, head.number - PROVEN_BELOW_HEAD)))
     if (block !== undefined) await source.provenBlock(block)
   } catch (error) {
     throw new ProofError(
       `chains[${index}].proofs`,
-      `no node of ${chain.name} proves its logs (${error instanceof Error ? error.message : error}); use a node that gives receipts, or write "deposits"`,
+      `no node of ${chain.name} proves its logs (${error instanceof Error ? error.message : error}); use a node that serves receipts, or write "deposits"`,
     )
   }
 }
@@ -136,7 +128,7 @@ function proveDecimals(ecosystem: Ecosystem, sourceOf: SourceOf): readonly Promi
       if (found !== token.decimals)
         throw new ProofError(
           field,
-          `${token.symbol} on ${chain.name} has ${found ?? 'no readable'} decimals, the file says ${token.decimals}`,
+          `${token.symbol} on ${chain.name} has ${found ?? 'no readable'} decimals, the file says ${token.decimals}; correct the decimals or the address`,
         )
     }),
   )
@@ -154,14 +146,17 @@ async function proveAssetDecimals(
   const field = 'payment.asset'
   const found = await callView(sourceOf(chain), { field, address: asset, view: decimalsView })
   if (found !== decimals)
-    throw new ProofError(field, `has ${found ?? 'no readable'} decimals, must have ${decimals}`)
+    throw new ProofError(
+      field,
+      `has ${found ?? 'no readable'} decimals, must have ${decimals}; choose another asset`,
+    )
 }
 
 function isHash(value: unknown): value is Hash {
   return typeof value === 'string' && value.startsWith('0x')
 }
 
-/** EIP-712: the separator that the asset reports must be the one of the configured domain. */
+/** The asset's EIP-712 separator must match the configured domain. */
 async function proveDomain({ asset, chain, domain }: Payment, sourceOf: SourceOf): Promise<void> {
   const field = 'payment.domain'
   const found = await callView(sourceOf(chain), { field, address: asset, view: domainView })

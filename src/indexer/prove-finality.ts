@@ -3,7 +3,6 @@ import { asksForCalm, EndpointError } from '#chain/endpoints/endpoint-error.ts'
 import type { Chain } from '#ecosystem/ecosystem.ts'
 import { ProofError } from './proof-error.ts'
 
-/** Deeper than the reorgs of any known chain. */
 const DEPTH_TO_WRITE = 256
 
 /** With `finality: "tag"`, the node must support the tags. */

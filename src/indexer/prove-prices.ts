@@ -17,10 +17,6 @@ const VIEWS = {
   decimals: from('function decimals() view returns (uint8)'),
 }
 
-/**
- * Holds every price source against its contract: a pool must be of the kind and of the two tokens
- * that the file says, a feed must have the decimals. A wrong pool would make a wrong gate.
- */
 export function provePrices(ecosystem: Ecosystem, sourceOf: SourceOf): readonly Promise<void>[] {
   return ecosystem.tokens.map(async (token, index) => {
     const { price } = token
@@ -41,7 +37,7 @@ async function proveFeed(
   if (decimals !== feed.decimals)
     throw new ProofError(
       `${field}.decimals`,
-      `the feed at ${showAddress(feed.address)} has ${decimals ?? 'no readable'} decimals, the file says ${feed.decimals}`,
+      `the feed at ${showAddress(feed.address)} has ${decimals ?? 'no readable'} decimals, the file says ${feed.decimals}; correct the decimals or the address`,
     )
 }
 
@@ -73,6 +69,6 @@ async function provePool(source: ChainSource, pool: Pool): Promise<void> {
   if (same.join() !== wanted.sort().join())
     throw new ProofError(
       `${field}.address`,
-      `the pool at ${showAddress(address)} is of ${found.join(' and ')}, not of ${token.symbol} and ${price.quote}`,
+      `the pool at ${showAddress(address)} is of ${found.join(' and ')}, not of ${token.symbol} and ${price.quote}; correct the address or the quote`,
     )
 }

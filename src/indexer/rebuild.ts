@@ -7,14 +7,12 @@ import { valueEvents } from './events/value-events.ts'
 import type { ChainStatus } from './status.ts'
 import type { CommitDeps } from './transaction.ts'
 
-/** A node may fail now and then; one that fails this often in a row is no node to audit against. */
 const FAILURES_MAX = 5
 const RETRY_MS = 500
 
-/** A reorg of the blocks up to which it is read settles within a few looks; more are a broken node. */
+/** A reorg settles sooner; more means a broken node. */
 const STANDSTILLS_MAX = 20
 
-/** Reads chains from their start into an empty register, exactly up to where another one stands. */
 export async function rebuildIndex(
   deps: CommitDeps & {
     sourceOf(chain: Chain): ChainSource
@@ -35,7 +33,6 @@ export async function rebuildIndex(
   while ((await valueSome()) > 0);
 }
 
-/** The chain as it was when the given block was its head. */
 function pinSource(source: ChainSource, status: ChainStatus): ChainSource {
   const heights = {
     latest: status.blockNumber,
@@ -51,7 +48,7 @@ function pinSource(source: ChainSource, status: ChainStatus): ChainSource {
 type CatchUpDeps = Parameters<typeof rebuildIndex>[0] & { readonly source: ChainSource }
 
 async function catchUp(deps: CatchUpDeps, status: ChainStatus): Promise<void> {
-  // Heights are pinned, so a chain that knows only tags must not be asked for them again.
+  // Heights are pinned, so tags are always known.
   const chain = { ...status.chain, finality: 'tag' as const }
   const total = status.blockNumber
   const onRead = ({ number }: { readonly number: number }) =>
@@ -60,7 +57,9 @@ async function catchUp(deps: CatchUpDeps, status: ChainStatus): Promise<void> {
   let standstills = 0
   for (let failures = 0; index.position?.number !== total || !index.isComplete; ) {
     if (standstills > STANDSTILLS_MAX)
-      throw new RpcError(`${chain.name} does not come to rest at block ${total}`)
+      throw new RpcError(
+        `${chain.name} keeps reorganising at block ${total}; audit again when its head is stable`,
+      )
     try {
       if (!(await advance(index, total))) {
         standstills += 1
@@ -76,11 +75,10 @@ async function catchUp(deps: CatchUpDeps, status: ChainStatus): Promise<void> {
   }
 }
 
-/** Does the next thing; gives false when that brought it no further. */
 async function advance(index: ChainIndex, total: number): Promise<boolean> {
   const isThere = index.position?.number === total
   if (isThere && ((await index.readOlder()) || index.isComplete)) return true
-  // Where older history waits, the head may have left the chain.
+  // The head may have left the chain while the backfill waits.
   const { kind } = await index.followOnce()
   return kind === 'history' || kind === 'blocks'
 }

@@ -10,12 +10,9 @@ export interface RunDeps extends Omit<ChainIndexDeps, 'onRead'> {
   readonly report: ChainReport
 }
 
-/** What the loop tells of itself, for logs, metrics and progress. */
 export interface ChainReport {
   event(event: ChainEvent, position: Position | undefined): void
-  /** History came in up to a block. */
   read(progress: { readonly number: number; readonly logs: number }): void
-  /** Nothing older is missing any more. */
   complete(): void
   failure(error: Error): void
 }
@@ -23,7 +20,6 @@ export interface ChainReport {
 const BACKOFF_START_MS = 250
 const BACKOFF_MAX_MS = 5_000
 
-/** Follows one chain until the signal aborts: every new block and reorg, and all older history. */
 export async function runChain(deps: RunDeps, chain: Chain, signal: AbortSignal): Promise<void> {
   const { report } = deps
   const index = new ChainIndex({ ...deps, onRead: (progress) => report.read(progress) }, chain)
@@ -49,7 +45,6 @@ export async function runChain(deps: RunDeps, chain: Chain, signal: AbortSignal)
   }
 }
 
-/** Does something over and over; after a failure a little later. */
 async function repeat(
   deps: Pick<RunDeps, 'report'> & { readonly note: StallNote },
   signal: AbortSignal,

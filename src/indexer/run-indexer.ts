@@ -28,33 +28,29 @@ export interface IndexerDeps extends Pick<OlderHistoryDeps, 'flushEveryMs'> {
   readonly clock: Clock
   readonly datasets: readonly AnyDataset[]
   readonly prices: PriceBook
-  /** The parts of the ecosystem file that shape the register. */
   readonly file: FileParts
   readonly onChangedFile?: OnChangedFile
   sourceOf(chain: Chain): ChainSource
   reportOf(chain: Chain): ChainReport
-  /** Sets aside the endpoints that are proven to have left out logs; gives their hosts. */
+  /** Sets aside endpoints proven to omit logs; returns their hosts. */
   findPruned?(error: MissingFactsError): Promise<readonly string[]>
   readonly rereadings?: Rereadings
-  /** The lease was taken, or another indexer holds it. */
+  /** False: another indexer holds it. */
   onLease?(held: boolean): void
-  /** Called with the parts that changed when the file was adopted. */
   onAdopted?(changes: readonly PartChange[]): void
-  /** Called when the store failed during adoption; it is retried. */
   onNotAdopted?(error: unknown): void
-  /** Called when this process may not lead because the register has a newer file. */
+  /** The register has a newer file, so this process may not lead. */
   onOutdated?(): void
 }
 
-/** A chain may be quiet for longer than a lease lasts, so it is prolonged at this pace. */
+/** Keeps the lease while a chain is quiet. */
 const RENEW_MS = 3_000
 
-/** How often an indexer that waits in reserve tries to take over. */
 const STANDBY_MS = 1_000
 
 /**
- * Runs the one indexer of a register until the signal aborts. Others wait in reserve and take over
- * when it stops renewing its lease; the epoch keeps a writer that was thought dead from writing.
+ * Standbys take over when the leader stops renewing; the epoch fences off a writer that was
+ * presumed dead.
  */
 export async function runIndexer(deps: IndexerDeps, signal: AbortSignal): Promise<void> {
   const turn = { holder: randomUUID(), hasWaited: false, leaderUntilMs: undefined }
@@ -71,13 +67,11 @@ export async function runIndexer(deps: IndexerDeps, signal: AbortSignal): Promis
 
 interface Turn {
   readonly holder: string
-  /** Whether another process has led since this one started, or this one led before. */
   hasWaited: boolean
-  /** End of the leader's lease when first seen. */
   leaderUntilMs: number | undefined
 }
 
-/** A store that is down for a while grants nothing; the next try comes as for one in reserve. */
+/** A store outage grants no lease; the next try follows. */
 async function tryLease(deps: IndexerDeps, turn: Turn): Promise<Lease | undefined> {
   const { register: engine, clock, file, onChangedFile = 'reread' } = deps
   try {
@@ -96,14 +90,13 @@ async function tryLease(deps: IndexerDeps, turn: Turn): Promise<Lease | undefine
   }
 }
 
-/** A renewed lease proves a live leader; a dead process never renews. */
 async function watchLeader(engine: Engine, turn: Turn): Promise<void> {
   const untilMs = await engine.snapshot((reads) => leaseEnd(reads, 'index'))
   turn.leaderUntilMs ??= untilMs
   if (untilMs !== turn.leaderUntilMs) turn.hasWaited = true
 }
 
-/** Adopts this process's file; false if it may not lead, or if the store failed. */
+/** False if it may not lead, or if the store failed. */
 async function adopt(deps: IndexerDeps, lease: Lease, { hasWaited }: Turn): Promise<boolean> {
   const { register: engine, ecosystem, onChangedFile = 'reread' } = deps
   const { chains } = ecosystem
@@ -158,7 +151,6 @@ async function runWithLease(deps: IndexerDeps, lease: Lease, outer: AbortSignal)
   }
 }
 
-/** A lease that cannot be given up expires by itself. */
 function ignoreStoreError(error: unknown): void {
   if (!(error instanceof StoreError)) throw error
 }

@@ -6,24 +6,21 @@ import type { Address, Hash } from '#domain/address.ts'
 import type { Log } from '#domain/chain.ts'
 import { groupBy } from '#lib/group-by.ts'
 
-/** Which logs a dataset wants: one event of one contract, perhaps with certain indexed arguments. */
 export interface Selector {
   readonly chainId: number
   readonly address: Address
   readonly topic0: Hash
-  /** Accepted values of the topics after the first; left out where any value will do. */
+  /** Topics after the first; absent if any value will do. */
   readonly arguments?: LogFilter['topics']
 }
 
-/** Picks the logs that some selectors name. */
 export interface LogSelection {
   ofLogs(logs: readonly Log[]): readonly Log[]
-  /** Only the logs that are picked become objects. */
+  /** Creates objects only for matching logs. */
   ofColumns(columns: LogColumns): readonly Log[]
   isWanted(columns: LogColumns, index: number): boolean
 }
 
-/** Makes the choice of logs that the selectors name. */
 export function selectLogs(selectors: readonly Selector[]): LogSelection {
   const wanted = groupBy(selectors, (each) => keyOf(each.chainId, each))
   const wants = (log: Log) =>
@@ -59,12 +56,11 @@ function keyOf(chainId: number, of: { readonly address: string; readonly topic0:
   return `${chainId}|${of.address}|${of.topic0}`
 }
 
-/** Whether one log of a pair that is known to be right also has the wanted arguments. */
 function columnTest(selectors: readonly Selector[]): ColumnTest {
   if (selectors.length === 0) return () => false
   if (selectors.some((each) => each.arguments === undefined)) return () => true
   const filters = selectors.map((each) => (each.arguments ?? []).map(topicTest))
-  // Asked for every transfer there is.
+  // Runs for every transfer.
   return (columns, index) => {
     for (const tests of filters) if (meetsAll(tests, columns, index)) return true
     return false
@@ -79,7 +75,7 @@ function meetsAll(tests: readonly TopicTest[], columns: LogColumns, index: numbe
   return true
 }
 
-/** Most topics differ in their last digits already, which is told without making a text of them. */
+/** The tail settles most comparisons without creating a string. */
 function topicTest(values: readonly Hash[] | null): TopicTest {
   if (values === null) return () => true
   const wanted = new Set(values)
@@ -96,8 +92,8 @@ function toFilter(selector: Selector): LogFilter {
 }
 
 /**
- * The fewest filters that bring every wanted log of a chain: one for all events whose arguments do
- * not matter, one more for each set of wanted arguments. No event is in two of them.
+ * As few as possible: one without arguments, and one per set of arguments. No event is in two of
+ * them.
  */
 export function filtersOf(
   datasets: readonly { readonly selectors: readonly Selector[] }[],

@@ -37,22 +37,21 @@ export const STALL_REASONS = [
 ] as const
 export type StallReason = (typeof STALL_REASONS)[number]
 
-/** Why a chain has stopped advancing. */
 export interface Stall {
   readonly reason: StallReason
   /** For the operator; names hosts. */
   readonly detail: string
 }
 
-/** Whether stored data must be wrong, such as balances that transfers do not explain. */
+/** Such as balances that transfers do not explain. */
 export function isUnusable(stall: Stall | undefined): boolean {
   return stall?.reason === 'unusable_data'
 }
 
-/** New blocks and older history are read concurrently; either may stall. */
+/** They run concurrently; either may stall. */
 export type StallPart = 'head' | 'history'
 
-/** Stalls by chain; if both parts are stalled, that of the head. */
+/** The head's stall wins. */
 export async function readStalls(reads: Connection): Promise<ReadonlyMap<number, Stall>> {
   const rows = await reads.run(sql`
     select chain_id, reason, detail from stalled_chains order by chain_id, part desc`)
@@ -64,7 +63,7 @@ export async function readStalls(reads: Connection): Promise<ReadonlyMap<number,
   )
 }
 
-/** A single failure may come from a head that moved between calls. */
+/** A single failure may be a head that moved between calls. */
 const FAILURES_UNTIL_TOLD = 2
 
 interface StallNoteDeps {
@@ -73,13 +72,12 @@ interface StallNoteDeps {
   readonly clock: Clock
 }
 
-/** Records stalls in the register, so that every process can report them. */
 export class StallNote {
   readonly #deps: StallNoteDeps
   readonly #chainId: number
   readonly #part: StallPart
   #failuresInRow = 0
-  /** The reason stored in the register; undefined while unknown. */
+  /** The stored reason; undefined while unknown. */
   #noted: string | null | undefined
 
   constructor(deps: StallNoteDeps, chainId: number, part: StallPart) {
@@ -138,7 +136,6 @@ export class StallNote {
     })
   }
 
-  /** Ignores store outages; the next attempt retries. */
   async #unlessStoreFails(work: () => Promise<void>): Promise<void> {
     try {
       await work()
@@ -148,7 +145,7 @@ export class StallNote {
   }
 }
 
-/** Undefined for errors that the chain and its nodes did not cause. */
+/** Undefined if neither chain nor nodes are at fault. */
 function stallOf(error: unknown): Stall | undefined {
   const detail = error instanceof Error ? error.message : String(error)
   // A constraint violation will repeat.

@@ -10,7 +10,6 @@ import { type Backfill, readBackfills } from './backfill/backfill-row.ts'
 import { readForgotten } from './forgotten-chains.ts'
 import { readStalls, type Stall } from './stalled-chains.ts'
 
-/** How far the index is on one chain. Times in Unix seconds. */
 export interface ChainStatus {
   readonly chain: Chain
   readonly blockNumber: number
@@ -19,32 +18,23 @@ export interface ChainStatus {
   readonly headNumber: number
   readonly safeNumber: number
   readonly finalizedNumber: number
-  /** Older history that is still being read; null when nothing is missing. */
   readonly backfill: Backfill | null
-  /** Why the chain has stopped advancing; null while it advances. */
   readonly stall: Stall | null
-  /** How often the chain was removed from the register to be read anew. */
   readonly timesForgotten: number
 }
 
-/** How far the index is; one state of the register. */
+/** A consistent snapshot. */
 export interface IndexStatus {
-  /** Chains with at least one block read. */
   readonly chains: readonly ChainStatus[]
-  /** Chains being re-read because the file changed, with nothing read yet. */
+  /** Chains being re-read, with nothing read yet. */
   readonly unread: readonly Chain[]
-  /** Parts of the reader's file that differ from the adopted one. */
   readonly otherParts: readonly PartChange[]
-  /** Time of the newest indexed block of any chain; windows roll back from it. */
+  /** Of the newest indexed block of any chain; windows roll back from it. */
   readonly asOfUnix: number
   /** Changes whenever an answer may. */
   readonly revision: string
 }
 
-/**
- * Reads the status of every chain; undefined until each has its first block. Chains that joined later
- * or were removed are left out until they have one.
- */
 export async function readIndexStatus(
   connection: Connection,
   chains: readonly Chain[],
@@ -109,22 +99,20 @@ function revisionOf(status: ChainStatus): string {
   return [chain.id, timesForgotten, ...head, ...older, ...stalled].join('.')
 }
 
-/** `syncing` while history is still being read, `stale` when the newest block is too old. */
+/** `stale`: the newest block is too old. */
 export function conditionOf(status: ChainStatus, nowUnix: number): 'live' | 'syncing' | 'stale' {
   const isBehind = status.headNumber - status.blockNumber > SYNCING_BLOCKS
   if (isBehind || isIncomplete(status)) return 'syncing'
   return nowUnix - status.blockTimeUnix > status.chain.staleAfterSeconds ? 'stale' : 'live'
 }
 
-/** Whether older history is missing, not counting datasets being read again. */
 export function isIncomplete({ backfill }: Pick<ChainStatus, 'backfill'>): boolean {
   return backfill !== null && backfill.datasets === null
 }
 
-/** Fewer blocks than one commit holds are the ordinary distance of a chain that is followed. */
+/** A chain at the head may be up to one commit behind. */
 const SYNCING_BLOCKS = 64
 
-/** How far a block of a chain is from being taken back. */
 export function finalityOf(status: ChainStatus, blockNumber: number): Finality {
   if (blockNumber <= status.finalizedNumber) return 'finalized'
   return blockNumber <= status.safeNumber ? 'safe' : 'latest'

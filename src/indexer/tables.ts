@@ -7,7 +7,7 @@ import { eventsMigration } from './events/tables.ts'
 import { forgottenChainsMigration } from './forgotten-chains.ts'
 import { stalledChainsMigration } from './stalled-chains.ts'
 
-/** Schema of the register that belongs to the indexer itself, ids 1000 to 1099; datasets bring their own. */
+/** Ids 1000 to 1099. */
 export const indexerMigrations: readonly Migration[] = [
   leaseMigration(1000),
   {

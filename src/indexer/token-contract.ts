@@ -2,11 +2,10 @@ import type { ChainSource } from '#chain/chain-source.ts'
 import { RpcError } from '#chain/rpc-error.ts'
 import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
 
-/** `totalSupply()` and `balanceOf(address)` (EIP-20), by their selectors. */
+/** EIP-20 selectors. */
 const TOTAL_SUPPLY = '0x18160ddd'
 const BALANCE_OF = '0x70a08231'
 
-/** The supply at a block; zero before the contract's deployment. */
 export async function readSupply(
   source: Pick<ChainSource, 'call'>,
   token: Address,
@@ -16,7 +15,7 @@ export async function readSupply(
   return answer === '0x' ? 0n : BigInt(answer)
 }
 
-/** What the contract itself says of an address at a block; of the zero address its `totalSupply()`. */
+/** `totalSupply()` for the zero address. */
 export async function askContract(
   source: Pick<ChainSource, 'call'>,
   token: Address,
@@ -27,6 +26,8 @@ export async function askContract(
     holder === ZERO_ADDRESS ? TOTAL_SUPPLY : `${BALANCE_OF}${holder.slice(2).padStart(64, '0')}`
   const answer = await source.call(token, data, blockNumber)
   if (answer.length !== 66)
-    throw new RpcError(`${token} answered ${answer.length / 2 - 1} bytes instead of one number`)
+    throw new RpcError(
+      `${token} returned ${answer.length / 2 - 1} bytes instead of a 32-byte number`,
+    )
   return BigInt(answer)
 }

@@ -5,7 +5,6 @@ import { fromString } from 'ox/Hex'
 import type { ChainSource } from '#chain/chain-source.ts'
 import type { Address } from '#domain/address.ts'
 
-/** The configurable fields of a token's EIP-712 domain. */
 export interface TokenDomain {
   readonly name: string
   readonly version: string
@@ -14,7 +13,6 @@ export interface TokenDomain {
 const DOMAIN_TYPE =
   'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)'
 
-/** The domain separator of a token (EIP-712). */
 export function separatorOf(
   { name, version }: TokenDomain,
   place: { readonly chainId: number; readonly asset: Address },
@@ -30,10 +28,10 @@ export function separatorOf(
   )
 }
 
-/** Common versions of tokens without version(). */
+/** For tokens without version(). */
 const USUAL_VERSIONS = ['1', '2'] as const
 
-/** Finds the domain behind a separator from the token's name() and version(). */
+/** From the token's name() and version(). */
 export async function findDomain(
   source: ChainSource,
   asset: Address,

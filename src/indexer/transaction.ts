@@ -17,11 +17,9 @@ export interface CommitDeps {
   readonly lease: Lease
   readonly datasets: readonly AnyDataset[]
   readonly prices: PriceBook
-  /** Symbols of tokens that events can be of. */
   readonly tokens: readonly string[]
 }
 
-/** Decodes logs of blocks for datasets. */
 export function stageLogs(
   datasets: readonly AnyDataset[],
   logs: readonly Log[],
@@ -37,16 +35,14 @@ export function stageLogs(
   return { staged, anomalies }
 }
 
-/** A change of the register under way. */
 export interface Transaction extends Change {
-  /** Takes back the values that prices told of so far made doubtful. */
+  /** Invalidates values that depend on moved prices. */
   settlePrices(): Promise<void>
 }
 
-/** What a transaction does. */
 export type Work = (change: Transaction) => Promise<void>
 
-/** One transaction of whoever holds the lease; `facts` are read in it, and may refuse. */
+/** Requires the lease; `facts` may reject. */
 export async function transact(
   deps: CommitDeps,
   facts: (connection: Connection) => Promise<Facts>,
@@ -54,7 +50,7 @@ export async function transact(
   write: Engine['writeAtLength'] = deps.engine.write,
 ): Promise<void> {
   await write(async (connection) => {
-    // The lease first: what is read after it nobody else changes.
+    // Takes the lease first, so that nothing else changes what is read.
     const [, read] = await allEnded([
       holdLease(connection, deps.lease, deps.clock()),
       facts(connection),
@@ -64,10 +60,8 @@ export async function transact(
   })
 }
 
-/** What a change is told of its chain. */
 export type Facts = Pick<Change, 'chainId' | 'finalizedNumber' | 'isOlder'>
 
-/** A change of one chain, inside a transaction that holds the lease and values events at its end. */
 export function openChange(
   deps: Pick<CommitDeps, 'prices'>,
   facts: Facts & Pick<Change, 'connection'>,
@@ -91,13 +85,12 @@ export function openChange(
   }
 }
 
-/** Stores a segment's facts, and what was not understood of it. */
 export async function applySegment(change: Transaction, segment: Segment): Promise<void> {
   await applyStaged(change, segment.staged)
   await storeAnomalies(change.connection, segment.anomalies)
 }
 
-/** Stores facts of each dataset in turn: what one tells of prices the next is valued with. */
+/** In turn, because prices of one dataset value the next. */
 export async function applyStaged(change: Transaction, staged: readonly Staged[]): Promise<void> {
   for (const each of staged) {
     await each.apply(change)
@@ -105,7 +98,6 @@ export async function applyStaged(change: Transaction, staged: readonly Staged[]
   }
 }
 
-/** Notes logs that were not understood. */
 export async function storeAnomalies(
   connection: Connection,
   anomalies: readonly Anomaly[],

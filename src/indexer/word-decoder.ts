@@ -6,9 +6,8 @@ type WordReader = (word: string) => unknown
 const WORD_DIGITS = 64
 
 /**
- * Makes a quick reader of an event whose arguments are all one word long (Solidity ABI, "Formal
- * Specification of the Encoding"): addresses, integers, booleans, fixed bytes. Undefined for other
- * events. The reader gives undefined when a log does not fit.
+ * For events whose arguments are all one word; undefined for others (Solidity ABI, "Formal
+ * Specification of the Encoding"). The reader returns undefined if a log does not fit.
  */
 export function compileWordDecoder(
   event: AbiEvent,

@@ -3,12 +3,10 @@ import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { inNames, type Sql, sql } from '#store/sql.ts'
 
-/** The balances of some accounts as a query; an account that was never posted to is absent. */
 export function balancesOf(accounts: readonly string[]): Sql {
   return sql`select account, micro_usd from balances where account ${inNames(accounts)}`
 }
 
-/** The balances of some accounts; an account that was never posted to is absent. */
 export async function readBalances(
   connection: Connection,
   accounts: readonly string[],
@@ -18,7 +16,6 @@ export async function readBalances(
   return new Map(found.map((row) => [column.text(row, 'account'), column.amount(row, 'micro_usd')]))
 }
 
-/** The balance of an account, which nobody else can change until the transaction ends. */
 export async function lockBalance(connection: Connection, account: string): Promise<MicroUsd> {
   const [row] = await connection.run(sql`
     update balances set micro_usd = micro_usd where account = ${account} returning micro_usd`)

@@ -6,10 +6,9 @@ import { type Sql, sql } from '#store/sql.ts'
 import { REVENUE } from './account.ts'
 import { changeBalance, recordEntry } from './post.ts'
 
-/** A day is closed this long after its end, when its last refunds have come in. */
+/** Late refunds have arrived by then. */
 const CLOSE_AFTER_SECONDS = HOUR_SECONDS
 
-/** Account days of one call; a job that is called again soon needs no long run. */
 const DAYS_PER_RUN_MAX = 500
 
 interface OpenDay {
@@ -22,9 +21,8 @@ interface OpenDay {
 }
 
 /**
- * Posts the spend of finished days: one entry `calls:<account>:<date>@<price>` from the account to
- * the revenue. What changes after that (a late refund) is posted by a further entry. Returns the number of
- * entries; safe to run on several replicas at once.
+ * One entry `calls:<account>:<date>@<price>` per finished day; later changes add further entries.
+ * Returns the number of entries; safe on several replicas at once.
  */
 export async function closeSpendDays(deps: {
   readonly engine: Engine
@@ -50,10 +48,7 @@ function toOpenDay(row: Row): OpenDay {
   }
 }
 
-/**
- * Days that were never closed and days that changed since have an index each: while calls are paid, a row
- * enters neither and leaves neither.
- */
+/** A partial index for each, which paid calls neither enter nor leave. */
 function openDays(lastDay: number): Sql {
   return sql`
     select account, day, price_micro_usd, micro_usd, posted_micro_usd, closings from spend_days
@@ -64,7 +59,7 @@ function openDays(lastDay: number): Sql {
     order by day, account, price_micro_usd limit ${DAYS_PER_RUN_MAX}`
 }
 
-/** False when the day changed since it was read: the next run closes it. */
+/** False if the day changed meanwhile; the next run closes it. */
 function closeDay(engine: Engine, open: OpenDay, nowUnix: number): Promise<boolean> {
   const amount = open.microUsd - open.posted
   const name = `calls:${open.account}:${toDate(open.day)}@${open.price}`

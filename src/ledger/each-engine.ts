@@ -8,26 +8,22 @@ import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { sql } from '#store/sql.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 
-/** A PostgreSQL server that lives as long as the tests of a file. */
 export interface TestServer {
   createDatabase(copiedUrl?: string): Promise<string>
   stop(): Promise<void>
 }
 
-/** A migrated, empty accounts store. */
 export interface OpenStore {
   readonly engine: Engine
   /**
-   * A second engine on the same store, as another replica of the server has. The embedded engine
-   * has one server only (a second one in this very process would wait for a lock that only it can
-   * release), so there it is the same engine.
+   * A second engine on the same store, like another replica. SQLite reuses the engine, because two
+   * in one process would deadlock.
    */
   replica(): Engine
 }
 
 export type EngineTest = (guarantee: string, work: (store: OpenStore) => Promise<void>) => void
 
-/** Tests of this file run on both engines, or on those named, each in a store of its own. */
 export function eachEngine(
   startServer: () => Promise<TestServer>,
   migrations: readonly Migration[],
@@ -53,7 +49,6 @@ export function eachEngine(
   }
 }
 
-/** Runs the work on a fresh SQLite store. */
 export async function onSqlite(
   migrations: readonly Migration[],
   work: (store: OpenStore) => Promise<void>,
@@ -88,13 +83,11 @@ async function onStore(
 }
 
 export interface Unguarded {
-  /** Taken down. */
   readonly guards: readonly Pick<Guard, 'table' | 'name'>[]
-  /** Loses every constraint; a table that others refer to stands behind those. */
   readonly tables: readonly string[]
 }
 
-/** Changes rows as a mistaken hand in the database would, past everything that keeps it off. */
+/** Corrupts rows directly, bypassing triggers, to test the audit. */
 export async function unguarded(
   engine: Engine,
   { guards, tables }: Unguarded,

@@ -2,10 +2,9 @@ import { type Sql, sql } from '#store/sql.ts'
 import { REVENUE } from './account.ts'
 import { type Check, DIFFERENCES_MAX, queryCheck } from './check.ts'
 
-/** 2^53 - 1: what JSON and JavaScript tell exactly. */
+/** 2^53 - 1, exact in JSON and JavaScript. */
 const EXACT_MAX: Sql = sql`9007199254740991`
 
-/** What the ledger promises, as queries for the audit. */
 export const ledgerChecks: readonly Check[] = [
   queryCheck(
     'the postings of each entry sum to zero',
@@ -65,13 +64,13 @@ export const ledgerChecks: readonly Check[] = [
       order by account limit ${DIFFERENCES_MAX}`,
   ),
   queryCheck(
-    'every balance can be told exactly as a number',
+    'every balance is exact as a number',
     sql`select account as subject, ${EXACT_MAX} as expected, micro_usd as found from balances
       where micro_usd > ${EXACT_MAX} or micro_usd < -${EXACT_MAX}
       order by account limit ${DIFFERENCES_MAX}`,
   ),
   queryCheck(
-    'every paid call cost its price, and no more were given back than were made',
+    'every paid call cost its price, and no more were refunded than made',
     sql`select account as subject, (calls - returned) * price_micro_usd as expected,
         micro_usd as found
       from spend_days

@@ -1,6 +1,5 @@
 import { appendOnly, type Guard } from '#store/guard.ts'
 
-/** What the database itself refuses to do to the journal, the balances and the spend of a day. */
 export const ledgerGuards: readonly Guard[] = [
   ...appendOnly('journal_entries', 'entries'),
   {

@@ -2,7 +2,7 @@ import type { Migration } from '#store/engine.ts'
 import { guardsSql } from '#store/guard.ts'
 import { ledgerGuards } from './ledger-guards.ts'
 
-/** Tables of the ledger; ids 1100 to 1199 of the accounts store. */
+/** Ids 1100 to 1199 of the accounts store. */
 export const ledgerMigrations: readonly Migration[] = [
   {
     id: 1100,

@@ -322,10 +322,10 @@ const CORRUPTIONS: Record<string, Sql[]> = {
   'each account is of a known kind, on its side of zero and guarded as its kind is': [
     sql`update balances set prepaid = 0 where account = ${KEY}`,
   ],
-  'every balance can be told exactly as a number': [
+  'every balance is exact as a number': [
     sql`update balances set micro_usd = 9007199254740992 where account = ${KEY}`,
   ],
-  'every paid call cost its price, and no more were given back than were made': [
+  'every paid call cost its price, and no more were refunded than made': [
     sql`update spend_days set calls = calls + 1`,
   ],
   'the posted spend of an account is what its call entries took': [

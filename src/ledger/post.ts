@@ -5,18 +5,16 @@ import { column } from '#store/row.ts'
 import { rows, sql } from '#store/sql.ts'
 import { isPrepaid } from './account.ts'
 
-/** One account's part of an entry: above zero raises its balance, below zero lowers it. */
 export interface Posting {
   readonly account: string
   readonly microUsd: MicroUsd
 }
 
-/** A journal entry; its postings sum to zero and it never changes once posted. */
+/** Postings sum to zero; immutable once posted. */
 export interface Entry {
-  /** Chosen by the caller and unique for ever: posting it twice is posting it once. */
+  /** Chosen by the caller; posting the same id again has no effect. */
   readonly id: string
   readonly kind: 'credit' | 'reversal' | 'move' | 'calls'
-  /** What caused it: a credit, a key, a day. */
   readonly reference: string
   readonly createdUnix: number
   readonly postings: readonly Posting[]
@@ -25,9 +23,8 @@ export interface Entry {
 export type PostOutcome = 'created' | 'exists' | 'insufficient'
 
 /**
- * Posts an entry and moves the balances in the caller's transaction. `insufficient`: a prepaid
- * account would go below zero; nothing was written. `exists`: this very entry was posted before;
- * nothing was written. Another entry under the same id is a bug and throws.
+ * In the caller's transaction. `insufficient`: a prepaid account would go negative; nothing was
+ * written. `exists`: already posted. A different entry under the same id throws.
  */
 export async function post(connection: Connection, entry: Entry): Promise<PostOutcome> {
   assertBalanced(entry)
@@ -46,9 +43,9 @@ export async function post(connection: Connection, entry: Entry): Promise<PostOu
 }
 
 /**
- * Writes the entry without touching balances, for money that left the balance when it was spent.
- * False when another transaction posted the same id meanwhile. The entry comes after its postings:
- * with it the database refuses a sum other than zero, and from then on any further posting.
+ * Does not touch balances: the money left them when it was spent. False if the id is already
+ * posted. The entry follows its postings, so that the database can check their sum and refuse
+ * further ones.
  */
 export async function recordEntry(connection: Connection, entry: Entry): Promise<boolean> {
   assertBalanced(entry)
@@ -65,7 +62,7 @@ export async function recordEntry(connection: Connection, entry: Entry): Promise
   return true
 }
 
-/** Moves one balance; false when a prepaid account does not hold enough. */
+/** False if a prepaid account holds too little. */
 export async function changeBalance(connection: Connection, change: Posting): Promise<boolean> {
   const { account, microUsd } = change
   if (!isPrepaid(account) || microUsd > 0n) {
@@ -74,7 +71,7 @@ export async function changeBalance(connection: Connection, change: Posting): Pr
       values (${account}, ${isPrepaid(account) ? 1 : 0}, ${microUsd})
       on conflict (account) do update set micro_usd = balances.micro_usd + excluded.micro_usd
       returning micro_usd`)
-    // A balance that can no longer be read exactly must not be written either.
+    // Never write a balance too large to be read exactly.
     assert(row !== undefined, `${account} was changed`)
     column.amount(row, 'micro_usd')
     return true
@@ -85,7 +82,6 @@ export async function changeBalance(connection: Connection, change: Posting): Pr
   return changed.length === 1
 }
 
-/** The postings of an entry in their order; none when there is no such entry. */
 export async function readPostings(connection: Connection, entryId: string): Promise<Posting[]> {
   const found = await connection.run(sql`
     select account, micro_usd from postings where entry_id = ${entryId} order by line`)
@@ -122,7 +118,7 @@ async function isPosted(connection: Connection, entry: Entry): Promise<boolean> 
   return true
 }
 
-/** In the order of the names, so that two transactions never wait for one another's balances. */
+/** Sorted by account, to avoid deadlocks. */
 function netChanges(entry: Entry): Posting[] {
   const net = new Map<string, bigint>()
   for (const { account, microUsd } of entry.postings)

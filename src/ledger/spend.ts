@@ -5,23 +5,21 @@ import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 
 export interface SpendInput {
-  /** Calls wanted by prepaid account; every account has been posted to before. */
+  /** By account; each must have been posted to before. */
   readonly calls: ReadonlyMap<string, number>
   readonly pricePerCall: MicroUsd
-  /** Unix seconds of the UTC day. */
+  /** Unix seconds. */
   readonly day: number
 }
 
-/** What an account paid for, and its balance afterwards. */
 export interface Spent {
   readonly calls: number
   readonly balance: MicroUsd
 }
 
 /**
- * Debits the price of as many of the wanted calls as each balance holds, and adds them to the day's
- * spending. One statement decides and debits, so that no number of replicas can spend the same money
- * twice. Calls are not journal entries: they are posted when their day is closed.
+ * Debits as many calls as each balance covers, in one statement, so that replicas cannot
+ * double-spend. The journal entry follows when the day is closed.
  */
 export async function spendCalls(
   connection: Connection,
@@ -30,7 +28,7 @@ export async function spendCalls(
   const wanted = [...calls].sort(([a], [b]) => (a < b ? -1 : 1))
   const debited = await connection.insert(
     debitAt(pricePerCall),
-    // Negative, so that a row that did not exist is granted nothing.
+    // Negative, so that a new row grants nothing.
     wanted.map(([account, count]) => [account, -count]),
   )
   const spent = new Map(
@@ -52,7 +50,7 @@ export async function spendCalls(
 
 const debits = new Map<MicroUsd, BulkInsert>()
 
-/** Prices are settings: a process knows one. */
+/** The price is a setting, so the cache has one entry. */
 function debitAt(price: MicroUsd): BulkInsert {
   const granted = `case when balances.micro_usd >= -excluded.granted_calls * ${price}
     then -excluded.granted_calls else balances.micro_usd / ${price} end`
@@ -81,7 +79,7 @@ const SPENT: BulkInsert = {
     calls = spend_days.calls + excluded.calls, micro_usd = spend_days.micro_usd + excluded.micro_usd`,
 }
 
-/** Refunds paid calls of one account and day; a closed day is corrected when it is closed again. */
+/** A closed day is corrected at its next closing. */
 export async function giveBackCalls(
   connection: Connection,
   input: {

@@ -24,7 +24,7 @@ export interface NewClaim {
   readonly nowUnix: number
 }
 
-/** Undefined when the key has a claim on this transaction already. */
+/** Undefined if the key already claimed this transaction. */
 export async function insertClaim(
   connection: Connection,
   claim: NewClaim,
@@ -41,7 +41,6 @@ export async function insertClaim(
   return row && toClaim(row)
 }
 
-/** The claim of a key on a transaction, which nobody else changes until this one ends. */
 export async function lockClaim(
   connection: Connection,
   input: { readonly publicId: string; readonly txHash: Hash },
@@ -52,7 +51,6 @@ export async function lockClaim(
   return row && toClaim(row)
 }
 
-/** The claim as it stands now, which nobody else changes until this transaction ends. */
 export async function lockClaimById(
   connection: Connection,
   id: string,
@@ -67,11 +65,7 @@ export async function findClaimById(reads: Reads, id: string): Promise<Claim | u
   return row && toClaim(row)
 }
 
-/**
- * Of the claims on a transaction: the verified one, else one that held its money, else one that a
- * sender of its deposits owns or signed. Of those one that a key of its owner was sent along with
- * before others, one that may still be verified before one that has ended, then the first.
- */
+/** The order is documented at GET /api/sessions/prepay/{idOrTxHash}. */
 export async function findClaimByTx(
   reads: Reads,
   input: { readonly txHash: Hash; readonly senders: readonly Address[] },
@@ -94,7 +88,6 @@ function isOfSender(senders: readonly Address[]): Sql {
     where claim_id = claims.id and claim_proofs.payer_address in (${join(senders)}))`
 }
 
-/** The claims that hold the places of one share of a key, oldest first. */
 export async function placedClaimsOf(
   reads: Reads,
   input: { readonly publicId: string; readonly share: Trust },
@@ -107,7 +100,6 @@ export async function placedClaimsOf(
   return found.map((row) => ({ id: column.text(row, 'id'), txHash: column.hex(row, 'tx_hash') }))
 }
 
-/** Writes what a further post of a locked claim changed. */
 export async function updateClaim(connection: Connection, claim: Claim): Promise<void> {
   await connection.run(sql`
     update claims set payer_address = ${claim.payerAddress}, by_owner = ${claim.byOwner ? 1 : 0},
@@ -118,7 +110,6 @@ export async function updateClaim(connection: Connection, claim: Claim): Promise
     where id = ${claim.id}`)
 }
 
-/** True when this payer had no proof for the claim yet. */
 export async function insertProof(
   connection: Connection,
   proof: {
@@ -135,7 +126,6 @@ export async function insertProof(
   return stored.length === 1
 }
 
-/** Payers by claim who proved that they pay for it. */
 export async function readProvenPayers(
   reads: Reads,
   claimIds: readonly string[],
@@ -152,7 +142,7 @@ export async function readProvenPayers(
   return proven
 }
 
-/** Claims that a deposit of these transactions may be credited to, whatever their age. */
+/** Claims that may still be credited, at any age. */
 export async function watchedClaimsOf(reads: Reads, txHashes: readonly Hash[]): Promise<Claim[]> {
   if (txHashes.length === 0) return []
   const found = await reads.run(sql`
@@ -161,7 +151,6 @@ export async function watchedClaimsOf(reads: Reads, txHashes: readonly Hash[]): 
   return found.map(toClaim)
 }
 
-/** The watched claims that were looked at longest ago; new ones come first. */
 export async function nextWatchedClaims(reads: Reads, limit: number): Promise<Claim[]> {
   const found = await reads.run(sql`
     select ${COLUMNS} from claims where ${WATCHED} order by checked_ms, id limit ${limit}`)
@@ -176,7 +165,7 @@ export async function markChecked(
     update claims set checked_ms = ${input.nowMs} where id in (${join(input.ids)})`)
 }
 
-/** Moves a claim that is not verified; true when it was another status or depth before. */
+/** Never a verified claim; returns whether anything changed. */
 export async function setClaimStatus(
   connection: Connection,
   input: {
@@ -210,7 +199,7 @@ export async function setClaimVerified(
     where id = ${input.id}`)
 }
 
-/** A block left the chain; the claim is watched again for a day, should it be mined anew. */
+/** Watched again for a day, in case the transaction is mined again. */
 export async function setClaimReversed(
   connection: Connection,
   input: { readonly id: string; readonly nowUnix: number },
@@ -221,12 +210,10 @@ export async function setClaimReversed(
     where id = ${input.id}`)
 }
 
-/** A verified claim has nothing more to look for. */
 export async function endLookAgain(connection: Connection, id: string): Promise<void> {
   await connection.run(sql`update claims set look_again = 0 where id = ${id}`)
 }
 
-/** Open claims that were posted a day before this time, oldest first; the caller looks for them. */
 export async function staleClaims(
   reads: Reads,
   input: { readonly nowUnix: number; readonly limit: number },
@@ -239,13 +226,11 @@ export async function staleClaims(
   return found.map((row) => ({ id: column.text(row, 'id'), txHash: column.hex(row, 'tx_hash') }))
 }
 
-/** Takes claims from their places; they stay open. */
 export async function evictClaims(connection: Connection, ids: readonly string[]): Promise<void> {
   await connection.run(sql`
     update claims set evicted = 1 where id in (${join(ids)}) and status = 'pending'`)
 }
 
-/** Ends claims that are open and were posted by this time; gives the ids of those that were. */
 export async function expireClaims(
   connection: Connection,
   input: { readonly ids: readonly string[]; readonly openedBeforeUnix: number },
@@ -261,7 +246,7 @@ export async function expireClaims(
 
 function toTrust(row: Row, name: string): Trust {
   const trust = TRUSTS[column.integer(row, name)]
-  assert(trust !== undefined, `${name} is no trust`)
+  assert(trust !== undefined, `${name} is not a known trust`)
   return trust
 }
 

@@ -13,17 +13,14 @@ export interface CreditCheckDeps {
   readonly deposits: DepositIndex
   readonly verifyPayerProof: VerifyPayerProof
   readonly walletOf: WalletOf
-  /** The file's payment chain; null without payments. */
   readonly chainId: number | null
   readonly blockHash: BlockHashAt
-  /** Called for credits that are fine but worth mentioning to an operator. */
   note(line: string): void
 }
 
-/** The wallet that owns a key, as the keys themselves say. */
+/** According to the keys table. */
 export type WalletOf = (connection: Connection, publicId: string) => Promise<Address | undefined>
 
-/** What is checked of credits one by one, a page of them in memory at a time. */
 export function creditChecks(deps: CreditCheckDeps): readonly Check[] {
   return [
     canonicalCheck(deps),
@@ -40,7 +37,6 @@ export function creditChecks(deps: CreditCheckDeps): readonly Check[] {
   ]
 }
 
-/** Asks once for each key, as long as a page is looked at. */
 function remembered(walletOf: WalletOf): WalletOf {
   const known = new Map<string, Promise<Address | undefined>>()
   return (connection, publicId) => {
@@ -50,7 +46,6 @@ function remembered(walletOf: WalletOf): WalletOf {
   }
 }
 
-/** Some credits, by a condition on `credits`. */
 interface Page {
   readonly connection: Connection
   readonly chosen: Sql
@@ -70,7 +65,6 @@ function pagedCheck(name: string, check: (page: Page) => Promise<readonly Differ
   }
 }
 
-/** Credits looked at at once. */
 const PAGE_CREDITS = 500
 
 async function* creditPages(connection: Connection): AsyncIterable<Sql> {
@@ -86,7 +80,6 @@ async function* creditPages(connection: Connection): AsyncIterable<Sql> {
   }
 }
 
-/** Credits that cannot be compared with the index, by reason. */
 interface Unjudged {
   readonly pending: Credit[]
   readonly uncovered: Credit[]
@@ -118,7 +111,6 @@ function noteUnjudged({ note }: CreditCheckDeps, { pending, uncovered }: Unjudge
     )
 }
 
-/** Most credits listed in one audit line. */
 const NAMED_MAX = 50
 
 async function checkCanonical(
@@ -148,7 +140,7 @@ async function checkCanonical(
   return found
 }
 
-/** Whether the index has the credited payment under another log, among uncredited ones. */
+/** Under another log, among uncredited ones. */
 function isShown(credit: Credit, free: readonly Deposit[]): boolean {
   return free.some(
     ({ txHash, from, amount }) =>
@@ -156,7 +148,7 @@ function isShown(credit: Credit, free: readonly Deposit[]): boolean {
   )
 }
 
-/** Of blocks that the index does not hold in full nothing can be said. */
+/** Nothing is known about blocks outside the indexed range. */
 function isInReach(credit: Credit, known: CanonicalDeposits): boolean {
   return credit.blockNumber >= known.completeFromBlock && credit.blockNumber <= known.head.number
 }
@@ -168,7 +160,7 @@ function compare(credit: Credit, deposit: Deposit | undefined): readonly Differe
     return [
       { subject, detail: `no canonical log ${name}, and its block is not confirmed as canonical` },
     ]
-  // Compares logs: positions only count covered transfers, so an edit of `payTo` shifts them.
+  // Compares logs: positions count covered transfers only, so editing `payTo` shifts them.
   if (deposit.txHash !== credit.txHash)
     return [{ subject, detail: `the log ${name} belongs to transaction ${deposit.txHash}` }]
   if (deposit.amount !== credit.microUsd)
@@ -199,7 +191,7 @@ async function checkPayers(
     if (!(await isPaidRightly(connection, deps, row)))
       differences.push({
         subject: column.text(row, 'id'),
-        detail: `paid by ${column.text(row, 'payer_address')} without a proof that holds`,
+        detail: `paid by ${column.text(row, 'payer_address')} without a valid proof`,
       })
   return differences
 }
@@ -226,7 +218,7 @@ async function isPaidRightly(
   return refusal === undefined
 }
 
-/** Usually the very key that is claimed for; another one when it was rotated before the credit. */
+/** Usually the claimed key, or its successor if it was rotated before the credit. */
 async function checkAccounts(
   { connection, chosen }: Page,
   walletOf: WalletOf,
@@ -255,7 +247,7 @@ async function checkAccounts(
   return differences
 }
 
-/** A deposit that is credited anew returns to the keys that its reversal took it from. */
+/** A deposit credited again returns to the keys that its reversal debited. */
 async function checkMoved({ connection, chosen }: Page, walletOf: WalletOf): Promise<Difference[]> {
   const found = await connection.run(sql`
     select distinct credits.owner, postings.account, postings.entry_id
@@ -274,7 +266,7 @@ async function checkMoved({ connection, chosen }: Page, walletOf: WalletOf): Pro
     if (!isOwn)
       differences.push({
         subject: column.text(row, 'entry_id'),
-        detail: `moves money of ${account}, which is not of ${owner}`,
+        detail: `moves money of ${account}, which does not belong to ${owner}`,
       })
   }
   return differences

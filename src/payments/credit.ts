@@ -19,11 +19,9 @@ import type { Deposit } from './deposit.ts'
 import type { KeyBook } from './payments-deps.ts'
 import type { Reads } from './reads.ts'
 
-/** Money of one canonical log on one prepaid account. */
 export interface Credit {
   readonly id: string
   readonly account: string
-  /** The wallet that owns the account and owes what a reorg cannot take from it. */
   readonly owner: Address
   readonly claimId: string | null
   readonly chainId: number
@@ -36,16 +34,13 @@ export interface Credit {
   readonly microUsd: MicroUsd
 }
 
-/**
- * What of the locked balance of a credited account is the credit's own: all of it, unless others have
- * paid into the same account.
- */
+/** How much of an account's locked balance belongs to the credit. */
 export type ShareOf = (
   connection: Connection,
   input: { readonly credit: Credit; readonly balance: MicroUsd },
 ) => Promise<MicroUsd>
 
-/** No call needs 10,000,000 USD, and hundreds of such credits still add up exactly (below 2^53). */
+/** No one needs more, and hundreds of such credits stay below 2^53. */
 export const CREDIT_MAX: MicroUsd = 10n ** 13n
 
 const COLUMNS = sql`id, account, owner, claim_id, chain_id, tx_hash, position_in_tx, block_number,
@@ -61,10 +56,8 @@ interface NewCredit {
 }
 
 /**
- * Credits a deposit to a prepaid account, at most once while its block is on the chain; what the
- * owning wallet owes from a reorg is repaid first, whichever of its keys owed it. What a reorg took
- * of this very deposit returns to the accounts that it was taken from. False when the deposit has a live
- * credit already.
+ * At most once while its block is on the chain. Debts are repaid first; what a reorg took for this
+ * deposit returns to where it came from. False if already credited.
  */
 export async function creditDeposit(
   connection: Connection,
@@ -107,8 +100,8 @@ async function insertCredit(connection: Connection, credit: NewCredit): Promise<
 }
 
 /**
- * What the last reversal of this deposit took from prepaid accounts, the last taken first; that of a
- * key on its newest rotation. It is told once, so that it returns once.
+ * What the last reversal of this deposit debited, last first, mapped to each key's newest rotation.
+ * Marks it as restored, so that it returns once.
  */
 async function takenByReorg(
   connection: Connection,
@@ -137,7 +130,6 @@ async function heirOf(connection: Connection, keys: KeyBook, publicId: string): 
   return keyAccount(await keys.lockHeir(connection, publicId))
 }
 
-/** Gives a sum to those that it was taken from, as far as it goes, and the rest to one account. */
 function share(sum: MicroUsd, taken: readonly Posting[], rest: string): Posting[] {
   let left = sum
   const given = taken.map(({ account, microUsd }) => {
@@ -149,9 +141,9 @@ function share(sum: MicroUsd, taken: readonly Posting[], rest: string): Posting[
 }
 
 /**
- * Takes a credit back whose block left the chain: what is its own of the credited account, then from
- * the wallet's own account and its keys, since the money may have been moved or collected; the rest
- * becomes a debt of the wallet, which its next credit repays. False when it was reversed before.
+ * Reverses a credit whose block left the chain: debits its share of the credited account, then the
+ * wallet's own account and keys, because the money may have moved. The rest becomes a debt. False
+ * if already reversed.
  */
 export async function reverseCredit(
   connection: Connection,
@@ -198,8 +190,7 @@ function reversalId(creditId: string): string {
 }
 
 /**
- * The credited account, then the wallet's own, then those of its keys that hold money. A collection
- * that is under way fills the wallet's own, so that it counts whatever it held a moment ago.
+ * The wallet's own account is always included, because a concurrent collection may be filling it.
  */
 async function accountsOf(
   connection: Connection,
@@ -212,7 +203,7 @@ async function accountsOf(
   return [...new Set([credit.account, payerAccount(credit.owner), ...holding.sort()])]
 }
 
-/** In the order of the names, as `post` takes them, so that nobody waits in a circle. */
+/** In the same order as `post`, to avoid deadlocks. */
 async function lockBalances(
   connection: Connection,
   accounts: readonly string[],
@@ -223,7 +214,6 @@ async function lockBalances(
   return locked
 }
 
-/** Live credits of some transactions. */
 export async function liveCreditsOf(reads: Reads, txHashes: readonly Hash[]): Promise<Credit[]> {
   if (txHashes.length === 0) return []
   const found = await reads.run(sql`
@@ -233,7 +223,6 @@ export async function liveCreditsOf(reads: Reads, txHashes: readonly Hash[]): Pr
   return found.map(toCredit)
 }
 
-/** Live credits that a reorg could still take, oldest block first. */
 export async function unsettledCredits(reads: Reads, chainId: number): Promise<Credit[]> {
   const found = await reads.run(sql`
     select ${COLUMNS} from credits where chain_id = ${chainId} and reversed_unix is null and settled = 0
@@ -241,12 +230,11 @@ export async function unsettledCredits(reads: Reads, chainId: number): Promise<C
   return found.map(toCredit)
 }
 
-/** Credits of blocks this old were canonical when looked at; they are not looked at again. */
+/** Their blocks are old enough to stay canonical. */
 export async function settleCredits(connection: Connection, ids: readonly string[]): Promise<void> {
   await connection.run(sql`update credits set settled = 1 where id in (${join(ids)})`)
 }
 
-/** Credits of which a condition holds, for the audit. */
 export async function readCredits(reads: Reads, condition: Sql): Promise<Credit[]> {
   const found = await reads.run(sql`select ${COLUMNS} from credits where ${condition} order by id`)
   return found.map(toCredit)
@@ -269,7 +257,6 @@ function toCredit(row: Row): Credit {
   }
 }
 
-/** What wallets owe after reorgs, the most first: the operator's open loss. */
 export async function readReceivables(
   connection: Connection,
 ): Promise<{ readonly wallet: string; readonly microUsd: MicroUsd }[]> {

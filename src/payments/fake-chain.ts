@@ -14,16 +14,14 @@ interface Transfer {
 
 type Mined = Omit<Deposit, 'positionInTx' | 'proven'>
 
-/** A payment chain in memory: blocks of transfers that a reorg can take away. */
+/** A payment chain in memory that can reorganise. */
 export class FakeChain implements DepositIndex {
-  /** Unix seconds of the newest block; undefined while the index keeps up with the clock. */
+  /** Undefined: the index keeps up with the clock. */
   headUnix: number | undefined
   completeFromBlock = 0
-  /** Whether all nodes are unreachable. */
   isSilent = false
-  /** Transactions whose deposits are not proven. */
   readonly unproven = new Set<Hash>()
-  /** Which logs the file's `payTo` covers; positions count only these. */
+  /** Which logs `payTo` covers; positions count only these. */
   covers: (logIndex: number) => boolean = () => true
   #blocks: { readonly hash: Hash; readonly deposits: readonly Mined[] }[] = [
     { hash: hash('genesis'), deposits: [] },
@@ -35,7 +33,6 @@ export class FakeChain implements DepositIndex {
     return this.#blocks.length - 1
   }
 
-  /** Mines one block with these transfers; the first log has the index given. */
   mine(transfers: readonly Transfer[] = [], firstLogIndex = 0): void {
     this.#mined += 1
     const blockNumber = this.#blocks.length
@@ -58,17 +55,16 @@ export class FakeChain implements DepositIndex {
     for (let n = 0; n < count; n += 1) this.mine()
   }
 
-  /** Takes the newest blocks away. */
   drop(count: number): void {
     this.#blocks = this.#blocks.slice(0, this.#blocks.length - count)
   }
 
-  /** The hash as nodes report it, independent of the index. */
+  /** As nodes report it, independent of the index. */
   async blockHash(number: number): Promise<Hash | undefined> {
     return this.isSilent ? undefined : this.#blocks[number]?.hash
   }
 
-  /** Hides a transaction's transfers from the index, although their block stays canonical. */
+  /** Hides transfers from the index, although their block stays canonical. */
   uncover(tx: string): void {
     this.#uncovered.add(hash(tx))
   }

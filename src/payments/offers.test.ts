@@ -84,11 +84,14 @@ test('an anonymous caller is told what ran out, who can mint a key and how to pa
 
 test('the topup resource is mentioned only if payments are settled', () => {
   assert.doesNotMatch(describe({}), /topup/)
-  assert.match(describe({ settles: true }), /0\.0001 USD\. x402 clients pay at once, .*topup\.$/)
+  assert.match(
+    describe({ settles: true }),
+    /0\.0001 USD\. x402 clients can pay immediately, .*topup\.$/,
+  )
 })
 
 test('callers with a key, or without a gate, are not told to mint one', () => {
   assert.match(describe({}, KEYED), /^The 2000 free calls of this key's wallet are used up/)
   assert.doesNotMatch(describe({}, KEYED), /mint/)
-  assert.match(describe({ minter: null }), /keys are not minted at present/)
+  assert.match(describe({ minter: null }), /key minting is currently disabled/)
 })

@@ -7,7 +7,7 @@ import { formatDecimal } from '#lib/decimal.ts'
 import { type Clock, nextMidnight, toDate, toIso, unixNow } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'
 
-/** The body of every 402: these members, no more and no fewer. */
+/** Exactly these members, as in the contract. */
 export const PaymentRequiredBody = Type.Object(
   {
     x402Version: Type.Literal(1),
@@ -40,15 +40,12 @@ export interface OfferDeps {
   readonly clock: Clock
 }
 
-/** The ways to make calls beyond the quota. */
 export interface WaysOn {
-  /** Who can mint a key, as text; null without a gate. */
+  /** Who can mint a key; null without a gate. */
   readonly minter: string | null
-  /** Whether this service settles x402 payments. */
   readonly settles: boolean
 }
 
-/** The contract's 402 body: one option, USDC to our wallet on the payment chain. */
 export function paymentRequiredBody(
   deps: OfferDeps & WaysOn,
   caller: Pick<Caller, 'kind' | 'dailyQuota'>,
@@ -74,7 +71,6 @@ export function paymentRequiredBody(
   } as const
 }
 
-/** Says what ran out and until when, who can mint a key, and how to pay. */
 function describe(
   deps: OfferDeps & WaysOn,
   { kind, dailyQuota }: Pick<Caller, 'kind' | 'dailyQuota'>,
@@ -85,16 +81,16 @@ function describe(
   const used = `The ${dailyQuota} free calls of ${owner} are used up until ${reset}.`
   const key =
     minter === null
-      ? 'More calls need an API key with a balance; keys are not minted at present.'
+      ? 'More calls need an API key with a balance; key minting is currently disabled.'
       : `More calls need an API key with a balance: ${minter} mints one with POST /api/keys.`
   const pay = `Send ${payment.symbol} on ${payment.chain.name} from that wallet to payTo, then POST the transaction to /api/sessions/prepay; each call costs ${formatDecimal(deps.pricePerCall, 6)} USD.`
   const toOwnKey = pay.replace('that wallet', 'the wallet of this key')
-  const atOnce = 'x402 clients pay at once, also without a key, at /api/sessions/topup.'
+  const atOnce = 'x402 clients can pay immediately, even without a key, at /api/sessions/topup.'
   const ways = kind === 'keyed' ? [toOwnKey] : minter === null ? [key] : [key, pay]
   return [used, ...ways, ...(settles ? [atOnce] : [])].join(' ')
 }
 
-/** The newest wallet whose date has come; payments to the older ones still count. */
+/** Payments to older wallets still count. */
 export function currentPayTo(deps: Pick<OfferDeps, 'payment' | 'clock'>) {
   const today = toDate(unixNow(deps.clock))
   const listed = deps.payment.payTo

@@ -38,7 +38,7 @@ const CORRUPTIONS: Record<string, Sql> = {
     update credits set reversed_unix = 1 where reversed_unix is null`,
   'a verified claim shows the sum of its live credits, and no other claim has any': sql`
     update claims set credited_micro_usd = credited_micro_usd + 1 where status = 'verified'`,
-  'every entry that brings money in or takes it back is of a credit': sql`
+  'every credit or reversal entry belongs to a credit': sql`
     delete from credits where reversed_unix is null`,
   'a transfer is credited at most once at a time': sql`
     insert into credits (id, account, owner, claim_id, chain_id, tx_hash, position_in_tx,

@@ -2,7 +2,6 @@ import { type Check, DIFFERENCES_MAX, queryCheck } from '#ledger/check.ts'
 import { sql } from '#store/sql.ts'
 import { type CreditCheckDeps, creditChecks } from './credit-checks.ts'
 
-/** What prepayments promise, as queries for the audit. */
 export function paymentsChecks(deps: CreditCheckDeps): readonly Check[] {
   return [...STORE_CHECKS, ...creditChecks(deps)]
 }
@@ -45,7 +44,7 @@ const STORE_CHECKS: readonly Check[] = [
       order by claims.id limit ${DIFFERENCES_MAX}`,
   ),
   queryCheck(
-    'every entry that brings money in or takes it back is of a credit',
+    'every credit or reversal entry belongs to a credit',
     sql`select journal_entries.id as subject, 1 as expected, 0 as found
       from journal_entries left join credits
         on credits.id = substr(journal_entries.id,

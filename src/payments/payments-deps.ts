@@ -5,7 +5,7 @@ import type { Connection, Engine } from '#store/engine.ts'
 import type { DepositIndex } from './deposit.ts'
 import type { Waker } from './waker.ts'
 
-/** A payer's signed word that one transaction pays for a key that is not his. */
+/** Signed consent that a transaction pays for another's key. */
 export interface PayerProof {
   readonly payerAddress: Address
   readonly chainId: number
@@ -13,26 +13,21 @@ export interface PayerProof {
   readonly publicId: string
   readonly message: string
   readonly signature: string
-  /** `ignored` when the audit looks at a stored proof again. */
+  /** `ignored` when the audit rechecks a stored proof. */
   readonly freshness: 'required' | 'ignored'
 }
 
-/** Undefined when the proof holds. */
 export type VerifyPayerProof = (proof: PayerProof) => Promise<Refusal | undefined>
 
-/** What payments must know of keys inside their own transactions. */
 export interface KeyBook {
-  /** The key that stands for this one now: itself, or the newest of its rotations; stays so. */
+  /** The newest rotation of the key, locked. */
   lockHeir(connection: Connection, publicId: string): Promise<string>
-  /** Every key of a wallet, revoked ones too. */
   keysOf(connection: Connection, wallet: Address): Promise<readonly string[]>
 }
 
 export interface PaymentsDeps {
-  /** The accounts store, migrated with `ledgerMigrations` and `paymentsMigrations`. */
   readonly engine: Engine
   readonly clock: Clock
-  /** A random UUID. */
   readonly newId: () => string
   readonly chainId: number
   readonly confirmations: number

@@ -1,6 +1,5 @@
 import type { Guard } from '#store/guard.ts'
 
-/** What the database itself refuses to do to claims and credits. */
 export const paymentsGuards: readonly Guard[] = [
   { table: 'claims', name: 'claims_stay_with_money', on: 'delete', when: 'old.was_credited = 1' },
   {

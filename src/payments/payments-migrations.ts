@@ -3,7 +3,7 @@ import { guardsSql } from '#store/guard.ts'
 import { leaseMigration } from '#store/lease.ts'
 import { paymentsGuards } from './payments-guards.ts'
 
-/** Tables of the prepayments; ids 1300 to 1399 of the accounts store. */
+/** Ids 1300 to 1399 of the accounts store. */
 export const paymentsMigrations: readonly Migration[] = [
   leaseMigration(1300),
   {

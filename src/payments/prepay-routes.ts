@@ -24,10 +24,10 @@ const PrepayBody = Type.Object(
     amountUsd: Type.Number({
       exclusiveMinimum: 0,
       maximum: 1e9,
-      description: 'For your own records: what the chain shows is credited.',
+      description: 'For your records only: the amount on the chain is credited.',
     }),
     payerMessage: Type.Optional(
-      Type.String({ maxLength: 1_024, description: 'Needed when the payer does not own the key.' }),
+      Type.String({ maxLength: 1_024, description: 'Required if the payer does not own the key.' }),
     ),
     payerSignature: Type.Optional(
       Type.String({
@@ -43,12 +43,10 @@ type PrepayInput = Static<typeof PrepayBody>
 
 const NO_STORE = { headers: { 'Cache-Control': 'no-store' } }
 
-/** Operations on prepayments; none is metered. */
 export function paymentsRoutes(deps: PaymentsDeps): readonly Route[] {
   return [postPrepayRoute(deps), getPrepayRoute(deps)]
 }
 
-/** POST /api/sessions/prepay */
 function postPrepayRoute(deps: PaymentsDeps): Route {
   return defineRoute({
     method: 'POST',
@@ -57,14 +55,14 @@ function postPrepayRoute(deps: PaymentsDeps): Route {
     tag: 'Payment',
     summary: 'Register a prepayment',
     description:
-      'Names the transaction of a transfer to payTo and the key to credit. The chain decides: a transfer counts when its sender owns the key, or signed the text of GET /api/keys/message?action=link-payer. Posting the same key and transaction again gives the same record.',
+      'Registers the transaction of a transfer to payTo and the key to credit. A transfer counts if its sender owns the key, or signed the text of GET /api/keys/message?action=link-payer; the amount on the chain is credited. Posting the same key and transaction again returns the same record.',
     metered: false,
     guard: 'claim',
     parameters: {},
     body: PrepayBody,
     answers: {
       200: {
-        description: 'The record of the same prepayment, posted before.',
+        description: 'Already registered: the same record.',
         schema: PrepaymentRecord,
       },
       201: { description: 'The new record.', schema: PrepaymentRecord },
@@ -99,16 +97,24 @@ async function check(
   caller: Caller,
 ): Promise<CheckedClaim | Refusal> {
   const payerAddress = parseAddress(body.payerAddress)
-  if (payerAddress === undefined) return refuse('invalid_address', 'payerAddress is not valid')
+  if (payerAddress === undefined)
+    return refuse(
+      'invalid_address',
+      'payerAddress must be 0x and 40 hex digits, with a valid EIP-55 checksum if in mixed case',
+    )
   const txHash = parseHash(body.txHash)
   if (txHash === undefined) return refuse('invalid_body', 'txHash must be 0x and 64 hex digits')
   const publicId = body.apiKeyPublicId
   const key = await deps.findKey(publicId)
-  if (key === undefined) return refuse('key_not_found', 'there is no key with this publicId')
+  if (key === undefined)
+    return refuse('key_not_found', `there is no key ${publicId}; check apiKeyPublicId`)
   if (caller.kind === 'keyed' && caller.wallet !== key.wallet)
-    return refuse('not_key_owner', 'the key in the Authorization header is of another owner')
+    return refuse(
+      'not_key_owner',
+      'the key in the Authorization header and apiKeyPublicId belong to different wallets',
+    )
   if (key.revokedUnix !== null)
-    return refuse('key_revoked', 'this key is revoked; name another one')
+    return refuse('key_revoked', `the key ${publicId} is revoked; name another one`)
   const proof = await checkProof(deps, body, { payerAddress, txHash })
   if (isRefusal(proof)) return proof
   return {
@@ -122,7 +128,7 @@ async function check(
   }
 }
 
-/** A keyed caller's wallet owns the key: others were refused. */
+/** Keyed callers of other wallets were refused before. */
 function trustOf(caller: Caller, proof: CheckedClaim['proof']): Trust {
   if (caller.kind === 'keyed') return 'owner'
   return proof === undefined ? 'none' : 'payer'
@@ -136,7 +142,7 @@ async function checkProof(
   const { payerMessage: message, payerSignature: signature } = body
   if (message === undefined && signature === undefined) return undefined
   if (message === undefined || signature === undefined)
-    return refuse('invalid_body', 'payerMessage and payerSignature go together')
+    return refuse('invalid_body', 'payerMessage and payerSignature must be sent together')
   const refused = await deps.verifyPayerProof({
     ...known,
     chainId: deps.chainId,
@@ -166,19 +172,17 @@ const claimInPath: Parameter<ClaimName> = {
   },
 }
 
-/** A proxy gives up on a silent request after about a minute. */
 const WAIT_SECONDS_MAX = 30
 
 const waitInQuery: Parameter<number> = {
   in: 'query',
-  description: 'Seconds to wait for a decision on the prepayment.',
+  description: 'Seconds to wait until the prepayment is decided.',
   schema: Type.Integer({ minimum: 0, maximum: WAIT_SECONDS_MAX, default: 0 }),
   example: 0,
   parse: (raw) =>
     raw === undefined ? parsed(0, 0) : parseInteger(raw, { minimum: 0, maximum: WAIT_SECONDS_MAX }),
 }
 
-/** GET /api/sessions/prepay/{idOrTxHash} */
 function getPrepayRoute(deps: PaymentsDeps): Route {
   return defineRoute({
     method: 'GET',
@@ -187,7 +191,7 @@ function getPrepayRoute(deps: PaymentsDeps): Route {
     tag: 'Payment',
     summary: 'Read a prepayment',
     description:
-      'By its id or its transaction: of several records on one transaction the verified one, else one whose key the sender of the transfer owns or signed for, of those one posted with a key of its owner, then one that is still open, then the first. With wait the answer comes when there is a decision, or after that many seconds.',
+      'By id or transaction hash. If several records name the transaction, the first of these is returned: a verified one, one that was credited before a reorg, one whose key the sender of the transfer owns or signed for, one posted with a key of its owner, one that is still open, the oldest. With `wait`, the answer comes once the prepayment is decided, or after that many seconds.',
     metered: false,
     parameters: { idOrTxHash: claimInPath, wait: waitInQuery },
     answers: { 200: { description: 'The record.', schema: PrepaymentRecord } },
@@ -196,7 +200,10 @@ function getPrepayRoute(deps: PaymentsDeps): Route {
       const find = () => findNamed(deps, idOrTxHash)
       const first = await find()
       if (first === undefined)
-        return refuse('prepayment_not_found', 'there is no such prepayment; POST it first')
+        return refuse(
+          'prepayment_not_found',
+          'there is no prepayment with this id or transaction; register it with POST /api/sessions/prepay',
+        )
       const claim = await waitForDecision(deps, { first, find, waitMs: wait * 1000, signal })
       return answer(200, toPrepaymentRecord(claim, deps.confirmations), NO_STORE)
     },
@@ -211,10 +218,9 @@ async function findNamed(deps: PaymentsDeps, name: ClaimName): Promise<Claim | u
   return findClaimByTx(reads, { txHash, senders: [...new Set(seen.map(({ from }) => from))] })
 }
 
-/** Another replica may verify, and its word comes through the store only. */
+/** Another replica may verify; only the store shows it. */
 const RECHECK_MS = 1_000
 
-/** Each waiter reads the store once a second; more of them are answered at once. */
 const WAITERS_MAX = 500
 
 interface WaitingClaimant {

@@ -4,7 +4,6 @@ import { toIso } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'
 import type { Claim, ClaimStatus } from './claim.ts'
 
-/** What each status says in the contract's `message`. */
 const MESSAGES: Readonly<Record<ClaimStatus, string>> = {
   pending: 'pending_verification',
   confirming: 'pending_verification',
@@ -17,7 +16,7 @@ const MESSAGES: Readonly<Record<ClaimStatus, string>> = {
 
 const oneOf = (values: readonly string[]) => Type.Union(values.map((value) => Type.Literal(value)))
 
-/** A prepayment as answers show it; it holds no balance, so anyone may read it. */
+/** Without balances, so anyone may read it. */
 export const PrepaymentRecord = Type.Object(
   {
     id: Type.String({ format: 'uuid' }),
@@ -30,7 +29,7 @@ export const PrepaymentRecord = Type.Object(
     payerAddress: Type.String(),
     creditedUsd: Type.Union([Type.Number(), Type.Null()]),
     confirmations: Type.Integer({
-      description: 'Blocks on top of the transfer, up to the required.',
+      description: 'Blocks on top of the transfer, at most requiredConfirmations.',
     }),
     requiredConfirmations: Type.Integer(),
     createdAt: Type.String({ format: 'date-time' }),

@@ -4,17 +4,16 @@ import { column } from '#store/row.ts'
 import { join, sql } from '#store/sql.ts'
 import type { Reads } from './reads.ts'
 
-/** Long enough to answer a question about last month's prepayments. */
+/** Covers questions about last month. */
 const KEEP_SECONDS = 35 * DAY_SECONDS
 
-/** Claims of one run; a job that is called every second needs no long run. */
 const CLAIMS_PER_RUN_MAX = 500
 
 const ENDED = sql`status in ('expired', 'unlinked', 'rejected') and was_credited = 0`
 
 /**
- * Forgets claims, with their proofs, that ended without money and were posted 35 days ago: anyone may
- * post any hash. Claims that ever held money stay, because the audit holds them against the ledger.
+ * Forgets claims that ended without money, because anyone may post any hash. Claims that ever held
+ * money stay for the audit.
  */
 export async function pruneClaims(
   deps: {
@@ -29,7 +28,7 @@ export async function pruneClaims(
   if (old.length === 0) return
   const found = join(old.map((row) => column.text(row, 'id')))
   await deps.write(async (connection) => {
-    // One that is posted again meanwhile is open and stays; nobody adds a proof to a locked one.
+    // A claim reopened meanwhile stays; a locked one gets no new proofs.
     const locked = await connection.run(sql`
       update claims set checked_ms = checked_ms where id in (${found}) and ${ENDED} returning id`)
     if (locked.length === 0) return

@@ -22,16 +22,14 @@ import {
 import type { PaymentsDeps } from './payments-deps.ts'
 import { readSeen } from './read-seen.ts'
 
-/** A claim whose key, payer and proof were checked. */
 export interface CheckedClaim {
   readonly publicId: string
   readonly txHash: Hash
-  /** The wallet that owns the key. */
   readonly owner: Address
   readonly payerAddress: Address
   readonly claimedMicroUsd: bigint
   readonly proof: { readonly message: string; readonly signature: string } | undefined
-  /** `owner` when posted with a key of the owner, `payer` with a payer's proof. */
+  /** `owner`: posted with an owner's key; `payer`: with a payer's proof. */
   readonly trust: Trust
 }
 
@@ -40,13 +38,13 @@ export type Registered = { readonly kind: 'created' | 'existing'; readonly claim
 interface Post {
   readonly input: CheckedClaim
   readonly nowUnix: number
-  /** Transactions of this post and its share that the index shows as deposits. */
+  /** Transactions of this post and its share that are on the chain. */
   readonly seen: ReadonlySet<Hash>
 }
 
 /**
- * Registers a claim, or finds the one that the key has on this transaction. What a stranger posted
- * before never stands in the way: a payer who qualifies is added to the claim that is there.
+ * A stranger's earlier post never blocks the owner: qualifying payers are added to the existing
+ * claim.
  */
 export async function registerClaim(deps: PaymentsDeps, input: CheckedClaim): Promise<Registered> {
   const post: Post = { input, nowUnix: unixNow(deps.clock), seen: await seenBefore(deps, input) }
@@ -68,7 +66,7 @@ export async function registerClaim(deps: PaymentsDeps, input: CheckedClaim): Pr
   })
 }
 
-/** Asked before the transaction, which must not wait for the other store. */
+/** Before the transaction, which must not wait for the other store. */
 async function seenBefore(deps: PaymentsDeps, input: CheckedClaim): Promise<Set<Hash>> {
   const { publicId, trust, txHash } = input
   const placed = await placedClaimsOf({ run: deps.engine.read }, { publicId, share: trust })
@@ -76,7 +74,6 @@ async function seenBefore(deps: PaymentsDeps, input: CheckedClaim): Promise<Set<
   return new Set(seen.map((deposit) => deposit.txHash))
 }
 
-/** The same record, perhaps knowing one more payer, perhaps open again. */
 async function revisit(connection: Connection, before: Claim, post: Post): Promise<Registered> {
   const { input, nowUnix } = post
   const isOwners = input.trust === 'owner'
@@ -91,7 +88,7 @@ async function revisit(connection: Connection, before: Claim, post: Post): Promi
   const isNewPayer = (await storeProof(connection, before, input)) || isNewOwner
   const isPast = before.openedUnix <= nowUnix - CLAIM_TTL_SECONDS
   const renews = reopens || (isPast && before.status === 'reversed') || (isOwners && isPast)
-  // Strangers add payers; what the record shows is for the owner, or for who names the owner.
+  // Strangers may add payers, but only the owner changes what is shown.
   const shows = isOwners || (isNewOwner && before.trust !== 'owner')
   const claim: Claim = {
     ...before,
@@ -108,7 +105,6 @@ async function revisit(connection: Connection, before: Claim, post: Post): Promi
   return { kind: 'existing', claim }
 }
 
-/** A claim that ended without money is judged anew when it is posted again. */
 function mayReopen(status: ClaimStatus): boolean {
   return !isOpen(status) && status !== 'verified' && status !== 'reversed'
 }
@@ -124,9 +120,9 @@ async function storeProof(
 }
 
 /**
- * Each share has places of its own, so that nobody uses up those of who can say more. Transactions
- * that the index shows need no place. Where strangers post, the oldest makes room for the newest:
- * a refusal would let them keep the owner out. It is looked for as before.
+ * Shares have separate limits, so strangers cannot exhaust the owner's. Among strangers the oldest
+ * is evicted, because a refusal would let them lock the owner out; evicted claims are still
+ * watched.
  */
 async function makeRoom(connection: Connection, post: Post): Promise<Refusal | undefined> {
   const { input, seen } = post
@@ -146,7 +142,7 @@ async function makeRoom(connection: Connection, post: Post): Promise<Refusal | u
 function refuseFull(): Refusal {
   return refuse(
     'rate_limited',
-    `this key has ${OPEN_CLAIMS_MAX} open prepayments of its owner; wait until they are seen`,
+    `this key has ${OPEN_CLAIMS_MAX} open prepayments whose transactions are not on the chain yet; wait until some are confirmed or expire`,
     { retryAfterSeconds: 3_600 },
   )
 }

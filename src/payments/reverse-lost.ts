@@ -5,18 +5,14 @@ import type { CanonicalDeposits } from './deposit.ts'
 import { logName } from './suspense.ts'
 import { attempt, type Pass } from './verifier-pass.ts'
 
-/**
- * Depth to which credits are watched for reorgs: over an hour on Base, where blocks are final after
- * twenty minutes.
- */
+/** Over an hour on Base, where blocks are final after 20 minutes. */
 export const WATCH_BLOCKS = 2_000
 
-/** Credits settled per statement. */
 const SETTLED_MAX = 500
 
 /**
- * Reverses credits whose block has left the chain. Checks those whose log is missing although the index
- * is complete at their height. `known` has the deposits of the credits' transactions.
+ * Checks the blocks of credits whose log is missing from `known`, and reverses those that left the
+ * chain.
  */
 export async function reverseLost(
   pass: Pass,
@@ -45,16 +41,12 @@ export async function reverseLost(
   return lost.length
 }
 
-/** Blocks looked up per pass, each with a possible request. */
 const BLOCKS_PER_PASS_MAX = 20
 
-/** Retry interval for credits whose block is canonical despite a missing log, or unknown. */
+/** For canonical blocks with a missing log, and for unknown blocks. */
 const LOOK_AGAIN_MS = 60_000
 
-/**
- * Sorts credits with a missing log into those whose block left the chain and those whose block is still
- * canonical. Stops at the first unknown block, because unreachable nodes take long to time out.
- */
+/** Stops at the first unknown block, because unreachable nodes time out slowly. */
 async function judgeMissing(
   { deps, lookedAtMs }: Pass,
   missing: readonly Credit[],
@@ -79,7 +71,7 @@ async function judgeMissing(
   return { lost, standing }
 }
 
-/** Unchecked credits first, newest first: their blocks are likeliest in the index's window. */
+/** Unchecked first, then the newest: likely within the index's window. */
 function inOrder(credits: readonly Credit[], lookedAtMs: Pass['lookedAtMs']): Credit[] {
   const lookedAt = ({ id }: Credit) => lookedAtMs.get(id) ?? 0
   return credits.toSorted((a, b) => lookedAt(a) - lookedAt(b) || b.blockNumber - a.blockNumber)

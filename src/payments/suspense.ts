@@ -3,10 +3,8 @@ import { column } from '#store/row.ts'
 import { join, sql } from '#store/sql.ts'
 import type { Deposit, DepositIndex } from './deposit.ts'
 
-/** Deposits held in memory at once. */
 const PAGE_DEPOSITS = 500
 
-/** Deposits of the index by their place on the chain, a page at a time. */
 export async function* depositPages(index: DepositIndex): AsyncIterable<readonly Deposit[]> {
   let after = { blockNumber: -1, logIndex: -1 }
   for (;;) {
@@ -19,7 +17,6 @@ export async function* depositPages(index: DepositIndex): AsyncIterable<readonly
   }
 }
 
-/** Deposits that nobody has claimed: money in suspense, which is no error. */
 export async function readSuspense(
   connection: Connection,
   index: DepositIndex,
@@ -54,7 +51,6 @@ async function creditedLogs(
   return new Set(found)
 }
 
-/** One log of one block. */
 export function logName(log: Pick<Deposit, 'chainId' | 'blockHash' | 'logIndex'>): string {
   return `${log.chainId}:${log.blockHash}:${log.logIndex}`
 }

@@ -31,18 +31,14 @@ import { pruneClaims } from './prune-claims.ts'
 import { reverseLost, WATCH_BLOCKS } from './reverse-lost.ts'
 import { attempt, type Pass, type VerifierDeps } from './verifier-pass.ts'
 
-/** What a pass did; `idle` while another replica verifies or the index has no head. */
 export type PassOutcome =
   | { readonly kind: 'idle' }
   | { readonly kind: 'done'; readonly credited: number; readonly reversed: number }
 
-/** Claims looked at per pass besides those whose transaction was just seen. */
 const CLAIMS_PER_PASS_MAX = 500
 
-/** The lease is taken anew when less than this part of it is left. */
 const LEASE_RENEW_MS = LEASE_MS / 2
 
-/** Decides on prepayments from the deposits that the index shows; one replica at a time. */
 export class Verifier {
   readonly #deps: VerifierDeps
   readonly #lookedAtMs = new Map<string, number>()
@@ -52,7 +48,7 @@ export class Verifier {
     this.#deps = deps
   }
 
-  /** One pass over new deposits, watched claims and credits that a reorg could take. */
+  /** Covers new deposits, watched claims and recent credits. */
   async pass(): Promise<PassOutcome> {
     const lease = await this.#takeLease()
     if (lease === undefined) return { kind: 'idle' }
@@ -65,7 +61,6 @@ export class Verifier {
     }
   }
 
-  /** Gives the lease up when the process stops, so that the next verifier need not wait for it. */
   async stop(): Promise<void> {
     const held = this.#lease
     this.#lease = undefined
@@ -118,7 +113,7 @@ async function verifyPass(
   return { kind: 'done', credited, reversed }
 }
 
-/** Looks up old credits by transaction, because the deposits since may be many. */
+/** By transaction, because there may be many deposits since. */
 async function reverseOld(pass: Pass, credits: readonly Credit[]): Promise<number> {
   if (credits.length === 0) return 0
   const txHashes = [...new Set(credits.map((credit) => credit.txHash))]
@@ -126,7 +121,7 @@ async function reverseOld(pass: Pass, credits: readonly Credit[]): Promise<numbe
   return known === undefined ? 0 : reverseLost(pass, { credits, known })
 }
 
-/** First the claims whose deposits are young, then those that were not looked at for longest. */
+/** Recent deposits first, then the least recently checked claims. */
 async function judgeWatched(pass: Pass, recent: CanonicalDeposits): Promise<number> {
   const { deps } = pass
   const reads = { run: deps.engine.read }
@@ -141,7 +136,7 @@ async function judgeWatched(pass: Pass, recent: CanonicalDeposits): Promise<numb
   const txHashes = [...new Set(next.map((claim) => claim.txHash))]
   const known = await deps.deposits.canonical({ txHashes })
   if (known !== undefined) {
-    // All claims on a transaction are judged together, so that the best of them comes first.
+    // Rival claims on a transaction are judged together.
     const shown = new Set(known.deposits.map((deposit) => deposit.txHash))
     const rivals = await watchedClaimsOf(reads, [...shown])
     const unseen = next.filter((claim) => !shown.has(claim.txHash))
@@ -188,11 +183,10 @@ interface Case {
 
 async function judgeOne(pass: Pass, { claim, ...found }: Case): Promise<Applied> {
   const evidence = { ...found, requiredConfirmations: pass.deps.confirmations }
-  // Most claims only wait for the next block; that needs no transaction.
   if (isAsItStands(claim, judgeClaim(claim, { ...evidence, credits: [], isReserved: false })))
     return 'unchanged'
   const outcome = await pass.write(async (connection) => {
-    // Payers may have been added since; from here on nobody can.
+    // Payers may have been added before the lock.
     const locked = (await lockClaimById(connection, claim.id)) ?? claim
     const proven = await readProvenPayers(connection, [claim.id])
     const provenPayers = proven.get(claim.id) ?? new Set()
@@ -211,10 +205,7 @@ function isAsItStands(claim: Claim, verdict: Verdict): boolean {
   return verdict.status === claim.status && verdict.confirmations === claim.confirmations
 }
 
-/**
- * Who comes first on a transaction: the claim that held its money before a reorg, one posted with a
- * key of its owner, one that a payer of this transaction signed, the oldest.
- */
+/** Credited before a reorg first, then the owner's post, then a signed payer, then the oldest. */
 function inOrder(cases: readonly Case[]): Case[] {
   return cases.toSorted(
     (a, b) =>
@@ -244,13 +235,13 @@ async function applyVerdict(
     return 'unchanged'
   }
   if (verdict.kind !== 'credit') {
-    // A claim whose money was taken back stays so until its transaction is mined again.
+    // Stays reversed until its transaction is mined again.
     if (claim.status === 'reversed' && verdict.status === 'pending') return 'unchanged'
     const { status } = verdict
     const moved = await setClaimStatus(connection, { id: claim.id, status, confirmations })
     return moved ? 'moved' : 'unchanged'
   }
-  // A key that was rotated since is credited through its newest successor.
+  // A rotated key is credited through its successor.
   const heir = await pass.deps.keys.lockHeir(connection, claim.publicId)
   for (const deposit of verdict.deposits)
     await creditDeposit(connection, {
@@ -285,11 +276,7 @@ async function verify(
   return 'credited'
 }
 
-/**
- * Ends claims whose transaction was not seen for a day. A day of the chain as indexed counts, so that
- * claims do not expire while the index is behind or reading history, and a claim with a deposit is
- * always judged first.
- */
+/** Chain time counts, so that claims do not expire while the index is behind. */
 async function expire(pass: Pass, headUnix: number): Promise<void> {
   const { deps } = pass
   const nowUnix = Math.min(pass.nowUnix, headUnix)

@@ -1,4 +1,3 @@
-/** Wakes those who wait for a prepayment in this process. */
 export class Waker {
   readonly #waiting = new Map<string, Set<() => void>>()
   #count = 0
@@ -7,7 +6,6 @@ export class Waker {
     return this.#count
   }
 
-  /** Calls `wake` when the prepayment changes, until the function it gives is called. */
   listen(id: string, wake: () => void): () => void {
     const listeners = this.#waiting.get(id) ?? new Set()
     this.#waiting.set(id, listeners.add(wake))

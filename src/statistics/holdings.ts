@@ -16,11 +16,10 @@ export interface HoldingsDeps {
   readonly ecosystem: Ecosystem
   readonly prices: DollarPrices
   readonly clock: Clock
-  /** The parts of the ecosystem file that shape the register. */
   readonly file: FileParts
 }
 
-/** Dollar value of a wallet's tokens that the gate counts; unavailable while the index is. */
+/** Unavailable while the index is. */
 export type Holdings =
   | {
       readonly kind: 'ready'
@@ -33,14 +32,13 @@ export interface HeldToken {
   readonly symbol: string
   /** Token units. */
   readonly amount: string
-  /** The average price that counts here. */
   readonly priceUsd: number
   readonly valueUsd: number
 }
 
 /**
- * The value of a wallet's primary and secondary tokens on the gate's chain, from our own index at a block deep enough,
- * at a price averaged over time that one pumped block cannot move. No RPC call.
+ * From our own index at a deep enough block, at a time-weighted price that one pumped block cannot
+ * move. No RPC call.
  */
 export function readHoldings(
   deps: HoldingsDeps,
@@ -114,9 +112,8 @@ async function valueHeld(
 }
 
 /**
- * Which wallets hold the premium share of the secondary token's supply on the premium chain:
- * balance × 1000 ≥ share × totalSupply, both at one block deep enough, in integers. Empty while the
- * index does not follow that chain closely: an old state says nothing about now.
+ * balance × 1000 ≥ share × totalSupply, at one deep enough block, in integers. Empty while the
+ * chain is not followed closely: old state says nothing about now.
  */
 export function readPremium(
   deps: HoldingsDeps,

@@ -12,8 +12,8 @@ export interface ImpossibleBurns {
 }
 
 /**
- * Tokens with more burned than ever minted. If their transfers add up to the contract's supply, the
- * file's burn mappings match other logs or count some burns twice.
+ * More burned than minted: if the transfers add up to the contract's supply, burn mappings match
+ * other logs or count burns twice.
  */
 export async function impossibleBurns(
   connection: Connection,

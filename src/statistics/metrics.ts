@@ -48,27 +48,23 @@ export const PART_OF_METRIC: Readonly<Partial<Record<MetricName, OptionalPart>>>
 export interface MetricSource {
   readonly connection: Connection
   readonly deps: { readonly prices: DollarPrices }
-  /** Undefined: over all tokens. */
   readonly token: PricedToken | undefined
 }
 
 type Values = readonly (string | null)[]
 
-/** A series that /api/stats/history can show. Values are exact decimal strings, null when unknown. */
+/** Values are exact decimal strings, null when unknown. */
 export interface Metric {
   readonly unit: 'token' | 'usd' | 'count'
-  /** The main dataset behind it. */
   readonly dataset: string
-  /** Shown with full double precision, while sums of dollars have 6 decimals. */
+  /** Shown with full double precision; sums of dollars have 6 decimals. */
   readonly isUnitPrice?: boolean
-  /** Whether it counts every token when none is asked for. */
+  /** Whether it counts every token if none is requested. */
   readonly overAllTokens: boolean
-  /** The first moment with data, for `period=all`. */
   firstUnix(source: MetricSource): Promise<number | undefined>
   values(source: MetricSource, days: readonly SeriesDay[]): Promise<Values>
 }
 
-/** Every metric by name; a new one is one line here. */
 export const metrics: Readonly<Record<MetricName, Metric>> = {
   supply: ofTracked(
     stock('token', async (source, days) =>
@@ -100,7 +96,7 @@ function stock(unit: Metric['unit'], values: Metric['values']): Metric {
   }
 }
 
-/** A figure that only followed tokens have: of a reward token nothing is known, which is not zero. */
+/** For reward tokens the figure is unknown, not zero. */
 function ofTracked(metric: Metric): Metric {
   return {
     ...metric,

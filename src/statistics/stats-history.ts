@@ -41,7 +41,7 @@ const metricParameter: Parameter<MetricName> = {
   },
 }
 
-/** GET /api/stats/history: one series, a point for every UTC day of the period. */
+/** GET /api/stats/history. */
 export function statsHistoryRoute(deps: DataDeps & { readonly prices: DollarPrices }): Route {
   const { tokens, primary } = deps.ecosystem
   const kept = new KeptDays<Point>()
@@ -51,7 +51,7 @@ export function statsHistoryRoute(deps: DataDeps & { readonly prices: DollarPric
     tag: 'Statistics',
     summary: 'History of a metric',
     description:
-      'Points for charts: exactly n UTC days without gaps, oldest first, today last and not complete. Without `token`, dividends are those of all reward tokens in US dollars and every other metric is the primary token.',
+      'One point per UTC day of the period, without gaps, oldest first; today is last and incomplete. Without `token`, dividends cover all reward tokens in US dollars, and every other metric covers the primary token.',
     parameters: {
       metric: metricParameter,
       period: periodParameter,
@@ -102,7 +102,7 @@ function pointsOf(
   }
 }
 
-/** Sums of dollars are shown with at most 6 decimals; `valueExact` has more. */
+/** `valueExact` has more decimals. */
 function toPlot(exact: string, isSum: boolean): number {
   return isSum ? Number(Number(exact).toFixed(6)) : Number(exact)
 }

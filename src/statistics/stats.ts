@@ -91,7 +91,6 @@ const statsShape = Type.Object({
   tokens: Type.Array(tokenShape),
 })
 
-/** GET /api/stats: the ecosystem at a glance; the top level is the primary token. */
 export function statsRoute(deps: StatsDeps): Route {
   return dataRoute(deps, {
     path: '/api/stats',
@@ -139,7 +138,6 @@ async function readStats(connection: Connection, deps: StatsDeps, status: IndexS
   }
 }
 
-/** The price function that datasets are given. */
 export function priceAt(deps: { readonly prices: DollarPrices }) {
   return async (connection: Connection, symbol: string, unix: number) =>
     (await deps.prices.latest(connection, symbol, unix))?.price ?? null
@@ -210,7 +208,7 @@ async function readTokens(
   return tokens
 }
 
-/** Of reward tokens only the payouts are followed, not every transfer. */
+/** Only payouts of reward tokens are indexed, not every transfer. */
 const UNTRACKED = {
   totalSupply: null,
   circulatingSupply: null,

@@ -5,7 +5,6 @@ import type { SettleDeps } from './settling/settle-payment.ts'
 import { createSubmitter } from './settling/submit-intent.ts'
 import type { X402Deps } from './x402-deps.ts'
 
-/** Everything about payments of stock x402 clients, wired. */
 export interface X402<A> {
   readonly calls: CallPayments<A>
   readonly desk: PaymentDesk

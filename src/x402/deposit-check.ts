@@ -8,23 +8,22 @@ import { sql } from '#store/sql.ts'
 import type { Intent } from './settling/intent.ts'
 import { COLUMNS, toIntent } from './settling/intent-store.ts'
 
-/** The finisher looks at what it gave up ever more seldom, but never so late. */
+/** Ended intents are looked at less and less often, but at least this often. */
 const LATE_SECONDS = 3_600
 
-/** The newest of them: an audit holds this many in memory. */
+/** Held in memory; the newest. */
 const INTENTS_MAX = 10_000
 
 /**
- * Money that came while a payment of its payer ran, in that very sum, and that nobody has. Deposits do
- * not name the authorization that moved them: an ordinary transfer of as much in the same minutes that
- * nobody claims is named too.
+ * Money that arrived during a payer's abandoned payment, in its exact amount, and is not credited.
+ * Deposits do not name their authorization, so an ordinary unclaimed transfer may match too.
  */
 export function depositCheck(deps: {
   readonly deposits: DepositIndex
   readonly clock: Clock
 }): Check {
   return {
-    name: 'no x402 payment that was given up has brought money that nobody is credited with',
+    name: 'no abandoned x402 payment has moved money without a credit',
     async run(connection) {
       const intents = await givenUp(connection, unixNow(deps.clock))
       const found: Difference[] = []
@@ -50,7 +49,6 @@ export function depositCheck(deps: {
   }
 }
 
-/** Those that nobody looks at any more, or should have been by now. */
 async function givenUp(connection: Connection, nowUnix: number): Promise<Intent[]> {
   const rows = await connection.run(sql`
     select ${COLUMNS} from x402_intents

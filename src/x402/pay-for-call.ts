@@ -27,21 +27,17 @@ export type CallPayment<A> =
       readonly ending: Refusal | PaymentRequired
     }
 
-/** What a call needs of the meter and the guard; `A` is an admission, which only the meter reads. */
 export interface CallHooks<A> {
-  /** Limits node requests caused by payments that cannot be settled; settled ones do not count. */
   readonly settlements: FailureGuard
-  /** Credits and admits the call in one transaction; undefined when `credit` gives that. */
+  /** In one transaction; undefined if `credit` returns undefined. */
   readonly admitCredited: (
     connection: Connection,
     input: { readonly caller: Caller; readonly name: string },
     credit: () => Promise<Credited | undefined>,
   ) => Promise<A | undefined>
-  /** Refunds a call of `admitCredited` if its failed commit turns out to have succeeded; never rejects. */
+  /** For a commit that was reported as failed but succeeded; never rejects. */
   readonly refundIfAdmitted: (admission: A, name: string) => Promise<void>
-  /** Admits a wallet that has signed in; undefined when its balance does not hold a call. */
   readonly admitSignedIn: (caller: Caller) => Promise<A | undefined>
-  /** The contract's body of a 402. */
   readonly quotaBody: (caller: Caller) => unknown
 }
 
@@ -57,10 +53,9 @@ interface PaidCall {
   readonly payload: PaymentPayload
 }
 
-/** Lets callers whose quota is used up pay with the call itself. */
 export class CallPayments<A> {
   readonly #deps: CallDeps<A>
-  /** Payments that are being settled, by the balance that they raise. */
+  /** By the balance that they credit. */
   readonly #flights = new Map<string, Promise<Flight<A>>>()
   readonly #recognise: ReturnType<typeof createVisitors>
 
@@ -69,7 +64,7 @@ export class CallPayments<A> {
     this.#recognise = createVisitors(deps)
   }
 
-  /** The contract's 402, with a genuine offer in its header while that can be kept. */
+  /** The contract's 402, with an x402 offer in the header if it can be settled. */
   async offer(
     caller: Caller,
     facts: RequestFacts,
@@ -80,7 +75,6 @@ export class CallPayments<A> {
     if (!(await availability.isAvailable())) return { kind: 'payment-required', body }
     const header = callOfferHeader(this.#deps, {
       target: facts.target,
-      // A key has a balance of its own, which is reached by the key.
       offersSignIn: caller.kind === 'anonymous',
       error,
     })
@@ -88,8 +82,8 @@ export class CallPayments<A> {
   }
 
   /**
-   * Has a call paid for: from the balance of a wallet that signs in with it, else by the payment
-   * that it carries. Undefined when it brings neither.
+   * From the balance of a signed-in wallet, else with the attached payment. Undefined without
+   * either.
    */
   async pay(caller: Caller, facts: RequestFacts): Promise<CallPayment<A> | undefined> {
     const visitor: Visitor =
@@ -107,17 +101,15 @@ export class CallPayments<A> {
     if (admission !== undefined) return { kind: 'settled', headers: {}, admission }
     const paid = await this.#settlePayment(signedIn, facts)
     if (paid?.kind !== 'settled' || paid.admission !== undefined) return paid
-    // Another payment has raised the wallet's balance.
+    // Another payment may have raised the balance.
     const later = await admitSignedIn(signedIn)
     return { ...paid, ...(later !== undefined && { admission: later }) }
   }
 
-  /** Who is behind a call without a key, as far as its sign-in tells. */
   visitor(facts: Pick<RequestFacts, 'headers' | 'addressBucket'>): Promise<Visitor> {
     return this.#recognise(facts)
   }
 
-  /** Who has the balance that a sign-in opens; undefined without one that is taken. */
   async signedIn(
     facts: Pick<RequestFacts, 'headers' | 'addressBucket'>,
   ): Promise<Caller | undefined> {
@@ -125,7 +117,6 @@ export class CallPayments<A> {
     return visitor.kind === 'wallet' ? signedInCaller(visitor.wallet) : undefined
   }
 
-  /** Settles the payment of a call; undefined when it carries none. */
   async #settlePayment(caller: Caller, facts: RequestFacts): Promise<CallPayment<A> | undefined> {
     if (!carriesPayment(facts.headers)) return undefined
     const received = await this.#deps.desk.receive(facts, this.#deps.amounts)
@@ -137,8 +128,8 @@ export class CallPayments<A> {
   }
 
   /**
-   * One payment at a time for one balance: an agent whose ten calls met ten 402s has signed ten
-   * payments, and the first pays for all. The others keep their money.
+   * One at a time per balance: an agent that signed ten payments for ten parallel 402s pays once,
+   * and that pays for all.
    */
   async #payInTurn(call: PaidCall): Promise<CallPayment<A>> {
     const { caller, payload } = call
@@ -149,11 +140,11 @@ export class CallPayments<A> {
       if (before === undefined) break
       const outcome = await before.catch(() => undefined)
       if (outcome?.kind === 'settled') return { kind: 'settled', headers: {} }
-      // Without a receipt: it is not this payment that is under way.
+      // No receipt, because another payment is pending.
       if (outcome?.kind === 'pending')
         return { kind: 'unsettled', headers: {}, ending: refusePending(outcome.transaction) }
     }
-    // Taken out before who waits for it wakes: a turn that is over must not be waited for again.
+    // Removed before waiters wake, so that they do not await it again.
     const flight = this.#settle(call).finally(() => this.#flights.delete(balance))
     this.#flights.set(balance, flight)
     return this.#toCallPayment(call, await flight)
@@ -202,7 +193,6 @@ export class CallPayments<A> {
   }
 }
 
-/** Each paid call is its own batch. */
 function meterNameOf({ id }: Intent): string {
   return `x402:${id}`
 }
@@ -214,7 +204,7 @@ export function payeeOf(caller: Caller): Payee {
   return { kind: 'key', publicId: caller.publicId, wallet: caller.wallet }
 }
 
-/** Open payments are looked at every second, and blocks of the payment chain come every two. */
+/** Payments are checked every second, and blocks come every two. */
 const RETRY_SECONDS = 5
 
 /** Never 402, which would ask for a second payment while the first may still arrive. */
@@ -222,8 +212,8 @@ export function refusePending(transaction: Hash | null): Refusal {
   return refuse(
     'settlement_pending',
     transaction === null
-      ? 'the payment is not settled yet: another one is under way, or its transfer is not seen yet. Sign no new one: send this one again later, or look at /api/usage'
-      : 'the payment was sent, but it is not known yet whether it is on the chain; it will be credited by itself. Do not pay again: look at /api/usage',
+      ? 'the payment is not settled yet: another one is in progress, or its transfer is not visible yet. Do not sign a new payment: send this one again later, or check /api/usage'
+      : 'the payment was sent, but its transaction is not confirmed yet; it will be credited automatically. Do not pay again: check /api/usage',
     { retryAfterSeconds: RETRY_SECONDS, members: { transaction } },
   )
 }

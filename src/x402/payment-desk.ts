@@ -21,13 +21,11 @@ import {
   settlePayment,
 } from './settling/settle-payment.ts'
 
-/** The parts of a request that carry a payment, and its sender. */
 export interface PaymentFacts {
   readonly headers: Parameters<typeof readPayment>[0]
   readonly addressBucket: string
 }
 
-/** A payment that fits an offer of ours, was never used, and was signed by its payer. */
 export interface FreshPayment {
   readonly kind: 'fresh'
   readonly payload: PaymentPayload
@@ -42,30 +40,23 @@ export type Received =
     }
   | Refusal
 
-/** A payment that we ended without money is looked for on the chain this seldom. */
+/** Minimum interval between chain look-ups of an ended payment. */
 const LOOK_AGAIN_MS = 10_000
 
-/** Payments of which it is known when they were looked for; a megabyte or two. */
 const LOOKED_MAX = 10_000
 
-/** Takes payments in: tells used ones from fresh ones, and settles each once. */
+/** Settles each authorization once. */
 export class PaymentDesk {
   readonly #deps: SettleDeps
-  /** Authorizations that this process is settling. */
   readonly #underWay = new Set<string>()
-  /** When ended payments were looked for, so that who shows one over and over costs no node anything. */
+  /** Limits the cost of showing ended payments again. */
   readonly #lookedMs = new LRUCache<string, number>({ max: LOOKED_MAX })
-  /** Payments that came, by what became of them here; of this process, since its start. */
   readonly outcomes = { settled: 0, rejected: 0, used: 0, pending: 0 }
 
   constructor(deps: SettleDeps) {
     this.#deps = deps
   }
 
-  /**
-   * Refuses a payment that was used or is being settled, on whatever path and for whomever: a
-   * receipt that is shown again buys nothing, also where the call would be free.
-   */
   async screen({ headers, addressBucket }: PaymentFacts): Promise<Refusal | undefined> {
     if (!carriesPayment(headers)) return undefined
     const payload = readPayment(headers)
@@ -73,7 +64,6 @@ export class PaymentDesk {
     return this.#refuseUsed(payload, addressBucket)
   }
 
-  /** Reads the payment of a request and checks all that needs no node. */
   async receive(
     { headers, addressBucket }: PaymentFacts,
     amounts: readonly MicroUsd[],
@@ -94,7 +84,6 @@ export class PaymentDesk {
     return { kind: 'rejected', reason, payload }
   }
 
-  /** One authorization is settled once, however many requests carry it at the same moment. */
   async settle<A>(input: SettleInput<A>): Promise<SettleOutcome<A>> {
     const outcome = await this.#settleOnce(input)
     this.outcomes[outcome.kind] += 1
@@ -150,7 +139,7 @@ export class PaymentDesk {
     return true
   }
 
-  /** We never send it again, but whoever held it may have: then the money is its payee's. */
+  /** We never resend it, but whoever holds it may have: then the payee gets the money. */
   async #lookAgain(intent: Intent): Promise<void> {
     const { engine, report } = this.#deps
     try {
@@ -172,6 +161,6 @@ function nameOf({ authorization }: PaymentPayload): string {
 export function refuseUsed(): Refusal {
   return refuse(
     'payment_already_used',
-    'this payment was used before; what it paid is on the balance that it was for. Sign a new one only to pay again',
+    'this payment was already used; any amount it moved is on the balance it was made for. Sign a new payment only to pay again',
   )
 }

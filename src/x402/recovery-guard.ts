@@ -1,16 +1,13 @@
 import type { Refusal } from '#domain/refusal.ts'
 
-/** Limits the work that one address's failures cause. */
 export interface FailureGuard {
-  /** Set while the address has too many recent failures. */
   refusal(addressBucket: string): Refusal | undefined
   failed(addressBucket: string): void
 }
 
-/** Checks a signature, which takes milliseconds, unless the address is over its limit. */
+/** Recovery takes milliseconds, so it is refused over the limit. */
 export type Recover = (isSigned: () => boolean) => boolean | Refusal
 
-/** For one address. Valid signatures do not count, so a payer is not refused after signing. */
 export function recoverWithin(guard: FailureGuard, addressBucket: string): Recover {
   return (isSigned) => {
     const limited = guard.refusal(addressBucket)

@@ -27,11 +27,11 @@ export const Topup = Type.Object(
     payerAddress: Type.String(),
     creditedUsd: Type.Number({ description: 'What the payment added to the balance.' }),
     repaidUsd: Type.Number({
-      description: 'What it repaid of a debt: calls whose payment the chain has taken back.',
+      description: 'What repaid a debt: spent balance whose payment a reorg had reversed.',
     }),
     verifiedAt: Type.String({ format: 'date-time' }),
     prepaidBalanceUsd: Type.Union([Type.Number(), Type.Null()], {
-      description: 'The new balance; null when the key is not the one that you called with.',
+      description: 'The new balance; null if another key than the calling one was credited.',
     }),
   },
   { additionalProperties: false },
@@ -45,8 +45,8 @@ export interface SettledTopup {
 }
 
 /**
- * Answers a top-up whose transfer is on the chain by where the store says that its money is: on the
- * balance, with the prepayment that named the transfer first, or on its way again after a reorg.
+ * The store decides where the money is: on the balance, with an earlier prepayment, or pending
+ * after a reorg.
  */
 export async function answerSettled(
   deps: Pick<X402Deps, 'engine' | 'payment' | 'clock'>,
@@ -80,7 +80,6 @@ export async function answerSettled(
 
 interface FoundCredit {
   readonly status: string | undefined
-  /** The account of the live credit; undefined without one. */
   readonly account: string | undefined
   readonly repaid: MicroUsd
 }
@@ -107,7 +106,6 @@ async function readCredit(
   }
 }
 
-/** As the answer to a call that is paid for, with the receipt that names the transaction. */
 export function refusePendingTopup(
   { payment }: Pick<X402Deps, 'payment'>,
   { payload, transaction }: Pick<Receipted, 'payload' | 'transaction'>,
@@ -119,7 +117,7 @@ export function refusePendingTopup(
 function refuseClaimed(txHash: Hash): Refusal {
   return refuse(
     'payment_already_used',
-    'the transfer was made, but a prepayment had named its transaction before: the money is on the key of that prepayment, and this balance stays as it was',
+    'the transfer succeeded, but a prepayment had already registered its transaction: the amount is on the key of that prepayment, and this balance is unchanged',
     { members: { transaction: txHash } },
   )
 }

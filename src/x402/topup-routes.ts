@@ -19,14 +19,12 @@ import { answerSettled, refusePendingTopup, Topup } from './topup-answer.ts'
 
 export interface TopupDeps extends SettleDeps {
   readonly desk: PaymentDesk
-  /** Whose balance the sign-in of a call without a key opens. */
   readonly visitor: (facts: RequestFacts) => Promise<Visitor>
   readonly findKey: PaymentsDeps['findKey']
 }
 
 const PATH = '/api/sessions/topup'
 
-/** GET and POST /api/sessions/topup: the same thing, since clients of both kinds are about. */
 export function topupRoutes(deps: TopupDeps): readonly Route[] {
   return [topupRoute(deps, 'GET'), topupRoute(deps, 'POST')]
 }
@@ -39,7 +37,7 @@ function topupRoute(deps: TopupDeps, method: 'GET' | 'POST'): Route {
     tag: 'Payment',
     summary: 'Buy prepaid balance with an x402 payment',
     description:
-      'Without a payment it answers 402 with offers for x402 clients: version 1 in the body, version 2 in the header PAYMENT-REQUIRED. With one in X-PAYMENT or PAYMENT-SIGNATURE it settles the payment and credits the key that is named, else the key in the Authorization header, else the wallet that signs in, else the address you call from.',
+      'Without a payment: 402 with offers for x402 clients, version 1 in the body, version 2 in the header PAYMENT-REQUIRED. With a payment in X-PAYMENT or PAYMENT-SIGNATURE: settles it and credits the key in `key`, else the key in the Authorization header, else the wallet that signs in, else the address you call from.',
     metered: false,
     guard: 'claim',
     parameters: { usd: usdInQuery(deps.amounts[0] ?? 0n), key: keyInQuery },
@@ -67,7 +65,7 @@ function topupRoute(deps: TopupDeps, method: 'GET' | 'POST'): Route {
   })
 }
 
-/** Whoever wants more pays by a transfer and POST /api/sessions/prepay. */
+/** Larger sums use a transfer and POST /api/sessions/prepay. */
 const TOPUP_MAX: MicroUsd = 1_000_000_000n
 
 function usdInQuery(smallest: MicroUsd): Parameter<MicroUsd> {
@@ -104,9 +102,10 @@ async function choosePayee(
 ): Promise<Payee | Refusal> {
   if (publicId === undefined) return payeeOf(caller)
   const key = await deps.findKey(publicId)
-  if (key === undefined) return refuse('key_not_found', 'there is no key with this publicId')
+  if (key === undefined)
+    return refuse('key_not_found', `there is no key ${publicId}; check the parameter key`)
   if (key.revokedUnix !== null)
-    return refuse('key_revoked', 'this key is revoked; name another one')
+    return refuse('key_revoked', `the key ${publicId} is revoked; name another one`)
   return { kind: 'key', publicId, wallet: key.wallet }
 }
 
@@ -117,7 +116,6 @@ interface TopupInput {
   readonly facts: Pick<RequestFacts, 'headers' | 'addressBucket'>
 }
 
-/** Before anything is settled: the payer may have meant another balance than this one. */
 async function refuseSignIn(
   deps: TopupDeps,
   input: TopupInput,
@@ -157,10 +155,8 @@ function reject(
   })
 }
 
-/** Why what came was not taken. */
 interface Refused {
   readonly error?: PaymentFault | SignInFault
-  /** The receipt of a payment that was not taken. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -170,10 +166,14 @@ async function offer(
   { error, headers }: Refused = {},
 ): Promise<Outcome> {
   if (!(await deps.availability.isAvailable()))
-    return refuse('data_not_ready', 'payments cannot be settled at the moment; a transfer can', {
-      retryAfterSeconds: RETRY_SECONDS,
-      ...(headers !== undefined && { headers }),
-    })
+    return refuse(
+      'data_not_ready',
+      'x402 payments cannot be settled at the moment; try again later, or pay by transfer and POST /api/sessions/prepay',
+      {
+        retryAfterSeconds: RETRY_SECONDS,
+        ...(headers !== undefined && { headers }),
+      },
+    )
   const offered = {
     amounts: [input.amount],
     resourceUrl: `${deps.publicBaseUrl}${PATH}?${queryOf(input)}`,

@@ -76,7 +76,7 @@ const STATE =
 const GAS = "the gas of a settling wallet's day is that of its payments"
 const COLLECTED = 'what wallets have collected is what their entries moved to them'
 const SHARED = 'a reorg takes no more from a shared address than was left of the payment itself'
-const OWN = 'a wallet collects from its own payments only, and no more than they were'
+const OWN = 'a wallet collects its own payments only, and no more than their amount'
 
 const CORRUPTIONS: readonly {
   readonly what: string

@@ -1,7 +1,6 @@
 import { type Check, DIFFERENCES_MAX, queryCheck } from '#ledger/check.ts'
 import { sql } from '#store/sql.ts'
 
-/** What x402 payments promise, as queries for the audit. */
 export const x402Checks: readonly Check[] = [
   queryCheck(
     'a settled x402 payment has one live credit, of its transaction, its payer and its sum',
@@ -110,7 +109,7 @@ export const x402Checks: readonly Check[] = [
       order by entry_id limit ${DIFFERENCES_MAX}`,
   ),
   queryCheck(
-    'a wallet collects from its own payments only, and no more than they were',
+    'a wallet collects its own payments only, and no more than their amount',
     sql`select collected.credit_id as subject, credits.micro_usd as expected,
         collected.micro_usd as found
       from x402_collected as collected join credits on credits.id = collected.credit_id

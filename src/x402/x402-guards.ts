@@ -1,8 +1,7 @@
 import { appendOnly, type Guard } from '#store/guard.ts'
 
-/** What the database itself refuses to do to x402 payments. */
 export const x402Guards: readonly Guard[] = [
-  // Only what moved nothing may go.
+  // Only intents that moved nothing may be deleted.
   {
     table: 'x402_intents',
     name: 'x402_intents_stay',

@@ -2,7 +2,6 @@ import type { Migration } from '#store/engine.ts'
 import { guardsSql } from '#store/guard.ts'
 import { x402Guards } from './x402-guards.ts'
 
-/** Tables of x402 payments; ids 1400 to 1499 of the accounts store. */
 export const x402Migrations: readonly Migration[] = [
   {
     id: 1400,

@@ -1,10 +1,10 @@
-/** The value of a hex digit's ASCII code; 255 for every other byte. */
+/** By ASCII code; 255 if not a digit. */
 export const NIBBLE: Uint8Array = Uint8Array.from({ length: 256 }, (_, code) => {
   const digit = Number.parseInt(String.fromCharCode(code), 16)
   return code < 128 && !Number.isNaN(digit) ? digit : 255
 })
 
-/** Reads eight hex digits as an unsigned 32-bit word; NaN where one is no digit. */
+/** Unsigned; NaN if any digit is invalid. */
 export function readWord(body: Uint8Array, at: number): number {
   const a = NIBBLE[body[at] ?? 0] ?? 255
   const b = NIBBLE[body[at + 1] ?? 0] ?? 255
@@ -18,7 +18,6 @@ export function readWord(body: Uint8Array, at: number): number {
   return ((a << 28) | (b << 24) | (c << 20) | (d << 16) | (e << 12) | (f << 8) | (g << 4) | h) >>> 0
 }
 
-/** Whether two stretches of text say the same in hex, letters of either case; by 4 bytes at a time. */
 export function sameHex(a: DataView, at: number, b: DataView, bt: number, length: number): boolean {
   for (let offset = 0; offset < length; offset += 4)
     if (
@@ -35,7 +34,6 @@ function sameDigits(a: DataView, at: number, b: DataView, bt: number): boolean {
   return true
 }
 
-/** Sees the same bytes. */
 export function viewOf(body: Uint8Array): DataView {
   return new DataView(body.buffer, body.byteOffset, body.byteLength)
 }

@@ -4,7 +4,7 @@ import { RpcError } from '../rpc-error.ts'
 import { readWord } from './hex-text.ts'
 import type { PairTable } from './pair-table.ts'
 
-/** Places of one log's longer values in the body: each points at the first hex digit. */
+/** Offsets of a log's longer values: each points at the first hex digit. */
 export const PLACE = {
   blockHash: 0,
   txHash: 1,
@@ -16,7 +16,6 @@ export const PLACE = {
 }
 export const PLACES = 7
 
-/** The columns alone, as they cross from one thread to another. */
 export type FilledColumns = Pick<
   LogColumns,
   'count' | 'pair' | 'blockNumber' | 'timestamp' | 'txIndex' | 'logIndex' | 'places'
@@ -35,23 +34,20 @@ function emptyColumns(capacity: number): FilledColumns {
 }
 
 /**
- * Logs of one `eth_getLogs` answer as columns, in chain order. Short values are numbers; the longer
- * ones stay where they lie in the body and are read when they are wanted. A place of 0 means that
- * the log has no such topic.
+ * Logs in chain order. Long values stay in the body and are decoded on access; offset 0 means
+ * absent.
  */
 export class LogColumns {
   readonly chainId: number
   readonly body: Buffer
   readonly table: PairTable
   count: number
-  /** Index into the table's pairs. */
   readonly pair: Uint16Array<ArrayBuffer>
   readonly blockNumber: Float64Array<ArrayBuffer>
-  /** Unix seconds; 0 where the node does not tell. */
+  /** Unix seconds; 0 if unknown. */
   readonly timestamp: Float64Array<ArrayBuffer>
   readonly txIndex: Uint32Array<ArrayBuffer>
   readonly logIndex: Uint32Array<ArrayBuffer>
-  /** `PLACES` per log. */
   readonly places: Uint32Array<ArrayBuffer>
 
   constructor(chainId: number, table: PairTable, body: Buffer, filled?: FilledColumns) {
@@ -68,7 +64,6 @@ export class LogColumns {
     this.places = columns.places
   }
 
-  /** The logs from one index up to another, excluded, over the same memory. */
   slice(start: number, end: number): LogColumns {
     return new LogColumns(this.chainId, this.table, this.body, {
       count: end - start,
@@ -81,7 +76,6 @@ export class LogColumns {
     })
   }
 
-  /** The same logs in memory of their own. */
   copy(): LogColumns {
     const body = this.count === 0 ? Buffer.alloc(0) : Buffer.copyBytesFrom(this.body)
     return new LogColumns(this.chainId, this.table, body, {
@@ -103,19 +97,17 @@ export class LogColumns {
     return this.#hex(this.place(index, PLACE.blockHash), HASH_DIGITS)
   }
 
-  /** Topic 1 to 3; an empty text where the log has no such topic. */
+  /** `0x` if absent. */
   topic(index: number, topic: number): Hash {
     const at = this.place(index, PLACE.topic1 + topic - 1)
     return at === 0 ? '0x' : this.#hex(at, HASH_DIGITS)
   }
 
-  /** `tailOf` a topic; 0 where the log has no such topic. */
   topicTail(index: number, topic: number): number {
     const at = this.place(index, PLACE.topic1 + topic - 1)
     return at === 0 ? 0 : readWord(this.body, at + HASH_DIGITS - TAIL_DIGITS) | 0
   }
 
-  /** The log as an object; its time is 0 where the node did not tell. */
   log(index: number): Log {
     const pair = this.table.pairs[this.pair[index] ?? 0]
     if (pair === undefined) throw new RangeError(`there is no log ${index}`)
@@ -139,23 +131,22 @@ export class LogColumns {
 
   #hex(at: number, digits: number): `0x${string}` {
     const text = this.body.toString('latin1', at, at + digits).toLowerCase()
-    if (digits % 2 !== 0 || !HEX.test(text)) throw new RpcError(`the node gave "${text}" as bytes`)
+    if (digits % 2 !== 0 || !HEX.test(text))
+      throw new RpcError(`the node returned a log with malformed hex: "${text}"`)
     return `0x${text}`
   }
 }
 
 const HEX = /^[0-9a-f]*$/
 
-/** Digits that fit into a 32-bit word. */
 const TAIL_DIGITS = 8
 
-/** The last digits of a topic as a signed 32-bit number, which V8 never makes an object of. */
+/** A topic's last 32 bits, signed: V8 never boxes it. */
 export function tailOf(topic: Hash): number {
   return Number(`0x${topic.slice(-TAIL_DIGITS)}`) | 0
 }
 
-/** Digits of a 32-byte value. */
 export const HASH_DIGITS = 64
 
-/** The shortest log is longer: two hashes, an address and a topic, with their keys. */
+/** Every log has two hashes, an address and a topic with their keys. */
 const BYTES_PER_LOG_MIN = 350

@@ -1,19 +1,17 @@
 import type { LogFilter } from '../log-filter.ts'
 import { readWord, sameHex, viewOf } from './hex-text.ts'
 
-/** No event of ours. */
+/** Not one of our events. */
 export const NO_PAIR = 0xffff
 
 type Pair = NonNullable<LogFilter['pairs']>[number]
 
-/** Finds which event of which contract a log is, from where its address and first topic stand. */
 export class PairTable {
   readonly pairs: readonly Pair[]
   readonly #texts: readonly DataView[]
   readonly #byKey = new Map<number, number[]>()
   static readonly #known = new WeakMap<LogFilter, PairTable>()
 
-  /** One and the same table each time for a filter. */
   static of(filter: LogFilter): PairTable {
     const known = PairTable.#known.get(filter)
     if (known !== undefined) return known
@@ -37,7 +35,6 @@ export class PairTable {
     }
   }
 
-  /** `addressAt` and `topicAt` point at the first hex digit. */
   find(body: Uint8Array, view: DataView, addressAt: number, topicAt: number): number {
     const candidates = this.#byKey.get(keyOf(body, addressAt, topicAt))
     if (candidates === undefined) return NO_PAIR

@@ -13,11 +13,9 @@ const checkEnvelope = compiledLate({
 })
 
 /**
- * Reads a whole `eth_getLogs` answer into columns. A shape that the scanner does not know is parsed
- * as JSON, checked field by field, put in order and scanned again; what cannot be true throws.
+ * Unknown shapes are parsed as JSON, validated, sorted and scanned again; impossible values throw.
  */
 export function readLogsAnswer(input: {
-  /** Of the call, where its answer may be one of several. */
   readonly id: number
   readonly chainId: number
   readonly table: PairTable
@@ -37,7 +35,7 @@ export function readLogsAnswer(input: {
   return columns
 }
 
-/** The same answer as the scanner expects it: compact, in chain order, each log once. */
+/** Compact, in chain order, without duplicates. */
 function inPlainForm(body: Buffer, id: number, chainId: number): Buffer {
   const answer = parseJson(body)
   const answers: readonly unknown[] = Array.isArray(answer) ? answer : [answer]
@@ -54,7 +52,7 @@ function parseJson(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString('utf8'))
   } catch (cause) {
-    throw new RpcError('the answer is no JSON or was cut off', { cause, tooLarge: true })
+    throw new RpcError('the answer is not JSON or was cut off', { cause, tooLarge: true })
   }
 }
 

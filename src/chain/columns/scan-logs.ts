@@ -2,7 +2,6 @@ import { NIBBLE, sameHex, viewOf } from './hex-text.ts'
 import { HASH_DIGITS, LogColumns, PLACE, PLACES } from './log-columns.ts'
 import { NO_PAIR, type PairTable } from './pair-table.ts'
 
-/** Bytes of JSON. */
 const QUOTE = 0x22
 const COMMA = 0x2c
 const COLON = 0x3a
@@ -14,12 +13,10 @@ const CLOSE_LIST = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-/** How a list of logs begins in an answer, as nodes write it. */
 export const RESULT_LIST = '"result":['
 const FALSE = Buffer.from('false', 'latin1')
 const NULL = Buffer.from('null', 'latin1')
 
-/** A key as 32-bit words, the last one overlapping the one before. */
 class Key {
   readonly #words: readonly number[]
   readonly #places: readonly number[]
@@ -31,7 +28,6 @@ class Key {
     this.#words = this.#places.map((place) => view.getUint32(place))
   }
 
-  /** Whether the key stands there; its length is known to be right. */
   isAt(view: DataView, at: number): boolean {
     for (let index = 0; index < this.#words.length; index += 1)
       if (view.getUint32(at + (this.#places[index] ?? 0)) !== this.#words[index]) return false
@@ -58,20 +54,16 @@ function isText(body: Uint8Array, at: number, text: Uint8Array): boolean {
   return true
 }
 
-/** After the list only the rest of the envelope stands. */
 const TAIL_MAX = 200
 
-/** Quantities up to 2^52 are exact numbers. */
 const QUANTITY_DIGITS_MAX = 13
 
-/** `0x` and the closing quote around the digits, with the opening quote before them. */
 const HASH_TEXT = HASH_DIGITS + 4
 const ADDRESS_DIGITS = 40
 
 /**
- * Reads an `eth_getLogs` answer straight from its bytes, keys in any order. Gives undefined at the
- * first thing that it does not know: spaces, escapes, nested fields, logs out of order. Such an
- * answer is no error; it is read the plain way.
+ * Scans raw bytes, keys in any order. Undefined on anything unknown (spaces, escapes, nesting,
+ * wrong order).
  */
 export function scanLogs(chainId: number, table: PairTable, body: Buffer): LogColumns | undefined {
   const start = body.indexOf(RESULT_LIST)
@@ -84,7 +76,6 @@ class Scan {
   readonly columns: LogColumns
   readonly #body: Buffer
   readonly #view: DataView
-  /** Where the values of the present log lie, 0 while unknown. */
   #address = 0
   #topic0 = 0
   #txHash = 0
@@ -94,7 +85,6 @@ class Scan {
   #topic3 = 0
   #data = 0
   #dataEnd = 0
-  /** Quantities of the present log, -1 while unknown. */
   #blockNumber = -1
   #txIndex = -1
   #logIndex = -1
@@ -123,7 +113,7 @@ class Scan {
     }
   }
 
-  /** Only the rest of the envelope may follow: an answer that was cut off ends too early. */
+  /** A truncated response fails here. */
   #closed(at: number): boolean {
     const rest = this.#body.toString('latin1', at, at + TAIL_MAX)
     return /^\s*(,"(id|jsonrpc)":"?[\w.-]+"?)*\}\]?\s*$/.test(rest)
@@ -151,7 +141,6 @@ class Scan {
     }
   }
 
-  /** Reads the value of one key; gives where the value ends. */
   #field(key: number, length: number, at: number): number {
     const body = this.#body
     const view = this.#view
@@ -163,7 +152,6 @@ class Scan {
       case 7:
         if (KEY.address.isAt(view, key)) return this.#contract(at)
         if (!KEY.removed.isAt(view, key)) return this.#other(at)
-        // Anything else than `false` is for the plain way to judge.
         return isText(body, at, FALSE) ? at + FALSE.length : -1
       case 8:
         return KEY.logIndex.isAt(view, key) ? this.#quantity(at, 'logIndex') : this.#other(at)
@@ -230,7 +218,7 @@ class Scan {
     if (body[from] !== OPEN_LIST) return -1
     let at = from + 1
     if (body[at] === CLOSE_LIST) return -1
-    // Of two lists the last one counts, as in JSON.
+    // As in JSON, the last of two lists wins.
     this.#topic1 = this.#topic2 = this.#topic3 = 0
     for (let topic = 0; topic < 4; topic += 1) {
       const end = this.#hash(at)
@@ -256,7 +244,7 @@ class Scan {
     return end + 1
   }
 
-  /** A field that says nothing to us: a plain string, a number, true, false or null. */
+  /** A field that we do not use. */
   #other(at: number): number {
     const body = this.#body
     if (body[at] === QUOTE) {
@@ -271,7 +259,6 @@ class Scan {
     return -1
   }
 
-  /** Takes the log over; false when it is not complete or not in chain order. */
   #keep(): boolean {
     const { columns } = this
     if (
@@ -317,8 +304,6 @@ class Scan {
   }
 }
 
-/** The longest key that a log has, with room. */
 const KEY_MAX = 40
 
-/** The longest number or word that another field may have. */
 const OTHER_MAX = 40

@@ -3,10 +3,9 @@ import type { CallSource } from './call-source.ts'
 import { EndpointError } from './endpoint-error.ts'
 import type { Choice } from './endpoint-pool.ts'
 
-/** A lost answer is asked for again twice; the endpoints' own pauses lie between. */
+/** The endpoints' back-off lies between the rounds. */
 const ROUNDS_MAX = 3
 
-/** Asks the endpoints one after another until one gives an answer that can be true. */
 export async function askInTurn<T>(
   choice: Choice,
   work: (source: CallSource, host: string) => Promise<T>,
@@ -18,18 +17,22 @@ export async function askInTurn<T>(
         return await work(endpoint.calls, endpoint.host)
       } catch (error) {
         if (!(error instanceof RpcError)) throw error
-        // Every node would say the same of a contract that refuses.
+        // A revert is the same on every node.
         if (error instanceof EndpointError && error.kind === 'reverted') throw error
         if (!(error instanceof EndpointError)) endpoint.blame(error)
         failures.push(error)
       }
     }
     if (round === ROUNDS_MAX || !failures.some(mayPass))
-      throw failures.find((each) => each.tooLarge) ?? failures.at(-1) ?? new RpcError('no endpoint')
+      throw (
+        failures.find((each) => each.tooLarge) ??
+        failures.at(-1) ??
+        new RpcError('no endpoint is configured')
+      )
   }
 }
 
-/** Whether the same call may do better in a moment. Slow answers took their time already. */
+/** Timeouts took long already, so they are not retried. */
 function mayPass(error: RpcError): boolean {
   if (!(error instanceof EndpointError)) return false
   return ['too-fast', 'unreachable', 'malformed', 'cut-off'].includes(error.kind)

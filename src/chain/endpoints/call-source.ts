@@ -7,20 +7,17 @@ import { RpcError } from '../rpc-error.ts'
 import { EndpointError } from './endpoint-error.ts'
 import type { RpcCall } from './json-rpc.ts'
 
-/** Asks one call and gives its result, not yet parsed. */
 export type Request = (call: RpcCall) => Promise<unknown>
 
-/** What a source gives by small calls alone. */
 export interface CallSource
   extends Pick<
     ChainSource,
     'askChainId' | 'header' | 'logsInRange' | 'logsInBlock' | 'provenBlock' | 'code' | 'call'
   > {
-  /** Throws EndpointError of kind `no-method` where the node has no block receipts. */
+  /** Throws EndpointError `no-method` without block receipts. */
   receiptLogs(hash: Hash): Promise<readonly SourceLog[]>
 }
 
-/** The small calls of ethereum/execution-apis, each answer parsed. */
 export function callSource(
   chainId: number,
   request: Request,
@@ -45,7 +42,6 @@ export function callSource(
     },
     async receiptLogs(hash) {
       const value = await ask('eth_getBlockReceipts', hash)
-      // A node that does not know the block proves nothing.
       if (value === null) throw new RpcError(`the node does not know the receipts of block ${hash}`)
       return parseReceiptLogs(value, chainId)
     },
@@ -62,13 +58,12 @@ export function callSource(
   }
 }
 
-/** The method may be missing, reserved for paying callers, or refused because the result is too large. */
+/** Missing, paid only, or too large. */
 function isRefusalOfReceipts(error: unknown): boolean {
   const kinds = ['no-method', 'refused', 'too-large']
   return error instanceof EndpointError && kinds.includes(error.kind)
 }
 
-/** The parameter of `eth_getLogs` over blocks, both ends included. */
 export function rangeFilter(
   filter: LogFilter,
   range: { readonly from: number; readonly to: number },

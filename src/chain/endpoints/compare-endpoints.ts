@@ -1,22 +1,18 @@
 import type { BlockHeader } from '#domain/chain.ts'
 import type { Endpoint } from './endpoint.ts'
 
-/** What an endpoint says of itself. */
 export interface Probe {
   readonly endpoint: Endpoint
   readonly head: BlockHeader
-  /** Undefined where the node does not know the tag. */
   readonly finalized: BlockHeader | undefined
 }
 
-/** Behind by more is no longer the time that a block takes to spread. */
+/** Beyond the usual propagation delay. */
 const LAG_BLOCKS_MAX = 50
 const LAG_SECONDS_MAX = 30
 
-/** On a quiet chain a single block may stand for hours. */
 const LAG_BLOCKS_MIN = 3
 
-/** Sets aside what is far behind the newest head; gives the rest. */
 export function compareHeads(probes: readonly Probe[]): readonly Probe[] {
   const best = probes.reduce<Probe | undefined>(
     (first, each) => (first === undefined || each.head.number > first.head.number ? each : first),
@@ -35,10 +31,7 @@ export function compareHeads(probes: readonly Probe[]): readonly Probe[] {
   })
 }
 
-/**
- * Which endpoints are on another branch than most, and why. Where as many say one thing as the
- * other, the one that stands first in the list is right.
- */
+/** Endpoints on a minority branch. On a tie, the first in the list wins. */
 export function findForked(
   blocks: readonly { readonly endpoint: Endpoint; readonly block: BlockHeader }[],
 ): ReadonlyMap<Endpoint, string> {

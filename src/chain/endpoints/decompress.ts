@@ -11,7 +11,7 @@ const decoders = {
   zstd: promisify(zstdDecompress),
 } as const
 
-/** Undoes a content-encoding (RFC 9110, 8.4) off the main thread, at most `BODY_BYTES_MAX` bytes. */
+/** RFC 9110, 8.4. Runs off the main thread. */
 export async function decompress(body: Buffer, encoding: string): Promise<Buffer> {
   const name = encoding.trim().toLowerCase()
   if (name === 'identity' || name === '') return body
@@ -21,9 +21,9 @@ export async function decompress(body: Buffer, encoding: string): Promise<Buffer
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
     if (code === 'ERR_BUFFER_TOO_LARGE')
-      throw new EndpointError('too-large', `the answer is larger than ${BODY_BYTES_MAX} bytes`)
+      throw new EndpointError('too-large', `the answer exceeds ${BODY_BYTES_MAX} bytes`)
     const kind = code === 'Z_BUF_ERROR' ? 'cut-off' : 'malformed'
-    throw new EndpointError(kind, `the answer is no whole ${name}`, { cause: error })
+    throw new EndpointError(kind, `the answer is not a complete ${name} stream`, { cause: error })
   }
 }
 

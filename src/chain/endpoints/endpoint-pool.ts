@@ -4,36 +4,26 @@ import type { Endpoint } from './endpoint.ts'
 import { probeRound } from './probe-round.ts'
 import type { Timing } from './timing.ts'
 
-/** Says whom to ask: all endpoints of a chain, or one by itself. */
 export interface Choice {
   readonly timing: Timing
-  /** The best first; throws RpcError when nobody may be asked. */
+  /** Throws RpcError if none is usable. */
   inOrder(): Promise<readonly Endpoint[]>
-  /**
-   * Whom to ask for history up to a block; undefined when nobody has shown to know that block. One
-   * that failed at it before is asked again only where there is no other.
-   */
+  /** One in `avoid` only as a last resort; undefined if none has shown to know the block. */
   forHistory(to: number, avoid: ReadonlySet<Endpoint>): Endpoint | undefined
-  /** Asks every endpoint anew how far it is. */
   refresh(): Promise<void>
 }
 
-/** How often the endpoints in use are compared. */
 const PROBE_EVERY_MS = 15_000
 
-/** So long the first call waits for slow endpoints to be compared with one that has answered. */
 const FIRST_ROUND_MS = 500
 
-/** The preferred endpoint is returned to when it has been well for so long. */
 const SETTLED_MS = 30_000
 
-/** An endpoint that wants to be left alone for longer is passed over where there is another. */
 const SHORT_PAUSE_MS = 1_000
 
-/** Asked when no other is left, in this order; one of another chain or branch is never asked. */
+/** Never one on another chain or branch. */
 const LAST_RESORTS: readonly EndpointState[] = ['lagging', 'lying']
 
-/** The endpoints of one chain: probes them while they are used and says whom to ask. */
 export class EndpointPool implements Choice {
   readonly timing: Timing
   readonly #chainId: number
@@ -59,7 +49,7 @@ export class EndpointPool implements Choice {
 
   forHistory(to: number, avoid: ReadonlySet<Endpoint>): Endpoint | undefined {
     this.#probeWhenDue()
-    // Silence cannot be told from a quiet chain, so that waiting for another is better.
+    // An empty answer looks like a quiet chain, so waiting is safer.
     const isSilent = (each: Endpoint) => each.health.isProvenPruned
     const hasOther = this.#all.some((each) => !isSilent(each))
     const order = this.#order().filter(
@@ -74,7 +64,6 @@ export class EndpointPool implements Choice {
     await this.#startRound(this.#all, false)
   }
 
-  /** One endpoint by itself, probed together with the others. */
   only(endpoint: Endpoint): Choice {
     const { health } = endpoint
     return {
@@ -91,7 +80,6 @@ export class EndpointPool implements Choice {
     }
   }
 
-  /** Resolves when it is known whom to ask first. */
   async #ready(): Promise<void> {
     this.#firstRound ??= this.#compareFirst()
     await this.#firstRound
@@ -100,7 +88,7 @@ export class EndpointPool implements Choice {
 
   async #compareFirst(): Promise<void> {
     const compared = new AbortController()
-    // Endpoints that hang must not keep the process alive once another has answered.
+    // The probes' own sockets do not keep the process alive.
     const alive = setInterval(() => {}, PROBE_EVERY_MS)
     try {
       const round = this.#startRound(this.#all, true).finally(() => compared.abort())
@@ -139,7 +127,7 @@ export class EndpointPool implements Choice {
     return [...rested, ...order.filter((each) => !rested.includes(each))]
   }
 
-  /** Stays with one endpoint while it is well: two nodes need not be on the same branch. */
+  /** Sticks to one endpoint, because two may be on different branches. */
   #choose(usable: readonly Endpoint[]): Endpoint | undefined {
     const [preferred] = this.#all
     const isBack =
@@ -157,7 +145,7 @@ function lastResorts(all: readonly Endpoint[]): readonly Endpoint[] {
   return LAST_RESORTS.flatMap((state) => all.filter(({ health }) => health.state === state))
 }
 
-/** Few failures count most, then a near head, then quick answers; ties go to the first in the list. */
+/** Failures first, then the head, then latency. */
 function byScore(a: Endpoint, b: Endpoint): number {
   return scoreOf(a) - scoreOf(b)
 }
@@ -166,8 +154,7 @@ function scoreOf({ health, p95Ms }: Endpoint): number {
   return health.failuresInRow * 1_000 + health.lagBlocks * 100 + (p95Ms ?? 0)
 }
 
-/** Why nobody is asked, in words. */
 function nobody(endpoints: readonly Endpoint[]): RpcError {
   const states = endpoints.map(({ host, health }) => `${host} is ${health.state}: ${health.reason}`)
-  return new RpcError(`no endpoint can be asked (${states.join('; ')})`)
+  return new RpcError(`no usable endpoint (${states.join('; ')})`)
 }

@@ -19,27 +19,23 @@ export interface EndpointDeps {
   onEvent(event: EndpointEvent): void
 }
 
-/** An endpoint's state changed. */
 export interface EndpointEvent {
   readonly host: string
   readonly state: EndpointStatus['state']
   readonly reason: string | null
 }
 
-/** Five megabytes over a slow line, and a node that has to read old history from disk. */
+/** Allows for 5 MB over a slow line. */
 const HISTORY_TIMEOUT_MS = 30_000
 
-/** Ranges in a row whose last block an endpoint did not know, until others are asked first. */
 const BEHIND_IN_ROW_MAX = 3
 
-/** One JSON-RPC endpoint: its connections, its pace, its health and its figures. */
 export class Endpoint {
-  /** May hold a key: for requests, never to be told. */
+  /** May hold a key: never log it. */
   readonly url: string
   readonly host: string
   readonly health: Health
   readonly pace: Pace
-  /** Small calls, each answer parsed. */
   readonly calls: CallSource
   readonly #deps: EndpointDeps
   readonly #rpc: JsonRpc
@@ -66,7 +62,6 @@ export class Endpoint {
     )
   }
 
-  /** The result of a small call; throws EndpointError. */
   async call(call: RpcCall, how: { readonly background?: boolean } = {}): Promise<unknown> {
     try {
       const result = await this.#rpc.call(call, how)
@@ -77,7 +72,6 @@ export class Endpoint {
     }
   }
 
-  /** One `eth_getLogs` over a range, in columns. */
   async history(ask: HistoryAsk): Promise<Omit<FetchedLogs, 'wireBytes'>> {
     const { filter, from, to, signal } = ask
     const { chainId, fetcher } = this.#deps
@@ -97,7 +91,7 @@ export class Endpoint {
     }
   }
 
-  /** One answer may be of a node that is behind others of the same address; several in a row are not. */
+  /** A single one may come from a lagging node behind a load balancer. */
   #noteBehind({ message }: EndpointError): void {
     this.#behindInRow += 1
     if (this.#behindInRow >= BEHIND_IN_ROW_MAX) this.health.lacksHistory(message)
@@ -107,7 +101,6 @@ export class Endpoint {
     if (blocksMax !== undefined) this.#rangeMax = Math.min(this.#rangeMax ?? blocksMax, blocksMax)
   }
 
-  /** The most blocks per `eth_getLogs` that the endpoint says it allows. */
   get rangeMax(): number | null {
     return this.#rangeMax
   }
@@ -116,7 +109,6 @@ export class Endpoint {
     return this.#latency.p95Ms()
   }
 
-  /** What the endpoint said could not be true. */
   blame(error: RpcError): void {
     if (error.tooLarge) this.#counts.refused += 1
     else {
@@ -152,10 +144,8 @@ export class Endpoint {
     return value
   }
 
-  /** Sends a request when its turn has come, and counts what comes of it. */
   async #inTurn<T extends { readonly wireBytes: number }>(
     turn: {
-      /** Does not wait for what is not urgent. */
       readonly urgent: boolean
       readonly signal?: AbortSignal | undefined
     },
@@ -195,14 +185,13 @@ export class Endpoint {
     if (Number.isSafeInteger(number)) this.health.knows(number, params[0] === 'latest')
   }
 
-  /** The error with the host before it and no secret in it; the calls of a batch share one. */
   #told(method: string, error: unknown): unknown {
     if (!(error instanceof EndpointError) || error.kind === 'aborted') return error
     const before = this.#toldErrors.get(error)
     if (before !== undefined) return before
     const words = withoutSecrets(error.message, this.#secrets).slice(0, 300)
     const message = `${this.host} ${method}: ${words}`
-    // State that is gone says nothing about logs: most nodes keep these and not that.
+    // Most nodes prune state and keep logs.
     if (error.kind === 'pruned' && method !== 'eth_call') this.health.lacksHistory(message)
     this.#deps.onError({ host: this.host, message })
     const told = new EndpointError(error.kind, message, error)

@@ -5,10 +5,9 @@ import { type EndpointError, isOutage } from './endpoint-error.ts'
 
 type SetAside = Exclude<EndpointState, 'ok' | 'probing'>
 
-/** One lost answer is chance; three in a row are an endpoint in trouble. */
 const FAILURES_IN_ROW_MAX = 3
 
-/** How long an endpoint is left alone, doubled each time until it has been well for a while. */
+/** Doubles each time until the endpoint stays healthy. */
 const ASIDE_MS: Readonly<Record<SetAside, number>> = {
   failing: 2_000,
   lagging: 15_000,
@@ -19,13 +18,11 @@ const ASIDE_MS: Readonly<Record<SetAside, number>> = {
 }
 const ASIDE_MAX_MS = 300_000
 
-/** An endpoint that was well for so long after its return starts with short pauses again. */
 const FORGIVEN_MS = 300_000
 
-/** What a node has dropped it does not get back by itself; an operator may have mended it by then. */
+/** Recovers only if its operator resyncs the node. */
 const PROVEN_PRUNED_MS = 86_400_000
 
-/** What is known of an endpoint, and whether it may be asked. */
 export class Health {
   readonly #clock: Clock
   readonly #onChange: (state: EndpointState, reason: string | null) => void
@@ -34,15 +31,13 @@ export class Health {
   #failuresInRow = 0
   #timesAside = 0
   #askAgainMs = 0
-  /** Since when it is well; endpoints that never failed are so since ever. */
+  /** Never failed. */
   #wellSinceMs = Number.NEGATIVE_INFINITY
   #headNumber: number | null = null
   #isOfChain = false
   #provenPruned = { untilMs: Number.NEGATIVE_INFINITY, reason: '' }
   #tellProbed = () => {}
-  /** Resolves when the endpoint has been probed once, well or not. */
   readonly untilProbed: Promise<void>
-  /** How far it was behind the best at the last probe. */
   lagBlocks = 0
 
   constructor(clock: Clock, onChange: (state: EndpointState, reason: string | null) => void) {
@@ -61,7 +56,6 @@ export class Health {
     return this.#reason
   }
 
-  /** The newest block that the endpoint has shown to know. */
   get headNumber(): number | null {
     return this.#headNumber
   }
@@ -74,22 +68,18 @@ export class Health {
     return this.#failuresInRow
   }
 
-  /** Has shown to serve the chain that is asked for. */
   get isOfChain(): boolean {
     return this.#isOfChain
   }
 
-  /** May be asked anything about the head. */
   get isUsable(): boolean {
     return this.#state === 'ok' || this.#state === 'pruned'
   }
 
-  /** Its pause is over: a probe may bring it back. */
   get isDue(): boolean {
     return this.#clock() >= this.#askAgainMs
   }
 
-  /** The endpoint gave a block; the newest one may also be an older one than before. */
   knows(number: number, isHead: boolean): void {
     this.#headNumber = isHead ? number : Math.max(number, this.#headNumber ?? 0)
   }
@@ -105,12 +95,12 @@ export class Health {
     if (this.isUsable) this.setAside('failing', error.message)
   }
 
-  /** It has dropped old history; what is new it may still know. */
+  /** The head is still served. */
   lacksHistory(reason: string): void {
     if (this.#state === 'ok') this.setAside('pruned', reason)
   }
 
-  /** It is proven to leave out old logs without a word: for long it is not asked for any. */
+  /** It omits old logs silently. */
   provenToLackHistory(reason: string): void {
     this.#provenPruned = { untilMs: this.#clock() + PROVEN_PRUNED_MS, reason }
     if (this.isUsable) this.setAside('pruned', reason)
@@ -120,14 +110,13 @@ export class Health {
     return this.#clock() < this.#provenPruned.untilMs
   }
 
-  /** A probe came to nothing; an endpoint that never answered one is not to be trusted. */
+  /** Endpoints that never answered a probe are not trusted. */
   missedProbe(error: RpcError): void {
     const state = this.#state
     if (state === 'probing') this.setAside('failing', error.message)
     else if (state !== 'ok') this.setAside(state, this.#reason ?? error.message)
   }
 
-  /** What the endpoint said could not be true; a proven lie sets it aside at once. */
   blame(error: RpcError): void {
     if (error.lie) this.setAside('lying', error.message)
     else {
@@ -137,7 +126,6 @@ export class Health {
     }
   }
 
-  /** It serves the right chain, whatever else is wrong with it. */
   provenOfChain(): void {
     this.#isOfChain = true
     this.#failuresInRow = 0
@@ -145,10 +133,7 @@ export class Health {
     this.#tellProbed()
   }
 
-  /**
-   * A probe succeeded: the endpoint is up, near the head and on the right chain. Endpoints set aside for
-   * a lie or missing history stay so until their time is up.
-   */
+  /** Liars and pruned endpoints wait until their time is up. */
   passed(): void {
     const isMended = ['failing', 'lagging', 'wrong-chain'].includes(this.#state)
     if (this.#state !== 'ok' && (isMended || this.isDue)) {
@@ -162,7 +147,7 @@ export class Health {
     this.#tellProbed()
     if (state === 'wrong-chain') this.#isOfChain = false
     const nowMs = this.#clock()
-    // Answers that were under way together are one occasion.
+    // Responses in flight together are one incident.
     if (state === this.#state && nowMs < this.#askAgainMs) return
     if (nowMs - this.#wellSinceMs > FORGIVEN_MS) this.#timesAside = 0
     const pauseMs = Math.min(ASIDE_MAX_MS, ASIDE_MS[state] * 2 ** this.#timesAside)

@@ -1,20 +1,17 @@
 import type { HistoryPart } from '../chain-source.ts'
 import type { Endpoint } from './endpoint.ts'
 
-/** A stretch of blocks in the line, asked for with one request. */
 export interface Piece {
   readonly from: number
   readonly to: number
   state: 'waiting' | 'asked' | 'answered'
-  /** How often it came to nothing without becoming smaller. */
   tries: number
-  /** Who failed at it. */
   readonly avoid: ReadonlySet<Endpoint>
   bytes: number
   part: HistoryPart | undefined
 }
 
-/** A history cut into pieces, in block order, from the first that is not yet handed out. */
+/** Ranges in block order, from the first that is not delivered. */
 export class HistoryLine {
   readonly #to: number
   #next: number
@@ -37,18 +34,15 @@ export class HistoryLine {
     return this.#pieces.filter((piece) => piece.state === 'answered').length
   }
 
-  /** Of the answers that wait to be handed out. */
   get answeredBytes(): number {
     return this.#pieces.reduce((sum, piece) => sum + piece.bytes, 0)
   }
 
-  /** Whether what is to be handed out next has not even been asked for. */
   get isFirstWaiting(): boolean {
     const [first] = this.#pieces
     return first === undefined || first.state === 'waiting'
   }
 
-  /** The first piece that is to be asked for, uncut; undefined when there is none. */
   peek(): Pick<Piece, 'from' | 'to' | 'avoid'> | undefined {
     const waiting = this.#pieces.find((piece) => piece.state === 'waiting')
     if (waiting !== undefined) return waiting
@@ -56,7 +50,6 @@ export class HistoryLine {
     return { from: this.#next, to: this.#to, avoid: new Set() }
   }
 
-  /** Takes that piece, cut down to so many blocks. */
   take(blocks: number): Piece | undefined {
     const place = this.#pieces.findIndex((piece) => piece.state === 'waiting')
     const waiting = this.#pieces[place]
@@ -72,13 +65,11 @@ export class HistoryLine {
     return first
   }
 
-  /** Puts a piece back to be asked for again, elsewhere where there is a choice. */
   putBack(piece: Piece, failed?: Endpoint): void {
     const again = failed === undefined ? piece : withAvoided(piece, failed)
     this.#replace(piece, [{ ...again, state: 'waiting', tries: piece.tries + 1 }])
   }
 
-  /** Puts it back in two halves. */
   halve(piece: Piece, failed?: Endpoint): void {
     const again = failed === undefined ? piece : withAvoided(piece, failed)
     const middle = piece.from + Math.ceil((piece.to - piece.from + 1) / 2)
@@ -91,7 +82,6 @@ export class HistoryLine {
     piece.bytes = part.columns.body.byteLength
   }
 
-  /** The next part in block order, once it is there. */
   handOut(): HistoryPart | undefined {
     const part = this.#pieces[0]?.part
     if (part !== undefined) this.#pieces.shift()

@@ -10,13 +10,13 @@ import type { LogsFetcher } from './logs-fetcher.ts'
 import { cureFor } from './range-cures.ts'
 import { RangeSizer } from './range-sizer.ts'
 
-/** As many as one endpoint may be asked at a time, so that its pace decides. */
+/** The pace's own maximum, so that the pace decides. */
 const AHEAD_MAX = 16
 
-/** Four full answers, asked for or waiting to be read: what a history takes of memory. */
+/** Four full responses: bounds the memory. */
 const AHEAD_BYTES_MAX = 24_000_000
 
-/** A range that comes to nothing so often, with pauses between, will not come at all. */
+/** Enough, with back-off in between. */
 const TRIES_MAX = 10
 
 export interface StreamDeps {
@@ -24,14 +24,12 @@ export interface StreamDeps {
   readonly fetcher: LogsFetcher
 }
 
-/** `eth_getLogs` over final history, in block order and without gaps. */
 export async function* streamHistory(
   deps: StreamDeps,
   request: HistoryRequest,
 ): AsyncGenerator<HistoryPart> {
   const stream = new HistoryStream(deps, request)
   try {
-    // Finds an endpoint that may be asked, or says why there is none.
     await deps.choice.inOrder()
     for (;;) {
       const part = await stream.next()
@@ -53,7 +51,6 @@ class HistoryStream {
   #failure: { readonly error: unknown } | undefined
   #isRefreshing = false
   #wake = () => {}
-  /** Of the part that the consumer has. */
   #inUse: LogColumns | undefined
 
   constructor(deps: StreamDeps, request: HistoryRequest) {
@@ -62,7 +59,6 @@ class HistoryStream {
     this.#line = new HistoryLine(request.from, request.to)
     const { signal } = request
     this.#signal = signal ? AbortSignal.any([signal, this.#stop.signal]) : this.#stop.signal
-    // Each request under way listens until it ends.
     setMaxListeners(0, this.#signal)
   }
 
@@ -70,7 +66,7 @@ class HistoryStream {
     this.#stop.abort()
   }
 
-  /** The next part; undefined at the end. Throws what the consumer's signal says when it aborts. */
+  /** Undefined at the end. Throws if the consumer's signal aborts. */
   async next(): Promise<HistoryPart | undefined> {
     for (;;) {
       this.#request.signal?.throwIfAborted()
@@ -86,7 +82,7 @@ class HistoryStream {
     }
   }
 
-  /** The consumer asks for more, so it is done with what it had. */
+  /** Asking for more means being done with the previous part. */
   #recycle(next: LogColumns): void {
     if (this.#inUse !== undefined) this.#deps.fetcher.release(this.#inUse)
     this.#inUse = next
@@ -114,13 +110,13 @@ class HistoryStream {
     const { asked, answered, answeredBytes, isFirstWaiting } = this.#line
     if (asked >= Math.min(pace.limit, this.#request.atOnceMax ?? AHEAD_MAX)) return false
     if (asked > 0 && this.#sizer.isFeelingItsWay(rangeMax)) return false
-    // What the consumer waits for is always asked, or nothing would ever move.
+    // Always request what the consumer waits for, or the stream would stall.
     if (isFirstWaiting) return true
     const expected = (asked + 1) * this.#sizer.bytesExpected(rangeMax)
     return asked + answered < AHEAD_MAX && answeredBytes + expected <= AHEAD_BYTES_MAX
   }
 
-  /** Nobody has shown to know the block: all are asked how far they are, once. */
+  /** No endpoint has shown to know the block: probe all once. */
   #findEndpoint(to: number): void {
     this.#isRefreshing = true
     void this.#lookFurther(to)
@@ -156,7 +152,6 @@ class HistoryStream {
     this.#askAhead()
   }
 
-  /** Decides how a range that came to nothing is asked for again. */
   #askAgain(piece: Piece, failed: Endpoint, error: unknown): void {
     const blocks = piece.to - piece.from + 1
     const cure = cureFor(error)
@@ -168,7 +163,6 @@ class HistoryStream {
     if (cure.isSize) this.#sizer.refused(blocks, toldBy(error))
     const { blocksMax, blocksThatFit } = toldBy(error)
     const avoided = cure.isElsewhere || blocks === 1 ? failed : undefined
-    // Where the node says what fits, the next request is cut down to just that.
     const isTold = (blocksMax ?? blocksThatFit) !== undefined
     if (!cure.isSmaller || isTold || blocks === 1) this.#line.putBack(piece, avoided)
     else this.#line.halve(piece, avoided)

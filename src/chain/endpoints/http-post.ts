@@ -9,12 +9,9 @@ import { readBody } from './read-body.ts'
 import { retryAfterMs } from './retry-after.ts'
 
 export interface PostOptions {
-  /** For everything from the connection to the last byte. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal | undefined
-  /** The request does not keep the process alive. */
   readonly background?: boolean
-  /** Where the memory of the body comes from. */
   readonly pool?: BodyPool | undefined
 }
 
@@ -22,17 +19,15 @@ export interface HttpAnswer {
   readonly status: number
   readonly retryAfterMs: number | undefined
   readonly body: Buffer
-  /** As it came over the line. */
   readonly wireBytes: number
 }
 
-/** Sends one JSON body; throws EndpointError when no whole answer comes. */
 export type Post = (body: string, options: PostOptions) => Promise<HttpAnswer>
 
-/** A connection that does not stand by then will not: most stand within tens of milliseconds. */
+/** Connections take tens of milliseconds or fail. */
 const CONNECT_TIMEOUT_MS = 5_000
 
-/** More than may ever be in flight, so that the pace and not the agent decides. */
+/** More than may be in flight, so that the pace decides. */
 const SOCKETS_MAX = 64
 
 const HEADERS = {
@@ -42,10 +37,10 @@ const HEADERS = {
   'user-agent': 'sexton',
 }
 
-/** HTTP POST to one URL over kept connections; its basic auth and query keys are sent, never told. */
+/** Keep-alive. Credentials in the URL are sent but never logged. */
 export function openPost(url: string): Post {
   const target = urlToHttpOptions(new URL(url))
-  // TLS is slow to load, in each thread; a node on the same machine needs none.
+  // TLS is slow to load; a local node does not need it.
   const isSecure = target.protocol === 'https:'
   const { Agent, request } = isSecure ? process.getBuiltinModule('node:https') : plain
   const agent = new Agent({ keepAlive: true, maxSockets: SOCKETS_MAX })
@@ -74,7 +69,7 @@ async function exchange(send: Send, body: string, options: PostOptions): Promise
   try {
     return await exchangeOnce(send, body, options)
   } catch (error) {
-    // The server closed a kept connection at the moment we used it; nothing was answered yet.
+    // The keep-alive connection closed before an answer: retry once.
     if (!(error instanceof StaleSocketError)) throw error
     return await exchangeOnce(send, body, options).catch((again: unknown) => {
       throw again instanceof StaleSocketError ? again.failure : again
@@ -99,7 +94,7 @@ function exchangeOnce(send: Send, body: string, options: PostOptions): Promise<R
       stopped ??= new EndpointError(kind, words)
       request.destroy(stopped)
     }
-    // A socket in use keeps the process alive, so these need not.
+    // A socket in use keeps the process alive.
     const deadline = setTimeout(
       () => stop('timeout', `timed out after ${options.timeoutMs} ms`),
       options.timeoutMs,
@@ -108,7 +103,7 @@ function exchangeOnce(send: Send, body: string, options: PostOptions): Promise<R
       () => stop('timeout', `no connection after ${CONNECT_TIMEOUT_MS} ms`),
       CONNECT_TIMEOUT_MS,
     ).unref()
-    const onAbort = () => stop('aborted', 'no longer wanted')
+    const onAbort = () => stop('aborted', 'cancelled by the caller')
     const settle = () => {
       clearTimeout(deadline)
       clearTimeout(connecting)

@@ -7,17 +7,15 @@ export interface RpcCall {
   readonly params: readonly unknown[]
 }
 
-/** Sends a body when its turn has come and reads the answer; the reader's errors count against it. */
+/** Errors of `read` count against the endpoint. */
 export type Exchange = <T>(
   body: string,
   how: { readonly timeoutMs: number; readonly background: boolean },
   read: (answer: HttpAnswer) => T,
 ) => Promise<T>
 
-/** A healthy node answers a small call well within this time, whatever it is. */
 const CALL_TIMEOUT_MS = 10_000
 
-/** Calls of one tick travel together; public endpoints refuse longer batches. */
 const BATCH_SIZE_MAX = 50
 
 interface PendingCall extends RpcCall {
@@ -27,7 +25,6 @@ interface PendingCall extends RpcCall {
   reject(error: unknown): void
 }
 
-/** JSON-RPC 2.0 over one endpoint: small calls, those of one tick in a batch. */
 export class JsonRpc {
   readonly #exchange: Exchange
   #queue: PendingCall[] = []
@@ -39,7 +36,6 @@ export class JsonRpc {
     this.#exchange = exchange
   }
 
-  /** The result of a call; throws EndpointError for everything else. */
   call(call: RpcCall, how: { readonly background?: boolean } = {}): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const id = this.#takeId()
@@ -95,12 +91,11 @@ export class JsonRpc {
           if (outcome.kind === 'too-fast' || outcome.kind === 'malformed') calm = outcome
         } else call.resolve(outcome?.result)
       }
-      // Told to the pace and the score; the calls themselves are settled already.
+      // For pace and health; the calls are settled.
       if (calm !== undefined) throw calm
       return undefined
     })
     if (refused === undefined) return
-    // Remembered: this endpoint takes no batches, or only smaller ones.
     this.#batchSizeMax = Math.max(1, Math.min(refused.batchSizeMax, calls.length - 1))
     const rest = [...calls]
     while (rest.length > 0) await this.#send(rest.splice(0, this.#batchSizeMax))

@@ -13,41 +13,35 @@ import { EndpointError } from './endpoint-error.ts'
 import { type HttpAnswer, openPost, type Post } from './http-post.ts'
 import { readEnvelope, readEnvelopes } from './rpc-answer.ts'
 
-/** One `eth_getLogs` over a range of blocks, both ends included. Plain data: it crosses threads. */
+/** Plain data, because it crosses threads. Both ends included. */
 export interface LogsAsk {
   readonly url: string
   readonly chainId: number
-  /** The JSON-RPC id, which the answer must repeat; the next one is taken too. */
+  /** `id + 1` is used too. */
   readonly id: number
   readonly filter: LogFilter
   readonly from: number
   readonly to: number
-  /** For everything from the connection to the last byte. */
   readonly timeoutMs: number
 }
 
 export interface FetchedLogs {
   readonly columns: LogColumns
-  /** The last block of the range as the node that answered knows it; undefined where that was not asked. */
+  /** As the answering node knows it; undefined if not asked. */
   readonly end: BlockRef | undefined
-  /** As they came over the line. */
   readonly wireBytes: number
 }
 
-/** An answer that was read. */
 export type ReadLogs = { readonly body: Uint8Array } & Partial<FilledColumns>
 
-/** Fetches histories and reads them into columns. */
 export interface LogsFetcher {
-  /** Histories will be asked for soon. */
   prepare(): void
-  /** Throws EndpointError when no whole answer comes, RpcError when it cannot be true. */
+  /** Throws EndpointError if incomplete, RpcError if impossible. */
   fetch(ask: LogsAsk, signal: AbortSignal | undefined): Promise<FetchedLogs>
-  /** Nothing may look at the body and its columns any more: their memory is for those to come. */
+  /** Recycles the memory: do not use it afterwards. */
   release(read: ReadLogs): void
 }
 
-/** Fetches and reads on the thread that calls. */
 export function openLogsFetcher(): LogsFetcher {
   const posts = new Map<string, Post>()
   const pool = new BodyPool()
@@ -84,9 +78,8 @@ function callForLogs(ask: LogsAsk): string {
 }
 
 /**
- * An address may hide nodes of which one is far behind or on another branch, and such a one gives an empty
- * list of blocks that it does not have: in the same request it must show that it has the last of them.
- * It comes first, so that the logs end the answer.
+ * A lagging node returns an empty list for blocks that it lacks, so it must show in the same
+ * request that it has the last one. This call goes first, so that the logs end the body.
  */
 function callForEnd(ask: LogsAsk): string {
   const { id, method } = askedOf(ask).block
@@ -97,7 +90,10 @@ function readEnd(ask: LogsAsk, answer: HttpAnswer): BlockRef {
   const { to } = ask
   const header = parseBlock(readEnvelopes(answer, askedOf(ask)))
   if (header === undefined)
-    throw new EndpointError('behind', `the node gave logs up to ${to} but does not know that block`)
+    throw new EndpointError(
+      'behind',
+      `the node returned logs up to ${to} but does not know that block`,
+    )
   if (header.number !== to) throw new RpcError(`asked for block ${to}, got ${header.number}`)
   return { number: header.number, hash: header.hash }
 }

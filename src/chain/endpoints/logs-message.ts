@@ -3,15 +3,11 @@ import { RpcError } from '../rpc-error.ts'
 import { EndpointError } from './endpoint-error.ts'
 import type { FetchedLogs, LogsAsk } from './logs-fetcher.ts'
 
-/** What is told to the thread that fetches. */
 export type ToThread =
   | { readonly kind: 'fetch'; readonly ticket: number; readonly ask: LogsAsk }
-  /** Its answer is no longer wanted. */
   | { readonly kind: 'abort'; readonly ticket: number }
-  /** Memory of an answer that was read, for those to come. */
   | { readonly kind: 'release'; readonly body: Uint8Array }
 
-/** What comes of each `fetch`. */
 export type FromThread =
   | {
       readonly kind: 'logs'
@@ -23,7 +19,6 @@ export type FromThread =
     }
   | { readonly kind: 'failed'; readonly ticket: number; readonly failure: Failure }
 
-/** An error as plain data: a class does not cross from one thread to another. */
 type Failure =
   | {
       readonly kind: 'endpoint'
@@ -38,7 +33,6 @@ type Failure =
       readonly message: string
       readonly error: Pick<RpcError, 'tooLarge' | 'lie'>
     }
-  /** No fault of a node. */
   | { readonly kind: 'bug'; readonly error: unknown }
 
 export function toFailure(error: unknown): Failure {

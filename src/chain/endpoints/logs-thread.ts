@@ -8,7 +8,7 @@ import { EndpointError } from './endpoint-error.ts'
 import type { FetchedLogs, LogsAsk, LogsFetcher, ReadLogs } from './logs-fetcher.ts'
 import { type FromThread, fromFailure, type ToThread } from './logs-message.ts'
 
-/** A thread that nobody asks for so long gives its memory back. */
+/** Frees the memory of an idle thread. */
 const IDLE_MS = 30_000
 
 interface PendingRange {
@@ -18,8 +18,7 @@ interface PendingRange {
 }
 
 /**
- * Fetches and reads on a thread of its own, so that one thread reads what the other stores. It is
- * started when it is needed, and does not keep the process alive.
+ * Overlaps reading with storing. The thread starts on demand and does not keep the process alive.
  */
 export function openLogsThread(): LogsFetcher {
   return new LogsThread()
@@ -37,7 +36,8 @@ class LogsThread implements LogsFetcher {
   }
 
   fetch(ask: LogsAsk, signal: AbortSignal | undefined): Promise<FetchedLogs> {
-    if (signal?.aborted) return Promise.reject(new EndpointError('aborted', 'no longer wanted'))
+    if (signal?.aborted)
+      return Promise.reject(new EndpointError('aborted', 'cancelled by the caller'))
     const worker = this.#started()
     this.#ticket += 1
     const ticket = this.#ticket
@@ -74,7 +74,9 @@ class LogsThread implements LogsFetcher {
     })
     worker.on('message', (message: FromThread) => this.#take(message))
     worker.on('error', (error) => this.#ended(worker, error))
-    worker.on('exit', (code) => this.#ended(worker, new Error(`the thread ended with ${code}`)))
+    worker.on('exit', (code) =>
+      this.#ended(worker, new Error(`the logs thread exited with code ${code}`)),
+    )
     this.#worker = worker
     return worker
   }
@@ -100,7 +102,7 @@ class LogsThread implements LogsFetcher {
     }, IDLE_MS).unref()
   }
 
-  /** What it was asked for comes to nothing; the next ask starts another. */
+  /** Pending requests fail; the next starts a new thread. */
   #ended(worker: Worker, error: unknown): void {
     if (worker !== this.#worker) return
     this.#worker = undefined

@@ -4,7 +4,6 @@ import { ownMemory } from '#lib/own-memory.ts'
 import { type FetchedLogs, openLogsFetcher } from './logs-fetcher.ts'
 import { type FromThread, type ToThread, toFailure } from './logs-message.ts'
 
-/** The thread that fetches histories: answers `ToThread` by `FromThread`. */
 assert(parentPort !== null, 'this file runs as a worker thread')
 const port = parentPort
 const fetcher = openLogsFetcher()

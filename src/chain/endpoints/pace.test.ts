@@ -139,8 +139,8 @@ test('an urgent request does not sit out a long pause: it fails with the reason'
   const [pass] = passes
   assert.ok(pass !== undefined)
   pace.slowDown(pass, { kind: 'too-fast', retryAfterMs: 60_000 })
-  await assert.rejects(waiting, /left alone for 60 s/)
-  await assert.rejects(pace.enter(true), /left alone for 60 s/)
+  await assert.rejects(waiting, /retrying in 60 s/)
+  await assert.rejects(pace.enter(true), /retrying in 60 s/)
 })
 
 test('a request that is no longer wanted leaves its place in the queue', async () => {
@@ -149,7 +149,7 @@ test('a request that is no longer wanted leaves its place in the queue', async (
   const stop = new AbortController()
   const waiting = pace.enter(false, stop.signal)
   stop.abort()
-  await assert.rejects(waiting, /no longer wanted/)
+  await assert.rejects(waiting, /cancelled by the caller/)
 })
 
 test('a pause that ends between any two looks at the clock leaves nobody waiting', async () => {

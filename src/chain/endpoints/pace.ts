@@ -1,14 +1,11 @@
 import { EndpointError, type FailureKind } from './endpoint-error.ts'
 import type { Timing } from './timing.ts'
 
-/** A request that may be sent; given back when its answer is in. */
 export interface Pass {
   readonly urgent: boolean
-  /** How often the pace had been slowed down when the request was sent. */
   readonly slowdowns: number
 }
 
-/** Why fewer requests are to be sent. */
 export interface SlowdownReason {
   readonly kind: FailureKind
   readonly retryAfterMs: number | undefined
@@ -17,13 +14,12 @@ export interface SlowdownReason {
 const LIMIT_START = 4
 const LIMIT_MAX = 16
 
-/** After a refusal without `Retry-After`: doubles from here with every further one. */
 const PAUSE_START_MS = 250
 const PAUSE_MAX_MS = 60_000
-/** A node that comes back is to be noticed soon. */
+/** Notices a recovered node soon. */
 const OUTAGE_PAUSE_MAX_MS = 4_000
 
-/** An urgent request that would have to wait longer fails instead, so that its caller can act. */
+/** Fails at once if it would wait longer, so that the caller can react. */
 const URGENT_PATIENCE_MS = 10_000
 
 interface WaitingTurn {
@@ -33,10 +29,8 @@ interface WaitingTurn {
 }
 
 /**
- * How many requests one endpoint gets at a time: one more after each good answer at first, and after
- * each clean round once it refused; half after a refusal (slow start and AIMD, as TCP does them,
- * RFC 5681); none while it wants to be left alone. Urgent requests do not
- * wait for others.
+ * Slow start and AIMD, as in TCP (RFC 5681), with a pause after a refusal. Urgent requests overtake
+ * others.
  */
 export class Pace {
   readonly #timing: Timing
@@ -44,7 +38,6 @@ export class Pace {
   #limit = LIMIT_START
   #inFlight = { urgent: 0, other: 0 }
   #cleanInRow = 0
-  /** One more after each good answer, until the first refusal tells where the limit is. */
   #isStarting = true
   #slowdowns = 0
   #refusalsInRow = 0
@@ -63,18 +56,16 @@ export class Pace {
     return this.#inFlight.urgent + this.#inFlight.other
   }
 
-  /** Milliseconds until the endpoint may be asked again; 0 when it may now. */
   get pausedMs(): number {
     return this.#pausedAt(this.#timing.clock())
   }
 
-  /** Whether a request that is not urgent would be sent at once. */
   get hasRoom(): boolean {
     return this.#mayGo(false, this.#timing.clock())
   }
 
   async enter(urgent: boolean, signal?: AbortSignal): Promise<Pass> {
-    // One reading for all: a pause that ended between two would leave nobody to wake the waiting.
+    // Read once: if the pause ended between two reads, nothing would wake the queue.
     const nowMs = this.#timing.clock()
     if (urgent && this.#pausedAt(nowMs) > URGENT_PATIENCE_MS) throw this.#tooLong()
     if (this.#mayGo(urgent, nowMs)) return this.#start(urgent)
@@ -91,7 +82,7 @@ export class Pace {
         const place = this.#waiting.indexOf(waiting)
         if (place < 0) return
         this.#waiting.splice(place, 1)
-        reject(new EndpointError('aborted', 'no longer wanted'))
+        reject(new EndpointError('aborted', 'cancelled by the caller'))
       }
       this.#waiting.push(waiting)
       signal?.addEventListener('abort', giveUp, { once: true })
@@ -100,13 +91,11 @@ export class Pace {
     })
   }
 
-  /** The request has ended, one way or another. */
   leave(pass: Pass): void {
     this.#inFlight[pass.urgent ? 'urgent' : 'other'] -= 1
     this.#admit()
   }
 
-  /** The answer was good. */
   speedUp(): void {
     this.#refusalsInRow = 0
     this.#cleanInRow += 1
@@ -115,7 +104,7 @@ export class Pace {
     this.#limit = Math.min(LIMIT_MAX, this.#limit + 1)
   }
 
-  /** The endpoint had too much. What was sent before the last slowdown says nothing new. */
+  /** Earlier requests do not halve the limit again. */
   slowDown(pass: Pass, why: SlowdownReason): void {
     const pauseMs = why.retryAfterMs ?? this.#backoffMs(why.kind)
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, this.#timing.clock() + pauseMs)
@@ -138,10 +127,10 @@ export class Pace {
 
   #tooLong(): EndpointError {
     const seconds = Math.ceil(this.pausedMs / 1000)
-    return new EndpointError('too-fast', `wants to be left alone for ${seconds} s`)
+    return new EndpointError('too-fast', `rate-limited; retrying in ${seconds} s`)
   }
 
-  /** Exponential with full jitter above a half, so that several clients do not come back at once. */
+  /** Full jitter above a half keeps clients out of step. */
   #backoffMs(kind: FailureKind): number {
     const maxMs = kind === 'too-fast' ? PAUSE_MAX_MS : OUTAGE_PAUSE_MAX_MS
     const ms = Math.min(maxMs, PAUSE_START_MS * 2 ** this.#refusalsInRow)

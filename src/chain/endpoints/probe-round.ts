@@ -3,13 +3,9 @@ import { type CallSource, callSource } from './call-source.ts'
 import { compareHeads, findForked, type Probe } from './compare-endpoints.ts'
 import type { Endpoint } from './endpoint.ts'
 
-/** Where the node has no finality tag, this far below the head no chain that we know of reorganises. */
+/** Deeper than any known chain reorganises. */
 const DEEP_BLOCKS = 256
 
-/**
- * Asks endpoints which chain they serve and how far, and sets aside those of another chain, behind
- * the others or on another branch of final history. The first endpoint counts most.
- */
 export async function probeRound(
   chainId: number,
   endpoints: readonly Endpoint[],
@@ -27,7 +23,6 @@ export async function probeRound(
   }
 }
 
-/** One round trip; undefined when the endpoint failed or is of another chain. */
 export async function probe(
   chainId: number,
   endpoint: Endpoint,
@@ -53,7 +48,7 @@ export async function probe(
   }
 }
 
-/** Endpoints whose block at a height that is final everywhere is not the others'. */
+/** Compared at a height that is final everywhere. */
 async function forkedOf(
   chainId: number,
   probes: readonly Probe[],

@@ -2,20 +2,16 @@ import type { IncomingMessage } from 'node:http'
 import type { BodyPool } from './body-pool.ts'
 import { EndpointError } from './endpoint-error.ts'
 
-/**
- * More than ten times the answer that is aimed at. A node that sends more was asked for too much,
- * or has no end.
- */
+/** Over ten times the target size. */
 export const BODY_BYTES_MAX = 64 * 1024 * 1024
 
-/** A whole HTTP body; throws EndpointError when it is cut off or too large. */
 export function readBody(incoming: IncomingMessage, pool?: BodyPool): Promise<Buffer> {
   const declared = Number(incoming.headers['content-length'] ?? Number.NaN)
   return new Promise((resolve, reject) => {
     const body = declared <= BODY_BYTES_MAX ? makeSized(declared, pool) : makeGrowing()
     const refuse = () => {
       incoming.destroy()
-      reject(new EndpointError('too-large', `the answer is larger than ${BODY_BYTES_MAX} bytes`))
+      reject(new EndpointError('too-large', `the answer exceeds ${BODY_BYTES_MAX} bytes`))
     }
     if (declared > BODY_BYTES_MAX) refuse()
     incoming.on('data', (part: Buffer) => {
@@ -30,12 +26,11 @@ export function readBody(incoming: IncomingMessage, pool?: BodyPool): Promise<Bu
 }
 
 interface Body {
-  /** Gives the bytes so far. */
   add(part: Buffer): number
   whole(): Buffer
 }
 
-/** Written to its place at once: an answer of megabytes is not copied a second time. */
+/** Avoids a second copy of megabytes. */
 function makeSized(size: number, pool: BodyPool | undefined): Body {
   const whole = pool?.take(size) ?? Buffer.allocUnsafeSlow(size)
   let length = 0
@@ -54,7 +49,6 @@ function makeGrowing(): Body {
   return {
     add(part) {
       length += part.length
-      // What is refused anyway is not kept either.
       if (length <= BODY_BYTES_MAX) parts.push(part)
       return length
     },

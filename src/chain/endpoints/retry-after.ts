@@ -1,7 +1,5 @@
-/** Longer pauses are not honoured: the endpoint is asked again and may say so again. */
 export const RETRY_AFTER_MAX_MS = 60_000
 
-/** `Retry-After` in milliseconds from now: seconds or a date (RFC 9110, 10.2.3). */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
   if (header === undefined) return undefined
   const text = header.trim()

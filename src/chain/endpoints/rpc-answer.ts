@@ -4,31 +4,25 @@ import { EndpointError } from './endpoint-error.ts'
 import type { HttpAnswer } from './http-post.ts'
 import { readRefusal } from './refusals.ts'
 
-/** What was asked, as far as it matters for reading the answer. */
 export interface Asked {
   readonly id: number
   readonly method: string
-  /** How many blocks, where a range was asked for. */
   readonly blocksAsked?: number
 }
 
-/** The result of a single call. */
 export function readAnswer(answer: HttpAnswer, asked: Asked): unknown {
   return resultOf(parse(answer, asked), { answer, asked })
 }
 
 export type BatchAnswer =
-  /** One per call, in the order of the calls. */
   | { readonly outcomes: readonly (EndpointError | { readonly result: unknown })[] }
-  /** The endpoint takes at most so many calls at once. */
   | { readonly batchSizeMax: number }
 
-/** The results of a batch, by id; an answer may stand anywhere in the list (JSON-RPC 2.0, 6). */
+/** Matched by id (JSON-RPC 2.0, 6). */
 export function readAnswers(answer: HttpAnswer, asked: readonly Asked[]): BatchAnswer {
   const [first] = asked
   const method = first?.method ?? 'batch'
   const status = answer.status
-  // A gateway that takes no batches, or no such long ones, may say so in plain text.
   if (status === 413) return { batchSizeMax: Math.max(1, Math.floor(asked.length / 2)) }
   if (status === 400 || status === 405 || status === 422) return readBatchText(answer)
   const value = parse(answer, { id: 0, method })
@@ -45,21 +39,21 @@ export function readAnswers(answer: HttpAnswer, asked: readonly Asked[]): BatchA
   return { outcomes }
 }
 
-/** Who asked for a list may be told of its refusal without an id (JSON-RPC 2.0, 5). */
+/** A refusal may lack the id (JSON-RPC 2.0, 5). */
 function findById(answers: readonly unknown[]): (asked: Asked) => unknown {
   const byId = new Map(answers.map((each) => [isObject(each) ? each.id : undefined, each]))
   return ({ id }) => byId.get(id) ?? byId.get(null)
 }
 
-/** Checks the frame of a list of logs without parsing the list: it may be megabytes. */
+/** Does not parse the list, which may be megabytes. */
 export function readEnvelope(answer: HttpAnswer, asked: Asked): void {
   const value = frameOf(answer.body) ?? parse(answer, asked)
   requireList(resultOf(value, { answer, asked }))
 }
 
 /**
- * The same of two calls in one request, for a list of logs and for a block; gives the block, null where
- * the node does not know it. A refusal of the whole request is read as one of the logs.
+ * For a batch of logs and block: returns the block, null if unknown. Refusing the batch counts as
+ * refusing the logs.
  */
 export function readEnvelopes(
   answer: HttpAnswer,
@@ -72,20 +66,17 @@ export function readEnvelopes(
   try {
     return resultFor(asked.block)
   } catch (error) {
-    // Some say so in words.
     if (error instanceof EndpointError && error.kind === 'refused') return null
     throw error
   }
 }
 
 function requireList(value: unknown): void {
-  if (!Array.isArray(value)) throw new EndpointError('malformed', 'the result is no list')
+  if (!Array.isArray(value)) throw new EndpointError('malformed', 'the result is not a list')
 }
 
-/** The end of the list is found within so many bytes of the end. */
 const TAIL_BYTES_MAX = 512
 
-/** The answer with its list left empty; undefined where it is not written as nodes write it. */
 function frameOf(body: Buffer): unknown {
   const start = body.indexOf(RESULT_LIST)
   if (start < 0) return undefined
@@ -120,7 +111,7 @@ function notJson(
   if (answer.status < 300 && isJsonBegun)
     return new EndpointError('cut-off', 'the answer is cut off', { cause })
   if (answer.status < 300)
-    return new EndpointError('malformed', `no JSON: ${text.slice(0, 100)}`, { cause })
+    return new EndpointError('malformed', `not JSON: ${text.slice(0, 100)}`, { cause })
   return refusalOf({ message: text.slice(0, 300), code: undefined }, { answer, asked })
 }
 
@@ -149,7 +140,7 @@ function refusalOf(
   const { status, retryAfterMs } = context.answer
   const { kind, ...told } = readRefusal({ ...words, method, status, blocksAsked })
   const prefix = status === 200 ? '' : `HTTP ${status} `
-  // Only logs can be asked for in smaller parts.
+  // Only logs can be requested in smaller ranges.
   const tooLarge = method === 'eth_getLogs' && (kind === 'too-large' || kind === 'timeout')
   const suffix = words.code === undefined ? '' : ` (code ${words.code})`
   return new EndpointError(kind, `${prefix}${words.message}${suffix}`.trim(), {
@@ -164,7 +155,6 @@ function readBatchText(answer: HttpAnswer): BatchAnswer {
   return { batchSizeMax: batchSizeIn(text) }
 }
 
-/** Some name the size that they take; others take none. */
 function batchSizeIn(text: string): number {
   return Math.max(1, Number(/(?:max|limit|size|most)\D{0,30}(\d{1,4})\b/i.exec(text)?.[1] ?? 1))
 }
@@ -181,7 +171,7 @@ function readBatchRefusal(answer: HttpAnswer, value: unknown, method: string): B
   return { batchSizeMax: batchSizeIn(words.message) }
 }
 
-/** Some nodes put the whole refusal into `data`, as text or object; a few repeat the request there. */
+/** Some nodes put the refusal into `data`; a few repeat the request there. */
 const DATA_CHARS_MAX = 300
 
 function wordsOf(error: unknown): { readonly message: string; readonly code: number | undefined } {

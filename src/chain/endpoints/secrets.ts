@@ -1,7 +1,6 @@
-/** A key is at least this long; shorter parts of a path are words such as "rpc" or "v2". */
+/** Shorter path segments are words such as "rpc" or "v2". */
 const SECRET_LENGTH_MIN = 8
 
-/** The parts of an endpoint's URL that may be keys: nodes repeat them in their error pages. */
 export function secretsOf(url: string): readonly string[] {
   const { pathname, search, searchParams, username, password } = new URL(url)
   const plain = [...pathname.split('/'), search.slice(1), ...searchParams.values()]
@@ -13,7 +12,6 @@ export function secretsOf(url: string): readonly string[] {
     .sort((a, b) => b.length - a.length)
 }
 
-/** A text with every secret struck out. */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   return secrets.reduce((clean, secret) => clean.replaceAll(secret, '…'), text)
 }

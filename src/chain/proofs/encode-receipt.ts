@@ -2,10 +2,10 @@ import { fromHex } from 'ox/Rlp'
 
 type Hex = `0x${string}`
 
-/** The fields of a receipt that `receiptsRoot` commits to, as in `eth_getBlockReceipts`. */
+/** What `receiptsRoot` commits to, as in `eth_getBlockReceipts`. */
 export interface WireReceipt {
   readonly type?: string | null
-  /** Absent before Byzantium, which has `root` instead. */
+  /** Absent before Byzantium, which used `root`. */
   readonly status?: string | null
   readonly root?: string | null
   readonly cumulativeGasUsed: string
@@ -20,8 +20,8 @@ export interface WireReceipt {
 }
 
 /**
- * Encodes a receipt as a leaf of the block's receipt trie (EIP-658, EIP-2718). All types share one
- * shape; OP stack deposits add nonce and version since Canyon (OP specs, "Deposit Receipt").
+ * A leaf of the receipt trie (EIP-658, EIP-2718). OP stack deposits add nonce and version since
+ * Canyon.
  */
 export function encodeReceipt(receipt: WireReceipt): Hex {
   const { status, root, depositNonce, depositReceiptVersion } = receipt
@@ -35,7 +35,7 @@ export function encodeReceipt(receipt: WireReceipt): Hex {
       topics.map(bytes),
       bytes(data),
     ]),
-    // Before Canyon, nodes return the nonce although the trie lacks it.
+    // Before Canyon, nodes return a nonce that the trie lacks.
     ...(isOf(depositReceiptVersion)
       ? [integer(depositNonce ?? '0x0'), integer(depositReceiptVersion)]
       : []),
@@ -45,7 +45,6 @@ export function encodeReceipt(receipt: WireReceipt): Hex {
   return type === 0 ? payload : `0x${type.toString(16).padStart(2, '0')}${payload.slice(2)}`
 }
 
-/** An RLP integer: big-endian without leading zeros. */
 export function integer(quantity: string): Hex {
   const digits = quantity.slice(2).replace(/^0+/, '')
   return `0x${digits.length % 2 === 0 ? digits : `0${digits}`}`

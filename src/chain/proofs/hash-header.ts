@@ -3,7 +3,7 @@ import { fromHex } from 'ox/Rlp'
 import type { Hash } from '#domain/address.ts'
 import { bytes, integer } from './encode-receipt.ts'
 
-/** The header's fields in hashing order (Yellow Paper, 4.3). */
+/** In hashing order (Yellow Paper, 4.3). */
 const FIELDS = [
   ['parentHash', bytes],
   ['sha3Uncles', bytes],
@@ -22,7 +22,7 @@ const FIELDS = [
   ['nonce', bytes],
 ] as const
 
-/** Fields appended by forks, in this order; each requires all before it. */
+/** Added by forks in this order; each requires all before it. */
 const FORK_FIELDS = [
   // EIP-1559
   ['baseFeePerGas', integer],
@@ -41,7 +41,6 @@ const FORK_FIELDS = [
   ['slotNumber', integer],
 ] as const
 
-/** Hashes a block's header fields; undefined if a field that every header has is missing. */
 export function hashHeader(block: Readonly<Record<string, unknown>>): Hash | undefined {
   const encoded: `0x${string}`[] = []
   for (const [name, encode] of FIELDS) {
@@ -57,10 +56,8 @@ export function hashHeader(block: Readonly<Record<string, unknown>>): Hash | und
   return keccak256(fromHex(encoded, { as: 'Hex' }))
 }
 
-/** Fields of a block answer that are not part of the header. */
 const ADDED_FIELDS = ['hash', 'size', 'totalDifficulty', 'transactions', 'uncles', 'withdrawals']
 
-/** Fields that the hash may commit to but that this version does not know. */
 export function unknownFields(block: Readonly<Record<string, unknown>>): readonly string[] {
   const known = new Set<string>([...FIELDS, ...FORK_FIELDS].map(([name]) => name))
   return Object.keys(block).filter((name) => !known.has(name) && !ADDED_FIELDS.includes(name))

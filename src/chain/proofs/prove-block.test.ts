@@ -140,7 +140,7 @@ describe('the proof of a block', () => {
     await refused(({ method }, result) => {
       if (method !== 'eth_getBlockByHash') return result
       return { ...(result as object), receiptsRoot: `0x${'12'.repeat(32)}`, proverRoot: '0x12' }
-    }, /does not hash to its hash; .* its fields "proverRoot": update, or write proofs: "deposits"/)
+    }, /does not hash to its hash; .* its fields "proverRoot": update Sexton, or set proofs: "deposits"/)
   })
 
   test('refuses malformed answers without setting the node aside', async () => {
@@ -210,7 +210,7 @@ describe('the proof of a block', () => {
     const second = new URL(nodes[1].url).host
     await assert.rejects(
       prove({ how: 'receipts', isLarge: true }),
-      new RegExp(`waits for a second endpoint; ${second}`),
+      new RegExp(`waiting for a second endpoint to confirm it; ${second}`),
     )
     assert.equal((await prove({ how: 'receipts', isLarge: true }, source)).length, 3)
     nodes[1].isDown = false
@@ -223,12 +223,12 @@ describe('the proof of a block', () => {
 
   test('by endpoints needs two that return the same logs', async () => {
     assert.equal((await prove({ how: 'endpoints' })).length, 3)
-    await assert.rejects(prove({ how: 'endpoints' }, source), /waits for a second endpoint/)
+    await assert.rejects(prove({ how: 'endpoints' }, source), /waiting for a second endpoint/)
     nodes[0].lie = ({ method }, result) =>
       method === 'eth_getLogs' && Array.isArray(result) ? result.slice(1) : result
-    await assert.rejects(prove({ how: 'endpoints' }), /its endpoints give different logs/)
+    await assert.rejects(prove({ how: 'endpoints' }), /its endpoints return different logs/)
     nodes[0].isDown = true
-    await assert.rejects(prove({ how: 'endpoints' }), /waits for a second endpoint/)
+    await assert.rejects(prove({ how: 'endpoints' }), /waiting for a second endpoint/)
   })
 })
 

@@ -10,28 +10,24 @@ import { receiptsRoot } from './receipts-root.ts'
 
 export interface ProveDeps {
   readonly chainId: number
-  /** Calls a node; one proof uses the same node throughout. */
   ask(method: string, ...params: unknown[]): Promise<unknown>
-  /** Whether an error means that the node does not serve receipts of whole blocks. */
   isRefusal(error: unknown): boolean
 }
 
 /**
- * Proves every log of a block: the header's fields hash to the block's hash, and the receipts to its
- * `receiptsRoot`. The transaction of a log is unproven, because receipts do not include it. Throws
- * EndpointError `unproven` if the node's answers contradict each other.
+ * The header must hash to the block's hash, the receipts to its `receiptsRoot`. A log's transaction
+ * hash stays unproven: receipts omit it. Throws EndpointError `unproven`.
  */
 export async function proveBlock(
   deps: ProveDeps,
   ref: BlockRef,
-  /** Where this rejects the proven header, no receipts are requested. */
   wants?: (header: BlockHeader) => boolean,
 ): Promise<ProvenBlock> {
   try {
     return await proveAnswers(deps, ref, wants)
   } catch (error) {
     if (error instanceof EndpointError) throw error
-    // A malformed answer proves nothing, but does not set the node aside.
+    // Proves nothing, but does not set the node aside.
     throw unproven(ref, error instanceof Error ? error.message : String(error))
   }
 }
@@ -77,19 +73,17 @@ function proveHeader(ref: BlockRef, block: unknown) {
   return { header, fields }
 }
 
-/** Unknown fields never turn proofs off by themselves, or a node could do so with a made-up field. */
+/** Unknown fields never disable proofs: a node could make one up. */
 function hintOf(fields: Readonly<Record<string, unknown>>): string {
   const names = unknownFields(fields).slice(0, HINTED_MAX)
   if (names.length === 0) return ''
   const listed = names.map((name) => JSON.stringify(name.slice(0, NAME_MAX))).join(', ')
-  return `; this version does not know its fields ${listed}: update, or write proofs: "deposits" for the chain`
+  return `; this version does not know its fields ${listed}: update Sexton, or set proofs: "deposits" for the chain in the ecosystem file`
 }
 
-/** Bounded because the node chooses the names. */
 const HINTED_MAX = 4
 const NAME_MAX = 40
 
-/** Null if each receipt has to be requested separately. */
 async function askReceipts({ ask, isRefusal }: ProveDeps, { hash }: BlockRef): Promise<unknown> {
   try {
     return await ask('eth_getBlockReceipts', hash)
@@ -99,18 +93,17 @@ async function askReceipts({ ask, isRefusal }: ProveDeps, { hash }: BlockRef): P
   }
 }
 
-/** Minimum gas of a transaction that its sender pays for (Yellow Paper, appendix G). */
+/** Yellow Paper, appendix G. */
 const GAS_OF_TRANSACTION = 21_000
 
-/** Rollups add system transactions that may use no gas: one or two per block, more at a fork. */
+/** Rollups add system transactions that may use no gas. */
 const FREE_TRANSACTIONS_MAX = 64
 
-/** Bounds the work: the header is proven, but the node's list of transactions is not. */
+/** The node's transaction list is unproven, so its length is bounded. */
 function mostTransactions(gasUsed: unknown): number {
   return Number(gasUsed) / GAS_OF_TRANSACTION + FREE_TRANSACTIONS_MAX
 }
 
-/** Concurrent requests for single receipts. */
 const ASKED_AT_ONCE = 32
 
 async function askOneByOne(
@@ -123,7 +116,7 @@ async function askOneByOne(
   return receipts
 }
 
-/** Uses hashed fields only; log indexes follow from the order of receipts. */
+/** Uses hashed fields only. */
 function logsOf(
   chainId: number,
   { number, hash, timestamp }: BlockHeader,

@@ -4,7 +4,6 @@ import { EndpointError } from '../endpoints/endpoint-error.ts'
 import type { LogFilter } from '../log-filter.ts'
 import { matches, verifyLogs } from '../verify-logs.ts'
 
-/** A single node. */
 export interface Witness {
   readonly host: string
   readonly source: Pick<ChainSource, 'header' | 'logsInBlock'>
@@ -13,15 +12,15 @@ export interface Witness {
 export interface ProveLogsInput {
   readonly filter: LogFilter
   readonly ref: BlockRef
-  /** `receipts`: hashed against the block; `endpoints`: two nodes return the same logs. */
+  /** `receipts`: hashed against the block; `endpoints`: two nodes agree. */
   readonly how: 'receipts' | 'endpoints'
   provenBlock(ref: BlockRef): Promise<ProvenBlock>
   readonly witnesses: readonly Witness[]
-  /** Whether the sum requires a second node, if configured, to confirm the block's hash. */
+  /** Whether a second node, if configured, must confirm the block. */
   needsSecond(logs: readonly Log[]): boolean
 }
 
-/** The proven logs of one block that match a filter; throws RpcError with the reason if unproven. */
+/** Throws RpcError if unproven. */
 export async function proveLogs(input: ProveLogsInput): Promise<readonly Log[]> {
   if (input.how === 'endpoints') return agreedLogs(input)
   const { logs } = await input.provenBlock(input.ref)
@@ -30,7 +29,7 @@ export async function proveLogs(input: ProveLogsInput): Promise<readonly Log[]> 
   return wanted
 }
 
-/** Requires two nodes to know the block by this hash, unless only one is configured. */
+/** Skipped if only one node is configured. */
 async function requireSecond({ witnesses, ref }: ProveLogsInput): Promise<void> {
   if (witnesses.length < 2) return
   const opinions = await Promise.all(
@@ -65,14 +64,14 @@ async function agreedLogs({ witnesses, ref, filter }: ProveLogsInput): Promise<r
   const agreeing = [...Map.groupBy(lists, keysOf).values()].filter((each) => each.length >= 2)
   const [agreed] = agreeing
   if (agreed?.[0] === undefined || agreeing.length > 1)
-    throw unproven(ref, 'its endpoints give different logs')
+    throw unproven(ref, 'its endpoints return different logs')
   return agreed[0]
 }
 
 function requireTwo(ref: BlockRef, opinions: readonly (string | undefined)[]): void {
   const reasons = opinions.filter((each) => each !== undefined)
   if (opinions.length - reasons.length >= 2) return
-  throw unproven(ref, ['it waits for a second endpoint', ...reasons].join('; '))
+  throw unproven(ref, ['waiting for a second endpoint to confirm it', ...reasons].join('; '))
 }
 
 function keysOf(logs: readonly Log[]): string {

@@ -4,7 +4,7 @@ import { fromHex } from 'ox/Rlp'
 import type { Hash } from '#domain/address.ts'
 import { encodeReceipt, integer, type WireReceipt } from './encode-receipt.ts'
 
-/** The root of the trie of a block's receipts, in the order of its transactions (Yellow Paper, 4.3.1). */
+/** Yellow Paper, 4.3.1. */
 export async function receiptsRoot(receipts: readonly WireReceipt[]): Promise<Hash> {
   const trie = await createMPT()
   for (const [index, receipt] of receipts.entries()) {

@@ -36,7 +36,7 @@ const totalsShape = Type.Object({
   burnCount: Type.Integer(),
 })
 
-/** GET /api/burns: one row for every UTC day of the period, without gaps. */
+/** GET /api/burns. */
 export function dailyBurns(deps: DataDeps): Route {
   const kept = new KeptDays<BurnDay>()
   const parameters = {
@@ -50,7 +50,7 @@ export function dailyBurns(deps: DataDeps): Route {
     tag: 'Burns',
     summary: 'Daily burns',
     description:
-      'Burns per UTC day for charts: exactly n rows without gaps, oldest first; today is last and not complete.',
+      'One row per UTC day of the period, without gaps, oldest first; today is last and incomplete.',
     parameters,
     datasets: () => [BURNS],
     data: Type.Array(dayRow),
@@ -76,12 +76,10 @@ export function dailyBurns(deps: DataDeps): Route {
 
 interface BurnDay {
   readonly row: Static<typeof dayRow>
-  /** Of the day, and of all days up to its end. */
   readonly burned: Sums
   readonly burnedUntil: Sums
 }
 
-/** What burned over days that follow one another. */
 function sumOf(days: readonly BurnDay[]): Sums {
   const [first, last] = [days[0], days.at(-1)]
   if (first === undefined || last === undefined) return NOTHING

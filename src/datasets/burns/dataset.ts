@@ -7,7 +7,7 @@ import { makeEventDataset } from '#indexer/events/event-dataset.ts'
 
 export const BURNS = 'burns'
 
-/** Burns: `kind` is `burn` (to the zero address) or `transfer` (to a burn address). */
+/** `kind`: `burn` to the zero address, `transfer` to a burn address. */
 export function burnsDataset(sources: readonly BurnSource[]) {
   return makeEventDataset({
     name: BURNS,
@@ -20,7 +20,7 @@ export function burnsDataset(sources: readonly BurnSource[]) {
 }
 
 function readBurn(log: Log, source: BurnSource, args: EventArguments): EventFact {
-  if (source.token === null) throw new DecodeError('a burn is of one token')
+  if (source.token === null) throw new DecodeError('the burn mapping names no token')
   const to = source.to === null ? ZERO_ADDRESS : argument.address(args, source.to)
   return {
     log,

@@ -3,7 +3,7 @@ import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import { BURNS } from './dataset.ts'
 
-/** When a token was first and last burned on a chain (Unix seconds); nulls when it never was. */
+/** Unix seconds; null if never burned. */
 export async function firstAndLastBurn(
   connection: Connection,
   token: string,

@@ -74,7 +74,6 @@ const burnRow = eventRow({
 
 export interface BurnDeps extends DataDeps {
   readonly priceAt: PriceAt
-  /** All that was ever minted of a token, over all chains, in base units. */
   mintedOf(connection: Connection, symbol: string): Promise<bigint>
 }
 

@@ -12,7 +12,6 @@ import type { Connection, Migration } from '#store/engine.ts'
 import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
 import { forgetBalanceCheck } from './proof/balance-check.ts'
 
-/** Name of the dataset. */
 export const DEPOSITS = 'deposits'
 
 export const depositsMigration: Migration = {
@@ -38,7 +37,6 @@ export const depositsMigration: Migration = {
     create index unproven_deposits on deposits (chain_id, block_number) where proof is null`,
 }
 
-/** A transfer of the payment asset to the operator, as the chain shows it now. */
 export interface DepositFact {
   readonly log: Log
   readonly sender: Address
@@ -46,7 +44,7 @@ export interface DepositFact {
   readonly amount: bigint
 }
 
-/** Payments to the operator, if configured: the logs that credits refer to. */
+/** Payments to the operator, if configured. */
 export function depositsDataset(payment: Payment | null): Dataset<DepositFact> {
   return {
     name: DEPOSITS,
@@ -73,7 +71,6 @@ function selectorOf(payment: Payment): Selector {
   }
 }
 
-/** The filter for deposits in a block. */
 export function depositFilter(payment: Payment): LogFilter {
   return {
     addresses: [payment.asset],
@@ -82,7 +79,6 @@ export function depositFilter(payment: Payment): LogFilter {
   }
 }
 
-/** The operator's addresses as topics. */
 export function recipientsOf({ payTo }: Pick<Payment, 'payTo'>): readonly Hash[] {
   return payTo.map((each) => toTopic(each.address))
 }
@@ -92,12 +88,11 @@ export function readDeposit(log: Log): readonly DepositFact[] {
   if (sender === undefined || recipient === undefined || more.length > 0 || log.data.length !== 66)
     throw new DecodeError('a transfer has three topics and 32 bytes of data')
   const amount = BigInt(log.data)
-  // Anyone can emit a transfer of nothing in another's name; it pays for nothing.
+  // Anyone can emit an empty transfer in another's name.
   if (amount === 0n) return []
   return [{ log, sender: toAddress(sender), recipient: toAddress(recipient), amount }]
 }
 
-/** Stores the deposits of whole blocks, in chain order. */
 export async function storeDeposits(
   connection: Connection,
   facts: readonly DepositFact[],
@@ -132,7 +127,7 @@ async function removeDeposits(change: Change, ancestor: Position): Promise<void>
     where chain_id = ${change.chainId} and block_number > ${ancestor.number}`)
 }
 
-/** Also drops the balance check: deposits may be read again from a later block on. */
+/** Also drops the balance check, because deposits may be re-read from a later block. */
 async function forgetDeposits({ connection, chainId }: Change): Promise<void> {
   await connection.run(sql`delete from deposits where chain_id = ${chainId}`)
   await forgetBalanceCheck(connection, chainId)

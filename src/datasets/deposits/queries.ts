@@ -11,7 +11,7 @@ import { column } from '#store/row.ts'
 import { empty, join, ROWS_PER_STATEMENT, type Sql, sql } from '#store/sql.ts'
 import { DEPOSITS } from './deposits.ts'
 
-/** A payment to the operator that is part of the chain as indexed now. */
+/** A payment in the chain as currently indexed. */
 export interface CanonicalDeposit {
   readonly chainId: number
   readonly blockNumber: number
@@ -22,9 +22,8 @@ export interface CanonicalDeposit {
   readonly positionInTx: number
   readonly from: Address
   readonly to: Address
-  /** Base units of the asset. */
   readonly amount: bigint
-  /** Whether its block was proven to contain it. */
+  /** Whether its block was proven. */
   readonly proven: boolean
 }
 
@@ -39,14 +38,10 @@ export type DepositSelection =
 export interface DepositReads {
   readonly register: Engine
   readonly payment: Payment
-  /** The parts of the reader's ecosystem file that shape the register. */
   readonly file: FileParts
 }
 
-/**
- * Deposits of the payment chain with the head they belong to; undefined without a head, and while the
- * register's deposits were built from another file.
- */
+/** Undefined without a head, or while the register was built from another file. */
 export function readDeposits(
   { register, payment, file }: DepositReads,
   selection: DepositSelection,
@@ -74,7 +69,7 @@ export function readDeposits(
   })
 }
 
-/** The first read of history starts with its newest days; a re-read starts empty. */
+/** A first read starts with the newest days, a re-read with nothing. */
 async function completeFrom(
   connection: Connection,
   { id, startBlock }: Chain,
@@ -87,7 +82,7 @@ async function completeFrom(
   return datasets.includes(DEPOSITS) ? headNumber + 1 : startBlock
 }
 
-/** The hash of a block in the index's window of recent blocks. */
+/** Undefined outside the window of recent blocks. */
 export async function readBlockHash(
   { register, payment }: Pick<DepositReads, 'register' | 'payment'>,
   number: number,

@@ -8,8 +8,8 @@ import { type TokenAt, tokenFacts, tokenOf } from '../token-of.ts'
 export const DIVIDENDS = 'dividends'
 
 /**
- * Dividends: `kind` is `claim` (paid out to a wallet, counted) or `distribution` (put into the pot,
- * shown but not counted, since the same money is claimed later).
+ * `claim`: paid to a wallet, counted. `distribution`: put into the pot, not counted, because it is
+ * claimed later.
  */
 export function dividendsDataset(
   sources: readonly DividendSource[],

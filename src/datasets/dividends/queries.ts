@@ -6,12 +6,11 @@ import { column } from '#store/row.ts'
 import { join, sql } from '#store/sql.ts'
 import { DIVIDENDS } from './dataset.ts'
 
-/** What one wallet claimed of one token. */
 export interface ClaimedToken extends Sums {
   readonly token: string
 }
 
-/** What one wallet claimed in all. Unix seconds; nulls when it never claimed. */
+/** Unix seconds; null if never claimed. */
 export interface ClaimSummary {
   readonly claims: number
   readonly usd: bigint
@@ -21,7 +20,7 @@ export interface ClaimSummary {
   readonly tokens: readonly ClaimedToken[]
 }
 
-/** A wallet's claims of these tokens added up; zeros for a wallet that never claimed. */
+/** Zeros if the wallet never claimed. */
 export async function readClaimSummary(
   connection: Connection,
   address: Address,
@@ -44,7 +43,6 @@ export async function readClaimSummary(
   }
 }
 
-/** How many wallets ever claimed. */
 export async function countRecipients(connection: Connection): Promise<number> {
   const [row] = await connection.run(
     sql`select accounts from event_account_counts where dataset = ${DIVIDENDS}`,

@@ -54,7 +54,6 @@ const totalsShape = Type.Object({
   ),
 })
 
-/** GET /api/dividends/total: what was paid out, in all and per reward token and chain. */
 export function dividendTotals(deps: DividendDeps): Route {
   return dataRoute(deps, {
     path: '/api/dividends/total',

@@ -11,7 +11,7 @@ export interface ValuedSums extends Sums {
   readonly usdNow: MicroUsd | null
 }
 
-/** Sums per token with their value at today's price, and the value of all; null without any price. */
+/** Null if nothing has a price. */
 export async function valueNow<S extends Sums & { readonly token: string }>(
   connection: Connection,
   input: {
@@ -35,7 +35,7 @@ export async function valueNow<S extends Sums & { readonly token: string }>(
     if (all === undefined) perToken.set(token, { amount: sums.amount, price })
     else all.amount += sums.amount
   }
-  // Rounded once per token, so that the total is the same however the lines are cut.
+  // Rounded once per token, so that the total does not depend on the lines.
   const values = [...perToken].map(([token, { amount, price }]) => worth(token, amount, price))
   return { lines, usdNow: addDollars(values) }
 }
@@ -44,7 +44,7 @@ function worth(token: PricedToken, amount: bigint, price: Price | null): MicroUs
   return price === null ? null : valueAt(amount, token.decimals, price)
 }
 
-/** Adds dollars; null only when there are some and none is known. */
+/** Null if there are values but none is known. */
 export function addDollars(values: readonly (MicroUsd | null)[]): MicroUsd | null {
   const known = values.filter((value) => value !== null)
   if (known.length === 0 && values.length > 0) return null

@@ -8,7 +8,7 @@ import { type TokenAt, tokenFacts, tokenOf } from '../token-of.ts'
 
 export const GRAVE_DIGS = 'grave-digs'
 
-/** Grave digs: `account` is the digger, `detail` the id of the grave where the event names one. */
+/** `account` is the digger, `detail` the grave's id if the event has one. */
 export function graveDigsDataset(
   sources: readonly GraveDigSource[],
   tokens: readonly PricedToken[],

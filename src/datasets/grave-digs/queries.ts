@@ -7,12 +7,11 @@ export interface Leader {
   readonly address: Address
   readonly amount: bigint
   readonly digs: number
-  /** Unix seconds. */
   readonly firstUnix: number
   readonly lastUnix: number
 }
 
-/** The wallets that claimed most of a token. Its index holds this dataset alone, which the text must name. */
+/** Names the dataset as a literal, to match the partial index. */
 export async function readLeaderboard(
   connection: Connection,
   input: { readonly token: string; readonly limit: number },

@@ -1,9 +1,6 @@
 import type { Migration } from '#store/engine.ts'
 
-/**
- * The datasets share their sums by account, and only this one ranks its accounts. The index holds all that
- * is told of a leader, so that none is looked up in the table.
- */
+/** A covering index: only this dataset ranks accounts. */
 export const leadersMigration: Migration = {
   id: 1400,
   name: 'wallets that dig are ranked',

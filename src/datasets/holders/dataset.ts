@@ -22,7 +22,6 @@ import { type HistoryToken, openHoldersHistory } from './history/holders-history
 import { dayEnds } from './holder-days.ts'
 import { collectMovements, type Movement, type TransferFact } from './movement.ts'
 
-/** Balances, supply and holder counts of the followed tokens, out of every transfer. */
 export function holdersDataset(ecosystem: Ecosystem): Dataset<TransferFact> {
   const deployments = deploymentsOf(ecosystem)
   const locked = new Set([...ecosystem.burnAddresses, ...ecosystem.nonCirculating])
@@ -162,7 +161,7 @@ async function revertTransfers(
   await foldSupply(change, undone, locked)
 }
 
-/** The zero address and addresses that do not circulate are no holders. */
+/** Zero and non-circulating addresses are not holders. */
 function isHolder(locked: ReadonlySet<Address>): (movement: Movement) => boolean {
   return ({ address }) => address !== ZERO_ADDRESS && !locked.has(address)
 }

@@ -10,27 +10,26 @@ import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
 import { inKeys } from '#store/typed-values.ts'
 import type { Movement, Step } from './movement.ts'
 
-/** A token moved a balance that no transfer had brought: it cannot be followed by its events. */
+/** The token moved a balance that no transfer explains. */
 export class UnexplainedBalanceError extends MissingFactsError {
   override readonly name = 'UnexplainedBalanceError'
-  /** Its symbol. */
   readonly token: string
   readonly address: Address
 
   constructor(token: string, address: Address, chainId: number) {
     super(
       chainId,
-      `${address} sent more ${token} on chain ${chainId} than it ever received: the chain's startBlock is later than the token's first transfer, the token moves balances without Transfer events, or an endpoint has dropped old logs and does not say so`,
+      `${address} sent more ${token} on chain ${chainId} than it ever received: the chain's startBlock is later than the token's first transfer, the token moves balances without Transfer events, or an endpoint silently dropped old logs`,
     )
     this.token = token
     this.address = address
   }
 }
 
-/** Balances of the moved addresses before the change, by `token|address`. */
+/** By `token|address`. */
 export type Balances = ReadonlyMap<string, bigint>
 
-/** The UTC day at whose end each holder among them began to hold, by `token|address`. */
+/** The first UTC day of the current span, by `token|address`. */
 export type HoldersSince = ReadonlyMap<string, number>
 
 export async function readBalances(
@@ -51,7 +50,7 @@ export async function readBalances(
   return balances
 }
 
-/** Moves the balances; a balance of nothing is no row. */
+/** Zero balances have no row. */
 export async function moveBalances(
   change: Change,
   movements: readonly Movement[],
@@ -110,7 +109,7 @@ async function writeBalances(
       balance = excluded.balance, since_unix = excluded.since_unix`)
 }
 
-/** Keeps what each block that is not yet final did, so that it can be taken back. */
+/** Recorded for blocks that are not final, so that they can be reverted. */
 export async function storeDeltas(change: Change, movements: readonly Movement[]): Promise<void> {
   const list = movements.flatMap(({ token, address, steps }) =>
     steps
@@ -132,7 +131,7 @@ export async function storeDeltas(change: Change, movements: readonly Movement[]
       values ${rows(part)}`)
 }
 
-/** Removes the deltas above the ancestor and gives them as movements that undo them. */
+/** Removes the deltas above the ancestor and returns their inverse. */
 export async function takeDeltas(change: Change, ancestor: Position): Promise<readonly Movement[]> {
   const removed = await change.connection.run(sql`
     delete from balance_deltas
@@ -152,7 +151,6 @@ export async function takeDeltas(change: Change, ancestor: Position): Promise<re
   })
 }
 
-/** Forgets the deltas of blocks that became final. */
 export async function forgetDeltas(
   connection: Connection,
   chainId: number,

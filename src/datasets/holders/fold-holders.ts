@@ -16,7 +16,7 @@ import {
 } from './holder-days.ts'
 import { HOLDER_SPANS_KEY } from './tables.ts'
 
-/** One address whose day ends on the changed chain are known anew from a day on. */
+/** Replaces an address's day ends from `fromDay` on. */
 export interface HolderChange {
   readonly token: string
   readonly address: Address
@@ -24,10 +24,7 @@ export interface HolderChange {
   readonly ends: readonly { readonly dayUnix: number; readonly holds: boolean }[]
 }
 
-/**
- * Folds changed day ends into the holder counts; a wallet on two chains is one holder. Gives since
- * when each of them holds, which belongs beside its balance.
- */
+/** A wallet on two chains is one holder. Returns since when each holds. */
 export async function foldHolders(
   change: Change,
   changes: readonly HolderChange[],
@@ -43,7 +40,6 @@ export async function foldHolders(
   return since
 }
 
-/** Wallets that became or ceased to be holders of a token, on a day or in all. */
 interface Turns {
   readonly token: string
   readonly grain: string
@@ -77,10 +73,7 @@ async function foldPart(
 
 type SpanRow = Pick<HolderChange, 'token' | 'address'> & HolderSpan
 
-/**
- * The turning days of wallets as `holder_turns` shows them. Each table is asked by itself: PostgreSQL
- * takes many keys of a view out of all of its rows.
- */
+/** `holder_turns`, but per table: PostgreSQL would scan the whole view. */
 function readDays(
   { connection }: Change,
   wallets: readonly Pick<HolderChange, 'token' | 'address'>[],
@@ -146,7 +139,6 @@ async function writeSpans(
   }
 }
 
-/** Adds wallets that became or ceased to be holders to the counts. */
 export async function foldTurns(change: Change, turns: readonly Turns[]): Promise<void> {
   for (const part of chunks(turns, ROWS_PER_STATEMENT)) {
     const list = part.map((each) => [

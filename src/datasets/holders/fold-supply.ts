@@ -8,13 +8,12 @@ import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
 import { inKeys } from '#store/typed-values.ts'
 import type { Movement } from './movement.ts'
 
-/** How the supply of a token on a chain changed. All in base units. */
 export interface SupplyChange {
-  /** Out of the zero address. */
+  /** From the zero address. */
   readonly minted: bigint
   /** To the zero address. */
   readonly burned: bigint
-  /** Into and out of addresses that do not circulate. */
+  /** Into and out of non-circulating addresses. */
   readonly locked: bigint
   readonly unlocked: bigint
 }
@@ -32,7 +31,6 @@ export function addSupply(a: SupplyChange, b: SupplyChange): SupplyChange {
 
 type Key = readonly [token: string, grain: string, bucketUnix: number]
 
-/** Folds movements of the zero address and of addresses that do not circulate into the supply. */
 export async function foldSupply(
   change: Change,
   movements: readonly Movement[],
@@ -59,7 +57,6 @@ export async function foldSupply(
   for (const part of chunks([...deltas.values()], ROWS_PER_STATEMENT)) await foldRows(change, part)
 }
 
-/** Folds what is already summed up by UTC day. */
 export async function foldSupplyDays(
   change: Change,
   token: string,

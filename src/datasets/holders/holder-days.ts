@@ -1,14 +1,14 @@
 import { startOfDay } from '#lib/time.ts'
 import type { Movement } from './movement.ts'
 
-/** At the end of this UTC day an address began (or ceased) to hold on a chain. */
+/** Whether an address holds at the end of a UTC day on a chain. */
 export interface HolderDay {
   readonly chainId: number
   readonly dayUnix: number
   readonly holds: boolean
 }
 
-/** Whether an address holds at the end of each day on which it moved, oldest first. */
+/** For each day with a movement, oldest first. */
 export function dayEnds(
   movement: Movement,
   balanceBefore: bigint,
@@ -23,8 +23,8 @@ export function dayEnds(
 }
 
 /**
- * The turning days of an address after one chain's days from `fromDay` on are replaced: a day is
- * listed only when it ends otherwise than the day before it on that chain.
+ * Replaces one chain's days from `fromDay` on. A day is listed only if it ends differently from the
+ * previous one.
  */
 export function replaceDays(
   days: readonly HolderDay[],
@@ -46,13 +46,13 @@ export function replaceDays(
   return [...kept, ...turned]
 }
 
-/** A time that ended in which an address held: the UTC days at whose ends it began and ceased to. */
+/** An ended period of holding. */
 export interface HolderSpan {
   readonly fromUnix: number
   readonly untilUnix: number
 }
 
-/** What an address' turning days on a chain come to: the times that ended, and the one that goes on. */
+/** Undefined `sinceUnix`: does not hold now. */
 export function spansOf(
   days: readonly HolderDay[],
   chainId: number,
@@ -66,7 +66,7 @@ export function spansOf(
   return { ended, sinceUnix }
 }
 
-/** The days on which a wallet became (+1) or ceased to be (-1) a holder on any chain. */
+/** Across all chains: +1 began, -1 ceased. */
 export function turningDays(days: readonly HolderDay[]): ReadonlyMap<number, 1 | -1> {
   const turns = new Map<number, 1 | -1>()
   const holding = new Set<number>()
@@ -79,7 +79,7 @@ export function turningDays(days: readonly HolderDay[]): ReadonlyMap<number, 1 |
   return turns
 }
 
-/** Two chains may turn on one day in opposite ways, which is no turn of the wallet. */
+/** Opposite turns on two chains cancel out. */
 function turn(turns: Map<number, 1 | -1>, dayUnix: number, holds: boolean): void {
   if (turns.has(dayUnix)) turns.delete(dayUnix)
   else turns.set(dayUnix, holds ? 1 : -1)

@@ -1,15 +1,13 @@
 import type { Address } from '#domain/address.ts'
 
-/** What one block did to one address. */
 export interface Step {
   readonly blockNumber: number
-  /** Unix seconds. */
   readonly timestamp: number
   received: bigint
   sent: bigint
 }
 
-/** What a stretch of a chain did to one address of one token, block by block, oldest first. */
+/** Oldest step first. */
 export interface Movement {
   readonly token: string
   readonly address: Address
@@ -22,11 +20,9 @@ export interface TransferFact {
   readonly to: Address
   readonly value: bigint
   readonly blockNumber: number
-  /** Unix seconds. */
   readonly timestamp: number
 }
 
-/** Sums transfers per token, address and block. */
 export function collectMovements(transfers: readonly TransferFact[]): readonly Movement[] {
   const movements = new Map<string, { token: string; address: Address; steps: Step[] }>()
   const stepOf = (transfer: TransferFact, address: Address): Step => {

@@ -5,7 +5,7 @@ import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import { addSupply, NO_SUPPLY, readSupply, type SupplyChange } from './fold-supply.ts'
 
-/** Supply of a token over all chains, as it is now. The time of totals is asked for as `sumTotals` has it. */
+/** `<=` as in `sumTotals`. */
 export async function readTotalSupply(
   connection: Connection,
   token: string,
@@ -18,7 +18,7 @@ export async function readTotalSupply(
   return found.map(readSupply).reduce(addSupply, NO_SUPPLY)
 }
 
-/** How the supply changed on each UTC day from a day on, over all chains. */
+/** Per UTC day, over all chains. */
 export async function readSupplyDays(
   connection: Connection,
   token: string,
@@ -35,17 +35,15 @@ export async function readSupplyDays(
   return days
 }
 
-/** What exists: minted less sent to the zero address. Equals `totalSupply()` added over the chains. */
+/** Equals the sum of `totalSupply()` over the chains. */
 export function totalSupplyOf(supply: SupplyChange): bigint {
   return supply.minted - supply.burned
 }
 
-/** What exists and is held by nobody who is excluded. */
 export function circulatingOf(supply: SupplyChange): bigint {
   return totalSupplyOf(supply) - supply.locked + supply.unlocked
 }
 
-/** Wallets that hold a token on any chain now. */
 export async function countHolders(connection: Connection, token: string): Promise<number> {
   const [row] = await connection.run(sql`
     select gained - lost as holders from holder_buckets
@@ -53,7 +51,7 @@ export async function countHolders(connection: Connection, token: string): Promi
   return row === undefined ? 0 : column.integer(row, 'holders')
 }
 
-/** By how many the holders changed on each UTC day from a day on. */
+/** Net change per UTC day. */
 export async function readHolderDays(
   connection: Connection,
   token: string,
@@ -67,7 +65,6 @@ export async function readHolderDays(
   )
 }
 
-/** The first UTC day on which anything of a token moved; undefined before. */
 export async function firstSupplyDay(
   connection: Connection,
   token: string,
@@ -78,7 +75,7 @@ export async function firstSupplyDay(
   return row?.first_unix == null ? undefined : column.integer(row, 'first_unix')
 }
 
-/** A balance as it was at the end of a block that is final or not older than the unfinal blocks. */
+/** The block must be final or among the recent ones. */
 export async function readBalanceAt(
   connection: Connection,
   input: {
@@ -103,12 +100,12 @@ export async function readBalanceAt(
   )
 }
 
-/** `totalSupply()` of a token on one chain as it was at the end of a block. */
+/** At the end of a block. */
 export async function readSupplyAt(
   connection: Connection,
   input: { readonly token: string; readonly chainId: number; readonly blockNumber: number },
 ): Promise<bigint> {
   const now = totalSupplyOf(await readTotalSupply(connection, input.token, input.chainId))
-  // What the zero address received since the block still existed then; what it sent did not yet.
+  // Undoes what the zero address received and sent since.
   return now - (await readBalanceAt(connection, { ...input, address: ZERO_ADDRESS }))
 }

@@ -2,13 +2,11 @@ import type { Migration } from '#store/engine.ts'
 import { CLUSTERED } from '#store/migrate.ts'
 
 /**
- * `balances`: every positive balance, with the UTC day at whose end the address began to hold (null for
- * addresses that do not circulate). `balance_deltas`: what each block that is not yet final moved,
- * the zero address included, so that it can be taken back. `supply_buckets`: minted, sent to zero,
- * and moved in and out of addresses that do not circulate. `holder_spans`: the
- * times of holding that ended, since most holders never left. `holder_turns`: the days of both at whose
- * end an address began or ceased to hold.
- * `holder_buckets`: wallets that became or ceased to be holders, over all chains.
+ * `balances`: positive balances; `since_unix` is null for non-circulating addresses.
+ * `balance_deltas`: movements of blocks that are not final, for reverts.
+ * `holder_spans`: ended periods of holding; most holders never left.
+ * `holder_turns`: days on which holding began or ceased.
+ * `holder_buckets`: holders gained and lost over all chains.
  */
 export const holdersMigration: Migration = {
   id: 1100,

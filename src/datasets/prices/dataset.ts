@@ -11,7 +11,6 @@ import { PRICES } from '../dataset-names.ts'
 import { decodePrice, type PriceFact, type PriceSeries, topicOf } from './decode.ts'
 import { nextPoint } from './queries.ts'
 
-/** Price series of the ecosystem's tokens, as far as events move them. */
 export function priceSeries(tokens: readonly PricedToken[]): readonly PriceSeries[] {
   return tokens.flatMap((token) => {
     const source = token.price
@@ -22,7 +21,7 @@ export function priceSeries(tokens: readonly PricedToken[]): readonly PriceSerie
   })
 }
 
-/** Prices: every move of every pool and feed that the ecosystem's prices hang on. */
+/** Every move of the configured pools and feeds. */
 export function pricesDataset(series: readonly PriceSeries[]): Dataset<PriceFact> {
   const byAddress = groupBy(series, ({ source }) => `${source.chain.id}|${source.address}`)
   return {
@@ -63,7 +62,7 @@ function entriesOf(series: readonly PriceSeries[], chainId: number): readonly Pa
 }
 
 async function storePrices(change: Change, facts: readonly PriceFact[]): Promise<void> {
-  // A later fact of the same block or day replaces the earlier one: what counts is where it ended.
+  // The last fact of a block or day wins.
   const points = new Map(facts.map((each) => [`${each.symbol}|${each.log.blockNumber}`, each]))
   const days = new Map(
     facts.map((each) => [`${each.symbol}|${startOfDay(each.log.timestamp)}`, each]),
@@ -112,7 +111,7 @@ const DAYS: BulkInsert = {
     where excluded.block_number >= price_days.block_number`,
 }
 
-/** A price holds until the next one, which older history may already meet. */
+/** A price holds until the next one. */
 async function tellMoves(change: Change, facts: readonly PriceFact[]): Promise<void> {
   const groups = groupBy(facts, (fact) => fact.symbol)
   const told = [...groups].map(async ([symbol, group]) => {
@@ -130,7 +129,7 @@ async function removePrices(
   ancestor: Position,
   series: readonly PriceSeries[],
 ): Promise<void> {
-  // The chain no longer vouches for later moments, whether or not a price moved in them.
+  // The chain no longer vouches for later moments, even if no price moved.
   for (const { token, source } of series)
     if (source.chain.id === change.chainId)
       change.priceMoved(token.symbol, { fromUnix: ancestor.timestamp + 1, untilUnix: FOREVER })
@@ -148,7 +147,7 @@ async function removePrices(
   }
 }
 
-/** Deletes by range without reading points, because a chain may have millions. */
+/** By range, because a chain may have millions of points. */
 async function forgetPrices(
   { connection, ...change }: Change,
   series: readonly PriceSeries[],
@@ -168,7 +167,7 @@ async function forgetPrices(
   }
 }
 
-/** After a removal only the first day touched can still have points. */
+/** Only the first day touched can still have points. */
 async function closeDayAnew(change: Change, symbol: string, dayUnix: number): Promise<void> {
   await change.connection.run(
     sql`delete from price_days where symbol = ${symbol} and day_unix >= ${dayUnix}`,

@@ -8,19 +8,17 @@ import { compileWordDecoder } from '#indexer/word-decoder.ts'
 
 export type EventSourceOfPrice = Exclude<PriceSource, { readonly kind: 'fixed' }>
 
-/** A price series: which token, in what quote, from which events. */
 export interface PriceSeries {
   readonly token: PricedToken
   readonly source: EventSourceOfPrice
-  /** The pool's other token; null for a feed in dollars. */
+  /** Null for a feed in dollars. */
   readonly quote: PricedToken | null
 }
 
-/** One move of one price. */
 export interface PriceFact {
   readonly symbol: string
   readonly log: Pick<Log, 'chainId' | 'blockNumber' | 'timestamp'>
-  /** Quote units (or dollars) per whole token, scaled as prices are. */
+  /** Quote units or dollars per whole token. */
   readonly price: Price
 }
 
@@ -44,12 +42,10 @@ const TOPICS: Readonly<Record<EventSourceOfPrice['kind'], Hash>> = {
 
 const Q192 = 2n ** 192n
 
-/** The event that moves a price of this kind. */
 export function topicOf(kind: EventSourceOfPrice['kind']): Hash {
   return TOPICS[kind]
 }
 
-/** The price after an event; undefined when the pool is empty. */
 export function decodePrice(series: PriceSeries, log: Log): Price | undefined {
   switch (series.source.kind) {
     case 'uniswap-v2':
@@ -61,7 +57,7 @@ export function decodePrice(series: PriceSeries, log: Log): Price | undefined {
   }
 }
 
-/** Uniswap v2 `Sync`: the reserves of a pair after every change. */
+/** Reserves after every change of a pair. */
 function decodeSync(series: PriceSeries, log: Log): Price | undefined {
   const args = readSync?.(log)
   const [reserve0, reserve1] = [amountOf(args, 'reserve0'), amountOf(args, 'reserve1')]
@@ -69,13 +65,13 @@ function decodeSync(series: PriceSeries, log: Log): Price | undefined {
   return ratio(series, reserve0, reserve1)
 }
 
-/** Uniswap v3 `Swap`: the square root of token1 per token0, scaled by 2^96. */
+/** The square root of token1 per token0, scaled by 2^96. */
 function decodeSwap(series: PriceSeries, log: Log): Price | undefined {
   const sqrtPriceX96 = amountOf(readSwap?.(log), 'sqrtPriceX96')
   return sqrtPriceX96 === 0n ? undefined : ratio(series, Q192, sqrtPriceX96 * sqrtPriceX96)
 }
 
-/** Quote per token out of the amounts of token0 and token1 that are worth the same. */
+/** From amounts of token0 and token1 of equal value. */
 function ratio(series: PriceSeries, amount0: bigint, amount1: bigint): Price {
   const { token, quote, source } = series
   if (quote === null) throw new DecodeError('a pool price needs a quote')
@@ -85,14 +81,14 @@ function ratio(series: PriceSeries, amount0: bigint, amount1: bigint): Price {
   return (other * PRICE_ONE * 10n ** BigInt(token.decimals)) / (own * 10n ** BigInt(quote.decimals))
 }
 
-/** Chainlink `AnswerUpdated`: the answer is the first indexed argument, a signed integer. */
+/** The answer is the first indexed argument, signed. */
 function decodeAnswer(decimals: number, log: Log): Price {
   const answer = amountOf(readAnswer?.(log), 'current')
-  if (answer <= 0n) throw new DecodeError(`the feed answered ${answer}`)
+  if (answer <= 0n) throw new DecodeError(`the feed reported ${answer}; a price must be positive`)
   return (answer * PRICE_ONE) / 10n ** BigInt(decimals)
 }
 
 function amountOf(args: EventArguments | undefined, name: string): bigint {
-  if (args === undefined) throw new DecodeError('the log does not fit the event of a price')
+  if (args === undefined) throw new DecodeError('the log does not match the ABI of the price event')
   return argument.amount(args, name)
 }

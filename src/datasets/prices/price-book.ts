@@ -20,17 +20,16 @@ import {
   timeWeighted,
 } from './queries.ts'
 
-/** Dollar prices of the ecosystem's tokens, each along its path of pools down to a feed. */
+/** Each along its path of pools to a feed. */
 export interface DollarPrices extends PriceBook {
-  /** Now, with the time and the source of the token's own last point; null without a price. */
+  /** Null without a price. */
   latest(connection: Connection, symbol: string, unix: number): Promise<LatestPrice | null>
-  /** Average over time between two moments: what one pumped block cannot move. */
+  /** Time-weighted, so that one pumped block cannot move it. */
   average(
     connection: Connection,
     symbol: string,
     range: { readonly fromUnix: number; readonly untilUnix: number },
   ): Promise<Price | null>
-  /** At the end of each of the given UTC days (rising), null before the first price. */
   closes(
     connection: Connection,
     symbol: string,
@@ -40,13 +39,11 @@ export interface DollarPrices extends PriceBook {
 
 export interface LatestPrice {
   readonly price: Price
-  /** Unix seconds of the last move. */
   readonly asOfUnix: number
   /** `<kind>:<chain>:<address>`, or `fixed`. */
   readonly source: string
 }
 
-/** The steps from a token to dollars: each is a token whose own price is in the next one's. */
 interface Step {
   readonly symbol: string
   readonly source: PriceSource
@@ -92,7 +89,6 @@ function pathOf(token: PricedToken, tokens: readonly PricedToken[]): readonly St
   return quote === undefined ? [] : [step, ...pathOf(quote, tokens)]
 }
 
-/** The settings that decide a token's dollar price: each step from the token to dollars. */
 export function valuedBy(token: PricedToken, tokens: readonly PricedToken[]): readonly Json[] {
   return pathOf(token, tokens).map(({ symbol, source }) => {
     if (source.kind === 'fixed') return [symbol, source.kind, source.usd]
@@ -100,7 +96,7 @@ export function valuedBy(token: PricedToken, tokens: readonly PricedToken[]): re
   })
 }
 
-/** Multiplies the prices of all steps; null where any step has none. */
+/** Null if any step has none. */
 async function alongPath(
   path: readonly Step[],
   count: number,
@@ -168,12 +164,12 @@ async function latest(
   return { price, asOfUnix: point?.unix ?? unix, source: nameOf(own.source) }
 }
 
-/** During a re-read, the newest price read so far is outdated. */
+/** During a re-read, the newest price is outdated. */
 async function isReread(connection: Connection, path: readonly Step[]): Promise<boolean> {
   return (await readUntil(connection, path)) < Number.POSITIVE_INFINITY
 }
 
-/** Up to which time prices have been read again; infinite unless a re-read is running. */
+/** Infinite unless a re-read is running. */
 async function readUntil(connection: Connection, path: readonly Step[]): Promise<number> {
   const backfills = await readBackfills(connection)
   const ends = path.flatMap(({ source }) => {
@@ -207,7 +203,7 @@ async function knownRanges(
   )
 }
 
-/** While older history is still being read, prices are known up to there and of the newest days. */
+/** During a backfill, prices are known up to `read` and in the newest days. */
 async function stepRanges(
   connection: Connection,
   symbol: string,
@@ -223,7 +219,7 @@ async function stepRanges(
   const isComplete = backfill === undefined || backfill.datasets?.includes(PRICES) === false
   if (isComplete) return [{ fromUnix, untilUnix: position.timestamp }]
   if (backfill.datasets !== null) return [{ fromUnix, untilUnix: backfill.read.timestamp }]
-  // What the price was before the first point of the newest days is not known yet.
+  // The price before the first point of the newest days is unknown.
   const first = await nextPoint(connection, symbol, backfill.floor.timestamp)
   return [
     { fromUnix, untilUnix: backfill.read.timestamp },

@@ -3,18 +3,16 @@ import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 
-/** A price from a moment (Unix seconds) on, until the next point. */
 export interface PricePoint {
   readonly unix: number
   readonly price: Price
 }
 
-/** Not a u256: prices of nearly empty pools can exceed 256 bits. */
+/** Not a uint256: prices of nearly empty pools can exceed it. */
 function readPrice(row: Row): Price {
   return BigInt(column.text(row, 'price'))
 }
 
-/** The last point of a series at or before a moment. */
 export async function lastPoint(
   connection: Connection,
   symbol: string,
@@ -27,7 +25,6 @@ export async function lastPoint(
   return row && { unix: column.integer(row, 'timestamp_unix'), price: readPrice(row) }
 }
 
-/** When a series has its first point at or after a moment (Unix seconds). */
 export async function nextPoint(
   connection: Connection,
   symbol: string,
@@ -39,7 +36,7 @@ export async function nextPoint(
   return row && column.integer(row, 'timestamp_unix')
 }
 
-/** Points after one moment up to another, oldest first. */
+/** Oldest first; the first bound is excluded. */
 export async function pointsBetween(
   connection: Connection,
   symbol: string,
@@ -56,7 +53,6 @@ export async function pointsBetween(
   }))
 }
 
-/** The day closes of a series from one UTC day to another, with the last close before them. */
 export async function dayCloses(
   connection: Connection,
   symbol: string,
@@ -76,7 +72,7 @@ export async function dayCloses(
   }))
 }
 
-/** The first day on which a series has a price; undefined without any. */
+/** Undefined without a price. */
 export async function firstDay(
   connection: Connection,
   symbol: string,
@@ -86,7 +82,7 @@ export async function firstDay(
   return row && column.integer(row, 'day_unix')
 }
 
-/** Values at rising moments: the last point at or before each, null before the first. */
+/** The last point at or before each ascending moment. */
 export function carryForward(
   points: readonly PricePoint[],
   moments: readonly number[],
@@ -106,7 +102,7 @@ export function carryForward(
   })
 }
 
-/** The time-weighted average of points over a range; points before the range set its start. */
+/** Points before the range set its start. */
 export function timeWeighted(
   points: readonly PricePoint[],
   range: { readonly fromUnix: number; readonly untilUnix: number },

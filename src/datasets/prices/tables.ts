@@ -2,9 +2,8 @@ import type { Migration } from '#store/engine.ts'
 import { CLUSTERED } from '#store/migrate.ts'
 
 /**
- * `price_points`: the price of a token in its quote (or in dollars, from a feed) at the end of a
- * block that moved it, as an integer of 54 decimals. `price_days`: the last point of
- * each UTC day.
+ * `price_points`: in the quote (or dollars) at the end of a block, with 54 decimals. `price_days`:
+ * the last point of each UTC day.
  */
 export const pricesMigration: Migration = {
   id: 1200,

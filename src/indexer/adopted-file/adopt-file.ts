@@ -19,9 +19,8 @@ export interface AdoptDeps extends CommitDeps, MayLead {
 }
 
 /**
- * Adopts this file in one transaction: removes the rows of changed parts, and schedules a re-read of
- * those that the file still has. Returns the changed parts; undefined if this process may no longer
- * lead because another one has adopted a newer file.
+ * In one transaction: removes the rows of changed parts and schedules their re-read. Returns the
+ * changed parts; undefined if another process adopted a newer file.
  */
 export async function adoptFile(deps: AdoptDeps): Promise<readonly PartChange[] | undefined> {
   const { engine, lease, clock, file } = deps
@@ -36,7 +35,7 @@ export async function adoptFile(deps: AdoptDeps): Promise<readonly PartChange[] 
     if (!isNew) await removeChanged(deps, connection, { changes, followed })
     await writeAdoption(connection, file, (adopted?.sequence ?? 0) + 1)
     await valueEvents(connection, deps.prices, deps.tokens)
-    // The removal may have outlasted the lease, and standbys wait for it.
+    // The removal may have outlasted the lease.
     await holdLease(connection, lease, clock())
     return isNew ? [] : changes
   })
@@ -67,7 +66,6 @@ async function removeOfChain(
   connection: Connection,
   input: {
     readonly chainId: number
-    /** Undefined if it was removed from the file. */
     readonly chain: Chain | undefined
     readonly names: readonly string[]
   },

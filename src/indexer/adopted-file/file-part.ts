@@ -8,29 +8,24 @@ export type Json =
   | readonly Json[]
   | { readonly [name: string]: Json }
 
-/** An entry of the ecosystem file: its place, and the settings that shape the register. */
 export interface PartEntry {
-  /** Such as `burns[0]`. For display only, since entries may move. */
+  /** Such as `burns[0]`; for display only, since entries may move. */
   readonly field: string
   readonly facts: Readonly<Record<string, Json>>
 }
 
-/** The settings of the ecosystem file that shape one part of the register. */
 export interface FilePart {
-  /** Null for parts without a chain. */
   readonly chainId: number | null
   /** A dataset, `CHAIN_PART`, or a token's symbol for the settings behind its dollar value. */
   readonly name: string
   readonly entries: readonly PartEntry[]
 }
 
-/** All parts of a file, with a digest. */
 export interface FileParts {
   readonly parts: readonly FilePart[]
   readonly digest: string
 }
 
-/** The part of a chain that all its datasets depend on. */
 export const CHAIN_PART = 'chain'
 
 export function toFileParts(parts: readonly FilePart[]): FileParts {
@@ -47,13 +42,11 @@ export function keyOf({ chainId, name }: Pick<FilePart, 'chainId' | 'name'>): st
   return `${chainId ?? ''}|${name}`
 }
 
-/** A part that differs between two files. */
 export interface PartChange extends Pick<FilePart, 'chainId' | 'name'> {
-  /** What differs, such as `burns[0].where changed` or `burns[2] added`. */
+  /** Such as `burns[0].where changed` or `burns[2] added`. */
   readonly fields: readonly string[]
 }
 
-/** Parts that were added, removed or changed. */
 export function partChanges(
   before: readonly FilePart[],
   after: readonly FilePart[],

@@ -3,10 +3,7 @@ import { sql } from '#store/sql.ts'
 import type { FileParts } from './file-part.ts'
 import { readAdoption } from './tables.ts'
 
-/**
- * Whether the register is built from this file, or from none yet. For transactions that write without
- * the lease: no other file can be adopted before they end.
- */
+/** Also true before the first adoption. Blocks adoptions until the transaction ends. */
 export async function isOwnRegister(
   connection: Connection,
   file: Pick<FileParts, 'digest'>,

@@ -2,7 +2,6 @@ import type { Connection } from '#store/engine.ts'
 import type { FileParts } from './file-part.ts'
 import { partsThatDiffer, readAdoption, wasAdopted } from './tables.ts'
 
-/** The register was built from another file, and this process may not change that. */
 export class ChangedFileError extends Error {
   override readonly name = 'ChangedFileError'
   constructor(fields: readonly string[]) {
@@ -12,10 +11,8 @@ export class ChangedFileError extends Error {
   }
 }
 
-/** What to do if the register was built from another file. */
 export type OnChangedFile = 'reread' | 'refuse'
 
-/** A candidate for the index lease. */
 export interface MayLead {
   readonly file: FileParts
   readonly onChangedFile: OnChangedFile
@@ -24,9 +21,8 @@ export interface MayLead {
 }
 
 /**
- * Whether an indexer may take the lease. A process that starts without a leader imposes its file. A
- * standby takes over with the register's file or a new one, but never with a previously adopted one;
- * otherwise a forgotten standby would undo an edit.
+ * Without a leader, a new process imposes its file. A standby never takes over with a previously
+ * adopted one: it would undo an edit.
  */
 export async function mayLead(
   connection: Connection,

@@ -9,9 +9,7 @@ import {
   partChanges,
 } from './file-part.ts'
 
-/**
- * `file_parts`: the parts of the adopted file. `file_adoptions`: every file adopted so far, in order.
- */
+/** `file_parts`: the adopted file; `file_adoptions`: all adopted files in order. */
 export const adoptedFileMigration: Migration = {
   id: 1030,
   name: 'the file that the register was built from',
@@ -28,16 +26,13 @@ export const adoptedFileMigration: Migration = {
     )`,
 }
 
-/** Chain id of parts that belong to no chain: EIP-155 begins at 1. */
 const NO_CHAIN = 0
 
-/** An adopted file and its place in the order of adoptions. */
 export interface Adoption {
   readonly sequence: number
   readonly digest: string
 }
 
-/** The currently adopted file; undefined before the first. */
 export async function readAdoption(connection: Connection): Promise<Adoption | undefined> {
   const [row] = await connection.run(
     sql`select sequence, digest from file_adoptions order by sequence desc limit 1`,
@@ -45,7 +40,6 @@ export async function readAdoption(connection: Connection): Promise<Adoption | u
   return row && { sequence: column.integer(row, 'sequence'), digest: column.text(row, 'digest') }
 }
 
-/** Whether a file was ever adopted. */
 export async function wasAdopted(connection: Connection, digest: string): Promise<boolean> {
   const found = await connection.run(
     sql`select sequence from file_adoptions where digest = ${digest} limit 1`,
@@ -53,7 +47,6 @@ export async function wasAdopted(connection: Connection, digest: string): Promis
   return found.length > 0
 }
 
-/** The parts of the currently adopted file. */
 export async function readFileParts(connection: Connection): Promise<readonly FilePart[]> {
   const found = await connection.run(
     sql`select chain_id, name, entries from file_parts order by chain_id, name`,
@@ -68,7 +61,6 @@ export async function readFileParts(connection: Connection): Promise<readonly Fi
   })
 }
 
-/** Parts of a file that differ from the adopted one; none before the first adoption. */
 export async function readOtherParts(
   connection: Connection,
   file: FileParts,
@@ -76,7 +68,6 @@ export async function readOtherParts(
   return partsThatDiffer(connection, await readAdoption(connection), file)
 }
 
-/** The same, given the adopted file. */
 export async function partsThatDiffer(
   connection: Connection,
   adoption: Adoption | undefined,
@@ -86,7 +77,6 @@ export async function partsThatDiffer(
   return partChanges(await readFileParts(connection), file.parts)
 }
 
-/** Records this file as the adopted one. */
 export async function writeAdoption(
   connection: Connection,
   file: FileParts,

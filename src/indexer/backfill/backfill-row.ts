@@ -3,7 +3,6 @@ import type { Connection, Migration, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 
-/** Schema of what is known of unfinished history. */
 export const backfillsMigration: Migration = {
   id: 1010,
   name: 'backfills',
@@ -23,24 +22,19 @@ export const backfillsMigration: Migration = {
 }
 
 /**
- * A chain whose older history is still being read. The newest days, from the floor up to the
- * chain's position, are stored already. Blocks up to `read` are stored too, but for datasets that
- * build on all earlier facts: what those hold in memory is stored more seldom, up to `folded`.
+ * A chain whose older history is incomplete. Stored are the newest days from `floor` up to the
+ * position, and blocks up to `read`. Datasets that build on all earlier facts are stored up to
+ * `folded` only.
  */
 export interface Backfill {
-  /** Time in Unix seconds. */
   readonly floor: { readonly number: number; readonly timestamp: number }
   readonly read: Position
   /** Never beyond `read` below the floor. */
   readonly folded: Position
-  /**
-   * Datasets being read again from the first block on while the others follow the head; null if the
-   * whole chain is read.
-   */
+  /** Datasets being re-read while the others follow the head; null if the whole chain is read. */
   readonly datasets: readonly string[] | null
 }
 
-/** Undefined when nothing is missing below the chain's position. */
 export async function readBackfill(
   connection: Connection,
   chainId: number,
@@ -52,7 +46,6 @@ export async function readBackfill(
   return row && toBackfill(row)
 }
 
-/** Of every chain that has one, by chain id. */
 export async function readBackfills(
   connection: Connection,
 ): Promise<ReadonlyMap<number, Backfill>> {

@@ -15,23 +15,17 @@ import {
 } from '../transaction.ts'
 import { type Backfill, endBackfill, readBackfill, writeBackfill } from './backfill-row.ts'
 
-/** What was folded in memory since it was last stored, with the logs that could not be read. */
 export interface Folded {
   readonly stores: readonly Store[]
   readonly anomalies: readonly Anomaly[]
 }
 
-/**
- * Stores a segment of the older history, below the position, which does not move; what is folded in
- * memory with it only where it is due.
- */
 export async function commitOlder(
   deps: CommitDeps,
   input: {
     readonly chainId: number
     readonly backfill: Backfill
     readonly segment: Segment
-    /** What is folded in memory, where it is due to be stored. */
     readonly due: Folded | undefined
   },
 ): Promise<Backfill> {
@@ -54,7 +48,6 @@ export async function commitOlder(
   return backfill
 }
 
-/** Stores all that was folded in memory, up to the block where it ends. */
 export async function commitFolded(
   deps: CommitDeps,
   input: {
@@ -78,15 +71,14 @@ async function storeFolded(change: Change, { stores, anomalies }: Folded): Promi
   await storeAnomalies(change.connection, anomalies)
 }
 
-/** Ends the reading of older history: it has met the position. Brings what was left out above it. */
+/** Ends the backfill: it has reached the position. */
 export async function commitMeeting(
   deps: CommitDeps,
   input: {
     readonly chainId: number
     readonly backfill: Backfill
-    /** All that they folded is stored. */
     readonly folds: readonly HistoryFold[]
-    /** Facts of the blocks above the older history, of the datasets that waited for it. */
+    /** Of the blocks between the folds and the position. */
     readonly staged: readonly Staged[]
     readonly anomalies: readonly Anomaly[]
   },
@@ -114,7 +106,7 @@ async function transactOlder(
       ])
       assert(
         stored?.read.hash === backfill.read.hash && stored.folded.hash === backfill.folded.hash,
-        `the older history of chain ${chainId} moved under a commit`,
+        `another process moved the backfill of chain ${chainId} during a commit`,
       )
       return { chainId, finalizedNumber, isOlder }
     },

@@ -14,37 +14,31 @@ import { selectLogs } from '../select-logs.ts'
 export interface DraftDeps {
   readonly source: ChainSource
   readonly blockClock: BlockClock
-  /** A final block that is stored: history is only believed of a node that has it too. */
+  /** A stored final block that the node must share. */
   anchor(): Promise<BlockRef | undefined>
-  /** Told of each answer: how far the reading is and how many logs it brought. */
   onRead(progress: { readonly number: number; readonly logs: number }): void
 }
 
 export interface DraftInput {
   readonly from: number
-  /** The block that `from` follows, once that is proven; undefined where nothing is read yet. */
+  /** The proven block below `from`; undefined at the start. */
   readonly after: Promise<BlockRef | undefined>
-  /** Facts of these are staged. */
   readonly datasets: readonly AnyDataset[]
-  /** Datasets that fold the history in memory, each with its fold. */
   readonly folds: ReadonlyMap<AnyDataset, HistoryFold>
 }
 
-/** Logs read in one turn: half a millisecond. */
 const LOGS_AT_ONCE = 256
 
-/** Headers that travel together, so that one node answers them: a batch has room for 50. */
+/** A batch holds 50, so that one node answers them all. */
 const HEADERS_AT_ONCE = 45
 
-/** A block of an answer that its header proves: one node knows one branch at a time. */
+/** A block that came with logs; its header must confirm it. */
 interface ToldBlock extends BlockRef {
-  /** The endpoint that told of it. */
   readonly host: string
-  /** Undefined where the node told none. */
   readonly timestamp: number | undefined
 }
 
-/** A segment that is being read, and proven afterwards. */
+/** A segment that is read first and proven afterwards. */
 export class Draft {
   readonly from: number
   readonly #after: Promise<BlockRef | undefined>
@@ -69,17 +63,14 @@ export class Draft {
     this.#exact = selectLogs(input.datasets.flatMap((dataset) => dataset.selectors))
   }
 
-  /** Facts that are held until they are stored. */
   get size(): number {
     return this.#staged.reduce((sum, staged) => sum + staged.size, 0)
   }
 
-  /** Answers that brought logs. */
   get answers(): number {
     return this.#answers
   }
 
-  /** Blocks whose headers prove what was read. */
   get toldBlocks(): number {
     return this.#toldBlocks.length
   }
@@ -94,7 +85,6 @@ export class Draft {
     this.#keepLast(columns, host, isUndated)
     if (end !== undefined) this.#toldBlocks.push({ ...end, host, timestamp: undefined })
     for (let from = 0; from < columns.count; from += LOGS_AT_ONCE) {
-      // A commit under way has its turn in between, at each of its statements.
       await setImmediate()
       this.#read(columns.slice(from, Math.min(from + LOGS_AT_ONCE, columns.count)), host)
     }
@@ -122,7 +112,7 @@ export class Draft {
     })
   }
 
-  /** Longer values are read only now, so that what is no hex shows here. */
+  /** Values are decoded only here, so malformed hex surfaces here. */
   #readBy<T>(host: string, read: () => T): T {
     try {
       return read()
@@ -132,13 +122,12 @@ export class Draft {
     }
   }
 
-  /** The next try goes to another endpoint, where there is one. */
   #lie(host: string, reason: string): RpcError {
     this.#deps.source.distrust(host, reason)
     return new RpcError(`${host}: ${reason}`)
   }
 
-  /** Headers prove the times and the branch of all that was read. */
+  /** Headers prove the times and the branch of everything read. */
   async prove(to: number, drained: readonly Store[] | undefined): Promise<Segment> {
     const { source, anchor } = this.#deps
     const known = [await this.#after, await anchor()].filter((each) => each !== undefined)
@@ -153,14 +142,15 @@ export class Draft {
         )
     }
     const end = headers.get(to)
-    if (end === undefined) throw new RpcError(`the node gave logs up to ${to} but not the block`)
+    if (end === undefined)
+      throw new RpcError(`the node returned logs up to ${to} but not that block`)
     const { from } = this
     const read = { from, end, logs: this.#logs, staged: this.#staged, drained }
     return { ...read, anomalies: this.#anomalies, foldedAnomalies: this.#foldedAnomalies }
   }
 }
 
-/** Headers of nodes that also have the blocks that are stored: they are on their branch. */
+/** The node must also have the stored blocks, so that it is on their branch. */
 async function askBranch(
   source: ChainSource,
   numbers: readonly number[],
@@ -169,7 +159,7 @@ async function askBranch(
   const found = new Map<number, BlockHeader | undefined>()
   const parts = chunks([...new Set(numbers)], HEADERS_AT_ONCE)
   const asked = parts.map(async (part, index) => {
-    // What is asked in one tick travels together.
+    // Requests of one tick share a batch.
     for (let tick = 0; tick < index; tick += 1) await setImmediate()
     const headers = await askTogether(source, [...known.map(({ number }) => number), ...part])
     requireBranch(headers, known)
@@ -190,7 +180,7 @@ function requireBranch(
 ): void {
   for (const { number, hash } of known)
     if (headers.get(number)?.hash !== hash)
-      throw new RpcError(`block ${number} of the node is not the one that the index stands on`)
+      throw new RpcError(`the node's block ${number} differs from the stored one`)
 }
 
 function tellInto(anomalies: Anomaly[], dataset: AnyDataset) {

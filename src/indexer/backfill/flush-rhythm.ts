@@ -1,20 +1,18 @@
 import type { Clock } from '#lib/time.ts'
 import type { Store } from '../dataset.ts'
 
-/** What a kill costs at most is read again at full speed. */
+/** The most that a kill costs, to be read again. */
 const EVERY_MS = 10_000
 
-/** Storing what is folded may take this share of the time, beside the reading: it grows with the holders. */
+/** Limits the share of time spent storing, which grows with the holders. */
 const SHARE = 0.1
 
-/** The last time but one is begun so much earlier than the end as it takes, so that little is left for then. */
+/** The last flush before the end starts this much earlier than it takes. */
 const LAST_AHEAD = 1.5
 
-/** When what is folded of a history is stored while it is read. */
 export class FlushRhythm {
   readonly #clock: Clock
   readonly #everyMs: number
-  /** When and after which block the reading began. */
   readonly #began: { readonly atMs: number; readonly number: number }
   #lastMs: number
   #tookMs = 0
@@ -28,8 +26,8 @@ export class FlushRhythm {
   }
 
   /**
-   * Now and then, so that a kill costs little; and of a history that takes long once more shortly before
-   * its end. A short one is stored once, at its end: each time more would write most holders again.
+   * Regularly, and once shortly before the end of a long history. A short one is flushed once,
+   * because each flush rewrites most holders.
    */
   isDue(number: number, limit: number): boolean {
     if (this.#isUnderWay) return false
@@ -41,7 +39,7 @@ export class FlushRhythm {
     return sinceMs >= Math.max(this.#everyMs, this.#tookMs / SHARE)
   }
 
-  /** Notes that it begins; gives the same stores, which note how long they take. */
+  /** Wraps the stores to measure their duration. */
   begin(stores: readonly Store[]): readonly Store[] {
     this.#lastMs = this.#clock()
     this.#isUnderWay = true
@@ -52,12 +50,10 @@ export class FlushRhythm {
     })
   }
 
-  /** It is stored. */
   end(): void {
     this.#isUnderWay = false
   }
 
-  /** How long the rest takes at the speed so far. */
   #leftMs(number: number, limit: number): number {
     const read = Math.max(1, number - this.#began.number)
     return ((limit - number) * this.#since(this.#began.atMs)) / read

@@ -15,30 +15,26 @@ import { commitFolded, commitMeeting, commitOlder, type Folded } from './commit-
 import { FlushRhythm } from './flush-rhythm.ts'
 import { type ReadDeps, readSegments } from './read-segments.ts'
 
-/** Blocks between the older history and the head that the meeting may hold in memory. */
 const MEETING_BLOCKS_MAX = 5_000 + HISTORY_MARGIN
 
-/** Blocks of the meeting read side by side: mostly all of them, so that it takes two round trips. */
+/** Usually all of them, so that it takes two round trips. */
 const MEETING_BLOCKS_AT_ONCE = 640
 
-/** Folds in memory, and the block up to which they are. */
 interface OpenFolds {
   readonly folds: ReadonlyMap<AnyDataset, HistoryFold>
   readonly at: Position
   readonly rhythm: FlushRhythm
-  /** Logs that they could not read, since they were last stored. */
   readonly anomalies: readonly Anomaly[]
 }
 
 export interface OlderHistoryDeps extends CommitDeps {
   readonly source: ChainSource
-  /** How long what is folded may wait to be stored; ten seconds unless time is short. */
   readonly flushEveryMs?: number
 }
 
 /**
- * Reads what lies below the newest days of a chain, oldest first, while new blocks come in above.
- * Datasets that build on all earlier facts are read on up to the position, where both ways meet.
+ * Reads below the newest days, oldest first, while new blocks come in above. Folds continue up to
+ * the position.
  */
 export class OlderHistory {
   readonly #read: ReadDeps
@@ -47,13 +43,11 @@ export class OlderHistory {
   #backfill: Backfill | undefined
   #opened: OpenFolds | undefined
   #segments: AsyncIterator<Segment> | undefined
-  /** Ends the reading at once, also while it waits for an answer. */
   #reading = new AbortController()
-  /** The first of them, where it was asked for before its turn. */
   #ahead: Promise<IteratorResult<Segment>> | undefined
-  /** Nothing of it is believed before the newest days are stored. */
+  /** Reading ahead is not trusted before the newest days are stored. */
   #newestStored: Promise<unknown> = Promise.resolve()
-  /** The last commit, and the one before it: one may wait for another, and reading goes on. */
+  /** The last two commits: one may be queued while reading continues. */
   #commit: Promise<void> = Promise.resolve()
   #earlier: Promise<void> = Promise.resolve()
   #commitsUnderWay = 0
@@ -72,19 +66,18 @@ export class OlderHistory {
     return this.#backfill === undefined
   }
 
-  /** Whether a dataset skips new blocks until the older history has caught up with them. */
+  /** Whether a dataset skips new blocks until the backfill has caught up. */
   isAwaitedBy(dataset: AnyDataset): boolean {
     if (this.#backfill === undefined) return false
     const { datasets } = this.#backfill
     return datasets?.includes(dataset.name) ?? dataset.openHistory !== undefined
   }
 
-  /** Resolves when nothing is being stored, whatever came of it. */
+  /** Resolves when nothing is being stored, even after a failure. */
   async settled(): Promise<void> {
     await this.#commit.catch(() => undefined)
   }
 
-  /** Goes on where an earlier process stopped, or begins where nothing is read yet. */
   resume(backfill: Backfill | undefined): void {
     const ours = this.#backfill
     const isSame =
@@ -94,10 +87,7 @@ export class OlderHistory {
     this.#backfill = backfill
   }
 
-  /**
-   * Reads the next segment up to a height while those before are being stored, and has it stored
-   * after them; tells whether there is more or the head is met.
-   */
+  /** Reads the next segment and queues its commit. `met`: the limit is reached. */
   async readSome(limit: number): Promise<'more' | 'met' | 'nothing'> {
     const backfill = this.#backfill
     if (backfill === undefined) return 'nothing'
@@ -117,7 +107,6 @@ export class OlderHistory {
     }
   }
 
-  /** Begins to read what is older than the newest days while these are being stored. */
   readAhead(limit: number, storing: Promise<Position>): void {
     const backfill = this.#stored()
     const { floor, read } = backfill
@@ -130,13 +119,13 @@ export class OlderHistory {
     this.#ahead.catch(() => undefined)
   }
 
-  /** Events are stored at once; what is folded in memory when it is due. */
+  /** Events are stored at once, folds when due. */
   async #store({ anomalies: before, ...opened }: OpenFolds, segment: Segment): Promise<void> {
     await this.#earlier
     const { end, drained } = segment
     const { number, hash } = this.#stored().read
     if (end.number === number && end.hash !== hash)
-      throw new RpcError(`block ${number} is not the one that events are stored up to`)
+      throw new RpcError(`block ${number} is ${end.hash}, but events are stored up to ${hash}`)
     const anomalies = [...before, ...segment.foldedAnomalies]
     const isDue = drained !== undefined
     this.#opened = { ...opened, at: end, anomalies: isDue ? [] : anomalies }
@@ -144,7 +133,7 @@ export class OlderHistory {
     this.#begin(segment, isDue ? { stores: drained, anomalies } : undefined)
   }
 
-  /** Stores after what is being stored. A failure is met by whoever waits for a commit next. */
+  /** Commits run in order; a failure surfaces in whatever awaits a commit next. */
   #begin(segment: Segment, due: Folded | undefined): void {
     this.#earlier = this.#commit
     this.#commitsUnderWay += 1
@@ -164,9 +153,8 @@ export class OlderHistory {
   }
 
   /**
-   * The last blocks up to the position are read one by one, while all that is folded is being stored,
-   * and stored with the end of the history.
-   * Gives false while the position is not on the chain: a reorg must be undone first.
+   * Stores the folds while the last blocks are read one by one, then ends the backfill. False if
+   * the position left the chain: undo the reorg first.
    */
   async meet(position: Position): Promise<boolean> {
     try {
@@ -188,13 +176,12 @@ export class OlderHistory {
       this.#backfill = undefined
       return true
     } finally {
-      // What is being stored must not come in after the store was looked at anew.
+      // A pending commit must not land after the store is read again.
       await this.settled()
       this.#forget()
     }
   }
 
-  /** Stores what is folded and not stored yet, after what is being stored already. */
   async #storeFolded({ folds, at, anomalies }: OpenFolds): Promise<Backfill> {
     await this.#commit
     const backfill = this.#stored()
@@ -222,16 +209,16 @@ export class OlderHistory {
       const fold = dataset.openHistory?.(this.#chain.id)
       if (fold !== undefined) folds.set(dataset, fold)
     }
-    // One that begins has nothing to load, nor its row, which is only now being stored.
+    // A new fold has nothing to load, and its row may not be stored yet.
     const isBegun = backfill.folded.hash !== '0x'
     if (isBegun)
       await this.#deps.engine.snapshot(async (reads) => {
         const stored = await readBackfill(reads, this.#chain.id)
         if (stored?.folded.hash !== backfill.folded.hash)
-          throw new Error('the older history moved while it was taken up')
+          throw new Error('another process moved the backfill while it was being loaded')
         for (const fold of folds.values()) await fold.load(reads)
       })
-    // Without anything to fold there is nothing to be read again.
+    // Without folds nothing is read again.
     const at = folds.size === 0 ? backfill.read : backfill.folded
     const { clock, flushEveryMs } = this.#deps
     const rhythm = new FlushRhythm(clock, {
@@ -242,16 +229,15 @@ export class OlderHistory {
     return this.#opened
   }
 
-  /** The datasets to read older history for. */
   #readFor({ datasets: names }: Backfill): readonly AnyDataset[] {
     const { datasets } = this.#deps
     return names === null ? datasets : datasets.filter(({ name }) => names.includes(name))
   }
 
   /**
-   * Blocks whose events are stored are read once more for what is folded; then, below the floor,
-   * everything is new; above it only what builds on all that is older, and what is read again. While a
-   * commit is under way `read` is older than it will be, but never beyond what is folded.
+   * Stored blocks are read again for the folds only. Below the floor all datasets are read; above
+   * it only folds and re-read datasets. During a commit `read` may be stale, but never beyond the
+   * folds.
    */
   #open(
     backfill: Backfill,
@@ -265,7 +251,6 @@ export class OlderHistory {
     const below = { to: Math.min(floor.number - 1, limit), datasets: unfolded }
     const above = { to: limit, datasets: datasets === null ? [] : unfolded }
     const stretches = [again, below, above]
-    // A history that begins stands on no block.
     const after = at.hash === '0x' ? undefined : at
     const isStoring = () => this.#commitsUnderWay > 0
     const isWanted = (number: number) => !isStoring() && rhythm.isDue(number, limit)
@@ -311,7 +296,6 @@ export class OlderHistory {
     return logs
   }
 
-  /** What is folded in memory may be ahead of the store; it is loaded anew from there. */
   #forget(): void {
     this.#commit = Promise.resolve()
     this.#earlier = Promise.resolve()
@@ -325,7 +309,7 @@ export class OlderHistory {
   }
 }
 
-/** The same source, already asked for the first headers of a stretch together with its last one. */
+/** Requests the first headers together with the last one. */
 function withHeadersAhead(source: ChainSource, from: number, to: number): ChainSource {
   const ahead = Math.min(to - 1, from + MEETING_BLOCKS_AT_ONCE - 1)
   const numbers = [
@@ -339,7 +323,6 @@ function withHeadersAhead(source: ChainSource, from: number, to: number): ChainS
   return { ...source, header }
 }
 
-/** What each of the folds has for the store, as it stands now. */
 function drain(folds: OpenFolds['folds']): readonly Store[] {
   return [...folds.values()].map((fold) => fold.drain())
 }

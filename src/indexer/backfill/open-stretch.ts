@@ -3,39 +3,29 @@ import type { AnyDataset } from '../dataset.ts'
 import { filtersOf } from '../select-logs.ts'
 import { SideHistory } from './side-history.ts'
 
-/** Blocks that are read for the same datasets. */
 export interface Stretch {
   readonly to: number
-  /** Facts of these are staged. */
   readonly datasets: readonly AnyDataset[]
 }
 
-/** A stretch whose history is being read. */
 export interface OpenStretch extends Stretch {
   readonly from: number
-  /** What one filter finds; undefined where nothing is to be found at all. */
   readonly lead: AsyncIterable<HistoryPart> | undefined
-  /** What the other filters find. */
   readonly sides: readonly SideHistory[]
-  /** The stretch after this one, from now on being read; undefined after the last. */
   next(): OpenStretch | undefined
 }
 
 export interface OpenInput {
   readonly source: ChainSource
   readonly from: number
-  /** One after the other, each from where the one before ends; those that end below `from` are left out. */
+  /** Ascending; those that end below `from` are skipped. */
   readonly stretches: readonly Stretch[]
-  /** Read in all stretches. */
   readonly folded: readonly AnyDataset[]
-  /** Ends the reading, also of a stretch that nobody came to. */
+  /** Also cancels ranges that were requested ahead. */
   readonly signal: AbortSignal
 }
 
-/**
- * Begins to read the first stretch; each other one as soon as nothing of the one before is left to be
- * asked for, so that no round trip lies between them.
- */
+/** Opens the next stretch as soon as this one is fully requested, to save a round trip. */
 export function openStretch(input: OpenInput): OpenStretch | undefined {
   const { source, from, folded, signal } = input
   const [stretch, ...stretches] = input.stretches.filter(({ to }) => to >= from)
@@ -54,15 +44,13 @@ export function openStretch(input: OpenInput): OpenStretch | undefined {
   return { ...stretch, from, lead: history && readOn(history), sides, next }
 }
 
-/** Begins to read now what is handed out later. */
 function readOn<T>(items: AsyncIterable<T>): AsyncIterable<T> {
   const iterator = items[Symbol.asyncIterator]()
   let first: Promise<IteratorResult<T>> | undefined = iterator.next()
-  // Thrown when its turn has come.
+  // Rethrown when consumed.
   first.catch(() => undefined)
   const next = () => {
     const taken = first ?? iterator.next()
-    // What was handed out is not held any longer.
     first = undefined
     return taken
   }

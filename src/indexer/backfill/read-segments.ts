@@ -11,48 +11,37 @@ export interface ReadDeps extends DraftDeps {
 
 export interface ReadInput extends Omit<DraftInput, 'after' | 'datasets'> {
   readonly signal?: AbortSignal
-  /** What is read one after the other, each from where the one before ends. */
   readonly stretches: readonly Stretch[]
-  /** The stored block that `from` follows; undefined where nothing is read yet. */
+  /** The stored block below `from`; undefined at the start. */
   readonly after: BlockRef | undefined
-  /** Called when the first segment is read and not yet proven, with its last block. */
+  /** Called when the first segment is read, before it is proven. */
   onFirst?(end: number): void
-  /** Whether an earlier segment is still being stored. */
   isStoring(): boolean
-  /** Whether a segment should end at this block, however short it is. */
   isWanted(number: number): boolean
-  /** Called where a segment ends, before anything of the next is read; gives what is due of the folds. */
+  /** Called at the end of a segment, before the next is read; returns the folds that are due. */
   drain(number: number): readonly Store[] | undefined
 }
 
-/** A commit every so often keeps little to be read again after a kill. */
+/** Limits what a kill loses. */
 const COMMIT_EVERY_MS = 5_000
 
-/** Commits may take this share of the time, however large they are. */
 const COMMIT_SHARE = 0.1
 
-/** Where a segment ends: nobody who could store it should wait for it. */
+/** Ends a segment early while the store is idle. */
 const MAX = { facts: 10_000, answers: 16 }
 
-/**
- * Where it ends while those before it are still being stored: the larger it is, the less it takes for
- * each fact. Its facts lie in memory, and two headers prove each answer that brought logs: mostly one request.
- */
+/** Larger commits cost less per fact; bounded by memory and by the headers of one request. */
 const MAX_WHILE_STORING = { facts: 30_000, answers: 21 }
 
-/** Blocks that headers prove, where most answers bring nothing: ten requests. */
 const TOLD_BLOCKS_MAX = 450
 
-/** How often a segment ends for the time's sake. */
 interface Rhythm {
   everyMs: number
 }
 
 /**
- * Reads final history in block order, each segment on the branch of the one before. One filter leads;
- * at the end of each segment the others catch up with it, so that it is complete up to its last block.
- * While a segment is being proven, and handed over, the next one is read: it is worth nothing where
- * the proof fails, and then nothing of it is handed over.
+ * In block order, each segment linked to the previous one. One filter leads, and the others catch
+ * up at each end. The next segment is read while one is proven.
  */
 export async function* readSegments(deps: ReadDeps, input: ReadInput): AsyncIterable<Segment> {
   const { clock } = deps
@@ -62,7 +51,7 @@ export async function* readSegments(deps: ReadDeps, input: ReadInput): AsyncIter
   const parts = readAndProve(deps, { ...input, rhythm, signal })
   const readOn = () => {
     const next = parts.next()
-    // Thrown when its turn has come.
+    // Rethrown when consumed.
     next.catch(() => undefined)
     return next
   }
@@ -83,11 +72,9 @@ export async function* readSegments(deps: ReadDeps, input: ReadInput): AsyncIter
   }
 }
 
-/** A segment that is read while its proof is under way. */
 interface Part {
   readonly to: number
   readonly proof: Promise<Segment>
-  /** The block that it ends with, once it is proven. */
   readonly last: Promise<BlockRef>
 }
 
@@ -98,7 +85,6 @@ interface Reading extends ReadInput {
   readonly signal: AbortSignal
 }
 
-/** Gives each segment as soon as it is read. */
 async function* readAndProve(deps: ReadDeps, input: Reading): Parts {
   const folded = [...input.folds.keys()]
   let after: DraftInput['after'] = Promise.resolve(input.after)
@@ -141,7 +127,7 @@ async function* readStretch(
   }
 }
 
-/** Ends a segment; what cannot be drained counts only when the node is proven not to have made it up. */
+/** If draining fails, the proof decides whether the node's data is to blame. */
 function end(input: Pick<ReadInput, 'drain'>, draft: Draft, to: number): Part {
   const prove = (): Promise<Segment> => {
     try {

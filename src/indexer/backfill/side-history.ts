@@ -1,16 +1,12 @@
 import type { ChainSource, HistoryPart, HistoryRequest } from '#chain/chain-source.ts'
 import type { LogColumns } from '#chain/columns/log-columns.ts'
 
-/** What waits to be handed out takes no more memory than one dense answer. */
 const WAITING_BYTES_MAX = 8_000_000
 
-/** Where ranges are capped it needs as many as the other one, which is to wait for none of them. */
+/** Where ranges are capped, it needs as many requests as the leading filter. */
 const AT_ONCE_MAX = 8
 
-/**
- * A history that is read beside another and handed out as far as that one has come. It is read ahead
- * from the beginning, so that neither waits for the other.
- */
+/** Reads a filter ahead, and delivers up to where the leading filter is. */
 export class SideHistory {
   readonly #stop = new AbortController()
   readonly #reading: Promise<void>
@@ -25,7 +21,6 @@ export class SideHistory {
     )
   }
 
-  /** Everything up to a block that was not handed out yet. */
   async *upTo(block: number): AsyncGenerator<HistoryPart> {
     for (;;) {
       const part = this.#waiting[0]
@@ -38,7 +33,6 @@ export class SideHistory {
     }
   }
 
-  /** Ends the requests under way. */
   async stop(): Promise<void> {
     this.#stop.abort()
     this.#tell()
@@ -85,7 +79,6 @@ function cut(part: HistoryPart, from: number, to: number): HistoryPart {
   return { ...part, from, to, columns: columns.slice(start, placeOf(columns, to + 1)) }
 }
 
-/** The first log of the block or of a later one. */
 function placeOf({ blockNumber, count }: LogColumns, block: number): number {
   let low = 0
   let high = count

@@ -7,15 +7,11 @@ import type { EventFact } from './event.ts'
 import { forgetMatched, noteMatched } from './matched-mappings.ts'
 import { forgetEvents, revertEvents, storeEvents } from './store-events.ts'
 
-/** A dataset of events: the kind says how a mapped log is read, everything else is shared. */
 export function makeEventDataset<Source extends EventSource>(input: {
   readonly name: string
-  /** The list in the ecosystem file that the sources come from, in order. */
   readonly field: string
-  /** Whether what each account did is summed up too. */
   readonly byAccount: boolean
   readonly sources: readonly Source[]
-  /** Settings other than the source itself that affect how its logs are read. */
   factsOf(source: Source): PartEntry['facts']
   read(log: Log, source: Source, args: EventArguments): EventFact
 }): Dataset<EventFact> {
@@ -30,7 +26,7 @@ export function makeEventDataset<Source extends EventSource>(input: {
         const facts = { ...sourceFacts(source), ...input.factsOf(source) }
         return [{ field: `${input.field}[${index}]`, facts }]
       }),
-    // One log is one event, also when two mappings would take it.
+    // A log is one event, even if two mappings match.
     decode: (log) =>
       readEvent(log)
         .slice(0, 1)
@@ -38,7 +34,7 @@ export function makeEventDataset<Source extends EventSource>(input: {
           matched.add(source)
           return { ...input.read(log, source, args), log: placeOf(log) }
         })
-        // Anyone can emit a transfer of nothing in another's name; nothing happened.
+        // Anyone can emit an empty transfer in another's name.
         .filter((fact) => fact.amount > 0n),
     async apply(change, facts) {
       const ofChain = [...matched].filter(({ chain }) => chain.id === change.chainId)
@@ -65,7 +61,7 @@ function sourceFacts({ address, event, topic0, where, token }: EventSource): Par
   }
 }
 
-/** What a fact keeps of its log; many thousands are held before they are stored. */
+/** Keeps little, because many thousands wait to be stored. */
 function placeOf(log: Log): EventFact['log'] {
   const { chainId, blockNumber, blockHash, txHash, logIndex, timestamp } = log
   return { chainId, blockNumber, blockHash, txHash, logIndex, timestamp }

@@ -4,7 +4,6 @@ import { empty, sql } from '#store/sql.ts'
 import { addSums, NOTHING, type Sums } from './event.ts'
 import { readSums } from './sums-row.ts'
 
-/** Sums per UTC day from a day on, over all chains, of one token or all. */
 export async function readEventDays(
   connection: Connection,
   input: {
@@ -28,7 +27,6 @@ export async function readEventDays(
   return days
 }
 
-/** The first UTC day with an event, of one token or all; undefined before any. */
 export async function firstEventDay(
   connection: Connection,
   dataset: string,

@@ -12,15 +12,12 @@ interface AccountDelta {
   readonly token: string
   readonly account: string
   sums: Sums
-  /** Unix seconds of the earliest and latest event that this change brings. */
   firstUnix: number
   lastUnix: number
 }
 
-/** What accounts gain, by token and account. */
 export type AccountDeltas = Map<string, AccountDelta>
 
-/** Adds a contribution to what its account gains of its token. */
 export function addToAccounts(deltas: AccountDeltas, each: Contribution): void {
   const { token, account, sums, timestamp } = each
   if (account === null) return
@@ -35,7 +32,6 @@ export function addToAccounts(deltas: AccountDeltas, each: Contribution): void {
   }
 }
 
-/** Folds what accounts gained into the sums per account and token, and counts the accounts. */
 export async function foldAccounts(
   connection: Connection,
   dataset: string,
@@ -45,9 +41,9 @@ export async function foldAccounts(
   const byAccount = groupBy(deltas.values(), ({ account }) => account)
   const tokens = await tokensOf(connection, dataset, deltas)
   const accountsAtOnce = Math.max(1, Math.floor(ROWS_PER_STATEMENT / tokens.length))
-  // Of each token neighbours in the index are written one after the other.
+  // Sorted, so that rows are written in index order.
   const parts = chunks([...byAccount].sort(byName), accountsAtOnce)
-  // No two parts share an account, so none waits for the answer to another.
+  // Parts share no account, so they can run concurrently.
   const changes = await allEnded(
     parts.map((part) => foldAccountRows(connection, { dataset, tokens }, new Map(part))),
   )
@@ -62,7 +58,7 @@ function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]
   return a < b ? -1 : Number(a > b)
 }
 
-/** All tokens whose rows tell whether an account is new or gone; a value that changes makes neither. */
+/** All tokens whose rows show whether an account is new or gone; a revaluation changes neither. */
 async function tokensOf(
   connection: Connection,
   dataset: string,
@@ -74,11 +70,10 @@ async function tokensOf(
   const found = await connection.run(sql`
     select distinct token from event_buckets
     where dataset = ${dataset} and grain = 'total' and bucket_unix = ${TOTAL}`)
-  // Those of this change may not be there yet, or no longer.
+  // This change may add or remove some.
   return [...own.union(new Set(found.map((row) => column.text(row, 'token'))))].sort()
 }
 
-/** Gives how many accounts there are more (or fewer). */
 async function foldAccountRows(
   connection: Connection,
   { dataset, tokens }: { readonly dataset: string; readonly tokens: readonly string[] },
@@ -114,7 +109,7 @@ async function foldAccountRows(
   return change
 }
 
-/** First and last time; looked up anew when events were taken back, since a minimum has no inverse. */
+/** Queried again after a revert, because a minimum has no inverse. */
 async function timesOf(
   connection: Connection,
   dataset: string,

@@ -9,10 +9,7 @@ import { addSums, type Contribution, NOTHING, type Sums, TOTAL } from './event.t
 import { type AccountDeltas, addToAccounts, foldAccounts } from './fold-accounts.ts'
 import { readSums, writeSums } from './sums-row.ts'
 
-/**
- * Adds contributions to the hour, day and total buckets and to the accounts. Sums commute, so the
- * order does not matter, and a negated contribution takes exactly itself back.
- */
+/** Sums commute, so order does not matter and a negated contribution is its exact inverse. */
 export async function foldEvents(
   connection: Connection,
   into: FoldedInto,
@@ -20,7 +17,6 @@ export async function foldEvents(
 ): Promise<void> {
   const buckets = new Map<string, BucketDelta>()
   const accounts: AccountDeltas = new Map()
-  // One pass: what is folded is not kept, however much there is of it.
   for (const each of contributions) {
     addToBuckets(buckets, each, into.keepHours)
     if (into.byAccount) addToAccounts(accounts, each)
@@ -32,7 +28,6 @@ export async function foldEvents(
   ])
 }
 
-/** Windows are summed to the hour, and none reaches further back than the newest days. */
 export interface FoldedInto {
   readonly dataset: string
   readonly keepHours: boolean
@@ -80,7 +75,7 @@ const EVENT_BUCKETS: BulkInsert = {
     events = excluded.events, priced = excluded.priced`,
 }
 
-/** A bucket without events is no row; so sums per hour that are no longer kept stay away. */
+/** Empty buckets have no row. */
 async function foldBucketRows(
   connection: Connection,
   dataset: string,

@@ -4,24 +4,21 @@ import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { empty, join, type Sql, sql } from '#store/sql.ts'
 
-/** A stored event as lists show it. */
 export interface ListedEvent {
   readonly chainId: number
   readonly blockNumber: number
   readonly logIndex: number
   readonly txHash: Hash
-  /** Unix seconds. */
   readonly timestamp: number
   readonly kind: string
   readonly token: string
   readonly account: Address | null
   readonly amount: bigint
   readonly detail: string | null
-  /** Micro-USD at the time of the event, null without a price. */
+  /** Micro-USD at the time of the event; null without a price. */
   readonly usd: bigint | null
 }
 
-/** The last key of a page: newest first, unique. */
 export interface EventKey {
   readonly timestamp: number
   readonly chainId: number
@@ -32,7 +29,6 @@ export interface EventKey {
 export interface EventQuery {
   readonly dataset: string
   readonly limit: number
-  /** Every chain that may have events. */
   readonly chainIds: readonly number[]
   readonly chainId?: number
   readonly token?: string
@@ -44,7 +40,7 @@ export interface EventQuery {
   readonly after?: EventKey
 }
 
-/** One page of events, newest first; asks for one more than the limit to know whether more follow. */
+/** Newest first; fetches one extra row to know whether more follow. */
 export async function listEvents(
   connection: Connection,
   query: EventQuery,
@@ -59,13 +55,13 @@ export async function listEvents(
 const COLUMNS = sql`
   chain_id, block_number, log_index, tx_hash, timestamp_unix, kind, token, account, amount, detail, usd`
 
-/** Whether one index has the order: of the dataset, of an account, or of an account and token. */
+/** Whether a single index provides the order. */
 function ofOneIndex({ account, token, chainId }: EventQuery): boolean {
   if (account !== undefined && token !== undefined) return true
   return token === undefined && chainId === undefined
 }
 
-/** `chain_id + 0` keeps the planner from choosing an index on the chain. */
+/** `chain_id + 0` keeps the planner off the chain's index. */
 function newest(query: EventQuery): Sql {
   const { account, token, chainId, after } = query
   return sql`
@@ -80,10 +76,7 @@ function newest(query: EventQuery): Sql {
     limit ${query.limit + 1}`
 }
 
-/**
- * A token may have next to none of a dataset's events, so they are looked up by token, and merged from the
- * lists of the chains.
- */
+/** A token may have few events, so per-chain lists from its index are merged. */
 function newestByChain(query: EventQuery): Sql {
   const chainIds = query.chainId === undefined ? query.chainIds : [query.chainId]
   const lists = chainIds.map((each) => sql`select * from (${newestOf(each, query)}) as of_chain`)
@@ -124,7 +117,6 @@ function afterKey({ timestamp, chainId, blockNumber, logIndex }: EventKey): Sql 
     < (${timestamp}, ${chainId}, ${blockNumber}, ${logIndex})`
 }
 
-/** The same among the events of one chain, in the order of its index. */
 function afterKeyOn(chainId: number, after: EventKey): Sql {
   const { timestamp, blockNumber, logIndex } = after
   if (chainId < after.chainId) return sql`and timestamp_unix <= ${timestamp}`

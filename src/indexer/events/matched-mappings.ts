@@ -15,13 +15,12 @@ export const matchedMappingsMigration: Migration = {
     )`,
 }
 
-/** Identifies a mapping by its filters, independent of its place in the file. */
+/** Independent of the mapping's place in the file. */
 export function mappingKey({ address, topic0, where }: EventSource): string {
   const filters = [...where].map(([name, values]) => [name, [...values].sort()])
   return `${address} ${topic0} ${JSON.stringify(filters.sort())}`
 }
 
-/** Records mappings that matched a log; a reorg does not undo it. */
 export async function noteMatched(
   connection: Connection,
   dataset: string,
@@ -43,7 +42,6 @@ export async function forgetMatched(
     delete from matched_mappings where dataset = ${dataset} and chain_id = ${chainId}`)
 }
 
-/** Those of the given mappings that have not matched any log yet. */
 export async function readUnmatched<Source extends EventSource>(
   connection: Connection,
   dataset: string,

@@ -1,10 +1,9 @@
-/** From one moment to another, both included, in Unix seconds; open ends are infinite. */
+/** Unix seconds, both included; open ends are infinite. */
 export interface TimeRange {
   readonly fromUnix: number
   readonly untilUnix: number
 }
 
-/** An amount of a token at a moment (Unix seconds). */
 export interface DatedAmount {
   readonly token: string
   readonly amount: bigint

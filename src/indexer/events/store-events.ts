@@ -9,13 +9,12 @@ import type { Change } from '../dataset.ts'
 import { type Contribution, type EventFact, negated } from './event.ts'
 import { type FoldedInto, foldEvents } from './fold-events.ts'
 
-/** A dataset, and whether its events are summed by account. */
 interface Summed {
   readonly name: string
   readonly byAccount: boolean
 }
 
-/** Stores events and folds them in, with their dollar values where those are known already. */
+/** Undefined values are filled in later. */
 export async function storeEvents(
   change: Change,
   { name: dataset, byAccount }: Summed,
@@ -28,14 +27,13 @@ export async function storeEvents(
   await change.connection.call(STORE_EVENTS, { into, facts, values })
 }
 
-/** Events with their dollar values, as far as these are known. */
 interface ValuedEvents {
   readonly into: FoldedInto
   readonly facts: readonly EventFact[]
   readonly values: readonly (MicroUsd | null | undefined)[]
 }
 
-/** Stores events and folds them in, while whoever calls reads on. */
+/** Runs on the writer thread, if there is one. */
 export const STORE_EVENTS: Procedure<ValuedEvents> = {
   name: 'store events',
   async run(connection, { into, facts, values }) {
@@ -75,7 +73,6 @@ function* contributionsOf(
     if (fact.counted) yield toContribution(fact, values[index] ?? null)
 }
 
-/** One row at a time: many thousands of them are not needed at once. */
 function* rowsOf(
   dataset: string,
   facts: readonly EventFact[],
@@ -119,7 +116,7 @@ function toContribution(fact: EventFact, usd: MicroUsd | null): Contribution {
   }
 }
 
-/** Removes the events of blocks above the ancestor and folds their inverse, values included. */
+/** Folds the inverse, values included. */
 export async function revertEvents(
   change: Change,
   { name: dataset, byAccount }: Summed,
@@ -136,10 +133,9 @@ export async function revertEvents(
   await foldEvents(connection, { dataset, byAccount, keepHours: true }, contributions)
 }
 
-/** Rows held in memory at once. */
 const EVENTS_MAX = 20_000
 
-/** Removes all events of a chain and their share in what is summed over all chains. */
+/** Removes a chain's events and their share in cross-chain sums. */
 export async function forgetEvents(
   { connection, chainId }: Change,
   { name: dataset, byAccount }: Summed,
@@ -166,7 +162,6 @@ export async function forgetEvents(
   )
 }
 
-/** The share of a stored event in its sums. */
 export function readContribution(row: Row): Contribution {
   const usd = column.u256OrNull(row, 'usd')
   return {

@@ -6,27 +6,24 @@ import { addSums, NOTHING, type Sums, TOTAL } from './event.ts'
 import { readContribution } from './store-events.ts'
 import { readSums } from './sums-row.ts'
 
-/** Sums of one token on one chain. */
 export interface TokenSums extends Sums {
   readonly token: string
   readonly chainId: number
 }
 
-/** A length of time up to the newest block: its first second, its first whole hour and its first whole day. */
+/** A window's start, with its first whole hour and day. */
 interface Window {
   readonly startUnix: number
   readonly firstHour: number
   readonly firstDay: number
 }
 
-/** What happened after `asOfUnix - seconds`. */
 function windowOf(asOfUnix: number, seconds: number): Window {
   const startUnix = asOfUnix - seconds + 1
   const firstHour = Math.ceil(startUnix / HOUR_SECONDS) * HOUR_SECONDS
   return { startUnix, firstHour, firstDay: Math.ceil(firstHour / DAY_SECONDS) * DAY_SECONDS }
 }
 
-/** For each window. */
 export type WindowSums = readonly (readonly TokenSums[])[]
 
 interface Asked {
@@ -34,11 +31,6 @@ interface Asked {
   readonly windows: readonly Window[]
 }
 
-/**
- * Sums of the last 24 hours, 7 and 30 days up to the newest block, exactly, per token and chain: whole days
- * and hours out of the buckets and the events of the one broken hour at each edge, so that the work does
- * not grow with history.
- */
 export async function sumLastDays(
   connection: Connection,
   { dataset, asOfUnix }: { readonly dataset: string; readonly asOfUnix: number },
@@ -49,7 +41,6 @@ export async function sumLastDays(
   return whole.map((each, place) => addUp([...each, ...(broken[place] ?? [])]))
 }
 
-/** Of their whole hours and days. Days that windows share are read once. */
 async function sumWhole(connection: Connection, { dataset, windows }: Asked): Promise<WindowSums> {
   const hours = windows.map(
     ({ firstHour, firstDay }, place) => sql`
@@ -79,10 +70,9 @@ async function sumWhole(connection: Connection, { dataset, windows }: Asked): Pr
   })
 }
 
-/** Days belong to every window that reaches back to them. */
+/** Marks days, which any window may use. */
 const DAYS = -1
 
-/** Of the hours that began before they did. */
 async function sumBroken(connection: Connection, { dataset, windows }: Asked): Promise<WindowSums> {
   const broken = windows.map(
     ({ startUnix, firstHour }, place) => sql`
@@ -100,10 +90,7 @@ async function sumBroken(connection: Connection, { dataset, windows }: Asked): P
   )
 }
 
-/**
- * Everything since the beginning, per token and chain. All totals have one time; asked for just that one,
- * SQLite would read every bucket of the dataset for the sake of its order.
- */
+/** Not `=`: SQLite would read every bucket of the dataset for the order. */
 export async function sumTotals(
   connection: Connection,
   dataset: string,
@@ -115,7 +102,6 @@ export async function sumTotals(
   return totals.map(toTokenSums)
 }
 
-/** Adds the sums that pass a test. */
 export function totalOf(
   list: readonly TokenSums[],
   accept: (sums: TokenSums) => boolean = () => true,
@@ -123,7 +109,7 @@ export function totalOf(
   return list.filter(accept).reduce<Sums>(addSums, NOTHING)
 }
 
-/** Dollars of sums: null when there are events and none of them has a price. */
+/** Null if there are events but none has a price. */
 export function dollarsOf(sums: Sums): bigint | null {
   return sums.events > 0 && sums.priced === 0 ? null : sums.usd
 }
@@ -136,7 +122,6 @@ function toTokenSums(row: Row): TokenSums {
   return { ...labels(row), ...readSums(row) }
 }
 
-/** One line for each token and chain. */
 function addUp(list: readonly TokenSums[]): readonly TokenSums[] {
   const sums = new Map<string, TokenSums>()
   for (const each of list) {

@@ -4,7 +4,6 @@ import type { Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import type { Sums } from './event.ts'
 
-/** The four sums of a bucket or account row. */
 export function readSums(row: Row): Sums {
   return {
     amount: column.u256(row, 'amount'),
@@ -14,8 +13,7 @@ export function readSums(row: Row): Sums {
   }
 }
 
-/** The four sums as columns: amount, usd, events, priced. */
 export function writeSums(sums: Sums): readonly [string, string, number, number] {
-  assert(sums.events >= 0 && sums.priced >= 0, 'more events were taken back than there were')
+  assert(sums.events >= 0 && sums.priced >= 0, 'more events were reverted than stored')
   return [toStored(sums.amount), toStored(sums.usd), sums.events, sums.priced]
 }

@@ -2,9 +2,8 @@ import type { Migration } from '#store/engine.ts'
 import { CLUSTERED } from '#store/migrate.ts'
 
 /**
- * Tables of everything that happens once and has an amount: burns, dividends, grave digs.
- * Amounts are uint256 in base units; `usd` are micro-dollars at the time of the event. Both are
- * padded text, since they can pass 64 bits. `priced` counts the events that have a dollar value.
+ * `amount` is in base units, `usd` in micro-dollars at the event's time. Both may exceed 64 bits,
+ * so they are padded text.
  */
 export const eventsMigration: Migration = {
   id: 1002,

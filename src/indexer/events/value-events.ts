@@ -12,15 +12,12 @@ import { foldEvents } from './fold-events.ts'
 import type { DatedAmount, TimeRange } from './moments.ts'
 import { readContribution } from './store-events.ts'
 
-/** What valuing needs of the prices, given by whoever knows them. */
 export interface PriceBook {
-  /** Tokens whose dollar price hangs on the price of `symbol`, itself among them. */
   dependents(symbol: string): readonly string[]
-  /** Decimals of a token. */
   decimals(symbol: string): number
-  /** The stretches of time in which blocks still to be read can add nothing to the token's price. */
+  /** Ranges in which unread blocks cannot change the token's price. */
   known(connection: Connection, symbol: string): Promise<readonly TimeRange[]>
-  /** Prices at rising moments (Unix seconds): the last one at or before each, null before the first. */
+  /** Prices at ascending Unix seconds: the last at or before each, null before the first. */
   pricesAt(
     connection: Connection,
     symbol: string,
@@ -28,12 +25,11 @@ export interface PriceBook {
   ): Promise<readonly (Price | null)[]>
 }
 
-/** Rows held in memory at once. */
 const EVENTS_MAX = 20_000
 
 /**
- * Dollar values: null before a token's first price, undefined while blocks still to be read may
- * change the price of that moment. Values depend on the chains alone, not on the order of reading.
+ * Null before a token's first price, undefined while unread blocks may change it. The order of
+ * reading does not matter.
  */
 export async function valuesOf(
   connection: Connection,
@@ -56,7 +52,6 @@ export async function valuesOf(
     }
   }
   const byToken = groupBy(amounts.keys(), (index) => amounts[index]?.token ?? '')
-  // Asked for side by side: each turn to the database takes longer than its answer.
   const valued = [...byToken].map(async ([token, indexes]) => {
     const ranges = await book.known(connection, token)
     await allEnded(ranges.map((range) => valueWithin(token, indexes, range)))
@@ -65,7 +60,6 @@ export async function valuesOf(
   return values
 }
 
-/** Takes values back that a change of prices made doubtful; they are found anew. */
 export async function unvalueEvents(
   connection: Connection,
   book: PriceBook,
@@ -78,8 +72,8 @@ export async function unvalueEvents(
 }
 
 /**
- * Gives events their dollar value at the time they happened. An event waits until its price's chain
- * has passed its moment. Gives how many were valued.
+ * An event waits until the price's chain has passed its moment. Returns the number of events
+ * valued.
  */
 export async function valueEvents(
   connection: Connection,
@@ -97,7 +91,6 @@ export async function valueEvents(
   return valued
 }
 
-/** Events of a token at some time. */
 interface TokenRange {
   readonly token: string
   readonly range: TimeRange
@@ -111,10 +104,7 @@ function within({ token, range }: TokenRange, which: Sql): Sql {
     and timestamp_unix <= ${finite(range.untilUnix)}`
 }
 
-/**
- * Those in which there are such events: mostly none, and all are asked for side by side. In the order of the
- * index, or PostgreSQL reads the whole table where its statistics still say that there are many.
- */
+/** Usually none. Ordered by the index, or PostgreSQL may scan the table on stale statistics. */
 async function having(
   connection: Connection,
   ranges: readonly TokenRange[],
@@ -129,7 +119,6 @@ async function having(
   return ranges.filter((_, index) => found[index]?.length === 1)
 }
 
-/** Resets the values of all events of a token, so that they are valued again. */
 export function unvalueToken(connection: Connection, token: string): Promise<void> {
   const range = { fromUnix: 0, untilUnix: Number.POSITIVE_INFINITY }
   return unvalue(connection, { token, range })
@@ -191,7 +180,7 @@ async function valuePending(
   return pending.length
 }
 
-/** Sets values: null without a price, undefined while pending. */
+/** Null: no price; undefined: pending. */
 async function setValues(
   connection: Connection,
   events: readonly { readonly row: Row; readonly value: MicroUsd | null | undefined }[],
@@ -225,7 +214,6 @@ async function foldValues(connection: Connection, changes: readonly ValueChange[
   for (const [dataset, group] of groupBy(counted, ({ row }) => column.text(row, 'dataset')))
     await foldEvents(
       connection,
-      // A value is no event: where accounts are not summed there is none to add it to.
       { dataset, keepHours: true, byAccount: true },
       group.map(toContribution),
     )

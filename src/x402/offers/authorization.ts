@@ -5,19 +5,17 @@ import { getSignPayload } from 'ox/TypedData'
 import type { Address, Hash } from '#domain/address.ts'
 import type { Signature } from '#domain/signature.ts'
 
-/** A payer's signed leave to move tokens once (EIP-3009); all addresses in lower case. */
+/** Signed permission to move tokens once (EIP-3009). Addresses in lower case. */
 export interface Authorization {
   readonly from: Address
   readonly to: Address
-  /** Base units of the asset. */
   readonly value: bigint
-  /** Unix seconds; the transfer counts strictly between the two. */
+  /** Unix seconds, both exclusive. */
   readonly validAfter: bigint
   readonly validBefore: bigint
   readonly nonce: Hash
 }
 
-/** The token that an authorization is for, and the EIP-712 domain in which it is signed. */
 export interface SignedAsset {
   readonly chainId: number
   readonly asset: Address
@@ -35,7 +33,6 @@ const TYPES = {
   ],
 } as const
 
-/** Whether `from` signed it (EIP-712), computed here without a node. */
 export function isSignedByPayer(
   asset: SignedAsset,
   authorization: Authorization,
@@ -55,12 +52,11 @@ export function isSignedByPayer(
   }
 }
 
-/** The form with bytes takes signatures of wallets that are contracts too (USDC 2.2). */
+/** The `bytes` form also accepts signatures of contract wallets (USDC 2.2). */
 const transferWithAuthorization = parseFunction(
   'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)',
 )
 
-/** The call that moves the money; anyone may send it. */
 export function transferCall(authorization: Authorization, signature: Signature): `0x${string}` {
   const { from, to, value, validAfter, validBefore, nonce } = authorization
   return encodeData(transferWithAuthorization, [

@@ -6,15 +6,14 @@ import type { SettlingSigner } from '../settling/settling-signer.ts'
 import type { X402Deps } from '../x402-deps.ts'
 import { costMax, costUsual, readGasPrice, toGwei, toMicroUsd } from './gas-price.ts'
 
-/** Whether a payment could be settled now. */
 export interface Availability {
   isAvailable(): Promise<boolean>
 }
 
-/** Gas changes with every block, but an answer of 402 need not wait for a node each time. */
+/** Saves a node request per 402. */
 const FRESH_MS = 5_000
 
-/** A settlement may cost this part of the smallest offer. */
+/** The maximum cost of a settlement, as a fraction of the smallest offer. */
 const COST_SHARE = 10n
 
 interface Deps
@@ -22,14 +21,12 @@ interface Deps
   readonly rpc: Pick<SettlingRpc, 'gasPrice' | 'balance' | 'header' | 'provenBlock'>
   readonly signer: Pick<SettlingSigner, 'address'>
   readonly chainId: number
-  /** How payments are proven. */
   readonly proof: Payment['proof']
 }
 
 /**
- * Offers are shown only while they can be kept: a node answers, the settling wallet can pay for gas,
- * the day's gas is not used up, gas costs at most a tenth of the smallest offer, and some node has
- * proven a block since the start.
+ * Offers only what can be settled: nodes prove blocks, the settling wallet can pay, and gas is
+ * cheap enough.
  */
 export function createAvailability(deps: Deps): Availability {
   let isProvable = deps.proof === 'endpoints'
@@ -48,7 +45,7 @@ export function createAvailability(deps: Deps): Availability {
   }
 }
 
-/** Nodes that cannot prove blocks would keep every payment pending. */
+/** Without proofs, every payment would stay pending. */
 async function provesHead({ rpc, report }: Deps): Promise<boolean> {
   try {
     const head = await rpc.header('latest')

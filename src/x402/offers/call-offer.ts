@@ -7,20 +7,13 @@ type Deps = Pick<
   'payment' | 'pricePerCall' | 'clock' | 'newId' | 'amounts' | 'publicBaseUrl'
 >
 
-/**
- * Proxies take four kilobytes of response headers by default. The other headers of a 402 have about
- * 750 bytes and a receipt 300 more; the rest is left for what proxies add themselves.
- */
+/** Proxies limit response headers to 4 KB by default; the other headers need about 1 KB. */
 export const OFFER_LENGTH_MAX = 2_800
 
-/**
- * The header `PAYMENT-REQUIRED` of a call, whatever its URL: where that is too long its query is
- * left out, then the sign-in.
- */
+/** If the offer is too long, drops the query, then the sign-in. */
 export function callOfferHeader(
   deps: Deps,
   input: {
-    /** Path and query of the call. */
     readonly target: string
     readonly offersSignIn: boolean
     readonly error: string | undefined

@@ -4,19 +4,17 @@ import { greater, lesser } from '#lib/lesser.ts'
 import type { SettlingRpc } from '../settling/settling-rpc.ts'
 import { type Fees, TRANSFER_GAS } from '../settling/settling-signer.ts'
 
-/** A tip of nothing is passed over by nodes that are asked for more than they can hold. */
+/** A zero tip is dropped when the mempool is full. */
 const TIP_MIN = 1_000_000n
 
-/** A base fee rises by an eighth a block at most: twice its amount lasts six full blocks. */
+/** The base fee rises by at most 1/8 per block: twice the fee lasts six full blocks. */
 const BASE_FEE_ROOM = 2n
 
-/** Prices of gas, in wei. */
 export interface GasPrice extends Fees {
-  /** What is paid if the base fee stays. */
   readonly usualFeePerGas: bigint
 }
 
-/** What a transaction that is sent now may pay; a node's idea of a tip counts up to the base fee. */
+/** The node's proposed tip is capped at the base fee. */
 export async function readGasPrice(rpc: Pick<SettlingRpc, 'gasPrice'>): Promise<GasPrice> {
   const { baseFee, tip } = await rpc.gasPrice()
   const maxPriorityFeePerGas = lesser(greater(tip, TIP_MIN), greater(baseFee, TIP_MIN))
@@ -27,12 +25,11 @@ export async function readGasPrice(rpc: Pick<SettlingRpc, 'gasPrice'>): Promise<
   }
 }
 
-/** The most that one settlement can cost, in wei. */
 export function costMax({ maxFeePerGas }: Fees): bigint {
   return TRANSFER_GAS * maxFeePerGas
 }
 
-/** The first payment of all to a wallet takes as much on the real coin, measured; later ones less. */
+/** The first transfer to a wallet; later ones cost less. */
 const TRANSFER_GAS_USUAL = 103_000n
 
 export function costUsual({ usualFeePerGas }: GasPrice): bigint {
@@ -41,12 +38,11 @@ export function costUsual({ usualFeePerGas }: GasPrice): bigint {
 
 const GWEI = 1_000_000_000n
 
-/** Rounded up: what is set aside must not be too little. */
+/** Rounded up, because it is a reservation. */
 export function toGwei(wei: bigint): bigint {
   return (wei + GWEI - 1n) / GWEI
 }
 
-/** Wei as micro-USD at a price of whole US dollars per ether. */
 export function toMicroUsd(wei: bigint, etherUsd: number): MicroUsd {
   return multiplyDivide(wei, BigInt(etherUsd) * 1_000_000n, 10n ** 18n)
 }

@@ -8,15 +8,13 @@ import { type Authorization, isSignedByPayer } from './authorization.ts'
 import { networkOf } from './offer.ts'
 import type { PaymentFault, PaymentPayload } from './payment-payload.ts'
 
-/** A transaction needs some blocks' time to be sealed before the authorization ends. */
 const SECONDS_LEFT_MIN = 10n
 
-/** Our offers say five minutes. What runs longer has to be watched for as long, whatever we do. */
+/** Our offers allow five minutes. A longer authorization must be watched as long. */
 const SECONDS_LEFT_MAX = 3_600n
 
 /**
- * Holds a payment against what we offer ourselves, never against the client's copy of it, then its
- * time and its signature; no node is asked. Undefined when it is right.
+ * Compares with our own offers, never with the client's copy. No node is asked. Undefined if valid.
  */
 export function matchOffer(
   deps: Pick<X402Deps, 'payment' | 'clock'>,
@@ -50,7 +48,6 @@ export function matchOffer(
   return isSigned === true ? undefined : isSigned || 'invalid_exact_evm_payload_signature'
 }
 
-/** Whether a transfer that is sent now can be sealed in time. */
 export function hasTimeLeft(
   deps: Pick<X402Deps, 'clock'>,
   { validBefore }: Pick<Authorization, 'validBefore'>,

@@ -4,15 +4,13 @@ import { formatDecimal } from '#lib/decimal.ts'
 import { Type } from '#lib/type.ts'
 import { currentPayTo, type OfferDeps } from '#payments/offers.ts'
 
-/** Long enough for clocks that differ and for slow blocks. */
+/** Tolerates clock differences and slow blocks. */
 const OFFER_SECONDS = 300
 
 export interface OfferInput {
-  /** Smallest first: stock clients take the first that fits their spending limit. */
+  /** Ascending: clients take the first within their spending limit. */
   readonly amounts: readonly MicroUsd[]
-  /** Absolute URL of what was asked for. */
   readonly resourceUrl: string
-  /** Why what came was not taken. */
   readonly error?: string
   readonly extensions?: Readonly<Record<string, unknown>>
 }
@@ -20,8 +18,8 @@ export interface OfferInput {
 type Deps = Pick<OfferDeps, 'payment' | 'pricePerCall' | 'clock'>
 
 /**
- * The header `PAYMENT-REQUIRED`: base64 of a PaymentRequired of x402 version 2. Clients decode it
- * before they look at the body, and a malformed one would hide the body from them.
+ * Base64 of an x402 v2 PaymentRequired. Clients decode it before they read the body, so it must be
+ * well-formed.
  */
 export function paymentRequiredHeader(deps: Deps, input: OfferInput): string {
   const offer = {
@@ -39,7 +37,7 @@ export function paymentRequiredHeader(deps: Deps, input: OfferInput): string {
       asset: showAddress(deps.payment.asset),
       payTo: showAddress(currentPayTo(deps)),
       maxTimeoutSeconds: OFFER_SECONDS,
-      // The receipt comes before the answer: a client must not expect to be served first.
+      // Clients pay before they are served.
       extra: { ...deps.payment.domain, paymentFlow: 'upfront' },
     })),
     ...(input.extensions !== undefined && { extensions: input.extensions }),
@@ -56,18 +54,17 @@ export function toBase64(value: unknown): string {
   return Buffer.from(JSON.stringify(value), 'utf8').toString('base64')
 }
 
-/** Header values and wallets show it; printable ASCII only. */
 function describe(deps: Deps, amounts: readonly MicroUsd[]): string {
   const [smallest = deps.pricePerCall] = amounts
   const calls = smallest / deps.pricePerCall
-  return `${usd(smallest)} USD buys ${calls} calls at ${usd(deps.pricePerCall)} USD; what is left stays as prepaid balance`
+  return `${usd(smallest)} USD buys ${calls} calls at ${usd(deps.pricePerCall)} USD; the rest stays as prepaid balance`
 }
 
 function usd(amount: MicroUsd): string {
   return formatDecimal(amount, 6)
 }
 
-/** The 402 body of the top-up resource: a PaymentRequirementsResponse of x402 version 1. */
+/** x402 v1 PaymentRequirementsResponse. */
 export const TopupOfferBody = Type.Object(
   {
     x402Version: Type.Literal(1),

@@ -4,12 +4,12 @@ import { isObject, type JsonObject } from '#lib/json.ts'
 import type { RequestHeaders } from '#route/route.ts'
 import type { Authorization } from './authorization.ts'
 
-/** A payment as a client sent it, of scheme `exact` with an EIP-3009 authorization. */
+/** Scheme `exact` with an EIP-3009 authorization. */
 export interface PaymentPayload {
   readonly version: 1 | 2
-  /** As the client names it: CAIP-2 in version 2, a plain name in version 1. */
+  /** CAIP-2 in version 2, a name in version 1. */
   readonly network: string
-  /** What the client says it accepted; version 1 does not say it. */
+  /** Absent in version 1. */
   readonly accepted:
     | { readonly amount: string; readonly asset: string; readonly payTo: string }
     | undefined
@@ -17,7 +17,7 @@ export interface PaymentPayload {
   readonly signature: Signature
 }
 
-/** Why a payment cannot be taken, in the words of the x402 specification where it has one. */
+/** Codes of the x402 specification where it has one. */
 export type PaymentFault =
   | 'invalid_payload'
   | 'invalid_x402_version'
@@ -34,14 +34,13 @@ export type PaymentFault =
   | 'invalid_transaction_state'
   | 'settlement_unavailable'
 
-/** Whether a request carries a payment at all. */
 export function carriesPayment(headers: RequestHeaders): boolean {
   return headers['payment-signature'] !== undefined || headers['x-payment'] !== undefined
 }
 
 /**
- * Reads the one payment of a request: `PAYMENT-SIGNATURE` (x402 version 2) or `X-PAYMENT`
- * (version 1). Two of them, or one that is repeated, could be read in two ways and are no payment.
+ * `PAYMENT-SIGNATURE` (v2) or `X-PAYMENT` (v1). Both, or one repeated, would be ambiguous and are
+ * rejected.
  */
 export function readPayment(headers: RequestHeaders): PaymentPayload | PaymentFault {
   const [current, older] = [headers['payment-signature'], headers['x-payment']]
@@ -54,10 +53,8 @@ export function readPayment(headers: RequestHeaders): PaymentPayload | PaymentFa
   return current === undefined ? readOlder(value) : readCurrent(value)
 }
 
-/** The standard alphabet with its padding, as the specification's own pattern has it. */
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 
-/** A payment is some 1,000 characters long; Node bounds all headers of a request to 16 KiB. */
 const HEADER_LENGTH_MAX = 8_192
 
 export function decodeJson(text: string): unknown {

@@ -4,14 +4,12 @@ import { networkOf, toBase64 } from './offer.ts'
 import type { PaymentPayload } from './payment-payload.ts'
 
 export interface Receipted {
-  /** Undefined while nothing of the payment could be read. */
   readonly payload: Pick<PaymentPayload, 'version' | 'authorization'> | undefined
   readonly transaction: Hash | null
-  /** Why it failed; undefined for a settled payment. */
   readonly errorReason?: string
 }
 
-/** The receipt of a payment, settled or not: a SettleResponse in the header of the client's version. */
+/** A SettleResponse, in the header of the client's version. */
 export function paymentResponseHeaders(
   payment: Payment,
   { payload, transaction, errorReason }: Receipted,

@@ -7,16 +7,14 @@ import type { Intent } from './intent.ts'
 import { lockIntent, setCredited, setIntentStatus } from './intent-store.ts'
 import type { Settlement } from './read-settlement.ts'
 
-/** A credit that was made. */
 export interface Credited {
-  /** publicId of the key that has the money: the newest rotation of the payee; null for a bucket. */
+  /** The newest rotation of the payee; null for a bucket. */
   readonly key: string | null
 }
 
 /**
- * Puts the money of a settled intent on its account, once, in the caller's transaction. The deposit
- * is the same one that prepayments look at: it has at most one live credit, whichever door it came by.
- * Undefined when somebody else came first, for this intent or its deposit.
+ * In the caller's transaction. The deposit has at most one live credit, shared with prepayments.
+ * Undefined if another writer was first.
  */
 export async function creditIntent(
   connection: Connection,
@@ -34,7 +32,6 @@ export async function creditIntent(
     id,
     deposit,
     account: payee.kind === 'bucket' ? bucketAccount(payee.bucket) : keyAccount(key ?? ''),
-    // Who owes it should a reorg take money that is spent by then.
     owner: payee.kind === 'key' ? payee.wallet : deposit.from,
     claimId: null,
     keys: deps.keys,
@@ -46,11 +43,9 @@ export async function creditIntent(
   return created ? { key } : undefined
 }
 
-/** Ends an intent that moved no money; false when it stands otherwise by now. */
 export function endIntent(
   connection: Connection,
   intent: Intent,
-  /** `lookUnix`: when it is looked at next; undefined where nobody can send it any more. */
   input: { readonly to: 'abandoned' | 'failed'; readonly lookUnix: number | undefined },
 ): Promise<boolean> {
   return setIntentStatus(connection, { id: intent.id, from: intent.status, ...input })

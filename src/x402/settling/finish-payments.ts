@@ -12,25 +12,22 @@ import {
 import { isOver, MARGIN_SECONDS, reconcileIntent, type Verdict } from './reconcile-intent.ts'
 import { sweepNonces } from './sweep-nonces.ts'
 
-/** Intents looked at per pass; a job that is called every second needs no long run. */
 const INTENTS_PER_PASS_MAX = 100
 
-/** Ended ones wait longer each time, and a pass must not wait for many that nobody sends. */
+/** Ended intents wait longer; a pass must not be dominated by them. */
 const ENDED_PER_PASS_MAX = 20
 
-/** A request has its outcome, or was killed, well before. */
+/** The request has finished or died by then. */
 const RESERVED_SECONDS = 60
 
-/** The request that sent it waits for this long by itself. */
 const SUBMITTED_SECONDS = 2
 
 type Deps = CreditDeps & { report(error: unknown): void }
 
 /**
- * Finishes what requests have left open: payments whose receipt did not come in time, those of a
- * process that was killed, those that a reorg took back, those that somebody else sends after we gave
- * them up; then nonces that are not used up. Several may run at once; each intent moves once. Gives
- * the number of payments credited.
+ * Finishes what requests left open: missed receipts, killed processes, reorgs, and authorizations
+ * that others send after we gave up. Safe to run concurrently. Returns the number of payments
+ * credited.
  */
 export async function finishPayments(deps: Deps): Promise<number> {
   const reads = { run: deps.engine.read }
@@ -43,7 +40,6 @@ export async function finishPayments(deps: Deps): Promise<number> {
   const ended = await intentsToLookAt(reads, due)
   let credited = 0
   for (const intent of [...open.filter((each) => isDue(deps, each)), ...ended]) {
-    // One that fails must not keep the others waiting.
     const isCredited = await finishOne(deps, intent).catch((error: unknown) => {
       deps.report(error)
       return false
@@ -77,7 +73,7 @@ async function finishOne(deps: Deps, intent: Intent): Promise<boolean> {
 }
 
 function endOf(intent: Intent, verdict: Verdict): 'abandoned' | 'failed' | undefined {
-  // What was never stored as signed was never sent by us and never will be.
+  // Never signed, so never sent by us.
   if (intent.status === 'reserved') return 'abandoned'
   if (intent.status !== 'submitted') return undefined
   return isOver(verdict) || verdict.kind === 'reverted' ? 'failed' : undefined
@@ -85,10 +81,7 @@ function endOf(intent: Intent, verdict: Verdict): 'abandoned' | 'failed' | undef
 
 const LOOK_SECONDS_MIN = 5
 
-/**
- * When an ended intent is looked at again: after its age once more, but soon after its authorization
- * has ended. Undefined a day later: a use that no node shows by then is none that we can find.
- */
+/** Doubles the age, but checks soon after the authorization expires. Undefined a day later. */
 function nextLook(intent: Intent, nowUnix: number): number | undefined {
   const endUnix = Number(intent.authorization.validBefore) + MARGIN_SECONDS
   if (nowUnix >= endUnix + DAY_SECONDS) return undefined

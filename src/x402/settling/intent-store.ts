@@ -9,7 +9,7 @@ export const COLUMNS = sql`id, chain_id, asset, payer, nonce, pay_to, micro_usd,
   valid_before, signature, payee_kind, payee, payee_wallet, status, created_unix, from_block, tx_hash,
   raw, own_hash, settler, tx_nonce, reserved_gwei, gas_day`
 
-/** False when the authorization was reserved before, by whomever and for whatever. */
+/** False if the authorization was reserved before. */
 export async function insertIntent(connection: Connection, intent: Intent): Promise<boolean> {
   const { authorization, payee } = intent
   const [name, wallet] =
@@ -26,7 +26,6 @@ export async function insertIntent(connection: Connection, intent: Intent): Prom
   return inserted.length === 1
 }
 
-/** The intent of an authorization; undefined when it was never used here. */
 export async function findIntent(
   reads: Reads,
   input: {
@@ -43,14 +42,12 @@ export async function findIntent(
   return row && toIntent(row)
 }
 
-/** The intent as it stands now, which nobody else changes until this transaction ends. */
 export async function lockIntent(connection: Connection, id: string): Promise<Intent | undefined> {
   const [row] = await connection.run(sql`
     update x402_intents set status = status where id = ${id} returning ${COLUMNS}`)
   return row && toIntent(row)
 }
 
-/** Intents whose end is open, oldest first. */
 export async function openIntents(reads: Reads, limit: number): Promise<Intent[]> {
   const found = await reads.run(sql`
     select ${COLUMNS} from x402_intents where status in ('reserved', 'submitted')
@@ -58,7 +55,6 @@ export async function openIntents(reads: Reads, limit: number): Promise<Intent[]
   return found.map(toIntent)
 }
 
-/** How many intents of an asset are open, and how many of them are one payer's. */
 export async function countOpenBefore(
   connection: Connection,
   { chainId, asset, authorization }: Pick<Intent, 'chainId' | 'asset' | 'authorization'>,
@@ -72,7 +68,6 @@ export async function countOpenBefore(
   return { all: column.integer(row, 'open'), ofPayer: column.integer(row, 'of_payer') }
 }
 
-/** How many intents are open by their status, and when the oldest of them was reserved. */
 export async function countOpenIntents(reads: Reads): Promise<
   readonly {
     readonly status: IntentStatus
@@ -90,7 +85,7 @@ export async function countOpenIntents(reads: Reads): Promise<
   }))
 }
 
-/** Credited intents whose credit a reorg took back, oldest first. */
+/** Their credit was reversed by a reorg. */
 export async function lostIntents(reads: Reads, limit: number): Promise<Intent[]> {
   const found = await reads.run(sql`
     select ${COLUMNS} from x402_intents
@@ -100,7 +95,7 @@ export async function lostIntents(reads: Reads, limit: number): Promise<Intent[]
   return found.map(toIntent)
 }
 
-/** Whether the money of a transaction has its place: it settles an x402 payment. */
+/** Then its money must not be credited to a prepayment. */
 export async function settlesIntent(reads: Reads, txHash: Hash): Promise<boolean> {
   const found = await reads.run(sql`
     select id from x402_intents
@@ -110,8 +105,8 @@ export async function settlesIntent(reads: Reads, txHash: Hash): Promise<boolean
 }
 
 /**
- * Ends an intent, or opens a credited one again that a reorg took; false when it stood otherwise.
- * `lookUnix` is when an ended one is looked at next, since somebody else may send it.
+ * False if the status changed meanwhile. `lookUnix`: the next look at an ended intent, because
+ * others may still send it.
  */
 export async function setIntentStatus(
   connection: Connection,
@@ -138,7 +133,6 @@ export async function setCredited(
     where id = ${input.id}`)
 }
 
-/** Ended intents whose next look is due, the longest due first. */
 export async function intentsToLookAt(
   reads: Reads,
   input: { readonly nowUnix: number; readonly limit: number },
@@ -149,7 +143,6 @@ export async function intentsToLookAt(
   return found.map(toIntent)
 }
 
-/** Undefined: it is never looked at again. */
 export async function setNextLook(
   connection: Connection,
   input: { readonly id: string; readonly lookUnix: number | undefined },

@@ -3,10 +3,9 @@ import type { Signature } from '#domain/signature.ts'
 import type { Authorization } from '../offers/authorization.ts'
 
 /**
- * `reserved`: nothing was sent. `submitted`: a signed transaction is stored and may be anywhere.
- * `credited`: the money is on its account. The others are ends without money from here:
- * `abandoned` before anything was sent, `failed` after it, `claimed` when a prepayment has the deposit.
- * An abandoned or failed one is credited all the same if somebody else sends its authorization.
+ * `reserved`: nothing sent. `submitted`: signed and stored. `credited`: done. Ended without money:
+ * `abandoned` before sending, `failed` after, `claimed` if a prepayment has the deposit. Abandoned
+ * and failed ones are still credited if others send the authorization.
  */
 export type IntentStatus =
   | 'reserved'
@@ -16,12 +15,11 @@ export type IntentStatus =
   | 'failed'
   | 'claimed'
 
-/** Whose balance a payment raises. */
 export type Payee =
   | { readonly kind: 'key'; readonly publicId: string; readonly wallet: Address }
   | { readonly kind: 'bucket'; readonly bucket: string }
 
-/** What we set out to do with one authorization; there is one for each, for ever. */
+/** One per authorization, forever. */
 export interface Intent {
   readonly id: string
   readonly chainId: number
@@ -31,21 +29,18 @@ export interface Intent {
   readonly payee: Payee
   readonly status: IntentStatus
   readonly createdUnix: number
-  /** The head of the payment chain when it was reserved; nothing of it can be older. */
+  /** The chain's head when reserved; its transfer cannot be older. */
   readonly fromBlock: number
-  /** The transaction that is to settle it, or has. */
   readonly txHash: Hash | null
-  /** The newest transaction that we have signed for it; its nonce must be used up, however it ends. */
+  /** The newest transaction that we signed; its nonce must be used up in any case. */
   readonly raw: `0x${string}` | null
   readonly ownHash: Hash | null
   readonly settler: Address | null
   readonly txNonce: number | null
-  /** Set aside of the day's gas, in gwei. */
   readonly reservedGwei: bigint
   readonly gasDay: number
 }
 
-/** What an intent says of its transaction before one is signed. */
 export const UNSIGNED = {
   txHash: null,
   raw: null,

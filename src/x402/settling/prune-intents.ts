@@ -2,23 +2,18 @@ import { type Clock, DAY_SECONDS, unixNow } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 
-/** A client that shows a refused payment again within a day is told that it was used. */
+/** Within a day, showing it again is answered "already used". */
 const KEEP_SECONDS = DAY_SECONDS
 
-/** Intents of one run; a job that is called every minute needs no long run. */
 const INTENTS_PER_RUN_MAX = 500
 
-/**
- * Forgets intents that were abandoned before anything was sent, a day after their authorization has
- * ended: anyone may sign payments that fail. One whose authorization still runs stays, since its
- * payer was told that it will not be sent.
- */
+/** Only intents that sent nothing, a day after expiry: anyone may sign payments that fail. */
 export async function pruneIntents(deps: {
   readonly engine: Pick<Engine, 'write'>
   readonly clock: Clock
 }): Promise<void> {
   const until = String(unixNow(deps.clock) - KEEP_SECONDS)
-  // Decimal digits without leading zeros: of equal length they stand in the order of their numbers.
+  // Decimal strings without leading zeros: compare length, then text.
   const hasEnded = sql`(length(valid_before) < ${until.length}
     or (length(valid_before) = ${until.length} and valid_before <= ${until}))`
   await deps.engine.write((connection) =>

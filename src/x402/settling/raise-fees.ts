@@ -11,9 +11,9 @@ import { findByTxNonce, replaceTransaction } from './transaction-store.ts'
 type Deps = Pick<X402Deps, 'engine' | 'clock' | 'signer' | 'gasPerDayGwei'>
 
 /**
- * Gives the transaction that all later ones wait for a higher price, where gas has become dearer
- * than it may pay. It keeps its nonce, so that one of the two at most is ever sealed. The intent
- * with its new transaction; undefined when nothing is held up, or the day's gas does not allow it.
+ * Replaces the transaction that blocks all later ones because gas became too expensive for it. It
+ * keeps its nonce, so that at most one is sealed. Undefined if nothing is stuck or the day's gas is
+ * used up.
  */
 export async function raiseStuck(
   deps: Deps,
@@ -31,7 +31,6 @@ export async function raiseStuck(
     const gasDay = startOfDay(unixNow(deps.clock))
     const isToday = settler.gasDay === gasDay
     const reservedGwei = toGwei(costMax(fees))
-    // What it took of an earlier day stays with that day.
     const earlierGwei = isToday && intent.gasDay === gasDay ? intent.reservedGwei : 0n
     const gasGwei = (isToday ? settler.gasGwei : 0n) - earlierGwei + reservedGwei
     if (gasGwei > deps.gasPerDayGwei) return undefined
@@ -41,7 +40,6 @@ export async function raiseStuck(
   })
 }
 
-/** Undefined while the transaction can pay for gas as it is. */
 function raisedFees({ raw }: Pick<Intent, 'raw'>, price: GasPrice): Fees | undefined {
   const before = raw === null ? undefined : feesOf(raw)
   if (before === undefined || before.maxFeePerGas >= price.usualFeePerGas) return undefined
@@ -52,7 +50,7 @@ function raisedFees({ raw }: Pick<Intent, 'raw'>, price: GasPrice): Fees | undef
   }
 }
 
-/** Undefined for bytes that are no transaction of ours: they must not hold other payments up. */
+/** Undefined if undecodable, which must not block other payments. */
 function feesOf(raw: `0x${string}`): Fees | undefined {
   try {
     const { maxFeePerGas = 0n, maxPriorityFeePerGas = 0n } = deserialize(`0x02${raw.slice(4)}`)
@@ -62,7 +60,7 @@ function feesOf(raw: `0x${string}`): Fees | undefined {
   }
 }
 
-/** Nodes replace a transaction only by one that pays a tenth more, of either kind. */
+/** Nodes require at least 10 % more of both fees. */
 function replacing(price: bigint): bigint {
   return price + price / 8n + 1n
 }

@@ -11,17 +11,13 @@ import type { Intent } from './intent.ts'
 
 type Deps = Pick<CreditDeps, 'rpc' | 'payment'>
 
-/** What a sealed transaction did for an intent. */
 export type Settlement =
   | { readonly kind: 'paid'; readonly deposit: Deposit }
   | { readonly kind: 'unpaid'; readonly blockNumber: number }
-  /** Not sealed, or in a block that the node no longer knows as its own. */
+  /** Not sealed, or its block left the chain. */
   | { readonly kind: 'unknown' }
 
-/**
- * Reads a transaction's receipt and finds the authorized transfer among the proven logs of its block.
- * Throws while they cannot be proven.
- */
+/** The transfer must be among the block's proven logs. Throws if they cannot be proven. */
 export async function readSettlement(
   deps: Deps,
   intent: Intent,
@@ -32,7 +28,7 @@ export async function readSettlement(
   const header = await deps.rpc.header(receipt.blockNumber)
   if (header === undefined || header.hash !== receipt.blockHash) return { kind: 'unknown' }
   const { blockNumber } = receipt
-  // Some assets return false instead of reverting, so only the log proves a payment.
+  // Some assets return false instead of reverting: only the log proves a payment.
   if (!receipt.succeeded || findDeposit(deps, intent, receipt.logs, header) === undefined)
     return { kind: 'unpaid', blockNumber }
   const logs = (await provenLogs(deps, intent, header)).filter((log) => log.txHash === txHash)
@@ -41,7 +37,6 @@ export async function readSettlement(
   return { kind: 'paid', deposit }
 }
 
-/** The block's authorization and payment logs of the asset. */
 function provenLogs(
   { rpc, payment }: Deps,
   { asset, authorization }: Intent,
@@ -73,7 +68,8 @@ function findDeposit(
       topics[1] === toTopic(from) &&
       topics[2] === nonce,
   )
-  // The token notes the use and then moves: another transfer of as much is of another payment.
+  // The transfer directly follows its AuthorizationUsed log; others of the same amount do not
+  // count.
   const position = paying.findIndex(
     ({ logIndex, topics, data }) =>
       used !== undefined &&
@@ -99,10 +95,7 @@ function findDeposit(
   }
 }
 
-/**
- * Transfers to the operator, numbered as in the index, so that both identify a log the same way. Payments
- * from before the file's `asset` or `payTo` changed count as signed.
- */
+/** Numbered as in the index. Payments signed before `asset` or `payTo` changed still count. */
 function payingLogs<L extends Omit<Log, 'timestamp'>>(
   { payment }: Deps,
   { asset, authorization }: Intent,
@@ -120,12 +113,11 @@ function payingLogs<L extends Omit<Log, 'timestamp'>>(
   )
 }
 
-/** `AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)` (EIP-3009). */
+/** `(address indexed authorizer, bytes32 indexed nonce)`, EIP-3009. */
 export const AUTHORIZATION_USED: Hash = getSelector(
   'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
 )
 
-/** `AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)` (EIP-3009). */
 export const AUTHORIZATION_CANCELED: Hash = getSelector(
   'event AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)',
 )
@@ -135,10 +127,7 @@ const authorizationState = from(
 )
 const balanceOf = from('function balanceOf(address account) view returns (uint256)')
 
-/**
- * Whether the authorization can no longer be used: it was settled by anyone, or cancelled. `at` is a
- * block: a node that does not have it yet throws.
- */
+/** By anyone, or cancelled. Throws if the node lacks block `at`. */
 export async function isUsed(deps: Deps, intent: Intent, at?: number): Promise<boolean> {
   const { from: payer, nonce } = intent.authorization
   const data = encodeData(authorizationState, [payer, nonce])
@@ -152,12 +141,12 @@ export async function holdsEnough(deps: Deps, intent: Intent): Promise<boolean> 
   return BigInt(await deps.rpc.call({ to: intent.asset, data })) >= value
 }
 
-/** How an authorization ended: used by a transaction, whoever sent it, or cancelled by its payer. */
+/** Used by any transaction, or cancelled by the payer. */
 export type Use =
   | { readonly kind: 'used'; readonly txHash: Hash }
   | { readonly kind: 'cancelled'; readonly blockNumber: number }
 
-/** Undefined when the node shows neither (yet), which proves nothing. */
+/** Undefined proves nothing: the node may lag. */
 export async function findUse(
   deps: Deps,
   intent: Intent,
@@ -180,13 +169,12 @@ export async function findUse(
   return undefined
 }
 
-/** An offer lives five minutes, and a client may be that late: on Base that is 150 blocks. */
+/** An offer lives five minutes: 150 blocks on Base. */
 const USE_BLOCKS = 400
 
-/** Public nodes take ranges of 500 blocks and more. */
 const PAGE_BLOCKS = 500
 
-/** An authorization ends within an hour, which is 1,800 blocks on Base; ten times as many on others. */
+/** An authorization lives up to an hour: 1,800 blocks on Base, more elsewhere. */
 const PAGES_MAX = 40
 
 export function toTopic(address: Address): Hash {

@@ -3,29 +3,24 @@ import type { Intent } from './intent.ts'
 import { findUse, isUsed, readSettlement, type Settlement } from './read-settlement.ts'
 import { knownHashes } from './transaction-store.ts'
 
-/** What the chain says of an intent; only `paid`, and what is said to be deep, is told by one look. */
 export type Verdict =
   | Extract<Settlement, { kind: 'paid' }>
-  /** Its payer withdrew it, deep enough for a reorg not to change it or not yet. */
+  /** By the payer; final only if deep. */
   | { readonly kind: 'cancelled'; readonly isDeep: boolean }
-  /** The token says that it is used, but the node does not show by what. */
   | { readonly kind: 'used' }
-  /** Our transaction is sealed deep and moved nothing; anybody may still send the authorization. */
+  /** Our transaction moved nothing; others may still send the authorization. */
   | { readonly kind: 'reverted' }
-  /** Its time has passed at a deep block, and it is unused there. */
+  /** At a deep block, unused. */
   | { readonly kind: 'expired' }
   | { readonly kind: 'open' }
 
-/** Authorizations are looked at for this long beyond their end, for reorgs that are late. */
 export const MARGIN_SECONDS = 60
 
 type Deps = Pick<CreditDeps, 'engine' | 'rpc' | 'payment'>
 
 /**
- * Asks the chain what became of an authorization, whoever sent it: our transactions first, then any
- * other that used it. A third party may have been quicker, and the money has come all the same. An
- * end without money is told of a block that is as deep as a prepayment has to be, and the node has to
- * have that very block: one that lags, or a reorg, must not end what is going to be paid.
+ * Checks our transactions first, then any other. Ends without money need a block as deep as
+ * prepayments do, which the node must have: a lagging node must not end a payment that succeeds.
  */
 export async function reconcileIntent(deps: Deps, intent: Intent): Promise<Verdict> {
   let unpaidAt: number | undefined
@@ -34,7 +29,7 @@ export async function reconcileIntent(deps: Deps, intent: Intent): Promise<Verdi
     if (settlement.kind === 'paid') return settlement
     if (settlement.kind === 'unpaid') unpaidAt = settlement.blockNumber
   }
-  // Read before the state, so that a use in between is not taken for none.
+  // Before the state, so that a use in between is not missed.
   const head = await deps.rpc.header('latest')
   if (head === undefined) return { kind: 'open' }
   if (await isUsed(deps, intent)) return findOther(deps, intent, head.number)
@@ -59,7 +54,6 @@ async function findOther(deps: Deps, intent: Intent, headNumber: number): Promis
   return other.kind === 'paid' ? other : { kind: 'used' }
 }
 
-/** Whether no money can come of it any more. */
 export function isOver(verdict: Verdict): boolean {
   return verdict.kind === 'expired' || (verdict.kind === 'cancelled' && verdict.isDeep)
 }

@@ -10,7 +10,6 @@ import type { Authorization } from '../offers/authorization.ts'
 import { AUTHORIZATION_CANCELED, AUTHORIZATION_USED, toTopic } from './read-settlement.ts'
 import { type LogQuery, NodeRefusal, NodeUnreachable, type SettlingRpc } from './settling-rpc.ts'
 
-/** What a transaction of somebody else does: use or cancel an authorization, or move as much plainly. */
 export interface Act {
   readonly kind: 'use' | 'cancel' | 'transfer'
   readonly authorization: Authorization
@@ -34,23 +33,19 @@ interface Block {
 const STRANGER: Address = `0x${'99'.repeat(20)}`
 
 /**
- * A payment chain in memory, whose node misbehaves as a test says: it does not take what is sent to
- * it, forgets it, lags behind, shows no logs. It knows one asset and one settling wallet, and believes
- * every signature. A block is two seconds.
+ * A payment chain in memory with a faulty node. One asset, one settling wallet, two-second blocks;
+ * every signature is accepted.
  */
 export class ScriptedChain {
-  /** Wei per gas that a transaction must be ready to pay. */
   baseFee = 5_000_000n
-  /** Blocks by which the node is behind with all but headers, which another one tells. */
+  /** For everything but headers. */
   lagBlocks = 0
   refusesSending = false
-  /** Whether the node's receipts fail to hash to its blocks. */
+  /** Receipts do not hash to the block. */
   provesNothing = false
   isDown = false
   hidesLogs = false
-  /** Most blocks in one question for logs. */
   logBlocksMax = Number.POSITIVE_INFINITY
-  /** Everything that was sent to the node, taken or not. */
   readonly sent: `0x${string}`[] = []
   readonly #asset: Address
   readonly #settler: Address
@@ -70,7 +65,6 @@ export class ScriptedChain {
     this.#blocks = [{ timestamp: input.startUnix, fork: 0, transactions: [] }]
   }
 
-  /** Unix seconds of the newest block. */
   get nowUnix(): number {
     return this.#blocks.at(-1)?.timestamp ?? 0
   }
@@ -79,7 +73,6 @@ export class ScriptedChain {
     return this.#blocks.length - 1
   }
 
-  /** Transactions of the settling wallet that are sealed. */
   get settlerCount(): number {
     return this.#count(this.#blocks)
   }
@@ -88,7 +81,6 @@ export class ScriptedChain {
     this.#funds.set(payer, amount)
   }
 
-  /** Seals blocks; the first takes transactions of others, then what waits and pays enough. */
   mine(blocks = 1, others: readonly (readonly Act[])[] = []): void {
     for (let n = 0; n < blocks; n += 1) {
       const block = { timestamp: this.nowUnix + 2, fork: this.#forks, transactions: [] }
@@ -98,7 +90,7 @@ export class ScriptedChain {
     }
   }
 
-  /** The newest blocks are lost and replaced by empty ones; the node forgets what waits. */
+  /** Replaces the newest blocks by empty ones and clears the mempool. */
   reorg(depth: number): void {
     this.#forks += 1
     this.#blocks = this.#blocks.slice(0, -depth)
@@ -124,7 +116,6 @@ export class ScriptedChain {
     witnesses: [],
   }
 
-  /** Counts what is asked from now on. */
   countCalls(): () => number {
     const before = this.#asked
     return () => this.#asked - before
@@ -136,7 +127,6 @@ export class ScriptedChain {
     return look()
   }
 
-  /** The node's newest block. */
   get #head(): number {
     return Math.max(0, this.#blocks.length - 1 - this.lagBlocks)
   }

@@ -17,15 +17,11 @@ import { NodeRefusal } from './settling-rpc.ts'
 import type { SubmitOutcome } from './submit-intent.ts'
 
 export type SettleOutcome<A> =
-  /** `admission` is undefined when the credit was made by somebody else a moment before. */
   | { readonly kind: 'settled'; readonly deposit: Deposit; readonly admission: A | undefined }
-  /** Nothing was moved, or nothing that could be credited. */
   | { readonly kind: 'rejected'; readonly reason: PaymentFault }
-  /** The authorization was used before. */
   | { readonly kind: 'used' }
   /**
-   * Sent, but what became of it is not known yet. Without a transaction: not sent by us, since another
-   * payment is under way or somebody else seems to have sent it.
+   * Outcome unknown. Null: not sent by us, because another payment is open or someone else sent it.
    */
   | { readonly kind: 'pending'; readonly transaction: Hash | null }
 
@@ -37,19 +33,17 @@ export interface SettleDeps extends X402Deps {
 export interface SettleInput<A> {
   readonly payload: PaymentPayload
   readonly payee: Payee
-  /** What happens in the transaction of the credit; gives undefined when `credit` does. */
   readonly within: (
     connection: Connection,
     intent: Intent,
     credit: () => Promise<Credited | undefined>,
   ) => Promise<A | undefined>
-  /** Called with the result of `within` if the commit failed with an unknown outcome. */
   readonly onLost?: (value: A, intent: Intent) => Promise<void>
 }
 
 /**
- * Settles a payment that was held against our offers: reserve, simulate, sign and store, send, wait
- * for the sealed receipt, check the transfer, credit. Nothing is served before that.
+ * Reserve, simulate, sign and store, send, await the receipt, verify the transfer, credit. Nothing
+ * is served earlier.
  */
 export async function settlePayment<A>(
   deps: SettleDeps,
@@ -79,7 +73,7 @@ export async function settlePayment<A>(
   return reject('settlement_unavailable')
 }
 
-/** Where the store is so slow that a simulation is old before its transaction is signed. */
+/** For a store so slow that simulations expire. */
 const ATTEMPTS_MAX = 5
 
 function newIntent<A>(deps: SettleDeps, input: SettleInput<A>, fromBlock: number): Intent {
@@ -105,19 +99,14 @@ function reject(reason: PaymentFault): {
   return { kind: 'rejected', reason }
 }
 
-/** Of the payment chain: a node that lags has it by then. */
 const BLOCK_MS = 2_000
 
 interface Simulated {
   readonly intent: Intent
-  /** Whether it is given up when the chain tells no reason for a refusal. */
   readonly isLast: boolean
 }
 
-/**
- * Costs nothing and finds most of what would fail; undefined when it would succeed. `again` when the
- * chain tells no reason for a refusal: a block may have come in between, or another node answered.
- */
+/** Catches most failures for free. `again`: refused without a reason, perhaps by a lagging node. */
 async function simulate<A>(
   deps: SettleDeps,
   input: SettleInput<A>,
@@ -136,7 +125,6 @@ async function simulate<A>(
   }
 }
 
-/** Why it would fail; perhaps because somebody else sent it before us, and we are paid. */
 async function explain<A>(
   deps: SettleDeps,
   input: SettleInput<A>,
@@ -148,7 +136,7 @@ async function explain<A>(
     const isPoor = verdict.kind === 'open' && !(await holdsEnough(deps, intent))
     if (verdict.kind === 'open' && !isPoor && !isLast) return 'again'
     await abandon(deps, intent)
-    // The money has moved or will: whoever looks at ended payments credits it once it is shown.
+    // The money moved or will: the finisher credits it.
     if (verdict.kind === 'used') return { kind: 'pending', transaction: null }
     return reject(isPoor ? 'insufficient_funds' : 'invalid_transaction_state')
   } catch (error) {
@@ -158,7 +146,7 @@ async function explain<A>(
   }
 }
 
-/** We never send it, but whoever holds it may: it is looked at until its end. */
+/** Others may still send it, so it is watched until it expires. */
 async function abandon(deps: SettleDeps, intent: Intent): Promise<boolean> {
   const lookUnix = unixNow(deps.clock)
   return await deps.engine.write((connection) =>
@@ -166,7 +154,7 @@ async function abandon(deps: SettleDeps, intent: Intent): Promise<boolean> {
   )
 }
 
-/** `rejected` when nothing was signed and nothing ever will be. */
+/** `rejected`: nothing was or will be signed. */
 async function submitOrEnd(
   deps: SettleDeps,
   intent: Intent,
@@ -177,7 +165,7 @@ async function submitOrEnd(
   } catch (error) {
     deps.report(error)
   }
-  // If it was stored after all, it is no longer reserved and will be sent.
+  // If it was stored after all, it will be sent.
   if (!(await abandon(deps, intent)))
     return { kind: 'submitted', intent: { ...intent, status: 'submitted' } }
   return reject(
@@ -187,7 +175,7 @@ async function submitOrEnd(
   )
 }
 
-/** Blocks of the payment chain come every two seconds; a client waits for ten without giving up. */
+/** Clients tolerate ten seconds; blocks come every two. */
 const RECEIPT_MS = 10_000
 const POLL_MS = 200
 
@@ -208,7 +196,6 @@ async function awaitReceipt<A>(
   return pending
 }
 
-/** A node that does not answer now may answer at the next look. */
 async function look(deps: SettleDeps, intent: Intent): Promise<Settlement> {
   if (intent.txHash === null) return { kind: 'unknown' }
   try {
@@ -218,7 +205,7 @@ async function look(deps: SettleDeps, intent: Intent): Promise<Settlement> {
   }
 }
 
-/** Undefined while a reorg could still change it. */
+/** Undefined while a reorg could change it. */
 async function explainSealed<A>(
   deps: SettleDeps,
   input: SettleInput<A>,
@@ -259,7 +246,6 @@ async function credit<A>(
     })
     return { kind: 'settled', deposit, admission: value }
   } catch (error) {
-    // The money has arrived: it is credited already, or will be once the store responds.
     deps.report(error)
     if (value !== undefined) await input.onLost?.(value, intent)
     return { kind: 'pending', transaction: deposit.txHash }

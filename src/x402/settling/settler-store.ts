@@ -10,12 +10,11 @@ export interface SettlerName {
 }
 
 export interface Settler {
-  /** Unix seconds of the UTC day that `gasGwei` was set aside on. */
   readonly gasDay: number
   readonly gasGwei: bigint
 }
 
-/** The settling wallet's row, held until the transaction ends: whoever holds it is the one writer. */
+/** The row lock makes its holder the only writer. */
 export async function lockSettler(connection: Connection, name: SettlerName): Promise<Settler> {
   const [row] = await connection.run(sql`
     insert into x402_settlers (chain_id, settler, gas_day, gas_gwei)
@@ -38,7 +37,6 @@ export async function updateSettler(
     where chain_id = ${name.chainId} and settler = ${name.settler}`)
 }
 
-/** Gas that was set aside on a day, in gwei. */
 export async function gasOfDay(reads: Reads, name: SettlerName, day: number): Promise<bigint> {
   const [row] = await reads.run(sql`
     select gas_gwei from x402_settlers
@@ -46,7 +44,6 @@ export async function gasOfDay(reads: Reads, name: SettlerName, day: number): Pr
   return row === undefined ? 0n : column.amount(row, 'gas_gwei')
 }
 
-/** Corrects the day's gas once it is known what a transaction cost. */
 export async function correctGas(
   connection: Connection,
   name: SettlerName,

@@ -6,12 +6,11 @@ import type { Witness } from '#chain/proofs/prove-logs.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import type { BlockHeader, BlockRef } from '#domain/chain.ts'
 
-/** No node answered: whether something was done there is not known. */
 export class NodeUnreachable extends Error {
   override readonly name = 'NodeUnreachable'
 }
 
-/** A node answered with an error object (JSON-RPC 2.0 section 5.1). */
+/** JSON-RPC 2.0, 5.1. */
 export class NodeRefusal extends Error {
   override readonly name = 'NodeRefusal'
   readonly code: number
@@ -21,14 +20,12 @@ export class NodeRefusal extends Error {
   }
 }
 
-/** A sealed transaction. */
 export interface Receipt {
   readonly from: Address
   readonly succeeded: boolean
   readonly blockNumber: number
   readonly blockHash: Hash
   readonly logs: readonly SourceLog[]
-  /** What it cost, in wei. */
   readonly paidWei: bigint
 }
 
@@ -36,11 +33,10 @@ export interface LogQuery {
   readonly address: Address
   readonly topics: readonly (Hash | readonly Hash[])[]
   readonly fromBlock: number
-  /** Without it to the newest block. */
   readonly toBlock?: number
 }
 
-/** `at` is a block's number: a node that does not have it yet throws instead of telling of an older one. */
+/** Throws if the node lacks block `at`, instead of using an older one. */
 export interface CallInput {
   readonly from?: Address
   readonly to: Address
@@ -48,31 +44,24 @@ export interface CallInput {
   readonly at?: number
 }
 
-/** What settling asks of the payment chain's nodes; every answer is parsed. */
 export interface SettlingRpc {
-  /** Wei per gas of the newest block, and the tip that the node proposes. */
+  /** Wei per gas: the newest base fee and the node's proposed tip. */
   gasPrice(): Promise<{ readonly baseFee: bigint; readonly tip: bigint }>
-  /** Wei. */
   balance(account: Address): Promise<bigint>
-  /** Transactions of an account that are sealed, up to a block or the newest. */
+  /** Sealed only, up to a block. */
   transactionCount(account: Address, at?: number): Promise<number>
-  /** Runs a call at a block or the newest; throws NodeRefusal when it reverts. */
   call(input: CallInput): Promise<Hash>
-  /** Throws NodeRefusal when the node does not take it. */
   send(raw: `0x${string}`): Promise<void>
   receipt(txHash: Hash): Promise<Receipt | undefined>
   header(blockNumber: number | 'latest'): Promise<BlockHeader | undefined>
   logs(query: LogQuery): Promise<readonly SourceLog[]>
-  /** Every log of a block, proven against its hash; throws EndpointError `unproven`. */
   provenBlock(ref: BlockRef): Promise<ProvenBlock>
-  /** The single nodes. */
   readonly witnesses: readonly Witness[]
 }
 
-/** A healthy node answers a small call well within this time. */
 const CALL_TIMEOUT_MS = 5_000
 
-/** Asks the nodes of one chain in their order; the next one only when one does not answer. */
+/** Falls over to the next node only if one does not answer. */
 export function openSettlingRpc(chain: {
   readonly id: number
   readonly rpcUrls: readonly string[]
@@ -156,29 +145,28 @@ async function askOne(post: Post, { method, params }: Call): Promise<unknown> {
   const answer = await post(body, { timeoutMs: CALL_TIMEOUT_MS })
   const parsed: unknown = JSON.parse(answer.body.toString('utf8'))
   if (typeof parsed !== 'object' || parsed === null)
-    throw new Error(`${method}: no JSON-RPC answer`)
+    throw new Error(`${method}: the answer is not a JSON-RPC object`)
   if ('error' in parsed && typeof parsed.error === 'object' && parsed.error !== null) {
     const code = 'code' in parsed.error ? Number(parsed.error.code) : 0
     const message = 'message' in parsed.error ? String(parsed.error.message) : 'no message'
     throw new NodeRefusal(code, message.slice(0, MESSAGE_MAX))
   }
-  if (!('result' in parsed)) throw new Error(`${method}: neither result nor error`)
+  if (!('result' in parsed)) throw new Error(`${method}: the answer has neither result nor error`)
   return parsed.result
 }
 
-/** Nodes repeat whole calls in their messages. */
 const MESSAGE_MAX = 300
 
 const QUANTITY = /^0x[0-9a-fA-F]{1,64}$/
 
 function wei(value: unknown): bigint {
   if (typeof value !== 'string' || !QUANTITY.test(value))
-    throw new Error('the node gave no quantity')
+    throw new Error('the node returned no quantity')
   return BigInt(value)
 }
 
 function member(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null) throw new Error('the node gave no object')
+  if (typeof value !== 'object' || value === null) throw new Error('the node returned no object')
   return Object.entries(value).find(([key]) => key === name)?.[1]
 }
 
@@ -187,7 +175,7 @@ function toBlock(block: number | 'latest' = 'latest'): string {
 }
 
 function parseReceipt(value: unknown, chainId: number): Receipt | undefined {
-  // A node may show a receipt of a block that is still being built; it has no number then.
+  // A pending receipt has no block number.
   if (value === null || member(value, 'blockNumber') === null) return undefined
   return {
     from: parseBytes(member(value, 'from')),

@@ -6,23 +6,21 @@ import type { Address, Hash } from '#domain/address.ts'
 import type { Signature } from '#domain/signature.ts'
 import { type Authorization, transferCall } from '../offers/authorization.ts'
 
-/** What a transfer may use: it takes 86,000 to 103,000 on the real coin, measured. */
+/** USDC takes up to 103,000. */
 export const TRANSFER_GAS = 160_000n
 
-/** Dearer gas than this is never signed, whatever a node says: 100 gwei in wei. */
+/** 100 gwei in wei: never sign more, whatever a node says. */
 const FEE_PER_GAS_MAX = 100_000_000_000n
 
 export interface Fees {
-  /** Wei. */
   readonly maxFeePerGas: bigint
   readonly maxPriorityFeePerGas: bigint
 }
 
-/** One settlement: the only thing that a settling key is ever asked for. */
+/** The only thing that a settling key signs. */
 export interface TransferOrder {
   readonly authorization: Authorization
   readonly signature: Signature
-  /** Of the settling wallet. */
   readonly txNonce: number
   readonly fees: Fees
 }
@@ -33,20 +31,18 @@ export interface SignedTransaction {
 }
 
 /**
- * Holds the settling key, here or in a process of its own. It signs calls of
- * `transferWithAuthorization` on the configured asset to the configured wallets, and nothing else.
+ * Signs `transferWithAuthorization` on the configured asset to the configured wallets, and nothing
+ * else.
  */
 export interface SettlingSigner {
   readonly address: Address
   signTransfer(order: TransferOrder): Promise<SignedTransaction>
 }
 
-/** A signer whose key is in this process. */
 export function keySigner(input: {
   readonly privateKey: `0x${string}`
   readonly chainId: number
   readonly asset: Address
-  /** The wallets of the operator that may be paid. */
   readonly recipients: readonly Address[]
 }): SettlingSigner {
   const { privateKey, chainId, asset, recipients } = input
@@ -54,8 +50,11 @@ export function keySigner(input: {
   return {
     address,
     async signTransfer({ authorization, signature, txNonce, fees }) {
-      assert(recipients.includes(authorization.to), 'a settling key pays the operator only')
-      assert(fees.maxFeePerGas <= FEE_PER_GAS_MAX, 'gas is too dear to settle')
+      assert(
+        recipients.includes(authorization.to),
+        'a settling key pays the configured payTo wallets only',
+      )
+      assert(fees.maxFeePerGas <= FEE_PER_GAS_MAX, 'the gas price exceeds the limit of 100 gwei')
       const envelope = from({
         chainId,
         nonce: BigInt(txNonce),

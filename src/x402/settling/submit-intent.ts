@@ -12,8 +12,8 @@ import type { Fees } from './settling-signer.ts'
 import { lowestFreeNonce, setSubmitted } from './transaction-store.ts'
 
 /**
- * `submitted`: stored, and perhaps sent. `refused`: nothing was signed or sent. `late`: neither, since
- * it waited so long for its turn that it has to be simulated again.
+ * `submitted`: stored, perhaps sent. `refused`: nothing signed. `late`: waited too long, simulate
+ * again.
  */
 export type SubmitOutcome =
   | { readonly kind: 'submitted'; readonly intent: Intent }
@@ -25,9 +25,8 @@ interface Deps extends Pick<X402Deps, 'engine' | 'clock' | 'signer' | 'gasPerDay
 }
 
 /**
- * Signs settlements one after another and sends them. A nonce is given out under the lock of the
- * settling wallet's row, and the signed transaction is stored before it is sent: whatever happens
- * then, it can be sent again as it is, so that no nonce is left out or used twice.
+ * Nonces are assigned under the settling wallet's row lock, and transactions stored before they are
+ * sent: they can be resent unchanged, so no nonce is skipped or reused.
  */
 export function createSubmitter(deps: Deps): (intent: Intent) => Promise<SubmitOutcome> {
   const oneByOne = new Mutex()
@@ -50,7 +49,6 @@ export function createSubmitter(deps: Deps): (intent: Intent) => Promise<SubmitO
   }
 }
 
-/** A raise that fails holds nobody else up. */
 async function raiseIfStuck(deps: Deps, input: Parameters<typeof raiseStuck>[1]): Promise<void> {
   try {
     const raised = await raiseStuck(deps, input)
@@ -60,7 +58,6 @@ async function raiseIfStuck(deps: Deps, input: Parameters<typeof raiseStuck>[1])
   }
 }
 
-/** A block of the payment chain: what was simulated before it may fail by now. */
 const FRESH_MS = 2_000
 
 async function signAndStore(
@@ -92,10 +89,7 @@ async function signAndStore(
   return { kind: 'submitted', intent: submitted }
 }
 
-/**
- * Sends a stored transaction, again if need be. An error says little: the node may have it all the
- * same, so that only the chain tells what became of it.
- */
+/** On an error the node may still have it; only the chain decides. */
 export async function sendStored(
   deps: Pick<Deps, 'report'> & { readonly rpc: Pick<SettlingRpc, 'send'> },
   intent: Pick<Intent, 'raw'>,
@@ -109,5 +103,4 @@ export async function sendStored(
   }
 }
 
-/** How nodes say that they have it, or had it. */
 const KNOWN = /already (known|imported)|known transaction|nonce too low/i

@@ -17,21 +17,19 @@ type Deps = Pick<CreditDeps, 'engine' | 'clock' | 'rpc' | 'payment'> & {
   report(error: unknown): void
 }
 
-/** Only the lowest nonces can be sealed next, and nodes hold at least so many of one account. */
+/** Nodes hold at least this many per account. */
 const SENT_PER_PASS_MAX = 16
 
-/** The request that signed it sends it by itself first. */
 const SENT_SECONDS = 2
 
 const CLOSED_PER_PASS_MAX = 100
 
-/** A nonce that the chain says is used, without a receipt of ours: another program has the key. */
+/** Used without our receipt: another program has the key. */
 const RECEIPT_SECONDS = 3_600
 
 /**
- * Has every nonce that was given out used up, whatever became of the payment that it was for: one that
- * is left out would hold all later ones up for ever. The stored bytes are sent again until the chain
- * counts them; where the authorization has ended they move nothing. Gas is given back only then.
+ * Resends stored transactions until every assigned nonce is used, because a gap would block all
+ * later ones. Expired authorizations move nothing. Then frees the gas reservation.
  */
 export async function sweepNonces(deps: Deps): Promise<void> {
   const chainId = deps.payment.chain.id
@@ -68,7 +66,6 @@ async function closeUsed(deps: Deps, name: SettlerName): Promise<void> {
   }
 }
 
-/** Wei that the transaction with the nonce has cost; undefined while no node shows its receipt. */
 async function gasOf(deps: Deps, settler: Address, intent: Intent): Promise<bigint | undefined> {
   for (const txHash of await knownHashes({ run: deps.engine.read }, intent)) {
     const receipt = await deps.rpc.receipt(txHash)

@@ -8,7 +8,7 @@ import { COLUMNS, toIntent } from './intent-store.ts'
 import type { SettlerName } from './settler-store.ts'
 import type { SignedTransaction } from './settling-signer.ts'
 
-/** Stores the signed transaction before it is sent; false when the intent is no longer reserved. */
+/** Before it is sent. False if no longer reserved. */
 export async function setSubmitted(
   connection: Connection,
   input: Pick<Intent, 'id' | 'txHash' | 'raw' | 'settler' | 'txNonce' | 'reservedGwei' | 'gasDay'>,
@@ -21,7 +21,6 @@ export async function setSubmitted(
   return changed.length === 1
 }
 
-/** The intent that has a nonce of a settling wallet, however it ended. */
 export async function findByTxNonce(
   reads: Reads,
   input: SettlerName & { readonly txNonce: number },
@@ -34,7 +33,6 @@ export async function findByTxNonce(
   return row && toIntent(row)
 }
 
-/** The lowest nonce from one on that was never given out. */
 export async function lowestFreeNonce(
   connection: Connection,
   input: SettlerName & { readonly from: number },
@@ -52,10 +50,7 @@ export async function lowestFreeNonce(
   return row === undefined ? from : column.integer(row, 'free')
 }
 
-/**
- * Stores another transaction of the same nonce; the older one is remembered, since it may be sealed.
- * One that is credited keeps the transaction of its credit.
- */
+/** The old hash is kept, because it may still be sealed. */
 export async function replaceTransaction(
   connection: Connection,
   input: {
@@ -78,7 +73,6 @@ export async function replaceTransaction(
   return toIntent(row)
 }
 
-/** Every transaction that may have settled an intent: of its credit, and all that we have signed. */
 export async function knownHashes(reads: Reads, intent: Intent): Promise<readonly Hash[]> {
   const found = await reads.run(sql`
     select tx_hash from x402_replaced where intent_id = ${intent.id} order by tx_hash`)
@@ -86,7 +80,6 @@ export async function knownHashes(reads: Reads, intent: Intent): Promise<readonl
   return [...new Set([...own, ...found.map((row) => column.hex(row, 'tx_hash'))])]
 }
 
-/** Settling wallets of a chain with nonces that may not be used up. */
 export async function settlersUnderWay(reads: Reads, chainId: number): Promise<readonly Address[]> {
   const found = await reads.run(sql`
     select distinct settler from x402_intents
@@ -94,7 +87,6 @@ export async function settlersUnderWay(reads: Reads, chainId: number): Promise<r
   return found.map((row) => column.hex(row, 'settler'))
 }
 
-/** Intents with the nonces from one on, lowest first: what their wallet has still to send. */
 export async function intentsFromNonce(
   reads: Reads,
   input: SettlerName & { readonly from: number; readonly limit: number },
@@ -107,7 +99,6 @@ export async function intentsFromNonce(
   return found.map(toIntent)
 }
 
-/** Intents with a nonce below one, of which it is not settled yet what their gas was. */
 export async function intentsBelowNonce(
   reads: Reads,
   input: SettlerName & { readonly below: number; readonly limit: number },
@@ -120,7 +111,7 @@ export async function intentsBelowNonce(
   return found.map(toIntent)
 }
 
-/** Notes what the gas of a used nonce was; false when it is noted, or was signed anew meanwhile. */
+/** False if already closed or re-signed. */
 export async function closeNonce(
   connection: Connection,
   input: { readonly intent: Intent; readonly paidGwei: bigint },

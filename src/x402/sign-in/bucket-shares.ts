@@ -7,28 +7,24 @@ import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 
-/** What an address bucket still holds of one credit. */
 export interface BucketShare {
   readonly creditId: string
   readonly owner: Address
   readonly microUsd: MicroUsd
 }
 
-/** Credits read at once. */
 const PAGE_CREDITS = 500
 
 const UNCOLLECTED = sql`not exists (
   select 1 from x402_collected where x402_collected.credit_id = credits.id)`
 
-/** What a credit has put on its own account: a debt was repaid before. */
+/** Without the part that repaid a debt. */
 const BROUGHT = sql`(
   select cast(coalesce(sum(postings.micro_usd), 0) as bigint) from postings
   where postings.entry_id = 'credit:' || credits.id and postings.account = credits.account)`
 
 /**
- * What a locked balance still holds of the credits of its bucket, the newest first, until it is all
- * told. A bucket spends its oldest payment first, whoever made it, so that what is left is of the
- * newest; of the credits that are not named nothing is left.
+ * Newest first. A bucket spends its oldest payment first, so the remainder belongs to the newest.
  */
 export async function* bucketShares(
   connection: Connection,
@@ -60,9 +56,7 @@ const SHARED = bucketAccount('')
 const OF_ONE_WALLET = bucketAccount(payerBucket(''))
 
 /**
- * What the locked balance of a credited account holds of the credit, so that a reversal takes no
- * more: all of it on the account of a key or a wallet, on an address bucket what neither calls nor a
- * collection have taken of it. The credit itself may be reversed in this very transaction.
+ * The whole balance of a key or wallet account; the remainder of the credit on an address bucket.
  */
 export async function shareOf(
   connection: Connection,

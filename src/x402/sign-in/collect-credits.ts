@@ -10,13 +10,12 @@ import { column } from '#store/row.ts'
 import { rows, sql } from '#store/sql.ts'
 import { type BucketShare, bucketShares } from './bucket-shares.ts'
 
-/** Buckets collected from at once; a wallet that has paid from more comes back. */
 const BUCKETS_MAX = 20
 
 const BUCKETS = bucketAccount('%')
 const PAYERS = bucketAccount(payerBucket('%'))
 
-/** The accounts of address buckets that a wallet has paid for and not collected from yet. */
+/** Buckets that the wallet paid for and has not collected from. */
 export async function accountsToCollect(reads: Reads, wallet: Address): Promise<string[]> {
   const found = await reads.run(sql`
     select distinct account from credits
@@ -27,10 +26,7 @@ export async function accountsToCollect(reads: Reads, wallet: Address): Promise<
   return found.map((row) => column.text(row, 'account'))
 }
 
-/**
- * Moves to a wallet's own balance what is left of its payments on address buckets. A bucket spends
- * its oldest payment first, whoever made it: what is left is of the newest.
- */
+/** Moves the remainders of a wallet's payments on address buckets to its own balance. */
 export async function collectCredits(
   connection: Connection,
   deps: { readonly newId: () => string },
@@ -40,7 +36,6 @@ export async function collectCredits(
     await collectFrom(connection, deps, { ...input, account })
 }
 
-/** Credits written at once. */
 const CREDITS_MAX = 500
 
 async function collectFrom(
@@ -66,7 +61,7 @@ async function collectFrom(
     await connection.run(sql`
       insert into x402_collected (credit_id, micro_usd, entry_id) values ${rows(lines)}`)
   }
-  // Of its other payments nothing is left: they are not looked at again.
+  // The wallet's other payments here are spent.
   await connection.run(sql`
     insert into x402_collected (credit_id, micro_usd, entry_id)
     select id, 0, null from credits
@@ -74,7 +69,6 @@ async function collectFrom(
       and not exists (select 1 from x402_collected where credit_id = credits.id)`)
 }
 
-/** What a bucket holds of the wallet's payments; its balance stays locked from here on. */
 async function ownShares(
   connection: Connection,
   { account, wallet }: { readonly account: string; readonly wallet: Address },

@@ -5,24 +5,20 @@ import type { Clock } from '#lib/time.ts'
 import { networkOf } from '../offers/offer.ts'
 import { decodeJson } from '../offers/payment-payload.ts'
 
-/** A wallet that has shown that it is the caller's. */
 export interface SignIn {
   readonly wallet: Address
   readonly nonce: string
-  /** The message is good before this moment. */
+  /** Exclusive. */
   readonly untilMs: number
 }
 
-/** A sign-in that is valid apart from its unchecked signature. */
 export interface UnprovenSignIn {
   readonly signIn: SignIn
-  /** Text and signature in normal form, independent of the header's encoding. */
   readonly name: string
-  /** Recovers the signer, which takes milliseconds. */
   isSigned(): boolean
 }
 
-/** Why a sign-in cannot be taken, in the words of the stock extension where it has one. */
+/** Codes of the sign-in extension where it has one. */
 export type SignInFault =
   | 'invalid_siwx_header'
   | 'invalid_siwx_domain_mismatch'
@@ -38,19 +34,17 @@ export type SignInFault =
 export interface SignInDeps {
   readonly payment: { readonly chain: { readonly id: number } }
   readonly clock: Clock
-  /** Without a trailing slash; a message is good for this origin only. */
+  /** No trailing slash. Messages are valid for this origin only. */
   readonly publicBaseUrl: string
 }
 
-/** What a client signs lives as long as what it signs to pay. */
 export const SIGN_IN_MS = 300_000
 
-/** Clocks of wallets run this much ahead at most. */
 const AHEAD_MAX_MS = 60_000
 
 /**
- * Reads the header `SIGN-IN-WITH-X`: base64 of the fields of a CAIP-122 message and its signature,
- * from which the signed text is built again (EIP-4361). Checks everything but the signature.
+ * `SIGN-IN-WITH-X`: base64 of a CAIP-122 message's fields and signature; rebuilds the signed text
+ * (EIP-4361). Does not check the signature.
  */
 export function readSignIn(
   deps: SignInDeps,
@@ -70,7 +64,6 @@ export function readSignIn(
 }
 
 interface Fields {
-  /** As the client wrote it, which is what it signed. */
   readonly address: string
   readonly wallet: Address
   readonly domain: string
@@ -86,7 +79,7 @@ interface Fields {
   readonly signature: Signature
 }
 
-/** A line of the message: a break would let one field pass for several. */
+/** A line break could fake other fields. */
 const LINE = /^[\x20-\x7e]{1,2048}$/
 
 const RESOURCES_MAX = 10
@@ -124,7 +117,7 @@ function isLineOrNone(value: unknown): value is string | undefined {
   return value === undefined || isLine(value)
 }
 
-/** EIP-4361 asks for eight characters at least. */
+/** Minimum of EIP-4361: eight characters. */
 const NONCE = /^[0-9A-Za-z]{8,64}$/
 
 function checkPlace(deps: SignInDeps, fields: Fields): SignInFault | undefined {
@@ -142,7 +135,7 @@ function isOf(origin: string, uri: string): boolean {
 
 function checkTime(nowMs: number, fields: Fields): SignInFault | undefined {
   const issuedMs = toMs(fields.issuedAt)
-  // What is no time compares as false, so each comparison says what must hold.
+  // NaN compares as false, so each check states what must hold.
   if (!(issuedMs > nowMs - SIGN_IN_MS)) return 'invalid_siwx_issued_at_too_old'
   if (!(issuedMs <= nowMs + AHEAD_MAX_MS)) return 'invalid_siwx_issued_at_in_future'
   if (!(endOf(fields) > nowMs)) return 'invalid_siwx_expired'
@@ -156,12 +149,11 @@ function endOf({ issuedAt, expirationTime }: Fields): number {
   return expirationTime === undefined ? latest : Math.min(latest, toMs(expirationTime))
 }
 
-/** RFC 3339 in UTC; NaN for any other text. */
+/** RFC 3339 in UTC, else NaN. */
 function toMs(text: string): number {
   return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/.test(text) ? Date.parse(text) : Number.NaN
 }
 
-/** The text that a wallet signs (EIP-4361). */
 function signInText(fields: Fields): string {
   const { domain, address, statement, uri, chainId, nonce, issuedAt, resources } = fields
   return [

@@ -2,7 +2,7 @@ import { toIso } from '#lib/time.ts'
 import { networkOf } from '../offers/offer.ts'
 import { SIGN_IN_MS, type SignInDeps } from './sign-in-message.ts'
 
-/** Name of the extension and, in any case, of the header that answers it. */
+/** Also the header that answers it, case-insensitively. */
 export const SIGN_IN_WITH_X = 'sign-in-with-x'
 
 const TEXT = { type: 'string' } as const
@@ -19,10 +19,8 @@ const FIELDS = {
   signature: TEXT,
 } as const
 
-/** Short, since proxies take response headers of four kilobytes and no more by default. */
 const SCHEMA = { type: 'object', properties: FIELDS, required: Object.keys(FIELDS) } as const
 
-/** The member of `extensions` by which an offer lets a wallet sign in instead of paying again. */
 export function signInOffer(
   deps: SignInDeps & { readonly newId: () => string },
   resourceUrl: string,

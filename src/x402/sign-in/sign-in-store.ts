@@ -5,9 +5,8 @@ import { sql } from '#store/sql.ts'
 import type { SignIn } from './sign-in-message.ts'
 
 /**
- * Binds a message to the address that shows it first; false when it was another one. Whoever gets
- * hold of a message can do nothing with it from elsewhere. Messages that have ended are forgotten,
- * since they are refused for their time.
+ * Binds a message to the first address that shows it, so that a stolen one is useless elsewhere.
+ * Deletes expired ones.
  */
 export async function bindSignIn(
   connection: Connection,
@@ -23,7 +22,6 @@ export async function bindSignIn(
   return row !== undefined && column.text(row, 'bucket') === addressBucket
 }
 
-/** The address bucket that a message is bound to; undefined before its first use. */
 export async function boundTo(
   reads: Reads,
   { wallet, nonce }: Pick<SignIn, 'wallet' | 'nonce'>,

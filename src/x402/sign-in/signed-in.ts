@@ -20,12 +20,10 @@ import { bindSignIn, boundTo } from './sign-in-store.ts'
 
 type Deps = Pick<X402Deps, 'engine' | 'newId' | 'recoveries'> & SignInDeps
 
-/** Who is behind a call without a key, as far as its sign-in tells. */
 export type Visitor =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'wallet'; readonly wallet: Address }
   | { readonly kind: 'refused'; readonly reason: SignInFault }
-  /** Not checked, because its address has sent too many wrong sign-ins. */
   | { readonly kind: 'limited'; readonly refusal: Refusal }
 
 interface Facts {
@@ -33,10 +31,9 @@ interface Facts {
   readonly addressBucket: string
 }
 
-/** Recently checked messages; at some kilobytes each, a few megabytes. */
 const KNOWN_MAX = 1_000
 
-/** Checks the sign-in that a request carries, and brings together what its wallet has paid. */
+/** Verifies the sign-in and collects the wallet's earlier payments. */
 export function createVisitors(deps: Deps): (facts: Facts) => Promise<Visitor> {
   const known = new LRUCache<string, true>({ max: KNOWN_MAX })
   const myTurn = createTurns()
@@ -57,7 +54,6 @@ export function createVisitors(deps: Deps): (facts: Facts) => Promise<Visitor> {
   }
 }
 
-/** Skips recovery for a message that another address has used before. */
 async function check(
   deps: Deps & { readonly myTurn: () => Promise<void> },
   { signIn, isSigned }: UnprovenSignIn,
@@ -72,7 +68,7 @@ async function check(
   return (await bind(deps, signIn, addressBucket)) ? undefined : refuseReplay(deps, addressBucket)
 }
 
-/** Limits recoveries to one per turn of the event loop, so that many at once do not delay other calls. */
+/** One recovery per turn of the event loop, so that other calls are not delayed. */
 function createTurns(): () => Promise<void> {
   let last: Promise<void> = Promise.resolve()
   return () => {
@@ -81,7 +77,9 @@ function createTurns(): () => Promise<void> {
   }
 }
 
-/** Counted apart from wrong signatures, so that a caller whose address changed can sign in again. */
+/**
+ * Counted apart from invalid signatures, so that a caller whose address changed can sign in again.
+ */
 function refuseReplay({ recoveries }: Deps, addressBucket: string): Visitor {
   const name = `replays of ${addressBucket}`
   const refusal = recoveries.refusal(name)
@@ -102,7 +100,7 @@ async function collect(deps: Deps, wallet: Address): Promise<void> {
   await deps.engine.write((connection) => collectCredits(connection, deps, { wallet, nowUnix }))
 }
 
-/** Calls on the wallet's own balance; the free calls of its address are used up by then. */
+/** Without free calls: those of its address are used up. */
 export function signedInCaller(wallet: Address): Caller {
   const bucket = payerBucket(wallet)
   return {

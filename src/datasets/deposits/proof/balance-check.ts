@@ -21,7 +21,6 @@ export interface BalanceCheck {
   /** The asset and addresses it covers. */
   readonly payTo: string
   readonly block: BlockRef
-  /** Base units. */
   readonly held: bigint
 }
 
@@ -57,7 +56,6 @@ export async function forgetBalanceCheck(connection: Connection, chainId: number
   await connection.run(sql`delete from balance_checks where chain_id = ${chainId}`)
 }
 
-/** Deposited sums by block. */
 export async function receivedIn(
   connection: Connection,
   chainId: number,

@@ -5,15 +5,13 @@ import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import { DEPOSITS, type DepositFact, storeDeposits } from '../deposits.ts'
 
-/** How the deposits of a block were proven. */
 export type DepositProof = 'receipts' | 'endpoints'
 
 export interface UnprovenBlock extends BlockRef {
-  /** Why the last attempt failed; null before the first. */
+  /** Null before the first attempt. */
   readonly reason: string | null
 }
 
-/** Blocks whose deposits wait for a proof. */
 export async function unprovenBlocks(
   connection: Connection,
   input: {
@@ -34,7 +32,7 @@ export async function unprovenBlocks(
   }))
 }
 
-/** Number of deposits whose proof failed, with the newest reason; undefined if there are none. */
+/** Deposits with a failed proof and the newest reason; undefined if none. */
 export async function readUnproven(
   connection: Connection,
   chainId: number,
@@ -60,12 +58,12 @@ export async function noteUnproven(
       and block_hash = ${block.hash} and proof is null`)
 }
 
-/** Outcome of a proof: rows confirmed, rows corrected, or the block has left the index. */
+/** `left`: the block is no longer in the index. */
 export type ProofOutcome = 'as-stored' | 'corrected' | 'left'
 
 /**
- * Replaces the deposits of a block by the proven ones: made-up deposits are removed, missing ones
- * added. Does nothing if the index has another block at that height.
+ * Replaces a block's deposits by the proven ones, unless the index has another block at that
+ * height.
  */
 export async function settleBlock(
   connection: Connection,
@@ -106,7 +104,7 @@ export async function settleBlock(
   return isSame ? 'as-stored' : 'corrected'
 }
 
-/** Whether the block's deposits have yet to be read; storing them now would duplicate them. */
+/** Deposits that have yet to be read would be duplicated if stored now. */
 function isInGap(backfill: Backfill | undefined, number: number): boolean {
   if (backfill === undefined) return false
   const { floor, read, datasets } = backfill
@@ -114,13 +112,13 @@ function isInGap(backfill: Backfill | undefined, number: number): boolean {
   return datasets.includes(DEPOSITS) && number > read.number
 }
 
-/** Whether the index has exactly this block; no reorg is applied before the transaction ends. */
+/** Whether the index has exactly this block; blocks reorgs until the transaction ends. */
 async function isIndexed(
   connection: Connection,
   chainId: number,
   { number, hash }: BlockRef,
 ): Promise<boolean> {
-  // Locks the row that every commit updates, so that none runs in between.
+  // Locks the row that every commit updates.
   const [position] = await connection.run(sql`
     update positions set number = number where chain_id = ${chainId}
     returning number, hash, finalized_number`)

@@ -5,21 +5,19 @@ import { DepositProver, type ProveDepositsDeps } from './prove-deposits.ts'
 import { BalanceWatch } from './watch-balance.ts'
 
 export interface KeepProvingDepositsDeps extends ProveDepositsDeps {
-  /** Whether this process holds the index lease. */
   isIndexing(): boolean
 }
 
-/** Polling interval; short, because payers are waiting. */
+/** Short, because payers are waiting. */
 const LOOK_MS = 500
 
-/** Proves all deposits of the payment chain and finds missing ones, until the signal aborts. */
 export async function keepProvingDeposits(
   deps: KeepProvingDepositsDeps,
   signal: AbortSignal,
 ): Promise<void> {
   const prover = new DepositProver(deps)
   const watch = new BalanceWatch(deps, prover)
-  // Run separately: reading all transfers ever sent may take minutes.
+  // Separate loops, because reading all outgoing transfers may take minutes.
   await Promise.all([
     repeat(deps, signal, () => prover.proveStored(signal)),
     repeat(deps, signal, () => watch.look(signal)),
@@ -37,7 +35,6 @@ async function repeat(
     } catch (error) {
       // Errors after an abort come from shutting down.
       if (signal.aborted) return
-      // The store or a node is down; the next round retries.
       if (!(error instanceof StoreError || error instanceof RpcError)) throw error
     }
     await sleep(LOOK_MS, signal)

@@ -157,7 +157,7 @@ onEach(
       const waiting = await world.readUnproven()
       assert.match(
         waiting?.reason ?? '',
-        new RegExp(`second endpoint; ${new URL(second.url).host}`),
+        new RegExp(`second endpoint to confirm it; ${new URL(second.url).host}`),
       )
       // The threshold is 5 units: 7 waits, 2 does not.
       const small = sum.filter((amount) => amount <= 5n)
@@ -182,7 +182,10 @@ onEach(
       await world.follow()
       second.lie = hideDeposits
       await world.prove()
-      assert.match((await world.readUnproven())?.reason ?? '', /its endpoints give different logs/)
+      assert.match(
+        (await world.readUnproven())?.reason ?? '',
+        /its endpoints return different logs/,
+      )
       second.lie = undefined
       world.time.aheadMs = 60_000
       await world.prove()

@@ -16,12 +16,8 @@ export interface ProveDepositsDeps {
   readonly payment: Payment
   readonly clock: Clock
   sourceOf(chainId: number): ChainSource
-  /** Checked in every writing transaction, so that a register built from another file is never changed. */
+  /** Checked in every write, so that a register built from another file never changes. */
   isOurs(connection: Connection): Promise<boolean>
-  /**
-   * Called for corrected deposits, for deposits that cannot be proven, and for balances that no transfer
-   * explains.
-   */
   report(news: {
     readonly kind: 'corrected' | 'unproven' | 'unexplained'
     readonly blockNumber: number
@@ -29,25 +25,23 @@ export interface ProveDepositsDeps {
   }): void
 }
 
-/** History may contain thousands of blocks with deposits, and indexing must not wait for them. */
+/** Bounded, because history may have thousands of blocks with deposits. */
 const BLOCKS_PER_LOOK = 16
 
-/** The newest go first, because their payers are waiting; the other half keeps old ones from starving. */
+/** The newest first, because payers wait; the rest keeps old ones from starving. */
 const OLDEST_PER_LOOK = BLOCKS_PER_LOOK / 2
 
-/** Concurrent proofs; each may download a megabyte. */
+/** Each may download a megabyte. */
 const AT_ONCE = 4
 
-/** If one block cannot be proven, most cannot; limits log lines to one per interval. */
+/** Limits log lines: if one block cannot be proven, most cannot. */
 const REPORT_MS = 10_000
 
 const TRY_AGAIN_MS = 1_000
 const TRY_AGAIN_MAX_MS = 60_000
 
-/** Proves each block that has deposits once; failed blocks are retried with back-off. */
 export class DepositProver {
   readonly #deps: ProveDepositsDeps
-  /** Next attempt of each waiting block, by hash. */
   readonly #retries = new Map<string, { readonly tries: number; readonly atMs: number }>()
   #reportedMs = Number.NEGATIVE_INFINITY
 
@@ -55,7 +49,6 @@ export class DepositProver {
     this.#deps = deps
   }
 
-  /** Proves stored deposits that have no proof yet. */
   async proveStored(signal: AbortSignal): Promise<void> {
     for (const part of chunks(await this.#dueBlocks(), AT_ONCE)) {
       if (signal.aborted) return
@@ -63,7 +56,7 @@ export class DepositProver {
     }
   }
 
-  /** The newest and oldest blocks due for an attempt, newest first. */
+  /** Newest first. */
   async #dueBlocks(): Promise<readonly UnprovenBlock[]> {
     const { register, payment, clock } = this.#deps
     const chainId = payment.chain.id
@@ -83,7 +76,7 @@ export class DepositProver {
     return [...young.slice(0, BLOCKS_PER_LOOK - old.length), ...old]
   }
 
-  /** Proves one block and stores exactly its deposits; throws RpcError if that fails. */
+  /** Stores exactly the block's deposits; throws RpcError if it cannot be proven. */
   async prove(block: BlockRef): Promise<void> {
     const { register, payment, report, isOurs } = this.#deps
     const facts = await provenDeposits(this.#deps, block)
@@ -148,13 +141,12 @@ async function provenDeposits(
       payment.secondOpinion,
   })
   const [header, logs] = await allEnded([source.header(ref.number), proving])
-  // An orphaned sibling can be proven as well as the canonical block.
+  // An orphaned sibling can be proven too.
   if (header?.hash !== ref.hash)
     throw new RpcError(`block ${ref.number} is ${header?.hash ?? 'not known'}, not ${ref.hash}`)
   return logs.flatMap(readable)
 }
 
-/** Logs that the index could not decode as deposits are skipped here too. */
 function readable(log: Log): readonly DepositFact[] {
   try {
     return readDeposit(log)

@@ -2,16 +2,16 @@ import { TRANSFER_TOPIC } from '#domain/token.ts'
 import { recipientsOf } from '../deposits.ts'
 import type { ProveDepositsDeps } from './prove-deposits.ts'
 
-/** Change of a balance in one block, in base units. */
+/** Base units. */
 export interface Step {
   readonly block: number
   readonly amount: bigint
 }
 
-/** A cache of a few megabytes; longer lists are fetched each time. */
+/** A few megabytes; longer lists are not cached. */
 const KEPT_MAX = 100_000
 
-/** Transfers sent by the operator's addresses; caches the final part for one start block. */
+/** Outgoing transfers, cached up to the finalized block. */
 export class SentTransfers {
   readonly #deps: Pick<ProveDepositsDeps, 'payment' | 'sourceOf'>
   #kept:

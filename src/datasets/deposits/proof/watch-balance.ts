@@ -16,31 +16,28 @@ import { unprovenBlocks } from './deposit-proofs.ts'
 import type { DepositProver, ProveDepositsDeps } from './prove-deposits.ts'
 import { SentTransfers, type Step } from './sent-transfers.ts'
 
-/** Blocks between two checks. */
 const EVERY_BLOCKS = 5
 
-/** Deeper than most reorgs, and before payments have their confirmations. */
+/** Deeper than most reorgs, and before payments are confirmed. */
 const DEPTH_BLOCKS = 5
 
-/** Missing deposits found per check; the next check finds more. */
+/** The next check finds more. */
 const FOUND_MAX = 32
 
-/** Blocks proven to find one deposit if the node keeps no old state. */
+/** Bounds the proofs if the node lacks old state. */
 const SEARCHED_MAX = 64
 
-/** Exponential back-off after failed checks. */
 const LOOK_AGAIN_MS = 5_000
 const LOOK_AGAIN_MAX_MS = 60_000
 
 /**
- * Compares the operator's balances with the known transfers. A higher balance means that a node left
- * out a deposit: its block is located through the balances and proven, and its deposits are stored.
+ * Compares the operator's balances with the known transfers. If a node omitted a deposit, bisects
+ * to its block, proves it and stores its deposits.
  */
 export class BalanceWatch {
   readonly #deps: ProveDepositsDeps
   readonly #prover: Pick<DepositProver, 'prove'>
   readonly #sent: SentTransfers
-  /** Consecutive failed checks. */
   #failures = 0
   #nextMs = Number.NEGATIVE_INFINITY
 
@@ -50,11 +47,11 @@ export class BalanceWatch {
     this.#sent = new SentTransfers(deps)
   }
 
-  /** Checks once, unless still backing off; throws RpcError on failure. */
+  /** Throws RpcError on failure. */
   async look(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps
     const leftMs = this.#nextMs - clock()
-    // A longer wait than the maximum means that the clock was set back.
+    // A longer wait means that the clock was set back.
     if (leftMs > 0 && leftMs <= LOOK_AGAIN_MAX_MS) return
     try {
       await watchBalance(this.#deps, { prover: this.#prover, sent: this.#sent, signal })
@@ -89,9 +86,8 @@ async function watchBalance(
   const { check, finalized, position, backfill } = stored
   const isWhole = backfill === undefined
   const [unproven] = stored.unproven
-  // Deposits being read again are incomplete.
   if (position === undefined || backfill?.datasets?.includes(DEPOSITS) === true) return
-  // An unproven deposit may be made up, so check below the oldest one only.
+  // An unproven deposit may be made up, so stay below the oldest one.
   if (unproven !== undefined && !isWhole) return
   const proven = Math.min(position.number - DEPTH_BLOCKS, (unproven?.number ?? Infinity) - 1)
   const to = Math.max(0, proven)
@@ -130,13 +126,13 @@ async function watchBalance(
     deps.report({ kind: 'unexplained', blockNumber: to, reason: unexplained })
 }
 
-/** Undefined if the last check's block has left the chain. */
+/** Undefined if the last check's block left the chain. */
 async function stillThere(source: ChainSource, check: BalanceCheck) {
   const header = await source.header(check.block.number)
   return header?.hash === check.block.hash ? check : undefined
 }
 
-/** Balance before the first indexed block; undefined if no endpoint has that state. */
+/** Undefined if no endpoint has that state. */
 async function beforeHistory(source: ChainSource, payment: Payment): Promise<Base | undefined> {
   const number = payment.chain.startBlock - 1
   if (number < 0) return { block: { number }, held: 0n }
@@ -148,10 +144,8 @@ async function beforeHistory(source: ChainSource, payment: Payment): Promise<Bas
   }
 }
 
-/** Start of a comparison. */
 interface Base {
   readonly block: { readonly number: number }
-  /** Base units. */
   readonly held: bigint
 }
 
@@ -160,7 +154,7 @@ async function checkAt(source: ChainSource, payment: Payment, at: number) {
   const held = await heldAt(source, payment, at)
   const after = await source.header(at)
   if (before === undefined || before.hash !== after?.hash)
-    throw new RpcError(`block ${at} changed while balances were asked for`)
+    throw new RpcError(`block ${at} changed while its balances were read`)
   return { block: before, held }
 }
 
@@ -171,7 +165,7 @@ async function heldAt(source: ChainSource, { asset, payTo }: Payment, at: number
   return held
 }
 
-/** While older history is missing, only new blocks are compared. */
+/** During a backfill only new blocks are compared. */
 function nameOf({ asset, payTo }: Payment, isWhole: boolean): string {
   const addresses = new Set(payTo.map((each) => each.address))
   return [asset, ...addresses, ...(isWhole ? [] : ['newest'])].join(' ')
@@ -181,7 +175,7 @@ interface SearchDeps extends Pick<ProveDepositsDeps, 'register' | 'payment'> {
   readonly source: ChainSource
 }
 
-/** Finds blocks in a range whose deposits do not explain the balance, newest first. */
+/** Finds blocks whose deposits do not explain the balance, newest first. */
 class Search {
   readonly #deps: SearchDeps
   readonly #base: Base
@@ -197,20 +191,19 @@ class Search {
     this.#readSent = readSent
   }
 
-  /** Balance at a block minus the sum of known transfers up to it. */
   async differenceAt(block: number): Promise<bigint> {
     const { register, payment, source } = this.#deps
     const range = { after: this.#base.block.number, to: block }
     const received = await register.snapshot((reads) => receivedIn(reads, payment.chain.id, range))
     const held =
       block === this.#now.block.number ? this.#now.held : await heldAt(source, payment, block)
-    // Always fetched: outgoing transfers may exactly offset a missing deposit.
+    // Outgoing transfers may exactly offset a missing deposit.
     this.#sent ??= this.#readSent()
     const sent = sumUpTo(await this.#sent, block)
     return held - this.#base.held - sumUpTo(received, block) + sent
   }
 
-  /** Undefined if no candidate block is left. */
+  /** Undefined if no candidate is left. */
   async find(): Promise<BlockHeader | undefined> {
     const { low, high } = await this.#narrow()
     for (let number = low + 1; number <= high; number += 1) {
@@ -222,8 +215,8 @@ class Search {
   }
 
   /**
-   * Narrows the newest change of the difference to (`low`, `high`], a single block if the node has those
-   * states. Steps grow going back, because nodes drop old states first.
+   * Narrows the newest change to (`low`, `high`], a single block if the node has those states.
+   * Steps double going back, because nodes drop old states first.
    */
   async #narrow(): Promise<{ readonly low: number; readonly high: number }> {
     const end = this.#now.block.number

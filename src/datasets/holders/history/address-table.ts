@@ -2,17 +2,15 @@ import { readWord } from '#chain/columns/hex-text.ts'
 import type { Address } from '#domain/address.ts'
 import { free } from '#lib/free.ts'
 
-/** Words of 32 bits that an address is made of. */
 export const ADDRESS_WORDS = 5
 const WORDS = ADDRESS_WORDS
 
-/** Half as many again: a column is copied now and then, and seldom stands half empty. */
 const GROWTH = 1.5
 
-/** Twice as many slots as addresses keep the ways short. */
+/** Keeps probe sequences short. */
 const SLOTS_PER_ADDRESS = 2
 
-/** Gives each address a small number, counted up from 0; 28 bytes an address, no object. */
+/** Assigns each address a small number; 28 bytes per address, no objects. */
 export class AddressTable {
   count = 0
   #words = new Uint32Array(WORDS * 1_024)
@@ -20,7 +18,6 @@ export class AddressTable {
   readonly #wanted = new Uint32Array(WORDS)
   readonly #bytes = Buffer.alloc(WORDS * 4)
 
-  /** The number of the address whose hex digits begin at `at`; new ones are counted in. */
   intern(body: Uint8Array, at: number): number {
     const wanted = this.#wanted
     for (let word = 0; word < WORDS; word += 1) {
@@ -41,7 +38,6 @@ export class AddressTable {
     return `0x${this.#bytes.toString('hex')}`
   }
 
-  /** The words of many numbers' addresses, one after the other. */
   words(ids: Float64Array | Uint32Array): Uint32Array<ArrayBuffer> {
     const words = new Uint32Array(ids.length * WORDS)
     for (let place = 0; place < ids.length; place += 1) {
@@ -52,7 +48,6 @@ export class AddressTable {
     return words
   }
 
-  /** The first 32 bits of a number's address. */
   firstBits(id: number): number {
     return this.#words[id * WORDS] ?? 0
   }
@@ -99,7 +94,7 @@ export class AddressTable {
 
   #spread(): void {
     const length = this.#slots.length * 2
-    // All of them are found again by the words alone.
+    // Rebuilt from the words, so free it first.
     free(this.#slots)
     const slots = new Int32Array(length).fill(-1)
     const mask = slots.length - 1
@@ -111,7 +106,7 @@ export class AddressTable {
     this.#slots = slots
   }
 
-  /** Addresses are hashes already, but for those that somebody chose: two words are mixed. */
+  /** Mixes two words, because vanity addresses are not uniform. */
   #hash(words: Uint32Array, at: number): number {
     const mixed = Math.imul((words[at] ?? 0) ^ ((words[at + 4] ?? 0) >>> 7), 0x9e37_79b1)
     return (mixed ^ (mixed >>> 15) ^ (words[at + 2] ?? 0)) >>> 0

@@ -1,24 +1,18 @@
 import { readWord } from '#chain/columns/hex-text.ts'
 import { free } from '#lib/free.ts'
 
-/** Four limbs of 32 bits for a value, and one more for the sign of a sum that is still under way. */
+/** Four 32-bit limbs for the value, one for the sign. */
 const LIMBS = 5
 const SIGN_LIMB = LIMBS - 1
 
-/** Limbs of a uint256 as it comes in and goes to the store. */
+/** 32-bit limbs of a uint256. */
 export const VALUE_LIMBS = 8
 
-/** Half as many again: a column is copied now and then, and seldom stands half empty. */
 const GROWTH = 1.5
 
-/**
- * Balances by number in 20 bytes each, added to and taken from without an object. The few that ever
- * pass 128 bits are kept apart as big integers.
- */
 export class BalanceColumns {
   #limbs: Uint32Array<ArrayBuffer>
   readonly #wide = new Map<number, bigint>()
-  /** The value that was read last, and how many of its limbs are not zero. */
   readonly #value = new Uint32Array(VALUE_LIMBS)
   #length = 0
 
@@ -26,7 +20,6 @@ export class BalanceColumns {
     this.#limbs = new Uint32Array(LIMBS * room)
   }
 
-  /** Reads the uint256 whose 64 hex digits begin at `at`. */
   read(body: Uint8Array, at: number): void {
     this.#length = 0
     for (let limb = 0; limb < VALUE_LIMBS; limb += 1) {
@@ -37,14 +30,12 @@ export class BalanceColumns {
     }
   }
 
-  /** Adds the value that others read last. */
   addReadBy(others: BalanceColumns, id: number): void {
     this.#value.set(others.#value)
     this.#length = others.#length
     this.add(id)
   }
 
-  /** Adds the value that was read last. */
   add(id: number): void {
     this.#reserve(id)
     if (this.#isWide(id)) {
@@ -63,7 +54,7 @@ export class BalanceColumns {
     this.#keepSign(id)
   }
 
-  /** Takes the value that was read last away; the balance may be less than nothing for a while. */
+  /** The balance may be negative for a while. */
   subtract(id: number): void {
     this.#reserve(id)
     if (this.#isWide(id)) {
@@ -110,7 +101,7 @@ export class BalanceColumns {
     return this.isNegative(id) ? BigInt.asIntN(LIMBS * 32, value) : value
   }
 
-  /** A copy of some balances, by their places in the list. */
+  /** Copies balances, indexed by position. */
   pick(ids: Float64Array): BalanceColumns {
     const picked = new BalanceColumns(ids.length)
     for (let place = 0; place < ids.length; place += 1) {
@@ -123,7 +114,7 @@ export class BalanceColumns {
     return picked
   }
 
-  /** Balances of one number up to another, excluded, none of them negative, as uint256 of `VALUE_LIMBS` each. */
+  /** `to` is excluded. None may be negative. */
   words(from: number, to: number): Uint32Array<ArrayBuffer> {
     const words = new Uint32Array((to - from) * VALUE_LIMBS)
     for (let id = from; id < to; id += 1) {
@@ -137,7 +128,7 @@ export class BalanceColumns {
     return words
   }
 
-  /** Gives the memory back; nothing may be read any more. */
+  /** Unusable afterwards. */
   free(): void {
     free(this.#limbs)
   }
@@ -160,7 +151,6 @@ export class BalanceColumns {
     return limb < this.#length ? (this.#value[limb] ?? 0) : 0
   }
 
-  /** Whether the sum of a balance and the value has to be made of big integers. */
   #isWide(id: number): boolean {
     return this.#length > SIGN_LIMB || this.#wideOf(id) !== undefined
   }
@@ -176,7 +166,7 @@ export class BalanceColumns {
     return value
   }
 
-  /** A sum that comes near the end of its last limb is kept apart before it can pass it. */
+  /** Moves a sum near the limit to `#wide` before it overflows. */
   #keepSign(id: number): void {
     const top = this.#limbs[id * LIMBS + SIGN_LIMB] ?? 0
     if (top > 0x3fff_ffff && top < 0xc000_0000) this.#wide.set(id, this.get(id))

@@ -1,13 +1,12 @@
 import { free } from '#lib/free.ts'
 import type { AddressTable } from './address-table.ts'
 
-/** With the 32 bits before them, as many places as a number holds exactly: two million at a time. */
+/** With the 32 bits above it, fits exactly into a double. */
 const PLACES_MAX = 1 << 21
 
 /**
- * Numbers in the order of the first 32 bits of the addresses that they belong to, equal ones as they
- * came: where rows go in order, each finds the page of the last one at hand. Address and place are
- * sorted as one number, which needs no comparison of ours.
+ * Sorted by the first 32 bits of the address, stable, so that rows are written in index order.
+ * Sorting keys as numbers needs no comparator.
  */
 export function byAddress(
   addresses: AddressTable,

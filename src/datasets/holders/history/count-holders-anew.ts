@@ -4,13 +4,9 @@ import { column } from '#store/row.ts'
 import { empty, sql } from '#store/sql.ts'
 import { turningDays } from '../holder-days.ts'
 
-/** Rows of wallets on several chains held in memory at once. */
 const PAGE = 20_000
 
-/**
- * Counts a token's holders day by day out of the stored turning days, over all chains. The database
- * counts wallets that were ever on one chain only; a wallet on several is one holder.
- */
+/** The database counts wallets on one chain; a wallet on several is one holder. */
 export async function countHoldersAnew(
   connection: Connection,
   {
@@ -31,7 +27,6 @@ export async function countHoldersAnew(
     where token = ${token} and grain = 'day' group by token`)
 }
 
-/** Adds the turns of wallets on several chains to those of all others. */
 async function countSeveralChains(connection: Connection, token: string): Promise<void> {
   const turns = await turnsOfSeveralChains(connection, token)
   await connection.insert(
@@ -51,7 +46,6 @@ async function countSeveralChains(connection: Connection, token: string): Promis
   )
 }
 
-/** Whether the wallet of a row has turning days on another chain. */
 const elsewhere = sql`exists (select 1 from holder_turns others
   where others.token = days.token and others.address = days.address
     and others.chain_id <> days.chain_id)`
@@ -68,7 +62,7 @@ async function turnsOfSeveralChains(
       order by address limit ${PAGE}`)
     const isLast = page.length < PAGE
     const cut = isLast ? undefined : page.at(-1)?.address
-    // The last wallet of a full page may go on in the next one.
+    // The last wallet of a full page may continue on the next.
     const whole = page.filter((row) => row.address !== cut)
     countTurns(turns, whole)
     if (isLast) return turns

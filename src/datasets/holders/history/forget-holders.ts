@@ -5,12 +5,11 @@ import { empty, join, type Sql, sql } from '#store/sql.ts'
 import { voidProof } from '../proof/proof-row.ts'
 import { countHoldersAnew } from './count-holders-anew.ts'
 
-/** Rows visited per statement: PostgreSQL cancels statements after half a minute. */
+/** PostgreSQL cancels statements after half a minute. */
 const ROWS_AT_ONCE = 20_000
 
 interface Keyed {
   readonly table: Sql
-  /** Unique within a token; (token, key) is indexed in this order. */
   readonly key: Readonly<Record<string, 'text' | 'integer'>>
 }
 
@@ -30,9 +29,9 @@ const TABLES: readonly Keyed[] = [
   },
 ]
 
-/** Removes what is known of a chain's holders, and counts those of the other chains alone. */
+/** Then recounts the holders on the other chains. */
 export async function forgetHolders({ connection, chainId }: Change): Promise<void> {
-  // Includes tokens that were removed from the file.
+  // Includes tokens removed from the file.
   const found = await connection.run(sql`
     select distinct token from supply_buckets where chain_id = ${chainId} and grain = 'total'`)
   for (const each of TABLES) await deleteChain(connection, each, chainId)
@@ -55,8 +54,8 @@ async function deleteChain(connection: Connection, keyed: Keyed, chainId: number
 }
 
 /**
- * Visits the rows of all chains in key order and deletes those of one. Works per token, because
- * PostgreSQL estimates the rows between two keys from their first column only.
+ * Pages through all chains in key order, per token, because PostgreSQL estimates a key range by its
+ * first column.
  */
 async function deleteToken(
   connection: Connection,

@@ -3,29 +3,26 @@ import { DAY_SECONDS } from '#lib/time.ts'
 import type { AddressTable } from './address-table.ts'
 import type { BalanceColumns } from './balance-columns.ts'
 
-/** Some of them, as columns in the order of the rows. */
 export interface HeldPart {
   readonly count: number
   /** `ADDRESS_WORDS` each. */
   readonly addresses: Uint32Array<ArrayBuffer>
   /** `VALUE_LIMBS` each. */
   readonly balances: Uint32Array<ArrayBuffer>
-  /** UTC days at whose ends they began to hold; not a number for one who is no holder. */
+  /** First UTC day of holding; NaN for non-holders. */
   readonly since: Float64Array<ArrayBuffer>
 }
 
-/** No day since 1970. */
 export const NO_DAY = -1
 
 /**
- * Balances as they stood at one moment, in 28 bytes each: addresses never change and are looked up when
- * the rows are made, a part at a time.
+ * A snapshot of balances, 28 bytes each. Addresses never change, so they are looked up when rows
+ * are made.
  */
 export class HeldRows {
   readonly #addresses: AddressTable
   readonly #ids: Uint32Array<ArrayBuffer>
   readonly #balances: BalanceColumns
-  /** Days since 1970, or `NO_DAY`. */
   readonly #since: Int32Array<ArrayBuffer>
 
   constructor(
@@ -55,7 +52,7 @@ export class HeldRows {
     }
   }
 
-  /** Gives the memory back; there are no parts any more. */
+  /** Unusable afterwards. */
   free(): void {
     free(this.#ids)
     free(this.#since)

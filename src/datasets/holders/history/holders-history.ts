@@ -15,18 +15,13 @@ import { loadToken } from './load-token.ts'
 import { storeHolderDays, storeToken } from './store-token.ts'
 import { type Changed, TokenHistory } from './token-history.ts'
 
-/** A token where it stands on the chain. */
 export interface HistoryToken {
   readonly symbol: string
   readonly address: Address
-  /** A wallet that holds it here may hold it elsewhere too. */
+  /** Then a wallet may hold it on another chain too. */
   readonly isOnSeveralChains: boolean
 }
 
-/**
- * Balances, supply and holders of a chain's whole history, folded in memory in about 80 bytes per
- * holder and stored a stretch at a time. Ends in the very rows that the fold at the head keeps.
- */
 export function openHoldersHistory(input: {
   readonly chainId: number
   readonly tokens: readonly HistoryToken[]
@@ -42,7 +37,7 @@ export function openHoldersHistory(input: {
   let dayUnix = 0
 
   const beginDay = (day: number) => {
-    if (day < dayUnix) throw new RpcError(`the times of chain ${chainId}'s blocks go backwards`)
+    if (day < dayUnix) throw new RpcError(`block times of chain ${chainId} go backwards`)
     dayUnix = day
     for (const history of histories.values()) history.beginDay(day)
   }
@@ -77,7 +72,7 @@ export function openHoldersHistory(input: {
       })
       let isStored = false
       return async (change: Change) => {
-        assert(!isStored, 'what was drained is stored once: its memory is given back')
+        assert(!isStored, 'drained data is stored once: its memory is freed')
         isStored = true
         for (const { token, changed } of drained) {
           await storeToken(change, token.symbol, changed)
@@ -94,7 +89,6 @@ export function openHoldersHistory(input: {
   }
 }
 
-/** What is stored is not looked at again. */
 function freeColumns({ holders, ended }: Changed): void {
   holders.free()
   free(ended.addresses)
@@ -102,7 +96,6 @@ function freeColumns({ holders, ended }: Changed): void {
   free(ended.until)
 }
 
-/** Which token each pair of a table is a transfer of. */
 function tokensOf(
   table: PairTable,
   histories: ReadonlyMap<Address, TokenHistory>,

@@ -3,10 +3,8 @@ import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import type { TokenHistory } from './token-history.ts'
 
-/** Rows held in memory at once. */
 const PAGE = 20_000
 
-/** Takes up what was stored of a token's history, up to some block of a UTC day. */
 export async function loadToken(
   connection: Connection,
   { chainId, dayUnix }: { readonly chainId: number; readonly dayUnix: number },

@@ -2,7 +2,6 @@ import { free } from '#lib/free.ts'
 
 const GROWTH = 1.5
 
-/** Numbers one after the other in eight bytes each, outside the heap. */
 export class NumberList {
   #numbers = new Float64Array(1_024)
   #count = 0
@@ -18,7 +17,6 @@ export class NumberList {
     this.#count += 1
   }
 
-  /** The numbers themselves, no copy. */
   all(): Float64Array<ArrayBuffer> {
     return this.#numbers.subarray(0, this.#count)
   }

@@ -5,33 +5,31 @@ import type { AddressTable } from './address-table.ts'
 import { byAddress } from './by-address.ts'
 import { NumberList } from './number-list.ts'
 
-/** Times that ended in which an address held, as columns in the order of the rows. */
 export interface EndedSpans {
   readonly count: number
   /** `ADDRESS_WORDS` each. */
   readonly addresses: Uint32Array<ArrayBuffer>
-  /** UTC days at whose ends they began and ceased to hold. */
+  /** First and last UTC day. */
   readonly from: Float64Array<ArrayBuffer>
   readonly until: Float64Array<ArrayBuffer>
 }
 
-/** Days since 1970 fit until the year 2149. */
+/** Days since 1970, until 2149. */
 const DAYS_MAX = 1 << 16
 
-/** Times of holding that ended, or go on after all, in sixteen bytes each. */
+/** Spans that ended or were reopened, 16 bytes each. */
 export class SpanList {
   readonly #ids = new NumberList()
-  /** Both days and whether it ended, as one number. */
+  /** Both days and `isEnded`, packed. */
   readonly #spans = new NumberList()
 
-  /** `isEnded` false takes one back that was given before. */
+  /** `isEnded` false reopens a span. */
   push(id: number, span: HolderSpan & { readonly isEnded: boolean }): void {
     const days = (span.fromUnix * DAYS_MAX + span.untilUnix) / DAY_SECONDS
     this.#ids.push(id)
     this.#spans.push(days * 2 + Number(span.isEnded))
   }
 
-  /** All of them. */
   take(addresses: AddressTable): {
     readonly ended: EndedSpans
     readonly resumed: readonly { readonly address: Address; readonly fromUnix: number }[]

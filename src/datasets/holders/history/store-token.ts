@@ -30,10 +30,10 @@ const HOLDER_SPANS: BulkInsert = {
   columns: { ...HOLDER_SPANS_KEY, until_unix: 'bigint' },
 }
 
-/** Rows in memory at a time: what waits to be stored is half as wide until then. */
+/** Bounds memory: queued rows are half as wide. */
 const HELD_AT_ONCE = 32_768
 
-/** Stores what changed of a token, but not how many hold it: that may depend on other chains. */
+/** Not the holder counts, which may depend on other chains. */
 export async function storeToken(change: Change, token: string, changed: Changed): Promise<void> {
   await dropEmptied(change, token, changed.emptied)
   await storeBalances(change, token, changed.holders)
@@ -106,7 +106,7 @@ async function storeSpans(
   })
 }
 
-/** Folds the holders won and lost on the only chain of a token into the counts. */
+/** For tokens on one chain only. */
 export async function storeHolderDays(
   change: Change,
   token: string,

@@ -11,56 +11,47 @@ import { HeldRows, NO_DAY } from './held-rows.ts'
 import { NumberList } from './number-list.ts'
 import { type EndedSpans, SpanList } from './span-list.ts'
 
-/** What is known of one address, as bits. */
 const LOCKED = 1
 const IS_ZERO = 2
 const MOVED_TODAY = 4
 const MOVED = 8
-/** It held at the end of the day before the present one. */
 const HELD = 16
-/** The present day is listed in the store as one on which it began or ceased to hold. */
+/** The current day is stored as a turning day. */
 const LISTED = 32
-/** It has a balance in the store. */
+/** Has a stored balance. */
 const STORED = 64
 
 const SPECIAL = LOCKED | IS_ZERO
 
-/** Places of the present day's sums of the supply. */
 const MINTED = 0
 const BURNED = 1
 const LOCKED_UP = 2
 const UNLOCKED = 3
 
-/** Digits before the address in a topic. */
+/** Hex digits before the address. */
 const TOPIC_PADDING = 24
 
-/**
- * What changed of a token since it was last stored, as it stood at one moment: columns in the order of
- * the rows. Nothing that is taken later touches it.
- */
+/** A snapshot of the changes since the last drain; later transfers do not affect it. */
 export interface Changed {
-  /** Who moved and holds. */
+  /** Moved and still holding. */
   readonly holders: HeldRows
-  /** Who moved, holds no longer, and is still in the store. */
+  /** Moved, now zero, and still stored. */
   readonly emptied: readonly Address[]
-  /** Times that ended in which an address held. */
   readonly ended: EndedSpans
-  /** Such that go on after all, by their first day. */
   readonly resumed: readonly { readonly address: Address; readonly fromUnix: number }[]
-  /** One that sent more than it had. */
+  /** Sent more than it had. */
   readonly negative: Address | undefined
-  /** By how many the holders on this chain changed, by UTC day. */
+  /** By UTC day, for this chain. */
   readonly holderDays: ReadonlyMap<number, HolderCounts>
   readonly supply: ReadonlyMap<number, SupplyChange>
 }
 
-/** Addresses that began and that ceased to hold. */
 export interface HolderCounts {
   readonly gained: number
   readonly lost: number
 }
 
-/** One token's balances on one chain while its history is read, oldest transfer first. */
+/** Balances of one token on one chain during a backfill, oldest transfer first. */
 export class TokenHistory {
   readonly symbol: string
   readonly addresses = new AddressTable()
@@ -69,12 +60,12 @@ export class TokenHistory {
   #dayUnix = 0
   #movedToday: number[] = []
   #moved = new NumberList()
-  /** The day at whose end each began to hold, as days since 1970: while it holds, and on its last day. */
+  /** In days since 1970; valid while holding and on the last day. */
   #since = new Uint16Array(1_024)
   #spans = new SpanList()
   #holders = new Map<number, HolderCounts>()
   #supply = new Map<number, SupplyChange>()
-  /** What is not in there yet: no object for each of a million transfers to a pool. */
+  /** Summed here first: a busy pool would otherwise allocate per transfer. */
   readonly #supplyToday = new BalanceColumns(4)
 
   constructor(symbol: string, locked: ReadonlySet<Address>) {
@@ -86,7 +77,6 @@ export class TokenHistory {
     }
   }
 
-  /** Moves a transfer's value; gives false when the log is no transfer of this shape. */
   take(columns: LogColumns, index: number): boolean {
     const data = columns.place(index, PLACE.data)
     const from = columns.place(index, PLACE.topic1)
@@ -109,7 +99,7 @@ export class TokenHistory {
     return true
   }
 
-  /** All transfers from now on are of this day or a later one. */
+  /** Later transfers must not be older than this day. */
   beginDay(dayUnix: number): void {
     this.#endSupplyDay()
     this.#list()
@@ -121,7 +111,7 @@ export class TokenHistory {
     this.#dayUnix = dayUnix
   }
 
-  /** Takes up a stored balance, and since when its owner holds, unless it is no holder. */
+  /** `sinceUnix` is null for non-holders. */
   restoreHolder(
     address: Address,
     { balance, sinceUnix }: { readonly balance: bigint; readonly sinceUnix: number | null },
@@ -135,7 +125,7 @@ export class TokenHistory {
     else this.#mark(id, HELD)
   }
 
-  /** Takes up a stored time of holding that ended on the present day. */
+  /** Restores a span that ended on the current day. */
   restoreEnded(address: Address, fromUnix: number): void {
     const id = this.addresses.internAddress(address)
     this.#holdSince(id, fromUnix)
@@ -143,7 +133,6 @@ export class TokenHistory {
     this.#restoreTurn(id)
   }
 
-  /** What changed since the last call, to be stored. */
   drain(): Changed {
     this.#endSupplyDay()
     this.#list()
@@ -174,7 +163,7 @@ export class TokenHistory {
     return changed
   }
 
-  /** Takes the marks of what moved away; gives the addresses that hold none and are stored. */
+  /** Returns stored addresses that are now empty. */
   #drainMoved(moved: Float64Array): readonly Address[] {
     const emptied: Address[] = []
     for (const id of moved) {
@@ -185,7 +174,7 @@ export class TokenHistory {
     return emptied
   }
 
-  /** Lists the present day for addresses that hold otherwise than the day before, and only for them. */
+  /** Lists the day for addresses whose holding differs from the day before. */
   #list(): void {
     for (const id of this.#movedToday) {
       const holds = this.balances.isPositive(id)
@@ -222,7 +211,6 @@ export class TokenHistory {
     this.#since[id] = dayUnix / DAY_SECONDS
   }
 
-  /** Counts one who began or ceased to hold today, or takes that back. */
   #countTurn(began: boolean, by: 1 | -1): void {
     const { gained, lost } = this.#holders.get(this.#dayUnix) ?? { gained: 0, lost: 0 }
     const change = began ? { gained: gained + by, lost } : { gained, lost: lost + by }

@@ -5,9 +5,8 @@ import type { ProveDeps } from './prove-holders.ts'
 import { traceDifference } from './trace-difference.ts'
 
 /**
- * Looks for the endpoints that lack transfers of a holder whose balance the history does not explain,
- * and sets them aside. Gives their hosts; none where nobody is proven to, or where nobody else would
- * be left to ask.
+ * Sets aside endpoints that lack a holder's transfers and returns their hosts; none if unproven, or
+ * if no other endpoint would remain.
  */
 export async function findPruned(
   deps: ProveDeps,

@@ -6,38 +6,35 @@ import { type ProveDeps, proveHolders } from './prove-holders.ts'
 
 export interface KeepProvingDeps extends ProveDeps {
   readonly clock: Clock
-  /** Whether this process holds the index lease. */
   isIndexing(): boolean
-  /** Checked in the writing transaction, so that a register built from another file is never changed. */
+  /** Checked in the write, so that a register built from another file never changes. */
   isOurs(connection: Connection): Promise<boolean>
-  /** Schedules a re-read of the whole chain. */
+  /** Re-reads the whole chain. */
   readAgain(chainId: number): void
-  /** Called for every proof that agrees, and once per difference. */
+  /** For every agreement, and once per difference. */
   onProof(proof: Proof): void
 }
 
 const HOUR_SECONDS = 3_600
 
-/** Retry interval of proofs that failed or differ. */
+/** After a failure or a difference. */
 const TRY_AGAIN_SECONDS = 600
 
-/** A difference that survives a re-read comes from the token, or from transfers that no endpoint has. */
+/** If a re-read did not help, the token or all endpoints are at fault. */
 const READ_AGAIN_SECONDS = 30 * DAY_SECONDS
 
-/** Polling interval for due proofs. */
 const LOOK_MS = 500
 
-/** Proves every chain as soon as its history is complete, and then once an hour. */
+/** Once the history is complete, then hourly. */
 export async function keepProving(deps: KeepProvingDeps, signal: AbortSignal): Promise<void> {
   const told = new Map<number, string>()
   while (!signal.aborted) {
-    // The store or a node is down; the next round retries.
+    // Store or node outage: the next round retries.
     if (deps.isIndexing()) await proveDue(deps, told, signal).catch(() => undefined)
     await sleep(LOOK_MS, signal)
   }
 }
 
-/** Proves the chains whose last proof is old. `told`: the last reported difference by chain. */
 export async function proveDue(
   deps: KeepProvingDeps,
   told: Map<number, string>,
@@ -76,7 +73,7 @@ async function proveOne(
   })
   if (!isOurs) return
   if (isReadAgain) deps.readAgain(chainId)
-  // The named holder is random, so compare causes.
+  // The holder in `detail` is random, so compare causes.
   if (cause === null || told.get(chainId) !== cause) deps.onProof(proof)
   if (cause === null) told.delete(chainId)
   else told.set(chainId, cause)

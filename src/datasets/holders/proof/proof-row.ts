@@ -17,20 +17,17 @@ export const proofsMigration: Migration = {
     )`,
 }
 
-/** The last time a chain's holders were held against the contracts themselves. */
 export interface Proof {
   readonly chainId: number
-  /** The final block at which both were read. */
+  /** A final block. */
   readonly blockNumber: number
-  /** Unix seconds. */
   readonly provenAtUnix: number
-  /** `unproven`: the contracts could not be asked. */
+  /** `unproven`: the contracts could not be read. */
   readonly verdict: 'agrees' | 'differs' | 'unproven'
-  /** Figures compared. */
   readonly checked: number
-  /** What differs, from which block on and why; or why nothing could be asked. */
+  /** What differs, from which block and why, or why the proof failed. */
   readonly detail: string | null
-  /** When a difference last caused a re-read of the chain; Unix seconds. */
+  /** Unix seconds. */
   readonly rereadUnix: number | null
 }
 
@@ -47,7 +44,6 @@ export async function storeProof(connection: Connection, proof: Proof): Promise<
       reread_unix = excluded.reread_unix`)
 }
 
-/** Notes that a proof has caused a re-read of the chain. */
 export async function noteReread(
   connection: Connection,
   chainId: number,
@@ -56,7 +52,7 @@ export async function noteReread(
   await connection.run(sql`update proofs set reread_unix = ${nowUnix} where chain_id = ${chainId}`)
 }
 
-/** Invalidates a chain's proof; the next one is due once its history is complete. */
+/** The next proof is due once the history is complete. */
 export async function voidProof(connection: Connection, chainId: number): Promise<void> {
   await connection.run(sql`
     update proofs set verdict = 'unproven', proven_at_unix = 0, checked = 0,
@@ -64,7 +60,6 @@ export async function voidProof(connection: Connection, chainId: number): Promis
     where chain_id = ${chainId}`)
 }
 
-/** The last proof of every chain that has one, by chain id. */
 export async function readProofs(connection: Connection): Promise<ReadonlyMap<number, Proof>> {
   const found = await connection.run(sql`
     select chain_id, block_number, proven_at_unix, verdict, checked, detail, reread_unix from proofs`)

@@ -16,14 +16,12 @@ export interface ProveDeps {
   sourceOf(chainId: number): ChainSource
 }
 
-/** Outcome of a proof; `isReadable` if re-reading the chain would resolve the difference. */
+/** `isReadable`: re-reading the chain would resolve the difference. */
 export interface Outcome extends Omit<Proof, 'provenAtUnix' | 'rereadUnix'> {
   readonly isReadable: boolean
-  /** Why it differs or failed; null when it agrees. */
   readonly cause: string | null
 }
 
-/** What the register says of one address, to be held against the contract. */
 interface Claim {
   readonly symbol: string
   readonly token: Address
@@ -32,9 +30,8 @@ interface Claim {
 }
 
 /**
- * Holds the register against the token contracts at one final block of a chain: supply, burn
- * addresses, the largest holders and some by chance. Undefined while the chain's history is not
- * complete. Endpoints that turn out to lack old history are named and set aside.
+ * Compares the register with the token contracts at a final block: supply, burn addresses, the
+ * largest holders and a random sample. Undefined until the history is complete.
  */
 export async function proveHolders(deps: ProveDeps, chainId: number): Promise<Outcome | undefined> {
   const pinned = await deps.register.snapshot((reads) => readClaims(deps, reads, chainId))

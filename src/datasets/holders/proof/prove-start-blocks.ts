@@ -5,9 +5,8 @@ import { ProofError } from '#indexer/proof-error.ts'
 import { readSupply } from '#indexer/token-contract.ts'
 
 /**
- * Refuses a `startBlock` if a followed token already had a supply before it, because the transfers
- * behind that supply would be missing. Chains whose node lacks that state pass; returns the reasons by
- * chain.
+ * Rejects a `startBlock` after the token's first supply. Returns the reasons for chains whose node
+ * lacks that state.
  */
 export async function proveStartBlocks(
   ecosystem: Pick<Ecosystem, 'chains' | 'tokens'>,
@@ -33,12 +32,12 @@ export async function proveStartBlocks(
 
 type Verdict =
   | { readonly kind: 'early' }
-  /** `firstBlock`: the first block with a supply, within the node's states. */
+  /** The first block with a supply, as far back as the node's state goes. */
   | { readonly kind: 'late'; readonly firstBlock: number }
   | { readonly kind: 'late'; readonly reason: string }
   | { readonly kind: 'unknown'; readonly reason: string }
 
-/** Bisects to the first block with a supply; starting there misses no transfer. */
+/** Bisects to the first block with a supply. */
 async function judgeStart(
   supplyAt: (block: number) => Promise<bigint>,
   startBlock: number,

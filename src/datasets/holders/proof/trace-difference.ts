@@ -5,7 +5,6 @@ import { type Address, type Hash, ZERO_ADDRESS } from '#domain/address.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
 import { askContract } from '#indexer/token-contract.ts'
 
-/** A balance that the register and the contract tell differently. */
 export interface Difference {
   readonly token: Address
   /** The zero address stands for the supply. */
@@ -15,18 +14,17 @@ export interface Difference {
 }
 
 export interface Trace {
-  /** The first block after which the sum of the transfers is not the balance; null if there is none. */
+  /** The first block whose transfers do not sum to the balance. */
   readonly firstWrongBlock: number | null
-  /** Hosts that lack transfers which others have or which blocks show signs of. */
+  /** Hosts proven to lack transfers. */
   readonly prunedHosts: readonly string[]
   readonly cause: string
-  /** Whether some endpoint has all transfers, so that a re-read would match the contract. */
   readonly isReadable: boolean
 }
 
 /**
- * Finds out why a balance differs: every endpoint's own transfers of the holder are summed up to the
- * block and held against the contract, then halved down to the first block where they part.
+ * Sums each endpoint's transfers of the holder and bisects to the first block that disagrees with
+ * the contract.
  */
 export async function traceDifference(
   source: ChainSource,
@@ -62,19 +60,17 @@ export async function traceDifference(
     return {
       firstWrongBlock: null,
       prunedHosts: [],
-      cause: 'no endpoint has the transfers',
+      cause: 'no endpoint returned the transfers',
       isReadable: false,
     }
   return bisect(first.host, first.source, first.steps ?? [], difference, range)
 }
 
-/** What one block did to a holder. */
 interface Step {
   readonly block: number
   readonly change: bigint
 }
 
-/** Every transfer to and from a holder, summed by block, oldest first. */
 async function readSteps(
   source: ChainSource,
   { token, holder }: Difference,
@@ -103,7 +99,7 @@ async function readSteps(
     .sort((a, b) => a.block - b.block)
 }
 
-/** The zero address gives what is minted and takes what is burned: its sum is the supply's opposite. */
+/** Its sum is minus the supply. */
 function balanceAt(steps: readonly Step[], holder: Address, block: number): bigint {
   const sum = steps.reduce((total, step) => (step.block <= block ? total + step.change : total), 0n)
   return holder === ZERO_ADDRESS ? -sum : sum
@@ -115,7 +111,7 @@ function firstMissing(whole: readonly Step[], partial: readonly Step[] | undefin
   return whole.find(({ block, change }) => known.get(block) !== change)?.block ?? null
 }
 
-/** Nobody's transfers explain the balance: looks for the first block where the contract disagrees. */
+/** No endpoint's transfers explain the balance: find the first block that disagrees. */
 async function bisect(
   host: string,
   source: ChainSource,
@@ -139,7 +135,7 @@ async function bisect(
       firstWrongBlock: null,
       prunedHosts: [],
       isReadable: false,
-      cause: `the transfers of ${host} do not explain it, and its older states cannot be asked (${reason})`,
+      cause: `the transfers of ${host} do not explain it, and its older states cannot be read (${reason})`,
     }
   }
   const header = await source.header(high)
