@@ -4,16 +4,15 @@ import { ON_CHANGED_FILE } from './on-changed-file.ts'
 import { runRole } from './run-role.ts'
 
 const EXAMPLES = `
-One indexer works at a time; a second one waits and takes over when the first is gone.
+One indexer runs at a time; any other stands by and takes over when it stops.
 
 Examples:
   SEXTON_ECOSYSTEM=my.json SEXTON_DATABASE_URL=postgres://... sexton index
 `
 
-/** `sexton index`: follows the chains into the register. */
 export function indexCommand(process: NodeJS.Process): Command {
   return new Command('index')
-    .description('follow the chains into the register')
+    .description('index the chains into the register')
     .option(...ON_CHANGED_FILE)
     .addHelpText('after', EXAMPLES)
     .action((options: { readonly onChangedFile?: string }) =>
@@ -21,7 +20,6 @@ export function indexCommand(process: NodeJS.Process): Command {
     )
 }
 
-/** Loaded when it is needed: help should not wait for the whole service. */
 async function role(context: RoleContext) {
   const { runIndex } = await import('#main/run-index.ts')
   return runIndex(context)

@@ -8,14 +8,13 @@ interface Options {
 }
 
 const EXAMPLES = `
-Run as many as you like on one PostgreSQL; SIGTERM finishes what is in flight.
+Any number can share one PostgreSQL database. SIGTERM finishes requests in flight, then exits.
 
 Examples:
   SEXTON_ECOSYSTEM=my.json SEXTON_DATABASE_URL=postgres://... sexton serve --host 0.0.0.0
   SEXTON_TRUSTED_PROXIES=10.0.0.0/8 sexton serve       behind a proxy that sets X-Forwarded-For
 `
 
-/** `sexton serve`: the API alone. */
 export function serveCommand(process: NodeJS.Process): Command {
   return new Command('serve')
     .description('serve the API only')
@@ -27,7 +26,6 @@ export function serveCommand(process: NodeJS.Process): Command {
     )
 }
 
-/** Loaded when it is needed: help should not wait for the whole service. */
 async function role(context: RoleContext) {
   const { runServe } = await import('#main/run-serve.ts')
   return runServe(context)

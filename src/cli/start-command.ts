@@ -18,7 +18,6 @@ Examples:
   sexton start --ecosystem my.json      your chains instead of the local ones
 `
 
-/** `sexton start`: everything in one process. */
 export function startCommand(process: NodeJS.Process): Command {
   return new Command('start')
     .description('run everything in one process; with no ecosystem file, on local chains')
@@ -39,7 +38,6 @@ export function startCommand(process: NodeJS.Process): Command {
     )
 }
 
-/** Loaded when it is needed: help should not wait for the whole service. */
 async function role(context: RoleContext) {
   const { runStart } = await import('#main/run-start.ts')
   return runStart(context)

@@ -94,7 +94,7 @@ export class Door {
       const message = `a parameter in the path may have at most ${PATH_PARAMETER_MAX} characters`
       return this.#deny(request, reply, refuse('invalid_parameter', message))
     }
-    const refusal = refuse('method_not_allowed', `this path answers ${allow}`)
+    const refusal = refuse('method_not_allowed', `this path supports only ${allow}`)
     return this.#deny(request, reply, refusal, ['Allow', allow])
   }
 
@@ -118,7 +118,7 @@ export class Door {
       if (refusal !== undefined) return await this.#denyLast(request, reply, refusal)
       this.#deps.report(error, request.id)
       for (const name of reply.raw.getHeaderNames()) reply.raw.removeHeader(name)
-      const failure = 'the server failed; the request id names the case'
+      const failure = 'internal error; quote the X-Request-Id to support'
       return await this.#deny(request, reply, refuse('internal_error', failure))
     } catch (cause) {
       this.#deps.report(cause, request.id)
@@ -191,6 +191,6 @@ function bodyRefusal(error: unknown): Refusal | undefined {
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
     return refuse('unsupported_media_type', 'send the body as application/json in UTF-8')
   if (statusCode === 400)
-    return refuse('invalid_body', 'the body does not have the announced length')
+    return refuse('invalid_body', 'the length of the body differs from Content-Length')
   return undefined
 }

@@ -89,7 +89,7 @@ function judge(code: string | undefined): Rejection {
 
 function wrongMethod(): Rejection {
   return {
-    refusal: refuse('method_not_allowed', `this server answers ${ALLOW}`),
+    refusal: refuse('method_not_allowed', `this server supports only ${ALLOW}`),
     headers: ['Allow', ALLOW],
   }
 }

@@ -130,7 +130,7 @@ export function defineRoute<P extends Parameters, B extends TSchema = TSchema>(
     bodyExample,
     prepare(raw) {
       if (raw.body === BROKEN_BODY)
-        return refuse('invalid_json', 'the body is no JSON, or has a forbidden member name')
+        return refuse('invalid_json', 'the body is not valid JSON, or has a forbidden member name')
       const values = parseParameters(parameters, raw)
       if (isRefusal(values)) return values
       if (checkBody !== undefined && !checkBody.Check(raw.body))

@@ -7,7 +7,7 @@ class AuditError extends Error {
   override readonly name = 'AuditError'
 }
 
-/** Checks every promise of both stores once; 1 when any is broken. Changes nothing. */
+/** Read-only; 1 when anything differs. */
 export async function runAudit(context: RoleContext): Promise<ExitCode> {
   const { progress, say } = context
   const differences = await auditAll({

@@ -5,7 +5,7 @@ import { chosenEcosystem, type ExitCode, type RoleContext } from './role-context
 import { reportMigrations } from './stores.ts'
 import { untilStopped } from './until-stopped.ts'
 
-/** The index role alone, until a signal. A second one waits until the first is gone. */
+/** The index role alone, until a signal. Further ones stand by. */
 export async function runIndex(context: RoleContext): Promise<ExitCode> {
   const { settings, progress } = context
   const ecosystem = await chosenEcosystem(settings)

@@ -6,12 +6,12 @@ import type { Settings } from './settings.ts'
 import { storeFile } from './store-file.ts'
 import { untilStopped } from './until-stopped.ts'
 
-/** Everything in one process, until a signal. Rejects when the start or, later, the index fails. */
+/** Everything in one process, until a signal. Rejects when the start, or later the index, fails. */
 export async function runStart(context: RoleContext): Promise<ExitCode> {
   const { progress, settings } = context
-  // Where there is a register, the API answers from it first.
+  // With an existing register the API starts first.
   const indexThread = hasRegister(settings) ? lateIndexThread() : loadIndexThread()
-  // Its modules are loaded at the same time.
+  // Load in parallel.
   const loaded = import('./start.ts')
   const starting = loaded.then(({ start }) =>
     start({
@@ -24,7 +24,7 @@ export async function runStart(context: RoleContext): Promise<ExitCode> {
       },
     }),
   )
-  // The board stays until the last of the history is read.
+  // Keep the board until all history is read.
   const finishBoard = async () => {
     const [{ untilIndexed }, { service }] = await Promise.all([loaded, starting])
     await untilIndexed(service, 'all')
@@ -34,7 +34,7 @@ export async function runStart(context: RoleContext): Promise<ExitCode> {
   const ended = starting.then(async ({ ready, service }) => {
     await Promise.all([ready, service.index.ended])
   })
-  // Whoever asks it to stop while it starts is heard, too.
+  // A signal during the start stops it, too.
   return untilStopped(context, async () => (await starting).stop(), ended)
 }
 

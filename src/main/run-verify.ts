@@ -3,14 +3,14 @@ import { openStores, reportMigrations } from './stores.ts'
 import { untilStopped } from './until-stopped.ts'
 import { runVerifyRole } from './verify-role.ts'
 
-/** The verifier alone, until a signal: credits prepayments that the index has seen. */
+/** The verifier alone, until a signal. */
 export async function runVerify(context: RoleContext): Promise<ExitCode> {
   const { settings, logger, clock } = context
   const ecosystem = await chosenEcosystem(settings)
   const stores = await openStores(settings, reportMigrations(logger))
   const ending = new AbortController()
   const verifying = runVerifyRole(
-    // Those who wait for a prepayment wait in other processes, which look for themselves.
+    // Requests that wait are in other processes, which poll for themselves.
     {
       ecosystem,
       stores,
@@ -26,7 +26,7 @@ export async function runVerify(context: RoleContext): Promise<ExitCode> {
     await verifying
   }
   try {
-    logger.info('prepayments are being verified')
+    logger.info('verifying prepayments')
     return await untilStopped(context, stop, verifying)
   } finally {
     await stores.close()
