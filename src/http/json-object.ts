@@ -1,2 +1,2 @@
-/** A JSON object that is only passed on, such as a part of the OpenAPI document. */
+/** A JSON object passed on as is. */
 export type JsonObject = Readonly<Record<string, unknown>>
