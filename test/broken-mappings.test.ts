@@ -37,7 +37,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
       const { parts } = (await world.api.get('/readyz')).body
       assert.match(
         parts['logs of dividends[0] on base'],
-        /^[0-9]+ logs could not be read, the last/,
+        /^[0-9]+ logs could not be decoded, the last/,
       )
       assert.match(parts['logs of dividends[0] on base'], REASON)
       const [anomalies, ...more] = (await world.api.get('/api/meta')).body.anomalies
@@ -52,6 +52,6 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
     test(`${engine}: an audit with unreadable logs is never ok`, async () => {
       const [difference, ...more] = await auditService(world)
       assert.deepEqual(more, [])
-      assert.match(difference ?? '', /^dividends\[0\] on base: [0-9]+ logs could not be read/)
+      assert.match(difference ?? '', /^dividends\[0\] on base: [0-9]+ logs could not be decoded/)
     })
   })

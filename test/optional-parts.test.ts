@@ -131,7 +131,7 @@ test('a settling key is refused without payments', async () => {
       change: minimal,
       environment: { SEXTON_SETTLING_KEY_FILE: '/dev/null' },
     }),
-    /SEXTON_SETTLING_KEY_FILE: the ecosystem file has no payment to settle/,
+    /SEXTON_SETTLING_KEY_FILE: the ecosystem file has no "payment"/,
   )
 })
 

@@ -72,7 +72,7 @@ test('indexing with an edited file leaves the accounts unchanged, byte for byte'
   })
   await eventually(
     async () =>
-      /re-reading deposits on base.*all history is read/s.test(role.words()) ? true : undefined,
+      /re-reading deposits on base.*history complete/s.test(role.words()) ? true : undefined,
     30_000,
   )
   await role.stop()

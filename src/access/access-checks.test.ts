@@ -22,30 +22,30 @@ const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
 const LATER = 1_795_219_200 + 3 * DAY_SECONDS
 
 const CORRUPTIONS: Record<string, Sql> = {
-  'a wallet has as many active keys as are counted, and at most ten': sql`
+  "a wallet's count of active keys is right, and at most ten": sql`
     update wallets set active_keys = active_keys + 1`,
   'the paid calls of a day are the calls that its accounts were debited for': sql`
     update usage_days set paid = paid - 1`,
   'every key has the shape that secrets and messages rely on': sql`
     update keys set secret_digest = public_id`,
-  'no bucket had more free calls on a day than its quota ever was': sql`
+  'no bucket used more free calls in a day than its highest quota': sql`
     update usage_days set used = used + 1`,
-  'no more calls of a day were given back than there are refunds of it': sql`
+  'no more calls of a day were returned than it has refunds': sql`
     update usage_days set used = used - 1, returned = returned + 1`,
   'the free calls of the keys of a wallet are among those of the wallet': sql`
     update key_days set used = used + 100`,
-  'everything that is counted by day stands on a UTC midnight': sql`
+  'every daily row is keyed by a UTC midnight': sql`
     update refunds set day = day + 1`,
   'a wallet has as many keys as it signed mints and rotated keys': sql`
     delete from used_messages`,
-  'no publicId, secret or signed message is there twice': sql`
+  'no publicId, secret or signed message occurs twice': sql`
     insert into used_messages select * from used_messages`,
   'each wallet with keys has one first key': sql`update keys set is_first = 1`,
-  'every balance of a key is of a key that there is': sql`
+  'every key balance belongs to an existing key': sql`
     insert into balances (account, prepaid, micro_usd) values ('key:ffffffff', 1, 0)`,
   'a rotated key is revoked, and its successor is another key of its wallet': sql`
     update keys set successor = public_id where successor is not null`,
-  'a revoked key was charged for nothing on the days after': sql`
+  'a revoked key has no charges on later days': sql`
     insert into key_days (public_id, day, used)
     select public_id, ${LATER}, 1 from keys where successor is not null`,
 }

@@ -32,7 +32,7 @@ const CALLS_AFTER_REVOCATION = sql`
  */
 export const accessChecks: readonly Check[] = [
   queryCheck(
-    'a wallet has as many active keys as are counted, and at most ten',
+    "a wallet's count of active keys is right, and at most ten",
     sql`select wallets.wallet as subject, wallets.active_keys as expected,
         count(keys.public_id) as found
       from wallets left join keys
@@ -64,13 +64,13 @@ export const accessChecks: readonly Check[] = [
       order by public_id limit ${DIFFERENCES_MAX}`,
   ),
   queryCheck(
-    'no bucket had more free calls on a day than its quota ever was',
+    'no bucket used more free calls in a day than its highest quota',
     sql`select bucket as subject, quota_most as expected, used as found
       from usage_days where used > quota_most
       order by bucket, day limit ${DIFFERENCES_MAX}`,
   ),
   queryCheck(
-    'no more calls of a day were given back than there are refunds of it',
+    'no more calls of a day were returned than it has refunds',
     sql`select cast(day as text) as subject, cast(sum(refunded) as bigint) as expected,
         cast(sum(returned) as bigint) as found
       from (
@@ -97,7 +97,7 @@ export const accessChecks: readonly Check[] = [
       order by owner, day limit ${DIFFERENCES_MAX}`,
   ),
   queryCheck(
-    'everything that is counted by day stands on a UTC midnight',
+    'every daily row is keyed by a UTC midnight',
     sql`select subject, 0 as expected, day % ${DAY_SECONDS} as found
       from (
         select 'calls of ' || bucket as subject, day from usage_days
@@ -120,7 +120,7 @@ export const accessChecks: readonly Check[] = [
       order by wallet limit ${DIFFERENCES_MAX}`,
   ),
   queryCheck(
-    'no publicId, secret or signed message is there twice',
+    'no publicId, secret or signed message occurs twice',
     sql`select subject, 1 as expected, count(*) as found
       from (
         select 'key ' || public_id as subject from keys
@@ -136,7 +136,7 @@ export const accessChecks: readonly Check[] = [
       order by wallet limit ${DIFFERENCES_MAX}`,
   ),
   queryCheck(
-    'every balance of a key is of a key that there is',
+    'every key balance belongs to an existing key',
     sql`select account as subject, 1 as expected, 0 as found from balances
       where account like 'key:%' and not exists (
         select 1 from keys where keys.public_id = substr(balances.account, 5))
@@ -152,7 +152,7 @@ export const accessChecks: readonly Check[] = [
       order by keys.public_id limit ${DIFFERENCES_MAX}`,
   ),
   queryCheck(
-    'a revoked key was charged for nothing on the days after',
+    'a revoked key has no charges on later days',
     sql`select subject, 0 as expected, cast(sum(calls) as bigint) as found
       from (${CALLS_AFTER_REVOCATION}) as late
       where calls > 0 group by subject order by subject limit ${DIFFERENCES_MAX}`,

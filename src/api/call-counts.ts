@@ -1,23 +1,19 @@
 import { Distribution } from './distribution.ts'
 
-/** What paid for a call, or why it was not answered. */
 export type AdmissionSource = 'quota' | 'prepaid' | 'exhausted' | 'refunded'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 const SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 
-/** The first digits of statuses. */
 const CLASSES = [1, 2, 3, 4, 5]
 
 interface RouteCounts {
-  /** Answers by the first digit of the status. */
   readonly byClass: number[]
   readonly seconds: Distribution
 }
 
 /**
- * What is counted for every request. Plain numbers, because the metrics library hashes labels for each
- * value: that took 4 % of the time of a call.
+ * Per-request counters. Plain numbers, because the metrics library hashes labels for each value.
  */
 export class CallCounts {
   readonly #routes = new Map<string, RouteCounts>()
@@ -43,7 +39,7 @@ export class CallCounts {
     this.#batches.add(size)
   }
 
-  /** Prometheus' exposition format, text version 0.0.4. Paths are ours and need no escapes. */
+  /** Prometheus exposition format, text version 0.0.4. Paths are ours and need no escapes. */
   text(): string {
     const routes = [...this.#routes]
     return [

@@ -17,7 +17,7 @@ const EXPOSED = [
   'X-PAYMENT-RESPONSE',
 ]
 
-/** Stock x402 clients send `Access-Control-Expose-Headers` as a request header, so it is allowed. */
+/** Stock x402 clients send `Access-Control-Expose-Headers` as a request header. */
 const ALLOWED = [
   'Authorization',
   'Content-Type',
@@ -31,12 +31,12 @@ const ALLOWED = [
   'Access-Control-Expose-Headers',
 ]
 
-/** A browser may remember a preflight for a day; what it allows never shrinks. */
+/** Preflights can be cached for a day: what they allow never shrinks. */
 const PREFLIGHT_SECONDS = 86_400
 
 /**
- * Headers of every response, names and values in turn: any origin may read, without credentials, so
- * that no cookie and no network position of a visitor can be abused (Fetch standard, CORS).
+ * Names and values in turn. Any origin may read, but without credentials, so no cookie of a visitor
+ * can be abused (Fetch standard, CORS).
  */
 export const CONSTANT_HEADERS: readonly string[] = [
   'Access-Control-Allow-Origin',
@@ -47,7 +47,7 @@ export const CONSTANT_HEADERS: readonly string[] = [
   'nosniff',
 ]
 
-/** What a preflight adds. `allow` is the methods of the path. */
+/** `allow` is the methods of the path. */
 export function preflightHeaders(allow: string): string[] {
   return [
     'Allow',

@@ -11,9 +11,9 @@ import { type PipelineDeps, routeEndpoint } from './pipeline.ts'
 export interface ApiDeps extends PipelineDeps {
   readonly routes: readonly Route[]
   readonly pages: readonly Page[]
-  /** Operations this ecosystem does not offer: refused, and left out of the documents. */
+  /** Operations this ecosystem does not offer: refused and undocumented. */
   readonly absent?: readonly AbsentOperation[]
-  /** Whether the peer of a connection is a proxy in front, which brings the calls of many. */
+  /** Whether the peer is a trusted proxy, whose connections carry many clients. */
   isProxy?(socketAddress: string): boolean
   readonly connectionLimits?: Partial<ConnectionLimits>
   readonly unsentLimits?: Partial<UnsentLimits>
@@ -27,7 +27,7 @@ export interface AbsentOperation {
   readonly refusal: Refusal
 }
 
-/** The whole HTTP side: every route through the pipeline, every page and refusal stamped alike. */
+/** Wires routes, pages and refusals into one HTTP server. */
 export function createApi(deps: ApiDeps): HttpServer {
   return createServer({
     endpoints: [

@@ -1,6 +1,6 @@
 import type { ServiceFacts } from './service-facts.ts'
 
-/** The text at the head of the documentation, in Markdown. Its headings are anchors of the page. */
+/** Markdown introduction of the documentation; its headings are anchors. */
 export function describeService(facts: ServiceFacts): string {
   return [
     `Public REST API for the on-chain history and statistics of a token ecosystem: ${subjectsOf(facts)}. Anyone can call it without a key.`,
@@ -97,7 +97,7 @@ Without quota and balance a data call answers 402 with the payment options.
 `
 }
 
-/** Who can mint a key, worded to follow "by". */
+/** Who can mint a key, to follow "by". */
 export function describeGate(gate: NonNullable<ServiceFacts['gate']>): string {
   if (gate === 'open') return 'any wallet'
   return `a wallet that holds ${gate.minimumUsd} USD of ${gate.symbols.join(' and ')} on ${gate.chain}`

@@ -1,13 +1,10 @@
-/**
- * How many values lie below each of some bounds, as Prometheus' histograms tell it. Adding one is a
- * few plain numbers; the text is put together when somebody looks.
- */
+/** Prometheus histogram in plain numbers; the text is built on scrape. */
 export class Distribution {
   readonly #bounds: readonly number[]
   readonly #counts: number[]
   #sum = 0
 
-  /** Bounds rise; a value on a bound counts below it. */
+  /** Bounds ascend; a value equal to a bound counts below it. */
   constructor(bounds: readonly number[]) {
     this.#bounds = bounds
     this.#counts = [...bounds, Number.POSITIVE_INFINITY].map(() => 0)
@@ -20,7 +17,7 @@ export class Distribution {
     this.#sum += value
   }
 
-  /** `label` is one more label in the form `name="value"`. */
+  /** `label` is an extra label, `name="value"`. */
   lines(name: string, label?: string): readonly string[] {
     const own = label === undefined ? '' : `{${label}}`
     const more = label === undefined ? '' : `,${label}`

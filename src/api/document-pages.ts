@@ -17,7 +17,7 @@ export interface DocumentInput {
   readonly examples: Readonly<Record<string, unknown>>
 }
 
-/** Every document of the service: OpenAPI, the interactive docs, /llms.txt, the error pages. */
+/** OpenAPI, interactive docs, /llms.txt and error pages. */
 export function documentPages(input: DocumentInput): readonly Page[] {
   let json: string | undefined
   const text = () => {
@@ -39,7 +39,6 @@ export function documentPages(input: DocumentInput): readonly Page[] {
   ]
 }
 
-/** The OpenAPI document of this service. */
 export function openApiOf({ facts, routes, examples }: DocumentInput): JsonObject {
   return toOpenApi({
     info: {
@@ -66,7 +65,7 @@ export function openApiOf({ facts, routes, examples }: DocumentInput): JsonObjec
 
 const TAGS: Readonly<Record<string, string>> = {
   Statistics: 'Figures of the ecosystem now and over time',
-  Burns: 'Tokens taken out of circulation for ever',
+  Burns: 'Tokens permanently taken out of circulation',
   Dividends: 'Payouts to holders, in every reward token',
   'Grave digs': 'Claims of buried tokens',
   Keys: 'API keys, minted with a wallet signature',
@@ -75,7 +74,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Service: 'The service itself; never metered',
 }
 
-/** The optional part of the ecosystem that a tag's operations depend on. */
+/** The optional ecosystem part that each tag depends on. */
 const PART_OF_TAG: Readonly<Record<string, string>> = {
   Burns: 'burns',
   Dividends: 'dividends',
@@ -88,7 +87,7 @@ function tagsOf(routes: readonly Route[]) {
   return [...known, ...names].map((name) => ({ name, description: TAGS[name] ?? name }))
 }
 
-/** The service for language models (llmstxt.org): what it is and where everything stands. */
+/** Service overview for language models (llmstxt.org). */
 function llmsText({ facts, routes }: DocumentInput): string {
   const missing = new Set(facts.notConfigured)
   const present = routes.filter(({ tag }) => !missing.has(PART_OF_TAG[tag] ?? ''))

@@ -8,14 +8,14 @@ import { nextMidnight, unixNow } from '#lib/time.ts'
 export interface FiguresDeps {
   readonly meter: Pick<Meter, 'figures'>
   readonly clock: Clock
-  /** Remembers figures for callers that are being turned away; a second is fresh enough for them. */
+  /** Cached figures for refused callers. */
   readonly remembered: LRUCache<string, UsageFigures>
 }
 
-/** Docs and health must answer while the store hangs, so their headers do not wait for it. */
+/** Docs and health must answer while the store hangs. */
 const FIGURES_TIMEOUT_MS = 500
 
-/** The caller's figures as they stand, or `noFigures` when the store does not tell them in time. */
+/** Current figures, or `noFigures` when the store is too slow. */
 export async function figuresOf(deps: FiguresDeps, caller: Caller): Promise<UsageFigures> {
   const timer = new AbortController()
   const late = delay(FIGURES_TIMEOUT_MS, undefined, { signal: timer.signal, ref: false })
@@ -29,7 +29,7 @@ export async function figuresOf(deps: FiguresDeps, caller: Caller): Promise<Usag
   }
 }
 
-/** For a 429: a flood must not turn into reads of the store. */
+/** Cached for a 429, so that a flood does not turn into store reads. */
 export async function figuresAfterRefusal(
   deps: FiguresDeps,
   caller: Caller,
@@ -41,18 +41,17 @@ export async function figuresAfterRefusal(
   return figures
 }
 
-/** Figures of a moment ago, or what can be said without the store. */
 export function rememberedFigures(deps: FiguresDeps, caller: Caller): UsageFigures {
   return recall(deps, caller) ?? noFigures(caller, deps.clock())
 }
 
-/** Figures of another day say nothing about this one, and their reset may be past. */
+/** Figures of another day are wrong for today, and their reset may be past. */
 function recall({ remembered, clock }: FiguresDeps, caller: Caller): UsageFigures | undefined {
   const known = remembered.get(caller.identity)
   return known?.resetUnix === nextMidnight(unixNow(clock)) ? known : undefined
 }
 
-/** What can be said without the store: the tier, its limit and the reset; nothing is promised. */
+/** Figures without the store: tier, limit and reset, with nothing left. */
 export function noFigures(caller: Caller, nowMs: number): UsageFigures {
   return {
     tier: caller.tier,

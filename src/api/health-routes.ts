@@ -2,7 +2,6 @@ import { refuse } from '#domain/refusal.ts'
 import { Type } from '#lib/type.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
 
-/** What the server needs to answer well, each part with its state in words. */
 export interface Readiness {
   readonly ready: boolean
   readonly parts: Readonly<Record<string, string>>
@@ -14,7 +13,7 @@ export interface HealthDeps {
 
 const facts = { method: 'GET', tag: 'Service', metered: false, open: true, parameters: {} } as const
 
-/** GET /healthz (this process answers) and GET /readyz (its stores and its index answer too). */
+/** GET /healthz checks the process, GET /readyz its stores and index too. */
 export function healthRoutes(deps: HealthDeps): readonly Route[] {
   return [
     defineRoute({
@@ -22,7 +21,7 @@ export function healthRoutes(deps: HealthDeps): readonly Route[] {
       path: '/healthz',
       operationId: 'getHealth',
       summary: 'Whether the process is alive',
-      description: 'Answers 200 as long as the process can answer at all. Never metered.',
+      description: 'Answers 200 while the process runs. Never metered.',
       answers: {
         200: { description: 'Alive', schema: Type.Object({ status: Type.Literal('ok') }) },
       },
@@ -49,7 +48,9 @@ export function healthRoutes(deps: HealthDeps): readonly Route[] {
       async handle() {
         const { ready, parts } = await deps.readiness()
         if (ready) return answer(200, { status: 'ready', parts })
-        return refuse('data_not_ready', 'not every part is ready', { members: { parts } })
+        return refuse('data_not_ready', 'some parts are not ready; `parts` says which', {
+          members: { parts },
+        })
       },
     }),
   ]

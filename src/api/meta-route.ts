@@ -84,17 +84,17 @@ const meta = Type.Object({
 
 export interface MetaDeps {
   readonly facts: ServiceFacts
-  /** Results of the register's latest checks. */
+  /** Results of the latest register checks. */
   findings(): Promise<{
     readonly proofs: readonly Static<typeof proof>[]
     readonly anomalies: readonly Static<typeof anomalies>[]
   }>
 }
 
-/** A browser may keep what only changes with a deployment for a minute. */
+/** Mostly constant between deployments. */
 const CACHED = { 'Cache-Control': 'private, max-age=60' }
 
-/** GET /api/meta: what there is to ask for. */
+/** GET /api/meta: everything a client can ask for. */
 export function metaRoute(deps: MetaDeps): Route {
   const body = metaOf(deps.facts)
   return defineRoute({
@@ -110,7 +110,7 @@ export function metaRoute(deps: MetaDeps): Route {
     answers: { 200: { description: 'What this service offers', schema: meta } },
     refusals: [],
     async handle() {
-      // What there is to ask for is told also while the register cannot be read.
+      // The constant part must answer while the register is unavailable.
       const found = await deps.findings().catch(() => ({ proofs: [], anomalies: [] }))
       return answer(200, { ...body, ...found }, { headers: CACHED })
     },
@@ -138,7 +138,6 @@ function metaOf(facts: ServiceFacts) {
   }
 }
 
-/** The tiers available to callers. */
 function tiersOf({ quotas, gate, premium }: ServiceFacts) {
   const anonymous = {
     tier: 'anonymous',

@@ -2,20 +2,19 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Gauge, Registry } from 'prom-client'
 import { type AdmissionSource, CallCounts } from './call-counts.ts'
 
-/** A number that is read when somebody looks. */
+/** A value read on scrape. */
 export interface GaugeReading {
   readonly name: string
   readonly help: string
-  /** Values by label text; the label is called `of`. */
+  /** Values by the text of the label `of`. */
   read(): Promise<Readonly<Record<string, number>>>
 }
 
 export interface Metrics {
-  /** Counts an answered request. */
   observeRequest(path: string | undefined, status: number, durationMs: number): void
   observeAdmission(source: AdmissionSource): void
   observeBatch(size: number): void
-  /** The text of a scrape (Prometheus exposition format). */
+  /** Prometheus exposition format. */
   text(): Promise<string>
   readonly contentType: string
   stop(): void
@@ -24,7 +23,7 @@ export interface Metrics {
 /** A finer resolution would itself disturb the event loop. */
 const DELAY_RESOLUTION_MS = 20
 
-/** Makes the metrics of one process, in a registry of their own. */
+/** Registers in a registry of its own, not the global one. */
 export function createMetrics(gauges: readonly GaugeReading[]): Metrics {
   const registry = new Registry()
   const calls = new CallCounts()

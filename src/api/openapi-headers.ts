@@ -14,7 +14,7 @@ const count = (description: string): JsonObject => ({
 
 const optional = (header: JsonObject): JsonObject => ({ ...header, required: false })
 
-/** Every header that an answer can carry, as `components.headers`. */
+/** All response headers, for `components.headers`. */
 const HEADER_COMPONENTS: Readonly<Record<string, JsonObject>> = {
   'X-RateLimit-Limit': count("The caller's daily quota"),
   'X-RateLimit-Remaining': count('Free calls left today'),
@@ -25,11 +25,11 @@ const HEADER_COMPONENTS: Readonly<Record<string, JsonObject>> = {
     pattern: '^"daily";q=[0-9]+;w=86400$',
     examples: ['"daily";q=2000;w=86400'],
   }),
-  RateLimit: text('IETF form of what is left and the seconds to the reset', {
+  RateLimit: text('IETF form: calls left and seconds to the reset', {
     pattern: '^"daily";r=[0-9]+;t=[0-9]+$',
     examples: ['"daily";r=1999;t=43200'],
   }),
-  'X-Request-Id': text('Names this request in a question to support'),
+  'X-Request-Id': text('Identifies this request; quote it to support'),
   'Access-Control-Allow-Origin': text('Any origin may read', { const: '*' }),
   'Cache-Control': text('What a cache may do'),
   ETag: optional(text('The state that the answer shows', { pattern: '^W/"[^"]+"$' })),
@@ -39,7 +39,7 @@ const HEADER_COMPONENTS: Readonly<Record<string, JsonObject>> = {
     text('What stock x402 clients can pay at once: base64 of a PaymentRequired, x402 version 2'),
   ),
   'PAYMENT-RESPONSE': optional(
-    text('What became of a payment that came with the call: base64 of an x402 SettleResponse'),
+    text('Result of the payment sent with the call: base64 of an x402 SettleResponse'),
   ),
   'X-PAYMENT-RESPONSE': optional(text('The same for a payment in X-PAYMENT, x402 version 1')),
   'WWW-Authenticate': text('The scheme of a key', { const: 'Bearer' }),
@@ -61,7 +61,6 @@ const receipts = ['PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE']
 
 const ofPayments: readonly string[] = ['PAYMENT-REQUIRED', ...receipts]
 
-/** Which headers go with which kind of answer. */
 export const ANSWER_HEADERS = {
   free: everywhere,
   paid: [...everywhere, ...receipts],
@@ -69,7 +68,6 @@ export const ANSWER_HEADERS = {
   payment: [...everywhere, 'PAYMENT-REQUIRED', ...receipts],
 }
 
-/** Headers of a refusal by its status. */
 export function refusalHeaders(status: number): readonly string[] {
   if (status === 401) return [...everywhere, 'WWW-Authenticate']
   if (status === 503) return [...everywhere, 'Retry-After', ...receipts]
@@ -77,7 +75,6 @@ export function refusalHeaders(status: number): readonly string[] {
   return status === 429 ? [...everywhere, 'Retry-After'] : everywhere
 }
 
-/** References to response headers, with or without payments. */
 export function headerRefs(names: readonly string[], takesPayments: boolean): JsonObject {
   const present = names.filter((name) => takesPayments || !ofPayments.includes(name))
   return Object.fromEntries(present.map((name) => [name, { $ref: `#/components/headers/${name}` }]))

@@ -2,7 +2,7 @@ import { REFUSALS, type RefusalCode } from '#domain/refusal.ts'
 import type { JsonObject } from '#lib/json.ts'
 import { headerRefs, refusalHeaders } from './openapi-headers.ts'
 
-/** The body of every refusal but 402 (RFC 9457). A refusal may add members of its own. */
+/** The body of every refusal but 402 (RFC 9457), which may have extra members. */
 export const PROBLEM_SCHEMA: JsonObject = {
   type: 'object',
   description: 'What went wrong, for programs (`error`) and for people (`errorMessage`).',
@@ -35,7 +35,7 @@ export const PROBLEM_SCHEMA: JsonObject = {
   additionalProperties: true,
 }
 
-/** Responses by status; equal ones are shared through `components.responses`. */
+/** Shares equal responses through `components.responses`. */
 export function problemResponses(
   input: { readonly codes: ReadonlySet<RefusalCode>; readonly takesPayments: boolean },
   shared: Map<string, JsonObject>,

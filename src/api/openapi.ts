@@ -13,15 +13,14 @@ export interface OpenApiInput {
   readonly serverUrl: string
   readonly routes: readonly Route[]
   readonly tags: readonly { readonly name: string; readonly description: string }[]
-  /** What a key looks like. */
   readonly bearerFormat: string
-  /** The body of a 402; null without payments. */
+  /** The 402 body; null without payments. */
   readonly paymentRequired: { readonly schema: TSchema; readonly example: unknown } | null
-  /** Real answers by operation id. */
+  /** Captured answers by operation id. */
   readonly examples: Readonly<Record<string, unknown>>
 }
 
-/** The OpenAPI 3.1 document of the routes: the schemas in it are those that validate. */
+/** OpenAPI 3.1, from the same schemas that validate requests. */
 export function toOpenApi(input: OpenApiInput): JsonObject {
   const responses = new Map<string, JsonObject>()
   const paths: Record<string, Record<string, JsonObject>> = {}
@@ -135,7 +134,7 @@ function kindOf(route: Route): keyof typeof ANSWER_HEADERS {
   return route.offer === undefined ? 'free' : 'paid'
 }
 
-/** The captured file is data from outside: what does not look like an example is left out. */
+/** The captured file is external data: skip what does not look like an example. */
 function exampleOf(examples: Readonly<Record<string, unknown>>, id: string, status: string) {
   const byStatus = examples[id]
   if (typeof byStatus !== 'object' || byStatus === null) return undefined
@@ -167,13 +166,13 @@ function paymentOf(input: OpenApiInput, route: Route): JsonObject {
   }
 }
 
-/** What any route can meet, and the refusals of its own. */
+/** Refusals that any route can have, and those of this one. */
 function refusalsOf(input: OpenApiInput, route: Route): ReadonlySet<RefusalCode> {
   const codes = new Set<RefusalCode>(['invalid_parameter', 'invalid_body'])
   for (const code of ['rate_limited', 'internal_error', 'payload_too_large'] as const)
     codes.add(code)
   if (route.open !== true) codes.add('invalid_api_key').add('metering_unavailable')
-  // A payment may come with any call that costs something.
+  // Any metered call can carry a payment.
   if (route.metered && takesPayments(input))
     codes.add('payment_already_used').add('settlement_pending')
   if (route.metered && !takesPayments(input)) codes.add('quota_exceeded')

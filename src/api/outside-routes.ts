@@ -7,14 +7,14 @@ import { figuresOf, rememberedFigures } from './figures.ts'
 import type { PipelineDeps } from './pipeline.ts'
 import { stampFigures } from './wire.ts'
 
-/** A document that anyone may read: docs, the OpenAPI file, error pages. Never metered. */
+/** An unmetered document: docs, OpenAPI, error pages. */
 export interface Page {
   /** OpenAPI form. */
   readonly path: string
   read(incoming: Incoming): Promise<Outgoing | Refusal>
 }
 
-/** Answers a request for a page. It works while the store is down. */
+/** Works while the store is down. */
 export async function answerPage(
   deps: PipelineDeps,
   page: Page,
@@ -26,7 +26,7 @@ export async function answerPage(
   )
 }
 
-/** Answers what no endpoint answers, such as an unknown path; floods of it meet the abuse guard. */
+/** Refuses unknown paths and the like; the abuse guard bounds floods of them. */
 export async function deny(
   deps: PipelineDeps,
   incoming: Incoming,
@@ -55,10 +55,7 @@ async function readPage(deps: PipelineDeps, page: Page, incoming: Incoming): Pro
   return isRefusal(outcome) ? problem(deps, incoming, outcome) : outcome
 }
 
-/**
- * The 429 of an address that has no token left. It looks up no key and asks no store: the guard
- * counts the address, so the headers show the address too, as far as it is remembered.
- */
+/** 429 without a key look-up or store read; figures come from the cache by address. */
 function turnedAway(deps: PipelineDeps, incoming: Incoming): Outgoing | undefined {
   const bucket = deps.addressBucket(incoming.socketAddress, incoming.headers)
   const limited = deps.guard(bucket, undefined)
@@ -82,7 +79,7 @@ async function stamp(
   return outgoing
 }
 
-/** Whose figures the headers show. A bad key is no reason to withhold a page. */
+/** A bad key does not withhold a page; the figures then are those of the address. */
 async function callerOf(deps: PipelineDeps, incoming: Incoming): Promise<Caller> {
   const bucket = deps.addressBucket(incoming.socketAddress, incoming.headers)
   const anonymous = deps.anonymous(bucket)

@@ -1,6 +1,5 @@
 import type { ServiceFacts } from './service-facts.ts'
 
-/** The body as the documentation shows it. */
 export function paymentRequiredExample(
   facts: Pick<ServiceFacts, 'pricePerCallUsd' | 'pricingDocsUrl'>,
   payment: NonNullable<ServiceFacts['payment']>,

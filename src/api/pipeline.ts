@@ -11,16 +11,16 @@ import { type Asked, type Ending, etagAt, stampFigures, toWire } from './wire.ts
 
 export interface PipelineDeps extends FiguresDeps {
   readonly meter: Meter
-  /** For the absolute URLs in problem bodies; without a trailing slash. */
+  /** For absolute URLs in problem bodies; without a trailing slash. */
   readonly publicBaseUrl: string
-  /** The address that is counted: one IPv4 address or one IPv6 /64. */
+  /** The counted address: one IPv4 or one IPv6 /64. */
   addressBucket(socketAddress: string, headers: Incoming['headers']): string
-  /** The caller behind the Authorization header; `invalid_api_key` when the header is no good. */
+  /** The caller of the Authorization header, or `invalid_api_key`. */
   identify(headers: Incoming['headers'], addressBucket: string): Promise<Caller | Refusal>
   anonymous(addressBucket: string): Caller
   /** Takes a token of the address; `rate_limited` when none is left. */
   guard(addressBucket: string, kind: Route['guard']): Refusal | undefined
-  /** For a caller without quota or balance: the payment offer, or a refusal where payments are off. */
+  /** The payment offer, or a refusal where payments are off. */
   paymentRequired(
     caller: Caller,
     facts: RequestFacts,
@@ -38,33 +38,33 @@ export interface PipelineDeps extends FiguresDeps {
   observeAdmission?(source: AdmissionSource): void
 }
 
-/** The balance was credited; the headers go on the answer, whatever it becomes. */
+/** The payment was credited; the answer carries the headers, even if it fails. */
 export interface SettledCall {
   readonly kind: 'settled'
   readonly headers: Readonly<Record<string, string>>
-  /** Of this very call, when it was admitted together with the credit. */
+  /** Set when this call was admitted in the transaction of the credit. */
   readonly admission?: Admission
 }
 
-/** Nothing was credited (yet); the headers go on the answer all the same. */
+/** Nothing credited (yet); the answer carries the headers. */
 export interface UnsettledCall {
   readonly kind: 'unsettled'
   readonly headers: Readonly<Record<string, string>>
   readonly ending: Refusal | PaymentRequired
 }
 
-/** One request on its way through the pipeline: each step adds what it found out. */
+/** One request in the pipeline; each step adds its result. */
 class Exchange implements RequestFacts, Asked {
   readonly route: Route
   readonly incoming: Incoming
   readonly addressBucket: string
-  /** The address until a key is found good, so that a 401 shows the figures of the address. */
+  /** The address until a key is accepted, so that a 401 shows the figures of the address. */
   caller: Caller
   prepared: Prepared | undefined
   guarded = false
   admission: Extract<Admission, { readonly kind: 'admitted' }> | undefined
   figures: UsageFigures | undefined
-  /** Of a payment that was settled on the way. */
+  /** Receipt of a payment settled by this request. */
   settledHeaders: Readonly<Record<string, string>> | undefined
 
   constructor(route: Route, incoming: Incoming, addressBucket: string, caller: Caller) {
@@ -86,7 +86,7 @@ class Exchange implements RequestFacts, Asked {
     return this.incoming.signal
   }
 
-  /** Built from what was understood of the request, so that nothing else can get into an answer. */
+  /** Rebuilt from parsed values, so that no raw input reaches an answer. */
   get target(): string {
     const { path, query } = this.incoming
     const plain = this.route.path.replace(/\{([^}]+)\}/g, (_, name: string) =>
@@ -99,13 +99,13 @@ class Exchange implements RequestFacts, Asked {
 
 interface Step {
   readonly name: string
-  /** An ending stops the pipeline; undefined lets the next step run. */
+  /** An ending stops the pipeline; undefined runs the next step. */
   run(deps: PipelineDeps, exchange: Exchange): Ending | undefined | Promise<Ending | undefined>
 }
 
 /**
- * The order of a request on a matched route. Path, method, size and type were checked by the server.
- * Nothing is charged before `admit`, and whatever fails after it is refunded.
+ * Steps of a matched route, after the server's checks of path, method, size and type. Nothing is
+ * charged before `admit`; any later failure is refunded.
  */
 export const STEPS: readonly Step[] = [
   { name: 'identify', run: identify },
@@ -116,7 +116,7 @@ export const STEPS: readonly Step[] = [
   { name: 'work', run: work },
 ]
 
-/** One route through the pipeline. Rejects only when writing the refusal itself fails. */
+/** Rejects only when writing the refusal itself fails. */
 export function routeEndpoint(deps: PipelineDeps, route: Route): Endpoint {
   const { method, path } = route
   return { method, path, respond: (incoming) => answer(deps, route, incoming) }
@@ -172,7 +172,7 @@ async function identify(deps: PipelineDeps, exchange: Exchange): Promise<Refusal
   return undefined
 }
 
-/** A secret in a URL ends in logs and histories, so it is refused before it can be of use. */
+/** Secrets in URLs end up in logs and browser histories. */
 const SECRET = /_[0-9a-f]{8}_[0-9a-f]{32}$/i
 
 function parse(_deps: PipelineDeps, exchange: Exchange): Ending | undefined {
@@ -195,7 +195,7 @@ function guard(deps: PipelineDeps, exchange: Exchange): Ending | undefined {
   return deps.guard(exchange.addressBucket, exchange.route.guard)
 }
 
-/** Refusals before the guard's step take a token too: 401s and 400s are what it bounds. */
+/** Refusals before the guard step take a token too, so that 401s and 400s are bounded. */
 function guardLate(deps: PipelineDeps, exchange: Exchange, ending: Ending): Ending {
   if (exchange.guarded) return ending
   return guard(deps, exchange) ?? ending
@@ -265,7 +265,7 @@ function failure(deps: PipelineDeps, exchange: Exchange, error: unknown): Refusa
   deps.report(error, exchange.requestId)
   return (
     deps.outage(error) ??
-    refuse('internal_error', 'the server failed; the request id names the case')
+    refuse('internal_error', 'internal error; quote the X-Request-Id to support')
   )
 }
 
@@ -277,7 +277,7 @@ function wireOrRefusal(deps: PipelineDeps, exchange: Exchange, ending: Ending): 
   }
 }
 
-/** A refund that does not succeed at once is retried by the meter; the answer does not wait. */
+/** The meter retries a failed refund; the answer does not wait. */
 async function refund(deps: PipelineDeps, exchange: Exchange): Promise<void> {
   const { admission } = exchange
   if (admission === undefined) return

@@ -12,14 +12,14 @@ const HTML = 'text/html; charset=utf-8'
 
 const CACHED = 'private, max-age=300'
 
-/** GET /problems/{code}: the page that the `type` of every error body names. */
+/** GET /problems/{code}, the `type` of every error body. */
 export function problemPage(): Page {
   const pages = new Map<string, Promise<string>>()
   return {
     path: '/problems/{code}',
     async read(incoming) {
       const code = incoming.path.code ?? ''
-      if (!Object.hasOwn(REFUSALS, code)) return refuse('not_found', 'there is no such error code')
+      if (!Object.hasOwn(REFUSALS, code)) return refuse('not_found', 'unknown error code')
       const text = await remembered(pages, code)
       const type = preferredType(incoming.headers.accept, [MARKDOWN, HTML])
       const headers = ['Content-Type', type, 'Cache-Control', CACHED]
@@ -28,7 +28,7 @@ export function problemPage(): Page {
   }
 }
 
-/** Read when first asked for; a page that could not be read is tried again. */
+/** Reads on first request; a failed read is retried. */
 function remembered(pages: Map<string, Promise<string>>, code: string): Promise<string> {
   let text = pages.get(code)
   if (text === undefined) {
@@ -39,7 +39,7 @@ function remembered(pages: Map<string, Promise<string>>, code: string): Promise<
   return text
 }
 
-/** A browser would offer Markdown for download, so it gets the same text inside a page. */
+/** Browsers download Markdown, so they get it inside HTML. */
 function toHtml(text: string): string {
   const safe = text.replace(/[&<>]/g, (character) => `&#${character.charCodeAt(0)};`)
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${safe.slice(2).split('\n')[0]}</title><pre>${safe}</pre></html>`

@@ -2,10 +2,7 @@ import type { Page } from './outside-routes.ts'
 import type { ServiceFacts } from './service-facts.ts'
 import { staticPage } from './static-page.ts'
 
-/**
- * Scripts, styles and requests from this server only; Scalar sets styles on elements, hence the one
- * exception. Nobody may frame the page.
- */
+/** This server only; Scalar needs inline styles. Framing is forbidden. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -28,7 +25,7 @@ const HEADERS = [
   'DENY',
 ]
 
-/** The interactive documentation at /scalar/v1, from files of this machine only. */
+/** The interactive documentation at /scalar/v1, without external files. */
 export function scalarPages(facts: Pick<ServiceFacts, 'name'>): readonly Page[] {
   const html = 'text/html; charset=utf-8'
   const script = 'text/javascript; charset=utf-8'
@@ -45,8 +42,8 @@ export function scalarPages(facts: Pick<ServiceFacts, 'name'>): readonly Page[] 
 }
 
 /**
- * The package hands its script out by its own plugin only, so a server that never listens asks it.
- * Both are loaded here: 250 files and 4 MB of text that no start should wait for.
+ * Scalar exposes its script only through its Fastify plugin, so inject a request into a server that
+ * never listens. Imported on demand, because it is large.
  */
 async function readScript(): Promise<string> {
   const { default: scalar } = await import('@scalar/fastify-api-reference')
@@ -80,9 +77,8 @@ function documentOf(name: string): string {
 }
 
 /**
- * Requests of the page go to the server that serves it, whatever address a proxy gives it. Nothing
- * is fetched from elsewhere: no fonts, no proxy, no assistant, no telemetry. Scalar forgets a link
- * to a heading of the introduction, such as `#pricing`, so the page goes there once it is drawn.
+ * Requests go to the serving origin, behind any proxy, and nothing external is fetched. Scalar
+ * drops the anchor of an introduction heading such as `#pricing`; restore it after rendering.
  */
 const START = `const wanted = decodeURIComponent(location.hash.slice(1))
 Scalar.createApiReference('#app', {

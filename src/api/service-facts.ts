@@ -1,4 +1,4 @@
-/** What the documents say about this service; plain values, so that they fit any ecosystem. */
+/** Facts for the documents; plain values that fit any ecosystem. */
 export interface ServiceFacts {
   readonly name: string
   readonly version: string
@@ -27,7 +27,7 @@ export interface ServiceFacts {
   }
   /** Decimal US dollars, such as `0.0001`. */
   readonly pricePerCallUsd: string
-  /** Who can mint a key: holders of enough of these tokens, anyone, or (null) no one. */
+  /** Who can mint a key: holders, anyone (`open`), or no one (null). */
   readonly gate:
     | {
         readonly chain: string
@@ -39,7 +39,7 @@ export interface ServiceFacts {
   readonly premium: {
     readonly chain: string
     readonly symbol: string
-    /** Least share of the supply, in percent. */
+    /** Minimum share of the supply, in percent. */
     readonly supplyPct: number
   } | null
   readonly payment: {
@@ -49,6 +49,6 @@ export interface ServiceFacts {
     readonly payTo: string
     readonly confirmations: number
   } | null
-  /** Names of the optional parts that are missing. */
+  /** Missing optional parts. */
   readonly notConfigured: readonly string[]
 }

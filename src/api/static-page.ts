@@ -8,22 +8,22 @@ import type { Page } from './outside-routes.ts'
 export interface StaticContent {
   readonly path: string
   readonly contentType: string
-  /** Made when first asked for: few processes are ever asked for every document. */
+  /** Built on first request. */
   readonly text: string | (() => string | Promise<string>)
   /** Names and values in turn. */
   readonly headers?: readonly string[]
 }
 
-/** Shorter texts gain nothing from being packed. */
+/** Compressing shorter texts gains nothing. */
 const PACKED_FROM_BYTES = 1_024
 
-/** The best that takes a fraction of a second for the largest document; the maximum takes many. */
+/** Higher qualities take seconds on the largest document. */
 const BROTLI_QUALITY = 5
 
-/** Documents change with a deployment only; an ETag makes the next look free after this. */
+/** Documents change with deployments only; afterwards an ETag revalidates. */
 const CACHED = 'private, max-age=300'
 
-/** A document that never changes: its bytes are made once and shared by every answer. */
+/** Builds the bytes once and shares them among all answers. */
 export function staticPage(content: StaticContent): Page {
   let made: Promise<Made> | undefined
   return {
@@ -50,7 +50,7 @@ export function staticPage(content: StaticContent): Page {
 interface Made {
   readonly etag: string
   readonly plain: Uint8Array
-  /** The smallest first. */
+  /** Smallest first. */
   readonly packed: readonly { readonly coding: string; readonly bytes: Uint8Array }[]
 }
 

@@ -7,25 +7,22 @@ import { DAY_SECONDS } from '#lib/time.ts'
 import { CSV_TYPE, wantsCsv } from '#route/csv.ts'
 import type { Answer, Outcome, Prepared, Route } from '#route/route.ts'
 
-/** What the wire form of an answer depends on, besides its ending. */
 export interface Asked {
   readonly route: Route
   readonly incoming: Incoming
   readonly prepared: Prepared | undefined
   readonly requestId: string
-  /** Of a payment that was settled on the way. */
   readonly settledHeaders: Readonly<Record<string, string>> | undefined
 }
 
-/** How a request ends, before it is put into bytes. */
 export type Ending = Outcome | { readonly kind: 'not-modified'; readonly etag: string }
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** Figures change with every block; a browser may reuse one for about the time of a block. */
+/** Figures change with every block; reuse one for about a block time. */
 const CACHED = 'private, max-age=2'
 
-/** Puts an ending into wire form; throws when a body cannot be serialized. */
+/** Throws when a body cannot be serialized. */
 export function toWire(
   deps: { readonly publicBaseUrl: string },
   asked: Asked,
@@ -71,7 +68,7 @@ function answerWire(asked: Asked, answer: Answer): Outgoing {
 
 const etags = new WeakMap<Answer, string>()
 
-/** An answer from the cache is the same object for every call, so its tag is made once. */
+/** Cached answers are shared objects, so hash each only once. */
 function etagOf(asked: Asked, answer: Answer, revision: string): string {
   const known = etags.get(answer)
   if (known !== undefined) return known
@@ -81,8 +78,8 @@ function etagOf(asked: Asked, answer: Answer, revision: string): string {
 }
 
 /**
- * A weak entity tag (RFC 9110, 8.8.3) of what the request asks for, at this revision: equal tags mean
- * equal content, so nothing per caller may enter the body.
+ * A weak entity tag (RFC 9110, 8.8.3) of the request at this revision. Equal tags mean equal
+ * content, so nothing per caller may enter the body.
  */
 export function etagAt(asked: Asked, revision: string): string {
   const { operationId } = asked.route
@@ -91,7 +88,7 @@ export function etagAt(asked: Asked, revision: string): string {
   return `W/"${hash('sha256', text, 'base64url').slice(0, 22)}"`
 }
 
-/** The media type changes the body only where CSV is offered. */
+/** The media type matters only where CSV is offered. */
 function mediaTypeOf({ route, incoming }: Asked): string {
   if (route.csv !== true) return 'json'
   const format = incoming.query.get('format')?.[0]
@@ -100,7 +97,7 @@ function mediaTypeOf({ route, incoming }: Asked): string {
     : 'json'
 }
 
-/** The name under which a browser saves a table, such as `burns-recent.csv`. */
+/** Download name, such as `burns-recent.csv`. */
 function fileNameOf({ path }: Route): string {
   return `${path
     .replace(/^\/api\//, '')
@@ -113,12 +110,12 @@ function push(headers: string[], more: Readonly<Record<string, string>>): void {
 }
 
 /**
- * Adds the four headers of the contract, the date and the IETF pair (draft-ietf-httpapi-ratelimit-headers,
- * policy `daily`). `Vary`, because figures differ by caller, and some bodies by media type or coding.
+ * The contract's headers, the date and the IETF pair (draft-ietf-httpapi-ratelimit-headers, policy
+ * `daily`). `Vary`, because figures differ by caller and some bodies by media type or coding.
  */
 export function stampFigures(headers: string[], figures: UsageFigures, nowMs: number): void {
   const { dailyQuota, remaining, resetUnix, tier } = figures
-  // Figures hold until the reset: an answer that leaves later is dated before it.
+  // Figures hold until the reset, so a late answer is dated before it.
   const dateUnix = Math.min(Math.floor(nowMs / 1000), resetUnix - 1)
   headers.push(
     'X-RateLimit-Limit',
@@ -142,7 +139,7 @@ export function stampFigures(headers: string[], figures: UsageFigures, nowMs: nu
 
 let newest = { unix: 0, text: '' }
 
-/** Made once a second (RFC 9110, 5.6.7). */
+/** Cached for a second (RFC 9110, 5.6.7). */
 function httpDate(unix: number): string {
   if (newest.unix !== unix) newest = { unix, text: new Date(unix * 1000).toUTCString() }
   return newest.text

@@ -83,7 +83,7 @@ onBoth('the audit names a guard that was switched off or hollowed out', async ({
     )
   }
   assert.deepEqual(await world.audit(), [
-    'the database guards every row that must not change: postings_stay: is switched off, changed or gone',
+    'the database guards every row that must not change: postings_stay: trigger disabled, changed or missing',
   ])
 })
 

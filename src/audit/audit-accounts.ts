@@ -26,13 +26,12 @@ export interface AccountsAuditDeps {
   readonly ecosystem: Ecosystem
   readonly stores: Pick<Stores, 'register' | 'accounts'>
   readonly clock: Clock
-  /** Long enough for a running service to settle what it has begun. */
+  /** Lets a running service settle what it has begun. */
   pause(): Promise<void>
-  /** One line for each thing that was checked. */
   note(line: string): void
 }
 
-/** What the accounts store promises by itself, whatever the chains say. */
+/** Checks of the accounts store alone, without the chains. */
 export function storeChecks(dialect: Engine['dialect']): readonly Check[] {
   return [
     ...ledgerChecks,
@@ -45,7 +44,6 @@ export function storeChecks(dialect: Engine['dialect']): readonly Check[] {
   ]
 }
 
-/** Every promise of the accounts store. */
 export function accountsChecks(deps: {
   readonly dialect: Engine['dialect']
   readonly deposits: DepositIndex
@@ -68,9 +66,8 @@ export function accountsChecks(deps: {
 }
 
 /**
- * Audits the accounts store; gives every difference found in words. The two stores are no one state:
- * a credit that a reorg just took stands until the verifier's next pass. So only what a second look
- * finds too is a difference: the same subject of the same check, whose figures may have gone on.
+ * Returns every difference, in words. The stores do not share a snapshot (a reorg's refund follows
+ * in the verifier's next pass), so only subjects that differ in two looks count.
  */
 export async function auditAccounts(deps: AccountsAuditDeps): Promise<readonly string[]> {
   const found = await auditOnce(deps)
@@ -91,7 +88,6 @@ function nameOf({ check, subject }: Found): string {
   return `${check}: ${subject}`
 }
 
-/** The accounts as one state. */
 async function auditOnce(deps: AccountsAuditDeps): Promise<readonly Found[]> {
   const { payment, service } = deps.ecosystem
   const { accounts, register } = deps.stores
@@ -119,7 +115,7 @@ async function auditOnce(deps: AccountsAuditDeps): Promise<readonly Found[]> {
   })
 }
 
-/** Money that is no difference and that an operator should know of. */
+/** Money that an operator should know of, though nothing differs. */
 async function noteOpenMoney(
   { ecosystem: { payment }, note }: AccountsAuditDeps,
   connection: Connection,
@@ -127,7 +123,7 @@ async function noteOpenMoney(
 ): Promise<void> {
   const show = (amount: bigint) => `${formatDecimal(amount, 6)} ${payment?.symbol ?? 'USD'}`
   const suspense = await readSuspense(connection, deposits)
-  note(`${suspense.deposits} deposits of ${show(suspense.microUsd)} are claimed by nobody`)
+  note(`unclaimed deposits: ${suspense.deposits}, ${show(suspense.microUsd)} in all`)
   for (const { wallet, microUsd } of await readReceivables(connection))
     note(`${wallet} owes ${show(microUsd)} after a reorg`)
 }

@@ -6,19 +6,19 @@ import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import { type BuiltSchema, buildSchema, type UniqueKey } from '#store/sqlite/built-schema.ts'
 
-/** The accounts store has every constraint that a new one has, to the letter. */
+/** Compares the store's constraints with those of a new one. */
 export function constraintChecks(dialect: Engine['dialect']): readonly Check[] {
   const look = dialect === 'sqlite' ? lookOnSqlite : lookOnPostgres
   return [
     {
-      name: 'every table has the constraints and the unique keys that it was made with',
+      name: 'every table has its constraints and unique keys',
       run: async (connection) =>
         (await look(connection, buildSchema(accountsMigrations))).slice(0, DIFFERENCES_MAX),
     },
   ]
 }
 
-/** A table's text there says all but the indexes that were made beside it. */
+/** Table texts contain all constraints except separately created indexes. */
 async function lookOnSqlite(
   connection: Connection,
   { tables, uniqueKeys }: BuiltSchema,
@@ -32,7 +32,7 @@ async function lookOnSqlite(
     ({ text }) => text !== null && ![...standing.values()].includes(plain(text)),
   )
   return [
-    ...changed.map(([subject]) => ({ subject, detail: 'is not the table that was made' })),
+    ...changed.map(([subject]) => ({ subject, detail: 'differs from the schema of this version' })),
     ...missing.map(missingKey),
   ]
 }
@@ -90,7 +90,7 @@ function nameOf(subject: string, condition: string): string {
   return `${subject}: ${plainCondition(condition)}`
 }
 
-/** What stands in the brackets of each check constraint of a table's text. */
+/** The condition of each check constraint in a table's text. */
 function conditionsOf(text: string): string[] {
   return [...text.matchAll(/\bcheck\s*\(/gi)].map(({ index, 0: opening }) => {
     const start = index + opening.length

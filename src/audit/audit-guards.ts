@@ -9,7 +9,6 @@ import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import { x402Guards } from '#x402/x402-guards.ts'
 
-/** Everything that the accounts store refuses by itself. */
 export const accountsGuards: readonly Guard[] = [
   ...ledgerGuards,
   ...accessGuards,
@@ -17,7 +16,6 @@ export const accountsGuards: readonly Guard[] = [
   ...x402Guards,
 ]
 
-/** The accounts store still refuses what it was told to refuse. */
 export function guardChecks(dialect: Engine['dialect']): readonly Check[] {
   return [
     {
@@ -25,7 +23,7 @@ export function guardChecks(dialect: Engine['dialect']): readonly Check[] {
       async run(connection) {
         const missing = await missingGuards({ connection, dialect }, accountsGuards)
         return missing
-          .map((subject) => ({ subject, detail: 'is switched off, changed or gone' }))
+          .map((subject) => ({ subject, detail: 'trigger disabled, changed or missing' }))
           .slice(0, DIFFERENCES_MAX)
       },
     },
@@ -33,9 +31,9 @@ export function guardChecks(dialect: Engine['dialect']): readonly Check[] {
   ]
 }
 
-/** Nobody's session begins with every guard switched off. */
+/** A session with `replica` would skip every trigger. */
 const GUARDS_ARE_ON: Check = {
-  name: 'no setting of the database or of a role switches the guards off',
+  name: 'no database or role setting disables the guards',
   async run(connection) {
     const found = await connection.run(sql`
       select coalesce(rolname, 'every role') || ' in '
@@ -49,7 +47,7 @@ const GUARDS_ARE_ON: Check = {
       select 'this session' where current_setting('session_replication_role') = 'replica'`)
     return found.map((row) => ({
       subject: column.text(row, 'subject'),
-      detail: 'begins with session_replication_role = replica',
+      detail: 'sets session_replication_role = replica, which disables triggers',
     }))
   },
 }

@@ -11,7 +11,7 @@ const BETWEEN_KEYS = sql`source.wallet = target.wallet and case
     select 1 from used_messages where used_messages.digest = substr(entries.id, 6)
       and used_messages.action = 'move-balance' and used_messages.wallet = source.wallet) end`
 
-/** What a wallet that signs in has paid for elsewhere. */
+/** Credits that a wallet made elsewhere and collected when it signed in. */
 const COLLECTED = sql`taken.account like 'bucket:%'
   and given.account = 'bucket:payer:' || entries.reference
   and exists (
@@ -19,7 +19,7 @@ const COLLECTED = sql`taken.account like 'bucket:%'
     where collected.entry_id = entries.id and credits.account = taken.account
       and credits.owner = entries.reference)`
 
-/** Money that changes its account without coming in or being spent. */
+/** Transfers between accounts, without deposit or spending. */
 export const moveChecks: readonly Check[] = [
   queryCheck(
     'money moves within one wallet only, by a rotation, a signed message, a refund or a collection',

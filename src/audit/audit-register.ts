@@ -18,11 +18,10 @@ import { proveBalances } from './prove-balances.ts'
 import { provePayments } from './prove-payments.ts'
 import { provePositions } from './prove-positions.ts'
 
-/** What the audit of the register found: nothing, or the first difference in words. */
 export type RegisterVerdict =
   | { readonly kind: 'agrees' }
   | { readonly kind: 'differs'; readonly difference: string }
-  /** The indexed blocks left the chain meanwhile; the index has not followed yet. */
+  /** The indexed blocks were reorganized and the index has not followed yet. */
   | { readonly kind: 'moved'; readonly chain: string }
   /** Older history of a chain is still being read. */
   | { readonly kind: 'incomplete'; readonly chain: string }
@@ -31,9 +30,8 @@ export type RegisterVerdict =
   | { readonly kind: 'empty' }
 
 /**
- * Recomputes every figure of the register from the chains at the indexed blocks: a second index is
- * built from nothing in a temporary file and compared row by row, and the balances and supplies are
- * asked of the token contracts themselves.
+ * Recomputes the register from the chains at the indexed blocks: builds a second index in a
+ * temporary file, compares row by row, and asks the token contracts for balances and supplies.
  */
 export function auditRegister(deps: AuditDeps): Promise<RegisterVerdict> {
   return deps.register.snapshot(async (stored) => {
@@ -54,7 +52,7 @@ export function auditRegister(deps: AuditDeps): Promise<RegisterVerdict> {
       (await impossibleBurns(stored, deps.ecosystem.tokens))[0]?.detail ??
       (await compareWithRebuilt(deps, stored, status))
     if (difference === undefined) return { kind: 'agrees' }
-    // A reorg while the audit ran explains a difference and is none.
+    // A reorg during the audit explains a difference.
     const moved = await leftChain(deps, status)
     return moved === undefined ? { kind: 'differs', difference } : { kind: 'moved', chain: moved }
   })

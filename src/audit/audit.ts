@@ -19,13 +19,13 @@ export interface AuditInput extends Pick<AuditDeps, 'onProgress' | 'note'> {
   readonly logger: Pick<Logger, 'debug' | 'info' | 'warn'>
 }
 
-/** A chain that keeps moving under the audit is tried this often, so long apart. */
+/** Attempts on a chain that reorganizes during the audit, and the pause between. */
 const TRIES_MAX = 5
 const TRY_AGAIN_MS = 2_000
 
 /**
- * Audits both stores; gives every difference found in words, the register's first one only. Throws
- * ProofError when the chains cannot be asked or are not those of the file.
+ * Returns every difference of the accounts and the first one of the register. Throws ProofError
+ * when the chains cannot be asked or are not those of the file.
  */
 export async function auditAll(input: AuditInput): Promise<readonly string[]> {
   const { ecosystem } = input
@@ -63,19 +63,21 @@ async function auditUntilStill(deps: AuditDeps): Promise<readonly string[]> {
   for (let attempt = 1; ; attempt += 1) {
     const verdict = await auditRegister(deps)
     if (verdict.kind === 'agrees') return []
-    if (verdict.kind === 'empty') return ['the register is empty: run the index first']
+    if (verdict.kind === 'empty') return ['the register is empty: run "sexton index" first']
     if (verdict.kind === 'other-file')
       return [
         `the register was built from another ecosystem file (${verdict.parts.join(', ')}); run the index with this one first, or audit with that one`,
       ]
     if (verdict.kind === 'incomplete')
-      return [`${verdict.chain}: older history is still being read; audit once /readyz says live`]
+      return [
+        `${verdict.chain}: older history is still being read; audit again once /readyz reports it live`,
+      ]
     if (verdict.kind === 'differs') return [verdict.difference]
     if (attempt === TRIES_MAX)
       return [
-        `${verdict.chain} left the indexed block at each of ${TRIES_MAX} tries; is the index running?`,
+        `${verdict.chain}: a reorg removed the indexed block in each of ${TRIES_MAX} attempts; check that the index is running`,
       ]
-    deps.note(`${verdict.chain} reorganised meanwhile; looking again`)
+    deps.note(`${verdict.chain}: reorg during the audit; retrying`)
     await pause()
   }
 }

@@ -14,8 +14,8 @@ import type { AuditDeps } from './audit-deps.ts'
 const CALLS_AT_ONCE = 200
 
 /**
- * Asks the token contracts for `totalSupply()` and for `balanceOf` of every stored holder at the
- * indexed block; gives the first difference in words.
+ * Compares `totalSupply()` and each `balanceOf` with the register at the indexed block; returns the
+ * first difference.
  */
 export async function proveBalances(
   deps: Pick<AuditDeps, 'ecosystem' | 'sourceOf' | 'note' | 'onProgress'>,
@@ -52,7 +52,7 @@ async function proveSupply(
   if (found !== totalSupplyOf(supply))
     return `${token.symbol} on ${chain.chain.name}: totalSupply() is ${found}, the register has ${totalSupplyOf(supply)}`
   if (circulatingOf(supply) < 0n)
-    return `${token.symbol} on ${chain.chain.name}: less than nothing circulates`
+    return `${token.symbol} on ${chain.chain.name}: circulating supply is negative`
   return undefined
 }
 
@@ -81,7 +81,7 @@ async function proveHolders(
   return undefined
 }
 
-/** Balances of a token on a chain, as many at a time as are asked for at once. */
+/** One page of balances per round of calls. */
 async function* pagesOf(
   stored: StoreState,
   { token, chain }: Place,

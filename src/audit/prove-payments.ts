@@ -12,9 +12,8 @@ import { type StoreState, streamTable } from '#store/stream-table.ts'
 import type { AuditDeps } from './audit-deps.ts'
 
 /**
- * Holds the indexed deposits against the asset's own contract: what the operator's addresses held
- * before the first block, and all deposits, less all that they sent, is what they hold now. Gives the
- * difference in words.
+ * Compares deposits with the asset contract: balance before the first block + deposits − sent =
+ * balance now. Returns the difference in words.
  */
 export async function provePayments(
   deps: Pick<AuditDeps, 'ecosystem' | 'sourceOf' | 'note'>,
@@ -29,7 +28,7 @@ export async function provePayments(
   const before = await heldBefore(source, payment)
   if (before === undefined) {
     deps.note(
-      `${payment.symbol}: no endpoint tells what was held before block ${payment.chain.startBlock}, so that the deposits were not held against the balance`,
+      `${payment.symbol}: no endpoint has the balance before block ${payment.chain.startBlock}, so deposits were not compared with it`,
     )
     return undefined
   }
@@ -45,7 +44,7 @@ export async function provePayments(
   return undefined
 }
 
-/** Undefined where no endpoint has so old a state. */
+/** Undefined if no endpoint has state that old. */
 async function heldBefore(source: ChainSource, payment: Payment): Promise<bigint | undefined> {
   const { startBlock } = payment.chain
   if (startBlock === 0) return 0n

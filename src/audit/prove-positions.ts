@@ -5,9 +5,8 @@ import { sql } from '#store/sql.ts'
 import type { AuditDeps } from './audit-deps.ts'
 
 /**
- * Holds positions and remembered blocks against the chains: times, marks in order, no position of an
- * unknown chain, and one unbroken line of blocks from the finalized one to the position; gives the
- * first difference in words.
+ * Checks timestamps, order of marks, chains and an unbroken line of blocks from finalized to the
+ * position; returns the first difference in words.
  */
 export async function provePositions(
   deps: Pick<AuditDeps, 'ecosystem' | 'sourceOf' | 'note'>,
@@ -32,7 +31,7 @@ async function proveMarks(
   const { chain, blockNumber, safeNumber, finalizedNumber } = status
   const header = await deps.sourceOf(chain).header(blockNumber)
   if (header?.timestamp !== status.blockTimeUnix)
-    return `${chain.name}: block ${blockNumber} is of ${header?.timestamp}, the register says ${status.blockTimeUnix}`
+    return `${chain.name}: block ${blockNumber} has timestamp ${header?.timestamp}, the register has ${status.blockTimeUnix}`
   if (finalizedNumber > safeNumber || safeNumber > blockNumber)
     return `${chain.name}: finalized ${finalizedNumber}, safe ${safeNumber} and position ${blockNumber} are out of order`
   return undefined
@@ -53,12 +52,12 @@ async function proveBlocks(
   for (const [index, row] of found.entries()) {
     const header = headers[index]
     if (row.hash !== header?.hash || row.parent_hash !== header?.parentHash)
-      return `${chain.name}: the remembered block ${row.number} is ${row.hash}, the chain has ${header?.hash}`
+      return `${chain.name}: the stored block ${row.number} is ${row.hash}, the chain has ${header?.hash}`
   }
   const first = Math.max(finalizedNumber, chain.startBlock)
   const expected = blockNumber - first + 1
   if (found.length < expected || found[0]?.number !== blockNumber - found.length + 1)
-    return `${chain.name}: of the blocks ${first} to ${blockNumber} only ${found.length} are remembered`
-  deps.note(`${chain.name}: position, marks and ${found.length} remembered blocks are the chain's`)
+    return `${chain.name}: only ${found.length} of the blocks ${first} to ${blockNumber} are stored`
+  deps.note(`${chain.name}: position, marks and ${found.length} stored blocks match the chain`)
   return undefined
 }

@@ -8,12 +8,12 @@ import { type BuiltColumn, buildSchema } from '#store/sqlite/built-schema.ts'
 import { type StoreState, streamTable } from '#store/stream-table.ts'
 import { isOfRelease, OF_RELEASE } from './release.ts'
 
-/** Nothing was carried over. The message says why. */
+/** Nothing was carried over. */
 export class CarryOverError extends Error {
   override readonly name = 'CarryOverError'
 }
 
-/** Tables in an order in which a row finds those that it refers to; leases are of processes that ended. */
+/** In foreign-key order. Leases are left out: their processes have ended. */
 export const CARRIED = [
   'wallets',
   'keys',
@@ -36,7 +36,7 @@ export const CARRIED = [
   'spend_days',
 ] as const
 
-/** Rows that are held in memory before they are stored. */
+/** Rows held in memory at once. */
 const ROWS_AT_ONCE = 5_000
 
 interface CarryOverInput {
@@ -46,10 +46,9 @@ interface CarryOverInput {
 }
 
 /**
- * Copies the accounts of 0.1.0 into an empty store of this version, in one transaction that is audited
- * before it is stored. Returns the number of rows by table. Throws CarryOverError and stores nothing
- * where the source is not of 0.1.0 or in use, the target is not empty, a promise of the ledger does not
- * hold or a store fails.
+ * Copies the accounts of 0.1.0 into an empty store, in one transaction that is audited before it
+ * commits. Returns rows by table. Throws CarryOverError and stores nothing if the source is in use
+ * or not of 0.1.0, the target is not empty, the audit fails or a store fails.
  */
 export async function carryOver(input: CarryOverInput): Promise<ReadonlyMap<string, number>> {
   const { source, target } = input
@@ -149,14 +148,14 @@ async function refuseDifferences(target: Connection, dialect: Engine['dialect'])
   for (const check of storeChecks(dialect))
     for (const each of await check.run(target)) lines.push(inWords(check.name, each))
   if (lines.length > 0)
-    throw new CarryOverError(`what 0.1.0 holds breaks its own promises: ${lines.join('; ')}`)
+    throw new CarryOverError(`the accounts of 0.1.0 fail their audit: ${lines.join('; ')}`)
 }
 
 function inWords(name: string, { subject, detail }: Difference): string {
   return `${name}: ${subject}: ${detail}`
 }
 
-/** The name of a table or column of ours. */
+/** A table or column name of ours. */
 function plain(text: string): Sql {
   return { kind: 'sql', parts: [text], values: [] }
 }

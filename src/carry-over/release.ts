@@ -5,16 +5,16 @@ import { type Sql, sql } from '#store/sql.ts'
 /** The last migrations of ledger, access, payments and x402 in 0.1.0. */
 const LAST_MIGRATIONS = [106, 210, 305, 407] as const
 
-/** Whether a store is of 0.1.0, with all of its migrations and none of a later version. */
+/** True with all migrations of 0.1.0 and none of a later version. */
 export async function isOfRelease(connection: Connection): Promise<boolean> {
   const found = await connection.run(sql`select id from migrations`)
   const ids = new Set(found.map((row) => column.integer(row, 'id')))
   return LAST_MIGRATIONS.every((id) => ids.has(id)) && Math.max(...ids) === 407
 }
 
-/** Tables that 0.1.0 has otherwise, as this version has them; the others have the same columns. */
+/** Tables whose columns differ in 0.1.0, in the form of this version. */
 export const OF_RELEASE: ReadonlyMap<string, Sql> = new Map([
-  // Paid calls of the day and price that were used last accrue beside the balance.
+  // The latest day and price of paid calls accrue beside the balance.
   [
     'spend_days',
     sql`
@@ -26,7 +26,7 @@ export const OF_RELEASE: ReadonlyMap<string, Sql> = new Map([
         and balances.accruing_day = spent.day
         and balances.accruing_price_micro_usd = spent.price_micro_usd`,
   ],
-  // Beside the batches stands what they could not grant.
+  // Rows `:short` hold what the batches could not grant.
   [
     'meters',
     sql`select meter, batch, day, 0 as given_up from meters where meter not like '%:short'`,

@@ -9,17 +9,16 @@ import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import { CarryOverError, carryOver } from './carry-over.ts'
 
-/** What belongs to 0.1.0. */
 export interface Origin {
   /** Data folder or URL of the accounts. */
   readonly from: string
-  /** Further data folders (`SEXTON_DATA`) of its processes, where refunds may wait. */
+  /** Further data folders (`SEXTON_DATA`) with possibly pending refunds. */
   readonly data: readonly string[]
 }
 
 type Context = Pick<RoleContext, 'settings' | 'say' | 'clock'>
 
-/** Fills the accounts store that the settings name with those of 0.1.0; 1 when it does not. */
+/** Fills the configured accounts store with that of 0.1.0; 1 on failure. */
 export async function runCarryOver(context: Context, origin: Origin): Promise<ExitCode> {
   const { settings, say } = context
   try {
@@ -71,7 +70,7 @@ function openSource(from: string): Engine {
   }
 }
 
-/** Keeps 0.1.0 from starting on its folder meanwhile; it locks the folder the same way. */
+/** Takes the folder lock that 0.1.0 uses, so that it cannot start meanwhile. */
 async function lockOrigin(folder: string): Promise<() => void> {
   const file = storeFile(folder, 'accounts')
   if (!existsSync(file))
@@ -82,12 +81,12 @@ async function lockOrigin(folder: string): Promise<() => void> {
   })
 }
 
-/** Refunds that wait for their store are in no table. */
+/** Pending refunds are in files, not in tables. */
 function refuseWaitingRefunds({ from, data }: Origin, say: (line: string) => void): void {
   const folders = isUrl(from) ? data : [from, ...data]
   if (folders.length === 0)
     throw new CarryOverError(
-      '--data is missing: refunds may wait in the data folder (SEXTON_DATA) of each process of 0.1.0; name them',
+      '--data is missing: refunds may be pending in the data folder (SEXTON_DATA) of each 0.1.0 process; list them all',
     )
   for (const folder of folders) {
     if (!existsSync(folder))
@@ -96,10 +95,10 @@ function refuseWaitingRefunds({ from, data }: Origin, say: (line: string) => voi
       )
     if (readdirSync(folder).some((each) => each.endsWith('.journal')))
       throw new CarryOverError(
-        `${folder} holds refunds that wait (refunds-*.journal); start 0.1.0 until they are gone`,
+        `${folder} has pending refunds (refunds-*.journal); start 0.1.0 until they are gone`,
       )
   }
-  say(`No refunds wait in ${folders.join(', ')}`)
+  say(`No pending refunds in ${folders.join(', ')}`)
 }
 
 function inWords(words: string) {

@@ -3,19 +3,18 @@ import type { ExitCode, RoleContext } from '#main/role-context.ts'
 import { runRole } from './run-role.ts'
 
 const EXAMPLES = `
-Recomputes the register from the chains and checks every promise of the ledger. It changes nothing,
-may run beside the service. Ends with 1 when anything differs, with 2 when it cannot be looked at
-(such as the chains of a stopped "sexton start").
+Recomputes the register from the chains and checks every invariant of the accounts. It changes nothing
+and can run while the service does. Exit code: 0 when all agrees, 1 when anything differs, 2 when the
+audit could not run (for example because the local chains of "sexton start" are stopped).
 
 Examples:
   sexton audit
   SEXTON_ECOSYSTEM=my.json SEXTON_DATABASE_URL=postgres://... sexton audit
 `
 
-/** `sexton audit`: proves both stores. */
 export function auditCommand(process: NodeJS.Process): Command {
   return new Command('audit')
-    .description('check every figure against the chains and the ledger')
+    .description('recompute the register from the chains and check the ledger')
     .addHelpText('after', EXAMPLES)
     .action(() => runRole(process, runAudit))
 }
@@ -25,9 +24,9 @@ class AuditError extends Error {
   override readonly name = 'AuditError'
 }
 
-/** Checks every promise of both stores once; 1 when any is broken. Changes nothing. */
+/** Read-only; 1 when anything differs. */
 async function runAudit(context: RoleContext): Promise<ExitCode> {
-  // Loaded now, so that help is quick.
+  // Imported on demand, so that help does not load the whole service.
   const [{ auditAll }, { StoreError }, { chosenEcosystem }] = await Promise.all([
     import('#audit/audit.ts'),
     import('#store/engine.ts'),

@@ -1,13 +1,12 @@
 import { redact } from '#main/logger.ts'
 
-/** The text shown when a command fails, one line per mistake, and the exit code. */
 export interface Failure {
   readonly text: string
-  /** 2: something is configured wrongly; 1: it failed at work. */
+  /** 2: a configuration error; 1: a failure at work. */
   readonly exitCode: 1 | 2
 }
 
-/** Errors by name whose message already says what is wrong and where. */
+/** Errors whose message already says what is wrong and where. */
 const CONFIGURATION = new Set([
   'SettingsError',
   'EcosystemError',
@@ -16,10 +15,10 @@ const CONFIGURATION = new Set([
   'AuditError',
 ])
 
-/** Errors about a file list every mistake, one per line. */
+/** Errors that list every mistake of a file, one per line. */
 const OF_FILE = new Set(['EcosystemError', 'ProofError'])
 
-/** Describes an error without secrets, in one line unless it lists a file's mistakes. */
+/** Redacts secrets; keeps one line unless the error lists a file's mistakes. */
 export function describeFailure(error: unknown): Failure {
   const { text, exitCode } = describe(error)
   const safe = redact(text)
@@ -32,7 +31,7 @@ function describe(error: unknown): Failure {
   if (CONFIGURATION.has(error.name)) return { text: error.message, exitCode: 2 }
   const code = 'code' in error ? error.code : undefined
   if (code === 'EADDRINUSE')
-    return { text: `${error.message}: stop the other process, or set PORT`, exitCode: 2 }
+    return { text: `${error.message}: stop the other process, or set another PORT`, exitCode: 2 }
   if (code === 'EACCES' || code === 'EADDRNOTAVAIL')
     return { text: `${error.message}: choose another HOST, PORT or SEXTON_DATA`, exitCode: 2 }
   return { text: error.message || error.name, exitCode: 1 }

@@ -4,16 +4,15 @@ import { ON_CHANGED_FILE } from './on-changed-file.ts'
 import { runRole } from './run-role.ts'
 
 const EXAMPLES = `
-One indexer works at a time; a second one waits and takes over when the first is gone.
+One indexer runs at a time; any other stands by and takes over when it stops.
 
 Examples:
   SEXTON_ECOSYSTEM=my.json SEXTON_DATABASE_URL=postgres://... sexton index
 `
 
-/** `sexton index`: follows the chains into the register. */
 export function indexCommand(process: NodeJS.Process): Command {
   return new Command('index')
-    .description('follow the chains into the register')
+    .description('index the chains into the register')
     .option(...ON_CHANGED_FILE)
     .addHelpText('after', EXAMPLES)
     .action((options: { readonly onChangedFile?: string }) =>
@@ -21,9 +20,9 @@ export function indexCommand(process: NodeJS.Process): Command {
     )
 }
 
-/** The index role alone, until a signal. A second one waits until the first is gone. */
+/** The index role alone, until a signal. Further ones stand by. */
 async function runIndex(context: RoleContext): Promise<ExitCode> {
-  // Loaded now, so that help is quick.
+  // Imported on demand, so that help does not load the whole service.
   const [
     { barOf },
     { chosenEcosystem },

@@ -1,5 +1,4 @@
-/** The option of every command that indexes. */
 export const ON_CHANGED_FILE = [
   '--on-changed-file <reread|refuse>',
-  'when the ecosystem file changed: read those parts again, or refuse (SEXTON_ON_CHANGED_FILE, default reread)',
+  'after the ecosystem file changed: re-read the changed parts, or refuse to start (SEXTON_ON_CHANGED_FILE, default reread)',
 ] as const

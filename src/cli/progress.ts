@@ -3,7 +3,7 @@ import { MultiBar, Presets, type SingleBar } from 'cli-progress'
 import type { Clock } from '#lib/time.ts'
 import type { ProgressBoard } from '#main/role-context.ts'
 
-/** Often enough to see that something moves, seldom enough for a log file. */
+/** Shows progress without flooding a log file. */
 const LINE_EVERY_MS = 5_000
 
 interface BoardDeps {
@@ -12,7 +12,7 @@ interface BoardDeps {
   readonly clock: Clock
 }
 
-/** Bars in a terminal; elsewhere a plain line every few seconds. Both on `output`. */
+/** Bars in a terminal, else a line every few seconds, on `output`. */
 export function createProgress(deps: BoardDeps & { readonly isTty: boolean }): ProgressBoard {
   return deps.isTty ? bars(deps) : lines(deps)
 }
@@ -45,7 +45,7 @@ function bars({ output, log, clock }: BoardDeps): ProgressBoard {
     },
     finish() {
       finished = true
-      // What was printed since the bars were last drawn is drawn with them.
+      // Flush text printed since the last redraw.
       board?.update()
       board?.stop()
       board = undefined
@@ -78,7 +78,7 @@ function lines({ output, log, clock }: BoardDeps): ProgressBoard {
   }
 }
 
-/** Tells how fast a task goes and how long it will still take, measured from its first update. */
+/** Formats the rate and the time left, measured from the first update. */
 function createPace(clock: Clock): (task: string, done: number, total: number) => string {
   const first = new Map<string, { readonly atMs: number; readonly done: number }>()
   return (task, done, total) => {

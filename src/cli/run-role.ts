@@ -5,10 +5,10 @@ import type { ExitCode, RoleContext } from '#main/role-context.ts'
 import { readSettings } from '#main/settings.ts'
 import { createProgress } from './progress.ts'
 
-/** Environment variables that options of the command line stand for. */
+/** Environment variables set by command-line options. */
 export type Overrides = Readonly<Record<string, string | undefined>>
 
-/** Reads the settings, opens log and progress, runs a role and ends the process with its code. */
+/** Runs a role with settings, log and progress; sets the exit code. */
 export async function runRole(
   process: NodeJS.Process,
   role: (context: RoleContext) => Promise<ExitCode>,
@@ -32,7 +32,7 @@ export async function runRole(
   })
   const logger = await openLogger(settings.log, output)
   try {
-    // Whoever asks for JSON reads nothing else on stdout.
+    // With JSON logs, stdout holds nothing else.
     const say = (text: string) => {
       if (settings.log.format === 'json') stderr.write(`${text}\n`)
       else progress.print(`${text}\n`)

@@ -9,14 +9,13 @@ interface Options {
 }
 
 const EXAMPLES = `
-Run as many as you like on one PostgreSQL; SIGTERM finishes what is in flight.
+Any number can share one PostgreSQL database. SIGTERM finishes requests in flight, then exits.
 
 Examples:
   SEXTON_ECOSYSTEM=my.json SEXTON_DATABASE_URL=postgres://... sexton serve --host 0.0.0.0
   SEXTON_TRUSTED_PROXIES=10.0.0.0/8 sexton serve       behind a proxy that sets X-Forwarded-For
 `
 
-/** `sexton serve`: the API alone. */
 export function serveCommand(process: NodeJS.Process): Command {
   return new Command('serve')
     .description('serve the API only')
@@ -28,9 +27,9 @@ export function serveCommand(process: NodeJS.Process): Command {
     )
 }
 
-/** The API role alone, until a signal: any number of replicas beside one index and one verifier. */
+/** The API role alone, until a signal; any number of replicas. */
 async function runServe(context: RoleContext): Promise<ExitCode> {
-  // Loaded now, so that help is quick.
+  // Imported on demand, so that help does not load the whole service.
   const [
     { compose },
     { chosenEcosystem },
@@ -48,11 +47,12 @@ async function runServe(context: RoleContext): Promise<ExitCode> {
   const ecosystem = await chosenEcosystem(settings)
   const stores = await openStores(settings, reportMigrations(logger))
   try {
-    const report = (err: unknown) => logger.error({ err }, 'a payment met an error')
+    const report = (err: unknown) =>
+      logger.error({ err }, 'error while processing a payment or refund')
     const warn = (message: string) => logger.warn(message)
     const composed = await compose({ ecosystem, stores, settings, clock, report, warn })
     const served = await serve({ settings, logger, clock, randomBytes }, composed)
-    logger.info({ url: served.url, metricsPort: served.metricsPort }, 'the API is served')
+    logger.info({ url: served.url, metricsPort: served.metricsPort }, 'API listening')
     return await untilStopped(context, served.stop)
   } finally {
     await stores.close()

@@ -112,7 +112,7 @@ describe('the command line', () => {
     const code = await ended(child)
     holder.close()
     assert.equal(code, 2)
-    assert.match(output.errors, /^sexton: .*EADDRINUSE.*set PORT\n$/)
+    assert.match(output.errors, /^sexton: .*EADDRINUSE.*set another PORT\n$/)
   })
 
   it('serve answers from an empty index with 503, its documents with 200, and ends on SIGTERM with 0', async () => {

@@ -10,7 +10,6 @@ import { serveCommand } from './serve-command.ts'
 import { startCommand } from './start-command.ts'
 import { verifyCommand } from './verify-command.ts'
 
-/** The whole command line. */
 export function createProgram(from: NodeJS.Process): Command {
   const width = Math.max(...Object.keys(VARIABLES).map((name) => name.length))
   const variables = Object.entries(VARIABLES).map(
@@ -34,20 +33,19 @@ export function createProgram(from: NodeJS.Process): Command {
   return program
 }
 
-// Run as it is, it works without what `sexton.mjs` keeps for the next start.
+// Runs directly from source too, without the module cache of `sexton.mjs`.
 if (import.meta.main) await main()
 
-/** Runs the command that the process was given, and ends the process. */
 export async function main(): Promise<void> {
   try {
     await createProgram(process).parseAsync(process.argv)
   } catch (error) {
-    // Commander has printed its own message already; its own exit code for help and version is 0.
+    // Commander has already printed; its code for help and version is 0.
     if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? 0 : 2)
     const { text, exitCode } = describeFailure(error)
     process.stderr.write(`${text.replace(/^/gm, 'sexton: ')}\n`)
     process.exit(exitCode)
   }
-  // A role that has ended leaves nothing behind that should keep the process.
+  // Nothing left open may keep the process alive.
   process.exit()
 }

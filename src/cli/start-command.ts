@@ -19,7 +19,6 @@ Examples:
   sexton start --ecosystem my.json      your chains instead of the local ones
 `
 
-/** `sexton start`: everything in one process. */
 export function startCommand(process: NodeJS.Process): Command {
   return new Command('start')
     .description('run everything in one process; with no ecosystem file, on local chains')
@@ -42,7 +41,7 @@ export function startCommand(process: NodeJS.Process): Command {
 
 /** Everything in one process, until a signal. Rejects when the start or, later, the index fails. */
 async function runStart(context: RoleContext): Promise<ExitCode> {
-  // Loaded now, so that help is quick.
+  // Imported on demand, so that help does not load the whole service.
   const [{ barOf }, { lateIndexThread, loadIndexThread }, { untilStopped }, { storeFile }] =
     await Promise.all([
       import('#main/gauges/index-progress.ts'),
@@ -53,9 +52,9 @@ async function runStart(context: RoleContext): Promise<ExitCode> {
   const { progress, settings } = context
   const hasRegister =
     settings.register.kind === 'sqlite' && existsSync(storeFile(settings.dataFolder, 'register'))
-  // Where there is a register, the API answers from it first.
+  // With an existing register the API starts first.
   const indexThread = hasRegister ? lateIndexThread() : loadIndexThread()
-  // Its modules are loaded at the same time.
+  // Load in parallel.
   const loaded = import('#main/roles/start.ts')
   const starting = loaded.then(({ start }) =>
     start({
@@ -68,7 +67,7 @@ async function runStart(context: RoleContext): Promise<ExitCode> {
       },
     }),
   )
-  // The board stays until the last of the history is read.
+  // Keep the board until all history is read.
   const finishBoard = async () => {
     const [{ untilIndexed }, { service }] = await Promise.all([loaded, starting])
     await untilIndexed(service, 'all')
@@ -78,6 +77,6 @@ async function runStart(context: RoleContext): Promise<ExitCode> {
   const ended = starting.then(async ({ ready, service }) => {
     await Promise.all([ready, service.index.ended])
   })
-  // Whoever asks it to stop while it starts is heard, too.
+  // A signal during the start stops it, too.
   return untilStopped(context, async () => (await starting).stop(), ended)
 }

@@ -3,13 +3,12 @@ import type { ExitCode, RoleContext } from '#main/role-context.ts'
 import { runRole } from './run-role.ts'
 
 const EXAMPLES = `
-Reads deposits from the register and credits them in the accounts; one works at a time.
+Credits deposits found in the register to the accounts. One verifier runs at a time; others stand by.
 
 Examples:
   SEXTON_ECOSYSTEM=my.json SEXTON_DATABASE_URL=postgres://... sexton verify
 `
 
-/** `sexton verify`: credits prepayments. */
 export function verifyCommand(process: NodeJS.Process): Command {
   return new Command('verify')
     .description('credit prepayments and close finished days')
@@ -17,9 +16,9 @@ export function verifyCommand(process: NodeJS.Process): Command {
     .action(() => runRole(process, runVerify))
 }
 
-/** The verifier alone, until a signal: credits prepayments that the index has seen. */
+/** The verifier alone, until a signal. */
 async function runVerify(context: RoleContext): Promise<ExitCode> {
-  // Loaded now, so that help is quick.
+  // Imported on demand, so that help does not load the whole service.
   const [
     { chosenEcosystem },
     { untilStopped },
@@ -36,7 +35,7 @@ async function runVerify(context: RoleContext): Promise<ExitCode> {
   const stores = await openStores(settings, reportMigrations(logger))
   const ending = new AbortController()
   const verifying = runVerifyRole(
-    // Those who wait for a prepayment wait in other processes, which look for themselves.
+    // Requests that wait are in other processes, which poll for themselves.
     {
       ecosystem,
       stores,
@@ -52,7 +51,7 @@ async function runVerify(context: RoleContext): Promise<ExitCode> {
     await verifying
   }
   try {
-    logger.info('prepayments are being verified')
+    logger.info('verifying prepayments')
     return await untilStopped(context, stop, verifying)
   } finally {
     await stores.close()

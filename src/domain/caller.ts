@@ -1,17 +1,17 @@
 import type { Address } from './address.ts'
 
-/** A key's short name, safe to log and to show. */
+/** Public part of a key, safe to log and show. */
 export const PUBLIC_ID = /^[0-9a-f]{8}$/
 
 export type Tier = 'anonymous' | 'free' | 'premium'
 
-/** Who calls: an address bucket, or a key and the wallet behind it. */
+/** An address bucket, or a key and its wallet. */
 export type Caller =
   | {
       readonly kind: 'anonymous'
-      /** What /api/usage shows: `ip:<bucket>`. */
+      /** In /api/usage: `ip:<bucket>`. */
       readonly identity: string
-      /** What is counted: one IPv4 address or one IPv6 /64. */
+      /** One IPv4 address or one IPv6 /64. */
       readonly bucket: string
       readonly tier: 'anonymous'
       readonly dailyQuota: number
@@ -20,21 +20,23 @@ export type Caller =
       readonly kind: 'keyed'
       /** `key:<prefix>_<publicId>` */
       readonly identity: string
-      /** `wallet:<address>`: the quota is shared by all keys of the wallet. */
+      /** `wallet:<address>`: all keys of a wallet share its quota. */
       readonly bucket: string
       readonly tier: 'free' | 'premium'
       readonly dailyQuota: number
       readonly publicId: string
       readonly wallet: Address
-      /** Free calls are counted for the key too; of a wallet's first key they are what is left. */
+      /**
+       * Whether free calls are also counted per key; the first key's are the wallet's minus the
+       * others'.
+       */
       readonly countsApart?: boolean
     }
 
-/** A caller's figures of the UTC day, as they stand after the last decision. */
+/** Today's figures (UTC) after the caller's last decision. */
 export interface UsageFigures {
   readonly tier: Tier
   readonly dailyQuota: number
-  /** Every charged call of the day. */
   readonly requestCount: number
   /** The paid part of `requestCount`. */
   readonly overageCount: number

@@ -1,19 +1,19 @@
 import type { Address, Hash } from './address.ts'
 
-/** A block named by height and hash; the hash decides. */
+/** Height and hash; the hash decides. */
 export interface BlockRef {
   readonly number: number
   readonly hash: Hash
 }
 
-/** A sealed block as the indexer follows it. Timestamp in Unix seconds. */
+/** Timestamp in Unix seconds. */
 export interface BlockHeader extends BlockRef {
   readonly parentHash: Hash
   readonly timestamp: number
   readonly logsBloom: `0x${string}`
 }
 
-/** One log of a sealed block. Topics and data are hex; the address is lower-case. */
+/** A log of a sealed block. Topics and data are hex; the address is lower-case. */
 export interface Log {
   readonly chainId: number
   readonly blockNumber: number
@@ -22,12 +22,11 @@ export interface Log {
   readonly timestamp: number
   readonly txHash: Hash
   readonly txIndex: number
-  /** Block-wide, so it changes when a reorg moves the transaction. */
+  /** Index in the block; a reorg can change it. */
   readonly logIndex: number
   readonly address: Address
   readonly topics: readonly Hash[]
   readonly data: `0x${string}`
 }
 
-/** How far a block is from being taken back. */
 export type Finality = 'latest' | 'safe' | 'finalized'

@@ -6,40 +6,42 @@ export type MicroUsd = bigint
 /** A price per whole token, scaled by 10^`PRICE_DECIMALS`. */
 export type Price = bigint
 
-/** Gives prices from 10^-30 dollars 18 significant digits, even in a quote token worth 10^5 dollars. */
+/**
+ * Leaves prices from 10^-30 dollars 18 significant digits, even in a quote token worth 10^5
+ * dollars.
+ */
 export const PRICE_DECIMALS = 54
 
-/** A price of one quote unit, or one dollar, per whole token. */
 export const PRICE_ONE: Price = 10n ** BigInt(PRICE_DECIMALS)
 
 const PER_MICRO_USD = PRICE_ONE / 1_000_000n
 
-/** The value of `amount` base units at a price, rounded half up to a micro-USD. */
+/** Value of `amount` base units, rounded half up to a micro-USD. */
 export function valueAt(amount: bigint, decimals: number, price: Price): MicroUsd {
   return multiplyDivide(amount, price, 10n ** BigInt(decimals) * PER_MICRO_USD)
 }
 
-/** A price in `quote` units times the quote's own price in US dollars. */
+/** A price in `quote` units times the quote's price in US dollars. */
 export function chainPrices(inQuote: Price, quoteUsd: Price): Price {
   return multiplyDivide(inQuote, quoteUsd, PRICE_ONE)
 }
 
-/** Micro-USD as the JSON number that answers show: dollars with at most 6 decimals. */
+/** Dollars with at most 6 decimals, for answers. */
 export function toUsd(value: MicroUsd): number {
   return Number(value) / 1e6
 }
 
-/** A price in dollars as the nearest JSON number. */
+/** Dollars as the nearest JSON number. */
 export function toUsdPrice(price: Price): number {
   return Number(formatDecimal(price, PRICE_DECIMALS))
 }
 
-/** A price in dollars as a decimal string of 18 significant digits, rounded half up. */
+/** Dollars with 18 significant digits, rounded half up. */
 export function toUsdPriceExact(price: Price): string {
   return formatDecimal(toSignificant(price), PRICE_DECIMALS)
 }
 
-/** The value of `amount` base units, as a decimal string of 18 significant digits. */
+/** Value of `amount` base units in dollars with 18 significant digits. */
 export function toValueExact(amount: bigint, decimals: number, price: Price): string {
   return toUsdPriceExact(multiplyDivide(amount, price, 10n ** BigInt(decimals)))
 }

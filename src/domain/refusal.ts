@@ -1,4 +1,4 @@
-/** Every refusal a caller can meet. A code never changes once released; docs/errors has a page each. */
+/** Released codes never change; docs/errors has a page for each. */
 export const REFUSALS = {
   invalid_parameter: { status: 400, title: 'Invalid parameter' },
   invalid_json: { status: 400, title: 'Invalid JSON' },
@@ -37,7 +37,7 @@ export const REFUSALS = {
 
 export type RefusalCode = keyof typeof REFUSALS
 
-/** One wrong part of a request: where it stands, its name, what is wrong, and what would be right. */
+/** One wrong part of a request, and what would be right. */
 export interface RefusalDetail {
   readonly in: 'query' | 'path' | 'header' | 'body'
   readonly name: string
@@ -47,7 +47,7 @@ export interface RefusalDetail {
   readonly maximum?: number
 }
 
-/** An expected "no" to a caller, as a value. `message` is public text. */
+/** An expected refusal, as a value. `message` is public. */
 export interface Refusal {
   readonly kind: 'refusal'
   readonly code: RefusalCode
@@ -56,11 +56,9 @@ export interface Refusal {
   /** Further public members of the error body. */
   readonly members?: Readonly<Record<string, unknown>>
   readonly retryAfterSeconds?: number
-  /** Go with it whatever its status is. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Builds a refusal; the message is what the caller reads. */
 export function refuse(
   code: RefusalCode,
   message: string,

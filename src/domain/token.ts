@@ -6,7 +6,7 @@ export const TRANSFER_TOPIC: Hash =
 
 export type TokenRole = 'primary' | 'secondary' | 'reward'
 
-/** A token of the ecosystem; addresses by chain name. */
+/** Addresses by chain name. */
 export interface Token {
   readonly symbol: string
   readonly name: string
@@ -15,7 +15,7 @@ export interface Token {
   readonly addresses: ReadonlyMap<string, Address>
 }
 
-/** Tokens whose every transfer is followed, so that supply and holders are known. */
+/** Whether every transfer is followed, for supply and holders. */
 export function isTracked(token: Token): boolean {
   return token.role !== 'reward'
 }

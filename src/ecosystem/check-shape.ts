@@ -3,18 +3,18 @@ import { Check, Errors } from 'typebox/schema'
 import { type EcosystemFile, ecosystemFile } from './ecosystem-file.ts'
 import type { Problem, Problems } from './problem.ts'
 
-/** The valid parts of a file; invalid parts and list entries are left out. */
+/** The valid parts of a file. */
 export interface Shaped {
   readonly file: EcosystemFile
-  /** Original list indexes of the entries kept, by part. */
+  /** Original list indexes of the kept entries, by part. */
   readonly places: Readonly<Record<string, readonly number[]>>
   /** Invalid entries, by part. */
   readonly left: Readonly<Record<string, readonly unknown[]>>
 }
 
 /**
- * Checks names, types, patterns and ranges. Checks each part and list entry separately, so that one
- * mistake never hides another; returns undefined if nothing could be checked further.
+ * Checks each part and list entry separately, so that one mistake never hides another. Returns
+ * undefined if nothing can be checked further.
  */
 export function checkShape(value: unknown, problems: Problems): Shaped | undefined {
   if (Check(ecosystemFile, value)) return { file: value, places: {}, left: {} }
@@ -47,7 +47,6 @@ const EMPTY = {
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Checks the names of the parts only. */
 const topSchema: TSchema = {
   ...ecosystemFile,
   properties: Object.fromEntries(Object.keys(ecosystemFile.properties).map((name) => [name, {}])),
@@ -56,7 +55,7 @@ const topSchema: TSchema = {
 interface Unit {
   readonly schema: TSchema
   readonly value: unknown
-  /** JSON pointer into the file. */
+  /** JSON pointer. */
   readonly at: string
 }
 
@@ -87,7 +86,7 @@ interface ShapeError {
   readonly message: string
 }
 
-/** Reports the problems of a unit; returns whether it is valid. */
+/** Returns whether the unit is valid. */
 function note(problems: Problems, unit: Unit): boolean {
   const [isRight, errors] = Errors(unit.schema, unit.value)
   const seen = new Set<string>()
@@ -100,7 +99,7 @@ function note(problems: Problems, unit: Unit): boolean {
   return isRight
 }
 
-/** For a union, reports errors deeper inside, or else one error that no choice fits. */
+/** For a union, reports errors deeper inside, else one error that no choice fits. */
 function isTold(error: ShapeError, errors: readonly ShapeError[]): boolean {
   if (error.keyword === 'boolean') return false
   const isDeeper = (each: ShapeError) =>
@@ -112,7 +111,6 @@ function isTold(error: ShapeError, errors: readonly ShapeError[]): boolean {
   return MEMBERS.has(error.keyword) || !ofChoice.some(hides)
 }
 
-/** Keywords about the members of a record. */
 const MEMBERS = new Set(['required', 'additionalProperties'])
 
 function describe(error: ShapeError, unit: Unit): readonly Problem[] {
@@ -144,7 +142,6 @@ function wantedBy({ keyword, schemaPath, params, message }: ShapeError, { schema
   return wanted === undefined ? message : `must be ${wanted}`
 }
 
-/** The schema's own description of a pattern or union. */
 function describedAt(root: TSchema, schemaPath: string): string | undefined {
   const schema = valueAt(root, schemaPath.replace(/^#/, ''))
   const described = typeof schema === 'object' && schema !== null && 'description' in schema

@@ -46,7 +46,7 @@ const chain = Type.Object(
     }),
     staleAfterSeconds: Type.Integer({
       minimum: 5,
-      description: 'A newest block older than this makes the chain stale',
+      description: 'The chain is stale once its newest block is older than this',
     }),
     proofs: Type.Optional(
       Type.Enum(['every', 'deposits'], {
@@ -164,7 +164,7 @@ const gate = Type.Union([
   ),
 ])
 
-/** The one file in which an operator describes an ecosystem; docs/operating.md explains each field. */
+/** Schema of the operator's file; docs/operating.md explains each field. */
 export const ecosystemFile = Type.Object(
   {
     service: Type.Object(

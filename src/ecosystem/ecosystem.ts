@@ -3,7 +3,6 @@ import type { Address } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import type { Token } from '#domain/token.ts'
 
-/** A chain that is followed. */
 export interface Chain {
   readonly name: string
   readonly id: number
@@ -11,27 +10,26 @@ export interface Chain {
   readonly explorerUrl: string | null
   readonly startBlock: number
   readonly pollIntervalMs: number
-  /** `tag`: ask the node for safe and finalized; a number: that many blocks deep is final. */
+  /** `tag`: the node's safe and finalized tags; a number: final at that depth. */
   readonly finality: 'tag' | number
   readonly staleAfterSeconds: number
-  /** Which logs of new blocks are proven by receipts: all mapped logs, or only payments. */
+  /** Which logs of new blocks are proven by receipts. */
   readonly proofs: 'every' | 'deposits'
 }
 
-/** Where a token's price comes from. */
 export type PriceSource =
   | {
       readonly kind: 'uniswap-v2' | 'uniswap-v3'
       readonly chain: Chain
       readonly address: Address
-      /** Symbol of the other token of the pool, which has a price of its own. */
+      /** Symbol of the pool's other token, which has its own price. */
       readonly quote: string
     }
   | {
       readonly kind: 'chainlink'
       readonly chain: Chain
       readonly address: Address
-      /** Decimals of the answers. */
+      /** Decimals of the feed's answers. */
       readonly decimals: number
     }
   | { readonly kind: 'fixed'; readonly usd: string }
@@ -40,22 +38,22 @@ export interface PricedToken extends Token {
   readonly price: PriceSource | null
 }
 
-/** One event of one contract that means something here. */
+/** A mapped event of one contract. */
 export interface EventSource {
   readonly chain: Chain
   readonly address: Address
   readonly event: AbiEvent
   readonly topic0: `0x${string}`
-  /** Accepted values per argument, lower-cased text; an argument not named passes. */
+  /** Accepted values per argument, lower-cased; other arguments pass. */
   readonly where: ReadonlyMap<string, ReadonlySet<string>>
-  /** The token when no argument names it. */
+  /** Fallback when no argument names the token. */
   readonly token: PricedToken | null
 }
 
 export interface BurnSource extends EventSource {
   readonly from: string
   readonly amount: string
-  /** The receiving address: zero means `burn`, another burn address `transfer`. */
+  /** Receiver: the zero address means `burn`, a burn address `transfer`. */
   readonly to: string | null
 }
 
@@ -73,21 +71,20 @@ export interface GraveDigSource extends EventSource {
   readonly tokenArgument: string | null
 }
 
-/** The asset that callers pay in, and to whom. */
 export interface Payment {
   readonly chain: Chain
   readonly asset: Address
   readonly symbol: string
-  /** Decimals of the asset: one base unit is one micro-USD. */
+  /** One base unit is one micro-USD. */
   readonly decimals: 6
   /** EIP-712 domain of the asset. */
   readonly domain: { readonly name: string; readonly version: string }
   readonly confirmations: number
-  /** How deposits are proven: by the receipts of their block, or by two endpoints that agree. */
+  /** Proof of a deposit: receipts of its block, or two endpoints that agree. */
   readonly proof: 'receipts' | 'endpoints'
-  /** Above this sum per block, a second endpoint, if configured, must confirm the block's hash. */
+  /** Above this sum per block, a second endpoint, if configured, must confirm the block hash. */
   readonly secondOpinion: MicroUsd
-  /** Oldest first; payments to any of them count, the newest is shown. */
+  /** Oldest first; all are credited, the newest is shown. */
   readonly payTo: readonly { readonly address: Address; readonly since: string }[]
 }
 
@@ -107,7 +104,7 @@ export interface Premium {
   readonly depthBlocks: number
 }
 
-/** What exists, resolved from the operator's file: every reference is an object, every text parsed. */
+/** The operator's file with references resolved and texts parsed. */
 export interface Ecosystem {
   readonly service: {
     readonly name: string
@@ -119,24 +116,23 @@ export interface Ecosystem {
   readonly chains: readonly Chain[]
   readonly tokens: readonly PricedToken[]
   readonly primary: PricedToken
-  /** Null in an ecosystem without a second token. */
+  /** Null without a second token. */
   readonly secondary: PricedToken | null
-  /** The zero address not among them: it is always a burn. */
+  /** Without the zero address, which always burns. */
   readonly burnAddresses: readonly Address[]
   readonly nonCirculating: readonly Address[]
   readonly burns: readonly BurnSource[]
   readonly dividends: readonly DividendSource[]
   readonly graveDigs: readonly GraveDigSource[]
-  /** Null without payments: calls beyond the quota are then refused until the next day. */
+  /** Null: calls beyond the quota are refused until the next day. */
   readonly payment: Payment | null
   readonly quotas: { readonly anonymous: number; readonly free: number; readonly premium: number }
   readonly pricePerCall: MicroUsd
-  /** `open`: any wallet may mint a key; null: no one can. */
+  /** `open`: any wallet may mint; null: minting is off. */
   readonly gate: HoldingGate | 'open' | null
   readonly premium: Premium | null
 }
 
-/** Optional parts of the file. */
 export const OPTIONAL_PARTS = [
   'burns',
   'dividends',
@@ -148,7 +144,7 @@ export const OPTIONAL_PARTS = [
 
 export type OptionalPart = (typeof OPTIONAL_PARTS)[number]
 
-/** The optional parts that are missing; an empty list of events counts as missing. */
+/** Missing optional parts; an empty list of events counts as missing. */
 export function notConfigured(ecosystem: Pick<Ecosystem, OptionalPart>): readonly OptionalPart[] {
   return OPTIONAL_PARTS.filter((part) => {
     const value = ecosystem[part]

@@ -59,7 +59,7 @@ const mistakes: readonly (readonly [field: string, value: unknown, error: RegExp
     'DOGE',
     /: tokens\[0\].price.quote: unknown token "DOGE"; known: GRAVE/,
   ],
-  ['tokens[0].price.quote', 'GRAVE', /: tokens\[0\].price.quote: leads in a circle/],
+  ['tokens[0].price.quote', 'GRAVE', /: tokens\[0\].price.quote: forms a cycle/],
   ['tokens[0].price.quote', undefined, /: tokens\[0\].price.quote: is missing: the symbol/],
   ['tokens[0].price.chain', 'solana', /: tokens\[0\].price.chain: unknown chain "solana"/],
   ['tokens[0].price.address', undefined, /: tokens\[0\].price.address: is missing: the pool/],
@@ -74,7 +74,7 @@ const mistakes: readonly (readonly [field: string, value: unknown, error: RegExp
   [
     'burns[0].event',
     'event Transfer(addr from)',
-    /: burns\[0\].event: is no event in human-readable/,
+    /: burns\[0\].event: is not an event in human-readable/,
   ],
   [
     'burns[0].event',
@@ -166,7 +166,7 @@ test('no JSON, no file and no module are told with the name of the file', async 
   writeFileSync(file, '{"chains": [,]}')
   assert.match(
     (await errorOf(() => loadEcosystem(file))).message,
-    /ecosystem\.json: file: is no JSON/,
+    /ecosystem\.json: file: is not valid JSON/,
   )
   const absent = join(folder, 'absent.json')
   assert.match(
@@ -241,7 +241,7 @@ for (const [name, change, expected] of [
   [
     'premium',
     { tokens: localEcosystem.tokens.filter(({ role }) => role !== 'secondary'), burns: [] },
-    /premium: is decided by the token with the role "secondary", which this file lacks/,
+    /premium: needs a token with the role "secondary"/,
   ],
 ] as const)
   test(`${name} that can never be met is refused`, () => {

@@ -6,17 +6,17 @@ import type { Ecosystem } from './ecosystem.ts'
 import { EcosystemError, Problems } from './problem.ts'
 import { resolveEcosystem } from './resolve-ecosystem.ts'
 
-/** Reads an operator's file (`.json`, or a module with a default export); throws EcosystemError. */
+/** Reads `.json`, or a module with a default export; throws EcosystemError. */
 export async function loadEcosystem(path: string): Promise<Ecosystem> {
   return parseEcosystem(path, await loadEcosystemFile(path))
 }
 
-/** The content of an operator's file, not yet checked; throws EcosystemError when it cannot be read. */
+/** Unchecked content of the file; throws EcosystemError if unreadable. */
 export async function loadEcosystemFile(path: string): Promise<unknown> {
   return extname(path) === '.json' ? await readJson(path) : await readModule(path)
 }
 
-/** Parses an ecosystem file; `name` prefixes each line of the error. */
+/** `name` prefixes each line of the error. */
 export function parseEcosystem(name: string, value: unknown): Ecosystem {
   const problems = new Problems()
   const shaped = checkShape(value, problems)
@@ -35,7 +35,7 @@ async function readJson(path: string): Promise<unknown> {
   try {
     return JSON.parse(text)
   } catch (error) {
-    return fail(path, `is no JSON: ${error instanceof Error ? error.message : error}`)
+    return fail(path, `is not valid JSON: ${error instanceof Error ? error.message : error}`)
   }
 }
 

@@ -1,11 +1,9 @@
-/** One mistake in an operator's file: where it stands, what is wrong, and what would be right. */
 export interface Problem {
   /** Path of the field, such as `chains[0].rpcUrls`. */
   readonly field: string
   readonly message: string
 }
 
-/** Collects the mistakes of one file. */
 export class Problems {
   readonly list: Problem[] = []
 
@@ -15,7 +13,7 @@ export class Problems {
   }
 }
 
-/** An invalid file. One line per mistake: file, field, what is wrong, what would be right. */
+/** One line per mistake: file, field, what is wrong, what would be right. */
 export class EcosystemError extends Error {
   override readonly name = 'EcosystemError'
 

@@ -1,7 +1,7 @@
 import { TRANSFER_TOPIC } from '#domain/token.ts'
 import type { BurnSource, Ecosystem, EventSource } from './ecosystem.ts'
 
-/** Warnings about pairs of burn mappings that can match the same burn, one line each. */
+/** Warnings about burn mappings that can match the same burn, one line per pair. */
 export function repeatedBurns({ burns }: Pick<Ecosystem, 'burns'>): readonly string[] {
   return burns.flatMap((burn, index) =>
     burns.slice(index + 1).flatMap((other, offset) => {
@@ -14,7 +14,7 @@ export function repeatedBurns({ burns }: Pick<Ecosystem, 'burns'>): readonly str
       const isSecondEvent = isTransferOfToken(burn) !== isTransferOfToken(other)
       return isSecondEvent && burn.token === other.token
         ? [
-            `${names} may count the same burns of ${burn.token?.symbol} on ${burn.chain.name} twice: tokens that emit ${nameOf(burn, other)} mostly emit Transfer too; keep one of them`,
+            `${names} may count the same burns of ${burn.token?.symbol} on ${burn.chain.name} twice: tokens that emit ${nameOf(burn, other)} usually emit Transfer too; keep one of them`,
           ]
         : []
     }),
@@ -25,7 +25,7 @@ function isSameEvent(burn: BurnSource, other: BurnSource): boolean {
   return burn.address === other.address && burn.topic0 === other.topic0
 }
 
-/** Whether no argument's `where` separates them. Compares arguments by position, since names may differ. */
+/** Compares arguments by position, since names may differ. */
 function overlaps(burn: BurnSource, other: BurnSource): boolean {
   return burn.event.inputs.every((input, place) => {
     const mine = burn.where.get(input.name ?? '')
@@ -38,7 +38,6 @@ function nameOf(burn: BurnSource, other: BurnSource): string {
   return (isTransferOfToken(burn) ? other : burn).event.name
 }
 
-/** Whether the mapping is on `Transfer` of its own token. */
 export function isTransferOfToken({ topic0, token, chain, address }: EventSource): boolean {
   return topic0 === TRANSFER_TOPIC && token?.addresses.get(chain.name) === address
 }

@@ -8,8 +8,8 @@ import type { Resolver } from './resolver.ts'
 type BurnFile = NonNullable<EcosystemFile['burns']>[number]
 
 /**
- * Resolves a burn mapping; undefined after a problem. On `Transfer` of a token, burns are transfers to
- * the zero address or a burn address: `where` may narrow that set, never widen it.
+ * Returns undefined after a problem. On a token's own `Transfer`, only transfers to the zero
+ * address or a burn address are burns: `where` can narrow that set, never widen it.
  */
 export function resolveBurn(
   resolver: Resolver,

@@ -12,8 +12,8 @@ import { resolveTiers } from './resolve-tiers.ts'
 import type { Resolver } from './resolver.ts'
 
 /**
- * Builds the ecosystem from the valid parts of a file and reports every mistake; undefined if there are
- * any. References to invalid entries are not reported again.
+ * Reports every mistake and returns undefined if there are any; references to invalid entries are
+ * not reported again.
  */
 export function resolveEcosystem(
   { file, places, left }: Shaped,
@@ -25,7 +25,7 @@ export function resolveEcosystem(
   return problems.list.length > 0 ? undefined : ecosystem
 }
 
-/** Maps the field of a kept list entry to its index in the operator's file. */
+/** Maps a kept entry to its index in the operator's file. */
 function inFile(field: string, places: Shaped['places']): string {
   return field.replace(/^([A-Za-z]+)\[([0-9]+)\]/, (whole, part: string, index: string) => {
     const place = places[part]?.[Number(index)]
@@ -103,7 +103,7 @@ function makeResolver(
   }
 }
 
-/** Stands in for a chain with an invalid entry, so that references to it can still be checked. */
+/** Replaces an invalid chain, so that references to it can still be checked. */
 const STAND_IN: Omit<Chain, 'name'> = {
   id: 0,
   rpcUrls: [],
@@ -138,7 +138,7 @@ function resolveChains(file: EcosystemFile, chains: Map<string, Chain>, problems
   }
 }
 
-/** Drops other spellings of the same endpoint, which would agree with itself. */
+/** Drops spellings of the same endpoint, which would confirm itself. */
 function distinctUrls(urls: readonly string[]): readonly string[] {
   const names = urls.map(normalized)
   return urls.filter((_, index) => names.indexOf(names[index] ?? '') === index)

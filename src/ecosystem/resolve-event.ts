@@ -11,7 +11,6 @@ type GraveDigFile = NonNullable<EcosystemFile['graveDigs']>[number]
 
 type Mapping = Pick<BurnFile, 'chain' | 'address' | 'event' | 'token' | 'where'>
 
-/** A mapped event of a dividend claim or distribution. */
 export function resolveDividend(
   resolver: Resolver,
   field: string,
@@ -37,7 +36,6 @@ export function resolveDividend(
   }
 }
 
-/** A mapped event of a grave dig. */
 export function resolveGraveDig(
   resolver: Resolver,
   field: string,
@@ -70,7 +68,7 @@ export function resolveEvent(
   if (event === undefined)
     return resolver.problems.add(
       `${field}.event`,
-      'is no event in human-readable ABI; write it as in Solidity, such as "event Transfer(address indexed from, address indexed to, uint256 value)"',
+      'is not an event in human-readable ABI; write it as in Solidity, such as "event Transfer(address indexed from, address indexed to, uint256 value)"',
     )
   const token = mapping.token === undefined ? null : resolver.token(`${field}.token`, mapping.token)
   const where = resolveWhere(resolver, field, { event, where: mapping.where ?? {} })
@@ -87,7 +85,6 @@ function parseEvent(text: string): AbiEvent | undefined {
   }
 }
 
-/** Reports a problem unless the event has an argument with this name and type. */
 export function requireArgument(
   resolver: Resolver,
   source: EventSource,

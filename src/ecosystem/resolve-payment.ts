@@ -4,7 +4,7 @@ import type { Chain, Payment } from './ecosystem.ts'
 import type { EcosystemFile } from './ecosystem-file.ts'
 import type { Resolver } from './resolver.ts'
 
-/** The payment asset and its receivers; null without payments, or after a problem. */
+/** Null without payments or after a problem. */
 export function resolvePayment(file: EcosystemFile, resolver: Resolver): Payment | null {
   const { payment } = file
   if (payment === undefined) return null

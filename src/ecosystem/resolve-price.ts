@@ -6,7 +6,7 @@ import type { Resolver } from './resolver.ts'
 
 type PriceFile = NonNullable<EcosystemFile['tokens'][number]['price']>
 
-/** A price source; null once a problem is noted. The quote token is checked when all are known. */
+/** Null after a problem. `checkPrices` checks the quote once all tokens are known. */
 export function resolvePrice(
   resolver: Resolver,
   field: string,
@@ -24,7 +24,7 @@ export function resolvePrice(
     if (price.decimals === undefined)
       resolver.problems.add(
         `${field}.decimals`,
-        "is missing: the decimals of the feed's answers, mostly 8",
+        "is missing: the decimals of the feed's answers, usually 8",
       )
     return { kind: 'chainlink', chain, address, decimals: price.decimals ?? 8 }
   }
@@ -41,7 +41,7 @@ function resolveFixed(resolver: Resolver, field: string, price: PriceFile): Pric
   return null
 }
 
-/** Checks what needs all tokens: quotes exist, are on the pool's chain, and lead to US dollars. */
+/** Quotes must exist, be on the pool's chain and lead to US dollars. */
 export function checkPrices(resolver: Resolver, tokens: readonly PricedToken[]): void {
   for (const [index, token] of tokens.entries()) {
     const field = `tokens[${index}].price`
@@ -61,7 +61,7 @@ export function checkPrices(resolver: Resolver, tokens: readonly PricedToken[]):
         )
     }
     if (!leadsToDollars(token, tokens))
-      resolver.problems.add(`${field}.quote`, 'leads in a circle or to a token without a price')
+      resolver.problems.add(`${field}.quote`, 'forms a cycle or ends at a token without a price')
   }
 }
 

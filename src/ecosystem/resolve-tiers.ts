@@ -8,10 +8,10 @@ interface Tokens {
   readonly secondary: PricedToken | null
 }
 
-/** Default depth, deep enough for most chains. */
+/** Deep enough for most chains. */
 const DEPTH_BLOCKS = 10
 
-/** Resolves gate and premium; null for what is missing or invalid. */
+/** Null for what is missing or invalid. */
 export function resolveTiers(
   file: EcosystemFile,
   resolver: Resolver,
@@ -59,7 +59,7 @@ function resolvePremium(
   if (secondary === null && !resolver.isLeftOut('tokens'))
     resolver.problems.add(
       'premium',
-      'is decided by the token with the role "secondary", which this file lacks; add one, or remove premium',
+      'needs a token with the role "secondary"; add one, or remove premium',
     )
   if (chain === undefined || secondary === null) return null
   requireOn(resolver, secondary, chain, 'premium.chain')
@@ -69,7 +69,7 @@ function resolvePremium(
   return { chain, token: secondary, supplyPerMille: premium.supplyPerMille, depthBlocks }
 }
 
-/** Both depend on balances, so the chain must have them. */
+/** Both read balances on this chain. */
 function requireOn({ problems }: Resolver, token: PricedToken, chain: Chain, field: string): void {
   if (!token.addresses.has(chain.name))
     problems.add(
@@ -78,7 +78,7 @@ function requireOn({ problems }: Resolver, token: PricedToken, chain: Chain, fie
     )
 }
 
-/** Past balances are kept for blocks that are not final only. */
+/** Past balances are kept for non-final blocks only. */
 function requireDepth(
   { problems }: Resolver,
   chain: Chain,

@@ -5,7 +5,7 @@ import { parseAddress } from '#domain/address.ts'
 import type { EventSource } from './ecosystem.ts'
 import type { Resolver } from './resolver.ts'
 
-/** The accepted values per argument, in logged form; reports values that do not fit. */
+/** Accepted values per argument in logged form; reports values that do not fit. */
 export function resolveWhere(
   resolver: Resolver,
   field: string,
@@ -46,7 +46,7 @@ interface Argument {
   readonly indexed?: boolean | undefined
 }
 
-/** A value as it appears in decoded logs, in lower case; undefined if it does not fit the type. */
+/** A value as in decoded logs, lower-cased; undefined if it does not fit the type. */
 function toLogged({ type, indexed }: Argument, value: string) {
   if (type === 'address') return parseAddress(value)
   if (type === 'bool') return value === 'true' || value === 'false' ? value : undefined

@@ -2,32 +2,30 @@ import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 
-/** Longer than what clients think between two calls, short enough to free idle sockets. */
+/** Longer than clients usually pause, short enough to free idle sockets. */
 const IDLE_SECONDS = 10
 
-/** On a connection that stays: how long, so that no client asks just as it is closed. */
+/** Announces the idle timeout, so that clients do not send just as the socket closes. */
 export const KEEP_ALIVE_HEADER: readonly string[] = ['Keep-Alive', `timeout=${IDLE_SECONDS}`]
 
 export interface ConnectionLimits {
-  /** Sockets of this process. */
   readonly total: number
-  /** From this many sockets on, the limit of one address holds. */
+  /** Above this many sockets, `perAddress` applies. */
   readonly crowded: number
   readonly perAddress: number
-  /** A socket that sent no byte for so long is closed. */
+  /** A socket that never sent a byte is closed after this. */
   readonly silentMs: number
   readonly requestsPerSocket: number
-  /** A socket that got its answers and sent no byte for so long is closed, at most four seconds later. */
+  /** An idle socket with all answers delivered is closed after this, at most four seconds late. */
   readonly idleMs: number
-  /** A socket that waits for its answer, or has not read it, and on which nothing moves for so long is closed. */
+  /** A socket without progress while an answer is due or unread is closed after this. */
   readonly stillMs: number
 }
 
 /**
- * A socket costs some 10 KB; 10,000 fit beside the rest of the process. While half are free, anybody
- * may take them; after that nobody gets more than 500, which leaves room for others. What opens a
- * connection early, as browsers do, sends within 4 s. Clients reconnect after 100,000 requests, so
- * that load spreads over new replicas. The longest long poll takes 30 s.
+ * 10,000 sockets at about 10 KB fit in the process. Up to half are first come, first served; beyond
+ * that an address gets 500. Preconnecting browsers send within 4 s. A request limit makes clients
+ * reconnect, which spreads load to new replicas. The longest long poll takes 30 s.
  */
 export const CONNECTION_LIMITS: ConnectionLimits = {
   total: 10_000,
@@ -39,41 +37,40 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   stillMs: 60_000,
 }
 
-/** Idle sockets are looked for so often. */
 const SWEEP_MS = 2_000
 
-/** A server that closes waits so long for the rest of a request, and for who does not read his answer. */
+/** Patience at shutdown, for unfinished requests and unread answers. */
 const UNSENT_MS = 10_000
 const UNREAD_MS = 20_000
 
 export interface ConnectionsDeps {
   readonly limits: ConnectionLimits
-  /** Whose socket it is; undefined for a proxy of ours, which holds the sockets of many. */
+  /** Undefined for a trusted proxy, whose sockets carry many clients. */
   ownerOf(socketAddress: string): string | undefined
 }
 
-/** The open sockets of a server, and how many an address holds. */
+/** Open sockets of a server, counted by address. */
 export class Connections {
   readonly #deps: ConnectionsDeps
   readonly #held = new Map<string, number>()
   readonly #open = new WeakMap<Duplex, ClientConnection>()
   readonly #sockets = new Set<Socket>()
-  /** Since when the server closes; undefined while it is open. */
+  /** Undefined while open. */
   #closingMs: number | undefined
 
   constructor(deps: ConnectionsDeps) {
     this.#deps = deps
   }
 
-  /** Counts the server's sockets from now on, and closes those that are idle for too long. */
+  /** Starts counting sockets and closing idle ones. */
   watch(server: Pick<Server, 'on' | 'closeIdleConnections'> & { maxConnections: number }): void {
     server.maxConnections = this.#deps.limits.total
-    // Undocumented, and the only way to answer a client that closes its side after a request.
+    // Undocumented, but the only way to answer a client that half-closes after its request.
     Object.assign(server, { httpAllowHalfOpen: true })
     server.on('connection', (socket: Socket) => this.#accept(socket))
     const sweeping = setInterval(() => this.#sweep(), SWEEP_MS).unref()
     server.on('close', () => clearInterval(sweeping))
-    // Node's own would drop answers that are written and not yet read.
+    // Node's version would drop written but unread answers.
     server.closeIdleConnections = () => this.#closeIdle()
   }
 
@@ -91,7 +88,7 @@ export class Connections {
     const owner = this.#deps.ownerOf(socket.remoteAddress ?? '')
     const held = owner === undefined ? 0 : (this.#held.get(owner) ?? 0)
     const { crowded, perAddress, silentMs } = this.#deps.limits
-    // A reset costs nothing; an answer would hold the socket that nobody has room for.
+    // Reset without an answer, which would hold a socket.
     if (this.#sockets.size >= crowded && held >= perAddress) return void socket.destroy()
     this.#sockets.add(socket)
     if (owner !== undefined) this.#held.set(owner, held + 1)
@@ -99,7 +96,7 @@ export class Connections {
       if (socket.bytesRead === 0) socket.destroy()
     }, silentMs)
     silent.unref()
-    // A client that closes its side asks nothing more, and its last answer says so.
+    // A half-closed client sends no more requests, so its last answer ends the connection.
     socket.once('end', () => this.of(socket).end())
     socket.once('close', () => {
       clearTimeout(silent)
@@ -118,7 +115,7 @@ export class Connections {
       const isSame = bytesRead === swept.bytesRead && isIdle === swept.isIdle
       const sameMs = isSame ? swept.sameMs + SWEEP_MS : 0
       connection.swept = { bytesRead, isIdle, sameMs }
-      // Only Node knows whether a client takes bytes of an answer.
+      // Only Node knows whether a client is reading an answer.
       const isSending = socket.writableLength > 0
       if (isSending !== Boolean(socket.timeout)) socket.setTimeout(isSending ? stillMs : 0)
       if (!isSending && sameMs > (isIdle ? idleMs : stillMs)) socket.destroy()
@@ -134,14 +131,14 @@ export class Connections {
       if (this.#closingMs >= this.#patienceMs(socket)) socket.destroy()
   }
 
-  /** How long a server that closes waits for a socket. */
+  /** How long shutdown waits for a socket. */
   #patienceMs(socket: Socket): number {
     if (socket.bytesRead === 0 || this.#isIdle(socket)) return 0
     const isAnswering = socket.writableLength > 0 || this.of(socket).isAnswering
     return isAnswering ? UNREAD_MS : UNSENT_MS
   }
 
-  /** Whether something came, and all of it is answered and has left this process. */
+  /** Whether at least one request came and every answer has left this process. */
   #isIdle(socket: Socket): boolean {
     return socket.writableLength === 0 && this.of(socket).isIdle
   }
@@ -159,13 +156,13 @@ export class ClientConnection {
   swept = { bytesRead: 0, isIdle: false, sameMs: 0 }
   readonly #requestsMax: number
   #requests = 0
-  /** No later request is looked at: the next answer ends the connection (RFC 9112, 9.6). */
+  /** Ignore later requests: the next answer ends the connection (RFC 9112, 9.6). */
   #isEnding = false
-  /** What came last cannot be read. */
+  /** The latest bytes were unreadable. */
   #isBroken = false
-  /** Of the newest request, whose body may still be arriving. */
+  /** The newest request; its body may still be arriving. */
   #newest: ServerResponse | undefined
-  /** Of the newest request that arrived complete. */
+  /** The newest complete request. */
   #answering: ServerResponse | undefined
 
   readonly #socket: Duplex
@@ -177,26 +174,26 @@ export class ClientConnection {
   }
 
   /**
-   * Aborts when the client leaves or closes its side. In the latter case it may still read, so
-   * answers are written all the same. Made on first use: most handlers finish long before.
+   * Aborts when the client leaves or half-closes. A half-closed client may still read, so answers
+   * are still written. Created on demand: most handlers finish first.
    */
   get gone(): AbortSignal {
     this.#gone ??= goneSignal(this.#socket)
     return this.#gone
   }
 
-  /** Whether something was asked and all of it is answered. */
+  /** Whether there were requests and all are answered. */
   get isIdle(): boolean {
     return this.#newest?.writableFinished === true
   }
 
-  /** Whether a complete request is not answered yet. */
+  /** Whether a complete request awaits its answer. */
   get isAnswering(): boolean {
     const answering = this.#answering
     return answering !== undefined && !isOver(answering)
   }
 
-  /** Counts a request; false when an earlier one ended the connection. */
+  /** Counts a request; false if the connection is ending. */
   begin(response: ServerResponse): boolean {
     if (this.#isEnding) return false
     this.#newest = response
@@ -205,19 +202,19 @@ export class ClientConnection {
     return true
   }
 
-  /** Notes that the request arrived complete and will be answered. */
+  /** Marks the request as complete. */
   answering(response: ServerResponse): void {
     this.#answering = response
   }
 
-  /** Lets no later request be looked at. */
+  /** Ignores later requests. */
   end(): void {
     this.#isEnding = true
   }
 
   /**
-   * Whether this answer must say that the connection ends. A server that stops ends it with the
-   * newest answer: those before it were charged too.
+   * Whether this answer ends the connection. A stopping server waits for the newest answer, since
+   * the earlier ones were charged too.
    */
   isLast(response: ServerResponse, isStopping: boolean): boolean {
     if (this.#newest !== response) return false
@@ -226,8 +223,8 @@ export class ClientConnection {
   }
 
   /**
-   * Ends the connection after the answers in progress: a charged one must not be lost to bytes that
-   * came after it. `refuse` runs unless the last of them ends it already.
+   * Ends the connection after pending answers, so that unreadable bytes cannot lose a charged one.
+   * `refuse` runs unless the last of them ends it anyway.
    */
   breakOff(refuse: () => void): void {
     const newest = this.#newest

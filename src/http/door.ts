@@ -16,26 +16,25 @@ import { sendAnswer } from './send-answer.ts'
 import type { UnsentBytes } from './unsent-bytes.ts'
 
 export interface DoorDeps {
-  /** Whose request it is, behind a trusted proxy too; the same client has the same text. */
+  /** The client, also behind a trusted proxy; stable per client. */
   clientOf(incoming: Incoming): string
   readonly endpoints: readonly Endpoint[]
-  /** Headers of every answer, names and values in turn. */
+  /** Names and values in turn. */
   readonly constantHeaders: readonly string[]
-  /** Puts a refusal that no endpoint gave into wire form; `headers` are names and values in turn. */
+  /** Wire form of refusals without an endpoint; `headers` are names and values in turn. */
   deny(incoming: Incoming, refusal: Refusal, headers: readonly string[]): Promise<Outgoing>
-  /** The static answer to OPTIONS. */
   preflight(incoming: Incoming, allow: string): Promise<Outgoing>
   newRequestId(): string
-  /** An unexpected error; the caller reads only the request id. */
+  /** Reports an unexpected error; the caller sees only the request id. */
   report(error: unknown, requestId: string): void
-  /** Counts an answered request; `path` is undefined where no endpoint answered. */
+  /** `path` is undefined where no endpoint answered. */
   observe?(path: string | undefined, status: number, durationMs: number): void
 }
 
-/** No parameter of ours is longer; shorter ones get the answer of their own parser. */
+/** Above all parameters of ours, so that their own parsers explain wrong lengths. */
 export const PATH_PARAMETER_MAX = 512
 
-/** What every request meets around its endpoint, as Fastify's hooks and handlers. */
+/** The part of every request around its endpoint, as Fastify hooks and handlers. */
 export class Door {
   readonly stopping = new AbortController()
   readonly #deps: DoorDeps
@@ -50,7 +49,7 @@ export class Door {
     this.#unsent = unsent
   }
 
-  /** Checks path and method, then size and type, before anything else of a request is looked at. */
+  /** Checks path and method, then size and type, before reading anything else. */
   async enter(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
     if (!this.#begins(request, reply)) return reply.hijack()
     const refusal = checkHost(request.raw)
@@ -59,12 +58,12 @@ export class Door {
       return this.#unmatched(request, reply)
     const unfit = checkFraming(request.raw)
     if (unfit !== undefined) return this.#denyLast(request, reply, unfit)
-    // Stock clients name a type without a body; Fastify would look for its parser.
+    // Stock clients send a type without a body, and Fastify would look for its parser.
     if (!hasBody(request.raw)) delete request.raw.headers['content-type']
     return undefined
   }
 
-  /** The router could not read the path, or a parameter in it; no hook ran. Never rejects. */
+  /** For an unreadable path, where no hook ran. Never rejects. */
   async misread(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     if (!this.#begins(request, reply)) return reply.hijack()
     try {
@@ -76,7 +75,7 @@ export class Door {
     }
   }
 
-  /** No endpoint: a preflight, a known path with another method, or no such path. */
+  /** A preflight, a known path with another method, or an unknown path. */
   async #unmatched(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const path = pathOf(request.raw.url ?? '')
     const allow = isCanonical(path) ? this.#paths.allow(path) : undefined
@@ -94,7 +93,7 @@ export class Door {
       const message = `a parameter in the path may have at most ${PATH_PARAMETER_MAX} characters`
       return this.#deny(request, reply, refuse('invalid_parameter', message))
     }
-    const refusal = refuse('method_not_allowed', `this path answers ${allow}`)
+    const refusal = refuse('method_not_allowed', `this path supports only ${allow}`)
     return this.#deny(request, reply, refusal, ['Allow', allow])
   }
 
@@ -107,7 +106,7 @@ export class Door {
     return this.#send(reply, incoming, await endpoint.respond(incoming), endpoint.path)
   }
 
-  /** Errors of Fastify about a body, and whatever failed on the way to an answer. Never rejects. */
+  /** Body errors of Fastify and any later failure. Never rejects. */
   async failed(
     error: unknown,
     request: FastifyRequest,
@@ -118,7 +117,7 @@ export class Door {
       if (refusal !== undefined) return await this.#denyLast(request, reply, refusal)
       this.#deps.report(error, request.id)
       for (const name of reply.raw.getHeaderNames()) reply.raw.removeHeader(name)
-      const failure = 'the server failed; the request id names the case'
+      const failure = 'internal error; quote the X-Request-Id to support'
       return await this.#deny(request, reply, refuse('internal_error', failure))
     } catch (cause) {
       this.#deps.report(cause, request.id)
@@ -127,18 +126,18 @@ export class Door {
     }
   }
 
-  /** False behind the last request of a connection, which is not looked at. */
+  /** False if an earlier request ended the connection. */
   #begins({ raw }: FastifyRequest, reply: FastifyReply): boolean {
     const connection = this.#connections.of(raw.socket)
     if (!connection.begin(reply.raw)) return false
-    // Node's parser drops the bytes behind it, so what comes next may start in mid-request.
+    // Node's parser drops bytes behind an upgrade, so the next read may start mid-request.
     if (raw.headers.upgrade !== undefined) connection.end()
-    // Noted in this very turn: bytes right behind it may break the connection.
+    // Synchronously: bytes right behind it may break the connection.
     if (!hasBody(raw)) connection.answering(reply.raw)
     return true
   }
 
-  /** Ends the connection too: an unread body would be taken for the next request. */
+  /** Ends the connection, since an unread body would be parsed as the next request. */
   #denyLast(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): Promise<FastifyReply> {
     this.#connections.of(request.raw.socket).end()
     return this.#deny(request, reply, refusal)
@@ -170,7 +169,7 @@ export class Door {
     const { requestId, startedMs } = incoming
     const isStopping = this.stopping.signal.aborted
     const close = this.#connections.of(reply.raw.req.socket).isLast(reply.raw, isStopping)
-    // While stopping, Fastify would end the connection with an earlier answer and lose the others.
+    // While stopping, Fastify would end the connection with an earlier answer and lose the rest.
     if (isStopping && !close) outgoing.headers.push('Connection', 'keep-alive')
     sendAnswer(reply, outgoing, { requestId, constant, close })
     if (reply.raw.writableLength > 0)
@@ -191,6 +190,6 @@ function bodyRefusal(error: unknown): Refusal | undefined {
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
     return refuse('unsupported_media_type', 'send the body as application/json in UTF-8')
   if (statusCode === 400)
-    return refuse('invalid_body', 'the body does not have the announced length')
+    return refuse('invalid_body', 'the length of the body differs from Content-Length')
   return undefined
 }

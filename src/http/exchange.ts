@@ -1,35 +1,34 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** One request as the server hands it on: path, method, size and type are already right. */
+/** A request whose path, method, size and type are valid. */
 export interface Incoming {
   /** Made by the server, never taken from a header. */
   readonly requestId: string
   readonly method: string
-  /** A repeated header is joined by commas, so that no value hides behind the first. */
+  /** Repeated headers are joined by commas, so that no value is hidden. */
   readonly headers: IncomingHttpHeaders
-  /** Address of the peer of the TCP connection, which may be a proxy. */
+  /** TCP peer, possibly a proxy. */
   readonly socketAddress: string
   readonly path: Readonly<Record<string, string>>
   /** Every value of every query parameter, in order. */
   readonly query: ReadonlyMap<string, readonly string[]>
-  /** Parsed JSON; undefined when the request has none, BROKEN_BODY when it cannot be read. */
+  /** Undefined without a body, BROKEN_BODY when unreadable. */
   readonly body: unknown
-  /** Aborts when the client goes away or the server stops. */
+  /** Aborts when the client leaves or the server stops. */
   readonly signal: AbortSignal
 }
 
-/** What leaves, in wire form. `send` adds the constant headers and the length. */
+/** Wire form, without the constant headers and the length. */
 export interface Outgoing {
   readonly status: number
-  /** Names and values in turn, as `ServerResponse.writeHead` takes them. */
+  /** Names and values in turn, as for `ServerResponse.writeHead`. */
   readonly headers: string[]
   readonly body: string | Uint8Array
 }
 
-/** One method of one path and what answers it. */
 export interface Endpoint {
   readonly method: 'GET' | 'POST'
-  /** OpenAPI form: `/api/dividends/{address}`. A GET endpoint answers HEAD too. */
+  /** OpenAPI form: `/api/dividends/{address}`. GET also answers HEAD. */
   readonly path: string
   respond(incoming: Incoming): Promise<Outgoing> | Outgoing
 }

@@ -1,15 +1,15 @@
 import { REFUSALS, type Refusal } from '#domain/refusal.ts'
 import type { Outgoing } from './exchange.ts'
 
-/** A caller that waits this long after a 429 finds at least one token in its bucket. */
+/** After this wait, a bucket has at least one token again. */
 const RATE_LIMITED_SECONDS = 1
 
-/** A store or an index that is down is seldom back sooner. */
+/** A store or index that is down rarely recovers sooner. */
 const UNAVAILABLE_SECONDS = 5
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 
-/** A refusal in wire form (RFC 9457), with the two names of the contract's own error body. */
+/** RFC 9457, with the contract's own two error members. */
 export function toProblem(
   deps: { readonly publicBaseUrl: string },
   input: { readonly refusal: Refusal; readonly requestId: string },

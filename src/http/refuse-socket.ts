@@ -13,15 +13,15 @@ export interface SocketRefuserDeps
   readonly connections: Pick<Connections, 'of'>
 }
 
-/** A client that does not close its side is waited for no longer. */
+/** Longest wait for the client to close its side. */
 const LINGER_MS = 2_000
 
-/** Methods of this API, for those that Node's parser does not even know. */
+/** For methods that Node's parser does not know. */
 const ALLOW = 'GET, HEAD, OPTIONS, POST'
 
 /**
- * Answers what never becomes a request: malformed HTTP, headers that are too long or too late,
- * CONNECT. The connection ends, because the start of a next request cannot be found.
+ * Answers what never becomes a request: malformed HTTP, long or late headers, CONNECT. Ends the
+ * connection, because the start of the next request is unknown.
  */
 export class SocketRefuser {
   readonly #deps: SocketRefuserDeps
@@ -34,11 +34,11 @@ export class SocketRefuser {
     server.on('connect', (_request: IncomingMessage, socket: Duplex) =>
       this.#breakOff(socket, wrongMethod()),
     )
-    // An unknown expectation may be ignored (RFC 9110, 10.1.1); Node's own 417 would lack our headers.
+    // Unknown expectations may be ignored (RFC 9110, 10.1.1); Node's own 417 would lack our
+    // headers.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   }
 
-  /** Refuses what Node's parser could not read. */
   refuseBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
     this.#breakOff(socket, judge(error.code))
   }
@@ -49,7 +49,7 @@ export class SocketRefuser {
   }
 
   async #refuse(socket: Duplex, { refusal, headers }: Rejection): Promise<void> {
-    // A client that left or broke the connection cannot read an answer.
+    // The client cannot read an answer any more.
     if (!socket.writable || socket.destroyed) return void socket.destroy()
     socket.on('error', () => socket.destroy())
     const { constantHeaders: constant, deny, newRequestId } = this.#deps
@@ -62,7 +62,7 @@ export class SocketRefuser {
     for (let index = 0; index < pairs.length; index += 2)
       head += `${pairs[index]}: ${pairs[index + 1]}\r\n`
     socket.end(`${head}\r\n${outgoing.body}`)
-    // Drains what still comes, so that no reset overtakes the answer (RFC 9112, 9.6).
+    // Drain input, so that a reset does not overtake the answer (RFC 9112, 9.6).
     socket.resume()
     setTimeout(() => socket.destroy(), LINGER_MS).unref()
   }
@@ -89,7 +89,7 @@ function judge(code: string | undefined): Rejection {
 
 function wrongMethod(): Rejection {
   return {
-    refusal: refuse('method_not_allowed', `this server answers ${ALLOW}`),
+    refusal: refuse('method_not_allowed', `this server supports only ${ALLOW}`),
     headers: ['Allow', ALLOW],
   }
 }

@@ -4,13 +4,13 @@ import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { ClientConnection } from './connections.ts'
 import type { Incoming } from './exchange.ts'
 
-/** Every body of this API is a few fields; a longer one is a mistake or an attack. */
+/** Bodies are a few fields; longer ones are mistakes or attacks. */
 export const BODY_BYTES_MAX = 8_192
 
-/** Exactly these spellings, so that no odd white space reads differently at a proxy. */
+/** Exact spellings, so that no white space reads differently at a proxy. */
 const JSON_TYPE = /^application\/json(?:; ?charset="?utf-8"?)?$/i
 
-/** Refuses a request without a host, or with two (RFC 9112, 3.2); Node joins them with a comma. */
+/** Requires exactly one host (RFC 9112, 3.2); Node joins several with a comma. */
 export function checkHost({ headers, httpVersion }: IncomingMessage): Refusal | undefined {
   const { host } = headers
   if (host === undefined)
@@ -22,12 +22,11 @@ export function checkHost({ headers, httpVersion }: IncomingMessage): Refusal | 
     : undefined
 }
 
-/** Whether a body was announced, be it in chunks. */
 export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 }
 
-/** Size and type of a request, judged by its headers before a byte of the body is read. */
+/** Judges size and type by headers, before reading the body. */
 export function checkFraming(request: IncomingMessage): Refusal | undefined {
   if (!hasBody(request)) return undefined
   const { headers, method } = request
@@ -40,12 +39,12 @@ export function checkFraming(request: IncomingMessage): Refusal | undefined {
   return undefined
 }
 
-/** The refusal of a body over the limit, known from its length or met while reading. */
+/** By Content-Length or while reading. */
 export function tooLarge(): Refusal {
   return refuse('payload_too_large', `the body may have at most ${BODY_BYTES_MAX} bytes`)
 }
 
-/** The path of a request target: origin form, absolute form (RFC 9112, 3.2.2) or anything else. */
+/** Path of an origin-form or absolute-form target (RFC 9112, 3.2.2). */
 export function pathOf(target: string): string {
   const path = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '')
   const end = path.indexOf('?')
@@ -53,8 +52,8 @@ export function pathOf(target: string): string {
 }
 
 /**
- * Whether the path is written in the one way that this API knows. No path here needs an escape, so
- * an escape, a fragment or a parameter of a path segment is an attempt at an alias.
+ * No path here needs escapes, so an escape, a fragment or a segment parameter is an attempt at an
+ * alias.
  */
 export function isCanonical(path: string): boolean {
   for (let index = 0; index < path.length; index += 1) {
@@ -65,14 +64,13 @@ export function isCanonical(path: string): boolean {
   return path.startsWith('/')
 }
 
-/** Every value of every parameter. */
 type Query = ReadonlyMap<string, readonly string[]>
 
 export const NO_QUERY: Query = new Map()
 
 const NO_PATH: Readonly<Record<string, string>> = Object.freeze({})
 
-/** The request as endpoints see it. `stopping` aborts when the server stops. */
+/** `stopping` aborts when the server stops. */
 export class ServerIncoming implements Incoming {
   readonly startedMs = performance.now()
   readonly requestId: string
@@ -104,14 +102,14 @@ export class ServerIncoming implements Incoming {
   }
 }
 
-/** The router gives one text per path parameter, and null or an empty record without any. */
+/** The router gives null or an empty record without parameters. */
 function isTexts(value: unknown): value is Readonly<Record<string, string>> {
   return typeof value === 'object' && value !== null
 }
 
 /**
- * Every value of every parameter, in order. A Map, so that a parameter named `__proto__` is only a
- * name (WHATWG URL, application/x-www-form-urlencoded). The length is bounded by Node's header limit.
+ * Every value of every parameter, in order. A Map makes a parameter `__proto__` harmless (WHATWG
+ * URL, application/x-www-form-urlencoded). Node's header limit bounds the length.
  */
 export function parseQuery(text: string): Query {
   if (text === '') return NO_QUERY

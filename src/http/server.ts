@@ -9,27 +9,27 @@ import { BODY_BYTES_MAX, parseQuery } from './request.ts'
 import { UNSENT_LIMITS, UnsentBytes, type UnsentLimits } from './unsent-bytes.ts'
 
 export interface ServerDeps extends DoorDeps {
-  /** Whose socket it is; undefined for a trusted proxy, which holds the sockets of many. */
+  /** Undefined for a trusted proxy, whose sockets carry many clients. */
   socketOwner(socketAddress: string): string | undefined
   readonly connectionLimits?: Partial<ConnectionLimits>
   readonly unsentLimits?: Partial<UnsentLimits>
 }
 
 export interface HttpServer {
-  /** Listens and gives the port; port 0 takes a free one. */
+  /** Returns the port; 0 takes a free one. */
   listen(input: { readonly host: string; readonly port: number }): Promise<number>
-  /** Accepts nothing new and resolves when the requests in flight are answered. */
+  /** Resolves when the requests in flight are answered. */
   stop(): Promise<void>
 }
 
-/** Slow senders hold a socket no longer than this (Slowloris); a request here is under 24 KiB. */
+/** Limits slow senders (Slowloris); a request here is under 24 KiB. */
 const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 15_000
 
-/** Node looks for late requests this often; its default of 30 s would undo the limits above. */
+/** Node's default of 30 s would undo the limits above. */
 const CHECK_INTERVAL_MS = 5_000
 
-/** Builds the server; it neither listens nor opens anything until told. */
+/** Does not listen yet. */
 export function createServer(deps: ServerDeps): HttpServer {
   const connections = new Connections({
     limits: { ...CONNECTION_LIMITS, ...deps.connectionLimits },
@@ -57,7 +57,7 @@ export function createServer(deps: ServerDeps): HttpServer {
   }
 }
 
-/** Unique across processes by eight random digits, cheap by a counter. */
+/** Eight random digits per process and a counter. */
 export function requestIds(randomBytes: (size: number) => Buffer): () => string {
   const prefix = randomBytes(4).toString('hex')
   let count = 0
@@ -71,7 +71,7 @@ function openFastify(deps: ServerDeps, door: Door, sockets: SocketRefuser): Fast
   return Fastify({
     bodyLimit: BODY_BYTES_MAX,
     exposeHeadRoutes: false,
-    // Requests on open connections are answered while stopping.
+    // Open connections are still answered while stopping.
     return503OnClosing: false,
     // `Connections` closes idle sockets, with one timer for all.
     keepAliveTimeout: 0,
@@ -83,13 +83,13 @@ function openFastify(deps: ServerDeps, door: Door, sockets: SocketRefuser): Fast
       // Node's own 400 would lack our headers.
       requireHostHeader: false,
     },
-    // Routes validate and serialize themselves; not loading the compilers starts sooner.
+    // Routes validate and serialize themselves; skipping the compilers starts faster.
     schemaController: {
       compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler },
     },
     genReqId: () => deps.newRequestId(),
     routerOptions: {
-      // Fastify types a parsed query as a record; only `ServerIncoming` reads it, as the Map it is.
+      // Fastify types the query as a record; only `ServerIncoming` reads it, as a Map.
       querystringParser: (text) =>
         parseQuery(text) as ReturnType<typeof parseQuery> & Record<string, never>,
       maxParamLength: PATH_PARAMETER_MAX,

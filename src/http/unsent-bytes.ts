@@ -2,19 +2,19 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 export interface UnsentLimits {
-  /** Bytes of answers that one client has not taken yet, on all its sockets. */
+  /** Unsent bytes of one client, over all its sockets. */
   readonly perClient: number
-  /** The same of all clients. */
+  /** Of all clients. */
   readonly total: number
 }
 
 /**
- * The longest series has about half a megabyte, so a client may have thirty of them on their way. All
- * clients together get no more than the process can spare beside its work.
+ * Room for some thirty of the longest series (half a megabyte) per client; the total is what the
+ * process can spare.
  */
 export const UNSENT_LIMITS: UnsentLimits = { perClient: 16_000_000, total: 64_000_000 }
 
-/** What an answer costs besides its own body: its head, and Node's objects for it. */
+/** Overhead of an answer: its head and Node's objects. */
 const ANSWER_BYTES = 4_096
 
 interface Held {
@@ -23,7 +23,7 @@ interface Held {
   readonly bytes: number
 }
 
-/** Counts the answers that wait for slow clients, and closes the sockets that hold most of them. */
+/** Counts unsent answers and closes the sockets of the client that holds most. */
 export class UnsentBytes {
   readonly #limits: UnsentLimits
   readonly #held = new Map<Socket, Set<Held>>()
@@ -34,7 +34,7 @@ export class UnsentBytes {
     this.#limits = limits
   }
 
-  /** Counts an answer until it is sent. A body that is shared by all answers costs its client nothing. */
+  /** Counts an answer until it is sent. Shared bodies cost a client nothing. */
   hold(response: ServerResponse, body: string | Uint8Array, client: string): void {
     const { socket } = response.req
     if (socket.destroyed) return
@@ -47,7 +47,7 @@ export class UnsentBytes {
     if (ofClient > this.#limits.perClient || this.#total > this.#limits.total) this.#closeLargest()
   }
 
-  /** Kept until the socket closes: an answer that waits behind another one never closes by itself. */
+  /** Kept until the socket closes: an answer queued behind another never closes by itself. */
   #ofSocket(socket: Socket): Set<Held> {
     const known = this.#held.get(socket)
     if (known !== undefined) return known
@@ -80,7 +80,7 @@ export class UnsentBytes {
     }
   }
 
-  /** The client that holds most, where it or all together hold too much. */
+  /** The client that holds most, if it or the total is over its limit. */
   #overLimit(): string | undefined {
     const [most] = [...this.#byClient].sort(([, one], [, other]) => other - one)
     if (most === undefined) return undefined

@@ -1,6 +1,6 @@
 /**
- * What all tasks come to, in their order. Fails with the first failure, but only when nothing of them
- * is under way any more: statements of a transaction must not outlive it.
+ * Results in order. Rejects with the first failure, but only after every task has ended: statements
+ * must not outlive their transaction.
  */
 export async function allEnded<T extends readonly unknown[] | []>(
   tasks: T,

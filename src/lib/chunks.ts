@@ -1,4 +1,3 @@
-/** Cuts a list into runs of at most `size` items, in order. */
 export function chunks<T>(items: readonly T[], size: number): T[][] {
   const out: T[][] = []
   for (let start = 0; start < items.length; start += size)

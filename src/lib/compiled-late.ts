@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import { Compile, type Validator } from 'typebox/schema'
 
-/** A schema that is compiled when it is first asked for: a start waits some milliseconds for each that is not. */
+/** Compiles a schema on first use, to start faster. */
 export function compiledLate<const Schema extends TSchema>(
   schema: Schema,
 ): () => Validator<Schema> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 
 const DECIMAL = /^(0|[1-9][0-9]*)(?:\.([0-9]+))?$/
 
-/** `raw` base units as a decimal string in whole units: no exponent, no trailing zeros. */
+/** Base units in whole units: no exponent, no trailing zeros. */
 export function formatDecimal(raw: bigint, decimals: number): string {
   const sign = raw < 0n ? '-' : ''
   const digits = (raw < 0n ? -raw : raw).toString().padStart(decimals + 1, '0')
@@ -11,7 +11,7 @@ export function formatDecimal(raw: bigint, decimals: number): string {
   return sign + (fraction === '' ? whole : `${whole}.${fraction}`)
 }
 
-/** A plain decimal string as an integer scaled by 10^decimals, or undefined when it is none or too fine. */
+/** An integer scaled by 10^decimals; undefined if malformed or too precise. */
 export function parseDecimal(text: string, decimals: number): bigint | undefined {
   const match = DECIMAL.exec(text)
   if (match === null) return undefined
@@ -26,7 +26,7 @@ export function multiplyDivide(a: bigint, b: bigint, c: bigint): bigint {
   return (a * b + c / 2n) / c
 }
 
-/** `part` of `whole` in percent with at most `digits` decimals, 0 when there is no whole. */
+/** At most `digits` decimals; 0 when `whole` is 0. */
 export function percentage(part: bigint, whole: bigint, digits = 6): number {
   if (whole === 0n) return 0
   const scale = 10n ** BigInt(digits)

@@ -1,13 +1,9 @@
-/** A part of a round, and what it is in words. */
 export interface PartialWork {
   readonly name: string
   run(): Promise<void>
 }
 
-/**
- * Does every part, one after another, whatever became of those before it; in the end all failures are
- * thrown together.
- */
+/** Runs every part in order, even after failures, then throws all failures together. */
 export async function doEach(parts: readonly PartialWork[]): Promise<void> {
   const failures: Error[] = []
   for (const { name, run } of parts)

@@ -1,6 +1,6 @@
 /**
- * Gives memory back now instead of when the collector comes by: it sees a small object and may leave it
- * for long, however much lies behind it. Nothing may look at it any more; every view of it is empty then.
+ * Frees memory now: the collector sees only a small object and may keep a large buffer for long.
+ * Every view of it is empty afterwards.
  */
 export function free({ buffer }: ArrayBufferView<ArrayBuffer>): void {
   buffer.transfer(0)

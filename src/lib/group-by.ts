@@ -1,4 +1,4 @@
-/** Items by key, each group in the order of the items. */
+/** Keeps the order within each group. */
 export function groupBy<T, K>(items: Iterable<T>, keyOf: (item: T) => K): Map<K, T[]> {
   const groups = new Map<K, T[]>()
   for (const item of items) {

@@ -1,4 +1,4 @@
-/** Runs the tasks given to it one after another, in the order in which they came. */
+/** Runs tasks one at a time, in order of arrival. */
 export class Mutex {
   #tail: Promise<unknown> = Promise.resolve()
 

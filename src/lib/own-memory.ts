@@ -1,8 +1,8 @@
 import { isMarkedAsUntransferable } from 'node:worker_threads'
 
 /**
- * Returns the bytes in transferable memory: unchanged if they fill their buffer, else copied. Node pools
- * small buffers, and the pool cannot be transferred.
+ * Transferable bytes: copied unless they fill their buffer, because Node's pool of small buffers
+ * cannot be transferred.
  */
 export function ownMemory(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer, byteOffset, length } = bytes

@@ -6,13 +6,10 @@ import { pathToFileURL } from 'node:url'
 const manifest = findPackageJSON(import.meta.url)
 assert(manifest !== undefined, 'every file of this package lies below its package.json')
 
-/** The folder of this package: above the sources, and above what was built of them. */
+/** Above both `src/` and `dist/`. */
 export const PACKAGE_ROOT = dirname(manifest)
 
-/**
- * The file that a thread begins with, named as in `src/` without its ending: the source, or what was
- * built of it where that is what runs.
- */
+/** A thread's entry file, source or built; `name` is relative to `src/`, without ending. */
 export function threadFile(name: string): URL {
   const isBuilt = import.meta.filename.endsWith('.js')
   return pathToFileURL(join(PACKAGE_ROOT, isBuilt ? `dist/${name}.js` : `src/${name}.ts`))

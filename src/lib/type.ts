@@ -18,8 +18,8 @@ type Builders = Pick<
 >
 
 /**
- * The builders of typebox that this program uses, with typebox's types, making the same JSON Schema
- * (2020-12). Its own come in one piece with a language of types, 300 files that each start waits for.
+ * Typebox's builders as used here, with its types and JSON Schema (2020-12). Typebox's own load 300
+ * files at every start.
  */
 export const Type: Builders = {
   Array: (items, options) => make({ type: 'array', items }, options),
@@ -36,7 +36,7 @@ export const Type: Builders = {
     const shape = { type: 'object', ...(required.length > 0 && { required }), properties }
     return make(shape, options)
   },
-  // Marked as typebox does, by a member that JSON does not show.
+  // Marked as typebox does, by a non-enumerable member.
   Optional: (schema) => make(Object.defineProperty({ ...schema }, OPTIONAL, { value: true })),
   Record: (_key, value, options) =>
     make({ type: 'object', patternProperties: { '^.*$': value } }, options),

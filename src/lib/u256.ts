@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict'
 
-/** Digits of 2^256 - 1, so that padded text orders and compares like the number on every engine. */
+/** Digits of 2^256 - 1, so that padded text sorts like the number on every engine. */
 export const STORED_DIGITS = 78
 
 export const U256_MAX = 2n ** 256n - 1n
 
-/** The stored form of a uint256: 78 decimal digits with leading zeros. */
+/** 78 decimal digits with leading zeros. */
 export function toStored(value: bigint): string {
   assert(value >= 0n && value <= U256_MAX, `not a uint256: ${value}`)
   return value.toString().padStart(STORED_DIGITS, '0')
 }
 
-/** The number behind a stored uint256. */
 export function fromStored(text: unknown): bigint {
   assert(typeof text === 'string' && text.length === STORED_DIGITS, `not a stored uint256: ${text}`)
   return BigInt(text)

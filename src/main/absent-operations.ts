@@ -2,7 +2,6 @@ import type { AbsentOperation } from '#api/create-api.ts'
 import { refuse } from '#domain/refusal.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 
-/** Operations that this ecosystem does not offer. */
 export function absentOperations({
   payment,
   gate,
@@ -12,7 +11,7 @@ export function absentOperations({
 
 const NO_PAYMENTS = refuse(
   'not_configured',
-  'this service takes no payments; calls beyond the daily quota wait for 00:00 UTC',
+  'this service does not take payments; calls beyond the daily quota are refused until 00:00 UTC',
 )
 
 const OF_PAYMENT: readonly AbsentOperation[] = [
@@ -28,7 +27,7 @@ const OF_GATE: readonly AbsentOperation[] = [
     path: '/api/keys',
     refusal: refuse(
       'not_configured',
-      'this service mints no API keys; calls without one are counted per address',
+      'this service does not mint API keys; calls are counted per client address',
     ),
   },
 ]

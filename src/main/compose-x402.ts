@@ -16,7 +16,7 @@ import type { SettlingGaugeDeps } from './gauges/settling-gauges.ts'
 import { openSigner } from './open-settling.ts'
 import type { SettlingSetting } from './settings.ts'
 
-/** What stock clients may pay at once: within the spending limit that each of them sets by default. */
+/** Offers within the default spending limit of stock clients. */
 const OFFERS = [100_000n, 1_000_000n] as const
 
 export interface ComposeX402Deps {
@@ -31,7 +31,6 @@ export interface ComposeX402Deps {
   report(error: unknown): void
 }
 
-/** What payments of stock x402 clients add to the service. */
 export interface ComposedX402
   extends Required<Pick<PipelineDeps, 'paymentRequired' | 'screen' | 'settle'>> {
   readonly routes: readonly Route[]
@@ -42,7 +41,7 @@ export interface ComposedX402
 export async function composeX402(deps: ComposeX402Deps): Promise<ComposedX402> {
   const { settling, payment, ecosystem, accounts, clock, access } = deps
   const { pricePerCall } = ecosystem
-  // A wallet that has signed in has no free calls of its own; it shows those of its address.
+  // A signed-in wallet has no free calls of its own; show those of its address.
   const atAddress = <A extends Admission>(admission: A): A => {
     const { figures } = admission
     if (figures.tier !== 'anonymous') return admission

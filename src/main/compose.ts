@@ -39,7 +39,7 @@ import type { Stores } from './stores.ts'
 import { VERSION } from './version.ts'
 
 export interface Composed extends ServeInput {
-  /** Wakes those who wait for a prepayment. */
+  /** Wakes requests that wait for a prepayment. */
   readonly waker: Waker
 }
 
@@ -51,15 +51,15 @@ export interface ComposeDeps {
     'guard' | 'trustedProxies' | 'metrics' | 'settling' | 'dataFolder'
   >
   readonly clock: Clock
-  /** Told what goes wrong with payments and refunds beside the answers. */
+  /** Reports failures of payments and refunds outside requests. */
   report(error: unknown): void
-  /** Takes a warning about the settings; a text of one line. */
+  /** A one-line warning about the settings. */
   warn?(message: string): void
-  /** How the index of this process does, where it has one. */
+  /** Progress of an index in this process. */
   indexing?(): readonly IndexProgress[]
 }
 
-/** Wires the API role: the one place where the layers' needs of one another are met. */
+/** The composition of the API role: the only place that connects layers. */
 export async function compose(deps: ComposeDeps): Promise<Composed> {
   const { ecosystem, stores, clock } = deps
   const data = composeData(deps)
@@ -112,13 +112,13 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
   }
 }
 
-/** Who settles no payments of x402 clients does not wait for what would. */
+/** Imported only where x402 payments are settled. */
 async function openX402(deps: ComposeDeps, access: Access, paying: ComposedPayments | undefined) {
   const { settling } = deps.settings
   if (settling === undefined) return undefined
   if (paying === undefined)
     throw new SettingsError(
-      'SEXTON_SETTLING_KEY_FILE: the ecosystem file has no payment to settle; add one, or unset the variable',
+      'SEXTON_SETTLING_KEY_FILE: the ecosystem file has no "payment"; add it, or unset the variable',
     )
   const { composeX402 } = await import('./compose-x402.ts')
   const { ecosystem, stores, clock, report } = deps
@@ -134,7 +134,7 @@ async function openX402(deps: ComposeDeps, access: Access, paying: ComposedPayme
   })
 }
 
-/** Who does not look at metrics does not wait for what counts them. */
+/** Imported only where metrics are on. */
 async function openMetrics({ settings }: ComposeDeps, gauges: readonly GaugeReading[]) {
   if (settings.metrics === undefined) return undefined
   const { createMetrics } = await import('#api/metrics.ts')
@@ -230,7 +230,6 @@ function toLimit(setting: GuardSetting) {
   return { burst: setting.burst, refillPerSecond: setting.perMinute / 60 }
 }
 
-/** What payments need. */
 interface ComposedPayments {
   readonly payment: Payment
   readonly routes: readonly Route[]
@@ -275,9 +274,7 @@ function composePayments(
 
 function quotaExceeded(clock: Clock): Refusal {
   const nowUnix = unixNow(clock)
-  return refuse(
-    'quota_exceeded',
-    'the daily quota is used up; calls are counted anew from 00:00 UTC',
-    { retryAfterSeconds: nextMidnight(nowUnix) - nowUnix },
-  )
+  return refuse('quota_exceeded', 'the daily quota is used up; it resets at 00:00 UTC', {
+    retryAfterSeconds: nextMidnight(nowUnix) - nowUnix,
+  })
 }

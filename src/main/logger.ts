@@ -3,8 +3,8 @@ import { type Logger, pino } from 'pino'
 import type { Settings } from './settings.ts'
 
 /**
- * Opens the log: JSON lines for machines, readable lines for a terminal. Secrets are cut out of the
- * bytes that leave, so that no field, message or stack trace can carry one.
+ * JSON lines, or readable ones for a terminal. Redacts the final bytes, so that no field, message
+ * or stack trace leaks a secret.
  */
 export async function openLogger(settings: Settings['log'], output: Writable): Promise<Logger> {
   const { level, format } = settings
@@ -17,26 +17,26 @@ export async function openLogger(settings: Settings['log'], output: Writable): P
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, redacting)
 }
 
-/** Loaded where somebody looks only: machines read the lines as they are. */
+/** Imported only where a person reads the log. */
 async function loadPretty(): Promise<(line: string) => string> {
-  // CommonJS: its names are known to Node, and to a bundle only below `default`.
+  // CommonJS: a bundle has the names only below `default`.
   const { default: pretty } = await import('pino-pretty')
   return pretty.prettyFactory({ colorize: true, translateTime: 'HH:MM:ss' })
 }
 
 /**
- * An API key of any prefix, with its public part as the first group. No word boundaries: the colour
- * codes of a terminal end in a letter.
+ * An API key of any prefix, public part as group 1. No word boundaries: terminal colour codes end
+ * in a letter.
  */
 const API_KEY = /([a-z][a-z0-9]{1,11}_[0-9a-f]{8})_[0-9a-f]{32,}/gi
 
-/** The password in the URL of a database or of an RPC endpoint. */
+/** Password in a URL of a database or RPC endpoint. */
 const URL_PASSWORD = /([a-z][a-z0-9+.-]*:\/\/[^\s:/@"]*:)[^\s/@"]+@/gi
 
-/** The same for database URLs, whose password may contain spaces and punctuation. */
+/** Database passwords may contain spaces and punctuation. */
 const DATABASE_PASSWORD = /(postgres(?:ql)?:\/\/[^:/@"\n]*:)[^/"\n]+@/gi
 
-/** Takes secrets out of a text; public ids stay, because support needs them. */
+/** Keeps public ids, which support needs. */
 export function redact(text: string): string {
   return text
     .replace(API_KEY, '$1_[redacted]')

@@ -6,7 +6,6 @@ import { type Anomalies, readAnomalies } from '#indexer/anomalies.ts'
 import { misfitOf } from '#indexer/decode-event.ts'
 import type { Connection } from '#store/engine.ts'
 
-/** Mappings by dataset, named by their place in the file. */
 export interface Mapping {
   /** Such as `burns[0]`. */
   readonly name: string
@@ -47,7 +46,7 @@ export async function readMappingAnomalies(
   })
 }
 
-/** Finds the mapping by the contract in the reason; otherwise lists every possible one. */
+/** By the contract named in the reason; otherwise every possible mapping. */
 function nameOf(mappings: readonly Mapping[], { chainId, dataset, reason }: Anomalies): string {
   const possible = mappings.filter(
     (each) => each.dataset === dataset && each.source.chain.id === chainId,
@@ -58,5 +57,5 @@ function nameOf(mappings: readonly Mapping[], { chainId, dataset, reason }: Anom
 }
 
 export function describeAnomalies({ logs, lastBlock, reason }: MappingAnomalies): string {
-  return `${logs} logs could not be read, the last in block ${lastBlock}: ${reason}`
+  return `${logs} logs could not be decoded, the last in block ${lastBlock}: ${reason}`
 }

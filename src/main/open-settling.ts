@@ -6,8 +6,8 @@ import type { SettlingSetting } from './settings.ts'
 import { SettingsError } from './settings-error.ts'
 
 /**
- * The signer of the settling wallet; throws SettingsError when the file holds no private key. The key
- * stays inside the signer: nothing else of the program can read it or have anything else signed.
+ * Throws SettingsError without a private key. The key stays in the signer, so that nothing else can
+ * read it or have anything else signed.
  */
 export async function openSigner(
   settling: SettlingSetting,
@@ -19,7 +19,7 @@ export async function openSigner(
   })
   const privateKey = parseHash(text.trim())
   if (privateKey === undefined)
-    throw new SettingsError(`${name}: the file must hold 0x and 64 hex digits`)
+    throw new SettingsError(`${name}: the file must contain a private key, 0x and 64 hex digits`)
   return keySigner({
     privateKey,
     chainId: payment.chain.id,

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
 import type { Clock } from '#lib/time.ts'
 
-/** A store that is down fails every request; this many lines tell as much as a million. */
+/** With the store down every request fails; a few lines say enough. */
 const LINES_PER_WINDOW = 20
 const WINDOW_MS = 10_000
 
-/** Logs errors of requests, at most so many per window, and says how many it left out. */
+/** Logs request errors up to the limit per window, then how many were left out. */
 export function reportErrors(deps: {
   readonly logger: Pick<Logger, 'error' | 'warn'>
   readonly clock: Clock
@@ -16,7 +16,7 @@ export function reportErrors(deps: {
     const now = deps.clock()
     if (now - windowStart >= WINDOW_MS) {
       const left = lines - LINES_PER_WINDOW
-      if (left > 0) deps.logger.warn({ left }, 'more errors of requests were not logged')
+      if (left > 0) deps.logger.warn({ left }, 'request errors over the log limit were not logged')
       windowStart = now
       lines = 0
     }

@@ -11,7 +11,7 @@ import {
 import { formatDecimal } from '#lib/decimal.ts'
 import { toDate } from '#lib/time.ts'
 
-/** What the documents say about an ecosystem on a day. */
+/** Facts for the documents on a day. */
 export function serviceFactsOf(
   ecosystem: Ecosystem,
   input: { readonly version: string; readonly nowUnix: number },
@@ -71,7 +71,7 @@ function paymentFacts(payment: Payment, date: string) {
   }
 }
 
-/** The newest address that is already in force. */
+/** The newest address already in force. */
 function payToOn({ payTo }: Payment, date: string): string {
   const current = payTo.findLast(({ since }) => since <= date) ?? payTo[0]
   assert(current !== undefined, 'the ecosystem file names an address to pay to')

@@ -1,4 +1,4 @@
-/** Invalid environment: one line with the variable and what to write. */
+/** One line: the variable and what to write. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError'
 }

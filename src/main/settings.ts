@@ -10,31 +10,29 @@ import {
   readVariable,
 } from './variable.ts'
 
-/** One token bucket of the abuse guard. */
 export interface GuardSetting {
-  /** Requests at once. */
   readonly burst: number
   readonly perMinute: number
 }
 
-/** Where a store lives: a SQLite file below `dataFolder`, or a schema of a PostgreSQL database. */
+/** A SQLite file in `dataFolder`, or a schema of a PostgreSQL database. */
 export type StoreSetting =
   | { readonly kind: 'sqlite' }
   | { readonly kind: 'postgres'; readonly url: string }
 
-/** Everything that the environment decides, parsed once at the start. */
+/** The environment, parsed once at the start. */
 export interface Settings {
   readonly host: string
   readonly port: number
-  /** Folder of the embedded databases and of the local chains. */
+  /** Folder of the embedded databases and the local chains. */
   readonly dataFolder: string
   readonly register: StoreSetting
   readonly accounts: StoreSetting
-  /** The operator's ecosystem file; undefined means the local ecosystem. */
+  /** Undefined: the local ecosystem. */
   readonly ecosystemFile: string | undefined
   /** What the index does if the register was built from another ecosystem file. */
   readonly onChangedFile: 'reread' | 'refuse'
-  /** CIDRs of the proxies whose X-Forwarded-For entries are believed. */
+  /** CIDRs of trusted X-Forwarded-For senders. */
   readonly trustedProxies: readonly string[]
   /** Undefined switches the metrics server off. */
   readonly metrics: { readonly host: string; readonly port: number } | undefined
@@ -44,24 +42,23 @@ export interface Settings {
     readonly mint: GuardSetting
     readonly claim: GuardSetting
   }
-  /** Undefined: payments of x402 clients are not settled here. */
+  /** Undefined: x402 payments are not settled here. */
   readonly settling: SettlingSetting | undefined
 }
 
-/** How payments of x402 clients are settled. */
 export interface SettlingSetting {
   /** Holds the private key of the settling wallet. */
   readonly keyFile: string
-  /** The most gas of a UTC day, in gwei. */
+  /** Gas budget per UTC day, in gwei. */
   readonly gasPerDayGwei: number
-  /** What an ether is taken to cost, in whole US dollars. */
+  /** Assumed price of ether in whole US dollars. */
   readonly etherUsd: number
 }
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** Every variable with what it does; `--help` and the operator's guide show this list. */
+/** Shown by `--help` and the operator's guide. */
 export const VARIABLES: Readonly<Record<string, string>> = {
   HOST: 'address to listen on (default 127.0.0.1)',
   PORT: 'port to listen on, 0 for a free one (default 4020)',
@@ -73,25 +70,24 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   SEXTON_ACCOUNTS_URL: 'postgres:// URL of the accounts only (keys, usage, balances)',
   SEXTON_ECOSYSTEM: 'path of the ecosystem file (default: the local ecosystem)',
   SEXTON_ON_CHANGED_FILE:
-    'when the ecosystem file changed: reread the changed parts, or refuse to start (default reread)',
+    'after the ecosystem file changed: reread the changed parts, or refuse to start (default reread)',
   SEXTON_TRUSTED_PROXIES:
-    'addresses or CIDRs, separated by commas, whose X-Forwarded-For is believed',
+    'addresses or CIDRs, separated by commas, whose X-Forwarded-For is trusted',
   SEXTON_METRICS_HOST: 'address of the metrics server (default 127.0.0.1)',
   SEXTON_METRICS_PORT: 'port of the metrics server, or off (default 4021)',
-  SEXTON_GUARD_BURST: 'requests at once per address (default 6000)',
-  SEXTON_GUARD_PER_MINUTE: 'requests a minute per address after that (default 3000)',
-  SEXTON_GUARD_MINT_BURST:
-    'requests about keys, and wrong signatures, at once per address (default 30)',
-  SEXTON_GUARD_MINT_PER_MINUTE: 'requests about keys a minute after that (default 10)',
-  SEXTON_GUARD_CLAIM_BURST:
-    'claims, top-ups and payments that fail at once per address (default 60)',
-  SEXTON_GUARD_CLAIM_PER_MINUTE: 'claims and top-ups a minute after that (default 30)',
-  SEXTON_SETTLING_KEY_FILE: 'file with the private key that settles payments of x402 clients',
-  SEXTON_SETTLING_GAS_PER_DAY: 'the most gas of a UTC day in gwei (default 10000000: 0.01 ether)',
-  SEXTON_SETTLING_ETHER_USD: 'what an ether is taken to cost in US dollars (default 5000)',
+  SEXTON_GUARD_BURST: 'burst of requests per address (default 6000)',
+  SEXTON_GUARD_PER_MINUTE: 'requests per minute per address after the burst (default 3000)',
+  SEXTON_GUARD_MINT_BURST: 'burst of key requests and wrong signatures per address (default 30)',
+  SEXTON_GUARD_MINT_PER_MINUTE: 'the same per minute after the burst (default 10)',
+  SEXTON_GUARD_CLAIM_BURST: 'burst of claims, top-ups and failed payments per address (default 60)',
+  SEXTON_GUARD_CLAIM_PER_MINUTE: 'the same per minute after the burst (default 30)',
+  SEXTON_SETTLING_KEY_FILE: 'file with the private key of the wallet that settles x402 payments',
+  SEXTON_SETTLING_GAS_PER_DAY: 'gas budget per UTC day in gwei (default 10000000: 0.01 ether)',
+  SEXTON_SETTLING_ETHER_USD:
+    'assumed price of ether in US dollars, to bound gas costs (default 5000)',
 }
 
-/** Parses the environment; throws SettingsError at the first variable that is wrong. */
+/** Throws SettingsError at the first invalid variable. */
 export function readSettings(
   environment: Readonly<Record<string, string | undefined>>,
   terminal: { readonly isTty: boolean },
@@ -100,7 +96,7 @@ export function readSettings(
   const read = <T>(name: string, fallback: T, parse: (text: string) => Reading<T>): T => {
     const reading = readVariable(environment, name, fallback, parse)
     if (reading.ok) return reading.value
-    throw new SettingsError(`${name}: ${reading.reason} (it is "${reading.shown}")`)
+    throw new SettingsError(`${name}: ${reading.reason} (got "${reading.shown}")`)
   }
   const count = parseNumber({ minimum: 1, maximum: 10_000_000 })
   const port = parseNumber({ minimum: 0, maximum: 65_535 })
@@ -152,12 +148,12 @@ export function readSettings(
   }
 }
 
-/** A variable with a spelling mistake would silently do nothing. */
+/** A misspelled variable would silently do nothing. */
 function refuseUnknown(environment: Readonly<Record<string, string | undefined>>): void {
   for (const name of Object.keys(environment)) {
     if (!name.startsWith('SEXTON_') || VARIABLES[name] !== undefined) continue
     const known = Object.keys(VARIABLES).filter((each) => each.startsWith('SEXTON_'))
-    throw new SettingsError(`${name}: there is no such variable; there are ${known.join(', ')}`)
+    throw new SettingsError(`${name}: unknown variable; known: ${known.join(', ')}`)
   }
 }
 

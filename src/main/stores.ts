@@ -13,23 +13,22 @@ import { SettingsError } from './settings-error.ts'
 import { storeFile } from './store-file.ts'
 
 export interface Stores {
-  /** What the chains say; can be built again from them. */
+  /** Can be rebuilt from the chains. */
   readonly register: Engine
-  /** Keys, usage, prepayments, the ledger; never to be lost. */
+  /** Keys, usage, prepayments, the ledger: never lost. */
   readonly accounts: Engine
   close(): Promise<void>
 }
 
 /**
- * The meter commits in one queue, so a lock that is stuck stalls every data call; nobody honest holds
- * one of the accounts for more than milliseconds.
+ * The meter commits in one queue, so a stuck lock stalls every data call. Accounts locks are
+ * normally held for milliseconds.
  */
 const ACCOUNTS_LOCK_TIMEOUT_MS = 2_000
 
-/** What the thread that writes the register on SQLite begins with. */
+/** Entry point of the SQLite register's writer thread. */
 export const REGISTER_WRITER = threadFile('main/writer-worker')
 
-/** The schema of the accounts. */
 export const accountsMigrations: readonly Migration[] = [
   ...ledgerMigrations,
   ...accessMigrations,
@@ -45,7 +44,7 @@ export function reportMigrations(logger: Pick<Logger, 'info'>): OnMigration {
 
 const MIGRATIONS = { register: registerMigrations, accounts: accountsMigrations } as const
 
-/** What to do with a store of 0.1.0, whose tables no migration brings up to date. */
+/** Stores of 0.1.0 cannot be migrated. */
 const OUTDATED = {
   register:
     'the register is of Sexton 0.1.0: remove it (register.sqlite*, or the schema "register"), and it is built again from the chains',
@@ -53,7 +52,7 @@ const OUTDATED = {
     'the accounts are of Sexton 0.1.0: name a new data folder or database, and run "sexton carry-over --from <old folder or URL>" before the start',
 } as const
 
-/** Brings a store's tables up to date; throws SettingsError where it is of a version too old for that. */
+/** Throws SettingsError for a store too old to migrate. */
 export async function migrateStore(
   engine: Engine,
   name: 'register' | 'accounts',
@@ -67,7 +66,7 @@ export async function migrateStore(
   }
 }
 
-/** Opens both stores with their tables up to date; throws StoreError and leaves nothing open. */
+/** Opens and migrates both stores; throws StoreError and leaves nothing open. */
 export async function openStores(
   settings: Pick<Settings, 'dataFolder' | 'register' | 'accounts'>,
   onMigration?: OnMigration,
@@ -87,10 +86,7 @@ export async function openStores(
   }
 }
 
-/**
- * Opens one store as it stands, without bringing its tables up to date; `ownThread` for one that is
- * written to without end.
- */
+/** Opens without migrating; `ownThread` moves the constant writing of the index off this thread. */
 export async function openStore(
   dataFolder: string,
   name: 'register' | 'accounts',
@@ -98,12 +94,12 @@ export async function openStore(
   { ownThread = false }: { readonly ownThread?: boolean } = {},
 ): Promise<Engine> {
   if (store.kind === 'postgres') {
-    // A service on SQLite needs no client of PostgreSQL.
+    // Imported only for PostgreSQL.
     const { openPostgres } = await import('#store/postgres/open-postgres.ts')
     const lockTimeoutMs = name === 'accounts' ? ACCOUNTS_LOCK_TIMEOUT_MS : 0
     return openPostgres({ url: store.url, schema: name, lockTimeoutMs })
   }
-  // The accounts survive power loss; the register can be built again from the chains.
+  // Accounts survive power loss; the register can be rebuilt.
   return openSqlite({
     file: storeFile(dataFolder, name),
     durability: name === 'accounts' ? 'full' : 'normal',

@@ -1,12 +1,11 @@
-/** A parsed value, or what is wrong with the text. */
 export type Reading<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly reason: string }
 
-/** Secrets stand in URLs; what an error shows of a value is cut before they can appear. */
+/** URLs can hold secrets; errors show only a short prefix. */
 const SHOWN_MAX = 24
 
-/** Reads one environment variable; an empty one counts as absent. */
+/** An empty variable counts as absent. */
 export function readVariable<T>(
   environment: Readonly<Record<string, string | undefined>>,
   name: string,
@@ -42,7 +41,7 @@ export function parseOneOf<T extends string>(values: readonly T[]) {
   }
 }
 
-/** A URL of a scheme; `postgres` also takes its long name `postgresql`. */
+/** `postgres` also accepts `postgresql`. */
 export function parseUrl(scheme: 'postgres') {
   return (text: string): Reading<string> =>
     new RegExp(`^${scheme}(?:ql)?://`).test(text) && URL.canParse(text)

@@ -7,7 +7,7 @@ import type { RequestFacts } from './route.ts'
 
 export const CSV_TYPE = 'text/csv; charset=utf-8'
 
-/** With all parameters that an Accept header may name (RFC 4180, section 3). */
+/** With the parameters that Accept may name (RFC 4180, section 3). */
 const OFFERED_JSON = 'application/json; charset=utf-8'
 const OFFERED_CSV = `${CSV_TYPE}; header=present`
 
@@ -23,7 +23,7 @@ export const formatParameter: Parameter<'json' | 'csv' | undefined> = {
   },
 }
 
-/** Whether CSV is asked for: by `format`, else by an Accept header that prefers it. */
+/** By `format`, else by Accept. */
 export function wantsCsv(
   facts: Pick<RequestFacts, 'headers'>,
   format: 'json' | 'csv' | undefined,

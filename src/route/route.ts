@@ -22,35 +22,34 @@ export interface RequestFacts {
   readonly target: string
   /** The client's address bucket: one IPv4 address or one IPv6 /64. */
   readonly addressBucket: string
-  /** Aborts when the client goes away or the server stops. */
+  /** Aborts when the client leaves or the server stops. */
   readonly signal: AbortSignal
 }
 
 export interface HandlerInput<P extends Parameters, B extends TSchema> extends RequestFacts {
   readonly parameters: ValuesOf<P>
-  /** Parameters after defaults, as `meta.query` shows them. */
+  /** Parameters after defaults, as in `meta.query`. */
   readonly effective: Readonly<Record<string, Effective>>
-  /** The same as one text, equal for equal questions. */
+  /** The same as text, equal for equal queries. */
   readonly question: string
   readonly body: Static<B>
   readonly caller: Caller
 }
 
-/** A handler's good answer. */
 export interface Answer {
   readonly kind: 'answer'
   readonly status: 200 | 201 | 202
-  /** Serialized by the route's schema; a string together with `contentType` is sent as it stands. */
+  /** Serialized by the route's schema; with `contentType`, a string sent as is. */
   readonly body: unknown
   readonly contentType?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** The caller's figures that the body shows, so that the headers show the same. */
+  /** Figures shown in the body, so that the headers match. */
   readonly figures?: UsageFigures
-  /** The state that the body shows; makes the ETag together with the effective parameters. */
+  /** Revision of the data; with the effective parameters it makes the ETag. */
   readonly revision?: string
 }
 
-/** A 402 whose body is not a problem but an offer to pay; sent as `application/json`. */
+/** An offer to pay instead of a problem; sent as `application/json`. */
 export interface PaymentRequired {
   readonly kind: 'payment-required'
   readonly body: unknown
@@ -72,21 +71,20 @@ interface RouteFacts {
   readonly tag: string
   readonly summary: string
   readonly description: string
-  /** Counted against the quota when answered 2xx. */
+  /** Counted when answered 2xx. */
   readonly metered: boolean
-  /** Good answers by status. */
   readonly answers: Readonly<Partial<Record<200 | 201 | 202, AnswerShape>>>
-  /** The body of a 402 that this route gives by itself. */
+  /** The 402 body of this route itself. */
   readonly offer?: AnswerShape
-  /** Answers anyone alike: a key is not looked up, so that the route works without the store. */
+  /** Skips the key look-up, so that the route works without the store. */
   readonly open?: boolean
   /** Also answers `text/csv`. */
   readonly csv?: boolean
-  /** Refusals of this route besides those that any route can meet. */
+  /** Beyond those of every route. */
   readonly refusals: readonly RefusalCode[]
-  /** Tighter guard than the general one: which bucket of the abuse guard counts this route. */
+  /** A tighter bucket of the abuse guard. */
   readonly guard?: 'mint' | 'claim'
-  /** The state an answer would show now; lets a 304 leave before any query and any charge. */
+  /** Current revision; allows a 304 before any query or charge. */
   revision?(): Promise<string | undefined>
 }
 
@@ -94,11 +92,10 @@ export interface RouteDefinition<P extends Parameters, B extends TSchema> extend
   readonly parameters: P
   readonly body?: B
   readonly bodyExample?: Static<B>
-  /** What is known already need not be waited for. */
+  /** Synchronous where the answer is cached. */
   handle(input: HandlerInput<P, B>): Outcome | Promise<Outcome>
 }
 
-/** What the server knows of a request before it is parsed. */
 export interface RawInput {
   /** Every value of every query parameter, in order. */
   readonly query: ReadonlyMap<string, readonly string[]>
@@ -107,13 +104,13 @@ export interface RawInput {
   readonly body: unknown
 }
 
-/** A request whose parameters and body are right. */
+/** A request with valid parameters and body. */
 export interface Prepared {
   readonly effective: Readonly<Record<string, Effective>>
   run(facts: RequestFacts & { readonly caller: Caller }): Outcome | Promise<Outcome>
 }
 
-/** One operation of the API: its document, its parser and its handler in one place. */
+/** One operation: documentation, parser and handler together. */
 export interface Route extends RouteFacts {
   readonly parameters: Parameters
   readonly body: TSchema | undefined
@@ -121,7 +118,6 @@ export interface Route extends RouteFacts {
   prepare(raw: RawInput): Prepared | Refusal
 }
 
-/** Makes a route of a definition; the handler sees typed parameters and body only. */
 export function defineRoute<P extends Parameters, B extends TSchema = TSchema>(
   definition: RouteDefinition<P, B>,
 ): Route {
@@ -134,7 +130,7 @@ export function defineRoute<P extends Parameters, B extends TSchema = TSchema>(
     bodyExample,
     prepare(raw) {
       if (raw.body === BROKEN_BODY)
-        return refuse('invalid_json', 'the body is no JSON, or has a forbidden member name')
+        return refuse('invalid_json', 'the body is not valid JSON, or has a forbidden member name')
       const values = parseParameters(parameters, raw)
       if (isRefusal(values)) return values
       if (checkBody !== undefined && !checkBody.Check(raw.body))
@@ -152,8 +148,8 @@ export function defineRoute<P extends Parameters, B extends TSchema = TSchema>(
 }
 
 /**
- * What a handler is given. A class, because a signal costs more than most answers and is made when
- * asked for, and an object literal with a getter costs a third of the throughput in collected garbage.
+ * A class with a lazy signal: creating one costs more than most answers, and object literals with
+ * getters are slow to collect.
  */
 class Input<P extends Parameters, B extends TSchema> implements HandlerInput<P, B> {
   readonly parameters: ValuesOf<P>
@@ -195,7 +191,7 @@ function parseParameters(parameters: Parameters, raw: RawInput) {
   const effective: Record<string, Effective> = {}
   const errors: RefusalDetail[] = []
   let code: RefusalCode = 'invalid_parameter'
-  // An unknown parameter is ignored, but whoever asks for a format must not read another.
+  // Unknown parameters are ignored, but a request for another format must fail.
   if (parameters.format === undefined && raw.query.get('format')?.some((each) => each !== 'json'))
     errors.push({ in: 'query', name: 'format', reason: 'must be json here', allowed: ['json'] })
   for (const [name, parameter] of Object.entries(parameters)) {
@@ -228,7 +224,7 @@ interface SchemaError {
   readonly message: string
 }
 
-/** Names the member that is missing or too many, where the schema only names its parent. */
+/** Names the missing or extra member, where the schema names only its parent. */
 function describeBodyError({ keyword, instancePath, params, message }: SchemaError): RefusalDetail {
   const path = instancePath.slice(1).replaceAll('/', '.')
   const named = { required: 'requiredProperties', additionalProperties: 'additionalProperties' }
@@ -242,7 +238,7 @@ function describeBodyError({ keyword, instancePath, params, message }: SchemaErr
   return { in: 'body', name, reason }
 }
 
-/** Enough to mend a body; a hostile one cannot make the answer long. */
+/** Bounds the answer to a hostile body. */
 const BODY_ERRORS_MAX = 8
 
 function refuseBody(errors: readonly SchemaError[]): Refusal {
@@ -256,7 +252,6 @@ function refuseBody(errors: readonly SchemaError[]): Refusal {
   })
 }
 
-/** A good answer with a JSON body. */
 export function answer(
   status: Answer['status'],
   body: unknown,

@@ -89,7 +89,7 @@ async function orUnavailable<T>(looking: Promise<T>): Promise<T> {
     return await looking
   } catch (cause) {
     if (!(cause instanceof StoreError)) throw cause
-    throw new MeteringUnavailable('the accounts store cannot look keys up', { cause })
+    throw new MeteringUnavailable('cannot look keys up in the accounts store', { cause })
   }
 }
 

@@ -81,7 +81,7 @@ export function authorise(
   const signed = checkSigned(deps, proof, { action: input.action, freshness: 'required' })
   if (isRefusal(signed)) return signed
   if (signed.values.key !== input.named.key || signed.values.to !== input.named.to)
-    return refuse('message_wrong_action', 'the message names another key than the request')
+    return refuse('message_wrong_action', 'the message is for another key than the request')
   return { wallet: signed.wallet, publicId: undefined, signed }
 }
 
@@ -92,10 +92,10 @@ export async function useAuthority(
   input: { readonly action: Action; readonly publicId: string; readonly nowUnix: number },
 ): Promise<Key | Refusal> {
   const key = await findKey(connection, input.publicId)
-  if (key === undefined) return refuse('key_not_found', 'there is no key with this publicId')
+  if (key === undefined) return refuse('key_not_found', 'no key has this publicId')
   const { publicId, signed } = authority
   if (key.wallet !== authority.wallet || (publicId !== undefined && publicId !== key.publicId))
-    return refuse('not_key_owner', 'this key belongs to another owner')
+    return refuse('not_key_owner', 'this key belongs to another wallet')
   const used = signed && (await useMessage(connection, { ...input, signed }))
   return used ?? key
 }

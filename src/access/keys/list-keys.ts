@@ -14,7 +14,9 @@ import { writeOrRefuse } from './write-or-refuse.ts'
 
 const ListedKey = Type.Intersect([
   KeyRecord,
-  Type.Object({ prepaidBalanceUsd: Type.Number({ description: 'What is left on this key.' }) }),
+  Type.Object({
+    prepaidBalanceUsd: Type.Number({ description: 'The prepaid balance of this key.' }),
+  }),
 ])
 
 const KeyList = Type.Object({ keys: Type.Array(ListedKey) }, { additionalProperties: false })

@@ -152,7 +152,7 @@ export function moveBalanceRoute(deps: KeyDeps): Route {
     operationId: 'moveBalance',
     summary: 'Move the balance of a key',
     description:
-      'Moves all that is left on a key, also a revoked one, to an active key of the same wallet. Needs the signed text of GET /api/keys/message?action=move-balance; a key alone cannot do it.',
+      'Moves the whole balance of a key, revoked or not, to an active key of the same wallet. Needs the signed text of GET /api/keys/message?action=move-balance; a key alone cannot do it.',
     body: Type.Object(
       {
         ...SIGNED_FIELDS,
@@ -175,9 +175,9 @@ export function moveBalanceRoute(deps: KeyDeps): Route {
         if (isRefusal(from)) return from
         // A rotation at the same time would leave the money on the key that it revokes.
         const to = await lockKey(connection, toPublicId)
-        if (to === undefined) return refuse('key_not_found', 'there is no key to move to')
+        if (to === undefined) return refuse('key_not_found', 'no key has this toPublicId')
         if (to.wallet !== from.wallet)
-          return refuse('not_key_owner', 'the receiving key belongs to another owner')
+          return refuse('not_key_owner', 'the receiving key belongs to another wallet')
         if (to.revokedUnix !== null) return refuse('key_revoked', 'the receiving key is revoked')
         const id = authority.signed?.digest ?? ''
         return moveWholeBalance(connection, { id, from: publicId, to: toPublicId, nowUnix })

@@ -50,12 +50,12 @@ export function messageRoute(deps: MessageDeps): Route {
     tag: 'Keys',
     summary: 'Get the exact text to sign',
     description:
-      'The text is good for 5 minutes and for one use. Each action has a text of its own, so that a signature serves no other action. Sign it only for a service that you trust: the signature hands out spending power.',
+      'The text is valid for 5 minutes and one use. Each action has its own text, so a signature cannot be used for another action. Sign it only for a service you trust: the signature authorizes spending.',
     metered: false,
     parameters: {
       address: walletInQuery,
       action: actionInQuery,
-      publicId: publicIdInQuery('The key that the action is about.'),
+      publicId: publicIdInQuery('The key to act on.'),
       toPublicId: publicIdInQuery('The key that receives the balance; only for move-balance.'),
       txHash: txHashInQuery,
     },
@@ -86,9 +86,9 @@ function refuseMissing(
   action: Parameters<typeof fieldsOf>[0],
 ): Refusal | undefined {
   if (action === 'mint' && gate === null)
-    return refuse('not_configured', 'this service mints no API keys')
+    return refuse('not_configured', 'this service does not mint API keys')
   if (action === 'link-payer' && paymentChainId === null)
-    return refuse('not_configured', 'this service takes no payments')
+    return refuse('not_configured', 'this service does not take payments')
   return undefined
 }
 

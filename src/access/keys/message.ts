@@ -106,15 +106,15 @@ export function checkMessage(
   if (message === undefined)
     return refuse(
       'message_malformed',
-      'the message is not, byte for byte, the text that GET /api/keys/message gives',
+      'the message must be exactly the text returned by GET /api/keys/message',
     )
   if (message.action !== expected.action)
-    return refuse('message_wrong_action', `the message signs "${message.action}"`)
+    return refuse('message_wrong_action', `the message is for the action "${message.action}"`)
   const issued = parseInstant(message.values.issued ?? '') ?? 0
   if (expected.freshness === 'required' && !isFresh(issued, deps.clock()))
     return refuse('message_expired', 'Issued must be within the last 5 minutes')
   if (parseAddress(message.values.address ?? '') !== expected.address)
-    return refuse('message_address_mismatch', 'the message names another address')
+    return refuse('message_address_mismatch', 'the message is for another address')
   return message.values
 }
 

@@ -43,7 +43,7 @@ export const walletInQuery: Parameter<Address> = {
 
 export const actionInQuery: Parameter<Action> = {
   in: 'query',
-  description: 'What the signature shall allow.',
+  description: 'The action that the signature allows.',
   schema: Type.String({ enum: [...ACTIONS], default: 'mint' }),
   example: 'mint',
   parse(raw = 'mint') {

@@ -79,7 +79,7 @@ export class BatchWriter {
     } catch (cause) {
       if (cause instanceof LockTimeoutError && outcome.decided === undefined) return 'held'
       await this.#takeBack(input, outcome)
-      const error = new MeteringUnavailable('the accounts store cannot count calls', { cause })
+      const error = new MeteringUnavailable('cannot count calls in the accounts store', { cause })
       for (const each of batch) each.reject(error)
     }
     return 'answered'

@@ -42,8 +42,7 @@ export function createMeter(deps: MeterDeps): SettlingMeter {
     onBatch: deps.onBatch,
   })
   const add = (waiting: WaitingCall) => {
-    if (!commits.add(waiting))
-      waiting.reject(new MeteringUnavailable('too many calls wait to be counted'))
+    if (!commits.add(waiting)) waiting.reject(new MeteringUnavailable('the metering queue is full'))
   }
   return {
     admit: (caller: Caller) =>

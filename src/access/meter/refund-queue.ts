@@ -68,7 +68,7 @@ export class RefundQueue {
   /** Resolves when the call is given back; rejects when that did not work at once. */
   add(receipt: AdmissionReceipt): Promise<void> {
     if (this.#waiting.length + this.#resting >= REFUNDS_MAX)
-      return Promise.reject(new MeteringUnavailable('too many calls wait to be given back'))
+      return Promise.reject(new MeteringUnavailable('the refund queue is full'))
     return new Promise((resolve, reject) => {
       const refunds = this.#push([receipt], { resolve, reject })
       if (this.#isPaused)
@@ -268,7 +268,7 @@ function retryMs(failures: number): number {
 }
 
 function unavailable(cause: unknown): MeteringUnavailable {
-  return new MeteringUnavailable('the accounts store cannot give calls back now', { cause })
+  return new MeteringUnavailable('cannot refund calls in the accounts store now', { cause })
 }
 
 /** Nobody waits: the callers of a batch in doubt were refused. */

@@ -40,7 +40,7 @@ export function usageHistoryRoute(deps: HistoryDeps): Route {
     tag: 'Usage',
     summary: 'Your calls of the last days',
     description:
-      'A statement by UTC day: calls, paid calls and money spent of all keys of the wallet behind the key in the Authorization header, each key by itself too, and how long the balance of that key lasts at the pace of the last week. Without a key it tells of the address you call from. As CSV there is one row for each day and key. Asking is free.',
+      'A statement by UTC day: calls, paid calls and money spent of all keys of the wallet behind the key in the Authorization header, each key by itself too, and how long the balance of that key lasts at the pace of the last week. Without a key it covers the address you call from. As CSV there is one row for each day and key. Asking is free.',
     metered: false,
     csv: true,
     parameters: { days: daysParameter, format: formatParameter },
@@ -81,6 +81,6 @@ async function readStatement(deps: HistoryDeps, input: HistoryInput) {
     return await deps.engine.snapshot(read)
   } catch (cause) {
     if (!(cause instanceof StoreError)) throw cause
-    throw new MeteringUnavailable('the accounts store cannot tell calls', { cause })
+    throw new MeteringUnavailable('cannot read calls from the accounts store', { cause })
   }
 }

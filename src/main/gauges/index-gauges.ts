@@ -15,11 +15,10 @@ export interface IndexGaugeDeps {
   readonly clock: Clock
   readonly file: FileParts
   recentStatus(): Promise<IndexStatus | undefined>
-  /** Of the index in this process; nothing where another process indexes. */
+  /** Empty where another process indexes. */
   indexing(): readonly IndexProgress[]
 }
 
-/** Gauges of the index: lag, missing history, proofs, pace, and every endpoint. */
 export function indexGauges(deps: IndexGaugeDeps): readonly GaugeReading[] {
   return [...registerGauges(deps), anomalyGauge(deps), ...paceGauges(deps), ...endpointGauges(deps)]
 }
@@ -29,13 +28,13 @@ function registerGauges(deps: IndexGaugeDeps): readonly GaugeReading[] {
   return [
     {
       name: 'sexton_chain_lag_seconds',
-      help: 'Age of the newest indexed block by chain',
+      help: 'Age of the newest indexed block, by chain',
       read: async () =>
         ofChains(await recentStatus(), (status) => unixNow(clock) - status.blockTimeUnix),
     },
     {
       name: 'sexton_history_missing_blocks',
-      help: 'Older blocks that are not read yet by chain',
+      help: 'Older blocks not read yet, by chain',
       read: async () =>
         ofChains(await recentStatus(), ({ backfill, blockNumber }) =>
           backfill === null ? 0 : blockNumber - backfill.read.number,
@@ -43,7 +42,7 @@ function registerGauges(deps: IndexGaugeDeps): readonly GaugeReading[] {
     },
     {
       name: 'sexton_proof_verdict',
-      help: 'Last proof against the token contracts: 1 agrees, 0 could not be made, -1 differs',
+      help: 'Last check against the token contracts: 1 equal, 0 could not run, -1 different',
       async read() {
         const proofs = await register.snapshot(readProofs)
         const verdicts = { agrees: 1, unproven: 0, differs: -1 }
@@ -61,7 +60,7 @@ function registerGauges(deps: IndexGaugeDeps): readonly GaugeReading[] {
 function anomalyGauge({ ecosystem, register }: IndexGaugeDeps): GaugeReading {
   return {
     name: 'sexton_unreadable_logs',
-    help: 'Logs that could not be read by chain and mapping',
+    help: 'Logs that could not be decoded, by chain and mapping',
     async read() {
       const counts: Record<string, number> = {}
       const found = await register.snapshot((reads) => readMappingAnomalies(reads, ecosystem))
@@ -87,8 +86,12 @@ function paceGauges({ indexing }: IndexGaugeDeps): readonly GaugeReading[] {
   })
   return [
     gauge('logs', 'Logs read since the start', (each) => each.logs),
-    gauge('logs_per_second', 'Logs read per second of late', (each) => each.logsPerSecond),
-    gauge('reorgs', 'Reorgs undone since the start', (each) => each.reorgs),
+    gauge(
+      'logs_per_second',
+      'Logs read per second over the last 5 s',
+      (each) => each.logsPerSecond,
+    ),
+    gauge('reorgs', 'Reorgs rolled back since the start', (each) => each.reorgs),
     gauge('failures', 'Failed polls since the start', (each) => each.failures),
   ]
 }
@@ -96,7 +99,7 @@ function paceGauges({ indexing }: IndexGaugeDeps): readonly GaugeReading[] {
 function endpointGauges({ indexing }: IndexGaugeDeps): readonly GaugeReading[] {
   const gauge = (name: string, help: string, pick: (each: EndpointStatus) => number) => ({
     name: `sexton_endpoint_${name}`,
-    help: `${help} by chain and host`,
+    help: `${help}, by chain and host`,
     read: async () =>
       Object.fromEntries(
         indexing().flatMap(({ chain, endpoints }) =>
@@ -105,16 +108,12 @@ function endpointGauges({ indexing }: IndexGaugeDeps): readonly GaugeReading[] {
       ),
   })
   return [
-    gauge('well', '1 where an endpoint is well, 0 where it is left aside', (each) =>
+    gauge('well', '1 while the endpoint is in use, 0 while it is set aside', (each) =>
       Number(each.state === 'ok'),
     ),
-    gauge(
-      'head_block',
-      'Newest block that an endpoint is known to know',
-      (each) => each.headNumber ?? 0,
-    ),
+    gauge('head_block', 'Newest block reported by the endpoint', (each) => each.headNumber ?? 0),
     gauge('requests', 'Requests since the start', (each) => each.requests),
-    gauge('refused', 'Requests refused for pace or size', (each) => each.refused),
+    gauge('refused', 'Requests refused for rate or size', (each) => each.refused),
     gauge('failed', 'Requests that failed', (each) => each.failed),
     gauge('received_bytes', 'Bytes received', (each) => each.bytesReceived),
     gauge('in_flight', 'Requests in flight', (each) => each.inFlight),

@@ -5,25 +5,25 @@ import type { ChainReport } from '#indexer/run-chain.ts'
 import type { Clock } from '#lib/time.ts'
 import { RateMeter } from './rate-meter.ts'
 
-/** Where the index of one chain stands; plain data, so that it can cross threads. */
+/** Plain data, so that it can cross threads. */
 export interface IndexProgress {
   readonly chain: string
   readonly blockNumber: number
   readonly headNumber: number
   readonly finalizedNumber: number
-  /** History that is being read: how far, and where it ends; null at the head. */
+  /** History being read and its last block; null at the head. */
   readonly history: { readonly number: number; readonly to: number } | null
-  /** Logs read since the start of the process, and a second of late. */
+  /** Since the process started, and the recent rate. */
   readonly logs: number
   readonly logsPerSecond: number
   readonly reorgs: number
   readonly failures: number
-  /** What the last failed poll said; null after one that worked. */
+  /** Error of the last poll; null if it worked. */
   readonly problem: string | null
   readonly endpoints: readonly EndpointStatus[]
 }
 
-/** A failing node fails at every poll; one line per this time says it as well. */
+/** A failing node fails at every poll; one line per interval is enough. */
 const FAILURE_LOG_MS = 10_000
 
 const TELL_EVERY_MS = 100
@@ -38,7 +38,7 @@ interface ChainReportDeps {
   onComplete(): void
 }
 
-/** Counts reports of a chain's loop, logs those an operator needs, and passes the figures on. */
+/** Counts a chain's events, logs the important ones and reports progress. */
 export function makeChainReport(deps: ChainReportDeps): ChainReport {
   const { chain, logger, clock, source } = deps
   const rate = new RateMeter(clock)
@@ -59,7 +59,7 @@ export function makeChainReport(deps: ChainReportDeps): ChainReport {
     rate.add(logs)
     const sums = { logs: progress.logs + logs, logsPerSecond: rate.perSecond() }
     progress = { ...progress, ...news, ...sums }
-    // History brings answers by the hundred; whoever watches needs few of them.
+    // History arrives in hundreds of answers; report only some.
     if (news.history && Math.abs(clock() - toldAtMs) < TELL_EVERY_MS) return
     toldAtMs = clock()
     progress = { ...progress, endpoints: source.endpoints() }
@@ -70,7 +70,7 @@ export function makeChainReport(deps: ChainReportDeps): ChainReport {
   return {
     event(event, position) {
       if (event.kind === 'reorg')
-        logger.warn({ chain: chain.name, ancestor: event.ancestor.number }, 'a reorg was undone')
+        logger.warn({ chain: chain.name, ancestor: event.ancestor.number }, 'rolled back a reorg')
       const logs =
         event.kind === 'blocks'
           ? event.blocks.reduce((sum, block) => sum + block.logs.length, 0)
@@ -90,14 +90,17 @@ export function makeChainReport(deps: ChainReportDeps): ChainReport {
     },
     complete() {
       if (progress.history === null) return
-      logger.info({ chain: chain.name, logs: progress.logs }, 'all history is read')
+      logger.info({ chain: chain.name, logs: progress.logs }, 'history complete')
       tell({ history: null })
       deps.onComplete()
     },
     failure(error) {
       if (clock() - loggedAtMs >= FAILURE_LOG_MS) {
         loggedAtMs = clock()
-        logger.warn({ chain: chain.name, reason: error.message }, 'a chain could not be read')
+        logger.warn(
+          { chain: chain.name, reason: error.message },
+          'could not read the chain; retrying',
+        )
       }
       tell({ failures: progress.failures + 1, problem: error.message })
     },

@@ -14,7 +14,7 @@ interface OperatorPage {
   readonly text: string
 }
 
-/** Serves /metrics and the whole of /readyz on a port of its own, for operators only. */
+/** /metrics and the full /readyz on a port for operators only. */
 export async function startMetricsServer(
   deps: {
     readonly metrics: Pick<Metrics, 'text' | 'contentType'>

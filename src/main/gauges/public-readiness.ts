@@ -1,16 +1,16 @@
 import type { Readiness } from '#api/health-routes.ts'
 import type { Chain } from '#ecosystem/ecosystem.ts'
 
-/** What anyone may read of the readiness: RPC endpoints by number, in the file's order, not by host. */
+/** Replaces RPC hosts by their number in the file. */
 export function publicReadiness(readiness: Readiness, chains: readonly Chain[]): Readiness {
   const urls = chains.flatMap(({ rpcUrls }) => rpcUrls).map((url) => new URL(url))
-  // A name of one word, such as a container's, may be a chain's as well; it tells nobody anything.
+  // Keep single-word hosts such as a container's: they reveal nothing and may equal a chain's name.
   const names = urls.flatMap(({ host, hostname }, index) =>
     [host, hostname]
       .filter((each) => /[.:]/.test(each))
       .map((each): readonly [string, string] => [each, `#${index + 1}`]),
   )
-  // Longest first: a host may begin another one.
+  // Longest first: one host may be the prefix of another.
   names.sort(([one], [other]) => other.length - one.length)
   const hide = (text: string) =>
     names.reduce((hidden, [host, name]) => hidden.replaceAll(host, name), text)

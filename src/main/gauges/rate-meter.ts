@@ -3,7 +3,7 @@ import type { Clock } from '#lib/time.ts'
 /** Long enough to be steady, short enough to show a change. */
 const WINDOW_MS = 5_000
 
-/** How much came in per second of late. */
+/** Recent rate per second. */
 export class RateMeter {
   readonly #clock: Clock
   #samples: { readonly atMs: number; readonly count: number }[] = []
@@ -14,7 +14,7 @@ export class RateMeter {
 
   add(count: number): void {
     const now = this.#clock()
-    // A clock that was set back must not keep what lies in its future for good.
+    // After the clock is set back, drop samples from the future.
     this.#samples = this.#samples.filter(({ atMs }) => Math.abs(now - atMs) <= WINDOW_MS)
     this.#samples.push({ atMs: now, count })
   }

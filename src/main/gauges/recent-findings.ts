@@ -14,7 +14,7 @@ const FRESH_MS = 5_000
 /** `/api/meta` waits no longer than this for a store that is down. */
 const WAIT_MS = 100
 
-/** Caches the latest findings; returns the last known ones while the register is unavailable. */
+/** Returns the last known findings while the register is unavailable. */
 export function makeRecentFindings(deps: {
   readonly register: Engine
   readonly ecosystem: Ecosystem

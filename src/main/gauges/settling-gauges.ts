@@ -21,7 +21,7 @@ export interface SettlingGaugeDeps {
 
 const WEI_PER_GWEI = 1_000_000_000n
 
-/** Gauges of x402 payments; they show nothing where none are settled. */
+/** Empty where x402 payments are not settled. */
 export function settlingGauges(
   settling: () => SettlingGaugeDeps | undefined,
 ): readonly GaugeReading[] {
@@ -38,30 +38,26 @@ export function settlingGauges(
     },
   })
   return [
-    gauge(
-      'payments',
-      'Payments that came since the start by what became of them',
-      async (deps) => ({
-        ...deps.outcomes,
-      }),
-    ),
-    gauge('open_payments', 'Payments whose end is open by their state', async ({ engine }) => {
+    gauge('payments', 'Payments since the start, by outcome', async (deps) => ({
+      ...deps.outcomes,
+    })),
+    gauge('open_payments', 'Payments not finished yet, by state', async ({ engine }) => {
       const open = await countOpenIntents({ run: engine.read })
       const counts = Object.fromEntries(open.map(({ status, count }) => [status, count]))
       return { reserved: 0, submitted: 0, ...counts }
     }),
-    gauge('open_seconds', 'Age of the oldest payment whose end is open', async (deps) => {
+    gauge('open_seconds', 'Age of the oldest unfinished payment', async (deps) => {
       const open = await countOpenIntents({ run: deps.engine.read })
       const ages = open.map(({ oldestUnix }) => unixNow(deps.clock) - oldestUnix)
       return { oldest: Math.max(0, ...ages) }
     }),
-    gauge('gas_gwei', 'Gas of the UTC day: set aside or paid, and its ceiling', readGas),
-    gauge('wallet_gwei', 'What the settling wallet holds', async ({ rpc, signer }) => ({
+    gauge('gas_gwei', 'Gas of the UTC day: reserved or paid, and the budget', readGas),
+    gauge('wallet_gwei', 'Balance of the settling wallet', async ({ rpc, signer }) => ({
       balance: Number((await rpc.balance(signer.address)) / WEI_PER_GWEI),
     })),
     gauge(
       'offers_shown',
-      '1 while payments can be settled and are offered, else 0',
+      '1 while payments are offered and can be settled, else 0',
       async (deps) => ({
         now: Number(await deps.availability.isAvailable()),
       }),

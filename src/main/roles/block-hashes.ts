@@ -10,8 +10,8 @@ import type { BlockHashAt } from '#payments/deposit.ts'
 const SILENT_MS = 60_000
 
 /**
- * Hashes of the payment chain's blocks: from the index's window of recent blocks, else as proven by all
- * reachable nodes unanimously. Nodes are only asked when a credit's log is missing.
+ * Block hashes of the payment chain: from the index's recent blocks, else agreed on by all
+ * reachable nodes. Nodes are only asked when a credit's log is missing.
  */
 export function blockHashes(
   reads: Pick<DepositReads, 'register' | 'payment'>,
@@ -45,7 +45,7 @@ export function blockHashes(
   }
 }
 
-/** The hash that one node proves by the header's fields; `silent` if the node fails to answer. */
+/** The hash proven by the node's header fields; `silent` if it fails to answer. */
 async function provenHash(
   source: ChainSource,
   number: number,

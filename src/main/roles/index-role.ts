@@ -38,11 +38,10 @@ export interface IndexRole {
   readonly clock: Clock
   readonly logger: Logger
   readonly onChangedFile: OnChangedFile
-  /** Told of every step of every chain: for progress bars and metrics. */
   onProgress(progress: IndexProgress): void
 }
 
-/** Proves the ecosystem file against the chains, then follows every chain until the signal aborts. */
+/** Checks the ecosystem file against the chains, then follows them until the signal aborts. */
 export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promise<void> {
   const { ecosystem, register, clock, logger } = role
   for (const warning of repeatedBurns(ecosystem)) logger.warn(warning)
@@ -57,10 +56,7 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
   await Promise.all([expectHistories(role, sourceOf), proveEcosystem(ecosystem, sourceOf)])
   const unproven = await starting
   for (const [chain, reason] of unproven)
-    logger.warn(
-      { chain, reason },
-      'startBlock was not checked, because no node has the state before it',
-    )
+    logger.warn({ chain, reason }, 'startBlock not checked: no node has the state before it')
   const proving = {
     ecosystem,
     register,
@@ -114,8 +110,7 @@ function indexerDeps(role: IndexRole, { sourceOf, rereadings, lease }: Indexing)
     prices: makeDollarPrices(ecosystem.tokens),
     onAdopted: (changes) => reportAdopted(role, changes),
     onOutdated: reportOutdated(logger),
-    onNotAdopted: (err) =>
-      logger.error({ err }, 'the ecosystem file could not be adopted; retrying'),
+    onNotAdopted: (err) => logger.error({ err }, 'could not adopt the ecosystem file; retrying'),
     sourceOf,
     findPruned: async (error) =>
       error instanceof UnexplainedBalanceError ? findPruned(proving, error) : [],
@@ -192,6 +187,6 @@ function reportEndpoint(
   event: EndpointEvent,
 ): void {
   const facts = { chain: chain.name, host: event.host, state: event.state, reason: event.reason }
-  if (event.state === 'ok') logger.info(facts, 'a node is well')
-  else if (event.state !== 'probing') logger.warn(facts, 'a node is left aside')
+  if (event.state === 'ok') logger.info(facts, 'node in use')
+  else if (event.state !== 'probing') logger.warn(facts, 'node set aside')
 }

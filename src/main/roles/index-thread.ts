@@ -6,27 +6,27 @@ import { YOUNG_MB } from '#lib/thread-memory.ts'
 import type { IndexProgress } from '../gauges/index-progress.ts'
 import type { IndexSettings, ToIndexWorker } from './index-worker.ts'
 
-/** Where the index's modules are loaded, while others load theirs. */
+/** Loads the index's modules in parallel with the API's. */
 export interface LoadedIndexThread {
-  /** Has it open the register, once, while others get ready. */
+  /** Opens the register, once. */
   open(settings: IndexSettings): void
-  /** Runs the index role, once, at once or when `after` is done; fails when that fails. */
+  /** Runs the index role, once, at the latest when `after` resolves; fails when that fails. */
   run(
     ecosystem: Ecosystem,
     onProgress: (progress: IndexProgress) => void,
     after?: Promise<unknown>,
   ): IndexThread
-  /** Ends a thread that was not told to run. */
+  /** Ends a thread that never ran. */
   close(): Promise<void>
 }
 
 export interface IndexThread {
-  /** Rejects when the thread fails, such as on an ecosystem that the chains contradict. */
+  /** Rejects when the thread fails, such as on an ecosystem that contradicts the chains. */
   readonly ended: Promise<void>
   stop(): Promise<void>
 }
 
-/** Starts the thread of the index role, which keeps nobody waiting until it is told what to do. */
+/** Starts the index thread, which stays idle until told to open or run. */
 export function loadIndexThread(): LoadedIndexThread {
   const worker = new Worker(threadFile('main/roles/index-worker'), {
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB.index },
@@ -69,8 +69,8 @@ export function loadIndexThread(): LoadedIndexThread {
 }
 
 /**
- * The same, started when it is told to run: an API that can answer already takes up to a tenth longer to start
- * while another thread loads beside it.
+ * Starts the thread only on `run`: module loading in parallel would delay an API that can already
+ * answer.
  */
 export function lateIndexThread(): LoadedIndexThread {
   let settings: IndexSettings | undefined

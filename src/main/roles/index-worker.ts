@@ -7,19 +7,18 @@ import type { Settings } from '../settings.ts'
 import { runIndexRole } from './index-role.ts'
 import { openRegister } from './open-register.ts'
 
-/** Where the register is, and how this thread logs. */
 export type IndexSettings = Pick<Settings, 'dataFolder' | 'register' | 'log' | 'onChangedFile'>
 
-/** What the thread is told, in this order, each once; perhaps to stop at any time. */
+/** Messages in order, each once; `stop` at any time. */
 export type ToIndexWorker =
   | { readonly kind: 'open'; readonly settings: IndexSettings }
-  /** The ecosystem is checked already; a copy of it crosses to the thread. */
+  /** Already validated; a copy crosses to the thread. */
   | { readonly kind: 'run'; readonly ecosystem: Ecosystem }
   | { readonly kind: 'stop' }
 
 /**
- * The index role on a thread of its own, so that a long commit of history never stands in the way of
- * an answer. Sends IndexProgress; ends when it is told to stop.
+ * Runs the index on its own thread, so that long commits of history do not delay answers. Sends
+ * IndexProgress; ends on `stop`.
  */
 assert(parentPort !== null, 'this file runs as a worker thread')
 const port = parentPort

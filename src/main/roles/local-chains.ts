@@ -8,16 +8,16 @@ import localEcosystem from '#ecosystem/ecosystems/local.ts'
 import type { Settings } from '../settings.ts'
 
 export interface LocalChains {
-  /** The local ecosystem with the addresses at which the chains and this service answer. */
+  /** The local ecosystem with the ports in use. */
   readonly file: EcosystemFile
-  /** Starts the chains; seconds pass until they have reached now. */
+  /** Resolves once the chains have reached the present, which takes seconds. */
   start(): Promise<Devnet>
 }
 
-/** Where development chains are expected; another process may have the ports. */
+/** Usual ports of development chains; may be taken. */
 const USUAL_PORTS = [8545, 8546] as const
 
-/** Chooses where the local chains will answer, and gives the ecosystem on them. */
+/** Chooses ports and returns the local ecosystem on them. */
 export async function planLocalChains(
   settings: Pick<Settings, 'dataFolder' | 'port'>,
   onProgress: (progress: { chain: string; done: number; total: number }) => void,
@@ -32,7 +32,7 @@ export async function planLocalChains(
   return {
     file,
     async start() {
-      // Only those who want local chains load what builds them.
+      // Imported only for local chains.
       const { startDevnet } = await import('#devnet/start-devnet.ts')
       const dataFolder = join(settings.dataFolder, 'chains')
       return startDevnet({ dataFolder, basePort, ethereumPort, onProgress })
@@ -40,12 +40,11 @@ export async function planLocalChains(
   }
 }
 
-/** Where `start` leaves the local ecosystem with the ports in use, for the other commands. */
+/** Where `start` writes the local ecosystem, for the other commands. */
 export function localFilePath(dataFolder: string): string {
   return join(dataFolder, 'ecosystem.json')
 }
 
-/** The local ecosystem at other addresses. */
 export function localFile(port: number, urls: Readonly<Record<string, string>>): EcosystemFile {
   return {
     ...localEcosystem,
@@ -57,7 +56,7 @@ export function localFile(port: number, urls: Readonly<Record<string, string>>):
   }
 }
 
-/** The wanted port of 127.0.0.1 when nobody listens there, else one that the system gives. */
+/** `wanted` if it is free on 127.0.0.1, else one from the system. */
 export async function freePort(wanted: number): Promise<number> {
   const probe = createServer()
   try {

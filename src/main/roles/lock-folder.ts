@@ -7,14 +7,14 @@ import { join } from 'node:path'
 import { SettingsError } from '../settings-error.ts'
 
 /**
- * Keeps a data folder for one `start`: two would end each other's chains. The lock is a listening
- * socket, which the system takes away from a process that dies, whatever way. Gives what frees it;
- * throws SettingsError while another process has it.
+ * Locks a data folder for one `start`: two would stop each other's chains. A listening socket is
+ * released by the system however the process dies. Returns the release; throws SettingsError if
+ * taken.
  */
 export async function lockFolder(folder: string): Promise<() => void> {
   mkdirSync(folder, { recursive: true })
   const name = createHash('sha256').update(realpathSync(folder)).digest('hex').slice(0, 16)
-  // In the temporary folder, because the path of a socket may have about a hundred bytes only.
+  // Socket paths are limited to about 100 bytes, so it is in the temporary folder.
   const path = join(tmpdir(), `sexton-${name}.sock`)
   if (await answers(path))
     throw new SettingsError(

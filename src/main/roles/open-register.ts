@@ -2,7 +2,7 @@ import type { Engine, OnMigration } from '#store/engine.ts'
 import type { Settings } from '../settings.ts'
 import { migrateStore, openStore } from '../stores.ts'
 
-/** Opens the register alone, for the roles that fill it and need no accounts. */
+/** For roles that need no accounts. */
 export async function openRegister(
   settings: Pick<Settings, 'dataFolder' | 'register'>,
   onMigration?: OnMigration,

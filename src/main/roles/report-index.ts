@@ -4,7 +4,7 @@ import type { Proof } from '#datasets/holders/proof/proof-row.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { CHAIN_PART, type PartChange } from '#indexer/adopted-file/file-part.ts'
 
-/** Logs one line per part, so that an operator sees the effect of an edit. */
+/** Shows an operator the effect of an edit, one line per part. */
 export function reportAdopted(
   { ecosystem, logger }: { readonly ecosystem: Ecosystem; readonly logger: Pick<Logger, 'info'> },
   changes: readonly PartChange[],
@@ -14,7 +14,7 @@ export function reportAdopted(
 }
 
 function comesTo({ chainId, name }: PartChange, { chains }: Ecosystem): string {
-  if (chainId === null) return `valuing the events of ${name} again`
+  if (chainId === null) return `revaluing the events of ${name}`
   const chain = chains.find(({ id }) => id === chainId)
   if (chain === undefined) return `removing the data of chain ${chainId}`
   return name === CHAIN_PART
@@ -36,7 +36,7 @@ export function reportOutdated(logger: Pick<Logger, 'warn'>): () => void {
 
 export function reportProof(logger: Logger, chain: Chain, proof: Proof): void {
   const facts = { chain: chain.name, block: proof.blockNumber, figures: proof.checked }
-  if (proof.verdict === 'agrees') logger.info(facts, 'the register equals the token contracts')
+  if (proof.verdict === 'agrees') logger.info(facts, 'the register matches the token contracts')
   else if (proof.verdict === 'differs')
     logger.error(
       { ...facts, reason: proof.detail },
@@ -52,11 +52,11 @@ export function reportDeposit(
 ): void {
   if (kind === 'corrected') logger.error({ chain, ...facts }, 'deposits were corrected')
   else if (kind === 'unexplained')
-    logger.error({ chain, ...facts }, 'no deposit explains a balance')
+    logger.error({ chain, ...facts }, 'payTo has a balance that no deposit explains')
   else logger.warn({ chain, ...facts }, 'a deposit is waiting for a proof')
 }
 
-/** Logs when this process starts to index, and when it becomes a standby. */
+/** Logs when this process starts to index or becomes a standby. */
 export function reportLease(logger: Pick<Logger, 'info'>): (held: boolean) => void {
   let before: boolean | undefined
   return (held) => {

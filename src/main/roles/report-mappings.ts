@@ -13,13 +13,12 @@ interface ReportDeps {
   readonly logger: Pick<Logger, 'warn'>
 }
 
-/** Polling interval, and so the most warnings for a contract that only emits unreadable logs. */
+/** Polling interval, and so the warning rate for a contract with only unreadable logs. */
 const LOOK_MS = 60_000
 
-/** Warns about unreadable logs, per mapping and again whenever there are more. */
+/** Warns per mapping, and again whenever there are more. */
 export async function reportAnomalies(
   deps: ReportDeps & {
-    /** Whether this process holds the index lease. */
     isIndexing(): boolean
   },
   signal: AbortSignal,
@@ -36,18 +35,18 @@ export async function reportAnomalies(
       const name = `${anomalies.chain} ${anomalies.mapping} ${anomalies.reason}`
       if ((told.get(name) ?? 0) >= anomalies.logs) continue
       told.set(name, anomalies.logs)
-      deps.logger.warn(anomalies, 'logs of a mapping could not be read')
+      deps.logger.warn(anomalies, 'could not decode logs of a mapping')
     }
     await sleep(LOOK_MS, signal)
   }
 }
 
-/** Small enough for one request to any endpoint, large enough to show what a contract emits. */
+/** Fits one request to any endpoint, yet shows what a contract emits. */
 const RECENT_BLOCKS = 5_000
 
 const TOPICS_MAX = 5
 
-/** Warns about mappings that matched no log in the chain's history, with what the contract emitted. */
+/** Warns about mappings without any log in the history, with what the contract emits. */
 export async function reportUnmatched(
   { ecosystem, register, logger }: ReportDeps,
   { chain, source }: { readonly chain: Chain; readonly source: ChainSource },
@@ -60,12 +59,12 @@ export async function reportUnmatched(
     if (unmatched === undefined) continue
     logger.warn(
       { chain: chain.name, mapping: mapping.name, emitted: await readTopics(source, mapping) },
-      'a mapping matched no log: check its event, its address and its where',
+      'mapping matched no log: check its event, address and where',
     )
   }
 }
 
-/** The topics that a contract emitted most often recently, with counts. */
+/** The contract's most frequent recent topics, with counts. */
 async function readTopics(
   source: ChainSource,
   { source: { address, chain } }: Mapping,

@@ -16,14 +16,14 @@ import { runVerifyRole } from './verify-role.ts'
 
 export interface ServiceInput {
   readonly settings: Settings
-  /** Where the ecosystem comes from, for error lines, and the file's content. */
+  /** For error lines. */
   readonly ecosystemName: string
   readonly ecosystemFile: unknown
   readonly logger: Logger
   readonly clock: Clock
   readonly indexThread: LoadedIndexThread
   onProgress(progress: IndexProgress): void
-  /** What the index waits for, such as chains that start; begun once the API listens. */
+  /** What the index waits for, such as starting chains; begun once the API listens. */
   beforeIndex?(): Promise<unknown>
 }
 
@@ -31,12 +31,12 @@ export interface Service {
   readonly ecosystem: Ecosystem
   readonly served: Served
   readonly index: IndexThread
-  /** How much of the chains is read: the newest days of each, up to where new blocks come in, or all. */
+  /** `newest`: the newest days of every chain are read; `all`: all history is. */
   indexed(): Promise<'nothing' | 'newest' | 'all'>
   stop(): Promise<void>
 }
 
-/** Runs every role in one process: API and verifier here, the index on a thread of its own. */
+/** API and verifier on this thread, the index on its own. */
 export async function runService(input: ServiceInput): Promise<Service> {
   const { settings, logger, clock, indexThread } = input
   const ecosystem = parseEcosystem(input.ecosystemName, input.ecosystemFile)
@@ -62,7 +62,7 @@ export async function runService(input: ServiceInput): Promise<Service> {
   const indexed = () => stores.register.snapshot((reads) => howFar(reads, ecosystem))
   let early: IndexThread | undefined
   const opening = async () => {
-    // An empty register answers nothing: the index comes first. Later the answers do.
+    // An empty register has no answers, so index first; otherwise listen first.
     if ((await indexed()) === 'nothing') early = startIndex()
     return openApi(input, { ecosystem, stores, indexing })
   }
@@ -100,7 +100,7 @@ export async function runService(input: ServiceInput): Promise<Service> {
   }
 }
 
-/** Loaded here, so that the index can load its own modules at the same time. */
+/** Imported here, in parallel with the index's modules. */
 async function openApi(
   { settings, logger, clock }: ServiceInput,
   parts: Pick<ComposeDeps, 'ecosystem' | 'stores' | 'indexing'>,
@@ -109,7 +109,8 @@ async function openApi(
     import('../compose.ts'),
     import('./serve.ts'),
   ])
-  const report = (err: unknown) => logger.error({ err }, 'a payment met an error')
+  const report = (err: unknown) =>
+    logger.error({ err }, 'error while processing a payment or refund')
   const warn = (message: string) => logger.warn(message)
   const composed = await compose({ ...parts, settings, clock, report, warn })
   const served = await serve({ settings, logger, clock, randomBytes }, composed)

@@ -24,34 +24,33 @@ export interface ServeDeps {
   readonly randomBytes: (size: number) => Buffer
 }
 
-/** What the composition hands to the server. */
 export interface ServeInput
   extends HealthDeps,
     MetaDeps,
     Pick<PipelineDeps, 'meter' | 'identify' | 'anonymous' | 'guard' | 'addressBucket' | 'settle'>,
     Pick<ApiDeps, 'paymentRequired' | 'screen' | 'absent'> {
-  /** Of stats, datasets, access and payments; meta and health are added here. */
+  /** All but meta and health, which are added here. */
   readonly routes: readonly Route[]
   /** With the hosts of RPC endpoints, for the metrics port only. */
   operatorReadiness(): Promise<Readiness>
-  /** Nothing is counted without. */
+  /** Undefined switches metrics off. */
   readonly metrics: Metrics | undefined
 }
 
 export interface Served {
-  /** Where this process answers, such as `http://127.0.0.1:4020`. */
+  /** Such as `http://127.0.0.1:4020`. */
   readonly url: string
   readonly port: number
   readonly metricsPort: number | undefined
-  /** Accepts nothing new, finishes what is in flight. The stores stay open. */
+  /** Finishes requests in flight. The stores stay open. */
   stop(): Promise<void>
 }
 
-/** Addresses that were turned away of late; a flood from more of them meets the store again. */
+/** Recently refused addresses; a flood from more of them reads the store again. */
 const REMEMBERED_MAX = 10_000
 const REMEMBERED_MS = 1_000
 
-/** Runs the API role: the public server, and the metrics on a port of their own. */
+/** Runs the public server, and metrics on their own port. */
 export async function serve(deps: ServeDeps, input: ServeInput): Promise<Served> {
   const { settings, logger, clock } = deps
   const routes = [...input.routes, metaRoute(input), ...healthRoutes(input)]
@@ -86,10 +85,10 @@ export async function serve(deps: ServeDeps, input: ServeInput): Promise<Served>
   }
 }
 
-/** What a failing store means to a caller; anything else is a bug. */
+/** Any other error is a bug. */
 function outage(error: unknown): Refusal | undefined {
   if (!(error instanceof StoreError)) return undefined
-  return refuse('data_not_ready', 'the data cannot be read at the moment')
+  return refuse('data_not_ready', 'the data cannot be read right now; retry later')
 }
 
 async function openMetrics(
@@ -100,7 +99,7 @@ async function openMetrics(
   return startMetricsServer({ metrics, readiness }, settings.metrics)
 }
 
-/** A port that is taken must not leave the other server running. */
+/** If one port is taken, stop the other server. */
 async function listen(
   open: () => Promise<number>,
   metrics: MetricsServer | undefined,

@@ -18,23 +18,23 @@ export interface StartDeps {
   readonly logger: Logger
   readonly clock: Clock
   readonly indexThread: LoadedIndexThread
-  /** Building the local chains and reading history take seconds; whoever waits sees them. */
+  /** Progress of building local chains and reading history. */
   onChains(progress: { chain: string; done: number; total: number }): void
   onIndex(progress: IndexProgress): void
-  /** Plain text for the person at the terminal. */
+  /** Plain text for the terminal. */
   say(text: string): void
 }
 
 export interface Started {
   readonly service: Service
-  /** Resolves when there is something to show, and the person at the terminal was told; rejects when the start fails. */
+  /** Resolves once there is data and the welcome is printed; rejects when the start fails. */
   readonly ready: Promise<void>
   stop(): Promise<void>
 }
 
 /**
- * Starts everything: the local chains unless an ecosystem file is given, index, API and verifier.
- * Resolves as soon as the API listens, so that it can be stopped from then on.
+ * Starts chains (unless an ecosystem file is given), index, API and verifier. Resolves once the API
+ * listens, so that it can be stopped.
  */
 export async function start(deps: StartDeps): Promise<Started> {
   const startedAtMs = deps.clock()
@@ -42,7 +42,7 @@ export async function start(deps: StartDeps): Promise<Started> {
   const settings = await withPorts(deps.settings)
   const chosen = await chooseEcosystem(settings, deps)
   const listening = Promise.withResolvers<void>()
-  // The API answers from what is indexed already, however long the chains take to start.
+  // The API answers from the existing register while the chains start.
   const { startChains } = chosen
   const chains: Promise<Devnet | undefined> =
     startChains === undefined ? Promise.resolve(undefined) : listening.promise.then(startChains)
@@ -68,7 +68,7 @@ export async function start(deps: StartDeps): Promise<Started> {
   }
   const welcomed = async () => {
     const devnet = await chains
-    // Local chains are read in a moment; the history of others may take its time.
+    // Local history takes a moment; other chains' may take long.
     await untilIndexed(service, devnet === undefined ? 'newest' : 'all')
     const tookMs = deps.clock() - startedAtMs
     const url = `http://localhost:${service.served.port}`
@@ -91,10 +91,10 @@ async function chooseEcosystem(settings: Settings, deps: StartDeps): Promise<Cho
   return { name: 'local.ts', file, startChains }
 }
 
-/** For the newest states of the local chains; a start without them reads above the head only. */
+/** Local chains keep recent state only; a start without it reads above the head. */
 const STATES_WITHIN_MS = 800
 
-/** Port 0 is made definite, since answers name the service's own address. */
+/** Resolve port 0 now, since answers contain the service's address. */
 async function withPorts(settings: Settings): Promise<Settings> {
   if (settings.port !== 0) await requireFree(settings)
   const port = settings.port === 0 ? await freePort(0) : settings.port
@@ -103,7 +103,7 @@ async function withPorts(settings: Settings): Promise<Settings> {
   return { ...settings, port, metrics: { ...metrics, port: await freePort(metrics.port) } }
 }
 
-/** Rejects with EADDRINUSE before seconds are spent on chains. */
+/** Fails with EADDRINUSE before starting the chains. */
 async function requireFree({ host, port }: Settings): Promise<void> {
   const probe = createServer()
   probe.listen(port, host)
@@ -114,7 +114,7 @@ async function requireFree({ host, port }: Settings): Promise<void> {
 
 const POLL_MS = 50
 
-/** Waits until so much of every chain is read; rejects when the index fails. */
+/** Waits until every chain is read that far; rejects when the index fails. */
 export async function untilIndexed(service: Service, wanted: 'newest' | 'all'): Promise<void> {
   let failed: Error | undefined
   service.index.ended.catch((error: Error) => {

@@ -1,22 +1,22 @@
 import type { Logger } from 'pino'
 import type { Clock } from '#lib/time.ts'
 
-/** Long enough for the longest request in flight; an orchestrator kills after 30 s. */
+/** Longer than any request, and below an orchestrator's usual 30 s. */
 const GRACE_MS = 25_000
 
 /**
- * Ctrl+C reaches this process twice when npm runs it: from the terminal and from npm. Only a signal
- * that comes later than this is a person who does not want to wait.
+ * Under npm, Ctrl+C arrives twice: from the terminal and from npm. Only a later signal is a second
+ * request to stop.
  */
 const SAME_SIGNAL_MS = 1_000
 
-/** An orchestrator's, Ctrl+C, and a terminal that is closed. */
+/** From an orchestrator, Ctrl+C and a closed terminal. */
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 
 /**
- * Runs until a signal to end, then stops in order. Resolves with the exit code: 0 when all was
- * finished in time, 1 when stopping failed or took too long. A later second signal does not wait. When
- * the work itself fails (`ended` rejects), it stops what is left and rejects with that error.
+ * Runs until a signal, then stops in order. Resolves with 0 when all finished in time, with 1 when
+ * stopping failed or took too long. A second signal exits at once. If `ended` rejects, stops the
+ * rest and rejects with that error.
  */
 export function untilStopped(
   deps: {
@@ -37,9 +37,9 @@ export function untilStopped(
     }
     stopping = true
     askedAtMs = deps.clock()
-    deps.logger.info(`${signal}: stopping; a second one ends at once`)
+    deps.logger.info(`${signal}: stopping; send it again to exit at once`)
     const late = setTimeout(() => {
-      deps.logger.error(`not finished within ${GRACE_MS / 1000} s`)
+      deps.logger.error(`still not stopped after ${GRACE_MS / 1000} s; exiting`)
       resolve(1)
     }, GRACE_MS)
     stop()

@@ -23,19 +23,19 @@ export interface VerifyRole {
   readonly stores: Pick<Stores, 'register' | 'accounts'>
   readonly clock: Clock
   readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>
-  /** Whether payments of x402 clients are settled, and so must be finished. */
+  /** Whether x402 payments are settled, and so must be finished. */
   readonly settles: boolean
-  /** Wakes those who wait for a prepayment in this process. */
+  /** Wakes requests that wait for a prepayment in this process. */
   onChange(claimId: string): void
 }
 
-/** A deposit is looked at this often, so that it is credited well within a minute. */
+/** Frequent enough to credit a deposit well within a minute. */
 const PASS_EVERY_MS = 1_000
 
-/** Days end once a day; closing and forgetting them a minute later is soon enough. */
+/** Days end once a day; closing them a minute later is soon enough. */
 const TIDY_EVERY_MS = 60_000
 
-/** Credits prepayments, closes finished days and forgets old usage until the signal aborts. */
+/** Credits prepayments, closes finished days and deletes old usage until the signal aborts. */
 export async function runVerifyRole(role: VerifyRole, signal: AbortSignal): Promise<void> {
   const { ecosystem, stores, clock, logger } = role
   const { payment } = ecosystem
@@ -59,14 +59,13 @@ export async function runVerifyRole(role: VerifyRole, signal: AbortSignal): Prom
     try {
       await doEach(isTidying ? [...always, ...tidying] : always)
     } catch (error) {
-      logger.error({ err: error }, 'a part of verifying failed; the next round tries again')
+      logger.error({ err: error }, 'a verifier step failed; retrying in the next round')
     }
     await sleep(PASS_EVERY_MS, signal)
   }
   await verifying?.stop()
 }
 
-/** Reads the progress of the chains. */
 async function readHeadUnix({ ecosystem, stores }: VerifyRole): Promise<number | undefined> {
   const status = await stores.register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains))
   return status?.asOfUnix
@@ -109,7 +108,7 @@ async function openVerifying(
   }
 }
 
-/** Finishes payments that requests left open; loaded only if this process settles payments. */
+/** Finishes payments left open by requests; imported only where payments are settled. */
 async function openFinisher(role: VerifyRole, payment: Payment): Promise<() => Promise<void>> {
   const { stores, clock, logger } = role
   const [{ finishPayments }, { openSettlingRpc }] = await Promise.all([

@@ -1,12 +1,12 @@
 import type { Devnet } from '#devnet/start-devnet.ts'
 import { type Ecosystem, notConfigured } from '#ecosystem/ecosystem.ts'
 
-/** What a person can try next, ready to paste. */
+/** Commands for the operator to try, ready to paste. */
 export function welcome(input: {
   readonly url: string
   readonly tookMs: number
   readonly ecosystem: Ecosystem
-  /** Of the local chains; undefined on chains of the operator's. */
+  /** Undefined on the operator's own chains. */
   readonly chains: Devnet | undefined
 }): string {
   const { url, chains } = input
@@ -19,7 +19,7 @@ export function welcome(input: {
     `Interactive documentation: ${url}/scalar/v1`,
   ]
   if (chains !== undefined) lines.push(...aboutChains(url, chains))
-  lines.push('', 'Stop with Ctrl+C; the next start goes on from here.', '')
+  lines.push('', 'Stop with Ctrl+C; the next start resumes from here.', '')
   return lines.join('\n')
 }
 
@@ -44,7 +44,7 @@ function aboutChains(url: string, { chains, wallets }: Devnet): readonly string[
   const { base, ethereum } = chains
   return [
     '',
-    'Wallets of the local chains (known to everyone, worth nothing):',
+    'Test wallets on the local chains (their keys are public):',
     `  holder   ${wallets.holder.address}  passes the gate, has USDC   key ${wallets.holder.privateKey}`,
     `  premium  ${wallets.premium.address}  premium tier               key ${wallets.premium.privateKey}`,
     `  poor     ${wallets.poor.address}  below the gate             key ${wallets.poor.privateKey}`,
