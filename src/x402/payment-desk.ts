@@ -57,6 +57,7 @@ export class PaymentDesk {
     this.#deps = deps
   }
 
+  /** A receipt shown again buys nothing, even where the call would be free. */
   async screen({ headers, addressBucket }: PaymentFacts): Promise<Refusal | undefined> {
     if (!carriesPayment(headers)) return undefined
     const payload = readPayment(headers)
