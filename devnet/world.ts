@@ -6,7 +6,7 @@ import { foundersOf, peopleOf } from '#devnet/people.ts'
 import { createPool, type Pool } from '#devnet/pool.ts'
 import { mixSeed, type Random, seededRandom } from '#devnet/random.ts'
 
-/** Balances are tracked, so that nobody overspends. */
+/** Balances are tracked, so that no one overspends. */
 export type FollowedToken = 'grave' | 'crypt' | 'weth'
 
 export interface Credit {

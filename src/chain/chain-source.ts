@@ -64,9 +64,11 @@ export interface EndpointStatus {
 export interface ChainSource {
   readonly chainId: number
   askChainId(): Promise<number>
+  /** Undefined if the node does not know the block. */
   header(block: number | BlockTag): Promise<BlockHeader | undefined>
   /** By block and log index, both ends included. */
   logsInRange(filter: LogFilter, from: number, to: number): Promise<readonly SourceLog[]>
+  /** Throws if the node does not know the hash. */
   logsInBlock(filter: LogFilter, hash: Hash): Promise<readonly SourceLog[]>
   /** Undefined if the node lacks the method. */
   receiptLogs(hash: Hash): Promise<readonly SourceLog[] | undefined>

@@ -52,6 +52,7 @@ export async function follow(
   const range = { from: next, head: tip.head, blocksMax: BLOCKS_MAX }
   const blocks = await readBlocks(deps, position, range)
   const headers = blocks.map(({ header }) => header)
+  // Finality is known for the head's branch only.
   if (headers.at(-1)?.hash !== tip.head.hash) return { kind: 'blocks', tip: notFinal(tip), blocks }
   await proveFinal(deps, { tip, finalHash, headers })
   return { kind: 'blocks', tip, blocks }

@@ -4,5 +4,6 @@ export interface LogFilter {
   readonly addresses: readonly Address[]
   /** `null` accepts every value at that position. */
   readonly topics: readonly (readonly Hash[] | null)[]
+  /** Which event of which contract; the lists alone match more. */
   readonly pairs?: readonly { readonly address: Address; readonly topic0: Hash }[]
 }

@@ -28,7 +28,7 @@ export interface ChainIndexDeps extends OlderHistoryDeps {
   onRead?: ReadDeps['onRead']
 }
 
-/** After this many polls, a chain that stays shorter on another branch has reorganised. */
+/** Then a chain that stays shorter on another branch has reorganised. */
 const FORKED_POLLS = 5
 
 /** Tracing asks every endpoint for a holder's whole history. */
@@ -67,7 +67,6 @@ export class ChainIndex {
     return this.#position
   }
 
-  /** The next step at the head: new blocks, a reorg, or a segment of history. */
   followOnce(): Promise<ChainEvent> {
     return this.#steps.run(() => this.#guarded(() => this.#followOnce()))
   }
@@ -217,7 +216,6 @@ export class ChainIndex {
     }
   }
 
-  /** The backfill starts while the first segment of the newest days is stored. */
   async #beginHistory({ tip, to }: Extract<ChainEvent, { kind: 'history' }>): Promise<Position> {
     const { startBlock } = this.#chain
     const plan = await planFloor(this.#blockClock, { startBlock, to, head: tip.head })

@@ -24,7 +24,7 @@ export interface Change {
 export interface Dataset<Fact> {
   readonly name: string
   readonly selectors: readonly Selector[]
-  /** Settings that decide the facts; empty if there are none on this chain. */
+  /** Empty if there are none on this chain. */
   builtFrom(chainId: number): readonly PartEntry[]
   /** Pure. Empty if the log does not match after all; throws if it is unreadable. */
   decode(log: Log): readonly Fact[]

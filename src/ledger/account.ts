@@ -27,8 +27,7 @@ export function chainInAccount(chainId: number): string {
 }
 
 /**
- * Debt after a reorg took spent money; zero or below. On the wallet, so that moving money between
- * keys does not evade it.
+ * Debt after a reorg took spent money; zero or below. Moving money between keys must not evade it.
  */
 export function receivableAccount(wallet: string): string {
   return `receivable:${wallet}`

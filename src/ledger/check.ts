@@ -16,8 +16,8 @@ export interface Check {
 export const DIFFERENCES_MAX = 100
 
 /**
- * `statement` selects `subject`, `expected` and `found` of violations. Read as text, because a
- * broken figure may exceed what is exact.
+ * `statement` selects `subject`, `expected` and `found`; read as text, because broken figures may
+ * not be exact.
  */
 export function queryCheck(name: string, statement: Sql): Check {
   return {

@@ -21,8 +21,8 @@ interface OpenDay {
 }
 
 /**
- * One entry `calls:<account>:<date>@<price>` per finished day; later changes add further entries.
- * Returns the number of entries; safe on several replicas at once.
+ * One entry `calls:<account>:<date>@<price>` per finished day; later changes add more. Returns
+ * their number. Safe on several replicas.
  */
 export async function closeSpendDays(deps: {
   readonly engine: Engine

@@ -15,10 +15,7 @@ export interface TestServer {
 
 export interface OpenStore {
   readonly engine: Engine
-  /**
-   * A second engine on the same store, like another replica. SQLite reuses the engine, because two
-   * in one process would deadlock.
-   */
+  /** Like another replica. SQLite reuses the engine, because two in one process would deadlock. */
   replica(): Engine
 }
 

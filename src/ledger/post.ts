@@ -24,7 +24,7 @@ export type PostOutcome = 'created' | 'exists' | 'insufficient'
 
 /**
  * In the caller's transaction. `insufficient`: a prepaid account would go negative; nothing was
- * written. `exists`: already posted. A different entry under the same id throws.
+ * written. A different entry under the same id throws.
  */
 export async function post(connection: Connection, entry: Entry): Promise<PostOutcome> {
   assertBalanced(entry)
@@ -43,9 +43,8 @@ export async function post(connection: Connection, entry: Entry): Promise<PostOu
 }
 
 /**
- * Does not touch balances: the money left them when it was spent. False if the id is already
- * posted. The entry follows its postings, so that the database can check their sum and refuse
- * further ones.
+ * Leaves balances alone: the money was debited when spent. False if already posted. The entry
+ * follows its postings, so that the database can check their sum.
  */
 export async function recordEntry(connection: Connection, entry: Entry): Promise<boolean> {
   assertBalanced(entry)

@@ -5,7 +5,7 @@ import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 
 export interface SpendInput {
-  /** By account; each must have been posted to before. */
+  /** Each account must have been posted to before. */
   readonly calls: ReadonlyMap<string, number>
   readonly pricePerCall: MicroUsd
   /** Unix seconds. */
@@ -18,8 +18,8 @@ export interface Spent {
 }
 
 /**
- * Debits as many calls as each balance covers, in one statement, so that replicas cannot
- * double-spend. The journal entry follows when the day is closed.
+ * Debits what each balance covers in one statement, so that replicas cannot double-spend. Closing
+ * the day adds the journal entry.
  */
 export async function spendCalls(
   connection: Connection,
@@ -50,7 +50,6 @@ export async function spendCalls(
 
 const debits = new Map<MicroUsd, BulkInsert>()
 
-/** The price is a setting, so the cache has one entry. */
 function debitAt(price: MicroUsd): BulkInsert {
   const granted = `case when balances.micro_usd >= -excluded.granted_calls * ${price}
     then -excluded.granted_calls else balances.micro_usd / ${price} end`

@@ -226,6 +226,7 @@ export async function staleClaims(
   return found.map((row) => ({ id: column.text(row, 'id'), txHash: column.hex(row, 'tx_hash') }))
 }
 
+/** Evicted claims stay open. */
 export async function evictClaims(connection: Connection, ids: readonly string[]): Promise<void> {
   await connection.run(sql`
     update claims set evicted = 1 where id in (${join(ids)}) and status = 'pending'`)

@@ -183,6 +183,7 @@ interface Case {
 
 async function judgeOne(pass: Pass, { claim, ...found }: Case): Promise<Applied> {
   const evidence = { ...found, requiredConfirmations: pass.deps.confirmations }
+  // Waiting for the next block needs no transaction.
   if (isAsItStands(claim, judgeClaim(claim, { ...evidence, credits: [], isReserved: false })))
     return 'unchanged'
   const outcome = await pass.write(async (connection) => {

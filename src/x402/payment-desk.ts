@@ -57,6 +57,7 @@ export class PaymentDesk {
     this.#deps = deps
   }
 
+  /** A receipt shown again buys nothing, even where the call would be free. */
   async screen({ headers, addressBucket }: PaymentFacts): Promise<Refusal | undefined> {
     if (!carriesPayment(headers)) return undefined
     const payload = readPayment(headers)
@@ -84,6 +85,7 @@ export class PaymentDesk {
     return { kind: 'rejected', reason, payload }
   }
 
+  /** Once per authorization, however many requests carry it. */
   async settle<A>(input: SettleInput<A>): Promise<SettleOutcome<A>> {
     const outcome = await this.#settleOnce(input)
     this.outcomes[outcome.kind] += 1
@@ -139,7 +141,7 @@ export class PaymentDesk {
     return true
   }
 
-  /** We never resend it, but whoever holds it may have: then the payee gets the money. */
+  /** We never resend it, but anyone who holds it may have: then the payee gets the money. */
   async #lookAgain(intent: Intent): Promise<void> {
     const { engine, report } = this.#deps
     try {

@@ -152,6 +152,7 @@ class Scan {
       case 7:
         if (KEY.address.isAt(view, key)) return this.#contract(at)
         if (!KEY.removed.isAt(view, key)) return this.#other(at)
+        // Anything else is left to the JSON parser.
         return isText(body, at, FALSE) ? at + FALSE.length : -1
       case 8:
         return KEY.logIndex.isAt(view, key) ? this.#quantity(at, 'logIndex') : this.#other(at)

@@ -68,6 +68,7 @@ export class RangeSizer {
     blocks: number,
     told: { readonly blocksMax?: number | undefined; readonly blocksThatFit?: number | undefined },
   ): void {
+    // The endpoint remembers its own cap.
     if (told.blocksMax !== undefined) return
     const smaller = Math.max(1, told.blocksThatFit ?? Math.floor(blocks / 2))
     const expected = this.#bytesPerBlock * blocks
@@ -84,6 +85,7 @@ export class RangeSizer {
     return this.#seen.blocks === 0 ? 0 : this.#seen.bytes / this.#seen.blocks
   }
 
+  /** The refused length now works: the content was the limit. */
   #forgetRefusals(): void {
     this.#refused = Number.POSITIVE_INFINITY
     this.#ceiling = BLOCKS_MAX

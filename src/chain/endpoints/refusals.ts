@@ -28,11 +28,13 @@ const NO_ACCESS = [401, 402, 403, 404]
 const TOO_FAST =
   /too many requests|concurrent requests|rate.?limit|\brate\b|(per|\/) ?(sec(ond)?|min(ute)?|hour|day)\b|\b(rps|qps)\b|compute units|throughput|throttl|requests? (count|limit|quota)|usage limit|monthly capacity|quota|too much load/i
 
+/** The range ends above the node's head. */
 const BEHIND = /beyond (the )?current head|after last accepted block|header not found/i
 
 const TOO_LARGE =
   /range|too many|too large|too big|too wide|exceed|limit(ed)? to|limit the query|more than [\d,]+ (results|logs)|response size|query returned|query must be smaller|max(imum)? (allowed )?(number of )?(requested blocks|logs|results)|timeout|timed out|took too long/i
 
+/** Limits the content, not the range. */
 const RESULT_CAP =
   /results|response (size|is too|too)|response body|logs? (in|per) |number of logs|max logs|too many logs|payload (size|is too|too)/i
 

@@ -23,6 +23,7 @@ export function readAnswers(answer: HttpAnswer, asked: readonly Asked[]): BatchA
   const [first] = asked
   const method = first?.method ?? 'batch'
   const status = answer.status
+  // A gateway may refuse batches in plain text.
   if (status === 413) return { batchSizeMax: Math.max(1, Math.floor(asked.length / 2)) }
   if (status === 400 || status === 405 || status === 422) return readBatchText(answer)
   const value = parse(answer, { id: 0, method })

@@ -81,9 +81,11 @@ function hintOf(fields: Readonly<Record<string, unknown>>): string {
   return `; this version does not know its fields ${listed}: update Sexton, or set proofs: "deposits" for the chain in the ecosystem file`
 }
 
+/** Bounded, because the node chooses the names. */
 const HINTED_MAX = 4
 const NAME_MAX = 40
 
+/** Null if receipts must be requested one by one. */
 async function askReceipts({ ask, isRefusal }: ProveDeps, { hash }: BlockRef): Promise<unknown> {
   try {
     return await ask('eth_getBlockReceipts', hash)

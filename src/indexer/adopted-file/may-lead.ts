@@ -16,13 +16,13 @@ export type OnChangedFile = 'reread' | 'refuse'
 export interface MayLead {
   readonly file: FileParts
   readonly onChangedFile: OnChangedFile
-  /** Whether another process has led since this one started, or this one led before. */
+  /** Whether another process has led since this one started, or this one before. */
   readonly hasWaited: boolean
 }
 
 /**
- * Without a leader, a new process imposes its file. A standby never takes over with a previously
- * adopted one: it would undo an edit.
+ * Without a leader, a new process imposes its file. A standby never imposes a previously adopted
+ * one: it would undo an edit.
  */
 export async function mayLead(
   connection: Connection,

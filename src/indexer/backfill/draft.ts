@@ -112,7 +112,6 @@ export class Draft {
     })
   }
 
-  /** Values are decoded only here, so malformed hex surfaces here. */
   #readBy<T>(host: string, read: () => T): T {
     try {
       return read()
@@ -159,7 +158,6 @@ async function askBranch(
   const found = new Map<number, BlockHeader | undefined>()
   const parts = chunks([...new Set(numbers)], HEADERS_AT_ONCE)
   const asked = parts.map(async (part, index) => {
-    // Requests of one tick share a batch.
     for (let tick = 0; tick < index; tick += 1) await setImmediate()
     const headers = await askTogether(source, [...known.map(({ number }) => number), ...part])
     requireBranch(headers, known)

@@ -14,7 +14,6 @@ export async function planFloor(
   const { startBlock, to, head } = range
   const first = await clock.at(startBlock)
   const newestOf = (last: TimedBlock) => clock.firstAtOrAfter(newestFrom(last), first, last)
-  // Guesses the last block's time meanwhile, so that the headers around the floor are cached.
   const guessed = newestOf({ number: to, timestamp: timeBetween(first, head, to) })
   const [last] = await Promise.all([clock.at(to), guessed.catch(() => undefined)])
   const { number, timestamp } = await newestOf(last)

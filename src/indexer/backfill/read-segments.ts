@@ -18,7 +18,7 @@ export interface ReadInput extends Omit<DraftInput, 'after' | 'datasets'> {
   onFirst?(end: number): void
   isStoring(): boolean
   isWanted(number: number): boolean
-  /** Called at the end of a segment, before the next is read; returns the folds that are due. */
+  /** At the end of a segment, before the next is read; returns the folds that are due. */
   drain(number: number): readonly Store[] | undefined
 }
 
@@ -27,7 +27,6 @@ const COMMIT_EVERY_MS = 5_000
 
 const COMMIT_SHARE = 0.1
 
-/** Ends a segment early while the store is idle. */
 const MAX = { facts: 10_000, answers: 16 }
 
 /** Larger commits cost less per fact; bounded by memory and by the headers of one request. */

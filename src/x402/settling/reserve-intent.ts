@@ -4,6 +4,7 @@ import type { Intent } from './intent.ts'
 import { countOpenBefore, findIntent, insertIntent } from './intent-store.ts'
 import { lockSettler } from './settler-store.ts'
 
+/** Nodes' default limit of pending transactions per account. */
 const OPEN_MAX = 64
 
 /**

@@ -125,6 +125,7 @@ async function simulate<A>(
   }
 }
 
+/** Someone else may have sent it, and we are paid. */
 async function explain<A>(
   deps: SettleDeps,
   input: SettleInput<A>,

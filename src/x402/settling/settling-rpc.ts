@@ -6,6 +6,7 @@ import type { Witness } from '#chain/proofs/prove-logs.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import type { BlockHeader, BlockRef } from '#domain/chain.ts'
 
+/** The outcome is unknown. */
 export class NodeUnreachable extends Error {
   override readonly name = 'NodeUnreachable'
 }
@@ -55,6 +56,7 @@ export interface SettlingRpc {
   receipt(txHash: Hash): Promise<Receipt | undefined>
   header(blockNumber: number | 'latest'): Promise<BlockHeader | undefined>
   logs(query: LogQuery): Promise<readonly SourceLog[]>
+  /** Throws EndpointError `unproven`. */
   provenBlock(ref: BlockRef): Promise<ProvenBlock>
   readonly witnesses: readonly Witness[]
 }

@@ -58,6 +58,7 @@ async function raiseIfStuck(deps: Deps, input: Parameters<typeof raiseStuck>[1])
   }
 }
 
+/** A simulation older than a block may be wrong. */
 const FRESH_MS = 2_000
 
 async function signAndStore(

@@ -20,6 +20,7 @@ type Deps = Pick<CreditDeps, 'engine' | 'clock' | 'rpc' | 'payment'> & {
 /** Nodes hold at least this many per account. */
 const SENT_PER_PASS_MAX = 16
 
+/** The request sends it first. */
 const SENT_SECONDS = 2
 
 const CLOSED_PER_PASS_MAX = 100
