@@ -231,7 +231,7 @@ test('the command fills a new folder, and refuses one whose refunds wait', async
   writeFileSync(join(from, 'refunds-one.journal'), 'one')
   const waiting = await command(place, { from, data: [] })
   assert.equal(waiting.code, 1)
-  assert.match(waiting.last, /refunds that wait/)
+  assert.match(waiting.last, /has pending refunds/)
   rmSync(join(from, 'refunds-one.journal'))
   const done = await command(place, { from, data: [] })
   assert.equal(done.code, 0)

@@ -5,7 +5,7 @@ import { startPostgres } from '#test/postgres.ts'
 import { type ClocksResult, runClocks } from './run-clocks.ts'
 
 /** How long callers go on after each move of the clocks: until midnight has passed on each of them. */
-const STAY_MS = 1_400
+const STAY_MS = 1_800
 
 let libfaketime: string
 before(async () => {
