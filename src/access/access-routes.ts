@@ -8,7 +8,7 @@ import { reportLeakRoute } from './keys/report-leak.ts'
 import { usageRoute } from './usage/usage.ts'
 import { usageHistoryRoute } from './usage/usage-history.ts'
 
-/** Every operation on keys and usage; none is metered. */
+/** All unmetered. */
 export function accessRoutes(deps: AccessDeps): readonly Route[] {
   const { gate } = deps
   return [

@@ -48,7 +48,6 @@ const OWNER = {
   parameters: { publicId: publicIdInPath },
 } as const
 
-/** POST /api/keys/{publicId}/revoke */
 export function revokeRoute(deps: AccessDeps): Route {
   return defineRoute({
     ...OWNER,
@@ -78,7 +77,6 @@ export function revokeRoute(deps: AccessDeps): Route {
   })
 }
 
-/** POST /api/keys/{publicId}/rotate */
 export function rotateRoute(deps: AccessDeps): Route {
   return defineRoute({
     ...OWNER,
@@ -119,8 +117,8 @@ function refuseRotation(): Refusal {
 }
 
 /**
- * Does to a key what its owner asks for, in one transaction, and tells the owner's tier. That is looked
- * up before: nothing may fail between the commit and the answer, perhaps with a secret.
+ * Runs the owner's action in one transaction. Reads the tier first: after the commit nothing may
+ * fail, since the answer may hold a secret.
  */
 async function actOnKey<T>(
   deps: AccessDeps,
@@ -149,7 +147,6 @@ const Moved = Type.Object(
   { additionalProperties: false },
 )
 
-/** POST /api/keys/{publicId}/move-balance */
 export function moveBalanceRoute(deps: AccessDeps): Route {
   return defineRoute({
     ...OWNER,
@@ -178,7 +175,7 @@ export function moveBalanceRoute(deps: AccessDeps): Route {
       const moved = await writeOrRefuse(deps.engine, async (connection) => {
         const from = await useAuthority(connection, authority, { action, publicId, nowUnix })
         if (isRefusal(from)) return from
-        // A rotation at the same time would leave the money on the key that it revokes.
+        // Locked, so that a concurrent rotation cannot strand the money on a revoked key.
         const to = await lockKey(connection, toPublicId)
         if (to === undefined) return refuse('key_not_found', 'no key has this toPublicId')
         if (to.wallet !== from.wallet)

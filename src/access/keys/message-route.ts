@@ -19,7 +19,7 @@ const txHashInQuery: Parameter<Hash | undefined> = {
   },
 }
 
-/** The query parameter behind each line of a message. */
+/** The query parameter of each message line. */
 const PARAMETER_OF = { key: 'publicId', to: 'toPublicId', transaction: 'txHash' } as const
 
 const MessageAnswer = Type.Object(
@@ -31,7 +31,6 @@ const MessageAnswer = Type.Object(
   { additionalProperties: false },
 )
 
-/** GET /api/keys/message */
 export function messageRoute(deps: AccessDeps): Route {
   return defineRoute({
     method: 'GET',
@@ -55,7 +54,7 @@ export function messageRoute(deps: AccessDeps): Route {
       const { action, address } = parameters
       const missing = refuseMissing(deps, action)
       if (missing !== undefined) return missing
-      // Milliseconds, so that two texts of one second differ: each is good once.
+      // Milliseconds make texts of the same second differ; each is valid once.
       const issued = new Date(deps.clock()).toISOString()
       const known: MessageValues = {
         address: showAddress(address),
@@ -70,7 +69,7 @@ export function messageRoute(deps: AccessDeps): Route {
   })
 }
 
-/** Refuses texts for actions that this service does not offer, before anyone signs one. */
+/** Refuses actions that this service does not offer, before anyone signs. */
 function refuseMissing(
   { gate, paymentChainId }: AccessDeps,
   action: Parameters<typeof fieldsOf>[0],

@@ -5,7 +5,6 @@ import type { AccessDeps } from '../access-deps.ts'
 import { findKeysByDigest, markRevoked } from './key-store.ts'
 import { isSecret, secretDigest } from './secret.ts'
 
-/** POST /api/keys/report-leak */
 export function reportLeakRoute(deps: AccessDeps): Route {
   return defineRoute({
     method: 'POST',

@@ -15,7 +15,7 @@ import { type HistoryInput, readHistory, readSpent } from './read-history.ts'
 
 const DAYS = { minimum: 1, maximum: 90 }
 
-/** Counters of address buckets are forgotten after 35 days. */
+/** Address counters are deleted after 35 days. */
 const ANONYMOUS_DAYS_MAX = 30
 
 const daysParameter: Parameter<number> = {
@@ -26,7 +26,7 @@ const daysParameter: Parameter<number> = {
   parse: (raw) => (raw === undefined ? parsed(30, 30) : parseInteger(raw, DAYS)),
 }
 
-/** GET /api/usage/history; never counted, never 402. */
+/** Unmetered. */
 export function usageHistoryRoute(deps: Pick<AccessDeps, 'engine' | 'clock'>): Route {
   return defineRoute({
     method: 'GET',
@@ -62,7 +62,7 @@ function refuseDays(): Refusal {
   })
 }
 
-/** All of one state, so that days, balance and pace agree. */
+/** One snapshot, so that days, balance and pace agree. */
 async function readStatement(deps: Pick<AccessDeps, 'engine'>, input: HistoryInput) {
   const { caller, nowUnix } = input
   const account = accountOf(caller)

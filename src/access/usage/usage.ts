@@ -19,7 +19,7 @@ const Usage = Type.Object(
   { additionalProperties: false },
 )
 
-/** GET /api/usage; never counted, never 402. */
+/** Unmetered. */
 export function usageRoute(deps: Pick<AccessDeps, 'meter' | 'signedIn'>): Route {
   return defineRoute({
     method: 'GET',
