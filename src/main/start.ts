@@ -91,7 +91,7 @@ async function chooseEcosystem(settings: Settings, deps: StartDeps): Promise<Cho
   return { name: 'local.ts', file, startChains }
 }
 
-/** Local chains keep recent state only; a start without it reads above the head. */
+/** Bounds how long the start waits for the newest states of the local chains. */
 const STATES_WITHIN_MS = 800
 
 /** Resolve port 0 now, since answers contain the service's address. */

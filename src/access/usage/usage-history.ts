@@ -26,7 +26,6 @@ const daysParameter: Parameter<number> = {
   parse: (raw) => (raw === undefined ? parsed(30, 30) : parseInteger(raw, DAYS)),
 }
 
-/** Unmetered. */
 export function usageHistoryRoute(deps: Pick<AccessDeps, 'engine' | 'clock'>): Route {
   return defineRoute({
     method: 'GET',

@@ -19,7 +19,6 @@ const Usage = Type.Object(
   { additionalProperties: false },
 )
 
-/** Unmetered. */
 export function usageRoute(deps: Pick<AccessDeps, 'meter' | 'signedIn'>): Route {
   return defineRoute({
     method: 'GET',
