@@ -3,8 +3,8 @@ import { DAY_SECONDS } from '#lib/time.ts'
 import { sql } from '#store/sql.ts'
 
 /**
- * Calls of revoked keys on days that began a day after: so far a clock may have been out. A first key
- * made those of its wallet that are not of other keys.
+ * Calls of revoked keys at least a day later, to allow for clock skew. A first key's calls are the
+ * wallet's minus those of its other keys.
  */
 const CALLS_AFTER_REVOCATION = sql`
   select keys.public_id as subject, spend.calls
@@ -27,8 +27,8 @@ const CALLS_AFTER_REVOCATION = sql`
   where keys.is_first = 1 and usage_days.day > keys.revoked_unix + ${DAY_SECONDS}`
 
 /**
- * What keys and usage promise, as queries for the audit. Refunds are forgotten together with processes,
- * so that those of any day since the oldest process that stands are all there.
+ * Audit queries. Refunds are deleted with their processes, so all refunds since the oldest stored
+ * process exist.
  */
 export const accessChecks: readonly Check[] = [
   queryCheck(

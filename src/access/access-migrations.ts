@@ -1,7 +1,6 @@
 import type { Migration } from '#store/engine.ts'
 import { appendOnly, type Guard, guardsSql } from '#store/guard.ts'
 
-/** What the database itself refuses to do to keys, signed messages and counters. */
 export const accessGuards: readonly Guard[] = [
   { table: 'keys', name: 'keys_stay', on: 'delete' },
   {
@@ -38,7 +37,7 @@ export const accessGuards: readonly Guard[] = [
   },
 ]
 
-/** Tables of keys and usage; ids 1200 to 1299 of the accounts store. */
+/** Ids 1200 to 1299 of the accounts store. */
 export const accessMigrations: readonly Migration[] = [
   {
     id: 1200,

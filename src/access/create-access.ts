@@ -27,31 +27,29 @@ export interface CreateAccessDeps
     AddressBucketDeps {
   readonly pricePerCall: MicroUsd
   readonly guardLimits: GuardLimits
-  /** Keeps refunds that wait for the store across restarts; without it they are lost with the process. */
+  /** For the refund journal; without it pending refunds are lost with the process. */
   readonly dataFolder?: string
   readonly onBatch?: (size: number) => void
-  /** Told of what goes wrong where nobody waits for an answer. */
+  /** Background errors. */
   readonly report?: (error: unknown) => void
 }
 
-/** Everything about who calls and what it costs, wired. */
 export interface Access {
   readonly meter: SettlingMeter
   readonly identify: Callers['identify']
   readonly anonymous: Callers['anonymous']
   readonly addressBucket: AddressBucket
   readonly guard: Guard
-  /** Limits signatures that do not match the wallet they name. */
+  /** Limits signatures that do not match their wallet. */
   readonly recoveries: FailureGuard
   /** Limits payments that match an offer but cannot be settled. */
   readonly settlements: FailureGuard
   readonly routes: readonly Route[]
-  /** For the prepayments, which may not know keys themselves. */
+  /** For prepayments, a layer that does not know keys. */
   findKey(publicId: string): Promise<Key | undefined>
   verifyPayerProof(input: PayerProofInput): Promise<Refusal | undefined>
 }
 
-/** Wires access from the accounts store and plain settings. */
 export function createAccess(deps: CreateAccessDeps): Access {
   const callers = createCallers(deps)
   const { dataFolder: folder } = deps

@@ -1,4 +1,4 @@
-/** Repeats the last until their number is a power of two, so that few texts are ever prepared. */
+/** Pads to a power of two by repeating the last, to prepare few texts. */
 export function padded(keys: readonly string[]): readonly string[] {
   const last = keys.at(-1)
   if (last === undefined) return keys

@@ -93,7 +93,7 @@ onBoth('the audit names each table whose constraints no longer stand', async ({ 
   const guards = accountsGuards.filter((guard) => tables.includes(guard.table))
   await unguarded(engine, { guards, tables }, async () => undefined)
   const found = (await world.audit()).join('\n')
-  for (const table of tables) assert.match(found, new RegExp(`was made with: ${table}: `))
+  for (const table of tables) assert.match(found, new RegExp(`unique keys: ${table}: `))
 })
 
 onBoth('the audit names a constraint that holds nothing any more', async ({ engine }) => {
@@ -118,7 +118,7 @@ onBoth('the audit names a constraint that holds nothing any more', async ({ engi
   }
   const found = await world.audit()
   assert.equal(found.length, 1, found.join('\n'))
-  assert.match(found[0] ?? '', /was made with: balances: /)
+  assert.match(found[0] ?? '', /unique keys: balances: /)
 })
 
 onBoth('the audit names each unique key that was dropped', async ({ engine }) => {

@@ -1,10 +1,9 @@
-/** A word, a number, a text in quotes, or a sign. */
+/** A word, number, quoted text or operator. */
 const TOKEN = /'(?:[^']|'')*'|[a-z_][a-z0-9_.]*|\d+|<>|<=|>=|\|\||\S/g
 
 /**
- * A condition in one form, however an engine writes it: PostgreSQL puts brackets around everything,
- * names the type of each text and turns `in` into `= any (array[…])`. What is joined by `and` and `or`
- * keeps its grouping, sums do not.
+ * Normal form of a condition on any engine: PostgreSQL adds parentheses and casts, and rewrites
+ * `in` as `= any (array[…])`. Keeps the grouping of `and` and `or`, not of sums.
  */
 export function plainCondition(text: string): string {
   const bare = text
@@ -23,7 +22,6 @@ function joined(tokens: Tokens, word: 'and' | 'or', shape: (part: Tokens) => str
   return parts.length === 1 ? parts.join() : `(${parts.join(` ${word} `)})`
 }
 
-/** A comparison, or brackets around a whole condition. */
 function atom(tokens: Tokens): string {
   if (isWrapped(tokens)) return plainCondition(tokens.slice(1, -1).join(' '))
   return tokens.filter((token) => token !== '(' && token !== ')').join(' ')

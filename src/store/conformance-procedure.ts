@@ -1,7 +1,6 @@
 import type { Procedure } from './engine.ts'
 import { sql } from './sql.ts'
 
-/** Raises counters as far as each goes; refuses one that does not exist. */
 export const RAISE: Procedure<ReadonlyMap<string, bigint>> = {
   name: 'raise counters',
   async run(connection, raises) {

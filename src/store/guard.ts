@@ -1,14 +1,14 @@
-/** Something that the database itself refuses to do to rows of a table, whoever asks. */
+/** A change that a trigger refuses, whoever makes it. */
 export interface Guard {
   readonly table: string
   /** Unique in the store. */
   readonly name: string
   readonly on: 'insert' | 'update' | 'delete'
-  /** Looks at an update only when one of these columns is set, so that others cost nothing. */
+  /** Checks only updates of these columns. */
   readonly columns?: readonly string[]
-  /** Refuses only rows for which this holds, of `old` and `new`; without it every one. */
+  /** A condition on `old` and `new`; without it every row is refused. */
   readonly when?: string
-  /** Leaves the row as it is without an error. */
+  /** Skips the row without an error. */
   readonly quietly?: boolean
 }
 
@@ -31,7 +31,7 @@ export function guardsSql(guards: readonly Guard[]): {
   }
 }
 
-/** As SQLite keeps it: the first two words in capitals, whatever the case they were sent in. */
+/** As SQLite stores it: the first two words in capitals. */
 export function sqliteText(guard: Guard): string {
   const { table, name, on, columns, when, quietly } = guard
   const set = columns === undefined ? '' : ` of ${columns.join(', ')}`
@@ -40,7 +40,7 @@ export function sqliteText(guard: Guard): string {
   return `CREATE TRIGGER ${name} before ${on}${set} on ${table}${only} begin select raise(${act}); end`
 }
 
-/** The class of the error code (23) makes it a broken constraint, as on SQLite. */
+/** SQLSTATE class 23 makes it a ConstraintError, as on SQLite. */
 const REFUSE_ROW = `
     begin
       raise exception '%: %', tg_table_name, tg_name using errcode = 'restrict_violation';
@@ -55,12 +55,11 @@ const POSTGRES_FUNCTIONS = `
   create or replace function refuse_row() returns trigger language plpgsql as $$${REFUSE_ROW}$$;
   create or replace function skip_row() returns trigger language plpgsql as $$${SKIP_ROW}$$;`
 
-/** A trigger of PostgreSQL and what it runs. */
 export interface PostgresTrigger {
   readonly name: string
   readonly table: string
   readonly moment: 'before' | 'after'
-  /** When it fires, such as `update of a, b`. */
+  /** The event, such as `update of a, b`. */
   readonly on: string
   readonly each: 'row' | 'statement'
   readonly when: string | null
@@ -68,7 +67,7 @@ export interface PostgresTrigger {
   readonly body: string
 }
 
-/** What a guard is on PostgreSQL; who may not remove single rows may not empty the table either. */
+/** Where rows cannot be deleted, the table cannot be truncated either. */
 export function postgresTriggers(guard: Guard): readonly PostgresTrigger[] {
   const { table, name, on } = guard
   if (on !== 'delete') return [rowTrigger(guard)]
@@ -77,7 +76,7 @@ export function postgresTriggers(guard: Guard): readonly PostgresTrigger[] {
   return [rowTrigger(guard), { ...truncate, ...act }]
 }
 
-/** A condition that asks other rows cannot stand at the trigger there, so it stands in a function. */
+/** Trigger conditions cannot query other rows on PostgreSQL, so they are in the function. */
 function rowTrigger(guard: Guard): PostgresTrigger {
   const { table, name, on, columns, when, quietly } = guard
   const set = columns === undefined ? '' : ` of ${columns.join(', ')}`

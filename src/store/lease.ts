@@ -4,7 +4,7 @@ import { StoreError } from './engine.ts'
 import { column } from './row.ts'
 import { type Sql, sql } from './sql.ts'
 
-/** The table behind leases; each store that has a single writer lists it among its migrations. */
+/** For each store that has a single writer. */
 export const leaseMigration = (id: number): Migration => ({
   id,
   name: 'leases',
@@ -16,7 +16,7 @@ export const leaseMigration = (id: number): Migration => ({
   )`,
 })
 
-/** The right to be the one writer of something. The epoch rises with every change of hands. */
+/** The right to be the single writer. The epoch rises with every new holder. */
 export interface Lease {
   readonly name: string
   readonly holder: string
@@ -24,12 +24,12 @@ export interface Lease {
   readonly dialect: Engine['dialect']
 }
 
-/** A holder that is silent for this long is taken for dead. */
+/** A holder silent for this long counts as dead. */
 export const LEASE_MS = 10_000
 
 /**
- * The store's clock: the server's on PostgreSQL, the machine's on SQLite. A wrong clock on a holder's
- * machine therefore cannot extend or shorten leases.
+ * The store's clock, so that a wrong clock of a holder cannot change leases: the server's on
+ * PostgreSQL, the machine's on SQLite.
  */
 function nowOf(dialect: Engine['dialect'], nowMs: number): Sql {
   return dialect === 'postgres'
@@ -37,10 +37,10 @@ function nowOf(dialect: Engine['dialect'], nowMs: number): Sql {
     : sql`${nowMs}`
 }
 
-/** A lease ending further ahead was written before the clock was set back, and is void. */
+/** A lease that ends later was written before the clock was set back, and is void. */
 const END_MAX_MS = 2 * LEASE_MS
 
-/** Takes the lease when it is free, expired or already ours; undefined while another holds it. */
+/** Takes a free, expired or own lease; undefined while another holds it. */
 export async function acquireLease(
   deps: { readonly engine: Engine; readonly clock: Clock },
   input: { readonly name: string; readonly holder: string },
@@ -62,8 +62,8 @@ export async function acquireLease(
 }
 
 /**
- * Proves inside a transaction that the lease is still ours and prolongs it; a writer that was
- * stopped and woke up after its time fails here, before it can write (fencing).
+ * Checks and renews the lease inside a transaction, so that a writer that slept past its lease
+ * fails before it writes (fencing).
  */
 export async function holdLease(
   connection: Connection,
@@ -77,13 +77,12 @@ export async function holdLease(
   if (rows.length === 0) throw new LeaseLostError(lease)
 }
 
-/** When a lease expires unless renewed, in Unix milliseconds; undefined without one. */
+/** Expiry in Unix milliseconds; undefined without a lease. */
 export async function leaseEnd(connection: Connection, name: string): Promise<number | undefined> {
   const [row] = await connection.run(sql`select expires_at_ms from leases where name = ${name}`)
   return row && column.integer(row, 'expires_at_ms')
 }
 
-/** Names of the leases that are held now. */
 export async function heldLeases(
   connection: Connection,
   { dialect, nowMs }: Pick<Lease, 'dialect'> & { readonly nowMs: number },
@@ -95,7 +94,7 @@ export async function heldLeases(
   return rows.map((row) => column.text(row, 'name'))
 }
 
-/** Gives the lease up, so that the next writer need not wait for it to expire. */
+/** Lets the next writer start without waiting for expiry. */
 export async function releaseLease(engine: Engine, lease: Lease): Promise<void> {
   await engine.write((connection) =>
     connection.run(sql`

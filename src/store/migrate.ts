@@ -4,7 +4,6 @@ import { StoreError } from './engine.ts'
 import { column } from './row.ts'
 import { sql } from './sql.ts'
 
-/** Fails when a migration's id is not above the one before. */
 export function assertInOrder(migrations: readonly Migration[]): void {
   for (const [index, migration] of migrations.entries()) {
     const previous = migrations[index - 1]?.id ?? 0
@@ -12,12 +11,12 @@ export function assertInOrder(migrations: readonly Migration[]): void {
   }
 }
 
-/** Its tables were made before the oldest migration that this version knows. */
+/** Its tables are older than the first migration of this version. */
 export class OutdatedStoreError extends StoreError {
   override readonly name: string = 'OutdatedStoreError'
 }
 
-/** Ids already applied; refuses a database that another version has migrated. */
+/** Refuses a database migrated by another version. */
 export async function appliedIds(
   connection: Connection,
   migrations: readonly Migration[],
@@ -37,12 +36,11 @@ export async function appliedIds(
 }
 
 /**
- * Behind a table whose rows are few columns beside the key: SQLite then keeps them in one tree by
- * the key instead of two. To PostgreSQL it is a comment.
+ * For tables with few columns beside the key: SQLite then keeps one tree instead of two. A comment
+ * to PostgreSQL.
  */
 export const CLUSTERED = '/* clustered by its key */'
 
-/** The text of a migration on one engine, as single statements. */
 export function statementsOf(migration: Migration, dialect: 'sqlite' | 'postgres'): string {
   const text = typeof migration.sql === 'string' ? migration.sql : migration.sql[dialect]
   return dialect === 'sqlite' ? text.replaceAll(CLUSTERED, 'without rowid') : text

@@ -1,40 +1,38 @@
 import { toStored } from '#lib/u256.ts'
 import type { SqlValue } from './sql.ts'
 
-/** One column of many rows, as memory: it crosses to another thread without an object for each value. */
+/** A column of many rows as transferable memory. */
 export type PackedColumn =
   | { readonly kind: 'same'; readonly value: SqlValue }
-  /** What is not a number is null. */
+  /** NaN is null. */
   | { readonly kind: 'numbers'; readonly values: Float64Array<ArrayBuffer> }
-  /** Bytes as `0x` and hex; each word with its first byte highest. */
+  /** Hex with `0x`; the first byte of a word is the highest. */
   | ({ readonly kind: 'hex' } & PackedWords)
-  /** uint256 in its stored form; the lowest word first. */
+  /** Stored uint256; the lowest word first. */
   | ({ readonly kind: 'uint' } & PackedWords)
 
-/** `width` words a row. */
+/** `width` words per row. */
 interface PackedWords {
   readonly words: Uint32Array<ArrayBuffer>
   readonly width: number
 }
 
-/** The hex of a column becomes one text, which must not be as long as a million rows. */
+/** Bounds the text that a column's hex becomes. */
 const UNPACKED_AT_ONCE = 4_096
 
-/** Rows as columns of one length. */
+/** Columns of equal length. */
 export interface PackedRows {
   readonly count: number
   readonly columns: readonly PackedColumn[]
 }
 
-/** Rows to be stored, one by one or packed. */
 export type Rows = Iterable<readonly SqlValue[]> | PackedRows
 
-/** Every row by itself, whichever way they come. */
 export function eachRow(rows: Rows): Iterable<readonly SqlValue[]> {
   return 'columns' in rows ? unpack(rows) : rows
 }
 
-/** Some of the rows, in memory of their own. */
+/** Copies a range of rows. */
 export function slicePacked(rows: PackedRows, from: number, to: number): PackedRows {
   return {
     count: Math.min(to, rows.count) - from,
@@ -47,7 +45,7 @@ export function slicePacked(rows: PackedRows, from: number, to: number): PackedR
   }
 }
 
-/** The memory of the columns: what is handed over whole, or given back. */
+/** The buffers, to transfer or free. */
 export function memoryOf({ columns }: PackedRows): readonly ArrayBufferView<ArrayBuffer>[] {
   return columns.flatMap((column) => {
     if (column.kind === 'same') return []
@@ -77,7 +75,6 @@ function readerOf(column: PackedColumn): (row: number) => SqlValue {
   }
 }
 
-/** The number of a row. */
 export function packedNumber(
   { values }: Extract<PackedColumn, { kind: 'numbers' }>,
   row: number,
@@ -86,7 +83,6 @@ export function packedNumber(
   return Number.isNaN(value) ? null : value
 }
 
-/** The uint256 of a row. */
 export function packedUint({ words, width }: PackedWords, row: number): bigint {
   const from = row * width
   let top = width - 1
@@ -96,7 +92,6 @@ export function packedUint({ words, width }: PackedWords, row: number): bigint {
   return value
 }
 
-/** The bytes of all rows, one after the other. */
 export function packedBytes({ words }: PackedWords): Buffer {
   const bytes = Buffer.alloc(words.length * 4)
   for (let at = 0; at < words.length; at += 1) bytes.writeUInt32BE(words[at] ?? 0, at * 4)

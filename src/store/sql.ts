@@ -1,15 +1,15 @@
-/** What may stand for a parameter. Booleans are stored as 0 and 1, uint256 as padded text. */
+/** Booleans are stored as 0 and 1, uint256 as padded text. */
 export type SqlValue = string | number | bigint | null
 
-/** A statement whose text is the same on every engine; placeholders belong to the adapters. */
+/** Text for every engine; adapters write placeholders. */
 export interface Sql {
   readonly kind: 'sql'
-  /** Text between the parameters: always one longer than `values`. */
+  /** Always one longer than `values`. */
   readonly parts: readonly string[]
   readonly values: readonly SqlValue[]
 }
 
-/** Builds a statement; a nested statement becomes part of the text, anything else a parameter. */
+/** Nested statements become text, anything else a parameter. */
 export function sql(strings: TemplateStringsArray, ...holes: readonly (SqlValue | Sql)[]): Sql {
   const parts: string[] = [strings[0] ?? '']
   const values: SqlValue[] = []
@@ -31,7 +31,7 @@ function splice(parts: string[], values: SqlValue[], inner: Sql): void {
   for (const value of inner.values) values.push(value)
 }
 
-/** Statements or values with a separator between them; at least one. */
+/** At least one item. */
 export function join(items: readonly (SqlValue | Sql)[], separator = ', '): Sql {
   const parts: string[] = ['']
   const values: SqlValue[] = []
@@ -46,13 +46,13 @@ export function join(items: readonly (SqlValue | Sql)[], separator = ', '): Sql 
   return { kind: 'sql', parts, values }
 }
 
-/** `in (...)` over any number of names with one text, which engines therefore prepare once. */
+/** One text for any number of names, so that it is prepared once. */
 export function inNames(names: readonly string[]): Sql {
   const listed = JSON.stringify(Object.fromEntries(names.map((name) => [name, 1])))
   return sql`in (select key from json_each(${listed}))`
 }
 
-/** `(a, b), (c, d)` for a bulk insert. Callers cut their rows into `ROWS_PER_STATEMENT`. */
+/** `(a, b), (c, d)`; callers cut their rows into `ROWS_PER_STATEMENT`. */
 export function rows(list: readonly (readonly SqlValue[])[]): Sql {
   const parts: string[] = []
   const values: SqlValue[] = []
@@ -65,17 +65,17 @@ export function rows(list: readonly (readonly SqlValue[])[]): Sql {
   return { kind: 'sql', parts, values }
 }
 
-/** Both engines take more, but longer texts are parsed anew for little gain. */
+/** Longer texts cost parsing for little gain. */
 export const ROWS_PER_STATEMENT = 500
 
 export const empty: Sql = sql``
 
-/** The text with numbered placeholders as PostgreSQL writes them. */
+/** Numbered placeholders, for PostgreSQL. */
 export function toNumbered(statement: Sql): string {
   return statement.parts.reduce((text, part, index) => `${text}$${index}${part}`)
 }
 
-/** The text with plain placeholders as SQLite binds them fastest. */
+/** Plain placeholders, which SQLite binds fastest. */
 export function toPlain(statement: Sql): string {
   return statement.parts.join('?')
 }

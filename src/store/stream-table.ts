@@ -2,7 +2,7 @@ import type { Connection, Engine, Row } from './engine.ts'
 import { empty, join, type Sql, type SqlValue, sql } from './sql.ts'
 import type { ColumnType } from './typed-values.ts'
 
-/** A store as one state, and the engine it is on. */
+/** A snapshot and its engine. */
 export interface StoreState {
   readonly connection: Connection
   readonly dialect: Engine['dialect']
@@ -10,27 +10,23 @@ export interface StoreState {
 
 export interface StreamedTable {
   readonly table: string
-  /** The columns that name a row, in the order in which rows are streamed. */
+  /** Unique key columns, in streaming order. */
   readonly key: Readonly<Record<string, ColumnType>>
-  /** Which rows, as a condition. */
   readonly where?: Sql
 }
 
 /** Rows held in memory at once. */
 const PAGE_ROWS = 5_000
 
-/** Streams are told apart by number: one name may be open only once. */
+/** Cursor names must be unique. */
 let streams = 0
 
-/**
- * All rows of a table by its key, texts ordered by their bytes on either engine, a page in memory at
- * a time. The time grows with the rows, not with their square. Only inside a snapshot.
- */
+/** All rows by key, texts in byte order, one page in memory. Only inside a snapshot. */
 export function streamTable(state: StoreState, table: StreamedTable): AsyncIterable<Row> {
   return state.dialect === 'sqlite' ? streamByKey(state, table) : streamByCursor(state, table)
 }
 
-/** SQLite's index is ordered as wanted: each page goes on behind the last key. */
+/** Keyset pages along SQLite's index. */
 async function* streamByKey(
   { connection }: StoreState,
   { table, key, where }: StreamedTable,
@@ -55,7 +51,7 @@ function toKey(value: unknown): SqlValue {
   throw new TypeError(`a key is a text or a number, not ${String(value)}`)
 }
 
-/** PostgreSQL's index may follow a locale, so the server sorts once and hands the rows out. */
+/** PostgreSQL's index may follow a locale, so a cursor sorts once. */
 async function* streamByCursor(
   { connection }: StoreState,
   { table, key, where }: StreamedTable,
@@ -76,7 +72,7 @@ async function* streamByCursor(
   await connection.run(sql`close ${cursor}`)
 }
 
-/** Text of ours, never of a caller. */
+/** Our own text, never a caller's. */
 function plain(text: string): Sql {
   return { kind: 'sql', parts: [text], values: [] }
 }

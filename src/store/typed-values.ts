@@ -3,8 +3,8 @@ import { type Sql, type SqlValue, sql } from './sql.ts'
 export type ColumnType = 'text' | 'bigint'
 
 /**
- * `values (...), (...)` as a table; the first row is cast, so that engines which type their
- * parameters know the columns. Both engines name them column1, column2 and so on.
+ * `values (...), (...)` with column1, column2 and so on. The first row is cast, for engines that
+ * type parameters.
  */
 export function typedValues(
   types: readonly ColumnType[],
@@ -25,7 +25,7 @@ export function typedValues(
   return { kind: 'sql', parts, values }
 }
 
-/** `(a, b) in (values ...)` over composite keys. */
+/** `(a, b) in (values ...)` for composite keys. */
 export function inKeys(
   columns: Readonly<Record<string, ColumnType>>,
   keys: readonly (readonly SqlValue[])[],

@@ -2,25 +2,20 @@ import { LRUCache } from 'lru-cache'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Clock } from '#lib/time.ts'
 
-/** A token bucket: so many requests at once, and so many more per second. */
 export interface GuardLimit {
   readonly burst: number
   readonly refillPerSecond: number
 }
 
-/** The general bucket, and the tighter ones of the costly routes. */
 export type GuardKind = 'general' | 'mint' | 'claim'
 
 /**
- * The general one has to be wide enough that a loop through a day's quota meets 402 and not 429. A mint
- * costs milliseconds of signature recovery, a claim a row: honest callers need a handful of either.
+ * `general` is wide enough that a loop through a day's quota meets 402, not 429. A mint costs a
+ * signature recovery and a claim a row; honest callers need few.
  */
 export type GuardLimits = Readonly<Record<GuardKind, GuardLimit>>
 
-/**
- * Addresses remembered for each kind, about 10 MB at most; whoever has more addresses than this is
- * no matter for counters.
- */
+/** Per kind, about 10 MB. Counters cannot stop attackers with more addresses. */
 const BUCKETS_MAX = 100_000
 
 interface Tokens {
@@ -31,11 +26,9 @@ interface Tokens {
 interface TokenBucketsDeps {
   readonly clock: Clock
   readonly limit: GuardLimit
-  /** Most addresses remembered at once. */
   readonly bucketsMax?: number
 }
 
-/** One token bucket per recently seen address. */
 class TokenBuckets {
   readonly #deps: TokenBucketsDeps
   readonly #buckets: LRUCache<string, Tokens>
@@ -79,14 +72,13 @@ export type Guard = (
 export interface GuardDeps {
   readonly clock: Clock
   readonly limits: GuardLimits
-  /** Addresses remembered for each kind. */
   readonly bucketsMax?: number
 }
 
-/** Takes a token of an address for one request, in this process; refuses when none is left. */
+/** Per process. */
 export function createGuard(deps: GuardDeps): Guard {
-  // One memory for each kind: a cheap flood of one must not make the others forget who ran dry.
-  // Each takes all its room at once, so it is made when first asked for.
+  // A cache per kind, so that a flood of one kind cannot evict the others. Lazy, because each
+  // allocates all its room.
   const remembered = new Map<GuardKind, TokenBuckets>()
   return (addressBucket, route) => {
     const kind = route ?? 'general'
@@ -101,7 +93,7 @@ export function createGuard(deps: GuardDeps): Guard {
   }
 }
 
-/** Refuses an address after too many failures of one kind; successes do not count. */
+/** Counts failures only. */
 export interface FailureGuard {
   refusal(addressBucket: string): Refusal | undefined
   failed(addressBucket: string): void

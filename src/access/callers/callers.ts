@@ -17,21 +17,21 @@ export interface CallersDeps extends TiersDeps {
 }
 
 export interface Callers {
-  /** The caller behind the headers; every bad Authorization header gets one and the same refusal. */
+  /** Every bad Authorization header gets the same refusal. */
   identify(headers: RequestHeaders, addressBucket: string): Promise<Caller | Refusal>
   anonymous(addressBucket: string): Caller
   tierOf(wallet: Address): Promise<WalletTier>
-  /** Makes a revocation hold here at once; other replicas notice within `KEY_TTL_MS`. */
+  /** Applies a revocation here at once; other replicas follow within `KEY_TTL_MS`. */
   forget(digest: string): void
 }
 
 /** Revocation must hold on every replica within a second. */
 const KEY_TTL_MS = 500
 
-/** Keys that call within such a time; a flood of bad secrets cannot push memory up. */
+/** Bounds memory under a flood of bad secrets. */
 const HELD_MAX = 20_000
 
-/** Tells who calls. An Authorization header that is no good never falls back to anonymous. */
+/** A bad Authorization header never falls back to anonymous. */
 export function createCallers(deps: CallersDeps): Callers {
   const keys = new TtlCache<Found>({ ...deps, max: HELD_MAX, ttlMs: KEY_TTL_MS })
   const find = gather((digests) => findKeysByDigest(deps.engine, digests))
@@ -51,7 +51,7 @@ export function createCallers(deps: CallersDeps): Callers {
       const { key, readMs } = await lookUp(digest)
       if (!isActive(key)) return refuseKey()
       const tier = await tierOf(key.wallet)
-      // The tier may have taken long, and the key may have been revoked meanwhile.
+      // The key may have been revoked while the tier was read.
       const isOld = Math.abs(deps.clock() - readMs) >= KEY_TTL_MS
       const newest = isOld ? (await lookUp(digest)).key : key
       return isActive(newest) ? keyedCaller(deps, newest, tier) : refuseKey()
@@ -69,7 +69,6 @@ function refuseKey(): Refusal {
   return refuse('invalid_api_key', 'the API key is malformed, unknown or revoked')
 }
 
-/** What a digest's key was at a moment. */
 interface Found {
   readonly key: Key | undefined
   readonly readMs: number

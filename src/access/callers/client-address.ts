@@ -5,17 +5,17 @@ import type { RequestHeaders } from '#route/route.ts'
 type Parsed = ipaddr.IPv4 | ipaddr.IPv6
 type Range = [Parsed, number]
 
-/** RFC 6052: the IPv4 address behind a NAT64 gateway stands in the last 32 bits. */
+/** RFC 6052: NAT64 holds the IPv4 address in the last 32 bits. */
 const NAT64: Range = [ipaddr.IPv6.parse('64:ff9b::'), 96]
 
-/** Whoever has one address of an IPv6 /64 has them all. */
+/** One customer usually has a whole IPv6 /64. */
 const IPV6_BUCKET_BITS = 64
 
-/** A socket that has gone tells no address; such requests share one bucket. */
+/** A closed socket has no address; such requests share one bucket. */
 const UNKNOWN = 'unknown'
 
 export interface AddressBucketDeps {
-  /** CIDRs or addresses whose X-Forwarded-For is believed; none by default. */
+  /** Trusted proxies (CIDRs or addresses); none by default. */
   readonly trustedProxies?: readonly string[]
   warn?(message: string): void
 }
@@ -23,12 +23,12 @@ export interface AddressBucketDeps {
 export type AddressBucket = (socketAddress: string, headers: RequestHeaders) => string
 
 /**
- * Makes the function that tells what is counted: one IPv4 address or one IPv6 /64. It walks
- * X-Forwarded-For from the right while the hop is one of the named proxies (CIDRs or addresses) and
- * stops at garbage; with no proxies named the header counts for nothing. Throws on a bad CIDR.
+ * Returns the counted bucket: one IPv4 or one IPv6 /64. Walks X-Forwarded-For from the right over
+ * trusted proxies and stops at garbage; without proxies the header is ignored. Throws on a bad
+ * CIDR.
  *
- * Warns once about a proxy nearby that is not named: all its clients would share one quota. A far peer
- * may send the header at will.
+ * Warns once about an untrusted proxy nearby, whose clients would share one quota; distant peers
+ * may forge the header.
  */
 export function createAddressBucket({
   trustedProxies = [],
@@ -56,17 +56,16 @@ export function createAddressBucket({
   }
 }
 
-/** Networks of which a proxy on the same machine or next to it is a part. */
+/** Where a proxy of the operator is likely. */
 const NEAR: readonly string[] = ['loopback', 'private', 'uniqueLocal', 'linkLocal']
 
 function untrustedProxy(address: string): string {
   return `X-Forwarded-For from ${address} is ignored, so its clients share one quota; if it is your proxy, set SEXTON_TRUSTED_PROXIES=${address}`
 }
 
-/** Addresses whose meaning is kept; an address sends many requests over its connections. */
 const REMEMBERED_MAX = 10_000
 
-/** The same function, which works each of many addresses out once. */
+/** Memoizes by address. */
 function remember<T>(read: (address: string) => T): (address: string) => T {
   const known = new Map<string, { readonly value: T }>()
   return (address) => {
@@ -79,7 +78,7 @@ function remember<T>(read: (address: string) => T): (address: string) => T {
   }
 }
 
-/** Makes the function that tells whether a peer is one of the named proxies. Throws on a bad CIDR. */
+/** Whether a peer is a trusted proxy. Throws on a bad CIDR. */
 export function createProxyCheck(
   trustedProxies: readonly string[],
 ): (socketAddress: string) => boolean {
@@ -90,7 +89,7 @@ export function createProxyCheck(
   }
 }
 
-/** The first hop from the right that is not a proxy of ours, or the last one that could be read. */
+/** The first untrusted hop from the right, or the last readable one. */
 function nearestStranger(hops: string[], isTrusted: (hop: Parsed) => boolean): Parsed | undefined {
   let nearest: Parsed | undefined
   do {
@@ -112,13 +111,13 @@ function parseRange(text: string): Range {
   return ipaddr.parseCIDR(text)
 }
 
-/** Node joins repeated headers with commas, so the last entry is the nearest hop either way. */
+/** Repeated headers are joined by commas, so the last entry is the nearest hop. */
 function forwardedHops(header: string | readonly string[] | undefined): string[] {
   if (header === undefined) return []
   return (typeof header === 'string' ? header : header.join(',')).split(',')
 }
 
-/** An address, perhaps with brackets, port or zone, with IPv4 unwrapped from IPv6. */
+/** Accepts brackets, port and zone; unwraps IPv4 from IPv6. */
 function parseEntry(text: string): Parsed | undefined {
   const entry = text.trim()
   const bracketed = /^\[([^\]]+)\](?::[0-9]{1,5})?$/.exec(entry)?.[1]

@@ -12,19 +12,19 @@ export interface TiersDeps {
   /** The accounts store. */
   readonly engine: Engine
   readonly clock: Clock
-  /** Holds a wallet enough for the premium tier? Undefined while the index cannot tell. */
+  /** Undefined while the index cannot tell. */
   readonly isPremium: (wallet: Address) => Promise<boolean | undefined>
 }
 
 export type WalletTier = 'free' | 'premium'
 
-/** A tier that changed must hold on every replica within a second, `RecentCallers` included. */
+/** A new tier must hold on every replica within a second. */
 const TIER_TTL_MS = 700
 
-/** Wallets that call within such a time; more of them are looked up again. */
+/** Bounds memory; other wallets are read again. */
 const HELD_MAX = 20_000
 
-/** A word that did not change is written down again after this time, so that its age is known. */
+/** Rewrites an unchanged tier after this, so that its age is known. */
 const REWRITE_SECONDS = HOUR_SECONDS
 
 interface Word {
@@ -33,8 +33,8 @@ interface Word {
 }
 
 /**
- * Gives the tier of a wallet. What the index said last is kept on the wallet's row: while it cannot
- * tell, a known tier stands, also after a restart; only a wallet that was never judged counts as free.
+ * The index's last result is stored with the wallet: while the index is unavailable it stands, even
+ * after a restart. Unknown wallets count as free.
  */
 export function createTiers(deps: TiersDeps): (wallet: Address) => Promise<WalletTier> {
   const tiers = new TtlCache<boolean>({ ...deps, max: HELD_MAX, ttlMs: TIER_TTL_MS })
@@ -49,11 +49,11 @@ type Words = LRUCache<Address, Word>
 
 interface Judging extends TiersDeps {
   readonly words: Words
-  /** What was written down last. */
+  /** The stored tier. */
   recall(wallet: Address): Promise<boolean | undefined>
 }
 
-/** An index or a store that cannot tell must not turn callers away. */
+/** A failing index or store must not turn callers away. */
 async function judge(deps: Judging, wallet: Address): Promise<boolean> {
   const premium = await deps.isPremium(wallet).catch(() => undefined)
   if (premium !== undefined) {

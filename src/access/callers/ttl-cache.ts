@@ -4,15 +4,13 @@ import type { Clock } from '#lib/time.ts'
 interface Held<V> {
   readonly value: Promise<V>
   readonly askedAtMs: number
-  /** A newer one is being loaded. */
+  /** A refresh is loading. */
   isAgeing: boolean
 }
 
 /**
- * Remembers loaded values for a short time, a bounded number of them; those who ask at once share
- * one load. The time counts from the start of the load, so no answer is older than it says. A value past
- * half of its time is loaded anew beside those who are given it, so that who asks again and again
- * never waits.
+ * A bounded cache; concurrent callers share a load. Age counts from the start of the load. Past
+ * half its age a value is refreshed in the background, so that regular callers never wait.
  */
 export class TtlCache<V> {
   readonly #held: LRUCache<string, Held<V>>
@@ -28,7 +26,7 @@ export class TtlCache<V> {
   get(key: string, load: () => Promise<V>): Promise<V> {
     const now = this.#clock()
     const held = this.#held.get(key)
-    // A clock that was set back must not prolong what is held.
+    // Setting the clock back must not prolong entries.
     if (held !== undefined && now >= held.askedAtMs && now < held.askedAtMs + this.#ttlMs) {
       if (!held.isAgeing && now >= held.askedAtMs + this.#ttlMs / 2) this.#renew(key, held, load)
       return held.value
@@ -41,7 +39,7 @@ export class TtlCache<V> {
     return fresh.value
   }
 
-  /** What was forgotten meanwhile stays forgotten; where the load fails, the next who asks tries. */
+  /** Keeps forgotten entries forgotten; a failed refresh is retried by the next caller. */
   #renew(key: string, held: Held<V>, load: () => Promise<V>): void {
     held.isAgeing = true
     const askedAtMs = this.#clock()
@@ -56,7 +54,7 @@ export class TtlCache<V> {
     )
   }
 
-  /** Drops a value, also one that is being loaded: who asks next loads anew. */
+  /** Also drops a load in progress. */
   forget(key: string): void {
     this.#held.delete(key)
   }

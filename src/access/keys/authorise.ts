@@ -23,22 +23,21 @@ export interface KeyDeps {
   readonly callers: Callers
 }
 
-/** What an owner may send to prove ownership; all three or none. */
+/** All three or none. */
 export interface OwnerProof {
   readonly ownerAddress?: string
   readonly signature?: string
   readonly message?: string
 }
 
-/** Who asks: the wallet itself by signature, or the holder of one key's secret. */
+/** A wallet by signature, or the holder of a key's secret. */
 export interface Authority {
   readonly wallet: Address
-  /** The only key that a secret speaks for; undefined for a wallet, which speaks for all. */
+  /** The secret's key; undefined for a wallet, which controls all its keys. */
   readonly publicId: string | undefined
   readonly signed: SignedMessage | undefined
 }
 
-/** What `authorise` and `useAuthority` refuse, for the documents of the routes. */
 export const AUTHORITY_REFUSALS: readonly RefusalCode[] = [
   'invalid_address',
   'invalid_signature_format',
@@ -51,13 +50,13 @@ export const AUTHORITY_REFUSALS: readonly RefusalCode[] = [
   'not_key_owner',
 ]
 
-/** The keys that a request names, and that a signature for it has to name too. */
+/** Keys of the request, which a signature must name too. */
 export interface NamedKeys {
   readonly key?: string
   readonly to?: string
 }
 
-/** Takes the signature when one is sent, else the secret in the Authorization header. */
+/** By signature if sent, else by the secret in the Authorization header. */
 export function authorise(
   deps: KeyDeps,
   input: {
@@ -85,7 +84,7 @@ export function authorise(
   return { wallet: signed.wallet, publicId: undefined, signed }
 }
 
-/** Uses the signature up and gives the key, inside the transaction that acts on it. */
+/** Consumes the signature and returns the key, inside the acting transaction. */
 export async function useAuthority(
   connection: Connection,
   authority: Authority,

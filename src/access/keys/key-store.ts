@@ -7,26 +7,26 @@ import { padded } from '../padded.ts'
 import { type NewSecret, newSecret, type SecretDeps } from './secret.ts'
 import type { SignedMessage } from './signed-message.ts'
 
-/** A key as it is stored; the secret is not among it. */
+/** Without the secret. */
 export interface Key {
   readonly publicId: string
   readonly wallet: Address
   readonly label: string | null
   readonly createdUnix: number
   readonly revokedUnix: number | null
-  /** The first key of its wallet: it made what the wallet's count holds beyond its other keys'. */
+  /** Its calls are the wallet's count minus those of the other keys. */
   readonly isFirst: boolean
 }
 
-/** More active keys than this are no use to one wallet, and each mint costs a signature check. */
+/** Bounds the cost of mints per wallet. */
 const ACTIVE_KEYS_MAX = 10
 
-/** At a million keys one draw in four thousand is taken; ten taken in a row mean broken randomness. */
+/** Collisions are rare even at a million keys; ten in a row mean broken randomness. */
 const DRAWS_MAX = 10
 
 const COLUMNS = sql`public_id, wallet, label, created_unix, revoked_unix, is_first`
 
-/** Keys by the digests of their secrets; a digest that no key has is absent. */
+/** Unknown digests are absent. */
 export async function findKeysByDigest(
   engine: Engine,
   digests: readonly string[],
@@ -44,7 +44,7 @@ export async function findKey(
   return first(reads.run(sql`select ${COLUMNS} from keys where public_id = ${publicId}`))
 }
 
-/** A key that nobody revokes or rotates until this transaction ends. */
+/** Prevents revocation and rotation until this transaction ends. */
 export async function lockKey(connection: Connection, publicId: string): Promise<Key | undefined> {
   return first(
     connection.run(sql`
@@ -52,7 +52,7 @@ export async function lockKey(connection: Connection, publicId: string): Promise
   )
 }
 
-/** All keys of a wallet, revoked ones too, newest first. */
+/** Newest first, revoked ones included. */
 export async function listKeys(connection: Connection, wallet: Address): Promise<Key[]> {
   const found = await connection.run(sql`
     select ${COLUMNS} from keys where wallet = ${wallet}
@@ -60,10 +60,10 @@ export async function listKeys(connection: Connection, wallet: Address): Promise
   return found.map(toKey)
 }
 
-/** A list of a wallet that rotates its keys daily for a year and more. */
+/** Over a year of daily rotations. */
 const LISTED_MAX = 500
 
-/** Makes a key; refuses the eleventh active one, whatever the number of replicas that try at once. */
+/** Refuses the eleventh active key, even with concurrent replicas. */
 export async function insertKey(
   connection: Connection,
   deps: SecretDeps,
@@ -86,7 +86,7 @@ export async function insertKey(
   throw new Error(`no free publicId in ${DRAWS_MAX} draws`)
 }
 
-/** Undefined when the publicId is taken; it is never used again, not even after revocation. */
+/** Undefined when the publicId is taken; ids are never reused. */
 function tryInsert(
   connection: Connection,
   made: NewSecret,
@@ -101,7 +101,7 @@ function tryInsert(
   )
 }
 
-/** Revokes a key and gives the digest of its secret; undefined when it was revoked before. */
+/** Returns the secret's digest; undefined when already revoked. */
 export async function markRevoked(
   connection: Connection,
   input: { readonly publicId: string; readonly nowUnix: number },
@@ -116,7 +116,7 @@ export async function markRevoked(
   return column.text(row, 'secret_digest')
 }
 
-/** Names the key that took the place of a rotated one, for money that is still under way to it. */
+/** For late payments to a rotated key. */
 export async function recordSuccessor(
   connection: Connection,
   input: { readonly publicId: string; readonly successor: string },
@@ -125,10 +125,10 @@ export async function recordSuccessor(
     update keys set successor = ${input.successor} where public_id = ${input.publicId}`)
 }
 
-/** Late payments to a rotated key follow its successors one by one; a key rotated daily lasts over a year. */
+/** Late payments follow rotations one by one; daily rotation lasts over a year. */
 export const ROTATIONS_MAX = 500
 
-/** Length of the chain of rotations that led to this key, at most `ROTATIONS_MAX`. */
+/** Rotations before this key, at most `ROTATIONS_MAX`. */
 export async function countRotations(connection: Connection, publicId: string): Promise<number> {
   const [row] = await connection.run(sql`
     with recursive past (public_id, depth) as (
@@ -141,7 +141,7 @@ export async function countRotations(connection: Connection, publicId: string): 
   return row === undefined ? 0 : (column.integerOrNull(row, 'rotations') ?? 0)
 }
 
-/** The newest of a key's rotations, else the key itself; it is not rotated until this transaction ends. */
+/** The newest rotation of a key or itself, locked against rotation until this transaction ends. */
 export async function lockHeir(connection: Connection, publicId: string): Promise<string> {
   let heir = publicId
   for (;;) {
@@ -153,14 +153,14 @@ export async function lockHeir(connection: Connection, publicId: string): Promis
   }
 }
 
-/** The publicIds of a wallet, revoked ones too. */
+/** Revoked ones included. */
 export async function publicIdsOf(connection: Connection, wallet: Address): Promise<string[]> {
   const found = await connection.run(sql`
     select public_id from keys where wallet = ${wallet} order by public_id`)
   return found.map((row) => column.text(row, 'public_id'))
 }
 
-/** Uses a signed message up; a second use is refused for ever. */
+/** Consumes a signed message; a second use is refused for ever. */
 export async function useMessage(
   connection: Connection,
   input: { readonly signed: SignedMessage; readonly action: string; readonly nowUnix: number },

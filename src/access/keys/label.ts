@@ -1,13 +1,13 @@
-/** Code points; enough for a name, too short for a payload. */
+/** Code points. */
 const LABEL_MAX = 64
 
-/** Controls, lone surrogates, line separators, and what turns the direction of text (UAX 9). */
+/** Controls, lone surrogates, line separators and bidi controls (UAX 9). */
 const FORBIDDEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/u
 
-/** What has the shape of a secret: a label is shown and logged, a secret never is. */
+/** Labels are shown and logged, so they must not contain a secret. */
 const SECRET = /_[0-9a-f]{8}_[0-9a-f]{32}/
 
-/** A label in NFC, null for an empty one, undefined for one that is not allowed. */
+/** NFC; null if empty, undefined if not allowed. */
 export function parseLabel(text: string): string | null | undefined {
   const label = text.normalize('NFC')
   if (label === '') return null

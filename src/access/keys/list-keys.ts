@@ -21,7 +21,6 @@ const ListedKey = Type.Intersect([
 
 const KeyList = Type.Object({ keys: Type.Array(ListedKey) }, { additionalProperties: false })
 
-/** GET /api/keys */
 export function listRoute(deps: KeyDeps): Route {
   return defineRoute({
     method: 'GET',
@@ -48,7 +47,7 @@ export function listRoute(deps: KeyDeps): Route {
   })
 }
 
-/** The wallet's proof travels in headers here, because a GET has no body. */
+/** In headers, because a GET has no body. */
 function proofOf(headers: RequestHeaders): OwnerProof {
   const ownerAddress = only(headers['x-wallet-address'])
   const signature = only(headers['x-wallet-signature'])

@@ -43,7 +43,6 @@ const OWNER = {
   parameters: { publicId: publicIdInPath },
 } as const
 
-/** POST /api/keys/{publicId}/revoke */
 export function revokeRoute(deps: KeyDeps): Route {
   return defineRoute({
     ...OWNER,
@@ -73,7 +72,6 @@ export function revokeRoute(deps: KeyDeps): Route {
   })
 }
 
-/** POST /api/keys/{publicId}/rotate */
 export function rotateRoute(deps: KeyDeps): Route {
   return defineRoute({
     ...OWNER,
@@ -114,8 +112,8 @@ function refuseRotation(): Refusal {
 }
 
 /**
- * Does to a key what its owner asks for, in one transaction, and tells the owner's tier. That is looked
- * up before: nothing may fail between the commit and the answer, perhaps with a secret.
+ * Runs the owner's action in one transaction. Reads the tier first: after the commit nothing may
+ * fail, since the answer may hold a secret.
  */
 async function actOnKey<T>(
   deps: KeyDeps,
@@ -144,7 +142,6 @@ const Moved = Type.Object(
   { additionalProperties: false },
 )
 
-/** POST /api/keys/{publicId}/move-balance */
 export function moveBalanceRoute(deps: KeyDeps): Route {
   return defineRoute({
     ...OWNER,
@@ -173,7 +170,7 @@ export function moveBalanceRoute(deps: KeyDeps): Route {
       const moved = await writeOrRefuse(deps.engine, async (connection) => {
         const from = await useAuthority(connection, authority, { action, publicId, nowUnix })
         if (isRefusal(from)) return from
-        // A rotation at the same time would leave the money on the key that it revokes.
+        // Locked, so that a concurrent rotation cannot strand the money on a revoked key.
         const to = await lockKey(connection, toPublicId)
         if (to === undefined) return refuse('key_not_found', 'no key has this toPublicId')
         if (to.wallet !== from.wallet)

@@ -20,7 +20,7 @@ const txHashInQuery: Parameter<Hash | undefined> = {
   },
 }
 
-/** The query parameter behind each line of a message. */
+/** The query parameter of each message line. */
 const PARAMETER_OF = { key: 'publicId', to: 'toPublicId', transaction: 'txHash' } as const
 
 const MessageAnswer = Type.Object(
@@ -65,7 +65,7 @@ export function messageRoute(deps: MessageDeps): Route {
       const { action, address } = parameters
       const missing = refuseMissing(deps, action)
       if (missing !== undefined) return missing
-      // Milliseconds, so that two texts of one second differ: each is good once.
+      // Milliseconds make texts of the same second differ; each is valid once.
       const issued = new Date(deps.clock()).toISOString()
       const known: MessageValues = {
         address: showAddress(address),
@@ -80,7 +80,7 @@ export function messageRoute(deps: MessageDeps): Route {
   })
 }
 
-/** Refuses texts for actions that this service does not offer, before anyone signs one. */
+/** Refuses actions that this service does not offer, before anyone signs. */
 function refuseMissing(
   { gate, paymentChainId }: MessageDeps,
   action: Parameters<typeof fieldsOf>[0],

@@ -4,14 +4,13 @@ import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Clock } from '#lib/time.ts'
 import { parseInstant } from './parse-instant.ts'
 
-/** What a wallet can sign. Each has a title of its own, so that no signature serves another action. */
+/** Each action has its own title, so that no signature serves another. */
 export const ACTIONS = ['mint', 'list', 'revoke', 'rotate', 'move-balance', 'link-payer'] as const
 
 export type Action = (typeof ACTIONS)[number]
 
 type Field = 'address' | 'chain' | 'transaction' | 'key' | 'to' | 'issued'
 
-/** The text of each line of a message. */
 export type MessageValues = Readonly<Partial<Record<Field, string>>>
 
 const FORMS: Readonly<
@@ -48,28 +47,28 @@ const GRAMMAR: Readonly<Record<Field, (text: string) => boolean>> = {
   issued: (text) => parseInstant(text) !== undefined,
 }
 
-/** The longest message of ours is below 400 bytes. */
+/** Ours are below 400 bytes. */
 const MESSAGE_BYTES_MAX = 512
 
-/** Long enough to sign on a phone, short enough that a stolen signature is of little use. */
+/** Enough to sign on a phone; limits the use of a stolen signature. */
 const AGE_MAX_MS = 5 * 60_000
 
-/** Clocks of wallets run this much ahead at most. */
+/** Tolerated clock skew of wallets. */
 const AHEAD_MAX_MS = 60_000
 
-/** The fields of an action's message, in the order of its lines. */
+/** In the order of the lines. */
 export function fieldsOf(action: Action): readonly Field[] {
   return FORMS[action].fields
 }
 
-/** The exact text to sign: lines with LF between them and none at the end. */
+/** Lines joined by LF, without one at the end. */
 export function buildMessage(serviceName: string, action: Action, values: MessageValues): string {
   const { title, fields } = FORMS[action]
   const lines = fields.map((field) => `${LABELS[field]}: ${values[field] ?? ''}`)
   return [`${serviceName}: ${title}`, ...lines].join('\n')
 }
 
-/** Reads a message of any action; undefined unless it is, byte for byte, what we would have built. */
+/** Undefined unless byte for byte what `buildMessage` would return. */
 export function parseMessage(
   serviceName: string,
   text: string,
@@ -87,16 +86,15 @@ export function parseMessage(
   return buildMessage(serviceName, action, values) === text ? { action, values } : undefined
 }
 
-/** What a message is expected to say. */
 export interface Expected {
   readonly action: Action
-  /** The wallet that is said to have signed. */
+  /** The claimed signer. */
   readonly address: Address
-  /** `ignored` when a stored proof is looked at again. */
+  /** `ignored` when a stored proof is checked again. */
   readonly freshness: 'required' | 'ignored'
 }
 
-/** Everything about a signed message but its signature. */
+/** Checks all but the signature. */
 export function checkMessage(
   deps: { readonly serviceName: string; readonly clock: Clock },
   text: string,

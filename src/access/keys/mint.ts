@@ -12,13 +12,13 @@ import { parseLabel } from './label.ts'
 import { checkSigned, type SignedMessage } from './signed-message.ts'
 import { writeOrRefuse } from './write-or-refuse.ts'
 
-/** The answer to a mint and to a rotation: the only place where a secret is ever shown. */
+/** The answer to mint and rotate, the only ones with a secret. */
 export const NewKey = Type.Object(
   { key: KeyRecord, secret: Type.String({ description: 'Shown once; only its hash is kept.' }) },
   { additionalProperties: false },
 )
 
-/** Longest bodies are cut at 8 KiB; these keep the checks behind them short too. */
+/** Bounds the work of later checks. */
 export const SIGNED_FIELDS = {
   ownerAddress: Type.String({ maxLength: 64, description: 'The wallet that signs.' }),
   signature: Type.String({
@@ -70,7 +70,6 @@ const GATED = {
 } as const
 const OPEN = { description: '', refusals: [] } as const
 
-/** POST /api/keys */
 export function mintRoute(deps: MintDeps): Route {
   const { description, refusals } = deps.gate === 'open' ? OPEN : GATED
   return defineRoute({
@@ -122,7 +121,7 @@ function refuseLabel(): Refusal {
   })
 }
 
-/** Told only to a proven signer, so that errors say nothing about other wallets. */
+/** Reported only to a proven signer, so that errors reveal nothing about other wallets. */
 async function checkGate(
   gate: NonNullable<MintGate>,
   wallet: Address,

@@ -4,7 +4,6 @@ import { Type } from '#lib/type.ts'
 import { type Parameter, parsed } from '#route/parameter.ts'
 import { ACTIONS, type Action } from './message.ts'
 
-/** The publicId of a key, in the path or (then it may be absent) in the query. */
 export const publicIdInPath: Parameter<string> = {
   in: 'path',
   description: 'The key: its 8 hex characters.',

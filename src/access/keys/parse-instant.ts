@@ -2,9 +2,8 @@ const RFC_3339 =
   /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:Z|([+-])(\d{2}):(\d{2}))$/
 
 /**
- * Unix milliseconds of an RFC 3339 instant, or undefined. Stricter than any date parser at hand: the
- * fields are put together and taken apart again, so that a 31st of February is refused and never
- * becomes the 3rd of March. Upper-case T and Z, no leap second.
+ * RFC 3339 to Unix milliseconds. Stricter than Date: 31 February is undefined, not 3 March.
+ * Upper-case T and Z, no leap seconds.
  */
 export function parseInstant(text: string): number | undefined {
   const match = RFC_3339.exec(text)

@@ -3,7 +3,7 @@ import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import type { Clock } from '#lib/time.ts'
 import { checkSigned } from './signed-message.ts'
 
-/** A payer's word that one transaction of his pays for a key that is not his. */
+/** A payer's consent that one of their transactions pays for another's key. */
 export interface PayerProofInput {
   readonly payerAddress: Address
   readonly chainId: number
@@ -11,13 +11,13 @@ export interface PayerProofInput {
   readonly publicId: string
   readonly message: string
   readonly signature: string
-  /** `ignored` when a stored proof is looked at again by the audit. */
+  /** `ignored` when the audit checks a stored proof again. */
   readonly freshness: 'required' | 'ignored'
 }
 
 /**
- * Checks a proof; undefined when it holds. It binds payer, chain, transaction and key, so using it
- * twice does nothing and it need not be used up.
+ * Undefined when valid. It binds payer, chain, transaction and key, so replays are harmless and it
+ * is not consumed.
  */
 export async function verifyPayerProof(
   deps: { readonly serviceName: string; readonly clock: Clock },

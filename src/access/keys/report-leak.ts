@@ -5,7 +5,6 @@ import type { KeyDeps } from './authorise.ts'
 import { findKeysByDigest, markRevoked } from './key-store.ts'
 import { isSecret, secretDigest } from './secret.ts'
 
-/** POST /api/keys/report-leak */
 export function reportLeakRoute(deps: KeyDeps): Route {
   return defineRoute({
     method: 'POST',

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-/** 128 bits: nobody guesses one, whatever the number of tries. */
+/** 128 bits, beyond guessing. */
 const SECRET_BYTES = 16
 
 const PUBLIC_ID_BYTES = 4
@@ -8,11 +8,11 @@ const PUBLIC_ID_BYTES = 4
 export interface SecretDeps {
   /** Cryptographically strong. */
   readonly randomBytes: (size: number) => Buffer
-  /** What every secret begins with, such as `svc`. */
+  /** Such as `svc`. */
   readonly keyPrefix: string
 }
 
-/** A new key's public name and secret. The secret is shown once; only its digest is kept. */
+/** The secret is shown once; only its digest is stored. */
 export interface NewSecret {
   readonly publicId: string
   readonly secret: string
@@ -25,12 +25,12 @@ export function newSecret(deps: SecretDeps): NewSecret {
   return { publicId, secret, digest: secretDigest(secret) }
 }
 
-/** What is stored of a secret: its SHA-256 in hex. */
+/** SHA-256 in hex. */
 export function secretDigest(secret: string): string {
   return hash('sha256', secret, 'hex')
 }
 
-/** Tells a well-formed secret before anything is looked up. */
+/** Checks the form before any look-up. */
 export function isSecret(keyPrefix: string, text: string): boolean {
   if (!text.startsWith(`${keyPrefix}_`)) return false
   return /^[0-9a-f]{8}_[0-9a-f]{32}$/.test(text.slice(keyPrefix.length + 1))

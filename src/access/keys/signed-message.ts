@@ -11,15 +11,15 @@ export interface SignedInput {
   readonly message: string
 }
 
-/** A wallet's word: proven to be its own, fresh and meant for the action. */
+/** A verified message: signer, freshness and action are right. */
 export interface SignedMessage {
   readonly wallet: Address
   readonly values: MessageValues
-  /** Of the message and the address, never of the signature, which others can re-encode. */
+  /** Of message and address, not the signature, which can be re-encoded. */
   readonly digest: string
 }
 
-/** Cheap checks first, then the recovery of the signer, which takes milliseconds. */
+/** Cheap checks precede signer recovery, which takes milliseconds. */
 export function checkSigned(
   deps: { readonly serviceName: string; readonly clock: Clock },
   input: SignedInput,

@@ -7,10 +7,9 @@ import { decideBatch } from './decide-batch.ts'
 import { lockUsageDay } from './meter-statements.ts'
 
 /**
- * Admits a call in the transaction that credits its caller, so that the money which came with a call
- * pays for that call, whatever else the caller does at the moment. Undefined when `credit` gives
- * that. `name` is unique for ever, like that of a meter. A key that was rotated since the call came
- * has its money on the newer key, which then pays.
+ * Admits a call in the transaction that credits its caller, so that the payment pays for that call.
+ * Undefined when `credit` returns that. `name` is unique for ever. For a key rotated meanwhile, the
+ * newest rotation has the money and pays.
  */
 export async function admitCredited(
   connection: Connection,

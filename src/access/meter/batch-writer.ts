@@ -17,14 +17,13 @@ export interface BatchWriterDeps {
   readonly engine: Engine
   readonly clock: Clock
   readonly pricePerCall: MicroUsd
-  /** Unique among all processes that ever ran; numbers the batches together with a count. */
+  /** Unique for ever; numbers batches together with a count. */
   readonly name: string
-  /** Called with the error of a refund that the store refuses for good. */
+  /** Called for refunds that the store refuses for good. */
   readonly report?: (error: unknown) => void
   readonly journal?: RefundJournal | undefined
 }
 
-/** Who waits for a batch. */
 export type WaitingCall =
   | ({ readonly kind: 'admit'; readonly caller: Caller } & Settle<Admission>)
   | ({ readonly kind: 'figures'; readonly caller: Caller } & Settle<MeterFigures>)
@@ -35,8 +34,8 @@ interface Settle<T> {
 }
 
 /**
- * Writes batches in its own name, which numbers them: of the newest one whose answer was lost the store
- * can tell whether it stands. What a batch charged without an answer to its callers is refunded.
+ * Numbers batches, so that the store can tell whether the newest was committed when its response is
+ * lost. Refunds whatever was charged without an answer.
  */
 export class BatchWriter {
   readonly refunds: RefundQueue
@@ -49,8 +48,8 @@ export class BatchWriter {
   }
 
   /**
-   * Settles each of the batch, or none if another session holds one of its rows: then nothing was counted.
-   * Never rejects. `onCommitted` as `GroupCommit` has it.
+   * Settles the whole batch, or nothing (`held`) if another session locks one of its rows. Never
+   * rejects. `onCommitted` as in `GroupCommit`.
    */
   async decide(
     batch: readonly WaitingCall[],
@@ -97,7 +96,7 @@ export class BatchWriter {
     }
   }
 
-  /** A batch that stands is refunded; one whose commit has no answer is in doubt. */
+  /** Refunds a committed batch; a commit without response is in doubt. */
   async #takeBack({ id, day }: Batch, { decided, stands }: Outcome): Promise<void> {
     const receipts = receiptsOf(decided?.admissions ?? [])
     if (stands) await this.refunds.giveBack(receipts)

@@ -17,19 +17,16 @@ import {
   wantedOf,
 } from './meter-statements.ts'
 
-/** Calls that are decided together. */
 interface Counted {
-  /** Names the batch among all batches of all processes. */
   readonly id: BatchId
-  /** Callers to admit, in the order in which they came. */
+  /** In order of arrival. */
   readonly admits: readonly Caller[]
-  /** Unix seconds of the UTC day, the same for the whole batch. */
+  /** Unix seconds, the same for the whole batch. */
   readonly day: number
   readonly pricePerCall: MicroUsd
 }
 
 export interface Batch extends Counted {
-  /** Callers who only ask for their figures. */
   readonly figures: readonly Caller[]
 }
 
@@ -45,9 +42,9 @@ const NOTHING_ASKED: Standing = { days: new Map(), balances: new Map() }
 const NOTHING_SPENT: ReadonlyMap<string, Spent> = new Map()
 
 /**
- * Decides a batch inside one transaction: free units first, then prepaid calls, in arrival order. At most
- * four statements where nothing is paid and seven where something is; rows are locked in the order
- * usage_days, key_days, balances, spend_days.
+ * Decides a batch in one transaction, in arrival order: free units, then prepaid calls. At most
+ * four statements without payment and seven with; locks usage_days, key_days, balances, spend_days
+ * in that order.
  */
 export async function decideBatch(connection: Connection, batch: Batch): Promise<Decisions> {
   const { admits, figures, day } = batch
@@ -70,7 +67,7 @@ export async function decideBatch(connection: Connection, batch: Batch): Promise
   return { admissions, figures: figures.map((caller) => tally.figures(caller)) }
 }
 
-/** Both statements are sent at once: on PostgreSQL they share one round trip. */
+/** Sent together, one round trip on PostgreSQL. */
 async function countBatch(
   connection: Connection,
   batch: Batch,
@@ -82,9 +79,9 @@ async function countBatch(
 }
 
 interface Shares {
-  /** Free units by key, of keys that are counted apart. */
+  /** By key, of keys counted apart. */
   readonly keyUnits: ReadonlyMap<string, number>
-  /** Callers for whom no free unit was left, in arrival order. */
+  /** Without a free unit, in order of arrival. */
   readonly beyondQuota: readonly Caller[]
 }
 
@@ -102,7 +99,7 @@ function shareUnits(admits: readonly Caller[], taken: ReadonlyMap<string, Taken>
   return { keyUnits, beyondQuota }
 }
 
-/** Wanted calls by account, of accounts that hold the price of one; the debit itself decides. */
+/** Wanted calls by account with the price of at least one; the debit itself decides. */
 function payableCalls(
   callers: readonly Caller[],
   balances: ReadonlyMap<string, MicroUsd>,
@@ -120,17 +117,14 @@ function countOne(counts: Map<string, number>, name: string): number {
   return count
 }
 
-/** The prepaid account that a caller's paid calls debit. */
 export function accountOf(caller: Caller): string {
   return caller.kind === 'keyed' ? keyAccount(caller.publicId) : bucketAccount(caller.bucket)
 }
 
-/** The key whose free calls are counted apart from its wallet's, if the caller has one. */
 export function countedKeyOf(caller: Caller): string | null {
   return caller.kind === 'keyed' && caller.countsApart === true ? caller.publicId : null
 }
 
-/** What the statements of a batch took and found. */
 interface Outcome {
   /** By bucket. */
   readonly taken: ReadonlyMap<string, Taken>
@@ -145,16 +139,16 @@ interface BucketTally {
   unitsLeft: number
 }
 
-/** Hands out what the statements took, call by call, so that each answer shows its own moment. */
+/** Distributes results over calls, so that each answer shows its own moment. */
 class Tally {
-  /** Paid calls by bucket. */
+  /** By bucket. */
   readonly paid = new Map<string, number>()
   readonly #batch: Counted
   readonly #outcome: Outcome
   readonly #buckets = new Map<string, BucketTally>()
-  /** Paid calls that are left to hand out, by account. */
+  /** By account. */
   readonly #callsLeft = new Map<string, number>()
-  /** The newest caller of each bucket: its quota bounds the whole batch and is in every answer. */
+  /** By bucket: the newest caller's quota bounds the batch and is in every answer. */
   readonly #newest = new Map<string, Caller>()
   #receipts = 0
 
@@ -201,7 +195,7 @@ class Tally {
     }
   }
 
-  /** Paid by the account, or by a free unit where it is null. */
+  /** A null account means a free unit. */
   #admitted(caller: Caller, account: string | null): Admission {
     const source: AdmissionReceipt['source'] = account === null ? 'quota' : 'prepaid'
     const { id, day } = this.#batch

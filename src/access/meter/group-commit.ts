@@ -1,37 +1,34 @@
 export interface GroupCommitDeps<T> {
   /**
-   * Decides a batch and tells those who wait for it; never rejects. `onCommitted` is called when the batch
-   * stands and later ones see it, where that is before it is durable.
+   * Decides and answers a batch; never rejects. Calls `onCommitted` once later batches see this
+   * one, possibly before it is durable.
    */
   readonly decide: (batch: readonly T[], onCommitted: () => void) => Promise<void>
-  /** Told the number of requests of each batch. */
   readonly onBatch?: ((size: number) => void) | undefined
 }
 
-/** One statement carries a batch; beyond this its text and parameters cost more than a second commit. */
+/** Larger batches cost more than a second commit. */
 const BATCH_MAX = 256
 
-/** So many at most are decided ahead of the disk: what stands in the log grows no further than that. */
+/** Bounds what is decided before it is on disk. */
 const AHEAD_MAX = 4 * BATCH_MAX
 
 /**
- * More waiters than this cannot be served within a request's time; they are refused at once. Those
- * who are decided and wait for the disk are counted too.
+ * More cannot be served within a request's time. Includes decided requests that wait for the disk.
  */
 const WAITING_MAX = 20_000
 
 /**
- * While one batch is decided the requests that arrive form the next. It is decided while the last one
- * reaches the disk, once half as many wait as that one has: so neither the disk nor this thread stands
- * still, and batches stay large.
+ * Requests that arrive during a batch form the next one. It starts while the last is being synced,
+ * once half as many wait as that has: disk and thread stay busy and batches large.
  */
 export class GroupCommit<T> {
   readonly #deps: GroupCommitDeps<T>
   #waiting: T[] = []
-  /** In batches that are not durable yet. */
+  /** Requests in batches that are not durable yet. */
   #underWay = 0
   #isRunning = false
-  /** Of the newest batch, if it stands and is not durable yet. */
+  /** The newest batch, while committed but not durable. */
   #syncing: { readonly enough: number; readonly done: Promise<void> } | undefined
   #onEnough: (() => void) | undefined
 
@@ -39,7 +36,7 @@ export class GroupCommit<T> {
     this.#deps = deps
   }
 
-  /** Gives false when too many wait already. */
+  /** False when too many wait. */
   add(request: T): boolean {
     if (this.#waiting.length + this.#underWay >= WAITING_MAX) return false
     this.#waiting.push(request)
@@ -52,7 +49,7 @@ export class GroupCommit<T> {
     this.#isRunning = true
     while (this.#waiting.length > 0) {
       await this.#untilEnough()
-      // The end of this turn of the event loop lets every request that has already arrived join the batch.
+      // Lets all requests that have already arrived join the batch.
       await new Promise((resolve) => setImmediate(resolve))
       const batch = this.#waiting.slice(0, BATCH_MAX)
       this.#waiting = this.#waiting.slice(batch.length)

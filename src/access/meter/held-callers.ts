@@ -2,21 +2,21 @@ import { MeteringUnavailable } from './admission.ts'
 import { BatchWriter, type BatchWriterDeps, type WaitingCall } from './batch-writer.ts'
 import { GroupCommit } from './group-commit.ts'
 
-/** Connections that may wait for held rows; the others of the pool stay free for other callers. */
+/** Leaves the rest of the pool to other callers. */
 const ATTEMPTS_MAX = 4
 
-/** A call that has waited this long for an attempt is refused, so that many held rows delay none for long. */
+/** Bounds the delay that many held rows cause. */
 const WAIT_MAX_MS = 2_000
 
-/** Far more than one statement locks by mistake; the oldest are forgotten, and cost one more lock timeout. */
+/** Far more than one statement locks by mistake; a forgotten caller costs one more lock timeout. */
 const CALLERS_MAX = 10_000
 
 /**
- * Counts callers apart whose batch found a row held by another session, so that only calls that need
- * the row wait for it. A caller whose calls were counted belongs to the common batches again.
+ * Separates callers whose rows another session locks, so that only their calls wait. They return to
+ * the common batches once counted.
  */
 export class HeldCallers {
-  /** Held callers by bucket, the oldest first. */
+  /** By bucket, the oldest first. */
   readonly lines = new Map<string, GroupCommit<WaitingCall>>()
   readonly #deps: BatchWriterDeps
   readonly #queue: (() => void)[] = []
@@ -58,7 +58,7 @@ export class HeldCallers {
     }
   }
 
-  /** Under a name of its own, so that attempts do not wait for one another on the meter's row. */
+  /** With its own name, so that attempts do not wait for each other on the meter's row. */
   #attempt(calls: readonly WaitingCall[]): Promise<'answered' | 'held'> {
     this.#attempts += 1
     const name = `${this.#deps.name}:held:${this.#attempts}`
@@ -70,7 +70,7 @@ export class HeldCallers {
     else await new Promise<void>((resolve) => this.#queue.push(resolve))
   }
 
-  /** Hands the place on to the attempt that has waited longest. */
+  /** Passes the slot to the oldest waiting attempt. */
   #end(): void {
     const next = this.#queue.shift()
     if (next === undefined) this.#running -= 1

@@ -4,15 +4,15 @@ import { type BulkInsert, type Connection, type Row, StoreError } from '#store/e
 import { column } from '#store/row.ts'
 import { inNames, sql } from '#store/sql.ts'
 
-/** One of the batches of a process, which are numbered and never overlap. */
+/** Batches of a process are numbered and never overlap. */
 export interface BatchId {
   readonly meter: string
   readonly number: number
 }
 
 /**
- * Records the number of a process's newest batch, so that `settleBatch` can tell whether it was committed.
- * StoreError for a batch that was given up: it must not be counted after all.
+ * Marks a process's newest batch for `settleBatch`. Throws StoreError for an abandoned batch, which
+ * must not be counted.
  */
 export async function recordBatch(
   connection: Connection,
@@ -27,9 +27,8 @@ export async function recordBatch(
 }
 
 /**
- * Whether the newest batch of this process was committed. A commit that is still under way holds the row,
- * so that this waits for it. A batch that was not committed is given up: its number is taken, and
- * `recordBatch` refuses it.
+ * Whether the process's newest batch was committed; waits for a commit in progress, which holds the
+ * row. Abandons an uncommitted batch, so that `recordBatch` refuses it later.
  */
 export async function settleBatch(
   connection: Connection,
@@ -47,24 +46,24 @@ export async function settleBatch(
   return false
 }
 
-/** What a bucket has used of a day: free units, and paid calls beyond them. */
+/** Free units and paid calls of a day. */
 export interface UsageDay {
   readonly used: number
   readonly paid: number
 }
 
-/** How many units a bucket asks for, and the quota that bounds its day. */
+/** Units wanted, and the day's quota. */
 export interface Wanted {
   readonly units: number
   readonly quota: number
 }
 
-/** A bucket's day after units were taken; `granted` of them were left to take. */
+/** `granted` units were available. */
 export interface Taken extends UsageDay {
   readonly granted: number
 }
 
-/** The newest caller's quota bounds the bucket, so that a tier that changed counts at once. */
+/** The newest caller's quota counts, so that a new tier applies at once. */
 export function wantedOf(
   admits: readonly { readonly bucket: string; readonly dailyQuota: number }[],
 ): Map<string, Wanted> {
@@ -75,9 +74,8 @@ export function wantedOf(
 }
 
 /**
- * Takes free units for all buckets of a batch. One statement counts, decides and takes, so that no number
- * of replicas exceeds a quota; rows stand in the order of the names, so that batches cannot deadlock.
- * Buckets without a unit left are absent: their rows are locked, not written.
+ * One statement counts, decides and takes, so that no number of replicas exceeds a quota. Rows in
+ * name order prevent deadlocks. Buckets without units left are absent: locked, not written.
  */
 export async function takeUnits(
   connection: Connection,
@@ -121,8 +119,8 @@ const TAKEN: BulkInsert = {
 }
 
 /**
- * Locks the row of a bucket's day, which is made when it is the first of the day. Whoever changes a
- * balance before the day calls this first, since the meter locks the day first too.
+ * Locks a bucket's day, creating it if needed. Call before changing a balance: the meter locks in
+ * this order.
  */
 export async function lockUsageDay(
   connection: Connection,
@@ -135,7 +133,7 @@ export async function lockUsageDay(
     on conflict (day, bucket) do update set used = usage_days.used`)
 }
 
-/** Counts paid calls; the buckets' rows are locked by `takeUnits` of the same transaction. */
+/** The rows must be locked by `takeUnits` in this transaction. */
 export async function addPaid(
   connection: Connection,
   day: number,
@@ -155,9 +153,8 @@ const PAID: BulkInsert = {
 }
 
 /**
- * Counts free units of keys beside their wallet's count, whose row is locked by the same transaction.
- * A wallet's first key needs no row: its calls are what the others did not make. What a wallet of
- * several keys called before its keys were counted stands under the wallet's own bucket.
+ * Free units per key; the wallet's row must be locked in this transaction. First keys need no row:
+ * theirs is the remainder.
  */
 export async function addKeyUnits(
   connection: Connection,
@@ -178,13 +175,13 @@ const COUNTED: BulkInsert = {
 }
 
 export interface Standing {
-  /** By bucket; a bucket that has not called is absent. */
+  /** By bucket; absent without calls. */
   readonly days: ReadonlyMap<string, UsageDay>
-  /** By account; an account that was never posted to is absent. */
+  /** By account; absent without postings. */
   readonly balances: ReadonlyMap<string, MicroUsd>
 }
 
-/** How some buckets and accounts stand, in one statement. */
+/** In one statement. */
 export async function readStanding(
   connection: Connection,
   day: number,

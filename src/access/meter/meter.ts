@@ -13,23 +13,22 @@ import type { RefundJournal } from './refund-journal.ts'
 import { RefundQueue } from './refund-queue.ts'
 
 export interface MeterDeps extends BatchWriterDeps {
-  /** Called with the number of requests of each batch. */
+  /** Receives the size of each batch. */
   readonly onBatch?: (size: number) => void
 }
 
 /**
- * Counts calls by group commit: while one commit is in flight the requests that arrive form the
- * next batch, which is decided in arrival order in one transaction and durable before it answers.
- * Where a commit stands before it is durable, the next batch is decided meanwhile.
+ * Group commit: requests that arrive during a batch form the next, decided in arrival order in one
+ * transaction and answered once durable.
  */
 export function createMeter(deps: MeterDeps): SettlingMeter {
   assert(deps.pricePerCall > 0n, 'a paid call has a price above zero')
   const writer = new BatchWriter(deps)
-  // A queue of its own: these doubts must not delay a batch.
+  // Its own queue, so that these doubts do not delay batches.
   const ofCredits = new RefundQueue(deps)
   if (deps.journal !== undefined) void resumeRefunds(deps, deps.journal)
   const held = new HeldCallers(deps)
-  // Figures are only read, which no lock delays.
+  // Reading figures takes no lock.
   const isHeld = ({ kind, caller }: WaitingCall) =>
     kind === 'admit' && held.lines.has(caller.bucket)
   const commits = new GroupCommit<WaitingCall>({
@@ -59,7 +58,7 @@ export function createMeter(deps: MeterDeps): SettlingMeter {
   }
 }
 
-/** Makes the refunds that earlier processes left, at the price each call was charged. */
+/** Makes refunds left by earlier processes, at the price each call was charged. */
 async function resumeRefunds(deps: MeterDeps, journal: RefundJournal): Promise<void> {
   for (const [pricePerCall, left] of await journal.takeOver())
     new RefundQueue({ ...deps, pricePerCall }).resume(left)

@@ -13,8 +13,8 @@ import type { AdmissionReceipt } from './admission.ts'
 import type { UsageDay } from './meter-statements.ts'
 
 /**
- * Gives back exactly what the receipts name, each once for ever; the money of a key that was rotated
- * goes on to the newest of its rotations. Rows are taken in the order of admissions.
+ * Refunds each receipt once for ever; a rotated key's money goes to its newest rotation. Locks rows
+ * in the order of admissions.
  */
 export async function refundBatch(
   connection: Connection,
@@ -54,7 +54,7 @@ export async function refundBatch(
   }
 }
 
-/** The accounts of newest rotations by the accounts of rotated keys, all of them locked. */
+/** Locked accounts of newest rotations, by rotated account. */
 async function lockHeirs(
   connection: Connection,
   accounts: ReadonlySet<string>,
@@ -90,7 +90,7 @@ function byDay(
   return groups.sort((a, b) => (a.name === b.name ? a.day - b.day : a.name < b.name ? -1 : 1))
 }
 
-/** Marks receipts as refunded; returns those that were not before. */
+/** Returns those not refunded before. */
 async function markRefunded(
   connection: Connection,
   receipts: readonly AdmissionReceipt[],
@@ -104,7 +104,7 @@ async function markRefunded(
   return sorted.filter((each) => fresh.delete(each.id))
 }
 
-/** Refunds free units or paid calls of a day; free units are lowered beside a count that only rises. */
+/** Free units are offset by a count that only rises. */
 async function giveBackUnits(
   connection: Connection,
   input: { readonly bucket: string; readonly day: number } & UsageDay,
@@ -115,7 +115,6 @@ async function giveBackUnits(
     where day = ${input.day} and bucket = ${input.bucket}`)
 }
 
-/** Refunds free units of a key and day. */
 async function giveBackKeyUnits(
   connection: Connection,
   input: { readonly publicId: string; readonly day: number; readonly units: number },

@@ -12,16 +12,16 @@ const LINES_MAX = 100_000
 
 const FILE = /^refunds-.+\.journal$/
 
-/** A batch whose commit failed with an unknown outcome; must be resolved before the lane's next batch. */
+/** A batch with an unknown commit outcome, to resolve before the next batch. */
 export interface Doubt {
   readonly id: BatchId
-  /** Unix seconds of the UTC day that it charged. */
+  /** Unix seconds of the charged UTC day. */
   readonly day: number
-  /** What it charged, if it was committed. */
+  /** Valid if it was committed. */
   readonly receipts: readonly AdmissionReceipt[]
 }
 
-/** Refunds and unresolved batches that wait for the store. */
+/** Pending refunds and unresolved batches. */
 export interface WaitingRefunds {
   readonly receipts: readonly AdmissionReceipt[]
   readonly doubts: readonly Doubt[]
@@ -36,17 +36,17 @@ interface JournalDeps {
 }
 
 /**
- * Journals refunds that wait for the store, so that they survive the process. Processes may share the
- * folder: each writes its own file, which exists only while something waits. A starting process takes
- * over all other files; that is safe even if their owners still run, because a receipt is refunded once.
+ * Persists pending refunds. Processes share the folder, with a file each while something waits. A
+ * starting process takes over all other files, even of running owners: a receipt is refunded only
+ * once.
  */
 export class RefundJournal {
   readonly #deps: JournalDeps
   readonly #disk = new Mutex()
-  /** This process's own file, then those it took over. */
+  /** Its own file, then those taken over. */
   readonly #files: string[]
   #unwritten: string[] = []
-  /** Lines written since the queue was last empty. */
+  /** Since the queue was last empty. */
   #lines = 0
   #waiting = 0
   #isFaulty = false
@@ -56,7 +56,7 @@ export class RefundJournal {
     this.#files = [join(deps.folder, `refunds-${deps.name}.journal`)]
   }
 
-  /** Takes over what other processes left, by the price their calls were charged. Never rejects. */
+  /** By the price of the calls. Never rejects. */
   async takeOver(): Promise<ReadonlyMap<MicroUsd, WaitingRefunds>> {
     const left = new Map<MicroUsd, { receipts: AdmissionReceipt[]; doubts: Doubt[] }>()
     for (const line of await this.#disk.run(() => this.#readOthers())) {
@@ -78,7 +78,6 @@ export class RefundJournal {
     return this.#disk.run(() => this.#append())
   }
 
-  /** Reports how many kept entries no longer wait. */
   settled(count: number): void {
     this.#waiting -= count
     if (count > 0 && this.#waiting === 0) void this.#disk.run(() => this.#clear())
@@ -120,7 +119,7 @@ export class RefundJournal {
     for (const [index, other] of others.entries()) {
       const file = join(folder, `refunds-${name}.${index}.journal`)
       try {
-        // Renamed before it is read: if its owner still runs, it continues in a new file.
+        // Renamed first: a running owner then continues in a new file.
         await rename(join(folder, other), file)
         for (const text of (await readFile(file, 'utf8')).split('\n')) {
           const line = parseLine(text)

@@ -6,13 +6,13 @@ import { settleBatch } from './meter-statements.ts'
 import { refundBatch } from './refund-batch.ts'
 import type { Doubt, RefundJournal, WaitingRefunds } from './refund-journal.ts'
 
-/** Some 20 MB of refunds that a store that is down keeps waiting; beyond it they are reported lost. */
+/** About 20 MB; refunds beyond it are reported lost. */
 const REFUNDS_MAX = 100_000
 
-/** One statement carries that many; beyond this its text costs more than a second commit. */
+/** Larger batches cost more than a second commit. */
 const BATCH_MAX = 256
 
-/** The wait after the first failure; each further one in a row doubles it. */
+/** Doubles with each failure in a row. */
 const RETRY_MS = 1_000
 
 /** A row that was stuck for long is free within a minute of its release. */
@@ -25,9 +25,9 @@ interface RefundDeps {
   readonly engine: Engine
   readonly clock: Clock
   readonly pricePerCall: MicroUsd
-  /** Told of a call that the store never lets be given back. */
+  /** Called for refunds that the store refuses for good. */
   readonly report?: (error: unknown) => void
-  /** Keeps waiting refunds across restarts. */
+  /** Keeps pending refunds across restarts. */
   readonly journal?: RefundJournal | undefined
 }
 
@@ -35,23 +35,22 @@ interface Refund {
   readonly receipt: AdmissionReceipt
   readonly resolve: () => void
   readonly reject: (error: MeteringUnavailable) => void
-  /** It failed among others: from then on it is tried by itself, so that it can hold back none. */
+  /** Tried alone after failing in a batch, so that it cannot block others. */
   alone: boolean
-  /** How often it failed by itself. */
+  /** Failures alone. */
   failures: number
   /** Whether it is in the journal. */
   isKept: boolean
 }
 
 /**
- * Refunds calls in the background; admissions never wait for it, and a locked row delays one receipt
- * only. What the store does not accept is journalled and retried with back-off, by this process or by
- * the next one with the same folder.
+ * Refunds in the background: admissions never wait, and a locked row delays one receipt only.
+ * Failures are journalled and retried with back-off, by this process or the next.
  */
 export class RefundQueue {
   readonly #deps: RefundDeps
   #waiting: Refund[] = []
-  /** Receipts that failed by themselves and come back when their time has passed. */
+  /** Receipts in back-off after failing alone. */
   #resting = 0
   #failuresInRow = 0
   #isPaused = false
@@ -65,7 +64,7 @@ export class RefundQueue {
     this.#deps = deps
   }
 
-  /** Resolves when the call is given back; rejects when that did not work at once. */
+  /** Resolves when refunded; rejects if that did not work at once. */
   add(receipt: AdmissionReceipt): Promise<void> {
     if (this.#waiting.length + this.#resting >= REFUNDS_MAX)
       return Promise.reject(new MeteringUnavailable('the refund queue is full'))
@@ -80,14 +79,14 @@ export class RefundQueue {
     })
   }
 
-  /** Refunds counted calls whose callers are about to be refused. Resolves once they are journalled. */
+  /** Refunds calls that will be refused. Resolves once journalled. */
   async giveBack(receipts: readonly AdmissionReceipt[]): Promise<void> {
     const kept = this.#keep(this.#push(receipts, NOBODY))
     this.#start()
     await kept
   }
 
-  /** Refunds a batch if it turns out to be committed. Resolves once the batch is journalled. */
+  /** Refunds a batch if it was committed after all. Resolves once journalled. */
   async doubt(doubt: Doubt): Promise<void> {
     const kept = this.#deps.journal?.keep({ receipts: [], doubts: [doubt] })
     this.#doubts.push(doubt)
@@ -95,7 +94,7 @@ export class RefundQueue {
     await kept
   }
 
-  /** Continues with the journal entries of an earlier process. */
+  /** Continues an earlier process's journal. */
   resume({ receipts, doubts }: WaitingRefunds): void {
     for (const refund of this.#push(receipts, NOBODY)) refund.isKept = true
     this.#doubts.push(...doubts)
@@ -103,8 +102,8 @@ export class RefundQueue {
   }
 
   /**
-   * Resolves when there is no doubt about any batch. A batch that was committed is only put in line
-   * here: what is stuck of it must not keep other callers out.
+   * Resolves when no batch is in doubt. Refunds of committed ones are only queued, so that a stuck
+   * one blocks no caller.
    */
   settleDoubts(): Promise<void> {
     if (this.#doubts.length === 0) return Promise.resolve()
@@ -138,7 +137,7 @@ export class RefundQueue {
     return refunds
   }
 
-  /** Resolves when all of them are in the journal, including those kept earlier. */
+  /** Resolves when all are journalled. */
   async #keep(refunds: readonly Refund[]): Promise<void> {
     const unkept = refunds.filter((each) => !each.isKept)
     for (const each of unkept) each.isKept = true
@@ -150,7 +149,7 @@ export class RefundQueue {
     this.#deps.journal?.settled(refunds.filter((each) => each.isKept).length)
   }
 
-  /** Journals before it refuses, because the process may die right after the refusal. */
+  /** Journals first, because the process may die right after the refusal. */
   #reject(refunds: readonly Refund[], error: MeteringUnavailable): void {
     void this.#keep(refunds).then(() => {
       for (const each of refunds) each.reject(error)
@@ -164,7 +163,7 @@ export class RefundQueue {
   async #run(): Promise<void> {
     this.#isRunning = true
     while (!this.#isPaused && (this.#waiting.length > 0 || this.#doubts.length > 0)) {
-      // One turn of the event loop lets every refund that has already arrived join the batch.
+      // Lets all refunds that have already arrived join the batch.
       await new Promise((resolve) => setImmediate(resolve))
       const late = setTimeout(() => {
         this.#isLate = true
@@ -201,7 +200,7 @@ export class RefundQueue {
     for (const { resolve } of due) resolve()
   }
 
-  /** From the front: one that is tried by itself, or all up to the next such one. */
+  /** The first if it is tried alone, else all before the next such one. */
   #due(): readonly Refund[] {
     const first = this.#waiting.slice(0, BATCH_MAX)
     const alone = first.findIndex((each) => each.alone)
@@ -216,11 +215,11 @@ export class RefundQueue {
     else if (mayWorkLater(cause)) this.#rest(first)
     else this.#leaveOut(first, cause)
     this.#reject(due, unavailable(cause))
-    // What failed by itself before says nothing about the others.
+    // A failure of one that failed alone before says nothing about the others.
     if (isNew) this.#pause(cause)
   }
 
-  /** Whoever waited was told long ago, or nobody does. */
+  /** Its caller was answered long ago. */
   #leaveOut(refund: Refund, cause: unknown): void {
     this.#waiting = this.#waiting.slice(1)
     this.#forget([refund])
@@ -228,7 +227,7 @@ export class RefundQueue {
     this.#deps.report?.(new Error(`a call can never be refunded: ${id}`, { cause }))
   }
 
-  /** The store may be down: nobody waits for it, and it is asked ever more rarely. */
+  /** With the store possibly down, rejects waiters and backs off. */
   #pause(cause: unknown): void {
     this.#reject([...this.#waiting], unavailable(cause))
     this.#failuresInRow += 1
@@ -240,7 +239,7 @@ export class RefundQueue {
     setTimeout(resume, retryMs(this.#failuresInRow)).unref()
   }
 
-  /** Sends a receipt to the end of the line for later, and with it those that need the same row. */
+  /** Moves a receipt, and those that need its row, to the end. */
   #rest(refund: Refund): void {
     const { bucket } = refund.receipt
     const failures = refund.failures + 1
@@ -258,7 +257,7 @@ export class RefundQueue {
   }
 }
 
-/** The store refuses a receipt for good that breaks one of its rules. */
+/** A broken constraint is permanent. */
 function mayWorkLater(cause: unknown): boolean {
   return cause instanceof StoreError && !(cause instanceof ConstraintError)
 }
@@ -271,5 +270,5 @@ function unavailable(cause: unknown): MeteringUnavailable {
   return new MeteringUnavailable('cannot refund calls in the accounts store now', { cause })
 }
 
-/** Nobody waits: the callers of a batch in doubt were refused. */
+/** For batches in doubt, whose callers were refused. */
 const NOBODY = { resolve: () => undefined, reject: () => undefined }

@@ -1,24 +1,23 @@
 import type { MicroUsd } from '#domain/money.ts'
 import { DAY_SECONDS, lastDays } from '#lib/time.ts'
 
-/** A week, so that a quiet Sunday and a busy Monday weigh what they do in life. */
+/** A week evens out weekdays and weekends. */
 export const FORECAST_DAYS = 7
 
-/** How long a balance lasts at the pace of the last days. */
 export interface Forecast {
-  /** What was spent since the beginning of the first of the days. */
+  /** Since the first day of the forecast. */
   readonly spent: MicroUsd
   readonly perDay: MicroUsd
   /** Null when nothing was spent. */
   readonly daysLeft: number | null
 }
 
-/** The first of the UTC days whose spending a forecast goes by; today is the last. */
+/** First UTC day of the forecast; today is the last. */
 export function forecastSince(nowUnix: number): number {
   return lastDays(nowUnix, FORECAST_DAYS)[0] ?? nowUnix
 }
 
-/** Today counts as far as it has come, so that the pace is right in the morning too. */
+/** Counts the elapsed part of today only, so that mornings are right too. */
 export function forecastRunOut(input: {
   readonly balance: MicroUsd
   readonly spent: MicroUsd

@@ -36,7 +36,6 @@ const Day = Type.Object(
   { additionalProperties: false },
 )
 
-/** The answer to GET /api/usage/history. */
 export const History = Type.Object(
   {
     identity: Type.String({ description: '`key:<prefix>_<publicId>`, or `ip:<address bucket>`.' }),
@@ -63,7 +62,7 @@ export const History = Type.Object(
 /** One day of one key. */
 export const CsvRow = Type.Object({ ...DAY, ...KeyUse.properties, complete: Type.Boolean() })
 
-/** A statement as it was read: the days oldest first, today last. */
+/** Oldest day first. */
 export interface Statement {
   readonly history: readonly HistoryDay[]
   readonly balance: MicroUsd
@@ -90,7 +89,7 @@ export function showHistory(identity: string, { history, balance, forecast }: St
   }
 }
 
-/** Each day by key; a day of no key, or of a caller without one, is one row. */
+/** One row per day and key; days without a key are one row. */
 export function toCsvRows(history: readonly HistoryDay[]) {
   return history.flatMap((day) => {
     const complete = day !== history.at(-1)

@@ -4,16 +4,16 @@ import type { Connection, Engine } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { type Sql, sql } from '#store/sql.ts'
 
-/** Long enough to answer a question about last month's calls; anonymous callers leave a row each. */
+/** Enough for questions about last month; anonymous callers leave a row each. */
 const KEEP_ADDRESS_DAYS = 35
 
-/** Whatever a wallet may ask the history of its usage for, and some days more. */
+/** Longer than any usage history that a wallet can request. */
 const KEEP_WALLET_DAYS = 100
 
-/** Rows visited per transaction: on SQLite it runs on the thread that serves requests. */
+/** Per transaction: on SQLite it runs on the thread that serves requests. */
 const ROWS_PER_PAGE = 50
 
-/** A million rows are deleted in twenty minutes, with room for requests between pages. */
+/** A million rows in twenty minutes, with room for requests between pages. */
 const PAGES_PER_RUN_MAX = 1_000
 
 export interface PruneUsageDeps {
@@ -24,10 +24,9 @@ export interface PruneUsageDeps {
 }
 
 /**
- * Deletes old refunds, process rows and usage counters; anonymous callers leave one counter per
- * address and day. Days with paid calls stay with the counters of their keys, because the audit
- * compares them with the ledger; so do refunds that moved money. A wrong clock deletes nothing early:
- * a day is over once the chain has passed it. Each run continues where the last one stopped.
+ * Deletes old refunds, process rows and usage counters. Keeps days with paid calls and refunds of
+ * money, which the audit compares with the ledger. A day is over once the chain has passed it, so a
+ * wrong clock deletes nothing early. Each run resumes where the last one stopped.
  */
 export function createUsagePruning(deps: PruneUsageDeps): () => Promise<void> {
   const { engine } = deps
@@ -76,7 +75,7 @@ export function createUsagePruning(deps: PruneUsageDeps): () => Promise<void> {
   }
 }
 
-/** Runs once, from the oldest row. */
+/** Starts from the oldest row. */
 export function pruneUsage(deps: PruneUsageDeps): Promise<void> {
   return createUsagePruning(deps)()
 }
@@ -94,7 +93,7 @@ interface Place {
   readonly key: string
 }
 
-/** Visits the old rows of a table once, in pages ordered by day and key. */
+/** Visits old rows once, in pages by day and key. */
 class Sweep {
   readonly #engine: Engine
   readonly #swept: Swept
@@ -106,7 +105,7 @@ class Sweep {
     this.#swept = swept
   }
 
-  /** Returns whether all days before `before` have been visited. */
+  /** Whether all days before `before` have been visited. */
   async run(before: number): Promise<boolean> {
     for (let page = 0; page < PAGES_PER_RUN_MAX; page += 1) {
       if (this.#place.day >= before) return true

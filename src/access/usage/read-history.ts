@@ -13,7 +13,6 @@ export interface HistoryInput {
   readonly nowUnix: number
 }
 
-/** Charged calls and what was paid for them. */
 export interface Charged {
   /** Free units and paid calls. */
   readonly calls: number
@@ -22,24 +21,23 @@ export interface Charged {
 }
 
 export interface KeyCharged extends Charged {
-  /** Null for keys beyond those that are told apart, and for calls of a time before they were. */
+  /** Null for keys beyond the limit, and for calls from before keys were counted apart. */
   readonly publicId: string | null
 }
 
 export interface HistoryDay extends Charged {
   /** Unix seconds of the UTC day. */
   readonly day: number
-  /** Keys that called, of a wallet; those of most calls first. */
+  /** Most calls first. */
   readonly keys: readonly KeyCharged[]
 }
 
 /**
- * A wallet that rotates its keys without end must not make an answer without end: the first key and
- * the newest ones are told apart.
+ * Bounds the answer for wallets that rotate endlessly: the first and the newest keys are listed.
  */
 const HISTORY_KEYS_MAX = 100
 
-/** The UTC days that end with today, oldest first and without gaps. */
+/** UTC days up to today, oldest first, without gaps. */
 export async function readHistory(
   connection: Connection,
   input: HistoryInput,
@@ -65,10 +63,10 @@ export async function readHistory(
   })
 }
 
-/** A key that took the place of others goes on spending as they did; so many of them are looked at. */
+/** Bounds the rotations whose spending the forecast includes. */
 const PREDECESSORS_MAX = 10
 
-/** What the caller's account, and those of the keys that its key was rotated from, spent since a day. */
+/** Spent since a day by the caller's account and the keys rotated into it. */
 export async function readSpent(
   connection: Connection,
   caller: Caller,
@@ -120,11 +118,10 @@ async function readSpend(connection: Connection, account: string, since: number)
   }))
 }
 
-/** What is counted of one key and day by itself. */
 interface KeyPart extends KeyCharged {
   readonly day: number
   readonly isFirst: boolean
-  /** Free units; of a first key none are counted. */
+  /** 0 for a first key. */
   readonly used: number
 }
 
@@ -146,7 +143,7 @@ async function readKeys(
   return found.map(toKeyPart)
 }
 
-/** Free units of keys that are counted apart, the first key without a count, and what each paid. */
+/** Free units of keys counted apart, the first key with 0, and what each paid. */
 function partsOf(wallet: string, bucket: string, since: number): Sql {
   return sql`
     select key_days.day, key_days.public_id, key_days.used, 0 as paid, 0 as micro_usd
@@ -179,7 +176,7 @@ function toKeyPart(row: Row): KeyPart {
   }
 }
 
-/** The first key made what the wallet's count holds beyond the counts of its other keys. */
+/** The first key gets the remainder of the wallet's count. */
 function splitDay(walletUsed: number, parts: readonly KeyPart[]): KeyCharged[] {
   const apart = parts.reduce((sum, each) => sum + each.used, 0)
   return parts

@@ -14,7 +14,7 @@ import { type HistoryInput, readHistory, readSpent } from './read-history.ts'
 
 const DAYS = { minimum: 1, maximum: 90 }
 
-/** Counters of address buckets are forgotten after 35 days. */
+/** Address counters are deleted after 35 days. */
 const ANONYMOUS_DAYS_MAX = 30
 
 const daysParameter: Parameter<number> = {
@@ -67,7 +67,7 @@ function refuseDays(): Refusal {
   })
 }
 
-/** All of one state, so that days, balance and pace agree. */
+/** One snapshot, so that days, balance and pace agree. */
 async function readStatement(deps: HistoryDeps, input: HistoryInput) {
   const { caller, nowUnix } = input
   const account = accountOf(caller)

@@ -107,7 +107,7 @@ export function makeChainReport(deps: ChainReportDeps): ChainReport {
   }
 }
 
-/** How far a chain is for a bar, with what beside it tells whether its endpoints keep up. */
+/** Progress bar values, with the state of the endpoints. */
 export function barOf(progress: IndexProgress) {
   const { history, blockNumber, headNumber, logsPerSecond, endpoints } = progress
   const inUse =

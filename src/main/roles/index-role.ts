@@ -131,18 +131,18 @@ function indexerDeps(role: IndexRole, { sourceOf, rereadings, lease }: Indexing)
   }
 }
 
-/** Reports a chain's loop and, once its history is complete, mappings that matched nothing. */
+/** Also reports mappings that matched nothing, once history is complete. */
 function reportOn(role: IndexRole, chain: Chain, source: ChainSource): ChainReport {
   return makeChainReport({
     ...role,
     chain,
     source,
-    // Without the store or a node only the warning is lost.
+    // If the store or node fails, only the warning is lost.
     onComplete: () => void reportUnmatched(role, { chain, source }).catch(() => undefined),
   })
 }
 
-/** What reads history gets ready while the file is held against the chains. */
+/** Warms up history readers while the file is checked against the chains. */
 async function expectHistories(
   { ecosystem, register }: Pick<IndexRole, 'ecosystem' | 'register'>,
   sourceOf: (chain: Chain) => ChainSource,
@@ -160,7 +160,7 @@ function chainOf(ecosystem: Ecosystem, chainId: number): Chain {
   return chain
 }
 
-/** One source per chain; the hosts of failing endpoints go to the log, never their URLs. */
+/** Logs failing endpoints by host; URLs can hold secrets. */
 export function openSources(
   ecosystem: Ecosystem,
   logger: Pick<Logger, 'debug' | 'warn' | 'info'>,
@@ -180,7 +180,7 @@ export function openSources(
   )
 }
 
-/** What an operator must know of a node; that one is well from the start is no news. */
+/** A node that works from the start is not worth a log line. */
 function reportEndpoint(
   logger: Pick<Logger, 'debug' | 'warn' | 'info'>,
   chain: Chain,

@@ -91,7 +91,7 @@ async function chooseEcosystem(settings: Settings, deps: StartDeps): Promise<Cho
   return { name: 'local.ts', file, startChains }
 }
 
-/** Local chains keep recent state only; a start without it reads above the head. */
+/** Time on stop to save the newest states; without them a start reads above the head only. */
 const STATES_WITHIN_MS = 800
 
 /** Resolve port 0 now, since answers contain the service's address. */

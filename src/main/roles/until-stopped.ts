@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Clock } from '#lib/time.ts'
 
-/** Longer than any request, and below an orchestrator's usual 30 s. */
+/** Enough for requests in flight, and below an orchestrator's usual 30 s. */
 const GRACE_MS = 25_000
 
 /**

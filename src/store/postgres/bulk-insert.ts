@@ -3,10 +3,10 @@ import { eachRow, type Rows } from '../packed-rows.ts'
 import type { SqlValue } from '../sql.ts'
 import type { PostgresConnection } from './postgres-connection.ts'
 
-/** Rows that travel in one statement; enough that the way to the server no longer counts. */
+/** Enough that round trips no longer matter. */
 const ROWS_PER_INSERT = 5_000
 
-/** One array per column and statement: the server parses no text of many thousand parameters. */
+/** One array per column, so that the server does not parse thousands of parameters. */
 export async function insertInBulk(
   connection: Pick<PostgresConnection, 'runText'>,
   into: BulkInsert,
@@ -34,7 +34,7 @@ export async function insertInBulk(
   return found
 }
 
-/** An array in PostgreSQL's text form; only texts can hold what must be quoted. */
+/** PostgreSQL's text form of an array; only texts need quotes. */
 function toArrayText(values: readonly SqlValue[]): string {
   const items = values.map((value) => {
     if (value === null) return 'NULL'

@@ -2,19 +2,17 @@ import { StoreError } from '../engine.ts'
 
 export interface ConnectionPoolOptions<C extends Lendable> {
   readonly connectionsMax: number
-  /** A connection that is not open yet. */
+  /** Creates a connection without opening it. */
   create(): C
 }
 
-/** What the pool must know of a connection. */
 export interface Lendable {
   /** Throws StoreError. */
   open(): Promise<void>
-  /** Whether it may serve whoever comes next. */
   readonly isUsable: boolean
-  /** Resolves when it is over; never rejects. */
+  /** Never rejects. */
   end(): Promise<void>
-  /** Ends it at once; what is under way fails, and so does what comes. */
+  /** Fails all statements in flight and later ones. */
   destroy(): void
 }
 
@@ -23,19 +21,18 @@ interface Waiter<C> {
   reject(error: unknown): void
 }
 
-/** Work in flight is given this long when the process stops. */
 const CLOSE_TIMEOUT_MS = 5_000
 
-/** More waiters than this cannot be served within a request's time; they are refused at once. */
+/** More cannot be served within a request's time, so they are refused. */
 const WAITING_MAX = 20_000
 
 /**
- * Lends connections to one piece of work at a time. A lost one is replaced when it is given back, and
- * nobody waits longer than one attempt to connect for a server that cannot be reached.
+ * Lends connections and replaces lost ones on return. With the server unreachable, callers wait for
+ * at most one connection attempt.
  */
 export class ConnectionPool<C extends Lendable> {
   readonly #options: ConnectionPoolOptions<C>
-  /** Open, being opened, or lent and lost. */
+  /** Open, opening, or lent and lost. */
   readonly #all = new Set<C>()
   readonly #opening = new Set<C>()
   readonly #leaving = new Set<C>()
@@ -56,7 +53,7 @@ export class ConnectionPool<C extends Lendable> {
     }
   }
 
-  /** Waits for work in flight and for the server's goodbye, but not for long. */
+  /** Drains in-flight work, then waits up to `CLOSE_TIMEOUT_MS` for the server to close. */
   close(): Promise<void> {
     if (this.#closing !== undefined) return this.#closing.done
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -95,7 +92,7 @@ export class ConnectionPool<C extends Lendable> {
       this.#opening.delete(connection)
       this.#drop(connection)
       waiter.reject(failure)
-      // Nothing is lent that could come back to those who wait.
+      // No lent connection can return to serve the waiters.
       if (this.#all.size === this.#opening.size) this.#refuseWaiting(failure)
     }
   }

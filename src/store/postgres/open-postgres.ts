@@ -6,30 +6,29 @@ import { PostgresConnection, type PostgresConnectionOptions } from './postgres-c
 import { transact } from './transaction.ts'
 
 export interface PostgresOptions {
-  /** `postgres://user:password@host:port/database`; `sslmode` in it means what it means to libpq. */
+  /** `postgres://user:password@host:port/database`; `sslmode` as in libpq. */
   readonly url: string
-  /** The schema that holds this store's tables; made when missing. */
+  /** Created if missing. */
   readonly schema: 'register' | 'accounts'
-  /** Connections of this process to this store. */
+  /** Per process and store. */
   readonly connectionsMax?: number
-  /** A statement that waits longer for a lock fails; by default only the statement's time bounds it. */
+  /** By default only the statement timeout bounds waits for locks. */
   readonly lockTimeoutMs?: number
-  /** A server that owes an answer and says nothing for this long is gone. */
+  /** A server silent for this long while a response is due is gone. */
   readonly silenceMaxMs?: number
 }
 
-/** A statement of ours takes milliseconds; one that takes this long is stuck. */
+/** Our statements take milliseconds; one this long is stuck. */
 const STATEMENT_TIMEOUT_MS = 30_000
 
-/** A server that stands has answered by then, be it that the statement took too long. */
+/** Longer than the statement timeout, which a live server reports. */
 const SILENCE_MAX_MS = 40_000
 
 const CONNECTIONS_MAX = 8
 
 /**
- * Idle time after which a writer counts as frozen or gone; its transaction is ended to release its row
- * locks. Short for accounts, whose rows all callers share; longer for the register, whose only writer
- * folds history between statements.
+ * An idle writer counts as gone after this, and its row locks are released. Short for accounts,
+ * whose rows callers share; longer for the register, whose writer folds between statements.
  */
 const SILENT_WRITER_MS = { accounts: 2_000, register: 5_000 } as const
 
@@ -44,10 +43,10 @@ function writes(schema: PostgresOptions['schema']): string {
 const AT_LENGTH =
   'isolation level read committed; set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 60000'
 
-/** Keeps two processes that start at once from migrating at once; any constant will do. */
+/** Serializes migrations of processes that start together; any constant will do. */
 const MIGRATION_LOCK = 5_398_017
 
-/** Opens the scale-out engine on one schema of a PostgreSQL database. */
+/** One schema of a PostgreSQL database as an engine. */
 export function openPostgres(options: PostgresOptions): Engine {
   const { schema, silenceMaxMs = SILENCE_MAX_MS, connectionsMax = CONNECTIONS_MAX } = options
   const names = new Map<string, string>()
@@ -86,16 +85,10 @@ const VANISHED_CLIENT = [
   'tcp_user_timeout = 20000',
 ]
 
-/**
- * Makes lists read pages in index order. Without statistics the planner expects few rows and would fetch
- * and sort them all.
- */
+/** Without statistics the planner would fetch and sort all rows of a list. */
 const LISTS_BY_INDEX = 'enable_bitmapscan = off'
 
-/**
- * Set after connecting, because poolers refuse startup parameters, and so that settings in the URL
- * cannot override them.
- */
+/** Set after connecting: poolers refuse startup parameters, and the URL must not override these. */
 function sessionOf({ schema, lockTimeoutMs = 0 }: PostgresOptions): string {
   const ours = [
     `search_path = ${schema}`,
@@ -114,7 +107,7 @@ function urlOf({ url }: PostgresOptions): string {
   return address.href
 }
 
-/** For migrations: the server may take minutes to respond. */
+/** Migrations may take minutes without a response. */
 async function onOwnConnection<T>(
   settings: Omit<PostgresConnectionOptions, 'silenceMaxMs'>,
   work: (connection: PostgresConnection) => Promise<T>,
@@ -156,7 +149,7 @@ async function migrateWithin(
   })
 }
 
-/** A role that may not create anything can serve a store that is up to date. */
+/** A role without the right to create can serve an up-to-date store. */
 async function makeSchema(
   connection: PostgresConnection,
   { tx, schema }: { readonly tx: Connection; readonly schema: string },

@@ -6,33 +6,30 @@ import { type Sql, type SqlValue, toNumbered } from '../sql.ts'
 
 export interface PostgresConnectionOptions {
   readonly url: string
-  /** Commands sent first. */
   readonly session: string
-  /** Names of prepared statements by their texts, shared by all connections of an engine. */
+  /** Prepared statement names by text, shared by an engine's connections. */
   readonly names: Map<string, string>
-  /** Time without a byte while a response is due, after which the server counts as gone; 0 for no limit. */
+  /** Longest silence while a response is due; 0 for no limit. */
   readonly silenceMaxMs: number
 }
 
-/** A server that does not accept a connection within this time counts as down. */
 const CONNECT_TIMEOUT_MS = 5_000
 
-/** Keeps what stands between from forgetting a connection that is not used. */
+/** Keeps middleboxes from dropping idle connections. */
 const KEEP_ALIVE_MS = 30_000
 
-/** Texts that are prepared; far more than we have, so that texts without end cannot fill the server. */
+/** Far above our number of texts; bounds the server's memory. */
 const NAMES_MAX = 2_000
 
 /**
- * Errors after which a connection is of no use although it stands: a prepared statement that the
- * schema has outrun, one that the server has forgotten, a server that no longer takes writes.
+ * The connection stands but is useless: a statement outdated by a schema change, one that the
+ * server forgot, a read-only server.
  */
 const STALE = new Set(['0A000', '26000', '25006'])
 
 /**
- * One connection, from its opening to its end: once it is lost it refuses everything and is never
- * opened again, so that no statement of a transaction can reach another one. Statements that are
- * given at once are sent at once and answered in their order.
+ * A lost connection is never reopened, so that no statement of a transaction reaches another
+ * session. Statements are pipelined and answered in order.
  */
 export class PostgresConnection {
   readonly #client: Client
@@ -54,7 +51,7 @@ export class PostgresConnection {
       connectionTimeoutMillis: Math.min(CONNECT_TIMEOUT_MS, silenceMaxMs || CONNECT_TIMEOUT_MS),
       types: { getTypeParser },
     })
-    // What is under way fails by itself; without a listener the loss would end the process.
+    // Statements in flight fail by themselves; an error without listener would end the process.
     this.#client.on('error', () => this.discard())
     this.#client.on('end', () => this.discard())
     this.#socket.setTimeout(silenceMaxMs, () => {
@@ -62,7 +59,7 @@ export class PostgresConnection {
     })
   }
 
-  /** Throws StoreError; it can then only be destroyed. */
+  /** Throws StoreError; then it can only be destroyed. */
   async open(): Promise<void> {
     try {
       await this.#client.connect()
@@ -73,17 +70,15 @@ export class PostgresConnection {
     }
   }
 
-  /** Whether it may serve whoever comes next. */
   get isUsable(): boolean {
     return this.#isUsable
   }
 
-  /** Keeps it from being used again. */
   discard(): void {
     this.#isUsable = false
   }
 
-  /** Commands without parameters; tells what the server calls the last one that it did. */
+  /** Without parameters; returns the server's tag of the last command. */
   async command(text: string): Promise<string> {
     const results = [await this.#send({ text })].flat()
     return results.at(-1)?.command ?? ''
@@ -100,13 +95,13 @@ export class PostgresConnection {
     return rows
   }
 
-  /** Says goodbye to the server; resolves when it has answered or is gone, never rejects. */
+  /** Closes gracefully; never rejects. */
   async end(): Promise<void> {
     this.discard()
     await this.#client.end().catch(() => undefined)
   }
 
-  /** Ends it at once; what is under way fails. */
+  /** Fails everything in flight. */
   destroy(): void {
     this.discard()
     this.#socket.destroy()
@@ -137,7 +132,7 @@ export class PostgresConnection {
   }
 }
 
-/** 64-bit integers are numbers, checked to be exact; everything else is as the driver has it. */
+/** 64-bit integers become exact numbers; the rest is the driver's. */
 const getTypeParser: typeof types.getTypeParser = (oid: number, format?: 'text' | 'binary') =>
   oid === types.builtins.INT8 ? exactNumber : types.getTypeParser(oid, format)
 
@@ -147,7 +142,7 @@ function exactNumber(text: string): number {
   return value
 }
 
-/** The server refused a statement and goes on, which it does after no other kind of error. */
+/** After an error of the server itself the session goes on. */
 function leavesUsable(error: unknown): boolean {
   if (error instanceof StoreError) return true
   if (!(error instanceof DatabaseError)) return false

@@ -3,7 +3,7 @@ import { type Connection, StoreError } from '../engine.ts'
 import { insertInBulk } from './bulk-insert.ts'
 import type { PostgresConnection } from './postgres-connection.ts'
 
-/** Runs work between begin and commit; whatever it throws, nothing of it is stored. */
+/** Rolls back on any error. */
 export async function transact<T>(
   connection: PostgresConnection,
   mode: string,
@@ -16,7 +16,7 @@ export async function transact<T>(
     value = await work(connectionWithin(transaction, connection))
   } catch (error) {
     transaction.isOpen = false
-    // On a lost connection nothing is sent; the server has rolled back by itself.
+    // A lost connection was rolled back by the server.
     await connection.command('rollback').catch(() => connection.discard())
     throw error
   }
@@ -26,7 +26,7 @@ export async function transact<T>(
   return value
 }
 
-/** A statement that comes after the end would be stored by itself, so it is refused. */
+/** A statement after the end would commit by itself, so it is refused. */
 function connectionWithin(
   transaction: { readonly isOpen: boolean },
   connection: PostgresConnection,

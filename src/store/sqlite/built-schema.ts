@@ -5,22 +5,20 @@ import { statementsOf } from '../migrate.ts'
 import { column } from '../row.ts'
 import type { ColumnType } from '../typed-values.ts'
 
-/** What must not be there twice in a table. */
 export interface UniqueKey {
   readonly table: string
   readonly columns: readonly string[]
-  /** Of which rows; of all when null. */
+  /** Condition of a partial key, else null. */
   readonly where: string | null
-  /** The statement that makes it; null where the table's own does. */
+  /** Its own statement; null if part of the table's. */
   readonly text: string | null
 }
 
-/** Tables as a new store has them. */
+/** The schema of a new store. */
 export interface BuiltSchema {
-  /** The statement that makes each table, by its name. */
+  /** Create statements by table. */
   readonly tables: ReadonlyMap<string, string>
   readonly uniqueKeys: readonly UniqueKey[]
-  /** Of each table, in their order. */
   readonly columns: ReadonlyMap<string, readonly BuiltColumn[]>
 }
 
@@ -30,7 +28,7 @@ export interface BuiltColumn {
   readonly isKey: boolean
 }
 
-/** Applies the migrations to an empty database in memory, to hold a standing store against. */
+/** Migrates an in-memory database, to compare a store with it. */
 export function buildSchema(migrations: readonly Migration[]): BuiltSchema {
   const database = new DatabaseSync(':memory:')
   try {

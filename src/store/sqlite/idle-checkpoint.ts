@@ -2,18 +2,17 @@ import { stat } from 'node:fs/promises'
 import type { Mutex } from '#lib/mutex.ts'
 import type { SqliteWriter } from './sqlite-writer.ts'
 
-/** Shorter logs are left alone: what is written over and over is copied once. */
+/** Shorter logs wait: pages written repeatedly are then copied once. */
 const LOG_BYTES_MIN = 16_000_000
 
-/** After so long nobody is about to write on. */
 const PAUSE_MS = 100
 
 /** A reader of an older state, such as an audit, may take its time. */
 const RETRY_MS = 2_000
 
 /**
- * Copies a long log into the database while nobody writes. Else SQLite has the commit do it that makes
- * the log too long, and everybody waits: a fifth of a second for 64 megabytes.
+ * Checkpoints a long log while nothing is written. Otherwise the commit that makes it too long does
+ * so and delays everyone.
  */
 export class IdleCheckpoint {
   readonly #log: string
@@ -46,7 +45,7 @@ export class IdleCheckpoint {
   }
 
   #wait(ms: number): void {
-    // A failure is no loss: the next commits try again.
+    // On failure later commits try again.
     this.#pause = setTimeout(() => void this.#copy().catch(() => undefined), ms).unref()
   }
 

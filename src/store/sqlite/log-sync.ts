@@ -4,11 +4,11 @@ import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { StoreError } from '../engine.ts'
 
-/** Brings what was written to a file onto the disk. */
+/** fsync. */
 export type SyncFile = (descriptor: number) => Promise<void>
 
 export interface LogSyncOptions {
-  /** SQLite's write-ahead log; it exists once the database was written to. */
+  /** SQLite's write-ahead log; exists after the first write. */
   readonly file: string
   readonly sync?: SyncFile
 }
@@ -16,9 +16,9 @@ export interface LogSyncOptions {
 const syncData: SyncFile = promisify(fdatasync)
 
 /**
- * Makes commits durable beside the thread that makes them: SQLite has written them to its log, and
- * the system brings the log onto the disk while the next batch is decided. Whoever comes while one
- * sync is under way shares the next. A POSIX lock cannot be lost by it: SQLite locks other files.
+ * Syncs commits asynchronously: SQLite has written them to its log, and the log reaches the disk
+ * while the next batch is decided. Callers during a sync share the next one. Opening the log here
+ * drops no POSIX lock: SQLite locks other files.
  */
 export class LogSync {
   readonly #file: string
@@ -34,26 +34,26 @@ export class LogSync {
   }
 
   /**
-   * Whether a sync failed: the system may then have forgotten what it could not write, and a later
-   * success says nothing of it. Only a new log heals that.
+   * After a failed sync the system may have dropped pages, so later successes prove nothing until
+   * the log restarts.
    */
   get hasFailed(): boolean {
     return this.#hasFailed
   }
 
-  /** Whether something that is committed may not be on the disk. */
+  /** Whether a commit may not be on disk. */
   get isBehind(): boolean {
     return this.#running !== undefined || this.#next !== undefined || this.#hasFailed
   }
 
-  /** The log was copied into the database and begins anew. */
+  /** The log was checkpointed and restarted. */
   healed(): void {
     this.#hasFailed = false
   }
 
-  /** Resolves when all that is committed by now is on the disk. */
+  /** Resolves when all commits so far are on disk. */
   afterCommit(): Promise<void> {
-    // Between the end of one sync and the beginning of the next too: of two at once only one is told an error.
+    // Also between two syncs: of two at once, only one gets the error.
     if (this.#next !== undefined) return this.#next
     if (this.#running === undefined) return this.#start()
     this.#next = this.#running.then(
@@ -63,7 +63,7 @@ export class LogSync {
     return this.#next
   }
 
-  /** Resolves when all that a reader can have seen by now is on the disk. */
+  /** Resolves when everything readers can see is on disk. */
   async settled(): Promise<void> {
     await (this.#next ?? this.#running)
     if (this.#hasFailed) throw new StoreError('SQLite: an earlier commit did not reach the disk')
@@ -104,7 +104,7 @@ export class LogSync {
   }
 }
 
-/** Opens a file and makes its name in the folder as lasting as what is in it (POSIX asks for both). */
+/** Syncs the folder too, so that the file's name survives (POSIX). */
 async function openLasting(file: string): Promise<FileHandle> {
   const opened = await open(file, 'r+')
   // Windows syncs no folders and keeps names by itself.

@@ -17,38 +17,32 @@ import type { SqliteWriter } from './sqlite-writer.ts'
 import { WriterThread } from './writer-thread.ts'
 
 export interface SqliteOptions {
-  /** File of the database; folders are made. */
+  /** Folders are created. */
   readonly file: string
-  /** `full` survives power loss; `normal` survives the end of the process only. */
+  /** `full` survives power loss, `normal` only the end of the process. */
   readonly durability: 'full' | 'normal'
-  /** Rows come by the hundred thousand; else each commit is small. Counts when the file is made. */
+  /** For large inserts; takes effect when the file is created. */
   readonly bulk?: boolean
-  /**
-   * Writes run on a thread of their own beside whoever asks for them, which begins with this file and
-   * calls `serveWriter`; not for a `full` database.
-   */
+  /** Runs writes on a worker that starts with this file and calls `serveWriter`; not for `full`. */
   readonly ownThread?: URL
-  /** How the log of a `full` database is brought onto the disk; the system's own way by default. */
+  /** fsync of a `full` database's log. */
   readonly sync?: SyncFile
 }
 
-/**
- * Kilobytes of pages in memory. What a bulk commit touches should be written once; what is read lies
- * in the operating system's cache anyway.
- */
+/** KiB of pages. Bulk commits should write each page once; reads use the system's cache. */
 const CACHE_KIB = { writer: 12 * 1_024, reader: 4 * 1_024 } as const
 
-/** Opens the embedded engine: one connection that writes, one that reads, in WAL mode. */
+/** One writing and one reading connection, in WAL mode. */
 export function openSqlite(options: SqliteOptions): Engine {
   mkdirSync(dirname(options.file), { recursive: true })
   const { file, bulk = false } = options
-  // First, so that a file that cannot be opened shows here and starts no thread.
+  // First, so that an unreadable file fails before a thread starts.
   const reader = new SqliteConnection({ file, bulk, cacheKib: CACHE_KIB.reader })
   const writer = openWriter(options)
   const log = options.durability === 'full' ? openLog(options) : undefined
   const writes = new Mutex()
   const snapshots = new Mutex()
-  // On the thread of whoever writes a copy would stand in the way.
+  // With the writer on this thread a checkpoint would block it.
   const idle = options.ownThread && new IdleCheckpoint(file, writer, writes)
   const write: Engine['write'] = async (work, onCommitted) => {
     idle?.writeBegins()
@@ -64,7 +58,7 @@ export function openSqlite(options: SqliteOptions): Engine {
       let durable: Promise<void> | undefined
       const result = await inTransaction(writer, 'begin immediate', work, () => {
         durable = log?.afterCommit()
-        // Where the commit itself fails, nobody waits for this.
+        // If the commit itself fails, this promise has no other handler.
         durable?.catch(() => undefined)
       })
       return { result, durable }
@@ -73,7 +67,7 @@ export function openSqlite(options: SqliteOptions): Engine {
     await done.durable
     return done.result
   }
-  // What is read may be committed and not yet on the disk; nobody is told of it before it is.
+  // Reads may see commits not yet on disk; hold results until they are.
   const read = async <T>(work: () => Promise<T>) => {
     const result = await snapshots.run(work)
     if (log?.hasFailed === true) await writes.run(() => beginNewLog(writer, log))
@@ -82,7 +76,7 @@ export function openSqlite(options: SqliteOptions): Engine {
   }
   return {
     dialect: 'sqlite',
-    // A read that falls between the statements of a snapshot would share its older state.
+    // Queued, because a read inside a snapshot would share its older state.
     read: (statement) => read(() => reader.run(statement)),
     snapshot: (work) => read(() => inTransaction(reader, 'begin', work)),
     write,
@@ -102,8 +96,8 @@ export function openSqlite(options: SqliteOptions): Engine {
 }
 
 /**
- * Work in one transaction, or one snapshot: what it throws takes everything back. `committing` is
- * called in the same turn as the commit: where that is done when it returns, nobody reads in between.
+ * Rolls back on any error. `committing` runs in the same turn as the commit: if that is
+ * synchronous, no read comes between.
  */
 async function inTransaction<T>(
   connection: SqliteWriter,
@@ -135,8 +129,8 @@ function openLog({ file, sync }: SqliteOptions): LogSync {
 }
 
 /**
- * Copies the whole log into the database, which SQLite then syncs itself, and begins the log anew:
- * frames behind one that never reached the disk would not be found after a loss of power.
+ * Checkpoints and restarts the log: after a power loss, frames behind one that never reached the
+ * disk would be lost.
  */
 async function beginNewLog(writer: SqliteWriter, log: LogSync): Promise<void> {
   if (!(await writer.truncateLog()))
@@ -144,7 +138,7 @@ async function beginNewLog(writer: SqliteWriter, log: LogSync): Promise<void> {
   log.healed()
 }
 
-/** All that is missing in one transaction, so that a version stands as a whole or not at all. */
+/** All missing migrations in one transaction. */
 async function migrate(
   reader: SqliteConnection,
   { writer, write }: { readonly writer: SqliteWriter; readonly write: Engine['write'] },
@@ -157,7 +151,7 @@ async function migrate(
   },
 ): Promise<void> {
   assertInOrder(migrations)
-  // Mostly nothing is, and then nobody who writes is waited for.
+  // Usually none is missing, and no writer is waited for.
   if ((await missing(reader, migrations)).length === 0) return
   await write(async (connection) => {
     await writer.execute(

@@ -13,19 +13,16 @@ import type { SqlValue } from '../sql.ts'
 /** The longest text of a number, as in -0.0000012345678901234567. */
 const NUMBER_LENGTH = 25
 
-/** Spaces, as a blob. */
 const BLANK_NUMBER = `x'${'20'.repeat(NUMBER_LENGTH)}'`
 
-/** One statement, whatever the number of rows. */
 export interface PackedInsert {
   readonly text: string
   readonly values: readonly (SqlValue | Uint8Array)[]
 }
 
 /**
- * An insert whose statement takes the rows out of one blob for each column: a third less
- * time than handing over every value. SQLite has no arrays, but cuts a piece out of a blob without reading what lies
- * before it.
+ * Reads all rows from one blob per column, which is faster than binding each value. SQLite has no
+ * arrays, but `substr` of a blob skips what precedes.
  */
 export function packedInsert(
   { table, columns, constants = {}, conflict = '' }: BulkInsert,
@@ -40,7 +37,7 @@ export function packedInsert(
 }
 
 interface Field {
-  /** Of the row at `place`. */
+  /** The value of the row at `place`. */
   readonly sql: string
   readonly value: SqlValue | Uint8Array
 }
@@ -68,7 +65,7 @@ function fieldOf(column: PackedColumn, slot: string, count: number): Field {
   }
 }
 
-/** Texts one after the other, each in so many bytes. */
+/** Fixed-width texts, concatenated. */
 function rightAligned(
   textOf: (row: number) => string,
   { count, width, filler }: { readonly count: number; readonly width: number; filler: string },

@@ -13,10 +13,7 @@ import {
   type WriterTask,
 } from './writer-message.ts'
 
-/**
- * Makes this thread the one that writes: it answers each `ToWriter` by a `FromWriter`, in order, and
- * knows the given procedures.
- */
+/** Answers each `ToWriter` with a `FromWriter`, in order, on this thread. */
 export function serveWriter(procedures: readonly Procedure<unknown>[]): void {
   assert(parentPort !== null, 'writers are served on a worker thread')
   const port = parentPort
@@ -31,7 +28,7 @@ export function serveWriter(procedures: readonly Procedure<unknown>[]): void {
     }
     if (task.kind === 'close') port.close()
   }
-  // One after the other, also where a task waits between its steps.
+  // In order, even where a task awaits.
   let last: Promise<void> = Promise.resolve()
   port.on('message', (message: ToWriter) => {
     last = last.then(() => answer(message))
@@ -72,7 +69,7 @@ class Writer {
     }
   }
 
-  /** Packed rows came with their memory, which is given back. */
+  /** Returns the transferred memory of packed rows. */
   async #insert(into: BulkInsert, rows: readonly SqlValue[] | PackedRows): Promise<readonly Row[]> {
     if (!('columns' in rows)) return this.#connection.insertValues(into, rows)
     const found = await this.#connection.insert(into, rows)

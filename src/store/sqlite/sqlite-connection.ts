@@ -12,53 +12,49 @@ import { type Sql, type SqlValue, toPlain } from '../sql.ts'
 import { packedInsert } from './packed-insert.ts'
 import type { SqliteWriter } from './sqlite-writer.ts'
 
-/** What a connection is opened with; plain data. */
+/** Plain data. */
 export interface ConnectionOptions {
-  /** File of the database; its folder exists. */
+  /** The folder must exist. */
   readonly file: string
-  /** Rows come by the hundred thousand; else each commit is small. Counts when the file is made. */
+  /** For large inserts; takes effect when the file is created. */
   readonly bulk?: boolean
-  /** Memory for pages, in KiB. */
   readonly cacheKib: number
 }
 
-/** Another process may hold the write lock for one commit; a commit takes far less than this. */
+/** Another process may hold the write lock for one commit, which takes far less. */
 const BUSY_TIMEOUT_MS = 5_000
 
-/** How soon is tried again what SQLite does not wait for by itself. */
+/** Retry interval where SQLite itself does not wait. */
 const BUSY_RETRY_MS = 5
 
 const NOBODY_WAKES = new Int32Array(new SharedArrayBuffer(4))
 
 /**
- * Bytes of a page and pages of log until a commit copies them into the file: 128 and 2 megabytes. Those
- * of a bulk are mostly copied before, while nobody writes. A small commit changes a row here and there, and
- * each page with one of them is written whole; its copy runs on the thread that answers and must be short.
+ * Page size, and pages of log per checkpoint (128 and 2 MB). Bulk logs are mostly copied while
+ * idle. Small commits write whole pages for single rows, and their checkpoint blocks the answering
+ * thread.
  */
 const PAGES = {
   bulk: { bytes: 8_192, perCheckpoint: 16_000 },
   small: { bytes: 1_024, perCheckpoint: 2_000 },
 } as const
 
-/** Distinct statement texts are few; the bound only guards against a mistake. */
+/** Texts are few; the bound guards against a mistake. */
 const STATEMENTS_MAX = 1_000
 
-/** SQLite's primary result codes; the extended codes share their low byte. */
+/** Primary result codes; extended codes share their low byte. */
 const SQLITE_BUSY = 5
 const SQLITE_CONSTRAINT = 19
 
-/**
- * More at once are no faster; one by one takes a third longer. Halved for what is left over, so that
- * there are six texts to prepare and not one for each number of rows.
- */
+/** More are no faster. Remainders are halved, so that only six texts are prepared. */
 const ROWS_AT_ONCE = 32
 
-/** A connection on the thread of whoever uses it: each call is done when it returns. */
+/** Synchronous, on the caller's thread. */
 export class SqliteConnection implements SqliteWriter {
   readonly #database: DatabaseSync
   readonly #inserts = new WeakMap<BulkInsert, Map<number, string>>()
   readonly #statements = new LRUCache<string, Prepared>({ max: STATEMENTS_MAX })
-  /** A statement failed in such a way that SQLite ended the transaction with it. */
+  /** SQLite rolled the transaction back because of an error. */
   #isCutShort = false
 
   constructor(options: ConnectionOptions) {
@@ -67,7 +63,7 @@ export class SqliteConnection implements SqliteWriter {
     const pragmas = [
       `page_size = ${pages.bytes}`,
       'journal_mode = wal',
-      // The log is synced at checkpoints only; `LogSync` syncs it after each commit where it matters.
+      // Syncs only at checkpoints; `LogSync` syncs after commits where needed.
       'synchronous = normal',
       'foreign_keys = on',
       `cache_size = -${options.cacheKib}`,
@@ -76,7 +72,7 @@ export class SqliteConnection implements SqliteWriter {
     for (const pragma of pragmas) this.#untilFree(() => this.#database.exec(`pragma ${pragma}`))
   }
 
-  /** Where several open a new file at once, one gives it its log; SQLite refuses the others at once and waits for none. */
+  /** When several processes create a file, SQLite refuses all but one without waiting. */
   #untilFree(work: () => void): void {
     for (const endMs = performance.now() + BUSY_TIMEOUT_MS; ; ) {
       try {
@@ -112,7 +108,7 @@ export class SqliteConnection implements SqliteWriter {
     return this.#guard(() => rowsOf(this.#prepare(text), values))
   }
 
-  /** Rows one after the other in one list. */
+  /** Row after row in one list. */
   insertValues(into: BulkInsert, values: readonly SqlValue[]): readonly Row[] {
     const width = Object.keys(into.columns).length
     return this.#guard(() => {
@@ -137,7 +133,7 @@ export class SqliteConnection implements SqliteWriter {
 
   async rollBack(): Promise<void> {
     try {
-      // An end that came by itself needs no other.
+      // Not if SQLite already rolled back.
       if (this.#database.isTransaction) await this.execute('rollback')
     } finally {
       this.#isCutShort = false
@@ -161,7 +157,7 @@ export class SqliteConnection implements SqliteWriter {
     this.#database.close()
   }
 
-  /** Whoever inserts the same way again and again waits for no text to be put together. */
+  /** Caches the text by insert and size. */
   #prepareInsert(into: BulkInsert, size: number): Prepared {
     const bySize = this.#inserts.get(into) ?? new Map<number, string>()
     this.#inserts.set(into, bySize)
@@ -181,8 +177,8 @@ export class SqliteConnection implements SqliteWriter {
   }
 
   /**
-   * After an error of the disk or the memory SQLite may take the transaction back by itself; what was sent
-   * meanwhile would then be stored alone, so it is refused.
+   * After an I/O or memory error SQLite may roll back by itself; later statements would commit
+   * alone, so they are refused.
    */
   #guard<T>(work: () => T): T {
     if (this.#isCutShort) throw new StoreError('SQLite: the transaction was taken back already')
@@ -197,7 +193,7 @@ export class SqliteConnection implements SqliteWriter {
   }
 }
 
-/** Values of up to `size` rows at a time, one after the other in one list. */
+/** Up to `size` rows per list, row after row. */
 export function* rowsInBatches(
   rows: Iterable<readonly SqlValue[]>,
   size: number,
@@ -217,16 +213,15 @@ export function* rowsInBatches(
 
 interface Prepared {
   readonly statement: StatementSync
-  /** Of the columns that it gives. */
   readonly names: readonly string[]
 }
 
-/** The same text as V8 keeps it for keys: any other is looked up among all keys at each use. */
+/** V8's interned copy: other strings are looked up at each use. */
 function asKey(name: string): string {
   return Object.keys({ [name]: true })[0] ?? name
 }
 
-/** Node's own rows are dictionaries without a shape, dearer to make and to read: 3 % of a call. */
+/** Node's rows are dictionary-mode objects, slow to create and read. */
 function rowsOf({ statement, names }: Prepared, values: readonly SQLInputValue[]): Row[] {
   const found: unknown[] = statement.all(...values)
   return found.map((list) => {

@@ -1,12 +1,12 @@
 import type { Connection } from '../engine.ts'
 
-/** A connection that can write, wherever its thread is. */
+/** On this thread or another. */
 export interface SqliteWriter extends Connection {
-  /** Any number of statements without parameters. */
+  /** Without parameters. */
   execute(text: string): Promise<void>
-  /** Ends the transaction that is open, if one is. */
+  /** Does nothing outside a transaction. */
   rollBack(): Promise<void>
-  /** Copies the log into the file; gives false while a reader of an older state holds it, and waits for nobody. */
+  /** Checkpoints and truncates the log; false while a reader holds an older state. */
   truncateLog(): Promise<boolean>
   close(): Promise<void>
 }

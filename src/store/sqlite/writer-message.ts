@@ -3,21 +3,20 @@ import type { PackedRows } from '../packed-rows.ts'
 import type { SqlValue } from '../sql.ts'
 import type { ConnectionOptions } from './sqlite-connection.ts'
 
-/** What the thread that writes is started with. */
 export type WriterData = ConnectionOptions
 
-/** One thing to do; they are done in the order in which they are told. */
+/** Executed in order. */
 export type WriterTask =
   | { readonly kind: 'run'; readonly text: string; readonly values: readonly SqlValue[] }
   | {
       readonly kind: 'insert'
-      /** `into` is told once and goes by its number from then on. */
+      /** Sent once, then referred to by number. */
       readonly number: number
       readonly into: BulkInsert | undefined
-      /** Rows one after the other, or packed. */
+      /** Row after row, or packed. */
       readonly rows: readonly SqlValue[] | PackedRows
     }
-  /** Of one of the procedures that the thread knows. */
+  /** A procedure that the thread knows. */
   | { readonly kind: 'call'; readonly name: string; readonly input: unknown }
   | { readonly kind: 'execute'; readonly text: string }
   | { readonly kind: 'rollBack' }
@@ -29,12 +28,11 @@ export interface ToWriter {
   readonly task: WriterTask
 }
 
-/** What came of each `ToWriter`. */
 export type FromWriter =
   | { readonly ticket: number; readonly kind: 'done'; readonly rows: readonly Row[] }
   | { readonly ticket: number; readonly kind: 'failed'; readonly failure: WriterFailure }
 
-/** An error as plain data: a class does not cross from one thread to another. */
+/** Plain data, because error classes do not cross threads. */
 interface WriterFailure {
   readonly kind: 'constraint' | 'store' | 'bug'
   readonly message: string

@@ -7,13 +7,13 @@ import { type ConnectionOptions, rowsInBatches } from './sqlite-connection.ts'
 import type { SqliteWriter } from './sqlite-writer.ts'
 import { type FromWriter, fromFailure, type WriterTask } from './writer-message.ts'
 
-/** Rows that cross to the thread at a time: enough that crossing costs little, few to hold. */
+/** Amortizes messages, yet bounds memory. */
 const ROWS_AT_ONCE = 512
 
-/** Packed ones cross as memory. */
+/** Packed rows are transferred, not copied. */
 const PACKED_ROWS_AT_ONCE = 4_096
 
-/** Batches of rows told and not yet stored: one is stored while the next is made. */
+/** One batch is stored while the next is made. */
 const BATCHES_AHEAD = 4
 
 interface PendingTask {
@@ -22,8 +22,7 @@ interface PendingTask {
 }
 
 /**
- * A connection whose statements run on a thread of their own, so that whoever writes much goes on
- * with other work meanwhile. It keeps the process alive only while something is under way.
+ * Runs statements on a worker thread. Keeps the process alive only while statements are pending.
  */
 export class WriterThread implements SqliteWriter {
   readonly #worker: Worker
@@ -33,7 +32,7 @@ export class WriterThread implements SqliteWriter {
   #number = 0
   #ended: Error | undefined
 
-  /** @param file what the thread begins with: it calls `serveWriter` */
+  /** @param file entry point that calls `serveWriter` */
   constructor(file: URL, options: ConnectionOptions) {
     this.#worker = new Worker(file, {
       workerData: options,
@@ -64,7 +63,7 @@ export class WriterThread implements SqliteWriter {
       }
       while (ahead.length > 0) await takeOne()
     } finally {
-      // Nothing of it is under way any more when the caller takes it back.
+      // Batches in flight must end before a rollback.
       await Promise.allSettled(ahead)
     }
     return found
@@ -103,7 +102,7 @@ export class WriterThread implements SqliteWriter {
     if (this.#ended !== undefined) return Promise.reject(this.#ended)
     this.#ticket += 1
     const { promise, resolve, reject } = Promise.withResolvers<readonly Row[]>()
-    // First, since it throws where a task cannot be copied.
+    // First, since it throws for a task that cannot be cloned.
     this.#worker.postMessage({ ticket: this.#ticket, task }, moved)
     if (this.#waiting.size === 0) this.#worker.ref()
     this.#waiting.set(this.#ticket, { resolve, reject })
@@ -118,7 +117,7 @@ export class WriterThread implements SqliteWriter {
     else waiting?.resolve(message.rows)
   }
 
-  /** What was under way comes to nothing: the transaction ends with its connection. */
+  /** Pending statements fail: their transaction ends with the connection. */
   #end(error: Error): void {
     this.#ended ??= new StoreError(`SQLite: the thread that writes: ${error.message}`, {
       cause: error,
