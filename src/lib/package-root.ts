@@ -10,10 +10,10 @@ assert(manifest !== undefined, 'every file of this package lies below its packag
 export const PACKAGE_ROOT = dirname(manifest)
 
 /**
- * The file that a thread begins with, named as in `src/` without its ending: the source, or what was
- * built of it where that is what runs.
+ * A file that is loaded by its path, such as the first one of a thread, named as in `src/` without its
+ * ending: the source, or what was built of it where that is what runs.
  */
-export function threadFile(name: string): URL {
+export function moduleFile(name: string): URL {
   const isBuilt = import.meta.filename.endsWith('.js')
   return pathToFileURL(join(PACKAGE_ROOT, isBuilt ? `dist/${name}.js` : `src/${name}.ts`))
 }

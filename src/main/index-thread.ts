@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Worker } from 'node:worker_threads'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
-import { threadFile } from '#lib/package-root.ts'
+import { moduleFile } from '#lib/package-root.ts'
 import { YOUNG_MB } from '#lib/thread-memory.ts'
 import type { IndexProgress } from './index-progress.ts'
 import type { IndexSettings, ToIndexWorker } from './index-worker.ts'
@@ -28,7 +28,7 @@ export interface IndexThread {
 
 /** Starts the thread of the index role, which keeps nobody waiting until it is told what to do. */
 export function loadIndexThread(): LoadedIndexThread {
-  const worker = new Worker(threadFile('main/index-worker'), {
+  const worker = new Worker(moduleFile('main/index-worker'), {
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB.index },
   })
   worker.unref()
