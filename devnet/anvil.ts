@@ -103,11 +103,22 @@ function anvilCommand(): [string, ...string[]] {
   const architecture = process.arch === 'x64' ? 'amd64' : process.arch
   const suffix = process.platform === 'win32' ? '.exe' : ''
   const platform = process.platform === 'win32' ? 'win32' : process.platform
-  try {
-    return [require.resolve(`@foundry-rs/anvil-${platform}-${architecture}/bin/anvil${suffix}`)]
-  } catch {
-    return [process.execPath, require.resolve('@foundry-rs/anvil/bin.mjs')]
+  // Installed with this package, or by the operator in the folder of the start.
+  const places = { paths: [import.meta.dirname, process.cwd()] }
+  const find = (name: string) => {
+    try {
+      return require.resolve(name, places)
+    } catch {
+      return undefined
+    }
   }
+  const binary = find(`@foundry-rs/anvil-${platform}-${architecture}/bin/anvil${suffix}`)
+  if (binary !== undefined) return [binary]
+  const script = find('@foundry-rs/anvil/bin.mjs')
+  if (script !== undefined) return [process.execPath, script]
+  throw new Error(
+    'the local chains need anvil: run "npm install @foundry-rs/anvil@1.7.1" here, or name an ecosystem file of your own in SEXTON_ECOSYSTEM',
+  )
 }
 
 function endOf(child: ChildProcess): Promise<string> {

@@ -1,12 +1,15 @@
-import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import { ecosystemFile } from '#ecosystem/ecosystem-file.ts'
+import { typeOfSchema } from './schema-types.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
-/** Where the process and each of its threads begin, below `src/`. */
+/** Where the process and each of its threads begin, and what others import, below `src/`. */
 const ENTRIES = [
   'cli/sexton.mjs',
+  'ecosystem/define-ecosystem.ts',
   'main/roles/index-worker.ts',
   'chain/endpoints/logs-worker.ts',
   'main/writer-worker.ts',
@@ -24,6 +27,9 @@ const INPUTS_FILE = join(ROOT, 'dist', 'inputs.json')
 /** What `npm start` runs. */
 export const BUILT_PROGRAM = join(ROOT, 'dist', 'cli', 'sexton.js')
 
+/** A package holds this build alone. */
+if (import.meta.main && process.argv.includes('--clean'))
+  await rm(join(ROOT, 'dist'), { recursive: true, force: true })
 if (import.meta.main) await buildService()
 
 /**
@@ -55,11 +61,25 @@ export async function buildService(): Promise<void> {
     logLevel: 'warning',
   })
   for (const { path, contents } of outputFiles) await put(path, contents)
-  const inputs = [...Object.keys(metafile.inputs), 'tools/build.ts', 'package.json']
+  await put(join(ROOT, 'dist/ecosystem/define-ecosystem.d.ts'), ecosystemTypes())
+  const inputs = [
+    ...Object.keys(metafile.inputs),
+    'tools/build.ts',
+    'tools/schema-types.ts',
+    'package.json',
+  ]
   const looks = await Promise.all(inputs.map(lookAt))
   // What was changed meanwhile may be in the bundle or not: the next start builds anew.
   if (looks.every(({ mtimeMs }) => mtimeMs < startedMs))
     await put(INPUTS_FILE, JSON.stringify(looks, null, 1))
+}
+
+function ecosystemTypes(): string {
+  return `export type EcosystemFile = ${typeOfSchema(ecosystemFile)}
+
+/** Gives an ecosystem file its types: \`export default defineEcosystem({ ... })\`. */
+export declare function defineEcosystem(file: EcosystemFile): EcosystemFile
+`
 }
 
 /** Writes a file in one step: another start may be reading it. */

@@ -26,10 +26,11 @@ test('npm run dev restarts the service after a change, and keeps the local chain
   child.stderr.on('data', (chunk) => {
     shown += String(chunk)
   })
+  const ended = once(child, 'exit')
   const untilReady = async (times: number) => {
     while (shown.split('Sexton is ready').length <= times) {
       assert.equal(child.exitCode, null, shown)
-      await Promise.race([once(child.stderr, 'data'), once(child, 'exit')])
+      await Promise.race([once(child.stderr, 'data'), ended])
     }
   }
   const nodes = () =>
@@ -48,6 +49,6 @@ test('npm run dev restarts the service after a change, and keeps the local chain
   assert.deepEqual(await nodes(), before)
 
   child.kill('SIGINT')
-  const [code] = await once(child, 'exit')
+  const [code] = await ended
   assert.equal(code, 0, shown)
 })

@@ -92,7 +92,7 @@ test('what a script runs after the installation names the Node that was installe
   const manifest = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8'))
   const scripts = Object.values<string>(manifest.scripts)
   const chained = scripts.filter((script) => script.includes('install.mjs &&'))
-  assert.equal(chained.length, 2)
+  assert.equal(chained.length, 3)
   // A shell finds `node` once and stays with it, though the path begins elsewhere by then.
   for (const script of chained) assert.match(script, /&& node_modules\/\.bin\/node /)
 })

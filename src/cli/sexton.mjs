@@ -3,6 +3,8 @@
 //
 // Plain JavaScript: with every module of the last run cached, Node never loads what strips types. So nothing
 // is imported here but Node's own.
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import * as modules from 'node:module'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -11,19 +13,37 @@ import { fileURLToPath } from 'node:url'
 
 const NODE_MAJOR = 26
 
-refuseOldNode()
-keepCompiledModules()
-const { main } = await import('./sexton.ts')
-await main()
+if (Number(process.versions.node.split('.')[0]) < NODE_MAJOR) runOnPackagedNode()
+else await run()
 
-/** `npm` brings the right one along; who starts this file alone may have another. */
-function refuseOldNode() {
-  const [major] = process.versions.node.split('.')
-  if (Number(major) >= NODE_MAJOR) return
-  process.stderr.write(
-    `sexton: needs Node ${NODE_MAJOR}, this is ${process.versions.node}; "npm start" and "npm run sexton" bring it along\n`,
-  )
-  process.exit(2)
+async function run() {
+  keepCompiledModules()
+  const { main } = await import('./sexton.ts')
+  await main()
+}
+
+/** The package `node` brings the runtime by an install script, which npm may have been told to skip. */
+function runOnPackagedNode() {
+  const node = packagedNode()
+  if (node === undefined) {
+    process.stderr.write(
+      `sexton: needs Node ${NODE_MAJOR}, this is ${process.versions.node}; install it, or allow the install script of the package "node": npx --allow-scripts=node sexton, or npm approve-scripts node && npm rebuild node\n`,
+    )
+    process.exit(2)
+  }
+  const child = spawn(node, process.argv.slice(1), { stdio: 'inherit' })
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  child.once('exit', (code) => process.exit(code ?? 1))
+}
+
+function packagedNode() {
+  try {
+    const manifest = modules.createRequire(import.meta.url).resolve('node/package.json')
+    const path = join(dirname(manifest), 'bin', 'node')
+    return existsSync(path) ? path : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /**

@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises'
+import { registerHooks } from 'node:module'
 import { extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { moduleFile } from '#lib/package-root.ts'
 import { checkShape } from './check-shape.ts'
 import type { Ecosystem } from './ecosystem.ts'
 import { EcosystemError, Problems } from './problem.ts'
@@ -40,12 +42,24 @@ async function readJson(path: string): Promise<unknown> {
 }
 
 async function readModule(path: string): Promise<unknown> {
+  const hooks = resolveSexton()
   try {
     const module = await import(pathToFileURL(resolve(path)).href)
     return module.default
   } catch (error) {
     return fail(path, `cannot be loaded: ${error instanceof Error ? error.message : error}`)
+  } finally {
+    hooks.deregister()
   }
+}
+
+/** `import { defineEcosystem } from 'sexton'` means this package, installed beside the file or not. */
+function resolveSexton() {
+  const { href } = moduleFile('ecosystem/define-ecosystem')
+  return registerHooks({
+    resolve: (specifier, context, next) =>
+      specifier === 'sexton' ? { url: href, shortCircuit: true } : next(specifier, context),
+  })
 }
 
 function fail(path: string, message: string): never {

@@ -9,8 +9,11 @@ assert(manifest !== undefined, 'every file of this package lies below its packag
 /** Above both `src/` and `dist/`. */
 export const PACKAGE_ROOT = dirname(manifest)
 
-/** A thread's entry file, source or built; `name` is relative to `src/`, without ending. */
-export function threadFile(name: string): URL {
+/**
+ * A file that is loaded by its path, such as the first one of a thread, named as in `src/` without its
+ * ending: the source, or what was built of it where that is what runs.
+ */
+export function moduleFile(name: string): URL {
   const isBuilt = import.meta.filename.endsWith('.js')
   return pathToFileURL(join(PACKAGE_ROOT, isBuilt ? `dist/${name}.js` : `src/${name}.ts`))
 }

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { accessMigrations } from '#access/access-migrations.ts'
 import { registerMigrations } from '#datasets/datasets.ts'
 import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
-import { threadFile } from '#lib/package-root.ts'
+import { moduleFile } from '#lib/package-root.ts'
 import { paymentsMigrations } from '#payments/payments-migrations.ts'
 import type { Engine, Migration, OnMigration } from '#store/engine.ts'
 import { OutdatedStoreError } from '#store/migrate.ts'
@@ -26,8 +26,8 @@ export interface Stores {
  */
 const ACCOUNTS_LOCK_TIMEOUT_MS = 2_000
 
-/** Entry point of the SQLite register's writer thread. */
-export const REGISTER_WRITER = threadFile('main/writer-worker')
+/** What the thread that writes the register on SQLite begins with. */
+export const REGISTER_WRITER = moduleFile('main/writer-worker')
 
 export const accountsMigrations: readonly Migration[] = [
   ...ledgerMigrations,

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { free } from '#lib/free.ts'
-import { threadFile } from '#lib/package-root.ts'
+import { moduleFile } from '#lib/package-root.ts'
 import { YOUNG_MB } from '#lib/thread-memory.ts'
 import { LogColumns } from '../columns/log-columns.ts'
 import { PairTable } from '../columns/pair-table.ts'
@@ -69,7 +69,7 @@ class LogsThread implements LogsFetcher {
   }
 
   #start(): Worker {
-    const worker = new Worker(threadFile('chain/endpoints/logs-worker'), {
+    const worker = new Worker(moduleFile('chain/endpoints/logs-worker'), {
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB.logs },
     })
     worker.on('message', (message: FromThread) => this.#take(message))

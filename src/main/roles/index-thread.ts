@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Worker } from 'node:worker_threads'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
-import { threadFile } from '#lib/package-root.ts'
+import { moduleFile } from '#lib/package-root.ts'
 import { YOUNG_MB } from '#lib/thread-memory.ts'
 import type { IndexProgress } from '../gauges/index-progress.ts'
 import type { IndexSettings, ToIndexWorker } from './index-worker.ts'
@@ -28,7 +28,7 @@ export interface IndexThread {
 
 /** Starts the index thread, which stays idle until told to open or run. */
 export function loadIndexThread(): LoadedIndexThread {
-  const worker = new Worker(threadFile('main/roles/index-worker'), {
+  const worker = new Worker(moduleFile('main/roles/index-worker'), {
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB.index },
   })
   worker.unref()

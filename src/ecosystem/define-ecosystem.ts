@@ -1,0 +1,8 @@
+import type { EcosystemFile } from './ecosystem-file.ts'
+
+export type { EcosystemFile } from './ecosystem-file.ts'
+
+/** Gives an ecosystem file its types: `export default defineEcosystem({ ... })`. */
+export function defineEcosystem(file: EcosystemFile): EcosystemFile {
+  return file
+}

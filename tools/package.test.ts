@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { before, type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
+import { localFile } from '#main/roles/local-chains.ts'
+import { copyProject } from './project-copy.ts'
+
+const run = promisify(execFile)
+const MODULES = join(import.meta.dirname, '../node_modules')
+const environment = { PATH: process.env.PATH, SEXTON_METRICS_PORT: 'off', LOG_FORMAT: 'json' }
+
+let project: string
+before(async (context) => {
+  project = await copyProject(context as TestContext)
+  // What `npm pack` runs first, without the installation.
+  await run(process.execPath, ['tools/build.ts', '--clean'], { cwd: project })
+  await run('npm', ['pack', '--ignore-scripts'], { cwd: project })
+})
+
+test('the package holds what it runs and no TypeScript but types', async () => {
+  const { stdout } = await run('tar', ['-tzf', 'sexton-0.1.0.tgz'], { cwd: project })
+  const files = stdout.trimEnd().split('\n')
+  assert.ok(files.includes('package/dist/cli/sexton.js'))
+  assert.deepEqual(
+    files.filter((file) => /\.m?ts$/.test(file)),
+    ['package/dist/ecosystem/define-ecosystem.d.ts'],
+  )
+})
+
+test('the package starts in an empty folder, on local chains where anvil is installed', async (context) => {
+  const { folder, program } = await install(context)
+  const start = ['start', '--port', '0']
+  const without = await run(process.execPath, [program, ...start], {
+    cwd: folder,
+    env: environment,
+  }).catch((error) => error)
+  assert.match(without.stderr, /^sexton: the local chains need anvil: run "npm install .*\n$/)
+  assert.equal(without.code, 1)
+
+  await mkdir(join(folder, 'node_modules/@foundry-rs'))
+  const anvil = await readFile(join(MODULES, '@foundry-rs/anvil/package.json'), 'utf8')
+  const packages = ['@foundry-rs/anvil', ...Object.keys(JSON.parse(anvil).optionalDependencies)]
+  for (const name of packages) await link(folder, name)
+  await startUntil({ folder, program, parameters: start, line: 'Sexton is ready' })
+})
+
+test('an ecosystem file imports its types from the package, also in a folder without it', async (context) => {
+  const { folder, program } = await install(context)
+  // Nothing answers there, which the started service says.
+  const nowhere = { base: 'http://127.0.0.1:9', ethereum: 'http://127.0.0.1:9' }
+  const file = `import { defineEcosystem } from 'sexton'
+export default defineEcosystem(${JSON.stringify(localFile(4020, nowhere), null, 2)})
+`
+  await writeFile(join(folder, 'ecosystem.ts'), file)
+  await writeFile(join(folder, 'package.json'), '{"type":"module"}')
+  const compile = ['--noEmit', '--strict', '--module', 'nodenext', 'ecosystem.ts']
+  await run(join(MODULES, '.bin/tsc'), compile, { cwd: folder })
+
+  const empty = await temporaryFolder(context)
+  await writeFile(join(empty, 'ecosystem.ts'), file)
+  await startUntil({
+    folder: empty,
+    program,
+    parameters: ['start', '--port', '0', '--ecosystem', 'ecosystem.ts'],
+    line: '"state":"failing"',
+  })
+})
+
+async function temporaryFolder(context: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'sexton-installed-'))
+  context.after(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** Unpacks the package, and links what it depends on from the project's own installation. */
+async function install(context: TestContext) {
+  const folder = await temporaryFolder(context)
+  const target = join(folder, 'node_modules/sexton')
+  await mkdir(target, { recursive: true })
+  const packed = join(project, 'sexton-0.1.0.tgz')
+  await run('tar', ['-xzf', packed, '--strip-components=1', '-C', target])
+  const manifest = JSON.parse(await readFile(join(target, 'package.json'), 'utf8'))
+  for (const name of Object.keys(manifest.dependencies)) await link(folder, name)
+  return { folder, program: join(target, manifest.bin.sexton) }
+}
+
+async function link(folder: string, name: string): Promise<void> {
+  const place = join(folder, 'node_modules', name)
+  await mkdir(dirname(place), { recursive: true })
+  await symlink(join(MODULES, name), place)
+}
+
+interface Start {
+  readonly folder: string
+  readonly program: string
+  readonly parameters: readonly string[]
+  /** What it prints when it is up. */
+  readonly line: string
+}
+
+async function startUntil({ folder, program, parameters, line }: Start): Promise<void> {
+  const child = spawn(process.execPath, [program, ...parameters], { cwd: folder, env: environment })
+  let printed = ''
+  const output = new PassThrough().on('data', (chunk) => {
+    printed += String(chunk)
+  })
+  child.stdout.pipe(output, { end: false })
+  child.stderr.pipe(output, { end: false })
+  const ended = once(child, 'close')
+  while (!printed.includes(line)) {
+    assert.equal(child.exitCode, null, printed)
+    await Promise.race([once(output, 'data'), ended])
+  }
+  child.kill('SIGTERM')
+  const [code] = await ended
+  assert.equal(code, 0, printed)
+}
