@@ -22,9 +22,9 @@ type Context = Pick<RoleContext, 'settings' | 'say' | 'clock'>
 export async function runCarryOver(context: Context, origin: Origin): Promise<ExitCode> {
   const { settings, say } = context
   try {
-    refuseWaitingRefunds(origin, say)
     const unlock = isUrl(origin.from) ? () => undefined : await lockOrigin(origin.from)
     try {
+      refuseWaitingRefunds(origin, say)
       const target = await openStore(settings.dataFolder, 'accounts', settings.accounts)
       try {
         await migrateStore(target, 'accounts').catch(inWords(TARGET))

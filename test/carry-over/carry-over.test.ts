@@ -280,7 +280,7 @@ test('the command says what is wrong with a store, and shows no password', async
   const inTarget = { SEXTON_ACCOUNTS_URL: gone }
   for (const [told, words] of [
     [await command(place, { from: junk, data: [] }), /--from: .*accounts\.sqlite/],
-    [await command(place, { from: join(place, 'no'), data: [from] }), /no such folder/],
+    [await command(place, { from: join(place, 'no'), data: [from] }), /no such file/],
     [await command(place, { from: place, data: [] }), /no such file: .*name the data folder/],
     [
       await command(place, { from: gone, data: [from] }),

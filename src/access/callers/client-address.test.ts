@@ -100,3 +100,9 @@ test('a trusted proxy and a far peer are no reason to warn', () => {
   for (const peer of ['198.51.100.7', '', 'garbage']) bucket(peer, forwarded)
   assert.deepEqual(warnings, [])
 })
+
+test('a proxy named in its IPv4-mapped form is the IPv4 address', () => {
+  const bucket = createAddressBucket({ trustedProxies: ['::ffff:10.0.0.1'] })
+  for (const socket of ['10.0.0.1', '::ffff:10.0.0.1'])
+    assert.equal(bucket(socket, { 'x-forwarded-for': '203.0.113.9' }), '203.0.113.9')
+})

@@ -102,7 +102,7 @@ function nearestStranger(hops: string[], isTrusted: (hop: Parsed) => boolean): P
 
 function parseRange(text: string): Range {
   if (isIP(text) !== 0) {
-    const address = ipaddr.parse(text)
+    const address = unwrap(ipaddr.parse(text))
     return [address, address.kind() === 'ipv4' ? 32 : 128]
   }
   const [address = '', bits = ''] = text.split('/')

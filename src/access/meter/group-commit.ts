@@ -45,6 +45,13 @@ export class GroupCommit<T> {
     return true
   }
 
+  /** Takes out the requests that wait for the next batch. */
+  takeWaiting(): readonly T[] {
+    const waiting = this.#waiting
+    this.#waiting = []
+    return waiting
+  }
+
   async #run(): Promise<void> {
     this.#isRunning = true
     while (this.#waiting.length > 0) {

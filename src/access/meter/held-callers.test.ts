@@ -168,3 +168,33 @@ onPostgres('a call counted apart whose answer is lost is refunded', async ({ url
   assert.equal(await count(), 1)
   assert.equal((await meter.admit(victim)).kind, 'admitted')
 })
+
+onPostgres(
+  'a locked table refuses figures, and delays nobody for longer',
+  async ({ url, engine }) => {
+    const meter = meterOf(engine)
+    const holder = new Client({ connectionString: url })
+    await holder.connect()
+    await meter.admit(caller('10.0.1.0'))
+    await holder.query('begin; lock table accounts.balances in access exclusive mode')
+    const callers = ['10.0.1.1', '10.0.1.2', '10.0.1.3'].map((each) =>
+      callAllTheTime(meter, anonymous(each, 1_000_000)),
+    )
+    try {
+      const asked = performance.now()
+      await assert.rejects(meter.figures(caller('10.0.1.1')), MeteringUnavailable)
+      const waitedMs = performance.now() - asked
+      assert.ok(waitedMs < HELD_MS, `the figures were refused after ${waitedMs} ms`)
+      await sleep(HELD_MS)
+    } finally {
+      await Promise.all(callers.map(({ stop }) => stop()))
+      await holder.query('commit')
+      await holder.end()
+    }
+    for (const { seen } of callers) {
+      const slow = seen.waits.filter((ms) => ms > SOON_MS)
+      assert.ok(seen.waits.length > 10 * slow.length, `${slow.length} slow of ${seen.waits.length}`)
+      assert.equal(seen.refused, 0)
+    }
+  },
+)

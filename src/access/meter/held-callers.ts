@@ -2,14 +2,22 @@ import { MeteringUnavailable } from './admission.ts'
 import { BatchWriter, type BatchWriterDeps, type WaitingCall } from './batch-writer.ts'
 import { GroupCommit } from './group-commit.ts'
 
+export interface HeldCallersDeps extends BatchWriterDeps {
+  /** Takes calls of a caller whose rows are free again. */
+  readonly onFree: (call: WaitingCall) => void
+}
+
 /** Leaves the rest of the pool to other callers. */
 const ATTEMPTS_MAX = 4
 
-/** Bounds the delay that many held rows cause. */
-const WAIT_MAX_MS = 2_000
+/** Bounds the delay that many held rows cause; above the lock timeout, so that healthy callers get their turn. */
+const WAIT_MAX_MS = 3_000
 
 /** Far more than one statement locks by mistake; a forgotten caller costs one more lock timeout. */
 const CALLERS_MAX = 10_000
+
+/** As many as wait in the common batches. */
+const CALLS_MAX = 20_000
 
 /**
  * Separates callers whose rows another session locks, so that only their calls wait. They return to
@@ -18,23 +26,28 @@ const CALLERS_MAX = 10_000
 export class HeldCallers {
   /** By bucket, the oldest first. */
   readonly lines = new Map<string, GroupCommit<WaitingCall>>()
-  readonly #deps: BatchWriterDeps
-  readonly #queue: (() => void)[] = []
-  #running = 0
-  #attempts = 0
+  readonly #deps: HeldCallersDeps
+  readonly #queue: ((writer: BatchWriter) => void)[] = []
+  readonly #idle: BatchWriter[] = []
+  #writers = 0
+  #calls = 0
 
-  constructor(deps: BatchWriterDeps) {
+  constructor(deps: HeldCallersDeps) {
     this.#deps = deps
   }
 
   add(call: WaitingCall): void {
     const { bucket } = call.caller
     const line = this.lines.get(bucket) ?? this.#open(bucket)
-    if (!line.add(call)) call.reject(new MeteringUnavailable('too many calls wait for a held row'))
+    if (this.#calls >= CALLS_MAX || !line.add(call))
+      call.reject(new MeteringUnavailable('too many calls wait for held rows'))
+    else this.#calls += 1
   }
 
   #open(bucket: string): GroupCommit<WaitingCall> {
-    const line = new GroupCommit<WaitingCall>({ decide: (calls) => this.#decide(bucket, calls) })
+    const line: GroupCommit<WaitingCall> = new GroupCommit({
+      decide: (calls) => this.#decide({ bucket, line }, calls),
+    })
     this.lines.set(bucket, line)
     for (const oldest of this.lines.keys()) {
       if (this.lines.size <= CALLERS_MAX) break
@@ -43,37 +56,40 @@ export class HeldCallers {
     return line
   }
 
-  async #decide(bucket: string, calls: readonly WaitingCall[]): Promise<void> {
-    const { clock } = this.#deps
+  async #decide(
+    { bucket, line }: { readonly bucket: string; readonly line: GroupCommit<WaitingCall> },
+    calls: readonly WaitingCall[],
+  ): Promise<void> {
+    const { clock, onFree } = this.#deps
     const since = clock()
-    await this.#begin()
-    try {
-      const isLate = clock() - since > WAIT_MAX_MS
-      const outcome = isLate ? 'held' : await this.#attempt(calls)
-      if (outcome === 'answered') this.lines.delete(bucket)
-      const error = new MeteringUnavailable("another session holds a row of the caller's")
-      if (outcome === 'held') for (const each of calls) each.reject(error)
-    } finally {
-      this.#end()
+    const writer = await this.#begin()
+    const isLate = clock() - since > WAIT_MAX_MS
+    const outcome = isLate ? 'held' : await writer.decide(calls, () => undefined)
+    this.#end(writer)
+    const later = line.takeWaiting()
+    this.#calls -= calls.length + later.length
+    if (outcome === 'answered') {
+      if (this.lines.get(bucket) === line) this.lines.delete(bucket)
+      for (const each of later) onFree(each)
+      return
     }
+    const error = new MeteringUnavailable("another session holds a row of the caller's")
+    for (const each of [...calls, ...later]) each.reject(error)
   }
 
-  /** With its own name, so that attempts do not wait for each other on the meter's row. */
-  #attempt(calls: readonly WaitingCall[]): Promise<'answered' | 'held'> {
-    this.#attempts += 1
-    const name = `${this.#deps.name}:held:${this.#attempts}`
-    return new BatchWriter({ ...this.#deps, name }).decide(calls, () => undefined)
+  /** Each writer has its own name, so that attempts do not wait for each other on the meter's row. */
+  async #begin(): Promise<BatchWriter> {
+    const idle = this.#idle.pop()
+    if (idle !== undefined) return idle
+    if (this.#writers >= ATTEMPTS_MAX) return new Promise((resolve) => this.#queue.push(resolve))
+    this.#writers += 1
+    return new BatchWriter({ ...this.#deps, name: `${this.#deps.name}:held:${this.#writers}` })
   }
 
-  async #begin(): Promise<void> {
-    if (this.#running < ATTEMPTS_MAX) this.#running += 1
-    else await new Promise<void>((resolve) => this.#queue.push(resolve))
-  }
-
-  /** Passes the slot to the oldest waiting attempt. */
-  #end(): void {
+  /** Passes the writer to the oldest waiting attempt. */
+  #end(writer: BatchWriter): void {
     const next = this.#queue.shift()
-    if (next === undefined) this.#running -= 1
-    else next()
+    if (next === undefined) this.#idle.push(writer)
+    else next(writer)
   }
 }

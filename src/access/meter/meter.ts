@@ -27,7 +27,7 @@ export function createMeter(deps: MeterDeps): SettlingMeter {
   // Its own queue, so that these doubts do not delay batches.
   const ofCredits = new RefundQueue(deps)
   if (deps.journal !== undefined) void resumeRefunds(deps, deps.journal)
-  const held = new HeldCallers(deps)
+  const held = new HeldCallers({ ...deps, onFree: (call) => add(call) })
   // Reading figures takes no lock.
   const isHeld = ({ kind, caller }: WaitingCall) =>
     kind === 'admit' && held.lines.has(caller.bucket)
@@ -36,7 +36,12 @@ export function createMeter(deps: MeterDeps): SettlingMeter {
       for (const each of batch) if (isHeld(each)) held.add(each)
       const shared = batch.filter((each) => !isHeld(each))
       if (shared.length === 0 || (await writer.decide(shared, onCommitted)) === 'answered') return
-      for (const each of shared) each.kind === 'admit' ? held.add(each) : add(each)
+      for (const each of shared) if (each.kind === 'admit') held.add(each)
+      const asked = shared.filter(({ kind }) => kind === 'figures')
+      // Once more by themselves: only a locked table delays a read.
+      const isNew = asked.length > 0 && asked.length < shared.length
+      if (isNew && (await writer.decide(asked, onCommitted)) === 'answered') return
+      for (const each of asked) each.reject(new MeteringUnavailable('a table is locked'))
     },
     onBatch: deps.onBatch,
   })
