@@ -11,15 +11,9 @@ export function describeService(facts: ServiceFacts): string {
   ].join('\n\n')
 }
 
-function subjectsOf({ notConfigured }: ServiceFacts): string {
-  const present = (part: string, name: string) => (notConfigured.includes(part) ? [] : [name])
-  const subjects = [
-    ...present('burns', 'burns'),
-    ...present('dividends', 'dividends'),
-    'holders',
-    'prices',
-    ...present('graveDigs', 'grave digs'),
-  ]
+function subjectsOf({ eventKinds, notConfigured }: ServiceFacts): string {
+  const configured = eventKinds.filter(({ part }) => !notConfigured.includes(part))
+  const subjects = [...configured.map(({ noun }) => noun), 'holders', 'prices']
   return `${subjects.slice(0, -1).join(', ')} and ${subjects.at(-1)}`
 }
 

@@ -50,7 +50,7 @@ export function openApiOf({ facts, routes, examples }: DocumentInput): JsonObjec
     },
     serverUrl: facts.publicBaseUrl,
     routes,
-    tags: tagsOf(routes),
+    tags: tagsOf(facts, routes),
     bearerFormat: `${facts.keyPrefix}_<publicId>_<32 hex characters>`,
     paymentRequired:
       facts.payment === null
@@ -63,34 +63,26 @@ export function openApiOf({ facts, routes, examples }: DocumentInput): JsonObjec
   })
 }
 
-const TAGS: Readonly<Record<string, string>> = {
-  Statistics: 'Figures of the ecosystem now and over time',
-  Burns: 'Tokens permanently taken out of circulation',
-  Dividends: 'Payouts to holders, in every reward token',
-  'Grave digs': 'Claims of buried tokens',
-  Keys: 'API keys, minted with a wallet signature',
-  Usage: 'Calls counted today',
-  Payments: 'Calls beyond the quota, paid in advance',
-  Service: 'The service itself; never metered',
-}
+const STATISTICS = { name: 'Statistics', description: 'Figures of the ecosystem now and over time' }
 
-/** The optional ecosystem part that each tag depends on. */
-const PART_OF_TAG: Readonly<Record<string, string>> = {
-  Burns: 'burns',
-  Dividends: 'dividends',
-  'Grave digs': 'graveDigs',
-}
+const OTHER_TAGS = [
+  { name: 'Keys', description: 'API keys, minted with a wallet signature' },
+  { name: 'Usage', description: 'Calls counted today' },
+  { name: 'Payments', description: 'Calls beyond the quota, paid in advance' },
+  { name: 'Service', description: 'The service itself; never metered' },
+]
 
-function tagsOf(routes: readonly Route[]) {
-  const names = new Set(routes.map((route) => route.tag))
-  const known = Object.keys(TAGS).filter((name) => names.delete(name))
-  return [...known, ...names].map((name) => ({ name, description: TAGS[name] ?? name }))
+function tagsOf({ eventKinds }: ServiceFacts, routes: readonly Route[]) {
+  const used = new Set(routes.map((route) => route.tag))
+  return [STATISTICS, ...eventKinds.map(({ tag }) => tag), ...OTHER_TAGS].filter(({ name }) =>
+    used.has(name),
+  )
 }
 
 /** Service overview for language models (llmstxt.org). */
 function llmsText({ facts, routes }: DocumentInput): string {
-  const missing = new Set(facts.notConfigured)
-  const present = routes.filter(({ tag }) => !missing.has(PART_OF_TAG[tag] ?? ''))
+  const missing = facts.eventKinds.filter(({ part }) => facts.notConfigured.includes(part))
+  const present = routes.filter((route) => !missing.some(({ tag }) => tag.name === route.tag))
   const lines = present.map((route) => {
     const names = Object.entries(route.parameters).filter(([, each]) => each.in === 'query')
     const query = names.length === 0 ? '' : `?${names.map(([name]) => `${name}=`).join('&')}`

@@ -20,6 +20,12 @@ export interface ServiceFacts {
     /** EIP-55 address by chain name. */
     readonly addresses: Readonly<Record<string, string>>
   }[]
+  /** What can be configured, with its words for documents. */
+  readonly eventKinds: readonly {
+    readonly part: string
+    readonly noun: string
+    readonly tag: { readonly name: string; readonly description: string }
+  }[]
   readonly quotas: {
     readonly anonymous: number
     readonly free: number

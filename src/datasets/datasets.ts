@@ -1,12 +1,11 @@
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import { eventKinds } from '#ecosystem/event-kinds.ts'
 import { type AnyDataset, toAnyDataset } from '#indexer/dataset.ts'
+import { makeEventDataset } from '#indexer/events/event-dataset.ts'
 import { indexerMigrations } from '#indexer/tables.ts'
 import type { Migration } from '#store/engine.ts'
-import { burnsDataset } from './burns/dataset.ts'
 import { depositsDataset, depositsMigration } from './deposits/deposits.ts'
 import { balanceChecksMigration } from './deposits/proof/balance-check.ts'
-import { dividendsDataset } from './dividends/dataset.ts'
-import { graveDigsDataset } from './grave-digs/dataset.ts'
 import { leadersMigration } from './grave-digs/tables.ts'
 import { holdersDataset } from './holders/dataset.ts'
 import { proofsMigration } from './holders/proof/proof-row.ts'
@@ -14,15 +13,15 @@ import { holdersMigration } from './holders/tables.ts'
 import { priceSeries, pricesDataset } from './prices/dataset.ts'
 import { pricesMigration } from './prices/tables.ts'
 
-/** In the order of application. A new dataset is one line here. */
+/** In the order of application. */
 export function allDatasets(ecosystem: Ecosystem): readonly AnyDataset[] {
   const { tokens, payment } = ecosystem
   return [
     toAnyDataset(pricesDataset(priceSeries(tokens))),
     toAnyDataset(holdersDataset(ecosystem)),
-    toAnyDataset(burnsDataset(ecosystem.burns)),
-    toAnyDataset(dividendsDataset(ecosystem.dividends, tokens)),
-    toAnyDataset(graveDigsDataset(ecosystem.graveDigs, tokens)),
+    ...eventKinds.map(({ part, dataset, byAccount }) =>
+      toAnyDataset(makeEventDataset({ name: dataset, part, byAccount, sources: ecosystem[part] })),
+    ),
     toAnyDataset(depositsDataset(payment)),
   ]
 }

@@ -1,26 +1,8 @@
 import type { Static } from 'typebox'
 import { Type } from '#lib/type.ts'
+import { eventLists } from './event-kinds.ts'
+import { addressText, chainName, closed, decimalText, symbol } from './fields.ts'
 
-const closed = { additionalProperties: false } as const
-
-const addressText = Type.String({
-  pattern: '^0x[0-9a-fA-F]{40}$',
-  description: 'an address: 0x and 40 hex digits, with the EIP-55 checksum if in mixed case',
-})
-
-const decimalText = Type.String({
-  pattern: '^(0|[1-9][0-9]*)(\\.[0-9]{1,48})?$',
-  description: 'a plain decimal number in quotes, such as "0.0001"',
-})
-
-const symbol = Type.String({
-  pattern: '^[A-Za-z0-9.$_-]{1,16}$',
-  description: 'a symbol of 1 to 16 letters, digits or . $ _ -',
-})
-const chainName = Type.String({
-  pattern: '^[a-z][a-z0-9-]{0,31}$',
-  description: 'a chain name in lower case, such as "base"',
-})
 const url = Type.String({
   pattern: '^https?://[^\\s/]+[^\\s]*$',
   description: 'a URL that begins with http:// or https://',
@@ -78,51 +60,6 @@ const token = Type.Object(
     decimals: Type.Integer({ minimum: 0, maximum: 36 }),
     addresses: Type.Record(Type.String(), addressText, { minProperties: 1 }),
     price: Type.Optional(price),
-  },
-  closed,
-)
-
-const filter = Type.Record(
-  Type.String(),
-  Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1 })]),
-)
-
-const mapping = {
-  chain: chainName,
-  address: addressText,
-  event: Type.String({
-    pattern: '^event ',
-    description: 'an event in human-readable ABI, as Solidity writes it: "event Name(...)"',
-  }),
-  token: Type.Optional(symbol),
-  where: Type.Optional(filter),
-}
-
-const argument = Type.String({ minLength: 1 })
-
-const burn = Type.Object(
-  { ...mapping, from: argument, amount: argument, to: Type.Optional(argument) },
-  closed,
-)
-
-const dividend = Type.Object(
-  {
-    ...mapping,
-    kind: Type.Enum(['claim', 'distribution']),
-    amount: argument,
-    recipient: Type.Optional(argument),
-    tokenArgument: Type.Optional(argument),
-  },
-  closed,
-)
-
-const graveDig = Type.Object(
-  {
-    ...mapping,
-    digger: argument,
-    amount: argument,
-    graveId: Type.Optional(argument),
-    tokenArgument: Type.Optional(argument),
   },
   closed,
 )
@@ -195,9 +132,7 @@ export const ecosystemFile = Type.Object(
         closed,
       ),
     ),
-    burns: Type.Optional(Type.Array(burn)),
-    dividends: Type.Optional(Type.Array(dividend)),
-    graveDigs: Type.Optional(Type.Array(graveDig)),
+    ...eventLists,
     payment: Type.Optional(payment),
     quotas: Type.Optional(
       Type.Object(

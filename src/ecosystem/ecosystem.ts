@@ -1,75 +1,10 @@
-import type { AbiEvent } from 'ox/AbiEvent'
 import type { Address } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
-import type { Token } from '#domain/token.ts'
+import { type EventSources, eventKinds } from './event-kinds.ts'
+import type { Chain, PricedToken } from './priced-token.ts'
 
-export interface Chain {
-  readonly name: string
-  readonly id: number
-  readonly rpcUrls: readonly string[]
-  readonly explorerUrl: string | null
-  readonly startBlock: number
-  readonly pollIntervalMs: number
-  /** `tag`: the node's safe and finalized tags; a number: final at that depth. */
-  readonly finality: 'tag' | number
-  readonly staleAfterSeconds: number
-  /** Which logs of new blocks are proven by receipts. */
-  readonly proofs: 'every' | 'deposits'
-}
-
-export type PriceSource =
-  | {
-      readonly kind: 'uniswap-v2' | 'uniswap-v3'
-      readonly chain: Chain
-      readonly address: Address
-      /** Symbol of the pool's other token, which has its own price. */
-      readonly quote: string
-    }
-  | {
-      readonly kind: 'chainlink'
-      readonly chain: Chain
-      readonly address: Address
-      /** Decimals of the feed's answers. */
-      readonly decimals: number
-    }
-  | { readonly kind: 'fixed'; readonly usd: string }
-
-export interface PricedToken extends Token {
-  readonly price: PriceSource | null
-}
-
-/** A mapped event of one contract. */
-export interface EventSource {
-  readonly chain: Chain
-  readonly address: Address
-  readonly event: AbiEvent
-  readonly topic0: `0x${string}`
-  /** Accepted values per argument, lower-cased; other arguments pass. */
-  readonly where: ReadonlyMap<string, ReadonlySet<string>>
-  /** Fallback when no argument names the token. */
-  readonly token: PricedToken | null
-}
-
-export interface BurnSource extends EventSource {
-  readonly from: string
-  readonly amount: string
-  /** Receiver: the zero address means `burn`, a burn address `transfer`. */
-  readonly to: string | null
-}
-
-export interface DividendSource extends EventSource {
-  readonly kind: 'claim' | 'distribution'
-  readonly amount: string
-  readonly recipient: string | null
-  readonly tokenArgument: string | null
-}
-
-export interface GraveDigSource extends EventSource {
-  readonly digger: string
-  readonly amount: string
-  readonly graveId: string | null
-  readonly tokenArgument: string | null
-}
+export type { EventSource } from './event-source.ts'
+export type { Chain, PricedToken, PriceSource } from './priced-token.ts'
 
 export interface Payment {
   readonly chain: Chain
@@ -105,7 +40,7 @@ export interface Premium {
 }
 
 /** The operator's file with references resolved and texts parsed. */
-export interface Ecosystem {
+export interface Ecosystem extends EventSources {
   readonly service: {
     readonly name: string
     readonly keyPrefix: string
@@ -121,9 +56,6 @@ export interface Ecosystem {
   /** Without the zero address, which always burns. */
   readonly burnAddresses: readonly Address[]
   readonly nonCirculating: readonly Address[]
-  readonly burns: readonly BurnSource[]
-  readonly dividends: readonly DividendSource[]
-  readonly graveDigs: readonly GraveDigSource[]
   /** Null: calls beyond the quota are refused until the next day. */
   readonly payment: Payment | null
   readonly quotas: { readonly anonymous: number; readonly free: number; readonly premium: number }
@@ -134,9 +66,7 @@ export interface Ecosystem {
 }
 
 export const OPTIONAL_PARTS = [
-  'burns',
-  'dividends',
-  'graveDigs',
+  ...eventKinds.map(({ part }) => part),
   'payment',
   'gate',
   'premium',

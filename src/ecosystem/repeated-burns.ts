@@ -1,8 +1,12 @@
 import { TRANSFER_TOPIC } from '#domain/token.ts'
-import type { BurnSource, Ecosystem, EventSource } from './ecosystem.ts'
+import type { EventSource } from './event-source.ts'
 
 /** Warnings about burn mappings that can match the same burn, one line per pair. */
-export function repeatedBurns({ burns }: Pick<Ecosystem, 'burns'>): readonly string[] {
+export function repeatedBurns({
+  burns,
+}: {
+  readonly burns: readonly EventSource[]
+}): readonly string[] {
   return burns.flatMap((burn, index) =>
     burns.slice(index + 1).flatMap((other, offset) => {
       const names = `burns[${index + 1 + offset}] and burns[${index}]`
@@ -21,12 +25,12 @@ export function repeatedBurns({ burns }: Pick<Ecosystem, 'burns'>): readonly str
   )
 }
 
-function isSameEvent(burn: BurnSource, other: BurnSource): boolean {
+function isSameEvent(burn: EventSource, other: EventSource): boolean {
   return burn.address === other.address && burn.topic0 === other.topic0
 }
 
 /** Compares arguments by position, since names may differ. */
-function overlaps(burn: BurnSource, other: BurnSource): boolean {
+function overlaps(burn: EventSource, other: EventSource): boolean {
   return burn.event.inputs.every((input, place) => {
     const mine = burn.where.get(input.name ?? '')
     const theirs = other.where.get(other.event.inputs[place]?.name ?? '')
@@ -34,10 +38,15 @@ function overlaps(burn: BurnSource, other: BurnSource): boolean {
   })
 }
 
-function nameOf(burn: BurnSource, other: BurnSource): string {
+function nameOf(burn: EventSource, other: EventSource): string {
   return (isTransferOfToken(burn) ? other : burn).event.name
 }
 
-export function isTransferOfToken({ topic0, token, chain, address }: EventSource): boolean {
+export function isTransferOfToken({
+  topic0,
+  token,
+  chain,
+  address,
+}: Pick<EventSource, 'topic0' | 'token' | 'chain' | 'address'>): boolean {
   return topic0 === TRANSFER_TOPIC && token?.addresses.get(chain.name) === address
 }

@@ -3,9 +3,8 @@ import { parseDecimal } from '#lib/decimal.ts'
 import type { Shaped } from './check-shape.ts'
 import type { Chain, Ecosystem, PricedToken } from './ecosystem.ts'
 import type { EcosystemFile } from './ecosystem-file.ts'
+import { type EventSources, eventKinds } from './event-kinds.ts'
 import { Problems } from './problem.ts'
-import { resolveBurn } from './resolve-burn.ts'
-import { resolveDividend, resolveGraveDig } from './resolve-event.ts'
 import { resolvePayment } from './resolve-payment.ts'
 import { checkPrices, resolvePrice } from './resolve-price.ts'
 import { resolveTiers } from './resolve-tiers.ts'
@@ -91,6 +90,14 @@ function makeResolver(
     },
     tokenAt: (chain, address) =>
       [...tokens.values()].find(({ addresses }) => addresses.get(chain.name) === address),
+    tokensOn(chain) {
+      const listed = new Map<Address, string>()
+      for (const { symbol, addresses } of tokens.values()) {
+        const address = addresses.get(chain.name)
+        if (address !== undefined) listed.set(address, symbol)
+      }
+      return listed
+    },
     address(field, text) {
       const address = parseAddress(text)
       if (address === undefined)
@@ -227,21 +234,15 @@ function resolveEvents(
   file: EcosystemFile,
   resolver: Resolver,
   { burnAddresses }: Pick<Ecosystem, 'burnAddresses'>,
-): Pick<Ecosystem, 'burns' | 'dividends' | 'graveDigs'> {
-  const { burns = [], dividends = [], graveDigs = [] } = file
-  return {
-    burns: present(
-      burns.map((burn, index) =>
-        resolveBurn(resolver, { field: `burns[${index}]`, burn, burnAddresses }),
-      ),
-    ),
-    dividends: present(
-      dividends.map((each, index) => resolveDividend(resolver, `dividends[${index}]`, each)),
-    ),
-    graveDigs: present(
-      graveDigs.map((each, index) => resolveGraveDig(resolver, `graveDigs[${index}]`, each)),
-    ),
-  }
+): EventSources {
+  const lists = eventKinds.map(({ part, resolve }) => {
+    const entries = file[part] ?? []
+    const sources = entries.map((entry, index) =>
+      resolve({ resolver, field: `${part}[${index}]`, burnAddresses }, entry),
+    )
+    return [part, sources.filter((source) => source !== undefined)]
+  })
+  return Object.fromEntries(lists)
 }
 
 function resolvePricePerCall(file: EcosystemFile, problems: Problems): bigint {
@@ -249,8 +250,4 @@ function resolvePricePerCall(file: EcosystemFile, problems: Problems): bigint {
   if (price === undefined || price === 0n)
     problems.add('pricePerCallUsd', 'must be above 0 with at most 6 decimals, such as "0.0001"')
   return price ?? 1n
-}
-
-function present<T>(list: readonly (T | undefined)[]): T[] {
-  return list.filter((each) => each !== undefined)
 }

@@ -1,5 +1,5 @@
 import type { Address } from '#domain/address.ts'
-import type { Chain, PricedToken } from './ecosystem.ts'
+import type { Chain, PricedToken } from './priced-token.ts'
 import type { Problems } from './problem.ts'
 
 /** Look-ups that report a problem when they fail. */
@@ -11,4 +11,6 @@ export interface Resolver {
   token(field: string, symbol: string): PricedToken | undefined
   address(field: string, text: string): Address
   tokenAt(chain: Chain, address: Address): PricedToken | undefined
+  /** Symbols by address. */
+  tokensOn(chain: Chain): ReadonlyMap<Address, string>
 }

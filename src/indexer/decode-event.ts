@@ -1,21 +1,16 @@
 import { decode } from 'ox/AbiEvent'
 import type { Parameter } from 'ox/AbiParameters'
-import type { Address, Hash } from '#domain/address.ts'
+import type { Hash } from '#domain/address.ts'
 import type { Log } from '#domain/chain.ts'
-import type { EventSource } from '#ecosystem/ecosystem.ts'
+import { DecodeError, type EventArguments } from '#ecosystem/event-arguments.ts'
+import type { EventSource } from '#ecosystem/event-source.ts'
 import { groupBy } from '#lib/group-by.ts'
 import type { Selector } from './select-logs.ts'
 import { compileWordDecoder } from './word-decoder.ts'
 
-export type EventArguments = Readonly<Record<string, unknown>>
-
-export class DecodeError extends Error {
-  override readonly name = 'DecodeError'
-}
-
-export function makeEventReader<Source extends EventSource>(
-  sources: readonly Source[],
-): (log: Log) => readonly { readonly source: Source; readonly args: EventArguments }[] {
+export function makeEventReader(
+  sources: readonly EventSource[],
+): (log: Log) => readonly { readonly source: EventSource; readonly args: EventArguments }[] {
   const byKey = groupBy(sources, (each) => `${each.chain.id}|${each.address}|${each.topic0}`)
   return (log) =>
     (byKey.get(`${log.chainId}|${log.address}|${log.topics[0]}`) ?? []).flatMap((source) => {
@@ -79,19 +74,4 @@ function passes(source: EventSource, args: EventArguments): boolean {
   for (const [name, values] of source.where)
     if (!values.has(String(args[name]).toLowerCase())) return false
   return true
-}
-
-/** The ecosystem file was validated, so a mismatch is an anomaly. */
-export const argument = {
-  address(args: EventArguments, name: string): Address {
-    const value = args[name]
-    if (typeof value !== 'string') throw new DecodeError(`argument ${name} is not an address`)
-    return value.toLowerCase() as Address
-  },
-  amount(args: EventArguments, name: string): bigint {
-    const value = args[name]
-    if (typeof value === 'number') return BigInt(value)
-    if (typeof value !== 'bigint') throw new DecodeError(`argument ${name} is not an amount`)
-    return value
-  },
 }

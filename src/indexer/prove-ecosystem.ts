@@ -2,6 +2,7 @@ import { from } from 'ox/AbiFunction'
 import type { ChainSource } from '#chain/chain-source.ts'
 import { type Address, type Hash, showAddress } from '#domain/address.ts'
 import type { Chain, Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
+import { eventKinds } from '#ecosystem/event-kinds.ts'
 import { callView } from './call-view.ts'
 import { ProofError } from './proof-error.ts'
 import { proveFinality } from './prove-finality.ts'
@@ -83,7 +84,7 @@ const PROVEN_BELOW_HEAD = 2
 type SourceOf = (chain: Chain) => ChainSource
 
 function contractsOf(ecosystem: Ecosystem): readonly Contract[] {
-  const { chains, tokens, burns, dividends, graveDigs, payment } = ecosystem
+  const { chains, tokens, payment } = ecosystem
   const ofTokens = tokens.flatMap((token, index) =>
     chains.flatMap((chain) => {
       const address = token.addresses.get(chain.name)
@@ -95,9 +96,9 @@ function contractsOf(ecosystem: Ecosystem): readonly Contract[] {
       ? []
       : [{ field: `tokens[${index}].price.address`, chain: price.chain, address: price.address }],
   )
-  const ofEvents = Object.entries({ burns, dividends, graveDigs }).flatMap(([name, list]) =>
-    list.map(({ chain, address }, index) => ({
-      field: `${name}[${index}].address`,
+  const ofEvents = eventKinds.flatMap(({ part }) =>
+    ecosystem[part].map(({ chain, address }, index) => ({
+      field: `${part}[${index}].address`,
       chain,
       address,
     })),

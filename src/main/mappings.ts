@@ -1,7 +1,6 @@
-import { BURNS } from '#datasets/burns/dataset.ts'
-import { DIVIDENDS } from '#datasets/dividends/dataset.ts'
-import { GRAVE_DIGS } from '#datasets/grave-digs/dataset.ts'
-import type { Ecosystem, EventSource } from '#ecosystem/ecosystem.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import { type EventPart, type EventSources, eventKinds } from '#ecosystem/event-kinds.ts'
+import type { EventSource } from '#ecosystem/event-source.ts'
 import { type Anomalies, readAnomalies } from '#indexer/anomalies.ts'
 import { misfitOf } from '#indexer/decode-event.ts'
 import type { Connection } from '#store/engine.ts'
@@ -13,16 +12,10 @@ export interface Mapping {
   readonly source: EventSource
 }
 
-type Mapped = Pick<Ecosystem, 'burns' | 'dividends' | 'graveDigs'>
-
-export function mappingsOf({ burns, dividends, graveDigs }: Mapped): readonly Mapping[] {
-  const named = (part: string, dataset: string, sources: readonly EventSource[]) =>
-    sources.map((source, index) => ({ name: `${part}[${index}]`, dataset, source }))
-  return [
-    ...named('burns', BURNS, burns),
-    ...named('dividends', DIVIDENDS, dividends),
-    ...named('graveDigs', GRAVE_DIGS, graveDigs),
-  ]
+export function mappingsOf(sources: EventSources): readonly Mapping[] {
+  return eventKinds.flatMap(({ part, dataset }) =>
+    sources[part].map((source, index) => ({ name: `${part}[${index}]`, dataset, source })),
+  )
 }
 
 /** Unreadable logs of a mapping. */
@@ -35,7 +28,7 @@ export interface MappingAnomalies extends Pick<Anomalies, 'logs' | 'lastBlock' |
 /** Unreadable logs on the file's chains. */
 export async function readMappingAnomalies(
   connection: Connection,
-  ecosystem: Mapped & Pick<Ecosystem, 'chains'>,
+  ecosystem: Pick<Ecosystem, EventPart | 'chains'>,
 ): Promise<readonly MappingAnomalies[]> {
   const mappings = mappingsOf(ecosystem)
   return (await readAnomalies(connection)).flatMap((anomalies) => {

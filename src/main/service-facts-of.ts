@@ -8,6 +8,7 @@ import {
   notConfigured,
   type Payment,
 } from '#ecosystem/ecosystem.ts'
+import { eventKinds } from '#ecosystem/event-kinds.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import { toDate } from '#lib/time.ts'
 
@@ -35,6 +36,7 @@ export function serviceFactsOf(
         [...addresses].map(([chain, address]) => [chain, showAddress(address)]),
       ),
     })),
+    eventKinds: eventKinds.map(({ part, noun, tag }) => ({ part, noun, tag })),
     quotas: ecosystem.quotas,
     pricePerCallUsd: formatDecimal(ecosystem.pricePerCall, 6),
     gate: gate === null || gate === 'open' ? gate : gateFacts(ecosystem, gate),

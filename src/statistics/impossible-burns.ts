@@ -1,7 +1,7 @@
-import { BURNS } from '#datasets/burns/dataset.ts'
 import { readTotalSupply } from '#datasets/holders/queries.ts'
 import { isTracked } from '#domain/token.ts'
 import type { PricedToken } from '#ecosystem/ecosystem.ts'
+import { BURNS } from '#ecosystem/event-kinds/burns.ts'
 import { sumTotals, totalOf } from '#indexer/events/sum-last-days.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import type { Connection } from '#store/engine.ts'

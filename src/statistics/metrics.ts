@@ -1,8 +1,5 @@
-import { BURNS } from '#datasets/burns/dataset.ts'
 import { HOLDERS, PRICES } from '#datasets/dataset-names.ts'
 import { type SeriesDay, valuesAtDayEnds } from '#datasets/day-rows.ts'
-import { DIVIDENDS } from '#datasets/dividends/dataset.ts'
-import { GRAVE_DIGS } from '#datasets/grave-digs/dataset.ts'
 import {
   circulatingOf,
   countHolders,
@@ -16,6 +13,9 @@ import { firstDay } from '#datasets/prices/queries.ts'
 import { toUsdPriceExact, toValueExact } from '#domain/money.ts'
 import { isTracked } from '#domain/token.ts'
 import type { OptionalPart, PricedToken } from '#ecosystem/ecosystem.ts'
+import { BURNS } from '#ecosystem/event-kinds/burns.ts'
+import { DIVIDENDS } from '#ecosystem/event-kinds/dividends.ts'
+import { GRAVE_DIGS } from '#ecosystem/event-kinds/grave-digs.ts'
 import { NOTHING, type Sums, takeSums } from '#indexer/events/event.ts'
 import { firstEventDay, readEventDays } from '#indexer/events/event-days.ts'
 import { dollarsOf, sumTotals, totalOf } from '#indexer/events/sum-last-days.ts'

@@ -1,9 +1,6 @@
-import { BURNS } from '#datasets/burns/dataset.ts'
 import { type DataDeps, dataRoute } from '#datasets/data-route.ts'
 import { HOLDERS } from '#datasets/dataset-names.ts'
-import { DIVIDENDS } from '#datasets/dividends/dataset.ts'
 import { addDollars, valueNow } from '#datasets/dividends/value-now.ts'
-import { GRAVE_DIGS } from '#datasets/grave-digs/dataset.ts'
 import {
   circulatingOf,
   countHolders,
@@ -26,6 +23,9 @@ import { showAddress } from '#domain/address.ts'
 import { toUsdPrice, toUsdPriceExact, toValueExact, valueAt } from '#domain/money.ts'
 import { isTracked } from '#domain/token.ts'
 import type { PricedToken } from '#ecosystem/ecosystem.ts'
+import { BURNS } from '#ecosystem/event-kinds/burns.ts'
+import { DIVIDENDS } from '#ecosystem/event-kinds/dividends.ts'
+import { GRAVE_DIGS } from '#ecosystem/event-kinds/grave-digs.ts'
 import { addSums, NOTHING } from '#indexer/events/event.ts'
 import { dollarsOf, sumTotals, type TokenSums, totalOf } from '#indexer/events/sum-last-days.ts'
 import type { IndexStatus } from '#indexer/status.ts'

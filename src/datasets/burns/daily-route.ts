@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import type { Chain, PricedToken } from '#ecosystem/ecosystem.ts'
+import { BURNS } from '#ecosystem/event-kinds/burns.ts'
 import { addSums, NOTHING, type Sums, takeSums } from '#indexer/events/event.ts'
 import { readEventDays } from '#indexer/events/event-days.ts'
 import { dollarsOf, sumTotals, totalOf } from '#indexer/events/sum-last-days.ts'
@@ -12,7 +13,6 @@ import { type SeriesDay, valuesAtDayEnds } from '../day-rows.ts'
 import { KeptDays } from '../kept-days.ts'
 import { chainParameter, periodParameter, tokenParameter } from '../parameters.ts'
 import { amounts, amountText, rawText, unixTime, usdOf, usdOrNull } from '../wire.ts'
-import { BURNS } from './dataset.ts'
 import { firstAndLastBurn } from './queries.ts'
 
 const dayRow = Type.Object({

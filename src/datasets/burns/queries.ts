@@ -1,7 +1,7 @@
+import { BURNS } from '#ecosystem/event-kinds/burns.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
-import { BURNS } from './dataset.ts'
 
 /** Unix seconds; null if never burned. */
 export async function firstAndLastBurn(

@@ -1,6 +1,7 @@
 import { valueAt } from '#domain/money.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import type { PricedToken } from '#ecosystem/ecosystem.ts'
+import { BURNS } from '#ecosystem/event-kinds/burns.ts'
 import {
   dollarsOf,
   sumLastDays,
@@ -29,7 +30,6 @@ import {
   usdOrNull,
 } from '../wire.ts'
 import { dailyBurns } from './daily-route.ts'
-import { BURNS } from './dataset.ts'
 import { firstAndLastBurn } from './queries.ts'
 
 const windowShape = Type.Object({

@@ -1,10 +1,10 @@
 import type { Address } from '#domain/address.ts'
+import { DIVIDENDS } from '#ecosystem/event-kinds/dividends.ts'
 import { addSums, NOTHING, type Sums } from '#indexer/events/event.ts'
 import { readSums } from '#indexer/events/sums-row.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { join, sql } from '#store/sql.ts'
-import { DIVIDENDS } from './dataset.ts'
 
 export interface ClaimedToken extends Sums {
   readonly token: string

@@ -1,5 +1,6 @@
 import { showAddress } from '#domain/address.ts'
 import { isRefusal } from '#domain/refusal.ts'
+import { DIVIDENDS } from '#ecosystem/event-kinds/dividends.ts'
 import { dollarsOf } from '#indexer/events/sum-last-days.ts'
 import { Type } from '#lib/type.ts'
 import type { Route } from '#route/route.ts'
@@ -17,7 +18,6 @@ import {
   usdOf,
   usdOrNull,
 } from '../wire.ts'
-import { DIVIDENDS } from './dataset.ts'
 import { readClaimSummary } from './queries.ts'
 import { type DividendDeps, dividendTotals } from './total-route.ts'
 import { valueNow } from './value-now.ts'

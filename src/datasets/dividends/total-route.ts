@@ -1,4 +1,5 @@
 import { showAddress } from '#domain/address.ts'
+import { DIVIDENDS } from '#ecosystem/event-kinds/dividends.ts'
 import { NOTHING, type Sums } from '#indexer/events/event.ts'
 import {
   dollarsOf,
@@ -14,7 +15,6 @@ import type { Connection } from '#store/engine.ts'
 import { type DataDeps, dataRoute } from '../data-route.ts'
 import type { PriceAt } from '../price-at.ts'
 import { addressText, amounts, amountText, nullable, rawText, usdOf, usdOrNull } from '../wire.ts'
-import { DIVIDENDS } from './dataset.ts'
 import { countRecipients } from './queries.ts'
 import { valueNow } from './value-now.ts'
 

@@ -1,6 +1,7 @@
 import { showAddress } from '#domain/address.ts'
 import { valueAt } from '#domain/money.ts'
 import { isRefusal } from '#domain/refusal.ts'
+import { GRAVE_DIGS } from '#ecosystem/event-kinds/grave-digs.ts'
 import { sumTotals, totalOf } from '#indexer/events/sum-last-days.ts'
 import { percentage } from '#lib/decimal.ts'
 import { Type } from '#lib/type.ts'
@@ -19,7 +20,6 @@ import {
   usdOf,
   usdOrNull,
 } from '../wire.ts'
-import { GRAVE_DIGS } from './dataset.ts'
 import { readLeaderboard } from './queries.ts'
 
 const digRow = eventRow({ digger: addressText, graveId: nullable(Type.String()) })

@@ -3,7 +3,7 @@ import type { Hash } from '#domain/address.ts'
 import type { Log } from '#domain/chain.ts'
 import { PRICE_ONE, type Price } from '#domain/money.ts'
 import type { PricedToken, PriceSource } from '#ecosystem/ecosystem.ts'
-import { argument, DecodeError, type EventArguments } from '#indexer/decode-event.ts'
+import { argument, DecodeError, type EventArguments } from '#ecosystem/event-arguments.ts'
 import { compileWordDecoder } from '#indexer/word-decoder.ts'
 
 export type EventSourceOfPrice = Exclude<PriceSource, { readonly kind: 'fixed' }>

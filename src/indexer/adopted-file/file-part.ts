@@ -1,17 +1,11 @@
 import { createHash } from 'node:crypto'
-
-export type Json =
-  | string
-  | number
-  | boolean
-  | null
-  | readonly Json[]
-  | { readonly [name: string]: Json }
+import type { Facts } from '#ecosystem/event-source.ts'
+import type { Json } from '#lib/json.ts'
 
 export interface PartEntry {
   /** Such as `burns[0]`; for display only, since entries may move. */
   readonly field: string
-  readonly facts: Readonly<Record<string, Json>>
+  readonly facts: Facts
 }
 
 export interface FilePart {

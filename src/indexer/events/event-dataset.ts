@@ -1,30 +1,28 @@
 import type { Log } from '#domain/chain.ts'
-import type { EventSource } from '#ecosystem/ecosystem.ts'
-import type { PartEntry } from '../adopted-file/file-part.ts'
+import type { EventSource, Facts } from '#ecosystem/event-source.ts'
 import type { Dataset } from '../dataset.ts'
-import { type EventArguments, makeEventReader, selectorsOf } from '../decode-event.ts'
+import { makeEventReader, selectorsOf } from '../decode-event.ts'
 import type { EventFact } from './event.ts'
 import { forgetMatched, noteMatched } from './matched-mappings.ts'
 import { forgetEvents, revertEvents, storeEvents } from './store-events.ts'
 
-export function makeEventDataset<Source extends EventSource>(input: {
+export function makeEventDataset(input: {
   readonly name: string
-  readonly field: string
+  /** The list in the ecosystem file. */
+  readonly part: string
   readonly byAccount: boolean
-  readonly sources: readonly Source[]
-  factsOf(source: Source): PartEntry['facts']
-  read(log: Log, source: Source, args: EventArguments): EventFact
+  readonly sources: readonly EventSource[]
 }): Dataset<EventFact> {
   const readEvent = makeEventReader(input.sources)
-  const matched = new Set<Source>()
+  const matched = new Set<EventSource>()
   return {
     name: input.name,
     selectors: selectorsOf(input.sources),
     builtFrom: (chainId) =>
       input.sources.flatMap((source, index) => {
         if (source.chain.id !== chainId) return []
-        const facts = { ...sourceFacts(source), ...input.factsOf(source) }
-        return [{ field: `${input.field}[${index}]`, facts }]
+        const facts = { ...eventFacts(source), ...source.facts }
+        return [{ field: `${input.part}[${index}]`, facts }]
       }),
     // A log is one event, even if two mappings match.
     decode: (log) =>
@@ -32,7 +30,7 @@ export function makeEventDataset<Source extends EventSource>(input: {
         .slice(0, 1)
         .map(({ source, args }) => {
           matched.add(source)
-          return { ...input.read(log, source, args), log: placeOf(log) }
+          return { ...source.read(args), log: placeOf(log) }
         })
         // Anyone can emit an empty transfer in another's name.
         .filter((fact) => fact.amount > 0n),
@@ -49,7 +47,7 @@ export function makeEventDataset<Source extends EventSource>(input: {
   }
 }
 
-function sourceFacts({ address, event, topic0, where, token }: EventSource): PartEntry['facts'] {
+function eventFacts({ address, event, topic0, where, token }: EventSource): Facts {
   const inputs = event.inputs.map(({ name = '', type, indexed = false }) => [name, type, indexed])
   const accepted = [...where].map(([name, values]) => [name, [...values].sort()] as const)
   return {

@@ -1,21 +1,13 @@
 import type { Address } from '#domain/address.ts'
 import type { Log } from '#domain/chain.ts'
 import type { MicroUsd } from '#domain/money.ts'
+import type { EventReading } from '#ecosystem/event-source.ts'
 
-export interface EventFact {
+export interface EventFact extends EventReading {
   readonly log: Pick<
     Log,
     'chainId' | 'blockNumber' | 'blockHash' | 'txHash' | 'logIndex' | 'timestamp'
   >
-  /** The dataset's own word, such as `burn` or `claim`. */
-  readonly kind: string
-  readonly token: string
-  /** Null if the event names no account. */
-  readonly account: Address | null
-  readonly amount: bigint
-  readonly detail: string | null
-  /** Whether it counts in totals; a distribution does not. */
-  readonly counted: boolean
 }
 
 export interface Sums {

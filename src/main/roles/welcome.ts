@@ -1,5 +1,6 @@
 import type { Devnet } from '#devnet/start-devnet.ts'
-import { type Ecosystem, notConfigured } from '#ecosystem/ecosystem.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import { eventKinds } from '#ecosystem/event-kinds.ts'
 
 /** Commands for the operator to try, ready to paste. */
 export function welcome(input: {
@@ -14,7 +15,9 @@ export function welcome(input: {
     '',
     `Sexton is ready on ${url} (after ${(input.tookMs / 1000).toFixed(1)} s). Try:`,
     '',
-    ...requestsFor(input.ecosystem).map((request) => `  curl ${request(url)}`),
+    `  curl ${url}/api/stats`,
+    ...requestsFor(input.ecosystem).map((path) => `  curl '${url}${path}'`),
+    `  curl -i ${url}/api/usage`,
     '',
     `Interactive documentation: ${url}/scalar/v1`,
   ]
@@ -24,19 +27,12 @@ export function welcome(input: {
 }
 
 /** Only for configured parts. */
-function requestsFor(ecosystem: Ecosystem): readonly ((url: string) => string)[] {
-  const missing = notConfigured(ecosystem)
+function requestsFor(ecosystem: Ecosystem): readonly string[] {
   const [chain] = ecosystem.chains
-  const burns = (url: string) => `'${url}/api/burns?period=7d&chain=${chain?.name}'`
-  const dividends = (url: string) => `'${url}/api/dividends/recent?limit=3'`
-  const graveDigs = (url: string) => `'${url}/api/grave-digs/leaderboard?limit=5'`
+  const configured = eventKinds.filter(({ part }) => ecosystem[part].length > 0)
   return [
-    (url) => `${url}/api/stats`,
-    ...(missing.includes('burns') ? [] : [burns]),
-    (url) => `'${url}/api/stats/history?metric=holders&period=90d&format=csv'`,
-    ...(missing.includes('dividends') ? [] : [dividends]),
-    ...(missing.includes('graveDigs') ? [] : [graveDigs]),
-    (url) => `-i ${url}/api/usage`,
+    '/api/stats/history?metric=holders&period=90d&format=csv',
+    ...configured.map((kind) => kind.example(chain?.name ?? 'all')),
   ]
 }
 

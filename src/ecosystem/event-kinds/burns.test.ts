@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { keccak256 } from 'ox/Hash'
 import { fromString } from 'ox/Hex'
-import type { EcosystemFile } from './ecosystem-file.ts'
-import localEcosystem from './ecosystems/local.ts'
-import { parseEcosystem } from './load-ecosystem.ts'
-import { repeatedBurns } from './repeated-burns.ts'
+import type { EcosystemFile } from '../ecosystem-file.ts'
+import localEcosystem from '../ecosystems/local.ts'
+import { parseEcosystem } from '../load-ecosystem.ts'
+import { repeatedBurns } from '../repeated-burns.ts'
 
 const [burn] = localEcosystem.burns
 const zero = '0x0000000000000000000000000000000000000000'
@@ -28,7 +28,7 @@ function plain(more: Partial<Burn> = {}): Burn {
 test('burns on Transfer default to transfers to zero and to the burn addresses', () => {
   const [source] = withBurns([plain()]).burns
   assert.deepEqual([...(source?.where.get('to') ?? [])], [zero, dead])
-  assert.equal(source?.to, 'to')
+  assert.equal(source?.facts.to, 'to')
 })
 
 test('where narrows burns on Transfer and never widens them', () => {

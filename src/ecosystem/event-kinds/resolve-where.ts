@@ -2,8 +2,8 @@ import type { AbiEvent } from 'ox/AbiEvent'
 import { keccak256 } from 'ox/Hash'
 import { fromString } from 'ox/Hex'
 import { parseAddress } from '#domain/address.ts'
-import type { EventSource } from './ecosystem.ts'
-import type { Resolver } from './resolver.ts'
+import type { EventSource } from '../event-source.ts'
+import type { Resolver } from '../resolver.ts'
 
 /** Accepted values per argument in logged form; reports values that do not fit. */
 export function resolveWhere(

@@ -1,0 +1,41 @@
+import { argument, DecodeError, type EventArguments } from '../event-arguments.ts'
+import type { Facts } from '../event-source.ts'
+import type { MappingContext } from './event-kind.ts'
+import { type MappedEvent, requireArguments } from './resolve-event.ts'
+
+interface TokenOfEvent {
+  /** Empty of tokens where the mapping names one. */
+  readonly facts: Facts
+  /** Symbol of the event's token; throws DecodeError if it is not listed. */
+  of(args: EventArguments): string
+}
+
+/** By the address in an argument, or as named by the mapping. */
+export function resolveToken(
+  context: MappingContext,
+  mapped: MappedEvent,
+  tokenArgument: string | undefined,
+): TokenOfEvent {
+  const { resolver, field } = context
+  const { chain, token } = mapped
+  if (tokenArgument === undefined) {
+    if (token === null)
+      resolver.problems.add(
+        `${field}.token`,
+        'is missing: name the token, or the argument that holds it as tokenArgument',
+      )
+    return { facts: { tokenArgument: null }, of: () => token?.symbol ?? '' }
+  }
+  requireArguments(context, mapped, { tokenArgument }, 'address')
+  const listed = resolver.tokensOn(chain)
+  return {
+    facts: { tokenArgument, tokens: Object.fromEntries(listed) },
+    of(args) {
+      const address = argument.address(args, tokenArgument)
+      const symbol = listed.get(address)
+      if (symbol === undefined)
+        throw new DecodeError(`token ${address} is not listed for chain ${chain.name}`)
+      return symbol
+    },
+  }
+}

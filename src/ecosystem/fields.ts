@@ -1,0 +1,45 @@
+import { Type } from '#lib/type.ts'
+
+/** Parts of the file's schema that several entries share. */
+
+export const closed = { additionalProperties: false } as const
+
+export const addressText = Type.String({
+  pattern: '^0x[0-9a-fA-F]{40}$',
+  description: 'an address: 0x and 40 hex digits, with the EIP-55 checksum if in mixed case',
+})
+
+export const decimalText = Type.String({
+  pattern: '^(0|[1-9][0-9]*)(\\.[0-9]{1,48})?$',
+  description: 'a plain decimal number in quotes, such as "0.0001"',
+})
+
+export const symbol = Type.String({
+  pattern: '^[A-Za-z0-9.$_-]{1,16}$',
+  description: 'a symbol of 1 to 16 letters, digits or . $ _ -',
+})
+
+export const chainName = Type.String({
+  pattern: '^[a-z][a-z0-9-]{0,31}$',
+  description: 'a chain name in lower case, such as "base"',
+})
+
+/** Name of an argument of the mapped event. */
+export const argumentName = Type.String({ minLength: 1 })
+
+/** What every mapping of an event has. */
+export const mapping = {
+  chain: chainName,
+  address: addressText,
+  event: Type.String({
+    pattern: '^event ',
+    description: 'an event in human-readable ABI, as Solidity writes it: "event Name(...)"',
+  }),
+  token: Type.Optional(symbol),
+  where: Type.Optional(
+    Type.Record(
+      Type.String(),
+      Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1 })]),
+    ),
+  ),
+}
