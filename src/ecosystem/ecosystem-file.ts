@@ -2,6 +2,7 @@ import type { Static } from 'typebox'
 import { Type } from '#lib/type.ts'
 import { eventLists } from './event-kinds.ts'
 import { addressText, chainName, closed, decimalText, symbol } from './fields.ts'
+import { priceSchema } from './price-kinds.ts'
 
 const url = Type.String({
   pattern: '^https?://[^\\s/]+[^\\s]*$',
@@ -40,18 +41,6 @@ const chain = Type.Object(
   closed,
 )
 
-const price = Type.Object(
-  {
-    kind: Type.Enum(['uniswap-v2', 'uniswap-v3', 'chainlink', 'fixed']),
-    chain: Type.Optional(chainName),
-    address: Type.Optional(addressText),
-    quote: Type.Optional(symbol),
-    decimals: Type.Optional(Type.Integer({ minimum: 0, maximum: 36 })),
-    usd: Type.Optional(decimalText),
-  },
-  closed,
-)
-
 const token = Type.Object(
   {
     symbol,
@@ -59,7 +48,7 @@ const token = Type.Object(
     role: Type.Enum(['primary', 'secondary', 'reward']),
     decimals: Type.Integer({ minimum: 0, maximum: 36 }),
     addresses: Type.Record(Type.String(), addressText, { minProperties: 1 }),
-    price: Type.Optional(price),
+    price: Type.Optional(priceSchema),
   },
   closed,
 )

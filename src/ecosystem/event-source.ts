@@ -1,6 +1,6 @@
 import type { AbiEvent } from 'ox/AbiEvent'
 import type { Address } from '#domain/address.ts'
-import type { Json } from '#lib/json.ts'
+import type { JsonMembers } from '#lib/json.ts'
 import type { EventArguments } from './event-arguments.ts'
 import type { Chain, PricedToken } from './priced-token.ts'
 
@@ -15,12 +15,10 @@ export interface EventSource {
   /** As named by the mapping; null if an argument names it. */
   readonly token: PricedToken | null
   /** What `read` depends on: once it changes, the events are read again. */
-  readonly facts: Facts
+  readonly facts: JsonMembers
   /** Pure. Throws DecodeError if the log is unreadable. */
   read(args: EventArguments): EventReading
 }
-
-export type Facts = Readonly<Record<string, Json>>
 
 export interface EventReading {
   /** The kind's own word, such as `burn` or `claim`. */

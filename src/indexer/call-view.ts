@@ -10,17 +10,24 @@ import { ProofError } from './proof-error.ts'
  */
 export async function callView(
   source: ChainSource,
-  input: { readonly field: string; readonly address: Address; readonly view: AbiFunction },
+  input: {
+    readonly field: string
+    readonly address: Address
+    readonly view: AbiFunction
+    readonly args?: readonly unknown[] | undefined
+  },
 ): Promise<unknown> {
-  const { field, address, view } = input
-  const answer = await source.call(address, encodeData(view)).catch((error: unknown) => {
-    if (!(error instanceof EndpointError)) throw error
-    if (error.kind === 'reverted') return undefined
-    throw new ProofError(
-      field,
-      `cannot be checked, since ${view.name}() could not be called: ${error.message}; use an endpoint that answers eth_call`,
-    )
-  })
+  const { field, address, view, args } = input
+  const answer = await source
+    .call(address, args === undefined ? encodeData(view) : encodeData(view, args))
+    .catch((error: unknown) => {
+      if (!(error instanceof EndpointError)) throw error
+      if (error.kind === 'reverted') return undefined
+      throw new ProofError(
+        field,
+        `cannot be checked, since ${view.name}() could not be called: ${error.message}; use an endpoint that answers eth_call`,
+      )
+    })
   if (answer === undefined) return undefined
   try {
     return decodeResult(view, answer)

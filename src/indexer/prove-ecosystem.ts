@@ -92,7 +92,7 @@ function contractsOf(ecosystem: Ecosystem): readonly Contract[] {
     }),
   )
   const ofPrices = tokens.flatMap(({ price }, index) =>
-    price === null || price.kind === 'fixed'
+    price === null || price.chain === null
       ? []
       : [{ field: `tokens[${index}].price.address`, chain: price.chain, address: price.address }],
   )

@@ -1,35 +1,39 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { getSelector } from 'ox/AbiEvent'
 import { encode, from } from 'ox/AbiParameters'
 import { registerMigrations } from '#datasets/datasets.ts'
 import { addresses } from '#devnet/addresses.ts'
-import { toUsdPriceExact } from '#domain/money.ts'
-import type { PricedToken } from '#ecosystem/ecosystem.ts'
+import { type Price, toUsdPriceExact } from '#domain/money.ts'
+import localEcosystem from '#ecosystem/ecosystems/local.ts'
+import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { onSqlite } from '#ledger/each-engine.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
 import { localEcosystemAt, startIndexer } from '#test/indexed-ecosystem.ts'
 import { dataRoutesOf, readRoute } from '#test/route-reader.ts'
-import { decodePrice, type PriceSeries, topicOf } from './decode.ts'
+import { priceSeries } from './dataset.ts'
+import { compilePriceReader } from './decode.ts'
 
-const ecosystem = localEcosystemAt({})
-const [grave, , weth] = ecosystem.tokens
-const [base] = ecosystem.chains
+const POOL = `0x${'99'.repeat(20)}` as const
 
-/** The price series of a token in a WETH pool of the given kind. */
-function seriesOf(kind: 'uniswap-v2' | 'uniswap-v3', decimals: number): PriceSeries {
-  assert.ok(grave !== undefined && weth !== undefined && base !== undefined)
-  const token: PricedToken = { ...grave, decimals }
-  const address = `0x${'99'.repeat(20)}` as const
-  return { token, quote: weth, source: { kind, chain: base, address, quote: 'WETH' } }
+/** Reads the price of GRAVE in a WETH pool of the given kind. */
+function readPrice(kind: 'uniswap-v2' | 'uniswap-v3', data: `0x${string}`): Price | undefined {
+  const price = { kind, chain: 'base', address: POOL, quote: 'WETH' } as const
+  const tokens = localEcosystem.tokens.map((token, index) =>
+    index === 0 ? { ...token, price } : token,
+  )
+  const [series] = priceSeries(parseEcosystem('mine', { ...localEcosystem, tokens }).tokens)
+  assert.ok(series !== undefined)
+  return compilePriceReader(series)(logWith(kind, getSelector(series.source.event), data))
 }
 
-function logWith(kind: 'uniswap-v2' | 'uniswap-v3', data: `0x${string}`) {
-  const topics = [topicOf(kind), ...(kind === 'uniswap-v3' ? [word(1n), word(2n)] : [])]
+function logWith(kind: 'uniswap-v2' | 'uniswap-v3', topic0: `0x${string}`, data: `0x${string}`) {
+  const topics = [topic0, ...(kind === 'uniswap-v3' ? [word(1n), word(2n)] : [])]
   const place = { chainId: 8453, blockNumber: 1, logIndex: 0, txIndex: 0, timestamp: 1 }
   const hashes = { blockHash: '0x1', txHash: '0x2' } as const
-  return { ...place, ...hashes, address: `0x${'99'.repeat(20)}`, topics, data } as const
+  return { ...place, ...hashes, address: POOL, topics, data } as const
 }
 
 const word = (value: bigint): `0x${string}` => `0x${value.toString(16).padStart(64, '0')}`
@@ -37,7 +41,7 @@ const word = (value: bigint): `0x${string}` => `0x${value.toString(16).padStart(
 test('a v2 pool of a nearly worthless token keeps 18 significant digits', () => {
   // GRAVE is token1 of this pool: its address is above WETH's.
   const data = encode(from('uint112, uint112'), [123_456_789n, 10n ** 33n])
-  const price = decodePrice(seriesOf('uniswap-v2', 18), logWith('uniswap-v2', data))
+  const price = readPrice('uniswap-v2', data)
   assert.equal(toUsdPriceExact(price ?? 0n), '0.000000000000000000000000123456789')
 })
 
@@ -45,7 +49,7 @@ test('a v3 pool of a nearly worthless token keeps 18 significant digits', () => 
   const sqrtPriceX96 = 3n * 10n ** 15n * 2n ** 96n
   const types = from('int256, int256, uint160, uint128, int24')
   const data = encode(types, [1n, -1n, sqrtPriceX96, 1n, 0])
-  const price = decodePrice(seriesOf('uniswap-v3', 18), logWith('uniswap-v3', data))
+  const price = readPrice('uniswap-v3', data)
   // One ninth of 10^-30.
   assert.equal(toUsdPriceExact(price ?? 0n), `0.${'0'.repeat(30)}${'1'.repeat(18)}`)
 })

@@ -1,4 +1,5 @@
-import type { PricedToken } from '#ecosystem/ecosystem.ts'
+import { getSelector } from 'ox/AbiEvent'
+import type { PricedToken } from '#ecosystem/priced-token.ts'
 import type { PartEntry } from '#indexer/adopted-file/file-part.ts'
 import type { Change, Dataset, Position } from '#indexer/dataset.ts'
 import { allEnded } from '#lib/all-ended.ts'
@@ -8,14 +9,14 @@ import type { BulkInsert } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import { PRICES } from '../dataset-names.ts'
-import { decodePrice, type PriceFact, type PriceSeries, topicOf } from './decode.ts'
+import { compilePriceReader, type PriceFact, type PriceSeries } from './decode.ts'
 import { nextPoint } from './queries.ts'
 
 export function priceSeries(tokens: readonly PricedToken[]): readonly PriceSeries[] {
   return tokens.flatMap((token) => {
     const source = token.price
-    if (source === null || source.kind === 'fixed') return []
-    const symbol = source.kind === 'chainlink' ? null : source.quote.toUpperCase()
+    if (source === null || source.chain === null) return []
+    const symbol = source.quote?.toUpperCase()
     const quote = tokens.find((each) => each.symbol.toUpperCase() === symbol) ?? null
     return [{ token, source, quote }]
   })
@@ -23,21 +24,22 @@ export function priceSeries(tokens: readonly PricedToken[]): readonly PriceSerie
 
 /** Every move of the configured pools and feeds. */
 export function pricesDataset(series: readonly PriceSeries[]): Dataset<PriceFact> {
-  const byAddress = groupBy(series, ({ source }) => `${source.chain.id}|${source.address}`)
+  const readers = series.map((each) => ({ ...each, read: compilePriceReader(each) }))
+  const byAddress = groupBy(readers, ({ source }) => `${source.chain.id}|${source.address}`)
   return {
     name: PRICES,
     selectors: series.map(({ source }) => ({
       chainId: source.chain.id,
       address: source.address,
-      topic0: topicOf(source.kind),
+      topic0: getSelector(source.event),
     })),
     builtFrom: (chainId) => entriesOf(series, chainId),
     decode: (log) =>
-      (byAddress.get(`${log.chainId}|${log.address}`) ?? []).flatMap((each) => {
-        const price = decodePrice(each, log)
+      (byAddress.get(`${log.chainId}|${log.address}`) ?? []).flatMap(({ token, read }) => {
+        const price = read(log)
         if (price === undefined) return []
         const { chainId, blockNumber, timestamp } = log
-        return [{ symbol: each.token.symbol, log: { chainId, blockNumber, timestamp }, price }]
+        return [{ symbol: token.symbol, log: { chainId, blockNumber, timestamp }, price }]
       }),
     apply: storePrices,
     revert: (change, ancestor) => removePrices(change, ancestor, series),
@@ -49,10 +51,9 @@ function entriesOf(series: readonly PriceSeries[], chainId: number): readonly Pa
   const own = series.filter(({ source }) => source.chain.id === chainId)
   return own.map(({ token, source, quote }) => {
     const { chain, kind, address } = source
-    const facts = { symbol: token.symbol, kind, address }
+    const facts = { symbol: token.symbol, kind, address, ...source.facts }
     const field = `price of ${token.symbol}`
-    if (source.kind === 'chainlink')
-      return { field, facts: { ...facts, decimals: source.decimals } }
+    if (source.quote === null) return { field, facts }
     const pair = [token, quote].map((each) => [
       each?.addresses.get(chain.name) ?? null,
       each?.decimals ?? null,

@@ -1,6 +1,6 @@
 import { showAddress } from '#domain/address.ts'
 import { chainPrices, PRICE_DECIMALS, PRICE_ONE, type Price } from '#domain/money.ts'
-import type { PricedToken, PriceSource } from '#ecosystem/ecosystem.ts'
+import { type PricedToken, type PriceSource, quoteOf } from '#ecosystem/priced-token.ts'
 import { readBackfill, readBackfills } from '#indexer/backfill/backfill-row.ts'
 import type { TimeRange } from '#indexer/events/moments.ts'
 import type { PriceBook } from '#indexer/events/value-events.ts'
@@ -84,14 +84,15 @@ function pathOf(token: PricedToken, tokens: readonly PricedToken[]): readonly St
   const { price } = token
   if (price === null) return []
   const step = { symbol: token.symbol, source: price }
-  if (price.kind === 'fixed' || price.kind === 'chainlink') return [step]
-  const quote = tokens.find((each) => each.symbol.toUpperCase() === price.quote.toUpperCase())
+  const symbol = quoteOf(price)
+  if (symbol === null) return [step]
+  const quote = tokens.find((each) => each.symbol.toUpperCase() === symbol.toUpperCase())
   return quote === undefined ? [] : [step, ...pathOf(quote, tokens)]
 }
 
 export function valuedBy(token: PricedToken, tokens: readonly PricedToken[]): readonly Json[] {
   return pathOf(token, tokens).map(({ symbol, source }) => {
-    if (source.kind === 'fixed') return [symbol, source.kind, source.usd]
+    if (source.chain === null) return [symbol, source.kind, source.usd]
     return [symbol, source.kind, source.chain.id, source.address]
   })
 }
@@ -114,7 +115,7 @@ function multiply(a: Price | null, b: Price | null): Price | null {
 }
 
 function fixedPrice(source: PriceSource): Price | undefined {
-  return source.kind === 'fixed' ? parseDecimal(source.usd, PRICE_DECIMALS) : undefined
+  return source.chain === null ? parseDecimal(source.usd, PRICE_DECIMALS) : undefined
 }
 
 async function pointsAt(connection: Connection, step: Step, moments: readonly number[]) {
@@ -173,14 +174,14 @@ async function isReread(connection: Connection, path: readonly Step[]): Promise<
 async function readUntil(connection: Connection, path: readonly Step[]): Promise<number> {
   const backfills = await readBackfills(connection)
   const ends = path.flatMap(({ source }) => {
-    const backfill = source.kind === 'fixed' ? undefined : backfills.get(source.chain.id)
+    const backfill = source.chain === null ? undefined : backfills.get(source.chain.id)
     return backfill?.datasets?.includes(PRICES) === true ? [backfill.read.timestamp] : []
   })
   return Math.min(Number.POSITIVE_INFINITY, ...ends)
 }
 
 function nameOf(source: PriceSource): string {
-  if (source.kind === 'fixed') return 'fixed'
+  if (source.chain === null) return 'fixed'
   return `${source.kind}:${source.chain.name}:${showAddress(source.address)}`
 }
 
@@ -209,7 +210,7 @@ async function stepRanges(
   symbol: string,
   source: PriceSource,
 ): Promise<readonly TimeRange[]> {
-  if (source.kind === 'fixed') return [ALWAYS]
+  if (source.chain === null) return [ALWAYS]
   const [position, backfill] = await allEnded([
     readPosition(connection, source.chain.id),
     readBackfill(connection, source.chain.id),

@@ -1,11 +1,11 @@
+import type { JsonMembers } from '#lib/json.ts'
 import { argument, DecodeError, type EventArguments } from '../event-arguments.ts'
-import type { Facts } from '../event-source.ts'
 import type { MappingContext } from './event-kind.ts'
 import { type MappedEvent, requireArguments } from './resolve-event.ts'
 
 interface TokenOfEvent {
   /** Empty of tokens where the mapping names one. */
-  readonly facts: Facts
+  readonly facts: JsonMembers
   /** Symbol of the event's token; throws DecodeError if it is not listed. */
   of(args: EventArguments): string
 }

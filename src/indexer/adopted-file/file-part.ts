@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto'
-import type { Facts } from '#ecosystem/event-source.ts'
-import type { Json } from '#lib/json.ts'
+import type { Json, JsonMembers } from '#lib/json.ts'
 
 export interface PartEntry {
   /** Such as `burns[0]`; for display only, since entries may move. */
   readonly field: string
-  readonly facts: Facts
+  readonly facts: JsonMembers
 }
 
 export interface FilePart {

@@ -1,5 +1,6 @@
 import type { Log } from '#domain/chain.ts'
-import type { EventSource, Facts } from '#ecosystem/event-source.ts'
+import type { EventSource } from '#ecosystem/event-source.ts'
+import type { JsonMembers } from '#lib/json.ts'
 import type { Dataset } from '../dataset.ts'
 import { makeEventReader, selectorsOf } from '../decode-event.ts'
 import type { EventFact } from './event.ts'
@@ -47,7 +48,7 @@ export function makeEventDataset(input: {
   }
 }
 
-function eventFacts({ address, event, topic0, where, token }: EventSource): Facts {
+function eventFacts({ address, event, topic0, where, token }: EventSource): JsonMembers {
   const inputs = event.inputs.map(({ name = '', type, indexed = false }) => [name, type, indexed])
   const accepted = [...where].map(([name, values]) => [name, [...values].sort()] as const)
   return {

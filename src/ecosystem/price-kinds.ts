@@ -1,0 +1,36 @@
+import type { Static, TEnum, TObject, TOptional, TSchema } from 'typebox'
+import { Type } from '#lib/type.ts'
+import { closed } from './fields.ts'
+import { chainlink } from './price-kinds/chainlink.ts'
+import { fixed } from './price-kinds/fixed.ts'
+import { uniswapV2 } from './price-kinds/uniswap-v2.ts'
+import { uniswapV3 } from './price-kinds/uniswap-v3.ts'
+
+/** A new kind is one line here. */
+export const priceKinds = [uniswapV2, uniswapV3, chainlink, fixed] as const
+
+type Kind = (typeof priceKinds)[number]
+type Both<Union> = (Union extends unknown ? (each: Union) => void : never) extends (
+  all: infer All,
+) => void
+  ? All
+  : never
+type Fields = Both<Kind['fields']>
+
+const fields = priceKinds.flatMap((kind) => Object.entries<TSchema>(kind.fields))
+
+/** Which fields a kind needs is checked later, so that each mistake has its own message. */
+export const priceSchema = Type.Object(
+  {
+    kind: Type.Enum(priceKinds.map(({ kind }) => kind)),
+    ...Object.fromEntries(fields.map(([name, schema]) => [name, Type.Optional(schema)])),
+  },
+  closed,
+) as TObject<
+  { kind: TEnum<Kind['kind'][]> } & {
+    [Name in keyof Fields]: Fields[Name] extends TSchema ? TOptional<Fields[Name]> : never
+  }
+>
+
+/** A price in the operator's file. */
+export type PriceFile = Static<typeof priceSchema>

@@ -1,0 +1,15 @@
+import { PRICE_DECIMALS } from '#domain/money.ts'
+import { parseDecimal } from '#lib/decimal.ts'
+import { decimalText } from '../fields.ts'
+import { definePriceKind } from './price-kind.ts'
+
+/** For a token pegged to the US dollar. */
+export const fixed = definePriceKind({
+  kind: 'fixed',
+  fields: { usd: { ...decimalText, description: 'a fixed price, as a decimal such as "1"' } },
+  resolve({ resolver, field }, { usd }) {
+    if (parseDecimal(usd, PRICE_DECIMALS) === undefined)
+      resolver.problems.add(`${field}.usd`, `has more than ${PRICE_DECIMALS} decimals`)
+    return { kind: 'fixed', chain: null, usd }
+  },
+})
