@@ -10,7 +10,7 @@ import { ChangedFileError, mayLead } from '#indexer/adopted-file/may-lead.ts'
 import { readIndexStatus } from '#indexer/status.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
 import { readReadiness } from '#main/gauges/read-readiness.ts'
-import { readHoldings, readPremium } from '#statistics/holdings.ts'
+import { readHoldings, readTiers } from '#statistics/holdings.ts'
 import { sql } from '#store/sql.ts'
 import {
   adopt,
@@ -66,10 +66,10 @@ onEach(
           ...{ register, ecosystem, clock: () => (GENESIS_UNIX + 30 * 3_600 + 140) * 1_000 },
           ...{ prices: makeDollarPrices(ecosystem.tokens), file: filePartsOf(ecosystem) },
         }
-        const { gate, premium } = ecosystem
-        assert.ok(gate !== null && gate !== 'open' && premium !== null)
+        const { gate } = ecosystem
+        assert.ok(gate !== null && gate !== 'open')
         const { kind } = await readHoldings(deps, gate, wallet)
-        return [kind, (await readPremium(deps, premium, [wallet])).size]
+        return [kind, (await readTiers(deps, [wallet])).size]
       }
       assert.deepEqual(await judge(at()), ['ready', 1])
       const ecosystem = at(heldBack)

@@ -142,10 +142,11 @@ export function createHarness(engine: Engine): Harness {
     paymentChainId: CHAIN_ID,
     pricePerCall: 100n,
     guardLimits: { general: WIDE, mint: WIDE, claim: WIDE },
-    isPremium: async (wallet) => {
+    judgeTier: async (wallet) => {
       harness.judged += 1
       if (harness.index === 'broken') throw new StoreError('the index cannot be read')
-      return harness.index === 'live' ? premium.has(wallet) : undefined
+      if (harness.index !== 'live') return undefined
+      return premium.has(wallet) ? 'premium' : 'free'
     },
   })
   const harness: Harness = {

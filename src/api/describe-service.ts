@@ -44,23 +44,17 @@ function conventions({ chains }: ServiceFacts): string {
 - Errors are \`application/problem+json\` with a stable code in \`error\`; the page at \`type\` explains each. An ETag sent back in \`If-None-Match\` makes an unchanged answer a free 304.`
 }
 
-function quotas({ quotas, gate, premium, payment }: ServiceFacts): string {
-  const rows = [
-    `| anonymous | ${quotas.anonymous} | nothing; counted per address |`,
-    ...(gate === null
-      ? []
-      : [`| free | ${quotas.free} | an API key; quota shared by all keys of the wallet |`]),
-    ...(gate === null || premium === null
-      ? []
-      : [
-          `| premium | ${quotas.premium} | a key of a wallet with ${premium.supplyPct}% of the supply of ${premium.symbol} on ${premium.chain} |`,
-        ]),
-  ]
+function quotas({ tiers, gate, payment }: ServiceFacts): string {
+  const rows = tiers.map(
+    ({ tier, dailyQuota, requires }) => `| ${tier} | ${dailyQuota} | ${requires} |`,
+  )
   const notes = [
     'Only data calls answered 2xx count; errors and 304 are free. Every response says where you stand in `X-RateLimit-Limit`, `-Remaining`, `-Reset` and `-Tier`; `GET /api/usage/history` shows earlier days, usage per key, and how long a balance lasts.',
     ...(gate === null
       ? []
-      : [`A key is minted with a wallet signature (\`POST /api/keys\`) by ${describeGate(gate)}.`]),
+      : [
+          'A key is minted with a wallet signature (`POST /api/keys`); all keys of a wallet share its quota.',
+        ]),
     ...(payment === null
       ? ['Beyond the daily quota a data call answers 429 `quota_exceeded` until 00:00 UTC.']
       : []),

@@ -1,9 +1,9 @@
 import type { Static } from 'typebox'
 import { notConfiguredSchema } from '#datasets/meta.ts'
+import { tiers } from '#domain/tier.ts'
 import { Type } from '#lib/type.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
 import { METRICS, PART_OF_METRIC } from '#statistics/metrics.ts'
-import { describeGate } from './describe-service.ts'
 import type { ServiceFacts } from './service-facts.ts'
 
 const chain = Type.Object({
@@ -46,7 +46,7 @@ const meta = Type.Object({
   metrics: Type.Array(Type.String()),
   tiers: Type.Array(
     Type.Object({
-      tier: Type.Enum(['anonymous', 'free', 'premium']),
+      tier: Type.Enum(tiers.map(({ name }) => name)),
       dailyQuota: Type.Integer(),
       requires: Type.String(),
     }),
@@ -125,7 +125,7 @@ function metaOf(facts: ServiceFacts) {
     chains: facts.chains,
     tokens: facts.tokens,
     metrics: METRICS.filter((metric) => !missing.has(PART_OF_METRIC[metric] ?? '')),
-    tiers: tiersOf(facts),
+    tiers: facts.tiers,
     limits: {
       limitMaximum: 100,
       periodDaysMaximum: 3_650,
@@ -136,27 +136,6 @@ function metaOf(facts: ServiceFacts) {
     pricing: pricingOf(facts),
     notConfigured: facts.notConfigured,
   }
-}
-
-function tiersOf({ quotas, gate, premium }: ServiceFacts) {
-  const anonymous = {
-    tier: 'anonymous',
-    dailyQuota: quotas.anonymous,
-    requires: 'nothing; counted per address',
-  }
-  if (gate === null) return [anonymous]
-  const free = {
-    tier: 'free',
-    dailyQuota: quotas.free,
-    requires: `an API key, minted by ${describeGate(gate)}`,
-  }
-  if (premium === null) return [anonymous, free]
-  const best = {
-    tier: 'premium',
-    dailyQuota: quotas.premium,
-    requires: `an API key of a wallet with ${premium.supplyPct}% of the supply of ${premium.symbol} on ${premium.chain}`,
-  }
-  return [anonymous, free, best]
 }
 
 function pricingOf({ payment, pricePerCallUsd, pricingDocsUrl }: ServiceFacts) {

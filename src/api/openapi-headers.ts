@@ -1,3 +1,4 @@
+import { tiers } from '#domain/tier.ts'
 import type { JsonObject } from '#lib/json.ts'
 
 const text = (description: string, more: JsonObject = {}): JsonObject => ({
@@ -19,7 +20,7 @@ const HEADER_COMPONENTS: Readonly<Record<string, JsonObject>> = {
   'X-RateLimit-Limit': count("The caller's daily quota"),
   'X-RateLimit-Remaining': count('Free calls left today'),
   'X-RateLimit-Reset': count('Unix seconds of the next reset (00:00 UTC)'),
-  'X-RateLimit-Tier': text("The caller's tier", { enum: ['anonymous', 'free', 'premium'] }),
+  'X-RateLimit-Tier': text("The caller's tier", { enum: tiers.map(({ name }) => name) }),
   'X-RateLimit-Source': text('What paid for the call', { enum: ['quota', 'prepaid'] }),
   'RateLimit-Policy': text('IETF form of the quota', {
     pattern: '^"daily";q=[0-9]+;w=86400$',

@@ -1,3 +1,5 @@
+import type { Tier } from '#domain/tier.ts'
+
 /** Facts for the documents; plain values that fit any ecosystem. */
 export interface ServiceFacts {
   readonly name: string
@@ -26,11 +28,14 @@ export interface ServiceFacts {
     readonly noun: string
     readonly tag: { readonly name: string; readonly description: string }
   }[]
-  readonly quotas: {
-    readonly anonymous: number
-    readonly free: number
-    readonly premium: number
-  }
+  /** Those that a caller can have, lowest first. */
+  readonly tiers: readonly {
+    readonly tier: Tier
+    /** Calls per UTC day. */
+    readonly dailyQuota: number
+    /** What a caller of the tier has. */
+    readonly requires: string
+  }[]
   /** Decimal US dollars, such as `0.0001`. */
   readonly pricePerCallUsd: string
   /** Who can mint a key: holders, anyone (`open`), or no one (null). */
@@ -42,12 +47,6 @@ export interface ServiceFacts {
       }
     | 'open'
     | null
-  readonly premium: {
-    readonly chain: string
-    readonly symbol: string
-    /** Minimum share of the supply, in percent. */
-    readonly supplyPct: number
-  } | null
   readonly payment: {
     readonly network: string
     readonly asset: string

@@ -1,9 +1,8 @@
 import type { Address } from './address.ts'
+import type { Tier, WalletTier } from './tier.ts'
 
 /** Public part of a key, safe to log and show. */
 export const PUBLIC_ID = /^[0-9a-f]{8}$/
-
-export type Tier = 'anonymous' | 'free' | 'premium'
 
 /** An address bucket, or a key and its wallet. */
 export type Caller =
@@ -22,7 +21,7 @@ export type Caller =
       readonly identity: string
       /** `wallet:<address>`: all keys of a wallet share its quota. */
       readonly bucket: string
-      readonly tier: 'free' | 'premium'
+      readonly tier: WalletTier
       readonly dailyQuota: number
       readonly publicId: string
       readonly wallet: Address

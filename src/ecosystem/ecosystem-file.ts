@@ -1,4 +1,5 @@
-import type { Static } from 'typebox'
+import type { Static, TInteger, TOptional } from 'typebox'
+import { type ShareTier, shareTiers, type Tier, tiers } from '#domain/tier.ts'
 import { Type } from '#lib/type.ts'
 import { eventLists } from './event-kinds.ts'
 import { addressText, chainName, closed, decimalText, symbol } from './fields.ts'
@@ -90,6 +91,23 @@ const gate = Type.Union([
   ),
 ])
 
+const quotas = Object.fromEntries(
+  tiers.map(({ name }) => [name, Type.Optional(Type.Integer({ minimum: 1 }))]),
+) as Record<Tier, TOptional<TInteger>>
+
+const share = Type.Object(
+  {
+    chain: chainName,
+    supplyPerMille: Type.Integer({ minimum: 1, maximum: 1_000 }),
+    depthBlocks: Type.Optional(depthBlocks),
+  },
+  closed,
+)
+
+const shares = Object.fromEntries(
+  shareTiers.map(({ name }) => [name, Type.Optional(share)]),
+) as Record<ShareTier, TOptional<typeof share>>
+
 /** Schema of the operator's file; docs/operating.md explains each field. */
 export const ecosystemFile = Type.Object(
   {
@@ -123,28 +141,10 @@ export const ecosystemFile = Type.Object(
     ),
     ...eventLists,
     payment: Type.Optional(payment),
-    quotas: Type.Optional(
-      Type.Object(
-        {
-          anonymous: Type.Optional(Type.Integer({ minimum: 1 })),
-          free: Type.Optional(Type.Integer({ minimum: 1 })),
-          premium: Type.Optional(Type.Integer({ minimum: 1 })),
-        },
-        closed,
-      ),
-    ),
+    quotas: Type.Optional(Type.Object(quotas, closed)),
     pricePerCallUsd: Type.Optional(decimalText),
     gate: Type.Optional(gate),
-    premium: Type.Optional(
-      Type.Object(
-        {
-          chain: chainName,
-          supplyPerMille: Type.Integer({ minimum: 1, maximum: 1_000 }),
-          depthBlocks: Type.Optional(depthBlocks),
-        },
-        closed,
-      ),
-    ),
+    ...shares,
   },
   closed,
 )

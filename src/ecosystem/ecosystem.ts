@@ -1,5 +1,6 @@
 import type { Address } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
+import { type Quotas, type ShareTier, shareTiers } from '#domain/tier.ts'
 import { type EventSources, eventKinds } from './event-kinds.ts'
 import type { Chain, PricedToken } from './priced-token.ts'
 
@@ -31,16 +32,18 @@ export interface HoldingGate {
   readonly averagePriceMinutes: number
 }
 
-/** The share of the secondary token's supply that makes a wallet premium. */
-export interface Premium {
+/** The share of the secondary token's supply that a tier asks for. */
+export interface SupplyShare {
   readonly chain: Chain
   readonly token: PricedToken
   readonly supplyPerMille: number
   readonly depthBlocks: number
 }
 
+type SharesOfTiers = { readonly [Name in ShareTier]: SupplyShare | null }
+
 /** The operator's file with references resolved and texts parsed. */
-export interface Ecosystem extends EventSources {
+export interface Ecosystem extends EventSources, SharesOfTiers {
   readonly service: {
     readonly name: string
     readonly keyPrefix: string
@@ -58,18 +61,18 @@ export interface Ecosystem extends EventSources {
   readonly nonCirculating: readonly Address[]
   /** Null: calls beyond the quota are refused until the next day. */
   readonly payment: Payment | null
-  readonly quotas: { readonly anonymous: number; readonly free: number; readonly premium: number }
+  /** Calls per UTC day. */
+  readonly quotas: Quotas
   readonly pricePerCall: MicroUsd
   /** `open`: any wallet may mint; null: minting is off. */
   readonly gate: HoldingGate | 'open' | null
-  readonly premium: Premium | null
 }
 
 export const OPTIONAL_PARTS = [
   ...eventKinds.map(({ part }) => part),
   'payment',
   'gate',
-  'premium',
+  ...shareTiers.map(({ name }) => name),
 ] as const
 
 export type OptionalPart = (typeof OPTIONAL_PARTS)[number]

@@ -69,7 +69,7 @@ const mistakes: readonly (readonly [field: string, value: unknown, error: RegExp
     /: tokens\[0\].price.chain: GRAVE has no address on "base"/,
   ],
   ['tokens[2].price.decimals', undefined, /: tokens\[2\].price.decimals: is missing/],
-  ['tokens[3].price.usd', undefined, /: tokens\[3\].price.usd: is missing: a fixed price/],
+  ['tokens[3].price.usd', undefined, /: tokens\[3\].price.usd: is missing: a plain decimal/],
   ['tokens[3].price.usd', 'one', /: tokens\[3\].price.usd: must be a plain decimal number/],
   [
     'burns[0].event',

@@ -1,4 +1,5 @@
 import { type Address, parseAddress, ZERO_ADDRESS } from '#domain/address.ts'
+import { type Quotas, tiers } from '#domain/tier.ts'
 import { parseDecimal } from '#lib/decimal.ts'
 import type { Shaped } from './check-shape.ts'
 import type { Chain, Ecosystem, PricedToken } from './ecosystem.ts'
@@ -56,14 +57,11 @@ function resolveShaped(
     secondary,
     payment: resolvePayment(file, resolver),
     ...resolveTiers(file, resolver, { primary, secondary }),
-    quotas: { ...QUOTAS, ...file.quotas },
+    quotas: resolveQuotas(file),
     pricePerCall: resolvePricePerCall(file, problems),
   }
   return primary && { ...ecosystem, primary }
 }
-
-/** Default calls per day. */
-const QUOTAS = { anonymous: 500, free: 2_000, premium: 50_000 } as const
 
 const PRICE_PER_CALL_USD = '0.0001'
 
@@ -243,6 +241,11 @@ function resolveEvents(
     return [part, sources.filter((source) => source !== undefined)]
   })
   return Object.fromEntries(lists)
+}
+
+function resolveQuotas({ quotas = {} }: EcosystemFile): Quotas {
+  const byTier = tiers.map(({ name, dailyQuota }) => [name, quotas[name] ?? dailyQuota])
+  return Object.fromEntries(byTier)
 }
 
 function resolvePricePerCall(file: EcosystemFile, problems: Problems): bigint {

@@ -1,5 +1,6 @@
+import { type ShareTier, shareTiers } from '#domain/tier.ts'
 import { parseDecimal } from '#lib/decimal.ts'
-import type { Chain, Ecosystem, HoldingGate, Premium, PricedToken } from './ecosystem.ts'
+import type { Chain, Ecosystem, HoldingGate, PricedToken, SupplyShare } from './ecosystem.ts'
 import type { EcosystemFile } from './ecosystem-file.ts'
 import type { Resolver } from './resolver.ts'
 
@@ -16,9 +17,10 @@ export function resolveTiers(
   file: EcosystemFile,
   resolver: Resolver,
   tokens: Tokens,
-): Pick<Ecosystem, 'gate' | 'premium'> {
+): Pick<Ecosystem, 'gate' | ShareTier> {
   const gate = file.gate === 'open' ? 'open' : resolveGate(file.gate, resolver, tokens)
-  return { gate, premium: resolvePremium(file, resolver, tokens) }
+  const shares = shareTiers.map(({ name }) => [name, resolveShare(name, file, resolver, tokens)])
+  return { gate, ...Object.fromEntries(shares) }
 }
 
 function resolveGate(
@@ -49,24 +51,26 @@ function resolveGate(
   return { chain, minimum: minimum ?? 0n, depthBlocks, averagePriceMinutes }
 }
 
-function resolvePremium(
-  { premium, gate }: EcosystemFile,
+function resolveShare(
+  tier: ShareTier,
+  file: EcosystemFile,
   resolver: Resolver,
   { secondary }: Tokens,
-): Premium | null {
-  if (premium === undefined) return null
-  const chain = resolver.chain('premium.chain', premium.chain)
+): SupplyShare | null {
+  const share = file[tier]
+  if (share === undefined) return null
+  const chain = resolver.chain(`${tier}.chain`, share.chain)
   if (secondary === null && !resolver.isLeftOut('tokens'))
     resolver.problems.add(
-      'premium',
-      'needs a token with the role "secondary"; add one, or remove premium',
+      tier,
+      `needs a token with the role "secondary"; add one, or remove ${tier}`,
     )
   if (chain === undefined || secondary === null) return null
-  requireOn(resolver, secondary, chain, 'premium.chain')
-  const ofGate = typeof gate === 'object' ? gate.depthBlocks : DEPTH_BLOCKS
-  const depthBlocks = premium.depthBlocks ?? ofGate
-  requireDepth(resolver, chain, 'premium.depthBlocks', depthBlocks)
-  return { chain, token: secondary, supplyPerMille: premium.supplyPerMille, depthBlocks }
+  requireOn(resolver, secondary, chain, `${tier}.chain`)
+  const ofGate = typeof file.gate === 'object' ? file.gate.depthBlocks : DEPTH_BLOCKS
+  const depthBlocks = share.depthBlocks ?? ofGate
+  requireDepth(resolver, chain, `${tier}.depthBlocks`, depthBlocks)
+  return { chain, token: secondary, supplyPerMille: share.supplyPerMille, depthBlocks }
 }
 
 /** Both read balances on this chain. */

@@ -21,7 +21,7 @@ import { paymentRequiredBody } from '#payments/offers.ts'
 import { paymentsRoutes } from '#payments/prepay-routes.ts'
 import { Waker } from '#payments/waker.ts'
 import type { Route } from '#route/route.ts'
-import { type HoldingsDeps, readHoldings, readPremium } from '#statistics/holdings.ts'
+import { type HoldingsDeps, readHoldings, readTiers } from '#statistics/holdings.ts'
 import { priceAt, statsRoute } from '#statistics/stats.ts'
 import { statsHistoryRoute } from '#statistics/stats-history.ts'
 import { absentOperations } from './absent-operations.ts'
@@ -190,7 +190,7 @@ function composeAccess(
     pricePerCall: ecosystem.pricePerCall,
     gate: gateOf(ecosystem.gate, holdings),
     paymentChainId: ecosystem.payment?.chain.id ?? null,
-    isPremium: premiumOf(ecosystem.premium, holdings),
+    judgeTier: gather((wallets: readonly Address[]) => readTiers(holdings, wallets)),
     trustedProxies: settings.trustedProxies,
     guardLimits: {
       general: toLimit(settings.guard.general),
@@ -216,14 +216,6 @@ function gateOf(gate: Ecosystem['gate'], deps: HoldingsDeps): CreateAccessDeps['
         : held
     },
   }
-}
-
-function premiumOf(
-  premium: Ecosystem['premium'],
-  deps: HoldingsDeps,
-): CreateAccessDeps['isPremium'] {
-  if (premium === null) return async () => false
-  return gather((wallets: readonly Address[]) => readPremium(deps, premium, wallets))
 }
 
 function toLimit(setting: GuardSetting) {

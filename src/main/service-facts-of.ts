@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
+import { describeGate } from '#api/describe-service.ts'
 import type { ServiceFacts } from '#api/service-facts.ts'
 import { showAddress } from '#domain/address.ts'
 import { toUsd } from '#domain/money.ts'
-import {
-  type Ecosystem,
-  type HoldingGate,
-  notConfigured,
-  type Payment,
-} from '#ecosystem/ecosystem.ts'
+import { tiers } from '#domain/tier.ts'
+import { type Ecosystem, notConfigured, type Payment } from '#ecosystem/ecosystem.ts'
 import { eventKinds } from '#ecosystem/event-kinds.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import { toDate } from '#lib/time.ts'
@@ -17,7 +14,7 @@ export function serviceFactsOf(
   ecosystem: Ecosystem,
   input: { readonly version: string; readonly nowUnix: number },
 ): ServiceFacts {
-  const { service, gate, payment } = ecosystem
+  const { service, payment } = ecosystem
   return {
     ...service,
     version: input.version,
@@ -37,16 +34,16 @@ export function serviceFactsOf(
       ),
     })),
     eventKinds: eventKinds.map(({ part, noun, tag }) => ({ part, noun, tag })),
-    quotas: ecosystem.quotas,
+    tiers: tiersOf(ecosystem, gateFacts(ecosystem)),
     pricePerCallUsd: formatDecimal(ecosystem.pricePerCall, 6),
-    gate: gate === null || gate === 'open' ? gate : gateFacts(ecosystem, gate),
-    premium: premiumFacts(ecosystem),
+    gate: gateFacts(ecosystem),
     payment: payment === null ? null : paymentFacts(payment, toDate(input.nowUnix)),
     notConfigured: notConfigured(ecosystem),
   }
 }
 
-function gateFacts({ primary, secondary }: Ecosystem, gate: HoldingGate) {
+function gateFacts({ primary, secondary, gate }: Ecosystem): ServiceFacts['gate'] {
+  if (gate === null || gate === 'open') return gate
   return {
     chain: gate.chain.name,
     minimumUsd: toUsd(gate.minimum),
@@ -54,13 +51,21 @@ function gateFacts({ primary, secondary }: Ecosystem, gate: HoldingGate) {
   }
 }
 
-function premiumFacts({ premium }: Ecosystem): ServiceFacts['premium'] {
-  if (premium === null) return null
-  return {
-    chain: premium.chain.name,
-    symbol: premium.token.symbol,
-    supplyPct: premium.supplyPerMille / 10,
-  }
+function tiersOf(ecosystem: Ecosystem, gate: ServiceFacts['gate']): ServiceFacts['tiers'] {
+  return tiers.flatMap(({ name, needs }) => {
+    const tier = { tier: name, dailyQuota: ecosystem.quotas[name] }
+    if (needs === 'nothing') return [{ ...tier, requires: 'nothing; counted per address' }]
+    if (gate === null) return []
+    if (needs === 'key') {
+      const requires = `an API key, minted by ${describeGate(gate)}`
+      return [{ ...tier, requires }]
+    }
+    const share = ecosystem[name]
+    if (share === null) return []
+    const { supplyPerMille, token, chain } = share
+    const requires = `an API key of a wallet with ${supplyPerMille / 10}% of the supply of ${token.symbol} on ${chain.name}`
+    return [{ ...tier, requires }]
+  })
 }
 
 function paymentFacts(payment: Payment, date: string) {

@@ -4,7 +4,14 @@ import type { DollarPrices } from '#datasets/prices/price-book.ts'
 import { isWhole } from '#datasets/rereading.ts'
 import type { Address } from '#domain/address.ts'
 import { type MicroUsd, toUsd, toUsdPrice, valueAt } from '#domain/money.ts'
-import type { Chain, Ecosystem, HoldingGate, Premium, PricedToken } from '#ecosystem/ecosystem.ts'
+import { shareTiers, type WalletTier } from '#domain/tier.ts'
+import type {
+  Chain,
+  Ecosystem,
+  HoldingGate,
+  PricedToken,
+  SupplyShare,
+} from '#ecosystem/ecosystem.ts'
 import type { FileParts } from '#indexer/adopted-file/file-part.ts'
 import { type ChainStatus, conditionOf, readIndexStatus } from '#indexer/status.ts'
 import { formatDecimal } from '#lib/decimal.ts'
@@ -112,28 +119,53 @@ async function valueHeld(
 }
 
 /**
- * balance × 1000 ≥ share × totalSupply, at one deep enough block, in integers. Empty while the
- * chain is not followed closely: old state says nothing about now.
+ * The highest tier whose share each wallet holds. Omits wallets that cannot be judged, because the
+ * chain of a share is not followed closely: old state says nothing about now.
  */
-export function readPremium(
+export function readTiers(
   deps: HoldingsDeps,
-  premium: Premium,
   wallets: readonly Address[],
-): Promise<ReadonlyMap<Address, boolean>> {
+): Promise<ReadonlyMap<Address, WalletTier>> {
   return deps.register.snapshot(async (connection) => {
-    const judged = new Map<Address, boolean>()
-    const status = await liveStatus(connection, deps, { chain: premium.chain, datasets: [HOLDERS] })
-    if (status === undefined) return judged
-    const at = {
-      token: premium.token.symbol,
-      chainId: premium.chain.id,
-      blockNumber: status.blockNumber - premium.depthBlocks,
+    const judged = new Map<Address, WalletTier>()
+    const open = new Set(wallets)
+    for (const { name } of shareTiers.toReversed()) {
+      const share = deps.ecosystem[name]
+      if (share === null) continue
+      const holders = await holdersOf(connection, deps, { share, wallets: [...open] })
+      if (holders === undefined) return judged
+      for (const wallet of holders) {
+        judged.set(wallet, name)
+        open.delete(wallet)
+      }
     }
-    const needed = BigInt(premium.supplyPerMille) * (await readSupplyAt(connection, at))
-    for (const address of wallets) {
-      const balance = await readBalanceAt(connection, { ...at, address })
-      judged.set(address, balance > 0n && balance * 1_000n >= needed)
-    }
+    for (const wallet of open) judged.set(wallet, 'free')
     return judged
   })
+}
+
+/**
+ * balance × 1000 ≥ share × totalSupply, at one deep enough block, in integers. Undefined while the
+ * chain is not followed closely.
+ */
+async function holdersOf(
+  connection: Connection,
+  deps: HoldingsDeps,
+  { share, wallets }: { readonly share: SupplyShare; readonly wallets: readonly Address[] },
+): Promise<readonly Address[] | undefined> {
+  const { chain, token, supplyPerMille, depthBlocks } = share
+  const status = await liveStatus(connection, deps, { chain, datasets: [HOLDERS] })
+  if (status === undefined) return undefined
+  const at = {
+    token: token.symbol,
+    chainId: chain.id,
+    blockNumber: status.blockNumber - depthBlocks,
+  }
+  const needed = BigInt(supplyPerMille) * (await readSupplyAt(connection, at))
+  const holders: Address[] = []
+  for (const address of wallets) {
+    const balance = await readBalanceAt(connection, { ...at, address })
+    if (balance > 0n && balance * 1_000n >= needed) holders.push(address)
+  }
+  return holders
 }

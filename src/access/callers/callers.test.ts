@@ -70,9 +70,9 @@ function createSlowReplica(engine: Engine) {
     clock: () => now.ms,
     keyPrefix: 'svc',
     quotas: { anonymous: 5, free: 10, premium: 20 },
-    isPremium: async () => {
+    judgeTier: async () => {
       await tier.pass()
-      return false
+      return 'free'
     },
   })
   return { callers, now, tier, look }

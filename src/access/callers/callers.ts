@@ -1,19 +1,20 @@
 import type { Address } from '#domain/address.ts'
-import type { Caller, Tier } from '#domain/caller.ts'
+import type { Caller } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
+import type { Quotas, WalletTier } from '#domain/tier.ts'
 import type { RequestHeaders } from '#route/route.ts'
 import { StoreError } from '#store/engine.ts'
 import { findKeysByDigest, type Key } from '../keys/key-store.ts'
 import { isSecret, secretDigest } from '../keys/secret.ts'
 import { MeteringUnavailable } from '../meter/admission.ts'
 import { gather } from './gather.ts'
-import { createTiers, type TiersDeps, type WalletTier } from './tiers.ts'
+import { createTiers, type TiersDeps } from './tiers.ts'
 import { TtlCache } from './ttl-cache.ts'
 
 export interface CallersDeps extends TiersDeps {
   readonly keyPrefix: string
   /** Calls per UTC day by tier. */
-  readonly quotas: Readonly<Record<Tier, number>>
+  readonly quotas: Quotas
 }
 
 export interface Callers {
@@ -106,7 +107,7 @@ function anonymousCaller(deps: CallersDeps, bucket: string): Caller {
   }
 }
 
-function keyedCaller(deps: CallersDeps, key: Key, tier: 'free' | 'premium'): Caller {
+function keyedCaller(deps: CallersDeps, key: Key, tier: WalletTier): Caller {
   return {
     kind: 'keyed',
     identity: `key:${deps.keyPrefix}_${key.publicId}`,

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Address } from '#domain/address.ts'
+import { type WalletTier, walletTiers } from '#domain/tier.ts'
 import { type Clock, HOUR_SECONDS, unixNow } from '#lib/time.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { column } from '#store/row.ts'
@@ -12,11 +13,9 @@ export interface TiersDeps {
   /** The accounts store. */
   readonly engine: Engine
   readonly clock: Clock
-  /** Undefined while the index cannot tell. */
-  readonly isPremium: (wallet: Address) => Promise<boolean | undefined>
+  /** By what the wallet holds; undefined while the index cannot tell. */
+  readonly judgeTier: (wallet: Address) => Promise<WalletTier | undefined>
 }
-
-export type WalletTier = 'free' | 'premium'
 
 /** A new tier must hold on every replica within a second. */
 const TIER_TTL_MS = 700
@@ -28,7 +27,7 @@ const HELD_MAX = 20_000
 const REWRITE_SECONDS = HOUR_SECONDS
 
 interface Word {
-  readonly premium: boolean
+  readonly tier: WalletTier
   readonly writtenUnix: number
 }
 
@@ -37,12 +36,11 @@ interface Word {
  * after a restart. Unknown wallets count as free.
  */
 export function createTiers(deps: TiersDeps): (wallet: Address) => Promise<WalletTier> {
-  const tiers = new TtlCache<boolean>({ ...deps, max: HELD_MAX, ttlMs: TIER_TTL_MS })
+  const tiers = new TtlCache<WalletTier>({ ...deps, max: HELD_MAX, ttlMs: TIER_TTL_MS })
   const words = new LRUCache<Address, Word>({ max: HELD_MAX })
   const recall = gather((wallets: readonly Address[]) => readWords(deps, wallets))
   const judging = { ...deps, words, recall }
-  return async (wallet) =>
-    (await tiers.get(wallet, () => judge(judging, wallet))) ? 'premium' : 'free'
+  return (wallet) => tiers.get(wallet, () => judge(judging, wallet))
 }
 
 type Words = LRUCache<Address, Word>
@@ -50,17 +48,17 @@ type Words = LRUCache<Address, Word>
 interface Judging extends TiersDeps {
   readonly words: Words
   /** The stored tier. */
-  recall(wallet: Address): Promise<boolean | undefined>
+  recall(wallet: Address): Promise<WalletTier | undefined>
 }
 
 /** A failing index or store must not turn callers away. */
-async function judge(deps: Judging, wallet: Address): Promise<boolean> {
-  const premium = await deps.isPremium(wallet).catch(() => undefined)
-  if (premium !== undefined) {
-    await orUnknown(() => remember(deps, { wallet, premium }))
-    return premium
+async function judge(deps: Judging, wallet: Address): Promise<WalletTier> {
+  const tier = await deps.judgeTier(wallet).catch(() => undefined)
+  if (tier !== undefined) {
+    await orUnknown(() => remember(deps, { wallet, tier }))
+    return tier
   }
-  return (await orUnknown(() => deps.recall(wallet))) ?? deps.words.get(wallet)?.premium ?? false
+  return (await orUnknown(() => deps.recall(wallet))) ?? deps.words.get(wallet)?.tier ?? 'free'
 }
 
 async function orUnknown<T>(ask: () => Promise<T>): Promise<T | undefined> {
@@ -74,25 +72,33 @@ async function orUnknown<T>(ask: () => Promise<T>): Promise<T | undefined> {
 
 async function remember(
   { engine, clock, words }: Judging,
-  { wallet, premium }: { readonly wallet: Address; readonly premium: boolean },
+  { wallet, tier }: { readonly wallet: Address; readonly tier: WalletTier },
 ): Promise<void> {
   const nowUnix = unixNow(clock)
   const known = words.get(wallet)
-  if (known?.premium === premium && nowUnix - known.writtenUnix < REWRITE_SECONDS) return
+  if (known?.tier === tier && nowUnix - known.writtenUnix < REWRITE_SECONDS) return
+  const stored = walletTiers.find(({ name }) => name === tier)?.stored ?? null
   const written = await engine.write((connection) =>
     connection.run(sql`
-      update wallets set premium = ${premium ? 1 : 0}, premium_unix = ${nowUnix}
+      update wallets set premium = ${stored}, premium_unix = ${nowUnix}
       where wallet = ${wallet} returning wallet`),
   )
-  if (written.length > 0) words.set(wallet, { premium, writtenUnix: nowUnix })
+  if (written.length > 0) words.set(wallet, { tier, writtenUnix: nowUnix })
 }
 
+/** Without wallets of a tier that is no longer known. */
 async function readWords(
   { engine }: TiersDeps,
   wallets: readonly Address[],
-): Promise<Map<Address, boolean>> {
+): Promise<Map<Address, WalletTier>> {
   const found = await engine.read(sql`
     select wallet, premium from wallets
     where premium is not null and wallet in (${join(padded(wallets))})`)
-  return new Map(found.map((row) => [column.hex(row, 'wallet'), column.flag(row, 'premium')]))
+  return new Map(
+    found.flatMap((row) => {
+      const stored = column.integer(row, 'premium')
+      const tier = walletTiers.find((each) => each.stored === stored)
+      return tier === undefined ? [] : [[column.hex(row, 'wallet'), tier.name] as const]
+    }),
+  )
 }

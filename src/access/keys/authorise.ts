@@ -1,6 +1,7 @@
 import type { Address } from '#domain/address.ts'
-import type { Caller, Tier } from '#domain/caller.ts'
+import type { Caller } from '#domain/caller.ts'
 import { isRefusal, type Refusal, type RefusalCode, refuse } from '#domain/refusal.ts'
+import type { Quotas } from '#domain/tier.ts'
 import type { Clock } from '#lib/time.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import type { Callers } from '../callers/callers.ts'
@@ -19,7 +20,7 @@ export interface KeyDeps {
   readonly serviceName: string
   readonly keyPrefix: string
   /** Calls per UTC day by tier. */
-  readonly quotas: Readonly<Record<Tier, number>>
+  readonly quotas: Quotas
   readonly callers: Callers
 }
 

@@ -1,5 +1,6 @@
 import { showAddress } from '#domain/address.ts'
-import { PUBLIC_ID, type Tier } from '#domain/caller.ts'
+import { PUBLIC_ID } from '#domain/caller.ts'
+import { type Quotas, type WalletTier, walletTiers } from '#domain/tier.ts'
 import { toIso } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'
 import type { Key } from './key-store.ts'
@@ -11,7 +12,7 @@ export const KeyRecord = Type.Object(
     prefix: Type.String({ description: 'The beginning of the secret: prefix and publicId.' }),
     label: Type.Union([Type.String(), Type.Null()]),
     ownerAddress: Type.String({ description: 'The wallet that owns the key (EIP-55).' }),
-    tier: Type.Union([Type.Literal('free'), Type.Literal('premium')]),
+    tier: Type.Enum(walletTiers.map(({ name }) => name)),
     status: Type.Union([Type.Literal('active'), Type.Literal('revoked')]),
     createdAt: Type.String({ format: 'date-time' }),
     dailyQuota: Type.Integer({
@@ -22,9 +23,9 @@ export const KeyRecord = Type.Object(
 )
 
 export function toKeyRecord(
-  deps: { readonly keyPrefix: string; readonly quotas: Readonly<Record<Tier, number>> },
+  deps: { readonly keyPrefix: string; readonly quotas: Quotas },
   key: Key,
-  tier: 'free' | 'premium',
+  tier: WalletTier,
 ) {
   return {
     publicId: key.publicId,

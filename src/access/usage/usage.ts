@@ -1,5 +1,6 @@
 import type { Caller } from '#domain/caller.ts'
 import { toUsd } from '#domain/money.ts'
+import { tiers } from '#domain/tier.ts'
 import { Type } from '#lib/type.ts'
 import type { RequestFacts } from '#route/route.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
@@ -8,7 +9,7 @@ import type { Meter } from '../meter/admission.ts'
 const Usage = Type.Object(
   {
     identity: Type.String({ description: '`key:<prefix>_<publicId>`, or `ip:<address bucket>`.' }),
-    tier: Type.Union([Type.Literal('anonymous'), Type.Literal('free'), Type.Literal('premium')]),
+    tier: Type.Enum(tiers.map(({ name }) => name)),
     requestCount: Type.Integer({
       description: 'Charged calls of the UTC day, paid ones included.',
     }),

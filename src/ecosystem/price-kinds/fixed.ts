@@ -6,7 +6,7 @@ import { definePriceKind } from './price-kind.ts'
 /** For a token pegged to the US dollar. */
 export const fixed = definePriceKind({
   kind: 'fixed',
-  fields: { usd: { ...decimalText, description: 'a fixed price, as a decimal such as "1"' } },
+  fields: { usd: decimalText },
   resolve({ resolver, field }, { usd }) {
     if (parseDecimal(usd, PRICE_DECIMALS) === undefined)
       resolver.problems.add(`${field}.usd`, `has more than ${PRICE_DECIMALS} decimals`)

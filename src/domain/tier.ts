@@ -1,0 +1,24 @@
+/**
+ * Lowest first; a new tier is one entry here. `needs` an API key, or one of a wallet with a share of
+ * the secondary token's supply, configured under the tier's name. `stored` marks wallets in the
+ * accounts store and never changes.
+ */
+export const tiers = [
+  { name: 'anonymous', needs: 'nothing', dailyQuota: 500 },
+  { name: 'free', needs: 'key', dailyQuota: 2_000, stored: 0 },
+  { name: 'premium', needs: 'share', dailyQuota: 50_000, stored: 1 },
+] as const
+
+type AnyTier = (typeof tiers)[number]
+
+export type Tier = AnyTier['name']
+
+/** Tier of a wallet with a key. */
+export type WalletTier = Exclude<Tier, 'anonymous'>
+
+export type ShareTier = Extract<AnyTier, { readonly needs: 'share' }>['name']
+
+export type Quotas = Readonly<Record<Tier, number>>
+
+export const walletTiers = tiers.filter((tier) => tier.needs !== 'nothing')
+export const shareTiers = tiers.filter((tier) => tier.needs === 'share')
