@@ -6,7 +6,7 @@ import { filePartsOf } from '#datasets/file-parts.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
-import localEcosystem from '#ecosystem/ecosystems/local.ts'
+import localEcosystem, { type LocalFile } from '#ecosystem/ecosystems/local.ts'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { type IndexerDeps, runIndexer } from '#indexer/run-indexer.ts'
 import { readIndexStatus } from '#indexer/status.ts'
@@ -16,7 +16,7 @@ import type { Engine } from '#store/engine.ts'
 /** The local ecosystem with its chains at other addresses, by chain name. */
 export function localEcosystemAt(
   rpcUrls: Readonly<Record<string, string>>,
-  change: (file: Required<EcosystemFile>) => EcosystemFile = (file) => file,
+  change: (file: LocalFile) => EcosystemFile = (file) => file,
 ): Ecosystem {
   const chains = localEcosystem.chains.map((chain) => ({
     ...chain,
@@ -31,7 +31,7 @@ export function localEcosystemAt(
 /** The local ecosystem's first token on base alone, without its price. */
 export function oneTokenEcosystemAt(
   rpcUrl: string,
-  change: (one: EcosystemFile, all: Required<EcosystemFile>) => EcosystemFile = (one) => one,
+  change: (one: EcosystemFile, all: LocalFile) => EcosystemFile = (one) => one,
 ): Ecosystem {
   return localEcosystemAt({ base: rpcUrl }, (all) => {
     const { service, chains, tokens } = all

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import type { Address } from '#domain/address.ts'
 import { isRefusal } from '#domain/refusal.ts'
+import { DEFAULT_QUOTAS } from '#domain/tier.ts'
 import { chainInAccount, keyAccount } from '#ledger/account.ts'
 import type { EngineTest, OpenStore } from '#ledger/each-engine.ts'
 import { ledgerChecks } from '#ledger/ledger-checks.ts'
@@ -137,7 +138,7 @@ export function createHarness(engine: Engine): Harness {
     },
     serviceName: SERVICE_NAME,
     keyPrefix: 'svc',
-    quotas: { anonymous: 5, free: 10, premium: 20 },
+    quotas: { ...DEFAULT_QUOTAS, anonymous: 5, free: 10, premium: 20 },
     gate: { minimum: 100_000_000n, holdings: async () => harness.holdings },
     paymentChainId: CHAIN_ID,
     pricePerCall: 100n,

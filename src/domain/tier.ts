@@ -22,3 +22,6 @@ export type Quotas = Readonly<Record<Tier, number>>
 
 export const walletTiers = tiers.filter((tier) => tier.needs !== 'nothing')
 export const shareTiers = tiers.filter((tier) => tier.needs === 'share')
+
+const quotas = tiers.map(({ name, dailyQuota }) => [name, dailyQuota])
+export const DEFAULT_QUOTAS: Quotas = Object.fromEntries(quotas)

@@ -1,5 +1,5 @@
 import { type Address, parseAddress, ZERO_ADDRESS } from '#domain/address.ts'
-import { type Quotas, tiers } from '#domain/tier.ts'
+import { DEFAULT_QUOTAS } from '#domain/tier.ts'
 import { parseDecimal } from '#lib/decimal.ts'
 import type { Shaped } from './check-shape.ts'
 import type { Chain, Ecosystem, PricedToken } from './ecosystem.ts'
@@ -57,7 +57,7 @@ function resolveShaped(
     secondary,
     payment: resolvePayment(file, resolver),
     ...resolveTiers(file, resolver, { primary, secondary }),
-    quotas: resolveQuotas(file),
+    quotas: { ...DEFAULT_QUOTAS, ...file.quotas },
     pricePerCall: resolvePricePerCall(file, problems),
   }
   return primary && { ...ecosystem, primary }
@@ -241,11 +241,6 @@ function resolveEvents(
     return [part, sources.filter((source) => source !== undefined)]
   })
   return Object.fromEntries(lists)
-}
-
-function resolveQuotas({ quotas = {} }: EcosystemFile): Quotas {
-  const byTier = tiers.map(({ name, dailyQuota }) => [name, quotas[name] ?? dailyQuota])
-  return Object.fromEntries(byTier)
 }
 
 function resolvePricePerCall(file: EcosystemFile, problems: Problems): bigint {

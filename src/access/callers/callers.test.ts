@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { parseAddress } from '#domain/address.ts'
+import { DEFAULT_QUOTAS } from '#domain/tier.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
 import type { Engine } from '#store/engine.ts'
 import { startPostgres } from '#test/postgres.ts'
@@ -69,7 +70,7 @@ function createSlowReplica(engine: Engine) {
     },
     clock: () => now.ms,
     keyPrefix: 'svc',
-    quotas: { anonymous: 5, free: 10, premium: 20 },
+    quotas: { ...DEFAULT_QUOTAS, anonymous: 5, free: 10, premium: 20 },
     judgeTier: async () => {
       await tier.pass()
       return 'free'

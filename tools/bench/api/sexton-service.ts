@@ -11,7 +11,7 @@ export interface ServiceInput {
   readonly folder: string
   readonly databaseUrl?: string | undefined
   readonly core: number
-  readonly quotas: Required<EcosystemFile>['quotas']
+  readonly quotas: NonNullable<EcosystemFile['quotas']>
   /** Flags for Node, such as those of its profiler. */
   readonly nodeFlags?: readonly string[]
 }

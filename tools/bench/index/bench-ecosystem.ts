@@ -1,5 +1,4 @@
-import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
-import localEcosystem from '#ecosystem/ecosystems/local.ts'
+import localEcosystem, { type LocalFile } from '#ecosystem/ecosystems/local.ts'
 
 /** The one chain of the benchmark. */
 export const benchChain = { name: 'base', id: 8453 } as const
@@ -11,8 +10,8 @@ const CALLS_A_DAY = 1_000_000_000
 const STALE_AFTER_SECONDS = 1_000_000_000
 
 /** The local ecosystem on one chain behind one endpoint, as an operator would write it. */
-export function benchEcosystem(rpcUrls: readonly string[]): Required<EcosystemFile> {
-  const local: Required<EcosystemFile> = localEcosystem
+export function benchEcosystem(rpcUrls: readonly string[]): LocalFile {
+  const local: LocalFile = localEcosystem
   const onChain = ({ chain }: { readonly chain: string }) => chain === benchChain.name
   return {
     ...local,
@@ -41,7 +40,7 @@ type Hex = `0x${string}`
 /** Addresses of the ecosystem's contracts and accounts, lower-case. */
 export const benchAddresses = readAddresses(benchEcosystem([]))
 
-function readAddresses(file: Required<EcosystemFile>) {
+function readAddresses(file: LocalFile) {
   const token = (symbol: string) => file.tokens.find((each) => each.symbol === symbol)
   const lower = (text: string | undefined): Hex => `0x${(text ?? '').slice(2).toLowerCase()}`
   const tokenAddress = (symbol: string) => lower(token(symbol)?.addresses[benchChain.name])
