@@ -1,6 +1,7 @@
 import type { Address } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { type Quotas, type ShareTier, shareTiers } from '#domain/tier.ts'
+import type { EcosystemFile } from './ecosystem-file.ts'
 import { type EventSources, eventKinds } from './event-kinds.ts'
 import type { Chain, PricedToken } from './priced-token.ts'
 
@@ -44,6 +45,8 @@ type SharesOfTiers = { readonly [Name in ShareTier]: SupplyShare | null }
 
 /** The operator's file with references resolved and texts parsed. */
 export interface Ecosystem extends EventSources, SharesOfTiers {
+  /** What it was resolved from. Only this can cross to another thread. */
+  readonly file: EcosystemFile
   readonly service: {
     readonly name: string
     readonly keyPrefix: string

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { type Address, parseAddress, ZERO_ADDRESS } from '#domain/address.ts'
 import { DEFAULT_QUOTAS } from '#domain/tier.ts'
 import { parseDecimal } from '#lib/decimal.ts'
@@ -25,6 +26,13 @@ export function resolveEcosystem(
   return problems.list.length > 0 ? undefined : ecosystem
 }
 
+/** For another thread, of a file that has been checked. */
+export function resolveAgain(file: EcosystemFile): Ecosystem {
+  const ecosystem = resolveShaped(file, {}, new Problems())
+  assert(ecosystem !== undefined, 'the ecosystem file was checked before')
+  return ecosystem
+}
+
 /** Maps a kept entry to its index in the operator's file. */
 function inFile(field: string, places: Shaped['places']): string {
   return field.replace(/^([A-Za-z]+)\[([0-9]+)\]/, (whole, part: string, index: string) => {
@@ -49,6 +57,7 @@ function resolveShaped(
   const secondary = secondaryOf(listed, problems)
   const supply = resolveSupply(file, resolver)
   const ecosystem = {
+    file,
     service: resolveService(file),
     chains: [...chains.values()],
     tokens: listed,

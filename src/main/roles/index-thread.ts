@@ -45,7 +45,7 @@ export function loadIndexThread(): LoadedIndexThread {
         worker.ref()
         worker.on('message', onProgress)
         stopping.signal.addEventListener('abort', () => tell({ kind: 'stop' }))
-        tell({ kind: 'run', ecosystem })
+        tell({ kind: 'run', file: ecosystem.file })
         return exited
       }
       const ended =

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { parentPort } from 'node:worker_threads'
-import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
+import { resolveAgain } from '#ecosystem/resolve-ecosystem.ts'
 import { systemClock } from '#lib/time.ts'
 import { openLogger } from '../logger.ts'
 import type { Settings } from '../settings.ts'
@@ -12,8 +13,8 @@ export type IndexSettings = Pick<Settings, 'dataFolder' | 'register' | 'log' | '
 /** Messages in order, each once; `stop` at any time. */
 export type ToIndexWorker =
   | { readonly kind: 'open'; readonly settings: IndexSettings }
-  /** Already validated; a copy crosses to the thread. */
-  | { readonly kind: 'run'; readonly ecosystem: Ecosystem }
+  /** A copy of the checked file crosses to the thread. */
+  | { readonly kind: 'run'; readonly file: EcosystemFile }
   | { readonly kind: 'stop' }
 
 /**
@@ -24,10 +25,10 @@ assert(parentPort !== null, 'this file runs as a worker thread')
 const port = parentPort
 const stop = new AbortController()
 const opened = Promise.withResolvers<IndexSettings>()
-const told = Promise.withResolvers<Ecosystem>()
+const checked = Promise.withResolvers<EcosystemFile>()
 port.on('message', (message: ToIndexWorker) => {
   if (message.kind === 'open') opened.resolve(message.settings)
-  else if (message.kind === 'run') told.resolve(message.ecosystem)
+  else if (message.kind === 'run') checked.resolve(message.file)
   else stop.abort()
 })
 const settings = await opened.promise
@@ -35,7 +36,7 @@ const register = await openRegister(settings)
 try {
   await runIndexRole(
     {
-      ecosystem: await told.promise,
+      ecosystem: resolveAgain(await checked.promise),
       register,
       onChangedFile: settings.onChangedFile,
       clock: systemClock,
