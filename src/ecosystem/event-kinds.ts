@@ -3,11 +3,10 @@ import { Type } from '#lib/type.ts'
 import { burns } from './event-kinds/burns.ts'
 import { dividends } from './event-kinds/dividends.ts'
 import { graveDigs } from './event-kinds/grave-digs.ts'
-import { stakes } from './event-kinds/stakes.ts'
 import type { EventSource } from './event-source.ts'
 
 /** In the order of application. A new kind is one line here, and one for its endpoints in datasets. */
-export const eventKinds = [burns, dividends, graveDigs, stakes] as const
+export const eventKinds = [burns, dividends, graveDigs] as const
 
 type Kind = (typeof eventKinds)[number]
 
