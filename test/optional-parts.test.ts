@@ -10,7 +10,7 @@ import { eventually, mintKey, startWorld, type World } from './world.ts'
 
 const NOBODY = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 
-const ALL_PARTS = ['burns', 'dividends', 'graveDigs', 'payment', 'gate', 'plus', 'premium']
+const ALL_PARTS = ['burns', 'dividends', 'graveDigs', 'payment', 'gate', 'premium']
 
 /** The smallest file: a service, a chain and a token. */
 function minimal({ service, chains, tokens }: EcosystemFile): EcosystemFile {

@@ -6,7 +6,6 @@
 export const tiers = [
   { name: 'anonymous', needs: 'nothing', dailyQuota: 500 },
   { name: 'free', needs: 'key', dailyQuota: 2_000, stored: 0 },
-  { name: 'plus', needs: 'share', dailyQuota: 10_000, stored: 2 },
   { name: 'premium', needs: 'share', dailyQuota: 50_000, stored: 1 },
 ] as const
 
