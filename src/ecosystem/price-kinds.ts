@@ -2,12 +2,13 @@ import type { Static, TEnum, TObject, TOptional, TSchema } from 'typebox'
 import { Type } from '#lib/type.ts'
 import { closed } from './fields.ts'
 import { chainlink } from './price-kinds/chainlink.ts'
+import { curve } from './price-kinds/curve.ts'
 import { fixed } from './price-kinds/fixed.ts'
 import { uniswapV2 } from './price-kinds/uniswap-v2.ts'
 import { uniswapV3 } from './price-kinds/uniswap-v3.ts'
 
 /** A new kind is one line here. */
-export const priceKinds = [uniswapV2, uniswapV3, chainlink, fixed] as const
+export const priceKinds = [uniswapV2, uniswapV3, curve, chainlink, fixed] as const
 
 type Kind = (typeof priceKinds)[number]
 type Both<Union> = (Union extends unknown ? (each: Union) => void : never) extends (

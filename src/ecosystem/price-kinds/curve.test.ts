@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import {
+  type Address,
+  concatHex,
+  encodeAbiParameters,
+  encodeFunctionData,
+  isAddress,
+  parseAbi,
+} from 'viem'
+import { readArtifact } from '#contracts/artifact.ts'
+import { makeDollarPrices } from '#datasets/prices/price-book.ts'
+import { mine } from '#devnet/actions.ts'
+import { accounts } from '#devnet/addresses.ts'
+import { calls } from '#devnet/calls.ts'
+import { sendTransaction } from '#devnet/chain-client.ts'
+import { proveEcosystem } from '#indexer/prove-ecosystem.ts'
+import { onSqlite } from '#ledger/each-engine.ts'
+import {
+  localEcosystemAt,
+  openSource,
+  registerMigrations,
+  startIndexer,
+} from '#test/indexed-ecosystem.ts'
+import { startOwnDevnet } from '#test/start-own-devnet.ts'
+
+const devnet = await startOwnDevnet({ historyDays: 3 })
+after(() => devnet.stop())
+const { base, ethereum } = devnet.chains
+const { crypt, weth } = base.client.addresses
+const from = accounts.operator
+const ether = 10n ** 18n
+
+/** A pool of WETH (0) and CRYPT (1), with a thousand of each. */
+async function deployPool(): Promise<Address> {
+  const constructorValues = encodeAbiParameters(
+    [{ type: 'address' }, { type: 'address' }],
+    [weth, crypt],
+  )
+  const data = concatHex([readArtifact('StableSwapPool').bytecode, constructorValues])
+  const hash = await sendTransaction(base.client, { from, data })
+  await mine(base.client, { blocks: 1 })
+  const receipt = await base.client.rpc.send({
+    method: 'eth_getTransactionReceipt',
+    params: [hash],
+  })
+  assert.ok(typeof receipt === 'object' && receipt !== null && 'contractAddress' in receipt)
+  const pool = receipt.contractAddress
+  assert.ok(typeof pool === 'string' && isAddress(pool, { strict: false }))
+  for (const token of [weth, crypt]) {
+    await sendTransaction(base.client, calls.approveAll({ token, from, spender: pool }))
+    const amount = 1_000n * ether
+    await sendTransaction(base.client, calls.transfer({ token, from, to: pool, amount }))
+  }
+  await mine(base.client, { blocks: 1 })
+  return pool
+}
+
+async function exchange(pool: Address, sold: 0 | 1, amount: bigint): Promise<void> {
+  const data = encodeFunctionData({
+    abi: parseAbi(['function exchange(int128, int128, uint256, uint256) returns (uint256)']),
+    args: [BigInt(sold), BigInt(1 - sold), amount, 0n],
+  })
+  await sendTransaction(base.client, { from, to: pool, data })
+  await mine(base.client, { blocks: 1 })
+}
+
+const pool = await deployPool()
+
+/** CRYPT priced in the pool. */
+const ecosystemWith = (places: { readonly index: number; readonly quoteIndex: number }) =>
+  localEcosystemAt({ base: base.rpcUrl, ethereum: ethereum.rpcUrl }, (file) => ({
+    ...file,
+    tokens: file.tokens.map((token) => {
+      const price = {
+        kind: 'curve',
+        chain: 'base',
+        address: pool,
+        quote: 'WETH',
+        ...places,
+      } as const
+      return token.symbol === 'CRYPT' ? { ...token, price } : token
+    }),
+  }))
+
+test('a Curve pool is proven by its coins, and a wrong place is refused with what is there', async () => {
+  await proveEcosystem(ecosystemWith({ index: 1, quoteIndex: 0 }), openSource)
+  await assert.rejects(
+    proveEcosystem(ecosystemWith({ index: 0, quoteIndex: 1 }), openSource),
+    /^ProofError: tokens\[1\]\.price\.index: coins\(0\) of the pool at .* is 0x4200.*, not CRYPT; correct/,
+  )
+  await assert.rejects(
+    proveEcosystem(ecosystemWith({ index: 1, quoteIndex: 2 }), openSource),
+    /price\.quoteIndex: the contract at .* has no coins\(2\)/,
+  )
+})
+
+test('a token has the price of the last trade in its Curve pool, in either direction; dust has none', () =>
+  onSqlite(registerMigrations, async ({ engine: register }) => {
+    const ecosystem = ecosystemWith({ index: 1, quoteIndex: 0 })
+    const prices = makeDollarPrices(ecosystem.tokens)
+    const priceNow = async () => {
+      const indexer = startIndexer({ ecosystem, register })
+      await indexer.caughtUp()
+      await indexer.stop()
+      return register.snapshot(async (connection) => {
+        const latest = await prices.latest(connection, 'CRYPT', Number.MAX_SAFE_INTEGER)
+        const quote = await prices.latest(connection, 'WETH', Number.MAX_SAFE_INTEGER)
+        assert.ok(latest !== null && quote !== null)
+        assert.equal(latest.source.toLowerCase(), `curve:base:${pool.toLowerCase()}`)
+        return Number((latest.price * 1_000_000n) / quote.price) / 1_000_000
+      })
+    }
+    await exchange(pool, 1, ether)
+    const sold = await priceNow()
+    assert.ok(sold < 1 && sold > 0.999, `one CRYPT brings its value less the fee: ${sold}`)
+    await exchange(pool, 0, ether)
+    const bought = await priceNow()
+    assert.ok(bought > 1 && bought < 1.001, `one CRYPT costs its value and the fee: ${bought}`)
+    await exchange(pool, 1, 999_999n)
+    assert.equal(await priceNow(), bought)
+  }))
