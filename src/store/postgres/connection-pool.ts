@@ -2,7 +2,6 @@ import { StoreError } from '../engine.ts'
 
 export interface ConnectionPoolOptions<C extends Lendable> {
   readonly connectionsMax: number
-  /** Creates a connection without opening it. */
   create(): C
 }
 
@@ -10,9 +9,8 @@ export interface Lendable {
   /** Throws StoreError. */
   open(): Promise<void>
   readonly isUsable: boolean
-  /** Never rejects. */
   end(): Promise<void>
-  /** Fails all statements in flight and later ones. */
+  /** Fails all statements. */
   destroy(): void
 }
 
@@ -23,12 +21,12 @@ interface Waiter<C> {
 
 const CLOSE_TIMEOUT_MS = 5_000
 
-/** More cannot be served within a request's time, so they are refused. */
+/** More cannot be served within a request's time. */
 const WAITING_MAX = 20_000
 
 /**
- * Lends connections and replaces lost ones on return. With the server unreachable, callers wait for
- * at most one connection attempt.
+ * Replaces lost connections on return. With the server unreachable, callers wait for at most one
+ * attempt.
  */
 export class ConnectionPool<C extends Lendable> {
   readonly #options: ConnectionPoolOptions<C>
@@ -92,7 +90,7 @@ export class ConnectionPool<C extends Lendable> {
       this.#opening.delete(connection)
       this.#drop(connection)
       waiter.reject(failure)
-      // No lent connection can return to serve the waiters.
+      // None can return.
       if (this.#all.size === this.#opening.size) this.#refuseWaiting(failure)
     }
   }

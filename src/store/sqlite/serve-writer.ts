@@ -13,7 +13,7 @@ import {
   type WriterTask,
 } from './writer-message.ts'
 
-/** Answers each `ToWriter` with a `FromWriter`, in order, on this thread. */
+/** In order, on this thread. */
 export function serveWriter(procedures: readonly Procedure<unknown>[]): void {
   assert(parentPort !== null, 'writers are served on a worker thread')
   const port = parentPort
@@ -28,7 +28,6 @@ export function serveWriter(procedures: readonly Procedure<unknown>[]): void {
     }
     if (task.kind === 'close') port.close()
   }
-  // In order, even where a task awaits.
   let last: Promise<void> = Promise.resolve()
   port.on('message', (message: ToWriter) => {
     last = last.then(() => answer(message))
@@ -69,7 +68,7 @@ class Writer {
     }
   }
 
-  /** Returns the transferred memory of packed rows. */
+  /** Returns transferred memory. */
   async #insert(into: BulkInsert, rows: readonly SqlValue[] | PackedRows): Promise<readonly Row[]> {
     if (!('columns' in rows)) return this.#connection.insertValues(into, rows)
     const found = await this.#connection.insert(into, rows)

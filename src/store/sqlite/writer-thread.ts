@@ -10,7 +10,7 @@ import { type FromWriter, fromFailure, type WriterTask } from './writer-message.
 /** Amortizes messages, yet bounds memory. */
 const ROWS_AT_ONCE = 512
 
-/** Packed rows are transferred, not copied. */
+/** Transferred, not copied. */
 const PACKED_ROWS_AT_ONCE = 4_096
 
 /** One batch is stored while the next is made. */
@@ -21,9 +21,7 @@ interface PendingTask {
   reject(error: Error): void
 }
 
-/**
- * Runs statements on a worker thread. Keeps the process alive only while statements are pending.
- */
+/** Keeps the process alive only while statements are pending. */
 export class WriterThread implements SqliteWriter {
   readonly #worker: Worker
   readonly #waiting = new Map<number, PendingTask>()
@@ -32,7 +30,6 @@ export class WriterThread implements SqliteWriter {
   #number = 0
   #ended: Error | undefined
 
-  /** @param file entry point that calls `serveWriter` */
   constructor(file: URL, options: ConnectionOptions) {
     this.#worker = new Worker(file, {
       workerData: options,
@@ -102,7 +99,7 @@ export class WriterThread implements SqliteWriter {
     if (this.#ended !== undefined) return Promise.reject(this.#ended)
     this.#ticket += 1
     const { promise, resolve, reject } = Promise.withResolvers<readonly Row[]>()
-    // First, since it throws for a task that cannot be cloned.
+    // First: throws for a task that cannot be cloned.
     this.#worker.postMessage({ ticket: this.#ticket, task }, moved)
     if (this.#waiting.size === 0) this.#worker.ref()
     this.#waiting.set(this.#ticket, { resolve, reject })
@@ -117,7 +114,7 @@ export class WriterThread implements SqliteWriter {
     else waiting?.resolve(message.rows)
   }
 
-  /** Pending statements fail: their transaction ends with the connection. */
+  /** Pending statements' transaction ended with the connection. */
   #end(error: Error): void {
     this.#ended ??= new StoreError(`SQLite: the thread that writes: ${error.message}`, {
       cause: error,
