@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import { Compile, type Validator } from 'typebox/schema'
 
-/** Compiles a schema on first use, to start faster. */
+/** Compiles on first use, to start faster. */
 export function compiledLate<const Schema extends TSchema>(
   schema: Schema,
 ): () => Validator<Schema> {

@@ -3,7 +3,7 @@ export interface PartialWork {
   run(): Promise<void>
 }
 
-/** Runs every part in order, even after failures, then throws all failures together. */
+/** Runs every part even after failures, then throws all of them. */
 export async function doEach(parts: readonly PartialWork[]): Promise<void> {
   const failures: Error[] = []
   for (const { name, run } of parts)
