@@ -17,9 +17,9 @@ export interface BatchWriterDeps {
   readonly engine: Engine
   readonly clock: Clock
   readonly pricePerCall: MicroUsd
-  /** Unique for ever; numbers batches together with a count. */
+  /** Unique for ever; with a count it names batches. */
   readonly name: string
-  /** Called for refunds that the store refuses for good. */
+  /** Refunds that the store refuses for good. */
   readonly report?: (error: unknown) => void
   readonly journal?: RefundJournal | undefined
 }
@@ -34,8 +34,8 @@ interface Settle<T> {
 }
 
 /**
- * Numbers batches, so that the store can tell whether the newest was committed when its response is
- * lost. Refunds whatever was charged without an answer.
+ * Numbers batches, so that a lost response leaves no doubt whether the newest was committed.
+ * Refunds what was charged without an answer.
  */
 export class BatchWriter {
   readonly refunds: RefundQueue
@@ -49,7 +49,7 @@ export class BatchWriter {
 
   /**
    * Settles the whole batch, or nothing (`held`) if another session locks one of its rows. Never
-   * rejects. `onCommitted` as in `GroupCommit`.
+   * rejects.
    */
   async decide(
     batch: readonly WaitingCall[],
@@ -96,7 +96,7 @@ export class BatchWriter {
     }
   }
 
-  /** Refunds a committed batch; a commit without response is in doubt. */
+  /** Refunds a committed batch; a commit without response is unresolved. */
   async #takeBack({ id, day }: Batch, { decided, stands }: Outcome): Promise<void> {
     const receipts = receiptsOf(decided?.admissions ?? [])
     if (stands) await this.refunds.giveBack(receipts)

@@ -13,8 +13,8 @@ import type { AdmissionReceipt } from './admission.ts'
 import type { UsageDay } from './meter-statements.ts'
 
 /**
- * Refunds each receipt once for ever; a rotated key's money goes to its newest rotation. Locks rows
- * in the order of admissions.
+ * Each receipt once for ever; a rotated key's money goes to its newest rotation. Locks rows in the
+ * order of admissions.
  */
 export async function refundBatch(
   connection: Connection,
@@ -54,7 +54,7 @@ export async function refundBatch(
   }
 }
 
-/** Locked accounts of newest rotations, by rotated account. */
+/** Newest rotations, by rotated account. */
 async function lockHeirs(
   connection: Connection,
   accounts: ReadonlySet<string>,
@@ -104,7 +104,7 @@ async function markRefunded(
   return sorted.filter((each) => fresh.delete(each.id))
 }
 
-/** Free units are offset by a count that only rises. */
+/** Offset by a count that only rises. */
 async function giveBackUnits(
   connection: Connection,
   input: { readonly bucket: string; readonly day: number } & UsageDay,

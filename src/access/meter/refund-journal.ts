@@ -7,21 +7,20 @@ import { Type } from '#lib/type.ts'
 import type { AdmissionReceipt } from './admission.ts'
 import type { BatchId } from './meter-statements.ts'
 
-/** About 30 MB; in a longer outage, further refunds are kept in memory only. */
+/** About 30 MB; later refunds are kept in memory only. */
 const LINES_MAX = 100_000
 
 const FILE = /^refunds-.+\.journal$/
 
-/** A batch with an unknown commit outcome, to resolve before the next batch. */
+/** A batch with unknown commit outcome, to resolve before the next. */
 export interface Doubt {
   readonly id: BatchId
-  /** Unix seconds of the charged UTC day. */
+  /** Charged UTC day (Unix seconds). */
   readonly day: number
   /** Valid if it was committed. */
   readonly receipts: readonly AdmissionReceipt[]
 }
 
-/** Pending refunds and unresolved batches. */
 export interface WaitingRefunds {
   readonly receipts: readonly AdmissionReceipt[]
   readonly doubts: readonly Doubt[]
@@ -29,21 +28,20 @@ export interface WaitingRefunds {
 
 interface JournalDeps {
   readonly folder: string
-  /** Unique to this process, across restarts. */
+  /** Unique across restarts. */
   readonly name: string
   readonly pricePerCall: MicroUsd
   readonly report?: ((error: unknown) => void) | undefined
 }
 
 /**
- * Persists pending refunds. Processes share the folder, with a file each while something waits. A
- * starting process takes over all other files, even of running owners: a receipt is refunded only
- * once.
+ * Pending refunds on disk, one file per process of a folder while something waits. A starting
+ * process takes over all others, even of running owners: a receipt is refunded only once.
  */
 export class RefundJournal {
   readonly #deps: JournalDeps
   readonly #disk = new Mutex()
-  /** Its own file, then those taken over. */
+  /** Its own, then those taken over. */
   readonly #files: string[]
   #unwritten: string[] = []
   /** Since the queue was last empty. */
@@ -56,7 +54,7 @@ export class RefundJournal {
     this.#files = [join(deps.folder, `refunds-${deps.name}.journal`)]
   }
 
-  /** By the price of the calls. Never rejects. */
+  /** By the calls' price. Never rejects. */
   async takeOver(): Promise<ReadonlyMap<MicroUsd, WaitingRefunds>> {
     const left = new Map<MicroUsd, { receipts: AdmissionReceipt[]; doubts: Doubt[] }>()
     for (const line of await this.#disk.run(() => this.#readOthers())) {
@@ -92,7 +90,7 @@ export class RefundJournal {
     try {
       if (this.#lines > LINES_MAX) throw new Error(`more than ${LINES_MAX} refunds wait`)
       await mkdir(this.#deps.folder, { recursive: true })
-      // Starts with a newline, because a kill may have torn the previous line.
+      // Leading newline: a kill may have torn the previous line.
       await appendFile(file, `\n${lines.join('\n')}\n`, { mode: 0o600, flush: true })
     } catch (cause) {
       this.#fail(`${file} cannot be written: refunds are lost if this process is killed`, cause)
@@ -127,7 +125,7 @@ export class RefundJournal {
         }
         this.#files.push(file)
       } catch (cause) {
-        // Another starting process may have taken it over.
+        // Another process may have taken it over.
         if (!isMissing(cause)) this.#fail(`${join(folder, other)} cannot be read`, cause)
       }
     }
