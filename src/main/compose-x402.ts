@@ -16,7 +16,7 @@ import type { SettlingGaugeDeps } from './gauges/settling-gauges.ts'
 import { openSigner } from './open-settling.ts'
 import type { SettlingSetting } from './settings.ts'
 
-/** Offers within the default spending limit of stock clients. */
+/** Within the default spending limit of stock clients. */
 const OFFERS = [100_000n, 1_000_000n] as const
 
 export interface ComposeX402Deps {
@@ -26,7 +26,7 @@ export interface ComposeX402Deps {
   readonly accounts: Engine
   readonly clock: Clock
   readonly access: Pick<Access, 'recoveries' | 'settlements' | 'findKey' | 'meter'>
-  /** The contract's body of a 402. */
+  /** The contract's 402 body. */
   quotaBody(caller: Caller): unknown
   report(error: unknown): void
 }
@@ -41,7 +41,7 @@ export interface ComposedX402
 export async function composeX402(deps: ComposeX402Deps): Promise<ComposedX402> {
   const { settling, payment, ecosystem, accounts, clock, access } = deps
   const { pricePerCall } = ecosystem
-  // A signed-in wallet has no free calls of its own; show those of its address.
+  // A signed-in wallet has no free calls; show its address's.
   const atAddress = <A extends Admission>(admission: A): A => {
     const { figures } = admission
     if (figures.tier !== 'anonymous') return admission

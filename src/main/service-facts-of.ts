@@ -11,7 +11,6 @@ import {
 import { formatDecimal } from '#lib/decimal.ts'
 import { toDate } from '#lib/time.ts'
 
-/** Facts for the documents on a day. */
 export function serviceFactsOf(
   ecosystem: Ecosystem,
   input: { readonly version: string; readonly nowUnix: number },
@@ -71,7 +70,7 @@ function paymentFacts(payment: Payment, date: string) {
   }
 }
 
-/** The newest address already in force. */
+/** The newest address in force. */
 function payToOn({ payTo }: Payment, date: string): string {
   const current = payTo.findLast(({ since }) => since <= date) ?? payTo[0]
   assert(current !== undefined, 'the ecosystem file names an address to pay to')

@@ -5,25 +5,25 @@ import type { ChainReport } from '#indexer/run-chain.ts'
 import type { Clock } from '#lib/time.ts'
 import { RateMeter } from './rate-meter.ts'
 
-/** Plain data, so that it can cross threads. */
+/** Plain data, to cross threads. */
 export interface IndexProgress {
   readonly chain: string
   readonly blockNumber: number
   readonly headNumber: number
   readonly finalizedNumber: number
-  /** History being read and its last block; null at the head. */
+  /** Null at the head. */
   readonly history: { readonly number: number; readonly to: number } | null
-  /** Since the process started, and the recent rate. */
+  /** Since the start, and the recent rate. */
   readonly logs: number
   readonly logsPerSecond: number
   readonly reorgs: number
   readonly failures: number
-  /** Error of the last poll; null if it worked. */
+  /** Of the last poll; null if it worked. */
   readonly problem: string | null
   readonly endpoints: readonly EndpointStatus[]
 }
 
-/** A failing node fails at every poll; one line per interval is enough. */
+/** A failing node fails at every poll. */
 const FAILURE_LOG_MS = 10_000
 
 const TELL_EVERY_MS = 100
@@ -34,11 +34,10 @@ interface ChainReportDeps {
   readonly logger: Logger
   readonly clock: Clock
   onProgress(progress: IndexProgress): void
-  /** Called when history is complete. */
   onComplete(): void
 }
 
-/** Counts a chain's events, logs the important ones and reports progress. */
+/** Counts and logs a chain's events. */
 export function makeChainReport(deps: ChainReportDeps): ChainReport {
   const { chain, logger, clock, source } = deps
   const rate = new RateMeter(clock)
@@ -59,7 +58,7 @@ export function makeChainReport(deps: ChainReportDeps): ChainReport {
     rate.add(logs)
     const sums = { logs: progress.logs + logs, logsPerSecond: rate.perSecond() }
     progress = { ...progress, ...news, ...sums }
-    // History arrives in hundreds of answers; report only some.
+    // History arrives in hundreds of answers.
     if (news.history && Math.abs(clock() - toldAtMs) < TELL_EVERY_MS) return
     toldAtMs = clock()
     progress = { ...progress, endpoints: source.endpoints() }
@@ -107,7 +106,6 @@ export function makeChainReport(deps: ChainReportDeps): ChainReport {
   }
 }
 
-/** Progress bar values, with the state of the endpoints. */
 export function barOf(progress: IndexProgress) {
   const { history, blockNumber, headNumber, logsPerSecond, endpoints } = progress
   const inUse =

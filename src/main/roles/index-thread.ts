@@ -6,17 +6,16 @@ import { YOUNG_MB } from '#lib/thread-memory.ts'
 import type { IndexProgress } from '../gauges/index-progress.ts'
 import type { IndexSettings, ToIndexWorker } from './index-worker.ts'
 
-/** Loads the index's modules in parallel with the API's. */
+/** Loads modules in parallel with the API's. */
 export interface LoadedIndexThread {
-  /** Opens the register, once. */
+  /** Once. */
   open(settings: IndexSettings): void
-  /** Runs the index role, once, at the latest when `after` resolves; fails when that fails. */
+  /** Once, at the latest when `after` resolves; fails when that fails. */
   run(
     ecosystem: Ecosystem,
     onProgress: (progress: IndexProgress) => void,
     after?: Promise<unknown>,
   ): IndexThread
-  /** Ends a thread that never ran. */
   close(): Promise<void>
 }
 
@@ -26,7 +25,7 @@ export interface IndexThread {
   stop(): Promise<void>
 }
 
-/** Starts the index thread, which stays idle until told to open or run. */
+/** Idle until `open` or `run`. */
 export function loadIndexThread(): LoadedIndexThread {
   const worker = new Worker(moduleFile('main/roles/index-worker'), {
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB.index },
@@ -68,10 +67,7 @@ export function loadIndexThread(): LoadedIndexThread {
   }
 }
 
-/**
- * Starts the thread only on `run`: module loading in parallel would delay an API that can already
- * answer.
- */
+/** Starts on `run`: loading modules in parallel would delay an API that can already answer. */
 export function lateIndexThread(): LoadedIndexThread {
   let settings: IndexSettings | undefined
   return {

@@ -4,7 +4,7 @@ import type { Proof } from '#datasets/holders/proof/proof-row.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { CHAIN_PART, type PartChange } from '#indexer/adopted-file/file-part.ts'
 
-/** Shows an operator the effect of an edit, one line per part. */
+/** The effect of an edit, one line per part. */
 export function reportAdopted(
   { ecosystem, logger }: { readonly ecosystem: Ecosystem; readonly logger: Pick<Logger, 'info'> },
   changes: readonly PartChange[],
@@ -56,7 +56,6 @@ export function reportDeposit(
   else logger.warn({ chain, ...facts }, 'a deposit is waiting for a proof')
 }
 
-/** Logs when this process starts to index or becomes a standby. */
 export function reportLease(logger: Pick<Logger, 'info'>): (held: boolean) => void {
   let before: boolean | undefined
   return (held) => {

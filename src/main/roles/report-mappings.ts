@@ -13,10 +13,10 @@ interface ReportDeps {
   readonly logger: Pick<Logger, 'warn'>
 }
 
-/** Polling interval, and so the warning rate for a contract with only unreadable logs. */
+/** Also the warning rate for a contract with only unreadable logs. */
 const LOOK_MS = 60_000
 
-/** Warns per mapping, and again whenever there are more. */
+/** Again whenever there are more. */
 export async function reportAnomalies(
   deps: ReportDeps & {
     isIndexing(): boolean
@@ -46,7 +46,7 @@ const RECENT_BLOCKS = 5_000
 
 const TOPICS_MAX = 5
 
-/** Warns about mappings without any log in the history, with what the contract emits. */
+/** Warns about mappings without any log, with what the contract emits. */
 export async function reportUnmatched(
   { ecosystem, register, logger }: ReportDeps,
   { chain, source }: { readonly chain: Chain; readonly source: ChainSource },
@@ -64,7 +64,7 @@ export async function reportUnmatched(
   }
 }
 
-/** The contract's most frequent recent topics, with counts. */
+/** Most frequent first. */
 async function readTopics(
   source: ChainSource,
   { source: { address, chain } }: Mapping,

@@ -23,19 +23,18 @@ export interface VerifyRole {
   readonly stores: Pick<Stores, 'register' | 'accounts'>
   readonly clock: Clock
   readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>
-  /** Whether x402 payments are settled, and so must be finished. */
   readonly settles: boolean
-  /** Wakes requests that wait for a prepayment in this process. */
+  /** Wakes requests of this process that wait for a prepayment. */
   onChange(claimId: string): void
 }
 
-/** Frequent enough to credit a deposit well within a minute. */
+/** Credits a deposit well within a minute. */
 const PASS_EVERY_MS = 1_000
 
-/** Days end once a day; closing them a minute later is soon enough. */
+/** Days may close a minute late. */
 const TIDY_EVERY_MS = 60_000
 
-/** Credits prepayments, closes finished days and deletes old usage until the signal aborts. */
+/** Credits prepayments, closes days and prunes until the signal aborts. */
 export async function runVerifyRole(role: VerifyRole, signal: AbortSignal): Promise<void> {
   const { ecosystem, stores, clock, logger } = role
   const { payment } = ecosystem
@@ -71,7 +70,6 @@ async function readHeadUnix({ ecosystem, stores }: VerifyRole): Promise<number |
   return status?.asOfUnix
 }
 
-/** The payment tasks of a round. */
 async function openVerifying(
   role: VerifyRole,
   payment: Payment,
@@ -108,7 +106,7 @@ async function openVerifying(
   }
 }
 
-/** Finishes payments left open by requests; imported only where payments are settled. */
+/** Finishes payments left open by requests. Lazy: only settling needs it. */
 async function openFinisher(role: VerifyRole, payment: Payment): Promise<() => Promise<void>> {
   const { stores, clock, logger } = role
   const [{ finishPayments }, { openSettlingRpc }] = await Promise.all([

@@ -1,7 +1,7 @@
 import type { Devnet } from '#devnet/start-devnet.ts'
 import { type Ecosystem, notConfigured } from '#ecosystem/ecosystem.ts'
 
-/** Commands for the operator to try, ready to paste. */
+/** Ready to paste. */
 export function welcome(input: {
   readonly url: string
   readonly tookMs: number
