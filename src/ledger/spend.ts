@@ -18,8 +18,7 @@ export interface Spent {
 }
 
 /**
- * Debits what each balance covers in one statement, so that replicas cannot double-spend. Closing
- * the day adds the journal entry.
+ * In one statement, so that replicas cannot double-spend. Closing the day adds the journal entry.
  */
 export async function spendCalls(
   connection: Connection,
@@ -78,7 +77,7 @@ const SPENT: BulkInsert = {
     calls = spend_days.calls + excluded.calls, micro_usd = spend_days.micro_usd + excluded.micro_usd`,
 }
 
-/** A closed day is corrected at its next closing. */
+/** Closed days are corrected at their next closing. */
 export async function giveBackCalls(
   connection: Connection,
   input: {
