@@ -26,10 +26,7 @@ export class BlockClock {
     return header
   }
 
-  /**
-   * Interpolates, because blocks come evenly, and bisects every third step. `to` must be at or
-   * after `unix`.
-   */
+  /** Interpolates, because blocks come evenly, and bisects every third step. */
   async firstAtOrAfter(unix: number, from: TimedBlock, to: TimedBlock): Promise<TimedBlock> {
     if (from.timestamp >= unix) return from
     let low = from
@@ -41,7 +38,7 @@ export class BlockClock {
       const guess = step % 3 === 2 ? span / 2 : span * share
       const offset = Math.min(span - 1, Math.max(1, Math.round(guess)))
       const guessed = low.number + offset
-      // A good guess is off by one at most: fetch the neighbours too.
+      // A good guess is off by one at most.
       const near = [guessed - 1, guessed, guessed + 1]
       const inside = near.filter((number) => number > low.number && number < high.number)
       const blocks = await Promise.all(inside.map((number) => this.at(number)))

@@ -12,9 +12,7 @@ const checkEnvelope = compiledLate({
   properties: { id: {}, result: { type: 'array', items: {} } },
 })
 
-/**
- * Unknown shapes are parsed as JSON, validated, sorted and scanned again; impossible values throw.
- */
+/** Unknown shapes are parsed as JSON, validated, sorted and scanned again. */
 export function readLogsAnswer(input: {
   readonly id: number
   readonly chainId: number

@@ -5,7 +5,7 @@ export type FailureKind =
   | 'too-fast'
   | 'no-method'
   | 'pruned'
-  /** The requested blocks are not there yet. */
+  /** Not there yet. */
   | 'behind'
   | 'reverted'
   | 'refused'
@@ -42,7 +42,6 @@ export class EndpointError extends RpcError {
   }
 }
 
-/** Whatever was asked. */
 export function isOutage(kind: FailureKind): boolean {
   return kind === 'timeout' || kind === 'unreachable' || kind === 'malformed' || kind === 'cut-off'
 }

@@ -25,7 +25,7 @@ export interface EndpointEvent {
   readonly reason: string | null
 }
 
-/** Allows for 5 MB over a slow line. */
+/** 5 MB over a slow line. */
 const HISTORY_TIMEOUT_MS = 30_000
 
 const BEHIND_IN_ROW_MAX = 3
@@ -91,7 +91,7 @@ export class Endpoint {
     }
   }
 
-  /** A single one may come from a lagging node behind a load balancer. */
+  /** One may come from a lagging node behind a load balancer. */
   #noteBehind({ message }: EndpointError): void {
     this.#behindInRow += 1
     if (this.#behindInRow >= BEHIND_IN_ROW_MAX) this.health.lacksHistory(message)

@@ -7,7 +7,7 @@ type SetAside = Exclude<EndpointState, 'ok' | 'probing'>
 
 const FAILURES_IN_ROW_MAX = 3
 
-/** Doubles each time until the endpoint stays healthy. */
+/** Doubles until the endpoint stays healthy. */
 const ASIDE_MS: Readonly<Record<SetAside, number>> = {
   failing: 2_000,
   lagging: 15_000,
@@ -20,7 +20,7 @@ const ASIDE_MAX_MS = 300_000
 
 const FORGIVEN_MS = 300_000
 
-/** Recovers only if its operator resyncs the node. */
+/** Recovers only by a resync. */
 const PROVEN_PRUNED_MS = 86_400_000
 
 export class Health {
@@ -31,7 +31,6 @@ export class Health {
   #failuresInRow = 0
   #timesAside = 0
   #askAgainMs = 0
-  /** Never failed. */
   #wellSinceMs = Number.NEGATIVE_INFINITY
   #headNumber: number | null = null
   #isOfChain = false
@@ -110,7 +109,7 @@ export class Health {
     return this.#clock() < this.#provenPruned.untilMs
   }
 
-  /** Endpoints that never answered a probe are not trusted. */
+  /** Endpoints without any answered probe are not trusted. */
   missedProbe(error: RpcError): void {
     const state = this.#state
     if (state === 'probing') this.setAside('failing', error.message)
@@ -133,7 +132,7 @@ export class Health {
     this.#tellProbed()
   }
 
-  /** Liars and pruned endpoints wait until their time is up. */
+  /** Liars and pruned endpoints wait out their time. */
   passed(): void {
     const isMended = ['failing', 'lagging', 'wrong-chain'].includes(this.#state)
     if (this.#state !== 'ok' && (isMended || this.isDue)) {

@@ -11,7 +11,7 @@ export interface Piece {
   part: HistoryPart | undefined
 }
 
-/** Ranges in block order, from the first that is not delivered. */
+/** In block order, from the first undelivered one. */
 export class HistoryLine {
   readonly #to: number
   #next: number

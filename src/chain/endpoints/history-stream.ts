@@ -10,13 +10,13 @@ import type { LogsFetcher } from './logs-fetcher.ts'
 import { cureFor } from './range-cures.ts'
 import { RangeSizer } from './range-sizer.ts'
 
-/** The pace's own maximum, so that the pace decides. */
+/** `RateLimiter` decides below it. */
 const AHEAD_MAX = 16
 
-/** Four full responses: bounds the memory. */
+/** Four full responses. */
 const AHEAD_BYTES_MAX = 24_000_000
 
-/** Enough, with back-off in between. */
+/** With back-off in between. */
 const TRIES_MAX = 10
 
 export interface StreamDeps {
@@ -66,7 +66,7 @@ class HistoryStream {
     this.#stop.abort()
   }
 
-  /** Undefined at the end. Throws if the consumer's signal aborts. */
+  /** Undefined at the end. Throws if the consumer aborts. */
   async next(): Promise<HistoryPart | undefined> {
     for (;;) {
       this.#request.signal?.throwIfAborted()
@@ -110,13 +110,12 @@ class HistoryStream {
     const { asked, answered, answeredBytes, isFirstWaiting } = this.#line
     if (asked >= Math.min(pace.limit, this.#request.atOnceMax ?? AHEAD_MAX)) return false
     if (asked > 0 && this.#sizer.isFeelingItsWay(rangeMax)) return false
-    // Always request what the consumer waits for, or the stream would stall.
+    // Without what the consumer waits for, the stream would stall.
     if (isFirstWaiting) return true
     const expected = (asked + 1) * this.#sizer.bytesExpected(rangeMax)
     return asked + answered < AHEAD_MAX && answeredBytes + expected <= AHEAD_BYTES_MAX
   }
 
-  /** No endpoint has shown to know the block: probe all once. */
   #findEndpoint(to: number): void {
     this.#isRefreshing = true
     void this.#lookFurther(to)

@@ -91,7 +91,7 @@ export class JsonRpc {
           if (outcome.kind === 'too-fast' || outcome.kind === 'malformed') calm = outcome
         } else call.resolve(outcome?.result)
       }
-      // For pace and health; the calls are settled.
+      // The calls are settled.
       if (calm !== undefined) throw calm
       return undefined
     })

@@ -13,7 +13,7 @@ import { EndpointError } from './endpoint-error.ts'
 import { type HttpAnswer, openPost, type Post } from './http-post.ts'
 import { readEnvelope, readEnvelopes } from './rpc-answer.ts'
 
-/** Plain data, because it crosses threads. Both ends included. */
+/** Plain data, to cross threads. Both ends included. */
 export interface LogsAsk {
   readonly url: string
   readonly chainId: number
@@ -78,8 +78,8 @@ function callForLogs(ask: LogsAsk): string {
 }
 
 /**
- * A lagging node returns an empty list for blocks that it lacks, so it must show in the same
- * request that it has the last one. This call goes first, so that the logs end the body.
+ * A lagging node returns an empty list, so the same request must show that it has the last block.
+ * This call goes first, so that the logs end the body.
  */
 function callForEnd(ask: LogsAsk): string {
   const { id, method } = askedOf(ask).block

@@ -8,7 +8,7 @@ import { EndpointError } from './endpoint-error.ts'
 import type { FetchedLogs, LogsAsk, LogsFetcher, ReadLogs } from './logs-fetcher.ts'
 import { type FromThread, fromFailure, type ToThread } from './logs-message.ts'
 
-/** Frees the memory of an idle thread. */
+/** Frees an idle thread's memory. */
 const IDLE_MS = 30_000
 
 interface PendingRange {
@@ -17,9 +17,7 @@ interface PendingRange {
   reject(error: unknown): void
 }
 
-/**
- * Overlaps reading with storing. The thread starts on demand and does not keep the process alive.
- */
+/** Overlaps reading with storing. Starts on demand; does not keep the process alive. */
 export function openLogsThread(): LogsFetcher {
   return new LogsThread()
 }

@@ -20,7 +20,7 @@ export function cureFor(error: unknown): Cure {
   switch (error.kind) {
     case 'too-large':
     case 'timeout':
-    // An unknown text most likely refuses the size.
+    // Most likely the size.
     case 'refused':
     case 'reverted':
     case 'no-method':

@@ -24,11 +24,10 @@ const REVERTED = 3
 /** A wrong key, an unpaid account or a wrong path. */
 const NO_ACCESS = [401, 402, 403, 404]
 
-/** A smaller range would only add requests. */
+/** Smaller ranges would only add requests. */
 const TOO_FAST =
   /too many requests|concurrent requests|rate.?limit|\brate\b|(per|\/) ?(sec(ond)?|min(ute)?|hour|day)\b|\b(rps|qps)\b|compute units|throughput|throttl|requests? (count|limit|quota)|usage limit|monthly capacity|quota|too much load/i
 
-/** The range ends above the node's head. */
 const BEHIND = /beyond (the )?current head|after last accepted block|header not found/i
 
 const TOO_LARGE =
@@ -69,7 +68,7 @@ const SUGGESTED = [
   /with the range (\d+)\s*-\s*(\d+)/i,
 ]
 
-/** By code, status and the providers' wording. */
+/** By code, status and wording. */
 export function readRefusal(words: RefusalWords): Refusal {
   const { method, message, code, status } = words
   if (status === 429) return { kind: 'too-fast' }
@@ -101,7 +100,7 @@ function readLogsRefusal(words: RefusalWords): Refusal {
   return { kind: status >= 500 ? 'unreachable' : 'refused' }
 }
 
-/** Some nodes suggest the range that they just refused. */
+/** Some nodes suggest the refused range. */
 function suggestion(message: string, blocksAsked: number | undefined): number | undefined {
   const match = SUGGESTED.map((pattern) => pattern.exec(message)).find((each) => each !== null)
   const blocks = Number(match?.[2]) - Number(match?.[1]) + 1

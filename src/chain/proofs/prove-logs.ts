@@ -16,7 +16,7 @@ export interface ProveLogsInput {
   readonly how: 'receipts' | 'endpoints'
   provenBlock(ref: BlockRef): Promise<ProvenBlock>
   readonly witnesses: readonly Witness[]
-  /** Whether a second node, if configured, must confirm the block. */
+  /** Whether a second node, if configured, must confirm. */
   needsSecond(logs: readonly Log[]): boolean
 }
 
@@ -29,7 +29,7 @@ export async function proveLogs(input: ProveLogsInput): Promise<readonly Log[]> 
   return wanted
 }
 
-/** Skipped if only one node is configured. */
+/** Skipped with a single node. */
 async function requireSecond({ witnesses, ref }: ProveLogsInput): Promise<void> {
   if (witnesses.length < 2) return
   const opinions = await Promise.all(
