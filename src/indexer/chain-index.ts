@@ -35,21 +35,21 @@ const FORKED_POLLS = 5
 const TRACE_AGAIN_MS = 600_000
 
 /**
- * Step by step: first the newest days of datasets that need no older history, then new blocks and
- * the backfill concurrently, finally the head alone.
+ * First the newest days of datasets that need no older history, then new blocks and the backfill
+ * concurrently, finally the head alone.
  */
 export class ChainIndex {
   readonly #deps: ChainIndexDeps
   readonly #chain: Chain
   readonly #older: OlderHistory
   readonly #blockClock: BlockClock
-  /** The backfill ends in a commit that no step at the head may overlap. */
+  /** The commit that ends the backfill must not overlap steps at the head. */
   readonly #steps = new Mutex()
   #position: Position | undefined
-  /** False after a failure: the outcome of a commit is unknown, so the store is read again. */
+  /** False after a failure: a commit's outcome is unknown, so the store is read again. */
   #known = false
   #historyTo: number | undefined
-  /** The chain contradicts final blocks: trust nothing until it agrees again. */
+  /** The chain contradicts final blocks: trust nothing until it agrees. */
   #isTorn = false
   #marks = ''
   #forkedPolls = 0
@@ -76,7 +76,7 @@ export class ChainIndex {
     const { rereadings } = this.#deps
     if (rereadings?.isWanted(this.#chain.id) === true) {
       await this.#steps.run(() => this.#guarded(() => this.#beginAnew()))
-      // Only after success, so that a failed attempt is repeated.
+      // Only after success, so that failures are repeated.
       await rereadings.done(this.#chain.id)
       return true
     }
@@ -168,12 +168,12 @@ export class ChainIndex {
     return settled
   }
 
-  /** Needed by the plan; fetched with the head, it costs no time. */
+  /** For the plan; together with the head it costs no time. */
   #askFirstBlock(): void {
     this.#blockClock.at(this.#chain.startBlock).catch(() => undefined)
   }
 
-  /** Without datasets that wait for the backfill. */
+  /** Without those that wait for the backfill. */
   #datasets() {
     return this.#deps.datasets.filter((each) => !this.#older.isAwaitedBy(each))
   }

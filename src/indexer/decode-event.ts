@@ -81,7 +81,7 @@ function passes(source: EventSource, args: EventArguments): boolean {
   return true
 }
 
-/** The ecosystem file was validated, so a mismatch is an anomaly. */
+/** The file was validated, so a mismatch is an anomaly. */
 export const argument = {
   address(args: EventArguments, name: string): Address {
     const value = args[name]

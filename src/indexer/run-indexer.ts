@@ -39,18 +39,17 @@ export interface IndexerDeps extends Pick<OlderHistoryDeps, 'flushEveryMs'> {
   onLease?(held: boolean): void
   onAdopted?(changes: readonly PartChange[]): void
   onNotAdopted?(error: unknown): void
-  /** The register has a newer file, so this process may not lead. */
+  /** The register has a newer file. */
   onOutdated?(): void
 }
 
-/** Keeps the lease while a chain is quiet. */
+/** While a chain is quiet. */
 const RENEW_MS = 3_000
 
 const STANDBY_MS = 1_000
 
 /**
- * Standbys take over when the leader stops renewing; the epoch fences off a writer that was
- * presumed dead.
+ * Standbys take over when the leader stops renewing; the epoch fences off a writer presumed dead.
  */
 export async function runIndexer(deps: IndexerDeps, signal: AbortSignal): Promise<void> {
   const turn = { holder: randomUUID(), hasWaited: false, leaderUntilMs: undefined }
@@ -71,7 +70,7 @@ interface Turn {
   leaderUntilMs: number | undefined
 }
 
-/** A store outage grants no lease; the next try follows. */
+/** None during a store outage. */
 async function tryLease(deps: IndexerDeps, turn: Turn): Promise<Lease | undefined> {
   const { register: engine, clock, file, onChangedFile = 'reread' } = deps
   try {
@@ -96,7 +95,7 @@ async function watchLeader(engine: Engine, turn: Turn): Promise<void> {
   if (untilMs !== turn.leaderUntilMs) turn.hasWaited = true
 }
 
-/** False if it may not lead, or if the store failed. */
+/** False if it may not lead, or the store failed. */
 async function adopt(deps: IndexerDeps, lease: Lease, { hasWaited }: Turn): Promise<boolean> {
   const { register: engine, ecosystem, onChangedFile = 'reread' } = deps
   const { chains } = ecosystem

@@ -26,20 +26,20 @@ export const stalledChainsMigration: Migration = {
 }
 
 export const STALL_REASONS = [
-  /** The chain contradicts a final block. */
+  /** Contradicts a final block. */
   'deep_reorg',
   /** Consecutive blocks do not link. */
   'unlinked_blocks',
-  /** No node returns a valid answer. */
+  /** No node gives a valid answer. */
   'unreadable_node',
-  /** The nodes' data cannot be stored. */
+  /** Their data cannot be stored. */
   'unusable_data',
 ] as const
 export type StallReason = (typeof STALL_REASONS)[number]
 
 export interface Stall {
   readonly reason: StallReason
-  /** For the operator; names hosts. */
+  /** Names hosts; for the operator. */
   readonly detail: string
 }
 
@@ -48,7 +48,7 @@ export function isUnusable(stall: Stall | undefined): boolean {
   return stall?.reason === 'unusable_data'
 }
 
-/** They run concurrently; either may stall. */
+/** Concurrent; either may stall. */
 export type StallPart = 'head' | 'history'
 
 /** The head's stall wins. */
@@ -63,7 +63,7 @@ export async function readStalls(reads: Connection): Promise<ReadonlyMap<number,
   )
 }
 
-/** A single failure may be a head that moved between calls. */
+/** One may be a head that moved between calls. */
 const FAILURES_UNTIL_TOLD = 2
 
 interface StallNoteDeps {
@@ -77,7 +77,7 @@ export class StallNote {
   readonly #chainId: number
   readonly #part: StallPart
   #failuresInRow = 0
-  /** The stored reason; undefined while unknown. */
+  /** Undefined while unknown. */
   #noted: string | null | undefined
 
   constructor(deps: StallNoteDeps, chainId: number, part: StallPart) {
@@ -104,7 +104,7 @@ export class StallNote {
     this.#failuresInRow += 1
     const { reason, detail } = stall
     if (reason !== 'deep_reorg' && this.#failuresInRow < FAILURES_UNTIL_TOLD) return
-    // Details vary between attempts, so only a new reason is written.
+    // Details vary between attempts.
     if (this.#noted === reason) return
     await this.#unlessStoreFails(async () => {
       await this.#write(sql`
@@ -148,7 +148,7 @@ export class StallNote {
 /** Undefined if neither chain nor nodes are at fault. */
 function stallOf(error: unknown): Stall | undefined {
   const detail = error instanceof Error ? error.message : String(error)
-  // A constraint violation will repeat.
+  // It will repeat.
   if (error instanceof ConstraintError) return { reason: 'unusable_data', detail }
   if (error instanceof StoreError) return undefined
   if (error instanceof DeepReorgError) return { reason: 'deep_reorg', detail }

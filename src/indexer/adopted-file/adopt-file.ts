@@ -19,8 +19,8 @@ export interface AdoptDeps extends CommitDeps, MayLead {
 }
 
 /**
- * In one transaction: removes the rows of changed parts and schedules their re-read. Returns the
- * changed parts; undefined if another process adopted a newer file.
+ * In one transaction: removes the rows of changed parts and schedules their re-read. Returns those
+ * parts; undefined if another process adopted a newer file.
  */
 export async function adoptFile(deps: AdoptDeps): Promise<readonly PartChange[] | undefined> {
   const { engine, lease, clock, file } = deps

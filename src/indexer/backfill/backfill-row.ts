@@ -22,16 +22,15 @@ export const backfillsMigration: Migration = {
 }
 
 /**
- * A chain whose older history is incomplete. Stored are the newest days from `floor` up to the
- * position, and blocks up to `read`. Datasets that build on all earlier facts are stored up to
- * `folded` only.
+ * Older history is incomplete. Stored are the newest days from `floor` up to the position, and
+ * blocks up to `read`. Datasets that build on all earlier facts are stored up to `folded` only.
  */
 export interface Backfill {
   readonly floor: { readonly number: number; readonly timestamp: number }
   readonly read: Position
   /** Never beyond `read` below the floor. */
   readonly folded: Position
-  /** Datasets being re-read while the others follow the head; null if the whole chain is read. */
+  /** Datasets being re-read while the others follow the head; null for the whole chain. */
   readonly datasets: readonly string[] | null
 }
 

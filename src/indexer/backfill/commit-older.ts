@@ -71,14 +71,14 @@ async function storeFolded(change: Change, { stores, anomalies }: Folded): Promi
   await storeAnomalies(change.connection, anomalies)
 }
 
-/** Ends the backfill: it has reached the position. */
+/** Once it has reached the position. */
 export async function commitMeeting(
   deps: CommitDeps,
   input: {
     readonly chainId: number
     readonly backfill: Backfill
     readonly folds: readonly HistoryFold[]
-    /** Of the blocks between the folds and the position. */
+    /** Between the folds and the position. */
     readonly staged: readonly Staged[]
     readonly anomalies: readonly Anomaly[]
   },

@@ -29,16 +29,16 @@ export interface DraftInput {
 
 const LOGS_AT_ONCE = 256
 
-/** A batch holds 50, so that one node answers them all. */
+/** One batch of 50, so that one node answers them all. */
 const HEADERS_AT_ONCE = 45
 
-/** A block that came with logs; its header must confirm it. */
+/** Came with logs; its header must confirm it. */
 interface ToldBlock extends BlockRef {
   readonly host: string
   readonly timestamp: number | undefined
 }
 
-/** A segment that is read first and proven afterwards. */
+/** Read first, proven afterwards. */
 export class Draft {
   readonly from: number
   readonly #after: Promise<BlockRef | undefined>
@@ -149,7 +149,7 @@ export class Draft {
   }
 }
 
-/** The node must also have the stored blocks, so that it is on their branch. */
+/** The node must be on the stored blocks' branch. */
 async function askBranch(
   source: ChainSource,
   numbers: readonly number[],

@@ -17,7 +17,7 @@ import { type ReadDeps, readSegments } from './read-segments.ts'
 
 const MEETING_BLOCKS_MAX = 5_000 + HISTORY_MARGIN
 
-/** Usually all of them, so that it takes two round trips. */
+/** Usually all, in two round trips. */
 const MEETING_BLOCKS_AT_ONCE = 640
 
 interface OpenFolds {
@@ -66,7 +66,7 @@ export class OlderHistory {
     return this.#backfill === undefined
   }
 
-  /** Whether a dataset skips new blocks until the backfill has caught up. */
+  /** It skips new blocks until the backfill has caught up. */
   isAwaitedBy(dataset: AnyDataset): boolean {
     if (this.#backfill === undefined) return false
     const { datasets } = this.#backfill
@@ -87,7 +87,7 @@ export class OlderHistory {
     this.#backfill = backfill
   }
 
-  /** Reads the next segment and queues its commit. `met`: the limit is reached. */
+  /** Queues the segment's commit. `met`: the limit is reached. */
   async readSome(limit: number): Promise<'more' | 'met' | 'nothing'> {
     const backfill = this.#backfill
     if (backfill === undefined) return 'nothing'
@@ -119,7 +119,7 @@ export class OlderHistory {
     this.#ahead.catch(() => undefined)
   }
 
-  /** Events are stored at once, folds when due. */
+  /** Events at once, folds when due. */
   async #store({ anomalies: before, ...opened }: OpenFolds, segment: Segment): Promise<void> {
     await this.#earlier
     const { end, drained } = segment
@@ -133,7 +133,7 @@ export class OlderHistory {
     this.#begin(segment, isDue ? { stores: drained, anomalies } : undefined)
   }
 
-  /** Commits run in order; a failure surfaces in whatever awaits a commit next. */
+  /** In order; a failure surfaces where a commit is awaited next. */
   #begin(segment: Segment, due: Folded | undefined): void {
     this.#earlier = this.#commit
     this.#commitsUnderWay += 1
@@ -309,7 +309,7 @@ export class OlderHistory {
   }
 }
 
-/** Requests the first headers together with the last one. */
+/** Together with the last one. */
 function withHeadersAhead(source: ChainSource, from: number, to: number): ChainSource {
   const ahead = Math.min(to - 1, from + MEETING_BLOCKS_AT_ONCE - 1)
   const numbers = [

@@ -18,14 +18,14 @@ export interface OpenStretch extends Stretch {
 export interface OpenInput {
   readonly source: ChainSource
   readonly from: number
-  /** Ascending; those that end below `from` are skipped. */
+  /** Ascending; skips those that end below `from`. */
   readonly stretches: readonly Stretch[]
   readonly folded: readonly AnyDataset[]
-  /** Also cancels ranges that were requested ahead. */
+  /** Also cancels ranges requested ahead. */
   readonly signal: AbortSignal
 }
 
-/** Opens the next stretch as soon as this one is fully requested, to save a round trip. */
+/** As soon as this one is fully requested, to save a round trip. */
 export function openStretch(input: OpenInput): OpenStretch | undefined {
   const { source, from, folded, signal } = input
   const [stretch, ...stretches] = input.stretches.filter(({ to }) => to >= from)

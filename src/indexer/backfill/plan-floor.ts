@@ -3,10 +3,10 @@ import type { Position } from '#chain/chain-event.ts'
 import { DAY_SECONDS, startOfHour } from '#lib/time.ts'
 import type { Backfill } from './backfill-row.ts'
 
-/** The longest window is 30 days; two more days cover the last price before it. */
+/** The longest window is 30 days; two more cover the last price before it. */
 const NEWEST_DAYS = 32
 
-/** Counted from the last block read in ranges, because the head may be replaced. */
+/** From the last block read in ranges, because the head may be replaced. */
 export async function planFloor(
   clock: BlockClock,
   range: { readonly startBlock: number; readonly to: number; readonly head: TimedBlock },
@@ -32,7 +32,7 @@ export function planReread(
   return { floor, read, folded: read, datasets }
 }
 
-/** A hash that no block has, and a time before all blocks. */
+/** Before all blocks; no block has this hash. */
 function beforeBlock(startBlock: number): Position {
   return { number: startBlock - 1, hash: '0x', timestamp: -1 }
 }

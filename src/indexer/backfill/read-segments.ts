@@ -14,11 +14,11 @@ export interface ReadInput extends Omit<DraftInput, 'after' | 'datasets'> {
   readonly stretches: readonly Stretch[]
   /** The stored block below `from`; undefined at the start. */
   readonly after: BlockRef | undefined
-  /** Called when the first segment is read, before it is proven. */
+  /** Once the first segment is read, before it is proven. */
   onFirst?(end: number): void
   isStoring(): boolean
   isWanted(number: number): boolean
-  /** At the end of a segment, before the next is read; returns the folds that are due. */
+  /** Between segments; returns the folds that are due. */
   drain(number: number): readonly Store[] | undefined
 }
 
@@ -29,7 +29,7 @@ const COMMIT_SHARE = 0.1
 
 const MAX = { facts: 10_000, answers: 16 }
 
-/** Larger commits cost less per fact; bounded by memory and by the headers of one request. */
+/** Larger commits cost less per fact; bounded by memory and one request's headers. */
 const MAX_WHILE_STORING = { facts: 30_000, answers: 21 }
 
 const TOLD_BLOCKS_MAX = 450
@@ -39,8 +39,8 @@ interface Rhythm {
 }
 
 /**
- * In block order, each segment linked to the previous one. One filter leads, and the others catch
- * up at each end. The next segment is read while one is proven.
+ * In block order, each linked to the previous one. One filter leads, and the others catch up at
+ * each end. Reads the next while one is proven.
  */
 export async function* readSegments(deps: ReadDeps, input: ReadInput): AsyncIterable<Segment> {
   const { clock } = deps
@@ -126,7 +126,7 @@ async function* readStretch(
   }
 }
 
-/** If draining fails, the proof decides whether the node's data is to blame. */
+/** The proof decides whether the node's data is to blame. */
 function end(input: Pick<ReadInput, 'drain'>, draft: Draft, to: number): Part {
   const prove = (): Promise<Segment> => {
     try {

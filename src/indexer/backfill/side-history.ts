@@ -3,10 +3,10 @@ import type { LogColumns } from '#chain/columns/log-columns.ts'
 
 const WAITING_BYTES_MAX = 8_000_000
 
-/** Where ranges are capped, it needs as many requests as the leading filter. */
+/** With capped ranges it needs as many requests as the leading filter. */
 const AT_ONCE_MAX = 8
 
-/** Reads a filter ahead, and delivers up to where the leading filter is. */
+/** Reads ahead, and delivers up to where the leading filter is. */
 export class SideHistory {
   readonly #stop = new AbortController()
   readonly #reading: Promise<void>

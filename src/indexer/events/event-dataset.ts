@@ -26,7 +26,7 @@ export function makeEventDataset<Source extends EventSource>(input: {
         const facts = { ...sourceFacts(source), ...input.factsOf(source) }
         return [{ field: `${input.field}[${index}]`, facts }]
       }),
-    // A log is one event, even if two mappings match.
+    // Even if two mappings match.
     decode: (log) =>
       readEvent(log)
         .slice(0, 1)
@@ -61,7 +61,7 @@ function sourceFacts({ address, event, topic0, where, token }: EventSource): Par
   }
 }
 
-/** Keeps little, because many thousands wait to be stored. */
+/** Many thousands wait to be stored. */
 function placeOf(log: Log): EventFact['log'] {
   const { chainId, blockNumber, blockHash, txHash, logIndex, timestamp } = log
   return { chainId, blockNumber, blockHash, txHash, logIndex, timestamp }
