@@ -14,7 +14,7 @@ import type { SettleDeps, SettleOutcome } from './settling/settle-payment.ts'
 import type { SignInFault } from './sign-in/sign-in-message.ts'
 import { createVisitors, signedInCaller, type Visitor } from './sign-in/signed-in.ts'
 
-/** What became of a payment that came with a call; the headers go on the answer, whatever it is. */
+/** What became of a call's payment; the headers go on any answer. */
 export type CallPayment<A> =
   | {
       readonly kind: 'settled'
@@ -29,13 +29,13 @@ export type CallPayment<A> =
 
 export interface CallHooks<A> {
   readonly settlements: FailureGuard
-  /** In one transaction; undefined if `credit` returns undefined. */
+  /** In one transaction; undefined if `credit` is. */
   readonly admitCredited: (
     connection: Connection,
     input: { readonly caller: Caller; readonly name: string },
     credit: () => Promise<Credited | undefined>,
   ) => Promise<A | undefined>
-  /** For a commit that was reported as failed but succeeded; never rejects. */
+  /** For a commit reported as failed that succeeded; never rejects. */
   readonly refundIfAdmitted: (admission: A, name: string) => Promise<void>
   readonly admitSignedIn: (caller: Caller) => Promise<A | undefined>
   readonly quotaBody: (caller: Caller) => unknown
@@ -82,8 +82,7 @@ export class CallPayments<A> {
   }
 
   /**
-   * From the balance of a signed-in wallet, else with the attached payment. Undefined without
-   * either.
+   * From a signed-in wallet's balance, else with the attached payment. Undefined without either.
    */
   async pay(caller: Caller, facts: RequestFacts): Promise<CallPayment<A> | undefined> {
     const visitor: Visitor =
@@ -101,7 +100,7 @@ export class CallPayments<A> {
     if (admission !== undefined) return { kind: 'settled', headers: {}, admission }
     const paid = await this.#settlePayment(signedIn, facts)
     if (paid?.kind !== 'settled' || paid.admission !== undefined) return paid
-    // Another payment may have raised the balance.
+    // Another payment may have raised it.
     const later = await admitSignedIn(signedIn)
     return { ...paid, ...(later !== undefined && { admission: later }) }
   }
@@ -128,8 +127,8 @@ export class CallPayments<A> {
   }
 
   /**
-   * One at a time per balance: an agent that signed ten payments for ten parallel 402s pays once,
-   * and that pays for all.
+   * One at a time per balance: an agent that signed ten payments for ten parallel 402s pays once
+   * for all.
    */
   async #payInTurn(call: PaidCall): Promise<CallPayment<A>> {
     const { caller, payload } = call
@@ -140,7 +139,7 @@ export class CallPayments<A> {
       if (before === undefined) break
       const outcome = await before.catch(() => undefined)
       if (outcome?.kind === 'settled') return { kind: 'settled', headers: {} }
-      // No receipt, because another payment is pending.
+      // No receipt: another payment is pending.
       if (outcome?.kind === 'pending')
         return { kind: 'unsettled', headers: {}, ending: refusePending(outcome.transaction) }
     }
@@ -204,7 +203,7 @@ export function payeeOf(caller: Caller): Payee {
   return { kind: 'key', publicId: caller.publicId, wallet: caller.wallet }
 }
 
-/** Payments are checked every second, and blocks come every two. */
+/** Blocks come every two seconds. */
 const RETRY_SECONDS = 5
 
 /** Never 402, which would ask for a second payment while the first may still arrive. */

@@ -17,7 +17,7 @@ export interface PaymentPayload {
   readonly signature: Signature
 }
 
-/** Codes of the x402 specification where it has one. */
+/** From the x402 specification where it has one. */
 export type PaymentFault =
   | 'invalid_payload'
   | 'invalid_x402_version'
@@ -39,8 +39,7 @@ export function carriesPayment(headers: RequestHeaders): boolean {
 }
 
 /**
- * `PAYMENT-SIGNATURE` (v2) or `X-PAYMENT` (v1). Both, or one repeated, would be ambiguous and are
- * rejected.
+ * `PAYMENT-SIGNATURE` (v2) or `X-PAYMENT` (v1). Both, or one repeated, are ambiguous and rejected.
  */
 export function readPayment(headers: RequestHeaders): PaymentPayload | PaymentFault {
   const [current, older] = [headers['payment-signature'], headers['x-payment']]

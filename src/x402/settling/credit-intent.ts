@@ -8,12 +8,12 @@ import { lockIntent, setCredited, setIntentStatus } from './intent-store.ts'
 import type { Settlement } from './read-settlement.ts'
 
 export interface Credited {
-  /** The newest rotation of the payee; null for a bucket. */
+  /** The payee's newest rotation; null for a bucket. */
   readonly key: string | null
 }
 
 /**
- * In the caller's transaction. The deposit has at most one live credit, shared with prepayments.
+ * In the caller's transaction. A deposit has at most one live credit, shared with prepayments.
  * Undefined if another writer was first.
  */
 export async function creditIntent(
