@@ -53,7 +53,7 @@ export async function carryOver(input: CarryOverInput): Promise<ReadonlyMap<stri
   try {
     return await source.snapshot(async (reads) => {
       await refuseRunning(reads, input)
-      return target.writeAtLength(async (connection) => {
+      return target.writeWithoutTimeout(async (connection) => {
         await refuseRows(connection)
         const counts = await copyAll({ connection: reads, dialect: source.dialect }, connection)
         await refuseDifferences(connection, target.dialect)

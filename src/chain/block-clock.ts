@@ -32,7 +32,7 @@ export class BlockClock {
     let low = from
     let high = to
     for (let step = 0; high.number - low.number > 1; step += 1) {
-      if (step > STEPS_MAX) throw this.#doubt('the times of the blocks do not rise')
+      if (step > STEPS_MAX) throw this.#inconsistent('the times of the blocks do not rise')
       const span = high.number - low.number
       const share = (unix - low.timestamp) / Math.max(1, high.timestamp - low.timestamp)
       const guess = step % 3 === 2 ? span / 2 : span * share
@@ -52,10 +52,10 @@ export class BlockClock {
   #requireOrder(blocks: readonly TimedBlock[]): void {
     for (const [index, { number, timestamp }] of blocks.entries())
       if (timestamp < (blocks[index - 1]?.timestamp ?? 0))
-        throw this.#doubt(`block ${number} is older than one before it`)
+        throw this.#inconsistent(`block ${number} is older than one before it`)
   }
 
-  #doubt(message: string): RpcError {
+  #inconsistent(message: string): RpcError {
     this.#known.clear()
     return new RpcError(message)
   }

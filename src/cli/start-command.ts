@@ -42,7 +42,7 @@ export function startCommand(process: NodeJS.Process): Command {
 /** Rejects when the start or, later, the index fails. */
 async function runStart(context: RoleContext): Promise<ExitCode> {
   // Lazy: help need not load the service.
-  const [{ barOf }, { lateIndexThread, loadIndexThread }, { untilStopped }, { storeFile }] =
+  const [{ barOf }, { lazyIndexThread, loadIndexThread }, { untilStopped }, { storeFile }] =
     await Promise.all([
       import('#main/gauges/index-progress.ts'),
       import('#main/roles/index-thread.ts'),
@@ -52,7 +52,7 @@ async function runStart(context: RoleContext): Promise<ExitCode> {
   const { progress, settings } = context
   const hasRegister =
     settings.register.kind === 'sqlite' && existsSync(storeFile(settings.dataFolder, 'register'))
-  const indexThread = hasRegister ? lateIndexThread() : loadIndexThread()
+  const indexThread = hasRegister ? lazyIndexThread() : loadIndexThread()
   const loaded = import('#main/roles/start.ts')
   const starting = loaded.then(({ start }) =>
     start({

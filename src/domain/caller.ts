@@ -29,7 +29,7 @@ export type Caller =
        * Whether free calls are also counted per key. The first key's count is the wallet's minus
        * the others'.
        */
-      readonly countsApart?: boolean
+      readonly hasOwnCounter?: boolean
     }
 
 export interface UsageFigures {

@@ -5,9 +5,9 @@ import { ancestor, DeepReorgError, type FollowDeps, follow, HISTORY_MARGIN } fro
 import type { Chain } from '#ecosystem/ecosystem.ts'
 import { Mutex } from '#lib/mutex.ts'
 import { readBackfill } from './backfill/backfill-row.ts'
-import { OlderHistory, type OlderHistoryDeps } from './backfill/older-history.ts'
-import type { Stretch } from './backfill/open-stretch.ts'
-import { planFloor } from './backfill/plan-floor.ts'
+import { Backfiller, type BackfillerDeps } from './backfill/backfiller.ts'
+import type { Phase } from './backfill/open-phase.ts'
+import { planBackfill } from './backfill/plan-backfill.ts'
 import { type ReadDeps, type ReadInput, readSegments } from './backfill/read-segments.ts'
 import { commitBlocks, commitSegment, markTip, rollBack } from './commit.ts'
 import { forgetChain } from './forget.ts'
@@ -21,7 +21,7 @@ export interface Rereadings {
   done(chainId: number): Promise<void>
 }
 
-export interface ChainIndexDeps extends OlderHistoryDeps {
+export interface ChainIndexDeps extends BackfillerDeps {
   /** Sets aside endpoints proven to omit logs; returns their hosts. */
   findPruned?(error: MissingFactsError): Promise<readonly string[]>
   readonly rereadings?: Rereadings
@@ -41,7 +41,7 @@ const TRACE_AGAIN_MS = 600_000
 export class ChainIndex {
   readonly #deps: ChainIndexDeps
   readonly #chain: Chain
-  readonly #older: OlderHistory
+  readonly #backfiller: Backfiller
   readonly #blockClock: BlockClock
   /** The commit that ends the backfill must not overlap steps at the head. */
   readonly #steps = new Mutex()
@@ -60,7 +60,7 @@ export class ChainIndex {
     this.#deps = deps
     this.#chain = chain
     this.#blockClock = new BlockClock(deps.source)
-    this.#older = new OlderHistory(this.#readDeps(), deps, chain)
+    this.#backfiller = new Backfiller(this.#readDeps(), deps, chain)
   }
 
   get position(): Position | undefined {
@@ -110,7 +110,7 @@ export class ChainIndex {
     if (!this.#known) await this.#steps.run(() => this.#guarded(async () => undefined))
     const historyTo = this.#historyTo
     if (historyTo === undefined || this.#isTorn) return false
-    const missing = await this.#older.readSome(historyTo).catch((error: unknown) => {
+    const missing = await this.#backfiller.readSome(historyTo).catch((error: unknown) => {
       this.#known = false
       throw error
     })
@@ -119,7 +119,7 @@ export class ChainIndex {
   }
 
   get isComplete(): boolean {
-    return this.#position !== undefined && this.#older.isComplete
+    return this.#position !== undefined && this.#backfiller.isComplete
   }
 
   async #guarded<T>(step: () => Promise<T>): Promise<T> {
@@ -137,13 +137,13 @@ export class ChainIndex {
   async #load(): Promise<void> {
     const { engine } = this.#deps
     const { id } = this.#chain
-    await this.#older.settled()
+    await this.#backfiller.settled()
     const stored = await engine.snapshot(async (reads) => ({
       position: await readPosition(reads, id),
       backfill: await readBackfill(reads, id),
     }))
     this.#position = stored.position
-    this.#older.resume(stored.backfill)
+    this.#backfiller.resume(stored.backfill)
     if (stored.position === undefined || stored.backfill !== undefined)
       this.#deps.source.expectHistory()
     this.#known = true
@@ -175,7 +175,7 @@ export class ChainIndex {
 
   /** Without those that wait for the backfill. */
   #datasets() {
-    return this.#deps.datasets.filter((each) => !this.#older.isAwaitedBy(each))
+    return this.#deps.datasets.filter((each) => !this.#backfiller.isAwaitedBy(each))
   }
 
   #follower(): FollowDeps {
@@ -218,10 +218,10 @@ export class ChainIndex {
 
   async #beginHistory({ tip, to }: Extract<ChainEvent, { kind: 'history' }>): Promise<Position> {
     const { startBlock } = this.#chain
-    const plan = await planFloor(this.#blockClock, { startBlock, to, head: tip.head })
-    this.#older.resume(plan)
-    const from = plan.floor.number
-    const onFirst = (end: number) => this.#older.readAhead(end, storing)
+    const plan = await planBackfill(this.#blockClock, { startBlock, to, head: tip.head })
+    this.#backfiller.resume(plan)
+    const from = plan.newestFrom.number
+    const onFirst = (end: number) => this.#backfiller.readAhead(end, storing)
     this.#segments = this.#open({ from, to, after: undefined, onFirst })
     const storing = this.#storeNext({ tip, to, backfill: plan })
     return storing
@@ -233,7 +233,7 @@ export class ChainIndex {
   }
 
   async #storeNext(
-    input: Pick<Parameters<typeof commitSegment>[1], 'tip' | 'backfill'> & Pick<Stretch, 'to'>,
+    input: Pick<Parameters<typeof commitSegment>[1], 'tip' | 'backfill'> & Pick<Phase, 'to'>,
   ): Promise<Position> {
     const { to, ...common } = input
     const expected = this.#position
@@ -254,10 +254,10 @@ export class ChainIndex {
   #open({
     to,
     ...begun
-  }: Pick<ReadInput, 'from' | 'after' | 'onFirst'> & Pick<Stretch, 'to'>): AsyncIterator<Segment> {
+  }: Pick<ReadInput, 'from' | 'after' | 'onFirst'> & Pick<Phase, 'to'>): AsyncIterator<Segment> {
     return readSegments(this.#readDeps(), {
       ...begun,
-      stretches: [{ to, datasets: this.#datasets() }],
+      phases: [{ to, datasets: this.#datasets() }],
       folds: new Map(),
       isStoring: () => false,
       isWanted: () => false,
@@ -267,7 +267,7 @@ export class ChainIndex {
 
   async #meet(): Promise<boolean> {
     assert(this.#position !== undefined, 'older history is missing below a position')
-    const isMet = await this.#older.meet(this.#position)
+    const isMet = await this.#backfiller.meet(this.#position)
     // Segments read ahead lack the datasets that waited.
     if (isMet) await this.#dropSegments()
     return isMet

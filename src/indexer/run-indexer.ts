@@ -15,14 +15,14 @@ import {
 import { adoptFile } from './adopted-file/adopt-file.ts'
 import type { FileParts, PartChange } from './adopted-file/file-part.ts'
 import { mayLead, type OnChangedFile } from './adopted-file/may-lead.ts'
-import type { OlderHistoryDeps } from './backfill/older-history.ts'
+import type { BackfillerDeps } from './backfill/backfiller.ts'
 import type { Rereadings } from './chain-index.ts'
 import type { AnyDataset } from './dataset.ts'
 import type { PriceBook } from './events/value-events.ts'
 import type { MissingFactsError } from './missing-facts-error.ts'
 import { type ChainReport, runChain } from './run-chain.ts'
 
-export interface IndexerDeps extends Pick<OlderHistoryDeps, 'flushEveryMs'> {
+export interface IndexerDeps extends Pick<BackfillerDeps, 'flushEveryMs'> {
   readonly ecosystem: Ecosystem
   readonly register: Engine
   readonly clock: Clock

@@ -64,7 +64,7 @@ export async function readStalls(reads: Connection): Promise<ReadonlyMap<number,
 }
 
 /** One may be a head that moved between calls. */
-const FAILURES_UNTIL_TOLD = 2
+const FAILURES_UNTIL_REPORTED = 2
 
 interface StallNoteDeps {
   readonly engine: Engine
@@ -103,7 +103,7 @@ export class StallNote {
     if (stall === undefined) return
     this.#failuresInRow += 1
     const { reason, detail } = stall
-    if (reason !== 'deep_reorg' && this.#failuresInRow < FAILURES_UNTIL_TOLD) return
+    if (reason !== 'deep_reorg' && this.#failuresInRow < FAILURES_UNTIL_REPORTED) return
     // Details vary between attempts.
     if (this.#noted === reason) return
     await this.#unlessStoreFails(async () => {

@@ -47,7 +47,7 @@ export async function transact(
   deps: CommitDeps,
   facts: (connection: Connection) => Promise<Facts>,
   work: Work,
-  write: Engine['writeAtLength'] = deps.engine.write,
+  write: Engine['writeWithoutTimeout'] = deps.engine.write,
 ): Promise<void> {
   await write(async (connection) => {
     // Takes the lease first, so that nothing changes what is read.

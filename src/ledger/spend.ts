@@ -78,7 +78,7 @@ const SPENT: BulkInsert = {
 }
 
 /** Closed days are corrected at their next closing. */
-export async function giveBackCalls(
+export async function refundCalls(
   connection: Connection,
   input: {
     readonly account: string

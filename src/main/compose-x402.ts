@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Access, CreateAccessDeps } from '#access/create-access.ts'
-import { lockHeir, publicIdsOf } from '#access/keys/key-store.ts'
+import { lockSuccessor, publicIdsOf } from '#access/keys/key-store.ts'
 import type { Admission } from '#access/meter/admission.ts'
 import { admitCredited } from '#access/meter/admit-credited.ts'
 import type { PipelineDeps } from '#api/pipeline.ts'
@@ -58,7 +58,7 @@ export async function composeX402(deps: ComposeX402Deps): Promise<ComposedX402> 
     amounts: OFFERS,
     gasPerDayGwei: BigInt(settling.gasPerDayGwei),
     etherUsd: settling.etherUsd,
-    keys: { lockHeir, keysOf: publicIdsOf },
+    keys: { lockSuccessor, keysOf: publicIdsOf },
     recoveries: access.recoveries,
     settlements: access.settlements,
     async admitCredited(connection, input, credit) {
@@ -77,16 +77,16 @@ export async function composeX402(deps: ComposeX402Deps): Promise<ComposedX402> 
     quotaBody: deps.quotaBody,
     report: deps.report,
   })
-  const { calls, desk } = x402
+  const { calls, receiver } = x402
   return {
     paymentRequired: (caller, facts) => calls.offer(caller, facts),
-    screen: (facts) => desk.screen(facts),
+    screen: (facts) => receiver.screen(facts),
     settle: (caller, facts) => calls.pay(caller, facts),
     signedIn: (facts) => calls.signedIn(facts),
-    gauged: { ...x402.settling, outcomes: desk.outcomes },
+    gauged: { ...x402.settling, outcomes: receiver.outcomes },
     routes: topupRoutes({
       ...x402.settling,
-      desk,
+      receiver,
       visitor: (facts) => calls.visitor(facts),
       findKey: access.findKey,
     }),

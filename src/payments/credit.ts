@@ -120,14 +120,19 @@ async function takenByReorg(
   for (const { account, microUsd } of postings.toReversed()) {
     if (!isPrepaid(account)) continue
     const publicId = keyOfAccount(account)
-    const heir = publicId === undefined ? account : await heirOf(connection, keys, publicId)
-    taken.push({ account: heir, microUsd: -microUsd })
+    const successor =
+      publicId === undefined ? account : await successorOf(connection, keys, publicId)
+    taken.push({ account: successor, microUsd: -microUsd })
   }
   return taken
 }
 
-async function heirOf(connection: Connection, keys: KeyBook, publicId: string): Promise<string> {
-  return keyAccount(await keys.lockHeir(connection, publicId))
+async function successorOf(
+  connection: Connection,
+  keys: KeyBook,
+  publicId: string,
+): Promise<string> {
+  return keyAccount(await keys.lockSuccessor(connection, publicId))
 }
 
 function share(sum: MicroUsd, taken: readonly Posting[], rest: string): Posting[] {

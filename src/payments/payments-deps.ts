@@ -21,7 +21,7 @@ export type VerifyPayerProof = (proof: PayerProof) => Promise<Refusal | undefine
 
 export interface KeyBook {
   /** Locks it. */
-  lockHeir(connection: Connection, publicId: string): Promise<string>
+  lockSuccessor(connection: Connection, publicId: string): Promise<string>
   keysOf(connection: Connection, wallet: Address): Promise<readonly string[]>
 }
 

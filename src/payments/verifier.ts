@@ -243,12 +243,12 @@ async function applyVerdict(
     return moved ? 'moved' : 'unchanged'
   }
   // A rotated key is credited through its successor.
-  const heir = await pass.deps.keys.lockHeir(connection, claim.publicId)
+  const successor = await pass.deps.keys.lockSuccessor(connection, claim.publicId)
   for (const deposit of verdict.deposits)
     await creditDeposit(connection, {
       id: pass.deps.newId(),
       deposit,
-      account: keyAccount(heir),
+      account: keyAccount(successor),
       owner: claim.owner,
       claimId: claim.id,
       keys: pass.deps.keys,

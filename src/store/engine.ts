@@ -43,7 +43,7 @@ export interface Engine {
    */
   write<T>(work: (connection: Connection) => Promise<T>, onCommitted?: () => void): Promise<T>
   /** Without a statement timeout, such as for removing a chain. */
-  writeAtLength<T>(work: (connection: Connection) => Promise<T>): Promise<T>
+  writeWithoutTimeout<T>(work: (connection: Connection) => Promise<T>): Promise<T>
   /** In order, each in its own transaction. */
   migrate(migrations: readonly Migration[], onMigration?: OnMigration): Promise<void>
   close(): Promise<void>

@@ -6,7 +6,7 @@ import type { Connection } from '#store/engine.ts'
 import { callOfferHeader } from './offers/call-offer.ts'
 import { carriesPayment, type PaymentFault, type PaymentPayload } from './offers/payment-payload.ts'
 import { paymentResponseHeaders, type Receipted } from './offers/payment-response.ts'
-import { type PaymentDesk, refuseUsed } from './payment-desk.ts'
+import { type PaymentReceiver, refuseUsed } from './payment-receiver.ts'
 import type { FailureGuard } from './recovery-guard.ts'
 import type { Credited } from './settling/credit-intent.ts'
 import type { Intent, Payee } from './settling/intent.ts'
@@ -42,10 +42,10 @@ export interface CallHooks<A> {
 }
 
 interface CallDeps<A> extends SettleDeps, CallHooks<A> {
-  readonly desk: PaymentDesk
+  readonly receiver: PaymentReceiver
 }
 
-type Flight<A> = SettleOutcome<A> | Refusal
+type CallOutcome<A> = SettleOutcome<A> | Refusal
 
 interface PaidCall {
   readonly caller: Caller
@@ -56,7 +56,7 @@ interface PaidCall {
 export class CallPayments<A> {
   readonly #deps: CallDeps<A>
   /** By the balance that they credit. */
-  readonly #flights = new Map<string, Promise<Flight<A>>>()
+  readonly #underWay = new Map<string, Promise<CallOutcome<A>>>()
   readonly #recognise: ReturnType<typeof createVisitors>
 
   constructor(deps: CallDeps<A>) {
@@ -118,7 +118,7 @@ export class CallPayments<A> {
 
   async #settlePayment(caller: Caller, facts: RequestFacts): Promise<CallPayment<A> | undefined> {
     if (!carriesPayment(facts.headers)) return undefined
-    const received = await this.#deps.desk.receive(facts, this.#deps.amounts)
+    const received = await this.#deps.receiver.receive(facts, this.#deps.amounts)
     if (isRefusal(received)) return { kind: 'unsettled', headers: {}, ending: received }
     const { payload } = received
     if (received.kind === 'rejected')
@@ -134,8 +134,8 @@ export class CallPayments<A> {
     const { caller, payload } = call
     const balance = caller.kind === 'keyed' ? `key:${caller.publicId}` : caller.bucket
     for (;;) {
-      if (this.#deps.desk.isUnderWay(payload)) return this.#toCallPayment(call, USED)
-      const before = this.#flights.get(balance)
+      if (this.#deps.receiver.isUnderWay(payload)) return this.#toCallPayment(call, USED)
+      const before = this.#underWay.get(balance)
       if (before === undefined) break
       const outcome = await before.catch(() => undefined)
       if (outcome?.kind === 'settled') return { kind: 'settled', headers: {} }
@@ -144,16 +144,16 @@ export class CallPayments<A> {
         return { kind: 'unsettled', headers: {}, ending: refusePending(outcome.transaction) }
     }
     // Removed before waiters wake, so that they do not await it again.
-    const flight = this.#settle(call).finally(() => this.#flights.delete(balance))
-    this.#flights.set(balance, flight)
-    return this.#toCallPayment(call, await flight)
+    const settling = this.#settle(call).finally(() => this.#underWay.delete(balance))
+    this.#underWay.set(balance, settling)
+    return this.#toCallPayment(call, await settling)
   }
 
-  async #settle({ caller, facts, payload }: PaidCall): Promise<Flight<A>> {
-    const { desk, settlements, admitCredited, refundIfAdmitted } = this.#deps
+  async #settle({ caller, facts, payload }: PaidCall): Promise<CallOutcome<A>> {
+    const { receiver, settlements, admitCredited, refundIfAdmitted } = this.#deps
     const limited = settlements.refusal(facts.addressBucket)
     if (limited !== undefined) return limited
-    const outcome = await desk.settle<A>({
+    const outcome = await receiver.settle<A>({
       payload,
       payee: payeeOf(caller),
       within: (connection, intent, credit) =>
@@ -164,7 +164,7 @@ export class CallPayments<A> {
     return outcome
   }
 
-  async #toCallPayment(call: PaidCall, outcome: Flight<A>): Promise<CallPayment<A>> {
+  async #toCallPayment(call: PaidCall, outcome: CallOutcome<A>): Promise<CallPayment<A>> {
     const { payment } = this.#deps
     const { payload } = call
     if (outcome.kind === 'refusal') return { kind: 'unsettled', headers: {}, ending: outcome }

@@ -115,6 +115,6 @@ function keyedCaller(deps: CallersDeps, key: Key, tier: 'free' | 'premium'): Cal
     dailyQuota: deps.quotas[tier],
     publicId: key.publicId,
     wallet: key.wallet,
-    countsApart: !key.isFirst,
+    hasOwnCounter: !key.isFirst,
   }
 }

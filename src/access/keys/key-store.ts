@@ -140,14 +140,14 @@ export async function countRotations(connection: Connection, publicId: string): 
 }
 
 /** A key's newest rotation or itself, locked against rotation until the transaction ends. */
-export async function lockHeir(connection: Connection, publicId: string): Promise<string> {
-  let heir = publicId
+export async function lockSuccessor(connection: Connection, publicId: string): Promise<string> {
+  let newest = publicId
   for (;;) {
     const [row] = await connection.run(sql`
-      update keys set public_id = public_id where public_id = ${heir} returning successor`)
+      update keys set public_id = public_id where public_id = ${newest} returning successor`)
     const successor = row === undefined ? null : column.textOrNull(row, 'successor')
-    if (successor === null) return heir
-    heir = successor
+    if (successor === null) return newest
+    newest = successor
   }
 }
 

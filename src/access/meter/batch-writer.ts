@@ -60,7 +60,7 @@ export class BatchWriter {
     const input = this.#next(admits, asked)
     const outcome: Outcome = { decided: undefined, stands: false }
     try {
-      if (admits.length > 0) await this.refunds.settleDoubts()
+      if (admits.length > 0) await this.refunds.resolveBatches()
       const decide = async (connection: Connection) => {
         outcome.decided = await decideBatch(connection, input)
         return outcome.decided
@@ -99,8 +99,8 @@ export class BatchWriter {
   /** Refunds a committed batch; a commit without response is unresolved. */
   async #takeBack({ id, day }: Batch, { decided, stands }: Outcome): Promise<void> {
     const receipts = receiptsOf(decided?.admissions ?? [])
-    if (stands) await this.refunds.giveBack(receipts)
-    else if (receipts.length > 0) await this.refunds.doubt({ id, day, receipts })
+    if (stands) await this.refunds.refundAll(receipts)
+    else if (receipts.length > 0) await this.refunds.resolveLater({ id, day, receipts })
   }
 }
 

@@ -121,7 +121,7 @@ export function accountOf(caller: Caller): string {
 }
 
 export function countedKeyOf(caller: Caller): string | null {
-  return caller.kind === 'keyed' && caller.countsApart === true ? caller.publicId : null
+  return caller.kind === 'keyed' && caller.hasOwnCounter === true ? caller.publicId : null
 }
 
 interface Outcome {

@@ -56,7 +56,11 @@ export function createMeter(deps: MeterDeps): SettlingMeter {
       }),
     refund: (receipt) => writer.refunds.add(receipt),
     refundIfAdmitted: (name, receipt) =>
-      ofCredits.doubt({ id: { meter: name, number: 1 }, day: receipt.day, receipts: [receipt] }),
+      ofCredits.resolveLater({
+        id: { meter: name, number: 1 },
+        day: receipt.day,
+        receipts: [receipt],
+      }),
   }
 }
 

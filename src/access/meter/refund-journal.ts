@@ -1,7 +1,7 @@
 import { appendFile, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { MicroUsd } from '#domain/money.ts'
-import { compiledLate } from '#lib/compiled-late.ts'
+import { compileLazily } from '#lib/compile-lazily.ts'
 import { Mutex } from '#lib/mutex.ts'
 import { Type } from '#lib/type.ts'
 import type { AdmissionReceipt } from './admission.ts'
@@ -13,7 +13,7 @@ const LINES_MAX = 100_000
 const FILE = /^refunds-.+\.journal$/
 
 /** A batch with unknown commit outcome, to resolve before the next. */
-export interface Doubt {
+export interface UnresolvedBatch {
   readonly id: BatchId
   /** Charged UTC day (Unix seconds). */
   readonly day: number
@@ -23,7 +23,7 @@ export interface Doubt {
 
 export interface WaitingRefunds {
   readonly receipts: readonly AdmissionReceipt[]
-  readonly doubts: readonly Doubt[]
+  readonly unresolved: readonly UnresolvedBatch[]
 }
 
 interface JournalDeps {
@@ -56,23 +56,26 @@ export class RefundJournal {
 
   /** By the calls' price. Never rejects. */
   async takeOver(): Promise<ReadonlyMap<MicroUsd, WaitingRefunds>> {
-    const left = new Map<MicroUsd, { receipts: AdmissionReceipt[]; doubts: Doubt[] }>()
+    const left = new Map<
+      MicroUsd,
+      { receipts: AdmissionReceipt[]; unresolved: UnresolvedBatch[] }
+    >()
     for (const line of await this.#disk.run(() => this.#readOthers())) {
       const price = BigInt(line.price)
-      const known = left.get(price) ?? { receipts: [], doubts: [] }
+      const known = left.get(price) ?? { receipts: [], unresolved: [] }
       left.set(price, known)
       if ('receipt' in line) known.receipts.push(line.receipt)
-      else known.doubts.push(line.doubt)
+      else known.unresolved.push(line.doubt)
     }
     return left
   }
 
   /** Resolves when these and all earlier entries are on disk. Never rejects. */
-  keep({ receipts, doubts }: WaitingRefunds): Promise<void> {
+  keep({ receipts, unresolved }: WaitingRefunds): Promise<void> {
     const price = String(this.#deps.pricePerCall)
-    this.#waiting += receipts.length + doubts.length
+    this.#waiting += receipts.length + unresolved.length
     for (const receipt of receipts) this.#unwritten.push(JSON.stringify({ price, receipt }))
-    for (const doubt of doubts) this.#unwritten.push(JSON.stringify({ price, doubt }))
+    for (const batch of unresolved) this.#unwritten.push(JSON.stringify({ price, doubt: batch }))
     return this.#disk.run(() => this.#append())
   }
 
@@ -142,7 +145,7 @@ export class RefundJournal {
 
 type Line =
   | { readonly price: string; readonly receipt: AdmissionReceipt }
-  | { readonly price: string; readonly doubt: Doubt }
+  | { readonly price: string; readonly doubt: UnresolvedBatch }
 
 const nameOrNull = Type.Union([Type.String(), Type.Null()])
 const receiptSchema = Type.Object({
@@ -154,7 +157,7 @@ const receiptSchema = Type.Object({
   countedKey: nameOrNull,
 })
 const price = Type.String({ pattern: '^[0-9]{1,30}$' })
-const schema = compiledLate(
+const schema = compileLazily(
   Type.Union([
     Type.Object({ price, receipt: receiptSchema }),
     Type.Object({

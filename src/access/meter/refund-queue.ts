@@ -4,7 +4,7 @@ import { ConstraintError, type Engine, StoreError } from '#store/engine.ts'
 import { type AdmissionReceipt, MeteringUnavailable } from './admission.ts'
 import { settleBatch } from './meter-statements.ts'
 import { refundBatch } from './refund-batch.ts'
-import type { Doubt, RefundJournal, WaitingRefunds } from './refund-journal.ts'
+import type { RefundJournal, UnresolvedBatch, WaitingRefunds } from './refund-journal.ts'
 
 /** About 20 MB; refunds beyond it are reported lost. */
 const REFUNDS_MAX = 100_000
@@ -54,7 +54,7 @@ export class RefundQueue {
   #isRunning = false
   /** The current attempt exceeded `LATE_MS`. */
   #isLate = false
-  readonly #doubts: Doubt[] = []
+  readonly #unresolved: UnresolvedBatch[] = []
   #asking: Promise<void> | undefined
 
   constructor(deps: RefundDeps) {
@@ -77,23 +77,23 @@ export class RefundQueue {
   }
 
   /** For calls that will be refused. Resolves once journalled. */
-  async giveBack(receipts: readonly AdmissionReceipt[]): Promise<void> {
+  async refundAll(receipts: readonly AdmissionReceipt[]): Promise<void> {
     const kept = this.#keep(this.#push(receipts, NOBODY))
     this.#start()
     await kept
   }
 
   /** Refunds a batch if it was committed after all. Resolves once journalled. */
-  async doubt(doubt: Doubt): Promise<void> {
-    const kept = this.#deps.journal?.keep({ receipts: [], doubts: [doubt] })
-    this.#doubts.push(doubt)
+  async resolveLater(batch: UnresolvedBatch): Promise<void> {
+    const kept = this.#deps.journal?.keep({ receipts: [], unresolved: [batch] })
+    this.#unresolved.push(batch)
     this.#start()
     await kept
   }
 
-  resume({ receipts, doubts }: WaitingRefunds): void {
+  resume({ receipts, unresolved }: WaitingRefunds): void {
     for (const refund of this.#push(receipts, NOBODY)) refund.isKept = true
-    this.#doubts.push(...doubts)
+    this.#unresolved.push(...unresolved)
     this.#start()
   }
 
@@ -101,8 +101,8 @@ export class RefundQueue {
    * Resolves when no batch is unresolved. Refunds of committed ones are only queued: a stuck one
    * blocks no caller.
    */
-  settleDoubts(): Promise<void> {
-    if (this.#doubts.length === 0) return Promise.resolve()
+  resolveBatches(): Promise<void> {
+    if (this.#unresolved.length === 0) return Promise.resolve()
     this.#asking ??= this.#ask().finally(() => {
       this.#asking = undefined
     })
@@ -111,12 +111,12 @@ export class RefundQueue {
 
   async #ask(): Promise<void> {
     const { engine, journal } = this.#deps
-    for (let [doubt] = this.#doubts; doubt !== undefined; [doubt] = this.#doubts) {
-      const batch = doubt
+    for (let [next] = this.#unresolved; next !== undefined; [next] = this.#unresolved) {
+      const batch = next
       const stands = await engine.write((tx) => settleBatch(tx, batch))
       // The next batch overwrites the mark that shows whether this one was committed.
       if (stands) await this.#keep(this.#push(batch.receipts, NOBODY))
-      this.#doubts.shift()
+      this.#unresolved.shift()
       journal?.settled(1)
       this.#start()
     }
@@ -138,7 +138,7 @@ export class RefundQueue {
     const unkept = refunds.filter((each) => !each.isKept)
     for (const each of unkept) each.isKept = true
     const receipts = unkept.map((each) => each.receipt)
-    await this.#deps.journal?.keep({ receipts, doubts: [] })
+    await this.#deps.journal?.keep({ receipts, unresolved: [] })
   }
 
   #forget(refunds: readonly Refund[]): void {
@@ -158,23 +158,23 @@ export class RefundQueue {
 
   async #run(): Promise<void> {
     this.#isRunning = true
-    while (!this.#isPaused && (this.#waiting.length > 0 || this.#doubts.length > 0)) {
+    while (!this.#isPaused && (this.#waiting.length > 0 || this.#unresolved.length > 0)) {
       // Lets refunds that have arrived join.
       await new Promise((resolve) => setImmediate(resolve))
       const late = setTimeout(() => {
         this.#isLate = true
         void this.#keep(this.#waiting)
       }, LATE_MS).unref()
-      await this.#giveBack()
+      await this.#refund()
       clearTimeout(late)
       this.#isLate = false
     }
     this.#isRunning = false
   }
 
-  async #giveBack(): Promise<void> {
+  async #refund(): Promise<void> {
     try {
-      await this.settleDoubts()
+      await this.resolveBatches()
     } catch (cause) {
       this.#pause(cause)
       return

@@ -1,4 +1,4 @@
-import { compiledLate } from '#lib/compiled-late.ts'
+import { compileLazily } from '#lib/compile-lazily.ts'
 import type { SourceLog } from '../chain-source.ts'
 import { parseLogs } from '../parse-rpc.ts'
 import { RpcError } from '../rpc-error.ts'
@@ -6,7 +6,7 @@ import type { LogColumns } from './log-columns.ts'
 import type { PairTable } from './pair-table.ts'
 import { scanLogs } from './scan-logs.ts'
 
-const checkEnvelope = compiledLate({
+const checkEnvelope = compileLazily({
   type: 'object',
   required: ['result'],
   properties: { id: {}, result: { type: 'array', items: {} } },

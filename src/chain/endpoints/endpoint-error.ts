@@ -46,6 +46,6 @@ export function isOutage(kind: FailureKind): boolean {
   return kind === 'timeout' || kind === 'unreachable' || kind === 'malformed' || kind === 'cut-off'
 }
 
-export function asksForCalm(kind: FailureKind): boolean {
+export function asksToSlowDown(kind: FailureKind): boolean {
   return kind === 'too-fast' || kind === 'behind' || (isOutage(kind) && kind !== 'cut-off')
 }

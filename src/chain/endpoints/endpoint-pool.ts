@@ -123,7 +123,7 @@ export class EndpointPool implements Choice {
     if (current === undefined) return lastResorts(this.#all)
     const others = usable.filter((each) => each !== current).sort(byScore)
     const order = [current, ...others]
-    const rested = order.filter((each) => each.pace.pausedMs <= SHORT_PAUSE_MS)
+    const rested = order.filter((each) => each.limiter.pausedMs <= SHORT_PAUSE_MS)
     return [...rested, ...order.filter((each) => !rested.includes(each))]
   }
 

@@ -35,14 +35,14 @@ export class Health {
   #headNumber: number | null = null
   #isOfChain = false
   #provenPruned = { untilMs: Number.NEGATIVE_INFINITY, reason: '' }
-  #tellProbed = () => {}
+  #resolveProbed = () => {}
   readonly untilProbed: Promise<void>
   lagBlocks = 0
 
   constructor(clock: Clock, onChange: (state: EndpointState, reason: string | null) => void) {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.untilProbed = promise
-    this.#tellProbed = resolve
+    this.#resolveProbed = resolve
     this.#clock = clock
     this.#onChange = onChange
   }
@@ -129,7 +129,7 @@ export class Health {
     this.#isOfChain = true
     this.#failuresInRow = 0
     if (this.#state === 'probing') this.#change('ok', null)
-    this.#tellProbed()
+    this.#resolveProbed()
   }
 
   /** Liars and pruned endpoints wait out their time. */
@@ -143,7 +143,7 @@ export class Health {
   }
 
   setAside(state: SetAside, reason: string): void {
-    this.#tellProbed()
+    this.#resolveProbed()
     if (state === 'wrong-chain') this.#isOfChain = false
     const nowMs = this.#clock()
     // Responses in flight together are one incident.

@@ -6,7 +6,7 @@ import { readLogsAnswer } from '../columns/read-answer.ts'
 import type { LogFilter } from '../log-filter.ts'
 import { parseBlock } from '../parse-rpc.ts'
 import { RpcError } from '../rpc-error.ts'
-import { AskingManner } from './asking-manner.ts'
+import { BatchSupport } from './batch-support.ts'
 import { BodyPool } from './body-pool.ts'
 import { rangeFilter } from './call-source.ts'
 import { EndpointError } from './endpoint-error.ts'
@@ -45,15 +45,15 @@ export interface LogsFetcher {
 export function openLogsFetcher(): LogsFetcher {
   const posts = new Map<string, Post>()
   const pool = new BodyPool()
-  const manners = new Map<string, AskingManner>()
+  const supports = new Map<string, BatchSupport>()
   return {
     prepare() {},
     async fetch(ask, signal) {
       const post = posts.get(ask.url) ?? openPost(ask.url)
       posts.set(ask.url, post)
-      const manner = manners.get(ask.url) ?? new AskingManner()
-      manners.set(ask.url, manner)
-      return manner.learn(async (isAlone) => {
+      const support = supports.get(ask.url) ?? new BatchSupport()
+      supports.set(ask.url, support)
+      return support.learn(async (isAlone) => {
         const calls = isAlone ? callForLogs(ask) : `[${callForEnd(ask)},${callForLogs(ask)}]`
         const answer = await post(calls, { timeoutMs: ask.timeoutMs, signal, pool })
         if (isAlone) readEnvelope(answer, askedOf(ask).logs)

@@ -41,9 +41,9 @@ class LogsThread implements LogsFetcher {
     const ticket = this.#ticket
     const { promise, resolve, reject } = Promise.withResolvers<FetchedLogs>()
     this.#waiting.set(ticket, { ask, resolve, reject })
-    const abort = () => tell(worker, { kind: 'abort', ticket })
+    const abort = () => send(worker, { kind: 'abort', ticket })
     signal?.addEventListener('abort', abort)
-    tell(worker, { kind: 'fetch', ticket, ask })
+    send(worker, { kind: 'fetch', ticket, ask })
     return promise.finally(() => {
       signal?.removeEventListener('abort', abort)
       this.#settled(worker, ticket)
@@ -53,7 +53,7 @@ class LogsThread implements LogsFetcher {
   release({ body, ...columns }: ReadLogs): void {
     const { buffer } = body
     if (this.#worker !== undefined && buffer instanceof ArrayBuffer)
-      tell(this.#worker, { kind: 'release', body }, [buffer])
+      send(this.#worker, { kind: 'release', body }, [buffer])
     const { pair, blockNumber, timestamp, txIndex, logIndex, places } = columns
     for (const column of [pair, blockNumber, timestamp, txIndex, logIndex, places])
       if (column !== undefined) free(column)
@@ -116,6 +116,6 @@ function toFetched(
   return { columns: new LogColumns(chainId, PairTable.of(filter), bytes, columns), wireBytes, end }
 }
 
-function tell(worker: Worker, message: ToThread, moved: ArrayBuffer[] = []): void {
+function send(worker: Worker, message: ToThread, moved: ArrayBuffer[] = []): void {
   worker.postMessage(message, moved)
 }

@@ -66,11 +66,14 @@ export class RangeSizer {
 
   refused(
     blocks: number,
-    told: { readonly blocksMax?: number | undefined; readonly blocksThatFit?: number | undefined },
+    limits: {
+      readonly blocksMax?: number | undefined
+      readonly blocksThatFit?: number | undefined
+    },
   ): void {
     // The endpoint remembers its own cap.
-    if (told.blocksMax !== undefined) return
-    const smaller = Math.max(1, told.blocksThatFit ?? Math.floor(blocks / 2))
+    if (limits.blocksMax !== undefined) return
+    const smaller = Math.max(1, limits.blocksThatFit ?? Math.floor(blocks / 2))
     const expected = this.#bytesPerBlock * blocks
     if (expected > this.#bytesWanted / 2 && expected < this.#bytesWanted * 2)
       this.#bytesWanted = Math.max(BYTES_WANTED_MIN, this.#bytesWanted * 0.75)

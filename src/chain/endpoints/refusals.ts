@@ -86,16 +86,16 @@ function readLogsRefusal(words: RefusalWords): Refusal {
   const { message, code, status, blocksAsked } = words
   const blocksThatFit = suggestion(message, blocksAsked)
   const blocksMax = RESULT_CAP.test(message) ? undefined : blockCap(message, blocksAsked)
-  const told = {
+  const limits = {
     ...(blocksThatFit === undefined ? {} : { blocksThatFit }),
     ...(blocksMax === undefined ? {} : { blocksMax }),
   }
-  if (blocksThatFit !== undefined) return { kind: 'too-large', ...told }
+  if (blocksThatFit !== undefined) return { kind: 'too-large', ...limits }
   if (TOO_FAST.test(message)) return { kind: 'too-fast' }
   if (blocksAsked !== undefined && BEHIND.test(message)) return { kind: 'behind' }
   if (code === PRUNED_HISTORY || PRUNED.test(message)) return { kind: 'pruned' }
   if (status === 413 || blocksMax !== undefined || TOO_LARGE.test(message))
-    return { kind: 'too-large', ...told }
+    return { kind: 'too-large', ...limits }
   if (status === 408 || status === 504 || status === 524) return { kind: 'timeout' }
   return { kind: status >= 500 ? 'unreachable' : 'refused' }
 }

@@ -139,13 +139,13 @@ function refusalOf(
 ): EndpointError {
   const { method, blocksAsked } = context.asked
   const { status, retryAfterMs } = context.answer
-  const { kind, ...told } = readRefusal({ ...words, method, status, blocksAsked })
+  const { kind, ...limits } = readRefusal({ ...words, method, status, blocksAsked })
   const prefix = status === 200 ? '' : `HTTP ${status} `
   // Only logs have smaller ranges.
   const tooLarge = method === 'eth_getLogs' && (kind === 'too-large' || kind === 'timeout')
   const suffix = words.code === undefined ? '' : ` (code ${words.code})`
   return new EndpointError(kind, `${prefix}${words.message}${suffix}`.trim(), {
-    ...told,
+    ...limits,
     tooLarge,
     retryAfterMs,
   })

@@ -4,7 +4,7 @@ import { holdLease } from '#store/lease.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import { endBackfill, readBackfill, writeBackfill } from '../backfill/backfill-row.ts'
-import { planReread } from '../backfill/plan-floor.ts'
+import { planReread } from '../backfill/plan-backfill.ts'
 import { unvalueToken, valueEvents } from '../events/value-events.ts'
 import { removeChain, removeDatasets } from '../forget.ts'
 import { noteForgotten } from '../forgotten-chains.ts'
@@ -24,7 +24,7 @@ export interface AdoptDeps extends CommitDeps, MayLead {
  */
 export async function adoptFile(deps: AdoptDeps): Promise<readonly PartChange[] | undefined> {
   const { engine, lease, clock, file } = deps
-  return engine.writeAtLength(async (connection) => {
+  return engine.writeWithoutTimeout(async (connection) => {
     await holdLease(connection, lease, clock())
     if (!(await mayLead(connection, deps))) return undefined
     const adopted = await readAdoption(connection)

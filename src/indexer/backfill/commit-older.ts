@@ -39,7 +39,7 @@ export async function commitOlder(
     read: isNew ? end : read,
     folded: due === undefined ? folded : end,
   }
-  const isOlder = end.timestamp < backfill.floor.timestamp
+  const isOlder = end.timestamp < backfill.newestFrom.timestamp
   await transactOlder(deps, { ...input, isOlder }, async (change) => {
     await writeBackfill(change.connection, chainId, backfill)
     await applySegment(change, segment)

@@ -26,7 +26,7 @@ export interface IndexProgress {
 /** A failing node fails at every poll. */
 const FAILURE_LOG_MS = 10_000
 
-const TELL_EVERY_MS = 100
+const REPORT_EVERY_MS = 100
 
 interface ChainReportDeps {
   readonly chain: Chain
@@ -54,17 +54,17 @@ export function makeChainReport(deps: ChainReportDeps): ChainReport {
     problem: null,
     endpoints: [],
   }
-  const tell = (news: Partial<IndexProgress>, logs = 0) => {
+  const report = (news: Partial<IndexProgress>, logs = 0) => {
     rate.add(logs)
     const sums = { logs: progress.logs + logs, logsPerSecond: rate.perSecond() }
     progress = { ...progress, ...news, ...sums }
     // History arrives in hundreds of answers.
-    if (news.history && Math.abs(clock() - toldAtMs) < TELL_EVERY_MS) return
-    toldAtMs = clock()
+    if (news.history && Math.abs(clock() - reportedAtMs) < REPORT_EVERY_MS) return
+    reportedAtMs = clock()
     progress = { ...progress, endpoints: source.endpoints() }
     deps.onProgress(progress)
   }
-  let toldAtMs = Number.NEGATIVE_INFINITY
+  let reportedAtMs = Number.NEGATIVE_INFINITY
   let loggedAtMs = Number.NEGATIVE_INFINITY
   return {
     event(event, position) {
@@ -81,16 +81,16 @@ export function makeChainReport(deps: ChainReportDeps): ChainReport {
         reorgs: progress.reorgs + Number(event.kind === 'reorg'),
         problem: null,
       }
-      tell(reached, logs)
+      report(reached, logs)
     },
     read({ number, logs }) {
       const to = Math.max(number, progress.blockNumber, progress.finalizedNumber)
-      tell({ history: { number, to } }, logs)
+      report({ history: { number, to } }, logs)
     },
     complete() {
       if (progress.history === null) return
       logger.info({ chain: chain.name, logs: progress.logs }, 'history complete')
-      tell({ history: null })
+      report({ history: null })
       deps.onComplete()
     },
     failure(error) {
@@ -101,7 +101,7 @@ export function makeChainReport(deps: ChainReportDeps): ChainReport {
           'could not read the chain; retrying',
         )
       }
-      tell({ failures: progress.failures + 1, problem: error.message })
+      report({ failures: progress.failures + 1, problem: error.message })
     },
   }
 }

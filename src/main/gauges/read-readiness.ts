@@ -96,7 +96,7 @@ function describeChain(status: ChainStatus, nowUnix: number): string {
   const { backfill, blockNumber, headNumber } = status
   const at = `${conditionOf(status, nowUnix)} at block ${blockNumber} of ${headNumber}`
   if (backfill === null || !isIncomplete(status)) return at
-  const since = toIso(backfill.floor.timestamp)
+  const since = toIso(backfill.newestFrom.timestamp)
   const read = backfill.read.timestamp < 0 ? 'none yet' : `up to block ${backfill.read.number}`
   return `${at}; complete since ${since}, older history read: ${read}`
 }

@@ -98,7 +98,7 @@ interface Indexing {
 
 function indexerDeps(role: IndexRole, { sourceOf, rereadings, lease }: Indexing): IndexerDeps {
   const { ecosystem, logger } = role
-  const tellLease = reportLease(logger)
+  const logLease = reportLease(logger)
   const proving = {
     ...role,
     sourceOf: (chainId: number) => sourceOf(chainOf(ecosystem, chainId)),
@@ -126,7 +126,7 @@ function indexerDeps(role: IndexRole, { sourceOf, rereadings, lease }: Indexing)
     reportOf: (chain) => reportOn(role, chain, sourceOf(chain)),
     onLease(held) {
       lease.isHeld = held
-      tellLease(held)
+      logLease(held)
     },
   }
 }

@@ -33,18 +33,18 @@ export function loadIndexThread(): LoadedIndexThread {
   worker.unref()
   const exited = exitOf(worker)
   exited.catch(() => undefined)
-  const tell = (message: ToIndexWorker) => worker.postMessage(message)
+  const send = (message: ToIndexWorker) => worker.postMessage(message)
   const close = async () => void (await worker.terminate())
   return {
-    open: (settings) => tell({ kind: 'open', settings }),
+    open: (settings) => send({ kind: 'open', settings }),
     run(ecosystem, onProgress, after) {
       const stopping = new AbortController()
       const begin = async () => {
         if (stopping.signal.aborted) return close()
         worker.ref()
         worker.on('message', onProgress)
-        stopping.signal.addEventListener('abort', () => tell({ kind: 'stop' }))
-        tell({ kind: 'run', ecosystem })
+        stopping.signal.addEventListener('abort', () => send({ kind: 'stop' }))
+        send({ kind: 'run', ecosystem })
         return exited
       }
       const ended =
@@ -68,17 +68,17 @@ export function loadIndexThread(): LoadedIndexThread {
 }
 
 /** Starts on `run`: loading modules in parallel would delay an API that can already answer. */
-export function lateIndexThread(): LoadedIndexThread {
+export function lazyIndexThread(): LoadedIndexThread {
   let settings: IndexSettings | undefined
   return {
     open(given) {
       settings = given
     },
-    run(...told) {
-      assert(settings !== undefined, 'the index is told where its register is before it runs')
+    run(...input) {
+      assert(settings !== undefined, 'open the register before the index runs')
       const thread = loadIndexThread()
       thread.open(settings)
-      return thread.run(...told)
+      return thread.run(...input)
     },
     close: async () => undefined,
   }

@@ -24,10 +24,10 @@ assert(parentPort !== null, 'this file runs as a worker thread')
 const port = parentPort
 const stop = new AbortController()
 const opened = Promise.withResolvers<IndexSettings>()
-const told = Promise.withResolvers<Ecosystem>()
+const ecosystem = Promise.withResolvers<Ecosystem>()
 port.on('message', (message: ToIndexWorker) => {
   if (message.kind === 'open') opened.resolve(message.settings)
-  else if (message.kind === 'run') told.resolve(message.ecosystem)
+  else if (message.kind === 'run') ecosystem.resolve(message.ecosystem)
   else stop.abort()
 })
 const settings = await opened.promise
@@ -35,7 +35,7 @@ const register = await openRegister(settings)
 try {
   await runIndexRole(
     {
-      ecosystem: await told.promise,
+      ecosystem: await ecosystem.promise,
       register,
       onChangedFile: settings.onChangedFile,
       clock: systemClock,

@@ -27,10 +27,10 @@ const OUTDATED =
 
 /** Warns once that this process does not index. */
 export function reportOutdated(logger: Pick<Logger, 'warn'>): () => void {
-  let isTold = false
+  let isReported = false
   return () => {
-    if (!isTold) logger.warn(OUTDATED)
-    isTold = true
+    if (!isReported) logger.warn(OUTDATED)
+    isReported = true
   }
 }
 

@@ -23,7 +23,7 @@ export async function reportAnomalies(
   },
   signal: AbortSignal,
 ): Promise<void> {
-  const told = new Map<string, number>()
+  const reported = new Map<string, number>()
   while (!signal.aborted) {
     // Store outages are reported elsewhere.
     const found = deps.isIndexing()
@@ -33,8 +33,8 @@ export async function reportAnomalies(
       : []
     for (const anomalies of found) {
       const name = `${anomalies.chain} ${anomalies.mapping} ${anomalies.reason}`
-      if ((told.get(name) ?? 0) >= anomalies.logs) continue
-      told.set(name, anomalies.logs)
+      if ((reported.get(name) ?? 0) >= anomalies.logs) continue
+      reported.set(name, anomalies.logs)
       deps.logger.warn(anomalies, 'could not decode logs of a mapping')
     }
     await sleep(LOOK_MS, signal)

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
-import { lockHeir, publicIdsOf } from '#access/keys/key-store.ts'
+import { lockSuccessor, publicIdsOf } from '#access/keys/key-store.ts'
 import { createUsagePruning } from '#access/usage/prune-usage.ts'
 import { readDeposits } from '#datasets/deposits/queries.ts'
 import { filePartsOf } from '#datasets/file-parts.ts'
 import type { Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
 import { readIndexStatus } from '#indexer/status.ts'
 import { closeSpendDays } from '#ledger/close-spend-days.ts'
-import { doEach, type PartialWork } from '#lib/do-each.ts'
+import { type PartialWork, runAll } from '#lib/run-all.ts'
 import { sleep } from '#lib/sleep.ts'
 import type { Clock } from '#lib/time.ts'
 import type { DepositIndex } from '#payments/deposit.ts'
@@ -56,7 +56,7 @@ export async function runVerifyRole(role: VerifyRole, signal: AbortSignal): Prom
     const isTidying = Math.abs(clock() - tidiedAtMs) >= TIDY_EVERY_MS
     if (isTidying) tidiedAtMs = clock()
     try {
-      await doEach(isTidying ? [...always, ...tidying] : always)
+      await runAll(isTidying ? [...always, ...tidying] : always)
     } catch (error) {
       logger.error({ err: error }, 'a verifier step failed; retrying in the next round')
     }
@@ -84,7 +84,7 @@ async function openVerifying(
     deposits,
     chainId: payment.chain.id,
     blockHash: blockHashes(reads, clock),
-    keys: { lockHeir, keysOf: publicIdsOf },
+    keys: { lockSuccessor, keysOf: publicIdsOf },
     shareOf,
     isReserved: (connection, txHash) => settlesIntent(connection, txHash),
     confirmations: payment.confirmations,
@@ -119,7 +119,7 @@ async function openFinisher(role: VerifyRole, payment: Payment): Promise<() => P
     newId: randomUUID,
     rpc: openSettlingRpc(payment.chain),
     payment,
-    keys: { lockHeir, keysOf: publicIdsOf },
+    keys: { lockSuccessor, keysOf: publicIdsOf },
     report: (err: unknown) => logger.error({ err }, 'a payment is not finished yet'),
   }
   return async () => {

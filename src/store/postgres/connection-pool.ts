@@ -47,7 +47,7 @@ export class ConnectionPool<C extends Lendable> {
     try {
       return await work(connection)
     } finally {
-      this.#giveBack(connection)
+      this.#release(connection)
     }
   }
 
@@ -95,7 +95,7 @@ export class ConnectionPool<C extends Lendable> {
     }
   }
 
-  #giveBack(connection: C): void {
+  #release(connection: C): void {
     const next = this.#waiting.shift()
     if (!connection.isUsable) {
       this.#drop(connection)

@@ -39,7 +39,7 @@ function writes(schema: PostgresOptions['schema']): string {
 }
 
 /** A longer idle limit: folds run between statements. */
-const AT_LENGTH =
+const WITHOUT_TIMEOUT =
   'isolation level read committed; set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 60000'
 
 /** Any constant; serializes migrations of processes that start together. */
@@ -62,8 +62,8 @@ export function openPostgres(options: PostgresOptions): Engine {
       onCommitted?.()
       return result
     },
-    writeAtLength: (work) =>
-      onOwnConnection(settings, (connection) => transact(connection, AT_LENGTH, work)),
+    writeWithoutTimeout: (work) =>
+      onOwnConnection(settings, (connection) => transact(connection, WITHOUT_TIMEOUT, work)),
     migrate(migrations, onMigration) {
       assertInOrder(migrations)
       return onOwnConnection(settings, (connection) =>

@@ -78,7 +78,7 @@ export function openSqlite(options: SqliteOptions): Engine {
     read: (statement) => read(() => reader.run(statement)),
     snapshot: (work) => read(() => inTransaction(reader, 'begin', work)),
     write,
-    writeAtLength: (work) => write(work),
+    writeWithoutTimeout: (work) => write(work),
     migrate: (migrations, onMigration) =>
       migrate(reader, { writer, write }, { migrations, onMigration }),
     close: () =>

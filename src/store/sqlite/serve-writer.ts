@@ -20,11 +20,11 @@ export function serveWriter(procedures: readonly Procedure<unknown>[]): void {
   const options: WriterData = workerData
   const writer = new Writer(new SqliteConnection(options), procedures)
   const answer = async ({ ticket, task }: ToWriter) => {
-    const tell = (message: FromWriter) => port.postMessage(message)
+    const send = (message: FromWriter) => port.postMessage(message)
     try {
-      tell({ ticket, kind: 'done', rows: await writer.perform(task) })
+      send({ ticket, kind: 'done', rows: await writer.perform(task) })
     } catch (error) {
-      tell({ ticket, kind: 'failed', failure: toFailure(error) })
+      send({ ticket, kind: 'failed', failure: toFailure(error) })
     }
     if (task.kind === 'close') port.close()
   }
@@ -78,7 +78,7 @@ class Writer {
 
   #knownInsert(number: number): BulkInsert {
     const into = this.#inserts.get(number)
-    assert(into !== undefined, 'rows for a table that was never told of')
+    assert(into !== undefined, 'rows for an insert that was never sent')
     return into
   }
 

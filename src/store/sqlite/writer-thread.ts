@@ -42,7 +42,7 @@ export class WriterThread implements SqliteWriter {
   }
 
   run(statement: Sql): Promise<readonly Row[]> {
-    return this.#tell({ kind: 'run', text: toPlain(statement), values: statement.values })
+    return this.#send({ kind: 'run', text: toPlain(statement), values: statement.values })
   }
 
   async insert(into: BulkInsert, rows: Rows): Promise<readonly Row[]> {
@@ -55,7 +55,7 @@ export class WriterThread implements SqliteWriter {
       for (const batch of inBatches(rows)) {
         const task = { kind: 'insert', ...this.#numbered(into), rows: batch } as const
         const moved = 'columns' in batch ? memoryOf(batch).map(({ buffer }) => buffer) : []
-        ahead.push(this.#tell(task, moved))
+        ahead.push(this.#send(task, moved))
         if (ahead.length >= BATCHES_AHEAD) await takeOne()
       }
       while (ahead.length > 0) await takeOne()
@@ -67,24 +67,24 @@ export class WriterThread implements SqliteWriter {
   }
 
   async call<Input>({ name }: Procedure<Input>, input: Input): Promise<void> {
-    await this.#tell({ kind: 'call', name, input })
+    await this.#send({ kind: 'call', name, input })
   }
 
   async execute(text: string): Promise<void> {
-    await this.#tell({ kind: 'execute', text })
+    await this.#send({ kind: 'execute', text })
   }
 
   async rollBack(): Promise<void> {
-    await this.#tell({ kind: 'rollBack' })
+    await this.#send({ kind: 'rollBack' })
   }
 
   async truncateLog(): Promise<boolean> {
-    const [row] = await this.#tell({ kind: 'truncateLog' })
+    const [row] = await this.#send({ kind: 'truncateLog' })
     return row?.done === true
   }
 
   async close(): Promise<void> {
-    if (this.#ended === undefined) await this.#tell({ kind: 'close' })
+    if (this.#ended === undefined) await this.#send({ kind: 'close' })
   }
 
   #numbered(into: BulkInsert) {
@@ -95,7 +95,7 @@ export class WriterThread implements SqliteWriter {
     return { number: this.#number, into }
   }
 
-  #tell(task: WriterTask, moved: ArrayBuffer[] = []): Promise<readonly Row[]> {
+  #send(task: WriterTask, moved: ArrayBuffer[] = []): Promise<readonly Row[]> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended)
     this.#ticket += 1
     const { promise, resolve, reject } = Promise.withResolvers<readonly Row[]>()

@@ -26,7 +26,8 @@ export async function creditIntent(
   if (intent === undefined || intent.status === 'credited' || intent.status === 'claimed')
     return undefined
   const { payee } = intent
-  const key = payee.kind === 'key' ? await deps.keys.lockHeir(connection, payee.publicId) : null
+  const key =
+    payee.kind === 'key' ? await deps.keys.lockSuccessor(connection, payee.publicId) : null
   const id = deps.newId()
   const created = await creditDeposit(connection, {
     id,

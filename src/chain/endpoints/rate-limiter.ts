@@ -32,7 +32,7 @@ interface WaitingTurn {
  * Slow start and AIMD, as in TCP (RFC 5681), with a pause after a refusal. Urgent requests go
  * first.
  */
-export class Pace {
+export class RateLimiter {
   readonly #timing: Timing
   readonly #waiting: WaitingTurn[] = []
   #limit = LIMIT_START

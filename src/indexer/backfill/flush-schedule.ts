@@ -10,7 +10,7 @@ const SHARE = 0.1
 /** Times its duration, before the end. */
 const LAST_AHEAD = 1.5
 
-export class FlushRhythm {
+export class FlushSchedule {
   readonly #clock: Clock
   readonly #everyMs: number
   readonly #began: { readonly atMs: number; readonly number: number }

@@ -4,7 +4,7 @@ export interface PartialWork {
 }
 
 /** Runs every part even after failures, then throws all of them. */
-export async function doEach(parts: readonly PartialWork[]): Promise<void> {
+export async function runAll(parts: readonly PartialWork[]): Promise<void> {
   const failures: Error[] = []
   for (const { name, run } of parts)
     try {

@@ -14,7 +14,7 @@ const TRY_AGAIN_AFTER = 50
  * One or two calls per request. Once a batch has worked, batching stays: a stray refusal must not
  * disable the check that the second call makes.
  */
-export class AskingManner {
+export class BatchSupport {
   #hasTakenTwo = false
   #failuresInRow = 0
   #takenAlone = 0

@@ -46,7 +46,7 @@ const LOOK_AGAIN_MS = 10_000
 const LOOKED_MAX = 10_000
 
 /** Each authorization once. */
-export class PaymentDesk {
+export class PaymentReceiver {
   readonly #deps: SettleDeps
   readonly #underWay = new Set<string>()
   /** Limits the cost of showing ended payments again. */
