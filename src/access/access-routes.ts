@@ -10,7 +10,6 @@ import { usageHistoryRoute } from './usage/usage-history.ts'
 
 export interface AccessDeps extends KeyDeps, MessageDeps, UsageDeps {}
 
-/** None is metered. */
 export function accessRoutes(deps: AccessDeps): readonly Route[] {
   const { gate } = deps
   return [

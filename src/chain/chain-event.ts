@@ -7,7 +7,6 @@ export interface Position extends BlockRef {
 
 export interface ChainTip {
   readonly head: BlockHeader
-  /** Never above the head. */
   readonly safe: number
   readonly finalized: number
 }

@@ -52,7 +52,6 @@ export interface EndpointStatus {
   readonly requests: number
   readonly refused: number
   readonly failed: number
-  /** On the wire. */
   readonly bytesReceived: number
   readonly inFlight: number
   readonly limit: number

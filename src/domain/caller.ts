@@ -36,7 +36,6 @@ export interface UsageFigures {
   readonly tier: Tier
   readonly dailyQuota: number
   readonly requestCount: number
-  /** The paid part of `requestCount`. */
   readonly overageCount: number
   readonly remaining: number
   readonly resetUnix: number

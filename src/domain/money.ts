@@ -36,7 +36,6 @@ export function toUsdPriceExact(price: Price): string {
   return formatDecimal(toSignificant(price), PRICE_DECIMALS)
 }
 
-/** 18 significant digits. */
 export function toValueExact(amount: bigint, decimals: number, price: Price): string {
   return toUsdPriceExact(multiplyDivide(amount, price, 10n ** BigInt(decimals)))
 }

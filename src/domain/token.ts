@@ -14,7 +14,6 @@ export interface Token {
   readonly addresses: ReadonlyMap<string, Address>
 }
 
-/** Tracked for supply and holders. */
 export function isTracked(token: Token): boolean {
   return token.role !== 'reward'
 }

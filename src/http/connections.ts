@@ -49,7 +49,6 @@ export interface ConnectionsDeps {
   ownerOf(socketAddress: string): string | undefined
 }
 
-/** Open sockets, counted by address. */
 export class Connections {
   readonly #deps: ConnectionsDeps
   readonly #held = new Map<string, number>()
@@ -181,7 +180,6 @@ export class ClientConnection {
     return answering !== undefined && !isOver(answering)
   }
 
-  /** False if the connection is ending. */
   begin(response: ServerResponse): boolean {
     if (this.#isEnding) return false
     this.#newest = response

@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** Path, method, size and type are valid. */
 export interface Incoming {
   /** Never taken from a header. */
   readonly requestId: string
@@ -10,11 +9,9 @@ export interface Incoming {
   /** TCP peer, possibly a proxy. */
   readonly socketAddress: string
   readonly path: Readonly<Record<string, string>>
-  /** In order. */
   readonly query: ReadonlyMap<string, readonly string[]>
   /** BROKEN_BODY when unreadable. */
   readonly body: unknown
-  /** Client left or server stopping. */
   readonly signal: AbortSignal
 }
 

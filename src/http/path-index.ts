@@ -1,11 +1,9 @@
 import type { Endpoint } from './exchange.ts'
 
 export interface PathIndex {
-  /** Undefined for an unknown path. */
   allow(path: string): string | undefined
 }
 
-/** Distinguishes 404 from 405. */
 export function indexPaths(endpoints: readonly Pick<Endpoint, 'method' | 'path'>[]): PathIndex {
   const methods = new Map<string, Set<string>>()
   for (const { method, path } of endpoints) {
@@ -19,7 +17,7 @@ export function indexPaths(endpoints: readonly Pick<Endpoint, 'method' | 'path'>
     literal: !path.includes('{'),
     allow: [...own].sort().join(', '),
   }))
-  // As in the router.
+  // Literal paths first, as in the router.
   entries.sort((a, b) => Number(b.literal) - Number(a.literal))
   return { allow: (path) => entries.find((entry) => entry.pattern.test(path))?.allow }
 }

@@ -4,7 +4,6 @@ import type { Outgoing } from './exchange.ts'
 
 export interface Stamp {
   readonly requestId: string
-  /** Names and values in turn. */
   readonly constant: readonly string[]
   readonly close: boolean
 }

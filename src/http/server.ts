@@ -18,7 +18,6 @@ export interface ServerDeps extends DoorDeps {
 export interface HttpServer {
   /** Returns the port. */
   listen(input: { readonly host: string; readonly port: number }): Promise<number>
-  /** Drains requests in flight. */
   stop(): Promise<void>
 }
 

@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 export interface UnsentLimits {
-  /** Over all its sockets. */
   readonly perClient: number
   readonly total: number
 }

@@ -71,7 +71,6 @@ export class ChainIndex {
     return this.#steps.run(() => this.#guarded(() => this.#followOnce()))
   }
 
-  /** False if no older history is missing. */
   async readOlder(): Promise<boolean> {
     const { rereadings } = this.#deps
     if (rereadings?.isWanted(this.#chain.id) === true) {

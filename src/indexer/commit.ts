@@ -70,7 +70,6 @@ export async function commitSegment(
   return to
 }
 
-/** Removes facts and folds their inverse. */
 export async function rollBack(
   deps: CommitDeps,
   input: {

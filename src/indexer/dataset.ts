@@ -24,7 +24,6 @@ export interface Change {
 export interface Dataset<Fact> {
   readonly name: string
   readonly selectors: readonly Selector[]
-  /** Empty if there are none on this chain. */
   builtFrom(chainId: number): readonly PartEntry[]
   /** Pure. Empty if the log does not match after all; throws if unreadable. */
   decode(log: Log): readonly Fact[]

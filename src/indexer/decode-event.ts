@@ -24,7 +24,6 @@ export function makeEventReader<Source extends EventSource>(
     })
 }
 
-/** Accepted addresses become topics. */
 export function selectorsOf(sources: readonly EventSource[]): readonly Selector[] {
   return sources.map((source) => {
     const topics = source.event.inputs

@@ -35,15 +35,13 @@ export interface IndexerDeps extends Pick<BackfillerDeps, 'flushEveryMs'> {
   /** Sets aside endpoints proven to omit logs; returns their hosts. */
   findPruned?(error: MissingFactsError): Promise<readonly string[]>
   readonly rereadings?: Rereadings
-  /** False: another indexer holds it. */
   onLease?(held: boolean): void
   onAdopted?(changes: readonly PartChange[]): void
   onNotAdopted?(error: unknown): void
-  /** The register has a newer file. */
   onOutdated?(): void
 }
 
-/** While a chain is quiet. */
+/** Keeps the lease while a chain is quiet. */
 const RENEW_MS = 3_000
 
 const STANDBY_MS = 1_000

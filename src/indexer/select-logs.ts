@@ -16,7 +16,6 @@ export interface Selector {
 
 export interface LogSelection {
   ofLogs(logs: readonly Log[]): readonly Log[]
-  /** Objects for matching logs only. */
   ofColumns(columns: LogColumns): readonly Log[]
   isWanted(columns: LogColumns, index: number): boolean
 }

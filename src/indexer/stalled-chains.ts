@@ -26,13 +26,9 @@ export const stalledChainsMigration: Migration = {
 }
 
 export const STALL_REASONS = [
-  /** Contradicts a final block. */
   'deep_reorg',
-  /** Consecutive blocks do not link. */
   'unlinked_blocks',
-  /** No node gives a valid answer. */
   'unreadable_node',
-  /** Their data cannot be stored. */
   'unusable_data',
 ] as const
 export type StallReason = (typeof STALL_REASONS)[number]
@@ -77,7 +73,6 @@ export class StallNote {
   readonly #chainId: number
   readonly #part: StallPart
   #failuresInRow = 0
-  /** Undefined while unknown. */
   #noted: string | null | undefined
 
   constructor(deps: StallNoteDeps, chainId: number, part: StallPart) {

@@ -23,10 +23,8 @@ export interface ChainStatus {
   readonly timesForgotten: number
 }
 
-/** Consistent. */
 export interface IndexStatus {
   readonly chains: readonly ChainStatus[]
-  /** Being re-read, with nothing read yet. */
   readonly unread: readonly Chain[]
   readonly otherParts: readonly PartChange[]
   /** Newest indexed block of any chain; windows roll back from it. */

@@ -11,7 +11,6 @@ export function bucketAccount(addressBucket: string): string {
   return `bucket:${addressBucket}`
 }
 
-/** For callers who sign in with a wallet. */
 export function payerBucket(wallet: string): string {
   return `payer:${wallet}`
 }

@@ -61,7 +61,6 @@ export async function recordEntry(connection: Connection, entry: Entry): Promise
   return true
 }
 
-/** False if a prepaid account holds too little. */
 export async function changeBalance(connection: Connection, change: Posting): Promise<boolean> {
   const { account, microUsd } = change
   if (!isPrepaid(account) || microUsd > 0n) {

@@ -11,7 +11,6 @@ export function assertInOrder(migrations: readonly Migration[]): void {
   }
 }
 
-/** Older than this version's first migration. */
 export class OutdatedStoreError extends StoreError {
   override readonly name: string = 'OutdatedStoreError'
 }

@@ -5,7 +5,6 @@ import { column } from './row.ts'
 import { sql } from './sql.ts'
 import type { StoreState } from './stream-table.ts'
 
-/** Missing or changed. */
 export async function missingGuards(
   state: StoreState,
   guards: readonly Guard[],
@@ -30,7 +29,6 @@ async function onSqlite({ connection }: StoreState): Promise<string[]> {
   return found.map((row) => column.text(row, 'text').toLowerCase())
 }
 
-/** Enabled triggers with their functions' source. */
 async function onPostgres({ connection }: StoreState): Promise<string[]> {
   const found = await connection.run(sql`
     select tgname as name, relname, pg_get_triggerdef(pg_trigger.oid) as text, proname, prosrc

@@ -1,7 +1,6 @@
 import { toStored } from '#lib/u256.ts'
 import type { SqlValue } from './sql.ts'
 
-/** Transferable. */
 export type PackedColumn =
   | { readonly kind: 'same'; readonly value: SqlValue }
   /** NaN is null. */
@@ -16,7 +15,7 @@ interface PackedWords {
   readonly width: number
 }
 
-/** Bounds the text. */
+/** Bounds the text in memory. */
 const UNPACKED_AT_ONCE = 4_096
 
 export interface PackedRows {
@@ -43,7 +42,6 @@ export function slicePacked(rows: PackedRows, from: number, to: number): PackedR
   }
 }
 
-/** To transfer or free. */
 export function memoryOf({ columns }: PackedRows): readonly ArrayBufferView<ArrayBuffer>[] {
   return columns.flatMap((column) => {
     if (column.kind === 'same') return []

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { fromStored } from '#lib/u256.ts'
 import type { Row } from './engine.ts'
 
-/** A wrong type is a bug. */
 export const column = {
   text(row: Row, name: string): string {
     const value = row[name]

@@ -30,7 +30,6 @@ function splice(parts: string[], values: SqlValue[], inner: Sql): void {
   for (const value of inner.values) values.push(value)
 }
 
-/** At least one item. */
 export function join(items: readonly (SqlValue | Sql)[], separator = ', '): Sql {
   const parts: string[] = ['']
   const values: SqlValue[] = []
@@ -69,7 +68,6 @@ export const ROWS_PER_STATEMENT = 500
 
 export const empty: Sql = sql``
 
-/** For PostgreSQL. */
 export function toNumbered(statement: Sql): string {
   return statement.parts.reduce((text, part, index) => `${text}$${index}${part}`)
 }

@@ -9,7 +9,6 @@ export interface StoreState {
 
 export interface StreamedTable {
   readonly table: string
-  /** In streaming order. */
   readonly key: Readonly<Record<string, ColumnType>>
   readonly where?: Sql
 }

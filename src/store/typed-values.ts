@@ -24,7 +24,6 @@ export function typedValues(
   return { kind: 'sql', parts, values }
 }
 
-/** For composite keys. */
 export function inKeys(
   columns: Readonly<Record<string, ColumnType>>,
   keys: readonly (readonly SqlValue[])[],

@@ -9,7 +9,6 @@ import type { Action } from './message.ts'
 import { checkSigned, type SignedMessage } from './signed-message.ts'
 
 export interface KeyDeps {
-  /** Accounts. */
   readonly engine: Engine
   readonly clock: Clock
   /** Cryptographically strong. */

@@ -126,7 +126,6 @@ export async function recordSuccessor(
 /** Over a year of daily rotations. */
 export const ROTATIONS_MAX = 500
 
-/** At most `ROTATIONS_MAX`. */
 export async function countRotations(connection: Connection, publicId: string): Promise<number> {
   const [row] = await connection.run(sql`
     with recursive past (public_id, depth) as (

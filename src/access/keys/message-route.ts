@@ -33,10 +33,8 @@ const MessageAnswer = Type.Object(
 
 export interface MessageDeps {
   readonly clock: Clock
-  /** Title of signed messages. */
   readonly serviceName: string
   readonly gate: MintGate
-  /** Null without payments. */
   readonly paymentChainId: number | null
 }
 

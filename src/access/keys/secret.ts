@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
 
-/** 128 bits. */
 const SECRET_BYTES = 16
 
 const PUBLIC_ID_BYTES = 4
@@ -25,7 +24,6 @@ export function newSecret(deps: SecretDeps): NewSecret {
   return { publicId, secret, digest: secretDigest(secret) }
 }
 
-/** SHA-256. */
 export function secretDigest(secret: string): string {
   return hash('sha256', secret, 'hex')
 }

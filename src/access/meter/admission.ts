@@ -11,7 +11,6 @@ export type Admission =
     }
   | { readonly kind: 'exhausted'; readonly figures: UsageFigures }
 
-/** For an exact refund. */
 export interface AdmissionReceipt {
   /** Refunded at most once. */
   readonly id: string

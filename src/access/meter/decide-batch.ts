@@ -19,7 +19,6 @@ import {
 
 interface Counted {
   readonly id: BatchId
-  /** In order of arrival. */
   readonly admits: readonly Caller[]
   /** Unix seconds, for the whole batch. */
   readonly day: number
@@ -80,7 +79,6 @@ async function countBatch(
 interface Shares {
   /** Of keys with their own counter. */
   readonly keyUnits: ReadonlyMap<string, number>
-  /** In order of arrival. */
   readonly beyondQuota: readonly Caller[]
 }
 

@@ -86,7 +86,6 @@ export class HeldCallers {
     return new BatchWriter({ ...this.#deps, name: `${this.#deps.name}:held:${this.#writers}` })
   }
 
-  /** To the oldest waiting attempt. */
   #end(writer: BatchWriter): void {
     const next = this.#queue.shift()
     if (next === undefined) this.#idle.push(writer)

@@ -56,7 +56,6 @@ export interface Wanted {
   readonly quota: number
 }
 
-/** `granted` were available. */
 export interface Taken extends UsageDay {
   readonly granted: number
 }

@@ -13,7 +13,6 @@ import type { RefundJournal } from './refund-journal.ts'
 import { RefundQueue } from './refund-queue.ts'
 
 export interface MeterDeps extends BatchWriterDeps {
-  /** Receives each batch's size. */
   readonly onBatch?: (size: number) => void
 }
 

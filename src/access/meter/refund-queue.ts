@@ -47,7 +47,6 @@ interface Refund {
 export class RefundQueue {
   readonly #deps: RefundDeps
   #waiting: Refund[] = []
-  /** In back-off. */
   #resting = 0
   #failuresInRow = 0
   #isPaused = false
@@ -133,7 +132,6 @@ export class RefundQueue {
     return refunds
   }
 
-  /** Resolves when all are journalled. */
   async #keep(refunds: readonly Refund[]): Promise<void> {
     const unkept = refunds.filter((each) => !each.isKept)
     for (const each of unkept) each.isKept = true

@@ -5,7 +5,6 @@ import { DAY_SECONDS, lastDays } from '#lib/time.ts'
 export const FORECAST_DAYS = 7
 
 export interface Forecast {
-  /** Since the first day of the forecast. */
   readonly spent: MicroUsd
   readonly perDay: MicroUsd
   /** Null without spending. */

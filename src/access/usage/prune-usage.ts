@@ -75,7 +75,6 @@ export function createUsagePruning(deps: PruneUsageDeps): () => Promise<void> {
   }
 }
 
-/** Starts from the oldest row. */
 export function pruneUsage(deps: PruneUsageDeps): Promise<void> {
   return createUsagePruning(deps)()
 }
@@ -84,7 +83,6 @@ interface Swept {
   readonly table: Sql
   /** Unique with the day; both are indexed. */
   readonly key: Sql
-  /** Whether an old row may go. */
   readonly isDone: Sql
 }
 
@@ -93,7 +91,6 @@ interface Place {
   readonly key: string
 }
 
-/** Visits old rows once, by day and key. */
 class Sweep {
   readonly #engine: Engine
   readonly #swept: Swept

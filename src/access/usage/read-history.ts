@@ -60,7 +60,6 @@ export async function readHistory(
   })
 }
 
-/** Bounds the rotations in a forecast. */
 const PREDECESSORS_MAX = 10
 
 /** By the caller's account and the keys rotated into it. */

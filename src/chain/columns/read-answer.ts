@@ -33,7 +33,6 @@ export function readLogsAnswer(input: {
   return columns
 }
 
-/** Compact, in chain order, without duplicates. */
 function inPlainForm(body: Buffer, id: number, chainId: number): Buffer {
   const answer = parseJson(body)
   const answers: readonly unknown[] = Array.isArray(answer) ? answer : [answer]

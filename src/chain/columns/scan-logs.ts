@@ -110,7 +110,6 @@ class Scan {
     }
   }
 
-  /** Truncated responses fail here. */
   #closed(at: number): boolean {
     const rest = this.#body.toString('latin1', at, at + TAIL_MAX)
     return /^\s*(,"(id|jsonrpc)":"?[\w.-]+"?)*\}\]?\s*$/.test(rest)

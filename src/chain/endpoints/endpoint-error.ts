@@ -5,7 +5,6 @@ export type FailureKind =
   | 'too-fast'
   | 'no-method'
   | 'pruned'
-  /** Not there yet. */
   | 'behind'
   | 'reverted'
   | 'refused'

@@ -145,7 +145,6 @@ function lastResorts(all: readonly Endpoint[]): readonly Endpoint[] {
   return LAST_RESORTS.flatMap((state) => all.filter(({ health }) => health.state === state))
 }
 
-/** By failures, head, then latency. */
 function byScore(a: Endpoint, b: Endpoint): number {
   return scoreOf(a) - scoreOf(b)
 }

@@ -94,7 +94,6 @@ export class Health {
     if (this.isUsable) this.setAside('failing', error.message)
   }
 
-  /** The head is still served. */
   lacksHistory(reason: string): void {
     if (this.#state === 'ok') this.setAside('pruned', reason)
   }

@@ -11,7 +11,6 @@ export interface QueuedRange {
   part: HistoryPart | undefined
 }
 
-/** In block order, from the first undelivered one. */
 export class RangeQueue {
   readonly #to: number
   #next: number

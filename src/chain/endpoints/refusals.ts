@@ -10,7 +10,6 @@ export interface RefusalWords {
 
 export interface Refusal {
   readonly kind: FailureKind
-  /** For any range. */
   readonly blocksMax?: number
   readonly blocksThatFit?: number
 }
@@ -68,7 +67,6 @@ const SUGGESTED = [
   /with the range (\d+)\s*-\s*(\d+)/i,
 ]
 
-/** By code, status and wording. */
 export function readRefusal(words: RefusalWords): Refusal {
   const { method, message, code, status } = words
   if (status === 429) return { kind: 'too-fast' }

@@ -81,7 +81,6 @@ function hintOf(fields: Readonly<Record<string, unknown>>): string {
   return `; this version does not know its fields ${listed}: update Sexton, or set proofs: "deposits" for the chain in the ecosystem file`
 }
 
-/** The node chooses the names. */
 const HINTED_MAX = 4
 const NAME_MAX = 40
 

@@ -20,7 +20,6 @@ export interface ProveLogsInput {
   needsSecond(logs: readonly Log[]): boolean
 }
 
-/** Throws RpcError if unproven. */
 export async function proveLogs(input: ProveLogsInput): Promise<readonly Log[]> {
   if (input.how === 'endpoints') return agreedLogs(input)
   const { logs } = await input.provenBlock(input.ref)
@@ -29,7 +28,6 @@ export async function proveLogs(input: ProveLogsInput): Promise<readonly Log[]> 
   return wanted
 }
 
-/** Skipped with a single node. */
 async function requireSecond({ witnesses, ref }: ProveLogsInput): Promise<void> {
   if (witnesses.length < 2) return
   const opinions = await Promise.all(

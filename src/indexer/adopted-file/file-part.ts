@@ -33,7 +33,6 @@ export function toFileParts(parts: readonly FilePart[]): FileParts {
   return { parts, digest: sha256(digests.sort().join('\n')) }
 }
 
-/** Independent of key order. */
 export function digestOf({ entries }: Pick<FilePart, 'entries'>): string {
   return sha256(JSON.stringify(entries.map(({ facts }) => sorted(facts))))
 }
@@ -43,7 +42,6 @@ export function keyOf({ chainId, name }: Pick<FilePart, 'chainId' | 'name'>): st
 }
 
 export interface PartChange extends Pick<FilePart, 'chainId' | 'name'> {
-  /** Such as `burns[0].where changed`. */
   readonly fields: readonly string[]
 }
 

@@ -119,7 +119,6 @@ export class Backfiller {
     this.#ahead.catch(() => undefined)
   }
 
-  /** Events at once, folds when due. */
   async #store({ anomalies: before, ...opened }: OpenFolds, segment: Segment): Promise<void> {
     await this.#earlier
     const { end, drained } = segment
@@ -309,7 +308,7 @@ export class Backfiller {
   }
 }
 
-/** Together with the last one. */
+/** The first headers together with the last one. */
 function withHeadersAhead(source: ChainSource, from: number, to: number): ChainSource {
   const ahead = Math.min(to - 1, from + MEETING_BLOCKS_AT_ONCE - 1)
   const numbers = [

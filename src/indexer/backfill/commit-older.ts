@@ -71,14 +71,13 @@ async function storeFolded(change: Change, { stores, anomalies }: Folded): Promi
   await storeAnomalies(change.connection, anomalies)
 }
 
-/** Once it has reached the position. */
+/** Ends a backfill that has reached the position. */
 export async function commitMeeting(
   deps: CommitDeps,
   input: {
     readonly chainId: number
     readonly backfill: Backfill
     readonly folds: readonly HistoryFold[]
-    /** Between the folds and the position. */
     readonly staged: readonly Staged[]
     readonly anomalies: readonly Anomaly[]
   },

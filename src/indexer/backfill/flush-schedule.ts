@@ -4,10 +4,10 @@ import type { Store } from '../dataset.ts'
 /** At most this much is read again after a kill. */
 const EVERY_MS = 10_000
 
-/** Of the time; grows with the holders. */
+/** Share of time spent storing, which grows with the holders. */
 const SHARE = 0.1
 
-/** Times its duration, before the end. */
+/** The last flush starts this many times its duration before the end. */
 const LAST_AHEAD = 1.5
 
 export class FlushSchedule {
@@ -39,7 +39,6 @@ export class FlushSchedule {
     return sinceMs >= Math.max(this.#everyMs, this.#tookMs / SHARE)
   }
 
-  /** Measures the stores' duration. */
   begin(stores: readonly Store[]): readonly Store[] {
     this.#lastMs = this.#clock()
     this.#isUnderWay = true

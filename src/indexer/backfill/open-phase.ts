@@ -21,7 +21,6 @@ export interface OpenInput {
   /** Ascending; skips those that end below `from`. */
   readonly phases: readonly Phase[]
   readonly folded: readonly AnyDataset[]
-  /** Also cancels ranges requested ahead. */
   readonly signal: AbortSignal
 }
 

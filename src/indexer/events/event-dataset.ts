@@ -26,7 +26,7 @@ export function makeEventDataset<Source extends EventSource>(input: {
         const facts = { ...sourceFacts(source), ...input.factsOf(source) }
         return [{ field: `${input.field}[${index}]`, facts }]
       }),
-    // Even if two mappings match.
+    // One event, even if two mappings match.
     decode: (log) =>
       readEvent(log)
         .slice(0, 1)

@@ -7,10 +7,8 @@ export interface EventFact {
     Log,
     'chainId' | 'blockNumber' | 'blockHash' | 'txHash' | 'logIndex' | 'timestamp'
   >
-  /** Such as `burn` or `claim`. */
   readonly kind: string
   readonly token: string
-  /** Null if the event names none. */
   readonly account: Address | null
   readonly amount: bigint
   readonly detail: string | null

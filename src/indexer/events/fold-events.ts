@@ -75,7 +75,6 @@ const EVENT_BUCKETS: BulkInsert = {
     events = excluded.events, priced = excluded.priced`,
 }
 
-/** Empty buckets have no row. */
 async function foldBucketRows(
   connection: Connection,
   dataset: string,

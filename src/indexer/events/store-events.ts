@@ -14,7 +14,6 @@ interface Summed {
   readonly byAccount: boolean
 }
 
-/** Undefined values follow later. */
 export async function storeEvents(
   change: Change,
   { name: dataset, byAccount }: Summed,
@@ -116,7 +115,6 @@ function toContribution(fact: EventFact, usd: MicroUsd | null): Contribution {
   }
 }
 
-/** Values included. */
 export async function revertEvents(
   change: Change,
   { name: dataset, byAccount }: Summed,

@@ -70,7 +70,7 @@ async function sumWhole(connection: Connection, { dataset, windows }: Asked): Pr
   })
 }
 
-/** Which any window may use. */
+/** Marks days, which any window may use. */
 const DAYS = -1
 
 async function sumBroken(connection: Connection, { dataset, windows }: Asked): Promise<WindowSums> {
@@ -109,7 +109,6 @@ export function totalOf(
   return list.filter(accept).reduce<Sums>(addSums, NOTHING)
 }
 
-/** Null if no event has a price. */
 export function dollarsOf(sums: Sums): bigint | null {
   return sums.events > 0 && sums.priced === 0 ? null : sums.usd
 }

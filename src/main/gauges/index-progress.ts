@@ -5,20 +5,17 @@ import type { ChainReport } from '#indexer/run-chain.ts'
 import type { Clock } from '#lib/time.ts'
 import { RateMeter } from './rate-meter.ts'
 
-/** Plain data, to cross threads. */
 export interface IndexProgress {
   readonly chain: string
   readonly blockNumber: number
   readonly headNumber: number
   readonly finalizedNumber: number
-  /** Null at the head. */
   readonly history: { readonly number: number; readonly to: number } | null
   /** Since the start, and the recent rate. */
   readonly logs: number
   readonly logsPerSecond: number
   readonly reorgs: number
   readonly failures: number
-  /** Of the last poll; null if it worked. */
   readonly problem: string | null
   readonly endpoints: readonly EndpointStatus[]
 }
@@ -37,7 +34,6 @@ interface ChainReportDeps {
   onComplete(): void
 }
 
-/** Counts and logs a chain's events. */
 export function makeChainReport(deps: ChainReportDeps): ChainReport {
   const { chain, logger, clock, source } = deps
   const rate = new RateMeter(clock)

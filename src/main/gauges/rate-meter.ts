@@ -3,7 +3,6 @@ import type { Clock } from '#lib/time.ts'
 /** Steady, yet shows a change. */
 const WINDOW_MS = 5_000
 
-/** Per second. */
 export class RateMeter {
   readonly #clock: Clock
   #samples: { readonly atMs: number; readonly count: number }[] = []

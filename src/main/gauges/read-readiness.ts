@@ -12,7 +12,6 @@ import { describeAnomalies, type MappingAnomalies, readMappingAnomalies } from '
 import type { IndexGaugeDeps } from './index-gauges.ts'
 import { barOf } from './index-progress.ts'
 
-/** GET /readyz */
 export async function readReadiness(
   deps: IndexGaugeDeps & { readonly accounts: Engine },
 ): Promise<Readiness> {

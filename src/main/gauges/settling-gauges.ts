@@ -21,7 +21,6 @@ export interface SettlingGaugeDeps {
 
 const WEI_PER_GWEI = 1_000_000_000n
 
-/** Empty without x402 settling. */
 export function settlingGauges(
   settling: () => SettlingGaugeDeps | undefined,
 ): readonly GaugeReading[] {

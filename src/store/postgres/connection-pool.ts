@@ -6,11 +6,9 @@ export interface ConnectionPoolOptions<C extends Lendable> {
 }
 
 export interface Lendable {
-  /** Throws StoreError. */
   open(): Promise<void>
   readonly isUsable: boolean
   end(): Promise<void>
-  /** Fails all statements. */
   destroy(): void
 }
 
@@ -30,7 +28,6 @@ const WAITING_MAX = 20_000
  */
 export class ConnectionPool<C extends Lendable> {
   readonly #options: ConnectionPoolOptions<C>
-  /** Open, opening, or lent and lost. */
   readonly #all = new Set<C>()
   readonly #opening = new Set<C>()
   readonly #leaving = new Set<C>()
@@ -90,7 +87,7 @@ export class ConnectionPool<C extends Lendable> {
       this.#opening.delete(connection)
       this.#drop(connection)
       waiter.reject(failure)
-      // None can return.
+      // No lent connection can return.
       if (this.#all.size === this.#opening.size) this.#refuseWaiting(failure)
     }
   }

@@ -8,7 +8,6 @@ import { transact } from './transaction.ts'
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`; `sslmode` as in libpq. */
   readonly url: string
-  /** Created if missing. */
   readonly schema: 'register' | 'accounts'
   readonly connectionsMax?: number
   /** Else the statement timeout bounds lock waits. */

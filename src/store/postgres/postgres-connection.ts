@@ -7,7 +7,6 @@ import { type Sql, type SqlValue, toNumbered } from '../sql.ts'
 export interface PostgresConnectionOptions {
   readonly url: string
   readonly session: string
-  /** Prepared statement names by text, shared by connections. */
   readonly names: Map<string, string>
   /** While a response is due; 0 for no limit. */
   readonly silenceMaxMs: number
@@ -75,7 +74,6 @@ export class PostgresConnection {
     this.#isUsable = false
   }
 
-  /** Returns the last command's tag. */
   async command(text: string): Promise<string> {
     const results = [await this.#send({ text })].flat()
     return results.at(-1)?.command ?? ''
@@ -98,7 +96,6 @@ export class PostgresConnection {
     await this.#client.end().catch(() => undefined)
   }
 
-  /** Fails everything in flight. */
   destroy(): void {
     this.discard()
     this.#socket.destroy()

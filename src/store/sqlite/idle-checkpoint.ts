@@ -41,7 +41,6 @@ export class IdleCheckpoint {
   }
 
   #wait(ms: number): void {
-    // Later commits try again.
     this.#pause = setTimeout(() => void this.#copy().catch(() => undefined), ms).unref()
   }
 

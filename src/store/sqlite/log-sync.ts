@@ -4,7 +4,6 @@ import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { StoreError } from '../engine.ts'
 
-/** fsync. */
 export type SyncFile = (descriptor: number) => Promise<void>
 
 export interface LogSyncOptions {
@@ -41,7 +40,6 @@ export class LogSync {
     return this.#running !== undefined || this.#next !== undefined || this.#hasFailed
   }
 
-  /** The log restarted. */
   healed(): void {
     this.#hasFailed = false
   }

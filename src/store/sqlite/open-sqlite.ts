@@ -133,7 +133,6 @@ async function beginNewLog(writer: SqliteWriter, log: LogSync): Promise<void> {
   log.healed()
 }
 
-/** In one transaction. */
 async function migrate(
   reader: SqliteConnection,
   { writer, write }: { readonly writer: SqliteWriter; readonly write: Engine['write'] },

@@ -37,7 +37,6 @@ export function packedInsert(
 }
 
 interface Field {
-  /** At `place`. */
   readonly sql: string
   readonly value: SqlValue | Uint8Array
 }

@@ -13,7 +13,6 @@ import { packedInsert } from './packed-insert.ts'
 import type { SqliteWriter } from './sqlite-writer.ts'
 
 export interface ConnectionOptions {
-  /** The folder must exist. */
   readonly file: string
   /** For large inserts; fixed when the file is created. */
   readonly bulk?: boolean
@@ -47,12 +46,10 @@ const SQLITE_CONSTRAINT = 19
 /** Remainders are halved, so that only six texts are prepared. */
 const ROWS_AT_ONCE = 32
 
-/** Synchronous. */
 export class SqliteConnection implements SqliteWriter {
   readonly #database: DatabaseSync
   readonly #inserts = new WeakMap<BulkInsert, Map<number, string>>()
   readonly #statements = new LRUCache<string, Prepared>({ max: STATEMENTS_MAX })
-  /** SQLite rolled back by itself. */
   #isCutShort = false
 
   constructor(options: ConnectionOptions) {
@@ -106,7 +103,6 @@ export class SqliteConnection implements SqliteWriter {
     return this.#guard(() => rowsOf(this.#prepare(text), values))
   }
 
-  /** Row after row. */
   insertValues(into: BulkInsert, values: readonly SqlValue[]): readonly Row[] {
     const width = Object.keys(into.columns).length
     return this.#guard(() => {

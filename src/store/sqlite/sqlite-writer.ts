@@ -2,7 +2,6 @@ import type { Connection } from '../engine.ts'
 
 export interface SqliteWriter extends Connection {
   execute(text: string): Promise<void>
-  /** No-op outside a transaction. */
   rollBack(): Promise<void>
   /** False while a reader holds an older state. */
   truncateLog(): Promise<boolean>

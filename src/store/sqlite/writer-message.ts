@@ -5,7 +5,6 @@ import type { ConnectionOptions } from './sqlite-connection.ts'
 
 export type WriterData = ConnectionOptions
 
-/** In order. */
 export type WriterTask =
   | { readonly kind: 'run'; readonly text: string; readonly values: readonly SqlValue[] }
   | {
@@ -13,7 +12,6 @@ export type WriterTask =
       /** Sent once, then referred to by number. */
       readonly number: number
       readonly into: BulkInsert | undefined
-      /** Row after row, or packed. */
       readonly rows: readonly SqlValue[] | PackedRows
     }
   | { readonly kind: 'call'; readonly name: string; readonly input: unknown }

@@ -38,7 +38,6 @@ export function costUsual({ usualFeePerGas }: GasPrice): bigint {
 
 const GWEI = 1_000_000_000n
 
-/** Rounds up: it is a reservation. */
 export function toGwei(wei: bigint): bigint {
   return (wei + GWEI - 1n) / GWEI
 }

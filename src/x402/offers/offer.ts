@@ -45,7 +45,6 @@ export function paymentRequiredHeader(deps: Deps, input: OfferInput): string {
   return toBase64(offer)
 }
 
-/** CAIP-2. */
 export function networkOf(chainId: number): string {
   return `eip155:${chainId}`
 }

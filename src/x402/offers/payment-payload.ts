@@ -9,7 +9,6 @@ export interface PaymentPayload {
   readonly version: 1 | 2
   /** CAIP-2 in version 2, a name in version 1. */
   readonly network: string
-  /** Absent in version 1. */
   readonly accepted:
     | { readonly amount: string; readonly asset: string; readonly payTo: string }
     | undefined

@@ -85,7 +85,6 @@ export async function countOpenIntents(reads: Reads): Promise<
   }))
 }
 
-/** A reorg reversed their credit. */
 export async function lostIntents(reads: Reads, limit: number): Promise<Intent[]> {
   const found = await reads.run(sql`
     select ${COLUMNS} from x402_intents

@@ -140,7 +140,6 @@ export async function holdsEnough(deps: Deps, intent: Intent): Promise<boolean> 
   return BigInt(await deps.rpc.call({ to: intent.asset, data })) >= value
 }
 
-/** By any transaction, or cancelled by the payer. */
 export type Use =
   | { readonly kind: 'used'; readonly txHash: Hash }
   | { readonly kind: 'cancelled'; readonly blockNumber: number }

@@ -17,7 +17,7 @@ export async function reserveIntent(
 ): Promise<'reserved' | 'used' | 'busy'> {
   const { intent, settler } = input
   const { chainId, asset, authorization } = intent
-  // Across replicas.
+  // Serialises reservations across replicas.
   await lockSettler(connection, { chainId, settler })
   const { from, nonce } = authorization
   if ((await findIntent(connection, { chainId, asset, from, nonce })) !== undefined) return 'used'

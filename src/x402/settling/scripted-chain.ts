@@ -38,10 +38,8 @@ const STRANGER: Address = `0x${'99'.repeat(20)}`
  */
 export class ScriptedChain {
   baseFee = 5_000_000n
-  /** For all but headers. */
   lagBlocks = 0
   refusesSending = false
-  /** Receipts do not hash to the block. */
   provesNothing = false
   isDown = false
   hidesLogs = false

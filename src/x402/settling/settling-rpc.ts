@@ -49,7 +49,6 @@ export interface SettlingRpc {
   /** Wei per gas; `tip` is the node's proposal. */
   gasPrice(): Promise<{ readonly baseFee: bigint; readonly tip: bigint }>
   balance(account: Address): Promise<bigint>
-  /** Sealed only. */
   transactionCount(account: Address, at?: number): Promise<number>
   call(input: CallInput): Promise<Hash>
   send(raw: `0x${string}`): Promise<void>

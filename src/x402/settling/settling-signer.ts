@@ -17,7 +17,6 @@ export interface Fees {
   readonly maxPriorityFeePerGas: bigint
 }
 
-/** The only thing that a settling key signs. */
 export interface TransferOrder {
   readonly authorization: Authorization
   readonly signature: Signature

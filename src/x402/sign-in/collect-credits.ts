@@ -15,7 +15,6 @@ const BUCKETS_MAX = 20
 const BUCKETS = bucketAccount('%')
 const PAYERS = bucketAccount(payerBucket('%'))
 
-/** Paid for by the wallet and not collected. */
 export async function accountsToCollect(reads: Reads, wallet: Address): Promise<string[]> {
   const found = await reads.run(sql`
     select distinct account from credits

@@ -149,7 +149,6 @@ function endOf({ issuedAt, expirationTime }: Fields): number {
   return expirationTime === undefined ? latest : Math.min(latest, toMs(expirationTime))
 }
 
-/** RFC 3339 in UTC, else NaN. */
 function toMs(text: string): number {
   return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/.test(text) ? Date.parse(text) : Number.NaN
 }

@@ -33,7 +33,6 @@ interface Facts {
 
 const KNOWN_MAX = 1_000
 
-/** Also collects the wallet's earlier payments. */
 export function createVisitors(deps: Deps): (facts: Facts) => Promise<Visitor> {
   const known = new LRUCache<string, true>({ max: KNOWN_MAX })
   const myTurn = createTurns()
