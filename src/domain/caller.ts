@@ -5,6 +5,7 @@ export const PUBLIC_ID = /^[0-9a-f]{8}$/
 
 export type Tier = 'anonymous' | 'free' | 'premium'
 
+/** An address bucket, or a key and its wallet. */
 export type Caller =
   | {
       readonly kind: 'anonymous'

@@ -24,6 +24,7 @@ export function makeEventReader<Source extends EventSource>(
     })
 }
 
+/** Accepted addresses become topics. */
 export function selectorsOf(sources: readonly EventSource[]): readonly Selector[] {
   return sources.map((source) => {
     const topics = source.event.inputs
@@ -80,7 +81,7 @@ function passes(source: EventSource, args: EventArguments): boolean {
   return true
 }
 
-/** The file was validated, so a mismatch is an anomaly. */
+/** The ecosystem file was validated, so a mismatch is an anomaly. */
 export const argument = {
   address(args: EventArguments, name: string): Address {
     const value = args[name]

@@ -16,7 +16,7 @@ export interface KeyDeps {
   /** Title of signed messages. */
   readonly serviceName: string
   readonly keyPrefix: string
-  /** Calls per UTC day. */
+  /** Calls per UTC day by tier. */
   readonly quotas: Readonly<Record<Tier, number>>
   readonly callers: Callers
 }

@@ -6,7 +6,7 @@ import { Health } from './health.ts'
 import { type HttpAnswer, openPost, type Post } from './http-post.ts'
 import { JsonRpc, type RpcCall } from './json-rpc.ts'
 import { LatencyWindow } from './latency-window.ts'
-import type { FetchedLogs, LogsAsk, LogsFetcher } from './logs-fetcher.ts'
+import type { FetchedLogs, LogsFetcher, LogsRequest } from './logs-fetcher.ts'
 import { type Pass, RateLimiter } from './rate-limiter.ts'
 import { secretsOf, withoutSecrets } from './secrets.ts'
 import type { Timing } from './timing.ts'
@@ -72,7 +72,7 @@ export class Endpoint {
     }
   }
 
-  async history(ask: HistoryAsk): Promise<Omit<FetchedLogs, 'wireBytes'>> {
+  async history(ask: RangeRequest): Promise<Omit<FetchedLogs, 'wireBytes'>> {
     const { filter, from, to, signal } = ask
     const { chainId, fetcher } = this.#deps
     this.#historyId += 2
@@ -200,6 +200,6 @@ export class Endpoint {
   }
 }
 
-export interface HistoryAsk extends Pick<LogsAsk, 'filter' | 'from' | 'to'> {
+export interface RangeRequest extends Pick<LogsRequest, 'filter' | 'from' | 'to'> {
   readonly signal?: AbortSignal | undefined
 }

@@ -14,7 +14,7 @@ import { type HttpAnswer, openPost, type Post } from './http-post.ts'
 import { readEnvelope, readEnvelopes } from './rpc-answer.ts'
 
 /** Plain data, to cross threads. Both ends included. */
-export interface LogsAsk {
+export interface LogsRequest {
   readonly url: string
   readonly chainId: number
   /** `id + 1` is used too. */
@@ -37,7 +37,7 @@ export type ReadLogs = { readonly body: Uint8Array } & Partial<FilledColumns>
 export interface LogsFetcher {
   prepare(): void
   /** Throws EndpointError if incomplete, RpcError if impossible. */
-  fetch(ask: LogsAsk, signal: AbortSignal | undefined): Promise<FetchedLogs>
+  fetch(ask: LogsRequest, signal: AbortSignal | undefined): Promise<FetchedLogs>
   /** Recycles the memory: do not use it afterwards. */
   release(read: ReadLogs): void
 }
@@ -65,14 +65,14 @@ export function openLogsFetcher(): LogsFetcher {
   }
 }
 
-function askedOf({ id, from, to }: LogsAsk) {
+function askedOf({ id, from, to }: LogsRequest) {
   return {
     logs: { id, method: 'eth_getLogs', blocksAsked: to - from + 1 },
     block: { id: id + 1, method: 'eth_getBlockByNumber' },
   } as const
 }
 
-function callForLogs(ask: LogsAsk): string {
+function callForLogs(ask: LogsRequest): string {
   const { id, method } = askedOf(ask).logs
   return JSON.stringify({ jsonrpc: '2.0', id, method, params: [rangeFilter(ask.filter, ask)] })
 }
@@ -81,12 +81,12 @@ function callForLogs(ask: LogsAsk): string {
  * A lagging node returns an empty list, so the same request must show that it has the last block.
  * This call goes first, so that the logs end the body.
  */
-function callForEnd(ask: LogsAsk): string {
+function callForEnd(ask: LogsRequest): string {
   const { id, method } = askedOf(ask).block
   return JSON.stringify({ jsonrpc: '2.0', id, method, params: [fromNumber(ask.to), false] })
 }
 
-function readEnd(ask: LogsAsk, answer: HttpAnswer): BlockRef {
+function readEnd(ask: LogsRequest, answer: HttpAnswer): BlockRef {
   const { to } = ask
   const header = parseBlock(readEnvelopes(answer, askedOf(ask)))
   if (header === undefined)
@@ -98,7 +98,7 @@ function readEnd(ask: LogsAsk, answer: HttpAnswer): BlockRef {
   return { number: header.number, hash: header.hash }
 }
 
-function readLogs({ id, chainId, filter, from, to }: LogsAsk, { body, wireBytes }: HttpAnswer) {
+function readLogs({ id, chainId, filter, from, to }: LogsRequest, { body, wireBytes }: HttpAnswer) {
   const table = PairTable.of(filter)
   return { columns: readLogsAnswer({ id, chainId, table, body, from, to }), wireBytes }
 }

@@ -5,14 +5,14 @@ import { YOUNG_MB } from '#lib/thread-memory.ts'
 import { LogColumns } from '../columns/log-columns.ts'
 import { PairTable } from '../columns/pair-table.ts'
 import { EndpointError } from './endpoint-error.ts'
-import type { FetchedLogs, LogsAsk, LogsFetcher, ReadLogs } from './logs-fetcher.ts'
+import type { FetchedLogs, LogsFetcher, LogsRequest, ReadLogs } from './logs-fetcher.ts'
 import { type FromThread, fromFailure, type ToThread } from './logs-message.ts'
 
 /** Frees an idle thread's memory. */
 const IDLE_MS = 30_000
 
 interface PendingRange {
-  readonly ask: LogsAsk
+  readonly ask: LogsRequest
   resolve(logs: FetchedLogs): void
   reject(error: unknown): void
 }
@@ -33,7 +33,7 @@ class LogsThread implements LogsFetcher {
     if (this.#waiting.size === 0) this.#rest()
   }
 
-  fetch(ask: LogsAsk, signal: AbortSignal | undefined): Promise<FetchedLogs> {
+  fetch(ask: LogsRequest, signal: AbortSignal | undefined): Promise<FetchedLogs> {
     if (signal?.aborted)
       return Promise.reject(new EndpointError('aborted', 'cancelled by the caller'))
     const worker = this.#started()
@@ -109,7 +109,7 @@ class LogsThread implements LogsFetcher {
 }
 
 function toFetched(
-  { chainId, filter }: LogsAsk,
+  { chainId, filter }: LogsRequest,
   { body, columns, wireBytes, end }: Extract<FromThread, { kind: 'logs' }>,
 ): FetchedLogs {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)

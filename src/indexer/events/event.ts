@@ -7,12 +7,14 @@ export interface EventFact {
     Log,
     'chainId' | 'blockNumber' | 'blockHash' | 'txHash' | 'logIndex' | 'timestamp'
   >
+  /** The dataset's own word, such as `burn` or `claim`. */
   readonly kind: string
   readonly token: string
+  /** Null if the event names no account. */
   readonly account: Address | null
   readonly amount: bigint
   readonly detail: string | null
-  /** In totals; a distribution is not. */
+  /** Whether it counts in totals; a distribution does not. */
   readonly counted: boolean
 }
 
