@@ -112,6 +112,7 @@ export class Connections {
       const isSame = bytesRead === swept.bytesRead && isIdle === swept.isIdle
       const sameMs = isSame ? swept.sameMs + SWEEP_MS : 0
       connection.swept = { bytesRead, isIdle, sameMs }
+      // Only Node knows whether a client is reading an answer.
       const isSending = socket.writableLength > 0
       if (isSending !== Boolean(socket.timeout)) socket.setTimeout(isSending ? stillMs : 0)
       if (!isSending && sameMs > (isIdle ? idleMs : stillMs)) socket.destroy()
@@ -133,6 +134,7 @@ export class Connections {
     return isAnswering ? UNREAD_MS : UNSENT_MS
   }
 
+  /** Requests came, and every answer has left this process. */
   #isIdle(socket: Socket): boolean {
     return socket.writableLength === 0 && this.of(socket).isIdle
   }
@@ -145,13 +147,16 @@ export class Connections {
 }
 
 export class ClientConnection {
+  /** At the last sweep; unchanged for `sameMs`. */
   swept = { bytesRead: 0, isIdle: false, sameMs: 0 }
   readonly #requestsMax: number
   #requests = 0
-  /** The next answer ends the connection (RFC 9112, 9.6). */
+  /** Later requests are ignored; the next answer ends the connection (RFC 9112, 9.6). */
   #isEnding = false
   #isBroken = false
+  /** Its body may still be arriving. */
   #newest: ServerResponse | undefined
+  /** The newest complete request. */
   #answering: ServerResponse | undefined
 
   readonly #socket: Duplex
@@ -196,14 +201,17 @@ export class ClientConnection {
     this.#isEnding = true
   }
 
-  /** A stopping server still sends the newest answer: earlier ones were charged too. */
+  /** When stopping, only the newest answer ends it: earlier ones were charged too. */
   isLast(response: ServerResponse, isStopping: boolean): boolean {
     if (this.#newest !== response) return false
     this.#isEnding ||= isStopping
     return this.#isEnding
   }
 
-  /** Ends after pending answers, so that unreadable bytes cannot lose a charged one. */
+  /**
+   * Ends after pending answers, so that unreadable bytes cannot lose a charged one. `refuse` runs
+   * unless the last of them ends it anyway.
+   */
   breakOff(refuse: () => void): void {
     const newest = this.#newest
     if (this.#isBroken || (this.#isEnding && this.#answering === newest)) return

@@ -19,6 +19,7 @@ export interface DoorDeps {
   /** Stable per client, also behind a trusted proxy. */
   clientOf(incoming: Incoming): string
   readonly endpoints: readonly Endpoint[]
+  /** Names and values in turn. */
   readonly constantHeaders: readonly string[]
   /** Wire form of refusals without an endpoint. */
   deny(incoming: Incoming, refusal: Refusal, headers: readonly string[]): Promise<Outgoing>

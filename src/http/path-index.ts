@@ -1,6 +1,7 @@
 import type { Endpoint } from './exchange.ts'
 
 export interface PathIndex {
+  /** Undefined for an unknown path. */
   allow(path: string): string | undefined
 }
 

@@ -11,6 +11,7 @@ export function bucketAccount(addressBucket: string): string {
   return `bucket:${addressBucket}`
 }
 
+/** Used like an address bucket, for callers who sign in with a wallet. */
 export function payerBucket(wallet: string): string {
   return `payer:${wallet}`
 }

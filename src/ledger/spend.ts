@@ -18,7 +18,8 @@ export interface Spent {
 }
 
 /**
- * In one statement, so that replicas cannot double-spend. Closing the day adds the journal entry.
+ * Debits what each balance covers, in one statement, so that replicas cannot double-spend. Closing
+ * the day adds the journal entry.
  */
 export async function spendCalls(
   connection: Connection,

@@ -19,6 +19,7 @@ export function startOfHour(unix: number): number {
   return unix - (unix % HOUR_SECONDS)
 }
 
+/** Always later than `unix`. */
 export function nextMidnight(unix: number): number {
   return startOfDay(unix) + DAY_SECONDS
 }

@@ -35,7 +35,7 @@ export interface Claim {
   /** Watched for a day from here: posted, reopened or reversed. */
   readonly openedUnix: number
   readonly verifiedUnix: number | null
-  /** Once, perhaps before a reorg: the money returns there. */
+  /** Credited once, perhaps before a reorg: the money returns there. */
   readonly wasCredited: boolean
   readonly lookAgain: boolean
 }

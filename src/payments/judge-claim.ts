@@ -30,7 +30,10 @@ export type Verdict =
       readonly confirmations: number
     }
 
-/** The chain decides, not the claim: the sender must own the key or have signed. */
+/**
+ * The chain decides, not the claim: the sender must own the key or have signed, and the deposit
+ * must not be credited yet.
+ */
 export function judgeClaim(claim: Claim, evidence: Evidence): Verdict {
   const [first] = evidence.deposits
   if (first === undefined) return { kind: 'wait', status: 'pending', confirmations: 0 }

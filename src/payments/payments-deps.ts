@@ -20,7 +20,7 @@ export interface PayerProof {
 export type VerifyPayerProof = (proof: PayerProof) => Promise<Refusal | undefined>
 
 export interface KeyBook {
-  /** Locks it. */
+  /** A key's newest rotation, locked. */
   lockSuccessor(connection: Connection, publicId: string): Promise<string>
   keysOf(connection: Connection, wallet: Address): Promise<readonly string[]>
 }

@@ -15,6 +15,7 @@ export interface Connection {
 
 /** Closes over nothing and takes plain data (`structuredClone`): it may run on another thread. */
 export interface Procedure<Input> {
+  /** Unique in a store. */
   readonly name: string
   run(connection: Connection, input: Input): Promise<void>
 }

@@ -49,7 +49,7 @@ export class BatchWriter {
 
   /**
    * Settles the whole batch, or nothing (`held`) if another session locks one of its rows. Never
-   * rejects.
+   * rejects. `onCommitted` as in `GroupCommit`.
    */
   async decide(
     batch: readonly WaitingCall[],
