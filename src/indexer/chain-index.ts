@@ -35,8 +35,8 @@ const FORKED_POLLS = 5
 const TRACE_AGAIN_MS = 600_000
 
 /**
- * First the newest days of datasets that need no older history, then new blocks and the backfill
- * concurrently, finally the head alone.
+ * First the newest days of datasets that need no older history, then new blocks and the backfill,
+ * finally the head alone.
  */
 export class ChainIndex {
   readonly #deps: ChainIndexDeps

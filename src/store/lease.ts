@@ -61,8 +61,7 @@ export async function acquireLease(
 }
 
 /**
- * Checks and renews within a transaction, so that a writer that overslept fails before it writes
- * (fencing).
+ * Checks and renews within the transaction, so that a late writer fails before it writes (fencing).
  */
 export async function holdLease(
   connection: Connection,

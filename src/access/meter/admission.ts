@@ -32,7 +32,7 @@ export interface MeterFigures extends UsageFigures {
 export interface Meter {
   /** A free unit, else the price from the balance, else exhausted. */
   admit(caller: Caller): Promise<Admission>
-  /** After a 5xx. Rejects if the store did not do it at once; it is then journalled and retried. */
+  /** After a 5xx. Rejects if not done at once; it is then journalled and retried. */
   refund(receipt: AdmissionReceipt): Promise<void>
   /** Charges nothing. */
   figures(caller: Caller): Promise<MeterFigures>
@@ -41,8 +41,8 @@ export interface Meter {
 /** Also refunds calls admitted in another module's transaction. */
 export interface SettlingMeter extends Meter {
   /**
-   * For a credit whose commit reported an error: refunds the call if it was committed after all.
-   * Resolves once journalled; `name` as for `admitCredited`.
+   * For a credit whose commit reported an error: refunds the call if it was committed. Resolves
+   * once journalled; `name` as for `admitCredited`.
    */
   refundIfAdmitted(name: string, receipt: AdmissionReceipt): Promise<void>
 }

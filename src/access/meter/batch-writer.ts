@@ -33,10 +33,7 @@ interface Settle<T> {
   reject(error: MeteringUnavailable): void
 }
 
-/**
- * Numbers batches, so that a lost response leaves no doubt whether the newest was committed.
- * Refunds what was charged without an answer.
- */
+/** Numbers batches, so that a lost response leaves no doubt whether the newest was committed. */
 export class BatchWriter {
   readonly refunds: RefundQueue
   readonly #deps: BatchWriterDeps

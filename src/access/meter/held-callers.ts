@@ -19,10 +19,7 @@ const CALLERS_MAX = 10_000
 /** As many as in the common batches. */
 const CALLS_MAX = 20_000
 
-/**
- * Separates callers whose rows another session locks, so that others need not wait; they return
- * once counted.
- */
+/** Separates callers whose rows another session locks, so that others need not wait. */
 export class HeldCallers {
   /** By bucket, oldest first. */
   readonly lines = new Map<string, GroupCommit<WaitingCall>>()

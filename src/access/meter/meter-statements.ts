@@ -10,10 +10,7 @@ export interface BatchId {
   readonly number: number
 }
 
-/**
- * Marks a process's newest batch for `settleBatch`. Throws StoreError for an abandoned batch, which
- * must not count.
- */
+/** Marks a process's newest batch for `settleBatch`. Throws StoreError for an abandoned batch. */
 export async function recordBatch(
   connection: Connection,
   { id, day }: { readonly id: BatchId; readonly day: number },
@@ -27,8 +24,8 @@ export async function recordBatch(
 }
 
 /**
- * Whether the process's newest batch was committed; waits for a commit in progress, which holds the
- * row. Abandons an uncommitted batch: `recordBatch` then refuses it.
+ * Whether the process's newest batch was committed; waits for a commit in progress. Abandons an
+ * uncommitted one: `recordBatch` then refuses it.
  */
 export async function settleBatch(
   connection: Connection,

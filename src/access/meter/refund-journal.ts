@@ -35,8 +35,8 @@ interface JournalDeps {
 }
 
 /**
- * Pending refunds on disk, one file per process of a folder while something waits. A starting
- * process takes over all others, even of running owners: a receipt is refunded only once.
+ * Pending refunds on disk, one file per process while something waits. A starting process takes
+ * over all others, even of running owners: a receipt is refunded only once.
  */
 export class RefundJournal {
   readonly #deps: JournalDeps

@@ -24,9 +24,9 @@ export interface PruneUsageDeps {
 }
 
 /**
- * Deletes old refunds, process rows and counters. Keeps days with paid calls and refunds, which the
- * audit compares with the ledger. A day ends when the chain has passed it, so a wrong clock deletes
- * nothing early. Runs resume.
+ * Deletes old refunds, process rows and counters, but not days with paid calls and refunds, which
+ * the audit needs. A day ends when the chain has passed it, so a wrong clock deletes nothing early.
+ * Runs resume.
  */
 export function createUsagePruning(deps: PruneUsageDeps): () => Promise<void> {
   const { engine } = deps

@@ -32,10 +32,7 @@ export interface BackfillerDeps extends CommitDeps {
   readonly flushEveryMs?: number
 }
 
-/**
- * Reads below the newest days, oldest first, while new blocks come in above. Folds continue up to
- * the position.
- */
+/** Reads below the newest days, oldest first, while new blocks come in above. */
 export class Backfiller {
   readonly #read: ReadDeps
   readonly #deps: BackfillerDeps

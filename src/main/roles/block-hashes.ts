@@ -9,10 +9,7 @@ import type { BlockHashAt } from '#payments/deposit.ts'
 /** Pause after a node failed to answer, since each timeout takes long. */
 const SILENT_MS = 60_000
 
-/**
- * From the index's recent blocks, else agreed on by all reachable nodes, which are asked only when
- * a credit's log is missing.
- */
+/** From the index's recent blocks, else agreed on by all reachable nodes. */
 export function blockHashes(
   reads: Pick<DepositReads, 'register' | 'payment'>,
   clock: Clock,

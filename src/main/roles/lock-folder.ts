@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { SettingsError } from '../settings-error.ts'
 
 /**
- * For one `start` per folder: two would stop each other's chains. The system releases a socket
- * however the process dies. Throws SettingsError if taken.
+ * For one `start` per folder. The system releases a socket however the process dies. Throws
+ * SettingsError if taken.
  */
 export async function lockFolder(folder: string): Promise<() => void> {
   mkdirSync(folder, { recursive: true })

@@ -31,10 +31,7 @@ export interface Started {
   stop(): Promise<void>
 }
 
-/**
- * Chains (unless an ecosystem file is given), index, API and verifier. Resolves once the API
- * listens, so that it can be stopped.
- */
+/** Resolves once the API listens, so that it can be stopped. */
 export async function start(deps: StartDeps): Promise<Started> {
   const startedAtMs = deps.clock()
   const unlock = await lockFolder(deps.settings.dataFolder)

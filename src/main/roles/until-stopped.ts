@@ -11,8 +11,8 @@ const SAME_SIGNAL_MS = 1_000
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 
 /**
- * Stops in order on a signal: 0 when all finished in time, 1 if not. A second signal exits at once.
- * If `ended` rejects, stops the rest and rejects with that error.
+ * On a signal: 0 when all stopped in time, 1 if not. A second signal exits at once. If `ended`
+ * rejects, stops the rest and rejects with that error.
  */
 export function untilStopped(
   deps: {

@@ -15,8 +15,8 @@ export interface LogSyncOptions {
 const syncData: SyncFile = promisify(fdatasync)
 
 /**
- * The log reaches the disk while the next batch is decided; callers during a sync share the next
- * one. Opening the log here drops no POSIX lock: SQLite locks other files.
+ * The log reaches the disk while the next batch is decided; callers during a sync share the next.
+ * Opening the log drops no POSIX lock: SQLite locks other files.
  */
 export class LogSync {
   readonly #file: string

@@ -123,10 +123,7 @@ function openLog({ file, sync }: SqliteOptions): LogSync {
   return new LogSync({ file: `${file}-wal`, ...(sync !== undefined && { sync }) })
 }
 
-/**
- * Restarts the log: after a power loss, frames behind one that never reached the disk would be
- * lost.
- */
+/** After a power loss, log frames behind one that never reached the disk would be lost. */
 async function beginNewLog(writer: SqliteWriter, log: LogSync): Promise<void> {
   if (!(await writer.truncateLog()))
     throw new StoreError('SQLite: the log cannot be begun anew yet')

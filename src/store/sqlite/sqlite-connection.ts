@@ -27,10 +27,7 @@ const BUSY_RETRY_MS = 5
 
 const NOBODY_WAKES = new Int32Array(new SharedArrayBuffer(4))
 
-/**
- * 128 and 2 MB of log per checkpoint. Bulk logs are mostly copied while idle; small commits
- * checkpoint on the answering thread.
- */
+/** 128 and 2 MB of log per checkpoint. Small commits checkpoint on the answering thread. */
 const PAGES = {
   bulk: { bytes: 8_192, perCheckpoint: 16_000 },
   small: { bytes: 1_024, perCheckpoint: 2_000 },

@@ -25,8 +25,8 @@ const SUBMITTED_SECONDS = 2
 type Deps = CreditDeps & { report(error: unknown): void }
 
 /**
- * What requests left open: missed receipts, killed processes, reorgs, and authorizations that
- * others send after we gave up. Safe to run concurrently. Returns the number of payments credited.
+ * Missed receipts, killed processes, reorgs, and authorizations that others send after we gave up.
+ * Safe to run concurrently. Returns the number of payments credited.
  */
 export async function finishPayments(deps: Deps): Promise<number> {
   const reads = { run: deps.engine.read }

@@ -29,8 +29,8 @@ const CLOSED_PER_PASS_MAX = 100
 const RECEIPT_SECONDS = 3_600
 
 /**
- * Resends until every assigned nonce is used, because a gap would block all later ones. Expired
- * authorizations move nothing. Then frees the gas reservation.
+ * Resends until every assigned nonce is used, because a gap would block all later ones. Then frees
+ * the gas reservation.
  */
 export async function sweepNonces(deps: Deps): Promise<void> {
   const chainId = deps.payment.chain.id
