@@ -4,7 +4,7 @@ import { sql } from '#store/sql.ts'
 
 /**
  * Calls of revoked keys at least a day later, to allow for clock skew. A first key's calls are the
- * wallet's minus its other keys'.
+ * remainder.
  */
 const CALLS_AFTER_REVOCATION = sql`
   select keys.public_id as subject, spend.calls

@@ -23,9 +23,8 @@ export interface ConnectionLimits {
 }
 
 /**
- * 10,000 sockets at about 10 KB fit in the process; above half, an address gets 500. Preconnecting
- * browsers send within 4 s, long polls take 30 s. The request limit spreads clients to new
- * replicas.
+ * 10,000 sockets at about 10 KB fit in the process; above half, an address gets 500. Long polls
+ * take 30 s. The request limit spreads clients to new replicas.
  */
 export const CONNECTION_LIMITS: ConnectionLimits = {
   total: 10_000,

@@ -18,8 +18,8 @@ const LINGER_MS = 2_000
 const ALLOW = 'GET, HEAD, OPTIONS, POST'
 
 /**
- * Answers what never becomes a request: malformed HTTP, long or late headers, CONNECT. Closes,
- * because the next request's start is unknown.
+ * Answers malformed HTTP, long or late headers and CONNECT. Closes, because the next request's
+ * start is unknown.
  */
 export class SocketRefuser {
   readonly #deps: SocketRefuserDeps

@@ -101,10 +101,7 @@ function isTexts(value: unknown): value is Readonly<Record<string, string>> {
   return typeof value === 'object' && value !== null
 }
 
-/**
- * A Map makes `__proto__` harmless (WHATWG URL, application/x-www-form-urlencoded). Node's header
- * limit bounds the length.
- */
+/** A Map makes `__proto__` harmless (WHATWG URL). Node's header limit bounds the length. */
 export function parseQuery(text: string): Query {
   if (text === '') return NO_QUERY
   const query = new Map<string, string[]>()

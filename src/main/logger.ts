@@ -2,10 +2,7 @@ import type { Writable } from 'node:stream'
 import { type Logger, pino } from 'pino'
 import type { Settings } from './settings.ts'
 
-/**
- * JSON lines, or readable ones for a terminal. Redacts the final bytes, so that no field, message
- * or stack trace leaks a secret.
- */
+/** Redacts the final bytes, so that no field, message or stack trace leaks a secret. */
 export async function openLogger(settings: Settings['log'], output: Writable): Promise<Logger> {
   const { level, format } = settings
   const show = format === 'pretty' ? await loadPretty() : (line: string) => line

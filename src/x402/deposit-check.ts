@@ -15,8 +15,8 @@ const LATE_SECONDS = 3_600
 const INTENTS_MAX = 10_000
 
 /**
- * Uncredited money that arrived during a payer's abandoned payment, in its exact amount. Deposits
- * do not name their authorization, so an ordinary transfer may match too.
+ * Uncredited money in the exact amount of a payer's abandoned payment; an ordinary transfer may
+ * match too.
  */
 export function depositCheck(deps: {
   readonly deposits: DepositIndex

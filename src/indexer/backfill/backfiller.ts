@@ -149,8 +149,8 @@ export class Backfiller {
   }
 
   /**
-   * Stores the folds while the last blocks are read one by one, then ends the backfill. False if
-   * the position left the chain: undo the reorg first.
+   * Stores the folds while the last blocks are read, then ends the backfill. False if the position
+   * left the chain: undo the reorg first.
    */
   async meet(position: Position): Promise<boolean> {
     try {

@@ -20,10 +20,7 @@ export interface PackedInsert {
   readonly values: readonly (SqlValue | Uint8Array)[]
 }
 
-/**
- * One blob per column is faster than binding values. SQLite has no arrays, but `substr` of a blob
- * skips what precedes.
- */
+/** One blob per column is faster than binding values; SQLite reads them with `substr`. */
 export function packedInsert(
   { table, columns, constants = {}, conflict = '' }: BulkInsert,
   { count, columns: packed }: PackedRows,

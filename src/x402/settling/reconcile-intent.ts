@@ -19,8 +19,8 @@ export const MARGIN_SECONDS = 60
 type Deps = Pick<CreditDeps, 'engine' | 'rpc' | 'payment'>
 
 /**
- * Our transactions first, then any other. Ending without money needs a block as deep as for
- * prepayments: a lagging node must not end a payment that succeeds.
+ * Our transactions first, then any other. Ending without money needs a deep block: a lagging node
+ * must not end a payment that succeeds.
  */
 export async function reconcileIntent(deps: Deps, intent: Intent): Promise<Verdict> {
   let unpaidAt: number | undefined

@@ -9,7 +9,7 @@ const OPEN_MAX = 64
 
 /**
  * `busy`: the payer has another open payment (one balance could back many that fail at our cost),
- * or the settling wallet's queue is full. Nothing is stored.
+ * or too many are open. Nothing is stored.
  */
 export async function reserveIntent(
   connection: Connection,
