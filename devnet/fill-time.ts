@@ -7,7 +7,7 @@ import { historyPace, livePace, type Pace } from '#devnet/pace.ts'
 import type { World } from '#devnet/world.ts'
 
 /** Unix seconds. */
-export interface Stretch {
+export interface TimeSpan {
   readonly fromUnix: number
   readonly untilUnix: number
   readonly onBlock?: (done: number, total: number) => void
@@ -17,15 +17,15 @@ export interface Stretch {
  * One block every two or three hours, then a tail at live pace, so that everything before it is
  * final.
  */
-export async function fillTime(world: World, stretch: Stretch): Promise<void> {
-  const plan = planBlocks(world, stretch)
+export async function fillTime(world: World, span: TimeSpan): Promise<void> {
+  const plan = planBlocks(world, span)
   const nonces: Nonces = new Map()
-  let fromUnix = stretch.fromUnix
+  let fromUnix = span.fromUnix
   for (const [index, { toUnix, pace }] of plan.entries()) {
     const calls = activityCalls(world, { fromUnix, toUnix, pace })
     await mineBlock(world.chain, { calls, timestampUnix: toUnix, nonces })
     fromUnix = toUnix
-    stretch.onBlock?.(index + 1, plan.length)
+    span.onBlock?.(index + 1, plan.length)
   }
 }
 
@@ -62,19 +62,19 @@ const tailBlocks = 70
 
 const blocksPerDay: Readonly<Record<ChainName, number>> = { base: 9, ethereum: 7 }
 
-function planBlocks(world: World, stretch: Stretch): readonly PlannedBlock[] {
+function planBlocks(world: World, span: TimeSpan): readonly PlannedBlock[] {
   const step = blockSeconds[world.chain.name]
-  const room = Math.floor((stretch.untilUnix - stretch.fromUnix) / step)
+  const room = Math.floor((span.untilUnix - span.fromUnix) / step)
   const tailCount = Math.max(0, Math.min(tailBlocks, room))
-  const tailFromUnix = stretch.untilUnix - tailCount * step
+  const tailFromUnix = span.untilUnix - tailCount * step
   const meanSeconds = 86_400 / blocksPerDay[world.chain.name]
   const plan: PlannedBlock[] = []
-  let toUnix = stretch.fromUnix + Math.round(meanSeconds * world.random.between(0.6, 1.4))
+  let toUnix = span.fromUnix + Math.round(meanSeconds * world.random.between(0.6, 1.4))
   while (toUnix < tailFromUnix) {
     plan.push({ toUnix, pace: historyPace })
     toUnix += Math.round(meanSeconds * world.random.between(0.6, 1.4))
   }
-  if (tailFromUnix > stretch.fromUnix) plan.push({ toUnix: tailFromUnix, pace: historyPace })
+  if (tailFromUnix > span.fromUnix) plan.push({ toUnix: tailFromUnix, pace: historyPace })
   for (let index = 1; index <= tailCount; index += 1) {
     plan.push({ toUnix: tailFromUnix + index * step, pace: livePace })
   }

@@ -67,8 +67,13 @@ onEach('during a re-read, days without prices read so far have no price', ({ eng
     await engine.write(async (connection) => {
       await noteForgotten(connection, 8453)
       const read = { number: 5, hash: '0xab', timestamp: GENESIS_UNIX + 5 * 3_600 } as const
-      const floor = { number: 0, timestamp: 0 }
-      await writeBackfill(connection, 8453, { floor, read, folded: read, datasets: ['prices'] })
+      const newestFrom = { number: 0, timestamp: 0 }
+      await writeBackfill(connection, 8453, {
+        newestFrom,
+        read,
+        folded: read,
+        datasets: ['prices'],
+      })
     })
     assert.equal(await priceOfToday(), null)
   }),
@@ -113,9 +118,9 @@ onEach('a requested re-read survives a store outage', ({ engine }) =>
         ...(await commitDepsOf(engine, ecosystem)),
         engine: {
           ...engine,
-          async writeAtLength(work) {
+          async writeWithoutTimeout(work) {
             if (isAway) throw new StoreError('the store is away')
-            return engine.writeAtLength(work)
+            return engine.writeWithoutTimeout(work)
           },
         },
         source: openSource(chain),

@@ -4,7 +4,7 @@ import { sql } from '#store/sql.ts'
 
 /**
  * Calls of revoked keys at least a day later, to allow for clock skew. A first key's calls are the
- * wallet's minus those of its other keys.
+ * remainder.
  */
 const CALLS_AFTER_REVOCATION = sql`
   select keys.public_id as subject, spend.calls
@@ -26,10 +26,7 @@ const CALLS_AFTER_REVOCATION = sql`
   from keys join usage_days on usage_days.bucket = 'wallet:' || keys.wallet
   where keys.is_first = 1 and usage_days.day > keys.revoked_unix + ${DAY_SECONDS}`
 
-/**
- * Audit queries. Refunds are deleted with their processes, so all refunds since the oldest stored
- * process exist.
- */
+/** Refunds are deleted with their processes, so all since the oldest stored process exist. */
 export const accessChecks: readonly Check[] = [
   queryCheck(
     "a wallet's count of active keys is right, and at most ten",

@@ -8,10 +8,8 @@ import { reportLeakRoute } from './keys/report-leak.ts'
 import { type UsageDeps, usageRoute } from './usage/usage.ts'
 import { usageHistoryRoute } from './usage/usage-history.ts'
 
-/** What the operations on keys and usage need. */
 export interface AccessDeps extends KeyDeps, MessageDeps, UsageDeps {}
 
-/** Every operation on keys and usage; none is metered. */
 export function accessRoutes(deps: AccessDeps): readonly Route[] {
   const { gate } = deps
   return [

@@ -30,7 +30,6 @@ export interface CreateAccessDeps
   /** For the refund journal; without it pending refunds are lost with the process. */
   readonly dataFolder?: string
   readonly onBatch?: (size: number) => void
-  /** Background errors. */
   readonly report?: (error: unknown) => void
 }
 
@@ -45,7 +44,7 @@ export interface Access {
   /** Limits payments that match an offer but cannot be settled. */
   readonly settlements: FailureGuard
   readonly routes: readonly Route[]
-  /** For prepayments, a layer that does not know keys. */
+  /** For prepayments, which do not know keys. */
   findKey(publicId: string): Promise<Key | undefined>
   verifyPayerProof(input: PayerProofInput): Promise<Refusal | undefined>
 }

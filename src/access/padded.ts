@@ -1,4 +1,4 @@
-/** Pads to a power of two by repeating the last, to prepare few texts. */
+/** Repeats the last up to a power of two, to prepare few texts. */
 export function padded(keys: readonly string[]): readonly string[] {
   const last = keys.at(-1)
   if (last === undefined) return keys

@@ -26,12 +26,11 @@ export interface AccountsAuditDeps {
   readonly ecosystem: Ecosystem
   readonly stores: Pick<Stores, 'register' | 'accounts'>
   readonly clock: Clock
-  /** Lets a running service settle what it has begun. */
+  /** Lets a running service finish what it has begun. */
   pause(): Promise<void>
   note(line: string): void
 }
 
-/** Checks of the accounts store alone, without the chains. */
 export function storeChecks(dialect: Engine['dialect']): readonly Check[] {
   return [
     ...ledgerChecks,
@@ -66,8 +65,8 @@ export function accountsChecks(deps: {
 }
 
 /**
- * Returns every difference, in words. The stores do not share a snapshot (a reorg's refund follows
- * in the verifier's next pass), so only subjects that differ in two looks count.
+ * Returns every difference in words. The stores share no snapshot (a reorg's reversal comes with
+ * the next pass), so only subjects that differ in two looks count.
  */
 export async function auditAccounts(deps: AccountsAuditDeps): Promise<readonly string[]> {
   const found = await auditOnce(deps)
@@ -115,7 +114,7 @@ async function auditOnce(deps: AccountsAuditDeps): Promise<readonly Found[]> {
   })
 }
 
-/** Money that an operator should know of, though nothing differs. */
+/** Noted though nothing differs. */
 async function noteOpenMoney(
   { ecosystem: { payment }, note }: AccountsAuditDeps,
   connection: Connection,

@@ -6,7 +6,7 @@ import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import { type BuiltSchema, buildSchema, type UniqueKey } from '#store/sqlite/built-schema.ts'
 
-/** Compares the store's constraints with those of a new one. */
+/** Compares with the constraints of a new store. */
 export function constraintChecks(dialect: Engine['dialect']): readonly Check[] {
   const look = dialect === 'sqlite' ? lookOnSqlite : lookOnPostgres
   return [
@@ -18,7 +18,7 @@ export function constraintChecks(dialect: Engine['dialect']): readonly Check[] {
   ]
 }
 
-/** Table texts contain all constraints except separately created indexes. */
+/** Table texts lack only separately created indexes. */
 async function lookOnSqlite(
   connection: Connection,
   { tables, uniqueKeys }: BuiltSchema,
@@ -90,7 +90,6 @@ function nameOf(subject: string, condition: string): string {
   return `${subject}: ${plainCondition(condition)}`
 }
 
-/** The condition of each check constraint in a table's text. */
 function conditionsOf(text: string): string[] {
   return [...text.matchAll(/\bcheck\s*\(/gi)].map(({ index, 0: opening }) => {
     const start = index + opening.length

@@ -31,7 +31,7 @@ export function guardChecks(dialect: Engine['dialect']): readonly Check[] {
   ]
 }
 
-/** A session with `replica` would skip every trigger. */
+/** A session with `replica` skips every trigger. */
 const GUARDS_ARE_ON: Check = {
   name: 'no database or role setting disables the guards',
   async run(connection) {

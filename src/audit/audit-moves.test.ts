@@ -93,7 +93,7 @@ onBoth(
     const [check] = moveChecks
     assert.ok(check !== undefined)
     const payer: Address = `0x${'aa'.repeat(20)}`
-    const keys = { lockHeir: async (_: unknown, id: string) => id, keysOf: async () => [] }
+    const keys = { lockSuccessor: async (_: unknown, id: string) => id, keysOf: async () => [] }
     const deposit = {
       chainId: 8453,
       blockNumber: 1,

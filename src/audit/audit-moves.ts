@@ -1,7 +1,7 @@
 import { type Check, DIFFERENCES_MAX, queryCheck } from '#ledger/check.ts'
 import { sql } from '#store/sql.ts'
 
-/** A rotation, a signed message or a refund: between keys of one wallet. */
+/** By rotation, message or refund within a wallet. */
 const BETWEEN_KEYS = sql`source.wallet = target.wallet and case
   when entries.id like 'move:rotate:%'
     then entries.id = 'move:rotate:' || target.public_id and source.successor = target.public_id
@@ -11,7 +11,7 @@ const BETWEEN_KEYS = sql`source.wallet = target.wallet and case
     select 1 from used_messages where used_messages.digest = substr(entries.id, 6)
       and used_messages.action = 'move-balance' and used_messages.wallet = source.wallet) end`
 
-/** Credits that a wallet made elsewhere and collected when it signed in. */
+/** Credits that a wallet collected at sign-in. */
 const COLLECTED = sql`taken.account like 'bucket:%'
   and given.account = 'bucket:payer:' || entries.reference
   and exists (
@@ -19,7 +19,7 @@ const COLLECTED = sql`taken.account like 'bucket:%'
     where collected.entry_id = entries.id and credits.account = taken.account
       and credits.owner = entries.reference)`
 
-/** Transfers between accounts, without deposit or spending. */
+/** Without deposit or spending. */
 export const moveChecks: readonly Check[] = [
   queryCheck(
     'money moves within one wallet only, by a rotation, a signed message, a refund or a collection',

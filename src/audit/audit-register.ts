@@ -21,17 +21,16 @@ import { provePositions } from './prove-positions.ts'
 export type RegisterVerdict =
   | { readonly kind: 'agrees' }
   | { readonly kind: 'differs'; readonly difference: string }
-  /** The indexed blocks were reorganized and the index has not followed yet. */
+  /** A reorg that the index has not followed yet. */
   | { readonly kind: 'moved'; readonly chain: string }
-  /** Older history of a chain is still being read. */
   | { readonly kind: 'incomplete'; readonly chain: string }
-  /** The register was built from another ecosystem file. */
+  /** Built from another ecosystem file. */
   | { readonly kind: 'other-file'; readonly parts: readonly string[] }
   | { readonly kind: 'empty' }
 
 /**
- * Recomputes the register from the chains at the indexed blocks: builds a second index in a
- * temporary file, compares row by row, and asks the token contracts for balances and supplies.
+ * Builds a second index up to the indexed blocks in a temporary file, compares row by row, and asks
+ * the token contracts for balances and supplies.
  */
 export function auditRegister(deps: AuditDeps): Promise<RegisterVerdict> {
   return deps.register.snapshot(async (stored) => {
@@ -52,7 +51,6 @@ export function auditRegister(deps: AuditDeps): Promise<RegisterVerdict> {
       (await impossibleBurns(stored, deps.ecosystem.tokens))[0]?.detail ??
       (await compareWithRebuilt(deps, stored, status))
     if (difference === undefined) return { kind: 'agrees' }
-    // A reorg during the audit explains a difference.
     const moved = await leftChain(deps, status)
     return moved === undefined ? { kind: 'differs', difference } : { kind: 'moved', chain: moved }
   })

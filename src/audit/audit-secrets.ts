@@ -4,8 +4,8 @@ import { column } from '#store/row.ts'
 import { type Sql, sql } from '#store/sql.ts'
 
 /**
- * Searches all text for the shape of a secret, whatever its prefix. The database does the search,
- * so that no value is read or shown.
+ * Searches for the shape of a secret, whatever its prefix. The database searches, so that no value
+ * is read or shown.
  */
 export function secretCheck(dialect: Engine['dialect']): Check {
   return {
@@ -58,7 +58,7 @@ function holdsSecret(dialect: Engine['dialect'], name: string): Sql {
   return sql`${plain(name)} glob ${`*[a-z0-9]_${HEX.repeat(8)}_${HEX.repeat(32)}*`}`
 }
 
-/** A name from the catalogue. */
+/** From the catalogue. */
 function plain(name: string): Sql {
   return { kind: 'sql', parts: [`"${name.replaceAll('"', '""')}"`], values: [] }
 }

@@ -19,13 +19,13 @@ export interface AuditInput extends Pick<AuditDeps, 'onProgress' | 'note'> {
   readonly logger: Pick<Logger, 'debug' | 'info' | 'warn'>
 }
 
-/** Attempts on a chain that reorganizes during the audit, and the pause between. */
+/** For a reorg during the audit. */
 const TRIES_MAX = 5
 const TRY_AGAIN_MS = 2_000
 
 /**
- * Returns every difference of the accounts and the first one of the register. Throws ProofError
- * when the chains cannot be asked or are not those of the file.
+ * Returns every difference of the accounts and the first of the register. Throws ProofError when
+ * the chains cannot be asked or are not those of the file.
  */
 export async function auditAll(input: AuditInput): Promise<readonly string[]> {
   const { ecosystem } = input

@@ -10,12 +10,11 @@ import { sql } from '#store/sql.ts'
 import { type StoreState, streamTable } from '#store/stream-table.ts'
 import type { AuditDeps } from './audit-deps.ts'
 
-/** Calls in flight at once; they travel in batches. */
+/** In flight at once, in batches. */
 const CALLS_AT_ONCE = 200
 
 /**
- * Compares `totalSupply()` and each `balanceOf` with the register at the indexed block; returns the
- * first difference.
+ * Compares `totalSupply()` and each `balanceOf` at the indexed block; returns the first difference.
  */
 export async function proveBalances(
   deps: Pick<AuditDeps, 'ecosystem' | 'sourceOf' | 'note' | 'onProgress'>,
@@ -81,7 +80,6 @@ async function proveHolders(
   return undefined
 }
 
-/** One page of balances per round of calls. */
 async function* pagesOf(
   stored: StoreState,
   { token, chain }: Place,

@@ -12,8 +12,7 @@ import { type StoreState, streamTable } from '#store/stream-table.ts'
 import type { AuditDeps } from './audit-deps.ts'
 
 /**
- * Compares deposits with the asset contract: balance before the first block + deposits − sent =
- * balance now. Returns the difference in words.
+ * Balance before the first block + deposits − sent = balance now. Returns the difference in words.
  */
 export async function provePayments(
   deps: Pick<AuditDeps, 'ecosystem' | 'sourceOf' | 'note'>,
@@ -44,7 +43,7 @@ export async function provePayments(
   return undefined
 }
 
-/** Undefined if no endpoint has state that old. */
+/** Undefined if no endpoint has such old state. */
 async function heldBefore(source: ChainSource, payment: Payment): Promise<bigint | undefined> {
   const { startBlock } = payment.chain
   if (startBlock === 0) return 0n

@@ -6,7 +6,7 @@ import type { AuditDeps } from './audit-deps.ts'
 
 /**
  * Checks timestamps, order of marks, chains and an unbroken line of blocks from finalized to the
- * position; returns the first difference in words.
+ * position; returns the first difference.
  */
 export async function provePositions(
   deps: Pick<AuditDeps, 'ecosystem' | 'sourceOf' | 'note'>,

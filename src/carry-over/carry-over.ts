@@ -8,7 +8,6 @@ import { type BuiltColumn, buildSchema } from '#store/sqlite/built-schema.ts'
 import { type StoreState, streamTable } from '#store/stream-table.ts'
 import { isOfRelease, OF_RELEASE } from './release.ts'
 
-/** Nothing was carried over. */
 export class CarryOverError extends Error {
   override readonly name = 'CarryOverError'
 }
@@ -36,7 +35,6 @@ export const CARRIED = [
   'spend_days',
 ] as const
 
-/** Rows held in memory at once. */
 const ROWS_AT_ONCE = 5_000
 
 interface CarryOverInput {
@@ -46,9 +44,8 @@ interface CarryOverInput {
 }
 
 /**
- * Copies the accounts of 0.1.0 into an empty store, in one transaction that is audited before it
- * commits. Returns rows by table. Throws CarryOverError and stores nothing if the source is in use
- * or not of 0.1.0, the target is not empty, the audit fails or a store fails.
+ * Copies 0.1.0 accounts into an empty store in one transaction, audited before it commits. Returns
+ * rows by table; throws CarryOverError and stores nothing on any failure.
  */
 export async function carryOver(input: CarryOverInput): Promise<ReadonlyMap<string, number>> {
   const { source, target } = input
@@ -56,7 +53,7 @@ export async function carryOver(input: CarryOverInput): Promise<ReadonlyMap<stri
   try {
     return await source.snapshot(async (reads) => {
       await refuseRunning(reads, input)
-      return target.writeAtLength(async (connection) => {
+      return target.writeWithoutTimeout(async (connection) => {
         await refuseRows(connection)
         const counts = await copyAll({ connection: reads, dialect: source.dialect }, connection)
         await refuseDifferences(connection, target.dialect)
@@ -155,7 +152,6 @@ function inWords(name: string, { subject, detail }: Difference): string {
   return `${name}: ${subject}: ${detail}`
 }
 
-/** A table or column name of ours. */
 function plain(text: string): Sql {
   return { kind: 'sql', parts: [text], values: [] }
 }

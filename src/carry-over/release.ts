@@ -2,19 +2,18 @@ import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { type Sql, sql } from '#store/sql.ts'
 
-/** The last migrations of ledger, access, payments and x402 in 0.1.0. */
+/** Last migrations of ledger, access, payments and x402 in 0.1.0. */
 const LAST_MIGRATIONS = [106, 210, 305, 407] as const
 
-/** True with all migrations of 0.1.0 and none of a later version. */
+/** True with exactly the migrations of 0.1.0. */
 export async function isOfRelease(connection: Connection): Promise<boolean> {
   const found = await connection.run(sql`select id from migrations`)
   const ids = new Set(found.map((row) => column.integer(row, 'id')))
   return LAST_MIGRATIONS.every((id) => ids.has(id)) && Math.max(...ids) === 407
 }
 
-/** Tables whose columns differ in 0.1.0, in the form of this version. */
+/** Tables whose columns differ in 0.1.0. */
 export const OF_RELEASE: ReadonlyMap<string, Sql> = new Map([
-  // The latest day and price of paid calls accrue beside the balance.
   [
     'spend_days',
     sql`

@@ -10,15 +10,14 @@ import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import { CarryOverError, carryOver } from './carry-over.ts'
 
 export interface Origin {
-  /** Data folder or URL of the accounts. */
   readonly from: string
-  /** Further data folders (`SEXTON_DATA`) with possibly pending refunds. */
+  /** Further data folders that may hold pending refunds. */
   readonly data: readonly string[]
 }
 
 type Context = Pick<RoleContext, 'settings' | 'say' | 'clock'>
 
-/** Fills the configured accounts store with that of 0.1.0; 1 on failure. */
+/** Exit code 1 on failure. */
 export async function runCarryOver(context: Context, origin: Origin): Promise<ExitCode> {
   const { settings, say } = context
   try {
@@ -70,7 +69,7 @@ function openSource(from: string): Engine {
   }
 }
 
-/** Takes the folder lock that 0.1.0 uses, so that it cannot start meanwhile. */
+/** Takes 0.1.0's own folder lock, so that it cannot start meanwhile. */
 async function lockOrigin(folder: string): Promise<() => void> {
   const file = storeFile(folder, 'accounts')
   if (!existsSync(file))

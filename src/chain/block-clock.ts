@@ -26,22 +26,19 @@ export class BlockClock {
     return header
   }
 
-  /**
-   * Interpolates, because blocks come evenly, and bisects every third step. `to` must be at or
-   * after `unix`.
-   */
+  /** Interpolates, because blocks come evenly, and bisects every third step. */
   async firstAtOrAfter(unix: number, from: TimedBlock, to: TimedBlock): Promise<TimedBlock> {
     if (from.timestamp >= unix) return from
     let low = from
     let high = to
     for (let step = 0; high.number - low.number > 1; step += 1) {
-      if (step > STEPS_MAX) throw this.#doubt('the times of the blocks do not rise')
+      if (step > STEPS_MAX) throw this.#inconsistent('the times of the blocks do not rise')
       const span = high.number - low.number
       const share = (unix - low.timestamp) / Math.max(1, high.timestamp - low.timestamp)
       const guess = step % 3 === 2 ? span / 2 : span * share
       const offset = Math.min(span - 1, Math.max(1, Math.round(guess)))
       const guessed = low.number + offset
-      // A good guess is off by one at most: fetch the neighbours too.
+      // A good guess is off by one at most.
       const near = [guessed - 1, guessed, guessed + 1]
       const inside = near.filter((number) => number > low.number && number < high.number)
       const blocks = await Promise.all(inside.map((number) => this.at(number)))
@@ -55,10 +52,10 @@ export class BlockClock {
   #requireOrder(blocks: readonly TimedBlock[]): void {
     for (const [index, { number, timestamp }] of blocks.entries())
       if (timestamp < (blocks[index - 1]?.timestamp ?? 0))
-        throw this.#doubt(`block ${number} is older than one before it`)
+        throw this.#inconsistent(`block ${number} is older than one before it`)
   }
 
-  #doubt(message: string): RpcError {
+  #inconsistent(message: string): RpcError {
     this.#known.clear()
     return new RpcError(message)
   }

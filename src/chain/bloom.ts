@@ -2,7 +2,7 @@ import { fromHex } from 'ox/Bytes'
 import { keccak256 } from 'ox/Hash'
 import type { LogFilter } from './log-filter.ts'
 
-/** Whether a bloom admits a matching log (Yellow Paper, 4.3.1); true may be chance. */
+/** Yellow Paper, 4.3.1; true may be chance. */
 export function bloomAdmits(logsBloom: `0x${string}`, filter: LogFilter): boolean {
   const bloom = fromHex(logsBloom)
   const anyAddress = filter.addresses.some((address) => holds(bloom, address))

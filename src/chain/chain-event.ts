@@ -1,13 +1,12 @@
 import type { BlockHeader, BlockRef, Log } from '#domain/chain.ts'
 
-/** The last block whose facts are stored. Time in Unix seconds. */
+/** The last block whose facts are stored. */
 export interface Position extends BlockRef {
   readonly timestamp: number
 }
 
 export interface ChainTip {
   readonly head: BlockHeader
-  /** Block numbers, never above the head. */
   readonly safe: number
   readonly finalized: number
 }

@@ -19,7 +19,7 @@ export interface HistoryRequest {
   readonly to: number
   readonly atOnceMax?: number
   readonly signal?: AbortSignal
-  /** Called, perhaps repeatedly, when every range has been requested. */
+  /** When every range has been requested; perhaps repeatedly. */
   onAllAsked?(): void
 }
 
@@ -28,7 +28,7 @@ export interface HistoryPart {
   readonly to: number
   /** Reused once the next part is requested. */
   readonly columns: LogColumns
-  /** The last block as the answering node sees it, because it may be on another branch. */
+  /** As the answering node sees it: it may be on another branch. */
   readonly end: BlockRef | undefined
   readonly host: string
 }
@@ -52,7 +52,6 @@ export interface EndpointStatus {
   readonly requests: number
   readonly refused: number
   readonly failed: number
-  /** On the wire. */
   readonly bytesReceived: number
   readonly inFlight: number
   readonly limit: number
@@ -60,31 +59,28 @@ export interface EndpointStatus {
   readonly rangeMax: number | null
 }
 
-/** Every response is parsed; an impossible one throws RpcError. */
+/** Responses are parsed; an impossible one throws RpcError. */
 export interface ChainSource {
   readonly chainId: number
   askChainId(): Promise<number>
-  /** Undefined if the node does not know the block. */
+  /** Undefined if unknown to the node. */
   header(block: number | BlockTag): Promise<BlockHeader | undefined>
   /** By block and log index, both ends included. */
   logsInRange(filter: LogFilter, from: number, to: number): Promise<readonly SourceLog[]>
-  /** Throws if the node does not know the hash. */
+  /** Throws if unknown to the node. */
   logsInBlock(filter: LogFilter, hash: Hash): Promise<readonly SourceLog[]>
-  /** Undefined if the node lacks the method. */
+  /** Undefined without that method. */
   receiptLogs(hash: Hash): Promise<readonly SourceLog[] | undefined>
   /**
-   * Throws EndpointError `unproven` if no node can prove the logs. If `wants` rejects the proven
-   * header, they are left empty.
+   * Throws EndpointError `unproven`. If `wants` rejects the proven header, the logs are left empty.
    */
   provenBlock(ref: BlockRef, wants?: (header: BlockHeader) => boolean): Promise<ProvenBlock>
-  /** Runs `work` on a single endpoint for consistency; restarts on the next if it fails. */
+  /** For consistency; restarts on the next endpoint if it fails. */
   onOneEndpoint<T>(work: (source: ChainSource) => Promise<T>): Promise<T>
   code(address: Address): Promise<`0x${string}`>
   call(to: Address, data: `0x${string}`, block?: number): Promise<`0x${string}`>
   expectHistory(): void
-  /**
-   * In block order without gaps; refused ranges are split. Leaving the iteration cancels requests.
-   */
+  /** In block order without gaps; splits refused ranges. Leaving the iteration cancels requests. */
   history(request: HistoryRequest): AsyncIterable<HistoryPart>
   lacksHistory(host: string, reason: string): void
   distrust(host: string, reason: string): void

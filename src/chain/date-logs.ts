@@ -5,8 +5,8 @@ import type { LogColumns } from './columns/log-columns.ts'
 const HEADERS_AT_ONCE = 200
 
 /**
- * Logs that `exact` selects get their block's time, the others any time of the right UTC day, which
- * takes fewer headers.
+ * Logs that `exact` selects get their block's time, others any time of their UTC day, which takes
+ * fewer headers.
  */
 export async function dateLogs(
   clock: BlockClock,

@@ -87,12 +87,12 @@ export async function ancestor(deps: FollowDeps, below: number): Promise<BlockHe
     if (stored === undefined && !isBeforeAll) throw new DeepReorgError(number)
     const header = await deps.source.header(number)
     if (header === undefined) throw new RpcError(`the node does not know block ${number}`)
-    // Nothing is stored below the start block.
+    // Nothing is stored below it.
     if (header.hash === stored?.hash || isBeforeAll) return header
   }
 }
 
-/** Nothing is deleted; an operator must look. */
+/** For an operator; nothing is deleted. */
 export class DeepReorgError extends Error {
   override readonly name = 'DeepReorgError'
   constructor(number: number) {
@@ -162,10 +162,10 @@ async function readLogs(
   return logs
 }
 
-/** A block's receipts take up to a megabyte. */
+/** Receipts of a block take up to a megabyte. */
 const PROVEN_AT_ONCE = 4
 
-/** The chain moved between calls, or its nodes disagree. */
+/** The chain moved between calls, or nodes disagree. */
 export class UnlinkedBlocksError extends RpcError {}
 
 function moved({ number }: BlockHeader, parent: string): UnlinkedBlocksError {

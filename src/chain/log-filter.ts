@@ -2,7 +2,7 @@ import type { Address, Hash } from '#domain/address.ts'
 
 export interface LogFilter {
   readonly addresses: readonly Address[]
-  /** `null` accepts every value at that position. */
+  /** `null` accepts every value. */
   readonly topics: readonly (readonly Hash[] | null)[]
   /** Which event of which contract; the lists alone match more. */
   readonly pairs?: readonly { readonly address: Address; readonly topic0: Hash }[]

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import type { Address, Hash } from '#domain/address.ts'
 import type { BlockHeader } from '#domain/chain.ts'
-import { compiledLate } from '#lib/compiled-late.ts'
+import { compileLazily } from '#lib/compile-lazily.ts'
 import type { SourceLog } from './chain-source.ts'
 import { RpcError } from './rpc-error.ts'
 
@@ -14,7 +14,7 @@ const bytes = text('^0x([0-9a-fA-F]{2})*$')
 
 const nullable = <const Schema>(schema: Schema) => ({ anyOf: [schema, { type: 'null' }] }) as const
 
-const checkBlock = compiledLate({
+const checkBlock = compileLazily({
   type: 'object',
   required: ['number', 'hash', 'parentHash', 'timestamp', 'logsBloom'],
   properties: {
@@ -81,12 +81,12 @@ const rpcProvableReceipt = {
   },
 } as const
 
-const checkLogs = compiledLate({ type: 'array', items: rpcLog })
-const checkProvableReceipts = compiledLate({ type: 'array', items: rpcProvableReceipt })
-const checkHashes = compiledLate({ type: 'array', items: hash })
-const checkReceipts = compiledLate({ type: 'array', items: rpcReceipt })
-const checkBytes = compiledLate(bytes)
-const checkQuantity = compiledLate(quantity)
+const checkLogs = compileLazily({ type: 'array', items: rpcLog })
+const checkProvableReceipts = compileLazily({ type: 'array', items: rpcProvableReceipt })
+const checkHashes = compileLazily({ type: 'array', items: hash })
+const checkReceipts = compileLazily({ type: 'array', items: rpcReceipt })
+const checkBytes = compileLazily(bytes)
+const checkQuantity = compileLazily(quantity)
 
 export function parseBlock(value: unknown): BlockHeader | undefined {
   if (value === null) return undefined

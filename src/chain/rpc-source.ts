@@ -104,7 +104,6 @@ async function onOneEndpoint<T>(
       return await work(source)
     } catch (error) {
       if (!(error instanceof RpcError) || error.tooLarge) throw error
-      // EndpointErrors are already counted.
       if (!(error instanceof EndpointError)) endpoint.blame(error)
       last = error
     }

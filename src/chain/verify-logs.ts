@@ -4,10 +4,7 @@ import type { ChainSource, SourceLog } from './chain-source.ts'
 import type { LogFilter } from './log-filter.ts'
 import { RpcError } from './rpc-error.ts'
 
-/**
- * If the bloom admits an event that the node did not return, the block's receipts must confirm its
- * absence.
- */
+/** If the bloom admits a missing event, the block's receipts must confirm its absence. */
 export async function fetchBlockLogs(
   source: ChainSource,
   filters: readonly LogFilter[],
@@ -86,7 +83,6 @@ export function matches(filter: LogFilter, log: Pick<Log, 'address' | 'topics'>)
   })
 }
 
-/** Drops duplicates and sets the block's time. */
 export function verifyLogs(header: BlockHeader, logs: readonly SourceLog[]): readonly Log[] {
   const seen = new Set<number>()
   const out: Log[] = []

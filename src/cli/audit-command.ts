@@ -19,14 +19,13 @@ export function auditCommand(process: NodeJS.Process): Command {
     .action(() => runRole(process, runAudit))
 }
 
-/** The audit could not run. */
 class AuditError extends Error {
   override readonly name = 'AuditError'
 }
 
 /** Read-only; 1 when anything differs. */
 async function runAudit(context: RoleContext): Promise<ExitCode> {
-  // Imported on demand, so that help does not load the whole service.
+  // Lazy: help need not load the service.
   const [{ auditAll }, { StoreError }, { chosenEcosystem }] = await Promise.all([
     import('#audit/audit.ts'),
     import('#store/engine.ts'),

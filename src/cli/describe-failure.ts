@@ -6,7 +6,6 @@ export interface Failure {
   readonly exitCode: 1 | 2
 }
 
-/** Errors whose message already says what is wrong and where. */
 const CONFIGURATION = new Set([
   'SettingsError',
   'EcosystemError',
@@ -15,10 +14,9 @@ const CONFIGURATION = new Set([
   'AuditError',
 ])
 
-/** Errors that list every mistake of a file, one per line. */
 const OF_FILE = new Set(['EcosystemError', 'ProofError'])
 
-/** Redacts secrets; keeps one line unless the error lists a file's mistakes. */
+/** Redacts secrets. */
 export function describeFailure(error: unknown): Failure {
   const { text, exitCode } = describe(error)
   const safe = redact(text)

@@ -20,9 +20,8 @@ export function indexCommand(process: NodeJS.Process): Command {
     )
 }
 
-/** The index role alone, until a signal. Further ones stand by. */
 async function runIndex(context: RoleContext): Promise<ExitCode> {
-  // Imported on demand, so that help does not load the whole service.
+  // Lazy: help need not load the service.
   const [
     { barOf },
     { chosenEcosystem },

@@ -3,7 +3,6 @@ import { MultiBar, Presets, type SingleBar } from 'cli-progress'
 import type { Clock } from '#lib/time.ts'
 import type { ProgressBoard } from '#main/role-context.ts'
 
-/** Shows progress without flooding a log file. */
 const LINE_EVERY_MS = 5_000
 
 interface BoardDeps {
@@ -12,14 +11,14 @@ interface BoardDeps {
   readonly clock: Clock
 }
 
-/** Bars in a terminal, else a line every few seconds, on `output`. */
+/** Bars in a terminal, else a line every few seconds. */
 export function createProgress(deps: BoardDeps & { readonly isTty: boolean }): ProgressBoard {
   return deps.isTty ? bars(deps) : lines(deps)
 }
 
 function bars({ output, log, clock }: BoardDeps): ProgressBoard {
   const options = {
-    // The type asks for a file's stream; any Writable of a terminal will do.
+    // The type wants a file's stream; any Writable works.
     stream: output as NodeJS.WritableStream,
     format: '{task} [{bar}] {value}/{total} {pace} {detail}',
     hideCursor: true,
@@ -78,7 +77,6 @@ function lines({ output, log, clock }: BoardDeps): ProgressBoard {
   }
 }
 
-/** Formats the rate and the time left, measured from the first update. */
 function createPace(clock: Clock): (task: string, done: number, total: number) => string {
   const first = new Map<string, { readonly atMs: number; readonly done: number }>()
   return (task, done, total) => {

@@ -5,10 +5,8 @@ import type { ExitCode, RoleContext } from '#main/role-context.ts'
 import { readSettings } from '#main/settings.ts'
 import { createProgress } from './progress.ts'
 
-/** Environment variables set by command-line options. */
 export type Overrides = Readonly<Record<string, string | undefined>>
 
-/** Runs a role with settings, log and progress; sets the exit code. */
 export async function runRole(
   process: NodeJS.Process,
   role: (context: RoleContext) => Promise<ExitCode>,

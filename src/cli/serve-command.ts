@@ -27,9 +27,8 @@ export function serveCommand(process: NodeJS.Process): Command {
     )
 }
 
-/** The API role alone, until a signal; any number of replicas. */
 async function runServe(context: RoleContext): Promise<ExitCode> {
-  // Imported on demand, so that help does not load the whole service.
+  // Lazy: help need not load the service.
   const [
     { compose },
     { chosenEcosystem },

@@ -33,19 +33,17 @@ export function createProgram(from: NodeJS.Process): Command {
   return program
 }
 
-// Runs directly from source too, without the module cache of `sexton.mjs`.
 if (import.meta.main) await main()
 
 export async function main(): Promise<void> {
   try {
     await createProgram(process).parseAsync(process.argv)
   } catch (error) {
-    // Commander has already printed; its code for help and version is 0.
+    // Commander has already printed.
     if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? 0 : 2)
     const { text, exitCode } = describeFailure(error)
     process.stderr.write(`${text.replace(/^/gm, 'sexton: ')}\n`)
     process.exit(exitCode)
   }
-  // Nothing left open may keep the process alive.
   process.exit()
 }

@@ -39,10 +39,10 @@ export function startCommand(process: NodeJS.Process): Command {
     )
 }
 
-/** Everything in one process, until a signal. Rejects when the start or, later, the index fails. */
+/** Rejects when the start or, later, the index fails. */
 async function runStart(context: RoleContext): Promise<ExitCode> {
-  // Imported on demand, so that help does not load the whole service.
-  const [{ barOf }, { lateIndexThread, loadIndexThread }, { untilStopped }, { storeFile }] =
+  // Lazy: help need not load the service.
+  const [{ barOf }, { lazyIndexThread, loadIndexThread }, { untilStopped }, { storeFile }] =
     await Promise.all([
       import('#main/gauges/index-progress.ts'),
       import('#main/roles/index-thread.ts'),
@@ -52,9 +52,7 @@ async function runStart(context: RoleContext): Promise<ExitCode> {
   const { progress, settings } = context
   const hasRegister =
     settings.register.kind === 'sqlite' && existsSync(storeFile(settings.dataFolder, 'register'))
-  // With an existing register the API starts first.
-  const indexThread = hasRegister ? lateIndexThread() : loadIndexThread()
-  // Load in parallel.
+  const indexThread = hasRegister ? lazyIndexThread() : loadIndexThread()
   const loaded = import('#main/roles/start.ts')
   const starting = loaded.then(({ start }) =>
     start({
@@ -67,7 +65,6 @@ async function runStart(context: RoleContext): Promise<ExitCode> {
       },
     }),
   )
-  // Keep the board until all history is read.
   const finishBoard = async () => {
     const [{ untilIndexed }, { service }] = await Promise.all([loaded, starting])
     await untilIndexed(service, 'all')
@@ -77,6 +74,5 @@ async function runStart(context: RoleContext): Promise<ExitCode> {
   const ended = starting.then(async ({ ready, service }) => {
     await Promise.all([ready, service.index.ended])
   })
-  // A signal during the start stops it, too.
   return untilStopped(context, async () => (await starting).stop(), ended)
 }

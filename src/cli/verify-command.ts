@@ -16,9 +16,8 @@ export function verifyCommand(process: NodeJS.Process): Command {
     .action(() => runRole(process, runVerify))
 }
 
-/** The verifier alone, until a signal. */
 async function runVerify(context: RoleContext): Promise<ExitCode> {
-  // Imported on demand, so that help does not load the whole service.
+  // Lazy: help need not load the service.
   const [
     { chosenEcosystem },
     { untilStopped },
@@ -35,7 +34,7 @@ async function runVerify(context: RoleContext): Promise<ExitCode> {
   const stores = await openStores(settings, reportMigrations(logger))
   const ending = new AbortController()
   const verifying = runVerifyRole(
-    // Requests that wait are in other processes, which poll for themselves.
+    // Waiting requests are in other processes, which poll.
     {
       ecosystem,
       stores,

@@ -133,8 +133,8 @@ test('only days that may have changed are read again, and none while the index s
     assert.deepEqual(await ask(2, 6), [5, 6])
     read.splice(0)
     const noBlock = { number: -1, hash: '0x', timestamp: -1 } as const
-    const floor = { number: 50, timestamp: noon }
-    const older = { floor, read: noBlock, folded: noBlock, datasets: null }
+    const newestFrom = { number: 50, timestamp: noon }
+    const older = { newestFrom, read: noBlock, folded: noBlock, datasets: null }
     assert.deepEqual(await ask(2, 6, older), [5, 6])
     assert.deepEqual(read.splice(0), [[0, 1, 2, 3, 4, 5, 6]])
   }))

@@ -8,7 +8,7 @@ import { buildMeta } from './meta.ts'
 
 const [chain] = parseEcosystem('local', localEcosystem).chains
 
-function gapOf(startBlock: number, read: number, floor: number) {
+function gapOf(startBlock: number, read: number, newestFrom: number) {
   assert.ok(chain !== undefined)
   const position = { number: read, hash: '0x', timestamp: -1 } as const
   const status: ChainStatus = {
@@ -20,7 +20,7 @@ function gapOf(startBlock: number, read: number, floor: number) {
     safeNumber: 890,
     finalizedNumber: 880,
     backfill: {
-      floor: { number: floor, timestamp: 1_000 },
+      newestFrom: { number: newestFrom, timestamp: 1_000 },
       read: position,
       folded: position,
       datasets: null,

@@ -118,9 +118,9 @@ function chainMetaOf(status: ChainStatus, nowUnix: number): Static<typeof chainM
  */
 function gapOf({ backfill }: ChainStatus) {
   if (backfill === null || backfill.datasets !== null) return null
-  const { floor, read } = backfill
-  const [fromBlock, toBlock] = [read.number + 1, floor.number - 1]
-  return fromBlock > toBlock ? null : { fromBlock, toBlock, untilUnix: floor.timestamp }
+  const { newestFrom, read } = backfill
+  const [fromBlock, toBlock] = [read.number + 1, newestFrom.number - 1]
+  return fromBlock > toBlock ? null : { fromBlock, toBlock, untilUnix: newestFrom.timestamp }
 }
 
 /** Changes whenever an answer's body may, except for elapsed seconds. */

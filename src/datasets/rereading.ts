@@ -27,11 +27,11 @@ export function rereadingOf(status: IndexStatus, file: FileParts): readonly Rere
 function rereadingOn(status: ChainStatus, file: FileParts): readonly Rereading[] {
   const { chain, backfill, timesForgotten, blockNumber } = status
   if (backfill === null || timesForgotten === 0) return []
-  const { floor, read, folded, datasets } = backfill
+  const { newestFrom, read, folded, datasets } = backfill
   return (datasets ?? datasetsOf(file, chain)).map((dataset) => {
     const upTo = dataset === HOLDERS ? folded : read
     const isNewestThere = datasets === null && dataset !== HOLDERS
-    const toBlock = isNewestThere ? floor.number - 1 : blockNumber
+    const toBlock = isNewestThere ? newestFrom.number - 1 : blockNumber
     const isEmpty = upTo.hash === '0x' && !isNewestThere
     return { chain, dataset, fromBlock: upTo.number + 1, toBlock, isEmpty }
   })

@@ -1,6 +1,6 @@
 import { checksum, validate } from 'ox/Address'
 
-/** A 20-byte address in lower-case hex, the only stored form. */
+/** Lower-case, the only stored form. */
 export type Address = `0x${string}`
 export type Hash = `0x${string}`
 
@@ -8,7 +8,7 @@ export const ZERO_ADDRESS: Address = '0x0000000000000000000000000000000000000000
 
 const SHAPE = /^0x[0-9a-fA-F]{40}$/
 
-/** Parses external text. Mixed case must have the right checksum (EIP-55). */
+/** Mixed case must have the right checksum (EIP-55). */
 export function parseAddress(text: string): Address | undefined {
   if (!SHAPE.test(text)) return undefined
   const digits = text.slice(2)
@@ -17,14 +17,13 @@ export function parseAddress(text: string): Address | undefined {
   return text.toLowerCase() as Address
 }
 
-/** The checksummed form (EIP-55), for answers. */
+/** Checksummed (EIP-55). */
 export function showAddress(address: Address): `0x${string}` {
   return checksum(address)
 }
 
 const HASH = /^0x[0-9a-fA-F]{64}$/
 
-/** Parses a 32-byte hash, lower-cased. */
 export function parseHash(text: string): Hash | undefined {
   return HASH.test(text) ? (text.toLowerCase() as Hash) : undefined
 }

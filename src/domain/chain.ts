@@ -1,19 +1,17 @@
 import type { Address, Hash } from './address.ts'
 
-/** Height and hash; the hash decides. */
 export interface BlockRef {
   readonly number: number
   readonly hash: Hash
 }
 
-/** Timestamp in Unix seconds. */
 export interface BlockHeader extends BlockRef {
   readonly parentHash: Hash
   readonly timestamp: number
   readonly logsBloom: `0x${string}`
 }
 
-/** A log of a sealed block. Topics and data are hex; the address is lower-case. */
+/** Hex; the address is lower-case. */
 export interface Log {
   readonly chainId: number
   readonly blockNumber: number

@@ -1,47 +1,41 @@
 import { formatDecimal, multiplyDivide } from '#lib/decimal.ts'
 
-/** Integer millionths of a US dollar: one base unit of USDC. */
+/** One base unit of USDC. */
 export type MicroUsd = bigint
 
-/** A price per whole token, scaled by 10^`PRICE_DECIMALS`. */
+/** Per whole token, scaled by 10^`PRICE_DECIMALS`. */
 export type Price = bigint
 
-/**
- * Leaves prices from 10^-30 dollars 18 significant digits, even in a quote token worth 10^5
- * dollars.
- */
+/** Leaves 10^-30 dollars 18 significant digits, even in a quote token worth 10^5. */
 export const PRICE_DECIMALS = 54
 
 export const PRICE_ONE: Price = 10n ** BigInt(PRICE_DECIMALS)
 
 const PER_MICRO_USD = PRICE_ONE / 1_000_000n
 
-/** Value of `amount` base units, rounded half up to a micro-USD. */
+/** Rounds half up. */
 export function valueAt(amount: bigint, decimals: number, price: Price): MicroUsd {
   return multiplyDivide(amount, price, 10n ** BigInt(decimals) * PER_MICRO_USD)
 }
 
-/** A price in `quote` units times the quote's price in US dollars. */
 export function chainPrices(inQuote: Price, quoteUsd: Price): Price {
   return multiplyDivide(inQuote, quoteUsd, PRICE_ONE)
 }
 
-/** Dollars with at most 6 decimals, for answers. */
+/** At most 6 decimals. */
 export function toUsd(value: MicroUsd): number {
   return Number(value) / 1e6
 }
 
-/** Dollars as the nearest JSON number. */
 export function toUsdPrice(price: Price): number {
   return Number(formatDecimal(price, PRICE_DECIMALS))
 }
 
-/** Dollars with 18 significant digits, rounded half up. */
+/** 18 significant digits, rounded half up. */
 export function toUsdPriceExact(price: Price): string {
   return formatDecimal(toSignificant(price), PRICE_DECIMALS)
 }
 
-/** Value of `amount` base units in dollars with 18 significant digits. */
 export function toValueExact(amount: bigint, decimals: number, price: Price): string {
   return toUsdPriceExact(multiplyDivide(amount, price, 10n ** BigInt(decimals)))
 }

@@ -1,4 +1,4 @@
-/** Released codes never change; docs/errors has a page for each. */
+/** Released codes never change. */
 export const REFUSALS = {
   invalid_parameter: { status: 400, title: 'Invalid parameter' },
   invalid_json: { status: 400, title: 'Invalid JSON' },
@@ -37,7 +37,6 @@ export const REFUSALS = {
 
 export type RefusalCode = keyof typeof REFUSALS
 
-/** One wrong part of a request, and what would be right. */
 export interface RefusalDetail {
   readonly in: 'query' | 'path' | 'header' | 'body'
   readonly name: string
@@ -47,13 +46,13 @@ export interface RefusalDetail {
   readonly maximum?: number
 }
 
-/** An expected refusal, as a value. `message` is public. */
+/** `message` is public. */
 export interface Refusal {
   readonly kind: 'refusal'
   readonly code: RefusalCode
   readonly message: string
   readonly errors?: readonly RefusalDetail[]
-  /** Further public members of the error body. */
+  /** Public members of the error body. */
   readonly members?: Readonly<Record<string, unknown>>
   readonly retryAfterSeconds?: number
   readonly headers?: Readonly<Record<string, string>>

@@ -6,13 +6,13 @@ import type { Address } from './address.ts'
 
 const SHAPE = /^0x[0-9a-fA-F]{130}$/
 
-/** Order of secp256k1 (SEC 2). Signatures with s above half of it are malleable and refused. */
+/** Order of secp256k1 (SEC 2); an s above half of it is malleable. */
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
-/** 65 bytes in their only accepted form: low s (EIP-2), v 27 or 28. */
+/** Low s (EIP-2), v 27 or 28. */
 export type Signature = `0x${string}`
 
-/** Undefined unless `0x` and 130 hex digits with r, s > 0, low s, and v in 0, 1, 27, 28. */
+/** Accepts only r, s > 0, low s, and v in 0, 1, 27, 28. */
 export function parseSignature(text: string): Signature | undefined {
   if (!SHAPE.test(text)) return undefined
   const hex = text.toLowerCase()
@@ -24,7 +24,7 @@ export function parseSignature(text: string): Signature | undefined {
   return `0x${hex.slice(2, 130)}${(v % 27 === 0 ? 27 : 28).toString(16)}`
 }
 
-/** Signer of a `personal_sign` text (EIP-191), without a node; undefined if recovery fails. */
+/** `personal_sign` (EIP-191). */
 export function recoverSigner(message: string, signature: Signature): Address | undefined {
   try {
     const payload = getSignPayload(fromString(message))

@@ -6,7 +6,6 @@ export const TRANSFER_TOPIC: Hash =
 
 export type TokenRole = 'primary' | 'secondary' | 'reward'
 
-/** Addresses by chain name. */
 export interface Token {
   readonly symbol: string
   readonly name: string
@@ -15,7 +14,6 @@ export interface Token {
   readonly addresses: ReadonlyMap<string, Address>
 }
 
-/** Whether every transfer is followed, for supply and holders. */
 export function isTracked(token: Token): boolean {
   return token.role !== 'reward'
 }

@@ -1,15 +1,14 @@
 import Negotiator from 'negotiator'
 
 /**
- * The offered type preferred by Accept (RFC 9110, 12.5.1); the first if it is missing or accepts
- * none. Include parameters in the offer, since ranges may name them.
+ * RFC 9110, 12.5.1; the first offer if Accept is missing or matches none. Offers include
+ * parameters, which ranges may name.
  */
 export function preferredType<T extends string>(
   accept: string | undefined,
   offered: readonly [T, ...T[]],
 ): T {
   const [first] = offered
-  // Fast path for most clients.
   if (accept === undefined || accept === '*/*') return first
   const preferred = new Negotiator({ headers: { accept } }).mediaType(offered)
   return offered.find((type) => type === preferred) ?? first

@@ -2,10 +2,10 @@ import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 
-/** Longer than clients usually pause, short enough to free idle sockets. */
+/** Longer than clients pause, short enough to free idle sockets. */
 const IDLE_SECONDS = 10
 
-/** Announces the idle timeout, so that clients do not send just as the socket closes. */
+/** So that clients do not send just as the socket closes. */
 export const KEEP_ALIVE_HEADER: readonly string[] = ['Keep-Alive', `timeout=${IDLE_SECONDS}`]
 
 export interface ConnectionLimits {
@@ -13,19 +13,18 @@ export interface ConnectionLimits {
   /** Above this many sockets, `perAddress` applies. */
   readonly crowded: number
   readonly perAddress: number
-  /** A socket that never sent a byte is closed after this. */
+  /** Limit for a socket that never sent a byte. */
   readonly silentMs: number
   readonly requestsPerSocket: number
-  /** An idle socket with all answers delivered is closed after this, at most four seconds late. */
+  /** Limit with all answers delivered; checked every four seconds. */
   readonly idleMs: number
-  /** A socket without progress while an answer is due or unread is closed after this. */
+  /** Limit without progress while an answer is due or unread. */
   readonly stillMs: number
 }
 
 /**
- * 10,000 sockets at about 10 KB fit in the process. Up to half are first come, first served; beyond
- * that an address gets 500. Preconnecting browsers send within 4 s. A request limit makes clients
- * reconnect, which spreads load to new replicas. The longest long poll takes 30 s.
+ * 10,000 sockets at about 10 KB fit in the process; above half, an address gets 500. Long polls
+ * take 30 s. The request limit spreads clients to new replicas.
  */
 export const CONNECTION_LIMITS: ConnectionLimits = {
   total: 10_000,
@@ -39,38 +38,35 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
 
 const SWEEP_MS = 2_000
 
-/** Patience at shutdown, for unfinished requests and unread answers. */
+/** At shutdown, for unfinished requests and unread answers. */
 const UNSENT_MS = 10_000
 const UNREAD_MS = 20_000
 
 export interface ConnectionsDeps {
   readonly limits: ConnectionLimits
-  /** Undefined for a trusted proxy, whose sockets carry many clients. */
+  /** Undefined for a trusted proxy, which carries many clients. */
   ownerOf(socketAddress: string): string | undefined
 }
 
-/** Open sockets of a server, counted by address. */
 export class Connections {
   readonly #deps: ConnectionsDeps
   readonly #held = new Map<string, number>()
   readonly #open = new WeakMap<Duplex, ClientConnection>()
   readonly #sockets = new Set<Socket>()
-  /** Undefined while open. */
   #closingMs: number | undefined
 
   constructor(deps: ConnectionsDeps) {
     this.#deps = deps
   }
 
-  /** Starts counting sockets and closing idle ones. */
   watch(server: Pick<Server, 'on' | 'closeIdleConnections'> & { maxConnections: number }): void {
     server.maxConnections = this.#deps.limits.total
-    // Undocumented, but the only way to answer a client that half-closes after its request.
+    // Undocumented, but the only way to answer a client that half-closes.
     Object.assign(server, { httpAllowHalfOpen: true })
     server.on('connection', (socket: Socket) => this.#accept(socket))
     const sweeping = setInterval(() => this.#sweep(), SWEEP_MS).unref()
     server.on('close', () => clearInterval(sweeping))
-    // Node's version would drop written but unread answers.
+    // Node's version drops unread answers.
     server.closeIdleConnections = () => this.#closeIdle()
   }
 
@@ -88,7 +84,7 @@ export class Connections {
     const owner = this.#deps.ownerOf(socket.remoteAddress ?? '')
     const held = owner === undefined ? 0 : (this.#held.get(owner) ?? 0)
     const { crowded, perAddress, silentMs } = this.#deps.limits
-    // Reset without an answer, which would hold a socket.
+    // An answer would hold the socket.
     if (this.#sockets.size >= crowded && held >= perAddress) return void socket.destroy()
     this.#sockets.add(socket)
     if (owner !== undefined) this.#held.set(owner, held + 1)
@@ -96,7 +92,7 @@ export class Connections {
       if (socket.bytesRead === 0) socket.destroy()
     }, silentMs)
     silent.unref()
-    // A half-closed client sends no more requests, so its last answer ends the connection.
+    // A half-closed client sends no more requests.
     socket.once('end', () => this.of(socket).end())
     socket.once('close', () => {
       clearTimeout(silent)
@@ -131,14 +127,13 @@ export class Connections {
       if (this.#closingMs >= this.#patienceMs(socket)) socket.destroy()
   }
 
-  /** How long shutdown waits for a socket. */
   #patienceMs(socket: Socket): number {
     if (socket.bytesRead === 0 || this.#isIdle(socket)) return 0
     const isAnswering = socket.writableLength > 0 || this.of(socket).isAnswering
     return isAnswering ? UNREAD_MS : UNSENT_MS
   }
 
-  /** Whether at least one request came and every answer has left this process. */
+  /** Requests came, and every answer has left this process. */
   #isIdle(socket: Socket): boolean {
     return socket.writableLength === 0 && this.of(socket).isIdle
   }
@@ -150,17 +145,15 @@ export class Connections {
   }
 }
 
-/** One open socket, and how far its requests are. */
 export class ClientConnection {
-  /** State at the last sweep, and for how long it has stayed the same. */
+  /** At the last sweep; unchanged for `sameMs`. */
   swept = { bytesRead: 0, isIdle: false, sameMs: 0 }
   readonly #requestsMax: number
   #requests = 0
-  /** Ignore later requests: the next answer ends the connection (RFC 9112, 9.6). */
+  /** Later requests are ignored; the next answer ends the connection (RFC 9112, 9.6). */
   #isEnding = false
-  /** The latest bytes were unreadable. */
   #isBroken = false
-  /** The newest request; its body may still be arriving. */
+  /** Its body may still be arriving. */
   #newest: ServerResponse | undefined
   /** The newest complete request. */
   #answering: ServerResponse | undefined
@@ -174,26 +167,23 @@ export class ClientConnection {
   }
 
   /**
-   * Aborts when the client leaves or half-closes. A half-closed client may still read, so answers
-   * are still written. Created on demand: most handlers finish first.
+   * Aborts when the client leaves or half-closes; answers are still written, since it may read.
+   * Lazy: most handlers finish first.
    */
   get gone(): AbortSignal {
     this.#gone ??= goneSignal(this.#socket)
     return this.#gone
   }
 
-  /** Whether there were requests and all are answered. */
   get isIdle(): boolean {
     return this.#newest?.writableFinished === true
   }
 
-  /** Whether a complete request awaits its answer. */
   get isAnswering(): boolean {
     const answering = this.#answering
     return answering !== undefined && !isOver(answering)
   }
 
-  /** Counts a request; false if the connection is ending. */
   begin(response: ServerResponse): boolean {
     if (this.#isEnding) return false
     this.#newest = response
@@ -202,20 +192,15 @@ export class ClientConnection {
     return true
   }
 
-  /** Marks the request as complete. */
   answering(response: ServerResponse): void {
     this.#answering = response
   }
 
-  /** Ignores later requests. */
   end(): void {
     this.#isEnding = true
   }
 
-  /**
-   * Whether this answer ends the connection. A stopping server waits for the newest answer, since
-   * the earlier ones were charged too.
-   */
+  /** When stopping, only the newest answer ends it: earlier ones were charged too. */
   isLast(response: ServerResponse, isStopping: boolean): boolean {
     if (this.#newest !== response) return false
     this.#isEnding ||= isStopping
@@ -223,8 +208,8 @@ export class ClientConnection {
   }
 
   /**
-   * Ends the connection after pending answers, so that unreadable bytes cannot lose a charged one.
-   * `refuse` runs unless the last of them ends it anyway.
+   * Ends after pending answers, so that unreadable bytes cannot lose a charged one. `refuse` runs
+   * unless the last of them ends it anyway.
    */
   breakOff(refuse: () => void): void {
     const newest = this.#newest

@@ -16,25 +16,24 @@ import { sendAnswer } from './send-answer.ts'
 import type { UnsentBytes } from './unsent-bytes.ts'
 
 export interface DoorDeps {
-  /** The client, also behind a trusted proxy; stable per client. */
+  /** Stable per client, also behind a trusted proxy. */
   clientOf(incoming: Incoming): string
   readonly endpoints: readonly Endpoint[]
   /** Names and values in turn. */
   readonly constantHeaders: readonly string[]
-  /** Wire form of refusals without an endpoint; `headers` are names and values in turn. */
+  /** Wire form of refusals without an endpoint. */
   deny(incoming: Incoming, refusal: Refusal, headers: readonly string[]): Promise<Outgoing>
   preflight(incoming: Incoming, allow: string): Promise<Outgoing>
   newRequestId(): string
-  /** Reports an unexpected error; the caller sees only the request id. */
+  /** The caller sees only the request id. */
   report(error: unknown, requestId: string): void
-  /** `path` is undefined where no endpoint answered. */
+  /** Undefined `path`: no endpoint answered. */
   observe?(path: string | undefined, status: number, durationMs: number): void
 }
 
-/** Above all parameters of ours, so that their own parsers explain wrong lengths. */
+/** Above our own limits, so that our parsers explain wrong lengths. */
 export const PATH_PARAMETER_MAX = 512
 
-/** The part of every request around its endpoint, as Fastify hooks and handlers. */
 export class Door {
   readonly stopping = new AbortController()
   readonly #deps: DoorDeps
@@ -49,7 +48,7 @@ export class Door {
     this.#unsent = unsent
   }
 
-  /** Checks path and method, then size and type, before reading anything else. */
+  /** Checks path and method, size and type before reading the body. */
   async enter(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
     if (!this.#begins(request, reply)) return reply.hijack()
     const refusal = checkHost(request.raw)
@@ -58,12 +57,12 @@ export class Door {
       return this.#unmatched(request, reply)
     const unfit = checkFraming(request.raw)
     if (unfit !== undefined) return this.#denyLast(request, reply, unfit)
-    // Stock clients send a type without a body, and Fastify would look for its parser.
+    // Some clients send a type without a body, which Fastify refuses.
     if (!hasBody(request.raw)) delete request.raw.headers['content-type']
     return undefined
   }
 
-  /** For an unreadable path, where no hook ran. Never rejects. */
+  /** Unreadable path; no hook ran. Never rejects. */
   async misread(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     if (!this.#begins(request, reply)) return reply.hijack()
     try {
@@ -75,7 +74,6 @@ export class Door {
     }
   }
 
-  /** A preflight, a known path with another method, or an unknown path. */
   async #unmatched(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const path = pathOf(request.raw.url ?? '')
     const allow = isCanonical(path) ? this.#paths.allow(path) : undefined
@@ -106,7 +104,7 @@ export class Door {
     return this.#send(reply, incoming, await endpoint.respond(incoming), endpoint.path)
   }
 
-  /** Body errors of Fastify and any later failure. Never rejects. */
+  /** Never rejects. */
   async failed(
     error: unknown,
     request: FastifyRequest,
@@ -126,18 +124,17 @@ export class Door {
     }
   }
 
-  /** False if an earlier request ended the connection. */
   #begins({ raw }: FastifyRequest, reply: FastifyReply): boolean {
     const connection = this.#connections.of(raw.socket)
     if (!connection.begin(reply.raw)) return false
-    // Node's parser drops bytes behind an upgrade, so the next read may start mid-request.
+    // Node drops bytes behind an upgrade, so the next read may start mid-request.
     if (raw.headers.upgrade !== undefined) connection.end()
-    // Synchronously: bytes right behind it may break the connection.
+    // Synchronous: bytes right behind it may break the connection.
     if (!hasBody(raw)) connection.answering(reply.raw)
     return true
   }
 
-  /** Ends the connection, since an unread body would be parsed as the next request. */
+  /** An unread body would be parsed as the next request. */
   #denyLast(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): Promise<FastifyReply> {
     this.#connections.of(request.raw.socket).end()
     return this.#deny(request, reply, refusal)
@@ -169,7 +166,7 @@ export class Door {
     const { requestId, startedMs } = incoming
     const isStopping = this.stopping.signal.aborted
     const close = this.#connections.of(reply.raw.req.socket).isLast(reply.raw, isStopping)
-    // While stopping, Fastify would end the connection with an earlier answer and lose the rest.
+    // Fastify would close after an earlier answer and lose the rest.
     if (isStopping && !close) outgoing.headers.push('Connection', 'keep-alive')
     sendAnswer(reply, outgoing, { requestId, constant, close })
     if (reply.raw.writableLength > 0)

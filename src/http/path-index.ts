@@ -1,11 +1,10 @@
 import type { Endpoint } from './exchange.ts'
 
 export interface PathIndex {
-  /** For the `Allow` header; undefined for an unknown path. */
+  /** Undefined for an unknown path. */
   allow(path: string): string | undefined
 }
 
-/** Distinguishes 404 from 405 after the router found nothing. */
 export function indexPaths(endpoints: readonly Pick<Endpoint, 'method' | 'path'>[]): PathIndex {
   const methods = new Map<string, Set<string>>()
   for (const { method, path } of endpoints) {
@@ -19,7 +18,7 @@ export function indexPaths(endpoints: readonly Pick<Endpoint, 'method' | 'path'>
     literal: !path.includes('{'),
     allow: [...own].sort().join(', '),
   }))
-  // Literal paths win over parameters, as in the router.
+  // Literal paths first, as in the router.
   entries.sort((a, b) => Number(b.literal) - Number(a.literal))
   return { allow: (path) => entries.find((entry) => entry.pattern.test(path))?.allow }
 }

@@ -1,15 +1,15 @@
 import { REFUSALS, type Refusal } from '#domain/refusal.ts'
 import type { Outgoing } from './exchange.ts'
 
-/** After this wait, a bucket has at least one token again. */
+/** A bucket has refilled a token by then. */
 const RATE_LIMITED_SECONDS = 1
 
-/** A store or index that is down rarely recovers sooner. */
+/** A store or index rarely recovers sooner. */
 const UNAVAILABLE_SECONDS = 5
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 
-/** RFC 9457, with the contract's own two error members. */
+/** RFC 9457, plus the contract's two members. */
 export function toProblem(
   deps: { readonly publicBaseUrl: string },
   input: { readonly refusal: Refusal; readonly requestId: string },

@@ -13,15 +13,13 @@ export interface SocketRefuserDeps
   readonly connections: Pick<Connections, 'of'>
 }
 
-/** Longest wait for the client to close its side. */
 const LINGER_MS = 2_000
 
-/** For methods that Node's parser does not know. */
 const ALLOW = 'GET, HEAD, OPTIONS, POST'
 
 /**
- * Answers what never becomes a request: malformed HTTP, long or late headers, CONNECT. Ends the
- * connection, because the start of the next request is unknown.
+ * Answers malformed HTTP, long or late headers and CONNECT. Closes, because the next request's
+ * start is unknown.
  */
 export class SocketRefuser {
   readonly #deps: SocketRefuserDeps
@@ -34,8 +32,7 @@ export class SocketRefuser {
     server.on('connect', (_request: IncomingMessage, socket: Duplex) =>
       this.#breakOff(socket, wrongMethod()),
     )
-    // Unknown expectations may be ignored (RFC 9110, 10.1.1); Node's own 417 would lack our
-    // headers.
+    // Unknown expectations may be ignored (RFC 9110, 10.1.1); Node's own 417 lacks our headers.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   }
 
@@ -49,7 +46,6 @@ export class SocketRefuser {
   }
 
   async #refuse(socket: Duplex, { refusal, headers }: Rejection): Promise<void> {
-    // The client cannot read an answer any more.
     if (!socket.writable || socket.destroyed) return void socket.destroy()
     socket.on('error', () => socket.destroy())
     const { constantHeaders: constant, deny, newRequestId } = this.#deps
@@ -62,7 +58,7 @@ export class SocketRefuser {
     for (let index = 0; index < pairs.length; index += 2)
       head += `${pairs[index]}: ${pairs[index + 1]}\r\n`
     socket.end(`${head}\r\n${outgoing.body}`)
-    // Drain input, so that a reset does not overtake the answer (RFC 9112, 9.6).
+    // Drain, so that a reset does not overtake the answer (RFC 9112, 9.6).
     socket.resume()
     setTimeout(() => socket.destroy(), LINGER_MS).unref()
   }

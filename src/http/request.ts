@@ -4,13 +4,12 @@ import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { ClientConnection } from './connections.ts'
 import type { Incoming } from './exchange.ts'
 
-/** Bodies are a few fields; longer ones are mistakes or attacks. */
 export const BODY_BYTES_MAX = 8_192
 
-/** Exact spellings, so that no white space reads differently at a proxy. */
+/** Exact spellings: a proxy must not read white space differently. */
 const JSON_TYPE = /^application\/json(?:; ?charset="?utf-8"?)?$/i
 
-/** Requires exactly one host (RFC 9112, 3.2); Node joins several with a comma. */
+/** Exactly one host (RFC 9112, 3.2); Node joins several with a comma. */
 export function checkHost({ headers, httpVersion }: IncomingMessage): Refusal | undefined {
   const { host } = headers
   if (host === undefined)
@@ -26,7 +25,7 @@ export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 }
 
-/** Judges size and type by headers, before reading the body. */
+/** Judges headers before the body is read. */
 export function checkFraming(request: IncomingMessage): Refusal | undefined {
   if (!hasBody(request)) return undefined
   const { headers, method } = request
@@ -39,22 +38,18 @@ export function checkFraming(request: IncomingMessage): Refusal | undefined {
   return undefined
 }
 
-/** By Content-Length or while reading. */
 export function tooLarge(): Refusal {
   return refuse('payload_too_large', `the body may have at most ${BODY_BYTES_MAX} bytes`)
 }
 
-/** Path of an origin-form or absolute-form target (RFC 9112, 3.2.2). */
+/** Origin-form or absolute-form (RFC 9112, 3.2.2). */
 export function pathOf(target: string): string {
   const path = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '')
   const end = path.indexOf('?')
   return end === -1 ? path : path.slice(0, end)
 }
 
-/**
- * No path here needs escapes, so an escape, a fragment or a segment parameter is an attempt at an
- * alias.
- */
+/** Our paths need no escapes: an escape, fragment or segment parameter is an alias attempt. */
 export function isCanonical(path: string): boolean {
   for (let index = 0; index < path.length; index += 1) {
     const code = path.charCodeAt(index)
@@ -70,7 +65,6 @@ export const NO_QUERY: Query = new Map()
 
 const NO_PATH: Readonly<Record<string, string>> = Object.freeze({})
 
-/** `stopping` aborts when the server stops. */
 export class ServerIncoming implements Incoming {
   readonly startedMs = performance.now()
   readonly requestId: string
@@ -102,15 +96,12 @@ export class ServerIncoming implements Incoming {
   }
 }
 
-/** The router gives null or an empty record without parameters. */
+/** Null or an empty record without parameters. */
 function isTexts(value: unknown): value is Readonly<Record<string, string>> {
   return typeof value === 'object' && value !== null
 }
 
-/**
- * Every value of every parameter, in order. A Map makes a parameter `__proto__` harmless (WHATWG
- * URL, application/x-www-form-urlencoded). Node's header limit bounds the length.
- */
+/** A Map makes `__proto__` harmless (WHATWG URL). Node's header limit bounds the length. */
 export function parseQuery(text: string): Query {
   if (text === '') return NO_QUERY
   const query = new Map<string, string[]>()

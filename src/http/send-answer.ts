@@ -4,26 +4,23 @@ import type { Outgoing } from './exchange.ts'
 
 export interface Stamp {
   readonly requestId: string
-  /** Names and values in turn. */
   readonly constant: readonly string[]
-  /** Whether this answer ends the connection. */
   readonly close: boolean
 }
 
-/** The only writer of answers; throws before writing when a header value is invalid. */
+/** The only writer of answers; throws before writing if a header value is invalid. */
 export function sendAnswer(reply: FastifyReply, outgoing: Outgoing, stamp: Stamp): FastifyReply {
   const { raw } = reply
   const headers = stampedHeaders(outgoing, stamp)
   if (!stamp.close && raw.shouldKeepAlive) headers.push(...KEEP_ALIVE_HEADER)
   if (hasBody(outgoing)) headers.push('Content-Length', String(Buffer.byteLength(outgoing.body)))
-  // Not `reply.send`, which lower-cases header names against the contract.
+  // `reply.send` lower-cases header names; the contract does not.
   raw.writeHead(outgoing.status, headers)
   reply.hijack()
   raw.end(hasBody(outgoing) ? outgoing.body : undefined)
   return reply
 }
 
-/** Without Content-Length; names and values in turn. */
 export function stampedHeaders(outgoing: Outgoing, stamp: Stamp): string[] {
   const headers = [...outgoing.headers, ...stamp.constant, 'X-Request-Id', stamp.requestId]
   if (stamp.close) headers.push('Connection', 'close')

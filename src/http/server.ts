@@ -9,27 +9,25 @@ import { BODY_BYTES_MAX, parseQuery } from './request.ts'
 import { UNSENT_LIMITS, UnsentBytes, type UnsentLimits } from './unsent-bytes.ts'
 
 export interface ServerDeps extends DoorDeps {
-  /** Undefined for a trusted proxy, whose sockets carry many clients. */
+  /** Undefined for a trusted proxy, which carries many clients. */
   socketOwner(socketAddress: string): string | undefined
   readonly connectionLimits?: Partial<ConnectionLimits>
   readonly unsentLimits?: Partial<UnsentLimits>
 }
 
 export interface HttpServer {
-  /** Returns the port; 0 takes a free one. */
+  /** Returns the port. */
   listen(input: { readonly host: string; readonly port: number }): Promise<number>
-  /** Resolves when the requests in flight are answered. */
   stop(): Promise<void>
 }
 
-/** Limits slow senders (Slowloris); a request here is under 24 KiB. */
+/** Limits slow senders (Slowloris). */
 const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 15_000
 
-/** Node's default of 30 s would undo the limits above. */
+/** Node's 30 s would undo the limits above. */
 const CHECK_INTERVAL_MS = 5_000
 
-/** Does not listen yet. */
 export function createServer(deps: ServerDeps): HttpServer {
   const connections = new Connections({
     limits: { ...CONNECTION_LIMITS, ...deps.connectionLimits },
@@ -57,7 +55,7 @@ export function createServer(deps: ServerDeps): HttpServer {
   }
 }
 
-/** Eight random digits per process and a counter. */
+/** Random per process, plus a counter. */
 export function requestIds(randomBytes: (size: number) => Buffer): () => string {
   const prefix = randomBytes(4).toString('hex')
   let count = 0
@@ -71,25 +69,25 @@ function openFastify(deps: ServerDeps, door: Door, sockets: SocketRefuser): Fast
   return Fastify({
     bodyLimit: BODY_BYTES_MAX,
     exposeHeadRoutes: false,
-    // Open connections are still answered while stopping.
+    // Open connections are answered while stopping.
     return503OnClosing: false,
-    // `Connections` closes idle sockets, with one timer for all.
+    // `Connections` closes idle sockets with one timer.
     keepAliveTimeout: 0,
     requestTimeout: REQUEST_TIMEOUT_MS,
     http: {
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: CHECK_INTERVAL_MS,
       joinDuplicateHeaders: true,
-      // Node's own 400 would lack our headers.
+      // Node's own 400 lacks our headers.
       requireHostHeader: false,
     },
-    // Routes validate and serialize themselves; skipping the compilers starts faster.
+    // Unused; skipping the compilers starts faster.
     schemaController: {
       compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler },
     },
     genReqId: () => deps.newRequestId(),
     routerOptions: {
-      // Fastify types the query as a record; only `ServerIncoming` reads it, as a Map.
+      // Read only by `ServerIncoming`, as a Map.
       querystringParser: (text) =>
         parseQuery(text) as ReturnType<typeof parseQuery> & Record<string, never>,
       maxParamLength: PATH_PARAMETER_MAX,

@@ -2,19 +2,17 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 export interface UnsentLimits {
-  /** Unsent bytes of one client, over all its sockets. */
   readonly perClient: number
-  /** Of all clients. */
   readonly total: number
 }
 
 /**
- * Room for some thirty of the longest series (half a megabyte) per client; the total is what the
- * process can spare.
+ * Some thirty of the longest series (half a megabyte) per client; the total is what the process can
+ * spare.
  */
 export const UNSENT_LIMITS: UnsentLimits = { perClient: 16_000_000, total: 64_000_000 }
 
-/** Overhead of an answer: its head and Node's objects. */
+/** Head and Node's objects. */
 const ANSWER_BYTES = 4_096
 
 interface Held {
@@ -23,7 +21,7 @@ interface Held {
   readonly bytes: number
 }
 
-/** Counts unsent answers and closes the sockets of the client that holds most. */
+/** Closes the sockets of the client with most unsent bytes. */
 export class UnsentBytes {
   readonly #limits: UnsentLimits
   readonly #held = new Map<Socket, Set<Held>>()
@@ -34,7 +32,7 @@ export class UnsentBytes {
     this.#limits = limits
   }
 
-  /** Counts an answer until it is sent. Shared bodies cost a client nothing. */
+  /** Shared bodies cost a client nothing. */
   hold(response: ServerResponse, body: string | Uint8Array, client: string): void {
     const { socket } = response.req
     if (socket.destroyed) return
@@ -47,7 +45,7 @@ export class UnsentBytes {
     if (ofClient > this.#limits.perClient || this.#total > this.#limits.total) this.#closeLargest()
   }
 
-  /** Kept until the socket closes: an answer queued behind another never closes by itself. */
+  /** Kept until the socket closes: a queued answer emits no close of its own. */
   #ofSocket(socket: Socket): Set<Held> {
     const known = this.#held.get(socket)
     if (known !== undefined) return known
@@ -80,7 +78,6 @@ export class UnsentBytes {
     }
   }
 
-  /** The client that holds most, if it or the total is over its limit. */
   #overLimit(): string | undefined {
     const [most] = [...this.#byClient].sort(([, one], [, other]) => other - one)
     if (most === undefined) return undefined

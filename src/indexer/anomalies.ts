@@ -10,10 +10,10 @@ export interface Anomalies {
   readonly lastBlock: number
 }
 
-/** A contract can cause any number of reasons. */
+/** A contract can cause any number. */
 const REASONS_MAX = 100
 
-/** A wrong mapping of a busy contract leaves millions. */
+/** A wrong mapping leaves millions. */
 const LOGS_MAX = 10_000
 
 export async function readAnomalies(connection: Connection): Promise<readonly Anomalies[]> {

@@ -4,10 +4,7 @@ import { EndpointError } from '#chain/endpoints/endpoint-error.ts'
 import type { Address } from '#domain/address.ts'
 import { ProofError } from './proof-error.ts'
 
-/**
- * At the newest block; undefined if the contract lacks the view. Throws ProofError if no node makes
- * the call.
- */
+/** Undefined if the contract lacks the view. Throws ProofError if no node makes the call. */
 export async function callView(
   source: ChainSource,
   input: {

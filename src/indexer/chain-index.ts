@@ -5,9 +5,9 @@ import { ancestor, DeepReorgError, type FollowDeps, follow, HISTORY_MARGIN } fro
 import type { Chain } from '#ecosystem/ecosystem.ts'
 import { Mutex } from '#lib/mutex.ts'
 import { readBackfill } from './backfill/backfill-row.ts'
-import { OlderHistory, type OlderHistoryDeps } from './backfill/older-history.ts'
-import type { Stretch } from './backfill/open-stretch.ts'
-import { planFloor } from './backfill/plan-floor.ts'
+import { Backfiller, type BackfillerDeps } from './backfill/backfiller.ts'
+import type { Phase } from './backfill/open-phase.ts'
+import { planBackfill } from './backfill/plan-backfill.ts'
 import { type ReadDeps, type ReadInput, readSegments } from './backfill/read-segments.ts'
 import { commitBlocks, commitSegment, markTip, rollBack } from './commit.ts'
 import { forgetChain } from './forget.ts'
@@ -21,7 +21,7 @@ export interface Rereadings {
   done(chainId: number): Promise<void>
 }
 
-export interface ChainIndexDeps extends OlderHistoryDeps {
+export interface ChainIndexDeps extends BackfillerDeps {
   /** Sets aside endpoints proven to omit logs; returns their hosts. */
   findPruned?(error: MissingFactsError): Promise<readonly string[]>
   readonly rereadings?: Rereadings
@@ -35,21 +35,21 @@ const FORKED_POLLS = 5
 const TRACE_AGAIN_MS = 600_000
 
 /**
- * Step by step: first the newest days of datasets that need no older history, then new blocks and
- * the backfill concurrently, finally the head alone.
+ * First the newest days of datasets that need no older history, then new blocks and the backfill,
+ * finally the head alone.
  */
 export class ChainIndex {
   readonly #deps: ChainIndexDeps
   readonly #chain: Chain
-  readonly #older: OlderHistory
+  readonly #backfiller: Backfiller
   readonly #blockClock: BlockClock
-  /** The backfill ends in a commit that no step at the head may overlap. */
+  /** The commit that ends the backfill must not overlap steps at the head. */
   readonly #steps = new Mutex()
   #position: Position | undefined
-  /** False after a failure: the outcome of a commit is unknown, so the store is read again. */
+  /** False after a failure: a commit's outcome is unknown, so the store is read again. */
   #known = false
   #historyTo: number | undefined
-  /** The chain contradicts final blocks: trust nothing until it agrees again. */
+  /** The chain contradicts final blocks: trust nothing until it agrees. */
   #isTorn = false
   #marks = ''
   #forkedPolls = 0
@@ -60,7 +60,7 @@ export class ChainIndex {
     this.#deps = deps
     this.#chain = chain
     this.#blockClock = new BlockClock(deps.source)
-    this.#older = new OlderHistory(this.#readDeps(), deps, chain)
+    this.#backfiller = new Backfiller(this.#readDeps(), deps, chain)
   }
 
   get position(): Position | undefined {
@@ -71,12 +71,11 @@ export class ChainIndex {
     return this.#steps.run(() => this.#guarded(() => this.#followOnce()))
   }
 
-  /** False if no older history is missing. */
   async readOlder(): Promise<boolean> {
     const { rereadings } = this.#deps
     if (rereadings?.isWanted(this.#chain.id) === true) {
       await this.#steps.run(() => this.#guarded(() => this.#beginAnew()))
-      // Only after success, so that a failed attempt is repeated.
+      // Only after success, so that failures are repeated.
       await rereadings.done(this.#chain.id)
       return true
     }
@@ -110,7 +109,7 @@ export class ChainIndex {
     if (!this.#known) await this.#steps.run(() => this.#guarded(async () => undefined))
     const historyTo = this.#historyTo
     if (historyTo === undefined || this.#isTorn) return false
-    const missing = await this.#older.readSome(historyTo).catch((error: unknown) => {
+    const missing = await this.#backfiller.readSome(historyTo).catch((error: unknown) => {
       this.#known = false
       throw error
     })
@@ -119,7 +118,7 @@ export class ChainIndex {
   }
 
   get isComplete(): boolean {
-    return this.#position !== undefined && this.#older.isComplete
+    return this.#position !== undefined && this.#backfiller.isComplete
   }
 
   async #guarded<T>(step: () => Promise<T>): Promise<T> {
@@ -137,13 +136,13 @@ export class ChainIndex {
   async #load(): Promise<void> {
     const { engine } = this.#deps
     const { id } = this.#chain
-    await this.#older.settled()
+    await this.#backfiller.settled()
     const stored = await engine.snapshot(async (reads) => ({
       position: await readPosition(reads, id),
       backfill: await readBackfill(reads, id),
     }))
     this.#position = stored.position
-    this.#older.resume(stored.backfill)
+    this.#backfiller.resume(stored.backfill)
     if (stored.position === undefined || stored.backfill !== undefined)
       this.#deps.source.expectHistory()
     this.#known = true
@@ -168,14 +167,14 @@ export class ChainIndex {
     return settled
   }
 
-  /** Needed by the plan; fetched with the head, it costs no time. */
+  /** For the plan; together with the head it costs no time. */
   #askFirstBlock(): void {
     this.#blockClock.at(this.#chain.startBlock).catch(() => undefined)
   }
 
-  /** Without datasets that wait for the backfill. */
+  /** Without those that wait for the backfill. */
   #datasets() {
-    return this.#deps.datasets.filter((each) => !this.#older.isAwaitedBy(each))
+    return this.#deps.datasets.filter((each) => !this.#backfiller.isAwaitedBy(each))
   }
 
   #follower(): FollowDeps {
@@ -218,10 +217,10 @@ export class ChainIndex {
 
   async #beginHistory({ tip, to }: Extract<ChainEvent, { kind: 'history' }>): Promise<Position> {
     const { startBlock } = this.#chain
-    const plan = await planFloor(this.#blockClock, { startBlock, to, head: tip.head })
-    this.#older.resume(plan)
-    const from = plan.floor.number
-    const onFirst = (end: number) => this.#older.readAhead(end, storing)
+    const plan = await planBackfill(this.#blockClock, { startBlock, to, head: tip.head })
+    this.#backfiller.resume(plan)
+    const from = plan.newestFrom.number
+    const onFirst = (end: number) => this.#backfiller.readAhead(end, storing)
     this.#segments = this.#open({ from, to, after: undefined, onFirst })
     const storing = this.#storeNext({ tip, to, backfill: plan })
     return storing
@@ -233,7 +232,7 @@ export class ChainIndex {
   }
 
   async #storeNext(
-    input: Pick<Parameters<typeof commitSegment>[1], 'tip' | 'backfill'> & Pick<Stretch, 'to'>,
+    input: Pick<Parameters<typeof commitSegment>[1], 'tip' | 'backfill'> & Pick<Phase, 'to'>,
   ): Promise<Position> {
     const { to, ...common } = input
     const expected = this.#position
@@ -254,10 +253,10 @@ export class ChainIndex {
   #open({
     to,
     ...begun
-  }: Pick<ReadInput, 'from' | 'after' | 'onFirst'> & Pick<Stretch, 'to'>): AsyncIterator<Segment> {
+  }: Pick<ReadInput, 'from' | 'after' | 'onFirst'> & Pick<Phase, 'to'>): AsyncIterator<Segment> {
     return readSegments(this.#readDeps(), {
       ...begun,
-      stretches: [{ to, datasets: this.#datasets() }],
+      phases: [{ to, datasets: this.#datasets() }],
       folds: new Map(),
       isStoring: () => false,
       isWanted: () => false,
@@ -267,7 +266,7 @@ export class ChainIndex {
 
   async #meet(): Promise<boolean> {
     assert(this.#position !== undefined, 'older history is missing below a position')
-    const isMet = await this.#older.meet(this.#position)
+    const isMet = await this.#backfiller.meet(this.#position)
     // Segments read ahead lack the datasets that waited.
     if (isMet) await this.#dropSegments()
     return isMet

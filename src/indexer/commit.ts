@@ -23,7 +23,7 @@ import {
   type Work,
 } from './transaction.ts'
 
-/** Stores facts, folds rollups and moves the position, all or nothing. */
+/** All or nothing. */
 export async function commitBlocks(
   deps: CommitDeps,
   input: {
@@ -70,7 +70,6 @@ export async function commitSegment(
   return to
 }
 
-/** Facts go, rollups fold their inverse. */
 export async function rollBack(
   deps: CommitDeps,
   input: {

@@ -28,7 +28,7 @@ const bucketKey = {
   bucket_unix: 'bigint',
 } as const
 
-/** Tables of the running indexer are left out. */
+/** Without tables of the running indexer. */
 const TABLES: Readonly<Record<string, Key>> = {
   events: eventKey,
   event_buckets: { dataset: 'text', ...bucketKey },
@@ -47,7 +47,7 @@ const TABLES: Readonly<Record<string, Key>> = {
 
 const NOT_COMPARED: ReadonlySet<string> = new Set(['proof', 'unproven_because'])
 
-/** An older index keeps more hourly sums, so only the hours that a window may need are compared. */
+/** An older index keeps more hourly sums: only hours that a window may need count. */
 const WINDOWED_HOURS = sql`grain <> 'hour' or bucket_unix >= (
   select timestamp_unix - ${31 * DAY_SECONDS} from positions
   where positions.chain_id = event_buckets.chain_id)`

@@ -13,38 +13,37 @@ export interface Change {
   readonly connection: Connection
   readonly chainId: number
   readonly finalizedNumber: number
-  /** Blocks below the newest days get no hourly sums. */
+  /** Gets no hourly sums. */
   readonly isOlder: boolean
-  /** Dollar values at those moments; undefined while unread blocks may change them. */
+  /** In dollars; undefined while unread blocks may change them. */
   valuesOf(amounts: readonly DatedAmount[]): Promise<readonly (MicroUsd | null | undefined)[]>
-  /** Values of events in this range must be recomputed. */
+  /** Events in this range must be valued again. */
   priceMoved(symbol: string, when: TimeRange): void
 }
 
 export interface Dataset<Fact> {
   readonly name: string
   readonly selectors: readonly Selector[]
-  /** Empty if there are none on this chain. */
   builtFrom(chainId: number): readonly PartEntry[]
-  /** Pure. Empty if the log does not match after all; throws if it is unreadable. */
+  /** Pure. Empty if the log does not match after all; throws if unreadable. */
   decode(log: Log): readonly Fact[]
   apply(change: Change, facts: readonly Fact[]): Promise<void>
   /** Apply, revert, apply equals apply. */
   revert(change: Change, ancestor: Position): Promise<void>
-  /** If reverting to before the first block would not remove everything. */
+  /** If reverting everything leaves rows. */
   forget?(change: Change): Promise<void>
-  /** Drops what only a revert of now final blocks needed. */
+  /** Drops what only reverts needed. */
   finalize?(change: Change): Promise<void>
-  /** For facts that build on all earlier ones: folds the history from the first block on. */
+  /** For facts that build on all earlier ones; from the first block on. */
   readonly openHistory?: (chainId: number) => HistoryFold
 }
 
 export type Store = (change: Change) => Promise<void>
 
-/** Folds history in memory, in block order; flushed now and then. */
+/** In memory, in block order; flushed now and then. */
 export interface HistoryFold {
   load(connection: Connection): Promise<void>
-  /** In chain order. Unreadable logs are reported, not thrown. */
+  /** In chain order; reports unreadable logs. */
   take(columns: LogColumns, unreadable: (log: Log, reason: string) => void): void
   /**
    * The changes since the last call, copied, to be stored once while `take` continues. Throws if
@@ -57,7 +56,7 @@ export interface HistoryFold {
 
 /** Hides the fact type, so that all datasets fit into one list. */
 export interface AnyDataset extends Omit<Dataset<never>, 'decode' | 'apply'> {
-  /** Decodes now, stores later. Unreadable logs are reported, not thrown. */
+  /** Decodes now, stores later; reports unreadable logs. */
   stage(unreadable: (log: Log, reason: string) => void): Staged
 }
 

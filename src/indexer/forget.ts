@@ -14,7 +14,7 @@ export async function forgetChain(deps: CommitDeps, chainId: number): Promise<vo
   })
   const { datasets, engine } = deps
   const work = (change: Transaction) => removeChain(change, datasets)
-  await transact(deps, factsOf, work, engine.writeAtLength)
+  await transact(deps, factsOf, work, engine.writeWithoutTimeout)
 }
 
 export async function removeChain(

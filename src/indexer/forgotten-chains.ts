@@ -2,7 +2,7 @@ import type { Connection, Migration } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 
-/** How often each chain was removed to be read again; answers cached before must not be reused. */
+/** How often each chain was removed, so that older cached answers are not reused. */
 export const forgottenChainsMigration: Migration = {
   id: 1020,
   name: 'chains that were forgotten',
@@ -18,7 +18,7 @@ export async function readForgotten(connection: Connection): Promise<ReadonlySet
   return new Set(found.map((row) => column.integer(row, 'chain_id')))
 }
 
-/** In the same transaction as the removal. */
+/** In the removal's transaction. */
 export async function noteForgotten(connection: Connection, chainId: number): Promise<void> {
   await connection.run(sql`
     insert into forgotten_chains (chain_id, times) values (${chainId}, 1)

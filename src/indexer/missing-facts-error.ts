@@ -1,4 +1,4 @@
-/** The stored data is impossible: logs are missing or made up. */
+/** Stored data is impossible: logs are missing or made up. */
 export class MissingFactsError extends Error {
   override readonly name: string = 'MissingFactsError'
   readonly chainId: number

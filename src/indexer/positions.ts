@@ -35,7 +35,7 @@ export async function movePosition(
     readonly chainId: number
     readonly to: Position
     readonly tip: ChainTip
-    /** Never decreases, whatever a lagging node says. */
+    /** Never decreases, even if a node lags. */
     readonly finalizedNumber: number
   },
 ): Promise<void> {
@@ -53,7 +53,7 @@ export async function movePosition(
       finalized_number = excluded.finalized_number`)
 }
 
-/** Lets a reorg be traced to the common ancestor. */
+/** Reorgs are traced by them to the common ancestor. */
 export async function storeBlocks(
   connection: Connection,
   chainId: number,

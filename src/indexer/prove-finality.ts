@@ -1,5 +1,5 @@
 import type { BlockTag, ChainSource } from '#chain/chain-source.ts'
-import { asksForCalm, EndpointError } from '#chain/endpoints/endpoint-error.ts'
+import { asksToSlowDown, EndpointError } from '#chain/endpoints/endpoint-error.ts'
 import type { Chain } from '#ecosystem/ecosystem.ts'
 import { ProofError } from './proof-error.ts'
 
@@ -18,7 +18,7 @@ export async function proveFinality(
 
   async function proveTag(tag: BlockTag) {
     return await source.header(tag).catch((error: unknown) => {
-      const isOfTag = error instanceof EndpointError && !asksForCalm(error.kind)
+      const isOfTag = error instanceof EndpointError && !asksToSlowDown(error.kind)
       throw isOfTag ? refusal(`the node refuses the block "${tag}" (${error.message})`) : error
     })
   }

@@ -10,7 +10,7 @@ import type { CommitDeps } from './transaction.ts'
 const FAILURES_MAX = 5
 const RETRY_MS = 500
 
-/** A reorg settles sooner; more means a broken node. */
+/** More means a broken node. */
 const STANDSTILLS_MAX = 20
 
 export async function rebuildIndex(
@@ -48,7 +48,7 @@ function pinSource(source: ChainSource, status: ChainStatus): ChainSource {
 type CatchUpDeps = Parameters<typeof rebuildIndex>[0] & { readonly source: ChainSource }
 
 async function catchUp(deps: CatchUpDeps, status: ChainStatus): Promise<void> {
-  // Heights are pinned, so tags are always known.
+  // Heights are pinned, so tags are known.
   const chain = { ...status.chain, finality: 'tag' as const }
   const total = status.blockNumber
   const onRead = ({ number }: { readonly number: number }) =>
@@ -78,7 +78,7 @@ async function catchUp(deps: CatchUpDeps, status: ChainStatus): Promise<void> {
 async function advance(index: ChainIndex, total: number): Promise<boolean> {
   const isThere = index.position?.number === total
   if (isThere && ((await index.readOlder()) || index.isComplete)) return true
-  // The head may have left the chain while the backfill waits.
+  // The head may have left the chain meanwhile.
   const { kind } = await index.followOnce()
   return kind === 'history' || kind === 'blocks'
 }

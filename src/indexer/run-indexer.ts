@@ -15,14 +15,14 @@ import {
 import { adoptFile } from './adopted-file/adopt-file.ts'
 import type { FileParts, PartChange } from './adopted-file/file-part.ts'
 import { mayLead, type OnChangedFile } from './adopted-file/may-lead.ts'
-import type { OlderHistoryDeps } from './backfill/older-history.ts'
+import type { BackfillerDeps } from './backfill/backfiller.ts'
 import type { Rereadings } from './chain-index.ts'
 import type { AnyDataset } from './dataset.ts'
 import type { PriceBook } from './events/value-events.ts'
 import type { MissingFactsError } from './missing-facts-error.ts'
 import { type ChainReport, runChain } from './run-chain.ts'
 
-export interface IndexerDeps extends Pick<OlderHistoryDeps, 'flushEveryMs'> {
+export interface IndexerDeps extends Pick<BackfillerDeps, 'flushEveryMs'> {
   readonly ecosystem: Ecosystem
   readonly register: Engine
   readonly clock: Clock
@@ -35,11 +35,9 @@ export interface IndexerDeps extends Pick<OlderHistoryDeps, 'flushEveryMs'> {
   /** Sets aside endpoints proven to omit logs; returns their hosts. */
   findPruned?(error: MissingFactsError): Promise<readonly string[]>
   readonly rereadings?: Rereadings
-  /** False: another indexer holds it. */
   onLease?(held: boolean): void
   onAdopted?(changes: readonly PartChange[]): void
   onNotAdopted?(error: unknown): void
-  /** The register has a newer file, so this process may not lead. */
   onOutdated?(): void
 }
 
@@ -49,8 +47,7 @@ const RENEW_MS = 3_000
 const STANDBY_MS = 1_000
 
 /**
- * Standbys take over when the leader stops renewing; the epoch fences off a writer that was
- * presumed dead.
+ * Standbys take over when the leader stops renewing; the epoch fences off a writer presumed dead.
  */
 export async function runIndexer(deps: IndexerDeps, signal: AbortSignal): Promise<void> {
   const turn = { holder: randomUUID(), hasWaited: false, leaderUntilMs: undefined }
@@ -71,7 +68,7 @@ interface Turn {
   leaderUntilMs: number | undefined
 }
 
-/** A store outage grants no lease; the next try follows. */
+/** None during a store outage. */
 async function tryLease(deps: IndexerDeps, turn: Turn): Promise<Lease | undefined> {
   const { register: engine, clock, file, onChangedFile = 'reread' } = deps
   try {
@@ -96,7 +93,7 @@ async function watchLeader(engine: Engine, turn: Turn): Promise<void> {
   if (untilMs !== turn.leaderUntilMs) turn.hasWaited = true
 }
 
-/** False if it may not lead, or if the store failed. */
+/** False if it may not lead, or the store failed. */
 async function adopt(deps: IndexerDeps, lease: Lease, { hasWaited }: Turn): Promise<boolean> {
   const { register: engine, ecosystem, onChangedFile = 'reread' } = deps
   const { chains } = ecosystem

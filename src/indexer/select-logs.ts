@@ -10,13 +10,12 @@ export interface Selector {
   readonly chainId: number
   readonly address: Address
   readonly topic0: Hash
-  /** Topics after the first; absent if any value will do. */
+  /** After the first; absent if any value will do. */
   readonly arguments?: LogFilter['topics']
 }
 
 export interface LogSelection {
   ofLogs(logs: readonly Log[]): readonly Log[]
-  /** Creates objects only for matching logs. */
   ofColumns(columns: LogColumns): readonly Log[]
   isWanted(columns: LogColumns, index: number): boolean
 }
@@ -75,7 +74,7 @@ function meetsAll(tests: readonly TopicTest[], columns: LogColumns, index: numbe
   return true
 }
 
-/** The tail settles most comparisons without creating a string. */
+/** The tail settles most comparisons without a string. */
 function topicTest(values: readonly Hash[] | null): TopicTest {
   if (values === null) return () => true
   const wanted = new Set(values)
@@ -91,10 +90,7 @@ function toFilter(selector: Selector): LogFilter {
   }
 }
 
-/**
- * As few as possible: one without arguments, and one per set of arguments. No event is in two of
- * them.
- */
+/** Few and disjoint: one without arguments, one per set of arguments. */
 export function filtersOf(
   datasets: readonly { readonly selectors: readonly Selector[] }[],
   chainId: number,

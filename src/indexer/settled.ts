@@ -2,7 +2,7 @@ import type { Connection } from '#store/engine.ts'
 import { oldestBlock } from './positions.ts'
 import type { ChainStatus, IndexStatus } from './status.ts'
 
-/** What the register will not change, unless it forgets a chain. */
+/** Final unless a chain is forgotten. */
 export interface Settled {
   readonly untilUnix: number
   readonly chains: readonly SettledChain[]
@@ -10,7 +10,7 @@ export interface Settled {
 
 interface SettledChain extends Pick<ChainStatus, 'timesForgotten'> {
   readonly chainId: number
-  /** The oldest stored block: no reorg goes below it; -1 without any. */
+  /** The oldest stored block, below any reorg; -1 without one. */
   readonly anchor: number
 }
 
@@ -24,7 +24,7 @@ export async function readSettled(connection: Connection, status: IndexStatus): 
   for (const { chain, backfill, timesForgotten } of status.chains) {
     const oldest = await oldestBlock(connection, chain.id)
     const anchor = oldest?.number ?? -1
-    // A reorg may go down to the first block.
+    // A reorg may reach the first block.
     const isSettled = backfill === null && anchor > chain.startBlock
     untilUnix = Math.min(untilUnix, isSettled ? (oldest?.timestamp ?? 0) : 0)
     chains.push({ chainId: chain.id, timesForgotten, anchor })

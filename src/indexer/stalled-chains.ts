@@ -26,20 +26,16 @@ export const stalledChainsMigration: Migration = {
 }
 
 export const STALL_REASONS = [
-  /** The chain contradicts a final block. */
   'deep_reorg',
-  /** Consecutive blocks do not link. */
   'unlinked_blocks',
-  /** No node returns a valid answer. */
   'unreadable_node',
-  /** The nodes' data cannot be stored. */
   'unusable_data',
 ] as const
 export type StallReason = (typeof STALL_REASONS)[number]
 
 export interface Stall {
   readonly reason: StallReason
-  /** For the operator; names hosts. */
+  /** Names hosts; for the operator. */
   readonly detail: string
 }
 
@@ -48,7 +44,7 @@ export function isUnusable(stall: Stall | undefined): boolean {
   return stall?.reason === 'unusable_data'
 }
 
-/** They run concurrently; either may stall. */
+/** Concurrent; either may stall. */
 export type StallPart = 'head' | 'history'
 
 /** The head's stall wins. */
@@ -63,8 +59,8 @@ export async function readStalls(reads: Connection): Promise<ReadonlyMap<number,
   )
 }
 
-/** A single failure may be a head that moved between calls. */
-const FAILURES_UNTIL_TOLD = 2
+/** One may be a head that moved between calls. */
+const FAILURES_UNTIL_REPORTED = 2
 
 interface StallNoteDeps {
   readonly engine: Engine
@@ -77,7 +73,6 @@ export class StallNote {
   readonly #chainId: number
   readonly #part: StallPart
   #failuresInRow = 0
-  /** The stored reason; undefined while unknown. */
   #noted: string | null | undefined
 
   constructor(deps: StallNoteDeps, chainId: number, part: StallPart) {
@@ -103,8 +98,8 @@ export class StallNote {
     if (stall === undefined) return
     this.#failuresInRow += 1
     const { reason, detail } = stall
-    if (reason !== 'deep_reorg' && this.#failuresInRow < FAILURES_UNTIL_TOLD) return
-    // Details vary between attempts, so only a new reason is written.
+    if (reason !== 'deep_reorg' && this.#failuresInRow < FAILURES_UNTIL_REPORTED) return
+    // Details vary between attempts.
     if (this.#noted === reason) return
     await this.#unlessStoreFails(async () => {
       await this.#write(sql`
@@ -148,7 +143,7 @@ export class StallNote {
 /** Undefined if neither chain nor nodes are at fault. */
 function stallOf(error: unknown): Stall | undefined {
   const detail = error instanceof Error ? error.message : String(error)
-  // A constraint violation will repeat.
+  // It will repeat.
   if (error instanceof ConstraintError) return { reason: 'unusable_data', detail }
   if (error instanceof StoreError) return undefined
   if (error instanceof DeepReorgError) return { reason: 'deep_reorg', detail }

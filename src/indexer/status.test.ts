@@ -26,7 +26,7 @@ test('each step of the older history is another revision, also where only folds 
       [2, 1],
       [2, 2],
     ] as const) {
-      const backfill = { floor: at(8), read: at(read), folded: at(folded), datasets: null }
+      const backfill = { newestFrom: at(8), read: at(read), folded: at(folded), datasets: null }
       await engine.write((connection) => writeBackfill(connection, chainId, backfill))
       await readRevision()
     }

@@ -23,13 +23,11 @@ export interface ChainStatus {
   readonly timesForgotten: number
 }
 
-/** A consistent snapshot. */
 export interface IndexStatus {
   readonly chains: readonly ChainStatus[]
-  /** Chains being re-read, with nothing read yet. */
   readonly unread: readonly Chain[]
   readonly otherParts: readonly PartChange[]
-  /** Of the newest indexed block of any chain; windows roll back from it. */
+  /** Newest indexed block of any chain; windows roll back from it. */
   readonly asOfUnix: number
   /** Changes whenever an answer may. */
   readonly revision: string
@@ -110,7 +108,7 @@ export function isIncomplete({ backfill }: Pick<ChainStatus, 'backfill'>): boole
   return backfill !== null && backfill.datasets === null
 }
 
-/** A chain at the head may be up to one commit behind. */
+/** At the head, up to one commit behind. */
 const SYNCING_BLOCKS = 64
 
 export function finalityOf(status: ChainStatus, blockNumber: number): Finality {

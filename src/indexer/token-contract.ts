@@ -2,7 +2,7 @@ import type { ChainSource } from '#chain/chain-source.ts'
 import { RpcError } from '#chain/rpc-error.ts'
 import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
 
-/** EIP-20 selectors. */
+/** EIP-20. */
 const TOTAL_SUPPLY = '0x18160ddd'
 const BALANCE_OF = '0x70a08231'
 

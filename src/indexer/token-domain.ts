@@ -31,7 +31,6 @@ export function separatorOf(
 /** For tokens without version(). */
 const USUAL_VERSIONS = ['1', '2'] as const
 
-/** From the token's name() and version(). */
 export async function findDomain(
   source: ChainSource,
   asset: Address,

@@ -47,10 +47,10 @@ export async function transact(
   deps: CommitDeps,
   facts: (connection: Connection) => Promise<Facts>,
   work: Work,
-  write: Engine['writeAtLength'] = deps.engine.write,
+  write: Engine['writeWithoutTimeout'] = deps.engine.write,
 ): Promise<void> {
   await write(async (connection) => {
-    // Takes the lease first, so that nothing else changes what is read.
+    // Takes the lease first, so that nothing changes what is read.
     const [, read] = await allEnded([
       holdLease(connection, deps.lease, deps.clock()),
       facts(connection),
@@ -90,7 +90,7 @@ export async function applySegment(change: Transaction, segment: Segment): Promi
   await storeAnomalies(change.connection, segment.anomalies)
 }
 
-/** In turn, because prices of one dataset value the next. */
+/** In turn: prices of one dataset value the next. */
 export async function applyStaged(change: Transaction, staged: readonly Staged[]): Promise<void> {
   for (const each of staged) {
     await each.apply(change)

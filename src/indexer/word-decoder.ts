@@ -6,8 +6,8 @@ type WordReader = (word: string) => unknown
 const WORD_DIGITS = 64
 
 /**
- * For events whose arguments are all one word; undefined for others (Solidity ABI, "Formal
- * Specification of the Encoding"). The reader returns undefined if a log does not fit.
+ * For events whose arguments are all one word; undefined for others (Solidity ABI). The reader
+ * returns undefined if a log does not fit.
  */
 export function compileWordDecoder(
   event: AbiEvent,

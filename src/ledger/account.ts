@@ -7,7 +7,6 @@ export function keyOfAccount(account: string): string | undefined {
   return account.startsWith(prefix) ? account.slice(prefix.length) : undefined
 }
 
-/** Anonymous callers, by address bucket. */
 export function bucketAccount(addressBucket: string): string {
   return `bucket:${addressBucket}`
 }
@@ -21,22 +20,23 @@ export function payerAccount(wallet: string): string {
   return bucketAccount(payerBucket(wallet))
 }
 
-/** Minus the money that came in on this chain. */
+/** Minus the money that came in. */
 export function chainInAccount(chainId: number): string {
   return `chain_in:${chainId}`
 }
 
 /**
- * Debt after a reorg took spent money; zero or below. Moving money between keys must not evade it.
+ * Debt after a reorg took spent money; zero or below. Per wallet, so that moving money between keys
+ * cannot evade it.
  */
 export function receivableAccount(wallet: string): string {
   return `receivable:${wallet}`
 }
 
-/** From paid calls of closed days. */
+/** Of closed days. */
 export const REVENUE = 'revenue'
 
-/** The database refuses a negative balance. */
+/** The database keeps it at zero or above. */
 export function isPrepaid(account: string): boolean {
   return account.startsWith('key:') || account.startsWith('bucket:')
 }

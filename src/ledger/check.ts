@@ -12,13 +12,10 @@ export interface Check {
   run(connection: Connection): Promise<Difference[]>
 }
 
-/** Per check: a broken store may have one per row. */
+/** A broken store may have one per row. */
 export const DIFFERENCES_MAX = 100
 
-/**
- * `statement` selects `subject`, `expected` and `found`; read as text, because broken figures may
- * not be exact.
- */
+/** `subject`, `expected` and `found`, as text: broken figures may not be exact. */
 export function queryCheck(name: string, statement: Sql): Check {
   return {
     name,

@@ -21,8 +21,8 @@ interface OpenDay {
 }
 
 /**
- * One entry `calls:<account>:<date>@<price>` per finished day; later changes add more. Returns
- * their number. Safe on several replicas.
+ * An entry `calls:<account>:<date>@<price>` per finished day; later changes add more. Returns their
+ * number. Safe on several replicas.
  */
 export async function closeSpendDays(deps: {
   readonly engine: Engine
@@ -48,7 +48,7 @@ function toOpenDay(row: Row): OpenDay {
   }
 }
 
-/** A partial index for each, which paid calls neither enter nor leave. */
+/** A partial index for each, which paid calls never touch. */
 function openDays(lastDay: number): Sql {
   return sql`
     select account, day, price_micro_usd, micro_usd, posted_micro_usd, closings from spend_days

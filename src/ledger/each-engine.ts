@@ -15,7 +15,7 @@ export interface TestServer {
 
 export interface OpenStore {
   readonly engine: Engine
-  /** Like another replica. SQLite reuses the engine, because two in one process would deadlock. */
+  /** SQLite reuses the engine: two in one process would deadlock. */
   replica(): Engine
 }
 
@@ -84,7 +84,7 @@ export interface Unguarded {
   readonly tables: readonly string[]
 }
 
-/** Corrupts rows directly, bypassing triggers, to test the audit. */
+/** Bypasses triggers, to test the audit. */
 export async function unguarded(
   engine: Engine,
   { guards, tables }: Unguarded,

@@ -2,7 +2,7 @@ import { type Sql, sql } from '#store/sql.ts'
 import { REVENUE } from './account.ts'
 import { type Check, DIFFERENCES_MAX, queryCheck } from './check.ts'
 
-/** 2^53 - 1, exact in JSON and JavaScript. */
+/** 2^53 - 1. */
 const EXACT_MAX: Sql = sql`9007199254740991`
 
 export const ledgerChecks: readonly Check[] = [

@@ -12,7 +12,7 @@ import { ledgerChecks } from './ledger-checks.ts'
 import { ledgerGuards } from './ledger-guards.ts'
 import { ledgerMigrations } from './ledger-migrations.ts'
 import { type Entry, post } from './post.ts'
-import { giveBackCalls, spendCalls } from './spend.ts'
+import { refundCalls, spendCalls } from './spend.ts'
 
 const NOW = 1_795_000_000
 const TODAY = startOfDay(NOW)
@@ -264,7 +264,7 @@ onBoth(
     assert.equal(closed[0] + closed[1], 1)
     assert.equal(await balanceOf(engine, REVENUE), 700n)
     await engine.write((tx) =>
-      giveBackCalls(tx, { account: KEY, day: TODAY, calls: 2, pricePerCall: 100n }),
+      refundCalls(tx, { account: KEY, day: TODAY, calls: 2, pricePerCall: 100n }),
     )
     assert.equal(await balanceOf(engine, KEY), 500n)
     assert.deepEqual(await audit(engine), [])

@@ -10,9 +10,9 @@ export interface Posting {
   readonly microUsd: MicroUsd
 }
 
-/** Postings sum to zero; immutable once posted. */
+/** Postings sum to zero; immutable. */
 export interface Entry {
-  /** Chosen by the caller; posting the same id again has no effect. */
+  /** Chosen by the caller; posting it again has no effect. */
   readonly id: string
   readonly kind: 'credit' | 'reversal' | 'move' | 'calls'
   readonly reference: string
@@ -24,7 +24,7 @@ export type PostOutcome = 'created' | 'exists' | 'insufficient'
 
 /**
  * In the caller's transaction. `insufficient`: a prepaid account would go negative; nothing was
- * written. A different entry under the same id throws.
+ * written. Throws for a different entry under the same id.
  */
 export async function post(connection: Connection, entry: Entry): Promise<PostOutcome> {
   assertBalanced(entry)
@@ -43,8 +43,8 @@ export async function post(connection: Connection, entry: Entry): Promise<PostOu
 }
 
 /**
- * Leaves balances alone: the money was debited when spent. False if already posted. The entry
- * follows its postings, so that the database can check their sum.
+ * Leaves balances alone: spending debited them. False if already posted. Follows its postings, so
+ * that the database can check their sum.
  */
 export async function recordEntry(connection: Connection, entry: Entry): Promise<boolean> {
   assertBalanced(entry)
@@ -61,7 +61,6 @@ export async function recordEntry(connection: Connection, entry: Entry): Promise
   return true
 }
 
-/** False if a prepaid account holds too little. */
 export async function changeBalance(connection: Connection, change: Posting): Promise<boolean> {
   const { account, microUsd } = change
   if (!isPrepaid(account) || microUsd > 0n) {
@@ -70,7 +69,7 @@ export async function changeBalance(connection: Connection, change: Posting): Pr
       values (${account}, ${isPrepaid(account) ? 1 : 0}, ${microUsd})
       on conflict (account) do update set micro_usd = balances.micro_usd + excluded.micro_usd
       returning micro_usd`)
-    // Never write a balance too large to be read exactly.
+    // Refuses a balance too large to be read exactly.
     assert(row !== undefined, `${account} was changed`)
     column.amount(row, 'micro_usd')
     return true

@@ -12,7 +12,7 @@ import { eachEngine } from './each-engine.ts'
 import { ledgerChecks } from './ledger-checks.ts'
 import { ledgerMigrations } from './ledger-migrations.ts'
 import { post } from './post.ts'
-import { giveBackCalls, spendCalls } from './spend.ts'
+import { refundCalls, spendCalls } from './spend.ts'
 
 /** Random lives in every run of the tests; `RANDOM_RUNS=500` for a long search. A failure tells its seed. */
 const numRuns = Number(process.env.RANDOM_RUNS ?? 12)
@@ -71,7 +71,7 @@ async function take(engine: Engine, counted: Map<string, number>, each: Step): P
     const calls = Math.min(each.calls, before)
     if (calls === 0) return
     counted.set(name, before - calls)
-    await engine.write((tx) => giveBackCalls(tx, { account, day, calls, pricePerCall }))
+    await engine.write((tx) => refundCalls(tx, { account, day, calls, pricePerCall }))
     return
   }
   counted.set(name, before + each.calls)

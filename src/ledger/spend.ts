@@ -18,7 +18,7 @@ export interface Spent {
 }
 
 /**
- * Debits what each balance covers in one statement, so that replicas cannot double-spend. Closing
+ * Debits what each balance covers, in one statement, so that replicas cannot double-spend. Closing
  * the day adds the journal entry.
  */
 export async function spendCalls(
@@ -78,8 +78,8 @@ const SPENT: BulkInsert = {
     calls = spend_days.calls + excluded.calls, micro_usd = spend_days.micro_usd + excluded.micro_usd`,
 }
 
-/** A closed day is corrected at its next closing. */
-export async function giveBackCalls(
+/** Closed days are corrected at their next closing. */
+export async function refundCalls(
   connection: Connection,
   input: {
     readonly account: string

@@ -1,7 +1,4 @@
-/**
- * Results in order. Rejects with the first failure, but only after every task has ended: statements
- * must not outlive their transaction.
- */
+/** Waits for every task even after a failure: statements must not outlive their transaction. */
 export async function allEnded<T extends readonly unknown[] | []>(
   tasks: T,
 ): Promise<{ -readonly [Index in keyof T]: Awaited<T[Index]> }> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 
 const DECIMAL = /^(0|[1-9][0-9]*)(?:\.([0-9]+))?$/
 
-/** Base units in whole units: no exponent, no trailing zeros. */
+/** No exponent, no trailing zeros. */
 export function formatDecimal(raw: bigint, decimals: number): string {
   const sign = raw < 0n ? '-' : ''
   const digits = (raw < 0n ? -raw : raw).toString().padStart(decimals + 1, '0')
@@ -11,7 +11,7 @@ export function formatDecimal(raw: bigint, decimals: number): string {
   return sign + (fraction === '' ? whole : `${whole}.${fraction}`)
 }
 
-/** An integer scaled by 10^decimals; undefined if malformed or too precise. */
+/** Undefined if malformed or too precise. */
 export function parseDecimal(text: string, decimals: number): bigint | undefined {
   const match = DECIMAL.exec(text)
   if (match === null) return undefined
@@ -20,7 +20,7 @@ export function parseDecimal(text: string, decimals: number): bigint | undefined
   return BigInt(`${match[1]}${fraction.padEnd(decimals, '0')}`)
 }
 
-/** a × b ÷ c, rounded half up; for non-negative integers. */
+/** Rounds half up; non-negative. */
 export function multiplyDivide(a: bigint, b: bigint, c: bigint): bigint {
   assert(c > 0n, 'division by zero')
   return (a * b + c / 2n) / c

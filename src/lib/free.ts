@@ -1,7 +1,4 @@
-/**
- * Frees memory now: the collector sees only a small object and may keep a large buffer for long.
- * Every view of it is empty afterwards.
- */
+/** Frees at once what the collector may keep for long. All views become empty. */
 export function free({ buffer }: ArrayBufferView<ArrayBuffer>): void {
   buffer.transfer(0)
 }

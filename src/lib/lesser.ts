@@ -1,4 +1,3 @@
-/** `Math.min` takes no bigint. */
 export function lesser(a: bigint, b: bigint): bigint {
   return a < b ? a : b
 }

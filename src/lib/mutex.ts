@@ -1,4 +1,4 @@
-/** Runs tasks one at a time, in order of arrival. */
+/** First come, first served. */
 export class Mutex {
   #tail: Promise<unknown> = Promise.resolve()
 

@@ -1,7 +1,4 @@
 import process from 'node:process'
 
-/**
- * Importing `node:http` reads all its exports; `WebSocket` among them loads all of fetch in each
- * thread.
- */
+/** An import reads every export, and `WebSocket` loads all of fetch. */
 export const { Agent, createServer, request, STATUS_CODES } = process.getBuiltinModule('node:http')

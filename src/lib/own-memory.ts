@@ -1,9 +1,6 @@
 import { isMarkedAsUntransferable } from 'node:worker_threads'
 
-/**
- * Transferable bytes: copied unless they fill their buffer, because Node's pool of small buffers
- * cannot be transferred.
- */
+/** Copies unless the bytes fill their buffer: Node's pool cannot be transferred. */
 export function ownMemory(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer, byteOffset, length } = bytes
   const isOwn =

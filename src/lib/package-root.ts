@@ -10,8 +10,8 @@ assert(manifest !== undefined, 'every file of this package lies below its packag
 export const PACKAGE_ROOT = dirname(manifest)
 
 /**
- * A file that is loaded by its path, such as the first one of a thread, named as in `src/` without its
- * ending: the source, or what was built of it where that is what runs.
+ * A thread's entry file: the source, or what was built of it. `name` is as in `src/`, without
+ * ending.
  */
 export function moduleFile(name: string): URL {
   const isBuilt = import.meta.filename.endsWith('.js')

@@ -1,4 +1,4 @@
-/** PostgreSQL does not store NUL in texts. */
+/** PostgreSQL rejects NUL in texts. */
 export function toStoredText(text: string): string {
   return text.replaceAll('\u0000', '\uFFFD')
 }

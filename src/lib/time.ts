@@ -1,4 +1,4 @@
-/** Unix milliseconds; injected, so that tests can move time. */
+/** Unix milliseconds. */
 export type Clock = () => number
 
 export const systemClock: Clock = () => Date.now()
@@ -10,12 +10,11 @@ export function unixNow(clock: Clock): number {
 export const HOUR_SECONDS = 3_600
 export const DAY_SECONDS = 86_400
 
-/** UTC midnight at or before `unix`. */
+/** UTC. */
 export function startOfDay(unix: number): number {
   return unix - (unix % DAY_SECONDS)
 }
 
-/** Full hour at or before `unix`. */
 export function startOfHour(unix: number): number {
   return unix - (unix % HOUR_SECONDS)
 }
@@ -25,17 +24,16 @@ export function nextMidnight(unix: number): number {
   return startOfDay(unix) + DAY_SECONDS
 }
 
-/** `YYYY-MM-DD` (UTC). */
+/** UTC. */
 export function toDate(unix: number): string {
   return new Date(unix * 1000).toISOString().slice(0, 10)
 }
 
-/** ISO 8601 in UTC: `2026-11-21T04:00:00Z`. */
 export function toIso(unix: number): string {
   return `${new Date(unix * 1000).toISOString().slice(0, 19)}Z`
 }
 
-/** Midnights of the n UTC days up to that of `untilUnix`, oldest first. */
+/** Midnights (UTC) up to that of `untilUnix`, oldest first. */
 export function lastDays(untilUnix: number, n: number): number[] {
   const last = startOfDay(untilUnix)
   return Array.from({ length: n }, (_, index) => last - (n - 1 - index) * DAY_SECONDS)

@@ -17,10 +17,7 @@ type Builders = Pick<
   | 'Union'
 >
 
-/**
- * Typebox's builders as used here, with its types and JSON Schema (2020-12). Typebox's own load 300
- * files at every start.
- */
+/** Typebox's builders without its 300 files at every start. */
 export const Type: Builders = {
   Array: (items, options) => make({ type: 'array', items }, options),
   Boolean: (options) => make({ type: 'boolean' }, options),
@@ -36,7 +33,7 @@ export const Type: Builders = {
     const shape = { type: 'object', ...(required.length > 0 && { required }), properties }
     return make(shape, options)
   },
-  // Marked as typebox does, by a non-enumerable member.
+  // As typebox marks it.
   Optional: (schema) => make(Object.defineProperty({ ...schema }, OPTIONAL, { value: true })),
   Record: (_key, value, options) =>
     make({ type: 'object', patternProperties: { '^.*$': value } }, options),

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 
-/** Digits of 2^256 - 1, so that padded text sorts like the number on every engine. */
+/** Digits of 2^256 - 1: padded text sorts like the number on every engine. */
 export const STORED_DIGITS = 78
 
 export const U256_MAX = 2n ** 256n - 1n
 
-/** 78 decimal digits with leading zeros. */
 export function toStored(value: bigint): string {
   assert(value >= 0n && value <= U256_MAX, `not a uint256: ${value}`)
   return value.toString().padStart(STORED_DIGITS, '0')

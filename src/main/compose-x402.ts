@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Access, CreateAccessDeps } from '#access/create-access.ts'
-import { lockHeir, publicIdsOf } from '#access/keys/key-store.ts'
+import { lockSuccessor, publicIdsOf } from '#access/keys/key-store.ts'
 import type { Admission } from '#access/meter/admission.ts'
 import { admitCredited } from '#access/meter/admit-credited.ts'
 import type { PipelineDeps } from '#api/pipeline.ts'
@@ -16,7 +16,7 @@ import type { SettlingGaugeDeps } from './gauges/settling-gauges.ts'
 import { openSigner } from './open-settling.ts'
 import type { SettlingSetting } from './settings.ts'
 
-/** Offers within the default spending limit of stock clients. */
+/** Within the default spending limit of stock clients. */
 const OFFERS = [100_000n, 1_000_000n] as const
 
 export interface ComposeX402Deps {
@@ -26,7 +26,7 @@ export interface ComposeX402Deps {
   readonly accounts: Engine
   readonly clock: Clock
   readonly access: Pick<Access, 'recoveries' | 'settlements' | 'findKey' | 'meter'>
-  /** The contract's body of a 402. */
+  /** The contract's 402 body. */
   quotaBody(caller: Caller): unknown
   report(error: unknown): void
 }
@@ -41,7 +41,7 @@ export interface ComposedX402
 export async function composeX402(deps: ComposeX402Deps): Promise<ComposedX402> {
   const { settling, payment, ecosystem, accounts, clock, access } = deps
   const { pricePerCall } = ecosystem
-  // A signed-in wallet has no free calls of its own; show those of its address.
+  // A signed-in wallet has no free calls; show its address's.
   const atAddress = <A extends Admission>(admission: A): A => {
     const { figures } = admission
     if (figures.tier !== 'anonymous') return admission
@@ -58,7 +58,7 @@ export async function composeX402(deps: ComposeX402Deps): Promise<ComposedX402> 
     amounts: OFFERS,
     gasPerDayGwei: BigInt(settling.gasPerDayGwei),
     etherUsd: settling.etherUsd,
-    keys: { lockHeir, keysOf: publicIdsOf },
+    keys: { lockSuccessor, keysOf: publicIdsOf },
     recoveries: access.recoveries,
     settlements: access.settlements,
     async admitCredited(connection, input, credit) {
@@ -77,16 +77,16 @@ export async function composeX402(deps: ComposeX402Deps): Promise<ComposedX402> 
     quotaBody: deps.quotaBody,
     report: deps.report,
   })
-  const { calls, desk } = x402
+  const { calls, receiver } = x402
   return {
     paymentRequired: (caller, facts) => calls.offer(caller, facts),
-    screen: (facts) => desk.screen(facts),
+    screen: (facts) => receiver.screen(facts),
     settle: (caller, facts) => calls.pay(caller, facts),
     signedIn: (facts) => calls.signedIn(facts),
-    gauged: { ...x402.settling, outcomes: desk.outcomes },
+    gauged: { ...x402.settling, outcomes: receiver.outcomes },
     routes: topupRoutes({
       ...x402.settling,
-      desk,
+      receiver,
       visitor: (facts) => calls.visitor(facts),
       findKey: access.findKey,
     }),

@@ -2,10 +2,7 @@ import type { Writable } from 'node:stream'
 import { type Logger, pino } from 'pino'
 import type { Settings } from './settings.ts'
 
-/**
- * JSON lines, or readable ones for a terminal. Redacts the final bytes, so that no field, message
- * or stack trace leaks a secret.
- */
+/** Redacts the final bytes, so that no field, message or stack trace leaks a secret. */
 export async function openLogger(settings: Settings['log'], output: Writable): Promise<Logger> {
   const { level, format } = settings
   const show = format === 'pretty' ? await loadPretty() : (line: string) => line
@@ -17,26 +14,22 @@ export async function openLogger(settings: Settings['log'], output: Writable): P
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, redacting)
 }
 
-/** Imported only where a person reads the log. */
+/** Lazy: only a terminal needs it. */
 async function loadPretty(): Promise<(line: string) => string> {
-  // CommonJS: a bundle has the names only below `default`.
+  // CommonJS: a bundle has the names below `default` only.
   const { default: pretty } = await import('pino-pretty')
   return pretty.prettyFactory({ colorize: true, translateTime: 'HH:MM:ss' })
 }
 
-/**
- * An API key of any prefix, public part as group 1. No word boundaries: terminal colour codes end
- * in a letter.
- */
+/** Group 1 is the public part. No word boundaries: colour codes end in a letter. */
 const API_KEY = /([a-z][a-z0-9]{1,11}_[0-9a-f]{8})_[0-9a-f]{32,}/gi
 
-/** Password in a URL of a database or RPC endpoint. */
 const URL_PASSWORD = /([a-z][a-z0-9+.-]*:\/\/[^\s:/@"]*:)[^\s/@"]+@/gi
 
-/** Database passwords may contain spaces and punctuation. */
+/** May contain spaces and punctuation. */
 const DATABASE_PASSWORD = /(postgres(?:ql)?:\/\/[^:/@"\n]*:)[^/"\n]+@/gi
 
-/** Keeps public ids, which support needs. */
+/** Keeps public ids, for support. */
 export function redact(text: string): string {
   return text
     .replace(API_KEY, '$1_[redacted]')

@@ -7,7 +7,7 @@ import { SettingsError } from './settings-error.ts'
 
 /**
  * Throws SettingsError without a private key. The key stays in the signer, so that nothing else can
- * read it or have anything else signed.
+ * be signed.
  */
 export async function openSigner(
   settling: SettlingSetting,

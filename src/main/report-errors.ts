@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
 import type { Clock } from '#lib/time.ts'
 
-/** With the store down every request fails; a few lines say enough. */
+/** With the store down every request fails. */
 const LINES_PER_WINDOW = 20
 const WINDOW_MS = 10_000
 
-/** Logs request errors up to the limit per window, then how many were left out. */
+/** Then logs how many were left out. */
 export function reportErrors(deps: {
   readonly logger: Pick<Logger, 'error' | 'warn'>
   readonly clock: Clock

@@ -12,22 +12,20 @@ export interface RoleContext {
   /** For SIGTERM and SIGINT. */
   readonly process: NodeJS.Process
   readonly progress: ProgressBoard
-  /** Plain text for the terminal. */
+  /** To the terminal. */
   say(text: string): void
 }
 
 export interface ProgressBoard {
-  /** `detail` follows the figures. */
   update(task: string, done: number, total: number, detail?: string): void
-  /** Writes a line without tearing the board. */
+  /** Without tearing the board. */
   print(text: string): void
-  /** Removes the board; later output follows normally. */
   finish(): void
 }
 
 export type ExitCode = 0 | 1
 
-/** The operator's ecosystem or the local one; throws EcosystemError. */
+/** Throws EcosystemError. */
 export async function chosenEcosystem(
   settings: Pick<Settings, 'ecosystemFile' | 'dataFolder'>,
 ): Promise<Ecosystem> {

@@ -9,7 +9,6 @@ import { eventKinds } from '#ecosystem/event-kinds.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import { toDate } from '#lib/time.ts'
 
-/** Facts for the documents on a day. */
 export function serviceFactsOf(
   ecosystem: Ecosystem,
   input: { readonly version: string; readonly nowUnix: number },
@@ -78,7 +77,7 @@ function paymentFacts(payment: Payment, date: string) {
   }
 }
 
-/** The newest address already in force. */
+/** The newest address in force. */
 function payToOn({ payTo }: Payment, date: string): string {
   const current = payTo.findLast(({ since }) => since <= date) ?? payTo[0]
   assert(current !== undefined, 'the ecosystem file names an address to pay to')

@@ -15,7 +15,6 @@ export interface GuardSetting {
   readonly perMinute: number
 }
 
-/** A SQLite file in `dataFolder`, or a schema of a PostgreSQL database. */
 export type StoreSetting =
   | { readonly kind: 'sqlite' }
   | { readonly kind: 'postgres'; readonly url: string }
@@ -24,17 +23,16 @@ export type StoreSetting =
 export interface Settings {
   readonly host: string
   readonly port: number
-  /** Folder of the embedded databases and the local chains. */
+  /** For embedded databases and local chains. */
   readonly dataFolder: string
   readonly register: StoreSetting
   readonly accounts: StoreSetting
   /** Undefined: the local ecosystem. */
   readonly ecosystemFile: string | undefined
-  /** What the index does if the register was built from another ecosystem file. */
+  /** If the register was built from another file. */
   readonly onChangedFile: 'reread' | 'refuse'
   /** CIDRs of trusted X-Forwarded-For senders. */
   readonly trustedProxies: readonly string[]
-  /** Undefined switches the metrics server off. */
   readonly metrics: { readonly host: string; readonly port: number } | undefined
   readonly log: { readonly level: LogLevel; readonly format: 'json' | 'pretty' }
   readonly guard: {
@@ -47,18 +45,18 @@ export interface Settings {
 }
 
 export interface SettlingSetting {
-  /** Holds the private key of the settling wallet. */
+  /** Private key of the settling wallet. */
   readonly keyFile: string
-  /** Gas budget per UTC day, in gwei. */
+  /** Per UTC day, in gwei. */
   readonly gasPerDayGwei: number
-  /** Assumed price of ether in whole US dollars. */
+  /** Whole US dollars. */
   readonly etherUsd: number
 }
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** Shown by `--help` and the operator's guide. */
+/** Shown by `--help`. */
 export const VARIABLES: Readonly<Record<string, string>> = {
   HOST: 'address to listen on (default 127.0.0.1)',
   PORT: 'port to listen on, 0 for a free one (default 4020)',

@@ -15,18 +15,18 @@ import { storeFile } from './store-file.ts'
 export interface Stores {
   /** Can be rebuilt from the chains. */
   readonly register: Engine
-  /** Keys, usage, prepayments, the ledger: never lost. */
+  /** Never lost. */
   readonly accounts: Engine
   close(): Promise<void>
 }
 
 /**
- * The meter commits in one queue, so a stuck lock stalls every data call. Accounts locks are
- * normally held for milliseconds.
+ * The meter commits in one queue, so a stuck lock stalls every data call; normal locks last
+ * milliseconds.
  */
 const ACCOUNTS_LOCK_TIMEOUT_MS = 2_000
 
-/** What the thread that writes the register on SQLite begins with. */
+/** Entry file of the register's SQLite writer thread. */
 export const REGISTER_WRITER = moduleFile('main/writer-worker')
 
 export const accountsMigrations: readonly Migration[] = [
@@ -36,7 +36,7 @@ export const accountsMigrations: readonly Migration[] = [
   ...x402Migrations,
 ]
 
-/** Logs migrations that delay the start. */
+/** They delay the start. */
 export function reportMigrations(logger: Pick<Logger, 'info'>): OnMigration {
   return ({ migration, step, steps }) =>
     logger.info({ migration: migration.id, step, steps }, `migrating tables: ${migration.name}`)
@@ -66,7 +66,7 @@ export async function migrateStore(
   }
 }
 
-/** Opens and migrates both stores; throws StoreError and leaves nothing open. */
+/** Migrates both; throws StoreError and leaves nothing open. */
 export async function openStores(
   settings: Pick<Settings, 'dataFolder' | 'register' | 'accounts'>,
   onMigration?: OnMigration,
@@ -86,7 +86,7 @@ export async function openStores(
   }
 }
 
-/** Opens without migrating; `ownThread` moves the constant writing of the index off this thread. */
+/** `ownThread` moves the index's constant writing off this thread. */
 export async function openStore(
   dataFolder: string,
   name: 'register' | 'accounts',
@@ -94,7 +94,7 @@ export async function openStore(
   { ownThread = false }: { readonly ownThread?: boolean } = {},
 ): Promise<Engine> {
   if (store.kind === 'postgres') {
-    // Imported only for PostgreSQL.
+    // Lazy: only PostgreSQL needs it.
     const { openPostgres } = await import('#store/postgres/open-postgres.ts')
     const lockTimeoutMs = name === 'accounts' ? ACCOUNTS_LOCK_TIMEOUT_MS : 0
     return openPostgres({ url: store.url, schema: name, lockTimeoutMs })

@@ -2,10 +2,10 @@ export type Reading<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly reason: string }
 
-/** URLs can hold secrets; errors show only a short prefix. */
+/** URLs can hold secrets, so errors show a prefix. */
 const SHOWN_MAX = 24
 
-/** An empty variable counts as absent. */
+/** Empty counts as absent. */
 export function readVariable<T>(
   environment: Readonly<Record<string, string | undefined>>,
   name: string,

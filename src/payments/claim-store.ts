@@ -65,7 +65,7 @@ export async function findClaimById(reads: Reads, id: string): Promise<Claim | u
   return row && toClaim(row)
 }
 
-/** The order is documented at GET /api/sessions/prepay/{idOrTxHash}. */
+/** Documented at GET /api/sessions/prepay/{idOrTxHash}. */
 export async function findClaimByTx(
   reads: Reads,
   input: { readonly txHash: Hash; readonly senders: readonly Address[] },
@@ -142,7 +142,7 @@ export async function readProvenPayers(
   return proven
 }
 
-/** Claims that may still be credited, at any age. */
+/** May still be credited, at any age. */
 export async function watchedClaimsOf(reads: Reads, txHashes: readonly Hash[]): Promise<Claim[]> {
   if (txHashes.length === 0) return []
   const found = await reads.run(sql`
@@ -199,7 +199,7 @@ export async function setClaimVerified(
     where id = ${input.id}`)
 }
 
-/** Watched again for a day, in case the transaction is mined again. */
+/** Watched for another day, in case the transaction is mined again. */
 export async function setClaimReversed(
   connection: Connection,
   input: { readonly id: string; readonly nowUnix: number },

@@ -10,12 +10,12 @@ export type ClaimStatus =
   | 'expired'
   | 'reversed'
 
-/** Who stands behind a claim, in ascending order. */
+/** Who stands behind a claim, ascending. */
 export const TRUSTS = ['none', 'payer', 'owner'] as const
 
 export type Trust = (typeof TRUSTS)[number]
 
-/** A hint that a transaction pays for a key; by itself it proves nothing. */
+/** A hint that a transaction pays for a key; proves nothing by itself. */
 export interface Claim {
   readonly id: string
   readonly publicId: string
@@ -24,7 +24,7 @@ export interface Claim {
   readonly payerAddress: Address
   readonly byOwner: boolean
   readonly trust: Trust
-  /** The trust of whoever opened it last; open claims are limited per share. */
+  /** Trust of its latest opener; open claims are limited per share. */
   readonly share: Trust
   readonly evicted: boolean
   readonly claimedMicroUsd: MicroUsd
@@ -44,7 +44,7 @@ export function isOpen(status: ClaimStatus): boolean {
   return status === 'pending' || status === 'confirming'
 }
 
-/** Then it is most likely replaced; posting again reopens the claim. */
+/** Most likely replaced by then; posting again reopens it. */
 export const CLAIM_TTL_SECONDS = 86_400
 
 /** Per share of a key. */

@@ -18,7 +18,7 @@ export interface CreditCheckDeps {
   note(line: string): void
 }
 
-/** According to the keys table. */
+/** By the keys table. */
 export type WalletOf = (connection: Connection, publicId: string) => Promise<Address | undefined>
 
 export function creditChecks(deps: CreditCheckDeps): readonly Check[] {
@@ -148,7 +148,7 @@ function isShown(credit: Credit, free: readonly Deposit[]): boolean {
   )
 }
 
-/** Nothing is known about blocks outside the indexed range. */
+/** Blocks outside the indexed range are unknown. */
 function isInReach(credit: Credit, known: CanonicalDeposits): boolean {
   return credit.blockNumber >= known.completeFromBlock && credit.blockNumber <= known.head.number
 }
@@ -160,7 +160,7 @@ function compare(credit: Credit, deposit: Deposit | undefined): readonly Differe
     return [
       { subject, detail: `no canonical log ${name}, and its block is not confirmed as canonical` },
     ]
-  // Compares logs: positions count covered transfers only, so editing `payTo` shifts them.
+  // By log: positions count covered transfers only, so editing `payTo` shifts them.
   if (deposit.txHash !== credit.txHash)
     return [{ subject, detail: `the log ${name} belongs to transaction ${deposit.txHash}` }]
   if (deposit.amount !== credit.microUsd)
@@ -218,7 +218,7 @@ async function isPaidRightly(
   return refusal === undefined
 }
 
-/** Usually the claimed key, or its successor if it was rotated before the credit. */
+/** The claimed key, or its successor if rotated before the credit. */
 async function checkAccounts(
   { connection, chosen }: Page,
   walletOf: WalletOf,

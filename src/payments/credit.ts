@@ -34,13 +34,13 @@ export interface Credit {
   readonly microUsd: MicroUsd
 }
 
-/** How much of an account's locked balance belongs to the credit. */
+/** How much of a locked balance belongs to the credit. */
 export type ShareOf = (
   connection: Connection,
   input: { readonly credit: Credit; readonly balance: MicroUsd },
 ) => Promise<MicroUsd>
 
-/** No one needs more, and hundreds of such credits stay below 2^53. */
+/** Hundreds of such credits stay below 2^53. */
 export const CREDIT_MAX: MicroUsd = 10n ** 13n
 
 const COLUMNS = sql`id, account, owner, claim_id, chain_id, tx_hash, position_in_tx, block_number,
@@ -56,7 +56,7 @@ interface NewCredit {
 }
 
 /**
- * At most once while its block is on the chain. Debts are repaid first; what a reorg took for this
+ * At most once while its block is on the chain. Repays debts first; what a reorg took for this
  * deposit returns to where it came from. False if already credited.
  */
 export async function creditDeposit(
@@ -100,8 +100,8 @@ async function insertCredit(connection: Connection, credit: NewCredit): Promise<
 }
 
 /**
- * What the last reversal of this deposit debited, last first, mapped to each key's newest rotation.
- * Marks it as restored, so that it returns once.
+ * Debited by the last reversal, last first, mapped to each key's newest rotation. Marks it as
+ * restored, so that it returns once.
  */
 async function takenByReorg(
   connection: Connection,
@@ -120,14 +120,19 @@ async function takenByReorg(
   for (const { account, microUsd } of postings.toReversed()) {
     if (!isPrepaid(account)) continue
     const publicId = keyOfAccount(account)
-    const heir = publicId === undefined ? account : await heirOf(connection, keys, publicId)
-    taken.push({ account: heir, microUsd: -microUsd })
+    const successor =
+      publicId === undefined ? account : await successorOf(connection, keys, publicId)
+    taken.push({ account: successor, microUsd: -microUsd })
   }
   return taken
 }
 
-async function heirOf(connection: Connection, keys: KeyBook, publicId: string): Promise<string> {
-  return keyAccount(await keys.lockHeir(connection, publicId))
+async function successorOf(
+  connection: Connection,
+  keys: KeyBook,
+  publicId: string,
+): Promise<string> {
+  return keyAccount(await keys.lockSuccessor(connection, publicId))
 }
 
 function share(sum: MicroUsd, taken: readonly Posting[], rest: string): Posting[] {
@@ -141,9 +146,8 @@ function share(sum: MicroUsd, taken: readonly Posting[], rest: string): Posting[
 }
 
 /**
- * Reverses a credit whose block left the chain: debits its share of the credited account, then the
- * wallet's own account and keys, because the money may have moved. The rest becomes a debt. False
- * if already reversed.
+ * Debits the credited account's share, then the wallet's own account and keys, since the money may
+ * have moved. The rest becomes a debt. False if already reversed.
  */
 export async function reverseCredit(
   connection: Connection,
@@ -189,9 +193,7 @@ function reversalId(creditId: string): string {
   return `reversal:${creditId}`
 }
 
-/**
- * The wallet's own account is always included, because a concurrent collection may be filling it.
- */
+/** Always includes the wallet's own account: a concurrent collection may be filling it. */
 async function accountsOf(
   connection: Connection,
   input: { readonly credit: Credit; readonly keys: KeyBook },
@@ -203,7 +205,7 @@ async function accountsOf(
   return [...new Set([credit.account, payerAccount(credit.owner), ...holding.sort()])]
 }
 
-/** In the same order as `post`, to avoid deadlocks. */
+/** In the order of `post`, to avoid deadlocks. */
 async function lockBalances(
   connection: Connection,
   accounts: readonly string[],
@@ -230,7 +232,7 @@ export async function unsettledCredits(reads: Reads, chainId: number): Promise<C
   return found.map(toCredit)
 }
 
-/** Their blocks are old enough to stay canonical. */
+/** Their blocks are old enough to stay. */
 export async function settleCredits(connection: Connection, ids: readonly string[]): Promise<void> {
   await connection.run(sql`update credits set settled = 1 where id in (${join(ids)})`)
 }

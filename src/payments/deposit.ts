@@ -8,9 +8,9 @@ export interface Deposit {
   readonly blockHash: Hash
   readonly timestampUnix: number
   readonly txHash: Hash
-  /** Block-wide, so a reorg may change it. */
+  /** A reorg may change it. */
   readonly logIndex: number
-  /** Among the payment transfers of its transaction; survives reorgs. */
+  /** Among its transaction's payment transfers; survives reorgs. */
   readonly positionInTx: number
   readonly from: Address
   readonly to: Address
@@ -28,19 +28,18 @@ export type DepositQuery =
       readonly limit: number
     }
 
-/** A consistent snapshot. */
 export interface CanonicalDeposits {
   readonly head: BlockRef & {
     readonly timestamp: number
   }
   /** Below, history is still being read. */
   readonly completeFromBlock: number
-  /** Complete from the file's first block on. */
+  /** From the file's first block on. */
   readonly isComplete: boolean
   readonly deposits: readonly Deposit[]
 }
 
-/** Undefined while the index is unavailable. */
+/** Undefined while unavailable. */
 export interface DepositIndex {
   canonical(query: DepositQuery): Promise<CanonicalDeposits | undefined>
 }

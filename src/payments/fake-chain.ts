@@ -14,14 +14,14 @@ interface Transfer {
 
 type Mined = Omit<Deposit, 'positionInTx' | 'proven'>
 
-/** A payment chain in memory that can reorganise. */
+/** In memory; can reorganise. */
 export class FakeChain implements DepositIndex {
-  /** Undefined: the index keeps up with the clock. */
+  /** Undefined: follows the clock. */
   headUnix: number | undefined
   completeFromBlock = 0
   isSilent = false
   readonly unproven = new Set<Hash>()
-  /** Which logs `payTo` covers; positions count only these. */
+  /** By `payTo`; positions count only these. */
   covers: (logIndex: number) => boolean = () => true
   #blocks: { readonly hash: Hash; readonly deposits: readonly Mined[] }[] = [
     { hash: hash('genesis'), deposits: [] },
@@ -64,7 +64,7 @@ export class FakeChain implements DepositIndex {
     return this.isSilent ? undefined : this.#blocks[number]?.hash
   }
 
-  /** Hides transfers from the index, although their block stays canonical. */
+  /** Hides transfers from the index; their block stays canonical. */
   uncover(tx: string): void {
     this.#uncovered.add(hash(tx))
   }

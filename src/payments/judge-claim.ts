@@ -7,7 +7,7 @@ export interface Evidence {
   readonly deposits: readonly Deposit[]
   readonly provenPayers: ReadonlySet<Address>
   readonly credits: readonly Credit[]
-  /** The transaction settles an x402 payment, which is credited there. */
+  /** The transaction settles an x402 payment, credited there. */
   readonly isReserved: boolean
   readonly headNumber: number
   readonly requiredConfirmations: number
@@ -41,7 +41,7 @@ export function judgeClaim(claim: Claim, evidence: Evidence): Verdict {
   const confirmations = Math.min(depth, evidence.requiredConfirmations)
   if (depth < evidence.requiredConfirmations)
     return { kind: 'wait', status: 'confirming', confirmations }
-  // Wait for the reversal in the other block, or the money would count twice.
+  // Wait for the other block's reversal, or the money would count twice.
   if (evidence.credits.some(({ blockHash }) => blockHash !== first.blockHash))
     return { kind: 'wait', status: 'confirming', confirmations }
   // An unproven log may be made up: neither credit nor reject.
@@ -54,7 +54,7 @@ export function judgeClaim(claim: Claim, evidence: Evidence): Verdict {
     : qualifying.filter((deposit) => !evidence.credits.some((each) => isOf(each, deposit)))
   if (deposits.length === 0 && !evidence.credits.some((credit) => credit.claimId === claim.id))
     return { kind: 'end', status: 'rejected', confirmations }
-  // An operator must review such an amount.
+  // For an operator to review.
   if (deposits.some((deposit) => deposit.amount > CREDIT_MAX))
     return { kind: 'wait', status: 'confirming', confirmations }
   return { kind: 'credit', deposits, confirmations }

@@ -7,7 +7,7 @@ import { formatDecimal } from '#lib/decimal.ts'
 import { type Clock, nextMidnight, toDate, toIso, unixNow } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'
 
-/** Exactly these members, as in the contract. */
+/** Exactly the contract's members. */
 export const PaymentRequiredBody = Type.Object(
   {
     x402Version: Type.Literal(1),
@@ -41,7 +41,7 @@ export interface OfferDeps {
 }
 
 export interface WaysOn {
-  /** Who can mint a key; null without a gate. */
+  /** Null without a gate. */
   readonly minter: string | null
   readonly settles: boolean
 }

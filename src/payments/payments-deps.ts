@@ -5,7 +5,7 @@ import type { Connection, Engine } from '#store/engine.ts'
 import type { DepositIndex } from './deposit.ts'
 import type { Waker } from './waker.ts'
 
-/** Signed consent that a transaction pays for another's key. */
+/** Consent that a transaction pays for another's key. */
 export interface PayerProof {
   readonly payerAddress: Address
   readonly chainId: number
@@ -13,15 +13,15 @@ export interface PayerProof {
   readonly publicId: string
   readonly message: string
   readonly signature: string
-  /** `ignored` when the audit rechecks a stored proof. */
+  /** `ignored` for stored proofs. */
   readonly freshness: 'required' | 'ignored'
 }
 
 export type VerifyPayerProof = (proof: PayerProof) => Promise<Refusal | undefined>
 
 export interface KeyBook {
-  /** The newest rotation of the key, locked. */
-  lockHeir(connection: Connection, publicId: string): Promise<string>
+  /** A key's newest rotation, locked. */
+  lockSuccessor(connection: Connection, publicId: string): Promise<string>
   keysOf(connection: Connection, wallet: Address): Promise<readonly string[]>
 }
 

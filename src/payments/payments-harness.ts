@@ -204,12 +204,12 @@ function wire(engine: Engine, holder: string) {
 }
 
 function keyBook(keys: ReadonlyMap<string, HeldKey>): KeyBook {
-  const heirOf = (publicId: string): string => {
+  const successorOf = (publicId: string): string => {
     const successor = keys.get(publicId)?.successor
-    return successor === undefined ? publicId : heirOf(successor)
+    return successor === undefined ? publicId : successorOf(successor)
   }
   return {
-    lockHeir: async (_connection, publicId) => heirOf(publicId),
+    lockSuccessor: async (_connection, publicId) => successorOf(publicId),
     keysOf: async (_connection, owner) =>
       [...keys].filter(([, key]) => key.wallet === owner).map(([publicId]) => publicId),
   }

@@ -218,7 +218,7 @@ async function findNamed(deps: PaymentsDeps, name: ClaimName): Promise<Claim | u
   return findClaimByTx(reads, { txHash, senders: [...new Set(seen.map(({ from }) => from))] })
 }
 
-/** Another replica may verify; only the store shows it. */
+/** Another replica may verify. */
 const RECHECK_MS = 1_000
 
 const WAITERS_MAX = 500

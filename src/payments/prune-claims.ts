@@ -11,10 +11,7 @@ const CLAIMS_PER_RUN_MAX = 500
 
 const ENDED = sql`status in ('expired', 'unlinked', 'rejected') and was_credited = 0`
 
-/**
- * Forgets claims that ended without money, because anyone may post any hash. Claims that ever held
- * money stay for the audit.
- */
+/** Claims that ended without money, since anyone may post any hash; others stay for the audit. */
 export async function pruneClaims(
   deps: {
     readonly reads: Reads

@@ -38,14 +38,11 @@ export type Registered = { readonly kind: 'created' | 'existing'; readonly claim
 interface Post {
   readonly input: CheckedClaim
   readonly nowUnix: number
-  /** Transactions of this post and its share that are on the chain. */
+  /** Of this post and its share, those on the chain. */
   readonly seen: ReadonlySet<Hash>
 }
 
-/**
- * A stranger's earlier post never blocks the owner: qualifying payers are added to the existing
- * claim.
- */
+/** A stranger's earlier post never blocks the owner: qualifying payers are added to it. */
 export async function registerClaim(deps: PaymentsDeps, input: CheckedClaim): Promise<Registered> {
   const post: Post = { input, nowUnix: unixNow(deps.clock), seen: await seenBefore(deps, input) }
   return deps.engine.write(async (connection) => {
@@ -120,9 +117,8 @@ async function storeProof(
 }
 
 /**
- * Shares have separate limits, so strangers cannot exhaust the owner's. Among strangers the oldest
- * is evicted, because a refusal would let them lock the owner out; evicted claims are still
- * watched.
+ * Separate limits per share, so that strangers cannot exhaust the owner's. Among strangers the
+ * oldest is evicted (but still watched): a refusal would let them lock the owner out.
  */
 async function makeRoom(connection: Connection, post: Post): Promise<Refusal | undefined> {
   const { input, seen } = post

@@ -10,10 +10,7 @@ export const WATCH_BLOCKS = 2_000
 
 const SETTLED_MAX = 500
 
-/**
- * Checks the blocks of credits whose log is missing from `known`, and reverses those that left the
- * chain.
- */
+/** Reverses credits that are missing from `known` if their block left the chain. */
 export async function reverseLost(
   pass: Pass,
   { credits, known }: { readonly credits: readonly Credit[]; readonly known: CanonicalDeposits },
@@ -43,10 +40,10 @@ export async function reverseLost(
 
 const BLOCKS_PER_PASS_MAX = 20
 
-/** For canonical blocks with a missing log, and for unknown blocks. */
+/** For canonical blocks with a missing log, and unknown blocks. */
 const LOOK_AGAIN_MS = 60_000
 
-/** Stops at the first unknown block, because unreachable nodes time out slowly. */
+/** Stops at the first unknown block: unreachable nodes time out slowly. */
 async function judgeMissing(
   { deps, lookedAtMs }: Pass,
   missing: readonly Credit[],
@@ -71,7 +68,7 @@ async function judgeMissing(
   return { lost, standing }
 }
 
-/** Unchecked first, then the newest: likely within the index's window. */
+/** Unchecked first, then the newest, likely within the index's window. */
 function inOrder(credits: readonly Credit[], lookedAtMs: Pass['lookedAtMs']): Credit[] {
   const lookedAt = ({ id }: Credit) => lookedAtMs.get(id) ?? 0
   return credits.toSorted((a, b) => lookedAt(a) - lookedAt(b) || b.blockNumber - a.blockNumber)

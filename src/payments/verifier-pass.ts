@@ -16,7 +16,7 @@ export interface VerifierDeps {
   readonly blockHash: BlockHashAt
   readonly keys: KeyBook
   readonly shareOf: ShareOf
-  /** Settles an x402 payment, which is credited separately. */
+  /** Settles an x402 payment, credited separately. */
   readonly isReserved?: (connection: Connection, txHash: Hash) => Promise<boolean>
   readonly confirmations: number
   readonly holder: string
@@ -32,7 +32,7 @@ export interface Pass {
   write<T>(work: (connection: Connection) => Promise<T>): Promise<T>
 }
 
-/** One failure does not stop the others; a lost lease does. */
+/** A failure does not stop the others; a lost lease does. */
 export async function attempt<T>(pass: Pass, work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work()

@@ -48,7 +48,7 @@ export class Verifier {
     this.#deps = deps
   }
 
-  /** Covers new deposits, watched claims and recent credits. */
+  /** New deposits, watched claims and recent credits. */
   async pass(): Promise<PassOutcome> {
     const lease = await this.#takeLease()
     if (lease === undefined) return { kind: 'idle' }
@@ -121,7 +121,7 @@ async function reverseOld(pass: Pass, credits: readonly Credit[]): Promise<numbe
   return known === undefined ? 0 : reverseLost(pass, { credits, known })
 }
 
-/** Recent deposits first, then the least recently checked claims. */
+/** Recent deposits, then the least recently checked claims. */
 async function judgeWatched(pass: Pass, recent: CanonicalDeposits): Promise<number> {
   const { deps } = pass
   const reads = { run: deps.engine.read }
@@ -136,7 +136,7 @@ async function judgeWatched(pass: Pass, recent: CanonicalDeposits): Promise<numb
   const txHashes = [...new Set(next.map((claim) => claim.txHash))]
   const known = await deps.deposits.canonical({ txHashes })
   if (known !== undefined) {
-    // Rival claims on a transaction are judged together.
+    // Rival claims are judged together.
     const shown = new Set(known.deposits.map((deposit) => deposit.txHash))
     const rivals = await watchedClaimsOf(reads, [...shown])
     const unseen = next.filter((claim) => !shown.has(claim.txHash))
@@ -183,7 +183,7 @@ interface Case {
 
 async function judgeOne(pass: Pass, { claim, ...found }: Case): Promise<Applied> {
   const evidence = { ...found, requiredConfirmations: pass.deps.confirmations }
-  // Waiting for the next block needs no transaction.
+  // Waiting for a block needs no transaction.
   if (isAsItStands(claim, judgeClaim(claim, { ...evidence, credits: [], isReserved: false })))
     return 'unchanged'
   const outcome = await pass.write(async (connection) => {
@@ -206,7 +206,7 @@ function isAsItStands(claim: Claim, verdict: Verdict): boolean {
   return verdict.status === claim.status && verdict.confirmations === claim.confirmations
 }
 
-/** Credited before a reorg first, then the owner's post, then a signed payer, then the oldest. */
+/** Credited before a reorg, then the owner's post, then a signed payer, then the oldest. */
 function inOrder(cases: readonly Case[]): Case[] {
   return cases.toSorted(
     (a, b) =>
@@ -243,12 +243,12 @@ async function applyVerdict(
     return moved ? 'moved' : 'unchanged'
   }
   // A rotated key is credited through its successor.
-  const heir = await pass.deps.keys.lockHeir(connection, claim.publicId)
+  const successor = await pass.deps.keys.lockSuccessor(connection, claim.publicId)
   for (const deposit of verdict.deposits)
     await creditDeposit(connection, {
       id: pass.deps.newId(),
       deposit,
-      account: keyAccount(heir),
+      account: keyAccount(successor),
       owner: claim.owner,
       claimId: claim.id,
       keys: pass.deps.keys,
@@ -277,7 +277,7 @@ async function verify(
   return 'credited'
 }
 
-/** Chain time counts, so that claims do not expire while the index is behind. */
+/** Chain time, so that claims do not expire while the index is behind. */
 async function expire(pass: Pass, headUnix: number): Promise<void> {
   const { deps } = pass
   const nowUnix = Math.min(pass.nowUnix, headUnix)

@@ -7,7 +7,7 @@ import type { RequestFacts } from './route.ts'
 
 export const CSV_TYPE = 'text/csv; charset=utf-8'
 
-/** With the parameters that Accept may name (RFC 4180, section 3). */
+/** Accept may name parameters (RFC 4180, section 3). */
 const OFFERED_JSON = 'application/json; charset=utf-8'
 const OFFERED_CSV = `${CSV_TYPE}; header=present`
 
@@ -23,7 +23,6 @@ export const formatParameter: Parameter<'json' | 'csv' | undefined> = {
   },
 }
 
-/** By `format`, else by Accept. */
 export function wantsCsv(
   facts: Pick<RequestFacts, 'headers'>,
   format: 'json' | 'csv' | undefined,
@@ -33,7 +32,7 @@ export function wantsCsv(
   return preferredType(accept, [OFFERED_JSON, OFFERED_CSV]) === OFFERED_CSV
 }
 
-/** RFC 4180 with a header row of field names. */
+/** RFC 4180, with a header row. */
 export function toCsv(row: TObject, rows: readonly object[]): string {
   return stringify([...rows], {
     header: true,

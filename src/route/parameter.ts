@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import type { RefusalCode } from '#domain/refusal.ts'
 
-/** Value shown in `meta.query` after defaults. */
+/** After defaults, as in `meta.query`. */
 export type Effective = string | number | null
 
 export type Parsed<T> =
@@ -16,14 +16,14 @@ export type Parsed<T> =
       readonly maximum?: number
     }
 
-/** A query or path parameter: documentation and parser together. */
+/** Documentation and parser together. */
 export interface Parameter<T> {
   readonly in: 'query' | 'path'
   readonly description: string
-  /** JSON Schema for OpenAPI, default included. */
+  /** Default included. */
   readonly schema: TSchema
   readonly example?: string | number
-  /** `raw` is undefined when absent, and never empty. */
+  /** Undefined when absent, never empty. */
   parse(raw: string | undefined): Parsed<T>
 }
 
@@ -37,7 +37,7 @@ export function parsed<T>(value: T, effective: Effective): Parsed<T> {
   return { ok: true, value, effective }
 }
 
-/** An integer within bounds, never clamped. */
+/** Never clamps. */
 export function parseInteger(
   raw: string,
   range: { readonly minimum: number; readonly maximum: number },

@@ -11,26 +11,25 @@ import {
 import { BROKEN_BODY } from '#http/json-body.ts'
 import type { Effective, Parameters, Parsed, ValuesOf } from './parameter.ts'
 
-/** Header names in lower case; a repeated header is joined by Node's rules. */
+/** Lower-case names. */
 export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** What a handler may know of a request besides its parameters and body. */
 export interface RequestFacts {
   readonly requestId: string
   readonly headers: RequestHeaders
-  /** Path and query, built from what was understood of the request. */
+  /** Path and query as understood. */
   readonly target: string
-  /** The client's address bucket: one IPv4 address or one IPv6 /64. */
+  /** An IPv4 address or an IPv6 /64. */
   readonly addressBucket: string
-  /** Aborts when the client leaves or the server stops. */
+  /** Client left or server stopping. */
   readonly signal: AbortSignal
 }
 
 export interface HandlerInput<P extends Parameters, B extends TSchema> extends RequestFacts {
   readonly parameters: ValuesOf<P>
-  /** Parameters after defaults, as in `meta.query`. */
+  /** After defaults, as in `meta.query`. */
   readonly effective: Readonly<Record<string, Effective>>
-  /** The same as text, equal for equal queries. */
+  /** Equal for equal queries. */
   readonly question: string
   readonly body: Static<B>
   readonly caller: Caller
@@ -39,17 +38,17 @@ export interface HandlerInput<P extends Parameters, B extends TSchema> extends R
 export interface Answer {
   readonly kind: 'answer'
   readonly status: 200 | 201 | 202
-  /** Serialized by the route's schema; with `contentType`, a string sent as is. */
+  /** With `contentType`, a string sent as is. */
   readonly body: unknown
   readonly contentType?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Figures shown in the body, so that the headers match. */
+  /** Shown in the body, so that headers match. */
   readonly figures?: UsageFigures
-  /** Revision of the data; with the effective parameters it makes the ETag. */
+  /** Makes the ETag, with the parameters. */
   readonly revision?: string
 }
 
-/** An offer to pay instead of a problem; sent as `application/json`. */
+/** Sent instead of a problem. */
 export interface PaymentRequired {
   readonly kind: 'payment-required'
   readonly body: unknown
@@ -65,7 +64,7 @@ export interface AnswerShape {
 
 interface RouteFacts {
   readonly method: 'GET' | 'POST'
-  /** OpenAPI form: `/api/dividends/{address}`. Literal paths win over parameters. */
+  /** Literal paths win over parameters. */
   readonly path: string
   readonly operationId: string
   readonly tag: string
@@ -74,17 +73,16 @@ interface RouteFacts {
   /** Counted when answered 2xx. */
   readonly metered: boolean
   readonly answers: Readonly<Partial<Record<200 | 201 | 202, AnswerShape>>>
-  /** The 402 body of this route itself. */
+  /** The route's own 402 body. */
   readonly offer?: AnswerShape
-  /** Skips the key look-up, so that the route works without the store. */
+  /** Skips the key look-up: works without the store. */
   readonly open?: boolean
-  /** Also answers `text/csv`. */
   readonly csv?: boolean
   /** Beyond those of every route. */
   readonly refusals: readonly RefusalCode[]
-  /** A tighter bucket of the abuse guard. */
+  /** A tighter abuse guard. */
   readonly guard?: 'mint' | 'claim'
-  /** Current revision; allows a 304 before any query or charge. */
+  /** Allows a 304 before any query or charge. */
   revision?(): Promise<string | undefined>
 }
 
@@ -92,25 +90,23 @@ export interface RouteDefinition<P extends Parameters, B extends TSchema> extend
   readonly parameters: P
   readonly body?: B
   readonly bodyExample?: Static<B>
-  /** Synchronous where the answer is cached. */
+  /** Synchronous where cached. */
   handle(input: HandlerInput<P, B>): Outcome | Promise<Outcome>
 }
 
 export interface RawInput {
-  /** Every value of every query parameter, in order. */
+  /** In order. */
   readonly query: ReadonlyMap<string, readonly string[]>
   readonly path: Readonly<Record<string, string>>
-  /** Parsed JSON, or BROKEN_BODY. */
+  /** BROKEN_BODY when unreadable. */
   readonly body: unknown
 }
 
-/** A request with valid parameters and body. */
 export interface Prepared {
   readonly effective: Readonly<Record<string, Effective>>
   run(facts: RequestFacts & { readonly caller: Caller }): Outcome | Promise<Outcome>
 }
 
-/** One operation: documentation, parser and handler together. */
 export interface Route extends RouteFacts {
   readonly parameters: Parameters
   readonly body: TSchema | undefined
@@ -148,8 +144,8 @@ export function defineRoute<P extends Parameters, B extends TSchema = TSchema>(
 }
 
 /**
- * A class with a lazy signal: creating one costs more than most answers, and object literals with
- * getters are slow to collect.
+ * A class: object literals with getters are slow to collect. Creating a signal costs more than most
+ * answers.
  */
 class Input<P extends Parameters, B extends TSchema> implements HandlerInput<P, B> {
   readonly parameters: ValuesOf<P>
@@ -191,7 +187,7 @@ function parseParameters(parameters: Parameters, raw: RawInput) {
   const effective: Record<string, Effective> = {}
   const errors: RefusalDetail[] = []
   let code: RefusalCode = 'invalid_parameter'
-  // Unknown parameters are ignored, but a request for another format must fail.
+  // Unknown parameters are ignored, but another format must fail.
   if (parameters.format === undefined && raw.query.get('format')?.some((each) => each !== 'json'))
     errors.push({ in: 'query', name: 'format', reason: 'must be json here', allowed: ['json'] })
   for (const [name, parameter] of Object.entries(parameters)) {
@@ -224,7 +220,7 @@ interface SchemaError {
   readonly message: string
 }
 
-/** Names the missing or extra member, where the schema names only its parent. */
+/** The schema names only the parent. */
 function describeBodyError({ keyword, instancePath, params, message }: SchemaError): RefusalDetail {
   const path = instancePath.slice(1).replaceAll('/', '.')
   const named = { required: 'requiredProperties', additionalProperties: 'additionalProperties' }

@@ -1,9 +1,8 @@
-/** A word, number, quoted text or operator. */
 const TOKEN = /'(?:[^']|'')*'|[a-z_][a-z0-9_.]*|\d+|<>|<=|>=|\|\||\S/g
 
 /**
- * Normal form of a condition on any engine: PostgreSQL adds parentheses and casts, and rewrites
- * `in` as `= any (array[…])`. Keeps the grouping of `and` and `or`, not of sums.
+ * Normal form of a condition, which PostgreSQL rewrites. Keeps the grouping of `and` and `or`, not
+ * of sums.
  */
 export function plainCondition(text: string): string {
   const bare = text

@@ -21,7 +21,6 @@ const MIGRATIONS: readonly Migration[] = [
 
 type Opened = (guarantee: string, work: (engine: Engine) => Promise<void>) => void
 
-/** What every engine promises; the same suite runs on each of them. */
 export function describeEngine(name: string, open: () => Promise<Engine>): void {
   const opened: Opened = (guarantee, work) =>
     test(`${name}: ${guarantee}`, async () => {
@@ -86,7 +85,6 @@ export function describeEngine(name: string, open: () => Promise<Engine>): void 
   describeLease(opened)
 }
 
-/** Any that a table keeps, negative ones too, and now and then none. */
 function numberOrNone(index: number): number {
   if (index % 7 === 0) return Number.NaN
   return (index - 4_500) * 1_000_000_007
@@ -109,7 +107,7 @@ function describeBulk(opened: Opened): void {
       table: 'measures',
       columns: { id: 'text', owner: 'text', amount: 'text', since: 'bigint' },
     } as const
-    // The memory is handed over with them.
+    // Transfers the memory.
     const expected = [...eachRow(packed)].map((row) => [...row])
     await engine.write((tx) => tx.insert(into, packed))
     const found = await engine.read(sql`select id, owner, amount, since from measures order by id`)
@@ -223,7 +221,6 @@ function describeWrites(opened: Opened): void {
   })
 }
 
-/** Backdates all leases. */
 async function passTime(engine: Engine, ms: number): Promise<void> {
   await engine.write((tx) =>
     tx.run(

@@ -1,18 +1,15 @@
-/** A change that a trigger refuses, whoever makes it. */
 export interface Guard {
   readonly table: string
-  /** Unique in the store. */
   readonly name: string
   readonly on: 'insert' | 'update' | 'delete'
-  /** Checks only updates of these columns. */
+  /** Only updates of these columns. */
   readonly columns?: readonly string[]
-  /** A condition on `old` and `new`; without it every row is refused. */
+  /** On `old` and `new`; without it every row is refused. */
   readonly when?: string
-  /** Skips the row without an error. */
+  /** Without an error. */
   readonly quietly?: boolean
 }
 
-/** Rows of the table are inserted only, never changed or deleted. */
 export function appendOnly(table: string, name: string = table): readonly Guard[] {
   return [
     { table, name: `${name}_never_change`, on: 'update' },
@@ -20,7 +17,6 @@ export function appendOnly(table: string, name: string = table): readonly Guard[
   ]
 }
 
-/** The statements that put guards up, for a migration. */
 export function guardsSql(guards: readonly Guard[]): {
   readonly sqlite: string
   readonly postgres: string
@@ -31,7 +27,7 @@ export function guardsSql(guards: readonly Guard[]): {
   }
 }
 
-/** As SQLite stores it: the first two words in capitals. */
+/** SQLite stores the first two words in capitals. */
 export function sqliteText(guard: Guard): string {
   const { table, name, on, columns, when, quietly } = guard
   const set = columns === undefined ? '' : ` of ${columns.join(', ')}`
@@ -59,7 +55,7 @@ export interface PostgresTrigger {
   readonly name: string
   readonly table: string
   readonly moment: 'before' | 'after'
-  /** The event, such as `update of a, b`. */
+  /** Such as `update of a, b`. */
   readonly on: string
   readonly each: 'row' | 'statement'
   readonly when: string | null
@@ -67,7 +63,7 @@ export interface PostgresTrigger {
   readonly body: string
 }
 
-/** Where rows cannot be deleted, the table cannot be truncated either. */
+/** Undeletable rows cannot be truncated either. */
 export function postgresTriggers(guard: Guard): readonly PostgresTrigger[] {
   const { table, name, on } = guard
   if (on !== 'delete') return [rowTrigger(guard)]
@@ -76,7 +72,7 @@ export function postgresTriggers(guard: Guard): readonly PostgresTrigger[] {
   return [rowTrigger(guard), { ...truncate, ...act }]
 }
 
-/** Trigger conditions cannot query other rows on PostgreSQL, so they are in the function. */
+/** In the function: PostgreSQL's trigger conditions cannot query other rows. */
 function rowTrigger(guard: Guard): PostgresTrigger {
   const { table, name, on, columns, when, quietly } = guard
   const set = columns === undefined ? '' : ` of ${columns.join(', ')}`

@@ -4,7 +4,6 @@ import { StoreError } from './engine.ts'
 import { column } from './row.ts'
 import { type Sql, sql } from './sql.ts'
 
-/** For each store that has a single writer. */
 export const leaseMigration = (id: number): Migration => ({
   id,
   name: 'leases',
@@ -16,7 +15,7 @@ export const leaseMigration = (id: number): Migration => ({
   )`,
 })
 
-/** The right to be the single writer. The epoch rises with every new holder. */
+/** The epoch rises with every new holder. */
 export interface Lease {
   readonly name: string
   readonly holder: string
@@ -24,12 +23,12 @@ export interface Lease {
   readonly dialect: Engine['dialect']
 }
 
-/** A holder silent for this long counts as dead. */
+/** A holder silent this long counts as dead. */
 export const LEASE_MS = 10_000
 
 /**
- * The store's clock, so that a wrong clock of a holder cannot change leases: the server's on
- * PostgreSQL, the machine's on SQLite.
+ * The store's clock (the server's or the machine's), so that a holder's wrong clock cannot change
+ * leases.
  */
 function nowOf(dialect: Engine['dialect'], nowMs: number): Sql {
   return dialect === 'postgres'
@@ -37,10 +36,10 @@ function nowOf(dialect: Engine['dialect'], nowMs: number): Sql {
     : sql`${nowMs}`
 }
 
-/** A lease that ends later was written before the clock was set back, and is void. */
+/** A later end was written before the clock was set back, and is void. */
 const END_MAX_MS = 2 * LEASE_MS
 
-/** Takes a free, expired or own lease; undefined while another holds it. */
+/** Takes a free, expired or own lease. */
 export async function acquireLease(
   deps: { readonly engine: Engine; readonly clock: Clock },
   input: { readonly name: string; readonly holder: string },
@@ -62,8 +61,7 @@ export async function acquireLease(
 }
 
 /**
- * Checks and renews the lease inside a transaction, so that a writer that slept past its lease
- * fails before it writes (fencing).
+ * Checks and renews within the transaction, so that a late writer fails before it writes (fencing).
  */
 export async function holdLease(
   connection: Connection,
@@ -77,7 +75,7 @@ export async function holdLease(
   if (rows.length === 0) throw new LeaseLostError(lease)
 }
 
-/** Expiry in Unix milliseconds; undefined without a lease. */
+/** Unix milliseconds. */
 export async function leaseEnd(connection: Connection, name: string): Promise<number | undefined> {
   const [row] = await connection.run(sql`select expires_at_ms from leases where name = ${name}`)
   return row && column.integer(row, 'expires_at_ms')
@@ -94,7 +92,7 @@ export async function heldLeases(
   return rows.map((row) => column.text(row, 'name'))
 }
 
-/** Lets the next writer start without waiting for expiry. */
+/** Lets the next writer start at once. */
 export async function releaseLease(engine: Engine, lease: Lease): Promise<void> {
   await engine.write((connection) =>
     connection.run(sql`
@@ -103,7 +101,7 @@ export async function releaseLease(engine: Engine, lease: Lease): Promise<void> 
   )
 }
 
-/** Another writer has taken over; this one must stop writing. */
+/** Another writer has taken over. */
 export class LeaseLostError extends StoreError {
   override readonly name: string = 'LeaseLostError'
   constructor(lease: Lease) {

@@ -11,7 +11,6 @@ export function assertInOrder(migrations: readonly Migration[]): void {
   }
 }
 
-/** Its tables are older than the first migration of this version. */
 export class OutdatedStoreError extends StoreError {
   override readonly name: string = 'OutdatedStoreError'
 }
@@ -36,8 +35,7 @@ export async function appliedIds(
 }
 
 /**
- * For tables with few columns beside the key: SQLite then keeps one tree instead of two. A comment
- * to PostgreSQL.
+ * SQLite keeps one tree instead of two; for few columns beside the key. PostgreSQL reads a comment.
  */
 export const CLUSTERED = '/* clustered by its key */'
 

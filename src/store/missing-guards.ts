@@ -5,7 +5,6 @@ import { column } from './row.ts'
 import { sql } from './sql.ts'
 import type { StoreState } from './stream-table.ts'
 
-/** Guards that are missing or changed. */
 export async function missingGuards(
   state: StoreState,
   guards: readonly Guard[],
@@ -22,7 +21,7 @@ export async function missingGuards(
     .map((guard) => guard.name)
 }
 
-/** SQLite keeps the text, except for the case of its first words. */
+/** SQLite keeps the text but for the case of its first words. */
 async function onSqlite({ connection }: StoreState): Promise<string[]> {
   const found = await connection.run(
     sql`select sql as text from sqlite_master where type = 'trigger'`,
@@ -30,7 +29,6 @@ async function onSqlite({ connection }: StoreState): Promise<string[]> {
   return found.map((row) => column.text(row, 'text').toLowerCase())
 }
 
-/** Enabled triggers with the source of their functions. */
 async function onPostgres({ connection }: StoreState): Promise<string[]> {
   const found = await connection.run(sql`
     select tgname as name, relname, pg_get_triggerdef(pg_trigger.oid) as text, proname, prosrc

@@ -1,26 +1,23 @@
 import { toStored } from '#lib/u256.ts'
 import type { SqlValue } from './sql.ts'
 
-/** A column of many rows as transferable memory. */
 export type PackedColumn =
   | { readonly kind: 'same'; readonly value: SqlValue }
   /** NaN is null. */
   | { readonly kind: 'numbers'; readonly values: Float64Array<ArrayBuffer> }
-  /** Hex with `0x`; the first byte of a word is the highest. */
+  /** `0x` hex; highest byte first. */
   | ({ readonly kind: 'hex' } & PackedWords)
-  /** Stored uint256; the lowest word first. */
+  /** Uint256; lowest word first. */
   | ({ readonly kind: 'uint' } & PackedWords)
 
-/** `width` words per row. */
 interface PackedWords {
   readonly words: Uint32Array<ArrayBuffer>
   readonly width: number
 }
 
-/** Bounds the text that a column's hex becomes. */
+/** Bounds the text in memory. */
 const UNPACKED_AT_ONCE = 4_096
 
-/** Columns of equal length. */
 export interface PackedRows {
   readonly count: number
   readonly columns: readonly PackedColumn[]
@@ -32,7 +29,7 @@ export function eachRow(rows: Rows): Iterable<readonly SqlValue[]> {
   return 'columns' in rows ? unpack(rows) : rows
 }
 
-/** Copies a range of rows. */
+/** Copies. */
 export function slicePacked(rows: PackedRows, from: number, to: number): PackedRows {
   return {
     count: Math.min(to, rows.count) - from,
@@ -45,7 +42,6 @@ export function slicePacked(rows: PackedRows, from: number, to: number): PackedR
   }
 }
 
-/** The buffers, to transfer or free. */
 export function memoryOf({ columns }: PackedRows): readonly ArrayBufferView<ArrayBuffer>[] {
   return columns.flatMap((column) => {
     if (column.kind === 'same') return []

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { fromStored } from '#lib/u256.ts'
 import type { Row } from './engine.ts'
 
-/** Reads a column as its domain type; a wrong type is a bug. */
 export const column = {
   text(row: Row, name: string): string {
     const value = row[name]
@@ -20,7 +19,7 @@ export const column = {
   integerOrNull(row: Row, name: string): number | null {
     return row[name] === null ? null : column.integer(row, name)
   },
-  /** An amount stored as a 64-bit integer, such as micro-USD. */
+  /** A 64-bit integer, such as micro-USD. */
   amount(row: Row, name: string): bigint {
     return BigInt(column.integer(row, name))
   },

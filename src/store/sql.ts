@@ -1,7 +1,6 @@
-/** Booleans are stored as 0 and 1, uint256 as padded text. */
+/** Booleans are 0 and 1, uint256 is padded text. */
 export type SqlValue = string | number | bigint | null
 
-/** Text for every engine; adapters write placeholders. */
 export interface Sql {
   readonly kind: 'sql'
   /** Always one longer than `values`. */
@@ -9,7 +8,7 @@ export interface Sql {
   readonly values: readonly SqlValue[]
 }
 
-/** Nested statements become text, anything else a parameter. */
+/** Nested statements become text, the rest parameters. */
 export function sql(strings: TemplateStringsArray, ...holes: readonly (SqlValue | Sql)[]): Sql {
   const parts: string[] = [strings[0] ?? '']
   const values: SqlValue[] = []
@@ -31,7 +30,6 @@ function splice(parts: string[], values: SqlValue[], inner: Sql): void {
   for (const value of inner.values) values.push(value)
 }
 
-/** At least one item. */
 export function join(items: readonly (SqlValue | Sql)[], separator = ', '): Sql {
   const parts: string[] = ['']
   const values: SqlValue[] = []
@@ -46,13 +44,13 @@ export function join(items: readonly (SqlValue | Sql)[], separator = ', '): Sql 
   return { kind: 'sql', parts, values }
 }
 
-/** One text for any number of names, so that it is prepared once. */
+/** One text for any number of names: prepared once. */
 export function inNames(names: readonly string[]): Sql {
   const listed = JSON.stringify(Object.fromEntries(names.map((name) => [name, 1])))
   return sql`in (select key from json_each(${listed}))`
 }
 
-/** `(a, b), (c, d)`; callers cut their rows into `ROWS_PER_STATEMENT`. */
+/** Callers cut rows into `ROWS_PER_STATEMENT`. */
 export function rows(list: readonly (readonly SqlValue[])[]): Sql {
   const parts: string[] = []
   const values: SqlValue[] = []
@@ -70,12 +68,11 @@ export const ROWS_PER_STATEMENT = 500
 
 export const empty: Sql = sql``
 
-/** Numbered placeholders, for PostgreSQL. */
 export function toNumbered(statement: Sql): string {
   return statement.parts.reduce((text, part, index) => `${text}$${index}${part}`)
 }
 
-/** Plain placeholders, which SQLite binds fastest. */
+/** SQLite binds these fastest. */
 export function toPlain(statement: Sql): string {
   return statement.parts.join('?')
 }

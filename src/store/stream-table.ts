@@ -2,7 +2,6 @@ import type { Connection, Engine, Row } from './engine.ts'
 import { empty, join, type Sql, type SqlValue, sql } from './sql.ts'
 import type { ColumnType } from './typed-values.ts'
 
-/** A snapshot and its engine. */
 export interface StoreState {
   readonly connection: Connection
   readonly dialect: Engine['dialect']
@@ -10,23 +9,19 @@ export interface StoreState {
 
 export interface StreamedTable {
   readonly table: string
-  /** Unique key columns, in streaming order. */
   readonly key: Readonly<Record<string, ColumnType>>
   readonly where?: Sql
 }
 
-/** Rows held in memory at once. */
 const PAGE_ROWS = 5_000
 
-/** Cursor names must be unique. */
 let streams = 0
 
-/** All rows by key, texts in byte order, one page in memory. Only inside a snapshot. */
+/** By key, texts in byte order, one page in memory. Only inside a snapshot. */
 export function streamTable(state: StoreState, table: StreamedTable): AsyncIterable<Row> {
   return state.dialect === 'sqlite' ? streamByKey(state, table) : streamByCursor(state, table)
 }
 
-/** Keyset pages along SQLite's index. */
 async function* streamByKey(
   { connection }: StoreState,
   { table, key, where }: StreamedTable,
@@ -72,7 +67,6 @@ async function* streamByCursor(
   await connection.run(sql`close ${cursor}`)
 }
 
-/** Our own text, never a caller's. */
 function plain(text: string): Sql {
   return { kind: 'sql', parts: [text], values: [] }
 }

@@ -3,8 +3,7 @@ import { type Sql, type SqlValue, sql } from './sql.ts'
 export type ColumnType = 'text' | 'bigint'
 
 /**
- * `values (...), (...)` with column1, column2 and so on. The first row is cast, for engines that
- * type parameters.
+ * Columns are column1, column2 and so on. The first row is cast, for engines that type parameters.
  */
 export function typedValues(
   types: readonly ColumnType[],
@@ -25,7 +24,6 @@ export function typedValues(
   return { kind: 'sql', parts, values }
 }
 
-/** `(a, b) in (values ...)` for composite keys. */
 export function inKeys(
   columns: Readonly<Record<string, ColumnType>>,
   keys: readonly (readonly SqlValue[])[],

@@ -1,13 +1,13 @@
 import { createAvailability } from './offers/availability.ts'
 import { type CallHooks, CallPayments } from './pay-for-call.ts'
-import { PaymentDesk } from './payment-desk.ts'
+import { PaymentReceiver } from './payment-receiver.ts'
 import type { SettleDeps } from './settling/settle-payment.ts'
 import { createSubmitter } from './settling/submit-intent.ts'
 import type { X402Deps } from './x402-deps.ts'
 
 export interface X402<A> {
   readonly calls: CallPayments<A>
-  readonly desk: PaymentDesk
+  readonly receiver: PaymentReceiver
   readonly settling: SettleDeps
 }
 
@@ -21,6 +21,6 @@ export function createX402<A>(deps: X402Deps & CallHooks<A>): X402<A> {
     }),
     submit: createSubmitter(deps),
   }
-  const desk = new PaymentDesk(settling)
-  return { settling, desk, calls: new CallPayments({ ...settling, desk }) }
+  const receiver = new PaymentReceiver(settling)
+  return { settling, receiver, calls: new CallPayments({ ...settling, receiver }) }
 }

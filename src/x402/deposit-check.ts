@@ -11,12 +11,12 @@ import { COLUMNS, toIntent } from './settling/intent-store.ts'
 /** Ended intents are looked at less and less often, but at least this often. */
 const LATE_SECONDS = 3_600
 
-/** Held in memory; the newest. */
+/** In memory; the newest. */
 const INTENTS_MAX = 10_000
 
 /**
- * Money that arrived during a payer's abandoned payment, in its exact amount, and is not credited.
- * Deposits do not name their authorization, so an ordinary unclaimed transfer may match too.
+ * Uncredited money in the exact amount of a payer's abandoned payment; an ordinary transfer may
+ * match too.
  */
 export function depositCheck(deps: {
   readonly deposits: DepositIndex

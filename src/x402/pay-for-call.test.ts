@@ -18,7 +18,7 @@ import { openCutAtCommit } from '#test/cut-at-commit.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { toBase64 } from './offers/offer.ts'
 import { CallPayments } from './pay-for-call.ts'
-import { PaymentDesk } from './payment-desk.ts'
+import { PaymentReceiver } from './payment-receiver.ts'
 import { type SettlingHarness, settlingHarness } from './settling/settling-harness.ts'
 import { ASSET, CALLER, PAY_TO } from './x402-harness.ts'
 
@@ -27,9 +27,9 @@ const onBoth = eachEngine(startPostgres, accountsMigrations)
 /** Looks at payments more often than any number of callers have reason to, and the test ends. */
 const LOOKS_MAX = 100
 
-class CountingDesk extends PaymentDesk {
+class CountingDesk extends PaymentReceiver {
   #looks = 0
-  override isUnderWay(payload: Parameters<PaymentDesk['isUnderWay']>[0]): boolean {
+  override isUnderWay(payload: Parameters<PaymentReceiver['isUnderWay']>[0]): boolean {
     this.#looks += 1
     assert.ok(this.#looks < LOOKS_MAX, 'who waits asks again and again')
     return super.isUnderWay(payload)
@@ -48,7 +48,7 @@ test('who waits behind a payment that is rejected has its turn, also while the 4
     }
     const calls = new CallPayments<string>({
       ...deps,
-      desk: new CountingDesk(deps),
+      receiver: new CountingDesk(deps),
       settlements: settling.recoveries,
       admitCredited: async () => 'admitted',
       refundIfAdmitted: async () => undefined,
@@ -111,7 +111,7 @@ async function payAndHearNothing(engine: Engine, lossy: Engine, lose: () => void
   const meter = createMeter({ engine, clock, pricePerCall, name: 'meter' })
   const calls = new CallPayments<Admission>({
     ...settling,
-    desk: new PaymentDesk(settling),
+    receiver: new PaymentReceiver(settling),
     settlements: settling.recoveries,
     async admitCredited(connection, input, credit) {
       const admission = await admitCredited(connection, settling, input, credit)

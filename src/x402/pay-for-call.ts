@@ -6,7 +6,7 @@ import type { Connection } from '#store/engine.ts'
 import { callOfferHeader } from './offers/call-offer.ts'
 import { carriesPayment, type PaymentFault, type PaymentPayload } from './offers/payment-payload.ts'
 import { paymentResponseHeaders, type Receipted } from './offers/payment-response.ts'
-import { type PaymentDesk, refuseUsed } from './payment-desk.ts'
+import { type PaymentReceiver, refuseUsed } from './payment-receiver.ts'
 import type { FailureGuard } from './recovery-guard.ts'
 import type { Credited } from './settling/credit-intent.ts'
 import type { Intent, Payee } from './settling/intent.ts'
@@ -14,7 +14,7 @@ import type { SettleDeps, SettleOutcome } from './settling/settle-payment.ts'
 import type { SignInFault } from './sign-in/sign-in-message.ts'
 import { createVisitors, signedInCaller, type Visitor } from './sign-in/signed-in.ts'
 
-/** What became of a payment that came with a call; the headers go on the answer, whatever it is. */
+/** What became of a call's payment; the headers go on any answer. */
 export type CallPayment<A> =
   | {
       readonly kind: 'settled'
@@ -29,23 +29,23 @@ export type CallPayment<A> =
 
 export interface CallHooks<A> {
   readonly settlements: FailureGuard
-  /** In one transaction; undefined if `credit` returns undefined. */
+  /** In one transaction; undefined if `credit` is. */
   readonly admitCredited: (
     connection: Connection,
     input: { readonly caller: Caller; readonly name: string },
     credit: () => Promise<Credited | undefined>,
   ) => Promise<A | undefined>
-  /** For a commit that was reported as failed but succeeded; never rejects. */
+  /** For a commit reported as failed that succeeded; never rejects. */
   readonly refundIfAdmitted: (admission: A, name: string) => Promise<void>
   readonly admitSignedIn: (caller: Caller) => Promise<A | undefined>
   readonly quotaBody: (caller: Caller) => unknown
 }
 
 interface CallDeps<A> extends SettleDeps, CallHooks<A> {
-  readonly desk: PaymentDesk
+  readonly receiver: PaymentReceiver
 }
 
-type Flight<A> = SettleOutcome<A> | Refusal
+type CallOutcome<A> = SettleOutcome<A> | Refusal
 
 interface PaidCall {
   readonly caller: Caller
@@ -56,7 +56,7 @@ interface PaidCall {
 export class CallPayments<A> {
   readonly #deps: CallDeps<A>
   /** By the balance that they credit. */
-  readonly #flights = new Map<string, Promise<Flight<A>>>()
+  readonly #underWay = new Map<string, Promise<CallOutcome<A>>>()
   readonly #recognise: ReturnType<typeof createVisitors>
 
   constructor(deps: CallDeps<A>) {
@@ -82,8 +82,7 @@ export class CallPayments<A> {
   }
 
   /**
-   * From the balance of a signed-in wallet, else with the attached payment. Undefined without
-   * either.
+   * From a signed-in wallet's balance, else with the attached payment. Undefined without either.
    */
   async pay(caller: Caller, facts: RequestFacts): Promise<CallPayment<A> | undefined> {
     const visitor: Visitor =
@@ -101,7 +100,7 @@ export class CallPayments<A> {
     if (admission !== undefined) return { kind: 'settled', headers: {}, admission }
     const paid = await this.#settlePayment(signedIn, facts)
     if (paid?.kind !== 'settled' || paid.admission !== undefined) return paid
-    // Another payment may have raised the balance.
+    // Another payment may have raised it.
     const later = await admitSignedIn(signedIn)
     return { ...paid, ...(later !== undefined && { admission: later }) }
   }
@@ -119,7 +118,7 @@ export class CallPayments<A> {
 
   async #settlePayment(caller: Caller, facts: RequestFacts): Promise<CallPayment<A> | undefined> {
     if (!carriesPayment(facts.headers)) return undefined
-    const received = await this.#deps.desk.receive(facts, this.#deps.amounts)
+    const received = await this.#deps.receiver.receive(facts, this.#deps.amounts)
     if (isRefusal(received)) return { kind: 'unsettled', headers: {}, ending: received }
     const { payload } = received
     if (received.kind === 'rejected')
@@ -128,33 +127,33 @@ export class CallPayments<A> {
   }
 
   /**
-   * One at a time per balance: an agent that signed ten payments for ten parallel 402s pays once,
-   * and that pays for all.
+   * One at a time per balance: an agent that signed ten payments for ten parallel 402s pays once
+   * for all.
    */
   async #payInTurn(call: PaidCall): Promise<CallPayment<A>> {
     const { caller, payload } = call
     const balance = caller.kind === 'keyed' ? `key:${caller.publicId}` : caller.bucket
     for (;;) {
-      if (this.#deps.desk.isUnderWay(payload)) return this.#toCallPayment(call, USED)
-      const before = this.#flights.get(balance)
+      if (this.#deps.receiver.isUnderWay(payload)) return this.#toCallPayment(call, USED)
+      const before = this.#underWay.get(balance)
       if (before === undefined) break
       const outcome = await before.catch(() => undefined)
       if (outcome?.kind === 'settled') return { kind: 'settled', headers: {} }
-      // No receipt, because another payment is pending.
+      // No receipt: another payment is pending.
       if (outcome?.kind === 'pending')
         return { kind: 'unsettled', headers: {}, ending: refusePending(outcome.transaction) }
     }
     // Removed before waiters wake, so that they do not await it again.
-    const flight = this.#settle(call).finally(() => this.#flights.delete(balance))
-    this.#flights.set(balance, flight)
-    return this.#toCallPayment(call, await flight)
+    const settling = this.#settle(call).finally(() => this.#underWay.delete(balance))
+    this.#underWay.set(balance, settling)
+    return this.#toCallPayment(call, await settling)
   }
 
-  async #settle({ caller, facts, payload }: PaidCall): Promise<Flight<A>> {
-    const { desk, settlements, admitCredited, refundIfAdmitted } = this.#deps
+  async #settle({ caller, facts, payload }: PaidCall): Promise<CallOutcome<A>> {
+    const { receiver, settlements, admitCredited, refundIfAdmitted } = this.#deps
     const limited = settlements.refusal(facts.addressBucket)
     if (limited !== undefined) return limited
-    const outcome = await desk.settle<A>({
+    const outcome = await receiver.settle<A>({
       payload,
       payee: payeeOf(caller),
       within: (connection, intent, credit) =>
@@ -165,7 +164,7 @@ export class CallPayments<A> {
     return outcome
   }
 
-  async #toCallPayment(call: PaidCall, outcome: Flight<A>): Promise<CallPayment<A>> {
+  async #toCallPayment(call: PaidCall, outcome: CallOutcome<A>): Promise<CallPayment<A>> {
     const { payment } = this.#deps
     const { payload } = call
     if (outcome.kind === 'refusal') return { kind: 'unsettled', headers: {}, ending: outcome }
@@ -204,7 +203,7 @@ export function payeeOf(caller: Caller): Payee {
   return { kind: 'key', publicId: caller.publicId, wallet: caller.wallet }
 }
 
-/** Payments are checked every second, and blocks come every two. */
+/** Blocks come every two seconds. */
 const RETRY_SECONDS = 5
 
 /** Never 402, which would ask for a second payment while the first may still arrive. */

@@ -8,7 +8,7 @@ import { onSqlite } from '#ledger/each-engine.ts'
 import { isObject } from '#lib/json.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { toBase64 } from './offers/offer.ts'
-import { PaymentDesk } from './payment-desk.ts'
+import { PaymentReceiver } from './payment-receiver.ts'
 import { settlingHarness } from './settling/settling-harness.ts'
 import { signInOffer } from './sign-in/sign-in-offer.ts'
 import { createVisitors } from './sign-in/signed-in.ts'
@@ -63,7 +63,7 @@ test('of many wrongly signed payments from one address few are checked, and vali
     const { settling, time } = settlingHarness(engine)
     // The stock client uses the machine's clock.
     time.aheadSeconds = Math.floor((Date.now() - settling.clock()) / 1000)
-    const desk = new PaymentDesk({ ...settling, recoveries: recoveries() })
+    const receiver = new PaymentReceiver({ ...settling, recoveries: recoveries() })
     const received = async (isRight: boolean, addressBucket: string) => {
       const { payload } = await new ExactEvmScheme(account).createPaymentPayload(2, ACCEPTED)
       assert.ok(isObject(payload.authorization))
@@ -74,7 +74,7 @@ test('of many wrongly signed payments from one address few are checked, and vali
       const headers = {
         'payment-signature': toBase64({ x402Version: 2, accepted: ACCEPTED, payload: sent }),
       }
-      const answer = await desk.receive({ headers, addressBucket }, [100_000n])
+      const answer = await receiver.receive({ headers, addressBucket }, [100_000n])
       return answer.kind === 'rejected' ? answer.reason : answer.kind
     }
     const wrong: string[] = []

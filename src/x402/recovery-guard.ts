@@ -5,7 +5,7 @@ export interface FailureGuard {
   failed(addressBucket: string): void
 }
 
-/** Recovery takes milliseconds, so it is refused over the limit. */
+/** Recovery takes milliseconds; refused over the limit. */
 export type Recover = (isSigned: () => boolean) => boolean | Refusal
 
 export function recoverWithin(guard: FailureGuard, addressBucket: string): Recover {

@@ -44,10 +44,7 @@ export interface SettledTopup {
   readonly deposit: Deposit
 }
 
-/**
- * The store decides where the money is: on the balance, with an earlier prepayment, or pending
- * after a reorg.
- */
+/** By the store: on the balance, with an earlier prepayment, or pending after a reorg. */
 export async function answerSettled(
   deps: Pick<X402Deps, 'engine' | 'payment' | 'clock'>,
   { caller, payee, payload, deposit }: SettledTopup,

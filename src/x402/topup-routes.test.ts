@@ -12,7 +12,7 @@ import type { Outcome } from '#route/route.ts'
 import type { Engine } from '#store/engine.ts'
 import { startPostgres } from '#test/postgres.ts'
 import type { PaymentPayload } from './offers/payment-payload.ts'
-import { PaymentDesk, type Received } from './payment-desk.ts'
+import { PaymentReceiver, type Received } from './payment-receiver.ts'
 import type { IntentStatus } from './settling/intent.ts'
 import type { SettleOutcome } from './settling/settle-payment.ts'
 import { settlingHarness } from './settling/settling-harness.ts'
@@ -37,8 +37,8 @@ const DEPOSIT: Deposit = {
   timestampUnix: NOON_UNIX,
 }
 
-/** A desk whose payments are settled as a test says, with what the store is to say of them by then. */
-function settlingDesk(engine: Engine) {
+/** A receiver whose payments are settled as a test says, with what the store is to say of them by then. */
+function settlingReceiver(engine: Engine) {
   const { settling, deps, authorize } = settlingHarness(engine)
   const authorization = { ...authorize(1), from: PAYER }
   const payload: PaymentPayload = {
@@ -62,7 +62,7 @@ function settlingDesk(engine: Engine) {
     },
     /** The answer to a top-up whose payment is settled so. */
     async topUp(outcome: SettleOutcome<never>): Promise<Outcome> {
-      const desk = new (class extends PaymentDesk {
+      const receiver = new (class extends PaymentReceiver {
         override async receive(): Promise<Received> {
           return { kind: 'fresh', payload }
         }
@@ -71,13 +71,18 @@ function settlingDesk(engine: Engine) {
         }
       })(settling)
       const visitor = async () => ({ kind: 'unknown' }) as const
-      const [route] = topupRoutes({ ...settling, desk, visitor, findKey: async () => undefined })
+      const [route] = topupRoutes({
+        ...settling,
+        receiver,
+        visitor,
+        findKey: async () => undefined,
+      })
       const prepared = route?.prepare({ query: new Map(), path: {}, body: {} })
       assert.ok(prepared !== undefined && !isRefusal(prepared))
       return prepared.run({
         requestId: 'r',
         target: '/',
-        headers: { 'payment-signature': 'read by the desk' },
+        headers: { 'payment-signature': 'read by the receiver' },
         addressBucket: CALLER.bucket,
         signal: new AbortController().signal,
         caller: CALLER,
@@ -95,9 +100,9 @@ const SETTLED = { kind: 'settled', deposit: DEPOSIT, admission: undefined } as c
 onBoth(
   'a top-up whose credit was made by somebody else a moment before is told in full',
   async ({ engine }) => {
-    const desk = settlingDesk(engine)
-    await desk.credit()
-    const topup = await desk.topUp(SETTLED)
+    const receiver = settlingReceiver(engine)
+    await receiver.credit()
+    const topup = await receiver.topUp(SETTLED)
     assert.ok(topup.kind === 'answer')
     const { verifiedAt, ...body } = topup.body as Readonly<Record<string, unknown>>
     assert.deepEqual(body, {
@@ -116,8 +121,8 @@ onBoth(
 )
 
 onBoth('a top-up that repays a debt says what of it is on the balance', async ({ engine }) => {
-  const desk = settlingDesk(engine)
-  const { keys } = desk.deps
+  const receiver = settlingReceiver(engine)
+  const { keys } = receiver.deps
   const lost = { ...DEPOSIT, txHash: word(2), blockHash: word(2) }
   await engine.write(async (tx) => {
     const account = { account: ACCOUNT, owner: PAYER, claimId: null }
@@ -126,8 +131,8 @@ onBoth('a top-up that repays a debt says what of it is on the balance', async ({
     for (const credit of await liveCreditsOf(tx, [lost.txHash]))
       await reverseCredit(tx, { credit, keys, shareOf, nowUnix: 2 })
   })
-  await desk.credit()
-  const topup = await desk.topUp(SETTLED)
+  await receiver.credit()
+  const topup = await receiver.topUp(SETTLED)
   assert.ok(topup.kind === 'answer')
   const body = topup.body as Readonly<Record<string, unknown>>
   assert.equal(body.amountUsd, 0.1)
@@ -139,9 +144,9 @@ onBoth('a top-up that repays a debt says what of it is on the balance', async ({
 onBoth(
   'a top-up whose transfer a prepayment has is 409 with a good receipt, and says so',
   async ({ engine }) => {
-    const desk = settlingDesk(engine)
-    await desk.store('claimed')
-    const topup = await desk.topUp(SETTLED)
+    const receiver = settlingReceiver(engine)
+    await receiver.store('claimed')
+    const topup = await receiver.topUp(SETTLED)
     assert.ok(isRefusal(topup))
     assert.equal(topup.code, 'payment_already_used')
     assert.equal(topup.members?.transaction, DEPOSIT.txHash)
@@ -153,10 +158,10 @@ onBoth(
 onBoth(
   'a top-up whose end is open is 503 with the receipt that names its transaction',
   async ({ engine }) => {
-    const desk = settlingDesk(engine)
-    await desk.store('submitted')
+    const receiver = settlingReceiver(engine)
+    await receiver.store('submitted')
     for (const outcome of [SETTLED, { kind: 'pending', transaction: DEPOSIT.txHash } as const]) {
-      const topup = await desk.topUp(outcome)
+      const topup = await receiver.topUp(outcome)
       assert.ok(isRefusal(topup))
       assert.equal(topup.code, 'settlement_pending')
       const receipt = receiptOf(topup)

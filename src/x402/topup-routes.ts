@@ -10,7 +10,7 @@ import { paymentRequiredHeader, TopupOfferBody, topupOfferBody } from './offers/
 import { carriesPayment, type PaymentFault } from './offers/payment-payload.ts'
 import { paymentResponseHeaders, type Receipted } from './offers/payment-response.ts'
 import { payeeOf } from './pay-for-call.ts'
-import { type PaymentDesk, refuseUsed } from './payment-desk.ts'
+import { type PaymentReceiver, refuseUsed } from './payment-receiver.ts'
 import type { Payee } from './settling/intent.ts'
 import type { SettleDeps } from './settling/settle-payment.ts'
 import type { SignInFault } from './sign-in/sign-in-message.ts'
@@ -18,7 +18,7 @@ import { signedInCaller, type Visitor } from './sign-in/signed-in.ts'
 import { answerSettled, refusePendingTopup, Topup } from './topup-answer.ts'
 
 export interface TopupDeps extends SettleDeps {
-  readonly desk: PaymentDesk
+  readonly receiver: PaymentReceiver
   readonly visitor: (facts: RequestFacts) => Promise<Visitor>
   readonly findKey: PaymentsDeps['findKey']
 }
@@ -65,7 +65,7 @@ function topupRoute(deps: TopupDeps, method: 'GET' | 'POST'): Route {
   })
 }
 
-/** Larger sums use a transfer and POST /api/sessions/prepay. */
+/** For more: a transfer and POST /api/sessions/prepay. */
 const TOPUP_MAX: MicroUsd = 1_000_000_000n
 
 function usdInQuery(smallest: MicroUsd): Parameter<MicroUsd> {
@@ -121,18 +121,18 @@ async function refuseSignIn(
   input: TopupInput,
   reason: SignInFault,
 ): Promise<Outcome> {
-  return (await deps.desk.screen(input.facts)) ?? offer(deps, input, { error: reason })
+  return (await deps.receiver.screen(input.facts)) ?? offer(deps, input, { error: reason })
 }
 
 async function topUp(deps: TopupDeps, input: TopupInput): Promise<Outcome> {
   const { headers } = input.facts
   if (!carriesPayment(headers)) return offer(deps, input)
-  const received = await deps.desk.receive(input.facts, [input.amount])
+  const received = await deps.receiver.receive(input.facts, [input.amount])
   if (isRefusal(received)) return received
   if (received.kind === 'rejected') return reject(deps, input, received)
   const { payload } = received
   const { caller, payee } = input
-  const outcome = await deps.desk.settle({
+  const outcome = await deps.receiver.settle({
     payload,
     payee,
     within: (_connection, _intent, credit) => credit(),

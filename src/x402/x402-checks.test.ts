@@ -40,7 +40,7 @@ async function livedIn(engine: Engine): Promise<void> {
       send: async () => undefined,
     },
   })
-  const keys = { lockHeir: async (_: unknown, id: string) => id, keysOf: async () => [] }
+  const keys = { lockSuccessor: async (_: unknown, id: string) => id, keysOf: async () => [] }
   for (const n of [1, 2, 3, 4, 5]) {
     const reserved = newIntent(n)
     await engine.write((tx) => insertIntent(tx, reserved))

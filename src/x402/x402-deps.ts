@@ -23,7 +23,7 @@ export interface X402Deps extends CreditDeps {
   readonly gasPerDayGwei: bigint
   readonly etherUsd: number
   readonly publicBaseUrl: string
-  /** Recovering a signer takes milliseconds. */
+  /** Recovery takes milliseconds. */
   readonly recoveries: FailureGuard
   report(error: unknown): void
 }

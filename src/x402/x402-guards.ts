@@ -33,8 +33,8 @@ export const x402Guards: readonly Guard[] = [
     columns: ['status'],
     when: "old.status in ('abandoned', 'failed') and new.status in ('reserved', 'submitted')",
   },
-  // A credit is collected once, for ever.
+  // Collected once, for ever.
   ...appendOnly('x402_collected'),
-  // Any transaction that was replaced may be sealed.
+  // Any replaced one may be sealed.
   ...appendOnly('x402_replaced'),
 ]

@@ -7,7 +7,7 @@ import {
   type Harness,
   SERVICE_NAME,
 } from '#access/access-harness.ts'
-import { lockHeir, publicIdsOf } from '#access/keys/key-store.ts'
+import { lockSuccessor, publicIdsOf } from '#access/keys/key-store.ts'
 import type { AdmissionReceipt } from '#access/meter/admission.ts'
 import { pruneUsage } from '#access/usage/prune-usage.ts'
 import { accountsChecks } from '#audit/audit-accounts.ts'
@@ -146,7 +146,7 @@ function paymentActions(
     ...shared,
     chainId: CHAIN_ID,
     blockHash: (number) => chain.blockHash(number),
-    keys: { lockHeir, keysOf: publicIdsOf },
+    keys: { lockSuccessor, keysOf: publicIdsOf },
     shareOf,
     confirmations: CONFIRMATIONS,
     holder: 'one',

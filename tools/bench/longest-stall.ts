@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { countRotations, lockHeir } from '#access/keys/key-store.ts'
+import { countRotations, lockSuccessor } from '#access/keys/key-store.ts'
 import { createUsagePruning } from '#access/usage/prune-usage.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import { accountsMigrations } from '#main/stores.ts'
@@ -49,7 +49,7 @@ try {
   })
   await report('finding the heir of a key', async () => {
     for (let n = 0; n < 1_000; n += 1)
-      await stallOf(() => engine.write((tx) => lockHeir(tx, keyOf(n * 7))))
+      await stallOf(() => engine.write((tx) => lockSuccessor(tx, keyOf(n * 7))))
   })
 } finally {
   await engine.close()

@@ -116,6 +116,6 @@ function keyedCaller(deps: CallersDeps, key: Key, tier: WalletTier): Caller {
     dailyQuota: deps.quotas[tier],
     publicId: key.publicId,
     wallet: key.wallet,
-    countsApart: !key.isFirst,
+    hasOwnCounter: !key.isFirst,
   }
 }

@@ -9,14 +9,12 @@ import { findKey, type Key, useMessage } from './key-store.ts'
 import type { Action } from './message.ts'
 import { checkSigned, type SignedMessage } from './signed-message.ts'
 
-/** What operations on keys need. */
 export interface KeyDeps {
-  /** The accounts store. */
   readonly engine: Engine
   readonly clock: Clock
   /** Cryptographically strong. */
   readonly randomBytes: (size: number) => Buffer
-  /** Signed messages begin with it. */
+  /** Title of signed messages. */
   readonly serviceName: string
   readonly keyPrefix: string
   /** Calls per UTC day by tier. */
@@ -31,10 +29,10 @@ export interface OwnerProof {
   readonly message?: string
 }
 
-/** A wallet by signature, or the holder of a key's secret. */
+/** A wallet by signature, or the holder of a secret. */
 export interface Authority {
   readonly wallet: Address
-  /** The secret's key; undefined for a wallet, which controls all its keys. */
+  /** Undefined for a wallet, which controls all its keys. */
   readonly publicId: string | undefined
   readonly signed: SignedMessage | undefined
 }
@@ -51,13 +49,13 @@ export const AUTHORITY_REFUSALS: readonly RefusalCode[] = [
   'not_key_owner',
 ]
 
-/** Keys of the request, which a signature must name too. */
+/** The signature must name them too. */
 export interface NamedKeys {
   readonly key?: string
   readonly to?: string
 }
 
-/** By signature if sent, else by the secret in the Authorization header. */
+/** By signature if sent, else by the Authorization header. */
 export function authorise(
   deps: KeyDeps,
   input: {
@@ -85,7 +83,7 @@ export function authorise(
   return { wallet: signed.wallet, publicId: undefined, signed }
 }
 
-/** Consumes the signature and returns the key, inside the acting transaction. */
+/** Consumes the signature within the acting transaction. */
 export async function useAuthority(
   connection: Connection,
   authority: Authority,

@@ -5,7 +5,7 @@ import { toIso } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'
 import type { Key } from './key-store.ts'
 
-/** A key in answers; never with its secret. */
+/** Never with the secret. */
 export const KeyRecord = Type.Object(
   {
     publicId: Type.String({ pattern: PUBLIC_ID.source, description: 'Safe to log and to show.' }),

@@ -7,26 +7,24 @@ import { padded } from '../padded.ts'
 import { type NewSecret, newSecret, type SecretDeps } from './secret.ts'
 import type { SignedMessage } from './signed-message.ts'
 
-/** Without the secret. */
 export interface Key {
   readonly publicId: string
   readonly wallet: Address
   readonly label: string | null
   readonly createdUnix: number
   readonly revokedUnix: number | null
-  /** Its calls are the wallet's count minus those of the other keys. */
+  /** Its calls are the wallet's minus those of the other keys. */
   readonly isFirst: boolean
 }
 
-/** Bounds the cost of mints per wallet. */
+/** Bounds mints per wallet. */
 const ACTIVE_KEYS_MAX = 10
 
-/** Collisions are rare even at a million keys; ten in a row mean broken randomness. */
+/** Ten collisions in a row mean broken randomness. */
 const DRAWS_MAX = 10
 
 const COLUMNS = sql`public_id, wallet, label, created_unix, revoked_unix, is_first`
 
-/** Unknown digests are absent. */
 export async function findKeysByDigest(
   engine: Engine,
   digests: readonly string[],
@@ -44,7 +42,7 @@ export async function findKey(
   return first(reads.run(sql`select ${COLUMNS} from keys where public_id = ${publicId}`))
 }
 
-/** Prevents revocation and rotation until this transaction ends. */
+/** Prevents revocation and rotation until the transaction ends. */
 export async function lockKey(connection: Connection, publicId: string): Promise<Key | undefined> {
   return first(
     connection.run(sql`
@@ -52,7 +50,7 @@ export async function lockKey(connection: Connection, publicId: string): Promise
   )
 }
 
-/** Newest first, revoked ones included. */
+/** Newest first, with revoked ones. */
 export async function listKeys(connection: Connection, wallet: Address): Promise<Key[]> {
   const found = await connection.run(sql`
     select ${COLUMNS} from keys where wallet = ${wallet}
@@ -63,7 +61,7 @@ export async function listKeys(connection: Connection, wallet: Address): Promise
 /** Over a year of daily rotations. */
 const LISTED_MAX = 500
 
-/** Refuses the eleventh active key, even with concurrent replicas. */
+/** Refuses the eleventh active key, even across replicas. */
 export async function insertKey(
   connection: Connection,
   deps: SecretDeps,
@@ -125,10 +123,9 @@ export async function recordSuccessor(
     update keys set successor = ${input.successor} where public_id = ${input.publicId}`)
 }
 
-/** Late payments follow rotations one by one; daily rotation lasts over a year. */
+/** Over a year of daily rotations. */
 export const ROTATIONS_MAX = 500
 
-/** Rotations before this key, at most `ROTATIONS_MAX`. */
 export async function countRotations(connection: Connection, publicId: string): Promise<number> {
   const [row] = await connection.run(sql`
     with recursive past (public_id, depth) as (
@@ -141,26 +138,26 @@ export async function countRotations(connection: Connection, publicId: string): 
   return row === undefined ? 0 : (column.integerOrNull(row, 'rotations') ?? 0)
 }
 
-/** The newest rotation of a key or itself, locked against rotation until this transaction ends. */
-export async function lockHeir(connection: Connection, publicId: string): Promise<string> {
-  let heir = publicId
+/** A key's newest rotation or itself, locked against rotation until the transaction ends. */
+export async function lockSuccessor(connection: Connection, publicId: string): Promise<string> {
+  let newest = publicId
   for (;;) {
     const [row] = await connection.run(sql`
-      update keys set public_id = public_id where public_id = ${heir} returning successor`)
+      update keys set public_id = public_id where public_id = ${newest} returning successor`)
     const successor = row === undefined ? null : column.textOrNull(row, 'successor')
-    if (successor === null) return heir
-    heir = successor
+    if (successor === null) return newest
+    newest = successor
   }
 }
 
-/** Revoked ones included. */
+/** With revoked ones. */
 export async function publicIdsOf(connection: Connection, wallet: Address): Promise<string[]> {
   const found = await connection.run(sql`
     select public_id from keys where wallet = ${wallet} order by public_id`)
   return found.map((row) => column.text(row, 'public_id'))
 }
 
-/** Consumes a signed message; a second use is refused for ever. */
+/** A second use is refused for ever. */
 export async function useMessage(
   connection: Connection,
   input: { readonly signed: SignedMessage; readonly action: string; readonly nowUnix: number },

@@ -17,7 +17,7 @@ import {
   newWallet,
 } from '../access-harness.ts'
 import { MeteringUnavailable } from '../meter/admission.ts'
-import { countRotations, lockHeir, publicIdsOf, ROTATIONS_MAX } from './key-store.ts'
+import { countRotations, lockSuccessor, publicIdsOf, ROTATIONS_MAX } from './key-store.ts'
 
 const withAccess = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
 
@@ -131,9 +131,9 @@ withAccess(
     const stranger = await harness.mint()
     const current = await harness.rotate(await harness.rotate(first))
     const { engine } = harness
-    const heir = (of: string) => engine.write((tx) => lockHeir(tx, of))
-    assert.equal(await heir(publicId), current.publicId)
-    assert.equal(await heir(stranger.publicId), stranger.publicId)
+    const successor = (of: string) => engine.write((tx) => lockSuccessor(tx, of))
+    assert.equal(await successor(publicId), current.publicId)
+    assert.equal(await successor(stranger.publicId), stranger.publicId)
     const owner = parseAddress(wallet.address)
     assert.ok(owner !== undefined)
     const known = await engine.snapshot((reads) => publicIdsOf(reads, owner))

@@ -4,7 +4,7 @@ const LABEL_MAX = 64
 /** Controls, lone surrogates, line separators and bidi controls (UAX 9). */
 const FORBIDDEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/u
 
-/** Labels are shown and logged, so they must not contain a secret. */
+/** Labels are logged, so they must not hold a secret. */
 const SECRET = /_[0-9a-f]{8}_[0-9a-f]{32}/
 
 /** NFC; null if empty, undefined if not allowed. */

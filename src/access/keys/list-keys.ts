@@ -47,7 +47,7 @@ export function listRoute(deps: KeyDeps): Route {
   })
 }
 
-/** In headers, because a GET has no body. */
+/** A GET has no body. */
 function proofOf(headers: RequestHeaders): OwnerProof {
   const ownerAddress = only(headers['x-wallet-address'])
   const signature = only(headers['x-wallet-signature'])

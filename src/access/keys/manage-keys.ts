@@ -111,10 +111,7 @@ function refuseRotation(): Refusal {
   )
 }
 
-/**
- * Runs the owner's action in one transaction. Reads the tier first: after the commit nothing may
- * fail, since the answer may hold a secret.
- */
+/** Reads the tier first: after the commit nothing may fail, since the answer may hold a secret. */
 async function actOnKey<T>(
   deps: KeyDeps,
   input: {
@@ -170,7 +167,7 @@ export function moveBalanceRoute(deps: KeyDeps): Route {
       const moved = await writeOrRefuse(deps.engine, async (connection) => {
         const from = await useAuthority(connection, authority, { action, publicId, nowUnix })
         if (isRefusal(from)) return from
-        // Locked, so that a concurrent rotation cannot strand the money on a revoked key.
+        // A concurrent rotation would strand the money on a revoked key.
         const to = await lockKey(connection, toPublicId)
         if (to === undefined) return refuse('key_not_found', 'no key has this toPublicId')
         if (to.wallet !== from.wallet)

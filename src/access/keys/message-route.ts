@@ -20,7 +20,6 @@ const txHashInQuery: Parameter<Hash | undefined> = {
   },
 }
 
-/** The query parameter of each message line. */
 const PARAMETER_OF = { key: 'publicId', to: 'toPublicId', transaction: 'txHash' } as const
 
 const MessageAnswer = Type.Object(
@@ -34,14 +33,11 @@ const MessageAnswer = Type.Object(
 
 export interface MessageDeps {
   readonly clock: Clock
-  /** Signed messages begin with it. */
   readonly serviceName: string
   readonly gate: MintGate
-  /** The payment chain's id, as payer proofs name it; null without payments. */
   readonly paymentChainId: number | null
 }
 
-/** GET /api/keys/message */
 export function messageRoute(deps: MessageDeps): Route {
   return defineRoute({
     method: 'GET',
@@ -65,7 +61,7 @@ export function messageRoute(deps: MessageDeps): Route {
       const { action, address } = parameters
       const missing = refuseMissing(deps, action)
       if (missing !== undefined) return missing
-      // Milliseconds make texts of the same second differ; each is valid once.
+      // Milliseconds make texts of one second differ; each is valid once.
       const issued = new Date(deps.clock()).toISOString()
       const known: MessageValues = {
         address: showAddress(address),
@@ -80,7 +76,7 @@ export function messageRoute(deps: MessageDeps): Route {
   })
 }
 
-/** Refuses actions that this service does not offer, before anyone signs. */
+/** Refuses unavailable actions before anyone signs. */
 function refuseMissing(
   { gate, paymentChainId }: MessageDeps,
   action: Parameters<typeof fieldsOf>[0],

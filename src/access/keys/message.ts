@@ -4,7 +4,7 @@ import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Clock } from '#lib/time.ts'
 import { parseInstant } from './parse-instant.ts'
 
-/** Each action has its own title, so that no signature serves another. */
+/** One title each, so that no signature serves another action. */
 export const ACTIONS = ['mint', 'list', 'revoke', 'rotate', 'move-balance', 'link-payer'] as const
 
 export type Action = (typeof ACTIONS)[number]
@@ -50,10 +50,10 @@ const GRAMMAR: Readonly<Record<Field, (text: string) => boolean>> = {
 /** Ours are below 400 bytes. */
 const MESSAGE_BYTES_MAX = 512
 
-/** Enough to sign on a phone; limits the use of a stolen signature. */
+/** Enough to sign on a phone; limits the use of stolen signatures. */
 const AGE_MAX_MS = 5 * 60_000
 
-/** Tolerated clock skew of wallets. */
+/** Clock skew of wallets. */
 const AHEAD_MAX_MS = 60_000
 
 /** In the order of the lines. */
@@ -61,14 +61,14 @@ export function fieldsOf(action: Action): readonly Field[] {
   return FORMS[action].fields
 }
 
-/** Lines joined by LF, without one at the end. */
+/** LF between lines, none at the end. */
 export function buildMessage(serviceName: string, action: Action, values: MessageValues): string {
   const { title, fields } = FORMS[action]
   const lines = fields.map((field) => `${LABELS[field]}: ${values[field] ?? ''}`)
   return [`${serviceName}: ${title}`, ...lines].join('\n')
 }
 
-/** Undefined unless byte for byte what `buildMessage` would return. */
+/** Undefined unless it equals `buildMessage` byte for byte. */
 export function parseMessage(
   serviceName: string,
   text: string,
@@ -90,11 +90,11 @@ export interface Expected {
   readonly action: Action
   /** The claimed signer. */
   readonly address: Address
-  /** `ignored` when a stored proof is checked again. */
+  /** `ignored` for stored proofs. */
   readonly freshness: 'required' | 'ignored'
 }
 
-/** Checks all but the signature. */
+/** All but the signature. */
 export function checkMessage(
   deps: { readonly serviceName: string; readonly clock: Clock },
   text: string,

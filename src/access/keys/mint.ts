@@ -12,7 +12,7 @@ import { parseLabel } from './label.ts'
 import { checkSigned, type SignedMessage } from './signed-message.ts'
 import { writeOrRefuse } from './write-or-refuse.ts'
 
-/** The answer to mint and rotate, the only ones with a secret. */
+/** The only answers with a secret. */
 export const NewKey = Type.Object(
   { key: KeyRecord, secret: Type.String({ description: 'Shown once; only its hash is kept.' }) },
   { additionalProperties: false },
@@ -38,22 +38,21 @@ const MintBody = Type.Object(
   { additionalProperties: false },
 )
 
-/** What a wallet holds of the tokens that the gate counts. */
 export type Holdings =
   | {
       readonly kind: 'ready'
       readonly heldUsd: MicroUsd
-      /** Per token, as the refusal below the gate shows it. */
+      /** As shown in the refusal. */
       readonly tokens: readonly Readonly<Record<string, unknown>>[]
     }
   | { readonly kind: 'unavailable'; readonly message: string }
 
-/** Who may mint a key: a wallet above a minimum holding, any wallet (`open`), or no one (null). */
+/** Holders of a minimum, any wallet (`open`), or no one (null). */
 export type MintGate =
   | {
       /** Inclusive. */
       readonly minimum: MicroUsd
-      /** From our own index; causes no RPC call. */
+      /** From our own index, without RPC calls. */
       readonly holdings: (wallet: Address) => Promise<Holdings>
     }
   | 'open'
@@ -103,7 +102,7 @@ export function mintRoute(deps: MintDeps): Route {
       if (isRefusal(signed)) return signed
       const closed = await checkGate(deps.gate, signed.wallet)
       if (closed !== undefined) return closed
-      // Before the commit: nothing may fail between it and the only answer with the secret.
+      // Nothing may fail between the commit and the only answer with the secret.
       const tier = await deps.callers.tierOf(signed.wallet)
       const made = await mintKey(deps, signed, label)
       if (isRefusal(made)) return made
@@ -121,7 +120,7 @@ function refuseLabel(): Refusal {
   })
 }
 
-/** Reported only to a proven signer, so that errors reveal nothing about other wallets. */
+/** Only for a proven signer, so that errors reveal nothing about other wallets. */
 async function checkGate(
   gate: NonNullable<MintGate>,
   wallet: Address,

@@ -5,7 +5,7 @@ import { lockBalance } from '#ledger/balance.ts'
 import { post } from '#ledger/post.ts'
 import type { Connection } from '#store/engine.ts'
 
-/** Moves a key's whole balance within its wallet; returns the amount. */
+/** Within its wallet; returns the amount. */
 export async function moveWholeBalance(
   connection: Connection,
   input: {
@@ -15,7 +15,7 @@ export async function moveWholeBalance(
     readonly nowUnix: number
   },
 ): Promise<MicroUsd> {
-  // Locked in name order, so that two moves cannot deadlock.
+  // In name order, so that two moves cannot deadlock.
   const [from, to] = [keyAccount(input.from), keyAccount(input.to)]
   const locked = new Map<string, MicroUsd>()
   for (const account of [from, to].sort())

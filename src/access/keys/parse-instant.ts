@@ -2,8 +2,8 @@ const RFC_3339 =
   /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:Z|([+-])(\d{2}):(\d{2}))$/
 
 /**
- * RFC 3339 to Unix milliseconds. Stricter than Date: 31 February is undefined, not 3 March.
- * Upper-case T and Z, no leap seconds.
+ * RFC 3339 to Unix milliseconds. Stricter than Date: no 31 February, upper-case T and Z, no leap
+ * seconds.
  */
 export function parseInstant(text: string): number | undefined {
   const match = RFC_3339.exec(text)

@@ -3,7 +3,7 @@ import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import type { Clock } from '#lib/time.ts'
 import { checkSigned } from './signed-message.ts'
 
-/** A payer's consent that one of their transactions pays for another's key. */
+/** A payer's consent that a transaction of theirs pays for another's key. */
 export interface PayerProofInput {
   readonly payerAddress: Address
   readonly chainId: number
@@ -11,14 +11,11 @@ export interface PayerProofInput {
   readonly publicId: string
   readonly message: string
   readonly signature: string
-  /** `ignored` when the audit checks a stored proof again. */
+  /** `ignored` for stored proofs. */
   readonly freshness: 'required' | 'ignored'
 }
 
-/**
- * Undefined when valid. It binds payer, chain, transaction and key, so replays are harmless and it
- * is not consumed.
- */
+/** Undefined when valid. It binds payer, chain, transaction and key, so replays are harmless. */
 export async function verifyPayerProof(
   deps: { readonly serviceName: string; readonly clock: Clock },
   input: PayerProofInput,

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
 
-/** 128 bits, beyond guessing. */
 const SECRET_BYTES = 16
 
 const PUBLIC_ID_BYTES = 4
@@ -12,7 +11,7 @@ export interface SecretDeps {
   readonly keyPrefix: string
 }
 
-/** The secret is shown once; only its digest is stored. */
+/** Shown once; only the digest is stored. */
 export interface NewSecret {
   readonly publicId: string
   readonly secret: string
@@ -25,12 +24,11 @@ export function newSecret(deps: SecretDeps): NewSecret {
   return { publicId, secret, digest: secretDigest(secret) }
 }
 
-/** SHA-256 in hex. */
 export function secretDigest(secret: string): string {
   return hash('sha256', secret, 'hex')
 }
 
-/** Checks the form before any look-up. */
+/** By form, before any look-up. */
 export function isSecret(keyPrefix: string, text: string): boolean {
   if (!text.startsWith(`${keyPrefix}_`)) return false
   return /^[0-9a-f]{8}_[0-9a-f]{32}$/.test(text.slice(keyPrefix.length + 1))

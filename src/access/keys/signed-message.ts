@@ -11,15 +11,15 @@ export interface SignedInput {
   readonly message: string
 }
 
-/** A verified message: signer, freshness and action are right. */
+/** Signer, freshness and action are right. */
 export interface SignedMessage {
   readonly wallet: Address
   readonly values: MessageValues
-  /** Of message and address, not the signature, which can be re-encoded. */
+  /** Of message and address, since signatures can be re-encoded. */
   readonly digest: string
 }
 
-/** Cheap checks precede signer recovery, which takes milliseconds. */
+/** Recovery takes milliseconds, so it comes last. */
 export function checkSigned(
   deps: { readonly serviceName: string; readonly clock: Clock },
   input: SignedInput,

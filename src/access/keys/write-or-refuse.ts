@@ -1,7 +1,7 @@
 import { isRefusal, type Refusal } from '#domain/refusal.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 
-/** A refusal rolls the write back. */
+/** A refusal rolls back. */
 export async function writeOrRefuse<T>(
   engine: Engine,
   work: (connection: Connection) => Promise<T | Refusal>,

@@ -7,9 +7,8 @@ import { decideBatch } from './decide-batch.ts'
 import { lockUsageDay } from './meter-statements.ts'
 
 /**
- * Admits a call in the transaction that credits its caller, so that the payment pays for that call.
- * Undefined when `credit` returns that. `name` is unique for ever. For a key rotated meanwhile, the
- * newest rotation has the money and pays.
+ * Admits a call in the transaction that credits its caller, so that the payment pays for it;
+ * undefined if `credit` is. `name` is unique for ever. A rotated key's newest rotation pays.
  */
 export async function admitCredited(
   connection: Connection,

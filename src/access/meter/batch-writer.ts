@@ -17,9 +17,9 @@ export interface BatchWriterDeps {
   readonly engine: Engine
   readonly clock: Clock
   readonly pricePerCall: MicroUsd
-  /** Unique for ever; numbers batches together with a count. */
+  /** Unique for ever; with a count it names batches. */
   readonly name: string
-  /** Called for refunds that the store refuses for good. */
+  /** Refunds that the store refuses for good. */
   readonly report?: (error: unknown) => void
   readonly journal?: RefundJournal | undefined
 }
@@ -33,10 +33,7 @@ interface Settle<T> {
   reject(error: MeteringUnavailable): void
 }
 
-/**
- * Numbers batches, so that the store can tell whether the newest was committed when its response is
- * lost. Refunds whatever was charged without an answer.
- */
+/** Numbers batches, so that a lost response leaves no doubt whether the newest was committed. */
 export class BatchWriter {
   readonly refunds: RefundQueue
   readonly #deps: BatchWriterDeps
@@ -60,7 +57,7 @@ export class BatchWriter {
     const input = this.#next(admits, asked)
     const outcome: Outcome = { decided: undefined, stands: false }
     try {
-      if (admits.length > 0) await this.refunds.settleDoubts()
+      if (admits.length > 0) await this.refunds.resolveBatches()
       const decide = async (connection: Connection) => {
         outcome.decided = await decideBatch(connection, input)
         return outcome.decided
@@ -96,11 +93,11 @@ export class BatchWriter {
     }
   }
 
-  /** Refunds a committed batch; a commit without response is in doubt. */
+  /** Refunds a committed batch; a commit without response is unresolved. */
   async #takeBack({ id, day }: Batch, { decided, stands }: Outcome): Promise<void> {
     const receipts = receiptsOf(decided?.admissions ?? [])
-    if (stands) await this.refunds.giveBack(receipts)
-    else if (receipts.length > 0) await this.refunds.doubt({ id, day, receipts })
+    if (stands) await this.refunds.refundAll(receipts)
+    else if (receipts.length > 0) await this.refunds.resolveLater({ id, day, receipts })
   }
 }
 

@@ -19,9 +19,8 @@ import {
 
 interface Counted {
   readonly id: BatchId
-  /** In order of arrival. */
   readonly admits: readonly Caller[]
-  /** Unix seconds, the same for the whole batch. */
+  /** Unix seconds, for the whole batch. */
   readonly day: number
   readonly pricePerCall: MicroUsd
 }
@@ -42,9 +41,8 @@ const NOTHING_ASKED: Standing = { days: new Map(), balances: new Map() }
 const NOTHING_SPENT: ReadonlyMap<string, Spent> = new Map()
 
 /**
- * Decides a batch in one transaction, in arrival order: free units, then prepaid calls. At most
- * four statements without payment and seven with; locks usage_days, key_days, balances, spend_days
- * in that order.
+ * One transaction, in arrival order: free units, then prepaid calls. At most four statements
+ * without payment and seven with; locks usage_days, key_days, balances, spend_days in that order.
  */
 export async function decideBatch(connection: Connection, batch: Batch): Promise<Decisions> {
   const { admits, figures, day } = batch
@@ -67,7 +65,7 @@ export async function decideBatch(connection: Connection, batch: Batch): Promise
   return { admissions, figures: figures.map((caller) => tally.figures(caller)) }
 }
 
-/** Sent together, one round trip on PostgreSQL. */
+/** One round trip on PostgreSQL. */
 async function countBatch(
   connection: Connection,
   batch: Batch,
@@ -79,9 +77,8 @@ async function countBatch(
 }
 
 interface Shares {
-  /** By key, of keys counted apart. */
+  /** Of keys with their own counter. */
   readonly keyUnits: ReadonlyMap<string, number>
-  /** Without a free unit, in order of arrival. */
   readonly beyondQuota: readonly Caller[]
 }
 
@@ -99,7 +96,7 @@ function shareUnits(admits: readonly Caller[], taken: ReadonlyMap<string, Taken>
   return { keyUnits, beyondQuota }
 }
 
-/** Wanted calls by account with the price of at least one; the debit itself decides. */
+/** By account with the price of at least one call; the debit itself decides. */
 function payableCalls(
   callers: readonly Caller[],
   balances: ReadonlyMap<string, MicroUsd>,
@@ -122,7 +119,7 @@ export function accountOf(caller: Caller): string {
 }
 
 export function countedKeyOf(caller: Caller): string | null {
-  return caller.kind === 'keyed' && caller.countsApart === true ? caller.publicId : null
+  return caller.kind === 'keyed' && caller.hasOwnCounter === true ? caller.publicId : null
 }
 
 interface Outcome {
@@ -139,7 +136,7 @@ interface BucketTally {
   unitsLeft: number
 }
 
-/** Distributes results over calls, so that each answer shows its own moment. */
+/** Spreads results over calls, so that each answer shows its own moment. */
 class Tally {
   /** By bucket. */
   readonly paid = new Map<string, number>()
@@ -148,7 +145,7 @@ class Tally {
   readonly #buckets = new Map<string, BucketTally>()
   /** By account. */
   readonly #callsLeft = new Map<string, number>()
-  /** By bucket: the newest caller's quota bounds the batch and is in every answer. */
+  /** By bucket: the newest caller's quota bounds the batch. */
   readonly #newest = new Map<string, Caller>()
   #receipts = 0
 

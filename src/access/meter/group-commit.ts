@@ -1,7 +1,7 @@
 export interface GroupCommitDeps<T> {
   /**
-   * Decides and answers a batch; never rejects. Calls `onCommitted` once later batches see this
-   * one, possibly before it is durable.
+   * Never rejects. Calls `onCommitted` once later batches see this one, possibly before it is
+   * durable.
    */
   readonly decide: (batch: readonly T[], onCommitted: () => void) => Promise<void>
   readonly onBatch?: ((size: number) => void) | undefined
@@ -13,22 +13,20 @@ const BATCH_MAX = 256
 /** Bounds what is decided before it is on disk. */
 const AHEAD_MAX = 4 * BATCH_MAX
 
-/**
- * More cannot be served within a request's time. Includes decided requests that wait for the disk.
- */
+/** More cannot be served within a request's time; includes requests waiting for the disk. */
 const WAITING_MAX = 20_000
 
 /**
- * Requests that arrive during a batch form the next one. It starts while the last is being synced,
- * once half as many wait as that has: disk and thread stay busy and batches large.
+ * Requests that arrive during a batch form the next. It starts while the last one syncs, once half
+ * as many wait: disk and thread stay busy and batches large.
  */
 export class GroupCommit<T> {
   readonly #deps: GroupCommitDeps<T>
   #waiting: T[] = []
-  /** Requests in batches that are not durable yet. */
+  /** Not durable yet. */
   #underWay = 0
   #isRunning = false
-  /** The newest batch, while committed but not durable. */
+  /** Committed but not durable. */
   #syncing: { readonly enough: number; readonly done: Promise<void> } | undefined
   #onEnough: (() => void) | undefined
 
@@ -45,7 +43,6 @@ export class GroupCommit<T> {
     return true
   }
 
-  /** Takes out the requests that wait for the next batch. */
   takeWaiting(): readonly T[] {
     const waiting = this.#waiting
     this.#waiting = []
@@ -56,7 +53,7 @@ export class GroupCommit<T> {
     this.#isRunning = true
     while (this.#waiting.length > 0) {
       await this.#untilEnough()
-      // Lets all requests that have already arrived join the batch.
+      // Lets requests that have arrived join.
       await new Promise((resolve) => setImmediate(resolve))
       const batch = this.#waiting.slice(0, BATCH_MAX)
       this.#waiting = this.#waiting.slice(batch.length)

@@ -7,24 +7,21 @@ export interface HeldCallersDeps extends BatchWriterDeps {
   readonly onFree: (call: WaitingCall) => void
 }
 
-/** Leaves the rest of the pool to other callers. */
+/** The rest of the pool is for other callers. */
 const ATTEMPTS_MAX = 4
 
-/** Bounds the delay that many held rows cause; above the lock timeout, so that healthy callers get their turn. */
+/** Above the lock timeout, so that healthy callers get their turn among many held rows. */
 const WAIT_MAX_MS = 3_000
 
-/** Far more than one statement locks by mistake; a forgotten caller costs one more lock timeout. */
+/** Far more than one statement locks by mistake; a forgotten caller costs one more timeout. */
 const CALLERS_MAX = 10_000
 
-/** As many as wait in the common batches. */
+/** As many as in the common batches. */
 const CALLS_MAX = 20_000
 
-/**
- * Separates callers whose rows another session locks, so that only their calls wait. They return to
- * the common batches once counted.
- */
+/** Separates callers whose rows another session locks, so that others need not wait. */
 export class HeldCallers {
-  /** By bucket, the oldest first. */
+  /** By bucket, oldest first. */
   readonly lines = new Map<string, GroupCommit<WaitingCall>>()
   readonly #deps: HeldCallersDeps
   readonly #queue: ((writer: BatchWriter) => void)[] = []
@@ -77,7 +74,7 @@ export class HeldCallers {
     for (const each of [...calls, ...later]) each.reject(error)
   }
 
-  /** Each writer has its own name, so that attempts do not wait for each other on the meter's row. */
+  /** One name per writer, so that attempts do not wait for each other on the meter's row. */
   async #begin(): Promise<BatchWriter> {
     const idle = this.#idle.pop()
     if (idle !== undefined) return idle
@@ -86,7 +83,6 @@ export class HeldCallers {
     return new BatchWriter({ ...this.#deps, name: `${this.#deps.name}:held:${this.#writers}` })
   }
 
-  /** Passes the writer to the oldest waiting attempt. */
   #end(writer: BatchWriter): void {
     const next = this.#queue.shift()
     if (next === undefined) this.#idle.push(writer)

@@ -103,7 +103,7 @@ onBoth(
 
 function countedApart(publicId: string, wallet?: string): Caller {
   const caller = keyed(publicId, 5, wallet)
-  return caller.kind === 'keyed' ? { ...caller, countsApart: true } : caller
+  return caller.kind === 'keyed' ? { ...caller, hasOwnCounter: true } : caller
 }
 
 /** The same engine, counting the statements of its transactions. */

@@ -4,16 +4,13 @@ import { type BulkInsert, type Connection, type Row, StoreError } from '#store/e
 import { column } from '#store/row.ts'
 import { inNames, sql } from '#store/sql.ts'
 
-/** Batches of a process are numbered and never overlap. */
+/** Numbered by process; they never overlap. */
 export interface BatchId {
   readonly meter: string
   readonly number: number
 }
 
-/**
- * Marks a process's newest batch for `settleBatch`. Throws StoreError for an abandoned batch, which
- * must not be counted.
- */
+/** Marks a process's newest batch for `settleBatch`. Throws StoreError for an abandoned batch. */
 export async function recordBatch(
   connection: Connection,
   { id, day }: { readonly id: BatchId; readonly day: number },
@@ -27,8 +24,8 @@ export async function recordBatch(
 }
 
 /**
- * Whether the process's newest batch was committed; waits for a commit in progress, which holds the
- * row. Abandons an uncommitted batch, so that `recordBatch` refuses it later.
+ * Whether the process's newest batch was committed; waits for a commit in progress. Abandons an
+ * uncommitted one: `recordBatch` then refuses it.
  */
 export async function settleBatch(
   connection: Connection,
@@ -46,24 +43,21 @@ export async function settleBatch(
   return false
 }
 
-/** Free units and paid calls of a day. */
 export interface UsageDay {
   readonly used: number
   readonly paid: number
 }
 
-/** Units wanted, and the day's quota. */
 export interface Wanted {
   readonly units: number
   readonly quota: number
 }
 
-/** `granted` units were available. */
 export interface Taken extends UsageDay {
   readonly granted: number
 }
 
-/** The newest caller's quota counts, so that a new tier applies at once. */
+/** By the newest caller's quota, so that a new tier applies at once. */
 export function wantedOf(
   admits: readonly { readonly bucket: string; readonly dailyQuota: number }[],
 ): Map<string, Wanted> {
@@ -74,8 +68,8 @@ export function wantedOf(
 }
 
 /**
- * One statement counts, decides and takes, so that no number of replicas exceeds a quota. Rows in
- * name order prevent deadlocks. Buckets without units left are absent: locked, not written.
+ * Counts, decides and takes in one statement, so that no number of replicas exceeds a quota. Name
+ * order prevents deadlocks. Buckets without units left are absent: locked, not written.
  */
 export async function takeUnits(
   connection: Connection,
@@ -118,10 +112,7 @@ const TAKEN: BulkInsert = {
     returning bucket, used, paid, granted`,
 }
 
-/**
- * Locks a bucket's day, creating it if needed. Call before changing a balance: the meter locks in
- * this order.
- */
+/** Creates the row if needed. Call before changing a balance: the meter locks in this order. */
 export async function lockUsageDay(
   connection: Connection,
   input: { readonly bucket: string; readonly day: number; readonly quota: number },
@@ -133,7 +124,7 @@ export async function lockUsageDay(
     on conflict (day, bucket) do update set used = usage_days.used`)
 }
 
-/** The rows must be locked by `takeUnits` in this transaction. */
+/** Needs the locks of `takeUnits` in this transaction. */
 export async function addPaid(
   connection: Connection,
   day: number,
@@ -152,10 +143,7 @@ const PAID: BulkInsert = {
   conflict: 'on conflict (day, bucket) do update set paid = usage_days.paid + excluded.paid',
 }
 
-/**
- * Free units per key; the wallet's row must be locked in this transaction. First keys need no row:
- * theirs is the remainder.
- */
+/** Needs the lock on the wallet's row. First keys have no row: theirs is the remainder. */
 export async function addKeyUnits(
   connection: Connection,
   day: number,
@@ -181,7 +169,6 @@ export interface Standing {
   readonly balances: ReadonlyMap<string, MicroUsd>
 }
 
-/** In one statement. */
 export async function readStanding(
   connection: Connection,
   day: number,

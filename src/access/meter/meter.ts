@@ -13,18 +13,14 @@ import type { RefundJournal } from './refund-journal.ts'
 import { RefundQueue } from './refund-queue.ts'
 
 export interface MeterDeps extends BatchWriterDeps {
-  /** Receives the size of each batch. */
   readonly onBatch?: (size: number) => void
 }
 
-/**
- * Group commit: requests that arrive during a batch form the next, decided in arrival order in one
- * transaction and answered once durable.
- */
+/** Group commit: requests that arrive during a batch form the next, answered once durable. */
 export function createMeter(deps: MeterDeps): SettlingMeter {
   assert(deps.pricePerCall > 0n, 'a paid call has a price above zero')
   const writer = new BatchWriter(deps)
-  // Its own queue, so that these doubts do not delay batches.
+  // Its own queue, so that batches do not wait for these.
   const ofCredits = new RefundQueue(deps)
   if (deps.journal !== undefined) void resumeRefunds(deps, deps.journal)
   const held = new HeldCallers({ ...deps, onFree: (call) => add(call) })
@@ -38,7 +34,7 @@ export function createMeter(deps: MeterDeps): SettlingMeter {
       if (shared.length === 0 || (await writer.decide(shared, onCommitted)) === 'answered') return
       for (const each of shared) if (each.kind === 'admit') held.add(each)
       const asked = shared.filter(({ kind }) => kind === 'figures')
-      // Once more by themselves: only a locked table delays a read.
+      // Once more, alone: only a locked table delays a read.
       const isNew = asked.length > 0 && asked.length < shared.length
       if (isNew && (await writer.decide(asked, onCommitted)) === 'answered') return
       for (const each of asked) each.reject(new MeteringUnavailable('a table is locked'))
@@ -59,11 +55,15 @@ export function createMeter(deps: MeterDeps): SettlingMeter {
       }),
     refund: (receipt) => writer.refunds.add(receipt),
     refundIfAdmitted: (name, receipt) =>
-      ofCredits.doubt({ id: { meter: name, number: 1 }, day: receipt.day, receipts: [receipt] }),
+      ofCredits.resolveLater({
+        id: { meter: name, number: 1 },
+        day: receipt.day,
+        receipts: [receipt],
+      }),
   }
 }
 
-/** Makes refunds left by earlier processes, at the price each call was charged. */
+/** Refunds of earlier processes, at the price charged then. */
 async function resumeRefunds(deps: MeterDeps, journal: RefundJournal): Promise<void> {
   for (const [pricePerCall, left] of await journal.takeOver())
     new RefundQueue({ ...deps, pricePerCall }).resume(left)

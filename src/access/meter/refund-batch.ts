@@ -3,18 +3,18 @@ import type { MicroUsd } from '#domain/money.ts'
 import { keyAccount, keyOfAccount } from '#ledger/account.ts'
 import { lockBalance } from '#ledger/balance.ts'
 import { post } from '#ledger/post.ts'
-import { giveBackCalls } from '#ledger/spend.ts'
+import { refundCalls } from '#ledger/spend.ts'
 import { groupBy } from '#lib/group-by.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { rows, sql } from '#store/sql.ts'
-import { lockHeir } from '../keys/key-store.ts'
+import { lockSuccessor } from '../keys/key-store.ts'
 import type { AdmissionReceipt } from './admission.ts'
 import type { UsageDay } from './meter-statements.ts'
 
 /**
- * Refunds each receipt once for ever; a rotated key's money goes to its newest rotation. Locks rows
- * in the order of admissions.
+ * Each receipt once for ever; a rotated key's money goes to its newest rotation. Locks rows in the
+ * order of admissions.
  */
 export async function refundBatch(
   connection: Connection,
@@ -27,18 +27,18 @@ export async function refundBatch(
   const fresh = await markRefunded(connection, input.receipts)
   for (const { day, name: bucket, receipts } of byDay(fresh, (each) => each.bucket)) {
     const paid = receipts.filter((each) => each.source === 'prepaid').length
-    await giveBackUnits(connection, { bucket, day, used: receipts.length - paid, paid })
+    await refundUnits(connection, { bucket, day, used: receipts.length - paid, paid })
   }
   for (const { day, name: publicId, receipts } of byDay(fresh, (each) => each.countedKey))
-    await giveBackKeyUnits(connection, { publicId, day, units: receipts.length })
+    await refundKeyUnits(connection, { publicId, day, units: receipts.length })
   const { pricePerCall, nowUnix } = input
   const paid = byDay(fresh, (each) => each.account)
-  const heirs = await lockHeirs(connection, new Set(paid.map((each) => each.name)))
+  const successors = await lockSuccessors(connection, new Set(paid.map((each) => each.name)))
   for (const { day, name: account, receipts } of paid) {
-    await giveBackCalls(connection, { account, day, calls: receipts.length, pricePerCall })
+    await refundCalls(connection, { account, day, calls: receipts.length, pricePerCall })
     const [first] = receipts
-    const heir = heirs.get(account)
-    if (first === undefined || heir === undefined) continue
+    const successor = successors.get(account)
+    if (first === undefined || successor === undefined) continue
     const microUsd = BigInt(receipts.length) * pricePerCall
     const outcome = await post(connection, {
       id: `move:refund:${first.id}`,
@@ -47,29 +47,29 @@ export async function refundBatch(
       createdUnix: nowUnix,
       postings: [
         { account, microUsd: -microUsd },
-        { account: heir, microUsd },
+        { account: successor, microUsd },
       ],
     })
     assert(outcome === 'created', `a refund that goes on to a rotation ended ${outcome}`)
   }
 }
 
-/** Locked accounts of newest rotations, by rotated account. */
-async function lockHeirs(
+/** Newest rotations, by rotated account. */
+async function lockSuccessors(
   connection: Connection,
   accounts: ReadonlySet<string>,
 ): Promise<Map<string, string>> {
-  const heirs = new Map<string, string>()
+  const successors = new Map<string, string>()
   for (const account of accounts) {
     const publicId = keyOfAccount(account)
     if (publicId === undefined) continue
-    const heir = await lockHeir(connection, publicId)
-    if (heir !== publicId) heirs.set(account, keyAccount(heir))
+    const successor = await lockSuccessor(connection, publicId)
+    if (successor !== publicId) successors.set(account, keyAccount(successor))
   }
-  if (heirs.size > 0)
-    for (const account of [...new Set([...accounts, ...heirs.values()])].sort())
+  if (successors.size > 0)
+    for (const account of [...new Set([...accounts, ...successors.values()])].sort())
       await lockBalance(connection, account)
-  return heirs
+  return successors
 }
 
 interface DayGroup {
@@ -104,8 +104,8 @@ async function markRefunded(
   return sorted.filter((each) => fresh.delete(each.id))
 }
 
-/** Free units are offset by a count that only rises. */
-async function giveBackUnits(
+/** Offset by a count that only rises. */
+async function refundUnits(
   connection: Connection,
   input: { readonly bucket: string; readonly day: number } & UsageDay,
 ): Promise<void> {
@@ -115,7 +115,7 @@ async function giveBackUnits(
     where day = ${input.day} and bucket = ${input.bucket}`)
 }
 
-async function giveBackKeyUnits(
+async function refundKeyUnits(
   connection: Connection,
   input: { readonly publicId: string; readonly day: number; readonly units: number },
 ): Promise<void> {

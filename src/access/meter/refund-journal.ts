@@ -1,49 +1,47 @@
 import { appendFile, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { MicroUsd } from '#domain/money.ts'
-import { compiledLate } from '#lib/compiled-late.ts'
+import { compileLazily } from '#lib/compile-lazily.ts'
 import { Mutex } from '#lib/mutex.ts'
 import { Type } from '#lib/type.ts'
 import type { AdmissionReceipt } from './admission.ts'
 import type { BatchId } from './meter-statements.ts'
 
-/** About 30 MB; in a longer outage, further refunds are kept in memory only. */
+/** About 30 MB; later refunds are kept in memory only. */
 const LINES_MAX = 100_000
 
 const FILE = /^refunds-.+\.journal$/
 
-/** A batch with an unknown commit outcome, to resolve before the next batch. */
-export interface Doubt {
+/** A batch with unknown commit outcome, to resolve before the next. */
+export interface UnresolvedBatch {
   readonly id: BatchId
-  /** Unix seconds of the charged UTC day. */
+  /** Charged UTC day (Unix seconds). */
   readonly day: number
   /** Valid if it was committed. */
   readonly receipts: readonly AdmissionReceipt[]
 }
 
-/** Pending refunds and unresolved batches. */
 export interface WaitingRefunds {
   readonly receipts: readonly AdmissionReceipt[]
-  readonly doubts: readonly Doubt[]
+  readonly unresolved: readonly UnresolvedBatch[]
 }
 
 interface JournalDeps {
   readonly folder: string
-  /** Unique to this process, across restarts. */
+  /** Unique across restarts. */
   readonly name: string
   readonly pricePerCall: MicroUsd
   readonly report?: ((error: unknown) => void) | undefined
 }
 
 /**
- * Persists pending refunds. Processes share the folder, with a file each while something waits. A
- * starting process takes over all other files, even of running owners: a receipt is refunded only
- * once.
+ * Pending refunds on disk, one file per process while something waits. A starting process takes
+ * over all others, even of running owners: a receipt is refunded only once.
  */
 export class RefundJournal {
   readonly #deps: JournalDeps
   readonly #disk = new Mutex()
-  /** Its own file, then those taken over. */
+  /** Its own, then those taken over. */
   readonly #files: string[]
   #unwritten: string[] = []
   /** Since the queue was last empty. */
@@ -56,25 +54,28 @@ export class RefundJournal {
     this.#files = [join(deps.folder, `refunds-${deps.name}.journal`)]
   }
 
-  /** By the price of the calls. Never rejects. */
+  /** By the calls' price. Never rejects. */
   async takeOver(): Promise<ReadonlyMap<MicroUsd, WaitingRefunds>> {
-    const left = new Map<MicroUsd, { receipts: AdmissionReceipt[]; doubts: Doubt[] }>()
+    const left = new Map<
+      MicroUsd,
+      { receipts: AdmissionReceipt[]; unresolved: UnresolvedBatch[] }
+    >()
     for (const line of await this.#disk.run(() => this.#readOthers())) {
       const price = BigInt(line.price)
-      const known = left.get(price) ?? { receipts: [], doubts: [] }
+      const known = left.get(price) ?? { receipts: [], unresolved: [] }
       left.set(price, known)
       if ('receipt' in line) known.receipts.push(line.receipt)
-      else known.doubts.push(line.doubt)
+      else known.unresolved.push(line.doubt)
     }
     return left
   }
 
   /** Resolves when these and all earlier entries are on disk. Never rejects. */
-  keep({ receipts, doubts }: WaitingRefunds): Promise<void> {
+  keep({ receipts, unresolved }: WaitingRefunds): Promise<void> {
     const price = String(this.#deps.pricePerCall)
-    this.#waiting += receipts.length + doubts.length
+    this.#waiting += receipts.length + unresolved.length
     for (const receipt of receipts) this.#unwritten.push(JSON.stringify({ price, receipt }))
-    for (const doubt of doubts) this.#unwritten.push(JSON.stringify({ price, doubt }))
+    for (const batch of unresolved) this.#unwritten.push(JSON.stringify({ price, doubt: batch }))
     return this.#disk.run(() => this.#append())
   }
 
@@ -92,7 +93,7 @@ export class RefundJournal {
     try {
       if (this.#lines > LINES_MAX) throw new Error(`more than ${LINES_MAX} refunds wait`)
       await mkdir(this.#deps.folder, { recursive: true })
-      // Starts with a newline, because a kill may have torn the previous line.
+      // Leading newline: a kill may have torn the previous line.
       await appendFile(file, `\n${lines.join('\n')}\n`, { mode: 0o600, flush: true })
     } catch (cause) {
       this.#fail(`${file} cannot be written: refunds are lost if this process is killed`, cause)
@@ -127,7 +128,7 @@ export class RefundJournal {
         }
         this.#files.push(file)
       } catch (cause) {
-        // Another starting process may have taken it over.
+        // Another process may have taken it over.
         if (!isMissing(cause)) this.#fail(`${join(folder, other)} cannot be read`, cause)
       }
     }
@@ -144,7 +145,7 @@ export class RefundJournal {
 
 type Line =
   | { readonly price: string; readonly receipt: AdmissionReceipt }
-  | { readonly price: string; readonly doubt: Doubt }
+  | { readonly price: string; readonly doubt: UnresolvedBatch }
 
 const nameOrNull = Type.Union([Type.String(), Type.Null()])
 const receiptSchema = Type.Object({
@@ -156,7 +157,7 @@ const receiptSchema = Type.Object({
   countedKey: nameOrNull,
 })
 const price = Type.String({ pattern: '^[0-9]{1,30}$' })
-const schema = compiledLate(
+const schema = compileLazily(
   Type.Union([
     Type.Object({ price, receipt: receiptSchema }),
     Type.Object({

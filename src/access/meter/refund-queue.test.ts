@@ -27,7 +27,7 @@ function losesAnAnswer(engine: Engine) {
   return { lossy, goOn: () => free.resolve() }
 }
 
-onBoth('a call in doubt that can never be given back is told of', async ({ engine }) => {
+onBoth('an unresolved call that can never be refunded is reported', async ({ engine }) => {
   const { lossy, goOn } = losesAnAnswer(engine)
   const told = Promise.withResolvers<unknown>()
   const meter = createMeter({

@@ -4,7 +4,7 @@ import { ConstraintError, type Engine, StoreError } from '#store/engine.ts'
 import { type AdmissionReceipt, MeteringUnavailable } from './admission.ts'
 import { settleBatch } from './meter-statements.ts'
 import { refundBatch } from './refund-batch.ts'
-import type { Doubt, RefundJournal, WaitingRefunds } from './refund-journal.ts'
+import type { RefundJournal, UnresolvedBatch, WaitingRefunds } from './refund-journal.ts'
 
 /** About 20 MB; refunds beyond it are reported lost. */
 const REFUNDS_MAX = 100_000
@@ -15,19 +15,18 @@ const BATCH_MAX = 256
 /** Doubles with each failure in a row. */
 const RETRY_MS = 1_000
 
-/** A row that was stuck for long is free within a minute of its release. */
+/** A long-stuck row is free within a minute of its release. */
 const RETRY_MS_MAX = 60_000
 
-/** Attempts that take longer count as a store outage. */
+/** Slower attempts count as a store outage. */
 const LATE_MS = 1_000
 
 interface RefundDeps {
   readonly engine: Engine
   readonly clock: Clock
   readonly pricePerCall: MicroUsd
-  /** Called for refunds that the store refuses for good. */
+  /** Refunds that the store refuses for good. */
   readonly report?: (error: unknown) => void
-  /** Keeps pending refunds across restarts. */
   readonly journal?: RefundJournal | undefined
 }
 
@@ -35,29 +34,26 @@ interface Refund {
   readonly receipt: AdmissionReceipt
   readonly resolve: () => void
   readonly reject: (error: MeteringUnavailable) => void
-  /** Tried alone after failing in a batch, so that it cannot block others. */
+  /** Failed in a batch: tried alone, so that it cannot block others. */
   alone: boolean
-  /** Failures alone. */
   failures: number
-  /** Whether it is in the journal. */
   isKept: boolean
 }
 
 /**
- * Refunds in the background: admissions never wait, and a locked row delays one receipt only.
- * Failures are journalled and retried with back-off, by this process or the next.
+ * In the background: admissions never wait, and a locked row delays one receipt only. Failures are
+ * journalled and retried with back-off, by this process or the next.
  */
 export class RefundQueue {
   readonly #deps: RefundDeps
   #waiting: Refund[] = []
-  /** Receipts in back-off after failing alone. */
   #resting = 0
   #failuresInRow = 0
   #isPaused = false
   #isRunning = false
-  /** Whether the current attempt has exceeded `LATE_MS`. */
+  /** The current attempt exceeded `LATE_MS`. */
   #isLate = false
-  readonly #doubts: Doubt[] = []
+  readonly #unresolved: UnresolvedBatch[] = []
   #asking: Promise<void> | undefined
 
   constructor(deps: RefundDeps) {
@@ -79,34 +75,33 @@ export class RefundQueue {
     })
   }
 
-  /** Refunds calls that will be refused. Resolves once journalled. */
-  async giveBack(receipts: readonly AdmissionReceipt[]): Promise<void> {
+  /** For calls that will be refused. Resolves once journalled. */
+  async refundAll(receipts: readonly AdmissionReceipt[]): Promise<void> {
     const kept = this.#keep(this.#push(receipts, NOBODY))
     this.#start()
     await kept
   }
 
   /** Refunds a batch if it was committed after all. Resolves once journalled. */
-  async doubt(doubt: Doubt): Promise<void> {
-    const kept = this.#deps.journal?.keep({ receipts: [], doubts: [doubt] })
-    this.#doubts.push(doubt)
+  async resolveLater(batch: UnresolvedBatch): Promise<void> {
+    const kept = this.#deps.journal?.keep({ receipts: [], unresolved: [batch] })
+    this.#unresolved.push(batch)
     this.#start()
     await kept
   }
 
-  /** Continues an earlier process's journal. */
-  resume({ receipts, doubts }: WaitingRefunds): void {
+  resume({ receipts, unresolved }: WaitingRefunds): void {
     for (const refund of this.#push(receipts, NOBODY)) refund.isKept = true
-    this.#doubts.push(...doubts)
+    this.#unresolved.push(...unresolved)
     this.#start()
   }
 
   /**
-   * Resolves when no batch is in doubt. Refunds of committed ones are only queued, so that a stuck
-   * one blocks no caller.
+   * Resolves when no batch is unresolved. Refunds of committed ones are only queued: a stuck one
+   * blocks no caller.
    */
-  settleDoubts(): Promise<void> {
-    if (this.#doubts.length === 0) return Promise.resolve()
+  resolveBatches(): Promise<void> {
+    if (this.#unresolved.length === 0) return Promise.resolve()
     this.#asking ??= this.#ask().finally(() => {
       this.#asking = undefined
     })
@@ -115,12 +110,12 @@ export class RefundQueue {
 
   async #ask(): Promise<void> {
     const { engine, journal } = this.#deps
-    for (let [doubt] = this.#doubts; doubt !== undefined; [doubt] = this.#doubts) {
-      const batch = doubt
+    for (let [next] = this.#unresolved; next !== undefined; [next] = this.#unresolved) {
+      const batch = next
       const stands = await engine.write((tx) => settleBatch(tx, batch))
       // The next batch overwrites the mark that shows whether this one was committed.
       if (stands) await this.#keep(this.#push(batch.receipts, NOBODY))
-      this.#doubts.shift()
+      this.#unresolved.shift()
       journal?.settled(1)
       this.#start()
     }
@@ -137,19 +132,18 @@ export class RefundQueue {
     return refunds
   }
 
-  /** Resolves when all are journalled. */
   async #keep(refunds: readonly Refund[]): Promise<void> {
     const unkept = refunds.filter((each) => !each.isKept)
     for (const each of unkept) each.isKept = true
     const receipts = unkept.map((each) => each.receipt)
-    await this.#deps.journal?.keep({ receipts, doubts: [] })
+    await this.#deps.journal?.keep({ receipts, unresolved: [] })
   }
 
   #forget(refunds: readonly Refund[]): void {
     this.#deps.journal?.settled(refunds.filter((each) => each.isKept).length)
   }
 
-  /** Journals first, because the process may die right after the refusal. */
+  /** Journals first: the process may die right after the refusal. */
   #reject(refunds: readonly Refund[], error: MeteringUnavailable): void {
     void this.#keep(refunds).then(() => {
       for (const each of refunds) each.reject(error)
@@ -162,23 +156,23 @@ export class RefundQueue {
 
   async #run(): Promise<void> {
     this.#isRunning = true
-    while (!this.#isPaused && (this.#waiting.length > 0 || this.#doubts.length > 0)) {
-      // Lets all refunds that have already arrived join the batch.
+    while (!this.#isPaused && (this.#waiting.length > 0 || this.#unresolved.length > 0)) {
+      // Lets refunds that have arrived join.
       await new Promise((resolve) => setImmediate(resolve))
       const late = setTimeout(() => {
         this.#isLate = true
         void this.#keep(this.#waiting)
       }, LATE_MS).unref()
-      await this.#giveBack()
+      await this.#refund()
       clearTimeout(late)
       this.#isLate = false
     }
     this.#isRunning = false
   }
 
-  async #giveBack(): Promise<void> {
+  async #refund(): Promise<void> {
     try {
-      await this.settleDoubts()
+      await this.resolveBatches()
     } catch (cause) {
       this.#pause(cause)
       return
@@ -215,7 +209,7 @@ export class RefundQueue {
     else if (mayWorkLater(cause)) this.#rest(first)
     else this.#leaveOut(first, cause)
     this.#reject(due, unavailable(cause))
-    // A failure of one that failed alone before says nothing about the others.
+    // Repeated failures of one say nothing about the others.
     if (isNew) this.#pause(cause)
   }
 
@@ -227,7 +221,7 @@ export class RefundQueue {
     this.#deps.report?.(new Error(`a call can never be refunded: ${id}`, { cause }))
   }
 
-  /** With the store possibly down, rejects waiters and backs off. */
+  /** The store may be down: rejects waiters and backs off. */
   #pause(cause: unknown): void {
     this.#reject([...this.#waiting], unavailable(cause))
     this.#failuresInRow += 1
@@ -270,5 +264,5 @@ function unavailable(cause: unknown): MeteringUnavailable {
   return new MeteringUnavailable('cannot refund calls in the accounts store now', { cause })
 }
 
-/** For batches in doubt, whose callers were refused. */
+/** For unresolved batches: their callers were refused. */
 const NOBODY = { resolve: () => undefined, reject: () => undefined }

@@ -1,23 +1,22 @@
 import type { MicroUsd } from '#domain/money.ts'
 import { DAY_SECONDS, lastDays } from '#lib/time.ts'
 
-/** A week evens out weekdays and weekends. */
+/** Evens out weekdays and weekends. */
 export const FORECAST_DAYS = 7
 
 export interface Forecast {
-  /** Since the first day of the forecast. */
   readonly spent: MicroUsd
   readonly perDay: MicroUsd
-  /** Null when nothing was spent. */
+  /** Null without spending. */
   readonly daysLeft: number | null
 }
 
-/** First UTC day of the forecast; today is the last. */
+/** First UTC day; today is the last. */
 export function forecastSince(nowUnix: number): number {
   return lastDays(nowUnix, FORECAST_DAYS)[0] ?? nowUnix
 }
 
-/** Counts the elapsed part of today only, so that mornings are right too. */
+/** Counts today's elapsed part only, so that mornings are right. */
 export function forecastRunOut(input: {
   readonly balance: MicroUsd
   readonly spent: MicroUsd

@@ -59,7 +59,6 @@ export const History = Type.Object(
   { additionalProperties: false },
 )
 
-/** One day of one key. */
 export const CsvRow = Type.Object({ ...DAY, ...KeyUse.properties, complete: Type.Boolean() })
 
 /** Oldest day first. */
@@ -89,7 +88,7 @@ export function showHistory(identity: string, { history, balance, forecast }: St
   }
 }
 
-/** One row per day and key; days without a key are one row. */
+/** Days without a key are one row. */
 export function toCsvRows(history: readonly HistoryDay[]) {
   return history.flatMap((day) => {
     const complete = day !== history.at(-1)

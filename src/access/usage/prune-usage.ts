@@ -4,29 +4,29 @@ import type { Connection, Engine } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { type Sql, sql } from '#store/sql.ts'
 
-/** Enough for questions about last month; anonymous callers leave a row each. */
+/** Enough for questions about last month; every anonymous caller leaves a row. */
 const KEEP_ADDRESS_DAYS = 35
 
-/** Longer than any usage history that a wallet can request. */
+/** Longer than any requested history. */
 const KEEP_WALLET_DAYS = 100
 
-/** Per transaction: on SQLite it runs on the thread that serves requests. */
+/** On SQLite it runs on the thread that serves requests. */
 const ROWS_PER_PAGE = 50
 
-/** A million rows in twenty minutes, with room for requests between pages. */
+/** A million rows in twenty minutes. */
 const PAGES_PER_RUN_MAX = 1_000
 
 export interface PruneUsageDeps {
   readonly engine: Engine
   readonly clock: Clock
-  /** Unix seconds of the newest indexed block. */
+  /** Unix seconds, of the newest indexed block. */
   readonly headUnix: () => Promise<number | undefined>
 }
 
 /**
- * Deletes old refunds, process rows and usage counters. Keeps days with paid calls and refunds of
- * money, which the audit compares with the ledger. A day is over once the chain has passed it, so a
- * wrong clock deletes nothing early. Each run resumes where the last one stopped.
+ * Deletes old refunds, process rows and counters, but not days with paid calls and refunds, which
+ * the audit needs. A day ends when the chain has passed it, so a wrong clock deletes nothing early.
+ * Runs resume.
  */
 export function createUsagePruning(deps: PruneUsageDeps): () => Promise<void> {
   const { engine } = deps
@@ -68,23 +68,21 @@ export function createUsagePruning(deps: PruneUsageDeps): () => Promise<void> {
     const oldest = today - KEEP_ADDRESS_DAYS * DAY_SECONDS
     const oldestOfWallets = today - KEEP_WALLET_DAYS * DAY_SECONDS
     await ofAddresses.run(oldest)
-    // A key's usage is deleted after its wallet's, never before.
+    // A key's usage goes after its wallet's, never before.
     if (await ofWallets.run(oldestOfWallets)) await ofKeys.run(oldestOfWallets)
     // The audit counts refunds since the oldest stored batch.
     if (await ofMeters.run(oldest)) await ofRefunds.run(oldest)
   }
 }
 
-/** Starts from the oldest row. */
 export function pruneUsage(deps: PruneUsageDeps): Promise<void> {
   return createUsagePruning(deps)()
 }
 
 interface Swept {
   readonly table: Sql
-  /** Unique together with the day; both are indexed. */
+  /** Unique with the day; both are indexed. */
   readonly key: Sql
-  /** Whether a row that is old enough may be deleted. */
   readonly isDone: Sql
 }
 
@@ -93,11 +91,9 @@ interface Place {
   readonly key: string
 }
 
-/** Visits old rows once, in pages by day and key. */
 class Sweep {
   readonly #engine: Engine
   readonly #swept: Swept
-  /** The last row visited. */
   #place: Place = { day: Number.MIN_SAFE_INTEGER, key: '' }
 
   constructor(engine: Engine, swept: Swept) {
@@ -105,7 +101,7 @@ class Sweep {
     this.#swept = swept
   }
 
-  /** Whether all days before `before` have been visited. */
+  /** True when all days before it were visited. */
   async run(before: number): Promise<boolean> {
     for (let page = 0; page < PAGES_PER_RUN_MAX; page += 1) {
       if (this.#place.day >= before) return true
@@ -125,7 +121,7 @@ class Sweep {
       row === undefined
         ? { day: before, key: '' }
         : { day: column.integer(row, 'day'), key: column.text(row, 'last_key') }
-    // A single upper bound: given two, SQLite picks the wrong one and scans every old row.
+    // A single upper bound: given two, SQLite scans every old row.
     await connection.run(sql`
       delete from ${table} where ${after} and (day, ${key}) <= (${end.day}, ${end.key})
         and ${isDone}`)

@@ -14,27 +14,24 @@ export interface HistoryInput {
 }
 
 export interface Charged {
-  /** Free units and paid calls. */
   readonly calls: number
   readonly paid: number
   readonly spent: MicroUsd
 }
 
 export interface KeyCharged extends Charged {
-  /** Null for keys beyond the limit, and for calls from before keys were counted apart. */
+  /** Null beyond the limit, and before keys had their own counters. */
   readonly publicId: string | null
 }
 
 export interface HistoryDay extends Charged {
-  /** Unix seconds of the UTC day. */
+  /** Unix seconds (UTC). */
   readonly day: number
   /** Most calls first. */
   readonly keys: readonly KeyCharged[]
 }
 
-/**
- * Bounds the answer for wallets that rotate endlessly: the first and the newest keys are listed.
- */
+/** For wallets that rotate endlessly: the first and newest keys are listed. */
 const HISTORY_KEYS_MAX = 100
 
 /** UTC days up to today, oldest first, without gaps. */
@@ -63,10 +60,9 @@ export async function readHistory(
   })
 }
 
-/** Bounds the rotations whose spending the forecast includes. */
 const PREDECESSORS_MAX = 10
 
-/** Spent since a day by the caller's account and the keys rotated into it. */
+/** By the caller's account and the keys rotated into it. */
 export async function readSpent(
   connection: Connection,
   caller: Caller,
@@ -143,7 +139,7 @@ async function readKeys(
   return found.map(toKeyPart)
 }
 
-/** Free units of keys counted apart, the first key with 0, and what each paid. */
+/** The first key with 0; what each paid. */
 function partsOf(wallet: string, bucket: string, since: number): Sql {
   return sql`
     select key_days.day, key_days.public_id, key_days.used, 0 as paid, 0 as micro_usd

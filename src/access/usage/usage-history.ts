@@ -14,7 +14,7 @@ import { type HistoryInput, readHistory, readSpent } from './read-history.ts'
 
 const DAYS = { minimum: 1, maximum: 90 }
 
-/** Address counters are deleted after 35 days. */
+/** Address counters are kept 35 days. */
 const ANONYMOUS_DAYS_MAX = 30
 
 const daysParameter: Parameter<number> = {
@@ -26,12 +26,11 @@ const daysParameter: Parameter<number> = {
 }
 
 export interface HistoryDeps {
-  /** The accounts store. */
   readonly engine: Engine
   readonly clock: Clock
 }
 
-/** GET /api/usage/history; never counted, never 402. */
+/** Never counted, never 402. */
 export function usageHistoryRoute(deps: HistoryDeps): Route {
   return defineRoute({
     method: 'GET',

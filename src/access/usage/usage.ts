@@ -24,13 +24,13 @@ const Usage = Type.Object(
 
 export interface UsageDeps {
   readonly meter: Meter
-  /** The caller whose balance a wallet's sign-in opens; undefined without a valid one. */
+  /** The caller whose balance a sign-in opens; undefined without a valid one. */
   readonly signedIn?: (
     facts: Pick<RequestFacts, 'headers' | 'addressBucket'>,
   ) => Promise<Caller | undefined>
 }
 
-/** GET /api/usage; never counted, never 402. */
+/** Never counted, never 402. */
 export function usageRoute(deps: UsageDeps): Route {
   return defineRoute({
     method: 'GET',

@@ -1,10 +1,10 @@
-/** By ASCII code; 255 if not a digit. */
+/** By ASCII code; 255 for other characters. */
 export const NIBBLE: Uint8Array = Uint8Array.from({ length: 256 }, (_, code) => {
   const digit = Number.parseInt(String.fromCharCode(code), 16)
   return code < 128 && !Number.isNaN(digit) ? digit : 255
 })
 
-/** Unsigned; NaN if any digit is invalid. */
+/** Unsigned; NaN if invalid. */
 export function readWord(body: Uint8Array, at: number): number {
   const a = NIBBLE[body[at] ?? 0] ?? 255
   const b = NIBBLE[body[at + 1] ?? 0] ?? 255

@@ -4,7 +4,7 @@ import { RpcError } from '../rpc-error.ts'
 import { readWord } from './hex-text.ts'
 import type { PairTable } from './pair-table.ts'
 
-/** Offsets of a log's longer values: each points at the first hex digit. */
+/** Offsets of the first hex digit of longer values. */
 export const PLACE = {
   blockHash: 0,
   txHash: 1,
@@ -34,8 +34,7 @@ function emptyColumns(capacity: number): FilledColumns {
 }
 
 /**
- * Logs in chain order. Long values stay in the body and are decoded on access; offset 0 means
- * absent.
+ * In chain order. Long values stay in the body and are decoded on access; offset 0 means absent.
  */
 export class LogColumns {
   readonly chainId: number
@@ -141,12 +140,12 @@ const HEX = /^[0-9a-f]*$/
 
 const TAIL_DIGITS = 8
 
-/** A topic's last 32 bits, signed: V8 never boxes it. */
+/** The last 32 bits, signed: V8 never boxes it. */
 export function tailOf(topic: Hash): number {
   return Number(`0x${topic.slice(-TAIL_DIGITS)}`) | 0
 }
 
 export const HASH_DIGITS = 64
 
-/** Every log has two hashes, an address and a topic with their keys. */
+/** Two hashes, an address and a topic with their keys. */
 const BYTES_PER_LOG_MIN = 350

@@ -1,7 +1,6 @@
 import type { LogFilter } from '../log-filter.ts'
 import { readWord, sameHex, viewOf } from './hex-text.ts'
 
-/** Not one of our events. */
 export const NO_PAIR = 0xffff
 
 type Pair = NonNullable<LogFilter['pairs']>[number]

@@ -1,4 +1,4 @@
-import { compiledLate } from '#lib/compiled-late.ts'
+import { compileLazily } from '#lib/compile-lazily.ts'
 import type { SourceLog } from '../chain-source.ts'
 import { parseLogs } from '../parse-rpc.ts'
 import { RpcError } from '../rpc-error.ts'
@@ -6,15 +6,13 @@ import type { LogColumns } from './log-columns.ts'
 import type { PairTable } from './pair-table.ts'
 import { scanLogs } from './scan-logs.ts'
 
-const checkEnvelope = compiledLate({
+const checkEnvelope = compileLazily({
   type: 'object',
   required: ['result'],
   properties: { id: {}, result: { type: 'array', items: {} } },
 })
 
-/**
- * Unknown shapes are parsed as JSON, validated, sorted and scanned again; impossible values throw.
- */
+/** Unknown shapes are parsed as JSON, validated, sorted and scanned again. */
 export function readLogsAnswer(input: {
   readonly id: number
   readonly chainId: number
@@ -35,7 +33,6 @@ export function readLogsAnswer(input: {
   return columns
 }
 
-/** Compact, in chain order, without duplicates. */
 function inPlainForm(body: Buffer, id: number, chainId: number): Buffer {
   const answer = parseJson(body)
   const answers: readonly unknown[] = Array.isArray(answer) ? answer : [answer]

@@ -61,10 +61,7 @@ const QUANTITY_DIGITS_MAX = 13
 const HASH_TEXT = HASH_DIGITS + 4
 const ADDRESS_DIGITS = 40
 
-/**
- * Scans raw bytes, keys in any order. Undefined on anything unknown (spaces, escapes, nesting,
- * wrong order).
- */
+/** Keys in any order. Undefined on anything unknown (spaces, escapes, nesting, wrong order). */
 export function scanLogs(chainId: number, table: PairTable, body: Buffer): LogColumns | undefined {
   const start = body.indexOf(RESULT_LIST)
   if (start < 0 || body.length > 0xffff_ffff) return undefined
@@ -113,7 +110,6 @@ class Scan {
     }
   }
 
-  /** A truncated response fails here. */
   #closed(at: number): boolean {
     const rest = this.#body.toString('latin1', at, at + TAIL_MAX)
     return /^\s*(,"(id|jsonrpc)":"?[\w.-]+"?)*\}\]?\s*$/.test(rest)
@@ -152,7 +148,7 @@ class Scan {
       case 7:
         if (KEY.address.isAt(view, key)) return this.#contract(at)
         if (!KEY.removed.isAt(view, key)) return this.#other(at)
-        // Anything else is left to the JSON parser.
+        // The rest is for the JSON parser.
         return isText(body, at, FALSE) ? at + FALSE.length : -1
       case 8:
         return KEY.logIndex.isAt(view, key) ? this.#quantity(at, 'logIndex') : this.#other(at)
@@ -219,7 +215,7 @@ class Scan {
     if (body[from] !== OPEN_LIST) return -1
     let at = from + 1
     if (body[at] === CLOSE_LIST) return -1
-    // As in JSON, the last of two lists wins.
+    // As in JSON, the last one wins.
     this.#topic1 = this.#topic2 = this.#topic3 = 0
     for (let topic = 0; topic < 4; topic += 1) {
       const end = this.#hash(at)
@@ -245,7 +241,6 @@ class Scan {
     return end + 1
   }
 
-  /** A field that we do not use. */
   #other(at: number): number {
     const body = this.#body
     if (body[at] === QUOTE) {

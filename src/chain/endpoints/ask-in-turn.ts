@@ -3,7 +3,7 @@ import type { CallSource } from './call-source.ts'
 import { EndpointError } from './endpoint-error.ts'
 import type { Choice } from './endpoint-pool.ts'
 
-/** The endpoints' back-off lies between the rounds. */
+/** With back-off in between. */
 const ROUNDS_MAX = 3
 
 export async function askInTurn<T>(
@@ -32,7 +32,7 @@ export async function askInTurn<T>(
   }
 }
 
-/** Timeouts took long already, so they are not retried. */
+/** Timeouts took long already. */
 function mayPass(error: RpcError): boolean {
   if (!(error instanceof EndpointError)) return false
   return ['too-fast', 'unreachable', 'malformed', 'cut-off'].includes(error.kind)

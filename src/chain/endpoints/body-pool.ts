@@ -2,7 +2,7 @@ const BUFFERS_MAX = 4
 
 const STEP_BYTES = 1 << 20
 
-/** Recycles buffers: gigabytes of history must not allocate new pages each time. */
+/** Gigabytes of history must not allocate new pages each time. */
 export class BodyPool {
   readonly #free: Buffer[] = []
 
@@ -14,7 +14,7 @@ export class BodyPool {
   }
 
   give(body: Uint8Array): void {
-    // Only buffers from this pool are whole steps; do not recycle others.
+    // Only this pool's buffers are whole steps.
     const { buffer, byteOffset } = body
     if (byteOffset !== 0 || buffer.byteLength % STEP_BYTES !== 0) return
     if (this.#free.length < BUFFERS_MAX) this.#free.push(Buffer.from(buffer))

@@ -58,7 +58,6 @@ export function callSource(
   }
 }
 
-/** Missing, paid only, or too large. */
 function isRefusalOfReceipts(error: unknown): boolean {
   const kinds = ['no-method', 'refused', 'too-large']
   return error instanceof EndpointError && kinds.includes(error.kind)

@@ -31,7 +31,7 @@ export function compareHeads(probes: readonly Probe[]): readonly Probe[] {
   })
 }
 
-/** Endpoints on a minority branch. On a tie, the first in the list wins. */
+/** On a minority branch. On a tie, the first in the list wins. */
 export function findForked(
   blocks: readonly { readonly endpoint: Endpoint; readonly block: BlockHeader }[],
 ): ReadonlyMap<Endpoint, string> {

@@ -11,7 +11,7 @@ const decoders = {
   zstd: promisify(zstdDecompress),
 } as const
 
-/** RFC 9110, 8.4. Runs off the main thread. */
+/** RFC 9110, 8.4. Off the main thread. */
 export async function decompress(body: Buffer, encoding: string): Promise<Buffer> {
   const name = encoding.trim().toLowerCase()
   if (name === 'identity' || name === '') return body

@@ -5,7 +5,6 @@ export type FailureKind =
   | 'too-fast'
   | 'no-method'
   | 'pruned'
-  /** The requested blocks are not there yet. */
   | 'behind'
   | 'reverted'
   | 'refused'
@@ -42,11 +41,10 @@ export class EndpointError extends RpcError {
   }
 }
 
-/** Whatever was asked. */
 export function isOutage(kind: FailureKind): boolean {
   return kind === 'timeout' || kind === 'unreachable' || kind === 'malformed' || kind === 'cut-off'
 }
 
-export function asksForCalm(kind: FailureKind): boolean {
+export function asksToSlowDown(kind: FailureKind): boolean {
   return kind === 'too-fast' || kind === 'behind' || (isOutage(kind) && kind !== 'cut-off')
 }

@@ -8,7 +8,7 @@ export interface Choice {
   readonly timing: Timing
   /** Throws RpcError if none is usable. */
   inOrder(): Promise<readonly Endpoint[]>
-  /** One in `avoid` only as a last resort; undefined if none has shown to know the block. */
+  /** One in `avoid` only as a last resort; undefined if none is known to have the block. */
   forHistory(to: number, avoid: ReadonlySet<Endpoint>): Endpoint | undefined
   refresh(): Promise<void>
 }
@@ -49,7 +49,7 @@ export class EndpointPool implements Choice {
 
   forHistory(to: number, avoid: ReadonlySet<Endpoint>): Endpoint | undefined {
     this.#probeWhenDue()
-    // An empty answer looks like a quiet chain, so waiting is safer.
+    // An empty answer looks like a quiet chain; waiting is safer.
     const isSilent = (each: Endpoint) => each.health.isProvenPruned
     const hasOther = this.#all.some((each) => !isSilent(each))
     const order = this.#order().filter(
@@ -88,7 +88,7 @@ export class EndpointPool implements Choice {
 
   async #compareFirst(): Promise<void> {
     const compared = new AbortController()
-    // The probes' own sockets do not keep the process alive.
+    // The probes' sockets do not keep the process alive.
     const alive = setInterval(() => {}, PROBE_EVERY_MS)
     try {
       const round = this.#startRound(this.#all, true).finally(() => compared.abort())
@@ -123,11 +123,11 @@ export class EndpointPool implements Choice {
     if (current === undefined) return lastResorts(this.#all)
     const others = usable.filter((each) => each !== current).sort(byScore)
     const order = [current, ...others]
-    const rested = order.filter((each) => each.pace.pausedMs <= SHORT_PAUSE_MS)
+    const rested = order.filter((each) => each.limiter.pausedMs <= SHORT_PAUSE_MS)
     return [...rested, ...order.filter((each) => !rested.includes(each))]
   }
 
-  /** Sticks to one endpoint, because two may be on different branches. */
+  /** Sticks to one endpoint: two may be on different branches. */
   #choose(usable: readonly Endpoint[]): Endpoint | undefined {
     const [preferred] = this.#all
     const isBack =
@@ -145,7 +145,6 @@ function lastResorts(all: readonly Endpoint[]): readonly Endpoint[] {
   return LAST_RESORTS.flatMap((state) => all.filter(({ health }) => health.state === state))
 }
 
-/** Failures first, then the head, then latency. */
 function byScore(a: Endpoint, b: Endpoint): number {
   return scoreOf(a) - scoreOf(b)
 }

@@ -1,13 +1,13 @@
 import type { EndpointStatus } from '../chain-source.ts'
 import { RpcError } from '../rpc-error.ts'
 import { type CallSource, callSource } from './call-source.ts'
-import { asksForCalm, EndpointError } from './endpoint-error.ts'
+import { asksToSlowDown, EndpointError } from './endpoint-error.ts'
 import { Health } from './health.ts'
 import { type HttpAnswer, openPost, type Post } from './http-post.ts'
 import { JsonRpc, type RpcCall } from './json-rpc.ts'
 import { LatencyWindow } from './latency-window.ts'
-import type { FetchedLogs, LogsAsk, LogsFetcher } from './logs-fetcher.ts'
-import { Pace, type Pass } from './pace.ts'
+import type { FetchedLogs, LogsFetcher, LogsRequest } from './logs-fetcher.ts'
+import { type Pass, RateLimiter } from './rate-limiter.ts'
 import { secretsOf, withoutSecrets } from './secrets.ts'
 import type { Timing } from './timing.ts'
 
@@ -25,7 +25,7 @@ export interface EndpointEvent {
   readonly reason: string | null
 }
 
-/** Allows for 5 MB over a slow line. */
+/** 5 MB over a slow line. */
 const HISTORY_TIMEOUT_MS = 30_000
 
 const BEHIND_IN_ROW_MAX = 3
@@ -35,7 +35,7 @@ export class Endpoint {
   readonly url: string
   readonly host: string
   readonly health: Health
-  readonly pace: Pace
+  readonly limiter: RateLimiter
   readonly calls: CallSource
   readonly #deps: EndpointDeps
   readonly #rpc: JsonRpc
@@ -43,7 +43,7 @@ export class Endpoint {
   readonly #secrets: readonly string[]
   readonly #latency = new LatencyWindow()
   readonly #counts = { requests: 0, refused: 0, failed: 0, bytesReceived: 0 }
-  readonly #toldErrors = new WeakMap<EndpointError, EndpointError>()
+  readonly #reported = new WeakMap<EndpointError, EndpointError>()
   #rangeMax: number | null = null
   #historyId = 0
   #behindInRow = 0
@@ -56,7 +56,7 @@ export class Endpoint {
     this.#secrets = secretsOf(url)
     this.#rpc = new JsonRpc((body, how, read) => this.#exchange(body, how, read))
     this.calls = callSource(deps.chainId, (call) => this.call(call))
-    this.pace = new Pace(deps.timing)
+    this.limiter = new RateLimiter(deps.timing)
     this.health = new Health(deps.timing.clock, (state, reason) =>
       deps.onEvent({ host: this.host, state, reason }),
     )
@@ -68,11 +68,11 @@ export class Endpoint {
       if (call.method === 'eth_getBlockByNumber') this.#noteBlock(call, result)
       return result
     } catch (error) {
-      throw this.#told(call.method, error)
+      throw this.#report(call.method, error)
     }
   }
 
-  async history(ask: HistoryAsk): Promise<Omit<FetchedLogs, 'wireBytes'>> {
+  async history(ask: RangeRequest): Promise<Omit<FetchedLogs, 'wireBytes'>> {
     const { filter, from, to, signal } = ask
     const { chainId, fetcher } = this.#deps
     this.#historyId += 2
@@ -87,11 +87,11 @@ export class Endpoint {
     } catch (error) {
       if (error instanceof EndpointError && error.kind === 'behind') this.#noteBehind(error)
       if (error instanceof EndpointError) this.#capRange(error.blocksMax)
-      throw this.#told('eth_getLogs', error)
+      throw this.#report('eth_getLogs', error)
     }
   }
 
-  /** A single one may come from a lagging node behind a load balancer. */
+  /** One may come from a lagging node behind a load balancer. */
   #noteBehind({ message }: EndpointError): void {
     this.#behindInRow += 1
     if (this.#behindInRow >= BEHIND_IN_ROW_MAX) this.health.lacksHistory(message)
@@ -125,8 +125,8 @@ export class Endpoint {
       preferred,
       headNumber: this.health.headNumber,
       ...this.#counts,
-      inFlight: this.pace.inFlight,
-      limit: this.pace.limit,
+      inFlight: this.limiter.inFlight,
+      limit: this.limiter.limit,
       p95Ms: this.p95Ms,
       rangeMax: this.#rangeMax,
     }
@@ -152,21 +152,21 @@ export class Endpoint {
     send: () => Promise<T>,
   ): Promise<T> {
     const { clock } = this.#deps.timing
-    const pass = await this.pace.enter(turn.urgent, turn.signal)
+    const pass = await this.limiter.enter(turn.urgent, turn.signal)
     const startedMs = clock()
     this.#counts.requests += 1
     try {
       const answer = await send()
       this.#counts.bytesReceived += answer.wireBytes
       this.#latency.add(clock() - startedMs)
-      this.pace.speedUp()
+      this.limiter.speedUp()
       this.health.succeeded()
       return answer
     } catch (error) {
       this.#count(pass, error)
       throw error
     } finally {
-      this.pace.leave(pass)
+      this.limiter.leave(pass)
     }
   }
 
@@ -175,7 +175,7 @@ export class Endpoint {
     if (!(error instanceof EndpointError) || error.kind === 'aborted') return
     const isRefusal = error.kind === 'too-fast' || error.kind === 'too-large'
     this.#counts[isRefusal ? 'refused' : 'failed'] += 1
-    if (asksForCalm(error.kind)) this.pace.slowDown(pass, error)
+    if (asksToSlowDown(error.kind)) this.limiter.slowDown(pass, error)
     this.health.failed(error)
   }
 
@@ -185,21 +185,21 @@ export class Endpoint {
     if (Number.isSafeInteger(number)) this.health.knows(number, params[0] === 'latest')
   }
 
-  #told(method: string, error: unknown): unknown {
+  #report(method: string, error: unknown): unknown {
     if (!(error instanceof EndpointError) || error.kind === 'aborted') return error
-    const before = this.#toldErrors.get(error)
+    const before = this.#reported.get(error)
     if (before !== undefined) return before
     const words = withoutSecrets(error.message, this.#secrets).slice(0, 300)
     const message = `${this.host} ${method}: ${words}`
     // Most nodes prune state and keep logs.
     if (error.kind === 'pruned' && method !== 'eth_call') this.health.lacksHistory(message)
     this.#deps.onError({ host: this.host, message })
-    const told = new EndpointError(error.kind, message, error)
-    this.#toldErrors.set(error, told)
-    return told
+    const reported = new EndpointError(error.kind, message, error)
+    this.#reported.set(error, reported)
+    return reported
   }
 }
 
-export interface HistoryAsk extends Pick<LogsAsk, 'filter' | 'from' | 'to'> {
+export interface RangeRequest extends Pick<LogsRequest, 'filter' | 'from' | 'to'> {
   readonly signal?: AbortSignal | undefined
 }

@@ -7,7 +7,7 @@ type SetAside = Exclude<EndpointState, 'ok' | 'probing'>
 
 const FAILURES_IN_ROW_MAX = 3
 
-/** Doubles each time until the endpoint stays healthy. */
+/** Doubles until the endpoint stays healthy. */
 const ASIDE_MS: Readonly<Record<SetAside, number>> = {
   failing: 2_000,
   lagging: 15_000,
@@ -20,7 +20,7 @@ const ASIDE_MAX_MS = 300_000
 
 const FORGIVEN_MS = 300_000
 
-/** Recovers only if its operator resyncs the node. */
+/** Recovers only by a resync. */
 const PROVEN_PRUNED_MS = 86_400_000
 
 export class Health {
@@ -31,19 +31,18 @@ export class Health {
   #failuresInRow = 0
   #timesAside = 0
   #askAgainMs = 0
-  /** Never failed. */
   #wellSinceMs = Number.NEGATIVE_INFINITY
   #headNumber: number | null = null
   #isOfChain = false
   #provenPruned = { untilMs: Number.NEGATIVE_INFINITY, reason: '' }
-  #tellProbed = () => {}
+  #resolveProbed = () => {}
   readonly untilProbed: Promise<void>
   lagBlocks = 0
 
   constructor(clock: Clock, onChange: (state: EndpointState, reason: string | null) => void) {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.untilProbed = promise
-    this.#tellProbed = resolve
+    this.#resolveProbed = resolve
     this.#clock = clock
     this.#onChange = onChange
   }
@@ -95,7 +94,6 @@ export class Health {
     if (this.isUsable) this.setAside('failing', error.message)
   }
 
-  /** The head is still served. */
   lacksHistory(reason: string): void {
     if (this.#state === 'ok') this.setAside('pruned', reason)
   }
@@ -110,7 +108,7 @@ export class Health {
     return this.#clock() < this.#provenPruned.untilMs
   }
 
-  /** Endpoints that never answered a probe are not trusted. */
+  /** Endpoints without any answered probe are not trusted. */
   missedProbe(error: RpcError): void {
     const state = this.#state
     if (state === 'probing') this.setAside('failing', error.message)
@@ -130,10 +128,10 @@ export class Health {
     this.#isOfChain = true
     this.#failuresInRow = 0
     if (this.#state === 'probing') this.#change('ok', null)
-    this.#tellProbed()
+    this.#resolveProbed()
   }
 
-  /** Liars and pruned endpoints wait until their time is up. */
+  /** Liars and pruned endpoints wait out their time. */
   passed(): void {
     const isMended = ['failing', 'lagging', 'wrong-chain'].includes(this.#state)
     if (this.#state !== 'ok' && (isMended || this.isDue)) {
@@ -144,7 +142,7 @@ export class Health {
   }
 
   setAside(state: SetAside, reason: string): void {
-    this.#tellProbed()
+    this.#resolveProbed()
     if (state === 'wrong-chain') this.#isOfChain = false
     const nowMs = this.#clock()
     // Responses in flight together are one incident.

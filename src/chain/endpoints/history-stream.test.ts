@@ -25,7 +25,7 @@ import {
   type ScriptedCall,
 } from '#test/scripted-node.ts'
 import { RpcError } from '../rpc-error.ts'
-import { type LogsAsk, type LogsFetcher, openLogsFetcher } from './logs-fetcher.ts'
+import { type LogsFetcher, type LogsRequest, openLogsFetcher } from './logs-fetcher.ts'
 
 test('a uniformly dense history takes at most one request in 6,000 logs, and twenty', async () => {
   Object.assign(chain, { head: 60_000, finalized: 59_000, logsPerBlock: () => 4 })
@@ -193,7 +193,7 @@ test('after HTTP 429 the same range is asked again when the time has come', asyn
 })
 
 /** A fetcher whose first answers come to what `fail` throws. */
-function failing(fail: (ask: LogsAsk) => void): LogsFetcher {
+function failing(fail: (ask: LogsRequest) => void): LogsFetcher {
   const fetcher = openLogsFetcher()
   return {
     ...fetcher,

@@ -5,18 +5,18 @@ import { RpcError } from '../rpc-error.ts'
 import type { Endpoint } from './endpoint.ts'
 import { EndpointError } from './endpoint-error.ts'
 import type { Choice } from './endpoint-pool.ts'
-import { HistoryLine, type Piece } from './history-line.ts'
 import type { LogsFetcher } from './logs-fetcher.ts'
-import { cureFor } from './range-cures.ts'
+import { type QueuedRange, RangeQueue } from './range-queue.ts'
 import { RangeSizer } from './range-sizer.ts'
+import { retryPlanFor } from './retry-plan.ts'
 
-/** The pace's own maximum, so that the pace decides. */
+/** `RateLimiter` decides below it. */
 const AHEAD_MAX = 16
 
-/** Four full responses: bounds the memory. */
+/** Four full responses. */
 const AHEAD_BYTES_MAX = 24_000_000
 
-/** Enough, with back-off in between. */
+/** With back-off in between. */
 const TRIES_MAX = 10
 
 export interface StreamDeps {
@@ -44,7 +44,7 @@ export async function* streamHistory(
 class HistoryStream {
   readonly #deps: StreamDeps
   readonly #request: HistoryRequest
-  readonly #line: HistoryLine
+  readonly #queue: RangeQueue
   readonly #sizer = new RangeSizer()
   readonly #stop = new AbortController()
   readonly #signal: AbortSignal
@@ -56,7 +56,7 @@ class HistoryStream {
   constructor(deps: StreamDeps, request: HistoryRequest) {
     this.#deps = deps
     this.#request = request
-    this.#line = new HistoryLine(request.from, request.to)
+    this.#queue = new RangeQueue(request.from, request.to)
     const { signal } = request
     this.#signal = signal ? AbortSignal.any([signal, this.#stop.signal]) : this.#stop.signal
     setMaxListeners(0, this.#signal)
@@ -66,16 +66,16 @@ class HistoryStream {
     this.#stop.abort()
   }
 
-  /** Undefined at the end. Throws if the consumer's signal aborts. */
+  /** Undefined at the end. Throws if the consumer aborts. */
   async next(): Promise<HistoryPart | undefined> {
     for (;;) {
       this.#request.signal?.throwIfAborted()
-      const done = this.#line.handOut()
+      const done = this.#queue.handOut()
       if (done !== undefined) this.#recycle(done.columns)
       this.#askAhead()
       if (done !== undefined) return done
       if (this.#failure) throw this.#failure.error
-      if (this.#line.isEmpty) return undefined
+      if (this.#queue.isEmpty) return undefined
       const { promise, resolve } = Promise.withResolvers<void>()
       this.#wake = resolve
       await promise
@@ -90,7 +90,7 @@ class HistoryStream {
 
   #askAhead(): void {
     while (!this.#failure && !this.#isRefreshing && !this.#signal.aborted) {
-      const wanted = this.#line.peek()
+      const wanted = this.#queue.peek()
       if (wanted === undefined) {
         this.#request.onAllAsked?.()
         return
@@ -100,23 +100,22 @@ class HistoryStream {
       const endpoint = this.#deps.choice.forHistory(to, wanted.avoid)
       if (endpoint === undefined) this.#findEndpoint(to)
       if (endpoint === undefined || !this.#hasRoom(endpoint)) return
-      const piece = this.#line.take(Math.min(size, endpoint.rangeMax ?? size))
+      const piece = this.#queue.take(Math.min(size, endpoint.rangeMax ?? size))
       if (piece === undefined) return
       void this.#ask(piece, endpoint)
     }
   }
 
-  #hasRoom({ pace, rangeMax }: Endpoint): boolean {
-    const { asked, answered, answeredBytes, isFirstWaiting } = this.#line
-    if (asked >= Math.min(pace.limit, this.#request.atOnceMax ?? AHEAD_MAX)) return false
+  #hasRoom({ limiter, rangeMax }: Endpoint): boolean {
+    const { asked, answered, answeredBytes, isFirstWaiting } = this.#queue
+    if (asked >= Math.min(limiter.limit, this.#request.atOnceMax ?? AHEAD_MAX)) return false
     if (asked > 0 && this.#sizer.isFeelingItsWay(rangeMax)) return false
-    // Always request what the consumer waits for, or the stream would stall.
+    // Without what the consumer waits for, the stream would stall.
     if (isFirstWaiting) return true
     const expected = (asked + 1) * this.#sizer.bytesExpected(rangeMax)
     return asked + answered < AHEAD_MAX && answeredBytes + expected <= AHEAD_BYTES_MAX
   }
 
-  /** No endpoint has shown to know the block: probe all once. */
   #findEndpoint(to: number): void {
     this.#isRefreshing = true
     void this.#lookFurther(to)
@@ -137,13 +136,13 @@ class HistoryStream {
       throw new RpcError(`no endpoint knows block ${to}`)
   }
 
-  async #ask(piece: Piece, endpoint: Endpoint): Promise<void> {
+  async #ask(piece: QueuedRange, endpoint: Endpoint): Promise<void> {
     const { from, to } = piece
     const { filter } = this.#request
     try {
       const { columns, end } = await endpoint.history({ from, to, filter, signal: this.#signal })
       this.#sizer.answered(to - from + 1, columns.body.byteLength)
-      this.#line.answer(piece, { from, to, columns, end, host: endpoint.host })
+      this.#queue.answer(piece, { from, to, columns, end, host: endpoint.host })
     } catch (error) {
       if (this.#signal.aborted) return this.#wake()
       this.#askAgain(piece, endpoint, error)
@@ -152,24 +151,24 @@ class HistoryStream {
     this.#askAhead()
   }
 
-  #askAgain(piece: Piece, failed: Endpoint, error: unknown): void {
+  #askAgain(piece: QueuedRange, failed: Endpoint, error: unknown): void {
     const blocks = piece.to - piece.from + 1
-    const cure = cureFor(error)
-    const isHopeless = piece.avoid.has(failed) && !cure.waits
+    const plan = retryPlanFor(error)
+    const isHopeless = piece.avoid.has(failed) && !plan.waits
     if (!(error instanceof RpcError) || piece.tries >= TRIES_MAX || (isHopeless && blocks === 1)) {
       this.#failure ??= { error }
       return
     }
-    if (cure.isSize) this.#sizer.refused(blocks, toldBy(error))
-    const { blocksMax, blocksThatFit } = toldBy(error)
-    const avoided = cure.isElsewhere || blocks === 1 ? failed : undefined
-    const isTold = (blocksMax ?? blocksThatFit) !== undefined
-    if (!cure.isSmaller || isTold || blocks === 1) this.#line.putBack(piece, avoided)
-    else this.#line.halve(piece, avoided)
+    if (plan.isSize) this.#sizer.refused(blocks, limitsOf(error))
+    const { blocksMax, blocksThatFit } = limitsOf(error)
+    const avoided = plan.isElsewhere || blocks === 1 ? failed : undefined
+    const namesLimit = (blocksMax ?? blocksThatFit) !== undefined
+    if (!plan.isSmaller || namesLimit || blocks === 1) this.#queue.putBack(piece, avoided)
+    else this.#queue.halve(piece, avoided)
   }
 }
 
-function toldBy(error: RpcError): Pick<EndpointError, 'blocksMax' | 'blocksThatFit'> {
+function limitsOf(error: RpcError): Pick<EndpointError, 'blocksMax' | 'blocksThatFit'> {
   if (error instanceof EndpointError) return error
   return { blocksMax: undefined, blocksThatFit: undefined }
 }

@@ -27,7 +27,7 @@ export type Post = (body: string, options: PostOptions) => Promise<HttpAnswer>
 /** Connections take tens of milliseconds or fail. */
 const CONNECT_TIMEOUT_MS = 5_000
 
-/** More than may be in flight, so that the pace decides. */
+/** Above what may be in flight. */
 const SOCKETS_MAX = 64
 
 const HEADERS = {
@@ -37,10 +37,10 @@ const HEADERS = {
   'user-agent': 'sexton',
 }
 
-/** Keep-alive. Credentials in the URL are sent but never logged. */
+/** Keep-alive. Credentials in the URL are never logged. */
 export function openPost(url: string): Post {
   const target = urlToHttpOptions(new URL(url))
-  // TLS is slow to load; a local node does not need it.
+  // TLS is slow to load; local nodes do not need it.
   const isSecure = target.protocol === 'https:'
   const { Agent, request } = isSecure ? process.getBuiltinModule('node:https') : plain
   const agent = new Agent({ keepAlive: true, maxSockets: SOCKETS_MAX })
@@ -69,7 +69,7 @@ async function exchange(send: Send, body: string, options: PostOptions): Promise
   try {
     return await exchangeOnce(send, body, options)
   } catch (error) {
-    // The keep-alive connection closed before an answer: retry once.
+    // The keep-alive connection closed before an answer.
     if (!(error instanceof StaleSocketError)) throw error
     return await exchangeOnce(send, body, options).catch((again: unknown) => {
       throw again instanceof StaleSocketError ? again.failure : again
@@ -94,7 +94,6 @@ function exchangeOnce(send: Send, body: string, options: PostOptions): Promise<R
       stopped ??= new EndpointError(kind, words)
       request.destroy(stopped)
     }
-    // A socket in use keeps the process alive.
     const deadline = setTimeout(
       () => stop('timeout', `timed out after ${options.timeoutMs} ms`),
       options.timeoutMs,

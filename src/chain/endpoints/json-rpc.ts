@@ -83,16 +83,16 @@ export class JsonRpc {
     const refused = await this.#exchange(`[${calls.map(bodyOf).join(',')}]`, how, (answer) => {
       const answers = readAnswers(answer, calls)
       if ('batchSizeMax' in answers) return answers
-      let calm: EndpointError | undefined
+      let slowDown: EndpointError | undefined
       for (const [index, call] of calls.entries()) {
         const outcome = answers.outcomes[index]
         if (outcome instanceof EndpointError) {
           call.reject(outcome)
-          if (outcome.kind === 'too-fast' || outcome.kind === 'malformed') calm = outcome
+          if (outcome.kind === 'too-fast' || outcome.kind === 'malformed') slowDown = outcome
         } else call.resolve(outcome?.result)
       }
-      // For pace and health; the calls are settled.
-      if (calm !== undefined) throw calm
+      // For the limiter and health; the calls are settled.
+      if (slowDown !== undefined) throw slowDown
       return undefined
     })
     if (refused === undefined) return

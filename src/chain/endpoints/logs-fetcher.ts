@@ -6,15 +6,15 @@ import { readLogsAnswer } from '../columns/read-answer.ts'
 import type { LogFilter } from '../log-filter.ts'
 import { parseBlock } from '../parse-rpc.ts'
 import { RpcError } from '../rpc-error.ts'
-import { AskingManner } from './asking-manner.ts'
+import { BatchSupport } from './batch-support.ts'
 import { BodyPool } from './body-pool.ts'
 import { rangeFilter } from './call-source.ts'
 import { EndpointError } from './endpoint-error.ts'
 import { type HttpAnswer, openPost, type Post } from './http-post.ts'
 import { readEnvelope, readEnvelopes } from './rpc-answer.ts'
 
-/** Plain data, because it crosses threads. Both ends included. */
-export interface LogsAsk {
+/** Plain data, to cross threads. Both ends included. */
+export interface LogsRequest {
   readonly url: string
   readonly chainId: number
   /** `id + 1` is used too. */
@@ -37,7 +37,7 @@ export type ReadLogs = { readonly body: Uint8Array } & Partial<FilledColumns>
 export interface LogsFetcher {
   prepare(): void
   /** Throws EndpointError if incomplete, RpcError if impossible. */
-  fetch(ask: LogsAsk, signal: AbortSignal | undefined): Promise<FetchedLogs>
+  fetch(ask: LogsRequest, signal: AbortSignal | undefined): Promise<FetchedLogs>
   /** Recycles the memory: do not use it afterwards. */
   release(read: ReadLogs): void
 }
@@ -45,15 +45,15 @@ export interface LogsFetcher {
 export function openLogsFetcher(): LogsFetcher {
   const posts = new Map<string, Post>()
   const pool = new BodyPool()
-  const manners = new Map<string, AskingManner>()
+  const supports = new Map<string, BatchSupport>()
   return {
     prepare() {},
     async fetch(ask, signal) {
       const post = posts.get(ask.url) ?? openPost(ask.url)
       posts.set(ask.url, post)
-      const manner = manners.get(ask.url) ?? new AskingManner()
-      manners.set(ask.url, manner)
-      return manner.learn(async (isAlone) => {
+      const support = supports.get(ask.url) ?? new BatchSupport()
+      supports.set(ask.url, support)
+      return support.learn(async (isAlone) => {
         const calls = isAlone ? callForLogs(ask) : `[${callForEnd(ask)},${callForLogs(ask)}]`
         const answer = await post(calls, { timeoutMs: ask.timeoutMs, signal, pool })
         if (isAlone) readEnvelope(answer, askedOf(ask).logs)
@@ -65,28 +65,28 @@ export function openLogsFetcher(): LogsFetcher {
   }
 }
 
-function askedOf({ id, from, to }: LogsAsk) {
+function askedOf({ id, from, to }: LogsRequest) {
   return {
     logs: { id, method: 'eth_getLogs', blocksAsked: to - from + 1 },
     block: { id: id + 1, method: 'eth_getBlockByNumber' },
   } as const
 }
 
-function callForLogs(ask: LogsAsk): string {
+function callForLogs(ask: LogsRequest): string {
   const { id, method } = askedOf(ask).logs
   return JSON.stringify({ jsonrpc: '2.0', id, method, params: [rangeFilter(ask.filter, ask)] })
 }
 
 /**
- * A lagging node returns an empty list for blocks that it lacks, so it must show in the same
- * request that it has the last one. This call goes first, so that the logs end the body.
+ * A lagging node returns an empty list, so the same request must show that it has the last block.
+ * This call goes first, so that the logs end the body.
  */
-function callForEnd(ask: LogsAsk): string {
+function callForEnd(ask: LogsRequest): string {
   const { id, method } = askedOf(ask).block
   return JSON.stringify({ jsonrpc: '2.0', id, method, params: [fromNumber(ask.to), false] })
 }
 
-function readEnd(ask: LogsAsk, answer: HttpAnswer): BlockRef {
+function readEnd(ask: LogsRequest, answer: HttpAnswer): BlockRef {
   const { to } = ask
   const header = parseBlock(readEnvelopes(answer, askedOf(ask)))
   if (header === undefined)
@@ -98,7 +98,7 @@ function readEnd(ask: LogsAsk, answer: HttpAnswer): BlockRef {
   return { number: header.number, hash: header.hash }
 }
 
-function readLogs({ id, chainId, filter, from, to }: LogsAsk, { body, wireBytes }: HttpAnswer) {
+function readLogs({ id, chainId, filter, from, to }: LogsRequest, { body, wireBytes }: HttpAnswer) {
   const table = PairTable.of(filter)
   return { columns: readLogsAnswer({ id, chainId, table, body, from, to }), wireBytes }
 }

@@ -1,10 +1,10 @@
 import type { FilledColumns } from '../columns/log-columns.ts'
 import { RpcError } from '../rpc-error.ts'
 import { EndpointError } from './endpoint-error.ts'
-import type { FetchedLogs, LogsAsk } from './logs-fetcher.ts'
+import type { FetchedLogs, LogsRequest } from './logs-fetcher.ts'
 
 export type ToThread =
-  | { readonly kind: 'fetch'; readonly ticket: number; readonly ask: LogsAsk }
+  | { readonly kind: 'fetch'; readonly ticket: number; readonly ask: LogsRequest }
   | { readonly kind: 'abort'; readonly ticket: number }
   | { readonly kind: 'release'; readonly body: Uint8Array }
 

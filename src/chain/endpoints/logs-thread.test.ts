@@ -14,7 +14,7 @@ import {
 import type { LogColumns } from '../columns/log-columns.ts'
 import { RpcError } from '../rpc-error.ts'
 import { EndpointError } from './endpoint-error.ts'
-import { type LogsAsk, type LogsFetcher, openLogsFetcher } from './logs-fetcher.ts'
+import { type LogsFetcher, type LogsRequest, openLogsFetcher } from './logs-fetcher.ts'
 import { openLogsThread } from './logs-thread.ts'
 
 const chain = scriptedChain({ logsPerBlock: (block) => block % 3 })
@@ -27,7 +27,7 @@ beforeEach(() => {
 
 const [here, thread] = [openLogsFetcher(), openLogsThread()]
 
-const ask = (more: Partial<LogsAsk> = {}): LogsAsk => ({
+const ask = (more: Partial<LogsRequest> = {}): LogsRequest => ({
   ...{ url: node.url, chainId: 1, id: 7, filter: scriptedFilter },
   ...{ from: 0, to: 300, timeoutMs: 5_000 },
   ...more,
@@ -36,7 +36,7 @@ const ask = (more: Partial<LogsAsk> = {}): LogsAsk => ({
 const logsOf = (columns: LogColumns) =>
   Array.from({ length: columns.count }, (_, index) => columns.log(index))
 
-async function failureOf(fetcher: LogsFetcher, what: LogsAsk): Promise<Error> {
+async function failureOf(fetcher: LogsFetcher, what: LogsRequest): Promise<Error> {
   return fetcher.fetch(what, undefined).then(
     () => assert.fail('it should fail'),
     (error: Error) => error,

@@ -5,21 +5,19 @@ import { YOUNG_MB } from '#lib/thread-memory.ts'
 import { LogColumns } from '../columns/log-columns.ts'
 import { PairTable } from '../columns/pair-table.ts'
 import { EndpointError } from './endpoint-error.ts'
-import type { FetchedLogs, LogsAsk, LogsFetcher, ReadLogs } from './logs-fetcher.ts'
+import type { FetchedLogs, LogsFetcher, LogsRequest, ReadLogs } from './logs-fetcher.ts'
 import { type FromThread, fromFailure, type ToThread } from './logs-message.ts'
 
-/** Frees the memory of an idle thread. */
+/** Frees an idle thread's memory. */
 const IDLE_MS = 30_000
 
 interface PendingRange {
-  readonly ask: LogsAsk
+  readonly ask: LogsRequest
   resolve(logs: FetchedLogs): void
   reject(error: unknown): void
 }
 
-/**
- * Overlaps reading with storing. The thread starts on demand and does not keep the process alive.
- */
+/** Overlaps reading with storing. Starts on demand; does not keep the process alive. */
 export function openLogsThread(): LogsFetcher {
   return new LogsThread()
 }
@@ -35,7 +33,7 @@ class LogsThread implements LogsFetcher {
     if (this.#waiting.size === 0) this.#rest()
   }
 
-  fetch(ask: LogsAsk, signal: AbortSignal | undefined): Promise<FetchedLogs> {
+  fetch(ask: LogsRequest, signal: AbortSignal | undefined): Promise<FetchedLogs> {
     if (signal?.aborted)
       return Promise.reject(new EndpointError('aborted', 'cancelled by the caller'))
     const worker = this.#started()
@@ -43,9 +41,9 @@ class LogsThread implements LogsFetcher {
     const ticket = this.#ticket
     const { promise, resolve, reject } = Promise.withResolvers<FetchedLogs>()
     this.#waiting.set(ticket, { ask, resolve, reject })
-    const abort = () => tell(worker, { kind: 'abort', ticket })
+    const abort = () => send(worker, { kind: 'abort', ticket })
     signal?.addEventListener('abort', abort)
-    tell(worker, { kind: 'fetch', ticket, ask })
+    send(worker, { kind: 'fetch', ticket, ask })
     return promise.finally(() => {
       signal?.removeEventListener('abort', abort)
       this.#settled(worker, ticket)
@@ -55,7 +53,7 @@ class LogsThread implements LogsFetcher {
   release({ body, ...columns }: ReadLogs): void {
     const { buffer } = body
     if (this.#worker !== undefined && buffer instanceof ArrayBuffer)
-      tell(this.#worker, { kind: 'release', body }, [buffer])
+      send(this.#worker, { kind: 'release', body }, [buffer])
     const { pair, blockNumber, timestamp, txIndex, logIndex, places } = columns
     for (const column of [pair, blockNumber, timestamp, txIndex, logIndex, places])
       if (column !== undefined) free(column)
@@ -111,13 +109,13 @@ class LogsThread implements LogsFetcher {
 }
 
 function toFetched(
-  { chainId, filter }: LogsAsk,
+  { chainId, filter }: LogsRequest,
   { body, columns, wireBytes, end }: Extract<FromThread, { kind: 'logs' }>,
 ): FetchedLogs {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   return { columns: new LogColumns(chainId, PairTable.of(filter), bytes, columns), wireBytes, end }
 }
 
-function tell(worker: Worker, message: ToThread, moved: ArrayBuffer[] = []): void {
+function send(worker: Worker, message: ToThread, moved: ArrayBuffer[] = []): void {
   worker.postMessage(message, moved)
 }

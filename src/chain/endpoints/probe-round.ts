@@ -3,7 +3,7 @@ import { type CallSource, callSource } from './call-source.ts'
 import { compareHeads, findForked, type Probe } from './compare-endpoints.ts'
 import type { Endpoint } from './endpoint.ts'
 
-/** Deeper than any known chain reorganises. */
+/** Deeper than any known reorg. */
 const DEEP_BLOCKS = 256
 
 export async function probeRound(
@@ -48,7 +48,7 @@ export async function probe(
   }
 }
 
-/** Compared at a height that is final everywhere. */
+/** At a height that is final everywhere. */
 async function forkedOf(
   chainId: number,
   probes: readonly Probe[],

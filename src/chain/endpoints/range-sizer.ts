@@ -1,15 +1,15 @@
 const BYTES_WANTED = 5_000_000
 const BYTES_WANTED_MIN = 50_000
 
-/** Small enough for the strictest archive provider. */
+/** For the strictest archive provider. */
 const BLOCKS_START = 2_000
 
-/** Bounds the cost of a wrong guess. */
+/** Bounds a wrong guess. */
 const BLOCKS_MAX = 5_000_000
 
 const GROWTH_MAX = 8
 
-/** Weight of earlier responses: the latest may be nearly empty. */
+/** Low: the latest response may be nearly empty. */
 const MEMORY = 0.25
 
 /** Good responses before a refused size is retried; doubles per refusal. */
@@ -37,7 +37,7 @@ export class RangeSizer {
     return Math.max(1, Math.floor(bounded))
   }
 
-  /** If the size may change much, one request at a time is best. */
+  /** If the size may change much, one request at a time. */
   isFeelingItsWay(rangeMax: number | null): boolean {
     if (this.#seen.blocks === 0) return rangeMax === null || rangeMax > BLOCKS_START
     return Math.min(this.blocks(), rangeMax ?? BLOCKS_MAX) > this.#proven * 2
@@ -49,7 +49,7 @@ export class RangeSizer {
   }
 
   answered(blocks: number, bytes: number): void {
-    // A well-filled response alone shows the density.
+    // Only a well-filled response shows the density.
     const memory = bytes > this.#bytesWanted / 4 ? 0 : MEMORY
     this.#seen = {
       blocks: this.#seen.blocks * memory + blocks,
@@ -66,11 +66,14 @@ export class RangeSizer {
 
   refused(
     blocks: number,
-    told: { readonly blocksMax?: number | undefined; readonly blocksThatFit?: number | undefined },
+    limits: {
+      readonly blocksMax?: number | undefined
+      readonly blocksThatFit?: number | undefined
+    },
   ): void {
     // The endpoint remembers its own cap.
-    if (told.blocksMax !== undefined) return
-    const smaller = Math.max(1, told.blocksThatFit ?? Math.floor(blocks / 2))
+    if (limits.blocksMax !== undefined) return
+    const smaller = Math.max(1, limits.blocksThatFit ?? Math.floor(blocks / 2))
     const expected = this.#bytesPerBlock * blocks
     if (expected > this.#bytesWanted / 2 && expected < this.#bytesWanted * 2)
       this.#bytesWanted = Math.max(BYTES_WANTED_MIN, this.#bytesWanted * 0.75)
@@ -85,7 +88,7 @@ export class RangeSizer {
     return this.#seen.blocks === 0 ? 0 : this.#seen.bytes / this.#seen.blocks
   }
 
-  /** The refused length now works: the content was the limit. */
+  /** The refused length now works: content was the limit. */
   #forgetRefusals(): void {
     this.#refused = Number.POSITIVE_INFINITY
     this.#ceiling = BLOCKS_MAX

@@ -30,7 +30,7 @@ interface Body {
   whole(): Buffer
 }
 
-/** Avoids a second copy of megabytes. */
+/** Avoids copying megabytes. */
 function makeSized(size: number, pool: BodyPool | undefined): Body {
   const whole = pool?.take(size) ?? Buffer.allocUnsafeSlow(size)
   let length = 0

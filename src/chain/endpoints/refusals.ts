@@ -10,7 +10,6 @@ export interface RefusalWords {
 
 export interface Refusal {
   readonly kind: FailureKind
-  /** For any range. */
   readonly blocksMax?: number
   readonly blocksThatFit?: number
 }
@@ -24,11 +23,10 @@ const REVERTED = 3
 /** A wrong key, an unpaid account or a wrong path. */
 const NO_ACCESS = [401, 402, 403, 404]
 
-/** A smaller range would only add requests. */
+/** Smaller ranges would only add requests. */
 const TOO_FAST =
   /too many requests|concurrent requests|rate.?limit|\brate\b|(per|\/) ?(sec(ond)?|min(ute)?|hour|day)\b|\b(rps|qps)\b|compute units|throughput|throttl|requests? (count|limit|quota)|usage limit|monthly capacity|quota|too much load/i
 
-/** The range ends above the node's head. */
 const BEHIND = /beyond (the )?current head|after last accepted block|header not found/i
 
 const TOO_LARGE =
@@ -69,7 +67,6 @@ const SUGGESTED = [
   /with the range (\d+)\s*-\s*(\d+)/i,
 ]
 
-/** By code, status and the providers' wording. */
 export function readRefusal(words: RefusalWords): Refusal {
   const { method, message, code, status } = words
   if (status === 429) return { kind: 'too-fast' }
@@ -87,21 +84,21 @@ function readLogsRefusal(words: RefusalWords): Refusal {
   const { message, code, status, blocksAsked } = words
   const blocksThatFit = suggestion(message, blocksAsked)
   const blocksMax = RESULT_CAP.test(message) ? undefined : blockCap(message, blocksAsked)
-  const told = {
+  const limits = {
     ...(blocksThatFit === undefined ? {} : { blocksThatFit }),
     ...(blocksMax === undefined ? {} : { blocksMax }),
   }
-  if (blocksThatFit !== undefined) return { kind: 'too-large', ...told }
+  if (blocksThatFit !== undefined) return { kind: 'too-large', ...limits }
   if (TOO_FAST.test(message)) return { kind: 'too-fast' }
   if (blocksAsked !== undefined && BEHIND.test(message)) return { kind: 'behind' }
   if (code === PRUNED_HISTORY || PRUNED.test(message)) return { kind: 'pruned' }
   if (status === 413 || blocksMax !== undefined || TOO_LARGE.test(message))
-    return { kind: 'too-large', ...told }
+    return { kind: 'too-large', ...limits }
   if (status === 408 || status === 504 || status === 524) return { kind: 'timeout' }
   return { kind: status >= 500 ? 'unreachable' : 'refused' }
 }
 
-/** Some nodes suggest the range that they just refused. */
+/** Some nodes suggest the refused range. */
 function suggestion(message: string, blocksAsked: number | undefined): number | undefined {
   const match = SUGGESTED.map((pattern) => pattern.exec(message)).find((each) => each !== null)
   const blocks = Number(match?.[2]) - Number(match?.[1]) + 1

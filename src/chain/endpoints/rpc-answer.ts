@@ -46,14 +46,14 @@ function findById(answers: readonly unknown[]): (asked: Asked) => unknown {
   return ({ id }) => byId.get(id) ?? byId.get(null)
 }
 
-/** Does not parse the list, which may be megabytes. */
+/** Without parsing the list of megabytes. */
 export function readEnvelope(answer: HttpAnswer, asked: Asked): void {
   const value = frameOf(answer.body) ?? parse(answer, asked)
   requireList(resultOf(value, { answer, asked }))
 }
 
 /**
- * For a batch of logs and block: returns the block, null if unknown. Refusing the batch counts as
+ * For logs and block in one batch: returns the block, null if unknown. Refusing the batch counts as
  * refusing the logs.
  */
 export function readEnvelopes(
@@ -139,13 +139,13 @@ function refusalOf(
 ): EndpointError {
   const { method, blocksAsked } = context.asked
   const { status, retryAfterMs } = context.answer
-  const { kind, ...told } = readRefusal({ ...words, method, status, blocksAsked })
+  const { kind, ...limits } = readRefusal({ ...words, method, status, blocksAsked })
   const prefix = status === 200 ? '' : `HTTP ${status} `
-  // Only logs can be requested in smaller ranges.
+  // Only logs have smaller ranges.
   const tooLarge = method === 'eth_getLogs' && (kind === 'too-large' || kind === 'timeout')
   const suffix = words.code === undefined ? '' : ` (code ${words.code})`
   return new EndpointError(kind, `${prefix}${words.message}${suffix}`.trim(), {
-    ...told,
+    ...limits,
     tooLarge,
     retryAfterMs,
   })

@@ -1,4 +1,4 @@
-/** Shorter path segments are words such as "rpc" or "v2". */
+/** Shorter segments are words such as "rpc" or "v2". */
 const SECRET_LENGTH_MIN = 8
 
 export function secretsOf(url: string): readonly string[] {

@@ -2,7 +2,7 @@ import { fromHex } from 'ox/Rlp'
 
 type Hex = `0x${string}`
 
-/** What `receiptsRoot` commits to, as in `eth_getBlockReceipts`. */
+/** As in `eth_getBlockReceipts`. */
 export interface WireReceipt {
   readonly type?: string | null
   /** Absent before Byzantium, which used `root`. */
@@ -19,10 +19,7 @@ export interface WireReceipt {
   readonly depositReceiptVersion?: string | null
 }
 
-/**
- * A leaf of the receipt trie (EIP-658, EIP-2718). OP stack deposits add nonce and version since
- * Canyon.
- */
+/** EIP-658, EIP-2718. OP stack deposits add nonce and version since Canyon. */
 export function encodeReceipt(receipt: WireReceipt): Hex {
   const { status, root, depositNonce, depositReceiptVersion } = receipt
   const isOf = (value: string | null | undefined): value is string => typeof value === 'string'

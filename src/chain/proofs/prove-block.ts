@@ -15,8 +15,8 @@ export interface ProveDeps {
 }
 
 /**
- * The header must hash to the block's hash, the receipts to its `receiptsRoot`. A log's transaction
- * hash stays unproven: receipts omit it. Throws EndpointError `unproven`.
+ * The header must hash to the block's hash, the receipts to its `receiptsRoot`. Transaction hashes
+ * stay unproven: receipts omit them. Throws EndpointError `unproven`.
  */
 export async function proveBlock(
   deps: ProveDeps,
@@ -81,11 +81,10 @@ function hintOf(fields: Readonly<Record<string, unknown>>): string {
   return `; this version does not know its fields ${listed}: update Sexton, or set proofs: "deposits" for the chain in the ecosystem file`
 }
 
-/** Bounded, because the node chooses the names. */
 const HINTED_MAX = 4
 const NAME_MAX = 40
 
-/** Null if receipts must be requested one by one. */
+/** Null if they must be requested one by one. */
 async function askReceipts({ ask, isRefusal }: ProveDeps, { hash }: BlockRef): Promise<unknown> {
   try {
     return await ask('eth_getBlockReceipts', hash)
@@ -98,10 +97,10 @@ async function askReceipts({ ask, isRefusal }: ProveDeps, { hash }: BlockRef): P
 /** Yellow Paper, appendix G. */
 const GAS_OF_TRANSACTION = 21_000
 
-/** Rollups add system transactions that may use no gas. */
+/** System transactions of rollups may use no gas. */
 const FREE_TRANSACTIONS_MAX = 64
 
-/** The node's transaction list is unproven, so its length is bounded. */
+/** Bounds the node's unproven transaction list. */
 function mostTransactions(gasUsed: unknown): number {
   return Number(gasUsed) / GAS_OF_TRANSACTION + FREE_TRANSACTIONS_MAX
 }
@@ -118,7 +117,7 @@ async function askOneByOne(
   return receipts
 }
 
-/** Uses hashed fields only. */
+/** From hashed fields only. */
 function logsOf(
   chainId: number,
   { number, hash, timestamp }: BlockHeader,

@@ -16,11 +16,10 @@ export interface ProveLogsInput {
   readonly how: 'receipts' | 'endpoints'
   provenBlock(ref: BlockRef): Promise<ProvenBlock>
   readonly witnesses: readonly Witness[]
-  /** Whether a second node, if configured, must confirm the block. */
+  /** Whether a second node, if configured, must confirm. */
   needsSecond(logs: readonly Log[]): boolean
 }
 
-/** Throws RpcError if unproven. */
 export async function proveLogs(input: ProveLogsInput): Promise<readonly Log[]> {
   if (input.how === 'endpoints') return agreedLogs(input)
   const { logs } = await input.provenBlock(input.ref)
@@ -29,7 +28,6 @@ export async function proveLogs(input: ProveLogsInput): Promise<readonly Log[]> 
   return wanted
 }
 
-/** Skipped if only one node is configured. */
 async function requireSecond({ witnesses, ref }: ProveLogsInput): Promise<void> {
   if (witnesses.length < 2) return
   const opinions = await Promise.all(

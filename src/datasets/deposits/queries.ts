@@ -77,8 +77,8 @@ async function completeFrom(
 ): Promise<number> {
   const backfill = await readBackfill(connection, id)
   if (backfill === undefined) return startBlock
-  const { datasets, floor } = backfill
-  if (datasets === null) return floor.number
+  const { datasets, newestFrom } = backfill
+  if (datasets === null) return newestFrom.number
   return datasets.includes(DEPOSITS) ? headNumber + 1 : startBlock
 }
 

@@ -221,7 +221,7 @@ async function stepRanges(
   if (isComplete) return [{ fromUnix, untilUnix: position.timestamp }]
   if (backfill.datasets !== null) return [{ fromUnix, untilUnix: backfill.read.timestamp }]
   // The price before the first point of the newest days is unknown.
-  const first = await nextPoint(connection, symbol, backfill.floor.timestamp)
+  const first = await nextPoint(connection, symbol, backfill.newestFrom.timestamp)
   return [
     { fromUnix, untilUnix: backfill.read.timestamp },
     { fromUnix: first ?? Number.POSITIVE_INFINITY, untilUnix: position.timestamp },

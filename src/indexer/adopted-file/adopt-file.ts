@@ -4,7 +4,7 @@ import { holdLease } from '#store/lease.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import { endBackfill, readBackfill, writeBackfill } from '../backfill/backfill-row.ts'
-import { planReread } from '../backfill/plan-floor.ts'
+import { planReread } from '../backfill/plan-backfill.ts'
 import { unvalueToken, valueEvents } from '../events/value-events.ts'
 import { removeChain, removeDatasets } from '../forget.ts'
 import { noteForgotten } from '../forgotten-chains.ts'
@@ -19,12 +19,12 @@ export interface AdoptDeps extends CommitDeps, MayLead {
 }
 
 /**
- * In one transaction: removes the rows of changed parts and schedules their re-read. Returns the
- * changed parts; undefined if another process adopted a newer file.
+ * In one transaction: removes the rows of changed parts and schedules their re-read. Returns those
+ * parts; undefined if another process adopted a newer file.
  */
 export async function adoptFile(deps: AdoptDeps): Promise<readonly PartChange[] | undefined> {
   const { engine, lease, clock, file } = deps
-  return engine.writeAtLength(async (connection) => {
+  return engine.writeWithoutTimeout(async (connection) => {
     await holdLease(connection, lease, clock())
     if (!(await mayLead(connection, deps))) return undefined
     const adopted = await readAdoption(connection)

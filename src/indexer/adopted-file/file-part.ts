@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto'
 import type { Json, JsonMembers } from '#lib/json.ts'
 
 export interface PartEntry {
-  /** Such as `burns[0]`; for display only, since entries may move. */
+  /** Such as `burns[0]`; for display, since entries may move. */
   readonly field: string
   readonly facts: JsonMembers
 }
 
 export interface FilePart {
   readonly chainId: number | null
-  /** A dataset, `CHAIN_PART`, or a token's symbol for the settings behind its dollar value. */
+  /** A dataset, `CHAIN_PART`, or a token whose settings shape its dollar value. */
   readonly name: string
   readonly entries: readonly PartEntry[]
 }
@@ -26,7 +26,6 @@ export function toFileParts(parts: readonly FilePart[]): FileParts {
   return { parts, digest: sha256(digests.sort().join('\n')) }
 }
 
-/** Independent of the order of keys. */
 export function digestOf({ entries }: Pick<FilePart, 'entries'>): string {
   return sha256(JSON.stringify(entries.map(({ facts }) => sorted(facts))))
 }
@@ -36,7 +35,6 @@ export function keyOf({ chainId, name }: Pick<FilePart, 'chainId' | 'name'>): st
 }
 
 export interface PartChange extends Pick<FilePart, 'chainId' | 'name'> {
-  /** Such as `burns[0].where changed` or `burns[2] added`. */
   readonly fields: readonly string[]
 }
 

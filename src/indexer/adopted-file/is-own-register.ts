@@ -3,12 +3,12 @@ import { sql } from '#store/sql.ts'
 import type { FileParts } from './file-part.ts'
 import { readAdoption } from './tables.ts'
 
-/** Also true before the first adoption. Blocks adoptions until the transaction ends. */
+/** Also before the first adoption. Blocks adoptions until the transaction ends. */
 export async function isOwnRegister(
   connection: Connection,
   file: Pick<FileParts, 'digest'>,
 ): Promise<boolean> {
-  // Locks the row that every adoption takes first.
+  // Every adoption locks this row first.
   await connection.run(sql`update leases set epoch = epoch where name = 'index'`)
   const adoption = await readAdoption(connection)
   return adoption === undefined || adoption.digest === file.digest

@@ -16,12 +16,12 @@ export type OnChangedFile = 'reread' | 'refuse'
 export interface MayLead {
   readonly file: FileParts
   readonly onChangedFile: OnChangedFile
-  /** Whether another process has led since this one started, or this one before. */
+  /** Whether another process led since this one started, or this one before. */
   readonly hasWaited: boolean
 }
 
 /**
- * Without a leader, a new process imposes its file. A standby never imposes a previously adopted
+ * Without a leader, a new process imposes its file. A standby does not impose a previously adopted
  * one: it would undo an edit.
  */
 export async function mayLead(

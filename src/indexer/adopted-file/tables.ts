@@ -9,7 +9,7 @@ import {
   partChanges,
 } from './file-part.ts'
 
-/** `file_parts`: the adopted file; `file_adoptions`: all adopted files in order. */
+/** The adopted file, and all adopted files in order. */
 export const adoptedFileMigration: Migration = {
   id: 1030,
   name: 'the file that the register was built from',

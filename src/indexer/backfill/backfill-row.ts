@@ -22,16 +22,15 @@ export const backfillsMigration: Migration = {
 }
 
 /**
- * A chain whose older history is incomplete. Stored are the newest days from `floor` up to the
- * position, and blocks up to `read`. Datasets that build on all earlier facts are stored up to
- * `folded` only.
+ * Older history is incomplete. Stored are the newest days from `newestFrom` up to the position, and
+ * blocks up to `read`. Datasets that build on all earlier facts are stored up to `folded` only.
  */
 export interface Backfill {
-  readonly floor: { readonly number: number; readonly timestamp: number }
+  readonly newestFrom: { readonly number: number; readonly timestamp: number }
   readonly read: Position
-  /** Never beyond `read` below the floor. */
+  /** Below `newestFrom` never beyond `read`. */
   readonly folded: Position
-  /** Datasets being re-read while the others follow the head; null if the whole chain is read. */
+  /** Datasets being re-read while the others follow the head; null for the whole chain. */
   readonly datasets: readonly string[] | null
 }
 
@@ -59,7 +58,7 @@ function toBackfill(row: Row): Backfill {
   const datasets = column.textOrNull(row, 'datasets')
   return {
     datasets: datasets === null ? null : datasets.split(','),
-    floor: {
+    newestFrom: {
       number: column.integer(row, 'floor_number'),
       timestamp: column.integer(row, 'floor_unix'),
     },
@@ -81,11 +80,11 @@ export async function writeBackfill(
   chainId: number,
   backfill: Backfill,
 ): Promise<void> {
-  const { floor, read, folded, datasets } = backfill
+  const { newestFrom, read, folded, datasets } = backfill
   await connection.run(sql`
     insert into backfills (chain_id, floor_number, floor_unix, number, hash, timestamp_unix,
       folded_number, folded_hash, folded_unix, datasets)
-    values (${chainId}, ${floor.number}, ${floor.timestamp},
+    values (${chainId}, ${newestFrom.number}, ${newestFrom.timestamp},
       ${read.number}, ${read.hash}, ${read.timestamp},
       ${folded.number}, ${folded.hash}, ${folded.timestamp}, ${datasets?.join(',') ?? null})
     on conflict (chain_id) do update set

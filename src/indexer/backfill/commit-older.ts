@@ -39,7 +39,7 @@ export async function commitOlder(
     read: isNew ? end : read,
     folded: due === undefined ? folded : end,
   }
-  const isOlder = end.timestamp < backfill.floor.timestamp
+  const isOlder = end.timestamp < backfill.newestFrom.timestamp
   await transactOlder(deps, { ...input, isOlder }, async (change) => {
     await writeBackfill(change.connection, chainId, backfill)
     await applySegment(change, segment)
@@ -71,14 +71,13 @@ async function storeFolded(change: Change, { stores, anomalies }: Folded): Promi
   await storeAnomalies(change.connection, anomalies)
 }
 
-/** Ends the backfill: it has reached the position. */
+/** Ends a backfill that has reached the position. */
 export async function commitMeeting(
   deps: CommitDeps,
   input: {
     readonly chainId: number
     readonly backfill: Backfill
     readonly folds: readonly HistoryFold[]
-    /** Of the blocks between the folds and the position. */
     readonly staged: readonly Staged[]
     readonly anomalies: readonly Anomaly[]
   },

@@ -113,7 +113,7 @@ function segments(more: Partial<ReadInput> = {}): AsyncIterator<Segment> {
   }
   const input: ReadInput = {
     ...{ from: 0, after: undefined, folds: new Map() },
-    stretches: [{ to: parts.count * BLOCKS - 1, datasets: [dataset] }],
+    phases: [{ to: parts.count * BLOCKS - 1, datasets: [dataset] }],
     isStoring: () => false,
     isWanted: () => true,
     drain: () => undefined,
@@ -148,28 +148,28 @@ test('one segment is read while another is proven, no more, and each is handed o
 const half = (PARTS / 2) * BLOCKS
 const halves = [half - 1, PARTS * BLOCKS - 1].map((to) => ({ to, datasets: [dataset] }))
 
-test('a stretch is begun when nothing of the one before is left to be asked for, and comes in its turn', async () => {
+test('a phase is begun when nothing of the one before is left to be asked for, and comes in its turn', async () => {
   allAskedFrom = 1
-  const reading = segments({ stretches: halves })
+  const reading = segments({ phases: halves })
   assert.deepEqual(await rest(reading), [9, 19, 29, 39, 49, 59])
   const both = told.filter((each) => each === `began ${half}` || each === 'read 29')
   assert.deepEqual(both, [`began ${half}`, 'read 29'])
 })
 
-test('a stretch that was begun ends with the reading, though nobody came to it', async () => {
+test('a phase that was begun ends with the reading, though nobody came to it', async () => {
   allAskedFrom = 0
   hangsFrom = 3
-  const reading = segments({ stretches: halves })
+  const reading = segments({ phases: halves })
   await reading.next()
   await reading.return?.()
   await quiet()
   assert.deepEqual(told.filter((each) => each === 'stopped').length, 2, told.join())
 })
 
-test('a stretch that cannot be read fails in its turn, after all of the one before', async () => {
+test('a phase that cannot be read fails in its turn, after all of the one before', async () => {
   allAskedFrom = 0
   fails = half
-  const reading = segments({ stretches: halves })
+  const reading = segments({ phases: halves })
   for (const end of [9, 19, 29]) assert.equal((await reading.next()).value.end.number, end)
   await assert.rejects(reading.next(), /out of reach/)
 })

@@ -2,23 +2,23 @@ import type { BlockRef } from '#domain/chain.ts'
 import type { Clock } from '#lib/time.ts'
 import type { Store } from '../dataset.ts'
 import type { Segment } from '../segment.ts'
-import { Draft, type DraftDeps, type DraftInput } from './draft.ts'
-import { type OpenStretch, openStretch, type Stretch } from './open-stretch.ts'
+import { type OpenPhase, openPhase, type Phase } from './open-phase.ts'
+import { type SegmentDeps, type SegmentInput, UnprovenSegment } from './unproven-segment.ts'
 
-export interface ReadDeps extends DraftDeps {
+export interface ReadDeps extends SegmentDeps {
   readonly clock: Clock
 }
 
-export interface ReadInput extends Omit<DraftInput, 'after' | 'datasets'> {
+export interface ReadInput extends Omit<SegmentInput, 'after' | 'datasets'> {
   readonly signal?: AbortSignal
-  readonly stretches: readonly Stretch[]
+  readonly phases: readonly Phase[]
   /** The stored block below `from`; undefined at the start. */
   readonly after: BlockRef | undefined
-  /** Called when the first segment is read, before it is proven. */
+  /** Once the first segment is read, before it is proven. */
   onFirst?(end: number): void
   isStoring(): boolean
   isWanted(number: number): boolean
-  /** At the end of a segment, before the next is read; returns the folds that are due. */
+  /** Between segments; returns the folds that are due. */
   drain(number: number): readonly Store[] | undefined
 }
 
@@ -29,18 +29,18 @@ const COMMIT_SHARE = 0.1
 
 const MAX = { facts: 10_000, answers: 16 }
 
-/** Larger commits cost less per fact; bounded by memory and by the headers of one request. */
+/** Larger commits cost less per fact; bounded by memory and one request's headers. */
 const MAX_WHILE_STORING = { facts: 30_000, answers: 21 }
 
-const TOLD_BLOCKS_MAX = 450
+const CLAIMED_BLOCKS_MAX = 450
 
 interface Rhythm {
   everyMs: number
 }
 
 /**
- * In block order, each segment linked to the previous one. One filter leads, and the others catch
- * up at each end. The next segment is read while one is proven.
+ * In block order, each linked to the previous one. One filter leads, and the others catch up at
+ * each end. Reads the next while one is proven.
  */
 export async function* readSegments(deps: ReadDeps, input: ReadInput): AsyncIterable<Segment> {
   const { clock } = deps
@@ -86,38 +86,38 @@ interface Reading extends ReadInput {
 
 async function* readAndProve(deps: ReadDeps, input: Reading): Parts {
   const folded = [...input.folds.keys()]
-  let after: DraftInput['after'] = Promise.resolve(input.after)
-  let stretch = openStretch({ ...input, source: deps.source, folded })
-  for (; stretch !== undefined; stretch = stretch.next())
-    for await (const part of readStretch(deps, input, { ...stretch, after })) {
+  let after: SegmentInput['after'] = Promise.resolve(input.after)
+  let phase = openPhase({ ...input, source: deps.source, folded })
+  for (; phase !== undefined; phase = phase.next())
+    for await (const part of readPhase(deps, input, { ...phase, after })) {
       after = part.last
       yield part
     }
 }
 
-async function* readStretch(
+async function* readPhase(
   deps: ReadDeps,
   input: Reading,
-  { to, lead, sides, ...begun }: OpenStretch & Pick<DraftInput, 'after'>,
+  { to, lead, sides, ...begun }: OpenPhase & Pick<SegmentInput, 'after'>,
 ): Parts {
   const { clock } = deps
   const { folds, rhythm, signal } = input
-  let draft = new Draft(deps, { ...begun, folds })
-  if (lead === undefined) return void (yield end(input, draft, to))
+  let segment = new UnprovenSegment(deps, { ...begun, folds })
+  if (lead === undefined) return void (yield end(input, segment, to))
   let endedMs = clock()
   try {
     for await (const part of lead) {
-      await draft.take(part, part.to)
+      await segment.take(part, part.to)
       const max = input.isStoring() ? MAX_WHILE_STORING : MAX
-      const isProvable = draft.answers < max.answers && draft.toldBlocks < TOLD_BLOCKS_MAX
-      const isFull = draft.size >= max.facts || !isProvable
+      const isProvable = segment.answers < max.answers && segment.claimedBlocks < CLAIMED_BLOCKS_MAX
+      const isFull = segment.size >= max.facts || !isProvable
       const isLate = clock() - endedMs >= rhythm.everyMs
       if (part.to < to && !isFull && !isLate && !input.isWanted(part.to)) continue
       for (const side of sides)
-        for await (const more of side.upTo(part.to)) await draft.take(more, part.to)
+        for await (const more of side.upTo(part.to)) await segment.take(more, part.to)
       signal.throwIfAborted()
-      const ended = end(input, draft, part.to)
-      draft = new Draft(deps, { ...begun, folds, from: part.to + 1, after: ended.last })
+      const ended = end(input, segment, part.to)
+      segment = new UnprovenSegment(deps, { ...begun, folds, from: part.to + 1, after: ended.last })
       endedMs = clock()
       yield ended
     }
@@ -126,13 +126,13 @@ async function* readStretch(
   }
 }
 
-/** If draining fails, the proof decides whether the node's data is to blame. */
-function end(input: Pick<ReadInput, 'drain'>, draft: Draft, to: number): Part {
+/** The proof decides whether the node's data is to blame. */
+function end(input: Pick<ReadInput, 'drain'>, segment: UnprovenSegment, to: number): Part {
   const prove = (): Promise<Segment> => {
     try {
-      return draft.prove(to, input.drain(to))
+      return segment.prove(to, input.drain(to))
     } catch (error) {
-      return draft.prove(to, undefined).then(() => {
+      return segment.prove(to, undefined).then(() => {
         throw error
       })
     }

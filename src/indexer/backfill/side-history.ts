@@ -3,10 +3,10 @@ import type { LogColumns } from '#chain/columns/log-columns.ts'
 
 const WAITING_BYTES_MAX = 8_000_000
 
-/** Where ranges are capped, it needs as many requests as the leading filter. */
+/** With capped ranges it needs as many requests as the leading filter. */
 const AT_ONCE_MAX = 8
 
-/** Reads a filter ahead, and delivers up to where the leading filter is. */
+/** Reads ahead, and delivers up to where the leading filter is. */
 export class SideHistory {
   readonly #stop = new AbortController()
   readonly #reading: Promise<void>
@@ -35,7 +35,7 @@ export class SideHistory {
 
   async stop(): Promise<void> {
     this.#stop.abort()
-    this.#tell()
+    this.#notify()
     await this.#reading
   }
 
@@ -46,7 +46,7 @@ export class SideHistory {
       return cut(part, part.from, block)
     }
     this.#waitingBytes -= part.columns.body.length
-    this.#tell()
+    this.#notify()
     return part
   }
 
@@ -56,7 +56,7 @@ export class SideHistory {
         const columns = part.columns.copy()
         this.#waiting.push({ ...part, columns })
         this.#waitingBytes += columns.body.length
-        this.#tell()
+        this.#notify()
         while (this.#waitingBytes > WAITING_BYTES_MAX && !this.#stop.signal.aborted)
           await this.#news.promise
       }
@@ -64,10 +64,10 @@ export class SideHistory {
     } catch (error) {
       this.#ended = { error }
     }
-    this.#tell()
+    this.#notify()
   }
 
-  #tell(): void {
+  #notify(): void {
     this.#news.resolve()
     this.#news = Promise.withResolvers<void>()
   }

@@ -25,7 +25,7 @@ export function makeEventDataset(input: {
         const facts = { ...eventFacts(source), ...source.facts }
         return [{ field: `${input.part}[${index}]`, facts }]
       }),
-    // A log is one event, even if two mappings match.
+    // One event, even if two mappings match.
     decode: (log) =>
       readEvent(log)
         .slice(0, 1)
@@ -60,7 +60,7 @@ function eventFacts({ address, event, topic0, where, token }: EventSource): Json
   }
 }
 
-/** Keeps little, because many thousands wait to be stored. */
+/** Many thousands wait to be stored. */
 function placeOf(log: Log): EventFact['log'] {
   const { chainId, blockNumber, blockHash, txHash, logIndex, timestamp } = log
   return { chainId, blockNumber, blockHash, txHash, logIndex, timestamp }

@@ -41,9 +41,9 @@ export async function foldAccounts(
   const byAccount = groupBy(deltas.values(), ({ account }) => account)
   const tokens = await tokensOf(connection, dataset, deltas)
   const accountsAtOnce = Math.max(1, Math.floor(ROWS_PER_STATEMENT / tokens.length))
-  // Sorted, so that rows are written in index order.
+  // Rows in index order.
   const parts = chunks([...byAccount].sort(byName), accountsAtOnce)
-  // Parts share no account, so they can run concurrently.
+  // They share no account.
   const changes = await allEnded(
     parts.map((part) => foldAccountRows(connection, { dataset, tokens }, new Map(part))),
   )
@@ -109,7 +109,7 @@ async function foldAccountRows(
   return change
 }
 
-/** Queried again after a revert, because a minimum has no inverse. */
+/** After a revert too: a minimum has no inverse. */
 async function timesOf(
   connection: Connection,
   dataset: string,

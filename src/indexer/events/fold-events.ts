@@ -9,7 +9,7 @@ import { addSums, type Contribution, NOTHING, type Sums, TOTAL } from './event.t
 import { type AccountDeltas, addToAccounts, foldAccounts } from './fold-accounts.ts'
 import { readSums, writeSums } from './sums-row.ts'
 
-/** Sums commute, so order does not matter and a negated contribution is its exact inverse. */
+/** Sums commute: a negated contribution is its exact inverse. */
 export async function foldEvents(
   connection: Connection,
   into: FoldedInto,
@@ -75,7 +75,6 @@ const EVENT_BUCKETS: BulkInsert = {
     events = excluded.events, priced = excluded.priced`,
 }
 
-/** Empty buckets have no row. */
 async function foldBucketRows(
   connection: Connection,
   dataset: string,

@@ -15,7 +15,7 @@ export interface ListedEvent {
   readonly account: Address | null
   readonly amount: bigint
   readonly detail: string | null
-  /** Micro-USD at the time of the event; null without a price. */
+  /** At the time of the event; null without a price. */
   readonly usd: bigint | null
 }
 
@@ -34,13 +34,13 @@ export interface EventQuery {
   readonly token?: string
   readonly account?: Address
   readonly kind?: string
-  /** Unix seconds, both included. */
+  /** Both included. */
   readonly fromUnix?: number
   readonly toUnix?: number
   readonly after?: EventKey
 }
 
-/** Newest first; fetches one extra row to know whether more follow. */
+/** Newest first; one extra row shows whether more follow. */
 export async function listEvents(
   connection: Connection,
   query: EventQuery,
@@ -55,7 +55,7 @@ export async function listEvents(
 const COLUMNS = sql`
   chain_id, block_number, log_index, tx_hash, timestamp_unix, kind, token, account, amount, detail, usd`
 
-/** Whether a single index provides the order. */
+/** A single index gives the order. */
 function ofOneIndex({ account, token, chainId }: EventQuery): boolean {
   if (account !== undefined && token !== undefined) return true
   return token === undefined && chainId === undefined
@@ -76,7 +76,7 @@ function newest(query: EventQuery): Sql {
     limit ${query.limit + 1}`
 }
 
-/** A token may have few events, so per-chain lists from its index are merged. */
+/** A token may have few events, so lists per chain are merged. */
 function newestByChain(query: EventQuery): Sql {
   const chainIds = query.chainId === undefined ? query.chainIds : [query.chainId]
   const lists = chainIds.map((each) => sql`select * from (${newestOf(each, query)}) as of_chain`)

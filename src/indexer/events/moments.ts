@@ -1,4 +1,4 @@
-/** Unix seconds, both included; open ends are infinite. */
+/** Unix seconds, both included. */
 export interface TimeRange {
   readonly fromUnix: number
   readonly untilUnix: number

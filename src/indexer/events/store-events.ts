@@ -14,7 +14,6 @@ interface Summed {
   readonly byAccount: boolean
 }
 
-/** Undefined values are filled in later. */
 export async function storeEvents(
   change: Change,
   { name: dataset, byAccount }: Summed,
@@ -33,7 +32,7 @@ interface ValuedEvents {
   readonly values: readonly (MicroUsd | null | undefined)[]
 }
 
-/** Runs on the writer thread, if there is one. */
+/** On the writer thread, if any. */
 export const STORE_EVENTS: Procedure<ValuedEvents> = {
   name: 'store events',
   async run(connection, { into, facts, values }) {
@@ -116,7 +115,6 @@ function toContribution(fact: EventFact, usd: MicroUsd | null): Contribution {
   }
 }
 
-/** Folds the inverse, values included. */
 export async function revertEvents(
   change: Change,
   { name: dataset, byAccount }: Summed,
@@ -135,7 +133,7 @@ export async function revertEvents(
 
 const EVENTS_MAX = 20_000
 
-/** Removes a chain's events and their share in cross-chain sums. */
+/** With their share in cross-chain sums. */
 export async function forgetEvents(
   { connection, chainId }: Change,
   { name: dataset, byAccount }: Summed,

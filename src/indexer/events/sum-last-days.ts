@@ -11,7 +11,7 @@ export interface TokenSums extends Sums {
   readonly chainId: number
 }
 
-/** A window's start, with its first whole hour and day. */
+/** With its first whole hour and day. */
 interface Window {
   readonly startUnix: number
   readonly firstHour: number
@@ -90,7 +90,7 @@ async function sumBroken(connection: Connection, { dataset, windows }: Asked): P
   )
 }
 
-/** Not `=`: SQLite would read every bucket of the dataset for the order. */
+/** Not `=`: SQLite would read every bucket for the order. */
 export async function sumTotals(
   connection: Connection,
   dataset: string,
@@ -109,7 +109,6 @@ export function totalOf(
   return list.filter(accept).reduce<Sums>(addSums, NOTHING)
 }
 
-/** Null if there are events but none has a price. */
 export function dollarsOf(sums: Sums): bigint | null {
   return sums.events > 0 && sums.priced === 0 ? null : sums.usd
 }

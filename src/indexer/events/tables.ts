@@ -2,8 +2,8 @@ import type { Migration } from '#store/engine.ts'
 import { CLUSTERED } from '#store/migrate.ts'
 
 /**
- * `amount` is in base units, `usd` in micro-dollars at the event's time. Both may exceed 64 bits,
- * so they are padded text.
+ * `amount` in base units, `usd` in micro-dollars at the event's time. Padded text, since both may
+ * exceed 64 bits.
  */
 export const eventsMigration: Migration = {
   id: 1002,

@@ -15,9 +15,9 @@ import { readContribution } from './store-events.ts'
 export interface PriceBook {
   dependents(symbol: string): readonly string[]
   decimals(symbol: string): number
-  /** Ranges in which unread blocks cannot change the token's price. */
+  /** In which unread blocks cannot change the token's price. */
   known(connection: Connection, symbol: string): Promise<readonly TimeRange[]>
-  /** Prices at ascending Unix seconds: the last at or before each, null before the first. */
+  /** At ascending Unix seconds: the last at or before each, null before the first. */
   pricesAt(
     connection: Connection,
     symbol: string,
@@ -27,10 +27,7 @@ export interface PriceBook {
 
 const EVENTS_MAX = 20_000
 
-/**
- * Null before a token's first price, undefined while unread blocks may change it. The order of
- * reading does not matter.
- */
+/** Null before a token's first price, undefined while unread blocks may change it. */
 export async function valuesOf(
   connection: Connection,
   book: PriceBook,
@@ -71,10 +68,7 @@ export async function unvalueEvents(
   for (const each of await having(connection, doubtful, VALUED)) await unvalue(connection, each)
 }
 
-/**
- * An event waits until the price's chain has passed its moment. Returns the number of events
- * valued.
- */
+/** An event waits until the price's chain has passed it. Returns the number of events valued. */
 export async function valueEvents(
   connection: Connection,
   book: PriceBook,

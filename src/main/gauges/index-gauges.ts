@@ -15,7 +15,6 @@ export interface IndexGaugeDeps {
   readonly clock: Clock
   readonly file: FileParts
   recentStatus(): Promise<IndexStatus | undefined>
-  /** Empty where another process indexes. */
   indexing(): readonly IndexProgress[]
 }
 

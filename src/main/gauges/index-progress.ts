@@ -5,28 +5,25 @@ import type { ChainReport } from '#indexer/run-chain.ts'
 import type { Clock } from '#lib/time.ts'
 import { RateMeter } from './rate-meter.ts'
 
-/** Plain data, so that it can cross threads. */
 export interface IndexProgress {
   readonly chain: string
   readonly blockNumber: number
   readonly headNumber: number
   readonly finalizedNumber: number
-  /** History being read and its last block; null at the head. */
   readonly history: { readonly number: number; readonly to: number } | null
-  /** Since the process started, and the recent rate. */
+  /** Since the start, and the recent rate. */
   readonly logs: number
   readonly logsPerSecond: number
   readonly reorgs: number
   readonly failures: number
-  /** Error of the last poll; null if it worked. */
   readonly problem: string | null
   readonly endpoints: readonly EndpointStatus[]
 }
 
-/** A failing node fails at every poll; one line per interval is enough. */
+/** A failing node fails at every poll. */
 const FAILURE_LOG_MS = 10_000
 
-const TELL_EVERY_MS = 100
+const REPORT_EVERY_MS = 100
 
 interface ChainReportDeps {
   readonly chain: Chain
@@ -34,11 +31,9 @@ interface ChainReportDeps {
   readonly logger: Logger
   readonly clock: Clock
   onProgress(progress: IndexProgress): void
-  /** Called when history is complete. */
   onComplete(): void
 }
 
-/** Counts a chain's events, logs the important ones and reports progress. */
 export function makeChainReport(deps: ChainReportDeps): ChainReport {
   const { chain, logger, clock, source } = deps
   const rate = new RateMeter(clock)
@@ -55,17 +50,17 @@ export function makeChainReport(deps: ChainReportDeps): ChainReport {
     problem: null,
     endpoints: [],
   }
-  const tell = (news: Partial<IndexProgress>, logs = 0) => {
+  const report = (news: Partial<IndexProgress>, logs = 0) => {
     rate.add(logs)
     const sums = { logs: progress.logs + logs, logsPerSecond: rate.perSecond() }
     progress = { ...progress, ...news, ...sums }
-    // History arrives in hundreds of answers; report only some.
-    if (news.history && Math.abs(clock() - toldAtMs) < TELL_EVERY_MS) return
-    toldAtMs = clock()
+    // History arrives in hundreds of answers.
+    if (news.history && Math.abs(clock() - reportedAtMs) < REPORT_EVERY_MS) return
+    reportedAtMs = clock()
     progress = { ...progress, endpoints: source.endpoints() }
     deps.onProgress(progress)
   }
-  let toldAtMs = Number.NEGATIVE_INFINITY
+  let reportedAtMs = Number.NEGATIVE_INFINITY
   let loggedAtMs = Number.NEGATIVE_INFINITY
   return {
     event(event, position) {
@@ -82,16 +77,16 @@ export function makeChainReport(deps: ChainReportDeps): ChainReport {
         reorgs: progress.reorgs + Number(event.kind === 'reorg'),
         problem: null,
       }
-      tell(reached, logs)
+      report(reached, logs)
     },
     read({ number, logs }) {
       const to = Math.max(number, progress.blockNumber, progress.finalizedNumber)
-      tell({ history: { number, to } }, logs)
+      report({ history: { number, to } }, logs)
     },
     complete() {
       if (progress.history === null) return
       logger.info({ chain: chain.name, logs: progress.logs }, 'history complete')
-      tell({ history: null })
+      report({ history: null })
       deps.onComplete()
     },
     failure(error) {
@@ -102,12 +97,11 @@ export function makeChainReport(deps: ChainReportDeps): ChainReport {
           'could not read the chain; retrying',
         )
       }
-      tell({ failures: progress.failures + 1, problem: error.message })
+      report({ failures: progress.failures + 1, problem: error.message })
     },
   }
 }
 
-/** Progress bar values, with the state of the endpoints. */
 export function barOf(progress: IndexProgress) {
   const { history, blockNumber, headNumber, logsPerSecond, endpoints } = progress
   const inUse =

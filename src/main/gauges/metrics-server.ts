@@ -14,11 +14,11 @@ interface OperatorPage {
   readonly text: string
 }
 
-/** /metrics and the full /readyz on a port for operators only. */
+/** /metrics and the full /readyz, for operators only. */
 export async function startMetricsServer(
   deps: {
     readonly metrics: Pick<Metrics, 'text' | 'contentType'>
-    /** With the hosts of RPC endpoints. */
+    /** With RPC hosts. */
     readiness(): Promise<Readiness>
   },
   place: { readonly host: string; readonly port: number },

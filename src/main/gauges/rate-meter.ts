@@ -1,9 +1,8 @@
 import type { Clock } from '#lib/time.ts'
 
-/** Long enough to be steady, short enough to show a change. */
+/** Steady, yet shows a change. */
 const WINDOW_MS = 5_000
 
-/** Recent rate per second. */
 export class RateMeter {
   readonly #clock: Clock
   #samples: { readonly atMs: number; readonly count: number }[] = []
@@ -14,7 +13,7 @@ export class RateMeter {
 
   add(count: number): void {
     const now = this.#clock()
-    // After the clock is set back, drop samples from the future.
+    // The clock may be set back.
     this.#samples = this.#samples.filter(({ atMs }) => Math.abs(now - atMs) <= WINDOW_MS)
     this.#samples.push({ atMs: now, count })
   }

@@ -12,7 +12,6 @@ import { describeAnomalies, type MappingAnomalies, readMappingAnomalies } from '
 import type { IndexGaugeDeps } from './index-gauges.ts'
 import { barOf } from './index-progress.ts'
 
-/** GET /readyz: chains, history, proofs, nodes and accounts. */
 export async function readReadiness(
   deps: IndexGaugeDeps & { readonly accounts: Engine },
 ): Promise<Readiness> {
@@ -24,7 +23,7 @@ export async function readReadiness(
   for (const each of anomalies)
     parts[`logs of ${each.mapping} on ${each.chain}`] ??= describeAnomalies(each)
   for (const { token, detail } of burns) parts[`burns ${token}`] = `WRONG: ${detail}`
-  // A chain may stall before its first block and so have no status.
+  // A chain may stall before its first block and have no status.
   const stalls = await deps.register.snapshot(readStalls).catch(() => new Map<number, Stall>())
   for (const chain of deps.ecosystem.chains) {
     const status = index?.chains.find((each) => each.chain.id === chain.id)
@@ -68,7 +67,7 @@ export async function readReadiness(
 
 interface Findings {
   readonly proofs: ReadonlyMap<number, Proof>
-  /** Burns above the minted supply, of tokens whose transfers match their contract's supply. */
+  /** Above the minted supply, of tokens whose transfers match their contract's. */
   readonly burns: readonly ImpossibleBurns[]
   readonly anomalies: readonly MappingAnomalies[]
 }
@@ -96,7 +95,7 @@ function describeChain(status: ChainStatus, nowUnix: number): string {
   const { backfill, blockNumber, headNumber } = status
   const at = `${conditionOf(status, nowUnix)} at block ${blockNumber} of ${headNumber}`
   if (backfill === null || !isIncomplete(status)) return at
-  const since = toIso(backfill.floor.timestamp)
+  const since = toIso(backfill.newestFrom.timestamp)
   const read = backfill.read.timestamp < 0 ? 'none yet' : `up to block ${backfill.read.number}`
   return `${at}; complete since ${since}, older history read: ${read}`
 }

@@ -8,13 +8,13 @@ import { readMappingAnomalies } from '../mappings.ts'
 
 type Findings = Awaited<ReturnType<MetaDeps['findings']>>
 
-/** Findings change rarely, so a few seconds of age do not matter. */
+/** Findings change rarely. */
 const FRESH_MS = 5_000
 
-/** `/api/meta` waits no longer than this for a store that is down. */
+/** Longest wait of `/api/meta` for a store that is down. */
 const WAIT_MS = 100
 
-/** Returns the last known findings while the register is unavailable. */
+/** Keeps the last ones while the register is unavailable. */
 export function makeRecentFindings(deps: {
   readonly register: Engine
   readonly ecosystem: Ecosystem

@@ -21,7 +21,6 @@ export interface SettlingGaugeDeps {
 
 const WEI_PER_GWEI = 1_000_000_000n
 
-/** Empty where x402 payments are not settled. */
 export function settlingGauges(
   settling: () => SettlingGaugeDeps | undefined,
 ): readonly GaugeReading[] {

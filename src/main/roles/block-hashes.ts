@@ -9,10 +9,7 @@ import type { BlockHashAt } from '#payments/deposit.ts'
 /** Pause after a node failed to answer, since each timeout takes long. */
 const SILENT_MS = 60_000
 
-/**
- * Block hashes of the payment chain: from the index's recent blocks, else agreed on by all
- * reachable nodes. Nodes are only asked when a credit's log is missing.
- */
+/** From the index's recent blocks, else agreed on by all reachable nodes. */
 export function blockHashes(
   reads: Pick<DepositReads, 'register' | 'payment'>,
   clock: Clock,
@@ -45,7 +42,7 @@ export function blockHashes(
   }
 }
 
-/** The hash proven by the node's header fields; `silent` if it fails to answer. */
+/** Proven by its header fields; `silent` if the node does not answer. */
 async function provenHash(
   source: ChainSource,
   number: number,

@@ -41,7 +41,7 @@ export interface IndexRole {
   onProgress(progress: IndexProgress): void
 }
 
-/** Checks the ecosystem file against the chains, then follows them until the signal aborts. */
+/** Checks the ecosystem file against the chains first. */
 export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promise<void> {
   const { ecosystem, register, clock, logger } = role
   for (const warning of repeatedBurns(ecosystem)) logger.warn(warning)
@@ -98,7 +98,7 @@ interface Indexing {
 
 function indexerDeps(role: IndexRole, { sourceOf, rereadings, lease }: Indexing): IndexerDeps {
   const { ecosystem, logger } = role
-  const tellLease = reportLease(logger)
+  const logLease = reportLease(logger)
   const proving = {
     ...role,
     sourceOf: (chainId: number) => sourceOf(chainOf(ecosystem, chainId)),
@@ -126,7 +126,7 @@ function indexerDeps(role: IndexRole, { sourceOf, rereadings, lease }: Indexing)
     reportOf: (chain) => reportOn(role, chain, sourceOf(chain)),
     onLease(held) {
       lease.isHeld = held
-      tellLease(held)
+      logLease(held)
     },
   }
 }
@@ -137,12 +137,12 @@ function reportOn(role: IndexRole, chain: Chain, source: ChainSource): ChainRepo
     ...role,
     chain,
     source,
-    // If the store or node fails, only the warning is lost.
+    // Only a warning is lost.
     onComplete: () => void reportUnmatched(role, { chain, source }).catch(() => undefined),
   })
 }
 
-/** Warms up history readers while the file is checked against the chains. */
+/** While the file is checked against the chains. */
 async function expectHistories(
   { ecosystem, register }: Pick<IndexRole, 'ecosystem' | 'register'>,
   sourceOf: (chain: Chain) => ChainSource,
@@ -160,7 +160,7 @@ function chainOf(ecosystem: Ecosystem, chainId: number): Chain {
   return chain
 }
 
-/** Logs failing endpoints by host; URLs can hold secrets. */
+/** Logs endpoints by host; URLs can hold secrets. */
 export function openSources(
   ecosystem: Ecosystem,
   logger: Pick<Logger, 'debug' | 'warn' | 'info'>,
@@ -180,7 +180,7 @@ export function openSources(
   )
 }
 
-/** A node that works from the start is not worth a log line. */
+/** Silent about nodes that work from the start. */
 function reportEndpoint(
   logger: Pick<Logger, 'debug' | 'warn' | 'info'>,
   chain: Chain,

@@ -6,17 +6,16 @@ import { YOUNG_MB } from '#lib/thread-memory.ts'
 import type { IndexProgress } from '../gauges/index-progress.ts'
 import type { IndexSettings, ToIndexWorker } from './index-worker.ts'
 
-/** Loads the index's modules in parallel with the API's. */
+/** Loads modules in parallel with the API's. */
 export interface LoadedIndexThread {
-  /** Opens the register, once. */
+  /** Once. */
   open(settings: IndexSettings): void
-  /** Runs the index role, once, at the latest when `after` resolves; fails when that fails. */
+  /** Once, at the latest when `after` resolves; fails when that fails. */
   run(
     ecosystem: Ecosystem,
     onProgress: (progress: IndexProgress) => void,
     after?: Promise<unknown>,
   ): IndexThread
-  /** Ends a thread that never ran. */
   close(): Promise<void>
 }
 
@@ -26,7 +25,7 @@ export interface IndexThread {
   stop(): Promise<void>
 }
 
-/** Starts the index thread, which stays idle until told to open or run. */
+/** Idle until `open` or `run`. */
 export function loadIndexThread(): LoadedIndexThread {
   const worker = new Worker(moduleFile('main/roles/index-worker'), {
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB.index },
@@ -34,18 +33,18 @@ export function loadIndexThread(): LoadedIndexThread {
   worker.unref()
   const exited = exitOf(worker)
   exited.catch(() => undefined)
-  const tell = (message: ToIndexWorker) => worker.postMessage(message)
+  const send = (message: ToIndexWorker) => worker.postMessage(message)
   const close = async () => void (await worker.terminate())
   return {
-    open: (settings) => tell({ kind: 'open', settings }),
+    open: (settings) => send({ kind: 'open', settings }),
     run(ecosystem, onProgress, after) {
       const stopping = new AbortController()
       const begin = async () => {
         if (stopping.signal.aborted) return close()
         worker.ref()
         worker.on('message', onProgress)
-        stopping.signal.addEventListener('abort', () => tell({ kind: 'stop' }))
-        tell({ kind: 'run', file: ecosystem.file })
+        stopping.signal.addEventListener('abort', () => send({ kind: 'stop' }))
+        send({ kind: 'run', file: ecosystem.file })
         return exited
       }
       const ended =
@@ -68,21 +67,18 @@ export function loadIndexThread(): LoadedIndexThread {
   }
 }
 
-/**
- * Starts the thread only on `run`: module loading in parallel would delay an API that can already
- * answer.
- */
-export function lateIndexThread(): LoadedIndexThread {
+/** Starts on `run`: loading modules in parallel would delay an API that can already answer. */
+export function lazyIndexThread(): LoadedIndexThread {
   let settings: IndexSettings | undefined
   return {
     open(given) {
       settings = given
     },
-    run(...told) {
-      assert(settings !== undefined, 'the index is told where its register is before it runs')
+    run(...input) {
+      assert(settings !== undefined, 'open the register before the index runs')
       const thread = loadIndexThread()
       thread.open(settings)
-      return thread.run(...told)
+      return thread.run(...input)
     },
     close: async () => undefined,
   }

@@ -10,7 +10,7 @@ import { openRegister } from './open-register.ts'
 
 export type IndexSettings = Pick<Settings, 'dataFolder' | 'register' | 'log' | 'onChangedFile'>
 
-/** Messages in order, each once; `stop` at any time. */
+/** In order, once each; `stop` at any time. */
 export type ToIndexWorker =
   | { readonly kind: 'open'; readonly settings: IndexSettings }
   /** A copy of the checked file crosses to the thread. */
@@ -18,8 +18,8 @@ export type ToIndexWorker =
   | { readonly kind: 'stop' }
 
 /**
- * Runs the index on its own thread, so that long commits of history do not delay answers. Sends
- * IndexProgress; ends on `stop`.
+ * A thread of its own, so that long commits do not delay answers. Sends IndexProgress; ends on
+ * `stop`.
  */
 assert(parentPort !== null, 'this file runs as a worker thread')
 const port = parentPort

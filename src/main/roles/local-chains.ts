@@ -8,16 +8,15 @@ import localEcosystem from '#ecosystem/ecosystems/local.ts'
 import type { Settings } from '../settings.ts'
 
 export interface LocalChains {
-  /** The local ecosystem with the ports in use. */
+  /** With the ports in use. */
   readonly file: EcosystemFile
-  /** Resolves once the chains have reached the present, which takes seconds. */
+  /** Resolves when the chains have reached the present (seconds). */
   start(): Promise<Devnet>
 }
 
-/** Usual ports of development chains; may be taken. */
+/** May be taken. */
 const USUAL_PORTS = [8545, 8546] as const
 
-/** Chooses ports and returns the local ecosystem on them. */
 export async function planLocalChains(
   settings: Pick<Settings, 'dataFolder' | 'port'>,
   onProgress: (progress: { chain: string; done: number; total: number }) => void,
@@ -32,7 +31,7 @@ export async function planLocalChains(
   return {
     file,
     async start() {
-      // Imported only for local chains.
+      // Lazy: only local chains need it.
       const { startDevnet } = await import('#devnet/start-devnet.ts')
       const dataFolder = join(settings.dataFolder, 'chains')
       return startDevnet({ dataFolder, basePort, ethereumPort, onProgress })
@@ -40,7 +39,7 @@ export async function planLocalChains(
   }
 }
 
-/** Where `start` writes the local ecosystem, for the other commands. */
+/** For the other commands. */
 export function localFilePath(dataFolder: string): string {
   return join(dataFolder, 'ecosystem.json')
 }

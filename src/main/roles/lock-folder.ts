@@ -7,14 +7,13 @@ import { join } from 'node:path'
 import { SettingsError } from '../settings-error.ts'
 
 /**
- * Locks a data folder for one `start`: two would stop each other's chains. A listening socket is
- * released by the system however the process dies. Returns the release; throws SettingsError if
- * taken.
+ * For one `start` per folder. The system releases a socket however the process dies. Throws
+ * SettingsError if taken.
  */
 export async function lockFolder(folder: string): Promise<() => void> {
   mkdirSync(folder, { recursive: true })
   const name = createHash('sha256').update(realpathSync(folder)).digest('hex').slice(0, 16)
-  // Socket paths are limited to about 100 bytes, so it is in the temporary folder.
+  // Socket paths are limited to about 100 bytes.
   const path = join(tmpdir(), `sexton-${name}.sock`)
   if (await answers(path))
     throw new SettingsError(

@@ -4,7 +4,7 @@ import type { Proof } from '#datasets/holders/proof/proof-row.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { CHAIN_PART, type PartChange } from '#indexer/adopted-file/file-part.ts'
 
-/** Shows an operator the effect of an edit, one line per part. */
+/** The effect of an edit, one line per part. */
 export function reportAdopted(
   { ecosystem, logger }: { readonly ecosystem: Ecosystem; readonly logger: Pick<Logger, 'info'> },
   changes: readonly PartChange[],
@@ -27,10 +27,10 @@ const OUTDATED =
 
 /** Warns once that this process does not index. */
 export function reportOutdated(logger: Pick<Logger, 'warn'>): () => void {
-  let isTold = false
+  let isReported = false
   return () => {
-    if (!isTold) logger.warn(OUTDATED)
-    isTold = true
+    if (!isReported) logger.warn(OUTDATED)
+    isReported = true
   }
 }
 
@@ -56,7 +56,6 @@ export function reportDeposit(
   else logger.warn({ chain, ...facts }, 'a deposit is waiting for a proof')
 }
 
-/** Logs when this process starts to index or becomes a standby. */
 export function reportLease(logger: Pick<Logger, 'info'>): (held: boolean) => void {
   let before: boolean | undefined
   return (held) => {

@@ -13,17 +13,17 @@ interface ReportDeps {
   readonly logger: Pick<Logger, 'warn'>
 }
 
-/** Polling interval, and so the warning rate for a contract with only unreadable logs. */
+/** Also the warning rate for a contract with only unreadable logs. */
 const LOOK_MS = 60_000
 
-/** Warns per mapping, and again whenever there are more. */
+/** Again whenever there are more. */
 export async function reportAnomalies(
   deps: ReportDeps & {
     isIndexing(): boolean
   },
   signal: AbortSignal,
 ): Promise<void> {
-  const told = new Map<string, number>()
+  const reported = new Map<string, number>()
   while (!signal.aborted) {
     // Store outages are reported elsewhere.
     const found = deps.isIndexing()
@@ -33,8 +33,8 @@ export async function reportAnomalies(
       : []
     for (const anomalies of found) {
       const name = `${anomalies.chain} ${anomalies.mapping} ${anomalies.reason}`
-      if ((told.get(name) ?? 0) >= anomalies.logs) continue
-      told.set(name, anomalies.logs)
+      if ((reported.get(name) ?? 0) >= anomalies.logs) continue
+      reported.set(name, anomalies.logs)
       deps.logger.warn(anomalies, 'could not decode logs of a mapping')
     }
     await sleep(LOOK_MS, signal)
@@ -46,7 +46,7 @@ const RECENT_BLOCKS = 5_000
 
 const TOPICS_MAX = 5
 
-/** Warns about mappings without any log in the history, with what the contract emits. */
+/** Warns about mappings without any log, with what the contract emits. */
 export async function reportUnmatched(
   { ecosystem, register, logger }: ReportDeps,
   { chain, source }: { readonly chain: Chain; readonly source: ChainSource },
@@ -64,7 +64,7 @@ export async function reportUnmatched(
   }
 }
 
-/** The contract's most frequent recent topics, with counts. */
+/** Most frequent first. */
 async function readTopics(
   source: ChainSource,
   { source: { address, chain } }: Mapping,

@@ -23,7 +23,7 @@ export interface ServiceInput {
   readonly clock: Clock
   readonly indexThread: LoadedIndexThread
   onProgress(progress: IndexProgress): void
-  /** What the index waits for, such as starting chains; begun once the API listens. */
+  /** Such as starting chains; begun once the API listens. */
   beforeIndex?(): Promise<unknown>
 }
 
@@ -31,7 +31,7 @@ export interface Service {
   readonly ecosystem: Ecosystem
   readonly served: Served
   readonly index: IndexThread
-  /** `newest`: the newest days of every chain are read; `all`: all history is. */
+  /** `newest`: the newest days of every chain. */
   indexed(): Promise<'nothing' | 'newest' | 'all'>
   stop(): Promise<void>
 }
@@ -62,7 +62,7 @@ export async function runService(input: ServiceInput): Promise<Service> {
   const indexed = () => stores.register.snapshot((reads) => howFar(reads, ecosystem))
   let early: IndexThread | undefined
   const opening = async () => {
-    // An empty register has no answers, so index first; otherwise listen first.
+    // An empty register has no answers, so the index comes first; else the API.
     if ((await indexed()) === 'nothing') early = startIndex()
     return openApi(input, { ecosystem, stores, indexing })
   }
@@ -100,7 +100,7 @@ export async function runService(input: ServiceInput): Promise<Service> {
   }
 }
 
-/** Imported here, in parallel with the index's modules. */
+/** Lazy: loads in parallel with the index's modules. */
 async function openApi(
   { settings, logger, clock }: ServiceInput,
   parts: Pick<ComposeDeps, 'ecosystem' | 'stores' | 'indexing'>,

@@ -29,9 +29,9 @@ export interface ServeInput
     MetaDeps,
     Pick<PipelineDeps, 'meter' | 'identify' | 'anonymous' | 'guard' | 'addressBucket' | 'settle'>,
     Pick<ApiDeps, 'paymentRequired' | 'screen' | 'absent'> {
-  /** All but meta and health, which are added here. */
+  /** Meta and health are added here. */
   readonly routes: readonly Route[]
-  /** With the hosts of RPC endpoints, for the metrics port only. */
+  /** With RPC hosts, for the metrics port only. */
   operatorReadiness(): Promise<Readiness>
   /** Undefined switches metrics off. */
   readonly metrics: Metrics | undefined
@@ -42,15 +42,15 @@ export interface Served {
   readonly url: string
   readonly port: number
   readonly metricsPort: number | undefined
-  /** Finishes requests in flight. The stores stay open. */
+  /** Drains requests in flight. The stores stay open. */
   stop(): Promise<void>
 }
 
-/** Recently refused addresses; a flood from more of them reads the store again. */
+/** Refused addresses; a flood from more of them reads the store again. */
 const REMEMBERED_MAX = 10_000
 const REMEMBERED_MS = 1_000
 
-/** Runs the public server, and metrics on their own port. */
+/** Metrics have their own port. */
 export async function serve(deps: ServeDeps, input: ServeInput): Promise<Served> {
   const { settings, logger, clock } = deps
   const routes = [...input.routes, metaRoute(input), ...healthRoutes(input)]
@@ -99,7 +99,7 @@ async function openMetrics(
   return startMetricsServer({ metrics, readiness }, settings.metrics)
 }
 
-/** If one port is taken, stop the other server. */
+/** If one port is taken, stops the other server. */
 async function listen(
   open: () => Promise<number>,
   metrics: MetricsServer | undefined,

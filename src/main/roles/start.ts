@@ -18,31 +18,27 @@ export interface StartDeps {
   readonly logger: Logger
   readonly clock: Clock
   readonly indexThread: LoadedIndexThread
-  /** Progress of building local chains and reading history. */
   onChains(progress: { chain: string; done: number; total: number }): void
   onIndex(progress: IndexProgress): void
-  /** Plain text for the terminal. */
+  /** To the terminal. */
   say(text: string): void
 }
 
 export interface Started {
   readonly service: Service
-  /** Resolves once there is data and the welcome is printed; rejects when the start fails. */
+  /** Resolves with data and the welcome printed. */
   readonly ready: Promise<void>
   stop(): Promise<void>
 }
 
-/**
- * Starts chains (unless an ecosystem file is given), index, API and verifier. Resolves once the API
- * listens, so that it can be stopped.
- */
+/** Resolves once the API listens, so that it can be stopped. */
 export async function start(deps: StartDeps): Promise<Started> {
   const startedAtMs = deps.clock()
   const unlock = await lockFolder(deps.settings.dataFolder)
   const settings = await withPorts(deps.settings)
   const chosen = await chooseEcosystem(settings, deps)
   const listening = Promise.withResolvers<void>()
-  // The API answers from the existing register while the chains start.
+  // The API answers from the existing register meanwhile.
   const { startChains } = chosen
   const chains: Promise<Devnet | undefined> =
     startChains === undefined ? Promise.resolve(undefined) : listening.promise.then(startChains)
@@ -68,7 +64,7 @@ export async function start(deps: StartDeps): Promise<Started> {
   }
   const welcomed = async () => {
     const devnet = await chains
-    // Local history takes a moment; other chains' may take long.
+    // Other chains' history may take long.
     await untilIndexed(service, devnet === undefined ? 'newest' : 'all')
     const tookMs = deps.clock() - startedAtMs
     const url = `http://localhost:${service.served.port}`
@@ -80,7 +76,7 @@ export async function start(deps: StartDeps): Promise<Started> {
 interface Chosen {
   readonly name: string
   readonly file: unknown
-  /** Of the local chains only. */
+  /** Local only. */
   readonly startChains?: () => Promise<Devnet>
 }
 
@@ -91,10 +87,10 @@ async function chooseEcosystem(settings: Settings, deps: StartDeps): Promise<Cho
   return { name: 'local.ts', file, startChains }
 }
 
-/** Time on stop to save the newest states; without them a start reads above the head only. */
+/** To save the newest states on stop; without them a start reads above the head only. */
 const STATES_WITHIN_MS = 800
 
-/** Resolve port 0 now, since answers contain the service's address. */
+/** Answers contain the address, so port 0 is resolved now. */
 async function withPorts(settings: Settings): Promise<Settings> {
   if (settings.port !== 0) await requireFree(settings)
   const port = settings.port === 0 ? await freePort(0) : settings.port
@@ -103,7 +99,7 @@ async function withPorts(settings: Settings): Promise<Settings> {
   return { ...settings, port, metrics: { ...metrics, port: await freePort(metrics.port) } }
 }
 
-/** Fails with EADDRINUSE before starting the chains. */
+/** EADDRINUSE before the chains start. */
 async function requireFree({ host, port }: Settings): Promise<void> {
   const probe = createServer()
   probe.listen(port, host)
@@ -114,7 +110,7 @@ async function requireFree({ host, port }: Settings): Promise<void> {
 
 const POLL_MS = 50
 
-/** Waits until every chain is read that far; rejects when the index fails. */
+/** Rejects when the index fails. */
 export async function untilIndexed(service: Service, wanted: 'newest' | 'all'): Promise<void> {
   let failed: Error | undefined
   service.index.ended.catch((error: Error) => {

@@ -1,22 +1,18 @@
 import type { Logger } from 'pino'
 import type { Clock } from '#lib/time.ts'
 
-/** Enough for requests in flight, and below an orchestrator's usual 30 s. */
+/** Enough for requests in flight, below an orchestrator's usual 30 s. */
 const GRACE_MS = 25_000
 
-/**
- * Under npm, Ctrl+C arrives twice: from the terminal and from npm. Only a later signal is a second
- * request to stop.
- */
+/** Under npm, Ctrl+C arrives twice: from the terminal and from npm. */
 const SAME_SIGNAL_MS = 1_000
 
 /** From an orchestrator, Ctrl+C and a closed terminal. */
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 
 /**
- * Runs until a signal, then stops in order. Resolves with 0 when all finished in time, with 1 when
- * stopping failed or took too long. A second signal exits at once. If `ended` rejects, stops the
- * rest and rejects with that error.
+ * On a signal: 0 when all stopped in time, 1 if not. A second signal exits at once. If `ended`
+ * rejects, stops the rest and rejects with that error.
  */
 export function untilStopped(
   deps: {

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
-import { lockHeir, publicIdsOf } from '#access/keys/key-store.ts'
+import { lockSuccessor, publicIdsOf } from '#access/keys/key-store.ts'
 import { createUsagePruning } from '#access/usage/prune-usage.ts'
 import { readDeposits } from '#datasets/deposits/queries.ts'
 import { filePartsOf } from '#datasets/file-parts.ts'
 import type { Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
 import { readIndexStatus } from '#indexer/status.ts'
 import { closeSpendDays } from '#ledger/close-spend-days.ts'
-import { doEach, type PartialWork } from '#lib/do-each.ts'
+import { type PartialWork, runAll } from '#lib/run-all.ts'
 import { sleep } from '#lib/sleep.ts'
 import type { Clock } from '#lib/time.ts'
 import type { DepositIndex } from '#payments/deposit.ts'
@@ -23,19 +23,18 @@ export interface VerifyRole {
   readonly stores: Pick<Stores, 'register' | 'accounts'>
   readonly clock: Clock
   readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>
-  /** Whether x402 payments are settled, and so must be finished. */
   readonly settles: boolean
-  /** Wakes requests that wait for a prepayment in this process. */
+  /** Wakes requests of this process that wait for a prepayment. */
   onChange(claimId: string): void
 }
 
-/** Frequent enough to credit a deposit well within a minute. */
+/** Credits a deposit well within a minute. */
 const PASS_EVERY_MS = 1_000
 
-/** Days end once a day; closing them a minute later is soon enough. */
+/** Days may close a minute late. */
 const TIDY_EVERY_MS = 60_000
 
-/** Credits prepayments, closes finished days and deletes old usage until the signal aborts. */
+/** Credits prepayments, closes days and prunes until the signal aborts. */
 export async function runVerifyRole(role: VerifyRole, signal: AbortSignal): Promise<void> {
   const { ecosystem, stores, clock, logger } = role
   const { payment } = ecosystem
@@ -57,7 +56,7 @@ export async function runVerifyRole(role: VerifyRole, signal: AbortSignal): Prom
     const isTidying = Math.abs(clock() - tidiedAtMs) >= TIDY_EVERY_MS
     if (isTidying) tidiedAtMs = clock()
     try {
-      await doEach(isTidying ? [...always, ...tidying] : always)
+      await runAll(isTidying ? [...always, ...tidying] : always)
     } catch (error) {
       logger.error({ err: error }, 'a verifier step failed; retrying in the next round')
     }
@@ -71,7 +70,6 @@ async function readHeadUnix({ ecosystem, stores }: VerifyRole): Promise<number |
   return status?.asOfUnix
 }
 
-/** The payment tasks of a round. */
 async function openVerifying(
   role: VerifyRole,
   payment: Payment,
@@ -86,7 +84,7 @@ async function openVerifying(
     deposits,
     chainId: payment.chain.id,
     blockHash: blockHashes(reads, clock),
-    keys: { lockHeir, keysOf: publicIdsOf },
+    keys: { lockSuccessor, keysOf: publicIdsOf },
     shareOf,
     isReserved: (connection, txHash) => settlesIntent(connection, txHash),
     confirmations: payment.confirmations,
@@ -108,7 +106,7 @@ async function openVerifying(
   }
 }
 
-/** Finishes payments left open by requests; imported only where payments are settled. */
+/** Finishes payments left open by requests. Lazy: only settling needs it. */
 async function openFinisher(role: VerifyRole, payment: Payment): Promise<() => Promise<void>> {
   const { stores, clock, logger } = role
   const [{ finishPayments }, { openSettlingRpc }] = await Promise.all([
@@ -121,7 +119,7 @@ async function openFinisher(role: VerifyRole, payment: Payment): Promise<() => P
     newId: randomUUID,
     rpc: openSettlingRpc(payment.chain),
     payment,
-    keys: { lockHeir, keysOf: publicIdsOf },
+    keys: { lockSuccessor, keysOf: publicIdsOf },
     report: (err: unknown) => logger.error({ err }, 'a payment is not finished yet'),
   }
   return async () => {

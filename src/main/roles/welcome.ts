@@ -2,7 +2,7 @@ import type { Devnet } from '#devnet/start-devnet.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { eventKinds } from '#ecosystem/event-kinds.ts'
 
-/** Commands for the operator to try, ready to paste. */
+/** Ready to paste. */
 export function welcome(input: {
   readonly url: string
   readonly tookMs: number

@@ -3,10 +3,10 @@ import { eachRow, type Rows } from '../packed-rows.ts'
 import type { SqlValue } from '../sql.ts'
 import type { PostgresConnection } from './postgres-connection.ts'
 
-/** Enough that round trips no longer matter. */
+/** More would save no time. */
 const ROWS_PER_INSERT = 5_000
 
-/** One array per column, so that the server does not parse thousands of parameters. */
+/** One array per column: thousands of parameters are slow to parse. */
 export async function insertInBulk(
   connection: Pick<PostgresConnection, 'runText'>,
   into: BulkInsert,
@@ -34,7 +34,7 @@ export async function insertInBulk(
   return found
 }
 
-/** PostgreSQL's text form of an array; only texts need quotes. */
+/** An array's text form; only texts need quotes. */
 function toArrayText(values: readonly SqlValue[]): string {
   const items = values.map((value) => {
     if (value === null) return 'NULL'

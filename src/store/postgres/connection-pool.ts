@@ -2,17 +2,13 @@ import { StoreError } from '../engine.ts'
 
 export interface ConnectionPoolOptions<C extends Lendable> {
   readonly connectionsMax: number
-  /** Creates a connection without opening it. */
   create(): C
 }
 
 export interface Lendable {
-  /** Throws StoreError. */
   open(): Promise<void>
   readonly isUsable: boolean
-  /** Never rejects. */
   end(): Promise<void>
-  /** Fails all statements in flight and later ones. */
   destroy(): void
 }
 
@@ -23,16 +19,15 @@ interface Waiter<C> {
 
 const CLOSE_TIMEOUT_MS = 5_000
 
-/** More cannot be served within a request's time, so they are refused. */
+/** More cannot be served within a request's time. */
 const WAITING_MAX = 20_000
 
 /**
- * Lends connections and replaces lost ones on return. With the server unreachable, callers wait for
- * at most one connection attempt.
+ * Replaces lost connections on return. With the server unreachable, callers wait for at most one
+ * attempt.
  */
 export class ConnectionPool<C extends Lendable> {
   readonly #options: ConnectionPoolOptions<C>
-  /** Open, opening, or lent and lost. */
   readonly #all = new Set<C>()
   readonly #opening = new Set<C>()
   readonly #leaving = new Set<C>()
@@ -49,7 +44,7 @@ export class ConnectionPool<C extends Lendable> {
     try {
       return await work(connection)
     } finally {
-      this.#giveBack(connection)
+      this.#release(connection)
     }
   }
 
@@ -92,12 +87,12 @@ export class ConnectionPool<C extends Lendable> {
       this.#opening.delete(connection)
       this.#drop(connection)
       waiter.reject(failure)
-      // No lent connection can return to serve the waiters.
+      // No lent connection can return.
       if (this.#all.size === this.#opening.size) this.#refuseWaiting(failure)
     }
   }
 
-  #giveBack(connection: C): void {
+  #release(connection: C): void {
     const next = this.#waiting.shift()
     if (!connection.isUsable) {
       this.#drop(connection)

@@ -35,12 +35,12 @@ test('PostgreSQL: a migration may exceed the statement timeout and the silence l
   }
 })
 
-test('PostgreSQL: writeAtLength may exceed the statement timeout', async () => {
+test('PostgreSQL: writeWithoutTimeout may exceed the statement timeout', async () => {
   const url = await postgres.createDatabase()
   const engine = openPostgres({ url, schema: 'accounts', silenceMaxMs: 200 })
   try {
     await engine.migrate(COUNTERS)
-    const [row] = await engine.writeAtLength((connection) =>
+    const [row] = await engine.writeWithoutTimeout((connection) =>
       connection.run(sql`select pg_sleep(0.5), current_setting('statement_timeout') as statement`),
     )
     assert.equal(row?.statement, '0')

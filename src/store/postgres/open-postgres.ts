@@ -8,17 +8,15 @@ import { transact } from './transaction.ts'
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`; `sslmode` as in libpq. */
   readonly url: string
-  /** Created if missing. */
   readonly schema: 'register' | 'accounts'
-  /** Per process and store. */
   readonly connectionsMax?: number
-  /** By default only the statement timeout bounds waits for locks. */
+  /** Else the statement timeout bounds lock waits. */
   readonly lockTimeoutMs?: number
-  /** A server silent for this long while a response is due is gone. */
+  /** Silent this long while a response is due: gone. */
   readonly silenceMaxMs?: number
 }
 
-/** Our statements take milliseconds; one this long is stuck. */
+/** Normal statements take milliseconds. */
 const STATEMENT_TIMEOUT_MS = 30_000
 
 /** Longer than the statement timeout, which a live server reports. */
@@ -27,8 +25,8 @@ const SILENCE_MAX_MS = 40_000
 const CONNECTIONS_MAX = 8
 
 /**
- * An idle writer counts as gone after this, and its row locks are released. Short for accounts,
- * whose rows callers share; longer for the register, whose writer folds between statements.
+ * Ends an idle writer and releases its row locks. Short for accounts, whose rows callers share;
+ * longer for the register, whose writer folds between statements.
  */
 const SILENT_WRITER_MS = { accounts: 2_000, register: 5_000 } as const
 
@@ -39,14 +37,13 @@ function writes(schema: PostgresOptions['schema']): string {
   return `isolation level read committed; set local idle_in_transaction_session_timeout = ${SILENT_WRITER_MS[schema]}`
 }
 
-/** A longer idle limit, because the writer folds removed rows between statements. */
-const AT_LENGTH =
+/** A longer idle limit: folds run between statements. */
+const WITHOUT_TIMEOUT =
   'isolation level read committed; set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 60000'
 
-/** Serializes migrations of processes that start together; any constant will do. */
+/** Any constant; serializes migrations of processes that start together. */
 const MIGRATION_LOCK = 5_398_017
 
-/** One schema of a PostgreSQL database as an engine. */
 export function openPostgres(options: PostgresOptions): Engine {
   const { schema, silenceMaxMs = SILENCE_MAX_MS, connectionsMax = CONNECTIONS_MAX } = options
   const names = new Map<string, string>()
@@ -64,8 +61,8 @@ export function openPostgres(options: PostgresOptions): Engine {
       onCommitted?.()
       return result
     },
-    writeAtLength: (work) =>
-      onOwnConnection(settings, (connection) => transact(connection, AT_LENGTH, work)),
+    writeWithoutTimeout: (work) =>
+      onOwnConnection(settings, (connection) => transact(connection, WITHOUT_TIMEOUT, work)),
     migrate(migrations, onMigration) {
       assertInOrder(migrations)
       return onOwnConnection(settings, (connection) =>
@@ -76,7 +73,7 @@ export function openPostgres(options: PostgresOptions): Engine {
   }
 }
 
-/** Detects vanished clients while they wait for a lock or a result. */
+/** Detects vanished clients while they wait for locks or results. */
 const VANISHED_CLIENT = [
   'client_connection_check_interval = 2000',
   'tcp_keepalives_idle = 5',
@@ -85,7 +82,7 @@ const VANISHED_CLIENT = [
   'tcp_user_timeout = 20000',
 ]
 
-/** Without statistics the planner would fetch and sort all rows of a list. */
+/** Without statistics the planner would sort all rows of a list. */
 const LISTS_BY_INDEX = 'enable_bitmapscan = off'
 
 /** Set after connecting: poolers refuse startup parameters, and the URL must not override these. */
@@ -107,7 +104,7 @@ function urlOf({ url }: PostgresOptions): string {
   return address.href
 }
 
-/** Migrations may take minutes without a response. */
+/** Migrations may be silent for minutes. */
 async function onOwnConnection<T>(
   settings: Omit<PostgresConnectionOptions, 'silenceMaxMs'>,
   work: (connection: PostgresConnection) => Promise<T>,
@@ -133,7 +130,7 @@ async function migrateWithin(
   },
 ): Promise<void> {
   await transact(connection, writes(schema), async (tx) => {
-    // Another process's migration may hold the lock for long.
+    // Another process may hold the lock for long.
     await connection.command('set local lock_timeout = 0; set local statement_timeout = 0')
     await connection.command(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`)
     await makeSchema(connection, { tx, schema })
@@ -149,7 +146,7 @@ async function migrateWithin(
   })
 }
 
-/** A role without the right to create can serve an up-to-date store. */
+/** A role that cannot create can serve an up-to-date store. */
 async function makeSchema(
   connection: PostgresConnection,
   { tx, schema }: { readonly tx: Connection; readonly schema: string },

@@ -7,29 +7,25 @@ import { type Sql, type SqlValue, toNumbered } from '../sql.ts'
 export interface PostgresConnectionOptions {
   readonly url: string
   readonly session: string
-  /** Prepared statement names by text, shared by an engine's connections. */
   readonly names: Map<string, string>
-  /** Longest silence while a response is due; 0 for no limit. */
+  /** While a response is due; 0 for no limit. */
   readonly silenceMaxMs: number
 }
 
 const CONNECT_TIMEOUT_MS = 5_000
 
-/** Keeps middleboxes from dropping idle connections. */
+/** For middleboxes. */
 const KEEP_ALIVE_MS = 30_000
 
-/** Far above our number of texts; bounds the server's memory. */
+/** Bounds the server's memory. */
 const NAMES_MAX = 2_000
 
-/**
- * The connection stands but is useless: a statement outdated by a schema change, one that the
- * server forgot, a read-only server.
- */
+/** Useless connections: outdated or forgotten statement, read-only server. */
 const STALE = new Set(['0A000', '26000', '25006'])
 
 /**
- * A lost connection is never reopened, so that no statement of a transaction reaches another
- * session. Statements are pipelined and answered in order.
+ * Never reopened, so that no statement of a transaction reaches another session. Pipelines
+ * statements.
  */
 export class PostgresConnection {
   readonly #client: Client
@@ -51,7 +47,7 @@ export class PostgresConnection {
       connectionTimeoutMillis: Math.min(CONNECT_TIMEOUT_MS, silenceMaxMs || CONNECT_TIMEOUT_MS),
       types: { getTypeParser },
     })
-    // Statements in flight fail by themselves; an error without listener would end the process.
+    // An error without listener would end the process.
     this.#client.on('error', () => this.discard())
     this.#client.on('end', () => this.discard())
     this.#socket.setTimeout(silenceMaxMs, () => {
@@ -59,7 +55,7 @@ export class PostgresConnection {
     })
   }
 
-  /** Throws StoreError; then it can only be destroyed. */
+  /** After StoreError it can only be destroyed. */
   async open(): Promise<void> {
     try {
       await this.#client.connect()
@@ -78,7 +74,6 @@ export class PostgresConnection {
     this.#isUsable = false
   }
 
-  /** Without parameters; returns the server's tag of the last command. */
   async command(text: string): Promise<string> {
     const results = [await this.#send({ text })].flat()
     return results.at(-1)?.command ?? ''
@@ -95,13 +90,12 @@ export class PostgresConnection {
     return rows
   }
 
-  /** Closes gracefully; never rejects. */
+  /** Never rejects. */
   async end(): Promise<void> {
     this.discard()
     await this.#client.end().catch(() => undefined)
   }
 
-  /** Fails everything in flight. */
   destroy(): void {
     this.discard()
     this.#socket.destroy()
@@ -132,7 +126,7 @@ export class PostgresConnection {
   }
 }
 
-/** 64-bit integers become exact numbers; the rest is the driver's. */
+/** 64-bit integers become exact numbers. */
 const getTypeParser: typeof types.getTypeParser = (oid: number, format?: 'text' | 'binary') =>
   oid === types.builtins.INT8 ? exactNumber : types.getTypeParser(oid, format)
 
@@ -142,7 +136,7 @@ function exactNumber(text: string): number {
   return value
 }
 
-/** After an error of the server itself the session goes on. */
+/** The server's own errors leave the session usable. */
 function leavesUsable(error: unknown): boolean {
   if (error instanceof StoreError) return true
   if (!(error instanceof DatabaseError)) return false
@@ -156,7 +150,7 @@ function toStoreError(error: unknown): StoreError {
   return new (kindOf(code))(`PostgreSQL: ${message}`, { cause: error })
 }
 
-/** SQLSTATE class 23: integrity constraint violation; 55P03: lock not available. */
+/** Class 23: integrity constraint violation; 55P03: lock not available. */
 function kindOf(code: string): typeof StoreError {
   if (/^23[0-9A-Z]{3}$/.test(code)) return ConstraintError
   return code === '55P03' ? LockTimeoutError : StoreError

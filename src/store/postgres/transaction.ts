@@ -3,7 +3,6 @@ import { type Connection, StoreError } from '../engine.ts'
 import { insertInBulk } from './bulk-insert.ts'
 import type { PostgresConnection } from './postgres-connection.ts'
 
-/** Rolls back on any error. */
 export async function transact<T>(
   connection: PostgresConnection,
   mode: string,
@@ -16,7 +15,7 @@ export async function transact<T>(
     value = await work(connectionWithin(transaction, connection))
   } catch (error) {
     transaction.isOpen = false
-    // A lost connection was rolled back by the server.
+    // The server rolls back lost connections.
     await connection.command('rollback').catch(() => connection.discard())
     throw error
   }
@@ -26,7 +25,7 @@ export async function transact<T>(
   return value
 }
 
-/** A statement after the end would commit by itself, so it is refused. */
+/** After the end a statement would commit by itself, so it is refused. */
 function connectionWithin(
   transaction: { readonly isOpen: boolean },
   connection: PostgresConnection,

@@ -8,15 +8,13 @@ import type { ColumnType } from '../typed-values.ts'
 export interface UniqueKey {
   readonly table: string
   readonly columns: readonly string[]
-  /** Condition of a partial key, else null. */
+  /** Of a partial key. */
   readonly where: string | null
-  /** Its own statement; null if part of the table's. */
+  /** Null if part of the table's. */
   readonly text: string | null
 }
 
-/** The schema of a new store. */
 export interface BuiltSchema {
-  /** Create statements by table. */
   readonly tables: ReadonlyMap<string, string>
   readonly uniqueKeys: readonly UniqueKey[]
   readonly columns: ReadonlyMap<string, readonly BuiltColumn[]>
@@ -28,7 +26,7 @@ export interface BuiltColumn {
   readonly isKey: boolean
 }
 
-/** Migrates an in-memory database, to compare a store with it. */
+/** Migrates in memory, to compare stores with it. */
 export function buildSchema(migrations: readonly Migration[]): BuiltSchema {
   const database = new DatabaseSync(':memory:')
   try {

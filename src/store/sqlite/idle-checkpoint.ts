@@ -2,18 +2,15 @@ import { stat } from 'node:fs/promises'
 import type { Mutex } from '#lib/mutex.ts'
 import type { SqliteWriter } from './sqlite-writer.ts'
 
-/** Shorter logs wait: pages written repeatedly are then copied once. */
+/** Shorter logs wait: repeated pages are then copied once. */
 const LOG_BYTES_MIN = 16_000_000
 
 const PAUSE_MS = 100
 
-/** A reader of an older state, such as an audit, may take its time. */
+/** For readers of an older state, such as an audit. */
 const RETRY_MS = 2_000
 
-/**
- * Checkpoints a long log while nothing is written. Otherwise the commit that makes it too long does
- * so and delays everyone.
- */
+/** Checkpoints a long log while idle, so that no commit has to. */
 export class IdleCheckpoint {
   readonly #log: string
   readonly #writer: SqliteWriter
@@ -22,7 +19,6 @@ export class IdleCheckpoint {
   #isClosed = false
   #pause: NodeJS.Timeout | undefined
 
-  /** @param file of the database */
   constructor(file: string, writer: SqliteWriter, writes: Mutex) {
     this.#log = `${file}-wal`
     this.#writer = writer
@@ -45,7 +41,6 @@ export class IdleCheckpoint {
   }
 
   #wait(ms: number): void {
-    // On failure later commits try again.
     this.#pause = setTimeout(() => void this.#copy().catch(() => undefined), ms).unref()
   }
 

@@ -4,11 +4,10 @@ import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { StoreError } from '../engine.ts'
 
-/** fsync. */
 export type SyncFile = (descriptor: number) => Promise<void>
 
 export interface LogSyncOptions {
-  /** SQLite's write-ahead log; exists after the first write. */
+  /** Write-ahead log; exists after the first write. */
   readonly file: string
   readonly sync?: SyncFile
 }
@@ -16,9 +15,8 @@ export interface LogSyncOptions {
 const syncData: SyncFile = promisify(fdatasync)
 
 /**
- * Syncs commits asynchronously: SQLite has written them to its log, and the log reaches the disk
- * while the next batch is decided. Callers during a sync share the next one. Opening the log here
- * drops no POSIX lock: SQLite locks other files.
+ * The log reaches the disk while the next batch is decided; callers during a sync share the next.
+ * Opening the log drops no POSIX lock: SQLite locks other files.
  */
 export class LogSync {
   readonly #file: string
@@ -33,27 +31,22 @@ export class LogSync {
     this.#sync = sync
   }
 
-  /**
-   * After a failed sync the system may have dropped pages, so later successes prove nothing until
-   * the log restarts.
-   */
+  /** The system may have dropped pages, so later successes prove nothing until the log restarts. */
   get hasFailed(): boolean {
     return this.#hasFailed
   }
 
-  /** Whether a commit may not be on disk. */
   get isBehind(): boolean {
     return this.#running !== undefined || this.#next !== undefined || this.#hasFailed
   }
 
-  /** The log was checkpointed and restarted. */
   healed(): void {
     this.#hasFailed = false
   }
 
   /** Resolves when all commits so far are on disk. */
   afterCommit(): Promise<void> {
-    // Also between two syncs: of two at once, only one gets the error.
+    // Of two syncs at once, only one gets the error.
     if (this.#next !== undefined) return this.#next
     if (this.#running === undefined) return this.#start()
     this.#next = this.#running.then(
@@ -63,7 +56,7 @@ export class LogSync {
     return this.#next
   }
 
-  /** Resolves when everything readers can see is on disk. */
+  /** Resolves when all that readers can see is on disk. */
   async settled(): Promise<void> {
     await (this.#next ?? this.#running)
     if (this.#hasFailed) throw new StoreError('SQLite: an earlier commit did not reach the disk')
@@ -104,10 +97,10 @@ export class LogSync {
   }
 }
 
-/** Syncs the folder too, so that the file's name survives (POSIX). */
+/** Syncs the folder too, so that the name survives (POSIX). */
 async function openLasting(file: string): Promise<FileHandle> {
   const opened = await open(file, 'r+')
-  // Windows syncs no folders and keeps names by itself.
+  // Windows cannot sync folders.
   if (process.platform !== 'win32') {
     const folder = await open(dirname(file), 'r')
     await folder.sync().finally(() => folder.close())

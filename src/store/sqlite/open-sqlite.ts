@@ -17,32 +17,30 @@ import type { SqliteWriter } from './sqlite-writer.ts'
 import { WriterThread } from './writer-thread.ts'
 
 export interface SqliteOptions {
-  /** Folders are created. */
   readonly file: string
-  /** `full` survives power loss, `normal` only the end of the process. */
+  /** `full` survives power loss, `normal` only a crash of the process. */
   readonly durability: 'full' | 'normal'
-  /** For large inserts; takes effect when the file is created. */
+  /** For large inserts; fixed when the file is created. */
   readonly bulk?: boolean
-  /** Runs writes on a worker that starts with this file and calls `serveWriter`; not for `full`. */
+  /** Entry file of a writer thread (`serveWriter`); not for `full`. */
   readonly ownThread?: URL
-  /** fsync of a `full` database's log. */
   readonly sync?: SyncFile
 }
 
-/** KiB of pages. Bulk commits should write each page once; reads use the system's cache. */
+/** Bulk commits should write each page once; reads use the system's cache. */
 const CACHE_KIB = { writer: 12 * 1_024, reader: 4 * 1_024 } as const
 
 /** One writing and one reading connection, in WAL mode. */
 export function openSqlite(options: SqliteOptions): Engine {
   mkdirSync(dirname(options.file), { recursive: true })
   const { file, bulk = false } = options
-  // First, so that an unreadable file fails before a thread starts.
+  // First: an unreadable file fails before a thread starts.
   const reader = new SqliteConnection({ file, bulk, cacheKib: CACHE_KIB.reader })
   const writer = openWriter(options)
   const log = options.durability === 'full' ? openLog(options) : undefined
   const writes = new Mutex()
   const snapshots = new Mutex()
-  // With the writer on this thread a checkpoint would block it.
+  // On this thread a checkpoint would block.
   const idle = options.ownThread && new IdleCheckpoint(file, writer, writes)
   const write: Engine['write'] = async (work, onCommitted) => {
     idle?.writeBegins()
@@ -58,7 +56,7 @@ export function openSqlite(options: SqliteOptions): Engine {
       let durable: Promise<void> | undefined
       const result = await inTransaction(writer, 'begin immediate', work, () => {
         durable = log?.afterCommit()
-        // If the commit itself fails, this promise has no other handler.
+        // No other handler if the commit itself fails.
         durable?.catch(() => undefined)
       })
       return { result, durable }
@@ -76,11 +74,11 @@ export function openSqlite(options: SqliteOptions): Engine {
   }
   return {
     dialect: 'sqlite',
-    // Queued, because a read inside a snapshot would share its older state.
+    // Queued: inside a snapshot it would see that older state.
     read: (statement) => read(() => reader.run(statement)),
     snapshot: (work) => read(() => inTransaction(reader, 'begin', work)),
     write,
-    writeAtLength: (work) => write(work),
+    writeWithoutTimeout: (work) => write(work),
     migrate: (migrations, onMigration) =>
       migrate(reader, { writer, write }, { migrations, onMigration }),
     close: () =>
@@ -95,10 +93,7 @@ export function openSqlite(options: SqliteOptions): Engine {
   }
 }
 
-/**
- * Rolls back on any error. `committing` runs in the same turn as the commit: if that is
- * synchronous, no read comes between.
- */
+/** `committing` runs in the commit's turn: if synchronous, no read comes between. */
 async function inTransaction<T>(
   connection: SqliteWriter,
   begin: 'begin' | 'begin immediate',
@@ -128,17 +123,13 @@ function openLog({ file, sync }: SqliteOptions): LogSync {
   return new LogSync({ file: `${file}-wal`, ...(sync !== undefined && { sync }) })
 }
 
-/**
- * Checkpoints and restarts the log: after a power loss, frames behind one that never reached the
- * disk would be lost.
- */
+/** After a power loss, log frames behind one that never reached the disk would be lost. */
 async function beginNewLog(writer: SqliteWriter, log: LogSync): Promise<void> {
   if (!(await writer.truncateLog()))
     throw new StoreError('SQLite: the log cannot be begun anew yet')
   log.healed()
 }
 
-/** All missing migrations in one transaction. */
 async function migrate(
   reader: SqliteConnection,
   { writer, write }: { readonly writer: SqliteWriter; readonly write: Engine['write'] },

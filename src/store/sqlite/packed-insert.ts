@@ -10,7 +10,7 @@ import {
 } from '../packed-rows.ts'
 import type { SqlValue } from '../sql.ts'
 
-/** The longest text of a number, as in -0.0000012345678901234567. */
+/** Such as -0.0000012345678901234567. */
 const NUMBER_LENGTH = 25
 
 const BLANK_NUMBER = `x'${'20'.repeat(NUMBER_LENGTH)}'`
@@ -20,10 +20,7 @@ export interface PackedInsert {
   readonly values: readonly (SqlValue | Uint8Array)[]
 }
 
-/**
- * Reads all rows from one blob per column, which is faster than binding each value. SQLite has no
- * arrays, but `substr` of a blob skips what precedes.
- */
+/** One blob per column is faster than binding values; SQLite reads them with `substr`. */
 export function packedInsert(
   { table, columns, constants = {}, conflict = '' }: BulkInsert,
   { count, columns: packed }: PackedRows,
@@ -37,7 +34,6 @@ export function packedInsert(
 }
 
 interface Field {
-  /** The value of the row at `place`. */
   readonly sql: string
   readonly value: SqlValue | Uint8Array
 }
@@ -65,7 +61,6 @@ function fieldOf(column: PackedColumn, slot: string, count: number): Field {
   }
 }
 
-/** Fixed-width texts, concatenated. */
 function rightAligned(
   textOf: (row: number) => string,
   { count, width, filler }: { readonly count: number; readonly width: number; filler: string },

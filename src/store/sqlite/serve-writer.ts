@@ -13,22 +13,21 @@ import {
   type WriterTask,
 } from './writer-message.ts'
 
-/** Answers each `ToWriter` with a `FromWriter`, in order, on this thread. */
+/** In order, on this thread. */
 export function serveWriter(procedures: readonly Procedure<unknown>[]): void {
   assert(parentPort !== null, 'writers are served on a worker thread')
   const port = parentPort
   const options: WriterData = workerData
   const writer = new Writer(new SqliteConnection(options), procedures)
   const answer = async ({ ticket, task }: ToWriter) => {
-    const tell = (message: FromWriter) => port.postMessage(message)
+    const send = (message: FromWriter) => port.postMessage(message)
     try {
-      tell({ ticket, kind: 'done', rows: await writer.perform(task) })
+      send({ ticket, kind: 'done', rows: await writer.perform(task) })
     } catch (error) {
-      tell({ ticket, kind: 'failed', failure: toFailure(error) })
+      send({ ticket, kind: 'failed', failure: toFailure(error) })
     }
     if (task.kind === 'close') port.close()
   }
-  // In order, even where a task awaits.
   let last: Promise<void> = Promise.resolve()
   port.on('message', (message: ToWriter) => {
     last = last.then(() => answer(message))
@@ -69,7 +68,7 @@ class Writer {
     }
   }
 
-  /** Returns the transferred memory of packed rows. */
+  /** Returns transferred memory. */
   async #insert(into: BulkInsert, rows: readonly SqlValue[] | PackedRows): Promise<readonly Row[]> {
     if (!('columns' in rows)) return this.#connection.insertValues(into, rows)
     const found = await this.#connection.insert(into, rows)
@@ -79,7 +78,7 @@ class Writer {
 
   #knownInsert(number: number): BulkInsert {
     const into = this.#inserts.get(number)
-    assert(into !== undefined, 'rows for a table that was never told of')
+    assert(into !== undefined, 'rows for an insert that was never sent')
     return into
   }
 

@@ -12,49 +12,41 @@ import { type Sql, type SqlValue, toPlain } from '../sql.ts'
 import { packedInsert } from './packed-insert.ts'
 import type { SqliteWriter } from './sqlite-writer.ts'
 
-/** Plain data. */
 export interface ConnectionOptions {
-  /** The folder must exist. */
   readonly file: string
-  /** For large inserts; takes effect when the file is created. */
+  /** For large inserts; fixed when the file is created. */
   readonly bulk?: boolean
   readonly cacheKib: number
 }
 
-/** Another process may hold the write lock for one commit, which takes far less. */
+/** Another process holds the write lock for one commit at most. */
 const BUSY_TIMEOUT_MS = 5_000
 
-/** Retry interval where SQLite itself does not wait. */
+/** Where SQLite itself does not wait. */
 const BUSY_RETRY_MS = 5
 
 const NOBODY_WAKES = new Int32Array(new SharedArrayBuffer(4))
 
-/**
- * Page size, and pages of log per checkpoint (128 and 2 MB). Bulk logs are mostly copied while
- * idle. Small commits write whole pages for single rows, and their checkpoint blocks the answering
- * thread.
- */
+/** 128 and 2 MB of log per checkpoint. Small commits checkpoint on the answering thread. */
 const PAGES = {
   bulk: { bytes: 8_192, perCheckpoint: 16_000 },
   small: { bytes: 1_024, perCheckpoint: 2_000 },
 } as const
 
-/** Texts are few; the bound guards against a mistake. */
+/** Guards against a mistake. */
 const STATEMENTS_MAX = 1_000
 
-/** Primary result codes; extended codes share their low byte. */
+/** Extended codes share the low byte. */
 const SQLITE_BUSY = 5
 const SQLITE_CONSTRAINT = 19
 
-/** More are no faster. Remainders are halved, so that only six texts are prepared. */
+/** Remainders are halved, so that only six texts are prepared. */
 const ROWS_AT_ONCE = 32
 
-/** Synchronous, on the caller's thread. */
 export class SqliteConnection implements SqliteWriter {
   readonly #database: DatabaseSync
   readonly #inserts = new WeakMap<BulkInsert, Map<number, string>>()
   readonly #statements = new LRUCache<string, Prepared>({ max: STATEMENTS_MAX })
-  /** SQLite rolled the transaction back because of an error. */
   #isCutShort = false
 
   constructor(options: ConnectionOptions) {
@@ -63,7 +55,7 @@ export class SqliteConnection implements SqliteWriter {
     const pragmas = [
       `page_size = ${pages.bytes}`,
       'journal_mode = wal',
-      // Syncs only at checkpoints; `LogSync` syncs after commits where needed.
+      // At checkpoints only; `LogSync` syncs commits where needed.
       'synchronous = normal',
       'foreign_keys = on',
       `cache_size = -${options.cacheKib}`,
@@ -72,7 +64,7 @@ export class SqliteConnection implements SqliteWriter {
     for (const pragma of pragmas) this.#untilFree(() => this.#database.exec(`pragma ${pragma}`))
   }
 
-  /** When several processes create a file, SQLite refuses all but one without waiting. */
+  /** Of processes that create a file together, SQLite refuses all but one without waiting. */
   #untilFree(work: () => void): void {
     for (const endMs = performance.now() + BUSY_TIMEOUT_MS; ; ) {
       try {
@@ -108,7 +100,6 @@ export class SqliteConnection implements SqliteWriter {
     return this.#guard(() => rowsOf(this.#prepare(text), values))
   }
 
-  /** Row after row in one list. */
   insertValues(into: BulkInsert, values: readonly SqlValue[]): readonly Row[] {
     const width = Object.keys(into.columns).length
     return this.#guard(() => {
@@ -133,7 +124,6 @@ export class SqliteConnection implements SqliteWriter {
 
   async rollBack(): Promise<void> {
     try {
-      // Not if SQLite already rolled back.
       if (this.#database.isTransaction) await this.execute('rollback')
     } finally {
       this.#isCutShort = false
@@ -157,7 +147,6 @@ export class SqliteConnection implements SqliteWriter {
     this.#database.close()
   }
 
-  /** Caches the text by insert and size. */
   #prepareInsert(into: BulkInsert, size: number): Prepared {
     const bySize = this.#inserts.get(into) ?? new Map<number, string>()
     this.#inserts.set(into, bySize)
@@ -178,7 +167,7 @@ export class SqliteConnection implements SqliteWriter {
 
   /**
    * After an I/O or memory error SQLite may roll back by itself; later statements would commit
-   * alone, so they are refused.
+   * alone.
    */
   #guard<T>(work: () => T): T {
     if (this.#isCutShort) throw new StoreError('SQLite: the transaction was taken back already')
@@ -193,7 +182,6 @@ export class SqliteConnection implements SqliteWriter {
   }
 }
 
-/** Up to `size` rows per list, row after row. */
 export function* rowsInBatches(
   rows: Iterable<readonly SqlValue[]>,
   size: number,
@@ -216,12 +204,12 @@ interface Prepared {
   readonly names: readonly string[]
 }
 
-/** V8's interned copy: other strings are looked up at each use. */
+/** V8's interned copy; others are looked up at each use. */
 function asKey(name: string): string {
   return Object.keys({ [name]: true })[0] ?? name
 }
 
-/** Node's rows are dictionary-mode objects, slow to create and read. */
+/** Node's rows are slow dictionary-mode objects. */
 function rowsOf({ statement, names }: Prepared, values: readonly SQLInputValue[]): Row[] {
   const found: unknown[] = statement.all(...values)
   return found.map((list) => {

@@ -5,7 +5,6 @@ import type { ConnectionOptions } from './sqlite-connection.ts'
 
 export type WriterData = ConnectionOptions
 
-/** Executed in order. */
 export type WriterTask =
   | { readonly kind: 'run'; readonly text: string; readonly values: readonly SqlValue[] }
   | {
@@ -13,10 +12,8 @@ export type WriterTask =
       /** Sent once, then referred to by number. */
       readonly number: number
       readonly into: BulkInsert | undefined
-      /** Row after row, or packed. */
       readonly rows: readonly SqlValue[] | PackedRows
     }
-  /** A procedure that the thread knows. */
   | { readonly kind: 'call'; readonly name: string; readonly input: unknown }
   | { readonly kind: 'execute'; readonly text: string }
   | { readonly kind: 'rollBack' }
@@ -32,7 +29,7 @@ export type FromWriter =
   | { readonly ticket: number; readonly kind: 'done'; readonly rows: readonly Row[] }
   | { readonly ticket: number; readonly kind: 'failed'; readonly failure: WriterFailure }
 
-/** Plain data, because error classes do not cross threads. */
+/** Error classes do not cross threads. */
 interface WriterFailure {
   readonly kind: 'constraint' | 'store' | 'bug'
   readonly message: string

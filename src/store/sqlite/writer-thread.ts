@@ -10,7 +10,7 @@ import { type FromWriter, fromFailure, type WriterTask } from './writer-message.
 /** Amortizes messages, yet bounds memory. */
 const ROWS_AT_ONCE = 512
 
-/** Packed rows are transferred, not copied. */
+/** Transferred, not copied. */
 const PACKED_ROWS_AT_ONCE = 4_096
 
 /** One batch is stored while the next is made. */
@@ -21,9 +21,7 @@ interface PendingTask {
   reject(error: Error): void
 }
 
-/**
- * Runs statements on a worker thread. Keeps the process alive only while statements are pending.
- */
+/** Keeps the process alive only while statements are pending. */
 export class WriterThread implements SqliteWriter {
   readonly #worker: Worker
   readonly #waiting = new Map<number, PendingTask>()
@@ -32,7 +30,6 @@ export class WriterThread implements SqliteWriter {
   #number = 0
   #ended: Error | undefined
 
-  /** @param file entry point that calls `serveWriter` */
   constructor(file: URL, options: ConnectionOptions) {
     this.#worker = new Worker(file, {
       workerData: options,
@@ -45,7 +42,7 @@ export class WriterThread implements SqliteWriter {
   }
 
   run(statement: Sql): Promise<readonly Row[]> {
-    return this.#tell({ kind: 'run', text: toPlain(statement), values: statement.values })
+    return this.#send({ kind: 'run', text: toPlain(statement), values: statement.values })
   }
 
   async insert(into: BulkInsert, rows: Rows): Promise<readonly Row[]> {
@@ -58,7 +55,7 @@ export class WriterThread implements SqliteWriter {
       for (const batch of inBatches(rows)) {
         const task = { kind: 'insert', ...this.#numbered(into), rows: batch } as const
         const moved = 'columns' in batch ? memoryOf(batch).map(({ buffer }) => buffer) : []
-        ahead.push(this.#tell(task, moved))
+        ahead.push(this.#send(task, moved))
         if (ahead.length >= BATCHES_AHEAD) await takeOne()
       }
       while (ahead.length > 0) await takeOne()
@@ -70,24 +67,24 @@ export class WriterThread implements SqliteWriter {
   }
 
   async call<Input>({ name }: Procedure<Input>, input: Input): Promise<void> {
-    await this.#tell({ kind: 'call', name, input })
+    await this.#send({ kind: 'call', name, input })
   }
 
   async execute(text: string): Promise<void> {
-    await this.#tell({ kind: 'execute', text })
+    await this.#send({ kind: 'execute', text })
   }
 
   async rollBack(): Promise<void> {
-    await this.#tell({ kind: 'rollBack' })
+    await this.#send({ kind: 'rollBack' })
   }
 
   async truncateLog(): Promise<boolean> {
-    const [row] = await this.#tell({ kind: 'truncateLog' })
+    const [row] = await this.#send({ kind: 'truncateLog' })
     return row?.done === true
   }
 
   async close(): Promise<void> {
-    if (this.#ended === undefined) await this.#tell({ kind: 'close' })
+    if (this.#ended === undefined) await this.#send({ kind: 'close' })
   }
 
   #numbered(into: BulkInsert) {
@@ -98,11 +95,11 @@ export class WriterThread implements SqliteWriter {
     return { number: this.#number, into }
   }
 
-  #tell(task: WriterTask, moved: ArrayBuffer[] = []): Promise<readonly Row[]> {
+  #send(task: WriterTask, moved: ArrayBuffer[] = []): Promise<readonly Row[]> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended)
     this.#ticket += 1
     const { promise, resolve, reject } = Promise.withResolvers<readonly Row[]>()
-    // First, since it throws for a task that cannot be cloned.
+    // First: throws for a task that cannot be cloned.
     this.#worker.postMessage({ ticket: this.#ticket, task }, moved)
     if (this.#waiting.size === 0) this.#worker.ref()
     this.#waiting.set(this.#ticket, { resolve, reject })
@@ -117,7 +114,7 @@ export class WriterThread implements SqliteWriter {
     else waiting?.resolve(message.rows)
   }
 
-  /** Pending statements fail: their transaction ends with the connection. */
+  /** Pending statements' transaction ended with the connection. */
   #end(error: Error): void {
     this.#ended ??= new StoreError(`SQLite: the thread that writes: ${error.message}`, {
       cause: error,

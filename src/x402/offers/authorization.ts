@@ -5,7 +5,7 @@ import { getSignPayload } from 'ox/TypedData'
 import type { Address, Hash } from '#domain/address.ts'
 import type { Signature } from '#domain/signature.ts'
 
-/** Signed permission to move tokens once (EIP-3009). Addresses in lower case. */
+/** EIP-3009. Addresses in lower case. */
 export interface Authorization {
   readonly from: Address
   readonly to: Address
@@ -52,7 +52,7 @@ export function isSignedByPayer(
   }
 }
 
-/** The `bytes` form also accepts signatures of contract wallets (USDC 2.2). */
+/** `bytes` also accepts signatures of contract wallets (USDC 2.2). */
 const transferWithAuthorization = parseFunction(
   'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)',
 )

@@ -13,7 +13,7 @@ export interface Availability {
 /** Saves a node request per 402. */
 const FRESH_MS = 5_000
 
-/** The maximum cost of a settlement, as a fraction of the smallest offer. */
+/** Maximum cost of a settlement, as a fraction of the smallest offer. */
 const COST_SHARE = 10n
 
 interface Deps
@@ -25,8 +25,7 @@ interface Deps
 }
 
 /**
- * Offers only what can be settled: nodes prove blocks, the settling wallet can pay, and gas is
- * cheap enough.
+ * Offers only what can be settled: nodes prove blocks, the wallet can pay, and gas is cheap enough.
  */
 export function createAvailability(deps: Deps): Availability {
   let isProvable = deps.proof === 'endpoints'
@@ -45,7 +44,7 @@ export function createAvailability(deps: Deps): Availability {
   }
 }
 
-/** Without proofs, every payment would stay pending. */
+/** Else every payment would stay pending. */
 async function provesHead({ rpc, report }: Deps): Promise<boolean> {
   try {
     const head = await rpc.header('latest')

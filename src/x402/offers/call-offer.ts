@@ -7,10 +7,10 @@ type Deps = Pick<
   'payment' | 'pricePerCall' | 'clock' | 'newId' | 'amounts' | 'publicBaseUrl'
 >
 
-/** Proxies limit response headers to 4 KB by default; the other headers need about 1 KB. */
+/** Proxies limit headers to 4 KB by default; the others need about 1 KB. */
 export const OFFER_LENGTH_MAX = 2_800
 
-/** If the offer is too long, drops the query, then the sign-in. */
+/** If too long, drops the query, then the sign-in. */
 export function callOfferHeader(
   deps: Deps,
   input: {

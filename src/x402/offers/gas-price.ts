@@ -7,14 +7,14 @@ import { type Fees, TRANSFER_GAS } from '../settling/settling-signer.ts'
 /** A zero tip is dropped when the mempool is full. */
 const TIP_MIN = 1_000_000n
 
-/** The base fee rises by at most 1/8 per block: twice the fee lasts six full blocks. */
+/** It rises by at most 1/8 per block: twice the fee lasts six full blocks. */
 const BASE_FEE_ROOM = 2n
 
 export interface GasPrice extends Fees {
   readonly usualFeePerGas: bigint
 }
 
-/** The node's proposed tip is capped at the base fee. */
+/** Caps the node's tip at the base fee. */
 export async function readGasPrice(rpc: Pick<SettlingRpc, 'gasPrice'>): Promise<GasPrice> {
   const { baseFee, tip } = await rpc.gasPrice()
   const maxPriorityFeePerGas = lesser(greater(tip, TIP_MIN), greater(baseFee, TIP_MIN))
@@ -38,7 +38,6 @@ export function costUsual({ usualFeePerGas }: GasPrice): bigint {
 
 const GWEI = 1_000_000_000n
 
-/** Rounded up, because it is a reservation. */
 export function toGwei(wei: bigint): bigint {
   return (wei + GWEI - 1n) / GWEI
 }

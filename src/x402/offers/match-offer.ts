@@ -10,12 +10,10 @@ import type { PaymentFault, PaymentPayload } from './payment-payload.ts'
 
 const SECONDS_LEFT_MIN = 10n
 
-/** Our offers allow five minutes. A longer authorization must be watched as long. */
+/** Ours allow five minutes. A longer authorization must be watched as long. */
 const SECONDS_LEFT_MAX = 3_600n
 
-/**
- * Compares with our own offers, never with the client's copy. No node is asked. Undefined if valid.
- */
+/** Compares with our own offers, never with the client's copy. Undefined if valid. */
 export function matchOffer(
   deps: Pick<X402Deps, 'payment' | 'clock'>,
   amounts: readonly MicroUsd[],

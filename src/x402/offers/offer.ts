@@ -4,11 +4,11 @@ import { formatDecimal } from '#lib/decimal.ts'
 import { Type } from '#lib/type.ts'
 import { currentPayTo, type OfferDeps } from '#payments/offers.ts'
 
-/** Tolerates clock differences and slow blocks. */
+/** For clock differences and slow blocks. */
 const OFFER_SECONDS = 300
 
 export interface OfferInput {
-  /** Ascending: clients take the first within their spending limit. */
+  /** Ascending: clients take the first within their limit. */
   readonly amounts: readonly MicroUsd[]
   readonly resourceUrl: string
   readonly error?: string
@@ -18,7 +18,7 @@ export interface OfferInput {
 type Deps = Pick<OfferDeps, 'payment' | 'pricePerCall' | 'clock'>
 
 /**
- * Base64 of an x402 v2 PaymentRequired. Clients decode it before they read the body, so it must be
+ * Base64 of an x402 v2 PaymentRequired. Clients decode it before the body, so it must be
  * well-formed.
  */
 export function paymentRequiredHeader(deps: Deps, input: OfferInput): string {
@@ -45,7 +45,6 @@ export function paymentRequiredHeader(deps: Deps, input: OfferInput): string {
   return toBase64(offer)
 }
 
-/** CAIP-2. */
 export function networkOf(chainId: number): string {
   return `eip155:${chainId}`
 }

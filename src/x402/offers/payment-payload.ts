@@ -9,7 +9,6 @@ export interface PaymentPayload {
   readonly version: 1 | 2
   /** CAIP-2 in version 2, a name in version 1. */
   readonly network: string
-  /** Absent in version 1. */
   readonly accepted:
     | { readonly amount: string; readonly asset: string; readonly payTo: string }
     | undefined
@@ -17,7 +16,7 @@ export interface PaymentPayload {
   readonly signature: Signature
 }
 
-/** Codes of the x402 specification where it has one. */
+/** From the x402 specification where it has one. */
 export type PaymentFault =
   | 'invalid_payload'
   | 'invalid_x402_version'
@@ -39,8 +38,7 @@ export function carriesPayment(headers: RequestHeaders): boolean {
 }
 
 /**
- * `PAYMENT-SIGNATURE` (v2) or `X-PAYMENT` (v1). Both, or one repeated, would be ambiguous and are
- * rejected.
+ * `PAYMENT-SIGNATURE` (v2) or `X-PAYMENT` (v1). Both, or one repeated, are ambiguous and rejected.
  */
 export function readPayment(headers: RequestHeaders): PaymentPayload | PaymentFault {
   const [current, older] = [headers['payment-signature'], headers['x-payment']]

@@ -9,7 +9,7 @@ export interface Receipted {
   readonly errorReason?: string
 }
 
-/** A SettleResponse, in the header of the client's version. */
+/** A SettleResponse; the header depends on the version. */
 export function paymentResponseHeaders(
   payment: Payment,
   { payload, transaction, errorReason }: Receipted,

@@ -8,12 +8,12 @@ import { lockIntent, setCredited, setIntentStatus } from './intent-store.ts'
 import type { Settlement } from './read-settlement.ts'
 
 export interface Credited {
-  /** The newest rotation of the payee; null for a bucket. */
+  /** The payee's newest rotation; null for a bucket. */
   readonly key: string | null
 }
 
 /**
- * In the caller's transaction. The deposit has at most one live credit, shared with prepayments.
+ * In the caller's transaction. A deposit has at most one live credit, shared with prepayments.
  * Undefined if another writer was first.
  */
 export async function creditIntent(
@@ -26,7 +26,8 @@ export async function creditIntent(
   if (intent === undefined || intent.status === 'credited' || intent.status === 'claimed')
     return undefined
   const { payee } = intent
-  const key = payee.kind === 'key' ? await deps.keys.lockHeir(connection, payee.publicId) : null
+  const key =
+    payee.kind === 'key' ? await deps.keys.lockSuccessor(connection, payee.publicId) : null
   const id = deps.newId()
   const created = await creditDeposit(connection, {
     id,

@@ -14,10 +14,10 @@ import { sweepNonces } from './sweep-nonces.ts'
 
 const INTENTS_PER_PASS_MAX = 100
 
-/** Ended intents wait longer; a pass must not be dominated by them. */
+/** They must not dominate a pass. */
 const ENDED_PER_PASS_MAX = 20
 
-/** The request has finished or died by then. */
+/** The request has ended by then. */
 const RESERVED_SECONDS = 60
 
 const SUBMITTED_SECONDS = 2
@@ -25,9 +25,8 @@ const SUBMITTED_SECONDS = 2
 type Deps = CreditDeps & { report(error: unknown): void }
 
 /**
- * Finishes what requests left open: missed receipts, killed processes, reorgs, and authorizations
- * that others send after we gave up. Safe to run concurrently. Returns the number of payments
- * credited.
+ * Missed receipts, killed processes, reorgs, and authorizations that others send after we gave up.
+ * Safe to run concurrently. Returns the number of payments credited.
  */
 export async function finishPayments(deps: Deps): Promise<number> {
   const reads = { run: deps.engine.read }
@@ -81,7 +80,7 @@ function endOf(intent: Intent, verdict: Verdict): 'abandoned' | 'failed' | undef
 
 const LOOK_SECONDS_MIN = 5
 
-/** Doubles the age, but checks soon after the authorization expires. Undefined a day later. */
+/** Doubles the age, but checks soon after expiry. Undefined a day later. */
 function nextLook(intent: Intent, nowUnix: number): number | undefined {
   const endUnix = Number(intent.authorization.validBefore) + MARGIN_SECONDS
   if (nowUnix >= endUnix + DAY_SECONDS) return undefined

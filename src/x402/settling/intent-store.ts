@@ -9,7 +9,7 @@ export const COLUMNS = sql`id, chain_id, asset, payer, nonce, pay_to, micro_usd,
   valid_before, signature, payee_kind, payee, payee_wallet, status, created_unix, from_block, tx_hash,
   raw, own_hash, settler, tx_nonce, reserved_gwei, gas_day`
 
-/** False if the authorization was reserved before. */
+/** False if reserved before. */
 export async function insertIntent(connection: Connection, intent: Intent): Promise<boolean> {
   const { authorization, payee } = intent
   const [name, wallet] =
@@ -85,7 +85,6 @@ export async function countOpenIntents(reads: Reads): Promise<
   }))
 }
 
-/** Their credit was reversed by a reorg. */
 export async function lostIntents(reads: Reads, limit: number): Promise<Intent[]> {
   const found = await reads.run(sql`
     select ${COLUMNS} from x402_intents
@@ -95,7 +94,7 @@ export async function lostIntents(reads: Reads, limit: number): Promise<Intent[]
   return found.map(toIntent)
 }
 
-/** Then its money must not be credited to a prepayment. */
+/** Its money must then not be credited to a prepayment. */
 export async function settlesIntent(reads: Reads, txHash: Hash): Promise<boolean> {
   const found = await reads.run(sql`
     select id from x402_intents
@@ -105,8 +104,8 @@ export async function settlesIntent(reads: Reads, txHash: Hash): Promise<boolean
 }
 
 /**
- * False if the status changed meanwhile. `lookUnix`: the next look at an ended intent, because
- * others may still send it.
+ * False if the status changed meanwhile. `lookUnix`: the next look at an ended intent, which others
+ * may still send.
  */
 export async function setIntentStatus(
   connection: Connection,

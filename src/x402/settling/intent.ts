@@ -29,10 +29,10 @@ export interface Intent {
   readonly payee: Payee
   readonly status: IntentStatus
   readonly createdUnix: number
-  /** The chain's head when reserved; its transfer cannot be older. */
+  /** Head when reserved; its transfer cannot be older. */
   readonly fromBlock: number
   readonly txHash: Hash | null
-  /** The newest transaction that we signed; its nonce must be used up in any case. */
+  /** The newest that we signed; its nonce must be used up in any case. */
   readonly raw: `0x${string}` | null
   readonly ownHash: Hash | null
   readonly settler: Address | null

@@ -2,7 +2,7 @@ import { type Clock, DAY_SECONDS, unixNow } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 
-/** Within a day, showing it again is answered "already used". */
+/** Shown again within a day, it is answered "already used". */
 const KEEP_SECONDS = DAY_SECONDS
 
 const INTENTS_PER_RUN_MAX = 500
@@ -13,7 +13,7 @@ export async function pruneIntents(deps: {
   readonly clock: Clock
 }): Promise<void> {
   const until = String(unixNow(deps.clock) - KEEP_SECONDS)
-  // Decimal strings without leading zeros: compare length, then text.
+  // Decimal strings: compare length, then text.
   const hasEnded = sql`(length(valid_before) < ${until.length}
     or (length(valid_before) = ${until.length} and valid_before <= ${until}))`
   await deps.engine.write((connection) =>

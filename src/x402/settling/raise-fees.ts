@@ -11,9 +11,8 @@ import { findByTxNonce, replaceTransaction } from './transaction-store.ts'
 type Deps = Pick<X402Deps, 'engine' | 'clock' | 'signer' | 'gasPerDayGwei'>
 
 /**
- * Replaces the transaction that blocks all later ones because gas became too expensive for it. It
- * keeps its nonce, so that at most one is sealed. Undefined if nothing is stuck or the day's gas is
- * used up.
+ * Replaces the transaction that blocks all later ones because gas rose. It keeps its nonce, so that
+ * at most one is sealed. Undefined if nothing is stuck or the day's gas is used up.
  */
 export async function raiseStuck(
   deps: Deps,

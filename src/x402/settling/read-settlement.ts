@@ -68,8 +68,7 @@ function findDeposit(
       topics[1] === toTopic(from) &&
       topics[2] === nonce,
   )
-  // The transfer directly follows its AuthorizationUsed log; others of the same amount do not
-  // count.
+  // It directly follows its AuthorizationUsed log; others of the same amount do not count.
   const position = paying.findIndex(
     ({ logIndex, topics, data }) =>
       used !== undefined &&
@@ -141,7 +140,6 @@ export async function holdsEnough(deps: Deps, intent: Intent): Promise<boolean> 
   return BigInt(await deps.rpc.call({ to: intent.asset, data })) >= value
 }
 
-/** Used by any transaction, or cancelled by the payer. */
 export type Use =
   | { readonly kind: 'used'; readonly txHash: Hash }
   | { readonly kind: 'cancelled'; readonly blockNumber: number }
@@ -169,12 +167,12 @@ export async function findUse(
   return undefined
 }
 
-/** An offer lives five minutes: 150 blocks on Base. */
+/** Five minutes of an offer: 150 blocks on Base. */
 const USE_BLOCKS = 400
 
 const PAGE_BLOCKS = 500
 
-/** An authorization lives up to an hour: 1,800 blocks on Base, more elsewhere. */
+/** An authorization's hour: 1,800 blocks on Base, more elsewhere. */
 const PAGES_MAX = 40
 
 export function toTopic(address: Address): Hash {

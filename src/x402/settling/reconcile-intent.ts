@@ -5,12 +5,12 @@ import { knownHashes } from './transaction-store.ts'
 
 export type Verdict =
   | Extract<Settlement, { kind: 'paid' }>
-  /** By the payer; final only if deep. */
+  /** Final only if deep. */
   | { readonly kind: 'cancelled'; readonly isDeep: boolean }
   | { readonly kind: 'used' }
-  /** Our transaction moved nothing; others may still send the authorization. */
+  /** Moved nothing; others may still send the authorization. */
   | { readonly kind: 'reverted' }
-  /** At a deep block, unused. */
+  /** Unused at a deep block. */
   | { readonly kind: 'expired' }
   | { readonly kind: 'open' }
 
@@ -19,8 +19,8 @@ export const MARGIN_SECONDS = 60
 type Deps = Pick<CreditDeps, 'engine' | 'rpc' | 'payment'>
 
 /**
- * Checks our transactions first, then any other. Ends without money need a block as deep as
- * prepayments do, which the node must have: a lagging node must not end a payment that succeeds.
+ * Our transactions first, then any other. Ending without money needs a deep block: a lagging node
+ * must not end a payment that succeeds.
  */
 export async function reconcileIntent(deps: Deps, intent: Intent): Promise<Verdict> {
   let unpaidAt: number | undefined

@@ -4,12 +4,12 @@ import type { Intent } from './intent.ts'
 import { countOpenBefore, findIntent, insertIntent } from './intent-store.ts'
 import { lockSettler } from './settler-store.ts'
 
-/** Nodes' default limit of pending transactions per account. */
+/** Nodes' default of pending transactions per account. */
 const OPEN_MAX = 64
 
 /**
- * `busy`: the payer has another open payment, because one balance could back many that fail at our
- * cost, or the settling wallet's queue is full. Nothing is stored.
+ * `busy`: the payer has another open payment (one balance could back many that fail at our cost),
+ * or too many are open. Nothing is stored.
  */
 export async function reserveIntent(
   connection: Connection,

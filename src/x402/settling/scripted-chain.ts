@@ -33,15 +33,13 @@ interface Block {
 const STRANGER: Address = `0x${'99'.repeat(20)}`
 
 /**
- * A payment chain in memory with a faulty node. One asset, one settling wallet, two-second blocks;
- * every signature is accepted.
+ * In memory, with a faulty node. One asset, one settling wallet, two-second blocks; accepts every
+ * signature.
  */
 export class ScriptedChain {
   baseFee = 5_000_000n
-  /** For everything but headers. */
   lagBlocks = 0
   refusesSending = false
-  /** Receipts do not hash to the block. */
   provesNothing = false
   isDown = false
   hidesLogs = false
@@ -90,7 +88,7 @@ export class ScriptedChain {
     }
   }
 
-  /** Replaces the newest blocks by empty ones and clears the mempool. */
+  /** Empties the newest blocks and clears the mempool. */
   reorg(depth: number): void {
     this.#forks += 1
     this.#blocks = this.#blocks.slice(0, -depth)

@@ -20,9 +20,7 @@ export type SettleOutcome<A> =
   | { readonly kind: 'settled'; readonly deposit: Deposit; readonly admission: A | undefined }
   | { readonly kind: 'rejected'; readonly reason: PaymentFault }
   | { readonly kind: 'used' }
-  /**
-   * Outcome unknown. Null: not sent by us, because another payment is open or someone else sent it.
-   */
+  /** Outcome unknown. Null: another payment is open or someone else sent it. */
   | { readonly kind: 'pending'; readonly transaction: Hash | null }
 
 export interface SettleDeps extends X402Deps {
@@ -73,7 +71,7 @@ export async function settlePayment<A>(
   return reject('settlement_unavailable')
 }
 
-/** For a store so slow that simulations expire. */
+/** A slow store lets simulations expire. */
 const ATTEMPTS_MAX = 5
 
 function newIntent<A>(deps: SettleDeps, input: SettleInput<A>, fromBlock: number): Intent {
@@ -176,7 +174,7 @@ async function submitOrEnd(
   )
 }
 
-/** Clients tolerate ten seconds; blocks come every two. */
+/** Clients tolerate ten seconds. */
 const RECEIPT_MS = 10_000
 const POLL_MS = 200
 

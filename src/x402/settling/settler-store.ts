@@ -14,7 +14,7 @@ export interface Settler {
   readonly gasGwei: bigint
 }
 
-/** The row lock makes its holder the only writer. */
+/** The lock makes its holder the only writer. */
 export async function lockSettler(connection: Connection, name: SettlerName): Promise<Settler> {
   const [row] = await connection.run(sql`
     insert into x402_settlers (chain_id, settler, gas_day, gas_gwei)

@@ -78,7 +78,7 @@ export function settlingHarness(
     amounts: [100_000n, 1_000_000n],
     gasPerDayGwei: 10_000_000n,
     etherUsd: 5_000,
-    keys: { lockHeir: async (_, publicId) => publicId, keysOf: async () => [] },
+    keys: { lockSuccessor: async (_, publicId) => publicId, keysOf: async () => [] },
     publicBaseUrl: 'http://127.0.0.1',
     recoveries: { refusal: () => undefined, failed: () => undefined },
     report: (error) => void reports.push(error),

@@ -46,10 +46,9 @@ export interface CallInput {
 }
 
 export interface SettlingRpc {
-  /** Wei per gas: the newest base fee and the node's proposed tip. */
+  /** Wei per gas; `tip` is the node's proposal. */
   gasPrice(): Promise<{ readonly baseFee: bigint; readonly tip: bigint }>
   balance(account: Address): Promise<bigint>
-  /** Sealed only, up to a block. */
   transactionCount(account: Address, at?: number): Promise<number>
   call(input: CallInput): Promise<Hash>
   send(raw: `0x${string}`): Promise<void>
@@ -63,7 +62,7 @@ export interface SettlingRpc {
 
 const CALL_TIMEOUT_MS = 5_000
 
-/** Falls over to the next node only if one does not answer. */
+/** Fails over only if a node does not answer. */
 export function openSettlingRpc(chain: {
   readonly id: number
   readonly rpcUrls: readonly string[]
@@ -177,7 +176,7 @@ function toBlock(block: number | 'latest' = 'latest'): string {
 }
 
 function parseReceipt(value: unknown, chainId: number): Receipt | undefined {
-  // A pending receipt has no block number.
+  // A pending receipt has none.
   if (value === null || member(value, 'blockNumber') === null) return undefined
   return {
     from: parseBytes(member(value, 'from')),

@@ -9,7 +9,7 @@ import { type Authorization, transferCall } from '../offers/authorization.ts'
 /** USDC takes up to 103,000. */
 export const TRANSFER_GAS = 160_000n
 
-/** 100 gwei in wei: never sign more, whatever a node says. */
+/** 100 gwei; never sign more, whatever a node says. */
 const FEE_PER_GAS_MAX = 100_000_000_000n
 
 export interface Fees {
@@ -17,7 +17,6 @@ export interface Fees {
   readonly maxPriorityFeePerGas: bigint
 }
 
-/** The only thing that a settling key signs. */
 export interface TransferOrder {
   readonly authorization: Authorization
   readonly signature: Signature
@@ -31,7 +30,7 @@ export interface SignedTransaction {
 }
 
 /**
- * Signs `transferWithAuthorization` on the configured asset to the configured wallets, and nothing
+ * Signs `transferWithAuthorization` on the configured asset to the configured wallets, nothing
  * else.
  */
 export interface SettlingSigner {

@@ -11,10 +11,7 @@ import { NodeRefusal, type SettlingRpc } from './settling-rpc.ts'
 import type { Fees } from './settling-signer.ts'
 import { lowestFreeNonce, setSubmitted } from './transaction-store.ts'
 
-/**
- * `submitted`: stored, perhaps sent. `refused`: nothing signed. `late`: waited too long, simulate
- * again.
- */
+/** `submitted`: stored, perhaps sent. `refused`: nothing signed. `late`: simulate again. */
 export type SubmitOutcome =
   | { readonly kind: 'submitted'; readonly intent: Intent }
   | { readonly kind: 'refused' }
@@ -90,7 +87,7 @@ async function signAndStore(
   return { kind: 'submitted', intent: submitted }
 }
 
-/** On an error the node may still have it; only the chain decides. */
+/** On an error the node may still have it; the chain decides. */
 export async function sendStored(
   deps: Pick<Deps, 'report'> & { readonly rpc: Pick<SettlingRpc, 'send'> },
   intent: Pick<Intent, 'raw'>,

@@ -25,12 +25,12 @@ const SENT_SECONDS = 2
 
 const CLOSED_PER_PASS_MAX = 100
 
-/** Used without our receipt: another program has the key. */
+/** Without our receipt by then, another program has the key. */
 const RECEIPT_SECONDS = 3_600
 
 /**
- * Resends stored transactions until every assigned nonce is used, because a gap would block all
- * later ones. Expired authorizations move nothing. Then frees the gas reservation.
+ * Resends until every assigned nonce is used, because a gap would block all later ones. Then frees
+ * the gas reservation.
  */
 export async function sweepNonces(deps: Deps): Promise<void> {
   const chainId = deps.payment.chain.id

@@ -50,7 +50,7 @@ export async function lowestFreeNonce(
   return row === undefined ? from : column.integer(row, 'free')
 }
 
-/** The old hash is kept, because it may still be sealed. */
+/** Keeps the old hash, which may still be sealed. */
 export async function replaceTransaction(
   connection: Connection,
   input: {

@@ -24,7 +24,7 @@ const BROUGHT = sql`(
   where postings.entry_id = 'credit:' || credits.id and postings.account = credits.account)`
 
 /**
- * Newest first. A bucket spends its oldest payment first, so the remainder belongs to the newest.
+ * Newest first. Buckets spend their oldest payment first, so the remainder belongs to the newest.
  */
 export async function* bucketShares(
   connection: Connection,
@@ -55,9 +55,7 @@ export async function* bucketShares(
 const SHARED = bucketAccount('')
 const OF_ONE_WALLET = bucketAccount(payerBucket(''))
 
-/**
- * The whole balance of a key or wallet account; the remainder of the credit on an address bucket.
- */
+/** A key's or wallet's whole balance; on an address bucket, the credit's remainder. */
 export async function shareOf(
   connection: Connection,
   input: { readonly credit: Pick<Credit, 'id' | 'account'>; readonly balance: MicroUsd },

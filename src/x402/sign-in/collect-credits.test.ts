@@ -21,7 +21,7 @@ const ANN: Address = `0x${'aa'.repeat(20)}`
 const BOB: Address = `0x${'bb'.repeat(20)}`
 const HOME = bucketAccount('192.0.2.1')
 const WORK = bucketAccount('192.0.2.2')
-const keys = { lockHeir: async (_: unknown, id: string) => id, keysOf: async () => [] }
+const keys = { lockSuccessor: async (_: unknown, id: string) => id, keysOf: async () => [] }
 
 const OWN_SHARE = 'a reorg takes no more from a shared address than was left of the payment itself'
 

@@ -15,7 +15,6 @@ const BUCKETS_MAX = 20
 const BUCKETS = bucketAccount('%')
 const PAYERS = bucketAccount(payerBucket('%'))
 
-/** Buckets that the wallet paid for and has not collected from. */
 export async function accountsToCollect(reads: Reads, wallet: Address): Promise<string[]> {
   const found = await reads.run(sql`
     select distinct account from credits
@@ -26,7 +25,7 @@ export async function accountsToCollect(reads: Reads, wallet: Address): Promise<
   return found.map((row) => column.text(row, 'account'))
 }
 
-/** Moves the remainders of a wallet's payments on address buckets to its own balance. */
+/** Moves the remainders of its payments on address buckets to its own balance. */
 export async function collectCredits(
   connection: Connection,
   deps: { readonly newId: () => string },
@@ -61,7 +60,7 @@ async function collectFrom(
     await connection.run(sql`
       insert into x402_collected (credit_id, micro_usd, entry_id) values ${rows(lines)}`)
   }
-  // The wallet's other payments here are spent.
+  // The others here are spent.
   await connection.run(sql`
     insert into x402_collected (credit_id, micro_usd, entry_id)
     select id, 0, null from credits

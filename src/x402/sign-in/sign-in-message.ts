@@ -18,7 +18,7 @@ export interface UnprovenSignIn {
   isSigned(): boolean
 }
 
-/** Codes of the sign-in extension where it has one. */
+/** From the sign-in extension where it has one. */
 export type SignInFault =
   | 'invalid_siwx_header'
   | 'invalid_siwx_domain_mismatch'
@@ -34,7 +34,7 @@ export type SignInFault =
 export interface SignInDeps {
   readonly payment: { readonly chain: { readonly id: number } }
   readonly clock: Clock
-  /** No trailing slash. Messages are valid for this origin only. */
+  /** No trailing slash; messages are valid for this origin only. */
   readonly publicBaseUrl: string
 }
 
@@ -117,7 +117,7 @@ function isLineOrNone(value: unknown): value is string | undefined {
   return value === undefined || isLine(value)
 }
 
-/** Minimum of EIP-4361: eight characters. */
+/** EIP-4361: at least eight characters. */
 const NONCE = /^[0-9A-Za-z]{8,64}$/
 
 function checkPlace(deps: SignInDeps, fields: Fields): SignInFault | undefined {
@@ -149,7 +149,6 @@ function endOf({ issuedAt, expirationTime }: Fields): number {
   return expirationTime === undefined ? latest : Math.min(latest, toMs(expirationTime))
 }
 
-/** RFC 3339 in UTC, else NaN. */
 function toMs(text: string): number {
   return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/.test(text) ? Date.parse(text) : Number.NaN
 }

@@ -5,8 +5,8 @@ import { sql } from '#store/sql.ts'
 import type { SignIn } from './sign-in-message.ts'
 
 /**
- * Binds a message to the first address that shows it, so that a stolen one is useless elsewhere.
- * Deletes expired ones.
+ * Binds a message to its first address, so that a stolen one is useless elsewhere. Deletes expired
+ * ones.
  */
 export async function bindSignIn(
   connection: Connection,

@@ -33,7 +33,6 @@ interface Facts {
 
 const KNOWN_MAX = 1_000
 
-/** Verifies the sign-in and collects the wallet's earlier payments. */
 export function createVisitors(deps: Deps): (facts: Facts) => Promise<Visitor> {
   const known = new LRUCache<string, true>({ max: KNOWN_MAX })
   const myTurn = createTurns()
@@ -68,7 +67,7 @@ async function check(
   return (await bind(deps, signIn, addressBucket)) ? undefined : refuseReplay(deps, addressBucket)
 }
 
-/** One recovery per turn of the event loop, so that other calls are not delayed. */
+/** One recovery per turn of the event loop, so that other calls proceed. */
 function createTurns(): () => Promise<void> {
   let last: Promise<void> = Promise.resolve()
   return () => {
@@ -77,9 +76,7 @@ function createTurns(): () => Promise<void> {
   }
 }
 
-/**
- * Counted apart from invalid signatures, so that a caller whose address changed can sign in again.
- */
+/** Apart from invalid signatures, so that a caller whose address changed can sign in again. */
 function refuseReplay({ recoveries }: Deps, addressBucket: string): Visitor {
   const name = `replays of ${addressBucket}`
   const refusal = recoveries.refusal(name)
@@ -100,7 +97,7 @@ async function collect(deps: Deps, wallet: Address): Promise<void> {
   await deps.engine.write((connection) => collectCredits(connection, deps, { wallet, nowUnix }))
 }
 
-/** Without free calls: those of its address are used up. */
+/** Without free calls: its address's are used up. */
 export function signedInCaller(wallet: Address): Caller {
   const bucket = payerBucket(wallet)
   return {

@@ -28,7 +28,7 @@ onEach(
           proof: 'receipts',
         }),
       )
-    const plan = { floor: at(50), read: at(20), folded: at(20) }
+    const plan = { newestFrom: at(50), read: at(20), folded: at(20) }
     for (const [datasets, left, settled] of [
       [null, 30, 60],
       [['deposits'], 60, 10],

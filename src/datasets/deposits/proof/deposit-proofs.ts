@@ -107,8 +107,8 @@ export async function settleBlock(
 /** Deposits that have yet to be read would be duplicated if stored now. */
 function isInGap(backfill: Backfill | undefined, number: number): boolean {
   if (backfill === undefined) return false
-  const { floor, read, datasets } = backfill
-  if (datasets === null) return number > read.number && number < floor.number
+  const { newestFrom, read, datasets } = backfill
+  if (datasets === null) return number > read.number && number < newestFrom.number
   return datasets.includes(DEPOSITS) && number > read.number
 }
 

@@ -16,10 +16,10 @@ const LIMIT_MAX = 16
 
 const PAUSE_START_MS = 250
 const PAUSE_MAX_MS = 60_000
-/** Notices a recovered node soon. */
+/** Notices recovery soon. */
 const OUTAGE_PAUSE_MAX_MS = 4_000
 
-/** Fails at once if it would wait longer, so that the caller can react. */
+/** Fails at once if it would wait longer. */
 const URGENT_PATIENCE_MS = 10_000
 
 interface WaitingTurn {
@@ -29,10 +29,10 @@ interface WaitingTurn {
 }
 
 /**
- * Slow start and AIMD, as in TCP (RFC 5681), with a pause after a refusal. Urgent requests overtake
- * others.
+ * Slow start and AIMD, as in TCP (RFC 5681), with a pause after a refusal. Urgent requests go
+ * first.
  */
-export class Pace {
+export class RateLimiter {
   readonly #timing: Timing
   readonly #waiting: WaitingTurn[] = []
   #limit = LIMIT_START
@@ -65,7 +65,7 @@ export class Pace {
   }
 
   async enter(urgent: boolean, signal?: AbortSignal): Promise<Pass> {
-    // Read once: if the pause ended between two reads, nothing would wake the queue.
+    // Once: if the pause ended between two reads, nothing would wake the queue.
     const nowMs = this.#timing.clock()
     if (urgent && this.#pausedAt(nowMs) > URGENT_PATIENCE_MS) throw this.#tooLong()
     if (this.#mayGo(urgent, nowMs)) return this.#start(urgent)
@@ -130,7 +130,7 @@ export class Pace {
     return new EndpointError('too-fast', `rate-limited; retrying in ${seconds} s`)
   }
 
-  /** Full jitter above a half keeps clients out of step. */
+  /** Jitter keeps clients out of step. */
   #backoffMs(kind: FailureKind): number {
     const maxMs = kind === 'too-fast' ? PAUSE_MAX_MS : OUTAGE_PAUSE_MAX_MS
     const ms = Math.min(maxMs, PAUSE_START_MS * 2 ** this.#refusalsInRow)

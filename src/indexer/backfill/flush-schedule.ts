@@ -1,16 +1,16 @@
 import type { Clock } from '#lib/time.ts'
 import type { Store } from '../dataset.ts'
 
-/** The most that a kill costs, to be read again. */
+/** At most this much is read again after a kill. */
 const EVERY_MS = 10_000
 
-/** Limits the share of time spent storing, which grows with the holders. */
+/** Share of time spent storing, which grows with the holders. */
 const SHARE = 0.1
 
-/** The last flush before the end starts this much earlier than it takes. */
+/** The last flush starts this many times its duration before the end. */
 const LAST_AHEAD = 1.5
 
-export class FlushRhythm {
+export class FlushSchedule {
   readonly #clock: Clock
   readonly #everyMs: number
   readonly #began: { readonly atMs: number; readonly number: number }
@@ -26,8 +26,8 @@ export class FlushRhythm {
   }
 
   /**
-   * Regularly, and once shortly before the end of a long history. A short one is flushed once,
-   * because each flush rewrites most holders.
+   * Regularly, and once shortly before the end of a long history; a short one is flushed once. Each
+   * flush rewrites most holders.
    */
   isDue(number: number, limit: number): boolean {
     if (this.#isUnderWay) return false
@@ -39,7 +39,6 @@ export class FlushRhythm {
     return sinceMs >= Math.max(this.#everyMs, this.#tookMs / SHARE)
   }
 
-  /** Wraps the stores to measure their duration. */
   begin(stores: readonly Store[]): readonly Store[] {
     this.#lastMs = this.#clock()
     this.#isUnderWay = true

@@ -3,22 +3,22 @@ import type { Position } from '#chain/chain-event.ts'
 import { DAY_SECONDS, startOfHour } from '#lib/time.ts'
 import type { Backfill } from './backfill-row.ts'
 
-/** The longest window is 30 days; two more days cover the last price before it. */
+/** The longest window is 30 days; two more cover the last price before it. */
 const NEWEST_DAYS = 32
 
-/** Counted from the last block read in ranges, because the head may be replaced. */
-export async function planFloor(
+/** From the last block read in ranges, because the head may be replaced. */
+export async function planBackfill(
   clock: BlockClock,
   range: { readonly startBlock: number; readonly to: number; readonly head: TimedBlock },
 ): Promise<Backfill> {
   const { startBlock, to, head } = range
   const first = await clock.at(startBlock)
-  const newestOf = (last: TimedBlock) => clock.firstAtOrAfter(newestFrom(last), first, last)
+  const newestOf = (last: TimedBlock) => clock.firstAtOrAfter(newestUnix(last), first, last)
   const guessed = newestOf({ number: to, timestamp: timeBetween(first, head, to) })
   const [last] = await Promise.all([clock.at(to), guessed.catch(() => undefined)])
   const { number, timestamp } = await newestOf(last)
   const read = beforeBlock(startBlock)
-  return { floor: { number, timestamp }, read, folded: read, datasets: null }
+  return { newestFrom: { number, timestamp }, read, folded: read, datasets: null }
 }
 
 /** As in a fresh register, only the newest days get hourly sums. */
@@ -28,17 +28,17 @@ export function planReread(
   datasets: readonly string[],
 ): Backfill {
   const read = beforeBlock(startBlock)
-  const floor = { number: startBlock, timestamp: newestFrom(position) }
-  return { floor, read, folded: read, datasets }
+  const newestFrom = { number: startBlock, timestamp: newestUnix(position) }
+  return { newestFrom, read, folded: read, datasets }
 }
 
-/** A hash that no block has, and a time before all blocks. */
+/** Before all blocks; no block has this hash. */
 function beforeBlock(startBlock: number): Position {
   return { number: startBlock - 1, hash: '0x', timestamp: -1 }
 }
 
-/** A full hour, so that no hour straddles the floor. */
-function newestFrom(last: Pick<TimedBlock, 'timestamp'>): number {
+/** A full hour, so that no hour straddles `newestFrom`. */
+function newestUnix(last: Pick<TimedBlock, 'timestamp'>): number {
   return startOfHour(last.timestamp - NEWEST_DAYS * DAY_SECONDS)
 }
 

@@ -12,33 +12,30 @@ import { filtersOf } from '../select-logs.ts'
 import { type CommitDeps, stageLogs } from '../transaction.ts'
 import { type Backfill, readBackfill } from './backfill-row.ts'
 import { commitFolded, commitMeeting, commitOlder, type Folded } from './commit-older.ts'
-import { FlushRhythm } from './flush-rhythm.ts'
+import { FlushSchedule } from './flush-schedule.ts'
 import { type ReadDeps, readSegments } from './read-segments.ts'
 
 const MEETING_BLOCKS_MAX = 5_000 + HISTORY_MARGIN
 
-/** Usually all of them, so that it takes two round trips. */
+/** Usually all, in two round trips. */
 const MEETING_BLOCKS_AT_ONCE = 640
 
 interface OpenFolds {
   readonly folds: ReadonlyMap<AnyDataset, HistoryFold>
   readonly at: Position
-  readonly rhythm: FlushRhythm
+  readonly schedule: FlushSchedule
   readonly anomalies: readonly Anomaly[]
 }
 
-export interface OlderHistoryDeps extends CommitDeps {
+export interface BackfillerDeps extends CommitDeps {
   readonly source: ChainSource
   readonly flushEveryMs?: number
 }
 
-/**
- * Reads below the newest days, oldest first, while new blocks come in above. Folds continue up to
- * the position.
- */
-export class OlderHistory {
+/** Reads below the newest days, oldest first, while new blocks come in above. */
+export class Backfiller {
   readonly #read: ReadDeps
-  readonly #deps: OlderHistoryDeps
+  readonly #deps: BackfillerDeps
   readonly #chain: Chain
   #backfill: Backfill | undefined
   #opened: OpenFolds | undefined
@@ -52,7 +49,7 @@ export class OlderHistory {
   #earlier: Promise<void> = Promise.resolve()
   #commitsUnderWay = 0
 
-  constructor(read: ReadDeps, deps: OlderHistoryDeps, chain: Chain) {
+  constructor(read: ReadDeps, deps: BackfillerDeps, chain: Chain) {
     const anchor = async () => {
       await this.#newestStored
       return read.anchor()
@@ -66,7 +63,7 @@ export class OlderHistory {
     return this.#backfill === undefined
   }
 
-  /** Whether a dataset skips new blocks until the backfill has caught up. */
+  /** It skips new blocks until the backfill has caught up. */
   isAwaitedBy(dataset: AnyDataset): boolean {
     if (this.#backfill === undefined) return false
     const { datasets } = this.#backfill
@@ -87,7 +84,7 @@ export class OlderHistory {
     this.#backfill = backfill
   }
 
-  /** Reads the next segment and queues its commit. `met`: the limit is reached. */
+  /** Queues the segment's commit. `met`: the limit is reached. */
   async readSome(limit: number): Promise<'more' | 'met' | 'nothing'> {
     const backfill = this.#backfill
     if (backfill === undefined) return 'nothing'
@@ -109,8 +106,8 @@ export class OlderHistory {
 
   readAhead(limit: number, storing: Promise<Position>): void {
     const backfill = this.#stored()
-    const { floor, read } = backfill
-    if (read.number + 1 >= floor.number) return
+    const { newestFrom, read } = backfill
+    if (read.number + 1 >= newestFrom.number) return
     this.#newestStored = storing
     this.#ahead = this.#openFolds(backfill).then((opened) => {
       this.#segments = this.#open(backfill, opened, limit)
@@ -119,7 +116,6 @@ export class OlderHistory {
     this.#ahead.catch(() => undefined)
   }
 
-  /** Events are stored at once, folds when due. */
   async #store({ anomalies: before, ...opened }: OpenFolds, segment: Segment): Promise<void> {
     await this.#earlier
     const { end, drained } = segment
@@ -133,7 +129,7 @@ export class OlderHistory {
     this.#begin(segment, isDue ? { stores: drained, anomalies } : undefined)
   }
 
-  /** Commits run in order; a failure surfaces in whatever awaits a commit next. */
+  /** In order; a failure surfaces where a commit is awaited next. */
   #begin(segment: Segment, due: Folded | undefined): void {
     this.#earlier = this.#commit
     this.#commitsUnderWay += 1
@@ -149,12 +145,12 @@ export class OlderHistory {
     const backfill = this.#stored()
     const chainId = this.#chain.id
     this.#backfill = await commitOlder(this.#deps, { chainId, backfill, segment, due })
-    if (due !== undefined) this.#opened?.rhythm.end()
+    if (due !== undefined) this.#opened?.schedule.end()
   }
 
   /**
-   * Stores the folds while the last blocks are read one by one, then ends the backfill. False if
-   * the position left the chain: undo the reorg first.
+   * Stores the folds while the last blocks are read, then ends the backfill. False if the position
+   * left the chain: undo the reorg first.
    */
   async meet(position: Position): Promise<boolean> {
     try {
@@ -221,11 +217,11 @@ export class OlderHistory {
     // Without folds nothing is read again.
     const at = folds.size === 0 ? backfill.read : backfill.folded
     const { clock, flushEveryMs } = this.#deps
-    const rhythm = new FlushRhythm(clock, {
+    const schedule = new FlushSchedule(clock, {
       after: at.number,
       ...(flushEveryMs !== undefined && { everyMs: flushEveryMs }),
     })
-    this.#opened = { folds, at, rhythm, anomalies: [] }
+    this.#opened = { folds, at, schedule, anomalies: [] }
     return this.#opened
   }
 
@@ -235,31 +231,31 @@ export class OlderHistory {
   }
 
   /**
-   * Stored blocks are read again for the folds only. Below the floor all datasets are read; above
+   * Stored blocks are read again for the folds only. Below `newestFrom` all datasets are read, above
    * it only folds and re-read datasets. During a commit `read` may be stale, but never beyond the
    * folds.
    */
   #open(
     backfill: Backfill,
-    { folds, at, rhythm }: OpenFolds,
+    { folds, at, schedule }: OpenFolds,
     limit: number,
   ): AsyncIterator<Segment> {
-    const { floor, read, datasets } = backfill
+    const { newestFrom, read, datasets } = backfill
     const from = at.number + 1
     const unfolded = this.#readFor(backfill).filter((each) => !folds.has(each))
     const again = { to: Math.min(read.number, limit), datasets: [] }
-    const below = { to: Math.min(floor.number - 1, limit), datasets: unfolded }
+    const below = { to: Math.min(newestFrom.number - 1, limit), datasets: unfolded }
     const above = { to: limit, datasets: datasets === null ? [] : unfolded }
-    const stretches = [again, below, above]
+    const phases = [again, below, above]
     const after = at.hash === '0x' ? undefined : at
     const isStoring = () => this.#commitsUnderWay > 0
-    const isWanted = (number: number) => !isStoring() && rhythm.isDue(number, limit)
+    const isWanted = (number: number) => !isStoring() && schedule.isDue(number, limit)
     const drainWhenDue = (number: number) =>
-      rhythm.isDue(number, limit) ? rhythm.begin(drain(folds)) : undefined
+      schedule.isDue(number, limit) ? schedule.begin(drain(folds)) : undefined
     const { signal } = this.#reading
     const input = {
       from,
-      stretches,
+      phases,
       after,
       folds,
       signal,
@@ -309,7 +305,7 @@ export class OlderHistory {
   }
 }
 
-/** Requests the first headers together with the last one. */
+/** The first headers together with the last one. */
 function withHeadersAhead(source: ChainSource, from: number, to: number): ChainSource {
   const ahead = Math.min(to - 1, from + MEETING_BLOCKS_AT_ONCE - 1)
   const numbers = [

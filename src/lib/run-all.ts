@@ -3,8 +3,8 @@ export interface PartialWork {
   run(): Promise<void>
 }
 
-/** Runs every part in order, even after failures, then throws all failures together. */
-export async function doEach(parts: readonly PartialWork[]): Promise<void> {
+/** Runs every part even after failures, then throws all of them. */
+export async function runAll(parts: readonly PartialWork[]): Promise<void> {
   const failures: Error[] = []
   for (const { name, run } of parts)
     try {

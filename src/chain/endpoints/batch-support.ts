@@ -1,6 +1,6 @@
 import { EndpointError, type FailureKind } from './endpoint-error.ts'
 
-/** Then a single call is tried, if no batch ever worked. */
+/** Then tries a single call, if no batch ever worked. */
 const FAILURES_MAX = 3
 
 /** JSON-RPC 2.0, 5.1: -32600 is "Invalid Request". */
@@ -11,10 +11,10 @@ const OTHER_REASONS: readonly FailureKind[] = ['too-fast', 'too-large', 'behind'
 const TRY_AGAIN_AFTER = 50
 
 /**
- * Chooses one or two calls per request. Once a batch has worked, batching stays on: a stray refusal
- * must not disable the check that the second call provides.
+ * One or two calls per request. Once a batch has worked, batching stays: a stray refusal must not
+ * disable the check that the second call makes.
  */
-export class AskingManner {
+export class BatchSupport {
   #hasTakenTwo = false
   #failuresInRow = 0
   #takenAlone = 0

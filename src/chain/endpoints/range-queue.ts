@@ -1,7 +1,7 @@
 import type { HistoryPart } from '../chain-source.ts'
 import type { Endpoint } from './endpoint.ts'
 
-export interface Piece {
+export interface QueuedRange {
   readonly from: number
   readonly to: number
   state: 'waiting' | 'asked' | 'answered'
@@ -11,11 +11,10 @@ export interface Piece {
   part: HistoryPart | undefined
 }
 
-/** Ranges in block order, from the first that is not delivered. */
-export class HistoryLine {
+export class RangeQueue {
   readonly #to: number
   #next: number
-  #pieces: Piece[] = []
+  #pieces: QueuedRange[] = []
 
   constructor(from: number, to: number) {
     this.#next = from
@@ -43,14 +42,14 @@ export class HistoryLine {
     return first === undefined || first.state === 'waiting'
   }
 
-  peek(): Pick<Piece, 'from' | 'to' | 'avoid'> | undefined {
+  peek(): Pick<QueuedRange, 'from' | 'to' | 'avoid'> | undefined {
     const waiting = this.#pieces.find((piece) => piece.state === 'waiting')
     if (waiting !== undefined) return waiting
     if (this.#next > this.#to) return undefined
     return { from: this.#next, to: this.#to, avoid: new Set() }
   }
 
-  take(blocks: number): Piece | undefined {
+  take(blocks: number): QueuedRange | undefined {
     const place = this.#pieces.findIndex((piece) => piece.state === 'waiting')
     const waiting = this.#pieces[place]
     if (waiting === undefined) return this.#takeNew(blocks)
@@ -65,18 +64,18 @@ export class HistoryLine {
     return first
   }
 
-  putBack(piece: Piece, failed?: Endpoint): void {
+  putBack(piece: QueuedRange, failed?: Endpoint): void {
     const again = failed === undefined ? piece : withAvoided(piece, failed)
     this.#replace(piece, [{ ...again, state: 'waiting', tries: piece.tries + 1 }])
   }
 
-  halve(piece: Piece, failed?: Endpoint): void {
+  halve(piece: QueuedRange, failed?: Endpoint): void {
     const again = failed === undefined ? piece : withAvoided(piece, failed)
     const middle = piece.from + Math.ceil((piece.to - piece.from + 1) / 2)
     this.#replace(piece, [cut(again, piece.from, middle - 1), cut(again, middle, piece.to)])
   }
 
-  answer(piece: Piece, part: HistoryPart): void {
+  answer(piece: QueuedRange, part: HistoryPart): void {
     piece.state = 'answered'
     piece.part = part
     piece.bytes = part.columns.body.byteLength
@@ -88,11 +87,11 @@ export class HistoryLine {
     return part
   }
 
-  #takeNew(blocks: number): Piece | undefined {
+  #takeNew(blocks: number): QueuedRange | undefined {
     const from = this.#next
     if (from > this.#to) return undefined
     const to = Math.min(this.#to, from + blocks - 1)
-    const piece: Piece = {
+    const piece: QueuedRange = {
       ...{ from, to, state: 'asked', tries: 0, bytes: 0, part: undefined },
       avoid: new Set(),
     }
@@ -101,13 +100,13 @@ export class HistoryLine {
     return piece
   }
 
-  #replace(piece: Piece, pieces: readonly Piece[]): void {
+  #replace(piece: QueuedRange, pieces: readonly QueuedRange[]): void {
     const place = this.#pieces.indexOf(piece)
     if (place >= 0) this.#pieces.splice(place, 1, ...pieces)
   }
 }
 
-function cut(piece: Piece, from: number, to: number): Piece {
+function cut(piece: QueuedRange, from: number, to: number): QueuedRange {
   return {
     ...piece,
     from,
@@ -119,6 +118,6 @@ function cut(piece: Piece, from: number, to: number): Piece {
   }
 }
 
-function withAvoided(piece: Piece, failed: Endpoint): Piece {
+function withAvoided(piece: QueuedRange, failed: Endpoint): QueuedRange {
   return { ...piece, avoid: new Set([...piece.avoid, failed]) }
 }

@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Change } from '../dataset.ts'
-import { FlushRhythm } from './flush-rhythm.ts'
+import { FlushSchedule } from './flush-schedule.ts'
 
 const nothing = {} as Change
 
 /** Reads so many blocks, one a second, and stores for a second per hundred blocks; gives where it stored. */
 async function read(blocks: number): Promise<readonly number[]> {
   let nowMs = 0
-  const rhythm = new FlushRhythm(() => nowMs, { after: 0 })
+  const schedule = new FlushSchedule(() => nowMs, { after: 0 })
   const stored: number[] = []
   let endsMs = Number.POSITIVE_INFINITY
   for (let block = 1; block <= blocks; block += 1) {
     nowMs += 1_000
     if (nowMs >= endsMs) {
-      rhythm.end()
+      schedule.end()
       endsMs = Number.POSITIVE_INFINITY
     }
-    if (!rhythm.isDue(block, blocks)) continue
+    if (!schedule.isDue(block, blocks)) continue
     stored.push(block)
     const beganMs = nowMs
-    const stores = rhythm.begin([
+    const stores = schedule.begin([
       async () => {
         nowMs += block * 10
       },
@@ -56,12 +56,12 @@ test('a long history is stored once more shortly before its end', async () => {
 
 test('nothing is stored while the time before is still under way', async () => {
   let nowMs = 0
-  const rhythm = new FlushRhythm(() => nowMs, { after: 0 })
+  const schedule = new FlushSchedule(() => nowMs, { after: 0 })
   nowMs = 60_000
-  assert.equal(rhythm.isDue(1, 100), true)
-  rhythm.begin([])
+  assert.equal(schedule.isDue(1, 100), true)
+  schedule.begin([])
   nowMs = 600_000
-  assert.equal(rhythm.isDue(50, 100), false)
-  rhythm.end()
-  assert.equal(rhythm.isDue(50, 100), true)
+  assert.equal(schedule.isDue(50, 100), false)
+  schedule.end()
+  assert.equal(schedule.isDue(50, 100), true)
 })

@@ -1,8 +1,8 @@
 import type { TSchema } from 'typebox'
 import { Compile, type Validator } from 'typebox/schema'
 
-/** Compiles a schema on first use, to start faster. */
-export function compiledLate<const Schema extends TSchema>(
+/** Compiles on first use, to start faster. */
+export function compileLazily<const Schema extends TSchema>(
   schema: Schema,
 ): () => Validator<Schema> {
   let made: Validator<Schema> | undefined

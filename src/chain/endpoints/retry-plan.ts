@@ -1,18 +1,18 @@
 import { RpcError } from '../rpc-error.ts'
 import { EndpointError } from './endpoint-error.ts'
 
-export interface Cure {
+export interface RetryPlan {
   readonly isSize: boolean
   readonly isSmaller: boolean
   readonly isElsewhere: boolean
   readonly waits: boolean
 }
 
-const SMALLER: Cure = { isSize: true, isSmaller: true, isElsewhere: false, waits: false }
-const LATER: Cure = { isSize: false, isSmaller: false, isElsewhere: false, waits: true }
-const ELSEWHERE: Cure = { isSize: false, isSmaller: false, isElsewhere: true, waits: false }
+const SMALLER: RetryPlan = { isSize: true, isSmaller: true, isElsewhere: false, waits: false }
+const LATER: RetryPlan = { isSize: false, isSmaller: false, isElsewhere: false, waits: true }
+const ELSEWHERE: RetryPlan = { isSize: false, isSmaller: false, isElsewhere: true, waits: false }
 
-export function cureFor(error: unknown): Cure {
+export function retryPlanFor(error: unknown): RetryPlan {
   if (!(error instanceof EndpointError)) {
     const tooLarge = error instanceof RpcError && error.tooLarge
     return { isSize: tooLarge, isSmaller: true, isElsewhere: !tooLarge, waits: false }
@@ -20,7 +20,7 @@ export function cureFor(error: unknown): Cure {
   switch (error.kind) {
     case 'too-large':
     case 'timeout':
-    // An unknown text most likely refuses the size.
+    // Most likely the size.
     case 'refused':
     case 'reverted':
     case 'no-method':

@@ -8,7 +8,7 @@ import type { Engine } from '#store/engine.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { toBase64 } from './offers/offer.ts'
 import { readPayment } from './offers/payment-payload.ts'
-import { PaymentDesk } from './payment-desk.ts'
+import { PaymentReceiver } from './payment-receiver.ts'
 import { settlingHarness } from './settling/settling-harness.ts'
 import { ACCEPTED, storePayment } from './x402-harness.ts'
 
@@ -16,8 +16,8 @@ const addressBucket = '192.0.2.1'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 
-/** A desk, and how often it has asked its node anything. */
-function countingDesk(engine: Engine) {
+/** A receiver, and how often it has asked its node anything. */
+function countingReceiver(engine: Engine) {
   const { deps, settling, time } = settlingHarness(engine)
   const asked = { times: 0 }
   const rpc = new Proxy(deps.rpc, {
@@ -26,7 +26,7 @@ function countingDesk(engine: Engine) {
       return Reflect.get(target, name)
     },
   })
-  return { desk: new PaymentDesk({ ...settling, rpc }), asked, time }
+  return { receiver: new PaymentReceiver({ ...settling, rpc }), asked, time }
 }
 
 /** A payment that was given up before it was sent, as the header that carries it. */
@@ -48,17 +48,17 @@ function headersOf(payment: object) {
 onBoth(
   'a payment that was given up costs the node one look in ten seconds, however often it is shown',
   async ({ engine }) => {
-    const { desk, asked, time } = countingDesk(engine)
+    const { receiver, asked, time } = countingReceiver(engine)
     const headers = headersOf(await abandonedPayment(engine))
-    await desk.screen({ headers, addressBucket })
+    await receiver.screen({ headers, addressBucket })
     const look = asked.times
     assert.ok(look > 0)
     for (let looks = 2; looks <= 4; looks += 1) {
       time.aheadSeconds += 10
       for (let n = 0; n < 5; n += 1) {
         const seen = await Promise.all([
-          desk.screen({ headers, addressBucket }),
-          desk.receive({ headers, addressBucket }, [100_000n]),
+          receiver.screen({ headers, addressBucket }),
+          receiver.receive({ headers, addressBucket }, [100_000n]),
         ])
         for (const each of seen) assert.equal(each?.kind, 'refusal')
       }
@@ -70,19 +70,19 @@ onBoth(
 onBoth(
   'who has not signed a payment that was given up costs the node nothing',
   async ({ engine }) => {
-    const { desk, asked } = countingDesk(engine)
+    const { receiver, asked } = countingReceiver(engine)
     const payment = await abandonedPayment(engine)
     const { payload } = payment
     assert.ok(isObject(payload.authorization))
     const authorization = { ...payload.authorization, value: '100001' }
     const forged = headersOf({ ...payment, payload: { ...payload, authorization } })
     assert.equal(
-      (await desk.screen({ headers: forged, addressBucket }))?.code,
+      (await receiver.screen({ headers: forged, addressBucket }))?.code,
       'payment_already_used',
     )
     assert.equal(asked.times, 0)
     assert.equal(
-      (await desk.screen({ headers: headersOf(payment), addressBucket }))?.code,
+      (await receiver.screen({ headers: headersOf(payment), addressBucket }))?.code,
       'payment_already_used',
     )
     assert.ok(asked.times > 0)

@@ -40,13 +40,13 @@ export type Received =
     }
   | Refusal
 
-/** Minimum interval between chain look-ups of an ended payment. */
+/** Between chain look-ups of an ended payment. */
 const LOOK_AGAIN_MS = 10_000
 
 const LOOKED_MAX = 10_000
 
-/** Settles each authorization once. */
-export class PaymentDesk {
+/** Each authorization once. */
+export class PaymentReceiver {
   readonly #deps: SettleDeps
   readonly #underWay = new Set<string>()
   /** Limits the cost of showing ended payments again. */
@@ -57,7 +57,7 @@ export class PaymentDesk {
     this.#deps = deps
   }
 
-  /** A receipt shown again buys nothing, even where the call would be free. */
+  /** A receipt shown again buys nothing, even where the call is free. */
   async screen({ headers, addressBucket }: PaymentFacts): Promise<Refusal | undefined> {
     if (!carriesPayment(headers)) return undefined
     const payload = readPayment(headers)
@@ -141,7 +141,7 @@ export class PaymentDesk {
     return true
   }
 
-  /** We never resend it, but anyone who holds it may have: then the payee gets the money. */
+  /** We never resend it, but others may have: then the payee gets the money. */
   async #lookAgain(intent: Intent): Promise<void> {
     const { engine, report } = this.#deps
     try {

@@ -3,45 +3,44 @@ import type { AnyDataset } from '../dataset.ts'
 import { filtersOf } from '../select-logs.ts'
 import { SideHistory } from './side-history.ts'
 
-export interface Stretch {
+export interface Phase {
   readonly to: number
   readonly datasets: readonly AnyDataset[]
 }
 
-export interface OpenStretch extends Stretch {
+export interface OpenPhase extends Phase {
   readonly from: number
   readonly lead: AsyncIterable<HistoryPart> | undefined
   readonly sides: readonly SideHistory[]
-  next(): OpenStretch | undefined
+  next(): OpenPhase | undefined
 }
 
 export interface OpenInput {
   readonly source: ChainSource
   readonly from: number
-  /** Ascending; those that end below `from` are skipped. */
-  readonly stretches: readonly Stretch[]
+  /** Ascending; skips those that end below `from`. */
+  readonly phases: readonly Phase[]
   readonly folded: readonly AnyDataset[]
-  /** Also cancels ranges that were requested ahead. */
   readonly signal: AbortSignal
 }
 
-/** Opens the next stretch as soon as this one is fully requested, to save a round trip. */
-export function openStretch(input: OpenInput): OpenStretch | undefined {
+/** `next` opens as soon as this one is fully requested, to save a round trip. */
+export function openPhase(input: OpenInput): OpenPhase | undefined {
   const { source, from, folded, signal } = input
-  const [stretch, ...stretches] = input.stretches.filter(({ to }) => to >= from)
-  if (stretch === undefined) return undefined
-  const { to, datasets } = stretch
-  let following: { readonly stretch: OpenStretch | undefined } | undefined
+  const [phase, ...phases] = input.phases.filter(({ to }) => to >= from)
+  if (phase === undefined) return undefined
+  const { to, datasets } = phase
+  let following: { readonly phase: OpenPhase | undefined } | undefined
   const next = () => {
-    following ??= { stretch: openStretch({ ...input, from: to + 1, stretches }) }
-    return following.stretch
+    following ??= { phase: openPhase({ ...input, from: to + 1, phases }) }
+    return following.phase
   }
   const [filter, ...others] = filtersOf([...datasets, ...folded], source.chainId)
   const range = { from, to }
   const sides = others.map((each) => new SideHistory(source, { ...range, filter: each }))
   signal.addEventListener('abort', () => sides.map((side) => side.stop()))
   const history = filter && source.history({ ...range, filter, signal, onAllAsked: next })
-  return { ...stretch, from, lead: history && readOn(history), sides, next }
+  return { ...phase, from, lead: history && readOn(history), sides, next }
 }
 
 function readOn<T>(items: AsyncIterable<T>): AsyncIterable<T> {

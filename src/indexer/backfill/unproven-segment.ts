@@ -11,7 +11,7 @@ import type { AnyDataset, HistoryFold, Staged, Store } from '../dataset.ts'
 import type { Anomaly, Segment } from '../segment.ts'
 import { selectLogs } from '../select-logs.ts'
 
-export interface DraftDeps {
+export interface SegmentDeps {
   readonly source: ChainSource
   readonly blockClock: BlockClock
   /** A stored final block that the node must share. */
@@ -19,7 +19,7 @@ export interface DraftDeps {
   onRead(progress: { readonly number: number; readonly logs: number }): void
 }
 
-export interface DraftInput {
+export interface SegmentInput {
   readonly from: number
   /** The proven block below `from`; undefined at the start. */
   readonly after: Promise<BlockRef | undefined>
@@ -29,36 +29,36 @@ export interface DraftInput {
 
 const LOGS_AT_ONCE = 256
 
-/** A batch holds 50, so that one node answers them all. */
+/** One batch of 50, so that one node answers them all. */
 const HEADERS_AT_ONCE = 45
 
-/** A block that came with logs; its header must confirm it. */
-interface ToldBlock extends BlockRef {
+/** Came with logs; its header must confirm it. */
+interface ClaimedBlock extends BlockRef {
   readonly host: string
   readonly timestamp: number | undefined
 }
 
-/** A segment that is read first and proven afterwards. */
-export class Draft {
+/** Read first, proven afterwards. */
+export class UnprovenSegment {
   readonly from: number
   readonly #after: Promise<BlockRef | undefined>
-  readonly #deps: DraftDeps
-  readonly #folds: DraftInput['folds']
+  readonly #deps: SegmentDeps
+  readonly #folds: SegmentInput['folds']
   readonly #staged: readonly Staged[]
   readonly #anomalies: Anomaly[] = []
   readonly #foldedAnomalies: Anomaly[] = []
   readonly #exact: ReturnType<typeof selectLogs>
   #logs = 0
   #answers = 0
-  readonly #toldBlocks: ToldBlock[] = []
+  readonly #claimedBlocks: ClaimedBlock[] = []
 
-  constructor(deps: DraftDeps, input: DraftInput) {
+  constructor(deps: SegmentDeps, input: SegmentInput) {
     this.#deps = deps
     this.#folds = input.folds
     this.from = input.from
     this.#after = input.after
     this.#staged = input.datasets.map((dataset) =>
-      dataset.stage(tellInto(this.#anomalies, dataset)),
+      dataset.stage(reportInto(this.#anomalies, dataset)),
     )
     this.#exact = selectLogs(input.datasets.flatMap((dataset) => dataset.selectors))
   }
@@ -71,8 +71,8 @@ export class Draft {
     return this.#answers
   }
 
-  get toldBlocks(): number {
-    return this.#toldBlocks.length
+  get claimedBlocks(): number {
+    return this.#claimedBlocks.length
   }
 
   async take({ columns, end, host }: HistoryPart, to: number): Promise<void> {
@@ -83,7 +83,7 @@ export class Draft {
         exact: (index) => this.#exact.isWanted(columns, index),
       })
     this.#keepLast(columns, host, isUndated)
-    if (end !== undefined) this.#toldBlocks.push({ ...end, host, timestamp: undefined })
+    if (end !== undefined) this.#claimedBlocks.push({ ...end, host, timestamp: undefined })
     for (let from = 0; from < columns.count; from += LOGS_AT_ONCE) {
       await setImmediate()
       this.#read(columns.slice(from, Math.min(from + LOGS_AT_ONCE, columns.count)), host)
@@ -95,7 +95,7 @@ export class Draft {
     const last = columns.count - 1
     if (last < 0) return
     this.#answers += 1
-    this.#toldBlocks.push({
+    this.#claimedBlocks.push({
       host,
       number: columns.blockNumber[last] ?? 0,
       hash: this.#readBy(host, () => columns.blockHash(last)),
@@ -108,7 +108,7 @@ export class Draft {
     this.#readBy(host, () => {
       for (const staged of this.#staged) staged.takeColumns(columns)
       for (const [dataset, fold] of this.#folds)
-        fold.take(columns, tellInto(this.#foldedAnomalies, dataset))
+        fold.take(columns, reportInto(this.#foldedAnomalies, dataset))
     })
   }
 
@@ -130,9 +130,9 @@ export class Draft {
   async prove(to: number, drained: readonly Store[] | undefined): Promise<Segment> {
     const { source, anchor } = this.#deps
     const known = [await this.#after, await anchor()].filter((each) => each !== undefined)
-    const numbers = [to, ...this.#toldBlocks.map(({ number }) => number)]
+    const numbers = [to, ...this.#claimedBlocks.map(({ number }) => number)]
     const headers = await source.onOneEndpoint((one) => askBranch(one, numbers, known))
-    for (const { number, hash, timestamp, host } of this.#toldBlocks) {
+    for (const { number, hash, timestamp, host } of this.#claimedBlocks) {
       const header = headers.get(number)
       if (header?.hash !== hash || (timestamp ?? header.timestamp) !== header.timestamp)
         throw this.#lie(
@@ -149,7 +149,7 @@ export class Draft {
   }
 }
 
-/** The node must also have the stored blocks, so that it is on their branch. */
+/** The node must be on the stored blocks' branch. */
 async function askBranch(
   source: ChainSource,
   numbers: readonly number[],
@@ -181,6 +181,6 @@ function requireBranch(
       throw new RpcError(`the node's block ${number} differs from the stored one`)
 }
 
-function tellInto(anomalies: Anomaly[], dataset: AnyDataset) {
+function reportInto(anomalies: Anomaly[], dataset: AnyDataset) {
   return (log: Log, reason: string) => void anomalies.push({ log, dataset: dataset.name, reason })
 }

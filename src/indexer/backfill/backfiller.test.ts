@@ -122,7 +122,7 @@ describe('older history', () => {
       const [status] =
         (await engine.snapshot((reads) => readIndexStatus(reads, [base(ecosystem)])))?.chains ?? []
       assert.ok(status?.backfill)
-      const newestDays = status.blockNumber - status.backfill.floor.number
+      const newestDays = status.blockNumber - status.backfill.newestFrom.number
       assert.equal(newestDays, 32)
       assert.equal(status.backfill.read.number, -1)
       const rows = await engine.read({ kind: 'sql', parts: ['select * from events'], values: [] })
