@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { type Breach, describeBreaches } from './tidy/breach.ts'
@@ -9,12 +10,14 @@ import {
   layerBreaches,
   siblingBreaches,
 } from './tidy/layer-rules.ts'
+import { linkBreaches } from './tidy/link-rules.ts'
 import { nameBreaches } from './tidy/name-rules.ts'
-import { readTree } from './tidy/read-tree.ts'
+import { readTexts, readTree } from './tidy/read-tree.ts'
 import { fileSizeBreaches, functionSizeBreaches } from './tidy/size-rules.ts'
 import { wordBreaches } from './tidy/word-rules.ts'
 
-const files = await readTree(join(import.meta.dirname, '..'))
+const root = join(import.meta.dirname, '..')
+const files = await readTree(root)
 
 function holds(guarantee: string, breaches: readonly Breach[]): void {
   test(guarantee, () => {
@@ -34,3 +37,7 @@ holds(
   nameBreaches(files.map((file) => file.path)),
 )
 holds('no work is postponed, no type is forced', wordBreaches(files))
+holds(
+  'links and names of documents lead somewhere',
+  linkBreaches(await readTexts(root), (path) => existsSync(join(root, path))),
+)
