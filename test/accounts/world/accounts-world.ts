@@ -82,7 +82,7 @@ export async function startAccountsWorld(options: AccountsWorldOptions): Promise
         SEXTON_DATA: otherFolder ?? dataFolder,
         SEXTON_ECOSYSTEM: ecosystemFile,
         // Compiled once for all the processes of a test.
-        NODE_COMPILE_CACHE: join(folder, 'compiled'),
+        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(folder, 'compiled'),
         ...(databaseUrl !== undefined && { SEXTON_DATABASE_URL: databaseUrl }),
         ...environment,
       },
