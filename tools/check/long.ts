@@ -18,6 +18,7 @@ const programs = [
   'test/simulation/main.ts --seeds 100 --engine postgres',
   'test/simulation/kill-at-every-write.ts',
   'test/simulation/real-reorgs.ts --all',
+  'test/recompute/long-history.ts',
   'test/file-pairs/main.ts --pairs 300',
   'test/file-pairs/main.ts --pairs 60 --engine postgres',
 ]

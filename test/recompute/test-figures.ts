@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { burn, claimDividend, mine, payUsdc, reorg } from '#devnet/actions.ts'
+import { accounts } from '#devnet/addresses.ts'
+import { type ChainClient, readHead } from '#devnet/chain-client.ts'
+import { units } from '#devnet/units.ts'
+import { sql } from '#store/sql.ts'
+import { openSqlite } from '#store/sqlite/open-sqlite.ts'
+import { localEcosystemAt, registerMigrations, startIndexer } from '#test/indexed-ecosystem.ts'
+import { dataRoutesOf, readRoute } from '#test/route-reader.ts'
+import { startOwnDevnet } from '#test/start-own-devnet.ts'
+import { compareFigures } from './compare-figures.ts'
+import { recompute } from './recompute.ts'
+
+/** Declares the tests that compare every figure with what chains of so many days give. */
+export async function testFigures(historyDays: number): Promise<void> {
+  const { clients, compareNow, countDeposits, stop } = await indexChains(historyDays)
+  after(stop)
+
+  test('every figure equals what the chains themselves give', () => compareNow())
+
+  test('every figure is right again after both chains dropped a burn, a claim and a deposit', async () => {
+    for (const chain of clients) {
+      await mine(chain, { blocks: 1 })
+      await burn(chain, { token: 'grave', from: accounts.operator, amount: units(12_345) })
+      await claimDividend(chain, { token: 'usdc', account: accounts.holder, amount: 7_000_001n })
+      const { operator, payTo } = accounts
+      await payUsdc(chain, { from: operator, to: payTo, amount: 1_000_000n })
+      await mine(chain, { blocks: 3 })
+    }
+    await compareNow()
+    const before = await countDeposits()
+    for (const chain of clients) await reorg(chain, { depth: 5 })
+    await compareNow()
+    assert.equal(await countDeposits(), before - 1)
+  })
+}
+
+async function indexChains(historyDays: number) {
+  const folder = await mkdtemp(join(tmpdir(), 'sexton-recompute-'))
+  const devnet = await startOwnDevnet({ historyDays })
+  const { base, ethereum } = devnet.chains
+  const clients = [base.client, ethereum.client]
+  const ecosystem = localEcosystemAt({ base: base.rpcUrl, ethereum: ethereum.rpcUrl })
+  const register = openSqlite({ file: join(folder, 'register.sqlite'), durability: 'normal' })
+  await register.migrate(registerMigrations)
+  const indexer = startIndexer({ ecosystem, register })
+  const routes = dataRoutesOf({ register, ecosystem })
+  return {
+    clients,
+    /** Recomputes at the present heads and compares every figure. */
+    async compareNow() {
+      await indexer.caughtUp()
+      const { chains, asOfUnix } = await readHeads(clients)
+      await compareFigures((path) => readRoute(routes, path), await recompute(chains, asOfUnix))
+    },
+    async countDeposits() {
+      return (await register.read(sql`select tx_hash from deposits`)).length
+    },
+    async stop() {
+      await indexer.stop()
+      await register.close()
+      await devnet.stop()
+      await rm(folder, { recursive: true })
+    },
+  }
+}
+
+async function readHeads(clients: readonly ChainClient[]) {
+  const heads = await Promise.all(clients.map(readHead))
+  const chains = clients.map(({ name, chainId, rpcUrl }, index) => ({
+    name,
+    id: chainId,
+    rpcUrl,
+    blockNumber: heads[index]?.number ?? 0,
+  }))
+  return { chains, asOfUnix: Math.max(...heads.map((head) => head.timestampUnix)) }
+}
