@@ -17,7 +17,8 @@ test('npm run dev restarts the service after a change, and keeps the local chain
   const child = spawn(process.execPath, [join(root, 'tools/dev.ts')], {
     env: {
       PATH: process.env.PATH,
-      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+      // Of paths that no later run has.
+      NODE_COMPILE_CACHE: join(root, 'compiled'),
       PORT: String(await freePort(0)),
       SEXTON_METRICS_PORT: 'off',
       LOG_FORMAT: 'json',

@@ -19,7 +19,10 @@ let project: string
 before(async (context) => {
   project = await copyProject(context as TestContext)
   // What `npm pack` runs first, without the installation.
-  await run(process.execPath, ['tools/build.ts', '--clean'], { cwd: project })
+  await run(process.execPath, ['tools/build.ts', '--clean'], {
+    cwd: project,
+    env: environment,
+  })
   await run('npm', ['pack', '--ignore-scripts'], { cwd: project })
 })
 
