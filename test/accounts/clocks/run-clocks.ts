@@ -11,7 +11,7 @@ import { WhoCalls } from '../truth/who-calls.ts'
 import { type AccountsWorld, startAccountsWorld } from '../world/accounts-world.ts'
 import { makeOwner, mintSoon } from '../world/owner.ts'
 import type { RoleProcess } from '../world/role-process.ts'
-import { type MovedClock, makeMovedClock } from './moved-clock.ts'
+import { forgetMovedProcess, type MovedClock, makeMovedClock } from './moved-clock.ts'
 
 export interface ClocksInput {
   readonly libfaketime: string
@@ -82,6 +82,7 @@ async function startReplicas(
     const clock = makeMovedClock(libfaketime, join(world.folder, `clock-${skewMs}`))
     clock.set(skewMs)
     const api = await world.start(role, { environment: clock.environment })
+    void api.exit.then(() => forgetMovedProcess(api.pid))
     await api.ready()
     return { api, clock, skewMs }
   }
