@@ -1,6 +1,71 @@
-import { testFigures } from './test-figures.ts'
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { burn, claimDividend, mine, payUsdc, reorg } from '#devnet/actions.ts'
+import { accounts } from '#devnet/addresses.ts'
+import { readHead } from '#devnet/chain-client.ts'
+import { units } from '#devnet/units.ts'
+import { sql } from '#store/sql.ts'
+import { openSqlite } from '#store/sqlite/open-sqlite.ts'
+import { localEcosystemAt, registerMigrations, startIndexer } from '#test/indexed-ecosystem.ts'
+import { isLongVersion } from '#test/long-version.ts'
+import { dataRoutesOf, readRoute } from '#test/route-reader.ts'
+import { startOwnDevnet } from '#test/start-own-devnet.ts'
+import { compareFigures } from './compare-figures.ts'
+import { recompute } from './recompute.ts'
 
-/** The history that other files of a run share; `long-history.ts` compares a longer one. */
-const HISTORY_DAYS = 40
+const folder = await mkdtemp(join(tmpdir(), 'sexton-recompute-'))
+const devnet = await startOwnDevnet({ historyDays: isLongVersion ? 120 : 40 })
+const clients = [devnet.chains.base.client, devnet.chains.ethereum.client]
+const ecosystem = localEcosystemAt({
+  base: devnet.chains.base.rpcUrl,
+  ethereum: devnet.chains.ethereum.rpcUrl,
+})
+const register = openSqlite({ file: join(folder, 'register.sqlite'), durability: 'normal' })
+await register.migrate(registerMigrations)
+const indexer = startIndexer({ ecosystem, register })
+const routes = dataRoutesOf({ register, ecosystem })
+after(async () => {
+  await indexer.stop()
+  await register.close()
+  await devnet.stop()
+  await rm(folder, { recursive: true })
+})
 
-await testFigures(HISTORY_DAYS)
+/** Recomputes at the present heads and compares every figure. */
+async function compareNow(): Promise<void> {
+  await indexer.caughtUp()
+  const heads = await Promise.all(clients.map(readHead))
+  const chains = clients.map(({ name, chainId, rpcUrl }, index) => ({
+    name,
+    id: chainId,
+    rpcUrl,
+    blockNumber: heads[index]?.number ?? 0,
+  }))
+  const asOfUnix = Math.max(...heads.map((head) => head.timestampUnix))
+  await compareFigures((path) => readRoute(routes, path), await recompute(chains, asOfUnix))
+}
+
+test('every figure equals what the chains themselves give', () => compareNow())
+
+test('every figure is right again after both chains dropped a burn, a claim and a deposit', async () => {
+  for (const chain of clients) {
+    await mine(chain, { blocks: 1 })
+    await burn(chain, { token: 'grave', from: accounts.operator, amount: units(12_345) })
+    await claimDividend(chain, { token: 'usdc', account: accounts.holder, amount: 7_000_001n })
+    const { operator, payTo } = accounts
+    await payUsdc(chain, { from: operator, to: payTo, amount: 1_000_000n })
+    await mine(chain, { blocks: 3 })
+  }
+  await compareNow()
+  const before = await countDeposits()
+  for (const chain of clients) await reorg(chain, { depth: 5 })
+  await compareNow()
+  assert.equal(await countDeposits(), before - 1)
+})
+
+async function countDeposits(): Promise<number> {
+  return (await register.read(sql`select tx_hash from deposits`)).length
+}
