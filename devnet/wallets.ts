@@ -1,5 +1,5 @@
 import { type Address, type Hex, toHex } from 'viem'
-import { mnemonicToAccount } from 'viem/accounts'
+import { mnemonicToAccount, privateKeyToAddress } from 'viem/accounts'
 import type { AccountName } from '#devnet/addresses.ts'
 
 export interface Wallet {
@@ -12,6 +12,14 @@ export const developmentMnemonic = 'test test test test test test test test test
 
 /** BIP-44 path m/44'/60'/0'/0/index. */
 export function developmentWallets(): Readonly<Record<AccountName, Wallet>> {
+  // Making the seed from the words takes most of the time.
+  const parent = mnemonicToAccount(developmentMnemonic, { path: `m/44'/60'/0'/0` }).getHdKey()
+  const walletAt = (index: number): Wallet => {
+    const { privateKey } = parent.deriveChild(index)
+    if (privateKey === null) throw new Error('the mnemonic gave no private key')
+    const key = toHex(privateKey)
+    return { address: privateKeyToAddress(key), privateKey: key }
+  }
   return {
     operator: walletAt(0),
     holder: walletAt(1),
@@ -21,11 +29,4 @@ export function developmentWallets(): Readonly<Record<AccountName, Wallet>> {
     settler: walletAt(5),
     treasury: walletAt(6),
   }
-}
-
-function walletAt(addressIndex: number): Wallet {
-  const account = mnemonicToAccount(developmentMnemonic, { addressIndex })
-  const { privateKey } = account.getHdKey()
-  if (privateKey === null) throw new Error('the mnemonic gave no private key')
-  return { address: account.address, privateKey: toHex(privateKey) }
 }

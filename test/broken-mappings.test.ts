@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import { auditService } from './audit-service.ts'
+import { eitherEngine } from './long-version.ts'
 import { startPostgres } from './postgres.ts'
 import { startWorld, type World } from './world.ts'
 
@@ -20,7 +21,7 @@ function broken(file: EcosystemFile): EcosystemFile {
 
 const REASON = /DividendClaimed of 0x[0-9a-f]{40} does not fit its ABI/
 
-for (const engine of ['SQLite', 'PostgreSQL'] as const)
+for (const engine of eitherEngine)
   describe(engine, () => {
     let world: World
     before(async () => {

@@ -4,6 +4,7 @@ import { claimDividend, mine, payUsdc, transfer } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { calls } from '#devnet/calls.ts'
 import { type ChainClient, sendTransaction } from '#devnet/chain-client.ts'
+import { eitherEngine } from './long-version.ts'
 import { startPostgres } from './postgres.ts'
 import { eventually, type MintedKey, mintKey, startWorld, type World } from './world.ts'
 
@@ -83,7 +84,7 @@ const FALSE_PAYMENTS: readonly FalsePayment[] = [
   },
 ]
 
-for (const engine of ['SQLite', 'PostgreSQL'] as const)
+for (const engine of eitherEngine)
   describe(engine, () => {
     let world: World
     let key: MintedKey

@@ -29,10 +29,8 @@ export async function startOwnDevnet({
 }: OwnDevnetOptions = {}): Promise<Devnet> {
   const dataFolder = await mkdtemp(join(tmpdir(), 'sexton-devnet-'))
   const clear = () => rm(dataFolder, { recursive: true, force: true })
-  const shared = process.env[SHARED_CHAINS]
   try {
-    if (shared !== undefined && historyDays > daysLeftOut)
-      await cp(await sharedHistory(shared, historyDays), dataFolder, { recursive: true })
+    await copySharedHistory(dataFolder, historyDays)
     const ports = await freePorts()
     const devnet = await startDevnet({ dataFolder, ...ports, live, historyDays, saved: false })
     return {
@@ -46,6 +44,19 @@ export async function startOwnDevnet({
     await clear()
     throw error
   }
+}
+
+/**
+ * Puts the history that the files of a run share where chains look for their own, so that a start only
+ * goes on with it. A file that runs alone has none to copy.
+ */
+export async function copySharedHistory(
+  dataFolder: string,
+  historyDays = historyDaysUsual,
+): Promise<void> {
+  const shared = process.env[SHARED_CHAINS]
+  if (shared === undefined || historyDays <= daysLeftOut) return
+  await cp(await sharedHistory(shared, historyDays), dataFolder, { recursive: true })
 }
 
 /** A history is built in seconds, on a loaded machine in a few times as many. */

@@ -3,6 +3,7 @@ import { after, afterEach, before, describe, test } from 'node:test'
 import { mine, payUsdc } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { readHead } from '#devnet/chain-client.ts'
+import { eitherEngine } from './long-version.ts'
 import { type Lie, type LyingNode, Refused, startLyingNode } from './lying-node.ts'
 import { startPostgres } from './postgres.ts'
 import { eventually, type MintedKey, mintKey, startWorld, type World } from './world.ts'
@@ -14,7 +15,7 @@ after(() => postgres.stop())
 const ONE_USDC = 1_000_000n
 const FORGED_TX = `0x${'f0'.repeat(32)}`
 
-for (const engine of ['SQLite', 'PostgreSQL'] as const)
+for (const engine of eitherEngine)
   describe(engine, () => {
     let node: LyingNode
     let world: World

@@ -5,6 +5,7 @@ import { readFile, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { freePort } from '#main/roles/local-chains.ts'
+import { copySharedHistory } from '#test/start-own-devnet.ts'
 import { copyProject } from './project-copy.ts'
 
 /** Ten times what it takes on a quiet machine. */
@@ -12,9 +13,12 @@ const RESTART_MS_MAX = 5_000
 
 test('npm run dev restarts the service after a change, and keeps the local chains', async (context) => {
   const root = await copyProject(context)
+  await copySharedHistory(join(root, '.sexton/dev/chains'))
   const child = spawn(process.execPath, [join(root, 'tools/dev.ts')], {
     env: {
       PATH: process.env.PATH,
+      // Of paths that no later run has.
+      NODE_COMPILE_CACHE: join(root, 'compiled'),
       PORT: String(await freePort(0)),
       SEXTON_METRICS_PORT: 'off',
       LOG_FORMAT: 'json',

@@ -8,6 +8,7 @@ import { PassThrough } from 'node:stream'
 import { before, type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { localFile } from '#main/roles/local-chains.ts'
+import { copySharedHistory } from '#test/start-own-devnet.ts'
 import { copyProject } from './project-copy.ts'
 
 const run = promisify(execFile)
@@ -18,7 +19,10 @@ let project: string
 before(async (context) => {
   project = await copyProject(context as TestContext)
   // What `npm pack` runs first, without the installation.
-  await run(process.execPath, ['tools/build.ts', '--clean'], { cwd: project })
+  await run(process.execPath, ['tools/build.ts', '--clean'], {
+    cwd: project,
+    env: environment,
+  })
   await run('npm', ['pack', '--ignore-scripts'], { cwd: project })
 })
 
@@ -46,6 +50,7 @@ test('the package starts in an empty folder, on local chains where anvil is inst
   const anvil = await readFile(join(MODULES, '@foundry-rs/anvil/package.json'), 'utf8')
   const packages = ['@foundry-rs/anvil', ...Object.keys(JSON.parse(anvil).optionalDependencies)]
   for (const name of packages) await link(folder, name)
+  await copySharedHistory(join(folder, '.sexton/chains'))
   await startUntil({ folder, program, parameters: start, line: 'Sexton is ready' })
 })
 

@@ -37,12 +37,12 @@ const lastsMs = values.lasts * 1_000
 const isWanted = (fault: string) => values.fault === undefined || values.fault === fault
 if (values.engine === 'sqlite')
   for (const fault of sqliteFaults.filter(isWanted))
-    show(fault, await breakSqlite(strace, { fault, lastsMs }))
+    show(fault, await breakSqlite(strace, { fault, lastsMs, pauseMs: 0 }))
 else
   for (const fault of postgresFaults.filter(isWanted)) {
     const postgres = await startPostgres({ durable: true })
     try {
-      show(fault, await breakPostgres(strace, { postgres, fault, lastsMs }))
+      show(fault, await breakPostgres(strace, { postgres, fault, lastsMs, pauseMs: 0 }))
     } finally {
       await postgres.stop()
     }

@@ -27,6 +27,7 @@ try {
     libfaketime: await findFaketime(),
     databaseUrl: await postgres?.createDatabase(),
     stayMs: values.stay * 1_000,
+    pauseMs: 0,
     onMove: (move) => process.stdout.write(`${move}\n`),
   })
   for (const [what, count] of [...answers].sort()) process.stdout.write(`${count}\t${what}\n`)

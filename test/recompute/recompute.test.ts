@@ -10,13 +10,14 @@ import { units } from '#devnet/units.ts'
 import { sql } from '#store/sql.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import { localEcosystemAt, registerMigrations, startIndexer } from '#test/indexed-ecosystem.ts'
+import { isLongVersion } from '#test/long-version.ts'
 import { dataRoutesOf, readRoute } from '#test/route-reader.ts'
 import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import { compareFigures } from './compare-figures.ts'
 import { recompute } from './recompute.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'sexton-recompute-'))
-const devnet = await startOwnDevnet({ historyDays: 120 })
+const devnet = await startOwnDevnet({ historyDays: isLongVersion ? 120 : 40 })
 const clients = [devnet.chains.base.client, devnet.chains.ethereum.client]
 const ecosystem = localEcosystemAt({
   base: devnet.chains.base.rpcUrl,

@@ -4,8 +4,8 @@ import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/
 import { PaymentRequiredV2Schema } from '@x402/core/schemas'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { auditService } from '../audit-service.ts'
+import { eitherEngine } from '../long-version.ts'
 import {
-  ENGINES,
   mintOpened,
   newPayer,
   passBlocks,
@@ -39,7 +39,7 @@ const CLIENTS: readonly {
   { name: '@x402/axios', address: '198.51.100.2', wallet: 'premium', pay: payingAxios },
 ]
 
-for (const engine of ENGINES)
+for (const engine of eitherEngine)
   describe(engine, () => {
     let world: X402World
     before(async () => {

@@ -13,15 +13,9 @@ import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { reorg, setAutomine } from '#devnet/actions.ts'
 import { auditService } from '../audit-service.ts'
+import { eitherEngine } from '../long-version.ts'
 import { newVisitor, type Seen, signPayment, untilBalance, type Visitor } from './raw-payment.ts'
-import {
-  ENGINES,
-  mintOpened,
-  newPayer,
-  passBlocks,
-  proxiedWorlds,
-  type X402World,
-} from './x402-world.ts'
+import { mintOpened, newPayer, passBlocks, proxiedWorlds, type X402World } from './x402-world.ts'
 
 const FUNDS = 5_000_000n
 const PATH = '/api/burns/total'
@@ -31,7 +25,7 @@ const HEADERS_BYTES_MAX = 4_096
 
 const startProxied = await proxiedWorlds()
 
-for (const engine of ENGINES)
+for (const engine of eitherEngine)
   describe(`a wallet that signs in, on ${engine}`, () => {
     let world: X402World
     before(async () => {

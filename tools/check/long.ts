@@ -18,6 +18,8 @@ const programs = [
   'test/simulation/main.ts --seeds 100 --engine postgres',
   'test/simulation/kill-at-every-write.ts',
   'test/simulation/real-reorgs.ts --all',
+  '--test test/recompute/recompute.test.ts test/provider-answers.test.ts test/broken-mappings.test.ts',
+  '--test test/false-payments.test.ts test/unproven-payments.test.ts test/x402/pay.test.ts test/x402/sign-in.test.ts',
   'test/file-pairs/main.ts --pairs 300',
   'test/file-pairs/main.ts --pairs 60 --engine postgres',
 ]
@@ -26,6 +28,7 @@ const filters = process.argv.slice(2)
 const chosen = programs.filter(
   (program) => filters.length === 0 || filters.some((filter) => program.includes(filter)),
 )
+process.env.TEST_LONG = 'yes'
 const stage = await openTestStage({ needsPostgres: false })
 const results: string[] = []
 for (const program of chosen) {

@@ -58,9 +58,11 @@ async function startRun({ stalledAfterMs = 600_000, grandchild = 'exec sleep 600
   return { child, ended, pid, output: () => output }
 }
 
-/** A process that has ended but that nobody has waited for has no command line. */
+/** A process that has ended but that nobody has waited for is a zombie. */
 async function isAlive(pid: number): Promise<boolean> {
-  return (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')) !== ''
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  const [, state] = /^\d+ \(.*\) (\w)/s.exec(stat) ?? []
+  return state !== undefined && state !== 'Z' && state !== 'X'
 }
 
 test('a run in which nothing moves is ended, names the file, fails and kills what ignores SIGTERM', async () => {

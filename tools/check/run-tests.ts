@@ -16,8 +16,8 @@ export interface TestRun {
 const testTimeoutMs = 180_000
 /** As long as the longest that a single test may take. */
 const stalledAfterMsUsual = 180_000
-/** One more than there are cores, because many tests wait for a block, a timer or a process. */
-const filesAtOnce = Math.min(4, availableParallelism() + 1)
+/** Two more than there are cores, because many tests wait for a block, a timer or a process. */
+const filesAtOnce = Math.min(4, availableParallelism() + 2)
 
 /** Runs test files, each as a process of its own, and returns whether all passed. */
 export async function runTests({

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp } from 'node:fs/promises'
+import { access, chmod, constants, mkdir, mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SHARED_POSTGRES, startPostgres } from '#test/postgres.ts'
@@ -17,8 +17,11 @@ export async function openTestStage({ needsPostgres }: { readonly needsPostgres:
   const leftovers = watchLeftovers(`${RUN_MARK}=${id}`, folder)
   process.env[RUN_MARK] = id
   process.env[SHARED_CHAINS] = folder
-  // Modules are compiled once for all processes of the run.
-  process.env.NODE_COMPILE_CACHE = join(folder, 'compiled')
+  process.env.NODE_COMPILE_CACHE = await compiledFolder(folder)
+  // Whatever a test leaves behind goes with the run. PostgreSQL runs as another user below root.
+  process.env.TMPDIR = join(folder, 'tmp')
+  await mkdir(process.env.TMPDIR)
+  for (const each of [folder, process.env.TMPDIR]) await chmod(each, 0o711)
   const postgres = needsPostgres ? await startPostgres({ own: true }) : undefined
   if (postgres !== undefined) process.env[SHARED_POSTGRES] = postgres.url
   return {
@@ -26,6 +29,18 @@ export async function openTestStage({ needsPostgres }: { readonly needsPostgres:
       await postgres?.stop()
       await leftovers.end()
     },
+  }
+}
+
+/** Modules compiled in earlier runs; those of this run alone where the installation is read-only. */
+async function compiledFolder(folder: string): Promise<string> {
+  const kept = join(import.meta.dirname, '../../node_modules/.cache/sexton')
+  try {
+    await mkdir(kept, { recursive: true })
+    await access(kept, constants.W_OK)
+    return kept
+  } catch {
+    return join(folder, 'compiled')
   }
 }
 

@@ -1,4 +1,4 @@
-import { renameSync, writeFileSync } from 'node:fs'
+import { renameSync, rmSync, writeFileSync } from 'node:fs'
 
 /** The clock of a process of its own, which can be moved while it runs. */
 export interface MovedClock {
@@ -9,6 +9,12 @@ export interface MovedClock {
   /** What it may show at the earliest, and at the latest: it moves a moment after it is told to. */
   earliestMs(): number
   latestMs(): number
+}
+
+/** Removes what libfaketime leaves in memory for each process that it moved. */
+export function forgetMovedProcess(pid: number): void {
+  for (const name of [`faketime_shm_${pid}`, `sem.faketime_sem_${pid}`])
+    rmSync(`/dev/shm/${name}`, { force: true })
 }
 
 /** The process looks at its file with each reading of the clock (measured: within 20 ms). */

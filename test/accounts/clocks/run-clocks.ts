@@ -11,7 +11,7 @@ import { WhoCalls } from '../truth/who-calls.ts'
 import { type AccountsWorld, startAccountsWorld } from '../world/accounts-world.ts'
 import { makeOwner, mintSoon } from '../world/owner.ts'
 import type { RoleProcess } from '../world/role-process.ts'
-import { type MovedClock, makeMovedClock } from './moved-clock.ts'
+import { forgetMovedProcess, type MovedClock, makeMovedClock } from './moved-clock.ts'
 
 export interface ClocksInput {
   readonly libfaketime: string
@@ -19,6 +19,8 @@ export interface ClocksInput {
   readonly databaseUrl: string | undefined
   /** How long the callers go on after each move. */
   readonly stayMs: number
+  /** Between two calls of a caller. */
+  readonly pauseMs: number
   onMove(move: string): void
 }
 
@@ -31,7 +33,7 @@ export interface ClocksResult {
 }
 
 const PRICE_MICRO_USD = 100
-const QUOTAS = { anonymous: 60, free: 150, premium: 300 }
+const QUOTAS = { anonymous: 30, free: 75, premium: 150 }
 const ADDRESSES = 8
 const OWNERS = 2
 const LINES = 3
@@ -49,7 +51,7 @@ interface Replica {
 }
 
 /**
- * Callers go on without a pause while the clocks of the services pass midnight, jump an hour ahead
+ * Callers go on while the clocks of the services pass midnight, jump an hour ahead
  * and back, and a day ahead and back; then what they saw is compared with what was counted.
  */
 export async function runClocks(input: ClocksInput): Promise<ClocksResult> {
@@ -80,6 +82,7 @@ async function startReplicas(
     const clock = makeMovedClock(libfaketime, join(world.folder, `clock-${skewMs}`))
     clock.set(skewMs)
     const api = await world.start(role, { environment: clock.environment })
+    void api.exit.then(() => forgetMovedProcess(api.pid))
     await api.ready()
     return { api, clock, skewMs }
   }
@@ -108,6 +111,7 @@ async function callWhileClocksMove(
         calls: Number.POSITIVE_INFINITY,
         chance: chanceOf(`clocks ${index}`),
         lines: LINES,
+        pauseMs: input.pauseMs,
         stop: stop.signal,
       },
     ),

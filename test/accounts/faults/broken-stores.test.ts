@@ -6,13 +6,16 @@ import { breakSqlite, type FaultRun } from './fault-places.ts'
 /** Long enough for hundreds of commits; `break-stores.ts` does all faults, on both engines, and longer. */
 const LASTS_MS = 1_000
 
+/** Leaves most of the processor to others; `break-stores.ts` calls without a pause. */
+const PAUSE_MS = 3
+
 const mayMount = process.getuid?.() === 0 && process.platform === 'linux'
 
 for (const fault of ['full disk', 'syncs fail'] as const)
   test(`SQLite: ${fault}: calls get 503 while it lasts, are served again by themselves, and each 200 is counted once`, {
     skip: fault === 'full disk' && !mayMount && 'only root can mount a small disk',
   }, async () => {
-    check(await breakSqlite(await findStrace(), { fault, lastsMs: LASTS_MS }))
+    check(await breakSqlite(await findStrace(), { fault, lastsMs: LASTS_MS, pauseMs: PAUSE_MS }))
   })
 
 function check({ violations, answers, audit }: FaultRun): void {

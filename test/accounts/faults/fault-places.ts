@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import type { TestPostgres } from '#test/postgres.ts'
 import { sqliteFiles } from '#test/strace.ts'
 import { startAccountsWorld } from '../world/accounts-world.ts'
-import { type FaultResult, runFault } from './run-fault.ts'
+import { type FaultInput, type FaultResult, runFault } from './run-fault.ts'
 import { failingCalls, fullDisk, killedProcess, type StoreFault } from './store-fault.ts'
 
 const run = promisify(execFile)
@@ -24,6 +24,8 @@ export const postgresFaults = ['no space', 'a backend dies'] as const
 
 export type PostgresFault = (typeof postgresFaults)[number]
 
+type FaultLoad = Pick<FaultInput, 'lastsMs' | 'pauseMs'>
+
 export interface FaultRun extends FaultResult {
   readonly audit: { readonly code: number | null; readonly words: string }
 }
@@ -31,7 +33,7 @@ export interface FaultRun extends FaultResult {
 /** Runs one fault on a service with the embedded stores, then audits it; a full disk needs root. */
 export async function breakSqlite(
   strace: string,
-  { fault, lastsMs }: { readonly fault: SqliteFault; readonly lastsMs: number },
+  { fault, ...load }: { readonly fault: SqliteFault } & FaultLoad,
 ): Promise<FaultRun> {
   const world = await startAccountsWorld({ quotas: QUOTAS })
   const isSmall = fault === 'full disk'
@@ -52,7 +54,7 @@ export async function breakSqlite(
       api,
       fault: faults[fault],
       pids: async () => [api.pid],
-      lastsMs,
+      ...load,
     })
     await api.stop()
     return { ...result, audit: await world.audit() }
@@ -68,10 +70,9 @@ export async function breakPostgres(
   input: {
     readonly postgres: TestPostgres
     readonly fault: PostgresFault
-    readonly lastsMs: number
-  },
+  } & FaultLoad,
 ): Promise<FaultRun> {
-  const { postgres, fault, lastsMs } = input
+  const { postgres, fault, ...load } = input
   const databaseUrl = await postgres.createDatabase()
   const world = await startAccountsWorld({ databaseUrl, quotas: QUOTAS })
   try {
@@ -87,7 +88,7 @@ export async function breakPostgres(
       'a backend dies': killedProcess,
     }
     const pids = () => backendsOf(databaseUrl)
-    const result = await runFault({ world, api, fault: faults[fault], pids, lastsMs })
+    const result = await runFault({ world, api, fault: faults[fault], pids, ...load })
     await api.stop()
     return { ...result, audit: await world.audit() }
   } finally {

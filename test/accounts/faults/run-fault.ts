@@ -21,6 +21,8 @@ export interface FaultInput {
   /** Processes that the fault is for, asked when it begins. */
   pids(): Promise<readonly number[]>
   readonly lastsMs: number
+  /** Between two calls of a caller. */
+  readonly pauseMs: number
 }
 
 export interface FaultResult {
@@ -70,6 +72,7 @@ export async function runFault(input: FaultInput): Promise<FaultResult> {
     calls: Number.POSITIVE_INFINITY,
     chance: chanceOf(fault.name),
     lines: LINES,
+    pauseMs: input.pauseMs,
     stop: stop.signal,
   })
   const breaking = breakAndMend(input)

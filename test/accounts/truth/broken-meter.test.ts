@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
+import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import { runTruth } from './run-truth.ts'
 
 const CALLS = 2_500
@@ -12,12 +13,16 @@ const faults = {
   'admits-too-many': 'more free calls than the quota',
 } as const
 
+const devnet = await startOwnDevnet()
+after(() => devnet.stop())
+
 for (const [fault, rule] of Object.entries(faults))
   test(`the checker notices a meter that ${fault.replaceAll('-', ' ')}`, async () => {
     const { violations } = await runTruth({
       calls: CALLS,
       replicas: 1,
       databaseUrl: undefined,
+      devnet,
       seed: '1',
       audit: false,
       api: { nodeFlags: ['--import', preload], environment: { METER_FAULT: fault } },

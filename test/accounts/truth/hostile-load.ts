@@ -12,6 +12,8 @@ export interface LoadInput {
   readonly chance: Chance
   /** Lines to each replica. */
   readonly lines: number
+  /** Between two turns of a line, to leave the processor to others; none unless given. */
+  readonly pauseMs?: number
   /** Ends it before all calls are made. */
   readonly stop?: AbortSignal
 }
@@ -82,7 +84,7 @@ class LoadLine {
   }
 
   async run(): Promise<void> {
-    const { chance, url } = this.#input
+    const { chance, url, pauseMs = 0 } = this.#input
     for (let isOver = false; !isOver; ) {
       const line = openRawLine(url)
       for (let turn = 0; turn < TURNS_PER_LINE && !isOver; turn += 1) {
@@ -90,6 +92,7 @@ class LoadLine {
         const calls = Array.from({ length: this.#take(wanted) }, () => this.#choose())
         isOver = calls.length === 0
         await Promise.all(calls.map((call) => this.#make(line, call)))
+        if (pauseMs > 0) await sleep(pauseMs)
       }
       line.cut()
     }

@@ -28,9 +28,11 @@ export async function recordCall(
 ): Promise<RawAnswer | undefined> {
   const call = nextCall()
   const sentMs = sentClock()
+  const latestMs = clock()
   journal.add({ type: 'sent', call, caller, kind, atMs: sentMs })
   const answer = await line.ask(request, { isHead })
-  const atMs = clock()
+  // A clock that was set back meanwhile may have been read before or after that.
+  const atMs = Math.max(latestMs, clock())
   if (answer === undefined) {
     journal.add({ type: 'lost', call, caller, kind, atMs })
     return undefined
@@ -46,7 +48,6 @@ export async function recordCall(
     limit: numberOf(head, 'x-ratelimit-limit'),
     remaining: numberOf(head, 'x-ratelimit-remaining'),
     resetUnix: numberOf(head, 'x-ratelimit-reset'),
-    // A clock that was set back meanwhile may have been read after that.
     sentMs: Math.min(sentMs, sentClock()),
     atMs,
   })

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { mintUsdc } from '#devnet/actions.ts'
+import type { Devnet } from '#devnet/start-devnet.ts'
 import { type Chance, chanceOf } from '#test/simulation/chance.ts'
 import { type AccountsWorld, type RoleMore, startAccountsWorld } from '../world/accounts-world.ts'
 import { makeOwner, mintSoon, type Owner } from '../world/owner.ts'
@@ -22,6 +23,8 @@ export interface TruthInput {
   /** API processes; more than one needs PostgreSQL. */
   readonly replicas: number
   readonly databaseUrl: string | undefined
+  /** Chains of several runs; new ones unless given. */
+  readonly devnet?: Devnet
   readonly seed: string
   /** How API processes differ from plain ones, such as by a broken meter. */
   readonly api?: RoleMore
@@ -58,7 +61,11 @@ const PROGRESS_MS = 1_000
 /** Runs the load against real processes, and compares what callers saw with what was counted. */
 export async function runTruth(input: TruthInput): Promise<TruthResult> {
   const plan = planFor(input.calls)
-  const world = await startAccountsWorld({ databaseUrl: input.databaseUrl, quotas: plan.quotas })
+  const world = await startAccountsWorld({
+    databaseUrl: input.databaseUrl,
+    devnet: input.devnet,
+    quotas: plan.quotas,
+  })
   try {
     const apis = await startApis(world, input)
     const chance = chanceOf(input.seed)

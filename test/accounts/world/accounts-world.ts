@@ -35,6 +35,8 @@ export interface RoleMore
 }
 
 export interface AccountsWorldOptions {
+  /** Chains that the caller stops; new ones unless given. */
+  readonly devnet?: Devnet | undefined
   /** PostgreSQL instead of the embedded stores. */
   readonly databaseUrl?: string | undefined
   readonly quotas: EcosystemFile['quotas']
@@ -65,7 +67,7 @@ export async function startAccountsWorld(options: AccountsWorldOptions): Promise
   process.once('exit', clear)
   const dataFolder = join(folder, 'data')
   mkdirSync(dataFolder)
-  const devnet = await startOwnDevnet()
+  const devnet = options.devnet ?? (await startOwnDevnet())
   const file = fileFor(devnet, options)
   const ecosystemFile = join(folder, 'ecosystem.json')
   writeFileSync(ecosystemFile, JSON.stringify(file))
@@ -82,7 +84,7 @@ export async function startAccountsWorld(options: AccountsWorldOptions): Promise
         SEXTON_DATA: otherFolder ?? dataFolder,
         SEXTON_ECOSYSTEM: ecosystemFile,
         // Compiled once for all the processes of a test.
-        NODE_COMPILE_CACHE: join(folder, 'compiled'),
+        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(folder, 'compiled'),
         ...(databaseUrl !== undefined && { SEXTON_DATABASE_URL: databaseUrl }),
         ...environment,
       },
@@ -114,7 +116,7 @@ export async function startAccountsWorld(options: AccountsWorldOptions): Promise
       ),
     async stop() {
       await Promise.all([...running].map((each) => each.kill()))
-      await devnet.stop()
+      if (options.devnet === undefined) await devnet.stop()
       process.off('exit', clear)
       clear()
     },

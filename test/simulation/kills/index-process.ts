@@ -75,7 +75,7 @@ function environmentOf(place: IndexPlace): Readonly<Record<string, string>> {
     LOG_FORMAT: 'json',
     FAST_CLOCK_START_MS: String(place.clockStartMs),
     // Compiled once for the hundreds of processes of a test.
-    NODE_COMPILE_CACHE: join(place.folder, '..', 'compiled'),
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(place.folder, '..', 'compiled'),
   }
 }
 
