@@ -53,7 +53,6 @@ export interface UnsettledCall {
   readonly ending: Refusal | PaymentRequired
 }
 
-/** One request in the pipeline; each step adds its result. */
 class Exchange implements RequestFacts, Asked {
   readonly route: Route
   readonly incoming: Incoming

@@ -1,7 +1,6 @@
 /**
- * Lowest first; a new tier is one entry here. `needs` an API key, or one of a wallet with a share of
- * the secondary token's supply, configured under the tier's name. `stored` marks wallets in the
- * accounts store and never changes.
+ * Lowest first. A `share` of the secondary token's supply is configured under the tier's name.
+ * `stored` marks wallets in the accounts store and never changes.
  */
 export const tiers = [
   { name: 'anonymous', needs: 'nothing', dailyQuota: 500 },

@@ -29,7 +29,7 @@ export interface FixedPrice {
   readonly usd: string
 }
 
-/** A pool or feed whose events tell each new price. */
+/** A pool or feed whose events state each new price. */
 export interface ContractPrice {
   readonly kind: string
   readonly chain: Chain
@@ -39,10 +39,7 @@ export interface ContractPrice {
   readonly event: AbiEvent
   /** What `read` depends on besides the pair: once it changes, prices are read again. */
   readonly facts: JsonMembers
-  /**
-   * Quote units or dollars per whole token; undefined if the event has no price. Pure. Throws
-   * DecodeError if the log is unreadable.
-   */
+  /** Pure. Undefined if the event has no price; throws DecodeError if it is unreadable. */
   read(args: EventArguments, pair: PricePair): Price | undefined
   /** Compares the contract with the file; the problem's field is one of the price. */
   prove(ask: AskView, pair: PricePair): Promise<Problem | undefined>

@@ -118,10 +118,7 @@ async function valueHeld(
   return { value, shown }
 }
 
-/**
- * The highest tier whose share each wallet holds. Omits wallets that cannot be judged, because the
- * chain of a share is not followed closely: old state says nothing about now.
- */
+/** The highest tier of each wallet; omits those that cannot be judged while a chain is not live. */
 export function readTiers(
   deps: HoldingsDeps,
   wallets: readonly Address[],
@@ -144,10 +141,7 @@ export function readTiers(
   })
 }
 
-/**
- * balance × 1000 ≥ share × totalSupply, at one deep enough block, in integers. Undefined while the
- * chain is not followed closely.
- */
+/** balance × 1000 ≥ share × totalSupply at one deep block; undefined if the chain is not live. */
 async function holdersOf(
   connection: Connection,
   deps: HoldingsDeps,

@@ -8,7 +8,6 @@ import { answer, defineRoute, type Route } from '#route/route.ts'
 import type { KeyDeps } from './authorise.ts'
 import { KeyRecord, toKeyRecord } from './key-record.ts'
 import { insertKey, useMessage } from './key-store.ts'
-import { parseLabel } from './label.ts'
 import { checkSigned, type SignedMessage } from './signed-message.ts'
 import { writeOrRefuse } from './write-or-refuse.ts'
 
@@ -146,4 +145,21 @@ function mintKey(deps: KeyDeps, signed: SignedMessage, label: string | null) {
     const used = await useMessage(connection, { signed, action: 'mint', nowUnix })
     return used ?? (await insertKey(connection, deps, { wallet: signed.wallet, label, nowUnix }))
   })
+}
+
+/** Code points. */
+const LABEL_MAX = 64
+
+/** Controls, lone surrogates, line separators and bidi controls (UAX 9). */
+const FORBIDDEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/u
+
+/** Labels are logged, so they must not hold a secret. */
+const SECRET = /_[0-9a-f]{8}_[0-9a-f]{32}/
+
+/** NFC; null if empty, undefined if not allowed. */
+function parseLabel(text: string): string | null | undefined {
+  const label = text.normalize('NFC')
+  if (label === '') return null
+  if (FORBIDDEN.test(label) || SECRET.test(label) || [...label].length > LABEL_MAX) return undefined
+  return label
 }

@@ -5,7 +5,6 @@ import { asksToSlowDown, EndpointError } from './endpoint-error.ts'
 import { Health } from './health.ts'
 import { type HttpAnswer, openPost, type Post } from './http-post.ts'
 import { JsonRpc, type RpcCall } from './json-rpc.ts'
-import { LatencyWindow } from './latency-window.ts'
 import type { FetchedLogs, LogsFetcher, LogsRequest } from './logs-fetcher.ts'
 import { type Pass, RateLimiter } from './rate-limiter.ts'
 import { secretsOf, withoutSecrets } from './secrets.ts'
@@ -202,4 +201,21 @@ export class Endpoint {
 
 export interface RangeRequest extends Pick<LogsRequest, 'filter' | 'from' | 'to'> {
   readonly signal?: AbortSignal | undefined
+}
+
+const LATENCIES_MAX = 50
+
+class LatencyWindow {
+  readonly #samplesMs: number[] = []
+  #next = 0
+
+  add(ms: number): void {
+    this.#samplesMs[this.#next] = ms
+    this.#next = (this.#next + 1) % LATENCIES_MAX
+  }
+
+  p95Ms(): number | null {
+    const sorted = [...this.#samplesMs].sort((a, b) => a - b)
+    return sorted[Math.ceil(sorted.length * 0.95) - 1] ?? null
+  }
 }

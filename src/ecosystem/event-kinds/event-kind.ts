@@ -3,12 +3,9 @@ import type { Address } from '#domain/address.ts'
 import type { EventSource } from '../event-source.ts'
 import type { Resolver } from '../resolver.ts'
 
-/**
- * A kind of event that an operator can map: everything about it but its endpoints, which are in
- * `datasets/`.
- */
+/** A kind of event that an operator can map; its endpoints are in `datasets/`. */
 export interface EventKind<Part extends string, Mapping extends TSchema> {
-  /** The list in the operator's file; also the word for it where it is not configured. */
+  /** The list in the operator's file, and in `meta.notConfigured`. */
   readonly part: Part
   /** Name in the register, in logs and in `meta.rereading`. */
   readonly dataset: string
@@ -18,7 +15,7 @@ export interface EventKind<Part extends string, Mapping extends TSchema> {
   readonly tag: { readonly name: string; readonly description: string }
   /** A request worth trying first. */
   example(chain: string): string
-  /** Whether sums by account are kept. */
+  /** Keeps sums by account. */
   readonly byAccount: boolean
   readonly mapping: Mapping
   /** Undefined after a problem. `entry` has the shape of `mapping`. */

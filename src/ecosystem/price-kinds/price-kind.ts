@@ -3,7 +3,7 @@ import { addressText, chainName } from '../fields.ts'
 import type { PriceSource } from '../priced-token.ts'
 import type { Resolver } from '../resolver.ts'
 
-/** A way to know a token's price: everything about it, from the operator's file to its proof. */
+/** A way to know a token's price. */
 export interface PriceKind<Kind extends string, Fields extends TProperties> {
   readonly kind: Kind
   /** In the file besides `kind`, all required; a description follows "is missing:". */

@@ -7,7 +7,6 @@ import { filePartsOf } from '#datasets/file-parts.ts'
 import type { Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
 import { readIndexStatus } from '#indexer/status.ts'
 import { closeSpendDays } from '#ledger/close-spend-days.ts'
-import { type PartialWork, runAll } from '#lib/run-all.ts'
 import { sleep } from '#lib/sleep.ts'
 import type { Clock } from '#lib/time.ts'
 import type { DepositIndex } from '#payments/deposit.ts'
@@ -126,4 +125,22 @@ async function openFinisher(role: VerifyRole, payment: Payment): Promise<() => P
     const credited = await finishPayments(deps)
     if (credited > 0) logger.info({ credited }, 'x402 payments were finished')
   }
+}
+
+interface PartialWork {
+  readonly name: string
+  run(): Promise<void>
+}
+
+/** Runs every part even after failures, then throws all of them. */
+async function runAll(parts: readonly PartialWork[]): Promise<void> {
+  const failures: Error[] = []
+  for (const { name, run } of parts)
+    try {
+      await run()
+    } catch (cause) {
+      failures.push(new Error(`${name} failed`, { cause }))
+    }
+  if (failures.length > 0)
+    throw new AggregateError(failures, failures.map(({ message }) => message).join(', '))
 }
