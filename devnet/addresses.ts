@@ -21,10 +21,12 @@ export interface MarketAddresses {
   readonly cryptPair: Address
 }
 
-export type ChainName = 'base' | 'ethereum'
-
 /** EIP-155, as on the real networks. */
 export const chainIds = { base: 8453, ethereum: 1 } as const
+
+export type ChainName = keyof typeof chainIds
+
+export const chainNames = Object.keys(chainIds) as ChainName[]
 
 /** Same deployer and nonces, so the same addresses on every chain. */
 const created = {

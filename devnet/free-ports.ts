@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-export async function freePorts(): Promise<{ basePort: number; ethereumPort: number }> {
+/** For two chains. */
+export async function freePorts(): Promise<{ ports: { base: number; ethereum: number } }> {
   const probes = [createServer(), createServer()]
   const ports: number[] = []
   for (const probe of probes) {
@@ -14,6 +15,6 @@ export async function freePorts(): Promise<{ basePort: number; ethereumPort: num
     probe.close()
     await once(probe, 'close')
   }
-  const [basePort = 0, ethereumPort = 0] = ports
-  return { basePort, ethereumPort }
+  const [base = 0, ethereum = 0] = ports
+  return { ports: { base, ethereum } }
 }

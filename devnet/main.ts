@@ -2,8 +2,8 @@ import { Command } from 'commander'
 import { startDevnet } from '#devnet/start-devnet.ts'
 
 interface Options {
-  readonly port: number
-  readonly ethereumPort?: number
+  readonly basePort: number
+  readonly ethereumPort: number
   readonly data: string
   readonly days: number
 }
@@ -11,13 +11,12 @@ interface Options {
 async function main(): Promise<void> {
   const values = new Command('node devnet/main.ts')
     .description('Runs the local chains until interrupted.')
-    .option('--port <port>', 'port of base', Number, 8_545)
-    .option('--ethereum-port <port>', 'port of ethereum (default: the port of base + 1)', Number)
+    .option('--base-port <port>', 'port of base', Number, 8_545)
+    .option('--ethereum-port <port>', 'port of ethereum', Number, 8_546)
     .option('--data <folder>', 'folder that keeps the chains between runs', '.sexton/devnet')
     .option('--days <count>', 'days of history on new chains', Number, 120)
     .parse()
     .opts<Options>()
-  const basePort = values.port
   const asked = new Promise<void>((resolve) => {
     process.once('SIGINT', () => resolve())
     process.once('SIGTERM', () => resolve())
@@ -25,8 +24,7 @@ async function main(): Promise<void> {
   const began = performance.now()
   const devnet = await startDevnet({
     dataFolder: values.data,
-    basePort,
-    ethereumPort: values.ethereumPort ?? basePort + 1,
+    ports: { base: values.basePort, ethereum: values.ethereumPort },
     historyDays: values.days,
     log: (line) => console.log(line),
   })

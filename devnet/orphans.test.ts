@@ -21,8 +21,8 @@ type Ports = Awaited<ReturnType<typeof freePorts>>
 
 function startApart(dataFolder: string, ports: Ports) {
   const main = join(import.meta.dirname, 'main.ts')
-  const { basePort, ethereumPort } = ports
-  const chosen = ['--port', String(basePort), '--ethereum-port', String(ethereumPort)]
+  const { base, ethereum } = ports.ports
+  const chosen = ['--base-port', `${base}`, '--ethereum-port', `${ethereum}`]
   const flags = [...chosen, '--data', dataFolder, '--days', '2']
   return spawn(process.execPath, [main, ...flags], { stdio: ['ignore', 'pipe', 'inherit'] })
 }

@@ -177,8 +177,8 @@ test('a taken port is told, and the saved chains stay as they are', async () => 
   const url = new URL(devnet.chains.base.rpcUrl)
   const dataFolder = await mkdtemp(join(tmpdir(), 'sexton-devnet-'))
   await writeFile(join(dataFolder, 'base.state.json.gz'), 'kept')
-  const ports = { ...(await freePorts()), basePort: Number(url.port) }
-  const start = startDevnet({ dataFolder, historyDays: 1, live: false, ...ports })
+  const ports = { ...(await freePorts()).ports, base: Number(url.port) }
+  const start = startDevnet({ dataFolder, historyDays: 1, live: false, ports })
   await assert.rejects(start, /port \d+ of 127.0.0.1 is taken/)
   assert.equal(await readFile(join(dataFolder, 'base.state.json.gz'), 'utf8'), 'kept')
   await rm(dataFolder, { recursive: true })

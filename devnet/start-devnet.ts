@@ -1,13 +1,13 @@
 import { mkdirSync } from 'node:fs'
-import { type AccountName, chainIds } from '#devnet/addresses.ts'
+import { type AccountName, type ChainName, chainIds, chainNames } from '#devnet/addresses.ts'
 import type { ChainClient } from '#devnet/chain-client.ts'
 import { type ChainDeps, type RunningChain, runChain } from '#devnet/run-chain.ts'
 import { developmentWallets, type Wallet } from '#devnet/wallets.ts'
 
 export interface DevnetOptions {
   readonly dataFolder: string
-  readonly basePort: number
-  readonly ethereumPort: number
+  /** Chains to run, each on this port. */
+  readonly ports: Ports
   /** Unix seconds; defaults to now. */
   readonly nowUnix?: number
   readonly historyDays?: number
@@ -20,10 +20,15 @@ export interface DevnetOptions {
   readonly onProgress?: (progress: { chain: string; done: number; total: number }) => void
 }
 
+/** Base and ethereum always run. */
+type ByChain<T> = { readonly base: T; readonly ethereum: T } & { readonly [Name in ChainName]?: T }
+
+export type Ports = ByChain<number>
+
 export interface Devnet {
-  readonly chains: { readonly base: DevnetChain; readonly ethereum: DevnetChain }
+  readonly chains: ByChain<DevnetChain>
   readonly wallets: Readonly<Record<AccountName, Wallet>>
-  /** Saves both chains; idempotent. */
+  /** Saves the chains; idempotent. */
   stop(statesWithinMs?: number): Promise<void>
 }
 
@@ -48,16 +53,18 @@ export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
     live: options.live ?? true,
     saved: options.saved ?? true,
   }
-  const [base, ethereum] = await allOrNone([
-    runChain(deps, { ...common, name: 'base', port: options.basePort }),
-    runChain(deps, { ...common, name: 'ethereum', port: options.ethereumPort }),
-  ])
+  const starting = chainNames.flatMap((name) => {
+    const port = options.ports[name]
+    return port === undefined ? [] : [runChain(deps, { ...common, name, port })]
+  })
+  const running = await allOrNone(starting)
+  const described = running.map((chain) => [chain.client.name, describe(chain)])
   let stopped: Promise<unknown> | undefined
   return {
-    chains: { base: describe(base), ethereum: describe(ethereum) },
+    chains: Object.fromEntries(described),
     wallets: developmentWallets(),
     async stop(statesWithinMs) {
-      stopped ??= Promise.all([base.stop(statesWithinMs), ethereum.stop(statesWithinMs)])
+      stopped ??= Promise.all(running.map((chain) => chain.stop(statesWithinMs)))
       await stopped
     },
   }
@@ -70,8 +77,8 @@ function clockFrom(startUnix: number | undefined): () => number {
 }
 
 async function allOrNone(
-  chains: readonly [Promise<RunningChain>, Promise<RunningChain>],
-): Promise<readonly [RunningChain, RunningChain]> {
+  chains: readonly Promise<RunningChain>[],
+): Promise<readonly RunningChain[]> {
   try {
     return await Promise.all(chains)
   } catch (error) {

@@ -6,26 +6,29 @@ import { filePartsOf } from '#datasets/file-parts.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
-import localEcosystem, { type LocalFile } from '#ecosystem/ecosystems/local.ts'
+import localEcosystem, { type LocalFile, onChains } from '#ecosystem/ecosystems/local.ts'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { type IndexerDeps, runIndexer } from '#indexer/run-indexer.ts'
 import { readIndexStatus } from '#indexer/status.ts'
 import { type Clock, systemClock } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
 
-/** The local ecosystem with its chains at other addresses, by chain name. */
+const TWO_CHAINS = ['base', 'ethereum']
+
+/** The local ecosystem on two chains and on further ones that have an address, by chain name. */
 export function localEcosystemAt(
   rpcUrls: Readonly<Record<string, string>>,
   change: (file: LocalFile) => EcosystemFile = (file) => file,
 ): Ecosystem {
-  const chains = localEcosystem.chains.map((chain) => ({
+  const file = onChains(localEcosystem, [...TWO_CHAINS, ...Object.keys(rpcUrls)])
+  const chains = file.chains.map((chain) => ({
     ...chain,
     rpcUrls: [rpcUrls[chain.name] ?? 'http://127.0.0.1:1'],
     pollIntervalMs: 100,
     // Made-up blocks have no provable hashes.
     proofs: 'deposits' as const,
   }))
-  return parseEcosystem('local', change({ ...localEcosystem, chains }))
+  return parseEcosystem('local', change({ ...file, chains }))
 }
 
 /** The local ecosystem's first token on base alone, without its price. */

@@ -17,7 +17,7 @@ export async function startTwin(chain: ChainClient, folder: string): Promise<Twi
   const [file, target] = [join(folder, 'twin.json.gz'), join(folder, 'twin.json')]
   await saveState(chain, { file, withStates: true })
   await unpackState({ file, target })
-  const { basePort: port } = await freePorts()
+  const { base: port } = (await freePorts()).ports
   const cacheFolder = join(folder, 'twin-cache')
   const { chainId, name, addresses } = chain
   const genesisUnix = await genesisOf(chain)

@@ -15,7 +15,7 @@ const USDC_ON_BASE = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 
 const TRANSFER = 'event Transfer(address indexed from, address indexed to, uint256 value)'
 
-const both = ['base', 'ethereum'] as const
+const chains = ['base', 'ethereum'] as const
 
 const localEcosystem = {
   service: {
@@ -102,7 +102,7 @@ const localEcosystem = {
     burnAddresses: [DEAD],
     nonCirculating: [{ address: TREASURY, label: 'treasury' }],
   },
-  burns: both.flatMap((chain) =>
+  burns: chains.flatMap((chain) =>
     [
       { token: 'GRAVE', address: GRAVE },
       { token: 'CRYPT', address: CRYPT },
@@ -117,7 +117,7 @@ const localEcosystem = {
       amount: 'value',
     })),
   ),
-  dividends: both.flatMap((chain) => [
+  dividends: chains.flatMap((chain) => [
     {
       chain,
       address: DISTRIBUTOR,
@@ -137,7 +137,7 @@ const localEcosystem = {
       amount: 'amount',
     },
   ]),
-  graveDigs: both.map((chain) => ({
+  graveDigs: chains.map((chain) => ({
     chain,
     address: GRAVEYARD,
     token: 'GRAVE',
@@ -164,3 +164,21 @@ const localEcosystem = {
 export type LocalFile = EcosystemFile & Required<Pick<EcosystemFile, keyof typeof localEcosystem>>
 
 export default localEcosystem
+
+/** The file without all that is on other chains. */
+export function onChains(file: LocalFile, names: readonly string[]): LocalFile {
+  const isOn = ({ chain }: { readonly chain: string }) => names.includes(chain)
+  return {
+    ...file,
+    chains: file.chains.filter(({ name }) => names.includes(name)),
+    tokens: file.tokens.map((token) => ({
+      ...token,
+      addresses: Object.fromEntries(
+        Object.entries(token.addresses).filter(([name]) => names.includes(name)),
+      ),
+    })),
+    burns: file.burns.filter(isOn),
+    dividends: file.dividends.filter(isOn),
+    graveDigs: file.graveDigs.filter(isOn),
+  }
+}

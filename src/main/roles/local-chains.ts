@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import type { Devnet } from '#devnet/start-devnet.ts'
+import type { Devnet, Ports } from '#devnet/start-devnet.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
-import localEcosystem from '#ecosystem/ecosystems/local.ts'
+import localEcosystem, { onChains } from '#ecosystem/ecosystems/local.ts'
 import type { Settings } from '../settings.ts'
 
 export interface LocalChains {
@@ -14,19 +14,13 @@ export interface LocalChains {
   start(): Promise<Devnet>
 }
 
-/** May be taken. */
-const USUAL_PORTS = [8545, 8546] as const
-
 export async function planLocalChains(
   settings: Pick<Settings, 'dataFolder' | 'port'>,
   onProgress: (progress: { chain: string; done: number; total: number }) => void,
 ): Promise<LocalChains> {
-  const basePort = await freePort(USUAL_PORTS[0])
-  const ethereumPort = await freePort(USUAL_PORTS[1])
-  const file = localFile(settings.port, {
-    base: `http://127.0.0.1:${basePort}`,
-    ethereum: `http://127.0.0.1:${ethereumPort}`,
-  })
+  const ports = await planPorts()
+  const urls = Object.entries(ports).map(([name, port]) => [name, `http://127.0.0.1:${port}`])
+  const file = localFile(settings.port, Object.fromEntries(urls))
   await writeFile(localFilePath(settings.dataFolder), `${JSON.stringify(file, null, 2)}\n`)
   return {
     file,
@@ -34,9 +28,17 @@ export async function planLocalChains(
       // Lazy: only local chains need it.
       const { startDevnet } = await import('#devnet/start-devnet.ts')
       const dataFolder = join(settings.dataFolder, 'chains')
-      return startDevnet({ dataFolder, basePort, ethereumPort, onProgress })
+      return startDevnet({ dataFolder, ports, onProgress })
     },
   }
+}
+
+/** Those of the file, or free ones where they are taken. */
+async function planPorts(): Promise<Ports> {
+  const ports = []
+  for (const { name, rpcUrls } of localEcosystem.chains)
+    ports.push([name, await freePort(Number(new URL(rpcUrls[0] ?? '').port))])
+  return Object.fromEntries(ports)
 }
 
 /** For the other commands. */
@@ -44,14 +46,14 @@ export function localFilePath(dataFolder: string): string {
   return join(dataFolder, 'ecosystem.json')
 }
 
+/** On the chains that have a URL. */
 export function localFile(port: number, urls: Readonly<Record<string, string>>): EcosystemFile {
+  const { service } = localEcosystem
+  const file = onChains(localEcosystem, Object.keys(urls))
   return {
-    ...localEcosystem,
-    service: { ...localEcosystem.service, publicBaseUrl: `http://localhost:${port}` },
-    chains: localEcosystem.chains.map((chain) => ({
-      ...chain,
-      rpcUrls: [urls[chain.name] ?? chain.rpcUrls[0] ?? ''],
-    })),
+    ...file,
+    service: { ...service, publicBaseUrl: `http://localhost:${port}` },
+    chains: file.chains.map((chain) => ({ ...chain, rpcUrls: [urls[chain.name] ?? ''] })),
   }
 }
 

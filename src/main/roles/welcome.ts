@@ -37,7 +37,8 @@ function requestsFor(ecosystem: Ecosystem): readonly string[] {
 }
 
 function aboutChains(url: string, { chains, wallets }: Devnet): readonly string[] {
-  const { base, ethereum } = chains
+  const { base, ...others } = chains
+  const elsewhere = Object.entries(others).map(([name, { rpcUrl }]) => `${name} is ${rpcUrl}`)
   return [
     '',
     'Test wallets on the local chains (their keys are public):',
@@ -49,7 +50,7 @@ function aboutChains(url: string, { chains, wallets }: Devnet): readonly string[
     `  curl '${url}/api/keys/message?address=${wallets.holder.address}&action=mint'`,
     'with the holder wallet (personal_sign) and POST {ownerAddress, message, signature} to',
     '/api/keys. To prepay, send USDC',
-    `  ${base.client.addresses.usdc} on base (${base.rpcUrl}; ethereum is ${ethereum.rpcUrl})`,
+    `  ${base.client.addresses.usdc} on base (${base.rpcUrl}; ${elsewhere.join(', ')})`,
     `  to ${wallets.payTo.address}, with fees of 0 (maxFeePerGas, maxPriorityFeePerGas),`,
     'and POST the transaction to /api/sessions/prepay.',
   ]
