@@ -21,18 +21,18 @@ export function activityCalls(
 const secondsPerDay = 86_400
 
 const ratesPerDay: Readonly<Record<string, Readonly<Record<ChainName, number>>>> = {
-  updateFeed: { base: 14, ethereum: 8 },
-  distribute: { base: 1.2, ethereum: 0.6 },
-  claim: { base: 13, ethereum: 6 },
-  dig: { base: 10, ethereum: 4 },
-  transferGrave: { base: 22, ethereum: 9 },
-  transferCrypt: { base: 10, ethereum: 4 },
-  burnGrave: { base: 7, ethereum: 4 },
-  buryGrave: { base: 5, ethereum: 3 },
-  burnCrypt: { base: 1.5, ethereum: 0.7 },
-  buryCrypt: { base: 1, ethereum: 0.5 },
-  swapGrave: { base: 8, ethereum: 0 },
-  swapCrypt: { base: 7, ethereum: 0 },
+  updateFeed: { base: 14, ethereum: 8, arbitrum: 3 },
+  distribute: { base: 1.2, ethereum: 0.6, arbitrum: 0.3 },
+  claim: { base: 13, ethereum: 6, arbitrum: 2 },
+  dig: { base: 10, ethereum: 4, arbitrum: 1.5 },
+  transferGrave: { base: 22, ethereum: 9, arbitrum: 3 },
+  transferCrypt: { base: 10, ethereum: 4, arbitrum: 1.5 },
+  burnGrave: { base: 7, ethereum: 4, arbitrum: 1.5 },
+  buryGrave: { base: 5, ethereum: 3, arbitrum: 1 },
+  burnCrypt: { base: 1.5, ethereum: 0.7, arbitrum: 0.3 },
+  buryCrypt: { base: 1, ethereum: 0.5, arbitrum: 0.2 },
+  swapGrave: { base: 8, ethereum: 0, arbitrum: 0 },
+  swapCrypt: { base: 7, ethereum: 0, arbitrum: 0 },
 }
 
 // The remainder carries over, so that no kind is absent for long.

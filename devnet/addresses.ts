@@ -22,7 +22,7 @@ export interface MarketAddresses {
 }
 
 /** EIP-155, as on the real networks. */
-export const chainIds = { base: 8453, ethereum: 1 } as const
+export const chainIds = { base: 8453, ethereum: 1, arbitrum: 42161 } as const
 
 export type ChainName = keyof typeof chainIds
 
@@ -55,8 +55,14 @@ const ethereum = {
   weth: '0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2',
 } as const satisfies ChainAddresses
 
+const arbitrum = {
+  ...created,
+  usdc: '0xaf88d065e77c8cC2239327C5EDb3A432268e5831',
+  weth: '0x82aF49447D8a07e3bd95BD0d56f35241523fBab1',
+} as const satisfies ChainAddresses
+
 /** USDC and wrapped ether have their real addresses. */
-export const addresses = { base, ethereum } as const
+export const addresses = { base, ethereum, arbitrum } as const
 
 export function namedAddresses(chain: ChainAddresses): Readonly<Record<string, Address>> {
   const { market, ...rest } = chain

@@ -18,6 +18,7 @@ import { units } from '#devnet/units.ts'
 export const supplies = {
   base: { grave: 700_000_000, crypt: 7_000_000 },
   ethereum: { grave: 300_000_000, crypt: 3_000_000 },
+  arbitrum: { grave: 100_000_000, crypt: 1_000_000 },
 } as const
 
 /** Writes USDC, wrapped ether and ether balances into the genesis state. */

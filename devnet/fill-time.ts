@@ -50,7 +50,11 @@ export async function mineBlock(
   await chain.rpc.send({ method: 'evm_mine', params: [toHex(input.timestampUnix)] })
 }
 
-export const blockSeconds: Readonly<Record<ChainName, number>> = { base: 2, ethereum: 4 }
+export const blockSeconds: Readonly<Record<ChainName, number>> = {
+  base: 2,
+  ethereum: 4,
+  arbitrum: 3,
+}
 
 interface PlannedBlock {
   readonly toUnix: number
@@ -60,7 +64,11 @@ interface PlannedBlock {
 // anvil finalizes a block once 64 more have followed.
 const tailBlocks = 70
 
-const blocksPerDay: Readonly<Record<ChainName, number>> = { base: 9, ethereum: 7 }
+const blocksPerDay: Readonly<Record<ChainName, number>> = {
+  base: 9,
+  ethereum: 7,
+  arbitrum: 3,
+}
 
 function planBlocks(world: World, span: TimeSpan): readonly PlannedBlock[] {
   const step = blockSeconds[world.chain.name]

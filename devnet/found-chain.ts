@@ -46,6 +46,11 @@ const shares = {
     graveyard: 30_000_000,
     people: { grave: 180_000_000, crypt: 2_400_000 },
   },
+  arbitrum: {
+    treasury: 20_000_000,
+    graveyard: 10_000_000,
+    people: { grave: 50_000_000, crypt: 800_000 },
+  },
 } as const
 
 // About 150 USD each: over the gate at any price, far below 0.1 % of CRYPT.

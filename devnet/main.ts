@@ -4,6 +4,7 @@ import { startDevnet } from '#devnet/start-devnet.ts'
 interface Options {
   readonly basePort: number
   readonly ethereumPort: number
+  readonly arbitrumPort: number
   readonly data: string
   readonly days: number
 }
@@ -13,6 +14,7 @@ async function main(): Promise<void> {
     .description('Runs the local chains until interrupted.')
     .option('--base-port <port>', 'port of base', Number, 8_545)
     .option('--ethereum-port <port>', 'port of ethereum', Number, 8_546)
+    .option('--arbitrum-port <port>', 'port of arbitrum; 0 leaves it out', Number, 8_547)
     .option('--data <folder>', 'folder that keeps the chains between runs', '.sexton/devnet')
     .option('--days <count>', 'days of history on new chains', Number, 120)
     .parse()
@@ -24,7 +26,11 @@ async function main(): Promise<void> {
   const began = performance.now()
   const devnet = await startDevnet({
     dataFolder: values.data,
-    ports: { base: values.basePort, ethereum: values.ethereumPort },
+    ports: {
+      base: values.basePort,
+      ethereum: values.ethereumPort,
+      ...(values.arbitrumPort > 0 && { arbitrum: values.arbitrumPort }),
+    },
     historyDays: values.days,
     log: (line) => console.log(line),
   })

@@ -22,7 +22,14 @@ type Ports = Awaited<ReturnType<typeof freePorts>>
 function startApart(dataFolder: string, ports: Ports) {
   const main = join(import.meta.dirname, 'main.ts')
   const { base, ethereum } = ports.ports
-  const chosen = ['--base-port', `${base}`, '--ethereum-port', `${ethereum}`]
+  const chosen = [
+    '--base-port',
+    `${base}`,
+    '--ethereum-port',
+    `${ethereum}`,
+    '--arbitrum-port',
+    '0',
+  ]
   const flags = [...chosen, '--data', dataFolder, '--days', '2']
   return spawn(process.execPath, [main, ...flags], { stdio: ['ignore', 'pipe', 'inherit'] })
 }

@@ -1,14 +1,18 @@
 import { type Address, getAddress, keccak256, slice, stringToHex } from 'viem'
 import type { ChainName } from '#devnet/addresses.ts'
 
-/** In order of appearance. The last third of base's people is also on ethereum. */
+/** In order of appearance. Neighbouring chains share people. */
 export function peopleOf(chain: ChainName): readonly Address[] {
   const [from, to] = ranges[chain]
   return Array.from({ length: to - from }, (_, index) => personAddress(from + index))
 }
 
 /** Hold tokens from the first day. */
-export const foundersOf: Readonly<Record<ChainName, number>> = { base: 200, ethereum: 110 }
+export const foundersOf: Readonly<Record<ChainName, number>> = {
+  base: 200,
+  ethereum: 110,
+  arbitrum: 50,
+}
 
 /** The first of base's founders. */
 export const traders: readonly Address[] = Array.from({ length: 8 }, (_, index) =>
@@ -23,6 +27,7 @@ export function diggersOf(people: readonly Address[]): readonly Address[] {
 const ranges: Readonly<Record<ChainName, readonly [number, number]>> = {
   base: [0, 360],
   ethereum: [240, 450],
+  arbitrum: [420, 520],
 }
 
 function personAddress(index: number): Address {

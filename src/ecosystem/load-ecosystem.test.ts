@@ -89,7 +89,7 @@ const mistakes: readonly (readonly [field: string, value: unknown, error: RegExp
   ['burns[0].amount', 'to', /: burns\[0\].amount: "to" is of type address; choose .* uint256/],
   ['burns[0].where.receiver', zero, /: burns\[0\].where.receiver: is not an argument of Transfer/],
   ['burns[0].token', undefined, /: burns\[0\].token: is missing; name the token/],
-  ['burns[0].chain', 'arbitrum', /: burns\[0\].chain: unknown chain "arbitrum"; known: base, eth/],
+  ['burns[0].chain', 'gnosis', /: burns\[0\].chain: unknown chain "gnosis"; known: base, eth/],
   ['dividends[0].recipient', undefined, /: dividends\[0\].recipient: is missing: a claim names/],
   ['dividends[0].tokenArgument', undefined, /: dividends\[0\].token: is missing: name the token/],
   [
@@ -154,7 +154,7 @@ test('the local ecosystem loads, from the module and from JSON', async () => {
     const { chains, primary, secondary, pricePerCall, payment } = await loadEcosystem(path)
     assert.deepEqual(
       chains.map((chain) => chain.name),
-      ['base', 'ethereum'],
+      ['base', 'ethereum', 'arbitrum'],
     )
     assert.deepEqual([primary.symbol, secondary?.symbol], ['GRAVE', 'CRYPT'])
     assert.equal(pricePerCall, 100n)
@@ -185,14 +185,14 @@ test('no JSON, no file and no module are told with the name of the file', async 
 })
 
 test('all mistakes in a file are reported at once, even if some parts are malformed', async () => {
-  const [base, ethereum] = localEcosystem.chains
+  const [base, ...chains] = localEcosystem.chains
   const [grave, crypt, ...others] = localEcosystem.tokens
   const [burn, ...burns] = localEcosystem.burns
   const { message } = await errorOf(() =>
     parseEcosystem('mine', {
       ...localEcosystem,
       service: { ...localEcosystem.service, keyPrefix: 'SVC', colour: 'red', shape: 'round' },
-      chains: [{ ...base, pollIntervalMs: 'fast', finality: 'soon' }, ethereum],
+      chains: [{ ...base, pollIntervalMs: 'fast', finality: 'soon' }, ...chains],
       tokens: [{ ...grave, role: 'first' }, crypt, ...others],
       burns: [{ ...burn, amount: 5 }, { ...burns[0], from: 'sender' }, ...burns.slice(1)],
       gate: { ...localEcosystem.gate, chain: 'solana', minimumUsd: '0.12345678' },

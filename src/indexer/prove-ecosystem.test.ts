@@ -67,7 +67,7 @@ test('a chain whose nodes cannot prove its logs is refused, unless it has proofs
 test('an address without a contract is refused', async () => {
   const error = await proofOf((file) => ({
     ...file,
-    graveDigs: localEcosystem.graveDigs.map((dig) => ({ ...dig, address: nobody })),
+    graveDigs: (file.graveDigs ?? []).map((dig) => ({ ...dig, address: nobody })),
   }))
   assertTold(error, /^graveDigs\[[01]\]\.address: there is no contract at 0x.* correct the address/)
 })
@@ -145,9 +145,7 @@ test('a node that does not answer is told by the field of its URL', async () => 
 test('all contradictions with the chains are reported at once', async () => {
   const error = await proofOf((file) => ({
     ...file,
-    tokens: localEcosystem.tokens.map((token, index) =>
-      index === 1 ? { ...token, decimals: 9 } : token,
-    ),
+    tokens: file.tokens.map((token, index) => (index === 1 ? { ...token, decimals: 9 } : token)),
     graveDigs: localEcosystem.graveDigs.slice(0, 1).map((dig) => ({ ...dig, address: nobody })),
     payment: { ...localEcosystem.payment, domain: { name: 'USDC', version: '2' } },
   }))

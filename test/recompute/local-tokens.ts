@@ -41,6 +41,7 @@ function token(
   decimals: number,
 ): LocalToken {
   const key = symbol.toLowerCase() as Lowercase<Ticker>
-  const at = { base: addresses.base[key], ethereum: addresses.ethereum[key] }
+  const { base, ethereum, arbitrum } = addresses
+  const at = { base: base[key], ethereum: ethereum[key], arbitrum: arbitrum[key] }
   return { symbol, name, role, decimals, addresses: at }
 }

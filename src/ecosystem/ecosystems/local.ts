@@ -1,6 +1,6 @@
 import type { EcosystemFile } from '../ecosystem-file.ts'
 
-/** The ecosystem on the two local chains; a template for a real one. */
+/** The ecosystem on the local chains; a template for a real one. */
 
 const ZERO = '0x0000000000000000000000000000000000000000'
 const DEAD = '0x000000000000000000000000000000000000dEaD'
@@ -15,7 +15,7 @@ const USDC_ON_BASE = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 
 const TRANSFER = 'event Transfer(address indexed from, address indexed to, uint256 value)'
 
-const chains = ['base', 'ethereum'] as const
+const chains = ['base', 'ethereum', 'arbitrum'] as const
 
 const localEcosystem = {
   service: {
@@ -42,6 +42,15 @@ const localEcosystem = {
       finality: 'tag',
       staleAfterSeconds: 60,
     },
+    {
+      name: 'arbitrum',
+      id: 42161,
+      rpcUrls: ['http://127.0.0.1:8547'],
+      startBlock: 0,
+      pollIntervalMs: 1_000,
+      finality: 'tag',
+      staleAfterSeconds: 60,
+    },
   ],
   tokens: [
     {
@@ -49,7 +58,7 @@ const localEcosystem = {
       name: 'Gravestone',
       role: 'primary',
       decimals: 18,
-      addresses: { base: GRAVE, ethereum: GRAVE },
+      addresses: { base: GRAVE, ethereum: GRAVE, arbitrum: GRAVE },
       price: {
         kind: 'uniswap-v2',
         chain: 'base',
@@ -62,7 +71,7 @@ const localEcosystem = {
       name: 'Crypt',
       role: 'secondary',
       decimals: 18,
-      addresses: { base: CRYPT, ethereum: CRYPT },
+      addresses: { base: CRYPT, ethereum: CRYPT, arbitrum: CRYPT },
       price: {
         kind: 'uniswap-v2',
         chain: 'base',
@@ -78,6 +87,7 @@ const localEcosystem = {
       addresses: {
         base: '0x4200000000000000000000000000000000000006',
         ethereum: '0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2',
+        arbitrum: '0x82aF49447D8a07e3bd95BD0d56f35241523fBab1',
       },
       price: {
         kind: 'chainlink',
@@ -94,6 +104,7 @@ const localEcosystem = {
       addresses: {
         base: USDC_ON_BASE,
         ethereum: '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48',
+        arbitrum: '0xaf88d065e77c8cC2239327C5EDb3A432268e5831',
       },
       price: { kind: 'fixed', usd: '1' },
     },
