@@ -226,6 +226,22 @@ test('all mistakes in a file are reported at once, even if some parts are malfor
   assert.match(message, /chains\[0\]\.finality: must be "tag" where .*, found "soon"/)
 })
 
+test('an invalid price is reported once, and a field of another kind by name', async () => {
+  const withPrice = (place: number, price: object) => {
+    const tokens = localEcosystem.tokens.map((token, index) =>
+      index === place ? { ...token, price: { ...token.price, ...price } } : token,
+    )
+    return parseEcosystem('mine', { ...localEcosystem, tokens })
+  }
+  const { message } = await errorOf(() => withPrice(2, { decimals: undefined }))
+  assert.match(message, /^mine: tokens\[2\]\.price\.decimals: is missing: the decimals[^\n]*$/)
+  const none = await errorOf(() => withPrice(0, { address: undefined }))
+  assert.match(none.message, /^mine: tokens\[0\]\.price\.address: is missing: the pool[^\n]*$/)
+  const other = await errorOf(() => withPrice(2, { usd: '1' }))
+  assert.match(other.message, /^mine: tokens\[2\]\.price\.usd: is not a field of [^\n]*$/)
+  assert.equal(withPrice(3, { chain: undefined }).tokens.length, localEcosystem.tokens.length)
+})
+
 test('all mistakes of the same kind are reported, however many there are', async () => {
   const burns = Array.from({ length: 30 }, () => ({ ...localEcosystem.burns[0], amount: 5 }))
   const { message } = await errorOf(() => parseEcosystem('mine', { ...localEcosystem, burns }))

@@ -48,7 +48,7 @@ function resolveShaped(
 ): Ecosystem | undefined {
   const chains = new Map<string, Chain>()
   const tokens = new Map<string, PricedToken>()
-  const resolver = makeResolver({ problems, left }, chains, tokens)
+  const resolver = makeResolver({ problems, left }, { file, chains, tokens })
   resolveChains(file, chains, problems)
   resolveTokens(file, resolver, tokens)
   const listed = [...tokens.values()]
@@ -76,11 +76,21 @@ const PRICE_PER_CALL_USD = '0.0001'
 
 function makeResolver(
   { problems, left }: { readonly problems: Problems; readonly left: Shaped['left'] },
-  chains: ReadonlyMap<string, Chain>,
-  tokens: ReadonlyMap<string, PricedToken>,
+  {
+    file,
+    chains,
+    tokens,
+  }: {
+    readonly file: EcosystemFile
+    readonly chains: ReadonlyMap<string, Chain>
+    readonly tokens: ReadonlyMap<string, PricedToken>
+  },
 ): Resolver {
   return {
     problems,
+    hasInvalidPrice: ({ symbol }) =>
+      tokens.get(symbol.toUpperCase())?.price === null &&
+      file.tokens.some((token) => token.symbol === symbol && token.price !== undefined),
     isLeftOut: (part) => (left[part] ?? []).length > 0,
     chain(field, name) {
       const chain = chains.get(name)

@@ -12,10 +12,13 @@ export function resolvePrice(
   const kind = priceKinds.find((each) => each.kind === price.kind)
   if (kind === undefined) return null
   const fields: Readonly<Record<string, TSchema>> = kind.fields
-  const missing = Object.keys(fields).filter((name) => !(name in price))
+  const given = Object.entries(price).flatMap(([name, value]) =>
+    value === undefined ? [] : [name],
+  )
+  const missing = Object.keys(fields).filter((name) => !given.includes(name))
   for (const name of missing)
     resolver.problems.add(`${field}.${name}`, `is missing: ${describe(fields[name])}`)
-  for (const name of Object.keys(price).filter((each) => each !== 'kind' && !(each in fields)))
+  for (const name of given.filter((each) => each !== 'kind' && !(each in fields)))
     resolver.problems.add(
       `${field}.${name}`,
       `is not a field of a price of kind "${kind.kind}"; remove it`,
@@ -46,15 +49,19 @@ export function checkPrices(resolver: Resolver, tokens: readonly PricedToken[]):
           `${quote.symbol} has no address on "${price.chain.name}"`,
         )
     }
-    if (!leadsToDollars(token, tokens))
+    if (!leadsToDollars(resolver, token, tokens))
       resolver.problems.add(`${field}.quote`, 'forms a cycle or ends at a token without a price')
   }
 }
 
-function leadsToDollars(token: PricedToken, tokens: readonly PricedToken[]): boolean {
+function leadsToDollars(
+  resolver: Resolver,
+  token: PricedToken,
+  tokens: readonly PricedToken[],
+): boolean {
   let current: PricedToken | undefined = token
   for (let step = 0; step <= tokens.length && current !== undefined; step += 1) {
-    if (current.price === null) return false
+    if (current.price === null) return resolver.hasInvalidPrice(current)
     const quote = quoteOf(current.price)
     if (quote === null) return true
     current = tokens.find((each) => each.symbol.toUpperCase() === quote.toUpperCase())

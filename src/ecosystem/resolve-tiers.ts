@@ -42,7 +42,7 @@ function resolveGate(
   for (const token of [primary, secondary]) {
     if (!token) continue
     requireOn(resolver, token, chain, 'gate.chain')
-    if (token.price === null)
+    if (token.price === null && !resolver.hasInvalidPrice(token))
       resolver.problems.add(
         'gate',
         `token ${token.symbol} has no price; add one, or remove the gate`,

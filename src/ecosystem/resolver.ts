@@ -7,6 +7,8 @@ export interface Resolver {
   readonly problems: Problems
   /** Some entries are invalid, so missing ones are not reported. */
   isLeftOut(part: string): boolean
+  /** Its price was reported already. */
+  hasInvalidPrice(token: Pick<PricedToken, 'symbol'>): boolean
   chain(field: string, name: string): Chain | undefined
   token(field: string, symbol: string): PricedToken | undefined
   address(field: string, text: string): Address
