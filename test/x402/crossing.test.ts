@@ -6,6 +6,7 @@ import { reorg, setAutomine, transfer } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import { auditService } from '../audit-service.ts'
+import { eitherEngine } from '../long-version.ts'
 import { eventually, type MintedKey } from '../world.ts'
 import {
   cancelCall,
@@ -15,14 +16,7 @@ import {
   untilBalance,
   untilSent,
 } from './raw-payment.ts'
-import {
-  ENGINES,
-  mintOpened,
-  newPayer,
-  passBlocks,
-  proxiedWorlds,
-  type X402World,
-} from './x402-world.ts'
+import { mintOpened, newPayer, passBlocks, proxiedWorlds, type X402World } from './x402-world.ts'
 
 const FUNDS = 5_000_000n
 const PATH = '/api/burns/total'
@@ -30,7 +24,7 @@ const PATH = '/api/burns/total'
 const startProxied = await proxiedWorlds()
 
 /** 0.10 USD buys two calls and leaves 0.02. */
-for (const engine of ENGINES)
+for (const engine of eitherEngine)
   describe(`payments that cross other events, on ${engine}`, () => {
     let world: X402World
     before(async () => {

@@ -4,7 +4,7 @@ import { after, test } from 'node:test'
 import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import { runTruth } from './run-truth.ts'
 
-const CALLS = 2_500
+const CALLS = 1_200
 const preload = join(import.meta.dirname, 'broken-meter.ts')
 
 const faults = {
