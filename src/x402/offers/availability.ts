@@ -13,7 +13,7 @@ export interface Availability {
 /** Saves a node request per 402. */
 const FRESH_MS = 5_000
 
-/** Maximum cost of a settlement, as a fraction of the smallest offer. */
+/** A settlement usually costs at most one such part of the smallest offer. */
 const COST_SHARE = 10n
 
 interface Deps
