@@ -130,10 +130,12 @@ class Checker {
     return { ...common, content }
   }
 
-  /** Some documented 400: what leaves outside of an operation carries the same headers. */
+  /** A documented 400: what leaves outside of an operation carries the same headers. */
   #anyProblem(): unknown {
-    const responses = record(record(this.#document.components).responses)
-    return Object.entries(responses).find(([name]) => name.startsWith('400'))?.[1]
+    const operations = Object.values(record(this.#document.paths)).flatMap((path) =>
+      Object.values(record(path)),
+    )
+    return record(record(operations[0]).responses)['400']
   }
 
   #operationsOf(path: string): Json | undefined {

@@ -1,5 +1,5 @@
 import { refuse } from '#domain/refusal.ts'
-import { Type } from '#lib/type.ts'
+import { named, Type } from '#lib/type.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
 
 export interface Readiness {
@@ -23,7 +23,7 @@ export function healthRoutes(deps: HealthDeps): readonly Route[] {
       summary: 'Whether the process is alive',
       description: 'Answers 200 while the process runs. Never metered.',
       answers: {
-        200: { description: 'Alive', schema: Type.Object({ status: Type.Literal('ok') }) },
+        200: { description: 'Alive', schema: named('Health', { status: Type.Literal('ok') }) },
       },
       refusals: [],
       handle: async () => answer(200, { status: 'ok' }),
@@ -38,7 +38,7 @@ export function healthRoutes(deps: HealthDeps): readonly Route[] {
       answers: {
         200: {
           description: 'Ready',
-          schema: Type.Object({
+          schema: named('Readiness', {
             status: Type.Literal('ready'),
             parts: Type.Record(Type.String(), Type.String()),
           }),

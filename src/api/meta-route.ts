@@ -1,19 +1,19 @@
 import type { Static } from 'typebox'
 import { notConfiguredSchema } from '#datasets/meta.ts'
 import { tiers } from '#domain/tier.ts'
-import { Type } from '#lib/type.ts'
+import { named, Type } from '#lib/type.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
 import { METRICS, PART_OF_METRIC } from '#statistics/metrics.ts'
 import type { ServiceFacts } from './service-facts.ts'
 
-const chain = Type.Object({
+const chain = named('Chain', {
   name: Type.String(),
   chainId: Type.Integer(),
   caip2: Type.String(),
   explorerUrl: Type.Union([Type.String(), Type.Null()]),
 })
 
-const token = Type.Object({
+const token = named('Token', {
   symbol: Type.String(),
   name: Type.String(),
   role: Type.Enum(['primary', 'secondary', 'reward']),
@@ -21,7 +21,7 @@ const token = Type.Object({
   addresses: Type.Record(Type.String(), Type.String()),
 })
 
-const proof = Type.Object({
+const proof = named('Proof', {
   chain: Type.String(),
   blockNumber: Type.Integer({ description: 'The final block at which both were read' }),
   provenAtUnix: Type.Integer(),
@@ -30,7 +30,7 @@ const proof = Type.Object({
   detail: Type.Union([Type.String(), Type.Null()]),
 })
 
-const anomalies = Type.Object({
+const anomalies = named('Anomaly', {
   mapping: Type.String({ description: 'Its place in the ecosystem file, such as `burns[0]`' }),
   chain: Type.String(),
   logs: Type.Integer(),
@@ -38,20 +38,20 @@ const anomalies = Type.Object({
   reason: Type.String(),
 })
 
-const meta = Type.Object({
+const meta = named('Service', {
   service: Type.String(),
   version: Type.String(),
   chains: Type.Array(chain),
   tokens: Type.Array(token),
   metrics: Type.Array(Type.String()),
   tiers: Type.Array(
-    Type.Object({
+    named('Tier', {
       tier: Type.Enum(tiers.map(({ name }) => name)),
       dailyQuota: Type.Integer(),
       requires: Type.String(),
     }),
   ),
-  limits: Type.Object({
+  limits: named('Limits', {
     limitMaximum: Type.Integer(),
     periodDaysMaximum: Type.Integer(),
     bodyBytesMaximum: Type.Integer(),
@@ -60,7 +60,7 @@ const meta = Type.Object({
   }),
   pricing: Type.Union(
     [
-      Type.Object({
+      named('Pricing', {
         perCallUsd: Type.String(),
         network: Type.String(),
         asset: Type.String(),

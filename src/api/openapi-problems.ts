@@ -3,7 +3,8 @@ import type { JsonObject } from '#lib/json.ts'
 import { headerRefs, refusalHeaders } from './openapi-headers.ts'
 
 /** The body of every refusal but 402 (RFC 9457), which may have extra members. */
-export const PROBLEM_SCHEMA: JsonObject = {
+const PROBLEM_SCHEMA: JsonObject = {
+  title: 'Problem',
   type: 'object',
   description: 'What went wrong, for programs (`error`) and for people (`errorMessage`).',
   required: ['type', 'title', 'status', 'detail', 'error', 'errorMessage', 'requestId'],
@@ -47,11 +48,18 @@ export function problemResponses(
   }
   const responses: Record<number, JsonObject> = {}
   for (const [status, own] of byStatus) {
-    const name = [status, ...own.sort()].join('.')
+    const name = nameOf(own.sort())
     if (!shared.has(name)) shared.set(name, problemResponse(status, own, input.takesPayments))
     responses[status] = { $ref: `#/components/responses/${name}` }
   }
   return responses
+}
+
+/** Such as `InvalidBodyOrInvalidParameter`; some generators refuse names that begin with a digit. */
+function nameOf(codes: readonly RefusalCode[]): string {
+  const pascal = (code: string) =>
+    code.replace(/(?:^|_)([a-z])/g, (_, first) => first.toUpperCase())
+  return codes.map(pascal).join('Or')
 }
 
 function problemResponse(
@@ -66,7 +74,7 @@ function problemResponse(
       'application/problem+json': {
         schema: {
           allOf: [
-            { $ref: '#/components/schemas/Problem' },
+            PROBLEM_SCHEMA,
             {
               type: 'object',
               properties: { error: { enum: codes }, status: { const: status } },

@@ -3,8 +3,9 @@ import { Compile } from 'typebox/schema'
 import { REFUSALS, type RefusalCode } from '#domain/refusal.ts'
 import type { JsonObject } from '#lib/json.ts'
 import type { Route } from '#route/route.ts'
+import { NamedSchemas } from './named-schemas.ts'
 import { ANSWER_HEADERS, headerComponents, headerRefs } from './openapi-headers.ts'
-import { PROBLEM_SCHEMA, problemResponses } from './openapi-problems.ts'
+import { problemResponses } from './openapi-problems.ts'
 
 export interface OpenApiInput {
   /** OpenAPI `info`: title, version, licence, description in Markdown. */
@@ -30,13 +31,14 @@ export function toOpenApi(input: OpenApiInput): JsonObject {
       [route.method.toLowerCase()]: operationOf(input, route, responses),
     })
   }
+  const schemas = new NamedSchemas()
   return {
     openapi: '3.1.1',
     info: input.info,
     servers: [{ url: input.serverUrl }],
     tags: input.tags,
     security: [{}, { apiKey: [] }],
-    paths,
+    paths: schemas.referIn(paths),
     components: {
       securitySchemes: {
         apiKey: {
@@ -46,12 +48,9 @@ export function toOpenApi(input: OpenApiInput): JsonObject {
           description: 'An API key. Optional: without one, calls count per client address.',
         },
       },
-      schemas: {
-        Problem: PROBLEM_SCHEMA,
-        ...(input.paymentRequired && { PaymentRequired: input.paymentRequired.schema }),
-      },
       headers: headerComponents(takesPayments(input)),
-      responses: Object.fromEntries(responses),
+      responses: schemas.referIn(Object.fromEntries(responses)),
+      schemas: schemas.all(),
     },
   }
 }
@@ -151,12 +150,7 @@ function paymentOf(input: OpenApiInput, route: Route): JsonObject {
   const { offer } = route
   const { paymentRequired } = input
   if (paymentRequired === null || (!route.metered && offer === undefined)) return {}
-  const content = offer
-    ? { schema: offer.schema }
-    : {
-        schema: { $ref: '#/components/schemas/PaymentRequired' },
-        example: paymentRequired.example,
-      }
+  const content = offer ? { schema: offer.schema } : paymentRequired
   return {
     402: {
       description: offer?.description ?? 'The daily quota is used up and no balance is left',

@@ -5,7 +5,7 @@ import { type Chain, type Ecosystem, notConfigured } from '#ecosystem/ecosystem.
 import type { FileParts } from '#indexer/adopted-file/file-part.ts'
 import { type IndexStatus, readIndexStatus } from '#indexer/status.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
-import { Type } from '#lib/type.ts'
+import { named, Type } from '#lib/type.ts'
 import { CSV_TYPE, formatParameter, toCsv, wantsCsv } from '#route/csv.ts'
 import type { Effective, Parameters, ValuesOf } from '#route/parameter.ts'
 import { type Answer, answer, defineRoute, type Route } from '#route/route.ts'
@@ -112,12 +112,16 @@ export function dataRoute<P extends Parameters>(
 function bodySchema(
   definition: Pick<DataRouteDefinition<Parameters>, 'data' | 'totals' | 'paged'>,
 ): TSchema {
-  const more = {
-    ...(definition.totals && { totals: definition.totals }),
-    ...(definition.paged && { page: pageSchema }),
-  }
-  const meta = Type.Object({ ...metaSchema.properties, ...more })
-  return Type.Object({ data: definition.data, meta })
+  return Type.Object({ data: definition.data, meta: metaSchemaOf(definition) })
+}
+
+function metaSchemaOf({
+  totals,
+  paged,
+}: Pick<DataRouteDefinition<Parameters>, 'totals' | 'paged'>): TSchema {
+  const { properties } = metaSchema
+  if (paged) return named('PagedMeta', { ...properties, page: pageSchema })
+  return totals === undefined ? metaSchema : Type.Object({ ...properties, totals })
 }
 
 const shownBy = new WeakMap<Ecosystem, string>()

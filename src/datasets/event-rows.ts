@@ -7,7 +7,7 @@ import type { Chain, Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
 import { type EventKey, type ListedEvent, listEvents } from '#indexer/events/list-events.ts'
 import { finalityOf, type IndexStatus } from '#indexer/status.ts'
 import { toIso } from '#lib/time.ts'
-import { Type } from '#lib/type.ts'
+import { named, Type } from '#lib/type.ts'
 import type { Connection } from '#store/engine.ts'
 import type { Page } from './meta.ts'
 import {
@@ -41,8 +41,8 @@ const amountProperties = {
   amountUsdAtEvent: usdOrNull,
 } as const
 
-export function eventRow<P extends TProperties>(own: P) {
-  return Type.Object({ ...eventProperties, ...amountProperties, ...own })
+export function eventRow<P extends TProperties>(title: string, own: P) {
+  return named(title, { ...eventProperties, ...amountProperties, ...own })
 }
 
 export function listParameters(ecosystem: Ecosystem) {

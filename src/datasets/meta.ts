@@ -4,11 +4,11 @@ import type { FileParts } from '#indexer/adopted-file/file-part.ts'
 import { STALL_REASONS } from '#indexer/stalled-chains.ts'
 import { type ChainStatus, conditionOf, type IndexStatus } from '#indexer/status.ts'
 import { toIso } from '#lib/time.ts'
-import { Type } from '#lib/type.ts'
+import { named, Type } from '#lib/type.ts'
 import type { Effective } from '#route/parameter.ts'
 import { rereadingOf } from './rereading.ts'
 
-const chainMeta = Type.Object({
+const chainMeta = named('ChainStatus', {
   chain: Type.String(),
   chainId: Type.Integer(),
   blockNumber: Type.Integer({ description: 'Newest indexed block' }),
@@ -29,7 +29,7 @@ const chainMeta = Type.Object({
   ]),
 })
 
-const rereadingMeta = Type.Object({
+const rereadingMeta = named('Rereading', {
   chain: Type.String(),
   chainId: Type.Integer(),
   dataset: Type.String(),
@@ -60,10 +60,10 @@ export const metaSchema = Type.Object(
       description: 'Effective parameters after defaults',
     }),
   },
-  { additionalProperties: true },
+  { title: 'Meta', additionalProperties: true },
 )
 
-export const pageSchema = Type.Object({
+export const pageSchema = named('Page', {
   limit: Type.Integer(),
   count: Type.Integer(),
   nextCursor: Type.Union([Type.String(), Type.Null()]),

@@ -1,4 +1,4 @@
-import type { Type as Typebox } from 'typebox'
+import type { TObject, TProperties, Type as Typebox } from 'typebox'
 
 type Builders = Pick<
   typeof Typebox,
@@ -40,6 +40,10 @@ export const Type: Builders = {
   String: (options) => make({ type: 'string' }, options),
   Union: (anyOf, options) => make({ anyOf }, options),
 }
+
+/** An object that the OpenAPI document lists under this name. */
+export const named = <P extends TProperties>(title: string, properties: P): TObject<P> =>
+  Type.Object(properties, { title })
 
 const OPTIONAL = '~optional'
 

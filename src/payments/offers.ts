@@ -29,7 +29,7 @@ export const PaymentRequiredBody = Type.Object(
       ),
     ),
   },
-  { additionalProperties: false },
+  { title: 'PaymentRequired', additionalProperties: false },
 )
 
 export interface OfferDeps {

@@ -1,7 +1,7 @@
 import { showAddress } from '#domain/address.ts'
 import { toUsd } from '#domain/money.ts'
 import { toIso } from '#lib/time.ts'
-import { Type } from '#lib/type.ts'
+import { named, Type } from '#lib/type.ts'
 import type { Claim, ClaimStatus } from './claim.ts'
 
 const MESSAGES: Readonly<Record<ClaimStatus, string>> = {
@@ -17,26 +17,23 @@ const MESSAGES: Readonly<Record<ClaimStatus, string>> = {
 const oneOf = (values: readonly string[]) => Type.Union(values.map((value) => Type.Literal(value)))
 
 /** Without balances, so anyone may read it. */
-export const PrepaymentRecord = Type.Object(
-  {
-    id: Type.String({ format: 'uuid' }),
-    txHash: Type.String(),
-    amountUsd: Type.Number({ description: 'As claimed; once verified, what the chain shows.' }),
-    verified: Type.Boolean(),
-    message: oneOf([...new Set(Object.values(MESSAGES))]),
-    status: oneOf(Object.keys(MESSAGES)),
-    apiKeyPublicId: Type.String(),
-    payerAddress: Type.String(),
-    creditedUsd: Type.Union([Type.Number(), Type.Null()]),
-    confirmations: Type.Integer({
-      description: 'Blocks on top of the transfer, at most requiredConfirmations.',
-    }),
-    requiredConfirmations: Type.Integer(),
-    createdAt: Type.String({ format: 'date-time' }),
-    verifiedAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
-  },
-  { additionalProperties: false },
-)
+export const PrepaymentRecord = named('Prepayment', {
+  id: Type.String({ format: 'uuid' }),
+  txHash: Type.String(),
+  amountUsd: Type.Number({ description: 'As claimed; once verified, what the chain shows.' }),
+  verified: Type.Boolean(),
+  message: oneOf([...new Set(Object.values(MESSAGES))]),
+  status: oneOf(Object.keys(MESSAGES)),
+  apiKeyPublicId: Type.String(),
+  payerAddress: Type.String(),
+  creditedUsd: Type.Union([Type.Number(), Type.Null()]),
+  confirmations: Type.Integer({
+    description: 'Blocks on top of the transfer, at most requiredConfirmations.',
+  }),
+  requiredConfirmations: Type.Integer(),
+  createdAt: Type.String({ format: 'date-time' }),
+  verifiedAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+})
 
 export function toPrepaymentRecord(claim: Claim, requiredConfirmations: number) {
   const credited = claim.creditedMicroUsd

@@ -4,12 +4,12 @@ import { type DaySource, KeptDays } from '#datasets/kept-days.ts'
 import { periodParameter, tokenParameter } from '#datasets/parameters.ts'
 import type { DollarPrices } from '#datasets/prices/price-book.ts'
 import { nullable, unixTime } from '#datasets/wire.ts'
-import { Type } from '#lib/type.ts'
+import { named, Type } from '#lib/type.ts'
 import { type Parameter, parsed } from '#route/parameter.ts'
 import type { Route } from '#route/route.ts'
 import { METRICS, type Metric, type MetricName, type MetricSource, metrics } from './metrics.ts'
 
-const pointShape = Type.Object({
+const pointShape = named('StatsPoint', {
   date: Type.String({ format: 'date' }),
   dateUnix: unixTime,
   value: nullable(Type.Number({ description: 'For plotting' })),
@@ -19,7 +19,7 @@ const pointShape = Type.Object({
   complete: Type.Boolean({ description: 'False for today' }),
 })
 
-const historyShape = Type.Object({
+const historyShape = named('StatsHistory', {
   metric: Type.Enum([...METRICS]),
   token: Type.String({ description: 'A symbol, or `all` for dividends of every reward token' }),
   unit: Type.Enum(['token', 'usd', 'count']),

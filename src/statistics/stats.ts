@@ -31,13 +31,13 @@ import { dollarsOf, sumTotals, type TokenSums, totalOf } from '#indexer/events/s
 import type { IndexStatus } from '#indexer/status.ts'
 import { formatDecimal, percentage } from '#lib/decimal.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
-import { Type } from '#lib/type.ts'
+import { named, Type } from '#lib/type.ts'
 import type { Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
 
 export type StatsDeps = DataDeps & { readonly prices: DollarPrices }
 
-const tokenShape = Type.Object({
+const tokenShape = named('TokenStats', {
   symbol: Type.String(),
   name: Type.String(),
   role: Type.Enum(['primary', 'secondary', 'reward']),
@@ -53,7 +53,7 @@ const tokenShape = Type.Object({
   marketCapUsdExact: nullable(priceText),
 })
 
-const statsShape = Type.Object({
+const statsShape = named('Stats', {
   totalBurned: amountText,
   totalBurnedRaw: rawText,
   burnedPct: Type.Number({ description: 'Of everything ever minted' }),
@@ -65,7 +65,7 @@ const statsShape = Type.Object({
   lifetimeDividendsUsdAtPayout: usdOrNull,
   lifetimeDividendsUsdNow: usdOrNull,
   lifetimeDividends: Type.Array(
-    Type.Object({
+    named('LifetimeDividends', {
       token: Type.String(),
       amount: amountText,
       amountRaw: rawText,
@@ -75,7 +75,7 @@ const statsShape = Type.Object({
   ),
   prices: Type.Record(
     Type.String(),
-    Type.Object({
+    named('TokenPrice', {
       usd: priceNumber,
       usdExact: priceText,
       change24hPct: nullable(Type.Number()),
@@ -83,7 +83,7 @@ const statsShape = Type.Object({
       source: Type.String(),
     }),
   ),
-  graveDigs: Type.Object({
+  graveDigs: named('GraveDigSums', {
     count: Type.Integer(),
     totalClaimed: amountText,
     totalClaimedRaw: rawText,

@@ -5,7 +5,7 @@ import { type Refusal, refuse } from '#domain/refusal.ts'
 import { keyOfAccount, receivableAccount } from '#ledger/account.ts'
 import { readBalances } from '#ledger/balance.ts'
 import { toIso, unixNow } from '#lib/time.ts'
-import { Type } from '#lib/type.ts'
+import { named, Type } from '#lib/type.ts'
 import type { Deposit } from '#payments/deposit.ts'
 import type { Reads } from '#payments/reads.ts'
 import { type Answer, answer } from '#route/route.ts'
@@ -17,25 +17,22 @@ import { refusePending } from './pay-for-call.ts'
 import type { Payee } from './settling/intent.ts'
 import type { X402Deps } from './x402-deps.ts'
 
-export const Topup = Type.Object(
-  {
-    txHash: Type.String(),
-    amountUsd: Type.Number(),
-    verified: Type.Literal(true),
-    message: Type.Literal('verified'),
-    apiKeyPublicId: Type.Union([Type.String(), Type.Null()]),
-    payerAddress: Type.String(),
-    creditedUsd: Type.Number({ description: 'What the payment added to the balance.' }),
-    repaidUsd: Type.Number({
-      description: 'What repaid a debt: spent balance whose payment a reorg had reversed.',
-    }),
-    verifiedAt: Type.String({ format: 'date-time' }),
-    prepaidBalanceUsd: Type.Union([Type.Number(), Type.Null()], {
-      description: 'The new balance; null if another key than the calling one was credited.',
-    }),
-  },
-  { additionalProperties: false },
-)
+export const Topup = named('Topup', {
+  txHash: Type.String(),
+  amountUsd: Type.Number(),
+  verified: Type.Literal(true),
+  message: Type.Literal('verified'),
+  apiKeyPublicId: Type.Union([Type.String(), Type.Null()]),
+  payerAddress: Type.String(),
+  creditedUsd: Type.Number({ description: 'What the payment added to the balance.' }),
+  repaidUsd: Type.Number({
+    description: 'What repaid a debt: spent balance whose payment a reorg had reversed.',
+  }),
+  verifiedAt: Type.String({ format: 'date-time' }),
+  prepaidBalanceUsd: Type.Union([Type.Number(), Type.Null()], {
+    description: 'The new balance; null if another key than the calling one was credited.',
+  }),
+})
 
 export interface SettledTopup {
   readonly caller: Caller

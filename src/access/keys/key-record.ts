@@ -2,25 +2,22 @@ import { showAddress } from '#domain/address.ts'
 import { PUBLIC_ID } from '#domain/caller.ts'
 import { type Quotas, type WalletTier, walletTiers } from '#domain/tier.ts'
 import { toIso } from '#lib/time.ts'
-import { Type } from '#lib/type.ts'
+import { named, Type } from '#lib/type.ts'
 import type { Key } from './key-store.ts'
 
 /** Never with the secret. */
-export const KeyRecord = Type.Object(
-  {
-    publicId: Type.String({ pattern: PUBLIC_ID.source, description: 'Safe to log and to show.' }),
-    prefix: Type.String({ description: 'The beginning of the secret: prefix and publicId.' }),
-    label: Type.Union([Type.String(), Type.Null()]),
-    ownerAddress: Type.String({ description: 'The wallet that owns the key (EIP-55).' }),
-    tier: Type.Enum(walletTiers.map(({ name }) => name)),
-    status: Type.Union([Type.Literal('active'), Type.Literal('revoked')]),
-    createdAt: Type.String({ format: 'date-time' }),
-    dailyQuota: Type.Integer({
-      description: 'Calls per UTC day, shared by all keys of the wallet.',
-    }),
-  },
-  { additionalProperties: false },
-)
+export const KeyRecord = named('ApiKey', {
+  publicId: Type.String({ pattern: PUBLIC_ID.source, description: 'Safe to log and to show.' }),
+  prefix: Type.String({ description: 'The beginning of the secret: prefix and publicId.' }),
+  label: Type.Union([Type.String(), Type.Null()]),
+  ownerAddress: Type.String({ description: 'The wallet that owns the key (EIP-55).' }),
+  tier: Type.Enum(walletTiers.map(({ name }) => name)),
+  status: Type.Union([Type.Literal('active'), Type.Literal('revoked')]),
+  createdAt: Type.String({ format: 'date-time' }),
+  dailyQuota: Type.Integer({
+    description: 'Calls per UTC day, shared by all keys of the wallet.',
+  }),
+})
 
 export function toKeyRecord(
   deps: { readonly keyPrefix: string; readonly quotas: Quotas },

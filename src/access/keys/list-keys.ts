@@ -3,7 +3,7 @@ import { isRefusal, type Refusal } from '#domain/refusal.ts'
 import { keyAccount } from '#ledger/account.ts'
 import { readBalances } from '#ledger/balance.ts'
 import { unixNow } from '#lib/time.ts'
-import { Type } from '#lib/type.ts'
+import { named, Type } from '#lib/type.ts'
 import type { RequestHeaders } from '#route/route.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
 import type { KeyDeps } from './authorise.ts'
@@ -12,14 +12,12 @@ import { KeyRecord, toKeyRecord } from './key-record.ts'
 import { listKeys, useMessage } from './key-store.ts'
 import { writeOrRefuse } from './write-or-refuse.ts'
 
-const ListedKey = Type.Intersect([
-  KeyRecord,
-  Type.Object({
-    prepaidBalanceUsd: Type.Number({ description: 'The prepaid balance of this key.' }),
-  }),
-])
+const ListedKey = named('ListedApiKey', {
+  ...KeyRecord.properties,
+  prepaidBalanceUsd: Type.Number({ description: 'The prepaid balance of this key.' }),
+})
 
-const KeyList = Type.Object({ keys: Type.Array(ListedKey) }, { additionalProperties: false })
+const KeyList = named('ApiKeyList', { keys: Type.Array(ListedKey) })
 
 export function listRoute(deps: KeyDeps): Route {
   return defineRoute({

@@ -3,7 +3,7 @@ import { toUsd } from '#domain/money.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import type { WalletTier } from '#domain/tier.ts'
 import { unixNow } from '#lib/time.ts'
-import { Type } from '#lib/type.ts'
+import { named, Type } from '#lib/type.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
 import type { KeyDeps } from './authorise.ts'
@@ -55,7 +55,7 @@ export function revokeRoute(deps: KeyDeps): Route {
     answers: {
       200: {
         description: 'The revoked key.',
-        schema: Type.Object({ key: KeyRecord }, { additionalProperties: false }),
+        schema: named('RevokedApiKey', { key: KeyRecord }),
       },
     },
     refusals: [...AUTHORITY_REFUSALS, 'key_not_found'],
@@ -134,10 +134,11 @@ async function actOnKey<T>(
   return isRefusal(outcome) ? outcome : { ...outcome, tier }
 }
 
-const Moved = Type.Object(
-  { fromPublicId: Type.String(), toPublicId: Type.String(), movedUsd: Type.Number() },
-  { additionalProperties: false },
-)
+const Moved = named('MovedBalance', {
+  fromPublicId: Type.String(),
+  toPublicId: Type.String(),
+  movedUsd: Type.Number(),
+})
 
 export function moveBalanceRoute(deps: KeyDeps): Route {
   return defineRoute({

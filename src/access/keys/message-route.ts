@@ -1,7 +1,7 @@
 import { type Hash, parseHash, showAddress } from '#domain/address.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Clock } from '#lib/time.ts'
-import { Type } from '#lib/type.ts'
+import { named, Type } from '#lib/type.ts'
 import { type Parameter, parsed } from '#route/parameter.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
 import { buildMessage, fieldsOf, type MessageValues } from './message.ts'
@@ -22,14 +22,11 @@ const txHashInQuery: Parameter<Hash | undefined> = {
 
 const PARAMETER_OF = { key: 'publicId', to: 'toPublicId', transaction: 'txHash' } as const
 
-const MessageAnswer = Type.Object(
-  {
-    action: Type.String(),
-    message: Type.String({ description: 'Sign exactly this text with personal_sign (EIP-191).' }),
-    issuedAt: Type.String({ format: 'date-time' }),
-  },
-  { additionalProperties: false },
-)
+const MessageAnswer = named('KeyMessage', {
+  action: Type.String(),
+  message: Type.String({ description: 'Sign exactly this text with personal_sign (EIP-191).' }),
+  issuedAt: Type.String({ format: 'date-time' }),
+})
 
 export interface MessageDeps {
   readonly clock: Clock

@@ -3,7 +3,7 @@ import { type MicroUsd, toUsd } from '#domain/money.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import { unixNow } from '#lib/time.ts'
-import { Type } from '#lib/type.ts'
+import { named, Type } from '#lib/type.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
 import type { KeyDeps } from './authorise.ts'
 import { KeyRecord, toKeyRecord } from './key-record.ts'
@@ -12,10 +12,10 @@ import { checkSigned, type SignedMessage } from './signed-message.ts'
 import { writeOrRefuse } from './write-or-refuse.ts'
 
 /** The only answers with a secret. */
-export const NewKey = Type.Object(
-  { key: KeyRecord, secret: Type.String({ description: 'Shown once; only its hash is kept.' }) },
-  { additionalProperties: false },
-)
+export const NewKey = named('NewApiKey', {
+  key: KeyRecord,
+  secret: Type.String({ description: 'Shown once; only its hash is kept.' }),
+})
 
 /** Bounds the work of later checks. */
 export const SIGNED_FIELDS = {

@@ -1,5 +1,5 @@
 import { unixNow } from '#lib/time.ts'
-import { Type } from '#lib/type.ts'
+import { named, Type } from '#lib/type.ts'
 import { type Answer, answer, defineRoute, type Route } from '#route/route.ts'
 import type { KeyDeps } from './authorise.ts'
 import { findKeysByDigest, markRevoked } from './key-store.ts'
@@ -24,7 +24,7 @@ export function reportLeakRoute(deps: KeyDeps): Route {
     answers: {
       202: {
         description: 'Received.',
-        schema: Type.Object({ received: Type.Boolean() }, { additionalProperties: false }),
+        schema: named('LeakReceipt', { received: Type.Boolean() }),
       },
     },
     refusals: [],

@@ -1,6 +1,6 @@
 import { type MicroUsd, toUsd } from '#domain/money.ts'
 import { toDate } from '#lib/time.ts'
-import { Type } from '#lib/type.ts'
+import { named, Type } from '#lib/type.ts'
 import { FORECAST_DAYS, type Forecast } from './forecast.ts'
 import type { Charged, HistoryDay } from './read-history.ts'
 
@@ -10,54 +10,42 @@ const CHARGED = {
   spentUsd: Type.Number({ description: 'What the paid calls took from prepaid balances.' }),
 }
 
-const KeyUse = Type.Object(
-  {
-    publicId: Type.Union([Type.String(), Type.Null()], {
-      description:
-        'Null: keys beyond the newest 100, and calls of a time when keys were not told apart.',
-    }),
-    ...CHARGED,
-  },
-  { additionalProperties: false },
-)
+const KeyUse = named('KeyUsage', {
+  publicId: Type.Union([Type.String(), Type.Null()], {
+    description:
+      'Null: keys beyond the newest 100, and calls of a time when keys were not told apart.',
+  }),
+  ...CHARGED,
+})
 
 const DAY = {
   date: Type.String({ description: '`YYYY-MM-DD`, a UTC day.' }),
   dateUnix: Type.Integer(),
 }
 
-const Day = Type.Object(
-  {
-    ...DAY,
-    ...CHARGED,
-    complete: Type.Boolean({ description: 'False for today.' }),
-    keys: Type.Array(KeyUse, { description: 'Keys of the wallet that called, most calls first.' }),
-  },
-  { additionalProperties: false },
-)
+const Day = named('UsageDay', {
+  ...DAY,
+  ...CHARGED,
+  complete: Type.Boolean({ description: 'False for today.' }),
+  keys: Type.Array(KeyUse, { description: 'Keys of the wallet that called, most calls first.' }),
+})
 
-export const History = Type.Object(
-  {
-    identity: Type.String({ description: '`key:<prefix>_<publicId>`, or `ip:<address bucket>`.' }),
-    days: Type.Integer(),
-    totals: Type.Object(CHARGED, { additionalProperties: false }),
-    history: Type.Array(Day, { description: 'Without gaps, oldest first, today last.' }),
-    forecast: Type.Object(
-      {
-        prepaidBalanceUsd: Type.Number({ description: 'Of the key (or address) that asks.' }),
-        spentUsd: Type.Number({
-          description: `What it spent in the last ${FORECAST_DAYS} UTC days, today included.`,
-        }),
-        spentPerDayUsd: Type.Number(),
-        daysLeft: Type.Union([Type.Number(), Type.Null()], {
-          description: 'Days until the balance is empty at that pace; null when nothing was spent.',
-        }),
-      },
-      { additionalProperties: false },
-    ),
-  },
-  { additionalProperties: false },
-)
+export const History = named('UsageHistory', {
+  identity: Type.String({ description: '`key:<prefix>_<publicId>`, or `ip:<address bucket>`.' }),
+  days: Type.Integer(),
+  totals: named('UsageTotals', CHARGED),
+  history: Type.Array(Day, { description: 'Without gaps, oldest first, today last.' }),
+  forecast: named('BalanceForecast', {
+    prepaidBalanceUsd: Type.Number({ description: 'Of the key (or address) that asks.' }),
+    spentUsd: Type.Number({
+      description: `What it spent in the last ${FORECAST_DAYS} UTC days, today included.`,
+    }),
+    spentPerDayUsd: Type.Number(),
+    daysLeft: Type.Union([Type.Number(), Type.Null()], {
+      description: 'Days until the balance is empty at that pace; null when nothing was spent.',
+    }),
+  }),
+})
 
 export const CsvRow = Type.Object({ ...DAY, ...KeyUse.properties, complete: Type.Boolean() })
 

@@ -1,26 +1,23 @@
 import type { Caller } from '#domain/caller.ts'
 import { toUsd } from '#domain/money.ts'
 import { tiers } from '#domain/tier.ts'
-import { Type } from '#lib/type.ts'
+import { named, Type } from '#lib/type.ts'
 import type { RequestFacts } from '#route/route.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
 import type { Meter } from '../meter/admission.ts'
 
-const Usage = Type.Object(
-  {
-    identity: Type.String({ description: '`key:<prefix>_<publicId>`, or `ip:<address bucket>`.' }),
-    tier: Type.Enum(tiers.map(({ name }) => name)),
-    requestCount: Type.Integer({
-      description: 'Charged calls of the UTC day, paid ones included.',
-    }),
-    dailyQuota: Type.Integer(),
-    remaining: Type.Integer({ description: 'Free calls left of the day.' }),
-    overageCount: Type.Integer({ description: 'The paid part of requestCount.' }),
-    prepaidBalanceUsd: Type.Number(),
-    resetUnix: Type.Integer({ description: 'Unix seconds of the next reset, 00:00 UTC.' }),
-  },
-  { additionalProperties: false },
-)
+const Usage = named('Usage', {
+  identity: Type.String({ description: '`key:<prefix>_<publicId>`, or `ip:<address bucket>`.' }),
+  tier: Type.Enum(tiers.map(({ name }) => name)),
+  requestCount: Type.Integer({
+    description: 'Charged calls of the UTC day, paid ones included.',
+  }),
+  dailyQuota: Type.Integer(),
+  remaining: Type.Integer({ description: 'Free calls left of the day.' }),
+  overageCount: Type.Integer({ description: 'The paid part of requestCount.' }),
+  prepaidBalanceUsd: Type.Number(),
+  resetUnix: Type.Integer({ description: 'Unix seconds of the next reset, 00:00 UTC.' }),
+})
 
 export interface UsageDeps {
   readonly meter: Meter

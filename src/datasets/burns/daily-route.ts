@@ -5,7 +5,7 @@ import { addSums, NOTHING, type Sums, takeSums } from '#indexer/events/event.ts'
 import { readEventDays } from '#indexer/events/event-days.ts'
 import { dollarsOf, sumTotals, totalOf } from '#indexer/events/sum-last-days.ts'
 import type { IndexStatus } from '#indexer/status.ts'
-import { Type } from '#lib/type.ts'
+import { named, Type } from '#lib/type.ts'
 import type { Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
 import { type DataDeps, dataRoute } from '../data-route.ts'
@@ -15,7 +15,7 @@ import { chainParameter, periodParameter, tokenParameter } from '../parameters.t
 import { amounts, amountText, rawText, unixTime, usdOf, usdOrNull } from '../wire.ts'
 import { firstAndLastBurn } from './queries.ts'
 
-const dayRow = Type.Object({
+const dayRow = named('BurnDay', {
   date: Type.String({ format: 'date' }),
   dateUnix: unixTime,
   token: Type.String(),
@@ -29,7 +29,7 @@ const dayRow = Type.Object({
   complete: Type.Boolean({ description: 'False for today' }),
 })
 
-const totalsShape = Type.Object({
+export const burnSums = named('BurnSums', {
   burned: amountText,
   burnedRaw: rawText,
   burnedUsdAtEvent: usdOrNull,
@@ -54,7 +54,7 @@ export function dailyBurns(deps: DataDeps): Route {
     parameters,
     datasets: () => [BURNS],
     data: Type.Array(dayRow),
-    totals: totalsShape,
+    totals: burnSums,
     csv: { row: dayRow, rows: (data) => data as readonly object[] },
     async read({ connection, status, parameters: { period, chain, token } }) {
       const series = `${token.symbol} ${chain?.name ?? ''}`

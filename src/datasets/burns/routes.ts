@@ -11,7 +11,7 @@ import {
 } from '#indexer/events/sum-last-days.ts'
 import type { IndexStatus } from '#indexer/status.ts'
 import { percentage } from '#lib/decimal.ts'
-import { Type } from '#lib/type.ts'
+import { named, Type } from '#lib/type.ts'
 import type { Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
 import { type DataDeps, dataRoute } from '../data-route.ts'
@@ -29,30 +29,23 @@ import {
   usdOf,
   usdOrNull,
 } from '../wire.ts'
-import { dailyBurns } from './daily-route.ts'
+import { burnSums, dailyBurns } from './daily-route.ts'
 import { firstAndLastBurn } from './queries.ts'
 
-const windowShape = Type.Object({
-  burned: amountText,
-  burnedRaw: rawText,
-  burnedUsdAtEvent: usdOrNull,
-  burnCount: Type.Integer(),
-})
-
-const totalShape = Type.Object({
+const totalShape = named('BurnTotals', {
   token: Type.String(),
   totalBurned: amountText,
   totalBurnedRaw: rawText,
   totalBurnedUsdNow: usdOrNull,
   pctOfMinted: Type.Number(),
   burnCount: Type.Integer(),
-  last24h: windowShape,
-  last7d: windowShape,
-  last30d: windowShape,
+  last24h: burnSums,
+  last7d: burnSums,
+  last30d: burnSums,
   firstBurnUnix: nullable(unixTime),
   lastBurnUnix: nullable(unixTime),
   chains: Type.Array(
-    Type.Object({
+    named('ChainBurns', {
       chain: Type.String(),
       chainId: Type.Integer(),
       burned: amountText,
@@ -65,7 +58,7 @@ const totalShape = Type.Object({
   ),
 })
 
-const burnRow = eventRow({
+const burnRow = eventRow('Burn', {
   from: addressText,
   method: Type.Enum(['burn', 'transfer'], {
     description: '`burn`: to the zero address; `transfer`: to a burn address',

@@ -2,7 +2,7 @@ import { showAddress } from '#domain/address.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import { DIVIDENDS } from '#ecosystem/event-kinds/dividends.ts'
 import { dollarsOf } from '#indexer/events/sum-last-days.ts'
-import { Type } from '#lib/type.ts'
+import { named, Type } from '#lib/type.ts'
 import type { Route } from '#route/route.ts'
 import { type DataDeps, dataRoute } from '../data-route.ts'
 import { accountOf, eventMembers, eventRow, listParameters, readEventPage } from '../event-rows.ts'
@@ -22,7 +22,7 @@ import { readClaimSummary } from './queries.ts'
 import { type DividendDeps, dividendTotals } from './total-route.ts'
 import { valueNow } from './value-now.ts'
 
-const payoutRow = eventRow({
+const payoutRow = eventRow('Payout', {
   kind: Type.Enum(['claim', 'distribution'], {
     description:
       '`claim`: paid to a wallet; `distribution`: put into the pot, which the totals do not count',
@@ -30,18 +30,18 @@ const payoutRow = eventRow({
   recipient: nullable(addressText),
 })
 
-const claimRow = eventRow({})
+const claimRow = eventRow('DividendClaim', {})
 
-const claimsShape = Type.Object({
+const claimsShape = named('WalletClaims', {
   address: addressText,
-  summary: Type.Object({
+  summary: named('ClaimSummary', {
     claimCount: Type.Integer(),
     usdAtClaim: usdOrNull,
     usdNow: usdOrNull,
     firstClaimUnix: nullable(unixTime),
     lastClaimUnix: nullable(unixTime),
     tokens: Type.Array(
-      Type.Object({
+      named('TokenClaims', {
         token: Type.String(),
         amount: amountText,
         amountRaw: rawText,

@@ -9,7 +9,7 @@ import {
   totalOf,
 } from '#indexer/events/sum-last-days.ts'
 import type { IndexStatus } from '#indexer/status.ts'
-import { Type } from '#lib/type.ts'
+import { named, Type } from '#lib/type.ts'
 import type { Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
 import { type DataDeps, dataRoute } from '../data-route.ts'
@@ -20,16 +20,16 @@ import { valueNow } from './value-now.ts'
 
 export type DividendDeps = DataDeps & { readonly priceAt: PriceAt }
 
-const windowShape = Type.Object({ usdAtPayout: usdOrNull, payoutCount: Type.Integer() })
+const windowShape = named('PayoutSums', { usdAtPayout: usdOrNull, payoutCount: Type.Integer() })
 
-const tokenWindowShape = Type.Object({
+const tokenWindowShape = named('TokenPayoutSums', {
   amount: amountText,
   amountRaw: rawText,
   usdAtPayout: usdOrNull,
   payoutCount: Type.Integer(),
 })
 
-const totalsShape = Type.Object({
+const totalsShape = named('DividendTotals', {
   totalUsdAtPayout: usdOrNull,
   totalUsdNow: usdOrNull,
   payoutCount: Type.Integer(),
@@ -38,7 +38,7 @@ const totalsShape = Type.Object({
   last7d: windowShape,
   last30d: windowShape,
   tokens: Type.Array(
-    Type.Object({
+    named('TokenDividends', {
       token: Type.String(),
       chain: Type.String(),
       address: nullable(addressText),

@@ -4,7 +4,7 @@ import { isRefusal } from '#domain/refusal.ts'
 import { GRAVE_DIGS } from '#ecosystem/event-kinds/grave-digs.ts'
 import { sumTotals, totalOf } from '#indexer/events/sum-last-days.ts'
 import { percentage } from '#lib/decimal.ts'
-import { Type } from '#lib/type.ts'
+import { named, Type } from '#lib/type.ts'
 import type { Route } from '#route/route.ts'
 import { type DataDeps, dataRoute } from '../data-route.ts'
 import { accountOf, eventMembers, eventRow, listParameters, readEventPage } from '../event-rows.ts'
@@ -22,9 +22,9 @@ import {
 } from '../wire.ts'
 import { readLeaderboard } from './queries.ts'
 
-const digRow = eventRow({ digger: addressText, graveId: nullable(Type.String()) })
+const digRow = eventRow('GraveDig', { digger: addressText, graveId: nullable(Type.String()) })
 
-const leaderRow = Type.Object({
+const leaderRow = named('Leader', {
   rank: Type.Integer({ minimum: 1 }),
   address: addressText,
   token: Type.String(),

@@ -89,7 +89,7 @@ export const TopupOfferBody = Type.Object(
       ),
     ),
   },
-  { additionalProperties: false },
+  { title: 'TopupOffer', additionalProperties: false },
 )
 
 export function topupOfferBody(deps: Deps, input: OfferInput) {
