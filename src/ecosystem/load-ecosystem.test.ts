@@ -3,9 +3,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { filePartsOf } from '#datasets/file-parts.ts'
+import { notConfigured } from './ecosystem.ts'
 import localEcosystem from './ecosystems/local.ts'
 import { loadEcosystem, parseEcosystem } from './load-ecosystem.ts'
 import { EcosystemError } from './problem.ts'
+import { resolveAgain } from './resolve-ecosystem.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sexton-ecosystem-'))
 const file = join(folder, 'ecosystem.json')
@@ -277,4 +280,18 @@ test('different spellings of one endpoint count once', () => {
   const { chains } = parseEcosystem('local', withUrls([other, ...same, other]))
   assert.deepEqual(chains[0]?.rpcUrls, [other, same[0]])
   assert.throws(() => parseEcosystem('local', withUrls(same)), /needs two rpcUrls/)
+})
+
+test('both threads resolve the same file, whatever objects a module exports', () => {
+  const { premium, payment, ...rest } = localEcosystem
+  const inherited = Object.assign(Object.create({ premium }), { ...rest, payment })
+  const hidden = Object.defineProperty({ ...rest, premium }, 'payment', { value: payment })
+  const proxied = { ...localEcosystem, service: new Proxy(localEcosystem.service, {}) }
+  const burns = Object.assign([...localEcosystem.burns], { helper: () => undefined })
+  for (const exported of [inherited, hidden, proxied, { ...localEcosystem, burns }]) {
+    const checked = parseEcosystem('mine', exported)
+    const again = resolveAgain(structuredClone(checked.file))
+    assert.deepEqual(notConfigured(again), notConfigured(checked))
+    assert.equal(filePartsOf(again).digest, filePartsOf(checked).digest)
+  }
 })

@@ -21,10 +21,20 @@ export async function loadEcosystemFile(path: string): Promise<unknown> {
 /** `name` prefixes each line of the error. */
 export function parseEcosystem(name: string, value: unknown): Ecosystem {
   const problems = new Problems()
-  const shaped = checkShape(value, problems)
+  const shaped = checkShape(toPlain(value), problems)
   const ecosystem = shaped && resolveEcosystem(shaped, problems)
   if (ecosystem === undefined) throw new EcosystemError(name, problems.list)
   return ecosystem
+}
+
+/**
+ * Own enumerable members only, as another thread receives them: both must resolve the same file. A
+ * module may export proxies, or instances of classes.
+ */
+function toPlain(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(toPlain)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, toPlain(each)]))
 }
 
 async function readJson(path: string): Promise<unknown> {
