@@ -27,15 +27,14 @@ export function resolveToken(
     return { facts: { tokenArgument: null }, of: () => token?.symbol ?? '' }
   }
   requireArguments(context, mapped, { tokenArgument }, 'address')
-  const listed = resolver.tokensOn(chain)
   return {
-    facts: { tokenArgument, tokens: Object.fromEntries(listed) },
+    facts: { tokenArgument, tokens: Object.fromEntries(resolver.tokensOn(chain)) },
     of(args) {
       const address = argument.address(args, tokenArgument)
-      const symbol = listed.get(address)
-      if (symbol === undefined)
+      const found = resolver.tokenAt(chain, address)
+      if (found === undefined)
         throw new DecodeError(`token ${address} is not listed for chain ${chain.name}`)
-      return symbol
+      return found.symbol
     },
   }
 }
