@@ -61,3 +61,14 @@ test('a wallet has the highest tier whose share of the supply it holds, to the b
       await node.stop()
     }
   }))
+
+test('without shares every wallet is free, even while the register cannot be read', () =>
+  onSqlite([], async ({ engine }) => {
+    const register = { ...engine, snapshot: () => Promise.reject(new Error('unreadable')) }
+    const ecosystem = oneTokenEcosystemAt('http://127.0.0.1:1')
+    const deps = {
+      ...{ register, ecosystem, clock: Date.now, file: filePartsOf(ecosystem) },
+      prices: makeDollarPrices(ecosystem.tokens),
+    }
+    assert.equal((await readTiers(deps, [wallet(1)])).get(wallet(1)), 'free')
+  }))

@@ -119,16 +119,20 @@ async function valueHeld(
 }
 
 /** The highest tier of each wallet; omits those that cannot be judged while a chain is not live. */
-export function readTiers(
+export async function readTiers(
   deps: HoldingsDeps,
   wallets: readonly Address[],
 ): Promise<ReadonlyMap<Address, WalletTier>> {
+  const shares = shareTiers.flatMap(({ name }) => {
+    const share = deps.ecosystem[name]
+    return share === null ? [] : [{ name, share }]
+  })
+  // A stored tier that is no longer configured must not outlive an unreadable register.
+  if (shares.length === 0) return new Map(wallets.map((wallet) => [wallet, 'free']))
   return deps.register.snapshot(async (connection) => {
     const judged = new Map<Address, WalletTier>()
     const open = new Set(wallets)
-    for (const { name } of shareTiers.toReversed()) {
-      const share = deps.ecosystem[name]
-      if (share === null) continue
+    for (const { name, share } of shares.toReversed()) {
       const holders = await holdersOf(connection, deps, { share, wallets: [...open] })
       if (holders === undefined) return judged
       for (const wallet of holders) {
