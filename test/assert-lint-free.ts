@@ -8,7 +8,7 @@ import { join } from 'node:path'
 const REDOCLY = join(import.meta.dirname, '../node_modules/@redocly/cli/bin/cli.js')
 
 const CONFIGURATION =
-  'extends: [recommended]\nrules:\n  no-server-example.com: off\n  operation-4xx-response: error\n'
+  'extends: [recommended]\nrules:\n  no-server-example.com: off\n  operation-4xx-response: error\n  operation-tag-defined: error\n'
 
 /** Fails if Redocly reports errors or warnings for an OpenAPI document. */
 export async function assertLintFree(document: unknown): Promise<void> {

@@ -68,15 +68,16 @@ const STATISTICS = { name: 'Statistics', description: 'Figures of the ecosystem 
 const OTHER_TAGS = [
   { name: 'Keys', description: 'API keys, minted with a wallet signature' },
   { name: 'Usage', description: 'Calls counted today' },
-  { name: 'Payments', description: 'Calls beyond the quota, paid in advance' },
+  { name: 'Payment', description: 'Calls beyond the quota, paid in advance' },
   { name: 'Service', description: 'The service itself; never metered' },
 ]
 
+/** Every tag of an operation must be declared. */
 function tagsOf({ eventKinds }: ServiceFacts, routes: readonly Route[]) {
   const used = new Set(routes.map((route) => route.tag))
-  return [STATISTICS, ...eventKinds.map(({ tag }) => tag), ...OTHER_TAGS].filter(({ name }) =>
-    used.has(name),
-  )
+  const known = [STATISTICS, ...eventKinds.map(({ tag }) => tag), ...OTHER_TAGS]
+  const declared = known.filter(({ name }) => used.delete(name))
+  return [...declared, ...[...used].map((name) => ({ name, description: name }))]
 }
 
 /** Service overview for language models (llmstxt.org). */
