@@ -16,7 +16,7 @@ export interface ConnectionLimits {
   /** Limit for a socket that never sent a byte. */
   readonly silentMs: number
   readonly requestsPerSocket: number
-  /** Limit with all answers delivered; checked every four seconds. */
+  /** Limit with all answers delivered; enforced at most four seconds late. */
   readonly idleMs: number
   /** Limit without progress while an answer is due or unread. */
   readonly stillMs: number
