@@ -245,6 +245,16 @@ test('an invalid price is reported once, and a field of another kind by name', a
   assert.equal(withPrice(3, { chain: undefined }).tokens.length, localEcosystem.tokens.length)
 })
 
+test('a field that a price lacks hides no other mistake in it', async () => {
+  const [first, ...others] = localEcosystem.tokens
+  const address = '0x25dD7624ABe74DBb21388C7bCD76D79A6e6831D0'
+  const tokens = [{ ...first, price: { kind: 'uniswap-v2', chain: 'foo', address } }, ...others]
+  const { message } = await errorOf(() => parseEcosystem('mine', { ...localEcosystem, tokens }))
+  assert.match(message, /price\.quote: is missing/)
+  assert.match(message, /price\.chain: unknown chain "foo"/)
+  assert.match(message, /price\.address: .* wrong checksum/)
+})
+
 test('all mistakes of the same kind are reported, however many there are', async () => {
   const burns = Array.from({ length: 30 }, () => ({ ...localEcosystem.burns[0], amount: 5 }))
   const { message } = await errorOf(() => parseEcosystem('mine', { ...localEcosystem, burns }))

@@ -23,7 +23,12 @@ export function resolvePrice(
       `${field}.${name}`,
       `is not a field of a price of kind "${kind.kind}"; remove it`,
     )
-  return missing.length > 0 ? null : kind.resolve({ resolver, field }, price)
+  if (missing.length === 0) return kind.resolve({ resolver, field }, price)
+  // A missing field must not hide other mistakes.
+  if ('chain' in fields && price.chain !== undefined) resolver.chain(`${field}.chain`, price.chain)
+  if ('address' in fields && price.address !== undefined)
+    resolver.address(`${field}.address`, price.address)
+  return null
 }
 
 function describe(schema: TSchema | undefined): string {
