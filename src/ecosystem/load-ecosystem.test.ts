@@ -245,6 +245,33 @@ test('an invalid price is reported once, and a field of another kind by name', a
   assert.equal(withPrice(3, { chain: undefined }).tokens.length, localEcosystem.tokens.length)
 })
 
+test('a gate on the price of the last trade of a pool is refused, also where it is the quote', async () => {
+  const curve = {
+    kind: 'curve',
+    chain: 'base',
+    address: `0x${'5'.repeat(40)}`,
+    quote: 'USDC',
+    index: 0,
+    quoteIndex: 1,
+  }
+  const pricing = (symbol: string, file: object) => () =>
+    parseEcosystem('mine', {
+      ...localEcosystem,
+      ...file,
+      tokens: localEcosystem.tokens.map((token) =>
+        token.symbol === symbol ? { ...token, price: curve } : token,
+      ),
+    })
+  for (const symbol of ['GRAVE', 'WETH']) {
+    const { message } = await errorOf(pricing(symbol, {}))
+    assert.match(
+      message,
+      /^mine: gate: the price of GRAVE is that of the last trade in a curve pool/m,
+    )
+    pricing(symbol, { gate: 'open' })()
+  }
+})
+
 test('a field that a price lacks hides no other mistake in it', async () => {
   const [first, ...others] = localEcosystem.tokens
   const address = '0x25dD7624ABe74DBb21388C7bCD76D79A6e6831D0'

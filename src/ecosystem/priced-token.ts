@@ -37,6 +37,8 @@ export interface ContractPrice {
   /** Symbol of the token that prices are in, which has its own price; null for US dollars. */
   readonly quote: string | null
   readonly event: AbiEvent
+  /** What the last trade paid: one transaction with a trade there and back leaves a false price. */
+  readonly ofLastTrade?: true
   /** What `read` depends on besides the pair: once it changes, prices are read again. */
   readonly facts: JsonMembers
   /** Pure. Undefined if the event has no price; throws DecodeError if it is unreadable. */

@@ -65,7 +65,7 @@ function resolveShaped(
     ...resolveEvents(file, resolver, supply),
     secondary,
     payment: resolvePayment(file, resolver),
-    ...resolveTiers(file, resolver, { primary, secondary }),
+    ...resolveTiers(file, resolver, { primary, secondary, listed }),
     quotas: { ...DEFAULT_QUOTAS, ...file.quotas },
     pricePerCall: resolvePricePerCall(file, problems),
   }

@@ -2,11 +2,13 @@ import { type ShareTier, shareTiers } from '#domain/tier.ts'
 import { parseDecimal } from '#lib/decimal.ts'
 import type { Chain, Ecosystem, HoldingGate, PricedToken, SupplyShare } from './ecosystem.ts'
 import type { EcosystemFile } from './ecosystem-file.ts'
+import { type PriceSource, quoteOf } from './priced-token.ts'
 import type { Resolver } from './resolver.ts'
 
 interface Tokens {
   readonly primary: PricedToken | undefined
   readonly secondary: PricedToken | null
+  readonly listed: readonly PricedToken[]
 }
 
 /** Deep enough for most chains. */
@@ -26,7 +28,7 @@ export function resolveTiers(
 function resolveGate(
   gate: Exclude<EcosystemFile['gate'], 'open'>,
   resolver: Resolver,
-  { primary, secondary }: Tokens,
+  { primary, secondary, listed }: Tokens,
 ): HoldingGate | null {
   if (gate === undefined) return null
   const { minimumUsd, depthBlocks, averagePriceMinutes } = gate
@@ -47,8 +49,26 @@ function resolveGate(
         'gate',
         `token ${token.symbol} has no price; add one, or remove the gate`,
       )
+    const falsifiable = pricesOf(token, listed).find((price) => 'ofLastTrade' in price)
+    if (falsifiable !== undefined)
+      resolver.problems.add(
+        'gate',
+        `the price of ${token.symbol} is that of the last trade in a ${falsifiable.kind} pool, which one transaction can falsify; price it otherwise, or remove the gate`,
+      )
   }
   return { chain, minimum: minimum ?? 0n, depthBlocks, averagePriceMinutes }
+}
+
+/** The token's own price and those that it is quoted in. */
+function pricesOf(token: PricedToken, listed: readonly PricedToken[]): readonly PriceSource[] {
+  const prices = new Set<PriceSource>()
+  let current: PricedToken | undefined = token
+  while (current?.price && !prices.has(current.price)) {
+    prices.add(current.price)
+    const quote: string | undefined = quoteOf(current.price)?.toUpperCase()
+    current = listed.find((each) => each.symbol.toUpperCase() === quote)
+  }
+  return [...prices]
 }
 
 function resolveShare(

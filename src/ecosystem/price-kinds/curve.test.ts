@@ -71,6 +71,7 @@ const pool = await deployPool()
 const ecosystemWith = (places: { readonly index: number; readonly quoteIndex: number }) =>
   localEcosystemAt({ base: base.rpcUrl, ethereum: ethereum.rpcUrl }, (file) => ({
     ...file,
+    gate: 'open',
     tokens: file.tokens.map((token) => {
       const price = {
         kind: 'curve',

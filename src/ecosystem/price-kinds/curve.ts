@@ -34,6 +34,7 @@ export const curve = definePriceKind({
       kind: 'curve',
       ...contract,
       quote,
+      ofLastTrade: true,
       event: EXCHANGE,
       facts: { index, quoteIndex },
       read(args, pair) {

@@ -32,7 +32,11 @@ export function definePriceKind<const Kind extends string, Fields extends TPrope
 /** What every price from a contract has in the file. */
 export const contractFields = {
   chain: chainName,
-  address: { ...addressText, description: 'the pool or feed: an address of 0x and 40 hex digits' },
+  address: {
+    ...addressText,
+    description:
+      'the pool or feed: 0x and 40 hex digits, with the EIP-55 checksum if in mixed case',
+  },
 }
 
 /** Undefined after a problem. */
