@@ -89,7 +89,12 @@ function exchange(agent: Agent, url: string, body: string): Promise<string> {
       },
     )
     outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer from ${url}`)))
-    outgoing.on('error', reject)
+    outgoing.on('error', (error: NodeJS.ErrnoException) => {
+      // The node closed an idle connection while the request was on its way (Node docs, reusedSocket).
+      const isStale = outgoing.reusedSocket && error.code === 'ECONNRESET'
+      if (isStale) resolve(exchange(agent, url, body))
+      else reject(error)
+    })
     outgoing.end(body)
   })
 }

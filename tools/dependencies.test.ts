@@ -5,7 +5,13 @@ import { test } from 'node:test'
 import { manifestFaults, reasonFaults, resolvedAddresses } from './tidy/dependency-rules.ts'
 
 const read = (path: string) => readFile(join(import.meta.dirname, '..', path), 'utf8')
-const manifest = JSON.parse(await read('package.json'))
+const manifests = await Promise.all(
+  ['package.json', 'client/package.json'].map(async (path) => JSON.parse(await read(path))),
+)
+const manifest = {
+  dependencies: Object.assign({}, ...manifests.map((each) => each.dependencies)),
+  devDependencies: Object.assign({}, ...manifests.map((each) => each.devDependencies)),
+}
 
 test('every direct dependency has its line of reason, and no line stands for none', async () => {
   const document = await read('docs/decisions/dependencies.md')

@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test'
 
 const ROOT = join(import.meta.dirname, '..')
 const COPIED = [
-  ...['src', 'devnet', 'contracts', 'tools', 'docs'],
+  ...['src', 'devnet', 'contracts', 'tools', 'docs', 'client'],
   ...['package.json', 'package-lock.json', '.npmrc', 'README.md', 'LICENSE'],
 ]
 

@@ -35,8 +35,8 @@ export const Type: Builders = {
   },
   // As typebox marks it.
   Optional: (schema) => make(Object.defineProperty({ ...schema }, OPTIONAL, { value: true })),
-  Record: (_key, value, options) =>
-    make({ type: 'object', patternProperties: { '^.*$': value } }, options),
+  // Not typebox's `patternProperties`, which generators of clients do not know.
+  Record: (_key, value, options) => make({ type: 'object', additionalProperties: value }, options),
   String: (options) => make({ type: 'string' }, options),
   Union: (anyOf, options) => make({ anyOf }, options),
 }

@@ -6,7 +6,9 @@ export type Manifest = {
 
 /** What of package-lock.json the rules read. */
 export type Lock = {
-  readonly packages: Readonly<Record<string, { readonly resolved?: string }>>
+  readonly packages: Readonly<
+    Record<string, { readonly resolved?: string; readonly link?: boolean }>
+  >
 }
 
 /**
@@ -32,7 +34,7 @@ export function manifestFaults(manifest: Manifest): string[] {
 /** Locked packages that name where they were fetched from: the lock must fit every mirror. */
 export function resolvedAddresses(lock: Lock): string[] {
   return Object.entries(lock.packages)
-    .filter(([, { resolved }]) => resolved !== undefined)
+    .filter(([, { resolved, link }]) => resolved !== undefined && link !== true)
     .map(([path]) => path)
 }
 

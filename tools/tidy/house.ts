@@ -40,6 +40,7 @@ export const house: Readonly<Record<string, readonly string[] | 'everything'>> =
   'carry-over': 'everything',
   cli: 'everything',
 
+  client: [],
   contracts: [],
   devnet: ['ecosystem', 'contracts'],
   examples: [],
@@ -51,7 +52,7 @@ export const house: Readonly<Record<string, readonly string[] | 'everything'>> =
 const alone: readonly string[] = ['lib']
 const openToAll: readonly string[] = ['lib', 'domain']
 /** Layers outside `src/`, each a folder at the top. */
-const topFolders: readonly string[] = ['contracts', 'devnet', 'examples', 'test', 'tools']
+const topFolders: readonly string[] = ['client', 'contracts', 'devnet', 'examples', 'test', 'tools']
 
 /** What a layer may import besides itself, in words for the mend. */
 export function allowedImports(layer: string): readonly string[] | 'everything' {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { TextFile } from './link-rules.ts'
 import { type SourceFile, sourceFile } from './source-file.ts'
 
-const tops = ['src', 'devnet', 'contracts', 'examples', 'test', 'tools']
+const tops = ['src', 'client/src', 'devnet', 'contracts', 'examples', 'test', 'tools']
 
 /** Every TypeScript file of the house below a root folder, in the order of their paths. */
 export async function readTree(root: string): Promise<SourceFile[]> {
@@ -11,7 +11,9 @@ export async function readTree(root: string): Promise<SourceFile[]> {
     root,
     tops.map((top) => `${top}/**/*.ts`),
   )
-  return files.map(({ path, text }) => sourceFile(path, text))
+  // Written by a tool; its rules are those of the tool.
+  const written = files.filter(({ path }) => !path.endsWith('/generated.ts'))
+  return written.map(({ path, text }) => sourceFile(path, text))
 }
 
 /** Every file that may name another: Markdown and sources. */

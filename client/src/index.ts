@@ -1,0 +1,5 @@
+export { type CallOptions, type Client, type ClientOptions, createClient } from './client.ts'
+export * from './generated.ts'
+export { pages, rows } from './pages.ts'
+export { PaymentRequiredError, SextonError } from './problem.ts'
+export type { Cost, Quota, Reply } from './reply.ts'

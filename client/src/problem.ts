@@ -1,0 +1,56 @@
+import type { PaymentRequired, Problem, ProblemCode } from './generated.ts'
+
+/** An answer other than 2xx and 304. Its page is `problem.type`. */
+export class SextonError extends Error {
+  override readonly name: string = 'SextonError'
+  readonly status: number
+  /** Never changes once released; a newer server may have codes that this client does not know. */
+  readonly code: ProblemCode | (string & {})
+  /** RFC 9457. Undefined for 402, and where something in between answered. */
+  readonly problem: Problem | undefined
+  /** Seconds, from `Retry-After`. */
+  readonly retryAfterSeconds: number | undefined
+  readonly requestId: string | undefined
+
+  constructor(response: Response, body: unknown) {
+    const said = isObject(body) ? body : {}
+    super(
+      typeof said.errorMessage === 'string'
+        ? said.errorMessage
+        : `the server answered ${response.status}`,
+    )
+    this.status = response.status
+    this.code = typeof said.error === 'string' ? said.error : `http_${response.status}`
+    this.problem = typeof said.type === 'string' ? (said as unknown as Problem) : undefined
+    this.retryAfterSeconds = secondsOf(response.headers.get('retry-after'))
+    this.requestId = response.headers.get('x-request-id') ?? undefined
+  }
+}
+
+/** 402: the quota is used up and no balance is left. */
+export class PaymentRequiredError extends SextonError {
+  override readonly name = 'PaymentRequiredError'
+  readonly offer: PaymentRequired
+  /** For x402 clients of version 2: base64 of JSON. */
+  readonly paymentRequired: string | undefined
+
+  constructor(response: Response, offer: PaymentRequired) {
+    super(response, offer)
+    this.offer = offer
+    this.paymentRequired = response.headers.get('payment-required') ?? undefined
+  }
+}
+
+export function errorOf(response: Response, body: unknown): SextonError {
+  return response.status === 402 && isObject(body) && Array.isArray(body.accepts)
+    ? new PaymentRequiredError(response, body as unknown as PaymentRequired)
+    : new SextonError(response, body)
+}
+
+function secondsOf(header: string | null): number | undefined {
+  return header !== null && /^[0-9]+$/.test(header) ? Number(header) : undefined
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
+}

@@ -1,0 +1,35 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openApiOf } from '#api/document-pages.ts'
+import examples from '#api/examples.json' with { type: 'json' }
+import { healthRoutes } from '#api/health-routes.ts'
+import { metaRoute } from '#api/meta-route.ts'
+import localEcosystem from '#ecosystem/ecosystems/local.ts'
+import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
+import { compose } from '#main/compose.ts'
+import { readSettings } from '#main/settings.ts'
+import { openSqlite } from '#store/sqlite/open-sqlite.ts'
+import { type TopupDeps, topupRoutes } from '#x402/topup-routes.ts'
+
+/** The OpenAPI document of the local ecosystem on a server that settles payments. */
+export async function localDocument() {
+  const folder = await mkdtemp(join(tmpdir(), 'sexton-document-'))
+  const engine = openSqlite({ file: join(folder, 'empty.sqlite'), durability: 'normal' })
+  try {
+    const composed = await compose({
+      ecosystem: parseEcosystem('local', localEcosystem),
+      stores: { register: engine, accounts: engine },
+      settings: readSettings({ SEXTON_METRICS_PORT: 'off', SEXTON_DATA: folder }, { isTty: false }),
+      clock: Date.now,
+      report: () => undefined,
+    })
+    // Describing a route needs the amounts only.
+    const topup = topupRoutes({ amounts: [100_000n] } as unknown as TopupDeps)
+    const routes = [...composed.routes, ...topup, metaRoute(composed), ...healthRoutes(composed)]
+    return openApiOf({ facts: composed.facts, routes, examples })
+  } finally {
+    await engine.close()
+    await rm(folder, { recursive: true })
+  }
+}
