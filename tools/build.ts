@@ -1,7 +1,8 @@
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { glob, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { ecosystemFile } from '#ecosystem/ecosystem-file.ts'
+import { buildConsole } from './build-console.ts'
 import { typeOfSchema } from './schema-types.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -62,8 +63,10 @@ export async function buildService(): Promise<void> {
   })
   for (const { path, contents } of outputFiles) await put(path, contents)
   await put(join(ROOT, 'dist/ecosystem/define-ecosystem.d.ts'), ecosystemTypes())
+  await buildConsole()
   const inputs = [
     ...Object.keys(metafile.inputs),
+    ...(await consoleInputs()),
     'tools/build.ts',
     'tools/schema-types.ts',
     'package.json',
@@ -72,6 +75,17 @@ export async function buildService(): Promise<void> {
   // What was changed meanwhile may be in the bundle or not: the next start builds anew.
   if (looks.every(({ mtimeMs }) => mtimeMs < startedMs))
     await put(INPUTS_FILE, JSON.stringify(looks, null, 1))
+}
+
+/** What the page is built from; the service's own files are in its list already. */
+async function consoleInputs(): Promise<readonly string[]> {
+  const files = [
+    'console/**/*.*',
+    'client/src/*.ts',
+    'src/site/chart/*.ts',
+    'tools/build-console.ts',
+  ]
+  return Array.fromAsync(glob(files, { cwd: ROOT }))
 }
 
 function ecosystemTypes(): string {

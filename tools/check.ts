@@ -39,6 +39,11 @@ async function check(filters: readonly string[], isQuick: boolean): Promise<read
   }
   const done = await Promise.all([
     runStep({ name: 'types', command: bin('tsc'), parameters: typesParameters }),
+    runStep({
+      name: 'types of the page',
+      command: bin('tsc'),
+      parameters: ['-p', 'console', '--noEmit'],
+    }),
     runStep({ name: 'lint', command: bin('biome'), parameters: ['check', '.'] }),
   ])
   const started = performance.now()

@@ -238,6 +238,40 @@ export type DividendTotals = {
   readonly tokens: readonly TokenDividends[]
 }
 
+export type Gate = {
+  readonly address: string
+  readonly canMint: boolean
+  /** Null: anyone may mint. */
+  readonly requiredUsd: number | null
+  readonly heldUsd: number | null
+  readonly tokens: readonly GateToken[]
+  readonly tier: 'free' | 'premium'
+  /** Calls per UTC day with a key of this wallet. */
+  readonly dailyQuota: number
+  /** Tiers that ask for a share of the supply. */
+  readonly tiers: readonly GateTier[]
+}
+
+export type GateTier = {
+  readonly tier: string
+  readonly dailyQuota: number
+  readonly symbol: string
+  /** Token units. */
+  readonly held: string
+  /** Token units. */
+  readonly needed: string
+  readonly reached: boolean
+}
+
+export type GateToken = {
+  readonly symbol: string
+  /** Token units. */
+  readonly amount: string
+  /** Time-weighted, as the gate counts. */
+  readonly priceUsd: number
+  readonly valueUsd: number
+}
+
 export type GraveDig = {
   /** <chainId>:<txHash>:<logIndex> */
   readonly id: string
@@ -291,6 +325,10 @@ export type KeyUsage = {
   readonly overageCount: number
   /** What the paid calls took from prepaid balances. */
   readonly spentUsd: number
+}
+
+export type LabeledApiKey = {
+  readonly key: ApiKey
 }
 
 export type Leader = {
@@ -1053,11 +1091,21 @@ export function listKeys(
   return client.call<ApiKeyList>('GET', '/api/keys', input, options)
 }
 
+export type GetGateInput = {
+  /** The wallet. */
+  readonly address?: string
+}
+
+/** See whether a wallet can mint a key: GET /api/keys/gate */
+export function getGate(client: Client, input: GetGateInput = {}, options?: CallOptions) {
+  return client.call<Gate>('GET', '/api/keys/gate', input, options)
+}
+
 export type GetKeyMessageInput = {
   /** The wallet that will sign. Mixed case must carry the right EIP-55 checksum. */
   readonly address?: string
   /** The action that the signature allows. */
-  readonly action?: 'mint' | 'list' | 'revoke' | 'rotate' | 'move-balance' | 'link-payer'
+  readonly action?: 'mint' | 'list' | 'revoke' | 'rotate' | 'move-balance' | 'link-payer' | 'label'
   /** The key to act on. */
   readonly publicId?: string
   /** The key that receives the balance; only for move-balance. */
@@ -1105,6 +1153,24 @@ export type RotateKeyInput = {
 /** Replace a key: POST /api/keys/{publicId}/rotate */
 export function rotateKey(client: Client, input: RotateKeyInput, options?: CallOptions) {
   return client.call<NewApiKey>('POST', '/api/keys/{publicId}/rotate', input, options)
+}
+
+export type LabelKeyInput = {
+  /** The key: its 8 hex characters. */
+  readonly publicId: string
+  /** The wallet that signs. */
+  readonly ownerAddress?: string
+  /** EIP-191 signature: 0x and 130 hex digits. */
+  readonly signature?: string
+  /** The exact text that was signed. */
+  readonly message?: string
+  /** Free text of at most 64 characters. */
+  readonly label: string
+}
+
+/** Rename a key: POST /api/keys/{publicId}/label */
+export function labelKey(client: Client, input: LabelKeyInput, options?: CallOptions) {
+  return client.call<LabeledApiKey>('POST', '/api/keys/{publicId}/label', input, options)
 }
 
 export type MoveBalanceInput = {

@@ -15,6 +15,7 @@ import { type Engine, StoreError } from '#store/engine.ts'
 import { accessChecks } from './access-checks.ts'
 import { accessMigrations } from './access-migrations.ts'
 import { type Access, createAccess } from './create-access.ts'
+import type { ShareHeld } from './keys/gate-route.ts'
 import { type Action, buildMessage, type MessageValues } from './keys/message.ts'
 import type { Holdings } from './keys/mint.ts'
 import type { AdmissionReceipt } from './meter/admission.ts'
@@ -37,6 +38,7 @@ export interface Harness {
   /** How often the index was asked for a tier. */
   judged: number
   holdings: Holdings
+  shares: readonly ShareHeld[] | undefined
   /** Public ids to draw next; random ones when empty. */
   readonly draws: string[]
   sign(wallet: PrivateKeyAccount, action: Action, values?: MessageValues): Promise<SignedBody>
@@ -140,6 +142,7 @@ export function createHarness(engine: Engine): Harness {
     keyPrefix: 'svc',
     quotas: { ...DEFAULT_QUOTAS, anonymous: 5, free: 10, premium: 20 },
     gate: { minimum: 100_000_000n, holdings: async () => harness.holdings },
+    shares: async () => harness.shares,
     paymentChainId: CHAIN_ID,
     pricePerCall: 100n,
     guardLimits: { general: WIDE, mint: WIDE, claim: WIDE },
@@ -159,6 +162,7 @@ export function createHarness(engine: Engine): Harness {
     judged: 0,
     draws,
     holdings: { kind: 'ready', heldUsd: 100_000_000n, tokens: [] },
+    shares: [],
     sign: (wallet, action, values) => signMessage(wallet, action, { now, values: values ?? {} }),
     call: (path, input) => callRoute(access, path, input ?? {}),
     async mint(wallet = newWallet()) {

@@ -21,7 +21,7 @@ import { paymentRequiredBody } from '#payments/offers.ts'
 import { paymentsRoutes } from '#payments/prepay-routes.ts'
 import { Waker } from '#payments/waker.ts'
 import type { Route } from '#route/route.ts'
-import { type HoldingsDeps, readHoldings, readTiers } from '#statistics/holdings.ts'
+import { type HoldingsDeps, readHoldings, readShares, readTiers } from '#statistics/holdings.ts'
 import { priceAt, statsRoute } from '#statistics/stats.ts'
 import { statsHistoryRoute } from '#statistics/stats-history.ts'
 import { absentOperations } from './absent-operations.ts'
@@ -190,6 +190,7 @@ function composeAccess(
     pricePerCall: ecosystem.pricePerCall,
     gate: gateOf(ecosystem.gate, holdings),
     paymentChainId: ecosystem.payment?.chain.id ?? null,
+    shares: (wallet) => readShares(holdings, wallet),
     judgeTier: gather((wallets: readonly Address[]) => readTiers(holdings, wallets)),
     trustedProxies: settings.trustedProxies,
     guardLimits: {

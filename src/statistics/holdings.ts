@@ -4,7 +4,7 @@ import type { DollarPrices } from '#datasets/prices/price-book.ts'
 import { isWhole } from '#datasets/rereading.ts'
 import type { Address } from '#domain/address.ts'
 import { type MicroUsd, toUsd, toUsdPrice, valueAt } from '#domain/money.ts'
-import { shareTiers, type WalletTier } from '#domain/tier.ts'
+import { type ShareTier, shareTiers, type WalletTier } from '#domain/tier.ts'
 import type {
   Chain,
   Ecosystem,
@@ -145,12 +145,65 @@ export async function readTiers(
   })
 }
 
-/** balance × 1000 ≥ share × totalSupply at one deep block; undefined if the chain is not live. */
+export interface ShareHeld {
+  readonly tier: ShareTier
+  readonly symbol: string
+  /** Token units. */
+  readonly held: string
+  readonly needed: string
+  readonly reached: boolean
+}
+
+/** What a wallet holds of what each tier asks for; undefined if a chain is not live. */
+export function readShares(
+  deps: HoldingsDeps,
+  wallet: Address,
+): Promise<readonly ShareHeld[] | undefined> {
+  return deps.register.snapshot(async (connection) => {
+    const shares: ShareHeld[] = []
+    for (const { name } of shareTiers) {
+      const share = deps.ecosystem[name]
+      if (share === null) continue
+      const read = await balancesOf(connection, deps, { share, wallets: [wallet] })
+      if (read === undefined) return undefined
+      const held = read.balances.get(wallet) ?? 0n
+      const { symbol, decimals } = share.token
+      shares.push({
+        tier: name,
+        symbol,
+        held: formatDecimal(held, decimals),
+        // Rounded up: this many base units are enough.
+        needed: formatDecimal((read.needed + 999n) / 1_000n, decimals),
+        reached: reaches(held, read.needed),
+      })
+    }
+    return shares
+  })
+}
+
+/** Undefined if the chain is not live. */
 async function holdersOf(
   connection: Connection,
   deps: HoldingsDeps,
-  { share, wallets }: { readonly share: SupplyShare; readonly wallets: readonly Address[] },
+  input: { readonly share: SupplyShare; readonly wallets: readonly Address[] },
 ): Promise<readonly Address[] | undefined> {
+  const read = await balancesOf(connection, deps, input)
+  if (read === undefined) return undefined
+  const { balances, needed } = read
+  return input.wallets.filter((wallet) => reaches(balances.get(wallet) ?? 0n, needed))
+}
+
+/** `needed` is in thousandths of a base unit. */
+function reaches(balance: bigint, needed: bigint): boolean {
+  return balance > 0n && balance * 1_000n >= needed
+}
+
+/** Balances and `share` × total supply at one deep block; undefined if the chain is not live. */
+async function balancesOf(
+  connection: Connection,
+  deps: HoldingsDeps,
+  { share, wallets }: { readonly share: SupplyShare; readonly wallets: readonly Address[] },
+) {
   const { chain, token, supplyPerMille, depthBlocks } = share
   const status = await liveStatus(connection, deps, { chain, datasets: [HOLDERS] })
   if (status === undefined) return undefined
@@ -160,10 +213,8 @@ async function holdersOf(
     blockNumber: status.blockNumber - depthBlocks,
   }
   const needed = BigInt(supplyPerMille) * (await readSupplyAt(connection, at))
-  const holders: Address[] = []
-  for (const address of wallets) {
-    const balance = await readBalanceAt(connection, { ...at, address })
-    if (balance > 0n && balance * 1_000n >= needed) holders.push(address)
-  }
-  return holders
+  const balances = new Map<Address, bigint>()
+  for (const address of wallets)
+    balances.set(address, await readBalanceAt(connection, { ...at, address }))
+  return { balances, needed }
 }

@@ -20,7 +20,9 @@ export const house: Readonly<Record<string, readonly string[] | 'everything'>> =
   datasets: ['indexer', 'chain', 'store', 'ecosystem', 'http', 'route'],
   statistics: ['datasets', 'indexer', 'store', 'ecosystem', 'http', 'route'],
   api: ['statistics', 'datasets', 'access', 'payments', 'http', 'route'],
+  site: ['api', 'http', 'route'],
   main: [
+    'site',
     'api',
     'statistics',
     'datasets',
@@ -52,7 +54,15 @@ export const house: Readonly<Record<string, readonly string[] | 'everything'>> =
 const alone: readonly string[] = ['lib']
 const openToAll: readonly string[] = ['lib', 'domain']
 /** Layers outside `src/`, each a folder at the top. */
-const topFolders: readonly string[] = ['client', 'contracts', 'devnet', 'examples', 'test', 'tools']
+const topFolders: readonly string[] = [
+  'client',
+  'console',
+  'contracts',
+  'devnet',
+  'examples',
+  'test',
+  'tools',
+]
 
 /** What a layer may import besides itself, in words for the mend. */
 export function allowedImports(layer: string): readonly string[] | 'everything' {

@@ -47,7 +47,7 @@ export function importFormBreaches(files: readonly SourceFile[]): Breach[] {
       if (target === undefined) return []
       const at = { path: file.path, line }
       const breaches: Breach[] = []
-      if (!/\.(ts|mjs|json)$/.test(specifier)) {
+      if (!/\.(tsx?|mjs|json|css)$/.test(specifier)) {
         const mend = 'write the whole file name, .ts included'
         breaches.push({ ...at, rule: `'${specifier}' does not end in .ts`, mend })
       }

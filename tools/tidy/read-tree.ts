@@ -3,13 +3,22 @@ import { join } from 'node:path'
 import type { TextFile } from './link-rules.ts'
 import { type SourceFile, sourceFile } from './source-file.ts'
 
-const tops = ['src', 'client/src', 'devnet', 'contracts', 'examples', 'test', 'tools']
+const tops = [
+  'src',
+  'client/src',
+  'console/src',
+  'devnet',
+  'contracts',
+  'examples',
+  'test',
+  'tools',
+]
 
 /** Every TypeScript file of the house below a root folder, in the order of their paths. */
 export async function readTree(root: string): Promise<SourceFile[]> {
   const files = await readFiles(
     root,
-    tops.map((top) => `${top}/**/*.ts`),
+    tops.map((top) => `${top}/**/*.{ts,tsx}`),
   )
   // Written by a tool; its rules are those of the tool.
   const written = files.filter(({ path }) => !path.endsWith('/generated.ts'))

@@ -114,6 +114,15 @@ export async function markRevoked(
   return column.text(row, 'secret_digest')
 }
 
+/** Revoked keys too. */
+export async function setLabel(
+  connection: Connection,
+  input: { readonly publicId: string; readonly label: string | null },
+): Promise<void> {
+  await connection.run(sql`
+    update keys set label = ${input.label} where public_id = ${input.publicId}`)
+}
+
 /** For late payments to a rotated key. */
 export async function recordSuccessor(
   connection: Connection,

@@ -17,7 +17,9 @@ import {
   markRevoked,
   ROTATIONS_MAX,
   recordSuccessor,
+  setLabel,
 } from './key-store.ts'
+import { LabelText, parseLabel, refuseLabel } from './label.ts'
 import type { Action } from './message.ts'
 import { NewKey, SIGNED_FIELDS } from './mint.ts'
 import { moveWholeBalance } from './move-whole-balance.ts'
@@ -100,6 +102,37 @@ export function rotateRoute(deps: KeyDeps): Route {
       deps.callers.forget(outcome.digest)
       const key = toKeyRecord(deps, outcome.key, outcome.tier)
       return answer(201, { key, secret: outcome.secret }, NO_STORE)
+    },
+  })
+}
+
+export function labelRoute(deps: KeyDeps): Route {
+  return defineRoute({
+    ...OWNER,
+    path: '/api/keys/{publicId}/label',
+    operationId: 'labelKey',
+    summary: 'Rename a key',
+    description:
+      'Sets or clears the label. Send the key itself as Bearer, or the signed text of GET /api/keys/message?action=label.',
+    body: Type.Object(
+      { ...ProofBody.properties, label: LabelText },
+      { additionalProperties: false },
+    ),
+    answers: {
+      200: { description: 'The renamed key.', schema: named('LabeledApiKey', { key: KeyRecord }) },
+    },
+    refusals: [...AUTHORITY_REFUSALS, 'key_not_found'],
+    async handle({ parameters: { publicId }, caller, body }) {
+      const { label: text, ...proof } = body
+      const label = parseLabel(text)
+      if (label === undefined) return refuseLabel()
+      const input = { action: 'label', publicId, caller, proof } as const
+      const outcome = await actOnKey(deps, input, async (connection, key) => {
+        await setLabel(connection, { publicId, label })
+        return { key: { ...key, label } }
+      })
+      if (isRefusal(outcome)) return outcome
+      return answer(200, { key: toKeyRecord(deps, outcome.key, outcome.tier) }, NO_STORE)
     },
   })
 }

@@ -5,7 +5,15 @@ import type { Clock } from '#lib/time.ts'
 import { parseInstant } from './parse-instant.ts'
 
 /** One title each, so that no signature serves another action. */
-export const ACTIONS = ['mint', 'list', 'revoke', 'rotate', 'move-balance', 'link-payer'] as const
+export const ACTIONS = [
+  'mint',
+  'list',
+  'revoke',
+  'rotate',
+  'move-balance',
+  'link-payer',
+  'label',
+] as const
 
 export type Action = (typeof ACTIONS)[number]
 
@@ -21,6 +29,7 @@ const FORMS: Readonly<
   revoke: { title: 'revoke an API key', fields: ['address', 'key', 'issued'] },
   rotate: { title: 'rotate an API key', fields: ['address', 'key', 'issued'] },
   'move-balance': { title: 'move a prepaid balance', fields: ['address', 'key', 'to', 'issued'] },
+  label: { title: 'rename an API key', fields: ['address', 'key', 'issued'] },
   'link-payer': {
     title: 'credit my payment to an API key',
     fields: ['address', 'chain', 'transaction', 'key', 'issued'],

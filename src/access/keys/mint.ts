@@ -8,6 +8,7 @@ import { answer, defineRoute, type Route } from '#route/route.ts'
 import type { KeyDeps } from './authorise.ts'
 import { KeyRecord, toKeyRecord } from './key-record.ts'
 import { insertKey, useMessage } from './key-store.ts'
+import { LabelText, parseLabel, refuseLabel } from './label.ts'
 import { checkSigned, type SignedMessage } from './signed-message.ts'
 import { writeOrRefuse } from './write-or-refuse.ts'
 
@@ -30,9 +31,7 @@ export const SIGNED_FIELDS = {
 const MintBody = Type.Object(
   {
     ...SIGNED_FIELDS,
-    label: Type.Optional(
-      Type.String({ maxLength: 512, description: 'Free text of at most 64 characters.' }),
-    ),
+    label: Type.Optional(LabelText),
   },
   { additionalProperties: false },
 )
@@ -111,14 +110,6 @@ export function mintRoute(deps: MintDeps): Route {
   })
 }
 
-function refuseLabel(): Refusal {
-  const reason =
-    'must be at most 64 characters, without controls, characters that turn text around, or a secret'
-  return refuse('invalid_body', `label ${reason}`, {
-    errors: [{ in: 'body', name: 'label', reason }],
-  })
-}
-
 /** Only for a proven signer, so that errors reveal nothing about other wallets. */
 async function checkGate(
   gate: NonNullable<MintGate>,
@@ -145,21 +136,4 @@ function mintKey(deps: KeyDeps, signed: SignedMessage, label: string | null) {
     const used = await useMessage(connection, { signed, action: 'mint', nowUnix })
     return used ?? (await insertKey(connection, deps, { wallet: signed.wallet, label, nowUnix }))
   })
-}
-
-/** Code points. */
-const LABEL_MAX = 64
-
-/** Controls, lone surrogates, line separators and bidi controls (UAX 9). */
-const FORBIDDEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/u
-
-/** Labels are logged, so they must not hold a secret. */
-const SECRET = /_[0-9a-f]{8}_[0-9a-f]{32}/
-
-/** NFC; null if empty, undefined if not allowed. */
-function parseLabel(text: string): string | null | undefined {
-  const label = text.normalize('NFC')
-  if (label === '') return null
-  if (FORBIDDEN.test(label) || SECRET.test(label) || [...label].length > LABEL_MAX) return undefined
-  return label
 }

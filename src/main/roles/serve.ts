@@ -12,6 +12,7 @@ import { type Refusal, refuse } from '#domain/refusal.ts'
 import { requestIds } from '#http/server.ts'
 import type { Clock } from '#lib/time.ts'
 import type { Route } from '#route/route.ts'
+import { sitePages } from '#site/site-pages.ts'
 import { StoreError } from '#store/engine.ts'
 import { type MetricsServer, startMetricsServer } from '../gauges/metrics-server.ts'
 import { reportErrors } from '../report-errors.ts'
@@ -57,7 +58,10 @@ export async function serve(deps: ServeDeps, input: ServeInput): Promise<Served>
   const api = createApi({
     ...input,
     routes,
-    pages: documentPages({ facts: input.facts, routes, examples }),
+    pages: [
+      ...documentPages({ facts: input.facts, routes, examples }),
+      ...sitePages({ clock, routes, ...siteFactsOf(input.facts) }),
+    ],
     clock,
     publicBaseUrl: input.facts.publicBaseUrl,
     remembered: new LRUCache({ max: REMEMBERED_MAX, ttl: REMEMBERED_MS }),
@@ -82,6 +86,15 @@ export async function serve(deps: ServeDeps, input: ServeInput): Promise<Served>
       await metrics?.stop()
       input.metrics?.stop()
     },
+  }
+}
+
+function siteFactsOf({ name, publicBaseUrl, chains, tokens }: ServeInput['facts']) {
+  return {
+    name,
+    publicBaseUrl,
+    chains: chains.map((chain) => chain.name),
+    symbol: tokens.find(({ role }) => role === 'primary')?.symbol ?? '',
   }
 }
 

@@ -1,0 +1,33 @@
+import { Banners } from './parts/banners.tsx'
+import { Footer } from './parts/footer.tsx'
+import { lazy } from './parts/lazy.tsx'
+import { Masthead } from './parts/masthead.tsx'
+import { RegisterPage } from './register/register-page.tsx'
+import { useSnapshot } from './state/snapshot.ts'
+import { texts } from './texts.ts'
+
+const KeysPage = lazy(async () => (await import('./keys/keys-page.tsx')).KeysPage)
+const TryPage = lazy(async () => (await import('./try/try-page.tsx')).TryPage)
+const WalletPage = lazy(async () => (await import('./wallet/wallet-page.tsx')).WalletPage)
+
+/** Each address is a page that the server answers; links between them load anew, which keeps secrets short-lived. */
+export function App() {
+  const { snapshot, struck, failure, retry } = useSnapshot()
+  const [, first = '', second = ''] = location.pathname.split('/')
+  return (
+    <div class="page">
+      <a class="skip" href="#main">
+        {texts.skip}
+      </a>
+      <Masthead snapshot={snapshot} current={first} />
+      <Banners snapshot={snapshot} failure={failure} retry={retry} />
+      <main id="main">
+        {first === '' && <RegisterPage snapshot={snapshot} struck={struck} />}
+        {first === 'keys' && <KeysPage service={snapshot.service} />}
+        {first === 'try' && <TryPage service={snapshot.service} />}
+        {first === 'wallet' && <WalletPage address={second} />}
+      </main>
+      <Footer />
+    </div>
+  )
+}

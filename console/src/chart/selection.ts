@@ -1,0 +1,15 @@
+import { createContext } from 'preact'
+
+/** The day that every chart shows: an index into the days of the period, or none. */
+export interface Selection {
+  readonly day: number | undefined
+  select(day: number | undefined): void
+  /** Moves the period by days, earlier below zero. */
+  pan(days: number): void
+}
+
+export const SelectionContext = createContext<Selection>({
+  day: undefined,
+  select: () => undefined,
+  pan: () => undefined,
+})

@@ -1,0 +1,20 @@
+import type { ChainStatus } from 'sexton-client'
+import { count } from '../parts/format.ts'
+import { texts } from '../texts.ts'
+
+/** Ruled lines where entries will be. */
+export function Empty({ blocks }: { readonly blocks: readonly ChainStatus[] }) {
+  const read = blocks
+    .map(({ chain, blockNumber }) => texts.headline.block(`0 to ${count(blockNumber)}`, chain))
+    .join(', ')
+  return (
+    <section class="row" aria-labelledby="empty">
+      <div class="margin" />
+      <div class="body">
+        <div class="lines" aria-hidden="true" />
+        <h2 id="empty">{texts.headline.empty}</h2>
+        {read !== '' && <p class="quiet">{texts.headline.emptyMore(read)}</p>}
+      </div>
+    </section>
+  )
+}

@@ -1,0 +1,148 @@
+import type { Chain } from 'sexton-client'
+import { age, amount, count, shortAddress, usd } from '../parts/format.ts'
+import { useNow } from '../parts/now.ts'
+import type { Entry } from '../state/types.ts'
+import { texts } from '../texts.ts'
+
+const t = texts.entries
+const ROWS = 14
+
+export interface EntriesProps {
+  readonly newest: readonly Entry[]
+  readonly struck: readonly Entry[]
+  readonly chains: readonly Chain[]
+}
+
+/** Margin and table; they sit in the section of the register page. */
+export function Entries({ newest, struck, chains }: EntriesProps) {
+  const now = useNow()
+  const gone = new Set(struck.map(({ id }) => id))
+  const rows = [...newest.filter(({ id }) => !gone.has(id)), ...struck]
+    .sort((a, b) => b.timestampUnix - a.timestampUnix)
+    .slice(0, ROWS + struck.length)
+  const toneOf = (name: string) => `chain-${chains.findIndex((chain) => chain.name === name) % 4}`
+  return (
+    <>
+      <div class="margin">
+        <h2 id="entries">{t.title}</h2>
+        <p class="note">{t.note}</p>
+        <p class="note">
+          {(['latest', 'safe', 'finalized'] as const).map((finality) => (
+            <span key={finality} class="key">
+              <Finality finality={finality} /> {t.finality[finality]}
+            </span>
+          ))}
+        </p>
+        <p class="note">{t.struck}</p>
+      </div>
+      <div class="body">
+        <h3 class="sub">
+          {t.newest}{' '}
+          <span class="note">
+            {t.all.map(([name, path], index) => (
+              <>
+                {index > 0 && ', '}
+                <a href={`/try#${path}`}>{name}</a>
+              </>
+            ))}
+          </span>
+        </h3>
+        <div class="wide">
+          <table>
+            <thead>
+              <tr>
+                <th>{t.columns.ago}</th>
+                <th>{t.columns.what}</th>
+                <th class="hide-phone">{t.columns.who}</th>
+                <th class="r">{t.columns.amount}</th>
+                <th>
+                  <span class="vh">{t.columns.token}</span>
+                </th>
+                <th class="r hide-phone">{t.columns.valueThen}</th>
+                <th class="hide-phone">{t.columns.chain}</th>
+                <th class="r">
+                  <span class="vh">{t.columns.finality}</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((entry) => (
+                <Row
+                  key={entry.id}
+                  entry={entry}
+                  now={now}
+                  tone={toneOf(entry.chain)}
+                  isStruck={gone.has(entry.id)}
+                />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </div>
+    </>
+  )
+}
+
+function Row(props: {
+  readonly entry: Entry
+  readonly now: number
+  readonly tone: string
+  readonly isStruck: boolean
+}) {
+  const { entry, now, tone, isStruck } = props
+  const who = whoOf(entry)
+  const what =
+    entry.explorerUrl === null ? whatOf(entry) : <a href={entry.explorerUrl}>{whatOf(entry)}</a>
+  return (
+    <tr class={isStruck ? 'struck' : ''}>
+      <td class="ago">{age(now - entry.timestampUnix)}</td>
+      <td>
+        <span class="s">{what}</span>
+        {isStruck && <span class="why"> {t.replaced(count(entry.blockNumber))}</span>}
+      </td>
+      <td class="hide-phone">
+        {who !== null && (
+          <a class="code" href={`/wallet/${who}`} title={who}>
+            {shortAddress(who)}
+          </a>
+        )}
+      </td>
+      <td class="r amount s">{amount(entry.amount)}</td>
+      <td class="tok">{entry.token}</td>
+      <td class="r hide-phone quiet">{usd(entry.amountUsdAtEvent)}</td>
+      <td class="hide-phone">
+        <i class={`dot ${tone}`} />
+        {entry.chain}
+      </td>
+      <td class="r">{isStruck ? '×' : <Finality finality={entry.finality} />}</td>
+    </tr>
+  )
+}
+
+function whatOf(entry: Entry): string {
+  if (entry.entry === 'burn') return t.burn
+  if (entry.entry === 'dig') return t.dig(entry.graveId)
+  return entry.kind === 'claim' ? t.claim : t.distribution
+}
+
+function whoOf(entry: Entry): string | null {
+  if (entry.entry === 'burn') return entry.from
+  return entry.entry === 'dig' ? entry.digger : entry.recipient
+}
+
+/** Empty, half, full circle. */
+export function Finality({ finality }: { readonly finality: Entry['finality'] }) {
+  return (
+    <svg class="fin" viewBox="0 0 14 14" role="img" aria-label={t.finality[finality]}>
+      <circle
+        cx="7"
+        cy="7"
+        r="5.5"
+        fill={finality === 'finalized' ? 'currentColor' : 'none'}
+        stroke="currentColor"
+        stroke-width="1.4"
+      />
+      {finality === 'safe' && <path d="M7 1.5a5.5 5.5 0 0 1 0 11z" fill="currentColor" />}
+    </svg>
+  )
+}

@@ -1,0 +1,84 @@
+import type { ComponentChildren } from 'preact'
+import { count, percent, price, splitAmount, usd } from '../parts/format.ts'
+import type { Figures } from '../state/types.ts'
+import { texts } from '../texts.ts'
+
+const t = texts.headline
+
+/** One figure, and five others as an account closed by a double rule. */
+export function Headline({ figures }: { readonly figures: Figures }) {
+  const { stats, burns, meta } = figures
+  const [token] = stats.tokens
+  const symbol = token?.symbol ?? ''
+  const [units, rest] = splitAmount(stats.totalBurned)
+  const blocks = meta.chains.map(({ chain, blockNumber }) => t.block(count(blockNumber), chain))
+  const has = (part: (typeof meta.notConfigured)[number]) => !meta.notConfigured.includes(part)
+  return (
+    <section class="row hero" aria-labelledby="burned">
+      <div class="margin">
+        <p class="note">{t.asOf(blocks.join(', '))}</p>
+        <p class="note">{t.free}</p>
+      </div>
+      <div class="body">
+        <div>
+          <h1 id="burned">{t.title(symbol)}</h1>
+          <p class="big">
+            {units}
+            <small>{rest}</small>
+          </p>
+          <p class="under">
+            <span>
+              <b>{percent(stats.burnedPct)}</b> {t.ofMinted}
+            </span>
+            {burns.totalBurnedUsdNow !== null && (
+              <span>
+                <b>${count(burns.totalBurnedUsdNow)}</b> {t.today}
+              </span>
+            )}
+            <span>
+              <b>{count(burns.last24h.burned)}</b> {t.lastDay}
+            </span>
+          </p>
+        </div>
+        <dl class="account">
+          <Line name={t.circulating} note={t.ofAll(percent(circulatingShare(stats)))}>
+            {count(stats.circulatingSupply)}
+          </Line>
+          <Line name={t.holders}>{count(stats.holderCount)}</Line>
+          <Line name={t.price(symbol)} note={changeOf(stats.prices[symbol]?.change24hPct)}>
+            {price(token?.priceUsd ?? null) || '—'}
+          </Line>
+          {has('graveDigs') && <Line name={t.digs}>{count(stats.graveDigs.count)}</Line>}
+          {has('dividends') && (
+            <Line name={t.dividends}>{usd(stats.lifetimeDividendsUsdAtPayout) || '—'}</Line>
+          )}
+        </dl>
+      </div>
+    </section>
+  )
+}
+
+function Line(props: {
+  readonly name: string
+  readonly note?: ComponentChildren
+  readonly children: ComponentChildren
+}) {
+  return (
+    <div>
+      <dt>{props.name}</dt>
+      <dd class="d">{props.note}</dd>
+      <dd class="v">{props.children}</dd>
+    </div>
+  )
+}
+
+function circulatingShare({ circulatingSupply, totalSupply }: Figures['stats']): number {
+  return Number(totalSupply) === 0 ? 0 : (Number(circulatingSupply) / Number(totalSupply)) * 100
+}
+
+/** Falling prices are red. */
+function changeOf(change: number | null | undefined) {
+  if (change === null || change === undefined) return ''
+  const sign = change > 0 ? '+' : ''
+  return <span class={change < 0 ? 'down' : ''}>{t.change(sign + percent(change))}</span>
+}

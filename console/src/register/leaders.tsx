@@ -1,0 +1,42 @@
+import type { Leader } from 'sexton-client'
+import { count, shortAddress } from '../parts/format.ts'
+import { texts } from '../texts.ts'
+
+const t = texts.leaders
+
+export function Leaders({ leaders }: { readonly leaders: readonly Leader[] }) {
+  const [first] = leaders
+  if (first === undefined) return null
+  return (
+    <div class="body leaders">
+      <h3 class="sub">
+        {t.title} <span class="note">{t.claimed(first.token)}</span>
+      </h3>
+      <table class="lead">
+        <thead>
+          <tr>
+            <th class="r">{t.columns.rank}</th>
+            <th>{t.columns.wallet}</th>
+            <th class="r">{t.columns.claimed}</th>
+            <th class="r">{t.columns.digs}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {leaders.map(({ rank, address, totalClaimed, digCount, sharePct }) => (
+            <tr key={address}>
+              <td class="rank">{rank}</td>
+              <td>
+                <a class="code" href={`/wallet/${address}`} title={address}>
+                  {shortAddress(address)}
+                </a>
+                <span class="share" style={{ width: `${(sharePct / first.sharePct) * 100}%` }} />
+              </td>
+              <td class="r amount">{count(totalClaimed)}</td>
+              <td class="r quiet">{count(digCount)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}

@@ -1,0 +1,56 @@
+import { useMemo, useState } from 'preact/hooks'
+import { type Selection, SelectionContext } from '../chart/selection.ts'
+import { ProblemNote } from '../parts/problem-note.tsx'
+import type { Figures } from '../state/types.ts'
+import { BurnChart } from './burn-chart.tsx'
+import { Multiples } from './multiples.tsx'
+import { PeriodBar } from './period-bar.tsx'
+import { type Period, useSeries } from './use-series.ts'
+
+export interface LedgerProps {
+  readonly figures: Figures
+  /** Parts that this ecosystem does not configure. */
+  readonly missing: ReadonlySet<string>
+}
+
+/** Phones open at 30 days, others at 90. */
+const FIRST: Period = matchMedia('(max-width: 620px)').matches ? 30 : 90
+
+/** All charts: one period and one selected day. */
+export function Ledger({ figures, missing }: LedgerProps) {
+  const [period, setPeriod] = useState<Period>(FIRST)
+  const [back, setBack] = useState(0)
+  const [day, setDay] = useState<number>()
+  const { whole, failure, forget } = useSeries(figures.series, period)
+  const days = Math.min(period, whole.days)
+  const end = whole.days - Math.min(back, whole.days - days)
+  const selection = useMemo<Selection>(
+    () => ({
+      day: day === undefined ? undefined : Math.min(day, days - 1),
+      select: setDay,
+      pan: (by) => setBack((value) => Math.min(whole.days - days, Math.max(0, value - by))),
+    }),
+    [day, days, whole.days],
+  )
+  const shown = {
+    series: whole,
+    from: end - days,
+    to: end,
+    symbol: figures.stats.tokens[0]?.symbol ?? '',
+  }
+  const choose = (next: Period) => {
+    setBack(0)
+    setDay(undefined)
+    setPeriod(next)
+  }
+  const calls = Object.keys(figures.series.burned).length + 7
+  return (
+    <SelectionContext.Provider value={selection}>
+      <BurnChart {...shown} day={selection.day}>
+        <PeriodBar period={period} choose={choose} calls={calls} />
+        {failure !== undefined && <ProblemNote error={failure} again={forget} />}
+      </BurnChart>
+      <Multiples {...shown} day={selection.day} missing={missing} />
+    </SelectionContext.Provider>
+  )
+}

@@ -1,0 +1,34 @@
+import type { Entry, Snapshot } from '../state/types.ts'
+import { Empty } from './empty.tsx'
+import { Entries } from './entries.tsx'
+import { Headline } from './headline.tsx'
+import { Leaders } from './leaders.tsx'
+import { Ledger } from './ledger.tsx'
+import { Share } from './share.tsx'
+
+export interface RegisterPageProps {
+  readonly snapshot: Snapshot
+  readonly struck: readonly Entry[]
+}
+
+export function RegisterPage({ snapshot, struck }: RegisterPageProps) {
+  const { figures, service } = snapshot
+  if (figures === null) return <Empty blocks={[]} />
+  const missing = new Set<string>(figures.meta.notConfigured)
+  const isEmpty = figures.newest.length === 0 && struck.length === 0
+  return (
+    <>
+      <Headline figures={figures} />
+      <Ledger figures={figures} missing={missing} />
+      {isEmpty ? (
+        <Empty blocks={figures.meta.chains} />
+      ) : (
+        <section class="row" aria-labelledby="entries">
+          <Entries newest={figures.newest} struck={struck} chains={service.chains} />
+          {!missing.has('graveDigs') && <Leaders leaders={figures.leaders} />}
+        </section>
+      )}
+      <Share />
+    </>
+  )
+}

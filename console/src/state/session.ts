@@ -1,0 +1,62 @@
+import { useEffect, useState } from 'preact/hooks'
+import { type Client, createClient, type Quota } from 'sexton-client'
+
+/** The person's key lives here, in memory, and nowhere else. */
+let secret: string | undefined
+let client = newClient()
+let quota: Quota | undefined
+const listeners = new Set<() => void>()
+
+function newClient(): Client {
+  return createClient({
+    baseUrl: location.origin,
+    retries: 1,
+    retryAfterSecondsMax: 5,
+    ...(secret !== undefined && { key: secret }),
+    fetch: async (input, init) => {
+      const response = await fetch(input, init)
+      note(response)
+      return response
+    },
+  })
+}
+
+/** Every answer says what is left. */
+function note({ headers }: Response): void {
+  const limit = headers.get('x-ratelimit-limit')
+  const remaining = headers.get('x-ratelimit-remaining')
+  if (limit === null || remaining === null) return
+  quota = {
+    limit: Number(limit),
+    remaining: Number(remaining),
+    resetUnix: Number(headers.get('x-ratelimit-reset')),
+    tier: headers.get('x-ratelimit-tier') ?? '',
+  }
+  for (const listener of listeners) listener()
+}
+
+/** Calls with the person's key, or with none. */
+export function sexton(): Client {
+  return client
+}
+
+export function secretInUse(): string | undefined {
+  return secret
+}
+
+export function takeSecret(next: string | undefined): void {
+  secret = next
+  client = newClient()
+  for (const listener of listeners) listener()
+}
+
+/** What is left of the day, as of the last answer; re-renders when it changes. */
+export function useQuota(): { readonly quota: Quota | undefined; readonly hasKey: boolean } {
+  const [, setCount] = useState(0)
+  useEffect(() => {
+    const listener = () => setCount((count) => count + 1)
+    listeners.add(listener)
+    return () => void listeners.delete(listener)
+  }, [])
+  return { quota, hasKey: secret !== undefined }
+}

@@ -1,0 +1,74 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { Entry, Snapshot } from './types.ts'
+
+const EVERY_MS = 10_000
+
+/** After failures, so that a server that comes back is not met by everyone at once. */
+const WAIT_MAX_MS = 60_000
+
+export interface Failure {
+  readonly sinceUnix: number
+  readonly retryAtUnix: number
+}
+
+export interface Seen {
+  readonly snapshot: Snapshot
+  /** Entries that were shown and left their chain; they stay until the page is loaded again. */
+  readonly struck: readonly Entry[]
+  readonly failure: Failure | undefined
+  retry(): void
+}
+
+/** The page's data: first from the document itself, then from the shared snapshot. */
+export function useSnapshot(): Seen {
+  const [snapshot, setSnapshot] = useState(readEmbedded)
+  const [struck, setStruck] = useState<readonly Entry[]>([])
+  const [failure, setFailure] = useState<Failure>()
+  const [turn, setTurn] = useState(0)
+
+  useEffect(() => {
+    const wait = failure === undefined ? EVERY_MS : waitOf(failure)
+    const timer = setTimeout(ask, turn === 0 || failure === undefined ? wait : 0)
+    async function ask() {
+      // A tab in the background asks nothing.
+      if (document.hidden) return setTurn((value) => value + 2)
+      try {
+        const response = await fetch('/snapshot.json')
+        if (!response.ok) throw new Error(`${response.status}`)
+        const next: Snapshot = await response.json()
+        setStruck((known) => [...known, ...retracted(snapshot, next)])
+        setSnapshot(next)
+        setFailure(undefined)
+      } catch {
+        const now = Date.now() / 1000
+        const sinceUnix = failure?.sinceUnix ?? now
+        setFailure({ sinceUnix, retryAtUnix: now + waitOf({ sinceUnix }) / 1000 })
+      }
+      setTurn((value) => (value === 0 ? 2 : value + 2))
+    }
+    return () => clearTimeout(timer)
+  }, [turn, failure, snapshot])
+
+  return { snapshot, struck, failure, retry: () => setTurn((value) => value + 1) }
+}
+
+function waitOf({ sinceUnix }: Pick<Failure, 'sinceUnix'>): number {
+  return Math.min(WAIT_MAX_MS, Math.max(EVERY_MS, (Date.now() / 1000 - sinceUnix) * 500))
+}
+
+function readEmbedded(): Snapshot {
+  const text = document.getElementById('snapshot')?.textContent ?? '{}'
+  return JSON.parse(text)
+}
+
+/** Entries of the old list that should still be in the new one and are not. */
+export function retracted(before: Snapshot, after: Snapshot): readonly Entry[] {
+  if (before.figures === null || after.figures === null) return []
+  const { newest } = after.figures
+  const ids = new Set(newest.map(({ id }) => id))
+  const oldest = newest.at(-1)?.timestampUnix ?? Number.POSITIVE_INFINITY
+  return before.figures.newest.filter(
+    ({ id, timestampUnix, finality }) =>
+      finality !== 'finalized' && timestampUnix > oldest && !ids.has(id),
+  )
+}

@@ -1,0 +1,44 @@
+import type {
+  Burn,
+  BurnTotals,
+  GraveDig,
+  Leader,
+  Meta,
+  Payout,
+  Service,
+  Stats,
+} from 'sexton-client'
+
+/** One value a day, oldest first, today last. */
+export type Days = readonly (number | null)[]
+
+export interface Series {
+  readonly fromUnix: number
+  readonly days: number
+  /** Token units a day, by chain in the order of the ecosystem file. */
+  readonly burned: Readonly<Record<string, Days>>
+  readonly burnedInAll: Days
+  readonly metrics: Readonly<Record<string, Days>>
+}
+
+export type Entry =
+  | ({ readonly entry: 'burn' } & Burn)
+  | ({ readonly entry: 'payout' } & Payout)
+  | ({ readonly entry: 'dig' } & GraveDig)
+
+export interface Figures {
+  readonly meta: Meta
+  readonly stats: Stats
+  readonly burns: BurnTotals
+  readonly series: Series
+  readonly newest: readonly Entry[]
+  readonly leaders: readonly Leader[]
+}
+
+/** The document of `/snapshot.json`. */
+export interface Snapshot {
+  readonly madeUnix: number
+  readonly service: Service
+  /** Null until the index has read its first blocks. */
+  readonly figures: Figures | null
+}

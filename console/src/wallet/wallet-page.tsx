@@ -1,0 +1,3 @@
+export function WalletPage(_: { readonly address: string }) {
+  return null
+}

@@ -1,0 +1,32 @@
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import { Type } from '#lib/type.ts'
+
+export const LabelText = Type.String({
+  maxLength: 512,
+  description: 'Free text of at most 64 characters.',
+})
+
+/** Code points. */
+const LABEL_MAX = 64
+
+/** Controls, lone surrogates, line separators and bidi controls (UAX 9). */
+const FORBIDDEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/u
+
+/** Labels are logged, so they must not hold a secret. */
+const SECRET = /_[0-9a-f]{8}_[0-9a-f]{32}/
+
+/** NFC; null if empty, undefined if not allowed. */
+export function parseLabel(text: string): string | null | undefined {
+  const label = text.normalize('NFC')
+  if (label === '') return null
+  if (FORBIDDEN.test(label) || SECRET.test(label) || [...label].length > LABEL_MAX) return undefined
+  return label
+}
+
+export function refuseLabel(): Refusal {
+  const reason =
+    'must be at most 64 characters, without controls, characters that turn text around, or a secret'
+  return refuse('invalid_body', `label ${reason}`, {
+    errors: [{ in: 'body', name: 'label', reason }],
+  })
+}

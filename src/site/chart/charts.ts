@@ -1,0 +1,99 @@
+import type { Ask } from '../ask.ts'
+import type { Chart } from './draw-chart.ts'
+import { dollars, short } from './format.ts'
+
+/** Names of charts as in their addresses; each reads one metric, burns one list a chain. */
+const METRIC_CHARTS = {
+  supply: { metric: 'supply', title: 'Circulating supply', marks: 'line' },
+  holders: { metric: 'holders', title: 'Holders', marks: 'line' },
+  price: { metric: 'price', title: 'Price', marks: 'line' },
+  'market-cap': { metric: 'marketCap', title: 'Market cap', marks: 'line' },
+  dividends: { metric: 'dividends', title: 'Dividends a day', marks: 'bars' },
+  'grave-digs': { metric: 'graveDigs', title: 'Grave digs a day', marks: 'bars' },
+  'total-burned': { metric: 'burnedCumulative', title: 'Burned to date', marks: 'line' },
+} as const
+
+export const CHART_NAMES: readonly string[] = ['burns', ...Object.keys(METRIC_CHARTS)]
+
+/** As in the query, after `period` was checked. */
+export type ChartQuery = Readonly<Partial<Record<'period' | 'token' | 'chain', string>>>
+
+interface Meta {
+  readonly chains: readonly { readonly chain: string; readonly blockNumber: number }[]
+}
+
+interface BurnsBody {
+  readonly data: readonly {
+    readonly dateUnix: number
+    readonly token: string
+    readonly burned: string
+  }[]
+  readonly meta: Meta
+}
+
+interface HistoryBody {
+  readonly data: {
+    readonly token: string
+    readonly unit: 'token' | 'usd' | 'count'
+    readonly points: readonly { readonly dateUnix: number; readonly value: number | null }[]
+  }
+  readonly meta: Meta
+}
+
+/** Throws AskRefused for a wrong parameter. */
+export async function readChart(
+  deps: { readonly ask: Ask; readonly chains: readonly string[] },
+  name: string,
+  query: ChartQuery,
+): Promise<Chart> {
+  if (name === 'burns') return readBurns(deps, query)
+  const { metric, title, marks } = METRIC_CHARTS[name as keyof typeof METRIC_CHARTS]
+  const { chain: _, ...rest } = query
+  const { data, meta } = (await deps.ask('getStatsHistory', { ...rest, metric })) as HistoryBody
+  const values = data.points.map(({ value }) => value)
+  const format = data.unit === 'usd' ? dollars : short
+  const newest = values.findLast((value) => value !== null)
+  const unit = data.unit === 'token' ? ` ${data.token}` : ''
+  return {
+    title: metric === 'price' ? `Price of ${data.token}` : title,
+    readout: newest === undefined || newest === null ? 'no figure yet' : format(newest) + unit,
+    marks,
+    series: [{ name: metric, values }],
+    fromUnix: data.points[0]?.dateUnix ?? 0,
+    source: sourceOf(meta),
+    format,
+  }
+}
+
+async function readBurns(
+  { ask, chains }: { readonly ask: Ask; readonly chains: readonly string[] },
+  { chain = 'all', ...query }: ChartQuery,
+): Promise<Chart> {
+  // Asked first, because it refuses an unknown chain.
+  const whole = (await ask('getDailyBurns', { ...query, chain })) as BurnsBody
+  const shown = chain.toLowerCase() === 'all' ? chains : [chain]
+  const series = await Promise.all(
+    shown.map(async (name) => {
+      const { data } = (await ask('getDailyBurns', { ...query, chain: name })) as BurnsBody
+      return { name, values: data.map(({ burned }) => Number(burned)) }
+    }),
+  )
+  const [first] = whole.data
+  const total = whole.data.reduce((sum, { burned }) => sum + Number(burned), 0)
+  return {
+    title: `${first?.token ?? ''} burned a day`,
+    readout: `${short(total)} in ${whole.data.length} days`,
+    marks: 'bars',
+    series,
+    fromUnix: first?.dateUnix ?? 0,
+    source: sourceOf(whole.meta),
+    format: short,
+  }
+}
+
+function sourceOf({ chains }: Meta): string {
+  const blocks = chains.map(
+    ({ chain, blockNumber }) => `${chain} ${blockNumber.toLocaleString('en')}`,
+  )
+  return `As of block ${blocks.join(', ')}`
+}

@@ -1,0 +1,136 @@
+import { escapeMarkup } from '#lib/markup.ts'
+import { dayName } from './format.ts'
+import {
+  areaPath,
+  type Bar,
+  type Box,
+  linePath,
+  type Scale,
+  scaleOf,
+  stackedBars,
+  sums,
+  type Values,
+  xOf,
+  yOf,
+} from './geometry.ts'
+
+export interface Chart {
+  readonly title: string
+  /** Such as `23.99m GRAVE`: the newest figure. */
+  readonly readout: string
+  readonly marks: 'bars' | 'line'
+  /** Oldest day first; stacked where there are several. */
+  readonly series: readonly { readonly name: string; readonly values: Values }[]
+  /** Midnight UTC of the first day. */
+  readonly fromUnix: number
+  /** Where the figures are from: blocks and their age. */
+  readonly source: string
+  format(value: number): string
+}
+
+export type Theme = 'auto' | 'light' | 'dark'
+
+const WIDTH = 720
+const HEIGHT = 320
+const LEFT = 20
+const TOP = 76
+const SCALE_WIDTH = 72
+const FOOT = 58
+
+const DAY_SECONDS = 86_400
+
+/** The house style's tokens, which an SVG used as a picture cannot take from a page. */
+const LIGHT =
+  '--paper:#fcfdfa;--ink:#17201c;--ink-2:#46524c;--rule:#d3d9d2;--c0:#24466b;--c1:#4d9b89;--c2:#a98230;--c3:#7a6a9c'
+const DARK =
+  '--paper:#151b18;--ink:#e9ede6;--ink-2:#b7c0b9;--rule:#2a332e;--c0:#b3cdf2;--c1:#3a8b79;--c2:#d3ab58;--c3:#a596c9'
+
+/** A chart as a document of its own, without scripts and without a request to anywhere. */
+export function drawChart(chart: Chart, theme: Theme): string {
+  const box = { width: WIDTH - LEFT - SCALE_WIDTH, height: HEIGHT - TOP - FOOT }
+  const values = chart.series.map((each) => each.values)
+  const scale = scaleOf(
+    chart.marks === 'bars' ? sums(values) : (values[0] ?? []),
+    chart.marks === 'bars',
+  )
+  const description = `${chart.title}: ${chart.readout}. ${chart.source}`
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" role="img" aria-label="${escapeMarkup(description)}">
+<style>${themeRules(theme)}text{font-family:Georgia,serif;fill:var(--ink);font-variant-numeric:lining-nums tabular-nums}.n{fill:var(--ink-2);font-size:13px}</style>
+<rect width="100%" height="100%" fill="var(--paper)"/>
+<text x="${LEFT}" y="32" font-size="18" font-weight="600">${escapeMarkup(chart.title)}</text>
+<text x="${WIDTH - LEFT}" y="32" font-size="18" text-anchor="end">${escapeMarkup(chart.readout)}</text>
+${legend(chart)}
+<g transform="translate(${LEFT} ${TOP})">
+${grid(scale, box, chart)}
+${marks(chart, scale, box)}
+</g>
+${days(chart, box)}
+<text class="n" x="${LEFT}" y="${HEIGHT - 12}">${escapeMarkup(chart.source)}</text>
+</svg>
+`
+}
+
+function themeRules(theme: Theme): string {
+  if (theme === 'light') return `svg{${LIGHT}}`
+  if (theme === 'dark') return `svg{${DARK}}`
+  return `svg{${LIGHT}}@media(prefers-color-scheme:dark){svg{${DARK}}}`
+}
+
+/** Only where more than one series is told apart. */
+function legend({ series }: Chart): string {
+  if (series.length < 2) return ''
+  return series
+    .map(({ name }, index) => {
+      const x = LEFT + index * 110
+      return `<rect x="${x}" y="48" width="10" height="10" fill="var(--c${index % 4})"/><text class="n" x="${x + 16}" y="57">${escapeMarkup(name)}</text>`
+    })
+    .join('')
+}
+
+function grid(scale: Scale, box: Box, chart: Chart): string {
+  return scale.ticks
+    .map((tick) => {
+      const y = yOf(tick, scale, box).toFixed(1)
+      return `<path d="M0 ${y}H${box.width}" stroke="var(--rule)"/><text class="n" x="${box.width + 8}" y="${y}" dy="4">${escapeMarkup(chart.format(tick))}</text>`
+    })
+    .join('')
+}
+
+function marks({ marks: kind, series }: Chart, scale: Scale, box: Box): string {
+  const foot = `<path d="M0 ${box.height}H${box.width}" stroke="var(--ink)"/>`
+  if (kind === 'line') {
+    const path = linePath(series[0]?.values ?? [], scale, box)
+    const area = scale.low === 0 ? areaPath(series[0]?.values ?? [], scale, box) : ''
+    const fill = area === '' ? '' : `<path d="${area}" fill="var(--c0)" opacity=".12"/>${foot}`
+    return `${fill}<path d="${path}" fill="none" stroke="var(--c0)" stroke-width="1.5"/>`
+  }
+  const bars = stackedBars(
+    series.map(({ values }) => values),
+    scale,
+    box,
+  )
+  const drawn = bars.map(
+    (each, index) => `<path fill="var(--c${index % 4})" d="${barsPath(each)}"/>`,
+  )
+  return drawn.join('') + foot
+}
+
+/** One path for all bars of a series: a tenth of the text of a rectangle each. */
+export function barsPath(bars: readonly Bar[]): string {
+  return bars.map(({ x, y, width, height }) => `M${x} ${y}h${width}v${height}h${-width}z`).join('')
+}
+
+function days({ series, fromUnix }: Chart, box: Box): string {
+  const count = series[0]?.values.length ?? 0
+  if (count === 0) return ''
+  const y = TOP + box.height + 20
+  const at = (index: number, anchor: string, text: string) =>
+    `<text class="n" x="${(LEFT + xOf(index, count, box)).toFixed(1)}" y="${y}" text-anchor="${anchor}">${text}</text>`
+  const nameOf = (index: number) => dayName(fromUnix + index * DAY_SECONDS, count > 300)
+  const middle = Math.floor(count / 2)
+  return [
+    at(0, 'start', nameOf(0)),
+    ...(count > 6 ? [at(middle, 'middle', nameOf(middle))] : []),
+    at(count - 1, 'end', 'today'),
+  ].join('')
+}

@@ -1,0 +1,39 @@
+const UNITS = [
+  { from: 1e12, suffix: 't' },
+  { from: 1e9, suffix: 'bn' },
+  { from: 1e6, suffix: 'm' },
+  { from: 1e3, suffix: 'k' },
+] as const
+
+/** Such as `23.99m`: cut, never rounded up, with a real minus sign. */
+export function short(value: number): string {
+  const sign = value < 0 ? '−' : ''
+  const size = Math.abs(value)
+  const unit = UNITS.find(({ from }) => size >= from)
+  if (unit !== undefined) return `${sign}${cut(size / unit.from, 4)}${unit.suffix}`
+  return `${sign}${cut(size, 4)}`
+}
+
+/** At most this many digits that say something; small prices keep their zeros. */
+export function cut(value: number, digits: number): string {
+  if (value === 0) return '0'
+  const whole = Math.floor(Math.log10(value)) + 1
+  const decimals = Math.max(0, digits - whole)
+  // A sum such as 0.1 + 0.2 must not lose its last digit to the float below it.
+  const scaled = Math.floor(value * 10 ** decimals * (1 + 4 * Number.EPSILON))
+  const text = (scaled / 10 ** decimals).toFixed(Math.min(decimals, 20))
+  return text.includes('.') ? text.replace(/\.?0+$/, '') : text
+}
+
+export function dollars(value: number): string {
+  return value < 0 ? `−$${short(-value)}` : `$${short(value)}`
+}
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+
+/** Such as `23 Nov` or, with the year, `23 Nov 2026`; UTC. */
+export function dayName(unix: number, withYear = false): string {
+  const date = new Date(unix * 1000)
+  const day = `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]}`
+  return withYear ? `${day} ${date.getUTCFullYear()}` : day
+}

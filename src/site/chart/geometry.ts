@@ -1,0 +1,121 @@
+/** Coordinates of charts, in the units of the viewBox; the page and the SVG documents share them. */
+
+export type Values = readonly (number | null)[]
+
+export interface Box {
+  readonly width: number
+  readonly height: number
+}
+
+export interface Scale {
+  readonly low: number
+  readonly high: number
+  /** At most four, evenly spaced, `low` and `high` among or around them. */
+  readonly ticks: readonly number[]
+}
+
+const STEPS = [1, 2, 2.5, 5, 10] as const
+const TICKS_MAX = 4
+
+/** A scale that holds all values; from zero where marks are filled. */
+export function scaleOf(values: Values, fromZero: boolean): Scale {
+  const known = values.filter((value) => value !== null)
+  const most = known.length === 0 ? 1 : Math.max(...known)
+  const least = known.length === 0 ? 0 : Math.min(...known)
+  if (fromZero) return roundScale(0, most <= 0 ? 1 : most)
+  if (least === most)
+    return roundScale(least - Math.abs(least || 1) * 0.05, most + Math.abs(most || 1) * 0.05)
+  return roundScale(least, most)
+}
+
+function roundScale(least: number, most: number): Scale {
+  const rough = (most - least) / (TICKS_MAX - 1)
+  const power = 10 ** Math.floor(Math.log10(rough))
+  const step = power * (STEPS.find((each) => each * power >= rough) ?? 10)
+  const low = Math.floor(least / step) * step
+  const ticks: number[] = []
+  for (let index = 0; index <= TICKS_MAX + 1; index += 1) {
+    const tick = low + index * step
+    ticks.push(Number(tick.toPrecision(12)))
+    if (tick >= most) break
+  }
+  const shown = ticks.length > TICKS_MAX ? ticks.filter((_, index) => index % 2 === 0) : ticks
+  return { low, high: ticks.at(-1) ?? most, ticks: shown }
+}
+
+export function yOf(value: number, scale: Scale, { height }: Box): number {
+  return height - ((value - scale.low) / (scale.high - scale.low)) * height
+}
+
+/** The middle of a day's column. */
+export function xOf(index: number, count: number, { width }: Box): number {
+  return ((index + 0.5) / count) * width
+}
+
+/** SVG path data; a missing value breaks the line. */
+export function linePath(values: Values, scale: Scale, box: Box): string {
+  let path = ''
+  let isDrawing = false
+  for (const [index, value] of values.entries()) {
+    if (value === null) {
+      isDrawing = false
+      continue
+    }
+    const point = `${round(xOf(index, values.length, box))} ${round(yOf(value, scale, box))}`
+    path += `${isDrawing ? 'L' : 'M'}${point}`
+    isDrawing = true
+  }
+  return path
+}
+
+/** The area between a line without gaps and the foot. */
+export function areaPath(values: Values, scale: Scale, box: Box): string {
+  const known = values.map((value) => value ?? 0)
+  if (known.length === 0) return ''
+  const line = linePath(known, scale, box)
+  const left = round(xOf(0, known.length, box))
+  const right = round(xOf(known.length - 1, known.length, box))
+  return `${line}L${right} ${box.height}L${left} ${box.height}Z`
+}
+
+export interface Bar {
+  readonly x: number
+  readonly y: number
+  readonly width: number
+  readonly height: number
+}
+
+const GAP_MAX = 3
+
+/** One list of bars a series, stacked in order with a gap of 1 between them. */
+export function stackedBars(series: readonly Values[], scale: Scale, box: Box): readonly Bar[][] {
+  const count = series[0]?.length ?? 0
+  const column = box.width / Math.max(1, count)
+  const gap = Math.min(GAP_MAX, column * 0.25)
+  const tops = new Array<number>(count).fill(0)
+  return series.map((values) =>
+    values.flatMap((value, index) => {
+      const from = tops[index] ?? 0
+      const to = from + (value ?? 0)
+      tops[index] = to
+      const bottom = yOf(from, scale, box)
+      const top = yOf(to, scale, box)
+      const height = bottom - top - (from > 0 ? 1 : 0)
+      if (height <= 0) return []
+      const x = index * column + gap / 2
+      return [{ x: round(x), y: round(top), width: round(column - gap), height: round(height) }]
+    }),
+  )
+}
+
+/** The sum of each day over all series. */
+export function sums(series: readonly Values[]): readonly number[] {
+  const count = series[0]?.length ?? 0
+  return Array.from({ length: count }, (_, index) =>
+    series.reduce((sum, values) => sum + (values[index] ?? 0), 0),
+  )
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100
+}

@@ -1,0 +1,43 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+
+const ROOT = join(import.meta.dirname, '..')
+const OUTPUT = join(ROOT, 'dist/console')
+
+/** Fonts are compressed already. */
+const PACKED = /\.(js|css)$/
+
+/** Builds the page into `dist/console`, each asset with its br and gzip forms beside it. */
+export async function buildConsole(): Promise<void> {
+  const { build } = await import('vite')
+  await build({
+    root: join(ROOT, 'console'),
+    configFile: false,
+    logLevel: 'warn',
+    publicDir: false,
+    oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+    resolve: { alias: { 'sexton-client': join(ROOT, 'client/src/index.ts') } },
+    build: {
+      outDir: OUTPUT,
+      emptyOutDir: true,
+      target: 'es2022',
+      // The policy allows no data: fonts.
+      assetsInlineLimit: 0,
+      modulePreload: { polyfill: false },
+    },
+  })
+  const assets = join(OUTPUT, 'assets')
+  const names = (await readdir(assets)).filter((name) => PACKED.test(name))
+  await Promise.all(names.map((name) => pack(join(assets, name))))
+}
+
+async function pack(file: string): Promise<void> {
+  const content = await readFile(file)
+  const params = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY }
+  await writeFile(`${file}.br`, await promisify(brotliCompress)(content, { params }))
+  await writeFile(`${file}.gz`, await promisify(gzip)(content, { level: 9 }))
+}
+
+if (import.meta.main) await buildConsole()
