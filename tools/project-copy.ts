@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test'
 const ROOT = join(import.meta.dirname, '..')
 const COPIED = [
   ...['src', 'devnet', 'contracts', 'tools', 'docs', 'client', 'console'],
-  ...['package.json', 'package-lock.json', '.npmrc', 'README.md', 'LICENSE'],
+  ...['package.json', 'package-lock.json', 'tsconfig.json', '.npmrc', 'README.md', 'LICENSE'],
 ]
 
 /** Copies the project beside its installed packages, for a test that changes or builds files. */

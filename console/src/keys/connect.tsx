@@ -1,0 +1,84 @@
+import { useEffect, useState } from 'preact/hooks'
+import { texts } from '../texts.ts'
+import { Refusal, State } from './refusal.tsx'
+import { useAction } from './use-action.ts'
+import { type Announced, connect, discoverWallets, type Wallet } from './wallet.ts'
+
+export interface ConnectProps {
+  readonly wallet: Wallet | undefined
+  onWallet(wallet: Wallet | undefined): void
+  onSecret(secret: string): void
+}
+
+/** Announced wallets to choose from, and a field for a key that exists already. */
+export function Connect({ wallet, onWallet, onSecret }: ConnectProps) {
+  const t = texts.keys
+  const [found, setFound] = useState<readonly Announced[]>([])
+  const [secret, setSecret] = useState('')
+  const action = useAction()
+  const [last, setLast] = useState<Announced>()
+  useEffect(() => discoverWallets((each) => setFound((known) => [...known, each])), [])
+  const choose = (announced: Announced) => {
+    setLast(announced)
+    return action.run(async () => {
+      onWallet(await connect(announced))
+      announced.provider.on?.('accountsChanged', (accounts) => {
+        const [address] = accounts as readonly string[]
+        onWallet(address === undefined ? undefined : { ...announced, address })
+      })
+    })
+  }
+  return (
+    <div class="stack">
+      <h2 class="sub">{t.connect}</h2>
+      {wallet === undefined ? (
+        <>
+          <p class="note">{t.connectNote}</p>
+          <div class="acts">
+            {found.map((announced) => (
+              <button
+                key={announced.uuid}
+                type="button"
+                class="btn primary"
+                disabled={action.isRunning}
+                onClick={() => choose(announced)}
+              >
+                {announced.name}
+              </button>
+            ))}
+          </div>
+          {found.length === 0 && <State title={t.noWallet} more={t.noWalletMore} />}
+        </>
+      ) : (
+        <p class="code address">{t.connected(wallet.address)}</p>
+      )}
+      <Refusal error={action.error} again={() => last !== undefined && choose(last)} />
+      <details class="data">
+        <summary>{t.haveKey}</summary>
+        <form
+          class="inline"
+          onSubmit={(event) => {
+            event.preventDefault()
+            onSecret(secret.trim())
+            setSecret('')
+          }}
+        >
+          <label class="field">
+            <span>{t.haveKeyNote}</span>
+            <input
+              class="in"
+              type="password"
+              autocomplete="off"
+              aria-label={t.secret}
+              value={secret}
+              onInput={(event) => setSecret(event.currentTarget.value)}
+            />
+          </label>
+          <button type="submit" class="btn" disabled={secret.trim() === ''}>
+            {t.use}
+          </button>
+        </form>
+      </details>
+    </div>
+  )
+}

@@ -1,0 +1,58 @@
+import { ask, type Wallet } from './wallet.ts'
+
+const TRANSFER = '0xa9059cbb'
+const BALANCE_OF = '0x70a08231'
+/** keccak256 of `Transfer(address,address,uint256)`. */
+const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
+
+const word = (hex: string) => hex.replace(/^0x/, '').toLowerCase().padStart(64, '0')
+
+/** A dollar is a million base units of USDC; an amount of more than 6 decimals is not one. */
+export function toMicro(usd: string): bigint | undefined {
+  const [, units = '', rest = ''] = /^([0-9]{1,7})(?:\.([0-9]{1,6}))?$/.exec(usd.trim()) ?? []
+  return units === '' ? undefined : BigInt(units) * 1_000_000n + BigInt(rest.padEnd(6, '0'))
+}
+
+export async function balanceOf({ provider, address }: Wallet, asset: string): Promise<bigint> {
+  const call = { to: asset, data: BALANCE_OF + word(address) }
+  return BigInt(String(await ask(provider, 'eth_call', [call, 'latest'])))
+}
+
+/** Returns the hash of the transaction once the wallet has sent it. */
+export async function sendTransfer(
+  { provider, address }: Wallet,
+  input: { readonly asset: string; readonly to: string; readonly amount: bigint },
+): Promise<string> {
+  const data = TRANSFER + word(input.to) + word(input.amount.toString(16))
+  const call = { from: address, to: input.asset, data }
+  return String(await ask(provider, 'eth_sendTransaction', [call]))
+}
+
+export interface FoundTransfer {
+  readonly txHash: string
+  readonly amount: bigint
+}
+
+/** About half an hour on base: a page that was closed in the middle of a payment finds it again. */
+const BLOCKS_BACK = 1_000
+
+/** Transfers of the wallet to the payee, newest first. */
+export async function recentTransfers(
+  { provider, address }: Wallet,
+  { asset, to }: { readonly asset: string; readonly to: string },
+): Promise<readonly FoundTransfer[]> {
+  const head = Number(await ask(provider, 'eth_blockNumber'))
+  const filter = {
+    address: asset,
+    fromBlock: `0x${Math.max(0, head - BLOCKS_BACK).toString(16)}`,
+    toBlock: 'latest',
+    topics: [TRANSFER_TOPIC, `0x${word(address)}`, `0x${word(to)}`],
+  }
+  const logs = (await ask(provider, 'eth_getLogs', [filter])) as readonly {
+    readonly transactionHash: string
+    readonly data: string
+  }[]
+  return logs
+    .map(({ transactionHash, data }) => ({ txHash: transactionHash, amount: BigInt(data) }))
+    .reverse()
+}

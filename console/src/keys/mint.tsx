@@ -1,0 +1,98 @@
+import { useState } from 'preact/hooks'
+import { type ApiKey, mintKey } from 'sexton-client'
+import { save } from '../parts/download.ts'
+import { sexton } from '../state/session.ts'
+import { texts } from '../texts.ts'
+import { prove } from './owner.ts'
+import { Refusal } from './refusal.tsx'
+import { useAction } from './use-action.ts'
+import type { Wallet } from './wallet.ts'
+
+const t = texts.mint
+
+export interface Minted {
+  readonly key: ApiKey
+  readonly secret: string
+  /** What the wallet signed. */
+  readonly message: string
+}
+
+export interface MintProps {
+  readonly wallet: Wallet
+  readonly minted: Minted | undefined
+  onMinted(minted: Minted): void
+  onHide(): void
+}
+
+export function Mint({ wallet, minted, onMinted, onHide }: MintProps) {
+  const [label, setLabel] = useState('')
+  const action = useAction()
+  const mint = () =>
+    action.run(async () => {
+      const proof = await prove(wallet, 'mint')
+      const { data } = await mintKey(sexton(), { ...proof, ...(label !== '' && { label }) })
+      setLabel('')
+      onMinted({ ...data, message: proof.message })
+    })
+  return (
+    <div class="stack">
+      <h2 class="sub">{t.title}</h2>
+      {minted !== undefined && <Slip minted={minted} onHide={onHide} />}
+      <form
+        class="inline"
+        onSubmit={(event) => {
+          event.preventDefault()
+          mint()
+        }}
+      >
+        <label class="field">
+          <span>{t.label}</span>
+          <input
+            class="in"
+            maxLength={64}
+            placeholder={t.placeholder}
+            value={label}
+            onInput={(event) => setLabel(event.currentTarget.value)}
+          />
+        </label>
+        <button type="submit" class="btn primary" disabled={action.isRunning}>
+          {t.sign}
+        </button>
+      </form>
+      <Refusal error={action.error} again={mint} />
+    </div>
+  )
+}
+
+/** The secret, once; hiding it forgets the copy on the screen. */
+function Slip({ minted, onHide }: { readonly minted: Minted; onHide(): void }) {
+  const [isCopied, setCopied] = useState(false)
+  const { secret, key, message } = minted
+  const copy = () => navigator.clipboard.writeText(secret).then(() => setCopied(true))
+  const download = () => save(new Blob([`SEXTON_KEY=${secret}\n`]), `sexton-${key.publicId}.env`)
+  return (
+    <div>
+      <div class="slip" role="status">
+        <p>
+          <b>{t.once}</b> {t.onceMore}
+        </p>
+        <code class="secret">{secret}</code>
+        <p class="acts">
+          <button type="button" class="btn primary" onClick={copy}>
+            {isCopied ? t.copied : t.copy}
+          </button>
+          <button type="button" class="btn" onClick={download}>
+            {t.download}
+          </button>
+          <button type="button" class="btn" onClick={onHide}>
+            {t.hide}
+          </button>
+        </p>
+      </div>
+      <details class="data">
+        <summary>{t.signed}</summary>
+        <pre>{message}</pre>
+      </details>
+    </div>
+  )
+}

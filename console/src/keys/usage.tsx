@@ -1,0 +1,77 @@
+import { useEffect, useState } from 'preact/hooks'
+import {
+  getUsage,
+  getUsageHistory,
+  type Usage as UsageAnswer,
+  type UsageHistory,
+} from 'sexton-client'
+import { dayName } from '#site/chart/format.ts'
+import { Plot } from '../chart/plot.tsx'
+import { count, short } from '../parts/format.ts'
+import { QuotaLine } from '../parts/quota-line.tsx'
+import { secretInUse, sexton } from '../state/session.ts'
+import { texts } from '../texts.ts'
+import { Facts } from './gate.tsx'
+import { Refusal } from './refusal.tsx'
+import { useAction } from './use-action.ts'
+
+const t = texts.usage
+const DAYS = 14
+
+/** Calls and money of the key in memory; `turn` changes when there may be news. */
+export function Usage({ turn }: { readonly turn: number }) {
+  const [usage, setUsage] = useState<UsageAnswer>()
+  const [history, setHistory] = useState<UsageHistory>()
+  const action = useAction()
+  const read = () =>
+    action.run(async () => {
+      setUsage((await getUsage(sexton())).data)
+      setHistory((await getUsageHistory(sexton(), { days: DAYS })).data)
+    })
+  useEffect(() => {
+    if (secretInUse() !== undefined) read()
+  }, [turn])
+  const days = history?.history ?? []
+  const free = days.map((day) => day.requestCount - day.overageCount)
+  const paid = days.map((day) => day.overageCount)
+  const spent = days.reduce((sum, day) => sum + day.spentUsd, 0)
+  return (
+    <div class="stack">
+      <h2 class="sub">
+        {t.title}{' '}
+        {days.length > 0 && (
+          <span class="note">
+            <i class="dot mark" />
+            {t.free} <i class="dot paid" />
+            {t.paid(`$${spent.toFixed(4)}`)}
+          </span>
+        )}
+      </h2>
+      {usage === undefined && action.error === undefined && <p class="quiet">{t.need}</p>}
+      {days.length > 0 && (
+        <Plot
+          label={t.label}
+          valueText={`${free.at(-1) ?? 0} + ${paid.at(-1) ?? 0}`}
+          height={150}
+          marks="bars"
+          series={[
+            { tone: 'mark', values: free },
+            { tone: 'paid', values: paid },
+          ]}
+          format={short}
+          days={[dayName(Date.parse(days[0]?.date ?? '') / 1000), 'today']}
+        />
+      )}
+      {usage !== undefined && (
+        <Facts
+          lines={[
+            [t.title, count(usage.requestCount)],
+            [t.balance, `$${usage.prepaidBalanceUsd.toFixed(4)}`],
+          ]}
+        />
+      )}
+      <QuotaLine />
+      <Refusal error={action.error} again={read} />
+    </div>
+  )
+}

@@ -1,0 +1,98 @@
+import { getTopup, PaymentRequiredError, SextonError, type Topup } from 'sexton-client'
+import { sexton } from '../state/session.ts'
+import { chainIdOf, signTyped, switchChain, type Wallet } from './wallet.ts'
+
+/** One option of an x402 v2 offer, as in the header PAYMENT-REQUIRED. */
+interface Offer {
+  readonly network: string
+  readonly amount: string
+  readonly asset: string
+  readonly payTo: string
+  readonly maxTimeoutSeconds: number
+  readonly extra: { readonly name: string; readonly version: string }
+}
+
+/** Whether the operator settles authorizations; an unpaid request says so. */
+export async function isSettling(): Promise<boolean> {
+  return (await readOffer('1')) !== undefined
+}
+
+async function readOffer(usd: string, key?: string): Promise<Offer | undefined> {
+  try {
+    await getTopup(sexton(), { usd, ...(key !== undefined && { key }) })
+  } catch (error) {
+    if (error instanceof PaymentRequiredError && error.paymentRequired !== undefined)
+      return JSON.parse(atob(error.paymentRequired)).accepts[0]
+    if (!(error instanceof SextonError && error.status === 404)) throw error
+  }
+  return undefined
+}
+
+/** Clocks of a wallet and a chain differ by minutes. */
+const SKEW_SECONDS = 600
+
+/** The outcome of a payment may be unknown for a while; asking again with the same one is safe. */
+const ASKS_MAX = 10
+
+/** Signs an EIP-3009 authorization for the amount and lets the operator send it (x402, scheme `exact`). */
+export async function payByAuthorization(
+  wallet: Wallet,
+  input: { readonly usd: string; readonly publicId: string },
+): Promise<Topup> {
+  const { usd, publicId: key } = input
+  const accepted = await readOffer(usd, key)
+  if (accepted === undefined) throw new Error('the operator does not settle payments')
+  const chainId = Number(accepted.network.slice('eip155:'.length))
+  if ((await chainIdOf(wallet)) !== chainId) await switchChain(wallet, chainId)
+  const authorization = authorizationOf(wallet.address, accepted)
+  const signature = await signTyped(wallet, typedData(accepted, chainId, authorization))
+  const payment = { x402Version: 2, accepted, payload: { signature, authorization } }
+  const headers = { 'PAYMENT-SIGNATURE': btoa(JSON.stringify(payment)) }
+  for (let asked = 1; ; asked += 1) {
+    try {
+      return (await getTopup(sexton(), { usd, key }, { headers })).data
+    } catch (error) {
+      const isPending = error instanceof SextonError && error.code === 'settlement_pending'
+      if (!isPending || asked >= ASKS_MAX) throw error
+      await new Promise((resolve) => setTimeout(resolve, (error.retryAfterSeconds ?? 2) * 1_000))
+    }
+  }
+}
+
+function authorizationOf(from: string, { payTo, amount, maxTimeoutSeconds }: Offer) {
+  const nowUnix = Math.floor(Date.now() / 1000)
+  const nonce = crypto.getRandomValues(new Uint8Array(32))
+  return {
+    from,
+    to: payTo,
+    value: amount,
+    validAfter: String(nowUnix - SKEW_SECONDS),
+    validBefore: String(nowUnix + maxTimeoutSeconds),
+    nonce: `0x${Array.from(nonce, (byte) => byte.toString(16).padStart(2, '0')).join('')}`,
+  }
+}
+
+function typedData({ asset, extra }: Offer, chainId: number, message: object) {
+  const field = (name: string, type: string) => ({ name, type })
+  return {
+    domain: { name: extra.name, version: extra.version, chainId, verifyingContract: asset },
+    primaryType: 'TransferWithAuthorization',
+    types: {
+      EIP712Domain: [
+        field('name', 'string'),
+        field('version', 'string'),
+        field('chainId', 'uint256'),
+        field('verifyingContract', 'address'),
+      ],
+      TransferWithAuthorization: [
+        field('from', 'address'),
+        field('to', 'address'),
+        field('value', 'uint256'),
+        field('validAfter', 'uint256'),
+        field('validBefore', 'uint256'),
+        field('nonce', 'bytes32'),
+      ],
+    },
+    message,
+  }
+}

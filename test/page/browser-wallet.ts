@@ -1,0 +1,88 @@
+import type { Page } from 'playwright-core'
+import type { Hex, TypedDataDefinition } from 'viem'
+import { createWalletClient, http } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import type { ChainClient } from '#devnet/chain-client.ts'
+
+/** What a test decides about the wallet; changes hold from the next request. */
+export interface WalletMood {
+  chainId: number
+  /** Methods that the person declines. */
+  readonly declined: Set<string>
+  isLocked: boolean
+  /** Whether a transaction's hash gets lost on its way to the page. */
+  losesHash: boolean
+}
+
+interface Call {
+  readonly method: string
+  readonly params?: readonly unknown[]
+}
+
+/** A wallet that announces itself to the page (EIP-6963), signs with viem and sends to a local chain. */
+export async function announceWallet(
+  page: Page,
+  input: { readonly privateKey: Hex; readonly base: ChainClient; readonly name: string },
+): Promise<WalletMood> {
+  const account = privateKeyToAccount(input.privateKey)
+  const { base, name } = input
+  const mood: WalletMood = { chainId: 8453, declined: new Set(), isLocked: false, losesHash: false }
+  const sender = createWalletClient({ account, transport: http(base.rpcUrl) })
+  const answer = async ({ method, params = [] }: Call): Promise<unknown> => {
+    if (mood.isLocked) throw refusal(-32_002, 'Request already pending. Please wait.')
+    if (mood.declined.has(method)) throw refusal(4001, 'User rejected the request.')
+    const [first, second] = params
+    if (method === 'eth_requestAccounts') return [account.address]
+    if (method === 'eth_chainId') return `0x${mood.chainId.toString(16)}`
+    if (method === 'wallet_switchEthereumChain') {
+      mood.chainId = Number((first as { readonly chainId: string }).chainId)
+      return null
+    }
+    if (method === 'personal_sign') return account.signMessage({ message: { raw: first as Hex } })
+    if (method === 'eth_signTypedData_v4') return account.signTypedData(typedData(String(second)))
+    if (method === 'eth_sendTransaction') {
+      const { to, data } = first as { readonly to: Hex; readonly data: Hex }
+      const hash = await sender.sendTransaction({ chain: null, to, data, gasPrice: 0n })
+      return mood.losesHash ? new Promise(() => undefined) : hash
+    }
+    return base.rpc.send({ method, params })
+  }
+  await page.exposeFunction('walletRequest', (call: Call) =>
+    answer(call).then(
+      (result) => ({ result }),
+      ({ code, message }) => ({ error: { code, message } }),
+    ),
+  )
+  await page.addInitScript(`${ANNOUNCE}(${JSON.stringify(name)})`)
+  return mood
+}
+
+function refusal(code: number, message: string): Error {
+  return Object.assign(new Error(message), { code })
+}
+
+/** viem takes numbers of a uint256 as bigint. */
+function typedData(text: string): TypedDataDefinition {
+  const { types, domain, primaryType, message } = JSON.parse(text)
+  const { EIP712Domain: _, ...own } = types
+  return { types: own, domain, primaryType, message }
+}
+
+/** Runs in the page, before its own scripts. */
+const ANNOUNCE = `((name) => {
+  const provider = {
+    async request(call) {
+      const { result, error } = await window.walletRequest(call)
+      if (error) throw Object.assign(new Error(error.message), { code: error.code })
+      return result
+    },
+    on() {},
+  }
+  const info = { uuid: crypto.randomUUID?.() ?? String(Math.random()), name, icon: 'data:,', rdns: 'test.wallet' }
+  const announce = () =>
+    window.dispatchEvent(
+      new CustomEvent('eip6963:announceProvider', { detail: Object.freeze({ info, provider }) }),
+    )
+  window.addEventListener('eip6963:requestProvider', announce)
+  announce()
+})`

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+
+const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** A page whose every request, violation of its policy and error is noted. */
+export interface WatchedPage {
+  readonly page: Page
+  /** Hosts asked but the server's own. */
+  readonly strangers: readonly string[]
+  /** Errors of scripts and violations of the policy. */
+  readonly faults: readonly string[]
+}
+
+export async function openPage(
+  browser: Browser,
+  origin: string,
+  options: BrowserContextOptions = {},
+): Promise<WatchedPage> {
+  const context = await browser.newContext({
+    viewport: { width: 1440, height: 1000 },
+    permissions: ['clipboard-read', 'clipboard-write'],
+    ...options,
+  })
+  const page = await context.newPage()
+  const strangers: string[] = []
+  const faults: string[] = []
+  page.on('request', (request) => {
+    const { origin: asked, protocol } = new URL(request.url())
+    if (protocol.startsWith('http') && asked !== origin) strangers.push(request.url())
+  })
+  page.on('pageerror', (error) => faults.push(error.message))
+  page.on('console', (message) => {
+    const text = message.text()
+    if (/Content Security Policy/.test(text)) faults.push(text)
+  })
+  return { page, strangers, faults }
+}
+
+export function assertClean({ strangers, faults }: WatchedPage): void {
+  assert.deepEqual(strangers, [], 'no other host is asked')
+  assert.deepEqual(faults, [], 'no script fails and nothing breaks the policy')
+}
+
+interface Violation {
+  readonly id: string
+  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[]
+}
+
+/** Runs axe-core with all its rules; it is injected past the policy, as an extension would be. */
+export async function assertAccessible(page: Page): Promise<void> {
+  await page.evaluate(AXE)
+  const violations = (await page.evaluate(
+    'axe.run().then(({ violations }) => violations)',
+  )) as readonly Violation[]
+  const told = violations.map(
+    ({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`,
+  )
+  assert.deepEqual(told, [])
+}
