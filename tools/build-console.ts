@@ -15,7 +15,7 @@ export async function buildConsole(): Promise<void> {
   await build({
     root: join(ROOT, 'console'),
     configFile: false,
-    logLevel: 'warn',
+    logLevel: 'error',
     publicDir: false,
     oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
     resolve: { alias: { 'sexton-client': join(ROOT, 'client/src/index.ts') } },

@@ -5,7 +5,7 @@ import { describeService } from './describe-service.ts'
 import { toOpenApi } from './openapi.ts'
 import type { Page } from './outside-routes.ts'
 import { paymentRequiredExample } from './payment-required-example.ts'
-import { problemPage } from './problem-pages.ts'
+import { problemPage, problemStyle } from './problem-pages.ts'
 import { scalarPages } from './scalar-pages.ts'
 import type { ServiceFacts } from './service-facts.ts'
 import { staticPage } from './static-page.ts'
@@ -35,6 +35,7 @@ export function documentPages(input: DocumentInput): readonly Page[] {
       text: () => llmsText(input),
     }),
     ...scalarPages(input.facts),
+    problemStyle(),
     problemPage(),
   ]
 }

@@ -1,3 +1,4 @@
+import { escapeMarkup } from '#lib/markup.ts'
 import type { Page } from './outside-routes.ts'
 import type { ServiceFacts } from './service-facts.ts'
 import { staticPage } from './static-page.ts'
@@ -57,7 +58,7 @@ async function readScript(): Promise<string> {
 }
 
 function documentOf(name: string): string {
-  const title = name.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`)
+  const title = escapeMarkup(name)
   return `<!doctype html>
 <html lang="en">
   <head>

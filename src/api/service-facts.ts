@@ -8,6 +8,11 @@ export interface ServiceFacts {
   readonly publicBaseUrl: string
   readonly pricingDocsUrl: string
   readonly keyPrefix: string
+  /** Of the page; missing ones are the house style's. */
+  readonly colors: {
+    readonly chains?: readonly { readonly light: string; readonly dark: string }[]
+    readonly accent?: { readonly light: string; readonly dark: string }
+  }
   readonly chains: readonly {
     readonly name: string
     readonly chainId: number

@@ -76,6 +76,32 @@ const payment = Type.Object(
   closed,
 )
 
+const color = Type.Object(
+  { light: hexColor('light'), dark: hexColor('dark') },
+  { ...closed, description: 'a color on a light and on a dark page' },
+)
+
+function hexColor(mode: string) {
+  return Type.String({
+    pattern: '^#[0-9a-fA-F]{6}$',
+    description: `a color of the ${mode} page as #rrggbb, at least 3:1 on its ground`,
+  })
+}
+
+const colors = Type.Object(
+  {
+    chains: Type.Optional(
+      Type.Array(color, {
+        minItems: 1,
+        maxItems: 4,
+        description: 'of the chains in charts, in the order of the file',
+      }),
+    ),
+    accent: Type.Optional(color),
+  },
+  closed,
+)
+
 const depthBlocks = Type.Integer({ minimum: 0, maximum: 10_000 })
 
 const gate = Type.Union([
@@ -123,6 +149,7 @@ export const ecosystemFile = Type.Object(
         }),
         publicBaseUrl: url,
         pricingDocsUrl: Type.Optional(url),
+        colors: Type.Optional(colors),
       },
       closed,
     ),

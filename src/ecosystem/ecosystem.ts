@@ -43,6 +43,18 @@ export interface SupplyShare {
 
 type SharesOfTiers = { readonly [Name in ShareTier]: SupplyShare | null }
 
+/** Colors of the page and its charts; missing ones are the house style's. */
+export interface PageColors {
+  readonly chains?: readonly ModeColor[]
+  readonly accent?: ModeColor
+}
+
+/** `#rrggbb` on a light and on a dark page. */
+export interface ModeColor {
+  readonly light: string
+  readonly dark: string
+}
+
 /** The operator's file with references resolved and texts parsed. */
 export interface Ecosystem extends EventSources, SharesOfTiers {
   /** What it was resolved from. Only this can cross to another thread. */
@@ -53,6 +65,7 @@ export interface Ecosystem extends EventSources, SharesOfTiers {
     /** Without a trailing slash. */
     readonly publicBaseUrl: string
     readonly pricingDocsUrl: string
+    readonly colors: PageColors
   }
   readonly chains: readonly Chain[]
   readonly tokens: readonly PricedToken[]

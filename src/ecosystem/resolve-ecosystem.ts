@@ -223,6 +223,7 @@ function resolveService(file: EcosystemFile): Ecosystem['service'] {
     name: file.service.name,
     keyPrefix: file.service.keyPrefix,
     publicBaseUrl,
+    colors: file.service.colors ?? {},
     pricingDocsUrl: file.service.pricingDocsUrl ?? `${publicBaseUrl}/scalar/v1#pricing`,
   }
 }

@@ -9,6 +9,7 @@ import { drawBadge } from './chart/badge.ts'
 import { CHART_NAMES, readChart } from './chart/charts.ts'
 import { drawChart, type Theme } from './chart/draw-chart.ts'
 import { dollars, short } from './chart/format.ts'
+import type { SiteColors } from './theme.ts'
 
 const PERIODS = ['7d', '30d', '90d', '365d', 'all']
 const THEMES = ['auto', 'light', 'dark']
@@ -27,6 +28,7 @@ interface Drawn {
 export interface ChartDeps {
   readonly ask: Ask
   readonly chains: readonly string[]
+  readonly colors: SiteColors
 }
 
 /** /charts/{name}.svg and /badges/{name}.svg. */
@@ -91,7 +93,7 @@ function chartOf(deps: ChartDeps, incoming: Incoming): Promise<string> | Refusal
   const token = incoming.query.get('token')?.[0]
   const chain = incoming.query.get('chain')?.[0]
   const query = { period, ...(token && { token }), ...(chain && { chain }) }
-  return readChart(deps, name, query).then((chart) => drawChart(chart, theme as Theme))
+  return readChart(deps, name, query).then((chart) => drawChart(chart, theme as Theme, deps.colors))
 }
 
 const BADGES = ['burned', 'holders', 'price', 'dividends', 'supply']

@@ -13,6 +13,7 @@ import { chartPages } from './chart-pages.ts'
 import { MARK } from './mark.ts'
 import { fillShell, type Head } from './shell.ts'
 import { type Snapshot, sharedSnapshot } from './snapshot.ts'
+import { type SiteColors, themeSheet } from './theme.ts'
 import { VersionedText } from './versioned-text.ts'
 
 export interface SiteDeps {
@@ -22,6 +23,7 @@ export interface SiteDeps {
   /** Without a trailing slash. */
   readonly publicBaseUrl: string
   readonly chains: readonly string[]
+  readonly colors: SiteColors
   /** Of the primary token. */
   readonly symbol: string
 }
@@ -80,7 +82,8 @@ export function sitePages(deps: SiteDeps): readonly Page[] {
     }),
     snapshotPage(snapshot),
     assetPage(),
-    ...chartPages({ ask, chains: deps.chains }),
+    ...chartPages({ ...deps, ask }),
+    textPage('/theme.css', 'text/css; charset=utf-8', themeSheet(deps.colors)),
     textPage('/favicon.ico', 'image/svg+xml', MARK),
     textPage('/robots.txt', 'text/plain; charset=utf-8', 'User-agent: *\nDisallow: /api/\n'),
     {

@@ -1,8 +1,8 @@
 import { useContext, useRef } from 'preact/hooks'
-import { barsPath } from '#site/chart/draw-chart.ts'
 import {
   areaPath,
   type Box,
+  barsPath,
   linePath,
   scaleOf,
   stackedBars,

@@ -26,6 +26,16 @@ export function KeysPage({ service }: { readonly service: Service }) {
     change({ prepaidBalanceUsd: 0, ...next.key })
     setTurn((value) => value + 1)
   }
+  const credit = (publicId: string, creditedUsd: number) => {
+    setKeys((known) =>
+      known?.map((key) =>
+        key.publicId === publicId
+          ? { ...key, prepaidBalanceUsd: key.prepaidBalanceUsd + creditedUsd }
+          : key,
+      ),
+    )
+    setTurn((value) => value + 1)
+  }
   return (
     <section class="row" aria-labelledby="keys">
       <div class="margin">
@@ -82,7 +92,7 @@ export function KeysPage({ service }: { readonly service: Service }) {
                 service={service}
                 pricing={service.pricing}
                 keys={(keys ?? []).filter(({ status }) => status === 'active')}
-                onCredited={() => setTurn((value) => value + 1)}
+                onCredited={credit}
               />
             </div>
           )}

@@ -13,7 +13,7 @@ export interface PaymentProps {
   readonly payment: SentPayment
   /** Decimal dollars. */
   readonly pricePerCall: string
-  onCredited(): void
+  onCredited(publicId: string, creditedUsd: number): void
 }
 
 const WAIT_SECONDS = 20
@@ -31,7 +31,7 @@ export function Payment({ payment, pricePerCall, onCredited }: PaymentProps) {
     watch(payment, setRecord, stop.signal).then(
       (last) => {
         remember(undefined)
-        if (last.verified) onCredited()
+        if (last.verified) onCredited(last.apiKeyPublicId, last.creditedUsd ?? 0)
       },
       (error) => stop.signal.aborted || setFailure(error),
     )

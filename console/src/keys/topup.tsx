@@ -30,7 +30,7 @@ export interface TopupProps {
   readonly pricing: Pricing
   /** Active ones. */
   readonly keys: readonly ListedApiKey[]
-  onCredited(): void
+  onCredited(publicId: string, creditedUsd: number): void
 }
 
 /** What stands between the person and the payment, told before anything is sent. */
@@ -87,7 +87,7 @@ export function Topup(props: TopupProps) {
     if (key === undefined) return
     const topup = await payByAuthorization(wallet, { usd: amount, publicId: key })
     setCredited(usd(topup.creditedUsd))
-    onCredited()
+    onCredited(key, topup.creditedUsd)
   }
 
   if (payment !== undefined)

@@ -22,7 +22,7 @@ export function Headline({ figures }: { readonly figures: Figures }) {
       <div class="body">
         <div>
           <h1 id="burned">{t.title(symbol)}</h1>
-          <p class="big">
+          <p class={`big ${sizeOf(units)}`}>
             {units}
             <small>{rest}</small>
           </p>
@@ -56,6 +56,12 @@ export function Headline({ figures }: { readonly figures: Figures }) {
       </div>
     </section>
   )
+}
+
+/** Eight digits fill the line; a supply of 12 digits must fit too. */
+function sizeOf(units: string): string {
+  if (units.length > 15) return 'longer'
+  return units.length > 10 ? 'long' : ''
 }
 
 function Line(props: {

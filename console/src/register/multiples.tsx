@@ -2,6 +2,7 @@ import { dayName } from '#site/chart/format.ts'
 import { DataTable } from '../chart/data-table.tsx'
 import { Plot } from '../chart/plot.tsx'
 import { count, dollars, percent, price, short, usd } from '../parts/format.ts'
+import type { Days } from '../state/types.ts'
 import { texts } from '../texts.ts'
 import type { ShownDays } from './burn-chart.tsx'
 
@@ -46,7 +47,7 @@ export function Multiples(props: ShownDays & { readonly missing: ReadonlySet<str
 
 function Multiple(props: ShownDays & { readonly metric: (typeof METRICS)[number] }) {
   const { series, from, to, day, metric } = props
-  const values = (series.metrics[metric.name] ?? []).slice(from, to)
+  const values = sinceFirst(series.metrics[metric.name] ?? [], metric.marks).slice(from, to)
   const at = day ?? values.length - 1
   const value = values[at] ?? null
   const unixOf = (index: number) => series.fromUnix + (from + index) * DAY_SECONDS
@@ -88,6 +89,13 @@ function Multiple(props: ShownDays & { readonly metric: (typeof METRICS)[number]
       )}
     </figure>
   )
+}
+
+/** A line begins with its first figure, not with the zeros before it. */
+function sinceFirst(values: Days, marks: 'line' | 'bars'): Days {
+  if (marks === 'bars') return values
+  const first = values.findIndex((value) => value !== null && value !== 0)
+  return values.map((value, index) => (index < first ? null : value))
 }
 
 /** Stocks say how they changed; flows say that today is not over. */

@@ -290,3 +290,71 @@ test('a key cannot be looked up while the store is down, and nobody becomes anon
     await assert.rejects(access.identify(headers, '192.0.2.1'), MeteringUnavailable)
   })
 })
+
+withAccess(
+  'a key is renamed by its secret or its owner’s signature, and by no other',
+  async (harness) => {
+    const one = await harness.mint()
+    const other = await harness.mint()
+    const rename = (label: string, more: object) =>
+      harness.call('/api/keys/{publicId}/label', {
+        ...{ method: 'POST', path: { publicId: one.publicId } },
+        ...more,
+        body: { label, ...('body' in more ? (more.body as object) : {}) },
+      })
+    const labelOf = async () => {
+      const keys = await listed(harness, one.secret)
+      return keys.find(({ publicId }) => publicId === one.publicId)?.label
+    }
+    assert.equal(
+      bodyOf<{ key: { label: string } }>(await rename('mine', bearer(one.secret))).key.label,
+      'mine',
+    )
+    const body = await harness.sign(one.wallet, 'label', { key: one.publicId })
+    bodyOf(await rename('signed', { body }))
+    assert.equal(await labelOf(), 'signed')
+    assert.equal(codeOf(await rename('again', { body })), 'signature_already_used')
+    assert.equal(codeOf(await rename('theirs', bearer(other.secret))), 'not_key_owner')
+    const misdirected = await harness.sign(one.wallet, 'revoke', { key: one.publicId })
+    assert.equal(codeOf(await rename('revoked', { body: misdirected })), 'message_wrong_action')
+    assert.equal(codeOf(await rename(one.secret, bearer(one.secret))), 'invalid_body')
+    assert.equal(await labelOf(), 'signed')
+    bodyOf(await rename('', bearer(one.secret)))
+    assert.equal(await labelOf(), null)
+  },
+)
+
+onSqlite(
+  'the gate tells what is held, needed and reached, and asks for no signature',
+  async (harness) => {
+    const address = newWallet().address
+    const gate = async () =>
+      bodyOf<Record<string, unknown>>(await harness.call('/api/keys/gate', { query: { address } }))
+    harness.holdings = { kind: 'ready', heldUsd: 99_999_999n, tokens: [] }
+    const share = {
+      tier: 'premium',
+      symbol: 'CRYPT',
+      held: '7',
+      needed: '6.5',
+      reached: true,
+    } as const
+    harness.shares = [share]
+    assert.deepEqual(await gate(), {
+      ...{ address, canMint: false, requiredUsd: 100, heldUsd: 99.999999, tokens: [] },
+      ...{ tier: 'premium', dailyQuota: 20, tiers: [{ ...share, dailyQuota: 20 }] },
+    })
+    harness.holdings = { kind: 'ready', heldUsd: 100_000_000n, tokens: [] }
+    harness.shares = [{ ...share, reached: false }]
+    const { canMint, tier } = await gate()
+    assert.deepEqual([canMint, tier], [true, 'free'])
+    harness.shares = undefined
+    assert.equal(
+      codeOf(await harness.call('/api/keys/gate', { query: { address } })),
+      'gate_unavailable',
+    )
+    assert.equal(
+      codeOf(await harness.call('/api/keys/gate', { query: { address: '0x1' } })),
+      'invalid_address',
+    )
+  },
+)

@@ -89,10 +89,11 @@ export async function serve(deps: ServeDeps, input: ServeInput): Promise<Served>
   }
 }
 
-function siteFactsOf({ name, publicBaseUrl, chains, tokens }: ServeInput['facts']) {
+function siteFactsOf({ name, publicBaseUrl, colors, chains, tokens }: ServeInput['facts']) {
   return {
     name,
     publicBaseUrl,
+    colors,
     chains: chains.map((chain) => chain.name),
     symbol: tokens.find(({ role }) => role === 'primary')?.symbol ?? '',
   }

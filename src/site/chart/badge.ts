@@ -1,13 +1,14 @@
 import { escapeMarkup } from '#lib/markup.ts'
 
-/** Of the browser's default sans at 13 px; a badge that is a little too wide is no mistake. */
+/** Of the browser's default sans at 12 px; a badge that is a little too wide is no mistake. */
 const CHARACTER_WIDTH = 7.2
+const BOLD_WIDTH = 8.6
 const PADDING = 10
 
 /** A figure of 28 px height for a README. */
 export function drawBadge(label: string, value: string): string {
   const left = Math.ceil(label.length * CHARACTER_WIDTH + 2 * PADDING)
-  const right = Math.ceil(value.length * CHARACTER_WIDTH + 2 * PADDING)
+  const right = Math.ceil(value.length * BOLD_WIDTH + 2 * PADDING)
   const width = left + right
   const text = (x: number, fill: string, content: string, weight: number) =>
     `<text x="${x}" y="18.5" fill="${fill}" font-weight="${weight}" text-anchor="middle">${escapeMarkup(content)}</text>`

@@ -1,9 +1,10 @@
 import { escapeMarkup } from '#lib/markup.ts'
+import { chartTokens, type SiteColors } from '../theme.ts'
 import { dayName } from './format.ts'
 import {
   areaPath,
-  type Bar,
   type Box,
+  barsPath,
   linePath,
   type Scale,
   scaleOf,
@@ -39,14 +40,8 @@ const FOOT = 58
 
 const DAY_SECONDS = 86_400
 
-/** The house style's tokens, which an SVG used as a picture cannot take from a page. */
-const LIGHT =
-  '--paper:#fcfdfa;--ink:#17201c;--ink-2:#46524c;--rule:#d3d9d2;--c0:#24466b;--c1:#4d9b89;--c2:#a98230;--c3:#7a6a9c'
-const DARK =
-  '--paper:#151b18;--ink:#e9ede6;--ink-2:#b7c0b9;--rule:#2a332e;--c0:#b3cdf2;--c1:#3a8b79;--c2:#d3ab58;--c3:#a596c9'
-
 /** A chart as a document of its own, without scripts and without a request to anywhere. */
-export function drawChart(chart: Chart, theme: Theme): string {
+export function drawChart(chart: Chart, theme: Theme, colors: SiteColors): string {
   const box = { width: WIDTH - LEFT - SCALE_WIDTH, height: HEIGHT - TOP - FOOT }
   const values = chart.series.map((each) => each.values)
   const scale = scaleOf(
@@ -55,7 +50,7 @@ export function drawChart(chart: Chart, theme: Theme): string {
   )
   const description = `${chart.title}: ${chart.readout}. ${chart.source}`
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" role="img" aria-label="${escapeMarkup(description)}">
-<style>${themeRules(theme)}text{font-family:Georgia,serif;fill:var(--ink);font-variant-numeric:lining-nums tabular-nums}.n{fill:var(--ink-2);font-size:13px}</style>
+<style>${themeRules(theme, colors)}text{font-family:Georgia,serif;fill:var(--ink);font-variant-numeric:lining-nums tabular-nums}.n{fill:var(--ink-2);font-size:13px}</style>
 <rect width="100%" height="100%" fill="var(--paper)"/>
 <text x="${LEFT}" y="32" font-size="18" font-weight="600">${escapeMarkup(chart.title)}</text>
 <text x="${WIDTH - LEFT}" y="32" font-size="18" text-anchor="end">${escapeMarkup(chart.readout)}</text>
@@ -70,10 +65,10 @@ ${days(chart, box)}
 `
 }
 
-function themeRules(theme: Theme): string {
-  if (theme === 'light') return `svg{${LIGHT}}`
-  if (theme === 'dark') return `svg{${DARK}}`
-  return `svg{${LIGHT}}@media(prefers-color-scheme:dark){svg{${DARK}}}`
+function themeRules(theme: Theme, colors: SiteColors): string {
+  const rule = (mode: 'light' | 'dark') => `svg{${chartTokens(colors, mode)}}`
+  if (theme !== 'auto') return rule(theme)
+  return `${rule('light')}@media(prefers-color-scheme:dark){${rule('dark')}}`
 }
 
 /** Only where more than one series is told apart. */
@@ -113,11 +108,6 @@ function marks({ marks: kind, series }: Chart, scale: Scale, box: Box): string {
     (each, index) => `<path fill="var(--c${index % 4})" d="${barsPath(each)}"/>`,
   )
   return drawn.join('') + foot
-}
-
-/** One path for all bars of a series: a tenth of the text of a rectangle each. */
-export function barsPath(bars: readonly Bar[]): string {
-  return bars.map(({ x, y, width, height }) => `M${x} ${y}h${width}v${height}h${-width}z`).join('')
 }
 
 function days({ series, fromUnix }: Chart, box: Box): string {

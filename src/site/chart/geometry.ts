@@ -22,11 +22,17 @@ export function scaleOf(values: Values, fromZero: boolean): Scale {
   const known = values.filter((value) => value !== null)
   const most = known.length === 0 ? 1 : Math.max(...known)
   const least = known.length === 0 ? 0 : Math.min(...known)
-  if (fromZero) return roundScale(0, most <= 0 ? 1 : most)
-  if (least === most)
-    return roundScale(least - Math.abs(least || 1) * 0.05, most + Math.abs(most || 1) * 0.05)
-  return roundScale(least, most)
+  if (fromZero) return roundScale(0, most < TINY ? 1 : most)
+  const flat = Math.max(Math.abs(most), Math.abs(least)) * FLAT_SHARE
+  if (most - least > Math.max(flat, TINY)) return roundScale(least, most)
+  const pad = Math.max(Math.abs(most) * 0.05, TINY)
+  return roundScale(least - pad, most + pad)
 }
+
+/** Below every price and amount; smaller steps would vanish in a float. */
+const TINY = 1e-18
+/** A line that moves less than this is flat. */
+const FLAT_SHARE = 1e-6
 
 function roundScale(least: number, most: number): Scale {
   const rough = (most - least) / (TICKS_MAX - 1)
@@ -106,6 +112,11 @@ export function stackedBars(series: readonly Values[], scale: Scale, box: Box): 
       return [{ x: round(x), y: round(top), width: round(column - gap), height: round(height) }]
     }),
   )
+}
+
+/** One path for all bars of a series: a tenth of the text of a rectangle each. */
+export function barsPath(bars: readonly Bar[]): string {
+  return bars.map(({ x, y, width, height }) => `M${x} ${y}h${width}v${height}h${-width}z`).join('')
 }
 
 /** The sum of each day over all series. */
