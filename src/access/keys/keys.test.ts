@@ -324,7 +324,7 @@ withAccess(
   },
 )
 
-onSqlite(
+withAccess(
   'the gate tells what is held, needed and reached, and asks for no signature',
   async (harness) => {
     const address = newWallet().address
