@@ -1,23 +1,25 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { localFilePath, planLocalChains } from '#main/roles/local-chains.ts'
 import { lockFolder } from '#main/roles/lock-folder.ts'
 
 /** Apart from the data of `npm start`, which may run at the same time on another port. */
 const DATA_FOLDER = '.sexton/dev'
-/**
- * Threads of a watched process report every file they load as a message to their parent, which
- * takes it for one of theirs. The folder is watched instead.
- */
-const NO_REPORTS = 'data:text/javascript,delete process.env.WATCH_REPORT_DEPENDENCIES'
 const ROOT = join(import.meta.dirname, '..')
+/**
+ * Builds the page before each start. And threads of a watched process report every file they load as a message to their parent, which
+ * takes it for one of theirs. The folders are watched instead.
+ */
+const BEFORE_START = `data:text/javascript,delete process.env.WATCH_REPORT_DEPENDENCIES;import { buildConsole } from '${pathToFileURL(join(ROOT, 'tools/build-console.ts'))}';await buildConsole()`
+const WATCHED = ['src', 'console/src', 'client/src']
 
 await develop()
 
 /**
  * `npm run dev`: keeps the local chains in this process and runs the service from its sources in
- * another, which Node restarts whenever a file in `src/` changes.
+ * another, which Node restarts whenever a file of it or of the page changes.
  */
 async function develop(): Promise<void> {
   process.chdir(ROOT)
@@ -40,7 +42,8 @@ async function develop(): Promise<void> {
 }
 
 function runWatched(port: number) {
-  const watch = ['--watch', '--watch-path=src', '--watch-preserve-output', '--import', NO_REPORTS]
+  const paths = WATCHED.map((path) => `--watch-path=${path}`)
+  const watch = ['--watch', ...paths, '--watch-preserve-output', '--import', BEFORE_START]
   const place = ['--data', DATA_FOLDER, '--ecosystem', localFilePath(DATA_FOLDER)]
   const program = ['src/cli/sexton.mjs', 'start', '--port', String(port), ...place]
   return spawn(process.execPath, [...watch, ...program, ...process.argv.slice(2)], {

@@ -43,6 +43,7 @@ export const house: Readonly<Record<string, readonly string[] | 'everything'>> =
   cli: 'everything',
 
   client: [],
+  console: ['site'],
   contracts: [],
   devnet: ['ecosystem', 'contracts'],
   examples: [],

@@ -14,7 +14,6 @@ export interface ConnectProps {
 export function Connect({ wallet, onWallet, onSecret }: ConnectProps) {
   const t = texts.keys
   const [found, setFound] = useState<readonly Announced[]>([])
-  const [secret, setSecret] = useState('')
   const action = useAction()
   const [last, setLast] = useState<Announced>()
   useEffect(() => discoverWallets((each) => setFound((known) => [...known, each])), [])
@@ -53,32 +52,41 @@ export function Connect({ wallet, onWallet, onSecret }: ConnectProps) {
         <p class="code address">{t.connected(wallet.address)}</p>
       )}
       <Refusal error={action.error} again={() => last !== undefined && choose(last)} />
-      <details class="data">
-        <summary>{t.haveKey}</summary>
-        <form
-          class="inline"
-          onSubmit={(event) => {
-            event.preventDefault()
-            onSecret(secret.trim())
-            setSecret('')
-          }}
-        >
-          <label class="field">
-            <span>{t.haveKeyNote}</span>
-            <input
-              class="in"
-              type="password"
-              autocomplete="off"
-              aria-label={t.secret}
-              value={secret}
-              onInput={(event) => setSecret(event.currentTarget.value)}
-            />
-          </label>
-          <button type="submit" class="btn" disabled={secret.trim() === ''}>
-            {t.use}
-          </button>
-        </form>
-      </details>
+      <UseKey onSecret={onSecret} />
     </div>
+  )
+}
+
+/** A key that exists already. */
+function UseKey({ onSecret }: Pick<ConnectProps, 'onSecret'>) {
+  const t = texts.keys
+  const [secret, setSecret] = useState('')
+  return (
+    <details class="data">
+      <summary>{t.haveKey}</summary>
+      <form
+        class="inline"
+        onSubmit={(event) => {
+          event.preventDefault()
+          onSecret(secret.trim())
+          setSecret('')
+        }}
+      >
+        <label class="field">
+          <span>{t.haveKeyNote}</span>
+          <input
+            class="in"
+            type="password"
+            autocomplete="off"
+            aria-label={t.secret}
+            value={secret}
+            onInput={(event) => setSecret(event.currentTarget.value)}
+          />
+        </label>
+        <button type="submit" class="btn" disabled={secret.trim() === ''}>
+          {t.use}
+        </button>
+      </form>
+    </details>
   )
 }

@@ -20,95 +20,21 @@ export interface KeyActionsProps {
 }
 
 /** Rename, new secret, move balance, revoke; each is a signature of its own. */
-export function KeyActions({ wallet, keys, shown, onKey, onMinted }: KeyActionsProps) {
-  const { publicId } = shown
-  const [label, setLabel] = useState(shown.label ?? '')
-  const targets = keys.filter((key) => key.status === 'active' && key.publicId !== publicId)
-  const [target, setTarget] = useState(targets[0]?.publicId ?? '')
-  const [said, setSaid] = useState('')
-  const action = useAction()
-  const [last, setLast] = useState<() => Promise<void>>()
-  const run = (work: () => Promise<void>) => {
-    setLast(() => work)
-    return action.run(work)
-  }
-  const rename = async () => {
-    const proof = await prove(wallet, 'label', { publicId })
-    const { data } = await labelKey(sexton(), { ...proof, publicId, label })
-    onKey({ ...shown, ...data.key })
-  }
-  const rotate = async () => {
-    const proof = await prove(wallet, 'rotate', { publicId })
-    const { data } = await rotateKey(sexton(), { ...proof, publicId })
-    onKey({ ...shown, status: 'revoked', prepaidBalanceUsd: 0 })
-    onMinted({ ...data, message: proof.message })
-    onKey({ ...data.key, prepaidBalanceUsd: shown.prepaidBalanceUsd })
-  }
-  const move = async () => {
-    const proof = await prove(wallet, 'move-balance', { publicId, toPublicId: target })
-    const { data } = await moveBalance(sexton(), { ...proof, publicId, toPublicId: target })
-    const to = keys.find((key) => key.publicId === target)
-    onKey({ ...shown, prepaidBalanceUsd: 0 })
-    if (to !== undefined) onKey({ ...to, prepaidBalanceUsd: to.prepaidBalanceUsd + data.movedUsd })
-    setSaid(t.moved(usd(data.movedUsd), target))
-  }
-  const revoke = async () => {
-    const proof = await prove(wallet, 'revoke', { publicId })
-    const { data } = await revokeKey(sexton(), { ...proof, publicId })
-    onKey({ ...shown, ...data.key })
-  }
+export function KeyActions(props: KeyActionsProps) {
+  const { shown } = props
+  const { action, last, run, said, targets, rename, rotate, move, revoke } = useKeyActions(props)
   const isActive = shown.status === 'active'
   return (
     <div class="stack">
       {isActive && (
-        <form
-          class="inline"
-          onSubmit={(event) => {
-            event.preventDefault()
-            run(rename)
-          }}
-        >
-          <label class="field">
-            <span>{t.newLabel}</span>
-            <input
-              class="in"
-              maxLength={64}
-              value={label}
-              onInput={(event) => setLabel(event.currentTarget.value)}
-            />
-          </label>
-          <button type="submit" class="btn" disabled={action.isRunning}>
-            {t.rename}
-          </button>
-        </form>
+        <Rename
+          label={shown.label ?? ''}
+          isBusy={action.isRunning}
+          rename={(to) => run(() => rename(to))}
+        />
       )}
       {shown.prepaidBalanceUsd > 0 && (
-        <div class="inline">
-          <label class="field">
-            <span>{t.moveTo}</span>
-            <select
-              class="in"
-              value={target}
-              disabled={targets.length === 0}
-              onChange={(event) => setTarget(event.currentTarget.value)}
-            >
-              {targets.map((key) => (
-                <option key={key.publicId} value={key.publicId}>
-                  {key.publicId} {key.label}
-                </option>
-              ))}
-              {targets.length === 0 && <option>{t.noTarget}</option>}
-            </select>
-          </label>
-          <button
-            type="button"
-            class="btn"
-            disabled={action.isRunning || targets.length === 0}
-            onClick={() => run(move)}
-          >
-            {t.move}
-          </button>
-        </div>
+        <Move targets={targets} isBusy={action.isRunning} move={(to) => run(() => move(to))} />
       )}
       {isActive && (
         <div class="acts">
@@ -133,6 +59,113 @@ export function KeyActions({ wallet, keys, shown, onKey, onMinted }: KeyActionsP
       )}
       {said !== '' && <p role="status">{said}</p>}
       <Refusal error={action.error} again={() => last !== undefined && run(last)} />
+    </div>
+  )
+}
+
+/** Each work signs with the wallet, asks the service and shows what became of the key. */
+function useKeyActions({ wallet, keys, shown, onKey, onMinted }: KeyActionsProps) {
+  const { publicId } = shown
+  const targets = keys.filter((key) => key.status === 'active' && key.publicId !== publicId)
+  const [said, setSaid] = useState('')
+  const action = useAction()
+  const [last, setLast] = useState<() => Promise<void>>()
+  const run = (work: () => Promise<void>) => {
+    setLast(() => work)
+    return action.run(work)
+  }
+  const rename = async (label: string) => {
+    const proof = await prove(wallet, 'label', { publicId })
+    const { data } = await labelKey(sexton(), { ...proof, publicId, label })
+    onKey({ ...shown, ...data.key })
+  }
+  const rotate = async () => {
+    const proof = await prove(wallet, 'rotate', { publicId })
+    const { data } = await rotateKey(sexton(), { ...proof, publicId })
+    onKey({ ...shown, status: 'revoked', prepaidBalanceUsd: 0 })
+    onMinted({ ...data, message: proof.message })
+    onKey({ ...data.key, prepaidBalanceUsd: shown.prepaidBalanceUsd })
+  }
+  const move = async (target: string) => {
+    const proof = await prove(wallet, 'move-balance', { publicId, toPublicId: target })
+    const { data } = await moveBalance(sexton(), { ...proof, publicId, toPublicId: target })
+    const to = keys.find((key) => key.publicId === target)
+    onKey({ ...shown, prepaidBalanceUsd: 0 })
+    if (to !== undefined) onKey({ ...to, prepaidBalanceUsd: to.prepaidBalanceUsd + data.movedUsd })
+    setSaid(t.moved(usd(data.movedUsd), target))
+  }
+  const revoke = async () => {
+    const proof = await prove(wallet, 'revoke', { publicId })
+    const { data } = await revokeKey(sexton(), { ...proof, publicId })
+    onKey({ ...shown, ...data.key })
+  }
+  return { action, last, run, said, targets, rename, rotate, move, revoke }
+}
+
+function Rename(props: {
+  readonly label: string
+  readonly isBusy: boolean
+  rename(label: string): void
+}) {
+  const { isBusy, rename } = props
+  const [label, setLabel] = useState(props.label)
+  return (
+    <form
+      class="inline"
+      onSubmit={(event) => {
+        event.preventDefault()
+        rename(label)
+      }}
+    >
+      <label class="field">
+        <span>{t.newLabel}</span>
+        <input
+          class="in"
+          maxLength={64}
+          value={label}
+          onInput={(event) => setLabel(event.currentTarget.value)}
+        />
+      </label>
+      <button type="submit" class="btn" disabled={isBusy}>
+        {t.rename}
+      </button>
+    </form>
+  )
+}
+
+function Move(props: {
+  readonly targets: readonly ListedApiKey[]
+  readonly isBusy: boolean
+  move(target: string): void
+}) {
+  const { targets, isBusy, move } = props
+  const [target, setTarget] = useState(targets[0]?.publicId ?? '')
+  return (
+    <div class="inline">
+      <label class="field">
+        <span>{t.moveTo}</span>
+        <select
+          class="in"
+          value={target}
+          disabled={targets.length === 0}
+          onChange={(event) => setTarget(event.currentTarget.value)}
+        >
+          {targets.map((key) => (
+            <option key={key.publicId} value={key.publicId}>
+              {key.publicId} {key.label}
+            </option>
+          ))}
+          {targets.length === 0 && <option>{t.noTarget}</option>}
+        </select>
+      </label>
+      <button
+        type="button"
+        class="btn"
+        disabled={isBusy || targets.length === 0}
+        onClick={() => move(target)}
+      >
+        {t.move}
+      </button>
     </div>
   )
 }

@@ -15,27 +15,8 @@ import type { Wallet } from './wallet.ts'
 export function KeysPage({ service }: { readonly service: Service }) {
   const t = texts.keys
   const [wallet, setWallet] = useState<Wallet>()
-  const [keys, setKeys] = useState<readonly ListedApiKey[]>()
-  const [minted, setMinted] = useState<Minted>()
-  const [turn, setTurn] = useState(0)
+  const { keys, minted, turn, setKeys, setMinted, change, show, credit, use } = useKeys()
   const canMint = !service.notConfigured.includes('gate')
-  const change = (key: ListedApiKey) => setKeys((known = []) => replaceKey(known, key))
-  const show = (next: Minted) => {
-    takeSecret(next.secret)
-    setMinted(next)
-    change({ prepaidBalanceUsd: 0, ...next.key })
-    setTurn((value) => value + 1)
-  }
-  const credit = (publicId: string, creditedUsd: number) => {
-    setKeys((known) =>
-      known?.map((key) =>
-        key.publicId === publicId
-          ? { ...key, prepaidBalanceUsd: key.prepaidBalanceUsd + creditedUsd }
-          : key,
-      ),
-    )
-    setTurn((value) => value + 1)
-  }
   return (
     <section class="row" aria-labelledby="keys">
       <div class="margin">
@@ -54,10 +35,7 @@ export function KeysPage({ service }: { readonly service: Service }) {
                 setKeys(undefined)
                 setMinted(undefined)
               }}
-              onSecret={(secret) => {
-                takeSecret(secret)
-                setTurn((value) => value + 1)
-              }}
+              onSecret={use}
             />
             {wallet !== undefined && canMint && <Gate address={wallet.address} />}
           </div>
@@ -100,6 +78,35 @@ export function KeysPage({ service }: { readonly service: Service }) {
       </div>
     </section>
   )
+}
+
+/** What the page knows of the wallet's keys; `turn` changes when usage may have changed. */
+function useKeys() {
+  const [keys, setKeys] = useState<readonly ListedApiKey[]>()
+  const [minted, setMinted] = useState<Minted>()
+  const [turn, setTurn] = useState(0)
+  const change = (key: ListedApiKey) => setKeys((known = []) => replaceKey(known, key))
+  const show = (next: Minted) => {
+    takeSecret(next.secret)
+    setMinted(next)
+    change({ prepaidBalanceUsd: 0, ...next.key })
+    setTurn((value) => value + 1)
+  }
+  const credit = (publicId: string, creditedUsd: number) => {
+    setKeys((known) =>
+      known?.map((key) =>
+        key.publicId === publicId
+          ? { ...key, prepaidBalanceUsd: key.prepaidBalanceUsd + creditedUsd }
+          : key,
+      ),
+    )
+    setTurn((value) => value + 1)
+  }
+  const use = (secret: string) => {
+    takeSecret(secret)
+    setTurn((value) => value + 1)
+  }
+  return { keys, minted, turn, setKeys, setMinted, change, show, credit, use }
 }
 
 /** Newest first. */

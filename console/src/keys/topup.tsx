@@ -40,65 +40,19 @@ type Obstacle =
   | { readonly kind: 'amount' }
 
 export function Topup(props: TopupProps) {
-  const { wallet, service, pricing, keys, onCredited } = props
-  const chain = service.chains.find(({ name }) => name === pricing.network)
-  const [amount, setAmount] = useState('5')
-  const [publicId, setPublicId] = useState<string>()
-  const [obstacle, setObstacle] = useState<Obstacle>()
-  const [payment, setPayment] = useState<SentPayment | undefined>(remembered)
-  const [found, setFound] = useState<FoundTransfer>()
-  const [credited, setCredited] = useState('')
-  const [settles, setSettles] = useState(false)
-  const action = useAction()
-  const [last, setLast] = useState<() => Promise<void>>()
-  const key = publicId ?? keys[0]?.publicId
-  const micro = toMicro(amount) ?? 0n
-  const paid = usd(Number(micro) / 1e6)
-
-  useEffect(() => {
-    isSettling().then(setSettles, () => setSettles(false))
-    if (payment === undefined)
-      findUnclaimed(wallet, pricing).then(setFound, () => setFound(undefined))
-  }, [wallet.address])
-
-  const run = (work: () => Promise<void>) => {
-    setLast(() => work)
-    return action.run(async () => {
-      setObstacle(undefined)
-      if (micro < LEAST || micro > MOST) return setObstacle({ kind: 'amount' })
-      if ((await chainIdOf(wallet)) !== chain?.chainId) return setObstacle({ kind: 'network' })
-      const held = await balanceOf(wallet, pricing.asset)
-      if (held < micro) return setObstacle({ kind: 'poor', held })
-      await work()
-    })
-  }
-  const start = (next: SentPayment) => {
-    remember(next)
-    setFound(undefined)
-    setPayment(next)
-  }
-  const send = async () => {
-    if (key === undefined) return
-    const { asset, payTo: to } = pricing
-    const txHash = await sendTransfer(wallet, { asset, to, amount: micro })
-    start({ txHash, publicId: key, payer: wallet.address, usd: Number(micro) / 1e6 })
-  }
-  const sign = async () => {
-    if (key === undefined) return
-    const topup = await payByAuthorization(wallet, { usd: amount, publicId: key })
-    setCredited(usd(topup.creditedUsd))
-    onCredited(key, topup.creditedUsd)
-  }
-
+  const { pricing, keys, onCredited } = props
+  const topup = useTopup(props)
+  const { amount, key, paid, micro, action, settles, payment, found, credited } = topup
   if (payment !== undefined)
     return (
       <div class="stack">
         <Payment payment={payment} pricePerCall={pricing.perCallUsd} onCredited={onCredited} />
-        <button type="button" class="btn small" onClick={() => setPayment(undefined)}>
+        <button type="button" class="btn small" onClick={topup.leave}>
           {t.title}
         </button>
       </div>
     )
+  const isBlocked = key === undefined || action.isRunning
   return (
     <div class="stack">
       <h2 class="sub">{t.title}</h2>
@@ -108,91 +62,145 @@ export function Topup(props: TopupProps) {
         </Banner>
       )}
       {found !== undefined && key !== undefined && (
-        <State
-          title={texts.payment.found}
-          more={texts.payment.foundMore(usd(Number(found.amount) / 1e6))}
-        >
-          <button
-            type="button"
-            class="btn primary small"
-            onClick={() =>
-              start({
-                txHash: found.txHash,
-                publicId: key,
-                payer: wallet.address,
-                usd: Number(found.amount) / 1e6,
-              })
-            }
-          >
-            {texts.payment.claim}
-          </button>
-        </State>
+        <Found found={found} claim={() => topup.claim(found.txHash, found.amount)} />
       )}
-      <Amount amount={amount} choose={setAmount} />
-      <label class="field">
-        <span>{t.key}</span>
-        <select
-          class="in"
-          value={key ?? ''}
-          disabled={keys.length === 0}
-          onChange={(event) => setPublicId(event.currentTarget.value)}
-        >
-          {keys.map((each) => (
-            <option key={each.publicId} value={each.publicId}>
-              {each.publicId} {each.label}
-            </option>
-          ))}
-          {keys.length === 0 && <option value="">{t.needKey}</option>}
-        </select>
-      </label>
-      <Facts
-        lines={[
-          [
-            t.calls,
-            t.callsAt(
-              count(Number(micro) / 1e6 / Number(pricing.perCallUsd)),
-              `$${pricing.perCallUsd}`,
-            ),
-          ],
-          [t.asset, t.assetOn(pricing.assetSymbol, pricing.network)],
-          [t.payee, pricing.payTo],
-          [t.fee, t.feePaid],
-        ]}
-      />
-      <ObstacleState
-        obstacle={obstacle}
-        pricing={pricing}
-        paid={paid}
-        change={() =>
-          action.run(async () => {
-            await switchChain(wallet, chain?.chainId ?? 0)
-            setObstacle(undefined)
-          })
-        }
-      />
+      <Amount amount={amount} choose={topup.setAmount} />
+      <KeyChoice keys={keys} chosen={key} choose={topup.setPublicId} />
+      <Facts lines={factsOf(pricing, micro)} />
+      <ObstacleState {...props} obstacle={topup.obstacle} paid={paid} change={topup.change} />
       <p class="acts">
-        <button
-          type="button"
-          class="btn primary"
-          disabled={key === undefined || action.isRunning}
-          onClick={() => run(send)}
-        >
+        <button type="button" class="btn primary" disabled={isBlocked} onClick={topup.send}>
           {t.send(paid, pricing.assetSymbol)}
         </button>
         {settles && (
-          <button
-            type="button"
-            class="btn"
-            disabled={key === undefined || action.isRunning}
-            onClick={() => run(sign)}
-          >
+          <button type="button" class="btn" disabled={isBlocked} onClick={topup.sign}>
             {t.sign}
           </button>
         )}
       </p>
       {settles && <p class="note">{t.signNote}</p>}
-      <Refusal error={action.error} again={() => last !== undefined && run(last)} />
+      <Refusal error={action.error} again={topup.again} />
     </div>
+  )
+}
+
+/** What is chosen, under way and in the way; nothing is sent before the wallet was looked at. */
+function useTopup({ wallet, service, pricing, keys, onCredited }: TopupProps) {
+  const chainId = service.chains.find(({ name }) => name === pricing.network)?.chainId ?? 0
+  const [amount, setAmount] = useState('5')
+  const [publicId, setPublicId] = useState<string>()
+  const [obstacle, setObstacle] = useState<Obstacle>()
+  const [payment, setPayment] = useState<SentPayment | undefined>(remembered)
+  const [found, setFound] = useState<FoundTransfer>()
+  const [credited, setCredited] = useState('')
+  const [settles, setSettles] = useState(false)
+  const [last, setLast] = useState<() => Promise<void>>()
+  const action = useAction()
+  const key = publicId ?? keys[0]?.publicId ?? undefined
+  const micro = toMicro(amount) ?? 0n
+  useEffect(() => {
+    isSettling().then(setSettles, () => setSettles(false))
+    if (payment === undefined)
+      findUnclaimed(wallet, pricing).then(setFound, () => setFound(undefined))
+  }, [wallet.address])
+  const run = (work: (key: string) => Promise<void>) => {
+    if (key === undefined) return
+    const checked = async () => {
+      const inTheWay = await obstacleOf(wallet, { micro, chainId, asset: pricing.asset })
+      setObstacle(inTheWay)
+      if (inTheWay === undefined) await work(key)
+    }
+    setLast(() => checked)
+    action.run(checked)
+  }
+  const claim = (txHash: string, sum: bigint) => {
+    if (key === undefined) return
+    const next = { txHash, publicId: key, payer: wallet.address, usd: Number(sum) / 1e6 }
+    remember(next)
+    setFound(undefined)
+    setPayment(next)
+  }
+  return {
+    ...{ amount, setAmount, key, setPublicId, micro, obstacle, payment, found, credited, settles },
+    ...{ action, claim, paid: usd(Number(micro) / 1e6) },
+    again: () => last !== undefined && action.run(last),
+    leave: () => setPayment(undefined),
+    change: () =>
+      action.run(async () => {
+        await switchChain(wallet, chainId)
+        setObstacle(undefined)
+      }),
+    send: () =>
+      run(async () => {
+        const { asset, payTo: to } = pricing
+        claim(await sendTransfer(wallet, { asset, to, amount: micro }), micro)
+      }),
+    sign: () =>
+      run(async (own) => {
+        const topup = await payByAuthorization(wallet, { usd: amount, publicId: own })
+        setCredited(usd(topup.creditedUsd))
+        onCredited(own, topup.creditedUsd)
+      }),
+  }
+}
+
+async function obstacleOf(
+  wallet: Wallet,
+  input: { readonly micro: bigint; readonly chainId: number; readonly asset: string },
+): Promise<Obstacle | undefined> {
+  const { micro, chainId, asset } = input
+  if (micro < LEAST || micro > MOST) return { kind: 'amount' }
+  if ((await chainIdOf(wallet)) !== chainId) return { kind: 'network' }
+  const held = await balanceOf(wallet, asset)
+  return held < micro ? { kind: 'poor', held } : undefined
+}
+
+function factsOf(pricing: Pricing, micro: bigint): readonly (readonly [string, string])[] {
+  const calls = count(Number(micro) / 1e6 / Number(pricing.perCallUsd))
+  return [
+    [t.calls, t.callsAt(calls, `$${pricing.perCallUsd}`)],
+    [t.asset, t.assetOn(pricing.assetSymbol, pricing.network)],
+    [t.payee, pricing.payTo],
+    [t.fee, t.feePaid],
+  ]
+}
+
+function Found({ found, claim }: { readonly found: FoundTransfer; claim(): void }) {
+  return (
+    <State
+      title={texts.payment.found}
+      more={texts.payment.foundMore(usd(Number(found.amount) / 1e6))}
+    >
+      <button type="button" class="btn primary small" onClick={claim}>
+        {texts.payment.claim}
+      </button>
+    </State>
+  )
+}
+
+function KeyChoice(props: {
+  readonly keys: readonly ListedApiKey[]
+  readonly chosen: string | undefined
+  choose(publicId: string): void
+}) {
+  const { keys, chosen, choose } = props
+  return (
+    <label class="field">
+      <span>{t.key}</span>
+      <select
+        class="in"
+        value={chosen ?? ''}
+        disabled={keys.length === 0}
+        onChange={(event) => choose(event.currentTarget.value)}
+      >
+        {keys.map((each) => (
+          <option key={each.publicId} value={each.publicId}>
+            {each.publicId} {each.label}
+          </option>
+        ))}
+        {keys.length === 0 && <option value="">{t.needKey}</option>}
+      </select>
+    </label>
   )
 }
 

@@ -46,22 +46,13 @@ export function BurnChart(props: ShownDays & { readonly children: ComponentChild
       </div>
       <div class="body">
         {children}
-        <p class="read" aria-live={day === undefined ? 'off' : 'polite'}>
-          <b>{isToday ? t.soFar(name) : name}</b>
-          {chains.map(({ name: chain, tone, values }) => (
-            <span key={chain}>
-              <i class={`dot ${tone}`} />
-              {chain} <b>{count(values[at] ?? 0)}</b>
-            </span>
-          ))}
-          <span>
-            {t.day} <b>{count(sumOf(at))}</b>
-          </span>
-          <span>
-            <i class="dash rubric" />
-            {t.inAll} <b>{count(inAll[at] ?? 0)}</b>
-          </span>
-        </p>
+        <Readout
+          title={isToday ? t.soFar(name) : name}
+          isLive={day !== undefined}
+          chains={chains.map((each) => ({ ...each, value: each.values[at] ?? 0 }))}
+          inDay={sumOf(at)}
+          inAll={inAll[at] ?? 0}
+        />
         <Plot
           label={t.inAll}
           valueText={`${name}: ${count(inAll[at] ?? 0)}`}
@@ -94,5 +85,39 @@ export function BurnChart(props: ShownDays & { readonly children: ComponentChild
         />
       </div>
     </section>
+  )
+}
+
+/** The legend and the figures of one day. */
+function Readout(props: {
+  readonly title: string
+  /** Told aloud only while a day is selected. */
+  readonly isLive: boolean
+  readonly chains: readonly {
+    readonly name: string
+    readonly tone: string
+    readonly value: number
+  }[]
+  readonly inDay: number
+  readonly inAll: number
+}) {
+  const { title, isLive, chains, inDay, inAll } = props
+  return (
+    <p class="read" aria-live={isLive ? 'polite' : 'off'}>
+      <b>{title}</b>
+      {chains.map(({ name, tone, value }) => (
+        <span key={name}>
+          <i class={`dot ${tone}`} />
+          {name} <b>{count(value)}</b>
+        </span>
+      ))}
+      <span>
+        {t.day} <b>{count(inDay)}</b>
+      </span>
+      <span>
+        <i class="dash rubric" />
+        {t.inAll} <b>{count(inAll)}</b>
+      </span>
+    </p>
   )
 }

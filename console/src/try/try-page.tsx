@@ -19,7 +19,6 @@ export function TryPage({ service }: { readonly service: Service }) {
   const [language, setLanguage] = useState<Language>('curl')
   const [sent, setSent] = useState<Sent>()
   const [failure, setFailure] = useState<unknown>()
-  const [isCopied, setCopied] = useState(false)
   const { hasKey } = useQuota()
   const target = targetOf(path, values)
   const code = codeOf(language, `${location.origin}${target}`, hasKey)
@@ -45,20 +44,7 @@ export function TryPage({ service }: { readonly service: Service }) {
               send(target).then(setSent, setFailure)
             }}
           >
-            <label class="field">
-              <span>{t.endpoint}</span>
-              <select
-                class="in"
-                value={path}
-                onChange={(event) => choose(event.currentTarget.value)}
-              >
-                {ENDPOINTS.map((endpoint) => (
-                  <option key={endpoint.path} value={endpoint.path}>
-                    GET {endpoint.path}
-                  </option>
-                ))}
-              </select>
-            </label>
+            <Endpoints path={path} choose={choose} />
             <div class="params">
               {Object.entries(values).map(([name, value]) => (
                 <Parameter
@@ -70,35 +56,9 @@ export function TryPage({ service }: { readonly service: Service }) {
                 />
               ))}
             </div>
-            <fieldset class="seg">
-              <legend class="vh">{t.language}</legend>
-              {LANGUAGES.map((each) => (
-                <button
-                  key={each}
-                  type="button"
-                  aria-pressed={each === language}
-                  onClick={() => setLanguage(each)}
-                >
-                  {each}
-                </button>
-              ))}
-            </fieldset>
+            <Languages language={language} choose={setLanguage} />
             <pre>{code}</pre>
-            <p class="acts">
-              <button type="submit" class="btn primary">
-                {t.send}
-              </button>
-              <button
-                type="button"
-                class="btn"
-                onClick={() => navigator.clipboard.writeText(code).then(() => setCopied(true))}
-              >
-                {isCopied ? t.copied : t.copy}
-              </button>
-              <a class="note" href="/scalar/v1">
-                {t.scalar}
-              </a>
-            </p>
+            <Actions code={code} />
           </form>
           <div role="status">
             {failure !== undefined && <ProblemNote error={failure} />}
@@ -107,6 +67,60 @@ export function TryPage({ service }: { readonly service: Service }) {
         </div>
       </div>
     </section>
+  )
+}
+
+function Endpoints({ path, choose }: { readonly path: string; choose(path: string): void }) {
+  return (
+    <label class="field">
+      <span>{t.endpoint}</span>
+      <select class="in" value={path} onChange={(event) => choose(event.currentTarget.value)}>
+        {ENDPOINTS.map((endpoint) => (
+          <option key={endpoint.path} value={endpoint.path}>
+            GET {endpoint.path}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+function Languages(props: { readonly language: Language; choose(language: Language): void }) {
+  return (
+    <fieldset class="seg">
+      <legend class="vh">{t.language}</legend>
+      {LANGUAGES.map((each) => (
+        <button
+          key={each}
+          type="button"
+          aria-pressed={each === props.language}
+          onClick={() => props.choose(each)}
+        >
+          {each}
+        </button>
+      ))}
+    </fieldset>
+  )
+}
+
+function Actions({ code }: { readonly code: string }) {
+  const [isCopied, setCopied] = useState(false)
+  return (
+    <p class="acts">
+      <button type="submit" class="btn primary">
+        {t.send}
+      </button>
+      <button
+        type="button"
+        class="btn"
+        onClick={() => navigator.clipboard.writeText(code).then(() => setCopied(true))}
+      >
+        {isCopied ? t.copied : t.copy}
+      </button>
+      <a class="note" href="/scalar/v1">
+        {t.scalar}
+      </a>
+    </p>
   )
 }
 

@@ -124,28 +124,7 @@ function Summary({ address, shown }: { readonly address: string; readonly shown:
         </dl>
       </div>
       <div class="wide">
-        <table>
-          <thead>
-            <tr>
-              <th>{t.columns.token}</th>
-              <th class="r">{t.columns.claims}</th>
-              <th class="r">{t.columns.amount}</th>
-              <th class="r hide-phone">{t.columns.valueThen}</th>
-              <th class="r hide-phone">{t.columns.now}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {summary.tokens.map((each) => (
-              <tr key={each.token}>
-                <td>{each.token}</td>
-                <td class="r">{count(each.claimCount)}</td>
-                <td class="r amount">{amount(each.amount)}</td>
-                <td class="r hide-phone">{usd(each.usdAtClaim)}</td>
-                <td class="r hide-phone quiet">{usd(each.usdNow)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Tokens tokens={summary.tokens} />
         <p class="acts">
           <button
             type="button"
@@ -161,6 +140,33 @@ function Summary({ address, shown }: { readonly address: string; readonly shown:
         </p>
       </div>
     </div>
+  )
+}
+
+function Tokens({ tokens }: { readonly tokens: WalletClaims['summary']['tokens'] }) {
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th>{t.columns.token}</th>
+          <th class="r">{t.columns.claims}</th>
+          <th class="r">{t.columns.amount}</th>
+          <th class="r hide-phone">{t.columns.valueThen}</th>
+          <th class="r hide-phone">{t.columns.now}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {tokens.map((each) => (
+          <tr key={each.token}>
+            <td>{each.token}</td>
+            <td class="r">{count(each.claimCount)}</td>
+            <td class="r amount">{amount(each.amount)}</td>
+            <td class="r hide-phone">{usd(each.usdAtClaim)}</td>
+            <td class="r hide-phone quiet">{usd(each.usdNow)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   )
 }
 
