@@ -1,54 +1,229 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Command } from 'commander'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { setAutomine } from '#devnet/actions.ts'
+import { accounts } from '#devnet/addresses.ts'
+import type { ApiAnswer } from '#test/api-client.ts'
+import { startWorld, type World } from '#test/world.ts'
+import { signPayment } from '#test/x402/raw-payment.ts'
+import { fundWallet, passBlocks, startX402World, type X402World } from '#test/x402/x402-world.ts'
 
-interface Operation {
-  readonly operationId: string
-  readonly parameters?: readonly {
-    readonly name: string
-    readonly in: string
-    readonly example?: string | number
-    readonly schema: { readonly examples?: readonly string[] }
-  }[]
+/**
+ * Lives through keys, payments and refusals on real chains and writes every body into
+ * `src/api/examples.json`: node tools/capture-examples.ts
+ */
+const FILE = join(import.meta.dirname, '../src/api/examples.json')
+
+/** The chains of the second service stand still, so that its gate closes soon. */
+const STALE_SECONDS = 5
+
+const requests: Record<string, unknown> = {}
+const answers: Record<string, Record<string, unknown>> = {}
+const problems: Record<string, unknown> = {}
+
+const world = await startX402World({
+  change: (file) => ({ ...file, quotas: { anonymous: 500, free: 2_000, premium: 50_000 } }),
+  environment: { SEXTON_GUARD_CLAIM_BURST: '12', SEXTON_GUARD_MINT_BURST: '1000' },
+})
+try {
+  await passBlocks(world.base, 3)
+  await captureKeys(world)
+} finally {
+  await world.stop()
+}
+const bare = await startWorld({
+  change: ({ payment: _, ...file }) => ({
+    ...file,
+    chains: file.chains.map((chain) => ({ ...chain, staleAfterSeconds: STALE_SECONDS })),
+    quotas: { anonymous: 1, free: 2, premium: 3 },
+  }),
+})
+try {
+  await captureOutages(bare)
+} finally {
+  await bare.stop()
+}
+const names = {
+  publicBaseUrl: world.file.service.publicBaseUrl,
+  service: world.file.service.name,
+  keyPrefix: world.file.service.keyPrefix,
+  primary: 'GRAVE',
+  secondary: 'CRYPT',
+  asset: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+  payTo: accounts.payTo,
+  network: 'base',
+}
+const sorted = Object.fromEntries(Object.entries(problems).sort(([a], [b]) => (a < b ? -1 : 1)))
+// Both services are one to the reader.
+const text = JSON.stringify({ names, requests, answers, problems: sorted }, null, 2).replaceAll(
+  bare.file.service.publicBaseUrl,
+  names.publicBaseUrl,
+)
+await writeFile(FILE, `${text}\n`)
+process.stdout.write(
+  `${Object.keys(answers).length} operations, ${Object.keys(problems).length} problems in ${FILE}\n`,
+)
+
+/** Keeps an answer under its operation, or a refusal under its code; the first one stays. */
+function keep(
+  operationId: string,
+  { status, body }: ApiAnswer,
+  request?: unknown,
+): ApiAnswer['body'] {
+  if (status >= 400 && status !== 402) problems[body.error] ??= body
+  else if (operationId !== '') {
+    answers[operationId] ??= {}
+    Object.assign(answers[operationId], { [status]: answers[operationId][status] ?? body })
+    if (request !== undefined) requests[operationId] ??= request
+  }
+  return body
 }
 
-/** Short answers make a readable page: two rows show a list as well as twenty. */
-const SHORT: Readonly<Record<string, string>> = { limit: '2', period: '2d', days: '2' }
+async function captureKeys(own: X402World): Promise<void> {
+  const { api, base, devnet } = own
+  const holder = privateKeyToAccount(devnet.wallets.holder.privateKey)
+  const prove = async (action: string, more = '', account = holder) => {
+    const path = `/api/keys/message?address=${account.address}&action=${action}${more}`
+    const { message } = keep('getKeyMessage', await api.get(path))
+    const signature = await account.signMessage({ message })
+    return { ownerAddress: account.address, signature, message }
+  }
+  const post = async (operationId: string, path: string, body: object, headers = {}) =>
+    keep(operationId, await api.post(path, body, headers), body)
 
-const [origin = ''] = new Command('node tools/capture-examples.ts')
-  .description(
-    'Asks a running server every GET operation of its own document and keeps the good answers as the examples of the documentation. Run `biome check --write src/api/examples.json` afterwards.',
+  keep('getGate', await api.get(`/api/keys/gate?address=${holder.address}`))
+  const mint = { ...(await prove('mint')), label: 'nightly export' }
+  const { key, secret } = await post('mintKey', '/api/keys', mint)
+  await post('', '/api/keys', mint)
+  const bearer = { Authorization: `Bearer ${secret}` }
+  const own1 = `/api/keys/${key.publicId}`
+  const label = { ...(await prove('label', `&publicId=${key.publicId}`)), label: 'charts' }
+  await post('labelKey', `${own1}/label`, label)
+  await api.get('/api/stats', bearer)
+  await capturePayments(own, { publicId: key.publicId, bearer })
+  keep('listKeys', await api.get('/api/keys', bearer))
+  keep('getUsage', await api.get('/api/usage', bearer))
+  keep('getUsageHistory', await api.get('/api/usage/history?days=2', bearer))
+
+  const second = await post('', '/api/keys', await prove('mint'))
+  const toPublicId = second.key.publicId
+  const query = `&publicId=${key.publicId}&toPublicId=${toPublicId}`
+  const move = { ...(await prove('move-balance', query)), toPublicId }
+  await post('moveBalance', `${own1}/move-balance`, move)
+  const other = `/api/keys/${toPublicId}`
+  await post('', `${other}/revoke`, {}, bearer)
+  const rotation = await prove('rotate', `&publicId=${toPublicId}`)
+  const rotated = await post('rotateKey', `${other}/rotate`, rotation)
+  await post('', `${other}/rotate`, await prove('rotate', `&publicId=${toPublicId}`))
+  await post('reportLeak', '/api/keys/report-leak', { secret: rotated.secret })
+  await captureRefusals(own, prove)
+  const revocation = await prove('revoke', `&publicId=${key.publicId}`)
+  await post('revokeKey', `${own1}/revoke`, revocation)
+  keep('', await api.get('/api/stats', bearer))
+  for (let count = 0; count < 11; count += 1) await post('', '/api/keys', await prove('mint'))
+  await setAutomine(base, false)
+  const { header } = await signPayment(holder)
+  keep('', await api.get('/api/sessions/topup?usd=0.1', { 'PAYMENT-SIGNATURE': header }))
+  while (problems.rate_limited === undefined) keep('', await api.get('/api/sessions/topup'))
+}
+
+async function capturePayments(
+  { api, base, devnet }: X402World,
+  {
+    publicId,
+    bearer,
+  }: { readonly publicId: string; readonly bearer: { readonly Authorization: string } },
+): Promise<void> {
+  const holder = privateKeyToAccount(devnet.wallets.holder.privateKey)
+  await fundWallet(base, { to: holder.address, amount: 5_000_000n })
+  keep('getTopup', await api.get('/api/sessions/topup?usd=0.1', bearer))
+  const { header } = await signPayment(holder)
+  const paid = await api.get('/api/sessions/topup?usd=0.1', {
+    ...bearer,
+    'PAYMENT-SIGNATURE': header,
+  })
+  answers.topup = keepBoth('getTopup', paid)
+  const txHash = paid.body.txHash.replace(/.{4}$/, '0000')
+  const claim = { apiKeyPublicId: publicId, txHash, payerAddress: holder.address, amountUsd: 5 }
+  const record = keep('prepay', await api.post('/api/sessions/prepay', claim), claim)
+  keep('prepay', await api.post('/api/sessions/prepay', claim))
+  keep('getPrepayment', await api.get(`/api/sessions/prepay/${record.id}`))
+  keep('', await api.get(`/api/sessions/prepay/${`0x${'0'.repeat(64)}`}`))
+  // The same authorization again, for another purchase.
+  keep('', await api.get('/api/sessions/topup?usd=0.1', { 'PAYMENT-SIGNATURE': header }))
+}
+
+/** A service without payments, then one whose index and stores fail under it. */
+async function captureOutages({ api, devnet, settings }: World): Promise<void> {
+  await api.get('/api/stats')
+  keep('', await api.get('/api/stats'))
+  keep('', await api.post('/api/sessions/prepay', {}))
+  await sleep(2 * STALE_SECONDS * 1_000)
+  keep('', await api.get(`/api/keys/gate?address=${devnet.wallets.holder.address}`))
+  const open = (store: string) => new DatabaseSync(join(settings.dataFolder, `${store}.sqlite`))
+  const accountsStore = open('accounts')
+  accountsStore.exec('begin immediate')
+  keep('', await api.get('/api/burns/total'))
+  accountsStore.exec('rollback')
+  accountsStore.close()
+  const register = open('register')
+  register.exec('drop table positions')
+  register.close()
+  await sleep(1_000)
+  keep('', await api.get('/api/keys/message?address=0x&action=mint'))
+  keep('', await api.get('/readyz'))
+  keep('', await api.get('/api/dividends/total'))
+}
+
+/** GET and POST of the top-up answer alike. */
+function keepBoth(operationId: string, answer: ApiAnswer): Record<string, unknown> {
+  keep(operationId, answer)
+  return answers[operationId] ?? {}
+}
+
+async function captureRefusals(
+  { api }: World,
+  prove: (
+    action: string,
+    more?: string,
+    account?: ReturnType<typeof privateKeyToAccount>,
+  ) => Promise<{
+    readonly ownerAddress: string
+    readonly signature: string
+    readonly message: string
+  }>,
+): Promise<void> {
+  const json = { 'Content-Type': 'application/json' }
+  const post = (body: string, headers: Record<string, string> = json) =>
+    api.call('/api/keys', { method: 'POST', headers, body })
+  keep('', await api.get('/api/burns?token=DOGE&period=0d'))
+  keep('', await api.get('/api/burns/recent?cursor=garbage'))
+  keep('', await api.get('/api/dividends/0x123'))
+  keep('', await api.get('/api/nothing'))
+  keep('', await api.call('/api/stats', { method: 'DELETE' }))
+  keep('', await post('{"a":'))
+  keep('', await post('{}'))
+  keep('', await post(`"${'a'.repeat(9_000)}"`))
+  keep('', await post('{}', { 'Content-Type': 'text/plain' }))
+  keep('', await api.post('/api/keys/00000000/revoke', await prove('revoke', '&publicId=00000000')))
+  const poor = privateKeyToAccount(generatePrivateKey())
+  const proof = await prove('mint', '', poor)
+  keep('', await api.post('/api/keys', { ...proof, signature: '0x00' }))
+  keep('', await api.post('/api/keys', { ...proof, message: `${proof.message}.` }))
+  const stranger = await prove('mint')
+  keep('', await api.post('/api/keys', { ...proof, signature: stranger.signature }))
+  keep('', await api.post('/api/keys', { ...stranger, ownerAddress: poor.address }))
+  keep('', await api.post('/api/keys', await prove('list')))
+  const old = proof.message.replace(/Issued: .*/, 'Issued: 2026-01-01T00:00:00Z')
+  keep(
+    '',
+    await api.post('/api/keys', {
+      ...proof,
+      message: old,
+      signature: await poor.signMessage({ message: old }),
+    }),
   )
-  .argument('<origin>', 'of the server, such as http://localhost:4020')
-  .parse().args
-const file = join(import.meta.dirname, '../src/api/examples.json')
-const examples = await capture(origin)
-await writeFile(file, `${JSON.stringify(examples, null, 2)}\n`)
-process.stdout.write(`${Object.keys(examples).length} examples in src/api/examples.json\n`)
-
-async function capture(server: string): Promise<Record<string, Record<string, unknown>>> {
-  const response = await fetch(`${server}/openapi.json`)
-  const document = (await response.json()) as {
-    readonly paths: Readonly<Record<string, { readonly get?: Operation }>>
-  }
-  const found: Record<string, Record<string, unknown>> = {}
-  for (const [path, { get }] of Object.entries(document.paths)) {
-    if (get === undefined) continue
-    const answer = await fetch(server + targetOf(path, get))
-    const body = await answer.json()
-    if (answer.ok) found[get.operationId] = { [answer.status]: body }
-    else process.stderr.write(`${path}: ${answer.status}, no example\n`)
-  }
-  return found
-}
-
-function targetOf(path: string, { parameters = [] }: Operation): string {
-  const query = new URLSearchParams()
-  let target = path
-  for (const { name, in: place, example } of parameters) {
-    if (place === 'path') target = target.replace(`{${name}}`, String(example ?? ''))
-    else if (place === 'query' && (SHORT[name] ?? example) !== undefined)
-      query.set(name, SHORT[name] ?? String(example))
-  }
-  return query.size === 0 ? target : `${target}?${query}`
+  keep('', await api.post('/api/keys', proof))
 }

@@ -2,7 +2,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openApiOf } from '#api/document-pages.ts'
-import examples from '#api/examples.json' with { type: 'json' }
 import { healthRoutes } from '#api/health-routes.ts'
 import { metaRoute } from '#api/meta-route.ts'
 import localEcosystem from '#ecosystem/ecosystems/local.ts'
@@ -27,7 +26,7 @@ export async function localDocument() {
     // Describing a route needs the amounts only.
     const topup = topupRoutes({ amounts: [100_000n] } as unknown as TopupDeps)
     const routes = [...composed.routes, ...topup, metaRoute(composed), ...healthRoutes(composed)]
-    return openApiOf({ facts: composed.facts, routes, examples })
+    return openApiOf({ facts: composed.facts, routes })
   } finally {
     await engine.close()
     await rm(folder, { recursive: true })

@@ -1,7 +1,9 @@
 import type { JsonObject } from '#lib/json.ts'
 import { PaymentRequiredBody } from '#payments/offers.ts'
 import type { Route } from '#route/route.ts'
+import { capturedExamples } from './captured-examples.ts'
 import { describeService } from './describe-service.ts'
+import { type Examples, liveExamples } from './live-examples.ts'
 import { toOpenApi } from './openapi.ts'
 import type { Page } from './outside-routes.ts'
 import { paymentRequiredExample } from './payment-required-example.ts'
@@ -13,19 +15,24 @@ import { staticPage } from './static-page.ts'
 export interface DocumentInput {
   readonly facts: ServiceFacts
   readonly routes: readonly Route[]
-  /** Captured answers by operation id and status. */
-  readonly examples: Readonly<Record<string, unknown>>
 }
 
 /** OpenAPI, interactive docs, /llms.txt and error pages. */
 export function documentPages(input: DocumentInput): readonly Page[] {
-  let json: string | undefined
-  const text = () => {
-    json ??= JSON.stringify(openApiOf(input))
-    return json
+  let isFinal = false
+  const text = async () => {
+    const live = await liveExamples(input.routes)
+    isFinal = live !== undefined
+    return JSON.stringify(openApiOf(input, live))
   }
+  // Without examples while the index cannot give them; nobody keeps that one.
   const openapi = (path: string) =>
-    staticPage({ path, contentType: 'application/json; charset=utf-8', text })
+    staticPage({
+      path,
+      contentType: 'application/json; charset=utf-8',
+      text,
+      isFinal: () => isFinal,
+    })
   return [
     openapi('/openapi.json'),
     openapi('/openapi/v1.json'),
@@ -40,7 +47,10 @@ export function documentPages(input: DocumentInput): readonly Page[] {
   ]
 }
 
-export function openApiOf({ facts, routes, examples }: DocumentInput): JsonObject {
+/** `live`: answers of now, instead of captured ones. */
+export function openApiOf({ facts, routes }: DocumentInput, live: Examples = {}): JsonObject {
+  const captured = capturedExamples(facts)
+  const examples = { ...captured, answers: { ...captured.answers, ...live } }
   return toOpenApi({
     info: {
       title: `${facts.name} API`,

@@ -36,11 +36,15 @@ const PROBLEM_SCHEMA: JsonObject = {
   additionalProperties: true,
 }
 
+export interface ProblemInput {
+  readonly codes: ReadonlySet<RefusalCode>
+  readonly takesPayments: boolean
+  /** Bodies by code. */
+  readonly examples: Readonly<Partial<Record<RefusalCode, unknown>>>
+}
+
 /** Shares equal responses through `components.responses`. */
-export function problemResponses(
-  input: { readonly codes: ReadonlySet<RefusalCode>; readonly takesPayments: boolean },
-  shared: Map<string, JsonObject>,
-): JsonObject {
+export function problemResponses(input: ProblemInput, shared: Map<string, JsonObject>): JsonObject {
   const byStatus = new Map<number, RefusalCode[]>()
   for (const code of input.codes) {
     const { status } = REFUSALS[code]
@@ -49,7 +53,7 @@ export function problemResponses(
   const responses: Record<number, JsonObject> = {}
   for (const [status, own] of byStatus) {
     const name = nameOf(own.sort())
-    if (!shared.has(name)) shared.set(name, problemResponse(status, own, input.takesPayments))
+    if (!shared.has(name)) shared.set(name, problemResponse(status, own, input))
     responses[status] = { $ref: `#/components/responses/${name}` }
   }
   return responses
@@ -65,7 +69,7 @@ function nameOf(codes: readonly RefusalCode[]): string {
 function problemResponse(
   status: number,
   codes: readonly RefusalCode[],
-  takesPayments: boolean,
+  { takesPayments, examples }: Pick<ProblemInput, 'takesPayments' | 'examples'>,
 ): JsonObject {
   return {
     description: codes.map((code) => `\`${code}\`: ${REFUSALS[code].title}`).join('; '),
@@ -81,7 +85,19 @@ function problemResponse(
             },
           ],
         },
+        ...examplesOf(codes, examples),
       },
     },
+  }
+}
+
+/** One for each code; a code without one, such as a bug's, is left out. */
+function examplesOf(codes: readonly RefusalCode[], examples: ProblemInput['examples']): JsonObject {
+  const known = codes.filter((code) => examples[code] !== undefined)
+  if (known.length === 0) return {}
+  return {
+    examples: Object.fromEntries(
+      known.map((code) => [code, { summary: REFUSALS[code].title, value: examples[code] }]),
+    ),
   }
 }

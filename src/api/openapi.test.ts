@@ -24,7 +24,7 @@ test('a body is required only where an empty one is refused', () => {
     tags: [],
     bearerFormat: 'key',
     paymentRequired: null,
-    examples: {},
+    examples: { requests: {}, answers: {}, problems: {} },
   })
   const paths = document.paths as Record<string, { post: { requestBody: { required: boolean } } }>
   assert.equal(paths['/api/needed']?.post.requestBody.required, true)

@@ -3,6 +3,7 @@ import { Compile } from 'typebox/schema'
 import { REFUSALS, type RefusalCode } from '#domain/refusal.ts'
 import type { JsonObject } from '#lib/json.ts'
 import type { Route } from '#route/route.ts'
+import type { CapturedExamples } from './captured-examples.ts'
 import { NamedSchemas } from './named-schemas.ts'
 import { ANSWER_HEADERS, headerComponents, headerRefs } from './openapi-headers.ts'
 import { problemResponses } from './openapi-problems.ts'
@@ -17,8 +18,7 @@ export interface OpenApiInput {
   readonly bearerFormat: string
   /** The 402 body; null without payments. */
   readonly paymentRequired: { readonly schema: TSchema; readonly example: unknown } | null
-  /** Captured answers by operation id. */
-  readonly examples: Readonly<Record<string, unknown>>
+  readonly examples: CapturedExamples
 }
 
 /** OpenAPI 3.1, from the same schemas that validate requests. */
@@ -73,13 +73,17 @@ function operationOf(
     parameters: parametersOf(route),
     ...(route.body === undefined
       ? {}
-      : { requestBody: requestBodyOf(route.body, route.bodyExample) }),
+      : { requestBody: requestBodyOf(route.body, input.examples.requests[route.operationId]) }),
     responses: {
       ...answersOf(input, route),
       ...notModifiedOf(input, route),
       ...paymentOf(input, route),
       ...problemResponses(
-        { codes: refusalsOf(input, route), takesPayments: takesPayments(input) },
+        {
+          codes: refusalsOf(input, route),
+          takesPayments: takesPayments(input),
+          examples: input.examples.problems,
+        },
         responses,
       ),
     },
@@ -115,7 +119,7 @@ function requestBodyOf(body: TSchema, bodyExample: unknown): JsonObject {
 function answersOf(input: OpenApiInput, route: Route): JsonObject {
   const answers: Record<string, JsonObject> = {}
   for (const [status, shape] of Object.entries(route.answers)) {
-    const example = exampleOf(input.examples, route.operationId, status)
+    const example = input.examples.answers[route.operationId]?.[status]
     answers[status] = {
       description: shape.description,
       headers: headerRefs(ANSWER_HEADERS[kindOf(route)], takesPayments(input)),
@@ -133,13 +137,6 @@ function kindOf(route: Route): keyof typeof ANSWER_HEADERS {
   return route.offer === undefined ? 'free' : 'paid'
 }
 
-/** The captured file is external data: skip what does not look like an example. */
-function exampleOf(examples: Readonly<Record<string, unknown>>, id: string, status: string) {
-  const byStatus = examples[id]
-  if (typeof byStatus !== 'object' || byStatus === null) return undefined
-  return Object.entries(byStatus).find(([key]) => key === status)?.[1]
-}
-
 function notModifiedOf(input: OpenApiInput, route: Route): JsonObject {
   if (!route.metered || route.revision === undefined) return {}
   const headers = headerRefs(ANSWER_HEADERS.free.concat('ETag'), takesPayments(input))
@@ -150,7 +147,10 @@ function paymentOf(input: OpenApiInput, route: Route): JsonObject {
   const { offer } = route
   const { paymentRequired } = input
   if (paymentRequired === null || (!route.metered && offer === undefined)) return {}
-  const content = offer ? { schema: offer.schema } : paymentRequired
+  const example = input.examples.answers[route.operationId]?.['402']
+  const content = offer
+    ? { schema: offer.schema, ...(example !== undefined && { example }) }
+    : paymentRequired
   return {
     402: {
       description: offer?.description ?? 'The daily quota is used up and no balance is left',

@@ -10,6 +10,8 @@ export interface StaticContent {
   readonly contentType: string
   /** Built on first request. */
   readonly text: string | (() => string | Promise<string>)
+  /** Whether what was built may be kept; always, if absent. */
+  readonly isFinal?: () => boolean
   /** Names and values in turn. */
   readonly headers?: readonly string[]
 }
@@ -34,6 +36,7 @@ export function staticPage(content: StaticContent): Page {
         made = undefined
         throw error
       })
+      if (content.isFinal?.() === false) made = undefined
       const headers = ['ETag', etag, 'Cache-Control', CACHED, ...(content.headers ?? [])]
       if (matchesEtag(incoming.headers['if-none-match'], etag))
         return { status: 304, headers, body: '' }

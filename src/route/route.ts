@@ -89,7 +89,6 @@ interface RouteFacts {
 export interface RouteDefinition<P extends Parameters, B extends TSchema> extends RouteFacts {
   readonly parameters: P
   readonly body?: B
-  readonly bodyExample?: Static<B>
   /** Synchronous where cached. */
   handle(input: HandlerInput<P, B>): Outcome | Promise<Outcome>
 }
@@ -110,20 +109,18 @@ export interface Prepared {
 export interface Route extends RouteFacts {
   readonly parameters: Parameters
   readonly body: TSchema | undefined
-  readonly bodyExample: unknown
   prepare(raw: RawInput): Prepared | Refusal
 }
 
 export function defineRoute<P extends Parameters, B extends TSchema = TSchema>(
   definition: RouteDefinition<P, B>,
 ): Route {
-  const { handle, parameters, body, bodyExample, ...facts } = definition
+  const { handle, parameters, body, ...facts } = definition
   const checkBody = body === undefined ? undefined : Compile(body)
   return {
     ...facts,
     parameters,
     body,
-    bodyExample,
     prepare(raw) {
       if (raw.body === BROKEN_BODY)
         return refuse('invalid_json', 'the body is not valid JSON, or has a forbidden member name')

@@ -1,5 +1,5 @@
-import type { Ask } from './ask.ts'
-import { AskRefused } from './ask.ts'
+import type { Ask } from '#route/ask-routes.ts'
+import { AskRefused } from '#route/ask-routes.ts'
 
 /** One value a day, oldest first, today last; null where there is none. */
 export type DayValues = readonly (number | null)[]

@@ -1,7 +1,7 @@
 import type { Clock } from '#lib/time.ts'
 import { unixNow } from '#lib/time.ts'
-import type { Ask } from './ask.ts'
-import { AskRefused } from './ask.ts'
+import type { Ask } from '#route/ask-routes.ts'
+import { AskRefused } from '#route/ask-routes.ts'
 import { type SnapshotSeries, seriesOf } from './series.ts'
 
 /** Everything that the page shows before anyone asks for more. */

@@ -3,7 +3,6 @@ import type { Logger } from 'pino'
 import { createProxyCheck } from '#access/callers/client-address.ts'
 import { type ApiDeps, createApi } from '#api/create-api.ts'
 import { documentPages } from '#api/document-pages.ts'
-import examples from '#api/examples.json' with { type: 'json' }
 import { type HealthDeps, healthRoutes, type Readiness } from '#api/health-routes.ts'
 import { type MetaDeps, metaRoute } from '#api/meta-route.ts'
 import type { Metrics } from '#api/metrics.ts'
@@ -59,7 +58,7 @@ export async function serve(deps: ServeDeps, input: ServeInput): Promise<Served>
     ...input,
     routes,
     pages: [
-      ...documentPages({ facts: input.facts, routes, examples }),
+      ...documentPages({ facts: input.facts, routes }),
       ...sitePages({ clock, routes, ...siteFactsOf(input.facts) }),
     ],
     clock,

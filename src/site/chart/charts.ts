@@ -1,4 +1,4 @@
-import type { Ask } from '../ask.ts'
+import type { Ask } from '#route/ask-routes.ts'
 import type { Chart } from './draw-chart.ts'
 import { dollars, short } from './format.ts'
 

@@ -1,10 +1,11 @@
 import { isRefusal, type Refusal } from '#domain/refusal.ts'
-import type { Route } from '#route/route.ts'
+import type { Route } from './route.ts'
 
 /** Asks a route of this server without a charge, for documents that are the same for everyone. */
 export type Ask = (
   operationId: string,
   query?: Readonly<Record<string, string>>,
+  path?: Readonly<Record<string, string>>,
 ) => Promise<unknown>
 
 /** The refusal of a route, thrown so that a document of many answers fails as a whole. */
@@ -30,11 +31,11 @@ const NOBODY = {
 /** Throws AskRefused, and what the route throws. */
 export function askRoutes(routes: readonly Route[]): Ask {
   const byName = new Map(routes.map((route) => [route.operationId, route]))
-  return async (operationId, query = {}) => {
+  return async (operationId, query = {}, path = {}) => {
     const route = byName.get(operationId)
     if (route === undefined) throw new Error(`no route ${operationId}`)
     const given = new Map(Object.entries(query).map(([name, value]) => [name, [value]]))
-    const prepared = route.prepare({ query: given, path: {}, body: undefined })
+    const prepared = route.prepare({ query: given, path, body: undefined })
     if (isRefusal(prepared)) throw new AskRefused(prepared)
     const outcome = await prepared.run({
       requestId: '',

@@ -1,0 +1,52 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { askRoutes } from '#route/ask-routes.ts'
+import type { Route } from '#route/route.ts'
+
+/** Short answers make a readable page: two rows show a list as well as twenty. */
+const SHORT: Readonly<Record<string, string>> = { limit: '2', period: '2d' }
+
+/** Answers by operation and status, as in the OpenAPI document. */
+export type Examples = Readonly<Record<string, Readonly<Record<string, unknown>>>>
+
+/** The document must be there while a store hangs. */
+const TIMEOUT_MS = 1_000
+
+/** The service's own answers of now; undefined while the index cannot give them. */
+export async function liveExamples(routes: readonly Route[]): Promise<Examples | undefined> {
+  const stop = new AbortController()
+  const late = delay(TIMEOUT_MS, undefined, { signal: stop.signal, ref: false })
+  try {
+    return await Promise.race([askAll(routes), late.catch(() => undefined)])
+  } catch {
+    return undefined
+  } finally {
+    stop.abort()
+  }
+}
+
+async function askAll(routes: readonly Route[]): Promise<Examples> {
+  const ask = askRoutes(routes)
+  const address = await someWallet(ask)
+  const examples: Record<string, Record<string, unknown>> = {}
+  for (const { operationId, method, metered, open, parameters } of routes) {
+    if (method !== 'GET' || !(metered || open === true)) continue
+    const names = Object.keys(parameters)
+    const query = Object.fromEntries(Object.entries(SHORT).filter(([name]) => names.includes(name)))
+    const path = names.includes('address') ? { address } : {}
+    examples[operationId] = { 200: await ask(operationId, query, path) }
+  }
+  return examples
+}
+
+/** One with claims where there is one; any other is zeros. */
+async function someWallet(ask: ReturnType<typeof askRoutes>): Promise<string> {
+  const nobody = '0x0000000000000000000000000000000000000001'
+  try {
+    const { data } = (await ask('listPayouts', { limit: '20' })) as {
+      readonly data: readonly { readonly recipient: string | null }[]
+    }
+    return data.find(({ recipient }) => recipient !== null)?.recipient ?? nobody
+  } catch {
+    return nobody
+  }
+}
