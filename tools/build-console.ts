@@ -29,8 +29,22 @@ export async function buildConsole(): Promise<void> {
     },
   })
   const assets = join(OUTPUT, 'assets')
-  const names = (await readdir(assets)).filter((name) => PACKED.test(name))
-  await Promise.all(names.map((name) => pack(join(assets, name))))
+  const names = await readdir(assets)
+  await preload(names.filter((name) => PRELOADED.test(name)))
+  const packed = names.filter((name) => PACKED.test(name))
+  await Promise.all(packed.map((name) => pack(join(assets, name))))
+}
+
+/** Fonts of the first view: found only in the stylesheet, they would come late and move the text. */
+const PRELOADED = /-latin-(400|500|600)-normal-.*\.woff2$/
+
+async function preload(names: readonly string[]): Promise<void> {
+  const file = join(OUTPUT, 'index.html')
+  const links = names.map(
+    (name) => `<link rel="preload" as="font" type="font/woff2" crossorigin href="/assets/${name}">`,
+  )
+  const html = await readFile(file, 'utf8')
+  await writeFile(file, html.replace('<!--head-->', `<!--head-->\n    ${links.join('\n    ')}`))
 }
 
 async function pack(file: string): Promise<void> {

@@ -260,6 +260,8 @@ export const texts = {
     switch: (chain: string) => `Switch to ${chain}`,
     poor: (symbol: string) => `Not enough ${symbol}`,
     poorMore: (chosen: string, held: string) => `You chose ${chosen}; this wallet holds ${held}.`,
+    failed: 'The transfer failed on the chain',
+    failedMore: 'Nothing was paid but the network fee. Look at your wallet, then try again.',
     amountWrong: 'Choose an amount from 0.01 to 1000 dollars.',
   },
   payment: {

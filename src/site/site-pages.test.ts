@@ -118,6 +118,7 @@ describe('the snapshot', () => {
   const clock = { ms: 1_000_000 }
   let isReady = false
   let made = 0
+  let isBroken = false
   const routes = [
     route('getMeta', () => {
       made += 1
@@ -126,7 +127,10 @@ describe('the snapshot', () => {
     route('getStats', () =>
       isReady ? { data: {}, meta } : refuse('data_not_ready', 'not yet', { retryAfterSeconds: 2 }),
     ),
-    route('getBurnTotals', () => ({ data: {}, meta })),
+    route('getBurnTotals', () => {
+      if (isBroken) throw new Error('the register cannot be read')
+      return { data: {}, meta }
+    }),
     route('getDailyBurns', () => ({ data: [], meta })),
     route('getStatsHistory', () => refuse('invalid_parameter', 'no price is configured')),
     route('rankGraveDiggers', () => ({ data: [], meta })),
@@ -155,6 +159,14 @@ describe('the snapshot', () => {
     clock.ms += 1_000
     assert.notEqual(await snapshot(), one)
     assert.equal(made, 2)
+  })
+
+  test('keeps the last figures while the register fails', async () => {
+    const { figures } = await snapshot()
+    isBroken = true
+    clock.ms += 5_000
+    assert.equal((await snapshot()).figures, figures)
+    isBroken = false
   })
 
   test('has the newest entries of all kinds together, and no series where there is none', async () => {

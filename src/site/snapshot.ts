@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '#lib/time.ts'
 import { unixNow } from '#lib/time.ts'
 import type { Ask } from '#route/ask-routes.ts'
@@ -34,13 +35,23 @@ export interface SnapshotDeps {
   readonly chains: readonly string[]
 }
 
+/** A store that hangs must not take the page with it. */
+const TIMEOUT_MS = 2_000
+
 /** One snapshot for everyone, built when someone asks and the last one is old. */
 export function sharedSnapshot(deps: SnapshotDeps): () => Promise<Snapshot> {
   let last: { readonly made: Promise<Snapshot>; readonly madeUnix: number } | undefined
+  let known: SnapshotFigures | null = null
+  const make = async (): Promise<Snapshot> => {
+    const service = await deps.ask('getMeta')
+    // While the register fails, the last figures stay; their blocks tell how old they are.
+    known = await inTime(figuresOf(deps)).catch(() => known)
+    return { madeUnix: unixNow(deps.clock), service, figures: known }
+  }
   return async () => {
     const now = unixNow(deps.clock)
     if (last === undefined || now - last.madeUnix >= AGE_MAX_SECONDS) {
-      const own = { made: makeSnapshot(deps), madeUnix: now }
+      const own = { made: make(), madeUnix: now }
       last = own
       own.made.catch(() => {
         if (last === own) last = undefined
@@ -50,9 +61,17 @@ export function sharedSnapshot(deps: SnapshotDeps): () => Promise<Snapshot> {
   }
 }
 
-async function makeSnapshot(deps: SnapshotDeps): Promise<Snapshot> {
-  const service = await deps.ask('getMeta')
-  return { madeUnix: unixNow(deps.clock), service, figures: await figuresOf(deps) }
+async function inTime<T>(work: Promise<T>): Promise<T> {
+  const stop = new AbortController()
+  const late = delay(TIMEOUT_MS, undefined, { signal: stop.signal, ref: false }).then(() => {
+    throw new Error(`the register did not answer within ${TIMEOUT_MS} ms`)
+  })
+  late.catch(() => undefined)
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    stop.abort()
+  }
 }
 
 interface Body {

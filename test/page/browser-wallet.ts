@@ -12,6 +12,8 @@ export interface WalletMood {
   isLocked: boolean
   /** Whether a transaction's hash gets lost on its way to the page. */
   losesHash: boolean
+  /** Whether the chain refuses what is sent. */
+  failsTransfer: boolean
 }
 
 interface Call {
@@ -26,7 +28,13 @@ export async function announceWallet(
 ): Promise<WalletMood> {
   const account = privateKeyToAccount(input.privateKey)
   const { base, name } = input
-  const mood: WalletMood = { chainId: 8453, declined: new Set(), isLocked: false, losesHash: false }
+  const mood: WalletMood = {
+    chainId: 8453,
+    declined: new Set(),
+    isLocked: false,
+    losesHash: false,
+    failsTransfer: false,
+  }
   const sender = createWalletClient({ account, transport: http(base.rpcUrl) })
   const answer = async ({ method, params = [] }: Call): Promise<unknown> => {
     if (mood.isLocked) throw refusal(-32_002, 'Request already pending. Please wait.')
@@ -42,7 +50,10 @@ export async function announceWallet(
     if (method === 'eth_signTypedData_v4') return account.signTypedData(typedData(String(second)))
     if (method === 'eth_sendTransaction') {
       const { to, data } = first as { readonly to: Hex; readonly data: Hex }
-      const hash = await sender.sendTransaction({ chain: null, to, data, gasPrice: 0n })
+      // More than anyone has: the token reverts.
+      const sent: Hex = mood.failsTransfer ? `0x${data.slice(2, -64)}${'f'.repeat(64)}` : data
+      const fee = { gasPrice: 0n, gas: 200_000n }
+      const hash = await sender.sendTransaction({ chain: null, to, data: sent, ...fee })
       return mood.losesHash ? new Promise(() => undefined) : hash
     }
     return base.rpc.send({ method, params })

@@ -272,6 +272,45 @@ describe('the page', () => {
       await page.close()
     })
 
+    test('a payment with an unknown outcome is sent again as it was signed, never signed anew', async () => {
+      await passBlocks(world.base, 1)
+      await start(world.devnet.wallets.holder.privateKey)
+      await connect()
+      const Authorization = `Bearer ${await mint()}`
+      let failures = 2
+      const sent = new Set<string>()
+      await page.route('**/api/sessions/topup*', async (route) => {
+        const header = route.request().headers()['payment-signature']
+        if (header === undefined) return route.continue()
+        sent.add(header)
+        failures -= 1
+        // The second request is paid for, but its answer is lost.
+        if (failures === 0) await route.fetch()
+        return failures >= 0 ? route.abort() : route.continue()
+      })
+      await page.getByRole('button', { name: '$1', exact: true }).click()
+      await page.getByRole('button', { name: 'Sign instead, no fee' }).click()
+      await page.getByRole('button', { name: 'Try again' }).click()
+      await page.getByRole('button', { name: 'Try again' }).click()
+      await page.getByText('any amount it moved is on the balance it was made for').waitFor()
+      assert.equal(sent.size, 1)
+      assert.equal((await world.api.get('/api/usage', { Authorization })).body.prepaidBalanceUsd, 1)
+      assert.equal(await page.getByRole('button', { name: 'Try again' }).count(), 0)
+      assert.deepEqual(watched.strangers, [])
+      await page.close()
+    })
+
+    test('a transfer that fails on the chain is told, and nothing waits for it', async () => {
+      await start(world.devnet.wallets.holder.privateKey)
+      mood.failsTransfer = true
+      await connect()
+      await mint()
+      await page.getByRole('button', { name: '$1', exact: true }).click()
+      await page.getByRole('button', { name: /^Send / }).click()
+      await page.getByText('The transfer failed on the chain').waitFor()
+      await page.close()
+    })
+
     test('a locked wallet and one that declines to connect are told apart', async () => {
       await start(world.devnet.wallets.holder.privateKey)
       mood.isLocked = true

@@ -76,7 +76,7 @@ function UseKey({ onSecret }: Pick<ConnectProps, 'onSecret'>) {
           <span>{t.haveKeyNote}</span>
           <input
             class="in"
-            type="password"
+            spellcheck={false}
             autocomplete="off"
             aria-label={t.secret}
             value={secret}

@@ -21,10 +21,17 @@ export async function balanceOf({ provider, address }: Wallet, asset: string): P
 /** Returns the hash of the transaction once the wallet has sent it. */
 export async function sendTransfer(
   { provider, address }: Wallet,
-  input: { readonly asset: string; readonly to: string; readonly amount: bigint },
+  input: {
+    readonly chainId: number
+    readonly asset: string
+    readonly to: string
+    readonly amount: bigint
+  },
 ): Promise<string> {
   const data = TRANSFER + word(input.to) + word(input.amount.toString(16))
-  const call = { from: address, to: input.asset, data }
+  // A wallet that has changed its network meanwhile refuses.
+  const chainId = `0x${input.chainId.toString(16)}`
+  const call = { from: address, to: input.asset, data, chainId }
   return String(await ask(provider, 'eth_sendTransaction', [call]))
 }
 
@@ -35,6 +42,7 @@ export interface FoundTransfer {
 
 /** About half an hour on base: a page that was closed in the middle of a payment finds it again. */
 const BLOCKS_BACK = 1_000
+const TRANSFERS_MAX = 5
 
 /** Transfers of the wallet to the payee, newest first. */
 export async function recentTransfers(
@@ -52,7 +60,25 @@ export async function recentTransfers(
     readonly transactionHash: string
     readonly data: string
   }[]
-  return logs
-    .map(({ transactionHash, data }) => ({ txHash: transactionHash, amount: BigInt(data) }))
-    .reverse()
+  const own: FoundTransfer[] = []
+  for (const { transactionHash: txHash, data } of logs.slice(-TRANSFERS_MAX).reverse()) {
+    const sent = (await ask(provider, 'eth_getTransactionByHash', [txHash])) as {
+      readonly from: string
+    } | null
+    // An authorization is sent, and credited, by the operator.
+    if (sent?.from.toLowerCase() === address.toLowerCase())
+      own.push({ txHash, amount: BigInt(data) })
+  }
+  return own
+}
+
+/** Undefined while it waits for a block. */
+export async function hasFailed(
+  { provider }: Wallet,
+  txHash: string,
+): Promise<boolean | undefined> {
+  const receipt = (await ask(provider, 'eth_getTransactionReceipt', [txHash])) as {
+    readonly status: string
+  } | null
+  return receipt === null ? undefined : Number(receipt.status) === 0
 }

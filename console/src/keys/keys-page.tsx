@@ -66,6 +66,7 @@ export function KeysPage({ service }: { readonly service: Service }) {
           {wallet !== undefined && service.pricing !== null && (
             <div class="p7">
               <Topup
+                key={wallet.address}
                 wallet={wallet}
                 service={service}
                 pricing={service.pricing}

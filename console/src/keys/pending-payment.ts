@@ -1,3 +1,5 @@
+import { keep, kept } from '../parts/kept.ts'
+
 const NAME = 'sexton-payment'
 
 /** A transfer that was sent; its hash is public, so that a reload may remember it. */
@@ -9,11 +11,13 @@ export interface SentPayment {
 }
 
 export function remember(payment: SentPayment | undefined): void {
-  if (payment === undefined) localStorage.removeItem(NAME)
-  else localStorage.setItem(NAME, JSON.stringify(payment))
+  keep(NAME, payment && JSON.stringify(payment))
 }
 
 export function remembered(): SentPayment | undefined {
-  const text = localStorage.getItem(NAME)
-  return text === null ? undefined : JSON.parse(text)
+  try {
+    return JSON.parse(kept(NAME) ?? '') ?? undefined
+  } catch {
+    return undefined
+  }
 }

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { SextonError } from 'sexton-client'
 import { ProblemNote } from '../parts/problem-note.tsx'
 import { texts } from '../texts.ts'
 import { WalletError } from './wallet.ts'
@@ -26,6 +27,9 @@ export interface RefusalProps {
 /** What a wallet or the service refused. */
 export function Refusal({ error, again }: RefusalProps) {
   if (error === undefined) return null
+  // A payment that was made must not be offered a second time.
+  if (error instanceof SextonError && error.code === 'payment_already_used')
+    return <ProblemNote error={error} />
   if (!(error instanceof WalletError)) return <ProblemNote error={error} again={again} />
   const t = texts.walletErrors
   const more = {

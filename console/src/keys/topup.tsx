@@ -10,7 +10,14 @@ import { Banner } from '../parts/banners.tsx'
 import { count, usd } from '../parts/format.ts'
 import { sexton } from '../state/session.ts'
 import { texts } from '../texts.ts'
-import { balanceOf, type FoundTransfer, recentTransfers, sendTransfer, toMicro } from './erc20.ts'
+import {
+  balanceOf,
+  type FoundTransfer,
+  hasFailed,
+  recentTransfers,
+  sendTransfer,
+  toMicro,
+} from './erc20.ts'
 import { Facts } from './gate.tsx'
 import { Payment } from './payment.tsx'
 import { remember, remembered, type SentPayment } from './pending-payment.ts'
@@ -23,6 +30,8 @@ const t = texts.topup
 const AMOUNTS = ['1', '5', '20']
 const LEAST = 10_000n
 const MOST = 1_000_000_000n
+/** How often the wallet is asked whether a transfer failed. */
+const LOOK_MS = 2_000
 
 export interface TopupProps {
   readonly wallet: Wallet
@@ -38,6 +47,7 @@ type Obstacle =
   | { readonly kind: 'network' }
   | { readonly kind: 'poor'; readonly held: bigint }
   | { readonly kind: 'amount' }
+  | { readonly kind: 'failed' }
 
 export function Topup(props: TopupProps) {
   const { pricing, keys, onCredited } = props
@@ -96,13 +106,18 @@ function useTopup({ wallet, service, pricing, keys, onCredited }: TopupProps) {
   const [settles, setSettles] = useState(false)
   const [last, setLast] = useState<() => Promise<void>>()
   const action = useAction()
-  const key = publicId ?? keys[0]?.publicId ?? undefined
+  const key = keys.find((each) => each.publicId === publicId)?.publicId ?? keys[0]?.publicId
   const micro = toMicro(amount) ?? 0n
   useEffect(() => {
     isSettling().then(setSettles, () => setSettles(false))
     if (payment === undefined)
       findUnclaimed(wallet, pricing).then(setFound, () => setFound(undefined))
   }, [wallet.address])
+  useFailure(wallet, payment?.txHash, () => {
+    remember(undefined)
+    setPayment(undefined)
+    setObstacle({ kind: 'failed' })
+  })
   const run = (work: (key: string) => Promise<void>) => {
     if (key === undefined) return
     const checked = async () => {
@@ -133,15 +148,32 @@ function useTopup({ wallet, service, pricing, keys, onCredited }: TopupProps) {
     send: () =>
       run(async () => {
         const { asset, payTo: to } = pricing
-        claim(await sendTransfer(wallet, { asset, to, amount: micro }), micro)
+        claim(await sendTransfer(wallet, { chainId, asset, to, amount: micro }), micro)
       }),
     sign: () =>
       run(async (own) => {
-        const topup = await payByAuthorization(wallet, { usd: amount, publicId: own })
+        const topup = await payByAuthorization(wallet, {
+          usd: amount,
+          amount: micro,
+          publicId: own,
+        })
         setCredited(usd(topup.creditedUsd))
         onCredited(own, topup.creditedUsd)
       }),
   }
+}
+
+/** Asks the wallet until the transfer is in a block. */
+function useFailure(wallet: Wallet, txHash: string | undefined, onFailed: () => void): void {
+  useEffect(() => {
+    if (txHash === undefined) return
+    const timer = setInterval(async () => {
+      const failed = await hasFailed(wallet, txHash).catch(() => undefined)
+      if (failed !== undefined) clearInterval(timer)
+      if (failed === true) onFailed()
+    }, LOOK_MS)
+    return () => clearInterval(timer)
+  }, [txHash])
 }
 
 async function obstacleOf(
@@ -243,6 +275,7 @@ function ObstacleState(props: {
   const { obstacle, pricing, paid, change } = props
   const { assetSymbol: symbol, network } = pricing
   if (obstacle === undefined) return null
+  if (obstacle.kind === 'failed') return <State title={t.failed} more={t.failedMore} />
   if (obstacle.kind === 'amount') return <State title={t.amountWrong} more="" />
   if (obstacle.kind === 'poor') {
     const held = `${(Number(obstacle.held) / 1e6).toFixed(2)} ${symbol}`
@@ -262,7 +295,7 @@ async function findUnclaimed(
   wallet: Wallet,
   { asset, payTo: to }: Pricing,
 ): Promise<FoundTransfer | undefined> {
-  for (const transfer of (await recentTransfers(wallet, { asset, to })).slice(0, 3)) {
+  for (const transfer of await recentTransfers(wallet, { asset, to })) {
     try {
       await getPrepayment(sexton(), { idOrTxHash: transfer.txHash })
     } catch (error) {

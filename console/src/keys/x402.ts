@@ -1,6 +1,6 @@
 import { getTopup, PaymentRequiredError, SextonError, type Topup } from 'sexton-client'
 import { sexton } from '../state/session.ts'
-import { chainIdOf, signTyped, switchChain, type Wallet } from './wallet.ts'
+import { signTyped, type Wallet } from './wallet.ts'
 
 /** One option of an x402 v2 offer, as in the header PAYMENT-REQUIRED. */
 interface Offer {
@@ -34,29 +34,45 @@ const SKEW_SECONDS = 600
 /** The outcome of a payment may be unknown for a while; asking again with the same one is safe. */
 const ASKS_MAX = 10
 
+/** A signed payment whose outcome is not known; it is sent again, never signed anew. */
+let unsettled: { readonly key: string; readonly usd: string; readonly header: string } | undefined
+
 /** Signs an EIP-3009 authorization for the amount and lets the operator send it (x402, scheme `exact`). */
 export async function payByAuthorization(
   wallet: Wallet,
-  input: { readonly usd: string; readonly publicId: string },
+  input: { readonly usd: string; readonly amount: bigint; readonly publicId: string },
 ): Promise<Topup> {
   const { usd, publicId: key } = input
-  const accepted = await readOffer(usd, key)
-  if (accepted === undefined) throw new Error('the operator does not settle payments')
-  const chainId = Number(accepted.network.slice('eip155:'.length))
-  if ((await chainIdOf(wallet)) !== chainId) await switchChain(wallet, chainId)
-  const authorization = authorizationOf(wallet.address, accepted)
-  const signature = await signTyped(wallet, typedData(accepted, chainId, authorization))
-  const payment = { x402Version: 2, accepted, payload: { signature, authorization } }
-  const headers = { 'PAYMENT-SIGNATURE': btoa(JSON.stringify(payment)) }
+  if (unsettled?.key !== key || unsettled.usd !== usd)
+    unsettled = { key, usd, header: await signPayment(wallet, input) }
+  const headers = { 'PAYMENT-SIGNATURE': unsettled.header }
   for (let asked = 1; ; asked += 1) {
     try {
-      return (await getTopup(sexton(), { usd, key }, { headers })).data
+      const { data } = await getTopup(sexton(), { usd, key }, { headers })
+      unsettled = undefined
+      return data
     } catch (error) {
+      // Only a refusal with a known outcome frees the person to sign another one.
+      if (error instanceof SextonError && error.status < 500 && error.status !== 429)
+        unsettled = undefined
       const isPending = error instanceof SextonError && error.code === 'settlement_pending'
       if (!isPending || asked >= ASKS_MAX) throw error
       await new Promise((resolve) => setTimeout(resolve, (error.retryAfterSeconds ?? 2) * 1_000))
     }
   }
+}
+
+async function signPayment(
+  wallet: Wallet,
+  input: { readonly usd: string; readonly amount: bigint; readonly publicId: string },
+): Promise<string> {
+  const accepted = await readOffer(input.usd, input.publicId)
+  if (accepted === undefined || BigInt(accepted.amount) !== input.amount)
+    throw new Error('the operator offers no payment of this amount')
+  const chainId = Number(accepted.network.slice('eip155:'.length))
+  const authorization = authorizationOf(wallet.address, accepted)
+  const signature = await signTyped(wallet, typedData(accepted, chainId, authorization))
+  return btoa(JSON.stringify({ x402Version: 2, accepted, payload: { signature, authorization } }))
 }
 
 function authorizationOf(from: string, { payTo, amount, maxTimeoutSeconds }: Offer) {

@@ -1,9 +1,11 @@
+import { keep, kept } from './kept.ts'
+
 const NAME = 'sexton-theme'
 
 /** What the person chose last, else what the system says. */
 export function startTheme(): void {
-  const chosen = localStorage.getItem(NAME)
-  if (chosen !== null) document.documentElement.dataset.theme = chosen
+  const chosen = kept(NAME)
+  if (chosen !== undefined) document.documentElement.dataset.theme = chosen
 }
 
 export function switchTheme(): void {
@@ -12,5 +14,5 @@ export function switchTheme(): void {
     (root.dataset.theme ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : '')) ===
     'dark'
   root.dataset.theme = isDark ? 'light' : 'dark'
-  localStorage.setItem(NAME, root.dataset.theme)
+  keep(NAME, root.dataset.theme)
 }
