@@ -3,9 +3,11 @@ import { after, before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { createWalletClient, encodeFunctionData, http, parseAbi } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { burn, reorg } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { buildConsole } from '#tools/build-console.ts'
 import { launchChromium } from '../chromium.ts'
+import { eventually } from '../world.ts'
 import {
   fundWallet,
   passBlocks,
@@ -96,6 +98,68 @@ describe('the page', () => {
     await page.getByRole('button', { name: '1 y' }).click()
     await page.getByText(/of 60 calls left today, without a key/).waitFor()
     await page.getByRole('slider', { name: 'Burned per day by chain' }).focus()
+    assertClean(watched)
+    await page.close()
+  })
+
+  test('an entry whose block is replaced is struck out, not erased', async () => {
+    const { base, devnet } = world
+    const from = devnet.wallets.holder.address
+    const txHash = await burn(base, {
+      from,
+      token: 'grave',
+      amount: 123_456n * 10n ** 13n,
+    })
+    await untilSealed(base, txHash)
+    await passBlocks(base, 1)
+    await eventually(async () => {
+      const text = await (await fetch(`${world.origin}/snapshot.json`)).text()
+      return text.includes(txHash) || undefined
+    }, 20_000)
+    const watched = await open('/')
+    const row = watched.page.locator('tr', { hasText: '1.234' }).first()
+    await row.waitFor()
+    await reorg(base, { depth: 3 })
+    await watched.page.locator('tr.struck', { hasText: '1.234' }).waitFor()
+    await watched.page.getByText(/block [0-9,]+ was replaced/).waitFor()
+    await assertAccessible(watched.page)
+    assertClean(watched)
+    await watched.page.close()
+  })
+
+  test('a server that is away is not asked in a hurry, and the last figures stay', async () => {
+    const { page } = await open('/')
+    let asked = 0
+    await page.route('**/snapshot.json', (route) => {
+      asked += 1
+      return route.abort()
+    })
+    await page.getByText('The server does not answer.').waitFor()
+    await page.getByRole('button', { name: 'Try now' }).click()
+    await page.waitForTimeout(1_000)
+    assert.equal(asked, 2)
+    await page.getByRole('heading', { name: 'GRAVE burned to date' }).waitFor()
+    await page.unroute('**/snapshot.json')
+    await page.getByRole('button', { name: 'Try now' }).click()
+    await page.getByText('The server does not answer.').waitFor({ state: 'detached' })
+    await page.close()
+  })
+
+  test('every chart has its picture, which is free, and its CSV, which is one call', async () => {
+    const watched = await open('/')
+    const { page } = watched
+    const pictures = await page.getByRole('link', { name: 'SVG', exact: true }).all()
+    assert.equal(pictures.length, 7)
+    const before = (await world.api.get('/api/usage')).body.requestCount
+    for (const picture of pictures) {
+      const answer = await fetch(world.origin + (await picture.getAttribute('href')))
+      assert.equal(answer.status, 200)
+      assert.match(await answer.text(), /^<svg /)
+    }
+    const download = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'CSV' }).nth(1).click()
+    assert.equal((await download).suggestedFilename(), 'supply-90d.csv')
+    assert.equal((await world.api.get('/api/usage')).body.requestCount, before + 1)
     assertClean(watched)
     await page.close()
   })

@@ -50,7 +50,7 @@ export function Ledger({ figures, missing }: LedgerProps) {
         <PeriodBar period={period} choose={choose} calls={calls} />
         {failure !== undefined && <ProblemNote error={failure} again={forget} />}
       </BurnChart>
-      <Multiples {...shown} day={selection.day} missing={missing} />
+      <Multiples {...shown} period={period} day={selection.day} missing={missing} />
     </SelectionContext.Provider>
   )
 }

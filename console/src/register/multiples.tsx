@@ -5,6 +5,8 @@ import { count, dollars, percent, price, short, usd } from '../parts/format.ts'
 import type { Days } from '../state/types.ts'
 import { texts } from '../texts.ts'
 import type { ShownDays } from './burn-chart.tsx'
+import { ChartLinks } from './chart-links.tsx'
+import type { Period } from './use-series.ts'
 
 const DAY_SECONDS = 86_400
 const t = texts.ledger
@@ -13,21 +15,42 @@ type Name = keyof typeof t.names
 
 /** `part`: what must be configured for it. */
 const METRICS = [
-  { name: 'supply', marks: 'line', scale: short, big: count },
-  { name: 'holders', marks: 'line', scale: short, big: count },
-  { name: 'price', marks: 'line', scale: dollars, big: price },
-  { name: 'marketCap', marks: 'line', scale: dollars, big: usd },
-  { name: 'dividends', marks: 'bars', scale: dollars, big: usd, part: 'dividends' },
-  { name: 'graveDigs', marks: 'bars', scale: short, big: count, part: 'graveDigs' },
+  { name: 'supply', chart: 'supply', marks: 'line', scale: short, big: count },
+  { name: 'holders', chart: 'holders', marks: 'line', scale: short, big: count },
+  { name: 'price', chart: 'price', marks: 'line', scale: dollars, big: price },
+  { name: 'marketCap', chart: 'market-cap', marks: 'line', scale: dollars, big: usd },
+  {
+    name: 'dividends',
+    chart: 'dividends',
+    marks: 'bars',
+    scale: dollars,
+    big: usd,
+    part: 'dividends',
+  },
+  {
+    name: 'graveDigs',
+    chart: 'grave-digs',
+    marks: 'bars',
+    scale: short,
+    big: count,
+    part: 'graveDigs',
+  },
 ] as const satisfies readonly {
   readonly name: Name
+  /** In the address of the picture. */
+  readonly chart: string
   readonly marks: 'line' | 'bars'
   readonly scale: (value: number) => string
   readonly big: (value: number) => string
   readonly part?: string
 }[]
 
-export function Multiples(props: ShownDays & { readonly missing: ReadonlySet<string> }) {
+export interface MultiplesProps extends ShownDays {
+  readonly period: Period
+  readonly missing: ReadonlySet<string>
+}
+
+export function Multiples(props: MultiplesProps) {
   const shown = METRICS.filter((metric) => !('part' in metric) || !props.missing.has(metric.part))
   return (
     <section class="row" aria-labelledby="ledger">
@@ -45,8 +68,8 @@ export function Multiples(props: ShownDays & { readonly missing: ReadonlySet<str
   )
 }
 
-function Multiple(props: ShownDays & { readonly metric: (typeof METRICS)[number] }) {
-  const { series, from, to, day, metric } = props
+function Multiple(props: MultiplesProps & { readonly metric: (typeof METRICS)[number] }) {
+  const { series, from, to, day, metric, period } = props
   const values = sinceFirst(series.metrics[metric.name] ?? [], metric.marks).slice(from, to)
   const at = day ?? values.length - 1
   const value = values[at] ?? null
@@ -76,6 +99,11 @@ function Multiple(props: ShownDays & { readonly metric: (typeof METRICS)[number]
           {metric.name === 'price' || metric.name === 'marketCap' ? t.noPrice : t.none}
         </p>
       )}
+      <ChartLinks
+        data={`/api/stats/history?metric=${metric.name}`}
+        picture={`/charts/${metric.chart}.svg`}
+        period={period}
+      />
       {isKnown && (
         <DataTable
           columns={[texts.burns.day, t.names[metric.name]]}

@@ -1,6 +1,6 @@
-import { csv } from '../parts/download.ts'
 import { QuotaLine } from '../parts/quota-line.tsx'
 import { texts } from '../texts.ts'
+import { ChartLinks } from './chart-links.tsx'
 import type { Period } from './use-series.ts'
 
 const PERIODS: readonly Period[] = [7, 30, 90, 365, 3650]
@@ -16,7 +16,6 @@ export interface PeriodBarProps {
 }
 
 export function PeriodBar({ period, calls, choose }: PeriodBarProps) {
-  const name = period === 3650 ? 'all' : `${period}d`
   return (
     <div class="bar">
       <fieldset class="seg">
@@ -34,17 +33,7 @@ export function PeriodBar({ period, calls, choose }: PeriodBarProps) {
         ))}
       </fieldset>
       <QuotaLine />
-      <div class="links">
-        <button
-          type="button"
-          class="as-link"
-          title={texts.links.csvCost}
-          onClick={() => csv(`/api/burns?period=${name}&format=csv`, `burns-${name}.csv`)}
-        >
-          {texts.links.csv}
-        </button>
-        <a href={`/charts/burns.svg?period=${name}`}>{texts.links.svg}</a>
-      </div>
+      <ChartLinks data="/api/burns" picture="/charts/burns.svg" period={period} />
     </div>
   )
 }

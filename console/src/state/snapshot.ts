@@ -24,14 +24,13 @@ export function useSnapshot(): Seen {
   const [snapshot, setSnapshot] = useState(readEmbedded)
   const [struck, setStruck] = useState<readonly Entry[]>([])
   const [failure, setFailure] = useState<Failure>()
-  const [turn, setTurn] = useState(0)
+  const [dueMs, setDueMs] = useState(() => Date.now() + EVERY_MS)
 
   useEffect(() => {
-    const wait = failure === undefined ? EVERY_MS : waitOf(failure)
-    const timer = setTimeout(ask, turn === 0 || failure === undefined ? wait : 0)
+    const timer = setTimeout(ask, Math.max(0, dueMs - Date.now()))
     async function ask() {
       // A tab in the background asks nothing.
-      if (document.hidden) return setTurn((value) => value + 2)
+      if (document.hidden) return setDueMs(Date.now() + EVERY_MS)
       try {
         const response = await fetch('/snapshot.json')
         if (!response.ok) throw new Error(`${response.status}`)
@@ -39,21 +38,24 @@ export function useSnapshot(): Seen {
         setStruck((known) => [...known, ...retracted(snapshot, next)])
         setSnapshot(next)
         setFailure(undefined)
+        setDueMs(Date.now() + EVERY_MS)
       } catch {
-        const now = Date.now() / 1000
-        const sinceUnix = failure?.sinceUnix ?? now
-        setFailure({ sinceUnix, retryAtUnix: now + waitOf({ sinceUnix }) / 1000 })
+        const nowMs = Date.now()
+        const sinceUnix = failure?.sinceUnix ?? nowMs / 1000
+        const waitMs = waitOf(nowMs / 1000 - sinceUnix)
+        setFailure({ sinceUnix, retryAtUnix: (nowMs + waitMs) / 1000 })
+        setDueMs(nowMs + waitMs)
       }
-      setTurn((value) => (value === 0 ? 2 : value + 2))
     }
     return () => clearTimeout(timer)
-  }, [turn, failure, snapshot])
+  }, [dueMs])
 
-  return { snapshot, struck, failure, retry: () => setTurn((value) => value + 1) }
+  return { snapshot, struck, failure, retry: () => setDueMs(Date.now()) }
 }
 
-function waitOf({ sinceUnix }: Pick<Failure, 'sinceUnix'>): number {
-  return Math.min(WAIT_MAX_MS, Math.max(EVERY_MS, (Date.now() / 1000 - sinceUnix) * 500))
+/** Longer the longer the server is away. */
+function waitOf(awaySeconds: number): number {
+  return Math.min(WAIT_MAX_MS, Math.max(EVERY_MS, awaySeconds * 500))
 }
 
 function readEmbedded(): Snapshot {
