@@ -1,8 +1,8 @@
-import { glob, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { ecosystemFile } from '#ecosystem/ecosystem-file.ts'
-import { buildConsole } from './build-console.ts'
+import { buildConsole, consoleInputs } from './build-console.ts'
 import { typeOfSchema } from './schema-types.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -75,17 +75,6 @@ export async function buildService(): Promise<void> {
   // What was changed meanwhile may be in the bundle or not: the next start builds anew.
   if (looks.every(({ mtimeMs }) => mtimeMs < startedMs))
     await put(INPUTS_FILE, JSON.stringify(looks, null, 1))
-}
-
-/** What the page is built from; the service's own files are in its list already. */
-async function consoleInputs(): Promise<readonly string[]> {
-  const files = [
-    'console/**/*.*',
-    'client/src/*.ts',
-    'src/site/chart/*.ts',
-    'tools/build-console.ts',
-  ]
-  return Array.fromAsync(glob(files, { cwd: ROOT }))
 }
 
 function ecosystemTypes(): string {

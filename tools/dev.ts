@@ -12,7 +12,7 @@ const ROOT = join(import.meta.dirname, '..')
  * Builds the page before each start. And threads of a watched process report every file they load as a message to their parent, which
  * takes it for one of theirs. The folders are watched instead.
  */
-const BEFORE_START = `data:text/javascript,delete process.env.WATCH_REPORT_DEPENDENCIES;import { buildConsole } from '${pathToFileURL(join(ROOT, 'tools/build-console.ts'))}';await buildConsole()`
+const BEFORE_START = `data:text/javascript,delete process.env.WATCH_REPORT_DEPENDENCIES;import { refreshConsole } from '${pathToFileURL(join(ROOT, 'tools/build-console.ts'))}';await refreshConsole()`
 const WATCHED = ['src', 'console/src', 'client/src']
 
 await develop()

@@ -2,8 +2,15 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { buildConsole } from '#tools/build-console.ts'
+import { SHARED_CHAINS } from '../start-own-devnet.ts'
 
 const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** A run of all tests has built the page before it. */
+export async function buildPage(): Promise<void> {
+  if (process.env[SHARED_CHAINS] === undefined) await buildConsole()
+}
 
 /** A page whose every request, violation of its policy and error is noted. */
 export interface WatchedPage {

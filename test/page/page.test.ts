@@ -1,22 +1,19 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { createWalletClient, encodeFunctionData, http, parseAbi } from 'viem'
+import type { Browser } from 'playwright-core'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { burn, reorg } from '#devnet/actions.ts'
-import { accounts } from '#devnet/addresses.ts'
-import { buildConsole } from '#tools/build-console.ts'
+
 import { launchChromium } from '../chromium.ts'
 import { eventually } from '../world.ts'
+import { passBlocks, startX402World, untilSealed, type X402World } from '../x402/x402-world.ts'
 import {
-  fundWallet,
-  passBlocks,
-  startX402World,
-  untilSealed,
-  type X402World,
-} from '../x402/x402-world.ts'
-import { announceWallet, type WalletMood } from './browser-wallet.ts'
-import { assertAccessible, assertClean, openPage, type WatchedPage } from './page-harness.ts'
+  assertAccessible,
+  assertClean,
+  buildPage,
+  openPage,
+  type WatchedPage,
+} from './page-harness.ts'
 
 const FREE_CALLS = 3
 
@@ -24,7 +21,7 @@ describe('the page', () => {
   let world: X402World
   let browser: Browser
   before(async () => {
-    await buildConsole()
+    await buildPage()
     world = await startX402World({
       change: (file) => ({ ...file, quotas: { anonymous: 60, free: FREE_CALLS, premium: 5 } }),
       environment: { SEXTON_GUARD_MINT_BURST: '1000' },
@@ -192,272 +189,14 @@ describe('the page', () => {
     await page.close()
   })
 
-  describe('keys', () => {
-    let watched: WatchedPage
-    let page: Page
-    let mood: WalletMood
-    let firstSecret: string
-
-    const start = async (privateKey: `0x${string}`): Promise<void> => {
-      watched = await openPage(browser, world.origin)
-      page = watched.page
-      mood = await announceWallet(page, { privateKey, base: world.base, name: 'Test Wallet' })
-      await page.goto(`${world.origin}/keys`)
-    }
-    const connect = () => page.getByRole('button', { name: 'Test Wallet' }).click()
-    const mint = async (): Promise<string> => {
-      await page.getByRole('button', { name: 'Sign for a key' }).click()
-      await page.getByText('This secret is shown once.').waitFor()
-      return shownSecret(page)
-    }
-
-    test('minted with the keyboard alone; the secret is in no storage and no address', async () => {
-      await start(world.devnet.wallets.holder.privateKey)
-      await tabTo(page, 'Test Wallet')
-      await page.keyboard.press('Enter')
-      await page.getByText('Open: free tier').waitFor()
-      await tabTo(page, 'Label')
-      await page.keyboard.type('charts')
-      await page.keyboard.press('Enter')
-      await page.getByText('This secret is shown once.').waitFor()
-      const secret = await shownSecret(page)
-      firstSecret = secret
-      assert.match(secret, /^svc_[0-9a-f]{8}_[0-9a-f]{32}$/)
-      const { status } = await world.api.get('/api/stats', { Authorization: `Bearer ${secret}` })
-      assert.equal(status, 200)
-      const kept = await page.evaluate(
-        'JSON.stringify([location.href, { ...localStorage }, { ...sessionStorage }, document.cookie])',
-      )
-      assert.ok(!String(kept).includes(secret.slice(13)), 'the secret is kept nowhere')
-      await assertAccessible(page)
-      await page.getByRole('button', { name: 'I have it, hide it' }).click()
-      assert.equal(await page.getByText(secret).count(), 0)
-      assertClean(watched)
-    })
-
-    test('topped up by transfer: seen, confirmed block by block, credited', async () => {
-      const { address } = world.devnet.wallets.holder
-      await fundWallet(world.base, { to: address, amount: 20_000_000n })
-      await page.getByRole('button', { name: '$1', exact: true }).click()
-      await page.getByRole('button', { name: /^Send \$1\.00 in USDC$/ }).click()
-      await page.getByRole('heading', { name: /Topping up/ }).waitFor()
-      await untilShown(page, '$1.00 credited.', () => passBlocks(world.base, 1))
-      assertClean(watched)
-    })
-
-    test('topped up by an x402 authorization, which costs the wallet no gas', async () => {
-      await page.getByRole('button', { name: 'Add money' }).click()
-      await page.getByRole('button', { name: '$5', exact: true }).click()
-      await page.getByRole('button', { name: 'Sign instead, no fee' }).click()
-      await page.getByText('$5.00 credited.').waitFor()
-      await page.getByText('$6.0000').first().waitFor()
-      assertClean(watched)
-    })
-
-    test('calls with the key are paid from the balance once the free ones are used', async () => {
-      const paidBy = async (secret: string) => {
-        const answer = await world.api.get('/api/stats', { Authorization: `Bearer ${secret}` })
-        return answer.headers.get('x-ratelimit-source') ?? answer.status
-      }
-      const second = await mint()
-      for (let call = 1; call < FREE_CALLS; call += 1) assert.equal(await paidBy(second), 'quota')
-      assert.equal(await paidBy(firstSecret), 'prepaid')
-      assert.equal(await paidBy(second), 402, 'this key of the wallet has no balance of its own')
-    })
-
-    test('renamed, its balance moved, replaced and revoked, each by a signature', async () => {
-      await page.getByRole('button', { name: 'Sign to list your keys' }).click()
-      await page.getByText('2 of 10').waitFor()
-      const first = page.locator('tr', { hasText: 'charts' })
-      await first.getByRole('button', { name: 'Manage' }).click()
-      await page.getByLabel('New label').fill('nightly')
-      await page.getByRole('button', { name: 'Rename' }).click()
-      await page.locator('tr', { hasText: 'nightly' }).first().waitFor()
-      await page.getByRole('button', { name: 'Move balance' }).click()
-      await page.getByText(/^\$5\.99 moved to [0-9a-f]{8}\.$/).waitFor()
-      await page.getByRole('button', { name: 'New secret' }).click()
-      await page.getByText('This secret is shown once.').waitFor()
-      await page.getByText('2 of 10').waitFor()
-      const secret = await shownSecret(page)
-      await page
-        .locator('tr', { hasText: secret.slice(4, 12) })
-        .getByRole('button', { name: 'Manage' })
-        .click()
-      await page.getByRole('button', { name: 'Revoke' }).click()
-      await page.getByText('1 of 10').waitFor()
-      const refused = await world.api.get('/api/stats', { Authorization: `Bearer ${secret}` })
-      assert.equal(refused.status, 401)
-      await assertAccessible(page)
-      assertClean(watched)
-    })
-
-    test('a wallet on another network is told so before anything is sent, and switches', async () => {
-      mood.chainId = 1
-      await page.getByRole('button', { name: /^Send \$5\.00 in USDC$/ }).click()
-      await page.getByText('Your wallet is not on base').waitFor()
-      await page.getByRole('button', { name: 'Switch to base' }).click()
-      await page.getByText('Your wallet is not on base').waitFor({ state: 'detached' })
-      assert.equal(mood.chainId, 8453)
-    })
-
-    test('an amount that is none, and one that the wallet does not have, send nothing', async () => {
-      await page.getByLabel('Amount in dollars').fill('0.0000001')
-      await page.getByRole('button', { name: /^Send / }).click()
-      await page.getByText('Choose an amount from 0.01 to 1000 dollars.').waitFor()
-      await giveAway(world, 10_000_000n)
-      await page.getByLabel('Amount in dollars').fill('900')
-      await page.getByRole('button', { name: /^Send / }).click()
-      await page.getByText('Not enough USDC').waitFor()
-    })
-
-    test('a person who declines loses nothing and can be asked again', async () => {
-      await page.getByRole('button', { name: '$1', exact: true }).click()
-      mood.declined.add('eth_sendTransaction')
-      await page.getByRole('button', { name: /^Send / }).click()
-      await page.getByText('You declined in your wallet').waitFor()
-      mood.declined.clear()
-      mood.losesHash = true
-      await page.getByRole('button', { name: 'Ask again' }).click()
-      await page.waitForTimeout(500)
-    })
-
-    test('a page that was left in the middle of a payment finds it again from the chain', async () => {
-      await page.reload()
-      mood.losesHash = false
-      await connect()
-      await page.getByRole('button', { name: 'Sign to list your keys' }).click()
-      await page.getByText('A payment is under way').waitFor()
-      await page.getByRole('button', { name: 'Credit it to this key' }).click()
-      await page.reload()
-      await connect()
-      await page.getByRole('heading', { name: /Topping up/ }).waitFor()
-      await untilShown(page, '$1.00 credited.', () => passBlocks(world.base, 1))
-      assertClean(watched)
-      await page.close()
-    })
-
-    test('a payment with an unknown outcome is sent again as it was signed, never signed anew', async () => {
-      await passBlocks(world.base, 1)
-      await start(world.devnet.wallets.holder.privateKey)
-      await connect()
-      const Authorization = `Bearer ${await mint()}`
-      let failures = 2
-      const sent = new Set<string>()
-      await page.route('**/api/sessions/topup*', async (route) => {
-        const header = route.request().headers()['payment-signature']
-        if (header === undefined) return route.continue()
-        sent.add(header)
-        failures -= 1
-        // The second request is paid for, but its answer is lost.
-        if (failures === 0) await route.fetch()
-        return failures >= 0 ? route.abort() : route.continue()
-      })
-      await page.getByRole('button', { name: '$1', exact: true }).click()
-      await page.getByRole('button', { name: 'Sign instead, no fee' }).click()
-      await page.getByRole('button', { name: 'Try again' }).click()
-      await page.getByRole('button', { name: 'Try again' }).click()
-      await page.getByText('any amount it moved is on the balance it was made for').waitFor()
-      assert.equal(sent.size, 1)
-      assert.equal((await world.api.get('/api/usage', { Authorization })).body.prepaidBalanceUsd, 1)
-      assert.equal(await page.getByRole('button', { name: 'Try again' }).count(), 0)
-      assert.deepEqual(watched.strangers, [])
-      await page.close()
-    })
-
-    test('a transfer that fails on the chain is told, and nothing waits for it', async () => {
-      await start(world.devnet.wallets.holder.privateKey)
-      mood.failsTransfer = true
-      await connect()
-      await mint()
-      await page.getByRole('button', { name: '$1', exact: true }).click()
-      await page.getByRole('button', { name: /^Send / }).click()
-      await page.getByText('The transfer failed on the chain').waitFor()
-      await page.close()
-    })
-
-    test('a locked wallet and one that declines to connect are told apart', async () => {
-      await start(world.devnet.wallets.holder.privateKey)
-      mood.isLocked = true
-      await connect()
-      await page.getByText('Your wallet is locked or busy').waitFor()
-      mood.isLocked = false
-      mood.declined.add('eth_requestAccounts')
-      await page.getByRole('button', { name: 'Ask again' }).click()
-      await page.getByText('You declined in your wallet').waitFor()
-      assertClean(watched)
-      await page.close()
-    })
-
-    test('a wallet below the gate sees what is missing; asking for a key says the same', async () => {
-      await passBlocks(world.base, 1)
-      await start(generatePrivateKey())
-      await connect()
-      await page.getByText('$100.00 short of the gate').waitFor()
-      await page.getByRole('button', { name: 'Sign for a key' }).click()
-      await page.getByText('holding_gate_not_met').waitFor()
-      await assertAccessible(page)
-      assertClean(watched)
-      await page.close()
-    })
-
-    test('an exhausted quota is a full bar, when it resets and where to go; looking goes on', async () => {
-      const caller = privateKeyToAccount(generatePrivateKey()).address
-      while ((await world.api.get('/api/stats')).status === 200);
-      const { page: looking } = await open(`/wallet/${caller}`)
-      await looking.getByText('60 of 60 calls used').waitFor()
-      await looking.getByText('payment_required').waitFor()
-      await looking.getByRole('link', { name: 'Register' }).click()
-      await looking.getByRole('heading', { name: 'GRAVE burned to date' }).waitFor()
-      await looking.close()
-    })
+  test('an exhausted quota is a full bar, when it resets and where to go; looking goes on', async () => {
+    const caller = privateKeyToAccount(generatePrivateKey()).address
+    while ((await world.api.get('/api/stats')).status === 200);
+    const { page: looking } = await open(`/wallet/${caller}`)
+    await looking.getByText('60 of 60 calls used').waitFor()
+    await looking.getByText('payment_required').waitFor()
+    await looking.getByRole('link', { name: 'Register' }).click()
+    await looking.getByRole('heading', { name: 'GRAVE burned to date' }).waitFor()
+    await looking.close()
   })
 })
-
-async function shownSecret(page: Page): Promise<string> {
-  return (await page.locator('.secret').textContent()) ?? ''
-}
-
-/** Leaves the holder with so many base units of USDC. */
-async function giveAway({ base, devnet }: X402World, left: bigint): Promise<void> {
-  const { address, privateKey } = devnet.wallets.holder
-  const { usdc } = base.addresses
-  const abi = parseAbi([
-    'function balanceOf(address) view returns (uint256)',
-    'function transfer(address, uint256)',
-  ])
-  const read = encodeFunctionData({ abi, functionName: 'balanceOf', args: [address] })
-  const held = await base.rpc.send({
-    method: 'eth_call',
-    params: [{ to: usdc, data: read }, 'latest'],
-  })
-  const args = [accounts.operator, BigInt(String(held)) - left] as const
-  const data = encodeFunctionData({ abi, functionName: 'transfer', args })
-  const account = privateKeyToAccount(privateKey)
-  const wallet = createWalletClient({ account, transport: http(base.rpcUrl) })
-  await untilSealed(
-    base,
-    await wallet.sendTransaction({ chain: null, to: usdc, data, gasPrice: 0n }),
-  )
-}
-
-/** Presses Tab until an element of this name has the focus. */
-async function tabTo(page: Page, name: string): Promise<void> {
-  for (let press = 0; press < 60; press += 1) {
-    await page.keyboard.press('Tab')
-    const focused = await page.evaluate(
-      '(document.activeElement.labels?.[0] ?? document.activeElement).textContent',
-    )
-    if (String(focused).startsWith(name)) return
-  }
-  assert.fail(`Tab never reaches ${name}`)
-}
-
-/** Does something again and again until a text is shown. */
-async function untilShown(page: Page, text: string, act: () => Promise<void>): Promise<void> {
-  for (let round = 0; round < 100; round += 1) {
-    if ((await page.getByText(text).count()) > 0) return
-    await act()
-    await page.waitForTimeout(250)
-  }
-  assert.fail(`"${text}" was never shown:\n${await page.locator('main').textContent()}`)
-}

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SHARED_POSTGRES, startPostgres } from '#test/postgres.ts'
 import { SHARED_CHAINS } from '#test/start-own-devnet.ts'
+import { buildConsole } from '../build-console.ts'
 
 /** Marks every process of a run, whatever its group and parent. */
 const RUN_MARK = 'TEST_RUN'
@@ -14,6 +15,7 @@ const RUN_MARK = 'TEST_RUN'
 export async function openTestStage({ needsPostgres }: { readonly needsPostgres: boolean }) {
   const id = randomUUID()
   const folder = await mkdtemp(join(tmpdir(), 'sexton-test-run-'))
+  await buildConsole()
   const leftovers = watchLeftovers(`${RUN_MARK}=${id}`, folder)
   process.env[RUN_MARK] = id
   process.env[SHARED_CHAINS] = folder
