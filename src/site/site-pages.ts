@@ -158,7 +158,7 @@ function snapshotPage(snapshot: () => Promise<Snapshot>): Page {
 }
 
 function textPage(path: string, contentType: string, text: string): Page {
-  const headers = ['Content-Type', contentType, 'Cache-Control', 'private, max-age=86400']
+  const headers = ['Content-Type', contentType, 'Cache-Control', 'private, max-age=300']
   return {
     path,
     read: async (): Promise<Outgoing> => ({ status: 200, headers: [...headers], body: text }),

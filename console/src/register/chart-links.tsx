@@ -1,32 +1,39 @@
-import { csv } from '../parts/download.ts'
+import { useState } from 'preact/hooks'
+import { save } from '../parts/download.ts'
+import { ProblemNote } from '../parts/problem-note.tsx'
+import { sexton } from '../state/session.ts'
 import { texts } from '../texts.ts'
 import type { Period } from './use-series.ts'
 
 export interface ChartLinksProps {
-  /** Path of the data, and of the picture. */
-  readonly data: string
-  readonly picture: string
+  readonly path: string
+  readonly metric?: string
+  /** Name of the picture. */
+  readonly chart: string
   readonly period: Period
 }
 
 /** The figures of a chart as CSV, which is a call, and the chart as a picture, which is free. */
-export function ChartLinks({ data, picture, period }: ChartLinksProps) {
-  const name = period === 3650 ? 'all' : `${period}d`
-  const url = new URL(data, location.origin)
-  url.searchParams.set('period', name)
-  url.searchParams.set('format', 'csv')
-  const file = `${picture.replace(/^.*\//, '').replace('.svg', '')}-${name}.csv`
+export function ChartLinks({ path, metric, chart, period: days }: ChartLinksProps) {
+  const [failure, setFailure] = useState<unknown>()
+  const period = days === 3650 ? 'all' : `${days}d`
+  const csv = async () => {
+    setFailure(undefined)
+    try {
+      const input = { period, format: 'csv', metric }
+      const { data } = await sexton().call<string>('GET', path, input)
+      save(new Blob([data], { type: 'text/csv' }), `${chart}-${period}.csv`)
+    } catch (error) {
+      setFailure(error)
+    }
+  }
   return (
     <div class="links">
-      <button
-        type="button"
-        class="as-link"
-        title={texts.links.csvCost}
-        onClick={() => csv(url.pathname + url.search, file)}
-      >
+      <button type="button" class="as-link" title={texts.links.csvCost} onClick={csv}>
         {texts.links.csv}
       </button>
-      <a href={`${picture}?period=${name}`}>{texts.links.svg}</a>
+      <a href={`/charts/${chart}.svg?period=${period}`}>{texts.links.svg}</a>
+      {failure !== undefined && <ProblemNote error={failure} again={csv} />}
     </div>
   )
 }

@@ -100,8 +100,9 @@ function Multiple(props: MultiplesProps & { readonly metric: (typeof METRICS)[nu
         </p>
       )}
       <ChartLinks
-        data={`/api/stats/history?metric=${metric.name}`}
-        picture={`/charts/${metric.chart}.svg`}
+        path="/api/stats/history"
+        metric={metric.name}
+        chart={metric.chart}
         period={period}
       />
       {isKnown && (

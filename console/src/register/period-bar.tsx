@@ -33,7 +33,7 @@ export function PeriodBar({ period, calls, choose }: PeriodBarProps) {
         ))}
       </fieldset>
       <QuotaLine />
-      <ChartLinks data="/api/burns" picture="/charts/burns.svg" period={period} />
+      <ChartLinks path="/api/burns" chart="burns" period={period} />
     </div>
   )
 }
