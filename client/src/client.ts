@@ -1,4 +1,4 @@
-import { errorOf } from './problem.ts'
+import { errorOf, type SextonError } from './problem.ts'
 import { type Reply, replyOf } from './reply.ts'
 
 export interface ClientOptions {
@@ -38,13 +38,17 @@ const KEPT_MAX = 100
 
 interface Kept {
   readonly etag: string
-  readonly body: unknown
+  /** Parses anew for each reply: what a caller changes in one must not show in the next. */
+  read(): unknown
 }
 
 export function createClient(options: ClientOptions): Client {
   const { fetch = globalThis.fetch, retries = 2, retryAfterSecondsMax = 30 } = options
   const baseUrl = options.baseUrl.replace(/\/+$/, '')
   const kept = new Map<string, Kept>()
+  // `fetch` would quote the whole header in its error.
+  if (options.key !== undefined && !/^[\x21-\x7e]+$/.test(options.key))
+    throw new TypeError('the key contains a space, a line break or another character no key has')
 
   async function call<Data, Meta>(
     method: 'GET' | 'POST',
@@ -52,11 +56,14 @@ export function createClient(options: ClientOptions): Client {
     input: Input = {},
     { signal, headers = {} }: CallOptions = {},
   ): Promise<Reply<Data, Meta>> {
+    if (!path.startsWith('/')) throw new TypeError(`the path must begin with "/": ${path}`)
     const { url, body } = targetOf(method, baseUrl + path, input)
     const name = JSON.stringify([url, headers])
     const known = method === 'GET' ? kept.get(name) : undefined
     const init: RequestInit = {
       method,
+      // The API never redirects; another host must not see a signature or a payment.
+      redirect: 'error',
       headers: {
         ...(options.key !== undefined && { Authorization: `Bearer ${options.key}` }),
         ...(known !== undefined && { 'If-None-Match': known.etag }),
@@ -68,18 +75,19 @@ export function createClient(options: ClientOptions): Client {
     }
     for (let left = retries; ; left--) {
       const response = await fetch(url, init)
-      if (response.status === 304 && known !== undefined) return replyOf(response, known.body)
-      const answer = await read(response)
+      if (response.status === 304 && known !== undefined) return replyOf(response, known.read())
+      const text = await response.text()
+      const answer = parse(response, text)
       if (response.ok) {
         const reply = replyOf<Data, Meta>(response, answer)
         if (method === 'GET' && reply.etag !== undefined)
-          keep(kept, name, { etag: reply.etag, body: answer })
+          keep(kept, name, { etag: reply.etag, read: () => parse(response, text) })
         return reply
       }
       const error = errorOf(response, answer)
       const seconds = error.retryAfterSeconds
       if (left <= 0 || seconds === undefined || seconds > retryAfterSecondsMax) throw error
-      if (!isRepeatable(method, error.status)) throw error
+      if (!isRepeatable(method, error)) throw error
       await wait(seconds * 1_000, signal)
     }
   }
@@ -87,9 +95,9 @@ export function createClient(options: ClientOptions): Client {
   return { baseUrl, call }
 }
 
-/** After 503 a POST may have been done. */
-function isRepeatable(method: string, status: number): boolean {
-  return status === 429 || (status === 503 && method === 'GET')
+/** After 503 a POST may have been done, and a `fetch` that pays by x402 would sign a new payment. */
+function isRepeatable(method: string, { status, code }: SextonError): boolean {
+  return status === 429 || (status === 503 && method === 'GET' && code !== 'settlement_pending')
 }
 
 /** Path members in braces; the rest goes into the query, or the body of a POST. */
@@ -105,8 +113,7 @@ function targetOf(method: string, template: string, input: Input) {
   return { url: rest.size === 0 ? path : `${path}?${query}`, body: undefined }
 }
 
-async function read(response: Response): Promise<unknown> {
-  const text = await response.text()
+function parse(response: Response, text: string): unknown {
   if (!/\bjson\b/.test(response.headers.get('content-type') ?? '')) return text
   try {
     return JSON.parse(text)

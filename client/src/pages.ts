@@ -25,12 +25,15 @@ export async function* pages<In extends object, Data, Meta extends Paged>(
   input: In,
   options?: CallOptions,
 ): AsyncGenerator<Reply<Data, Meta>, void> {
+  const asked = new Set<string>()
   let next = input
   for (;;) {
     const reply = await operation(client, next, options)
     yield reply
-    const cursor = reply.meta.page.nextCursor
-    if (cursor === null) return
+    const cursor = reply.meta.page?.nextCursor
+    // Each page is paid for; a server that gives a cursor twice would be asked for ever.
+    if (!cursor || asked.has(cursor)) return
+    asked.add(cursor)
     next = { ...input, cursor }
   }
 }

@@ -156,6 +156,64 @@ async function untilRefused(call: () => Promise<unknown>): Promise<unknown> {
   }
 }
 
+describe('what a client keeps to itself', () => {
+  test('a key that no header can carry is refused without being quoted', () => {
+    assert.throws(
+      () => createClient({ baseUrl: 'http://127.0.0.1', key: 'svc_aaaaaaaa_secret\nNEXT=1' }),
+      (error: Error) => !error.message.includes('secret'),
+    )
+  })
+
+  test('a redirect is not followed: the other host sees neither signature nor payment', async () => {
+    let asked = 0
+    const other = await serveHttp((_, response) => {
+      asked += 1
+      response.end('{}')
+    })
+    const server = await serveHttp((_, response) => {
+      response.writeHead(307, { Location: other.url }).end()
+    })
+    const client = createClient({ baseUrl: server.url })
+    await assert.rejects(getUsage(client, {}, { headers: { 'X-Wallet-Signature': '0x00' } }))
+    await assert.rejects(client.call('GET', '.example.org/x'), /must begin with/)
+    assert.equal(asked, 0)
+    await server.close()
+    await other.close()
+  })
+
+  test('a payment that is still settling is not signed anew', async () => {
+    let asked = 0
+    const server = await serveHttp((_, response) => {
+      asked += 1
+      const headers = { 'Content-Type': 'application/json', 'Retry-After': '0' }
+      response.writeHead(503, headers).end('{"error":"settlement_pending","errorMessage":"wait"}')
+    })
+    const error = { code: 'settlement_pending' }
+    await assert.rejects(getUsage(createClient({ baseUrl: server.url })), error)
+    assert.equal(asked, 1)
+    await server.close()
+  })
+
+  test('what a caller changes in an answer is not in the next; a repeated cursor ends the pages', async () => {
+    let asked = 0
+    const server = await serveHttp((request, response) => {
+      asked += 1
+      const known = request.headers['if-none-match'] !== undefined
+      response.writeHead(known ? 304 : 200, { 'Content-Type': 'application/json', ETag: '"1"' })
+      response.end(known ? '' : '{"data":[1,2,3],"meta":{"page":{"nextCursor":"again"}}}')
+    })
+    const client = createClient({ baseUrl: server.url })
+    const first = await client.call<number[]>('GET', '/x')
+    first.data.reverse()
+    const second = await client.call<number[]>('GET', '/x')
+    assert.deepEqual([second.status, second.data], [304, [1, 2, 3]])
+    asked = 0
+    for await (const { data } of pages(listBurns, client, {})) assert.equal(data.length, 3)
+    assert.equal(asked, 2)
+    await server.close()
+  })
+})
+
 describe('Retry-After', () => {
   const answers = async (
     list: readonly (readonly [number, string | undefined])[],
