@@ -226,6 +226,7 @@ export const texts = {
     revoked: 'revoked',
     active: 'active',
     none: 'This wallet has no key yet.',
+    unknown: 'list again',
     moved: (usd: string, key: string) => `${usd} moved to ${key}.`,
     noTarget: 'There is no other active key to move it to.',
   },
@@ -262,6 +263,23 @@ export const texts = {
     poorMore: (chosen: string, held: string) => `You chose ${chosen}; this wallet holds ${held}.`,
     failed: 'The transfer failed on the chain',
     failedMore: 'Nothing was paid but the network fee. Look at your wallet, then try again.',
+    busy: 'Your wallet has a transaction that is in no block yet',
+    busyMore:
+      'If it is this payment, it is shown here once it is in a block. Nothing else has been sent.',
+    foundFirst: 'A payment to this service is not claimed yet',
+    foundFirstMore: 'Credit or ignore it above, then send again. Nothing else has been sent.',
+    unknown: 'Your wallet did not say whether it sent the payment',
+    unknownMore: (reason: string) =>
+      `It said: ${reason}. Look at its activity first: a transfer that was sent is shown here once it is in a block.`,
+    unsettled: 'A signed payment is not settled yet',
+    unsettledMore: (usd: string, key: string) =>
+      `${usd} for key ${key}. Sending it again is safe: it can be used only once.`,
+    sendAgain: 'Send the signed payment again',
+    sentAlready: 'Claim a payment you sent',
+    hash: 'Hash of the transaction',
+    notThere: (symbol: string) => `No ${symbol} for this service in that transaction`,
+    notThereMore: (chain: string) =>
+      `Check the hash, and that the transaction is in a block of ${chain}.`,
     amountWrong: 'Choose an amount from 0.01 to 1000 dollars.',
   },
   payment: {
@@ -277,9 +295,9 @@ export const texts = {
     done: (usd: string) => `${usd} credited.`,
     doneMore: (key: string) => `It is on key ${key} now.`,
     refused: {
-      rejected: 'No transfer to this service is in that transaction.',
+      rejected: 'The money of this transaction was credited to another key, on an earlier claim.',
       unlinked:
-        'The transfer came from another wallet than the key’s owner. Connect that wallet and link it.',
+        'The transfer came from another wallet than the key’s owner. Connect that wallet and claim it for a key of its own.',
       expired:
         'The transfer was not seen within a day. If it was mined since, send the claim again.',
       reversed: 'The chain replaced the block of this transfer, and the credit was taken back.',
@@ -288,6 +306,8 @@ export const texts = {
     foundMore: (usd: string) =>
       `${usd} left this wallet for this service and is not claimed for a key yet.`,
     claim: 'Credit it to this key',
+    ignore: 'Ignore it',
+    forget: 'Forget this payment',
     again: 'Claim again',
   },
   walletErrors: {

@@ -12,8 +12,12 @@ export interface WalletMood {
   isLocked: boolean
   /** Whether a transaction's hash gets lost on its way to the page. */
   losesHash: boolean
+  /** Whether it reports an error for a transaction that it has sent. */
+  failsAfterSending: boolean
   /** Whether the chain refuses what is sent. */
   failsTransfer: boolean
+  /** Transactions sent so far. */
+  sentCount: number
 }
 
 interface Call {
@@ -33,7 +37,9 @@ export async function announceWallet(
     declined: new Set(),
     isLocked: false,
     losesHash: false,
+    failsAfterSending: false,
     failsTransfer: false,
+    sentCount: 0,
   }
   const sender = createWalletClient({ account, transport: http(base.rpcUrl) })
   const answer = async ({ method, params = [] }: Call): Promise<unknown> => {
@@ -54,6 +60,8 @@ export async function announceWallet(
       const sent: Hex = mood.failsTransfer ? `0x${data.slice(2, -64)}${'f'.repeat(64)}` : data
       const fee = { gasPrice: 0n, gas: 200_000n }
       const hash = await sender.sendTransaction({ chain: null, to, data: sent, ...fee })
+      mood.sentCount += 1
+      if (mood.failsAfterSending) throw refusal(-32_603, 'request timed out')
       return mood.losesHash ? new Promise(() => undefined) : hash
     }
     return base.rpc.send({ method, params })
@@ -66,6 +74,12 @@ export async function announceWallet(
   )
   await page.addInitScript(`${ANNOUNCE}(${JSON.stringify(name)})`)
   return mood
+}
+
+/** The wallet tells the page which accounts it shows now (EIP-1193). */
+export async function changeAccounts(page: Page, accounts: readonly string[]): Promise<void> {
+  const detail = JSON.stringify({ detail: accounts })
+  await page.evaluate(`window.dispatchEvent(new CustomEvent('wallet accountsChanged', ${detail}))`)
 }
 
 function refusal(code: number, message: string): Error {
@@ -87,7 +101,8 @@ const ANNOUNCE = `((name) => {
       if (error) throw Object.assign(new Error(error.message), { code: error.code })
       return result
     },
-    on() {},
+    on(event, listener) { window.addEventListener('wallet ' + event, listener.heard = ({ detail }) => listener(detail)) },
+    removeListener(event, listener) { window.removeEventListener('wallet ' + event, listener.heard) },
   }
   const info = { uuid: crypto.randomUUID?.() ?? String(Math.random()), name, icon: 'data:,', rdns: 'test.wallet' }
   const announce = () =>

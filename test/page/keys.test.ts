@@ -13,7 +13,7 @@ import {
   untilSealed,
   type X402World,
 } from '../x402/x402-world.ts'
-import { announceWallet, type WalletMood } from './browser-wallet.ts'
+import { announceWallet, changeAccounts, type WalletMood } from './browser-wallet.ts'
 import {
   assertAccessible,
   assertClean,
@@ -157,13 +157,14 @@ describe('keys on the page', () => {
     await page.getByText('Not enough USDC').waitFor()
   })
 
-  test('a person who declines loses nothing and can be asked again', async () => {
-    await page.getByRole('button', { name: '$1', exact: true }).click()
+  test('a person who declines loses nothing and is asked again for the amount chosen by then', async () => {
+    await page.getByRole('button', { name: '$5', exact: true }).click()
     mood.declined.add('eth_sendTransaction')
     await page.getByRole('button', { name: /^Send / }).click()
     await page.getByText('You declined in your wallet').waitFor()
     mood.declined.clear()
     mood.losesHash = true
+    await page.getByRole('button', { name: '$1', exact: true }).click()
     await page.getByRole('button', { name: 'Ask again' }).click()
     await page.waitForTimeout(500)
   })
@@ -208,6 +209,72 @@ describe('keys on the page', () => {
     assert.equal((await world.api.get('/api/usage', { Authorization })).body.prepaidBalanceUsd, 1)
     assert.equal(await page.getByRole('button', { name: 'Try again' }).count(), 0)
     assert.deepEqual(watched.strangers, [])
+    await page.close()
+  })
+
+  test('a transfer that the wallet did not tell of is never sent twice', async () => {
+    await start(world.devnet.wallets.holder.privateKey)
+    await connect()
+    await mint()
+    mood.failsAfterSending = true
+    await page.getByRole('button', { name: '$1', exact: true }).click()
+    await page.getByRole('button', { name: /^Send / }).click()
+    await page.getByText('Your wallet did not say whether it sent the payment').waitFor()
+    mood.failsAfterSending = false
+    await page.getByRole('button', { name: /^Send / }).click()
+    await page.getByText(/is in no block yet|is not claimed yet/).waitFor()
+    await untilShown(page, 'A payment is under way', () => passBlocks(world.base, 1))
+    assert.equal(mood.sentCount, 1)
+    await page.getByRole('button', { name: 'Credit it to this key' }).click()
+    await untilShown(page, '$1.00 credited.', () => passBlocks(world.base, 1))
+    assert.equal(mood.sentCount, 1)
+    assertClean(watched)
+  })
+
+  test('a payment from before is claimed by its hash; another transaction is refused', async () => {
+    const hash = await page.locator('code[title^="0x"]').getAttribute('title')
+    await page.getByRole('button', { name: 'Add money' }).click()
+    await page.getByText('Claim a payment you sent').click()
+    const claim = page.getByRole('button', { name: 'Credit it to this key' })
+    await page.getByLabel('Hash of the transaction').fill(`0x${'1'.repeat(64)}`)
+    await claim.click()
+    await page.getByText('No USDC for this service in that transaction').waitFor()
+    await page.getByLabel('Hash of the transaction').fill(String(hash))
+    await claim.click()
+    await page.getByText('$1.00 credited.').waitFor()
+    assertClean(watched)
+  })
+
+  test('the key in use can be revoked, and the next one minted', async () => {
+    const row = page.locator('table.keys tr', { hasText: (await shownSecret(page)).slice(4, 12) })
+    await row.getByRole('button', { name: 'Manage' }).click()
+    await page.getByRole('button', { name: 'Revoke' }).click()
+    await page.locator('tr.struck').waitFor()
+    await page.getByRole('button', { name: 'I have it, hide it' }).click()
+    await mint()
+    assertClean(watched)
+  })
+
+  test('an account that is told again hides no secret; keys stay with their wallet', async () => {
+    const { address } = world.devnet.wallets.holder
+    const secret = await shownSecret(page)
+    await changeAccounts(page, [address.toLowerCase()])
+    assert.equal(await shownSecret(page), secret)
+    await page.route('**/api/keys', async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 500))
+      await route.continue()
+    })
+    const answer = page.waitForResponse('**/api/keys')
+    await page.getByRole('button', { name: 'Sign to list your keys' }).click()
+    await page.waitForRequest('**/api/keys')
+    await changeAccounts(page, [accounts.operator])
+    await answer
+    await page.getByText(`Connected: ${accounts.operator}`).waitFor()
+    assert.equal(await page.locator('table.keys').count(), 0)
+    assert.ok(await page.getByRole('button', { name: /^Send / }).isDisabled())
+    await changeAccounts(page, [address])
+    await page.locator('table.keys').waitFor()
+    assertClean(watched)
     await page.close()
   })
 

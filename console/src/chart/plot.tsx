@@ -205,6 +205,8 @@ function onKey(
   }: { day: number | undefined; select(day?: number): void; pan(days: number): void },
   count: number,
 ): void {
+  // The browser's own: back, forward, to the top of the page.
+  if (event.altKey || event.ctrlKey || event.metaKey) return
   const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key]
   if (step !== undefined && event.shiftKey) pan(step * 7)
   else if (step !== undefined)

@@ -17,14 +17,22 @@ export function Connect({ wallet, onWallet, onSecret }: ConnectProps) {
   const action = useAction()
   const [last, setLast] = useState<Announced>()
   useEffect(() => discoverWallets((each) => setFound((known) => [...known, each])), [])
+  useEffect(() => {
+    if (wallet === undefined) return
+    const { provider } = wallet
+    const listener = (accounts: unknown) => {
+      const [address] = accounts as readonly string[]
+      if (address === undefined) onWallet(undefined)
+      else if (address.toLowerCase() !== wallet.address.toLowerCase())
+        onWallet({ ...wallet, address })
+    }
+    provider.on?.('accountsChanged', listener)
+    return () => provider.removeListener?.('accountsChanged', listener)
+  }, [wallet])
   const choose = (announced: Announced) => {
     setLast(announced)
     return action.run(async () => {
       onWallet(await connect(announced))
-      announced.provider.on?.('accountsChanged', (accounts) => {
-        const [address] = accounts as readonly string[]
-        onWallet(address === undefined ? undefined : { ...announced, address })
-      })
     })
   }
   return (

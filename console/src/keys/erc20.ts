@@ -13,6 +13,25 @@ export function toMicro(usd: string): bigint | undefined {
   return units === '' ? undefined : BigInt(units) * 1_000_000n + BigInt(rest.padEnd(6, '0'))
 }
 
+/** Such as `$1.00` or `$1.999999`: nothing is rounded that will be sent. */
+export function exactUsd(micro: bigint): string {
+  const [units, decimals] = splitMicro(micro)
+  return `$${units}.${decimals.replace(/0{1,4}$/, '')}`
+}
+
+/** Whole units and six decimals. */
+function splitMicro(micro: bigint): readonly [string, string] {
+  const digits = micro.toString().padStart(7, '0')
+  return [BigInt(digits.slice(0, -6)).toLocaleString('en'), digits.slice(-6)]
+}
+
+/** How many calls an amount pays for, cut; the price is in decimal dollars. */
+export function callsFor(micro: bigint, perCallUsd: string): bigint {
+  const [units = '0', rest = ''] = perCallUsd.split('.')
+  const price = BigInt(units + rest)
+  return price === 0n ? 0n : (micro * 10n ** BigInt(rest.length)) / (price * 1_000_000n)
+}
+
 export async function balanceOf({ provider, address }: Wallet, asset: string): Promise<bigint> {
   const call = { to: asset, data: BALANCE_OF + word(address) }
   return BigInt(String(await ask(provider, 'eth_call', [call, 'latest'])))
@@ -38,6 +57,7 @@ export async function sendTransfer(
 export interface FoundTransfer {
   readonly txHash: string
   readonly amount: bigint
+  readonly payer: string
 }
 
 /** About half an hour on base: a page that was closed in the middle of a payment finds it again. */
@@ -56,10 +76,7 @@ export async function recentTransfers(
     toBlock: 'latest',
     topics: [TRANSFER_TOPIC, `0x${word(address)}`, `0x${word(to)}`],
   }
-  const logs = (await ask(provider, 'eth_getLogs', [filter])) as readonly {
-    readonly transactionHash: string
-    readonly data: string
-  }[]
+  const logs = (await ask(provider, 'eth_getLogs', [filter])) as readonly Log[]
   const own: FoundTransfer[] = []
   for (const { transactionHash: txHash, data } of logs.slice(-TRANSFERS_MAX).reverse()) {
     const sent = (await ask(provider, 'eth_getTransactionByHash', [txHash])) as {
@@ -67,9 +84,47 @@ export async function recentTransfers(
     } | null
     // An authorization is sent, and credited, by the operator.
     if (sent?.from.toLowerCase() === address.toLowerCase())
-      own.push({ txHash, amount: BigInt(data) })
+      own.push({ txHash, amount: BigInt(data), payer: address })
   }
   return own
+}
+
+interface Log {
+  readonly address: string
+  readonly transactionHash: string
+  readonly data: string
+  readonly topics: readonly string[]
+}
+
+interface Receipt {
+  readonly status: string
+  readonly logs: readonly Log[]
+}
+
+/** The transfer to the payee in a transaction; undefined if it is not in a block or has none. */
+export async function transferIn(
+  { provider }: Wallet,
+  { asset, to, txHash }: { readonly asset: string; readonly to: string; readonly txHash: string },
+): Promise<FoundTransfer | undefined> {
+  const receipt = (await ask(provider, 'eth_getTransactionReceipt', [txHash])) as Receipt | null
+  const log = receipt?.logs.find(
+    ({ address, topics }) =>
+      address.toLowerCase() === asset.toLowerCase() &&
+      topics[0] === TRANSFER_TOPIC &&
+      topics[2] === `0x${word(to)}`,
+  )
+  if (log === undefined) return undefined
+  return { txHash, amount: BigInt(log.data), payer: `0x${log.topics[1]?.slice(-40)}` }
+}
+
+/** Whether the wallet has sent a transaction that is in no block yet. */
+export async function hasPending({ provider, address }: Wallet): Promise<boolean> {
+  const [sent, mined] = await Promise.all(
+    ['pending', 'latest'].map((block) =>
+      ask(provider, 'eth_getTransactionCount', [address, block]),
+    ),
+  )
+  return Number(sent) > Number(mined)
 }
 
 /** Undefined while it waits for a block. */
@@ -77,8 +132,6 @@ export async function hasFailed(
   { provider }: Wallet,
   txHash: string,
 ): Promise<boolean | undefined> {
-  const receipt = (await ask(provider, 'eth_getTransactionReceipt', [txHash])) as {
-    readonly status: string
-  } | null
+  const receipt = (await ask(provider, 'eth_getTransactionReceipt', [txHash])) as Receipt | null
   return receipt === null ? undefined : Number(receipt.status) === 0
 }

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { type Gate as GateAnswer, getGate } from 'sexton-client'
 import { amount, count, shortAddress, usd } from '../parts/format.ts'
-import { sexton } from '../state/session.ts'
+import { keyless } from '../state/session.ts'
 import { texts } from '../texts.ts'
 import { Refusal, State } from './refusal.tsx'
 import { useAction } from './use-action.ts'
@@ -12,7 +12,7 @@ const t = texts.gate
 export function Gate({ address }: { readonly address: string }) {
   const [gate, setGate] = useState<GateAnswer>()
   const action = useAction()
-  const check = () => action.run(async () => setGate((await getGate(sexton(), { address })).data))
+  const check = () => action.run(async () => setGate((await getGate(keyless, { address })).data))
   useEffect(() => {
     setGate(undefined)
     check()

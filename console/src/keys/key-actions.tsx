@@ -1,21 +1,22 @@
 import { useState } from 'preact/hooks'
-import { type ListedApiKey, labelKey, moveBalance, revokeKey, rotateKey } from 'sexton-client'
+import { labelKey, moveBalance, revokeKey, rotateKey } from 'sexton-client'
 import { usd } from '../parts/format.ts'
-import { sexton } from '../state/session.ts'
+import { keyless } from '../state/session.ts'
 import { texts } from '../texts.ts'
 import type { Minted } from './mint.tsx'
 import { prove } from './owner.ts'
 import { Refusal } from './refusal.tsx'
 import { useAction } from './use-action.ts'
+import type { OwnKey } from './use-keys.ts'
 import type { Wallet } from './wallet.ts'
 
 const t = texts.list
 
 export interface KeyActionsProps {
   readonly wallet: Wallet
-  readonly keys: readonly ListedApiKey[]
-  readonly shown: ListedApiKey
-  onKey(key: ListedApiKey): void
+  readonly keys: readonly OwnKey[]
+  readonly shown: OwnKey
+  onKey(key: OwnKey): void
   onMinted(minted: Minted): void
 }
 
@@ -33,7 +34,7 @@ export function KeyActions(props: KeyActionsProps) {
           rename={(to) => run(() => rename(to))}
         />
       )}
-      {shown.prepaidBalanceUsd > 0 && (
+      {shown.prepaidBalanceUsd !== 0 && (
         <Move targets={targets} isBusy={action.isRunning} move={(to) => run(() => move(to))} />
       )}
       {isActive && (
@@ -76,27 +77,29 @@ function useKeyActions({ wallet, keys, shown, onKey, onMinted }: KeyActionsProps
   }
   const rename = async (label: string) => {
     const proof = await prove(wallet, 'label', { publicId })
-    const { data } = await labelKey(sexton(), { ...proof, publicId, label })
+    const { data } = await labelKey(keyless, { ...proof, publicId, label })
     onKey({ ...shown, ...data.key })
   }
   const rotate = async () => {
     const proof = await prove(wallet, 'rotate', { publicId })
-    const { data } = await rotateKey(sexton(), { ...proof, publicId })
+    const { data } = await rotateKey(keyless, { ...proof, publicId })
     onKey({ ...shown, status: 'revoked', prepaidBalanceUsd: 0 })
     onMinted({ ...data, message: proof.message })
     onKey({ ...data.key, prepaidBalanceUsd: shown.prepaidBalanceUsd })
   }
   const move = async (target: string) => {
     const proof = await prove(wallet, 'move-balance', { publicId, toPublicId: target })
-    const { data } = await moveBalance(sexton(), { ...proof, publicId, toPublicId: target })
+    const { data } = await moveBalance(keyless, { ...proof, publicId, toPublicId: target })
     const to = keys.find((key) => key.publicId === target)
     onKey({ ...shown, prepaidBalanceUsd: 0 })
-    if (to !== undefined) onKey({ ...to, prepaidBalanceUsd: to.prepaidBalanceUsd + data.movedUsd })
+    // Its balance may have changed since it was read.
+    if (to !== undefined)
+      onKey({ ...to, prepaidBalanceUsd: to.prepaidBalanceUsd === 0 ? data.movedUsd : undefined })
     setSaid(t.moved(usd(data.movedUsd), target))
   }
   const revoke = async () => {
     const proof = await prove(wallet, 'revoke', { publicId })
-    const { data } = await revokeKey(sexton(), { ...proof, publicId })
+    const { data } = await revokeKey(keyless, { ...proof, publicId })
     onKey({ ...shown, ...data.key })
   }
   return { action, last, run, said, targets, rename, rotate, move, revoke }
@@ -134,12 +137,13 @@ function Rename(props: {
 }
 
 function Move(props: {
-  readonly targets: readonly ListedApiKey[]
+  readonly targets: readonly OwnKey[]
   readonly isBusy: boolean
   move(target: string): void
 }) {
   const { targets, isBusy, move } = props
-  const [target, setTarget] = useState(targets[0]?.publicId ?? '')
+  const [chosen, setChosen] = useState('')
+  const target = (targets.find((key) => key.publicId === chosen) ?? targets[0])?.publicId ?? ''
   return (
     <div class="inline">
       <label class="field">
@@ -148,7 +152,7 @@ function Move(props: {
           class="in"
           value={target}
           disabled={targets.length === 0}
-          onChange={(event) => setTarget(event.currentTarget.value)}
+          onChange={(event) => setChosen(event.currentTarget.value)}
         >
           {targets.map((key) => (
             <option key={key.publicId} value={key.publicId}>

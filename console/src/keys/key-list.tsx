@@ -1,13 +1,14 @@
 import { useState } from 'preact/hooks'
 import { type ListedApiKey, listKeys } from 'sexton-client'
 
-import { sexton } from '../state/session.ts'
+import { keyless } from '../state/session.ts'
 import { texts } from '../texts.ts'
 import { KeyActions } from './key-actions.tsx'
 import type { Minted } from './mint.tsx'
 import { prove, toHeaders } from './owner.ts'
 import { Refusal } from './refusal.tsx'
 import { useAction } from './use-action.ts'
+import type { KnownKeys, OwnKey } from './use-keys.ts'
 import type { Wallet } from './wallet.ts'
 
 const t = texts.list
@@ -15,28 +16,29 @@ const t = texts.list
 export interface KeyListProps {
   readonly wallet: Wallet
   /** Undefined until the wallet signed for the list or minted. */
-  readonly keys: readonly ListedApiKey[] | undefined
+  readonly known: KnownKeys | undefined
   readonly most: number
-  onKeys(keys: readonly ListedApiKey[]): void
-  onKey(key: ListedApiKey): void
+  onKeys(owner: string, keys: readonly ListedApiKey[]): void
+  onKey(key: OwnKey): void
   onMinted(minted: Minted): void
 }
 
 export function KeyList(props: KeyListProps) {
-  const { wallet, keys, most, onKeys } = props
+  const { wallet, known, most, onKeys } = props
+  const keys = known?.keys
   const [open, setOpen] = useState<string>()
   const action = useAction()
   const list = () =>
     action.run(async () => {
       const proof = await prove(wallet, 'list')
-      const { data } = await listKeys(sexton(), {}, { headers: toHeaders(proof) })
-      onKeys(data.keys)
+      const { data } = await listKeys(keyless, {}, { headers: toHeaders(proof) })
+      onKeys(wallet.address, data.keys)
     })
   const active = (keys ?? []).filter(({ status }) => status === 'active').length
   return (
     <div>
       <h2 class="sub">
-        {t.title} {keys !== undefined && <span class="note">{t.of(active, most)}</span>}
+        {t.title} {known?.isWhole && <span class="note">{t.of(active, most)}</span>}
       </h2>
       {keys !== undefined && keys.length === 0 && <p class="quiet">{t.none}</p>}
       {keys !== undefined && keys.length > 0 && (
@@ -80,8 +82,8 @@ export function KeyList(props: KeyListProps) {
 
 function Row(
   props: KeyListProps & {
-    readonly keys: readonly ListedApiKey[]
-    readonly shown: ListedApiKey
+    readonly keys: readonly OwnKey[]
+    readonly shown: OwnKey
     readonly isOpen: boolean
     toggle(): void
   },
@@ -95,7 +97,11 @@ function Row(
         </td>
         <td>{shown.label}</td>
         <td>{t[shown.status]}</td>
-        <td class="r amount">${shown.prepaidBalanceUsd.toFixed(4)}</td>
+        <td class="r amount">
+          {shown.prepaidBalanceUsd === undefined
+            ? t.unknown
+            : `$${shown.prepaidBalanceUsd.toFixed(4)}`}
+        </td>
         <td class="r">
           <button type="button" class="btn small" aria-expanded={isOpen} onClick={toggle}>
             {isOpen ? t.close : t.manage}

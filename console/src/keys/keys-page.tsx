@@ -1,21 +1,22 @@
 import { useState } from 'preact/hooks'
-import type { ListedApiKey, Service } from 'sexton-client'
-import { takeSecret } from '../state/session.ts'
+import type { Service } from 'sexton-client'
 import { texts } from '../texts.ts'
 import { Connect } from './connect.tsx'
 import { Gate } from './gate.tsx'
 import { KeyList } from './key-list.tsx'
-import { Mint, type Minted } from './mint.tsx'
+import { Mint, Slip } from './mint.tsx'
 import { State } from './refusal.tsx'
 import { Topup } from './topup.tsx'
 import { Usage } from './usage.tsx'
+import { useKeys } from './use-keys.ts'
 import type { Wallet } from './wallet.ts'
 
 /** Connect, mint, manage, top up. What was signed for is kept in memory only. */
 export function KeysPage({ service }: { readonly service: Service }) {
   const t = texts.keys
   const [wallet, setWallet] = useState<Wallet>()
-  const { keys, minted, turn, setKeys, setMinted, change, show, credit, use } = useKeys()
+  const { known, minted, turn, hide, list, change, show, credit, use } = useKeys()
+  const own = known.get(wallet?.address.toLowerCase() ?? '')
   const canMint = !service.notConfigured.includes('gate')
   return (
     <section class="row" aria-labelledby="keys">
@@ -28,33 +29,21 @@ export function KeysPage({ service }: { readonly service: Service }) {
         {!canMint && <State title={t.notMinted} more={t.notMintedMore} />}
         <div class="panels">
           <div class="p5 stack">
-            <Connect
-              wallet={wallet}
-              onWallet={(next) => {
-                setWallet(next)
-                setKeys(undefined)
-                setMinted(undefined)
-              }}
-              onSecret={use}
-            />
+            <Connect wallet={wallet} onWallet={setWallet} onSecret={use} />
             {wallet !== undefined && canMint && <Gate address={wallet.address} />}
           </div>
           <div class="p7 stack">
+            {minted !== undefined && <Slip minted={minted} onHide={hide} />}
             {wallet !== undefined && canMint && (
-              <Mint
-                key={wallet.address}
-                wallet={wallet}
-                minted={minted}
-                onMinted={show}
-                onHide={() => setMinted(undefined)}
-              />
+              <Mint key={`mint ${wallet.address}`} wallet={wallet} onMinted={show} />
             )}
             {wallet !== undefined && (
               <KeyList
+                key={`list ${wallet.address}`}
                 wallet={wallet}
-                keys={keys}
+                known={own}
                 most={service.limits.activeKeysPerWallet}
-                onKeys={setKeys}
+                onKeys={list}
                 onKey={change}
                 onMinted={show}
               />
@@ -70,7 +59,7 @@ export function KeysPage({ service }: { readonly service: Service }) {
                 wallet={wallet}
                 service={service}
                 pricing={service.pricing}
-                keys={(keys ?? []).filter(({ status }) => status === 'active')}
+                keys={(own?.keys ?? []).filter(({ status }) => status === 'active')}
                 onCredited={credit}
               />
             </div>
@@ -79,41 +68,4 @@ export function KeysPage({ service }: { readonly service: Service }) {
       </div>
     </section>
   )
-}
-
-/** What the page knows of the wallet's keys; `turn` changes when usage may have changed. */
-function useKeys() {
-  const [keys, setKeys] = useState<readonly ListedApiKey[]>()
-  const [minted, setMinted] = useState<Minted>()
-  const [turn, setTurn] = useState(0)
-  const change = (key: ListedApiKey) => setKeys((known = []) => replaceKey(known, key))
-  const show = (next: Minted) => {
-    takeSecret(next.secret)
-    setMinted(next)
-    change({ prepaidBalanceUsd: 0, ...next.key })
-    setTurn((value) => value + 1)
-  }
-  const credit = (publicId: string, creditedUsd: number) => {
-    setKeys((known) =>
-      known?.map((key) =>
-        key.publicId === publicId
-          ? { ...key, prepaidBalanceUsd: key.prepaidBalanceUsd + creditedUsd }
-          : key,
-      ),
-    )
-    setTurn((value) => value + 1)
-  }
-  const use = (secret: string) => {
-    takeSecret(secret)
-    setTurn((value) => value + 1)
-  }
-  return { keys, minted, turn, setKeys, setMinted, change, show, credit, use }
-}
-
-/** Newest first. */
-function replaceKey(keys: readonly ListedApiKey[], key: ListedApiKey): readonly ListedApiKey[] {
-  const isKnown = keys.some(({ publicId }) => publicId === key.publicId)
-  return isKnown
-    ? keys.map((each) => (each.publicId === key.publicId ? key : each))
-    : [key, ...keys]
 }

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { type ApiKey, mintKey } from 'sexton-client'
 import { save } from '../parts/download.ts'
-import { sexton } from '../state/session.ts'
+import { keyless } from '../state/session.ts'
 import { texts } from '../texts.ts'
 import { prove } from './owner.ts'
 import { Refusal } from './refusal.tsx'
@@ -19,25 +19,22 @@ export interface Minted {
 
 export interface MintProps {
   readonly wallet: Wallet
-  readonly minted: Minted | undefined
   onMinted(minted: Minted): void
-  onHide(): void
 }
 
-export function Mint({ wallet, minted, onMinted, onHide }: MintProps) {
+export function Mint({ wallet, onMinted }: MintProps) {
   const [label, setLabel] = useState('')
   const action = useAction()
   const mint = () =>
     action.run(async () => {
       const proof = await prove(wallet, 'mint')
-      const { data } = await mintKey(sexton(), { ...proof, ...(label !== '' && { label }) })
+      const { data } = await mintKey(keyless, { ...proof, ...(label !== '' && { label }) })
       setLabel('')
       onMinted({ ...data, message: proof.message })
     })
   return (
     <div class="stack">
       <h2 class="sub">{t.title}</h2>
-      {minted !== undefined && <Slip minted={minted} onHide={onHide} />}
       <form
         class="inline"
         onSubmit={(event) => {
@@ -64,8 +61,8 @@ export function Mint({ wallet, minted, onMinted, onHide }: MintProps) {
   )
 }
 
-/** The secret, once; hiding it forgets the copy on the screen. */
-function Slip({ minted, onHide }: { readonly minted: Minted; onHide(): void }) {
+/** The secret, once; only hiding it takes it off the screen. */
+export function Slip({ minted, onHide }: { readonly minted: Minted; onHide(): void }) {
   const [isCopied, setCopied] = useState(false)
   const { secret, key, message } = minted
   const copy = () => navigator.clipboard.writeText(secret).then(() => setCopied(true))

@@ -1,5 +1,5 @@
 import { type GetKeyMessageInput, getKeyMessage } from 'sexton-client'
-import { sexton } from '../state/session.ts'
+import { keyless } from '../state/session.ts'
 import { signText, type Wallet } from './wallet.ts'
 
 export interface Proof {
@@ -15,7 +15,7 @@ export async function prove(
   more: { readonly publicId?: string; readonly toPublicId?: string } = {},
 ): Promise<Proof> {
   const { address } = wallet
-  const { data } = await getKeyMessage(sexton(), { address, action, ...more })
+  const { data } = await getKeyMessage(keyless, { address, action, ...more })
   return {
     ownerAddress: address,
     message: data.message,

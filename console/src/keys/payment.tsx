@@ -2,19 +2,28 @@ import { useEffect, useState } from 'preact/hooks'
 import { getPrepayment, type Prepayment, prepay } from 'sexton-client'
 import { Banner } from '../parts/banners.tsx'
 import { count, shortAddress, usd } from '../parts/format.ts'
-import { sexton } from '../state/session.ts'
+import { isInUse, keyless, sexton } from '../state/session.ts'
 import { texts } from '../texts.ts'
-import { remember, type SentPayment } from './pending-payment.ts'
+import { callsFor, exactUsd, hasFailed } from './erc20.ts'
+import { forgetPayment, type SentPayment } from './kept-payments.ts'
 import { Refusal, State } from './refusal.tsx'
+import type { Wallet } from './wallet.ts'
 
 const t = texts.payment
 
 export interface PaymentProps {
   readonly payment: SentPayment
+  readonly wallet: Wallet
   /** Decimal dollars. */
   readonly pricePerCall: string
-  onCredited(publicId: string, creditedUsd: number): void
+  onCredited(publicId: string): void
+  /** The transaction is in a block and did nothing. */
+  onFailed(): void
+  forget(): void
 }
+
+/** How often the wallet is asked whether a transfer failed. */
+const LOOK_MS = 2_000
 
 const WAIT_SECONDS = 20
 
@@ -22,7 +31,8 @@ const WAIT_SECONDS = 20
 const CELLS_MAX = 20
 
 /** Claims the transfer for the key and watches it being seen, confirmed and credited. */
-export function Payment({ payment, pricePerCall, onCredited }: PaymentProps) {
+export function Payment(props: PaymentProps) {
+  const { payment, wallet, pricePerCall, onCredited, onFailed, forget } = props
   const [record, setRecord] = useState<Prepayment>()
   const [failure, setFailure] = useState<unknown>()
   const [turn, setTurn] = useState(0)
@@ -30,8 +40,8 @@ export function Payment({ payment, pricePerCall, onCredited }: PaymentProps) {
     const stop = new AbortController()
     watch(payment, setRecord, stop.signal).then(
       (last) => {
-        remember(undefined)
-        if (last.verified) onCredited(last.apiKeyPublicId, last.creditedUsd ?? 0)
+        forgetPayment(payment.txHash)
+        if (last.verified) onCredited(last.apiKeyPublicId)
       },
       (error) => stop.signal.aborted || setFailure(error),
     )
@@ -41,13 +51,15 @@ export function Payment({ payment, pricePerCall, onCredited }: PaymentProps) {
     setFailure(undefined)
     setTurn((value) => value + 1)
   }
-  const worth = count(Math.floor(payment.usd / Number(pricePerCall)))
+  useFailure(wallet, payment.txHash, onFailed)
+  const micro = BigInt(payment.micro)
+  const worth = count(String(callsFor(micro, pricePerCall)))
   return (
     <div class="stack">
       <h2 class="sub">
         {t.title} <code class="note">{payment.publicId}</code>
       </h2>
-      <p>{t.sum(usd(payment.usd), worth)}</p>
+      <p>{t.sum(exactUsd(micro), worth)}</p>
       <Steps record={record} />
       {record !== undefined && <Blocks record={record} />}
       {record?.verified === true ? (
@@ -68,25 +80,46 @@ export function Payment({ payment, pricePerCall, onCredited }: PaymentProps) {
         {t.transaction} <code title={payment.txHash}>{shortAddress(payment.txHash)}</code>
       </p>
       <Refusal error={failure} again={again} />
+      {record?.verified !== true && (
+        <p class="acts">
+          <button type="button" class="btn small" onClick={forget}>
+            {t.forget}
+          </button>
+        </p>
+      )}
     </div>
   )
+}
+
+/** Asks the wallet until the transfer is in a block. */
+function useFailure(wallet: Wallet, txHash: string, onFailed: () => void): void {
+  useEffect(() => {
+    const timer = setInterval(async () => {
+      const failed = await hasFailed(wallet, txHash).catch(() => undefined)
+      if (failed !== undefined) clearInterval(timer)
+      if (failed === true) onFailed()
+    }, LOOK_MS)
+    return () => clearInterval(timer)
+  }, [txHash])
 }
 
 const OPEN: readonly Prepayment['status'][] = ['pending', 'confirming']
 
 async function watch(
-  { publicId, txHash, payer, usd: amountUsd }: SentPayment,
+  { publicId, txHash, payer, micro }: SentPayment,
   show: (record: Prepayment) => void,
   signal: AbortSignal,
 ): Promise<Prepayment> {
+  const amountUsd = Number(micro) / 1e6
   const claim = { apiKeyPublicId: publicId, txHash, payerAddress: payer, amountUsd }
-  let { data: record } = await prepay(sexton(), claim, { signal })
+  // A key vouches for its own claims; a key of another wallet would be refused.
+  let { data: record } = await prepay(isInUse(publicId) ? sexton() : keyless, claim, { signal })
   show(record)
   while (OPEN.includes(record.status)) {
     const seen = `${record.status} ${record.confirmations}`
     // A long poll answers when the payment ends; blocks in between are worth a look too.
     const wait = record.status === 'pending' ? WAIT_SECONDS : 1
-    record = (await getPrepayment(sexton(), { idOrTxHash: record.id, wait }, { signal })).data
+    record = (await getPrepayment(keyless, { idOrTxHash: record.id, wait }, { signal })).data
     show(record)
     if (`${record.status} ${record.confirmations}` === seen) await pause(1_000, signal)
   }

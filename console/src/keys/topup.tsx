@@ -1,194 +1,110 @@
-import { useEffect, useState } from 'preact/hooks'
-import {
-  getPrepayment,
-  type ListedApiKey,
-  type Pricing,
-  type Service,
-  SextonError,
-} from 'sexton-client'
+import type { Pricing } from 'sexton-client'
 import { Banner } from '../parts/banners.tsx'
 import { count, usd } from '../parts/format.ts'
-import { sexton } from '../state/session.ts'
 import { texts } from '../texts.ts'
-import {
-  balanceOf,
-  type FoundTransfer,
-  hasFailed,
-  recentTransfers,
-  sendTransfer,
-  toMicro,
-} from './erc20.ts'
+import { callsFor, exactUsd, type FoundTransfer } from './erc20.ts'
 import { Facts } from './gate.tsx'
 import { Payment } from './payment.tsx'
-import { remember, remembered, type SentPayment } from './pending-payment.ts'
 import { Refusal, State } from './refusal.tsx'
-import { useAction } from './use-action.ts'
-import { chainIdOf, switchChain, type Wallet } from './wallet.ts'
-import { isSettling, payByAuthorization } from './x402.ts'
+import type { OwnKey } from './use-keys.ts'
+import { type TopupProps, useTopup } from './use-topup.ts'
 
 const t = texts.topup
 const AMOUNTS = ['1', '5', '20']
-const LEAST = 10_000n
-const MOST = 1_000_000_000n
-/** How often the wallet is asked whether a transfer failed. */
-const LOOK_MS = 2_000
 
-export interface TopupProps {
-  readonly wallet: Wallet
-  readonly service: Service
-  readonly pricing: Pricing
-  /** Active ones. */
-  readonly keys: readonly ListedApiKey[]
-  onCredited(publicId: string, creditedUsd: number): void
-}
-
-/** What stands between the person and the payment, told before anything is sent. */
-type Obstacle =
-  | { readonly kind: 'network' }
-  | { readonly kind: 'poor'; readonly held: bigint }
-  | { readonly kind: 'amount' }
-  | { readonly kind: 'failed' }
+type Topup = ReturnType<typeof useTopup>
 
 export function Topup(props: TopupProps) {
-  const { pricing, keys, onCredited } = props
+  const { wallet, pricing, keys, onCredited } = props
   const topup = useTopup(props)
-  const { amount, key, paid, micro, action, settles, payment, found, credited } = topup
-  if (payment !== undefined)
-    return (
-      <div class="stack">
-        <Payment payment={payment} pricePerCall={pricing.perCallUsd} onCredited={onCredited} />
-        <button type="button" class="btn small" onClick={topup.leave}>
-          {t.title}
-        </button>
-      </div>
-    )
-  const isBlocked = key === undefined || action.isRunning
+  const { key, payments } = topup
   return (
     <div class="stack">
-      <h2 class="sub">{t.title}</h2>
-      {credited !== '' && (
-        <Banner kind="good" title={texts.payment.done(credited)}>
-          {key !== undefined && texts.payment.doneMore(key)}
-        </Banner>
-      )}
-      {found !== undefined && key !== undefined && (
-        <Found found={found} claim={() => topup.claim(found.txHash, found.amount)} />
-      )}
-      <Amount amount={amount} choose={topup.setAmount} />
-      <KeyChoice keys={keys} chosen={key} choose={topup.setPublicId} />
-      <Facts lines={factsOf(pricing, micro)} />
-      <ObstacleState {...props} obstacle={topup.obstacle} paid={paid} change={topup.change} />
-      <p class="acts">
-        <button type="button" class="btn primary" disabled={isBlocked} onClick={topup.send}>
-          {t.send(paid, pricing.assetSymbol)}
+      {payments.shown.map((payment) => (
+        <Payment
+          key={payment.txHash}
+          {...{ payment, wallet, onCredited }}
+          pricePerCall={pricing.perCallUsd}
+          onFailed={() => {
+            payments.drop(payment.txHash)
+            topup.setObstacle({ kind: 'failed' })
+          }}
+          forget={() => payments.drop(payment.txHash)}
+        />
+      ))}
+      {key !== undefined &&
+        payments.found.map((found) => (
+          <Found
+            key={found.txHash}
+            found={found}
+            claim={() => payments.follow(key, found)}
+            ignore={() => payments.ignore(found.txHash)}
+          />
+        ))}
+      {payments.shown.length === 0 || payments.isAdding ? (
+        <Form {...{ topup, pricing, keys }} />
+      ) : (
+        <button type="button" class="btn small" onClick={payments.add}>
+          {t.title}
         </button>
-        {settles && (
-          <button type="button" class="btn" disabled={isBlocked} onClick={topup.sign}>
-            {t.sign}
-          </button>
-        )}
-      </p>
-      {settles && <p class="note">{t.signNote}</p>}
-      <Refusal error={action.error} again={topup.again} />
+      )}
     </div>
   )
 }
 
-/** What is chosen, under way and in the way; nothing is sent before the wallet was looked at. */
-function useTopup({ wallet, service, pricing, keys, onCredited }: TopupProps) {
-  const chainId = service.chains.find(({ name }) => name === pricing.network)?.chainId ?? 0
-  const [amount, setAmount] = useState('5')
-  const [publicId, setPublicId] = useState<string>()
-  const [obstacle, setObstacle] = useState<Obstacle>()
-  const [payment, setPayment] = useState<SentPayment | undefined>(remembered)
-  const [found, setFound] = useState<FoundTransfer>()
-  const [credited, setCredited] = useState('')
-  const [settles, setSettles] = useState(false)
-  const [last, setLast] = useState<() => Promise<void>>()
-  const action = useAction()
-  const key = keys.find((each) => each.publicId === publicId)?.publicId ?? keys[0]?.publicId
-  const micro = toMicro(amount) ?? 0n
-  useEffect(() => {
-    isSettling().then(setSettles, () => setSettles(false))
-    if (payment === undefined)
-      findUnclaimed(wallet, pricing).then(setFound, () => setFound(undefined))
-  }, [wallet.address])
-  useFailure(wallet, payment?.txHash, () => {
-    remember(undefined)
-    setPayment(undefined)
-    setObstacle({ kind: 'failed' })
-  })
-  const run = (work: (key: string) => Promise<void>) => {
-    if (key === undefined) return
-    const checked = async () => {
-      const inTheWay = await obstacleOf(wallet, { micro, chainId, asset: pricing.asset })
-      setObstacle(inTheWay)
-      if (inTheWay === undefined) await work(key)
-    }
-    setLast(() => checked)
-    action.run(checked)
-  }
-  const claim = (txHash: string, sum: bigint) => {
-    if (key === undefined) return
-    const next = { txHash, publicId: key, payer: wallet.address, usd: Number(sum) / 1e6 }
-    remember(next)
-    setFound(undefined)
-    setPayment(next)
-  }
-  return {
-    ...{ amount, setAmount, key, setPublicId, micro, obstacle, payment, found, credited, settles },
-    ...{ action, claim, paid: usd(Number(micro) / 1e6) },
-    again: () => last !== undefined && action.run(last),
-    leave: () => setPayment(undefined),
-    change: () =>
-      action.run(async () => {
-        await switchChain(wallet, chainId)
-        setObstacle(undefined)
-      }),
-    send: () =>
-      run(async () => {
-        const { asset, payTo: to } = pricing
-        claim(await sendTransfer(wallet, { chainId, asset, to, amount: micro }), micro)
-      }),
-    sign: () =>
-      run(async (own) => {
-        const topup = await payByAuthorization(wallet, {
-          usd: amount,
-          amount: micro,
-          publicId: own,
-        })
-        setCredited(usd(topup.creditedUsd))
-        onCredited(own, topup.creditedUsd)
-      }),
-  }
-}
-
-/** Asks the wallet until the transfer is in a block. */
-function useFailure(wallet: Wallet, txHash: string | undefined, onFailed: () => void): void {
-  useEffect(() => {
-    if (txHash === undefined) return
-    const timer = setInterval(async () => {
-      const failed = await hasFailed(wallet, txHash).catch(() => undefined)
-      if (failed !== undefined) clearInterval(timer)
-      if (failed === true) onFailed()
-    }, LOOK_MS)
-    return () => clearInterval(timer)
-  }, [txHash])
-}
-
-async function obstacleOf(
-  wallet: Wallet,
-  input: { readonly micro: bigint; readonly chainId: number; readonly asset: string },
-): Promise<Obstacle | undefined> {
-  const { micro, chainId, asset } = input
-  if (micro < LEAST || micro > MOST) return { kind: 'amount' }
-  if ((await chainIdOf(wallet)) !== chainId) return { kind: 'network' }
-  const held = await balanceOf(wallet, asset)
-  return held < micro ? { kind: 'poor', held } : undefined
+function Form(props: {
+  readonly topup: Topup
+  readonly pricing: Pricing
+  readonly keys: readonly OwnKey[]
+}) {
+  const { topup, pricing, keys } = props
+  const { amount, key, paid, micro, action, authorization } = topup
+  const { open, isOffered, credited } = authorization
+  const isBlocked = key === undefined || action.isRunning
+  return (
+    <>
+      <h2 class="sub">{t.title}</h2>
+      {credited !== undefined && (
+        <Banner kind="good" title={texts.payment.done(usd(credited.usd))}>
+          {texts.payment.doneMore(credited.key)}
+        </Banner>
+      )}
+      <Amount amount={amount} choose={topup.setAmount} />
+      <KeyChoice keys={keys} chosen={key} choose={topup.setPublicId} />
+      <Facts lines={factsOf(pricing, micro)} />
+      <ObstacleState topup={topup} pricing={pricing} />
+      {open !== undefined && (
+        <State title={t.unsettled} more={t.unsettledMore(`$${open.usd}`, open.publicId)} />
+      )}
+      <p class="acts">
+        <button
+          type="button"
+          class="btn primary"
+          disabled={isBlocked}
+          onClick={() => topup.run('send')}
+        >
+          {t.send(paid, pricing.assetSymbol)}
+        </button>
+        {(isOffered || open !== undefined) && (
+          <button
+            type="button"
+            class="btn"
+            disabled={open === undefined ? isBlocked : action.isRunning}
+            onClick={() => topup.run('sign')}
+          >
+            {open === undefined ? t.sign : t.sendAgain}
+          </button>
+        )}
+      </p>
+      {isOffered && <p class="note">{t.signNote}</p>}
+      <Refusal error={action.error} again={topup.again} />
+      <ClaimByHash topup={topup} isBlocked={isBlocked} />
+    </>
+  )
 }
 
 function factsOf(pricing: Pricing, micro: bigint): readonly (readonly [string, string])[] {
-  const calls = count(Number(micro) / 1e6 / Number(pricing.perCallUsd))
+  const calls = count(String(callsFor(micro, pricing.perCallUsd)))
   return [
     [t.calls, t.callsAt(calls, `$${pricing.perCallUsd}`)],
     [t.asset, t.assetOn(pricing.assetSymbol, pricing.network)],
@@ -197,21 +113,53 @@ function factsOf(pricing: Pricing, micro: bigint): readonly (readonly [string, s
   ]
 }
 
-function Found({ found, claim }: { readonly found: FoundTransfer; claim(): void }) {
+function Found(props: { readonly found: FoundTransfer; claim(): void; ignore(): void }) {
+  const { found, claim, ignore } = props
   return (
-    <State
-      title={texts.payment.found}
-      more={texts.payment.foundMore(usd(Number(found.amount) / 1e6))}
-    >
+    <State title={texts.payment.found} more={texts.payment.foundMore(exactUsd(found.amount))}>
       <button type="button" class="btn primary small" onClick={claim}>
         {texts.payment.claim}
+      </button>
+      <button type="button" class="btn small" onClick={ignore}>
+        {texts.payment.ignore}
       </button>
     </State>
   )
 }
 
+/** For a transfer that is older than the page looks back, or was sent elsewhere. */
+function ClaimByHash({ topup, isBlocked }: { readonly topup: Topup; readonly isBlocked: boolean }) {
+  const isHash = /^0x[0-9a-f]{64}$/i.test(topup.txHash.trim())
+  return (
+    <details class="data">
+      <summary>{t.sentAlready}</summary>
+      <form
+        class="inline"
+        onSubmit={(event) => {
+          event.preventDefault()
+          topup.run('claim')
+        }}
+      >
+        <label class="field">
+          <span>{t.hash}</span>
+          <input
+            class="in"
+            spellcheck={false}
+            placeholder="0x…"
+            value={topup.txHash}
+            onInput={(event) => topup.setTxHash(event.currentTarget.value)}
+          />
+        </label>
+        <button type="submit" class="btn" disabled={isBlocked || !isHash}>
+          {texts.payment.claim}
+        </button>
+      </form>
+    </details>
+  )
+}
+
 function KeyChoice(props: {
-  readonly keys: readonly ListedApiKey[]
+  readonly keys: readonly OwnKey[]
   readonly chosen: string | undefined
   choose(publicId: string): void
 }) {
@@ -266,42 +214,33 @@ function Amount({ amount, choose }: { readonly amount: string; choose(amount: st
   )
 }
 
-function ObstacleState(props: {
-  readonly obstacle: Obstacle | undefined
-  readonly pricing: Pricing
-  readonly paid: string
-  change(): void
-}) {
-  const { obstacle, pricing, paid, change } = props
+function ObstacleState({ topup, pricing }: { readonly topup: Topup; readonly pricing: Pricing }) {
+  const { obstacle, paid } = topup
   const { assetSymbol: symbol, network } = pricing
   if (obstacle === undefined) return null
-  if (obstacle.kind === 'failed') return <State title={t.failed} more={t.failedMore} />
-  if (obstacle.kind === 'amount') return <State title={t.amountWrong} more="" />
-  if (obstacle.kind === 'poor') {
-    const held = `${(Number(obstacle.held) / 1e6).toFixed(2)} ${symbol}`
-    return <State title={t.poor(symbol)} more={t.poorMore(paid, held)} />
-  }
-  return (
-    <State title={t.network(network)} more={t.networkMore(symbol, network)}>
-      <button type="button" class="btn primary small" onClick={change}>
-        {t.switch(network)}
-      </button>
-    </State>
-  )
-}
-
-/** A transfer of this wallet that no key has claimed: the page was closed in the middle of a payment. */
-async function findUnclaimed(
-  wallet: Wallet,
-  { asset, payTo: to }: Pricing,
-): Promise<FoundTransfer | undefined> {
-  for (const transfer of await recentTransfers(wallet, { asset, to })) {
-    try {
-      await getPrepayment(sexton(), { idOrTxHash: transfer.txHash })
-    } catch (error) {
-      if (error instanceof SextonError && error.code === 'prepayment_not_found') return transfer
-      throw error
-    }
-  }
-  return undefined
+  if (obstacle.kind === 'poor')
+    return (
+      <State
+        title={t.poor(symbol)}
+        more={t.poorMore(paid, `${exactUsd(obstacle.held).slice(1)} ${symbol}`)}
+      />
+    )
+  if (obstacle.kind === 'unknown')
+    return <State title={t.unknown} more={t.unknownMore(obstacle.reason)} />
+  if (obstacle.kind === 'network')
+    return (
+      <State title={t.network(network)} more={t.networkMore(symbol, network)}>
+        <button type="button" class="btn primary small" onClick={() => topup.run('change')}>
+          {t.switch(network)}
+        </button>
+      </State>
+    )
+  const [title, more] = {
+    failed: [t.failed, t.failedMore],
+    amount: [t.amountWrong, ''],
+    busy: [t.busy, t.busyMore],
+    found: [t.foundFirst, t.foundFirstMore],
+    notThere: [t.notThere(symbol), t.notThereMore(network)],
+  }[obstacle.kind] as [string, string]
+  return <State title={title} more={more} />
 }

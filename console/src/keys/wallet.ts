@@ -2,6 +2,7 @@
 export interface Provider {
   request(call: { readonly method: string; readonly params?: readonly unknown[] }): Promise<unknown>
   on?(event: string, listener: (value: unknown) => void): void
+  removeListener?(event: string, listener: (value: unknown) => void): void
 }
 
 export interface Announced {

@@ -1,5 +1,6 @@
 import { getTopup, PaymentRequiredError, SextonError, type Topup } from 'sexton-client'
-import { sexton } from '../state/session.ts'
+import { keep, kept } from '../parts/kept.ts'
+import { keyless } from '../state/session.ts'
 import { signTyped, type Wallet } from './wallet.ts'
 
 /** One option of an x402 v2 offer, as in the header PAYMENT-REQUIRED. */
@@ -19,7 +20,7 @@ export async function isSettling(): Promise<boolean> {
 
 async function readOffer(usd: string, key?: string): Promise<Offer | undefined> {
   try {
-    await getTopup(sexton(), { usd, ...(key !== undefined && { key }) })
+    await getTopup(keyless, { usd, ...(key !== undefined && { key }) })
   } catch (error) {
     if (error instanceof PaymentRequiredError && error.paymentRequired !== undefined)
       return JSON.parse(atob(error.paymentRequired)).accepts[0]
@@ -34,27 +35,59 @@ const SKEW_SECONDS = 600
 /** The outcome of a payment may be unknown for a while; asking again with the same one is safe. */
 const ASKS_MAX = 10
 
-/** A signed payment whose outcome is not known; it is sent again, never signed anew. */
-let unsettled: { readonly key: string; readonly usd: string; readonly header: string } | undefined
+const NAME = 'sexton-authorization'
 
-/** Signs an EIP-3009 authorization for the amount and lets the operator send it (x402, scheme `exact`). */
-export async function payByAuthorization(
-  wallet: Wallet,
-  input: { readonly usd: string; readonly amount: bigint; readonly publicId: string },
-): Promise<Topup> {
-  const { usd, publicId: key } = input
-  if (unsettled?.key !== key || unsettled.usd !== usd)
-    unsettled = { key, usd, header: await signPayment(wallet, input) }
-  const headers = { 'PAYMENT-SIGNATURE': unsettled.header }
+/** A signed payment; it can pay nobody but the operator, and only once. */
+export interface Authorization {
+  readonly publicId: string
+  /** As chosen. */
+  readonly usd: string
+  /** Of PAYMENT-SIGNATURE. */
+  readonly header: string
+  readonly validBeforeUnix: number
+}
+
+/** For browsers that keep nothing. */
+let held: Authorization | undefined
+
+/** The payment whose outcome is not known yet; until then nothing new is signed. */
+export function unsettled(): Authorization | undefined {
+  const known = readKept() ?? held
+  if (known !== undefined && known.validBeforeUnix + SKEW_SECONDS > Date.now() / 1000) return known
+  forget()
+  return undefined
+}
+
+function readKept(): Authorization | undefined {
+  try {
+    const known = JSON.parse(kept(NAME) ?? '{}') as Partial<Authorization> | null
+    const texts = [known?.publicId, known?.usd, known?.header]
+    const isWhole =
+      typeof known?.validBeforeUnix === 'number' && texts.every((text) => typeof text === 'string')
+    return isWhole ? (known as Authorization) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function forget(): void {
+  held = undefined
+  keep(NAME, undefined)
+}
+
+/** The payment went through, was refused, or was made before: 200, 402 and 409 say which. */
+const KNOWN_OUTCOMES = [402, 409]
+
+/** Lets the operator send the authorization (x402, scheme `exact`); safe to repeat. */
+export async function settle({ publicId: key, usd, header }: Authorization): Promise<Topup> {
+  const headers = { 'PAYMENT-SIGNATURE': header }
   for (let asked = 1; ; asked += 1) {
     try {
-      const { data } = await getTopup(sexton(), { usd, key }, { headers })
-      unsettled = undefined
+      const { data } = await getTopup(keyless, { usd, key }, { headers })
+      forget()
       return data
     } catch (error) {
-      // Only a refusal with a known outcome frees the person to sign another one.
-      if (error instanceof SextonError && error.status < 500 && error.status !== 429)
-        unsettled = undefined
+      if (error instanceof SextonError && KNOWN_OUTCOMES.includes(error.status)) forget()
       const isPending = error instanceof SextonError && error.code === 'settlement_pending'
       if (!isPending || asked >= ASKS_MAX) throw error
       await new Promise((resolve) => setTimeout(resolve, (error.retryAfterSeconds ?? 2) * 1_000))
@@ -62,17 +95,27 @@ export async function payByAuthorization(
   }
 }
 
-async function signPayment(
+/** Signs an EIP-3009 authorization for the amount and keeps it until its outcome is known. */
+export async function signPayment(
   wallet: Wallet,
   input: { readonly usd: string; readonly amount: bigint; readonly publicId: string },
-): Promise<string> {
-  const accepted = await readOffer(input.usd, input.publicId)
+): Promise<Authorization> {
+  const { usd, publicId } = input
+  const accepted = await readOffer(usd, publicId)
   if (accepted === undefined || BigInt(accepted.amount) !== input.amount)
     throw new Error('the operator offers no payment of this amount')
   const chainId = Number(accepted.network.slice('eip155:'.length))
   const authorization = authorizationOf(wallet.address, accepted)
   const signature = await signTyped(wallet, typedData(accepted, chainId, authorization))
-  return btoa(JSON.stringify({ x402Version: 2, accepted, payload: { signature, authorization } }))
+  const payload = { signature, authorization }
+  held = {
+    publicId,
+    usd,
+    header: btoa(JSON.stringify({ x402Version: 2, accepted, payload })),
+    validBeforeUnix: Number(authorization.validBefore),
+  }
+  keep(NAME, JSON.stringify(held))
+  return held
 }
 
 function authorizationOf(from: string, { payTo, amount, maxTimeoutSeconds }: Offer) {

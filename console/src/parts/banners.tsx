@@ -19,7 +19,7 @@ export function Banners({ snapshot, failure, retry }: BannersProps) {
     <div class="banners" role="status">
       {failure !== undefined && (
         <Banner kind="bad" title={texts.banners.down}>
-          <span>
+          <span aria-hidden="true">
             {texts.banners.downMore(
               clock(snapshot.madeUnix),
               Math.max(0, Math.ceil(failure.retryAtUnix - now)),

@@ -6,7 +6,7 @@ const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0, roundingMo
 
 /** Such as `23,988,760`, cut. */
 export function count(value: number | string): string {
-  return whole.format(Number(value))
+  return typeof value === 'number' ? whole.format(value) : splitAmount(value)[0]
 }
 
 /** Whole part and decimals of an exact amount: `23,988,760` and `.590622`. */
@@ -38,7 +38,9 @@ export function price(value: number | null): string {
 }
 
 export function percent(value: number): string {
-  return `${value < 0 ? '−' : ''}${(Math.floor(Math.abs(value) * 100) / 100).toFixed(2)}%`
+  // 1.13 * 100 is 112.99…, which must not be cut to 112.
+  const hundredths = Math.floor(Math.abs(value) * 100 + 1e-6)
+  return `${value < 0 && hundredths > 0 ? '−' : ''}${(hundredths / 100).toFixed(2)}%`
 }
 
 /** Such as `6 s`, `4 min`, `3 h`, `12 d`. */

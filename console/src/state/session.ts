@@ -14,11 +14,23 @@ function newClient(): Client {
     retryAfterSecondsMax: 5,
     ...(secret !== undefined && { key: secret }),
     fetch: async (input, init) => {
+      const sent = secret
       const response = await fetch(input, init)
       note(response)
+      if (response.status === 401 && sent === secret && (await isRefused(response)))
+        takeSecret(undefined)
       return response
     },
   })
+}
+
+/** A key that was revoked elsewhere, or mistyped; every further call with it would fail too. */
+async function isRefused(response: Response): Promise<boolean> {
+  const problem = await response
+    .clone()
+    .json()
+    .catch(() => undefined)
+  return problem?.error === 'invalid_api_key'
 }
 
 /** Every answer says what is left. */
@@ -38,6 +50,18 @@ function note({ headers }: Response): void {
 /** Calls with the person's key, or with none. */
 export function sexton(): Client {
   return client
+}
+
+/** What a wallet signs for needs no key, and must not fail with one that was revoked. */
+export const keyless = createClient({
+  baseUrl: location.origin,
+  retries: 1,
+  retryAfterSecondsMax: 5,
+})
+
+/** Whether the secret in use is of this key. */
+export function isInUse(publicId: string): boolean {
+  return secret?.split('_').at(-2) === publicId
 }
 
 export function secretInUse(): string | undefined {

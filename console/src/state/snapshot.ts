@@ -35,7 +35,7 @@ export function useSnapshot(): Seen {
         const response = await fetch('/snapshot.json')
         if (!response.ok) throw new Error(`${response.status}`)
         const next: Snapshot = await response.json()
-        setStruck((known) => [...known, ...retracted(snapshot, next)])
+        setStruck((known) => stillStruck([...known, ...retracted(snapshot, next)], next))
         setSnapshot(next)
         setFailure(undefined)
         setDueMs(Date.now() + EVERY_MS)
@@ -61,6 +61,13 @@ function waitOf(awaySeconds: number): number {
 function readEmbedded(): Snapshot {
   const text = document.getElementById('snapshot')?.textContent ?? '{}'
   return JSON.parse(text)
+}
+
+/** A transaction that left its chain may come back in another block. */
+export function stillStruck(known: readonly Entry[], next: Snapshot): readonly Entry[] {
+  const live = new Set(next.figures?.newest.map(({ id }) => id))
+  const byId = new Map(known.filter(({ id }) => !live.has(id)).map((entry) => [entry.id, entry]))
+  return [...byId.values()]
 }
 
 /** Entries of the old list that should still be in the new one and are not. */
