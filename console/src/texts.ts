@@ -56,6 +56,7 @@ export const texts = {
     total: 'total',
   },
   period: {
+    reading: 'Reading the longer period; the days below are those of the page.',
     label: 'Period',
     names: { 7: '7 d', 30: '30 d', 90: '90 d', 365: '1 y', 3650: 'All' },
     cost: (calls: number) => `Uses ${calls} of your calls`,
@@ -134,7 +135,9 @@ export const texts = {
   },
   wallet: {
     title: 'One wallet',
-    note: (calls: number) => `This page used ${calls} of your calls.`,
+    note: (calls: number) =>
+      calls === 1 ? 'This page used 1 of your calls.' : `This page used ${calls} of your calls.`,
+    digsNote: 'Digs are shown for the 100 wallets that dug up most.',
     copy: 'Copy link',
     copied: 'Copied',
     atClaim: 'Dividends, at claim',

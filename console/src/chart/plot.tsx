@@ -11,7 +11,7 @@ import {
   yOf,
 } from '#site/chart/geometry.ts'
 import type { Days } from '../state/types.ts'
-import { SelectionContext } from './selection.ts'
+import { NO_SELECTION, SelectionContext } from './selection.ts'
 import { useWidth } from './use-width.ts'
 
 export interface PlotProps {
@@ -44,15 +44,19 @@ export function Plot(props: PlotProps) {
     <div
       ref={place}
       class="plot"
-      role="slider"
-      aria-label={label}
-      aria-valuemin={1}
-      aria-valuemax={Math.max(1, count)}
-      aria-valuenow={(selection.day ?? count - 1) + 1}
-      aria-valuetext={valueText}
-      tabIndex={0}
-      onKeyDown={(event) => onKey(event, selection, count)}
-      {...move}
+      {...(selection === NO_SELECTION
+        ? { role: 'img', 'aria-label': `${label}: ${valueText}` }
+        : {
+            role: 'slider',
+            'aria-label': label,
+            'aria-valuemin': 1,
+            'aria-valuemax': Math.max(1, count),
+            'aria-valuenow': (selection.day ?? count - 1) + 1,
+            'aria-valuetext': valueText,
+            tabIndex: 0,
+            onKeyDown: (event: KeyboardEvent) => onKey(event, selection, count),
+            ...move,
+          })}
     >
       <svg
         aria-hidden="true"

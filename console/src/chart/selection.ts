@@ -8,8 +8,11 @@ export interface Selection {
   pan(days: number): void
 }
 
-export const SelectionContext = createContext<Selection>({
+/** Of a chart that stands alone. */
+export const NO_SELECTION: Selection = {
   day: undefined,
   select: () => undefined,
   pan: () => undefined,
-})
+}
+
+export const SelectionContext = createContext(NO_SELECTION)

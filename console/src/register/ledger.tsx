@@ -2,6 +2,7 @@ import { useMemo, useState } from 'preact/hooks'
 import { type Selection, SelectionContext } from '../chart/selection.ts'
 import { ProblemNote } from '../parts/problem-note.tsx'
 import type { Figures } from '../state/types.ts'
+import { texts } from '../texts.ts'
 import { BurnChart } from './burn-chart.tsx'
 import { Multiples } from './multiples.tsx'
 import { PeriodBar } from './period-bar.tsx'
@@ -21,7 +22,7 @@ export function Ledger({ figures, missing }: LedgerProps) {
   const [period, setPeriod] = useState<Period>(FIRST)
   const [back, setBack] = useState(0)
   const [day, setDay] = useState<number>()
-  const { whole, failure, forget } = useSeries(figures.series, period)
+  const { whole, isReading, failure, read } = useSeries(figures.series, period)
   const days = Math.min(period, whole.days)
   const end = whole.days - Math.min(back, whole.days - days)
   const selection = useMemo<Selection>(
@@ -48,7 +49,8 @@ export function Ledger({ figures, missing }: LedgerProps) {
     <SelectionContext.Provider value={selection}>
       <BurnChart {...shown} day={selection.day}>
         <PeriodBar period={period} choose={choose} calls={calls} />
-        {failure !== undefined && <ProblemNote error={failure} again={forget} />}
+        {isReading && <p role="status">{texts.period.reading}</p>}
+        {failure !== undefined && <ProblemNote error={failure} again={read} />}
       </BurnChart>
       <Multiples {...shown} period={period} day={selection.day} missing={missing} />
     </SelectionContext.Provider>

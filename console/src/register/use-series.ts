@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { getDailyBurns, getStatsHistory } from 'sexton-client'
 import { sexton } from '../state/session.ts'
 import type { Days, Series } from '../state/types.ts'
@@ -6,32 +6,63 @@ import type { Days, Series } from '../state/types.ts'
 /** Days; 3650 stands for all. */
 export type Period = 7 | 30 | 90 | 365 | 3650
 
+const DAY_SECONDS = 86_400
+
 /** The snapshot's days, or those of a longer period, which cost the person's calls once. */
 export function useSeries(snapshot: Series, period: Period) {
   const [longer, setLonger] = useState<{ readonly period: Period; readonly series: Series }>()
   const [failure, setFailure] = useState<unknown>()
-  const [turn, setTurn] = useState(0)
+  const reading = useRef(0)
   const isShort = period <= snapshot.days
   const isKnown = isShort || (longer !== undefined && longer.period >= period)
-  useEffect(() => {
-    if (isKnown) return
-    let isWanted = true
-    readSeries(snapshot, period).then(
-      (series) => isWanted && setLonger({ period, series }),
-      (error) => isWanted && setFailure(error),
-    )
-    return () => {
-      isWanted = false
+  const read = async () => {
+    setFailure(undefined)
+    // What is under way has been paid for.
+    if (reading.current >= period) return
+    reading.current = period
+    try {
+      const series = await readSeries(snapshot, period)
+      setLonger((known) => (known && known.period > period ? known : { period, series }))
+    } catch (error) {
+      setFailure(error)
     }
-  }, [period, isKnown, turn])
-  return {
-    whole: isShort || longer === undefined ? snapshot : longer.series,
-    failure: isKnown ? undefined : failure,
-    forget() {
-      setFailure(undefined)
-      setTurn((value) => value + 1)
-    },
+    reading.current = 0
   }
+  useEffect(() => {
+    if (!isKnown) read()
+  }, [period, isKnown])
+  return {
+    whole: isShort || longer === undefined ? snapshot : withNewest(longer.series, snapshot),
+    isReading: !isKnown && failure === undefined,
+    failure: isKnown ? undefined : failure,
+    read,
+  }
+}
+
+/** Days that were read once, and the newest ones as they are now. */
+export function withNewest(longer: Series, newest: Series): Series {
+  const older = (newest.fromUnix - longer.fromUnix) / DAY_SECONDS
+  if (older <= 0) return newest
+  const join = (before: Days = [], after: Days = []) => [...fitStart(before, older), ...after]
+  const each = (
+    before: Readonly<Record<string, Days>>,
+    after: Readonly<Record<string, Days>>,
+  ): Readonly<Record<string, Days>> =>
+    Object.fromEntries(
+      Object.entries(after).map(([name, days]) => [name, join(before[name], days)]),
+    )
+  return {
+    fromUnix: longer.fromUnix,
+    days: older + newest.days,
+    burned: each(longer.burned, newest.burned),
+    burnedInAll: join(longer.burnedInAll, newest.burnedInAll),
+    metrics: each(longer.metrics, newest.metrics),
+  }
+}
+
+/** So many of the first days. */
+function fitStart(values: Days, days: number): Days {
+  return Array.from({ length: days }, (_, index) => values[index] ?? null)
 }
 
 async function readSeries({ burned, metrics }: Series, period: Period): Promise<Series> {

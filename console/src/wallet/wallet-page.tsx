@@ -16,14 +16,13 @@ import { texts } from '../texts.ts'
 
 const t = texts.wallet
 
-/** Two metered calls: claims, and the leaders among whom the digs are. */
-const CALLS = 2
-
 interface Shown {
   readonly claims: WalletClaims
   readonly nextCursor: string | null
   readonly leader: Leader | undefined
   readonly tier: string | undefined
+  /** Metered calls spent so far. */
+  readonly calls: number
 }
 
 /** One wallet at an address of its own; opening it is a request, so its figures are calls. */
@@ -39,9 +38,10 @@ export function WalletPage({ address }: { readonly address: string }) {
     const cursor = shown?.nextCursor
     if (!shown || !cursor) return
     try {
-      const { data, meta } = await getWalletClaims(sexton(), { address, cursor })
+      const { data, meta, cost } = await getWalletClaims(sexton(), { address, cursor })
       const claims = { ...shown.claims, claims: [...shown.claims.claims, ...data.claims] }
-      setShown({ ...shown, claims, nextCursor: meta.page.nextCursor })
+      const calls = shown.calls + cost.calls
+      setShown({ ...shown, claims, calls, nextCursor: meta.page.nextCursor })
     } catch (error) {
       setFailure(error)
     }
@@ -50,7 +50,8 @@ export function WalletPage({ address }: { readonly address: string }) {
     <section class="row" aria-labelledby="wallet">
       <div class="margin">
         <h1 id="wallet">{t.title}</h1>
-        <p class="note">{t.note(CALLS)}</p>
+        {shown !== undefined && <p class="note">{t.note(shown.calls)}</p>}
+        {shown !== undefined && shown.leader === undefined && <p class="note">{t.digsNote}</p>}
         <QuotaLine />
       </div>
       <div class="body stack">
@@ -88,6 +89,7 @@ async function readWallet(address: string): Promise<Shown> {
     nextCursor: claims.meta.page.nextCursor,
     leader: leaders.data.find((each) => each.address === claims.data.address),
     tier: gate?.data.tier,
+    calls: claims.cost.calls + leaders.cost.calls,
   }
 }
 
