@@ -82,7 +82,7 @@ export function sitePages(deps: SiteDeps): readonly Page[] {
     }),
     snapshotPage(snapshot),
     assetPage(),
-    ...chartPages({ ...deps, ask }),
+    ...chartPages(deps),
     textPage('/theme.css', 'text/css; charset=utf-8', themeSheet(deps.colors)),
     textPage('/favicon.ico', 'image/svg+xml', MARK),
     textPage('/robots.txt', 'text/plain; charset=utf-8', 'User-agent: *\nDisallow: /api/\n'),
