@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { refuse } from '#domain/refusal.ts'
 import type { Incoming } from '#http/exchange.ts'
 import { Type } from '#lib/type.ts'
 import { askRoutes } from '#route/ask-routes.ts'
@@ -9,7 +8,6 @@ import { answer, defineRoute, type Route } from '#route/route.ts'
 import { readChart } from './chart/charts.ts'
 import { chartPages } from './chart-pages.ts'
 import { fillShell } from './shell.ts'
-import { sharedSnapshot } from './snapshot.ts'
 import { themeSheet } from './theme.ts'
 
 const DAY = 86_400
@@ -214,71 +212,6 @@ describe('charts', () => {
     assert.match(await svg(badges, incoming('holders.svg', { token: 'GRAVE' })), /not known/)
     const refused = await badges.read(incoming('burned.svg', { token: 'DOGE' }))
     assert.ok('code' in refused && refused.code === 'invalid_parameter')
-  })
-})
-
-describe('the snapshot', () => {
-  const clock = { ms: 1_000_000 }
-  let isReady = false
-  let made = 0
-  let isBroken = false
-  const routes = [
-    route('getMeta', () => {
-      made += 1
-      return { service: 'Sexton' }
-    }),
-    route('getStats', () =>
-      isReady ? { data: {}, meta } : refuse('data_not_ready', 'not yet', { retryAfterSeconds: 2 }),
-    ),
-    route('getBurnTotals', () => {
-      if (isBroken) throw new Error('the register cannot be read')
-      return { data: {}, meta }
-    }),
-    route('getDailyBurns', () => ({ data: [], meta })),
-    route('getStatsHistory', () => refuse('invalid_parameter', 'no price is configured')),
-    route('rankGraveDiggers', () => ({ data: [], meta })),
-    ...['listBurns', 'listPayouts', 'listGraveDigs'].map((name, index) =>
-      route(name, () => ({ data: [{ id: name, timestampUnix: index }], meta })),
-    ),
-  ]
-  const snapshot = sharedSnapshot({
-    ask: askRoutes(routes),
-    clock: () => clock.ms,
-    chains: ['base'],
-  })
-
-  test('is there before the index is, and without figures', async () => {
-    assert.equal((await snapshot()).figures, null)
-  })
-
-  test('is built once for everyone, and again after five seconds', async () => {
-    isReady = true
-    clock.ms += 5_000
-    made = 0
-    const [one, other] = await Promise.all([snapshot(), snapshot()])
-    assert.equal(one, other)
-    clock.ms += 4_000
-    assert.equal(await snapshot(), one)
-    clock.ms += 1_000
-    assert.notEqual(await snapshot(), one)
-    assert.equal(made, 2)
-  })
-
-  test('keeps the last figures while the register fails', async () => {
-    const { figures } = await snapshot()
-    isBroken = true
-    clock.ms += 5_000
-    assert.equal((await snapshot()).figures, figures)
-    isBroken = false
-  })
-
-  test('has the newest entries of all kinds together, and no series where there is none', async () => {
-    const { figures } = await snapshot()
-    assert.deepEqual(
-      figures?.newest.map((each) => (each as { readonly id: string }).id),
-      ['listGraveDigs', 'listPayouts', 'listBurns'],
-    )
-    assert.deepEqual(figures?.series.metrics.price, [])
   })
 })
 
