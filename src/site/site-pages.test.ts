@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
 import type { Incoming } from '#http/exchange.ts'
 import { Type } from '#lib/type.ts'
 import { askRoutes } from '#route/ask-routes.ts'
@@ -8,6 +11,7 @@ import { answer, defineRoute, type Route } from '#route/route.ts'
 import { readChart } from './chart/charts.ts'
 import { chartPages } from './chart-pages.ts'
 import { fillShell } from './shell.ts'
+import { sitePages } from './site-pages.ts'
 import { themeSheet } from './theme.ts'
 
 const DAY = 86_400
@@ -212,6 +216,60 @@ describe('charts', () => {
     assert.match(await svg(badges, incoming('holders.svg', { token: 'GRAVE' })), /not known/)
     const refused = await badges.read(incoming('burned.svg', { token: 'DOGE' }))
     assert.ok('code' in refused && refused.code === 'invalid_parameter')
+  })
+})
+
+describe('pages', () => {
+  const chain = { ...live, blockTimeUnix: 990 }
+  const body = { data: [], meta: { ...meta, chains: [chain] } }
+  const stats = { totalBurned: '1', burnedPct: 1, holderCount: 1, totalBurnedUsdNow: null }
+  const routes = [
+    route('getMeta', () => ({ service: 'Sexton' })),
+    ...['getStats', 'getBurnTotals'].map((name) => route(name, () => ({ ...body, data: stats }))),
+    ...['getDailyBurns', 'rankGraveDiggers', 'listPayouts', 'listGraveDigs'].map((name) =>
+      route(name, () => body),
+    ),
+    route('listBurns', () => ({ ...body, data: [{ id: 'a burn', timestampUnix: 1 }] })),
+    route('getStatsHistory', () => ({ data: { points: [] } })),
+  ]
+  const facts = { name: 'Sexton', publicBaseUrl: 'https://a.b', chains: ['base'], colors: {} }
+  const address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+  const open = async (context: TestContext) => {
+    const folder = await mkdtemp(join(tmpdir(), 'console-'))
+    context.after(() => rm(folder, { recursive: true }))
+    const pages = sitePages({ ...facts, routes, symbol: 'GRAVE', clock: () => 1_000_000 }, folder)
+    const read = async (path: string, values: Readonly<Record<string, string>> = {}) => {
+      const page = pages.find((each) => each.path === path)
+      assert.ok(page !== undefined, path)
+      const answered = await page.read({ ...incoming(''), path: values })
+      return 'body' in answered ? String(answered.body) : answered.code
+    }
+    return { folder, read }
+  }
+
+  test('only the register carries all figures; a wallet costs no copy of them', async (context) => {
+    const { folder, read } = await open(context)
+    await writeFile(join(folder, 'index.html'), '<!--head--><!--data-->')
+    assert.match(await read('/'), /"id":"a burn"/)
+    const wallet = await read('/wallet/{address}', { address })
+    assert.doesNotMatch(wallet, /a burn|series/)
+    assert.match(wallet, new RegExp(`og:title" content="${address}`))
+    assert.match(wallet, /"figures":\{"meta":\{"chains":\[\{"chain":"base"/)
+    const other = address.replace(/C8$/, 'C9').toLowerCase()
+    assert.match(await read('/wallet/{address}', { address: other }), /dc79c9 /i)
+  })
+
+  test('come once they are built, with their files, even if asked for before', async (context) => {
+    const { folder, read } = await open(context)
+    assert.equal(await read('/keys'), 'not_found')
+    assert.equal(await read('/assets/{file}', { file: 'page.js' }), 'not_found')
+    await mkdir(join(folder, 'assets', 'unreadable.js'), { recursive: true })
+    await assert.rejects(read('/assets/{file}', { file: 'page.js' }), { code: 'EISDIR' })
+    await rm(join(folder, 'assets', 'unreadable.js'), { recursive: true })
+    await writeFile(join(folder, 'assets', 'page.js'), 'page()')
+    await writeFile(join(folder, 'index.html'), '<!--head--><!--data-->')
+    assert.match(await read('/keys'), /API keys · Sexton/)
+    assert.equal(await read('/assets/{file}', { file: 'page.js' }), 'page()')
   })
 })
 

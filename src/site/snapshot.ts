@@ -49,6 +49,7 @@ export interface SnapshotDeps {
   readonly ask: Ask
   readonly clock: Clock
   readonly chains: readonly string[]
+  readonly timeoutMs?: number
 }
 
 /** A store that hangs must not take the page with it. */
@@ -92,7 +93,7 @@ class LastFigures {
 
   async renewed(): Promise<Omit<Snapshot, 'service'>> {
     this.#reading ??= this.#read()
-    if (!(await isInTime(this.#reading))) this.#isReadable = false
+    if (!(await isInTime(this.#reading, this.#deps.timeoutMs))) this.#isReadable = false
     const now = unixNow(this.#deps.clock)
     const readable = this.#isReadable
     if (this.#known === null) return { madeUnix: now, readable, figures: null }
@@ -115,9 +116,9 @@ class LastFigures {
   }
 }
 
-async function isInTime(work: Promise<void>): Promise<boolean> {
+async function isInTime(work: Promise<void>, timeoutMs = TIMEOUT_MS): Promise<boolean> {
   const stop = new AbortController()
-  const late = delay(TIMEOUT_MS, false, { signal: stop.signal, ref: false }).catch(() => false)
+  const late = delay(timeoutMs, false, { signal: stop.signal, ref: false }).catch(() => false)
   try {
     return await Promise.race([work.then(() => true), late])
   } finally {
