@@ -81,7 +81,7 @@ interface RouteFacts {
   /** Beyond those of every route. */
   readonly refusals: readonly RefusalCode[]
   /** A tighter abuse guard. */
-  readonly guard?: 'mint' | 'claim'
+  readonly guard?: 'mint' | 'gate' | 'claim'
   /** Allows a 304 before any query or charge. */
   revision?(): Promise<string | undefined>
 }
