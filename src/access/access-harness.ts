@@ -145,7 +145,7 @@ export function createHarness(engine: Engine): Harness {
     shares: async () => harness.shares,
     paymentChainId: CHAIN_ID,
     pricePerCall: 100n,
-    guardLimits: { general: WIDE, mint: WIDE, claim: WIDE },
+    guardLimits: { general: WIDE, mint: WIDE, gate: WIDE, claim: WIDE },
     judgeTier: async (wallet) => {
       harness.judged += 1
       if (harness.index === 'broken') throw new StoreError('the index cannot be read')

@@ -22,30 +22,35 @@ type Name =
   | 'payTo'
   | 'network'
 
+type NamedFacts = Pick<ServiceFacts, 'name' | 'publicBaseUrl' | 'keyPrefix' | 'payment' | 'tokens'>
+
 export type CapturedExamples = Omit<Captured, 'names'>
 
 /** Bodies of keys, payments, usage and problems, in the names of this service. */
-export function capturedExamples(facts: ServiceFacts): CapturedExamples {
+export function capturedExamples(facts: NamedFacts): CapturedExamples {
   const { names, ...rest } = captured as Captured
   const own = ownNames(facts)
-  let text = JSON.stringify(rest)
-  for (const [name, theirs] of Object.entries(names) as [Name, string][]) {
-    const [before, after] = contextOf(name)
-    text = text.replaceAll(before + theirs + after, before + (own[name] ?? theirs) + after)
-  }
+  const known = Object.entries(names) as [Name, string][]
+  const ownOf = new Map(known.map(([name, theirs]) => [theirs, own[name] ?? theirs]))
+  // In one pass, because this service's primary token may be called as the captured secondary.
+  const any = new RegExp(known.map(patternOf).join('|'), 'g')
+  const text = JSON.stringify(rest).replace(any, (theirs) =>
+    JSON.stringify(ownOf.get(theirs)).slice(1, -1),
+  )
   return JSON.parse(text)
 }
 
 /** Short names are replaced only where they stand as such. */
-function contextOf(name: Name): readonly [string, string] {
-  if (name === 'service') return ['"', ': ']
-  if (name === 'keyPrefix') return ['', '_']
-  if (name === 'network') return ['"network":"', '"']
-  if (name === 'primary' || name === 'secondary') return ['"', '"']
-  return ['', '']
+function patternOf([name, theirs]: [Name, string]): string {
+  const text = theirs.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+  if (name === 'service') return `(?<=")${text}(?=: )`
+  if (name === 'keyPrefix') return `${text}(?=_)`
+  if (name === 'network') return `(?<="network":")${text}(?=")`
+  if (name === 'primary' || name === 'secondary') return `(?<=")${text}(?=")`
+  return text
 }
 
-function ownNames(facts: ServiceFacts): Readonly<Partial<Record<Name, string>>> {
+function ownNames(facts: NamedFacts): Readonly<Partial<Record<Name, string>>> {
   const { payment, tokens } = facts
   const symbolOf = (role: string) => tokens.find((token) => token.role === role)?.symbol
   const named = { primary: symbolOf('primary'), secondary: symbolOf('secondary') }

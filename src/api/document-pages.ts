@@ -1,4 +1,5 @@
 import type { JsonObject } from '#lib/json.ts'
+import type { Clock } from '#lib/time.ts'
 import { PaymentRequiredBody } from '#payments/offers.ts'
 import type { Route } from '#route/route.ts'
 import { capturedExamples } from './captured-examples.ts'
@@ -17,25 +18,28 @@ export interface DocumentInput {
   readonly routes: readonly Route[]
 }
 
+/** A document that lacks examples is built again after this time. */
+const UNFINISHED_MS = 10_000
+
 /** OpenAPI, interactive docs, /llms.txt and error pages. */
-export function documentPages(input: DocumentInput): readonly Page[] {
+export function documentPages(input: DocumentInput & { readonly clock: Clock }): readonly Page[] {
+  const { clock } = input
   let isFinal = false
-  const text = async () => {
-    const live = await liveExamples(input.routes)
-    isFinal = live !== undefined
-    return JSON.stringify(openApiOf(input, live))
-  }
-  // Without examples while the index cannot give them; nobody keeps that one.
-  const openapi = (path: string) =>
-    staticPage({
-      path,
-      contentType: 'application/json; charset=utf-8',
-      text,
-      isFinal: () => isFinal,
-    })
+  let builtMs = Number.NEGATIVE_INFINITY
+  const openapi = staticPage({
+    path: '/openapi.json',
+    contentType: 'application/json; charset=utf-8',
+    async text() {
+      builtMs = clock()
+      const live = await liveExamples(input.routes)
+      isFinal = live.isComplete
+      return JSON.stringify(openApiOf(input, live.answers))
+    },
+    isFresh: () => isFinal || clock() - builtMs < UNFINISHED_MS,
+  })
   return [
-    openapi('/openapi.json'),
-    openapi('/openapi/v1.json'),
+    openapi,
+    { ...openapi, path: '/openapi/v1.json' },
     staticPage({
       path: '/llms.txt',
       contentType: 'text/plain; charset=utf-8',

@@ -11,31 +11,44 @@ export type Examples = Readonly<Record<string, Readonly<Record<string, unknown>>
 /** The document must be there while a store hangs. */
 const TIMEOUT_MS = 1_000
 
-/** The service's own answers of now; undefined while the index cannot give them. */
-export async function liveExamples(routes: readonly Route[]): Promise<Examples | undefined> {
-  const stop = new AbortController()
-  const late = delay(TIMEOUT_MS, undefined, { signal: stop.signal, ref: false })
-  try {
-    return await Promise.race([askAll(routes), late.catch(() => undefined)])
-  } catch {
-    return undefined
-  } finally {
-    stop.abort()
-  }
+export interface LiveExamples {
+  readonly answers: Examples
+  /** Whether every route answered. */
+  readonly isComplete: boolean
 }
 
-async function askAll(routes: readonly Route[]): Promise<Examples> {
+/** The service's own answers of now, of those routes that can give one. */
+export async function liveExamples(routes: readonly Route[]): Promise<LiveExamples> {
+  const stop = new AbortController()
+  const late = delay(TIMEOUT_MS, false, { signal: stop.signal, ref: false }).catch(() => false)
+  const answers: Record<string, Record<string, unknown>> = {}
+  const isComplete = await Promise.race([askAll(routes, answers, stop.signal), late])
+  stop.abort()
+  return { answers: { ...answers }, isComplete }
+}
+
+/** Asks one after the other until it is stopped. */
+async function askAll(
+  routes: readonly Route[],
+  answers: Record<string, Record<string, unknown>>,
+  signal: AbortSignal,
+): Promise<boolean> {
   const ask = askRoutes(routes)
   const address = await someWallet(ask)
-  const examples: Record<string, Record<string, unknown>> = {}
+  let isComplete = true
   for (const { operationId, method, metered, open, parameters } of routes) {
     if (method !== 'GET' || !(metered || open === true)) continue
+    if (signal.aborted) return false
     const names = Object.keys(parameters)
     const query = Object.fromEntries(Object.entries(SHORT).filter(([name]) => names.includes(name)))
     const path = names.includes('address') ? { address } : {}
-    examples[operationId] = { 200: await ask(operationId, query, path) }
+    try {
+      answers[operationId] = { 200: await ask(operationId, query, path) }
+    } catch {
+      isComplete = false
+    }
   }
-  return examples
+  return isComplete
 }
 
 /** One with claims where there is one; any other is zeros. */

@@ -4,7 +4,7 @@ import type { Incoming, Outgoing } from '#http/exchange.ts'
 import { toProblem } from '#http/problem.ts'
 import { preflightHeaders } from './constant-headers.ts'
 import { figuresOf, rememberedFigures } from './figures.ts'
-import type { PipelineDeps } from './pipeline.ts'
+import { type PipelineDeps, reportFailure } from './pipeline.ts'
 import { stampFigures } from './wire.ts'
 
 /** An unmetered document: docs, OpenAPI, error pages. */
@@ -51,7 +51,9 @@ export async function preflight(
 }
 
 async function readPage(deps: PipelineDeps, page: Page, incoming: Incoming): Promise<Outgoing> {
-  const outcome = await page.read(incoming)
+  const outcome = await page
+    .read(incoming)
+    .catch((error: unknown) => reportFailure(deps, error, incoming.requestId))
   return isRefusal(outcome) ? problem(deps, incoming, outcome) : outcome
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { refuse } from '#domain/refusal.ts'
+import type { Incoming } from '#http/exchange.ts'
 import { answer, defineRoute } from '#route/route.ts'
 import { GOOD_KEY, type Harness, PAYMENT_BODY, startHarness } from './pipeline-harness.ts'
 import { staticPage } from './static-page.ts'
@@ -226,6 +227,28 @@ describe('the pipeline', () => {
       assert.deepEqual(figures(response), ['3', '0', '1795305600', 'anonymous'])
     }
     await hanging.server.stop()
+  })
+
+  it('a page that meets an outage is refused as a route is, and the error is reported', async () => {
+    const outage = new Error('the store is down')
+    const read = async (incoming: Incoming) => {
+      throw incoming.path.kind === 'bug' ? new Error('a bug') : outage
+    }
+    const world = await startHarness({
+      pages: [{ path: '/pages/{kind}', read }],
+      outage: (error) => (error === outage ? refuse('data_not_ready', 'later') : undefined),
+    })
+    for (const [kind, status, code] of [
+      ['outage', 503, 'data_not_ready'],
+      ['bug', 500, 'internal_error'],
+    ] as const) {
+      const response = await fetch(`${world.origin}/pages/${kind}`)
+      assert.equal(response.status, status)
+      assert.match(await response.text(), new RegExp(`"error":"${code}"`))
+      assert.ok(figures(response)[0], 'figures are shown')
+    }
+    assert.equal(world.errors.length, 2)
+    await world.server.stop()
   })
 
   it('a flood that is turned away does not become reads of the store', async () => {

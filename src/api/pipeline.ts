@@ -261,7 +261,12 @@ function failure(deps: PipelineDeps, exchange: Exchange, error: unknown): Refusa
       'calls cannot be counted right now; if this one was charged, it is refunded',
     )
   }
-  deps.report(error, exchange.requestId)
+  return reportFailure(deps, error, exchange.requestId)
+}
+
+/** What a failure of routes and pages means to a caller. */
+export function reportFailure(deps: PipelineDeps, error: unknown, requestId: string): Refusal {
+  deps.report(error, requestId)
   return (
     deps.outage(error) ??
     refuse('internal_error', 'internal error; quote the X-Request-Id to support')

@@ -18,7 +18,7 @@ describe('the interactive documentation', () => {
     const ecosystem = parseEcosystem('local', localEcosystem)
     const facts = serviceFactsOf(ecosystem, { version: '0.0.0', nowUnix: NOON_MS / 1000 })
     const { routes } = harnessParts()
-    world = await startHarness({ pages: documentPages({ facts, routes }) })
+    world = await startHarness({ pages: documentPages({ clock: () => NOON_MS, facts, routes }) })
     browser = await launchChromium()
   })
   after(async () => {

@@ -10,8 +10,8 @@ export interface StaticContent {
   readonly contentType: string
   /** Built on first request. */
   readonly text: string | (() => string | Promise<string>)
-  /** Whether what was built may be kept; always, if absent. */
-  readonly isFinal?: () => boolean
+  /** Whether what was built may still be shown; always, if absent. */
+  readonly isFresh?: () => boolean
   /** Names and values in turn. */
   readonly headers?: readonly string[]
 }
@@ -31,12 +31,12 @@ export function staticPage(content: StaticContent): Page {
   return {
     path: content.path,
     async read(incoming) {
+      if (content.isFresh?.() === false) made = undefined
       made ??= make(content)
       const { etag, plain, packed } = await made.catch((error: unknown) => {
         made = undefined
         throw error
       })
-      if (content.isFinal?.() === false) made = undefined
       const headers = ['ETag', etag, 'Cache-Control', CACHED, ...(content.headers ?? [])]
       if (matchesEtag(incoming.headers['if-none-match'], etag))
         return { status: 304, headers, body: '' }

@@ -196,6 +196,7 @@ function composeAccess(
     guardLimits: {
       general: toLimit(settings.guard.general),
       mint: toLimit(settings.guard.mint),
+      gate: toLimit(settings.guard.claim),
       claim: toLimit(settings.guard.claim),
     },
     signedIn: hooks.signedIn,

@@ -77,7 +77,8 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   SEXTON_GUARD_PER_MINUTE: 'requests per minute per address after the burst (default 3000)',
   SEXTON_GUARD_MINT_BURST: 'burst of key requests and wrong signatures per address (default 30)',
   SEXTON_GUARD_MINT_PER_MINUTE: 'the same per minute after the burst (default 10)',
-  SEXTON_GUARD_CLAIM_BURST: 'burst of claims, top-ups and failed payments per address (default 60)',
+  SEXTON_GUARD_CLAIM_BURST:
+    'burst of claims, top-ups, failed payments and, apart, gate reads per address (default 60)',
   SEXTON_GUARD_CLAIM_PER_MINUTE: 'the same per minute after the burst (default 30)',
   SEXTON_SETTLING_KEY_FILE: 'file with the private key of the wallet that settles x402 payments',
   SEXTON_SETTLING_GAS_PER_DAY: 'gas budget per UTC day in gwei (default 10000000: 0.01 ether)',

@@ -9,7 +9,7 @@ import {
   refuse,
 } from '#domain/refusal.ts'
 import { BROKEN_BODY } from '#http/json-body.ts'
-import type { Effective, Parameters, Parsed, ValuesOf } from './parameter.ts'
+import type { Effective, Parameter, Parameters, Parsed, ValuesOf } from './parameter.ts'
 
 /** Lower-case names. */
 export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
@@ -81,7 +81,7 @@ interface RouteFacts {
   /** Beyond those of every route. */
   readonly refusals: readonly RefusalCode[]
   /** A tighter abuse guard. */
-  readonly guard?: 'mint' | 'claim'
+  readonly guard?: 'mint' | 'gate' | 'claim'
   /** Allows a 304 before any query or charge. */
   revision?(): Promise<string | undefined>
 }
@@ -124,7 +124,7 @@ export function defineRoute<P extends Parameters, B extends TSchema = TSchema>(
     prepare(raw) {
       if (raw.body === BROKEN_BODY)
         return refuse('invalid_json', 'the body is not valid JSON, or has a forbidden member name')
-      const values = parseParameters(parameters, raw)
+      const values = parseParameters(parameters, raw, otherFormat(parameters, raw))
       if (isRefusal(values)) return values
       if (checkBody !== undefined && !checkBody.Check(raw.body))
         return refuseBody(checkBody.Errors(raw.body)[1])
@@ -179,14 +179,22 @@ class Input<P extends Parameters, B extends TSchema> implements HandlerInput<P, 
   }
 }
 
-function parseParameters(parameters: Parameters, raw: RawInput) {
+/** Unknown parameters are ignored, but another format must fail. */
+function otherFormat(parameters: Parameters, { query }: RawInput): RefusalDetail[] {
+  if (parameters.format !== undefined) return []
+  if (!query.get('format')?.some((each) => each !== 'json')) return []
+  return [{ in: 'query', name: 'format', reason: 'must be json here', allowed: ['json'] }]
+}
+
+/** `errors` are those found before. */
+export function parseParameters(
+  parameters: Readonly<Record<string, Pick<Parameter<unknown>, 'in' | 'parse'>>>,
+  raw: Pick<RawInput, 'path' | 'query'>,
+  errors: RefusalDetail[] = [],
+) {
   const values: Record<string, unknown> = {}
   const effective: Record<string, Effective> = {}
-  const errors: RefusalDetail[] = []
   let code: RefusalCode = 'invalid_parameter'
-  // Unknown parameters are ignored, but another format must fail.
-  if (parameters.format === undefined && raw.query.get('format')?.some((each) => each !== 'json'))
-    errors.push({ in: 'query', name: 'format', reason: 'must be json here', allowed: ['json'] })
   for (const [name, parameter] of Object.entries(parameters)) {
     const given = parameter.in === 'path' ? [raw.path[name] ?? ''] : (raw.query.get(name) ?? [])
     const result = repeatedOrEmpty(given) ?? parameter.parse(given[0])

@@ -26,13 +26,19 @@ interface Asset {
 }
 
 /** /assets/{file}: scripts, styles and fonts of the page, read once. */
-export function assetPage(folder = join(CONSOLE_FOLDER, 'assets')): Page {
+export function assetPage(folder: string): Page {
   let assets: Promise<ReadonlyMap<string, Asset>> | undefined
   return {
     path: '/assets/{file}',
     async read(incoming) {
       assets ??= readAssets(folder)
-      const asset = (await assets).get(incoming.path.file ?? '')
+      const found = await assets.catch((error: unknown) => {
+        assets = undefined
+        throw error
+      })
+      // The build may come later than the first request.
+      if (found.size === 0) assets = undefined
+      const asset = found.get(incoming.path.file ?? '')
       if (asset === undefined) return refuse('not_found', 'there is no such file')
       const headers = ['Content-Type', asset.type, 'Cache-Control', FOREVER]
       const accepted = incoming.headers['accept-encoding']?.toString()

@@ -1,18 +1,18 @@
 import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Page } from '#api/outside-routes.ts'
-import { type Refusal, refuse } from '#domain/refusal.ts'
+import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { matchesEtag } from '#http/etag.ts'
 import type { Incoming, Outgoing } from '#http/exchange.ts'
-import { type Ask, AskRefused } from '#route/ask-routes.ts'
+import type { Clock } from '#lib/time.ts'
+import { AskRefused, askRoutes } from '#route/ask-routes.ts'
+import { type Parameter, parsed } from '#route/parameter.ts'
+import { parseParameters, type Route } from '#route/route.ts'
 import { drawBadge } from './chart/badge.ts'
-import { CHART_NAMES, readChart } from './chart/charts.ts'
+import { CHART_NAMES, type Meta, readChart, routeOfChart, sourceOf } from './chart/charts.ts'
 import { drawChart, type Theme } from './chart/draw-chart.ts'
 import { dollars, short } from './chart/format.ts'
 import type { SiteColors } from './theme.ts'
-
-const PERIODS = ['7d', '30d', '90d', '365d', 'all']
-const THEMES = ['auto', 'light', 'dark']
 
 /** A picture is drawn at most once a minute, however often it is fetched. */
 const KEPT_MS = 60_000
@@ -26,55 +26,63 @@ interface Drawn {
 }
 
 export interface ChartDeps {
-  readonly ask: Ask
+  readonly routes: readonly Route[]
+  readonly clock: Clock
   readonly chains: readonly string[]
   readonly colors: SiteColors
 }
 
-/** /charts/{name}.svg and /badges/{name}.svg. */
-export function chartPages(deps: ChartDeps): readonly Page[] {
-  const kept = new LRUCache<string, Promise<Drawn | Refusal>>({ max: KEPT_MAX, ttl: KEPT_MS })
-  const page = (path: string, draw: (incoming: Incoming) => Promise<string> | Refusal): Page => ({
-    path,
-    async read(incoming) {
-      const key = keyOf(path, incoming)
-      let made = kept.get(key)
-      if (made === undefined) {
-        made = drawn(draw(incoming))
-        kept.set(key, made)
-        // A refusal may end soon, and its query may be anything.
-        const forget = () => kept.delete(key)
-        made.then((result) => 'svg' in result || forget(), forget)
-      }
-      const result = await made
-      return 'svg' in result ? toOutgoing(incoming, result) : result
-    },
-  })
-  return [
-    page('/charts/{file}', (incoming) => chartOf(deps, incoming)),
-    page('/badges/{file}', (incoming) => badgeOf(deps, incoming)),
-  ]
+/** A picture by what it depends on, so that no other spelling makes it be drawn again. */
+interface Picture {
+  readonly name: string
+  readonly query: Readonly<Record<string, string>>
 }
 
-async function drawn(drawing: Promise<string> | Refusal): Promise<Drawn | Refusal> {
-  if ('kind' in drawing) return drawing
-  try {
-    const svg = await drawing
-    return { svg, etag: `W/"${hash('sha256', svg, 'base64url').slice(0, 22)}"` }
-  } catch (error) {
-    if (error instanceof AskRefused) return error.refusal
-    throw error
+interface PictureKind {
+  readonly path: string
+  read(incoming: Incoming): Picture | Refusal
+  draw(picture: Picture): Promise<string>
+}
+
+/** /charts/{name}.svg and /badges/{name}.svg. */
+export function chartPages(deps: ChartDeps): readonly Page[] {
+  return [picturePage(deps, charts(deps)), picturePage(deps, badges(deps))]
+}
+
+function picturePage({ clock }: ChartDeps, { path, read, draw }: PictureKind): Page {
+  const kept = new LRUCache<string, { made: Promise<Drawn>; atMs: number }>({ max: KEPT_MAX })
+  return {
+    path,
+    async read(incoming) {
+      const picture = read(incoming)
+      if (isRefusal(picture)) return picture
+      const key = JSON.stringify(picture)
+      const now = clock()
+      let known = kept.get(key)
+      if (known === undefined || now < known.atMs || now >= known.atMs + KEPT_MS) {
+        known = { made: drawn(draw(picture)), atMs: now }
+        kept.set(key, known)
+        // A refusal or an outage may end soon.
+        known.made.catch(() => kept.delete(key))
+      }
+      try {
+        return toOutgoing(incoming, await known.made, known.atMs + KEPT_MS - now)
+      } catch (error) {
+        if (error instanceof AskRefused) return error.refusal
+        throw error
+      }
+    },
   }
 }
 
-/** Only what a picture depends on, so that no other parameter makes it be drawn again. */
-function keyOf(path: string, { path: { file = '' }, query }: Incoming): string {
-  const values = ['period', 'theme', 'token', 'chain'].map((name) => query.get(name)?.[0] ?? '')
-  return JSON.stringify([path, file, ...values.map((value) => value.toLowerCase())])
+async function drawn(drawing: Promise<string>): Promise<Drawn> {
+  const svg = await drawing
+  return { svg, etag: `W/"${hash('sha256', svg, 'base64url').slice(0, 22)}"` }
 }
 
-function toOutgoing(incoming: Incoming, { svg, etag }: Drawn): Outgoing {
-  const headers = ['ETag', etag, 'Cache-Control', `private, max-age=${KEPT_MS / 1000}`]
+/** The caller's cache and ours together keep a picture for a minute. */
+function toOutgoing(incoming: Incoming, { svg, etag }: Drawn, leftMs: number): Outgoing {
+  const headers = ['ETag', etag, 'Cache-Control', `private, max-age=${Math.floor(leftMs / 1000)}`]
   if (matchesEtag(incoming.headers['if-none-match'], etag))
     return { status: 304, headers, body: '' }
   headers.push('Content-Type', 'image/svg+xml; charset=utf-8')
@@ -83,63 +91,95 @@ function toOutgoing(incoming: Incoming, { svg, etag }: Drawn): Outgoing {
   return { status: 200, headers, body: svg }
 }
 
-function chartOf(deps: ChartDeps, incoming: Incoming): Promise<string> | Refusal {
-  const name = nameOf(incoming, CHART_NAMES)
-  if (typeof name !== 'string') return name
-  const period = choice(incoming, 'period', PERIODS, '30d')
-  if (typeof period !== 'string') return period
-  const theme = choice(incoming, 'theme', THEMES, 'auto')
-  if (typeof theme !== 'string') return theme
-  const token = incoming.query.get('token')?.[0]
-  const chain = incoming.query.get('chain')?.[0]
-  const query = { period, ...(token && { token }), ...(chain && { chain }) }
-  return readChart(deps, name, query).then((chart) => drawChart(chart, theme as Theme, deps.colors))
+function charts({ routes, chains, colors }: ChartDeps): PictureKind {
+  const ask = askRoutes(routes)
+  const own = {
+    period: choice(['7d', '30d', '90d', '365d', 'all'], '30d'),
+    theme: choice(['auto', 'light', 'dark'], 'auto'),
+  }
+  return {
+    path: '/charts/{file}',
+    read(incoming) {
+      const name = nameOf(incoming, CHART_NAMES)
+      if (isRefusal(name)) return name
+      const shared = parametersOf(routes, routeOfChart(name), ['token', 'chain'])
+      return pictureOf(name, { ...own, ...shared }, incoming)
+    },
+    async draw({ name, query: { theme, ...query } }) {
+      return drawChart(await readChart({ ask, chains }, name, query), theme as Theme, colors)
+    },
+  }
 }
 
 const BADGES = ['burned', 'holders', 'price', 'dividends', 'supply']
 
+/** Null for what is not followed, such as holders of a reward token. */
 interface Stats {
-  readonly totalBurned: string
-  readonly circulatingSupply: string
-  readonly holderCount: number
   readonly lifetimeDividendsUsdAtPayout: number | null
   readonly tokens: readonly {
     readonly symbol: string
-    readonly totalBurned: string
-    readonly circulatingSupply: string
-    readonly holderCount: number
+    readonly totalBurned: string | null
+    readonly circulatingSupply: string | null
+    readonly holderCount: number | null
     readonly priceUsd: number | null
   }[]
 }
 
-function badgeOf({ ask }: ChartDeps, incoming: Incoming): Promise<string> | Refusal {
-  const name = nameOf(incoming, BADGES)
-  if (typeof name !== 'string') return name
-  const symbol = incoming.query.get('token')?.[0]
-  return ask('getStats').then((body) => {
-    const { data } = body as { readonly data: Stats }
-    const token =
-      symbol === undefined
-        ? data.tokens[0]
-        : data.tokens.find((each) => each.symbol.toLowerCase() === symbol.toLowerCase())
-    if (token === undefined)
-      throw new AskRefused(
-        refuse(
-          'invalid_parameter',
-          `token must be one of ${data.tokens.map((each) => each.symbol).join(', ')}`,
-        ),
-      )
-    const paid = data.lifetimeDividendsUsdAtPayout
-    const values: Readonly<Record<string, string>> = {
-      burned: `${short(Number(token.totalBurned))} ${token.symbol}`,
-      supply: `${short(Number(token.circulatingSupply))} ${token.symbol}`,
-      holders: token.holderCount.toLocaleString('en'),
-      price: token.priceUsd === null ? 'no price' : dollars(token.priceUsd),
-      dividends: paid === null ? 'no price' : dollars(paid),
-    }
-    const label = name === 'price' ? token.symbol : name
-    return drawBadge(label, values[name] ?? '')
-  })
+function badges({ routes }: ChartDeps): PictureKind {
+  const ask = askRoutes(routes)
+  const shared = parametersOf(routes, 'getDailyBurns', ['token'])
+  return {
+    path: '/badges/{file}',
+    read(incoming) {
+      const name = nameOf(incoming, BADGES)
+      if (isRefusal(name)) return name
+      return pictureOf(name, name === 'dividends' ? {} : shared, incoming)
+    },
+    async draw({ name, query }) {
+      const { data, meta } = (await ask('getStats')) as {
+        readonly data: Stats
+        readonly meta: Meta
+      }
+      const isStale = meta.chains.some(({ status }) => status === 'stale')
+      return drawBadge({
+        label: name === 'price' ? (query.token ?? name) : name,
+        value: badgeValue(name, data, query.token) + (isStale ? ', stale' : ''),
+        title: sourceOf(meta),
+      })
+    },
+  }
+}
+
+function badgeValue(name: string, { tokens, ...stats }: Stats, symbol: string | undefined): string {
+  if (name === 'dividends') return priced(stats.lifetimeDividendsUsdAtPayout)
+  const token = tokens.find((each) => each.symbol === symbol)
+  if (name === 'price') return priced(token?.priceUsd ?? null)
+  if (name === 'holders') return token?.holderCount?.toLocaleString('en') ?? 'not known'
+  const amount = (name === 'burned' ? token?.totalBurned : token?.circulatingSupply) ?? null
+  return amount === null ? 'not known' : `${short(Number(amount))} ${symbol}`
+}
+
+function priced(usd: number | null): string {
+  return usd === null ? 'no price' : dollars(usd)
+}
+
+type Choices = Readonly<Record<string, Pick<Parameter<unknown>, 'in' | 'parse'>>>
+
+function pictureOf(name: string, choices: Choices, incoming: Incoming): Picture | Refusal {
+  const values = parseParameters(choices, incoming)
+  if (isRefusal(values)) return values
+  const query = Object.entries(values.effective).map(([key, value]) => [key, String(value)])
+  return { name, query: Object.fromEntries(query) }
+}
+
+/** Those of these names that the route has. */
+function parametersOf(
+  routes: readonly Route[],
+  operationId: string,
+  names: readonly string[],
+): Choices {
+  const { parameters = {} } = routes.find((route) => route.operationId === operationId) ?? {}
+  return Object.fromEntries(Object.entries(parameters).filter(([name]) => names.includes(name)))
 }
 
 function nameOf(incoming: Incoming, known: readonly string[]): string | Refusal {
@@ -148,16 +188,12 @@ function nameOf(incoming: Incoming, known: readonly string[]): string | Refusal 
   return refuse('not_found', `there are ${known.map((each) => `${each}.svg`).join(', ')}`)
 }
 
-function choice(
-  incoming: Incoming,
-  name: string,
-  allowed: readonly string[],
-  otherwise: string,
-): string | Refusal {
-  const [value = otherwise] = incoming.query.get(name) ?? []
-  if (allowed.includes(value)) return value
-  const reason = `must be one of ${allowed.join(', ')}`
-  return refuse('invalid_parameter', `${name} ${reason}`, {
-    errors: [{ in: 'query', name, reason, allowed }],
-  })
+function choice(allowed: readonly string[], otherwise: string): Choices[string] {
+  return {
+    in: 'query',
+    parse(raw = otherwise) {
+      if (allowed.includes(raw)) return parsed(raw, raw)
+      return { ok: false, reason: `must be one of ${allowed.join(', ')}`, allowed }
+    },
+  }
 }

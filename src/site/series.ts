@@ -1,5 +1,5 @@
-import type { Ask } from '#route/ask-routes.ts'
-import { AskRefused } from '#route/ask-routes.ts'
+import { type Ask, AskRefused } from '#route/ask-routes.ts'
+import { isNotReady, rowsOf } from './lasting-ask.ts'
 
 /** One value a day, oldest first, today last; null where there is none. */
 export type DayValues = readonly (number | null)[]
@@ -33,6 +33,7 @@ interface Day {
 }
 
 interface Point {
+  readonly dateUnix: number
   readonly value: number | null
 }
 
@@ -43,43 +44,45 @@ export async function seriesOf(deps: {
 }): Promise<SnapshotSeries> {
   const { ask, chains } = deps
   const period = `${SNAPSHOT_DAYS}d`
-  const [all, ...byChain] = await Promise.all(
-    ['all', ...chains].map((chain) => burnDays(ask, { period, chain })),
+  const [days = [], ...byChain] = await Promise.all(
+    ['all', ...chains].map((chain) => rowsOf<Day>(ask, 'getDailyBurns', { period, chain })),
   )
   const metrics = await Promise.all(PAGE_METRICS.map((metric) => history(ask, { period, metric })))
+  // By date, because an answer from before midnight may stand in for a newer one.
+  const onDays = (points: readonly Point[]): DayValues => {
+    const values = new Map(points.map(({ dateUnix, value }) => [dateUnix, value]))
+    return days.map(({ dateUnix }) => values.get(dateUnix) ?? null)
+  }
+  const burned = byChain.map((each) =>
+    onDays(each.map((day) => ({ dateUnix: day.dateUnix, value: Number(day.burned) }))),
+  )
   return {
-    fromUnix: all?.[0]?.dateUnix ?? 0,
-    days: all?.length ?? 0,
-    burned: Object.fromEntries(
-      chains.map((chain, index) => [
-        chain,
-        (byChain[index] ?? []).map((day) => Number(day.burned)),
-      ]),
-    ),
-    burnedInAll: (all ?? []).map((day) => Number(day.cumulative)),
+    fromUnix: days[0]?.dateUnix ?? 0,
+    days: days.length,
+    burned: Object.fromEntries(chains.map((chain, index) => [chain, burned[index] ?? []])),
+    burnedInAll: days.map((day) => Number(day.cumulative)),
     metrics: Object.fromEntries(
-      PAGE_METRICS.map((metric, index) => [metric, metrics[index] ?? []]),
+      PAGE_METRICS.map((metric, index) => {
+        const points = metrics[index] ?? []
+        return [metric, points.length === 0 ? [] : onDays(points)]
+      }),
     ),
   }
 }
 
-async function burnDays(
+/** Empty where the token has no such metric, such as a price, or it is not read yet. */
+async function history(
   ask: Ask,
   query: Readonly<Record<string, string>>,
-): Promise<readonly Day[]> {
-  const { data } = (await ask('getDailyBurns', query)) as { readonly data: readonly Day[] }
-  return data
-}
-
-/** Empty where the token has no such metric, such as a price. */
-async function history(ask: Ask, query: Readonly<Record<string, string>>): Promise<DayValues> {
+): Promise<readonly Point[]> {
   try {
     const { data } = (await ask('getStatsHistory', query)) as {
       readonly data: { readonly points: readonly Point[] }
     }
-    return data.points.map(({ value }) => value)
+    return data.points
   } catch (error) {
-    if (error instanceof AskRefused && error.refusal.code === 'invalid_parameter') return []
+    const hasNone = error instanceof AskRefused && error.refusal.code === 'invalid_parameter'
+    if (hasNone || isNotReady(error)) return []
     throw error
   }
 }

@@ -1,78 +1,178 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
-import { refuse } from '#domain/refusal.ts'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
 import type { Incoming } from '#http/exchange.ts'
 import { Type } from '#lib/type.ts'
 import { askRoutes } from '#route/ask-routes.ts'
+import { type Parameters, parsed } from '#route/parameter.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
+import { readChart } from './chart/charts.ts'
 import { chartPages } from './chart-pages.ts'
 import { fillShell } from './shell.ts'
-import { sharedSnapshot } from './snapshot.ts'
+import { sitePages } from './site-pages.ts'
 import { themeSheet } from './theme.ts'
 
 const DAY = 86_400
 
-function route(operationId: string, handle: () => ReturnType<Route['prepare']> | object): Route {
+function route(
+  operationId: string,
+  handle: (query: Readonly<Record<string, unknown>>) => ReturnType<Route['prepare']> | object,
+  parameters: Parameters = {},
+): Route {
   return defineRoute({
     ...{ method: 'GET', path: `/${operationId}`, operationId, tag: 'T', summary: '' },
-    ...{ description: '', metered: true, parameters: {}, refusals: [] },
+    ...{ description: '', metered: true, parameters, refusals: [] },
     answers: { 200: { description: '', schema: Type.Object({}) } },
-    handle: () => {
-      const body = handle()
+    handle: ({ effective }) => {
+      const body = handle(effective)
       return 'kind' in body ? (body as never) : answer(200, JSON.stringify(body))
     },
   })
 }
 
-const meta = { chains: [{ chain: 'base', blockNumber: 1_234 }], notConfigured: [] }
+/** In any case, as the parameters of the API. */
+function named(allowed: readonly string[], normal: string): Parameters[string] {
+  return {
+    ...{ in: 'query', description: '', schema: Type.String() },
+    parse(raw = normal) {
+      const value = allowed.find((each) => each.toLowerCase() === raw.toLowerCase())
+      return value === undefined ? { ok: false, reason: 'is unknown' } : parsed(value, value)
+    },
+  }
+}
 
-function incoming(file: string, query: Readonly<Record<string, string>> = {}): Incoming {
+const live = { chain: 'base', blockNumber: 1_234, status: 'live', lagSeconds: 2 }
+const meta = { chains: [live], notConfigured: [] }
+
+function incoming(
+  file: string,
+  query: Readonly<Record<string, string | readonly string[]>> = {},
+): Incoming {
   return {
     ...{ requestId: 'r', method: 'GET', headers: {}, socketAddress: '192.0.2.1', body: undefined },
     path: { file },
-    query: new Map(Object.entries(query).map(([name, value]) => [name, [value]])),
+    query: new Map(Object.entries(query).map(([name, value]) => [name, [value].flat()])),
     signal: new AbortController().signal,
   }
 }
 
 describe('charts', () => {
+  const clock = { ms: 1_000_000 }
   let asked = 0
+  let isDown = false
+  let chains = [live]
+  const token = named(['A<B', 'GRAVE'], 'A<B')
+  const chain = named(['base', 'ethereum', 'all'], 'all')
+  const period = named(['7d', '30d', '90d', '365d', 'all'], '30d')
   const routes = [
-    route('getDailyBurns', () => {
-      asked += 1
-      const data = [1, 2, 3].map((burned, day) => ({
-        ...{ dateUnix: day * DAY, token: 'GRAVE', burned: String(burned) },
-      }))
-      return { data, meta }
-    }),
-    route('getStats', () => ({
-      data: {
-        lifetimeDividendsUsdAtPayout: null,
-        tokens: [
-          { symbol: 'A<B', totalBurned: '23988760.59', holderCount: 422, priceUsd: 0.00000012 },
-        ],
+    route(
+      'getDailyBurns',
+      (query) => {
+        asked += 1
+        if (isDown) throw new Error('the store is down')
+        // As the API: `all` days are those since the first burn of each chain.
+        const from = query.chain === 'ethereum' ? 1 : 0
+        const data = [1, 2, 3].slice(from).map((burned, day) => ({
+          ...{ dateUnix: (from + day) * DAY, token: 'GRAVE', burned: String(burned) },
+        }))
+        return { data, meta: { chains } }
       },
-      meta,
-    })),
+      { period, token, chain },
+    ),
+    route(
+      'getStatsHistory',
+      () => {
+        asked += 1
+        const points = [{ dateUnix: 0, value: 5 }]
+        return { data: { token: 'GRAVE', unit: 'token', points }, meta }
+      },
+      { period, token },
+    ),
+    route('getStats', () => {
+      asked += 1
+      const tokens = [
+        { symbol: 'A<B', totalBurned: '23988760.59', holderCount: 422, priceUsd: 0.00000012 },
+        { symbol: 'GRAVE', totalBurned: null, holderCount: null, priceUsd: null },
+      ]
+      return { data: { lifetimeDividendsUsdAtPayout: null, tokens }, meta: { chains } }
+    }),
   ]
-  const deps = { ask: askRoutes(routes), chains: ['base', 'ethereum'], colors: {} }
+  const deps = { routes, clock: () => clock.ms, chains: ['base', 'ethereum'], colors: {} }
   const [charts, badges] = chartPages(deps)
   assert.ok(charts !== undefined && badges !== undefined)
-  const svg = async (page: typeof charts, from: Incoming) => {
+  const read = async (page: typeof charts, from: Incoming) => {
     const answered = await page.read(from)
     assert.ok('body' in answered, JSON.stringify(answered))
-    return String(answered.body)
+    return answered
   }
+  const svg = async (page: typeof charts, from: Incoming) => String((await read(page, from)).body)
 
-  test('are drawn once a minute, whatever else is in the query', async () => {
+  test('are drawn once a minute, and no cache keeps them longer', async () => {
     asked = 0
     const first = await svg(charts, incoming('burns.svg', { period: '7d' }))
-    assert.match(first, /GRAVE burned a day: 6 in 3 days\. As of block base 1,234/)
+    assert.match(first, /GRAVE burned a day: 6 in 3 days\. As of block base 1,234"/)
     assert.equal(asked, 3, 'all, base, ethereum')
-    await svg(charts, incoming('burns.svg', { period: '7d', again: 'yes' }))
+    clock.ms += 59_000
+    const { headers } = await read(charts, incoming('burns.svg', { period: '7d' }))
+    assert.ok(headers.includes('private, max-age=1'))
     assert.equal(asked, 3)
-    await svg(charts, incoming('burns.svg', { period: '30d' }))
+    clock.ms += 1_000
+    await svg(charts, incoming('burns.svg', { period: '7d' }))
     assert.equal(asked, 6)
+  })
+
+  test('are drawn once, however what they depend on is written and whatever else is sent', async () => {
+    clock.ms += 60_000
+    asked = 0
+    for (const query of [
+      { period: 'all', chain: 'BASE', token: 'grave' },
+      { period: 'all', chain: 'base', token: 'GRAVE', again: 'yes', format: 'svg' },
+    ])
+      await svg(charts, incoming('burns.svg', query))
+    assert.equal(asked, 2, 'all, base')
+    for (const chain of ['base', 'nowhere', ''])
+      await svg(charts, incoming('supply.svg', { period: 'all', chain }))
+    assert.equal(asked, 3, 'only burns have a chain')
+    for (const junk of ['one', 'two', ''])
+      await svg(badges, incoming('burned.svg', { period: junk, theme: junk, chain: junk }))
+    assert.equal(asked, 4, 'a badge has a token only')
+  })
+
+  test('of several chains stand on the same days', async () => {
+    const { series, fromUnix } = await readChart(
+      { ask: askRoutes(routes), chains: ['base', 'ethereum'] },
+      'burns',
+      { period: 'all', chain: 'all' },
+    )
+    assert.equal(fromUnix, 0)
+    assert.deepEqual(
+      series.map(({ values }) => values),
+      [
+        [1, 2, 3],
+        [0, 2, 3],
+      ],
+    )
+  })
+
+  test('are asked for again after an outage', async () => {
+    clock.ms += 60_000
+    isDown = true
+    await assert.rejects(svg(charts, incoming('burns.svg')), /the store is down/)
+    isDown = false
+    await svg(charts, incoming('burns.svg'))
+  })
+
+  test('say when a chain is silent, and so do badges', async () => {
+    clock.ms += 60_000
+    chains = [{ ...live, status: 'stale', lagSeconds: 3 * 3_600 + 5 }]
+    assert.match(await svg(charts, incoming('burns.svg')), /base 1,234 \(stale, 3 h old\)</)
+    const badge = await svg(badges, incoming('price.svg'))
+    assert.match(badge, /<title>As of block base 1,234 \(stale, 3 h old\)<\/title>/)
+    assert.match(badge, />\$0\.00000012, stale</)
+    chains = [live]
+    clock.ms += 60_000
   })
 
   test('have no script and load nothing', async () => {
@@ -98,6 +198,10 @@ describe('charts', () => {
       ['burns.png', {}, /burns\.svg/],
       ['burns.svg', { period: '31d' }, /7d, 30d, 90d, 365d, all/],
       ['burns.svg', { theme: 'pink' }, /auto, light, dark/],
+      ['burns.svg', { period: 'ALL' }, /7d, 30d, 90d, 365d, all/],
+      ['burns.svg', { period: ['7d', '7d'] }, /must be given once/],
+      ['burns.svg', { theme: '' }, /must not be empty/],
+      ['burns.svg', { chain: 'nowhere' }, /chain is unknown/],
     ] as const) {
       const refused = await charts.read(incoming(file, query))
       assert.ok('message' in refused)
@@ -109,73 +213,63 @@ describe('charts', () => {
     assert.match(await svg(badges, incoming('burned.svg')), /burned: 23\.98m A&#60;B/)
     assert.match(await svg(badges, incoming('price.svg')), /\$0\.00000012/)
     assert.match(await svg(badges, incoming('dividends.svg')), /no price/)
+    assert.match(await svg(badges, incoming('holders.svg', { token: 'GRAVE' })), /not known/)
     const refused = await badges.read(incoming('burned.svg', { token: 'DOGE' }))
     assert.ok('code' in refused && refused.code === 'invalid_parameter')
   })
 })
 
-describe('the snapshot', () => {
-  const clock = { ms: 1_000_000 }
-  let isReady = false
-  let made = 0
-  let isBroken = false
+describe('pages', () => {
+  const chain = { ...live, blockTimeUnix: 990 }
+  const body = { data: [], meta: { ...meta, chains: [chain] } }
+  const stats = { totalBurned: '1', burnedPct: 1, holderCount: 1, totalBurnedUsdNow: null }
   const routes = [
-    route('getMeta', () => {
-      made += 1
-      return { service: 'Sexton' }
-    }),
-    route('getStats', () =>
-      isReady ? { data: {}, meta } : refuse('data_not_ready', 'not yet', { retryAfterSeconds: 2 }),
+    route('getMeta', () => ({ service: 'Sexton' })),
+    ...['getStats', 'getBurnTotals'].map((name) => route(name, () => ({ ...body, data: stats }))),
+    ...['getDailyBurns', 'rankGraveDiggers', 'listPayouts', 'listGraveDigs'].map((name) =>
+      route(name, () => body),
     ),
-    route('getBurnTotals', () => {
-      if (isBroken) throw new Error('the register cannot be read')
-      return { data: {}, meta }
-    }),
-    route('getDailyBurns', () => ({ data: [], meta })),
-    route('getStatsHistory', () => refuse('invalid_parameter', 'no price is configured')),
-    route('rankGraveDiggers', () => ({ data: [], meta })),
-    ...['listBurns', 'listPayouts', 'listGraveDigs'].map((name, index) =>
-      route(name, () => ({ data: [{ id: name, timestampUnix: index }], meta })),
-    ),
+    route('listBurns', () => ({ ...body, data: [{ id: 'a burn', timestampUnix: 1 }] })),
+    route('getStatsHistory', () => ({ data: { points: [] } })),
   ]
-  const snapshot = sharedSnapshot({
-    ask: askRoutes(routes),
-    clock: () => clock.ms,
-    chains: ['base'],
+  const facts = { name: 'Sexton', publicBaseUrl: 'https://a.b', chains: ['base'], colors: {} }
+  const address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+  const open = async (context: TestContext) => {
+    const folder = await mkdtemp(join(tmpdir(), 'console-'))
+    context.after(() => rm(folder, { recursive: true }))
+    const pages = sitePages({ ...facts, routes, symbol: 'GRAVE', clock: () => 1_000_000 }, folder)
+    const read = async (path: string, values: Readonly<Record<string, string>> = {}) => {
+      const page = pages.find((each) => each.path === path)
+      assert.ok(page !== undefined, path)
+      const answered = await page.read({ ...incoming(''), path: values })
+      return 'body' in answered ? String(answered.body) : answered.code
+    }
+    return { folder, read }
+  }
+
+  test('only the register carries all figures; a wallet costs no copy of them', async (context) => {
+    const { folder, read } = await open(context)
+    await writeFile(join(folder, 'index.html'), '<!--head--><!--data-->')
+    assert.match(await read('/'), /"id":"a burn"/)
+    const wallet = await read('/wallet/{address}', { address })
+    assert.doesNotMatch(wallet, /a burn|series/)
+    assert.match(wallet, new RegExp(`og:title" content="${address}`))
+    assert.match(wallet, /"figures":\{"meta":\{"chains":\[\{"chain":"base"/)
+    const other = address.replace(/C8$/, 'C9').toLowerCase()
+    assert.match(await read('/wallet/{address}', { address: other }), /dc79c9 /i)
   })
 
-  test('is there before the index is, and without figures', async () => {
-    assert.equal((await snapshot()).figures, null)
-  })
-
-  test('is built once for everyone, and again after five seconds', async () => {
-    isReady = true
-    clock.ms += 5_000
-    made = 0
-    const [one, other] = await Promise.all([snapshot(), snapshot()])
-    assert.equal(one, other)
-    clock.ms += 4_000
-    assert.equal(await snapshot(), one)
-    clock.ms += 1_000
-    assert.notEqual(await snapshot(), one)
-    assert.equal(made, 2)
-  })
-
-  test('keeps the last figures while the register fails', async () => {
-    const { figures } = await snapshot()
-    isBroken = true
-    clock.ms += 5_000
-    assert.equal((await snapshot()).figures, figures)
-    isBroken = false
-  })
-
-  test('has the newest entries of all kinds together, and no series where there is none', async () => {
-    const { figures } = await snapshot()
-    assert.deepEqual(
-      figures?.newest.map((each) => (each as { readonly id: string }).id),
-      ['listGraveDigs', 'listPayouts', 'listBurns'],
-    )
-    assert.deepEqual(figures?.series.metrics.price, [])
+  test('come once they are built, with their files, even if asked for before', async (context) => {
+    const { folder, read } = await open(context)
+    assert.equal(await read('/keys'), 'not_found')
+    assert.equal(await read('/assets/{file}', { file: 'page.js' }), 'not_found')
+    await mkdir(join(folder, 'assets', 'unreadable.js'), { recursive: true })
+    await assert.rejects(read('/assets/{file}', { file: 'page.js' }), { code: 'EISDIR' })
+    await rm(join(folder, 'assets', 'unreadable.js'), { recursive: true })
+    await writeFile(join(folder, 'assets', 'page.js'), 'page()')
+    await writeFile(join(folder, 'index.html'), '<!--head--><!--data-->')
+    assert.match(await read('/keys'), /API keys · Sexton/)
+    assert.equal(await read('/assets/{file}', { file: 'page.js' }), 'page()')
   })
 })
 

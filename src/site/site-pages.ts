@@ -51,11 +51,11 @@ const HTML_HEADERS = [
 const SNAPSHOT_SECONDS = 5
 
 /** The page of people: shells, their data and files, charts and badges. Free, as all documents. */
-export function sitePages(deps: SiteDeps): readonly Page[] {
+export function sitePages(deps: SiteDeps, folder = CONSOLE_FOLDER): readonly Page[] {
   const ask = askRoutes(deps.routes)
   const snapshot = sharedSnapshot({ ...deps, ask })
   const shell = (path: string, headOf: (incoming: Incoming, now: Snapshot) => Head | Refusal) =>
-    shellPage({ path, snapshot, headOf })
+    shellPage({ path, folder, snapshot, headOf })
   const headAt = (path: string, title: string, description: string): Head => ({
     title,
     description,
@@ -81,8 +81,8 @@ export function sitePages(deps: SiteDeps): readonly Page[] {
       return headAt(`/wallet/${shown}`, `${shown} · ${deps.name}`, `Claims and digs of ${shown}.`)
     }),
     snapshotPage(snapshot),
-    assetPage(),
-    ...chartPages({ ...deps, ask }),
+    assetPage(join(folder, 'assets')),
+    ...chartPages(deps),
     textPage('/theme.css', 'text/css; charset=utf-8', themeSheet(deps.colors)),
     textPage('/favicon.ico', 'image/svg+xml', MARK),
     textPage('/robots.txt', 'text/plain; charset=utf-8', 'User-agent: *\nDisallow: /api/\n'),
@@ -114,32 +114,40 @@ function descriptionOf({ symbol, chains }: SiteDeps, { figures }: Snapshot): str
   return `${burnedPct.toFixed(2)}% burned${worth}; ${holderCount} holders. ${what}`
 }
 
+/** Pages other than the register show the chains only, so that an address costs no copy of all figures. */
+function headOnly({ figures, ...rest }: Snapshot) {
+  return { ...rest, figures: figures && { meta: figures.meta, newest: [] } }
+}
+
 interface ShellInput {
   readonly path: string
+  readonly folder: string
   snapshot(): Promise<Snapshot>
   headOf(incoming: Incoming, now: Snapshot): Head | Refusal
 }
 
-function shellPage({ path, snapshot, headOf }: ShellInput): Page {
+function shellPage({ path, folder, snapshot, headOf }: ShellInput): Page {
   let template: Promise<string> | undefined
   const pages = new VersionedText()
   return {
     path,
     async read(incoming) {
-      template ??= readFile(join(CONSOLE_FOLDER, 'index.html'), 'utf8')
+      template ??= readFile(join(folder, 'index.html'), 'utf8')
       template.catch(() => {
         template = undefined
       })
       const now = await snapshot()
       const head = headOf(incoming, now)
       if ('kind' in head) return head
-      const made = await template.then(
-        (text) => fillShell(text, head, now),
-        () => undefined,
-      )
-      if (made === undefined)
+      const built = await template.catch(() => undefined)
+      if (built === undefined)
         return refuse('not_found', 'the page is not built; run "node tools/build.ts"')
-      return pages.answer(incoming, made, [...HTML_HEADERS, 'Cache-Control', 'private, no-cache'])
+      const data = path === '/' ? now : headOnly(now)
+      return pages.answer(
+        incoming,
+        { of: now, name: head.url, text: () => fillShell(built, head, data) },
+        [...HTML_HEADERS, 'Cache-Control', 'private, no-cache'],
+      )
     },
   }
 }
@@ -153,7 +161,10 @@ function snapshotPage(snapshot: () => Promise<Snapshot>): Page {
   ]
   return {
     path: '/snapshot.json',
-    read: async (incoming) => pages.answer(incoming, JSON.stringify(await snapshot()), headers),
+    async read(incoming) {
+      const now = await snapshot()
+      return pages.answer(incoming, { of: now, name: '', text: () => JSON.stringify(now) }, headers)
+    },
   }
 }
 

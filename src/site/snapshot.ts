@@ -2,21 +2,24 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '#lib/time.ts'
 import { unixNow } from '#lib/time.ts'
 import type { Ask } from '#route/ask-routes.ts'
-import { AskRefused } from '#route/ask-routes.ts'
+import { isNotReady, lastingAsk, rowsOf } from './lasting-ask.ts'
 import { type SnapshotSeries, seriesOf } from './series.ts'
 
 /** Everything that the page shows before anyone asks for more. */
 export interface Snapshot {
+  /** When the figures were read; without figures, when this was made. */
   readonly madeUnix: number
+  /** False if the register failed or did not answer in time; the figures are then the last ones. */
+  readonly readable: boolean
   /** The answer of /api/meta. */
   readonly service: unknown
-  /** Null until the index has read its first blocks. */
+  /** Null until they were read for the first time. */
   readonly figures: SnapshotFigures | null
 }
 
 export interface SnapshotFigures {
   /** Of /api/stats: as of which blocks. */
-  readonly meta: unknown
+  readonly meta: SnapshotMeta
   readonly stats: unknown
   readonly burns: unknown
   readonly series: SnapshotSeries
@@ -24,15 +27,29 @@ export interface SnapshotFigures {
   readonly leaders: readonly unknown[]
 }
 
-const ROWS = '12'
+interface SnapshotMeta {
+  readonly stale: boolean
+  readonly chains: readonly {
+    readonly status: string
+    readonly blockTimeUnix: number
+    readonly lagSeconds: number
+  }[]
+}
 
-/** A minute old at most; rebuilt sooner, because the newest entries should look alive. */
+/** As many as the page shows. */
+const ROWS = 14
+
+/** The newest entries should look alive. */
 const AGE_MAX_SECONDS = 5
+
+/** Figures that could not be renewed for this long are called stale. */
+const STALE_SECONDS = 60
 
 export interface SnapshotDeps {
   readonly ask: Ask
   readonly clock: Clock
   readonly chains: readonly string[]
+  readonly timeoutMs?: number
 }
 
 /** A store that hangs must not take the page with it. */
@@ -40,13 +57,11 @@ const TIMEOUT_MS = 2_000
 
 /** One snapshot for everyone, built when someone asks and the last one is old. */
 export function sharedSnapshot(deps: SnapshotDeps): () => Promise<Snapshot> {
+  const figures = new LastFigures(deps)
   let last: { readonly made: Promise<Snapshot>; readonly madeUnix: number } | undefined
-  let known: SnapshotFigures | null = null
   const make = async (): Promise<Snapshot> => {
     const service = await deps.ask('getMeta')
-    // While the register fails, the last figures stay; their blocks tell how old they are.
-    known = await inTime(figuresOf(deps)).catch(() => known)
-    return { madeUnix: unixNow(deps.clock), service, figures: known }
+    return { service, ...(await figures.renewed()) }
   }
   return async () => {
     const now = unixNow(deps.clock)
@@ -61,40 +76,84 @@ export function sharedSnapshot(deps: SnapshotDeps): () => Promise<Snapshot> {
   }
 }
 
-async function inTime<T>(work: Promise<T>): Promise<T> {
+/** The last figures that could be read, and their age. */
+class LastFigures {
+  readonly #deps: SnapshotDeps
+  readonly #lasting: Ask
+  #known: SnapshotFigures | null = null
+  #knownUnix = 0
+  #isReadable = true
+  /** At most one, because a store that hangs must not collect them. */
+  #reading: Promise<void> | undefined
+
+  constructor(deps: SnapshotDeps) {
+    this.#deps = deps
+    this.#lasting = lastingAsk(deps.ask)
+  }
+
+  async renewed(): Promise<Omit<Snapshot, 'service'>> {
+    this.#reading ??= this.#read()
+    if (!(await isInTime(this.#reading, this.#deps.timeoutMs))) this.#isReadable = false
+    const now = unixNow(this.#deps.clock)
+    const readable = this.#isReadable
+    if (this.#known === null) return { madeUnix: now, readable, figures: null }
+    const isOld = now - this.#knownUnix >= STALE_SECONDS
+    const figures = isOld ? toStale(this.#known, now) : this.#known
+    return { madeUnix: this.#knownUnix, readable, figures }
+  }
+
+  async #read(): Promise<void> {
+    const startedUnix = unixNow(this.#deps.clock)
+    try {
+      this.#known = await figuresOf(this.#deps, this.#lasting)
+      this.#knownUnix = startedUnix
+      this.#isReadable = true
+    } catch (error) {
+      this.#isReadable = isNotReady(error)
+    } finally {
+      this.#reading = undefined
+    }
+  }
+}
+
+async function isInTime(work: Promise<void>, timeoutMs = TIMEOUT_MS): Promise<boolean> {
   const stop = new AbortController()
-  const late = delay(TIMEOUT_MS, undefined, { signal: stop.signal, ref: false }).then(() => {
-    throw new Error(`the register did not answer within ${TIMEOUT_MS} ms`)
-  })
-  late.catch(() => undefined)
+  const late = delay(timeoutMs, false, { signal: stop.signal, ref: false }).catch(() => false)
   try {
-    return await Promise.race([work, late])
+    return await Promise.race([work.then(() => true), late])
   } finally {
     stop.abort()
   }
 }
 
-interface Body {
-  readonly data: unknown
-  readonly meta: unknown
+function toStale(figures: SnapshotFigures, nowUnix: number): SnapshotFigures {
+  const chains = figures.meta.chains.map((chain) => ({
+    ...chain,
+    status: 'stale',
+    lagSeconds: nowUnix - chain.blockTimeUnix,
+  }))
+  return { ...figures, meta: { ...figures.meta, stale: true, chains } }
 }
 
-async function figuresOf(deps: SnapshotDeps): Promise<SnapshotFigures | null> {
-  try {
-    const { ask } = deps
-    const { data: stats, meta } = (await ask('getStats')) as Body
-    const { data: burns } = (await ask('getBurnTotals')) as Body
-    return {
-      meta,
-      stats,
-      burns,
-      series: await seriesOf(deps),
-      newest: await newestOf(ask),
-      leaders: ((await ask('rankGraveDiggers', { limit: '10' })) as Body).data as unknown[],
-    }
-  } catch (error) {
-    if (error instanceof AskRefused && error.refusal.code === 'data_not_ready') return null
-    throw error
+interface Body {
+  readonly data: unknown
+  readonly meta: SnapshotMeta
+}
+
+/** Stats give the blocks and the age of all, so old ones never stand in for them. */
+async function figuresOf(
+  { ask: askNow, chains }: SnapshotDeps,
+  ask: Ask,
+): Promise<SnapshotFigures> {
+  const { data: stats, meta } = (await askNow('getStats')) as Body
+  const { data: burns } = (await ask('getBurnTotals')) as Body
+  return {
+    meta,
+    stats,
+    burns,
+    series: await seriesOf({ ask, chains }),
+    newest: await newestOf(ask),
+    leaders: await rowsOf(ask, 'rankGraveDiggers', { limit: '10' }),
   }
 }
 
@@ -103,7 +162,7 @@ interface Entry {
   readonly timestampUnix: number
 }
 
-/** The newest of all kinds together. */
+/** The newest of all kinds together: no further than each list goes, so that none is missing. */
 async function newestOf(ask: Ask): Promise<readonly unknown[]> {
   const kinds = [
     { kind: 'burn', operationId: 'listBurns' },
@@ -112,12 +171,12 @@ async function newestOf(ask: Ask): Promise<readonly unknown[]> {
   ]
   const lists = await Promise.all(
     kinds.map(async ({ kind, operationId }) => {
-      const { data } = (await ask(operationId, { limit: ROWS })) as { readonly data: Entry[] }
-      return data.map((entry) => ({ entry: kind, ...entry }))
+      const rows = await rowsOf<Entry>(ask, operationId, { limit: String(ROWS) })
+      return rows.map((entry) => ({ entry: kind, ...entry }))
     }),
   )
   return lists
     .flat()
     .sort((a, b) => b.timestampUnix - a.timestampUnix || (a.id < b.id ? 1 : -1))
-    .slice(0, 2 * Number(ROWS))
+    .slice(0, ROWS)
 }

@@ -5,20 +5,28 @@ import { acceptsCoding } from '#http/accept.ts'
 import { matchesEtag } from '#http/etag.ts'
 import type { Incoming, Outgoing } from '#http/exchange.ts'
 
-interface Version {
+export interface Source {
+  /** Made anew when the text changes. */
+  readonly of: object
+  /** Where one object has several texts. */
+  readonly name: string
+  text(): string
+}
+
+interface Version extends Pick<Source, 'of' | 'name'> {
   readonly text: string
   readonly etag: string
   gzipped?: Promise<Buffer>
 }
 
-/** Answers with a text that changes now and then, and compresses each version once. */
+/** Answers with a text that changes now and then; writes and compresses each version once. */
 export class VersionedText {
   #last: Version | undefined
 
   /** `headers` are copied; ETag, coding and the body are added. */
-  async answer(incoming: Incoming, text: string, headers: readonly string[]): Promise<Outgoing> {
-    const version = this.#versionOf(text)
-    const { etag } = version
+  async answer(incoming: Incoming, source: Source, headers: readonly string[]): Promise<Outgoing> {
+    const version = this.#versionOf(source)
+    const { etag, text } = version
     const own = ['ETag', etag, ...headers]
     if (matchesEtag(incoming.headers['if-none-match'], etag))
       return { status: 304, headers: own, body: '' }
@@ -29,9 +37,11 @@ export class VersionedText {
     return { status: 200, headers: own, body: await version.gzipped }
   }
 
-  #versionOf(text: string): Version {
-    if (this.#last?.text === text) return this.#last
-    this.#last = { text, etag: `W/"${hash('sha256', text, 'base64url').slice(0, 22)}"` }
+  #versionOf({ of, name, text: write }: Source): Version {
+    if (this.#last?.of === of && this.#last.name === name) return this.#last
+    const text = write()
+    const etag = `W/"${hash('sha256', text, 'base64url').slice(0, 22)}"`
+    this.#last = { of, name, text, etag }
     return this.#last
   }
 }

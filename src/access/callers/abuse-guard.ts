@@ -7,11 +7,12 @@ export interface GuardLimit {
   readonly refillPerSecond: number
 }
 
-export type GuardKind = 'general' | 'mint' | 'claim'
+export type GuardKind = 'general' | 'mint' | 'gate' | 'claim'
 
 /**
  * `general` is wide enough that a loop through a day's quota meets 402, not 429. A mint costs a
  * signature recovery and a claim a row; honest callers need few.
+ * Any web site can make its visitors read the gate, which must not keep them from revoking a key.
  */
 export type GuardLimits = Readonly<Record<GuardKind, GuardLimit>>
 
@@ -66,7 +67,7 @@ class TokenBuckets {
 
 export type Guard = (
   addressBucket: string,
-  kind: 'mint' | 'claim' | undefined,
+  kind: Exclude<GuardKind, 'general'> | undefined,
 ) => Refusal | undefined
 
 export interface GuardDeps {

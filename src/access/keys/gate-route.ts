@@ -60,7 +60,7 @@ export function gateRoute(deps: GateDeps): Route {
     description:
       'What the wallet holds, what a key asks for, and its tier, read from our index at the depth and price that minting uses. Free, and strictly limited per address.',
     metered: false,
-    guard: 'mint',
+    guard: 'gate',
     parameters: { address: { ...walletInQuery, description: 'The wallet.' } },
     answers: { 200: { description: 'The gate as this wallet meets it.', schema: Gate } },
     refusals: ['invalid_address', 'gate_unavailable'],

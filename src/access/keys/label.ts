@@ -12,6 +12,9 @@ const LABEL_MAX = 64
 /** Controls, lone surrogates, line separators and bidi controls (UAX 9). */
 const FORBIDDEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/u
 
+/** Nothing that is seen: spaces, format characters and others that leave no mark. */
+const INVISIBLE = /^[\p{Z}\p{Cf}\p{Default_Ignorable_Code_Point}]+$/u
+
 /** Labels are logged, so they must not hold a secret. */
 const SECRET = /_[0-9a-f]{8}_[0-9a-f]{32}/
 
@@ -19,7 +22,8 @@ const SECRET = /_[0-9a-f]{8}_[0-9a-f]{32}/
 export function parseLabel(text: string): string | null | undefined {
   const label = text.normalize('NFC')
   if (label === '') return null
-  if (FORBIDDEN.test(label) || SECRET.test(label) || [...label].length > LABEL_MAX) return undefined
+  if ([FORBIDDEN, INVISIBLE, SECRET].some((each) => each.test(label))) return undefined
+  if ([...label].length > LABEL_MAX) return undefined
   return label
 }
 

@@ -203,7 +203,7 @@ withAccess('F7: unknown members of a body are refused', async (harness) => {
 })
 
 withAccess(
-  'H6: a label with controls, turned text or too many characters is refused',
+  'H6: a label with controls, turned text, too many or only invisible characters is refused',
   async (harness) => {
     const wallet = newWallet()
     const mint = async (label: string) => {
@@ -221,10 +221,12 @@ withAccess(
       '\u2066x',
       '\ud800',
       'x'.repeat(65),
+      '\u200b\u2060',
+      '\ufeff \u3164',
       aSecret,
     ])
       assert.equal(await mint(label), 'invalid_body', JSON.stringify(label))
-    for (const label of ['', 'Büro ✝', '💀'.repeat(64), "=cmd|' /C"])
+    for (const label of ['', 'Büro ✝', '👩\u200d🚀', '💀'.repeat(64), "=cmd|' /C"])
       assert.equal(await mint(label), 201)
   },
 )

@@ -58,7 +58,7 @@ export async function serve(deps: ServeDeps, input: ServeInput): Promise<Served>
     ...input,
     routes,
     pages: [
-      ...documentPages({ facts: input.facts, routes }),
+      ...documentPages({ clock, facts: input.facts, routes }),
       ...sitePages({ clock, routes, ...siteFactsOf(input.facts) }),
     ],
     clock,

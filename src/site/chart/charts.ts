@@ -1,6 +1,6 @@
 import type { Ask } from '#route/ask-routes.ts'
 import type { Chart } from './draw-chart.ts'
-import { dollars, short } from './format.ts'
+import { ageOf, dollars, short } from './format.ts'
 
 /** Names of charts as in their addresses; each reads one metric, burns one list a chain. */
 const METRIC_CHARTS = {
@@ -15,11 +15,21 @@ const METRIC_CHARTS = {
 
 export const CHART_NAMES: readonly string[] = ['burns', ...Object.keys(METRIC_CHARTS)]
 
-/** As in the query, after `period` was checked. */
-export type ChartQuery = Readonly<Partial<Record<'period' | 'token' | 'chain', string>>>
+/** The route that a chart reads first. */
+export function routeOfChart(name: string): 'getDailyBurns' | 'getStatsHistory' {
+  return name === 'burns' ? 'getDailyBurns' : 'getStatsHistory'
+}
 
-interface Meta {
-  readonly chains: readonly { readonly chain: string; readonly blockNumber: number }[]
+/** As the route understands them. */
+export type ChartQuery = Readonly<Record<string, string>>
+
+export interface Meta {
+  readonly chains: readonly {
+    readonly chain: string
+    readonly blockNumber: number
+    readonly status: string
+    readonly lagSeconds: number
+  }[]
 }
 
 interface BurnsBody {
@@ -40,7 +50,7 @@ interface HistoryBody {
   readonly meta: Meta
 }
 
-/** Throws AskRefused for a wrong parameter. */
+/** Throws AskRefused while the data is not ready. */
 export async function readChart(
   deps: { readonly ask: Ask; readonly chains: readonly string[] },
   name: string,
@@ -48,8 +58,7 @@ export async function readChart(
 ): Promise<Chart> {
   if (name === 'burns') return readBurns(deps, query)
   const { metric, title, marks } = METRIC_CHARTS[name as keyof typeof METRIC_CHARTS]
-  const { chain: _, ...rest } = query
-  const { data, meta } = (await deps.ask('getStatsHistory', { ...rest, metric })) as HistoryBody
+  const { data, meta } = (await deps.ask('getStatsHistory', { ...query, metric })) as HistoryBody
   const values = data.points.map(({ value }) => value)
   const format = data.unit === 'usd' ? dollars : short
   const newest = values.findLast((value) => value !== null)
@@ -69,16 +78,17 @@ async function readBurns(
   { ask, chains }: { readonly ask: Ask; readonly chains: readonly string[] },
   { chain = 'all', ...query }: ChartQuery,
 ): Promise<Chart> {
-  // Asked first, because it refuses an unknown chain.
   const whole = (await ask('getDailyBurns', { ...query, chain })) as BurnsBody
-  const shown = chain.toLowerCase() === 'all' ? chains : [chain]
+  const shown = chain === 'all' ? chains : [chain]
+  const [first] = whole.data
   const series = await Promise.all(
     shown.map(async (name) => {
       const { data } = (await ask('getDailyBurns', { ...query, chain: name })) as BurnsBody
-      return { name, values: data.map(({ burned }) => Number(burned)) }
+      // Of `all` days, each chain has those since its own first burn.
+      const burned = new Map(data.map((day) => [day.dateUnix, Number(day.burned)]))
+      return { name, values: whole.data.map(({ dateUnix }) => burned.get(dateUnix) ?? 0) }
     }),
   )
-  const [first] = whole.data
   const total = whole.data.reduce((sum, { burned }) => sum + Number(burned), 0)
   return {
     title: `${first?.token ?? ''} burned a day`,
@@ -91,9 +101,11 @@ async function readBurns(
   }
 }
 
-function sourceOf({ chains }: Meta): string {
-  const blocks = chains.map(
-    ({ chain, blockNumber }) => `${chain} ${blockNumber.toLocaleString('en')}`,
-  )
+/** As of which blocks, and how old those of silent chains are. */
+export function sourceOf({ chains }: Meta): string {
+  const blocks = chains.map(({ chain, blockNumber, status, lagSeconds }) => {
+    const silent = status === 'stale' ? ` (stale, ${ageOf(lagSeconds)} old)` : ''
+    return `${chain} ${blockNumber.toLocaleString('en')}${silent}`
+  })
   return `As of block ${blocks.join(', ')}`
 }

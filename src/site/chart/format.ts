@@ -29,6 +29,14 @@ export function dollars(value: number): string {
   return value < 0 ? `−$${short(-value)}` : `$${short(value)}`
 }
 
+/** Such as `42 min`, `7 h` or `3 d`: cut to whole units. */
+export function ageOf(seconds: number): string {
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`
+  return seconds < 172_800
+    ? `${Math.floor(seconds / 3_600)} h`
+    : `${Math.floor(seconds / 86_400)} d`
+}
+
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
 /** Such as `23 Nov` or, with the year, `23 Nov 2026`; UTC. */

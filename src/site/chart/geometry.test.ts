@@ -37,6 +37,18 @@ test('paths hold finite numbers only', () => {
   )
 })
 
+test('a line and its area break where days are unknown, and a single known day is seen', () => {
+  const scale = scaleOf([0, 4], true)
+  const days = [1, 2, null, 4, null]
+  assert.equal(linePath(days, scale, box), 'M60 150L180 100M418.5 0h3')
+  assert.equal(areaPath(days, scale, box), 'M60 200L60 150L180 100V200ZM420 200L420 0V200Z')
+})
+
+test('a line of zeros has a scale of its own', () => {
+  assert.deepEqual(scaleOf([0, 0], false), scaleOf([0, 0], true))
+  assert.equal(scaleOf([0, 0], false).high, 1)
+})
+
 test('stacked bars stand on the foot and on each other', () => {
   const series = [
     [1, 2],

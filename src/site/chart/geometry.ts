@@ -22,7 +22,7 @@ export function scaleOf(values: Values, fromZero: boolean): Scale {
   const known = values.filter((value) => value !== null)
   const most = known.length === 0 ? 1 : Math.max(...known)
   const least = known.length === 0 ? 0 : Math.min(...known)
-  if (fromZero) return roundScale(0, most < TINY ? 1 : most)
+  if (fromZero || (least >= 0 && most < TINY)) return roundScale(0, most < TINY ? 1 : most)
   const flat = Math.max(Math.abs(most), Math.abs(least)) * FLAT_SHARE
   if (most - least > Math.max(flat, TINY)) return roundScale(least, most)
   const pad = Math.max(Math.abs(most) * 0.05, TINY)
@@ -58,30 +58,48 @@ export function xOf(index: number, count: number, { width }: Box): number {
   return ((index + 0.5) / count) * width
 }
 
+/** Half the length of the dash that stands for a day between unknown ones. */
+const DASH = 1.5
+
 /** SVG path data; a missing value breaks the line. */
 export function linePath(values: Values, scale: Scale, box: Box): string {
-  let path = ''
-  let isDrawing = false
-  for (const [index, value] of values.entries()) {
-    if (value === null) {
-      isDrawing = false
-      continue
-    }
-    const point = `${round(xOf(index, values.length, box))} ${round(yOf(value, scale, box))}`
-    path += `${isDrawing ? 'L' : 'M'}${point}`
-    isDrawing = true
-  }
-  return path
+  return runsOf(values, scale, box)
+    .map(([first, ...rest]) => {
+      if (first === undefined) return ''
+      if (rest.length === 0) return `M${round(first.x - DASH)} ${first.y}h${2 * DASH}`
+      return `M${first.x} ${first.y}${lineTo(rest)}`
+    })
+    .join('')
 }
 
-/** The area between a line without gaps and the foot. */
+/** The areas between the parts of a line and the foot. */
 export function areaPath(values: Values, scale: Scale, box: Box): string {
-  const known = values.map((value) => value ?? 0)
-  if (known.length === 0) return ''
-  const line = linePath(known, scale, box)
-  const left = round(xOf(0, known.length, box))
-  const right = round(xOf(known.length - 1, known.length, box))
-  return `${line}L${right} ${box.height}L${left} ${box.height}Z`
+  return runsOf(values, scale, box)
+    .map((run) => `M${run[0]?.x} ${box.height}${lineTo(run)}V${box.height}Z`)
+    .join('')
+}
+
+interface Point {
+  readonly x: number
+  readonly y: number
+}
+
+function lineTo(points: readonly Point[]): string {
+  return points.map(({ x, y }) => `L${x} ${y}`).join('')
+}
+
+/** The parts between missing values. */
+function runsOf(values: Values, scale: Scale, box: Box): readonly (readonly Point[])[] {
+  const runs: Point[][] = []
+  for (const [index, value] of values.entries()) {
+    if (value === null) continue
+    if (index === 0 || values[index - 1] === null) runs.push([])
+    runs.at(-1)?.push({
+      x: round(xOf(index, values.length, box)),
+      y: round(yOf(value, scale, box)),
+    })
+  }
+  return runs
 }
 
 export interface Bar {
