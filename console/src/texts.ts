@@ -11,6 +11,11 @@ export const texts = {
     status: 'Status',
   },
   banners: {
+    unreadable: 'The register cannot be read right now',
+    unreadableMore: (since: string | null) =>
+      since === null
+        ? 'This page goes on by itself.'
+        : `You see what was read at ${since}. This page goes on by itself.`,
     unread: 'Nothing has been read yet.',
     unreadMore: 'The index is looking for the first blocks; this page goes on by itself.',
     syncing: (chain: string) => `${chain} is catching up.`,

@@ -14,7 +14,7 @@ export interface BannersProps {
 /** One line for each state of the whole page. */
 export function Banners({ snapshot, failure, retry }: BannersProps) {
   const now = useNow()
-  const { figures } = snapshot
+  const { figures, readable } = snapshot
   return (
     <div class="banners" role="status">
       {failure !== undefined && (
@@ -30,7 +30,12 @@ export function Banners({ snapshot, failure, retry }: BannersProps) {
           </button>
         </Banner>
       )}
-      {figures === null && (
+      {!readable && (
+        <Banner kind="bad" title={texts.banners.unreadable}>
+          {texts.banners.unreadableMore(figures && clock(snapshot.madeUnix))}
+        </Banner>
+      )}
+      {figures === null && readable && (
         <Banner kind="warn" title={texts.banners.unread}>
           {texts.banners.unreadMore}
         </Banner>
@@ -42,7 +47,7 @@ export function Banners({ snapshot, failure, retry }: BannersProps) {
               {texts.banners.syncingMore(count(gap.fromBlock), count(gap.toBlock))}
             </Banner>
           )
-        if (status !== 'stale') return null
+        if (status !== 'stale' || !readable) return null
         return (
           <Banner
             key={chain}

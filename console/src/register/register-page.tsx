@@ -12,8 +12,8 @@ export interface RegisterPageProps {
 }
 
 export function RegisterPage({ snapshot, struck }: RegisterPageProps) {
-  const { figures, service } = snapshot
-  if (figures === null) return <Empty blocks={[]} />
+  const { figures, service, readable } = snapshot
+  if (figures === null) return readable ? <Empty blocks={[]} /> : null
   const missing = new Set<string>(figures.meta.notConfigured)
   const isEmpty = figures.newest.length === 0 && struck.length === 0
   return (

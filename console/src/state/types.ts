@@ -39,6 +39,8 @@ export interface Figures {
 export interface Snapshot {
   readonly madeUnix: number
   readonly service: Service
-  /** Null until the index has read its first blocks. */
+  /** Whether the register can be read now; if not, figures are the last ones. */
+  readonly readable: boolean
+  /** Null until the index has read its first blocks; only `/` and `/snapshot.json` have all of them. */
   readonly figures: Figures | null
 }
