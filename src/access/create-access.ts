@@ -44,7 +44,6 @@ export interface Access {
   /** Limits payments that match an offer but cannot be settled. */
   readonly settlements: FailureGuard
   readonly routes: readonly Route[]
-  /** For prepayments, which do not know keys. */
   findKey(publicId: string): Promise<Key | undefined>
   verifyPayerProof(input: PayerProofInput): Promise<Refusal | undefined>
 }

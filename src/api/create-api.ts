@@ -27,7 +27,6 @@ export interface AbsentOperation {
   readonly refusal: Refusal
 }
 
-/** Wires routes, pages and refusals into one HTTP server. */
 export function createApi(deps: ApiDeps): HttpServer {
   return createServer({
     endpoints: [

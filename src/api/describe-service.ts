@@ -85,7 +85,6 @@ Without quota and balance a data call answers 402 with the payment options.
 `
 }
 
-/** Who can mint a key, to follow "by". */
 export function describeGate(gate: NonNullable<ServiceFacts['gate']>): string {
   if (gate === 'open') return 'any wallet'
   return `a wallet that holds ${gate.minimumUsd} USD of ${gate.symbols.join(' and ')} on ${gate.chain}`

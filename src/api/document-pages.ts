@@ -87,7 +87,6 @@ const OTHER_TAGS = [
   { name: 'Service', description: 'The service itself; never metered' },
 ]
 
-/** Every tag of an operation must be declared. */
 function tagsOf({ eventKinds }: ServiceFacts, routes: readonly Route[]) {
   const used = new Set(routes.map((route) => route.tag))
   const known = [STATISTICS, ...eventKinds.map(({ tag }) => tag), ...OTHER_TAGS]

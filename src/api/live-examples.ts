@@ -13,7 +13,6 @@ const TIMEOUT_MS = 1_000
 
 export interface LiveExamples {
   readonly answers: Examples
-  /** Whether every route answered. */
   readonly isComplete: boolean
 }
 

@@ -2,7 +2,6 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Gauge, Registry } from 'prom-client'
 import { type AdmissionSource, CallCounts } from './call-counts.ts'
 
-/** A value read on scrape. */
 export interface GaugeReading {
   readonly name: string
   readonly help: string
@@ -14,7 +13,6 @@ export interface Metrics {
   observeRequest(path: string | undefined, status: number, durationMs: number): void
   observeAdmission(source: AdmissionSource): void
   observeBatch(size: number): void
-  /** Prometheus exposition format. */
   text(): Promise<string>
   readonly contentType: string
   stop(): void
@@ -23,7 +21,6 @@ export interface Metrics {
 /** A finer resolution would itself disturb the event loop. */
 const DELAY_RESOLUTION_MS = 20
 
-/** Registers in a registry of its own, not the global one. */
 export function createMetrics(gauges: readonly GaugeReading[]): Metrics {
   const registry = new Registry()
   const calls = new CallCounts()

@@ -15,7 +15,6 @@ const count = (description: string): JsonObject => ({
 
 const optional = (header: JsonObject): JsonObject => ({ ...header, required: false })
 
-/** All response headers, for `components.headers`. */
 const HEADER_COMPONENTS: Readonly<Record<string, JsonObject>> = {
   'X-RateLimit-Limit': count("The caller's daily quota"),
   'X-RateLimit-Remaining': count('Free calls left today'),

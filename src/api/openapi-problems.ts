@@ -39,7 +39,6 @@ const PROBLEM_SCHEMA: JsonObject = {
 export interface ProblemInput {
   readonly codes: ReadonlySet<RefusalCode>
   readonly takesPayments: boolean
-  /** Bodies by code. */
   readonly examples: Readonly<Partial<Record<RefusalCode, unknown>>>
 }
 

@@ -160,13 +160,11 @@ function paymentOf(input: OpenApiInput, route: Route): JsonObject {
   }
 }
 
-/** Refusals that any route can have, and those of this one. */
 function refusalsOf(input: OpenApiInput, route: Route): ReadonlySet<RefusalCode> {
   const codes = new Set<RefusalCode>(['invalid_parameter', 'invalid_body'])
   for (const code of ['rate_limited', 'internal_error', 'payload_too_large'] as const)
     codes.add(code)
   if (route.open !== true) codes.add('invalid_api_key').add('metering_unavailable')
-  // Any metered call can carry a payment.
   if (route.metered && takesPayments(input))
     codes.add('payment_already_used').add('settlement_pending')
   if (route.metered && !takesPayments(input)) codes.add('quota_exceeded')

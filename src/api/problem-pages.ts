@@ -12,12 +12,10 @@ const FOLDER = join(PACKAGE_ROOT, 'docs/errors')
 const MARKDOWN = 'text/markdown; charset=utf-8'
 const HTML = 'text/html; charset=utf-8'
 
-/** Text and one stylesheet. */
 const POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'"
 
 const CACHED = 'private, max-age=300'
 
-/** The style of the pages below. */
 export function problemStyle(): Page {
   return staticPage({
     path: '/problems/style.css',

@@ -1,6 +1,5 @@
 import type { Tier } from '#domain/tier.ts'
 
-/** Facts for the documents; plain values that fit any ecosystem. */
 export interface ServiceFacts {
   readonly name: string
   readonly version: string
@@ -27,18 +26,15 @@ export interface ServiceFacts {
     /** EIP-55 address by chain name. */
     readonly addresses: Readonly<Record<string, string>>
   }[]
-  /** What can be configured, with its words for documents. */
   readonly eventKinds: readonly {
     readonly part: string
     readonly noun: string
     readonly tag: { readonly name: string; readonly description: string }
   }[]
-  /** Those that a caller can have, lowest first. */
   readonly tiers: readonly {
     readonly tier: Tier
     /** Calls per UTC day. */
     readonly dailyQuota: number
-    /** What a caller of the tier has. */
     readonly requires: string
   }[]
   /** Decimal US dollars, such as `0.0001`. */
@@ -59,6 +55,5 @@ export interface ServiceFacts {
     readonly payTo: string
     readonly confirmations: number
   } | null
-  /** Missing optional parts. */
   readonly notConfigured: readonly string[]
 }

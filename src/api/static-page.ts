@@ -8,7 +8,6 @@ import type { Page } from './outside-routes.ts'
 export interface StaticContent {
   readonly path: string
   readonly contentType: string
-  /** Built on first request. */
   readonly text: string | (() => string | Promise<string>)
   /** Whether what was built may still be shown; always, if absent. */
   readonly isFresh?: () => boolean

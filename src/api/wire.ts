@@ -88,7 +88,6 @@ export function etagAt(asked: Asked, revision: string): string {
   return `W/"${hash('sha256', text, 'base64url').slice(0, 22)}"`
 }
 
-/** The media type matters only where CSV is offered. */
 function mediaTypeOf({ route, incoming }: Asked): string {
   if (route.csv !== true) return 'json'
   const format = incoming.query.get('format')?.[0]
@@ -97,7 +96,6 @@ function mediaTypeOf({ route, incoming }: Asked): string {
     : 'json'
 }
 
-/** Download name, such as `burns-recent.csv`. */
 function fileNameOf({ path }: Route): string {
   return `${path
     .replace(/^\/api\//, '')

@@ -4,7 +4,6 @@ import type { Tier, WalletTier } from './tier.ts'
 /** Public part of a key, safe to log. */
 export const PUBLIC_ID = /^[0-9a-f]{8}$/
 
-/** An address bucket, or a key and its wallet. */
 export type Caller =
   | {
       readonly kind: 'anonymous'

@@ -16,7 +16,6 @@ export interface Log {
   readonly chainId: number
   readonly blockNumber: number
   readonly blockHash: Hash
-  /** Unix seconds of the block. */
   readonly timestamp: number
   readonly txHash: Hash
   readonly txIndex: number

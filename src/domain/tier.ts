@@ -12,7 +12,6 @@ type AnyTier = (typeof tiers)[number]
 
 export type Tier = AnyTier['name']
 
-/** Tier of a wallet with a key. */
 export type WalletTier = Exclude<Tier, 'anonymous'>
 
 export type ShareTier = Extract<AnyTier, { readonly needs: 'share' }>['name']

@@ -3,12 +3,10 @@ import { Check, Errors } from 'typebox/schema'
 import { type EcosystemFile, ecosystemFile } from './ecosystem-file.ts'
 import type { Problem, Problems } from './problem.ts'
 
-/** The valid parts of a file. */
 export interface Shaped {
   readonly file: EcosystemFile
   /** Original list indexes of the kept entries, by part. */
   readonly places: Readonly<Record<string, readonly number[]>>
-  /** Invalid entries, by part. */
   readonly left: Readonly<Record<string, readonly unknown[]>>
 }
 
@@ -86,7 +84,6 @@ interface ShapeError {
   readonly message: string
 }
 
-/** Returns whether the unit is valid. */
 function note(problems: Problems, unit: Unit): boolean {
   const [isRight, errors] = Errors(unit.schema, unit.value)
   const seen = new Set<string>()

@@ -25,7 +25,6 @@ export interface Payment {
   readonly payTo: readonly { readonly address: Address; readonly since: string }[]
 }
 
-/** What a wallet must hold to mint a key. */
 export interface HoldingGate {
   readonly chain: Chain
   readonly minimum: MicroUsd
@@ -70,7 +69,6 @@ export interface Ecosystem extends EventSources, SharesOfTiers {
   readonly chains: readonly Chain[]
   readonly tokens: readonly PricedToken[]
   readonly primary: PricedToken
-  /** Null without a second token. */
   readonly secondary: PricedToken | null
   /** Without the zero address, which always burns. */
   readonly burnAddresses: readonly Address[]

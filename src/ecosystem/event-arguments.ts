@@ -1,6 +1,5 @@
 import type { Address } from '#domain/address.ts'
 
-/** Decoded arguments of a log by name. */
 export type EventArguments = Readonly<Record<string, unknown>>
 
 /** The log becomes an anomaly with this message. */

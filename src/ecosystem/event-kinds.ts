@@ -14,7 +14,6 @@ export type EventPart = Kind['part']
 
 export type EventSources = { readonly [Part in EventPart]: readonly EventSource[] }
 
-/** The lists of mappings in the operator's file. */
 export const eventLists = Object.fromEntries(
   eventKinds.map(({ part, mapping }) => [part, Type.Optional(Type.Array(mapping))]),
 ) as { readonly [K in Kind as K['part']]: TOptional<TArray<K['mapping']>> }

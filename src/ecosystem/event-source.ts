@@ -4,7 +4,6 @@ import type { JsonMembers } from '#lib/json.ts'
 import type { EventArguments } from './event-arguments.ts'
 import type { Chain, PricedToken } from './priced-token.ts'
 
-/** A mapped event of one contract, and how its logs are read. */
 export interface EventSource {
   readonly chain: Chain
   readonly address: Address

@@ -24,10 +24,8 @@ export const chainName = Type.String({
   description: 'a chain name in lower case, such as "base"',
 })
 
-/** Name of an argument of the mapped event. */
 export const argumentName = Type.String({ minLength: 1 })
 
-/** What every mapping of an event has. */
 export const mapping = {
   chain: chainName,
   address: addressText,

@@ -33,5 +33,4 @@ export const priceSchema = Type.Object(
   }
 >
 
-/** A price in the operator's file. */
 export type PriceFile = Static<typeof priceSchema>

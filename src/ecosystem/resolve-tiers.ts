@@ -11,10 +11,8 @@ interface Tokens {
   readonly listed: readonly PricedToken[]
 }
 
-/** Deep enough for most chains. */
 const DEPTH_BLOCKS = 10
 
-/** Null for what is missing or invalid. */
 export function resolveTiers(
   file: EcosystemFile,
   resolver: Resolver,
@@ -59,7 +57,6 @@ function resolveGate(
   return { chain, minimum: minimum ?? 0n, depthBlocks, averagePriceMinutes }
 }
 
-/** The token's own price and those that it is quoted in. */
 function pricesOf(token: PricedToken, listed: readonly PricedToken[]): readonly PriceSource[] {
   const prices = new Set<PriceSource>()
   let current: PricedToken | undefined = token
@@ -93,7 +90,6 @@ function resolveShare(
   return { chain, token: secondary, supplyPerMille: share.supplyPerMille, depthBlocks }
 }
 
-/** Both read balances on this chain. */
 function requireOn({ problems }: Resolver, token: PricedToken, chain: Chain, field: string): void {
   if (!token.addresses.has(chain.name))
     problems.add(

@@ -153,9 +153,7 @@ export class ClientConnection {
   /** Later requests are ignored; the next answer ends the connection (RFC 9112, 9.6). */
   #isEnding = false
   #isBroken = false
-  /** Its body may still be arriving. */
   #newest: ServerResponse | undefined
-  /** The newest complete request. */
   #answering: ServerResponse | undefined
 
   readonly #socket: Duplex

@@ -12,7 +12,6 @@ export interface UnsentLimits {
  */
 export const UNSENT_LIMITS: UnsentLimits = { perClient: 16_000_000, total: 64_000_000 }
 
-/** Head and Node's objects. */
 const ANSWER_BYTES = 4_096
 
 interface Held {
@@ -21,7 +20,6 @@ interface Held {
   readonly bytes: number
 }
 
-/** Closes the sockets of the client with most unsent bytes. */
 export class UnsentBytes {
   readonly #limits: UnsentLimits
   readonly #held = new Map<Socket, Set<Held>>()

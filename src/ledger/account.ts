@@ -33,7 +33,6 @@ export function receivableAccount(wallet: string): string {
   return `receivable:${wallet}`
 }
 
-/** Of closed days. */
 export const REVENUE = 'revenue'
 
 /** The database keeps it at zero or above. */

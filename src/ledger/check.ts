@@ -12,7 +12,6 @@ export interface Check {
   run(connection: Connection): Promise<Difference[]>
 }
 
-/** A broken store may have one per row. */
 export const DIFFERENCES_MAX = 100
 
 /** `subject`, `expected` and `found`, as text: broken figures may not be exact. */

@@ -84,7 +84,6 @@ export interface Unguarded {
   readonly tables: readonly string[]
 }
 
-/** Bypasses triggers, to test the audit. */
 export async function unguarded(
   engine: Engine,
   { guards, tables }: Unguarded,

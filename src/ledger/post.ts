@@ -12,7 +12,6 @@ export interface Posting {
 
 /** Postings sum to zero; immutable. */
 export interface Entry {
-  /** Chosen by the caller; posting it again has no effect. */
   readonly id: string
   readonly kind: 'credit' | 'reversal' | 'move' | 'calls'
   readonly reference: string

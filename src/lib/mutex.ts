@@ -1,4 +1,3 @@
-/** First come, first served. */
 export class Mutex {
   #tail: Promise<unknown> = Promise.resolve()
 

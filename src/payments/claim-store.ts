@@ -65,7 +65,6 @@ export async function findClaimById(reads: Reads, id: string): Promise<Claim | u
   return row && toClaim(row)
 }
 
-/** Documented at GET /api/sessions/prepay/{idOrTxHash}. */
 export async function findClaimByTx(
   reads: Reads,
   input: { readonly txHash: Hash; readonly senders: readonly Address[] },

@@ -47,5 +47,4 @@ export function isOpen(status: ClaimStatus): boolean {
 /** Most likely replaced by then; posting again reopens it. */
 export const CLAIM_TTL_SECONDS = 86_400
 
-/** Per share of a key. */
 export const OPEN_CLAIMS_MAX = 20

@@ -18,7 +18,6 @@ export interface CreditCheckDeps {
   note(line: string): void
 }
 
-/** By the keys table. */
 export type WalletOf = (connection: Connection, publicId: string) => Promise<Address | undefined>
 
 export function creditChecks(deps: CreditCheckDeps): readonly Check[] {

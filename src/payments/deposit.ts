@@ -8,7 +8,6 @@ export interface Deposit {
   readonly blockHash: Hash
   readonly timestampUnix: number
   readonly txHash: Hash
-  /** A reorg may change it. */
   readonly logIndex: number
   /** Among its transaction's payment transfers; survives reorgs. */
   readonly positionInTx: number
@@ -39,7 +38,6 @@ export interface CanonicalDeposits {
   readonly deposits: readonly Deposit[]
 }
 
-/** Undefined while unavailable. */
 export interface DepositIndex {
   canonical(query: DepositQuery): Promise<CanonicalDeposits | undefined>
 }

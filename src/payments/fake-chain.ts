@@ -14,14 +14,11 @@ interface Transfer {
 
 type Mined = Omit<Deposit, 'positionInTx' | 'proven'>
 
-/** In memory; can reorganise. */
 export class FakeChain implements DepositIndex {
-  /** Undefined: follows the clock. */
   headUnix: number | undefined
   completeFromBlock = 0
   isSilent = false
   readonly unproven = new Set<Hash>()
-  /** By `payTo`; positions count only these. */
   covers: (logIndex: number) => boolean = () => true
   #blocks: { readonly hash: Hash; readonly deposits: readonly Mined[] }[] = [
     { hash: hash('genesis'), deposits: [] },
@@ -59,7 +56,6 @@ export class FakeChain implements DepositIndex {
     this.#blocks = this.#blocks.slice(0, this.#blocks.length - count)
   }
 
-  /** As nodes report it, independent of the index. */
   async blockHash(number: number): Promise<Hash | undefined> {
     return this.isSilent ? undefined : this.#blocks[number]?.hash
   }

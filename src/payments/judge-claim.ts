@@ -54,7 +54,6 @@ export function judgeClaim(claim: Claim, evidence: Evidence): Verdict {
     : qualifying.filter((deposit) => !evidence.credits.some((each) => isOf(each, deposit)))
   if (deposits.length === 0 && !evidence.credits.some((credit) => credit.claimId === claim.id))
     return { kind: 'end', status: 'rejected', confirmations }
-  // For an operator to review.
   if (deposits.some((deposit) => deposit.amount > CREDIT_MAX))
     return { kind: 'wait', status: 'confirming', confirmations }
   return { kind: 'credit', deposits, confirmations }

@@ -7,7 +7,6 @@ import { formatDecimal } from '#lib/decimal.ts'
 import { type Clock, nextMidnight, toDate, toIso, unixNow } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'
 
-/** Exactly the contract's members. */
 export const PaymentRequiredBody = Type.Object(
   {
     x402Version: Type.Literal(1),
@@ -41,7 +40,6 @@ export interface OfferDeps {
 }
 
 export interface WaysOn {
-  /** Null without a gate. */
   readonly minter: string | null
   readonly settles: boolean
 }

@@ -5,7 +5,6 @@ import type { Connection, Engine } from '#store/engine.ts'
 import type { DepositIndex } from './deposit.ts'
 import type { Waker } from './waker.ts'
 
-/** Consent that a transaction pays for another's key. */
 export interface PayerProof {
   readonly payerAddress: Address
   readonly chainId: number

@@ -128,7 +128,6 @@ async function check(
   }
 }
 
-/** Keyed callers of other wallets were refused before. */
 function trustOf(caller: Caller, proof: CheckedClaim['proof']): Trust {
   if (caller.kind === 'keyed') return 'owner'
   return proof === undefined ? 'none' : 'payer'
@@ -218,7 +217,6 @@ async function findNamed(deps: PaymentsDeps, name: ClaimName): Promise<Claim | u
   return findClaimByTx(reads, { txHash, senders: [...new Set(seen.map(({ from }) => from))] })
 }
 
-/** Another replica may verify. */
 const RECHECK_MS = 1_000
 
 const WAITERS_MAX = 500

@@ -38,7 +38,6 @@ export type Registered = { readonly kind: 'created' | 'existing'; readonly claim
 interface Post {
   readonly input: CheckedClaim
   readonly nowUnix: number
-  /** Of this post and its share, those on the chain. */
   readonly seen: ReadonlySet<Hash>
 }
 

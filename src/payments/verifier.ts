@@ -48,7 +48,6 @@ export class Verifier {
     this.#deps = deps
   }
 
-  /** New deposits, watched claims and recent credits. */
   async pass(): Promise<PassOutcome> {
     const lease = await this.#takeLease()
     if (lease === undefined) return { kind: 'idle' }

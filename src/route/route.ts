@@ -17,7 +17,6 @@ export type RequestHeaders = Readonly<Record<string, string | readonly string[] 
 export interface RequestFacts {
   readonly requestId: string
   readonly headers: RequestHeaders
-  /** Path and query as understood. */
   readonly target: string
   /** An IPv4 address or an IPv6 /64. */
   readonly addressBucket: string
@@ -29,7 +28,6 @@ export interface HandlerInput<P extends Parameters, B extends TSchema> extends R
   readonly parameters: ValuesOf<P>
   /** After defaults, as in `meta.query`. */
   readonly effective: Readonly<Record<string, Effective>>
-  /** Equal for equal queries. */
   readonly question: string
   readonly body: Static<B>
   readonly caller: Caller
@@ -48,7 +46,6 @@ export interface Answer {
   readonly revision?: string
 }
 
-/** Sent instead of a problem. */
 export interface PaymentRequired {
   readonly kind: 'payment-required'
   readonly body: unknown
@@ -73,14 +70,11 @@ interface RouteFacts {
   /** Counted when answered 2xx. */
   readonly metered: boolean
   readonly answers: Readonly<Partial<Record<200 | 201 | 202, AnswerShape>>>
-  /** The route's own 402 body. */
   readonly offer?: AnswerShape
   /** Skips the key look-up: works without the store. */
   readonly open?: boolean
   readonly csv?: boolean
-  /** Beyond those of every route. */
   readonly refusals: readonly RefusalCode[]
-  /** A tighter abuse guard. */
   readonly guard?: 'mint' | 'gate' | 'claim'
   /** Allows a 304 before any query or charge. */
   revision?(): Promise<string | undefined>

@@ -5,7 +5,6 @@ import { refuse } from '#domain/refusal.ts'
 import { acceptsCoding } from '#http/accept.ts'
 import { PACKAGE_ROOT } from '#lib/package-root.ts'
 
-/** Where `tools/build-console.ts` writes. */
 export const CONSOLE_FOLDER = join(PACKAGE_ROOT, 'dist/console')
 
 const TYPES: Readonly<Record<string, string>> = {

@@ -17,7 +17,6 @@ import type { SiteColors } from './theme.ts'
 /** A picture is drawn at most once a minute, however often it is fetched. */
 const KEPT_MS = 60_000
 
-/** Pictures of about 30 kB. */
 const KEPT_MAX = 300
 
 interface Drawn {

@@ -5,7 +5,6 @@ export interface Head {
   readonly title: string
   readonly description: string
   readonly url: string
-  /** Of a picture; without it none is named. */
   readonly image?: string
 }
 

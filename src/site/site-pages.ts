@@ -152,7 +152,6 @@ function shellPage({ path, folder, snapshot, headOf }: ShellInput): Page {
   }
 }
 
-/** The same for everyone; the page asks for it again and again. */
 function snapshotPage(snapshot: () => Promise<Snapshot>): Page {
   const pages = new VersionedText()
   const headers = [

@@ -5,13 +5,11 @@ import type { Ask } from '#route/ask-routes.ts'
 import { isNotReady, lastingAsk, rowsOf } from './lasting-ask.ts'
 import { type SnapshotSeries, seriesOf } from './series.ts'
 
-/** Everything that the page shows before anyone asks for more. */
 export interface Snapshot {
   /** When the figures were read; without figures, when this was made. */
   readonly madeUnix: number
   /** False if the register failed or did not answer in time; the figures are then the last ones. */
   readonly readable: boolean
-  /** The answer of /api/meta. */
   readonly service: unknown
   /** Null until they were read for the first time. */
   readonly figures: SnapshotFigures | null
@@ -36,10 +34,8 @@ interface SnapshotMeta {
   }[]
 }
 
-/** As many as the page shows. */
 const ROWS = 14
 
-/** The newest entries should look alive. */
 const AGE_MAX_SECONDS = 5
 
 /** Figures that could not be renewed for this long are called stale. */
@@ -76,7 +72,6 @@ export function sharedSnapshot(deps: SnapshotDeps): () => Promise<Snapshot> {
   }
 }
 
-/** The last figures that could be read, and their age. */
 class LastFigures {
   readonly #deps: SnapshotDeps
   readonly #lasting: Ask

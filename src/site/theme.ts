@@ -4,7 +4,6 @@ interface ModeColor {
   readonly dark: string
 }
 
-/** What the operator's file may replace. */
 export interface SiteColors {
   readonly chains?: readonly ModeColor[]
   readonly accent?: ModeColor

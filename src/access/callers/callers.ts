@@ -13,7 +13,6 @@ import { TtlCache } from './ttl-cache.ts'
 
 export interface CallersDeps extends TiersDeps {
   readonly keyPrefix: string
-  /** Calls per UTC day by tier. */
   readonly quotas: Quotas
 }
 

@@ -56,7 +56,6 @@ export function createAddressBucket({
   }
 }
 
-/** Where a proxy of the operator is likely. */
 const NEAR: readonly string[] = ['loopback', 'private', 'uniqueLocal', 'linkLocal']
 
 function untrustedProxy(address: string): string {
@@ -65,7 +64,6 @@ function untrustedProxy(address: string): string {
 
 const REMEMBERED_MAX = 10_000
 
-/** Memoizes by address. */
 function remember<T>(read: (address: string) => T): (address: string) => T {
   const known = new Map<string, { readonly value: T }>()
   return (address) => {

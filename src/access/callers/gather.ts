@@ -1,6 +1,5 @@
 import DataLoader from 'dataloader'
 
-/** Keys per statement. */
 const TOGETHER_MAX = 256
 
 /** Batches look-ups of one turn of the event loop into one statement, without caching results. */

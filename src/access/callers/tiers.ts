@@ -10,7 +10,6 @@ import { gather } from './gather.ts'
 import { TtlCache } from './ttl-cache.ts'
 
 export interface TiersDeps {
-  /** The accounts store. */
   readonly engine: Engine
   readonly clock: Clock
   /** By what the wallet holds; undefined while the index cannot tell. */
@@ -47,7 +46,6 @@ type Words = LRUCache<Address, Word>
 
 interface Judging extends TiersDeps {
   readonly words: Words
-  /** The stored tier. */
   recall(wallet: Address): Promise<WalletTier | undefined>
 }
 
@@ -86,7 +84,6 @@ async function remember(
   if (written.length > 0) words.set(wallet, { tier, writtenUnix: nowUnix })
 }
 
-/** Without wallets of a tier that is no longer known. */
 async function readWords(
   { engine }: TiersDeps,
   wallets: readonly Address[],

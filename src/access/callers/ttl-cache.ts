@@ -4,7 +4,6 @@ import type { Clock } from '#lib/time.ts'
 interface Held<V> {
   readonly value: Promise<V>
   readonly askedAtMs: number
-  /** A refresh is loading. */
   isAgeing: boolean
 }
 
@@ -54,7 +53,6 @@ export class TtlCache<V> {
     )
   }
 
-  /** Also drops a load in progress. */
   forget(key: string): void {
     this.#held.delete(key)
   }

@@ -14,10 +14,8 @@ export interface KeyDeps {
   readonly clock: Clock
   /** Cryptographically strong. */
   readonly randomBytes: (size: number) => Buffer
-  /** Title of signed messages. */
   readonly serviceName: string
   readonly keyPrefix: string
-  /** Calls per UTC day by tier. */
   readonly quotas: Quotas
   readonly callers: Callers
 }
@@ -29,7 +27,6 @@ export interface OwnerProof {
   readonly message?: string
 }
 
-/** A wallet by signature, or the holder of a secret. */
 export interface Authority {
   readonly wallet: Address
   /** Undefined for a wallet, which controls all its keys. */
@@ -49,7 +46,6 @@ export const AUTHORITY_REFUSALS: readonly RefusalCode[] = [
   'not_key_owner',
 ]
 
-/** The signature must name them too. */
 export interface NamedKeys {
   readonly key?: string
   readonly to?: string

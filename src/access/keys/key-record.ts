@@ -5,7 +5,6 @@ import { toIso } from '#lib/time.ts'
 import { named, Type } from '#lib/type.ts'
 import type { Key } from './key-store.ts'
 
-/** Never with the secret. */
 export const KeyRecord = named('ApiKey', {
   publicId: Type.String({ pattern: PUBLIC_ID.source, description: 'Safe to log and to show.' }),
   prefix: Type.String({ description: 'The beginning of the secret: prefix and publicId.' }),

@@ -17,7 +17,6 @@ export interface Key {
   readonly isFirst: boolean
 }
 
-/** Bounds mints per wallet. */
 const ACTIVE_KEYS_MAX = 10
 
 /** Ten collisions in a row mean broken randomness. */
@@ -58,7 +57,6 @@ export async function listKeys(connection: Connection, wallet: Address): Promise
   return found.map(toKey)
 }
 
-/** Over a year of daily rotations. */
 const LISTED_MAX = 500
 
 /** Refuses the eleventh active key, even across replicas. */
@@ -114,7 +112,6 @@ export async function markRevoked(
   return column.text(row, 'secret_digest')
 }
 
-/** Revoked keys too. */
 export async function setLabel(
   connection: Connection,
   input: { readonly publicId: string; readonly label: string | null },
@@ -123,7 +120,6 @@ export async function setLabel(
     update keys set label = ${input.label} where public_id = ${input.publicId}`)
 }
 
-/** For late payments to a rotated key. */
 export async function recordSuccessor(
   connection: Connection,
   input: { readonly publicId: string; readonly successor: string },
@@ -132,7 +128,6 @@ export async function recordSuccessor(
     update keys set successor = ${input.successor} where public_id = ${input.publicId}`)
 }
 
-/** Over a year of daily rotations. */
 export const ROTATIONS_MAX = 500
 
 export async function countRotations(connection: Connection, publicId: string): Promise<number> {
@@ -159,7 +154,6 @@ export async function lockSuccessor(connection: Connection, publicId: string): P
   }
 }
 
-/** With revoked ones. */
 export async function publicIdsOf(connection: Connection, wallet: Address): Promise<string[]> {
   const found = await connection.run(sql`
     select public_id from keys where wallet = ${wallet} order by public_id`)

@@ -45,7 +45,6 @@ export function listRoute(deps: KeyDeps): Route {
   })
 }
 
-/** A GET has no body. */
 function proofOf(headers: RequestHeaders): OwnerProof {
   const ownerAddress = only(headers['x-wallet-address'])
   const signature = only(headers['x-wallet-signature'])

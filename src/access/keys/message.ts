@@ -56,7 +56,6 @@ const GRAMMAR: Readonly<Record<Field, (text: string) => boolean>> = {
   issued: (text) => parseInstant(text) !== undefined,
 }
 
-/** Ours are below 400 bytes. */
 const MESSAGE_BYTES_MAX = 512
 
 /** Enough to sign on a phone; limits the use of stolen signatures. */
@@ -65,7 +64,6 @@ const AGE_MAX_MS = 5 * 60_000
 /** Clock skew of wallets. */
 const AHEAD_MAX_MS = 60_000
 
-/** In the order of the lines. */
 export function fieldsOf(action: Action): readonly Field[] {
   return FORMS[action].fields
 }
@@ -97,13 +95,11 @@ export function parseMessage(
 
 export interface Expected {
   readonly action: Action
-  /** The claimed signer. */
   readonly address: Address
   /** `ignored` for stored proofs. */
   readonly freshness: 'required' | 'ignored'
 }
 
-/** All but the signature. */
 export function checkMessage(
   deps: { readonly serviceName: string; readonly clock: Clock },
   text: string,

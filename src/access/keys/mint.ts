@@ -40,7 +40,6 @@ export type Holdings =
   | {
       readonly kind: 'ready'
       readonly heldUsd: MicroUsd
-      /** As shown in the refusal. */
       readonly tokens: readonly Readonly<Record<string, unknown>>[]
     }
   | { readonly kind: 'unavailable'; readonly message: string }
@@ -50,7 +49,6 @@ export type MintGate =
   | {
       /** Inclusive. */
       readonly minimum: MicroUsd
-      /** From our own index, without RPC calls. */
       readonly holdings: (wallet: Address) => Promise<Holdings>
     }
   | 'open'

@@ -7,7 +7,6 @@ const PUBLIC_ID_BYTES = 4
 export interface SecretDeps {
   /** Cryptographically strong. */
   readonly randomBytes: (size: number) => Buffer
-  /** Such as `svc`. */
   readonly keyPrefix: string
 }
 
@@ -28,7 +27,6 @@ export function secretDigest(secret: string): string {
   return hash('sha256', secret, 'hex')
 }
 
-/** By form, before any look-up. */
 export function isSecret(keyPrefix: string, text: string): boolean {
   if (!text.startsWith(`${keyPrefix}_`)) return false
   return /^[0-9a-f]{8}_[0-9a-f]{32}$/.test(text.slice(keyPrefix.length + 1))

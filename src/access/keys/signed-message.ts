@@ -11,7 +11,6 @@ export interface SignedInput {
   readonly message: string
 }
 
-/** Signer, freshness and action are right. */
 export interface SignedMessage {
   readonly wallet: Address
   readonly values: MessageValues

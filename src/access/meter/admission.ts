@@ -18,9 +18,7 @@ export interface AdmissionReceipt {
   /** Charged UTC day (Unix seconds). */
   readonly day: number
   readonly source: 'quota' | 'prepaid'
-  /** The debited account. */
   readonly account: string | null
-  /** The key with its own counter. */
   readonly countedKey: string | null
 }
 
@@ -38,7 +36,6 @@ export interface Meter {
   figures(caller: Caller): Promise<MeterFigures>
 }
 
-/** Also refunds calls admitted in another module's transaction. */
 export interface SettlingMeter extends Meter {
   /**
    * For a credit whose commit reported an error: refunds the call if it was committed. Resolves

@@ -19,7 +19,6 @@ export interface BatchWriterDeps {
   readonly pricePerCall: MicroUsd
   /** Unique for ever; with a count it names batches. */
   readonly name: string
-  /** Refunds that the store refuses for good. */
   readonly report?: (error: unknown) => void
   readonly journal?: RefundJournal | undefined
 }

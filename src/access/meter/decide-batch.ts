@@ -65,7 +65,6 @@ export async function decideBatch(connection: Connection, batch: Batch): Promise
   return { admissions, figures: figures.map((caller) => tally.figures(caller)) }
 }
 
-/** One round trip on PostgreSQL. */
 async function countBatch(
   connection: Connection,
   batch: Batch,
@@ -77,7 +76,6 @@ async function countBatch(
 }
 
 interface Shares {
-  /** Of keys with their own counter. */
   readonly keyUnits: ReadonlyMap<string, number>
   readonly beyondQuota: readonly Caller[]
 }
@@ -145,7 +143,6 @@ class Tally {
   readonly #buckets = new Map<string, BucketTally>()
   /** By account. */
   readonly #callsLeft = new Map<string, number>()
-  /** By bucket: the newest caller's quota bounds the batch. */
   readonly #newest = new Map<string, Caller>()
   #receipts = 0
 
@@ -192,7 +189,6 @@ class Tally {
     }
   }
 
-  /** A null account means a free unit. */
   #admitted(caller: Caller, account: string | null): Admission {
     const source: AdmissionReceipt['source'] = account === null ? 'quota' : 'prepaid'
     const { id, day } = this.#batch

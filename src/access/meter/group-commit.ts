@@ -23,10 +23,8 @@ const WAITING_MAX = 20_000
 export class GroupCommit<T> {
   readonly #deps: GroupCommitDeps<T>
   #waiting: T[] = []
-  /** Not durable yet. */
   #underWay = 0
   #isRunning = false
-  /** Committed but not durable. */
   #syncing: { readonly enough: number; readonly done: Promise<void> } | undefined
   #onEnough: (() => void) | undefined
 
@@ -53,7 +51,6 @@ export class GroupCommit<T> {
     this.#isRunning = true
     while (this.#waiting.length > 0) {
       await this.#untilEnough()
-      // Lets requests that have arrived join.
       await new Promise((resolve) => setImmediate(resolve))
       const batch = this.#waiting.slice(0, BATCH_MAX)
       this.#waiting = this.#waiting.slice(batch.length)

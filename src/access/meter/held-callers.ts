@@ -16,12 +16,10 @@ const WAIT_MAX_MS = 3_000
 /** Far more than one statement locks by mistake; a forgotten caller costs one more timeout. */
 const CALLERS_MAX = 10_000
 
-/** As many as in the common batches. */
 const CALLS_MAX = 20_000
 
 /** Separates callers whose rows another session locks, so that others need not wait. */
 export class HeldCallers {
-  /** By bucket, oldest first. */
   readonly lines = new Map<string, GroupCommit<WaitingCall>>()
   readonly #deps: HeldCallersDeps
   readonly #queue: ((writer: BatchWriter) => void)[] = []

@@ -24,7 +24,6 @@ export function createMeter(deps: MeterDeps): SettlingMeter {
   const ofCredits = new RefundQueue(deps)
   if (deps.journal !== undefined) void resumeRefunds(deps, deps.journal)
   const held = new HeldCallers({ ...deps, onFree: (call) => add(call) })
-  // Reading figures takes no lock.
   const isHeld = ({ kind, caller }: WaitingCall) =>
     kind === 'admit' && held.lines.has(caller.bucket)
   const commits = new GroupCommit<WaitingCall>({

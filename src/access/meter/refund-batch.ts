@@ -54,7 +54,6 @@ export async function refundBatch(
   }
 }
 
-/** Newest rotations, by rotated account. */
 async function lockSuccessors(
   connection: Connection,
   accounts: ReadonlySet<string>,
@@ -90,7 +89,6 @@ function byDay(
   return groups.sort((a, b) => (a.name === b.name ? a.day - b.day : a.name < b.name ? -1 : 1))
 }
 
-/** Returns those not refunded before. */
 async function markRefunded(
   connection: Connection,
   receipts: readonly AdmissionReceipt[],

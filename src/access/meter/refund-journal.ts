@@ -17,7 +17,6 @@ export interface UnresolvedBatch {
   readonly id: BatchId
   /** Charged UTC day (Unix seconds). */
   readonly day: number
-  /** Valid if it was committed. */
   readonly receipts: readonly AdmissionReceipt[]
 }
 
@@ -28,7 +27,6 @@ export interface WaitingRefunds {
 
 interface JournalDeps {
   readonly folder: string
-  /** Unique across restarts. */
   readonly name: string
   readonly pricePerCall: MicroUsd
   readonly report?: ((error: unknown) => void) | undefined
@@ -41,10 +39,8 @@ interface JournalDeps {
 export class RefundJournal {
   readonly #deps: JournalDeps
   readonly #disk = new Mutex()
-  /** Its own, then those taken over. */
   readonly #files: string[]
   #unwritten: string[] = []
-  /** Since the queue was last empty. */
   #lines = 0
   #waiting = 0
   #isFaulty = false

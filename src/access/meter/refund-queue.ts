@@ -12,13 +12,11 @@ const REFUNDS_MAX = 100_000
 /** Larger batches cost more than a second commit. */
 const BATCH_MAX = 256
 
-/** Doubles with each failure in a row. */
 const RETRY_MS = 1_000
 
 /** A long-stuck row is free within a minute of its release. */
 const RETRY_MS_MAX = 60_000
 
-/** Slower attempts count as a store outage. */
 const LATE_MS = 1_000
 
 interface RefundDeps {
@@ -51,7 +49,6 @@ export class RefundQueue {
   #failuresInRow = 0
   #isPaused = false
   #isRunning = false
-  /** The current attempt exceeded `LATE_MS`. */
   #isLate = false
   readonly #unresolved: UnresolvedBatch[] = []
   #asking: Promise<void> | undefined
@@ -75,7 +72,6 @@ export class RefundQueue {
     })
   }
 
-  /** For calls that will be refused. Resolves once journalled. */
   async refundAll(receipts: readonly AdmissionReceipt[]): Promise<void> {
     const kept = this.#keep(this.#push(receipts, NOBODY))
     this.#start()
@@ -157,7 +153,6 @@ export class RefundQueue {
   async #run(): Promise<void> {
     this.#isRunning = true
     while (!this.#isPaused && (this.#waiting.length > 0 || this.#unresolved.length > 0)) {
-      // Lets refunds that have arrived join.
       await new Promise((resolve) => setImmediate(resolve))
       const late = setTimeout(() => {
         this.#isLate = true
@@ -213,7 +208,6 @@ export class RefundQueue {
     if (isNew) this.#pause(cause)
   }
 
-  /** Its caller was answered long ago. */
   #leaveOut(refund: Refund, cause: unknown): void {
     this.#waiting = this.#waiting.slice(1)
     this.#forget([refund])

@@ -1,17 +1,14 @@
 import type { MicroUsd } from '#domain/money.ts'
 import { DAY_SECONDS, lastDays } from '#lib/time.ts'
 
-/** Evens out weekdays and weekends. */
 export const FORECAST_DAYS = 7
 
 export interface Forecast {
   readonly spent: MicroUsd
   readonly perDay: MicroUsd
-  /** Null without spending. */
   readonly daysLeft: number | null
 }
 
-/** First UTC day; today is the last. */
 export function forecastSince(nowUnix: number): number {
   return lastDays(nowUnix, FORECAST_DAYS)[0] ?? nowUnix
 }

@@ -76,7 +76,6 @@ export function showHistory(identity: string, { history, balance, forecast }: St
   }
 }
 
-/** Days without a key are one row. */
 export function toCsvRows(history: readonly HistoryDay[]) {
   return history.flatMap((day) => {
     const complete = day !== history.at(-1)

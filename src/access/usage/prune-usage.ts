@@ -7,13 +7,11 @@ import { type Sql, sql } from '#store/sql.ts'
 /** Enough for questions about last month; every anonymous caller leaves a row. */
 const KEEP_ADDRESS_DAYS = 35
 
-/** Longer than any requested history. */
 const KEEP_WALLET_DAYS = 100
 
 /** On SQLite it runs on the thread that serves requests. */
 const ROWS_PER_PAGE = 50
 
-/** A million rows in twenty minutes. */
 const PAGES_PER_RUN_MAX = 1_000
 
 export interface PruneUsageDeps {
@@ -55,7 +53,6 @@ export function createUsagePruning(deps: PruneUsageDeps): () => Promise<void> {
     isDone: sql`not exists (
       select 1 from journal_entries where journal_entries.id = 'move:refund:' || refunds.receipt)`,
   })
-  // Each paid call leaves a row.
   const ofMeters = new Sweep(engine, {
     table: sql`meters`,
     key: sql`meter`,
@@ -81,7 +78,6 @@ export function pruneUsage(deps: PruneUsageDeps): Promise<void> {
 
 interface Swept {
   readonly table: Sql
-  /** Unique with the day; both are indexed. */
   readonly key: Sql
   readonly isDone: Sql
 }
@@ -101,7 +97,6 @@ class Sweep {
     this.#swept = swept
   }
 
-  /** True when all days before it were visited. */
   async run(before: number): Promise<boolean> {
     for (let page = 0; page < PAGES_PER_RUN_MAX; page += 1) {
       if (this.#place.day >= before) return true

@@ -27,7 +27,6 @@ export interface KeyCharged extends Charged {
 export interface HistoryDay extends Charged {
   /** Unix seconds (UTC). */
   readonly day: number
-  /** Most calls first. */
   readonly keys: readonly KeyCharged[]
 }
 
@@ -62,7 +61,6 @@ export async function readHistory(
 
 const PREDECESSORS_MAX = 10
 
-/** By the caller's account and the keys rotated into it. */
 export async function readSpent(
   connection: Connection,
   caller: Caller,
@@ -117,7 +115,6 @@ async function readSpend(connection: Connection, account: string, since: number)
 interface KeyPart extends KeyCharged {
   readonly day: number
   readonly isFirst: boolean
-  /** 0 for a first key. */
   readonly used: number
 }
 

@@ -14,7 +14,6 @@ import { type HistoryInput, readHistory, readSpent } from './read-history.ts'
 
 const DAYS = { minimum: 1, maximum: 90 }
 
-/** Address counters are kept 35 days. */
 const ANONYMOUS_DAYS_MAX = 30
 
 const daysParameter: Parameter<number> = {

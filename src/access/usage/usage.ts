@@ -27,7 +27,6 @@ export interface UsageDeps {
   ) => Promise<Caller | undefined>
 }
 
-/** Never counted, never 402. */
 export function usageRoute(deps: UsageDeps): Route {
   return defineRoute({
     method: 'GET',

@@ -8,7 +8,6 @@ const PADDING = 10
 export interface Badge {
   readonly label: string
   readonly value: string
-  /** Shown when someone points at it. */
   readonly title: string
 }
 

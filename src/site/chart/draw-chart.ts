@@ -71,7 +71,6 @@ function themeRules(theme: Theme, colors: SiteColors): string {
   return `${rule('light')}@media(prefers-color-scheme:dark){${rule('dark')}}`
 }
 
-/** Only where more than one series is told apart. */
 function legend({ series }: Chart): string {
   if (series.length < 2) return ''
   return series

@@ -53,7 +53,6 @@ export function yOf(value: number, scale: Scale, { height }: Box): number {
   return height - ((value - scale.low) / (scale.high - scale.low)) * height
 }
 
-/** The middle of a day's column. */
 export function xOf(index: number, count: number, { width }: Box): number {
   return ((index + 0.5) / count) * width
 }
@@ -88,7 +87,6 @@ function lineTo(points: readonly Point[]): string {
   return points.map(({ x, y }) => `L${x} ${y}`).join('')
 }
 
-/** The parts between missing values. */
 function runsOf(values: Values, scale: Scale, box: Box): readonly (readonly Point[])[] {
   const runs: Point[][] = []
   for (const [index, value] of values.entries()) {
@@ -137,7 +135,6 @@ export function barsPath(bars: readonly Bar[]): string {
   return bars.map(({ x, y, width, height }) => `M${x} ${y}h${width}v${height}h${-width}z`).join('')
 }
 
-/** The sum of each day over all series. */
 export function sums(series: readonly Values[]): readonly number[] {
   const count = series[0]?.length ?? 0
   return Array.from({ length: count }, (_, index) =>
