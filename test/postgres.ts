@@ -15,11 +15,11 @@ import {
   writeFile,
 } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
+import { freePort } from '#lib/free-port.ts'
 import { MissingProgram } from './debian-program.ts'
 
 /** Longest wait for `initdb`; it takes under a second, on a loaded machine a few. */
@@ -359,17 +359,6 @@ async function endChild(child: ChildProcess): Promise<void> {
   const timer = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs)
   await exited
   clearTimeout(timer)
-}
-
-function freePort(): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>()
-  const probe = createServer().once('error', reject)
-  probe.listen(0, '127.0.0.1', () => {
-    const address = probe.address()
-    const port = typeof address === 'object' && address !== null ? address.port : 0
-    probe.close(() => resolve(port))
-  })
-  return promise
 }
 
 type Outcome = { readonly ok: boolean; readonly output: string }

@@ -7,7 +7,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { freePort, localFile } from '#main/roles/local-chains.ts'
+import { freePort } from '#lib/free-port.ts'
+import { localFile } from '#main/roles/local-chains.ts'
 import { eventually } from './world.ts'
 
 /** The service is up by then, and asked to end. */

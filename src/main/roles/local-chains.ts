@@ -1,10 +1,9 @@
-import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { Devnet, Ports } from '#devnet/start-devnet.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import localEcosystem, { onChains } from '#ecosystem/ecosystems/local.ts'
+import { freePort } from '#lib/free-port.ts'
 import type { Settings } from '../settings.ts'
 
 export interface LocalChains {
@@ -54,20 +53,5 @@ export function localFile(port: number, urls: Readonly<Record<string, string>>):
     ...file,
     service: { ...service, publicBaseUrl: `http://localhost:${port}` },
     chains: file.chains.map((chain) => ({ ...chain, rpcUrls: [urls[chain.name] ?? ''] })),
-  }
-}
-
-/** `wanted` if it is free on 127.0.0.1, else one from the system. */
-export async function freePort(wanted: number): Promise<number> {
-  const probe = createServer()
-  try {
-    probe.listen(wanted, '127.0.0.1')
-    await once(probe, 'listening')
-    const address = probe.address()
-    return typeof address === 'object' && address !== null ? address.port : wanted
-  } catch {
-    return freePort(0)
-  } finally {
-    probe.close()
   }
 }

@@ -3,12 +3,13 @@ import { createServer } from 'node:net'
 import type { Logger } from 'pino'
 import type { Devnet } from '#devnet/start-devnet.ts'
 import { loadEcosystemFile } from '#ecosystem/load-ecosystem.ts'
+import { freePort } from '#lib/free-port.ts'
 import { sleep } from '#lib/sleep.ts'
 import type { Clock } from '#lib/time.ts'
 import type { IndexProgress } from '../gauges/index-progress.ts'
 import type { Settings } from '../settings.ts'
 import type { LoadedIndexThread } from './index-thread.ts'
-import { freePort, planLocalChains } from './local-chains.ts'
+import { planLocalChains } from './local-chains.ts'
 import { lockFolder } from './lock-folder.ts'
 import { runService, type Service } from './run-service.ts'
 import { welcome } from './welcome.ts'
@@ -93,7 +94,7 @@ const STATES_WITHIN_MS = 800
 /** Answers contain the address, so port 0 is resolved now. */
 async function withPorts(settings: Settings): Promise<Settings> {
   if (settings.port !== 0) await requireFree(settings)
-  const port = settings.port === 0 ? await freePort(0) : settings.port
+  const port = settings.port === 0 ? await freePort() : settings.port
   const { metrics } = settings
   if (metrics === undefined) return { ...settings, port }
   return { ...settings, port, metrics: { ...metrics, port: await freePort(metrics.port) } }

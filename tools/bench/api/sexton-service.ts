@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
+import { freePort } from '#lib/free-port.ts'
 import { BUILT_PROGRAM, buildService } from '../../build.ts'
 import { benchEcosystem } from '../index/bench-ecosystem.ts'
-import { freePort } from '../index/free-port.ts'
 import { type PinnedProcess, startPinned } from './pinned-process.ts'
 
 export interface ServiceInput {

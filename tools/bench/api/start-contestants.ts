@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
+import { freePort } from '#lib/free-port.ts'
 import type { TestPostgres } from '#test/postgres.ts'
-import { freePort } from '../index/free-port.ts'
 import { type AccountsPlace, readCounted, seedCallers } from './accounts.ts'
 import { type Contestant, type ContestantId, type Cores, IN_TURN } from './contestant.ts'
 import { type PinnedProcess, startPinned } from './pinned-process.ts'

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '#lib/free-port.ts'
 import { findDebianProgram } from '#test/debian-program.ts'
-import { freePort } from '../index/free-port.ts'
 
 const POLL_MS = 20
 const READY_TIMEOUT_MS = 10_000

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { freePort } from '#lib/free-port.ts'
 import { BUILT_PROGRAM, buildService } from '../../build.ts'
-import { freePort } from './free-port.ts'
 
 /** A real `sexton start`. */
 export interface SextonProcess {
