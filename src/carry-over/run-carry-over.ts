@@ -85,7 +85,7 @@ function refuseWaitingRefunds({ from, data }: Origin, say: (line: string) => voi
   const folders = isUrl(from) ? data : [from, ...data]
   if (folders.length === 0)
     throw new CarryOverError(
-      '--data is missing: refunds may be pending in the data folder (SEXTON_DATA) of each 0.1.0 process; list them all',
+      '--from-data is missing: refunds may be pending in the data folder (SEXTON_DATA) of each 0.1.0 process; list them all',
     )
   for (const folder of folders) {
     if (!existsSync(folder))

@@ -1,6 +1,6 @@
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import type { ExitCode, RoleContext } from '#main/role-context.ts'
-import { runRole } from './run-role.ts'
+import { type RoleOptions, roleCommand, runRole } from './run-role.ts'
 
 const EXAMPLES = `
 Recomputes the register from the chains and checks every invariant of the accounts. It changes nothing
@@ -9,14 +9,14 @@ audit could not run (for example because the local chains of "sexton start" are 
 
 Examples:
   sexton audit
-  SEXTON_ECOSYSTEM=my.json SEXTON_DATABASE_URL=postgres://... sexton audit
+  SEXTON_DATABASE_URL=postgres://... sexton audit --ecosystem my.json
 `
 
 export function auditCommand(process: NodeJS.Process): Command {
-  return new Command('audit')
+  return roleCommand('audit')
     .description('recompute the register from the chains and check the ledger')
     .addHelpText('after', EXAMPLES)
-    .action(() => runRole(process, runAudit))
+    .action((options: RoleOptions) => runRole(process, runAudit, options))
 }
 
 class AuditError extends Error {

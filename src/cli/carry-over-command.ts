@@ -1,7 +1,11 @@
-import { Command } from 'commander'
-import type { Origin } from '#carry-over/run-carry-over.ts'
+import type { Command } from 'commander'
 import type { RoleContext } from '#main/role-context.ts'
-import { runRole } from './run-role.ts'
+import { type RoleOptions, roleCommand, runRole } from './run-role.ts'
+
+interface Options extends RoleOptions {
+  readonly from: string
+  readonly fromData: readonly string[]
+}
 
 const EXAMPLES = `
 Stop every 0.1.0 process first, and keep its folder or database until the new version runs. A running
@@ -10,24 +14,25 @@ Accounts are copied in one transaction and audited before it commits. The regist
 chains at the next start.
 
 Examples:
-  SEXTON_DATA=./new sexton carry-over --from ./.sexton
-  SEXTON_DATABASE_URL=postgres://.../new sexton carry-over --from postgres://.../old --data ./.sexton
+  sexton carry-over --from ./.sexton --data ./new
+  SEXTON_DATABASE_URL=postgres://.../new sexton carry-over --from postgres://.../old --from-data ./.sexton
 `
 
 export function carryOverCommand(process: NodeJS.Process): Command {
-  return new Command('carry-over')
+  return roleCommand('carry-over')
     .description('copy the accounts of Sexton 0.1.0 into a new, empty store')
     .requiredOption('--from <place>', 'data folder or postgres:// URL of the 0.1.0 accounts')
     .option(
-      '--data <folder...>',
+      '--from-data <folder...>',
       'data folders (SEXTON_DATA) of the 0.1.0 processes, where refunds may be pending; required with a URL',
       [],
     )
     .addHelpText('after', EXAMPLES)
-    .action((origin: Origin) =>
-      runRole(process, async (context: RoleContext) => {
+    .action(({ from, fromData, ...options }: Options) => {
+      const carryOver = async (context: RoleContext) => {
         const { runCarryOver } = await import('#carry-over/run-carry-over.ts')
-        return runCarryOver(context, origin)
-      }),
-    )
+        return runCarryOver(context, { from, data: fromData })
+      }
+      return runRole(process, carryOver, options)
+    })
 }

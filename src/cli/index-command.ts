@@ -1,22 +1,22 @@
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import type { ExitCode, RoleContext } from '#main/role-context.ts'
 import { ON_CHANGED_FILE } from './on-changed-file.ts'
-import { runRole } from './run-role.ts'
+import { type RoleOptions, roleCommand, runRole } from './run-role.ts'
 
 const EXAMPLES = `
 One indexer runs at a time; any other stands by and takes over when it stops.
 
 Examples:
-  SEXTON_ECOSYSTEM=my.json SEXTON_DATABASE_URL=postgres://... sexton index
+  SEXTON_DATABASE_URL=postgres://... sexton index --ecosystem my.json
 `
 
 export function indexCommand(process: NodeJS.Process): Command {
-  return new Command('index')
+  return roleCommand('index')
     .description('index the chains into the register')
     .option(...ON_CHANGED_FILE)
     .addHelpText('after', EXAMPLES)
-    .action((options: { readonly onChangedFile?: string }) =>
-      runRole(process, runIndex, { SEXTON_ON_CHANGED_FILE: options.onChangedFile }),
+    .action((options: RoleOptions & { readonly onChangedFile?: string }) =>
+      runRole(process, runIndex, options, { SEXTON_ON_CHANGED_FILE: options.onChangedFile }),
     )
 }
 

@@ -1,17 +1,32 @@
 import { Writable } from 'node:stream'
+import { Command } from 'commander'
 import { systemClock } from '#lib/time.ts'
 import { openLogger } from '#main/logger.ts'
 import type { ExitCode, RoleContext } from '#main/role-context.ts'
 import { readSettings } from '#main/settings.ts'
 import { createProgress } from './progress.ts'
 
-export type Overrides = Readonly<Record<string, string | undefined>>
+type Overrides = Readonly<Record<string, string | undefined>>
+
+/** Options of every command. */
+export interface RoleOptions {
+  readonly ecosystem?: string
+  readonly data?: string
+}
+
+export function roleCommand(name: string): Command {
+  return new Command(name)
+    .option('-e, --ecosystem <file>', 'ecosystem file (SEXTON_ECOSYSTEM)')
+    .option('-d, --data <folder>', 'folder of the databases (SEXTON_DATA, default .sexton)')
+}
 
 export async function runRole(
   process: NodeJS.Process,
   role: (context: RoleContext) => Promise<ExitCode>,
-  overrides: Overrides = {},
+  { ecosystem, data }: RoleOptions,
+  more: Overrides = {},
 ): Promise<void> {
+  const overrides = { SEXTON_ECOSYSTEM: ecosystem, SEXTON_DATA: data, ...more }
   const given = Object.entries(overrides).filter(([, value]) => value !== undefined)
   const environment = { ...process.env, ...Object.fromEntries(given) }
   const { stdout, stderr } = process

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import type { ExitCode, RoleContext } from '#main/role-context.ts'
-import { runRole } from './run-role.ts'
+import { type RoleOptions, roleCommand, runRole } from './run-role.ts'
 
-interface Options {
+interface Options extends RoleOptions {
   readonly port?: string
   readonly host?: string
 }
@@ -12,18 +12,18 @@ const EXAMPLES = `
 Any number can share one PostgreSQL database. SIGTERM finishes requests in flight, then exits.
 
 Examples:
-  SEXTON_ECOSYSTEM=my.json SEXTON_DATABASE_URL=postgres://... sexton serve --host 0.0.0.0
+  SEXTON_DATABASE_URL=postgres://... sexton serve --ecosystem my.json --host 0.0.0.0
   SEXTON_TRUSTED_PROXIES=10.0.0.0/8 sexton serve       behind a proxy that sets X-Forwarded-For
 `
 
 export function serveCommand(process: NodeJS.Process): Command {
-  return new Command('serve')
+  return roleCommand('serve')
     .description('serve the API only')
     .option('-p, --port <port>', 'port of the API (PORT, default 4020)')
     .option('--host <address>', 'address to listen on (HOST, default 127.0.0.1)')
     .addHelpText('after', EXAMPLES)
     .action((options: Options) =>
-      runRole(process, runServe, { PORT: options.port, HOST: options.host }),
+      runRole(process, runServe, options, { PORT: options.port, HOST: options.host }),
     )
 }
 

@@ -57,7 +57,8 @@ describe('the command line', () => {
     for (const command of ['start', 'serve', 'index', 'verify', 'audit', 'carry-over']) {
       const { child, output } = run([command, '--help'])
       assert.equal(await ended(child), 0)
-      assert.ok(output.text.includes('Examples:'), command)
+      for (const part of ['Examples:', '--ecosystem <file>', '--data <folder>'])
+        assert.ok(output.text.includes(part), `${command}: ${part}`)
     }
   })
 
@@ -88,6 +89,13 @@ describe('the command line', () => {
       const { child, output } = run(['serve'], environment)
       assert.equal(await ended(child), 2)
       assert.match(output.errors, new RegExp(`^sexton: ${name}.*\n$`))
+    })
+
+  for (const command of ['start', 'serve', 'index', 'verify', 'audit'])
+    it(`${command} reads the file of --ecosystem, whatever the environment names`, async () => {
+      const { child, output } = run([command, '--ecosystem', 'absent.json', '--data', folder])
+      assert.equal(await ended(child), 2)
+      assert.match(output.errors, /absent\.json/)
     })
 
   it('every mistake in an ecosystem file gets its own line, and the exit code is 2', async () => {

@@ -1,14 +1,12 @@
 import { existsSync } from 'node:fs'
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import type { ExitCode, RoleContext } from '#main/role-context.ts'
 import { ON_CHANGED_FILE } from './on-changed-file.ts'
-import { runRole } from './run-role.ts'
+import { type RoleOptions, roleCommand, runRole } from './run-role.ts'
 
-interface Options {
+interface Options extends RoleOptions {
   readonly port?: string
   readonly host?: string
-  readonly data?: string
-  readonly ecosystem?: string
   readonly onChangedFile?: string
 }
 
@@ -20,20 +18,16 @@ Examples:
 `
 
 export function startCommand(process: NodeJS.Process): Command {
-  return new Command('start')
+  return roleCommand('start')
     .description('run everything in one process; with no ecosystem file, on local chains')
     .option('-p, --port <port>', 'port of the API (PORT, default 4020)')
     .option('--host <address>', 'address to listen on (HOST, default 127.0.0.1)')
-    .option('-d, --data <folder>', 'folder of the databases (SEXTON_DATA, default .sexton)')
-    .option('-e, --ecosystem <file>', 'ecosystem file (SEXTON_ECOSYSTEM)')
     .option(...ON_CHANGED_FILE)
     .addHelpText('after', EXAMPLES)
     .action((options: Options) =>
-      runRole(process, runStart, {
+      runRole(process, runStart, options, {
         PORT: options.port,
         HOST: options.host,
-        SEXTON_DATA: options.data,
-        SEXTON_ECOSYSTEM: options.ecosystem,
         SEXTON_ON_CHANGED_FILE: options.onChangedFile,
       }),
     )

@@ -1,19 +1,19 @@
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import type { ExitCode, RoleContext } from '#main/role-context.ts'
-import { runRole } from './run-role.ts'
+import { type RoleOptions, roleCommand, runRole } from './run-role.ts'
 
 const EXAMPLES = `
 Credits deposits found in the register to the accounts. One verifier runs at a time; others stand by.
 
 Examples:
-  SEXTON_ECOSYSTEM=my.json SEXTON_DATABASE_URL=postgres://... sexton verify
+  SEXTON_DATABASE_URL=postgres://... sexton verify --ecosystem my.json
 `
 
 export function verifyCommand(process: NodeJS.Process): Command {
-  return new Command('verify')
+  return roleCommand('verify')
     .description('credit prepayments and close finished days')
     .addHelpText('after', EXAMPLES)
-    .action(() => runRole(process, runVerify))
+    .action((options: RoleOptions) => runRole(process, runVerify, options))
 }
 
 async function runVerify(context: RoleContext): Promise<ExitCode> {

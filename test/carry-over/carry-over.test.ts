@@ -257,7 +257,7 @@ test('the command looks for waiting refunds in every data folder, and needs one 
   const url = await postgres.createDatabase()
   await (await oldPostgres(url)).close()
   const unnamed = await command(place, { from: url, data: [] })
-  assert.match(unnamed.last, /--data is missing/)
+  assert.match(unnamed.last, /--from-data is missing/)
   const missing = await command(place, { from: url, data: [join(place, 'typo')] })
   assert.ok(missing.last.includes(`no such folder: ${join(place, 'typo')}`), missing.last)
   const data = ['one', 'two'].map((name) => join(place, name))
