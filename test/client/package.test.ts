@@ -36,7 +36,7 @@ describe('the client, packed and installed alone', () => {
 
   test('its types compile under tsc --strict for browsers', async () => {
     await writeFile(
-      join(folder, 'use.ts'),
+      join(folder, 'use.mts'),
       `import { createClient, listBurns, rows } from 'sexton-client'
 const client = createClient({ baseUrl: location.origin })
 for await (const burn of rows(listBurns, client, { limit: 100 })) {
@@ -57,7 +57,7 @@ await listBurns(client, { limit: 'one' })
       'nodenext',
       '--ignoreConfig',
       ...lib,
-      'use.ts',
+      'use.mts',
     ]
     await run(join(ROOT, 'node_modules/.bin/tsc'), options, { cwd: folder }).catch((error) =>
       assert.fail(error.stdout),
