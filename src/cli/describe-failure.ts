@@ -12,9 +12,11 @@ const CONFIGURATION = new Set([
   'ProofError',
   'RpcError',
   'AuditError',
+  'SetupError',
 ])
 
-const OF_FILE = new Set(['EcosystemError', 'ProofError'])
+/** May have several lines. */
+const OF_FILE = new Set(['EcosystemError', 'ProofError', 'SetupError'])
 
 /** Redacts secrets. */
 export function describeFailure(error: unknown): Failure {

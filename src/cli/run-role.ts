@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { Writable } from 'node:stream'
 import { Command } from 'commander'
 import { systemClock } from '#lib/time.ts'
@@ -14,9 +15,12 @@ export interface RoleOptions {
   readonly data?: string
 }
 
+/** What "sexton init" writes, and its usual variants, in the current folder. */
+const CONFIG_FILES = ['sexton.config.ts', 'sexton.config.js', 'sexton.config.json']
+
 export function roleCommand(name: string): Command {
   return new Command(name)
-    .option('-e, --ecosystem <file>', 'ecosystem file (SEXTON_ECOSYSTEM)')
+    .option('-e, --ecosystem <file>', 'ecosystem file (SEXTON_ECOSYSTEM, or ./sexton.config.ts)')
     .option('-d, --data <folder>', 'folder of the databases (SEXTON_DATA, default .sexton)')
 }
 
@@ -26,7 +30,8 @@ export async function runRole(
   { ecosystem, data }: RoleOptions,
   more: Overrides = {},
 ): Promise<void> {
-  const overrides = { SEXTON_ECOSYSTEM: ecosystem, SEXTON_DATA: data, ...more }
+  const file = ecosystem ?? process.env.SEXTON_ECOSYSTEM ?? CONFIG_FILES.find(existsSync)
+  const overrides = { SEXTON_ECOSYSTEM: file, SEXTON_DATA: data, ...more }
   const given = Object.entries(overrides).filter(([, value]) => value !== undefined)
   const environment = { ...process.env, ...Object.fromEntries(given) }
   const { stdout, stderr } = process

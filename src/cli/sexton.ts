@@ -4,8 +4,12 @@ import { VARIABLES } from '#main/settings.ts'
 import { VERSION } from '#main/version.ts'
 import { auditCommand } from './audit-command.ts'
 import { carryOverCommand } from './carry-over-command.ts'
+import { checkCommand } from './check-command.ts'
 import { describeFailure } from './describe-failure.ts'
+import { doctorCommand } from './doctor-command.ts'
+import { explainCommand } from './explain-command.ts'
 import { indexCommand } from './index-command.ts'
+import { initCommand } from './init-command.ts'
 import { serveCommand } from './serve-command.ts'
 import { startCommand } from './start-command.ts'
 import { verifyCommand } from './verify-command.ts'
@@ -21,10 +25,14 @@ export function createProgram(from: NodeJS.Process): Command {
     .showHelpAfterError('(sexton --help lists the commands)')
     .addHelpText('after', `\nEnvironment variables:\n${variables.join('\n')}\n`)
   const commands = [
+    initCommand,
     startCommand,
     serveCommand,
     indexCommand,
     verifyCommand,
+    checkCommand,
+    explainCommand,
+    doctorCommand,
     auditCommand,
     carryOverCommand,
   ]

@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { registerHooks } from 'node:module'
 import { extname, resolve } from 'node:path'
+import process from 'node:process'
 import { pathToFileURL } from 'node:url'
 import { moduleFile } from '#lib/package-root.ts'
 import { checkShape } from './check-shape.ts'
 import type { Ecosystem } from './ecosystem.ts'
+import { type Environment, fillIn } from './fill-in.ts'
 import { EcosystemError, Problems } from './problem.ts'
 import { resolveEcosystem } from './resolve-ecosystem.ts'
 
@@ -13,9 +15,19 @@ export async function loadEcosystem(path: string): Promise<Ecosystem> {
   return parseEcosystem(path, await loadEcosystemFile(path))
 }
 
-/** Unchecked content of the file; throws EcosystemError if unreadable. */
-export async function loadEcosystemFile(path: string): Promise<unknown> {
-  return extname(path) === '.json' ? await readJson(path) : await readModule(path)
+/**
+ * Content of the file with its variables filled in, otherwise unchecked; throws EcosystemError if
+ * unreadable or if a variable is not set.
+ */
+export async function loadEcosystemFile(
+  path: string,
+  environment: Environment = process.env,
+): Promise<unknown> {
+  const content = extname(path) === '.json' ? await readJson(path) : await readModule(path)
+  const problems = new Problems()
+  const filled = fillIn(toPlain(content), environment, problems)
+  if (problems.list.length > 0) throw new EcosystemError(path, problems.list)
+  return filled
 }
 
 /** `name` prefixes each line of the error. */

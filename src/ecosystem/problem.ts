@@ -17,7 +17,10 @@ export class Problems {
 export class EcosystemError extends Error {
   override readonly name = 'EcosystemError'
 
+  readonly problems: readonly Problem[]
+
   constructor(file: string, problems: readonly Problem[]) {
     super(problems.map(({ field, message }) => `${file}: ${field}: ${message}`).join('\n'))
+    this.problems = problems
   }
 }

@@ -23,7 +23,7 @@ export interface ProgressBoard {
   finish(): void
 }
 
-export type ExitCode = 0 | 1
+export type ExitCode = 0 | 1 | 2
 
 /** Throws EcosystemError. */
 export async function chosenEcosystem(

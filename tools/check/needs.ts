@@ -1,6 +1,7 @@
 import { findChromium } from '#test/chromium.ts'
 import { MissingProgram } from '#test/debian-program.ts'
 import { findFaketime } from '#test/faketime.ts'
+import { installNodes } from '#test/node-programs.ts'
 import { findPostgres } from '#test/postgres.ts'
 import { findStrace } from '#test/strace.ts'
 
@@ -15,6 +16,7 @@ export const postgresModule = 'test/postgres.ts'
 
 const needs: readonly Need[] = [
   { module: 'devnet/anvil.ts', find: () => undefined },
+  { module: 'test/node-programs.ts', find: installNodes },
   { module: postgresModule, find: findPostgres },
   { module: 'test/chromium.ts', find: () => findChromium(process.env) },
   { module: 'test/faketime.ts', find: () => findFaketime() },

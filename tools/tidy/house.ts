@@ -40,6 +40,7 @@ export const house: Readonly<Record<string, readonly string[] | 'everything'>> =
   ],
   audit: 'everything',
   'carry-over': 'everything',
+  setup: 'everything',
   cli: 'everything',
 
   client: [],

@@ -1,0 +1,82 @@
+import { type Address, parseAddress, ZERO_ADDRESS } from '#domain/address.ts'
+import { askContract } from '#indexer/token-contract.ts'
+import { ask, type ChainView } from './chain-view.ts'
+import { readToken, type TokenFacts } from './token-facts.ts'
+
+export interface Pool {
+  readonly kind: 'uniswap-v2' | 'uniswap-v3'
+  readonly address: Address
+  readonly quote: TokenFacts
+  /** Of the quote token, in base units. */
+  readonly quoteHeld: bigint
+}
+
+const V3_FEES = [100, 500, 3_000, 10_000]
+
+/** Pools of the token among these contracts and at the chain's known factories; empty ones left out. */
+export async function findPools(
+  view: ChainView,
+  token: Address,
+  contracts: readonly Address[],
+): Promise<readonly Pool[]> {
+  const made = await askFactories(view, token)
+  const all = [...new Set([...contracts, ...made])]
+  const pools = await Promise.all(all.map((each) => readPool(view, token, each)))
+  return pools.filter((each) => each !== undefined)
+}
+
+async function askFactories(view: ChainView, token: Address): Promise<readonly Address[]> {
+  const { known } = view
+  if (known === undefined) return []
+  const quotes = [known.wrapped, known.usdc]
+  const asked = quotes.flatMap((quote) => [
+    askFactory(view, known.uniswapV2Factory, {
+      view: 'getPair(address, address) view returns (address)',
+      args: [token, quote],
+    }),
+    ...V3_FEES.map((fee) =>
+      askFactory(view, known.uniswapV3Factory, {
+        view: 'getPool(address, address, uint24) view returns (address)',
+        args: [token, quote, fee],
+      }),
+    ),
+  ])
+  return (await Promise.all(asked)).filter((each) => each !== undefined)
+}
+
+async function askFactory(
+  view: ChainView,
+  factory: string | undefined,
+  call: { readonly view: string; readonly args: readonly unknown[] },
+): Promise<Address | undefined> {
+  if (factory === undefined) return undefined
+  const address = parseAddress(factory.toLowerCase())
+  const found = address && (await ask(view, address, call.view, call.args))
+  const pool = typeof found === 'string' ? parseAddress(found.toLowerCase()) : undefined
+  return pool === ZERO_ADDRESS ? undefined : pool
+}
+
+async function readPool(
+  view: ChainView,
+  token: Address,
+  address: Address,
+): Promise<Pool | undefined> {
+  const sides = await Promise.all(
+    ['token0', 'token1'].map((name) => ask(view, address, `${name}() view returns (address)`)),
+  )
+  const [first, second] = sides.map((each) => String(each).toLowerCase())
+  if (first !== token && second !== token) return undefined
+  const other = parseAddress((first === token ? second : first) ?? '')
+  const kind = await kindOf(view, address)
+  const quote = other && (await readToken(view, other))
+  if (kind === undefined || quote === undefined) return undefined
+  const quoteHeld = await askContract(view.source, quote.address, address, view.headNumber)
+  return quoteHeld === 0n ? undefined : { kind, address, quote, quoteHeld }
+}
+
+async function kindOf(view: ChainView, address: Address): Promise<Pool['kind'] | undefined> {
+  const reserves = 'getReserves() view returns (uint112, uint112, uint32)'
+  if ((await ask(view, address, reserves)) !== undefined) return 'uniswap-v2'
+  const slot0 = 'slot0() view returns (uint160, int24, uint16, uint16, uint16, uint8, bool)'
+  return (await ask(view, address, slot0)) === undefined ? undefined : 'uniswap-v3'
+}

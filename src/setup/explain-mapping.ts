@@ -1,0 +1,124 @@
+import type { SourceLog } from '#chain/chain-source.ts'
+import { showAddress } from '#domain/address.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import { DecodeError } from '#ecosystem/event-arguments.ts'
+import type { EventSource } from '#ecosystem/event-source.ts'
+import { makeEventReader } from '#indexer/decode-event.ts'
+import { nameOfTopic } from '#indexer/name-of-topic.ts'
+import { formatDecimal } from '#lib/decimal.ts'
+import type { Clock } from '#lib/time.ts'
+import { mappingsOf } from '#main/mappings.ts'
+import { filterOf, openSources } from './check-file.ts'
+import { SetupError } from './discover/chain-view.ts'
+import { scanBack } from './scan-back.ts'
+
+export interface ExplainedLog {
+  readonly block: number
+  readonly txHash: string
+  readonly logIndex: number
+  /** Arguments as decoded; empty if the log does not fit the event. */
+  readonly args: Readonly<Record<string, string>>
+  /** What becomes of it, in words. */
+  readonly outcome: string
+}
+
+export interface Explained {
+  readonly mapping: string
+  readonly chain: string
+  readonly address: string
+  readonly event: string
+  /** Blocks looked at. */
+  readonly from: number
+  readonly to: number
+  /** The newest that match, oldest first. */
+  readonly logs: readonly ExplainedLog[]
+  /** Events of the contract among the newest logs, with counts; given when nothing matches. */
+  readonly emitted: Readonly<Record<string, number>>
+}
+
+const LOGS = 5
+const BUDGET_MS = 30_000
+const SAMPLE = 200
+
+/** The last five logs that a mapping matches, and what becomes of each. Throws SetupError. */
+export async function explainMapping(
+  { clock }: { readonly clock: Clock },
+  { ecosystem, mapping }: { readonly ecosystem: Ecosystem; readonly mapping: string },
+): Promise<Explained> {
+  const mappings = mappingsOf(ecosystem)
+  const found = mappings.find(({ name }) => name === mapping)
+  if (found === undefined)
+    throw new SetupError(
+      `unknown mapping "${mapping}"; known: ${mappings.map(({ name }) => name).join(', ')}`,
+    )
+  const { source } = found
+  const chain = openSources(ecosystem)(source.chain)
+  const head = await chain.header('latest')
+  const to = head?.number ?? source.chain.startBlock
+  const scan = { from: source.chain.startBlock, to, untilMs: clock() + BUDGET_MS }
+  const deps = { source: chain, clock }
+  const matched = await scanBack(deps, { ...scan, filter: filterOf(source), enough: LOGS })
+  const sample =
+    matched.logs.length > 0
+      ? []
+      : (
+          await scanBack(deps, {
+            ...scan,
+            filter: { addresses: [source.address], topics: [] },
+            enough: SAMPLE,
+          })
+        ).logs
+  return {
+    mapping,
+    chain: source.chain.name,
+    address: showAddress(source.address),
+    event: source.event.name,
+    from: matched.from,
+    to,
+    logs: matched.logs.slice(-LOGS).map((log) => explainLog(ecosystem, source, log)),
+    emitted: countTopics(sample),
+  }
+}
+
+function explainLog(ecosystem: Ecosystem, source: EventSource, log: SourceLog): ExplainedLog {
+  const { blockNumber: block, txHash, logIndex } = log
+  const place = { block, txHash, logIndex }
+  try {
+    const [read] = makeEventReader([source])({ ...log, timestamp: log.timestamp ?? 0 })
+    if (read === undefined)
+      return { ...place, args: {}, outcome: 'left out: an argument is not among those in "where"' }
+    const args = Object.fromEntries(
+      Object.entries(read.args).map(([name, value]) => [name, String(value)]),
+    )
+    try {
+      return { ...place, args, outcome: describe(ecosystem, source.read(read.args)) }
+    } catch (error) {
+      return { ...place, args, outcome: anomaly(error) }
+    }
+  } catch (error) {
+    return { ...place, args: {}, outcome: anomaly(error) }
+  }
+}
+
+function anomaly(error: unknown): string {
+  if (!(error instanceof DecodeError)) throw error
+  return `not counted, reported as an anomaly: ${error.message}`
+}
+
+function describe({ tokens }: Ecosystem, reading: ReturnType<EventSource['read']>): string {
+  const { kind, token: symbol, account, amount, counted, detail } = reading
+  const token = tokens.find((each) => each.symbol === symbol)
+  const shown = formatDecimal(amount, token?.decimals ?? 0)
+  const who = account === null ? '' : ` by ${showAddress(account)}`
+  const which = detail === null ? '' : ` ${detail}`
+  return `${counted ? 'counted' : 'listed, not counted'}: ${kind}${which}, ${shown} ${symbol}${who}`
+}
+
+function countTopics(logs: readonly SourceLog[]): Readonly<Record<string, number>> {
+  const counts = new Map<string, number>()
+  for (const { topics } of logs) {
+    const name = nameOfTopic(topics[0] ?? 'no topic')
+    counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
+  return Object.fromEntries([...counts].sort(([, a], [, b]) => b - a))
+}

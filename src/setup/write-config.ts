@@ -1,0 +1,59 @@
+import type { Draft } from './discover/draft-file.ts'
+
+/** A module with each guess's evidence as a comment above it. */
+export function writeModule({ file, notes }: Draft): string {
+  return `import { defineEcosystem } from 'sexton'
+
+// Written by "sexton init". Every guess has its evidence beside it; correct what is wrong, then run
+// "sexton check". A value may name a variable of the environment: '\${NAME}'.
+
+export default defineEcosystem(${writeValue(file, { path: '', indent: '' }, notes)})
+`
+}
+
+/** JSON has no comments; `init` prints the evidence instead. */
+export function writeJson({ file }: Draft): string {
+  return `${JSON.stringify(file, null, 2)}\n`
+}
+
+interface Place {
+  readonly path: string
+  readonly indent: string
+}
+
+const WIDTH = 100
+
+function writeValue(value: unknown, place: Place, notes: Draft['notes']): string {
+  if (typeof value === 'string') return quote(value)
+  if (typeof value !== 'object' || value === null) return String(value)
+  const isList = Array.isArray(value)
+  const members = Object.entries(value).filter(([, each]) => each !== undefined)
+  const [open, close] = isList ? ['[', ']'] : ['{', '}']
+  const inner = `${place.indent}  `
+  const inside = ([name]: [string, unknown]) =>
+    isList ? `${place.path}[${name}]` : `${place.path}.${name}`.replace(/^\./, '')
+  const written = members.map((each): string => {
+    const path = inside(each)
+    const text = writeValue(each[1], { path, indent: inner }, notes)
+    return isList ? text : `${writeName(each[0])}: ${text}`
+  })
+  const hasNotes = [...notes.keys()].some((each) => members.some((one) => each === inside(one)))
+  const flat = isList ? `[${written.join(', ')}]` : `{ ${written.join(', ')} }`
+  if (!hasNotes && !flat.includes('\n') && place.indent.length + flat.length < WIDTH) return flat
+  const lines = members.flatMap((each, index) => {
+    const note = notes.get(inside(each))
+    const comment = note === undefined ? [] : [`${inner}// ${note.replace(/\s+/g, ' ')}`]
+    return [...comment, `${inner}${written[index]},`]
+  })
+  return [open, ...lines, `${place.indent}${close}`].join('\n')
+}
+
+/** Names come from contracts, so anything unusual is escaped. */
+function quote(text: string): string {
+  const json = JSON.stringify(text)
+  return /['"\\]/.test(json.slice(1, -1)) ? json : `'${text}'`
+}
+
+function writeName(name: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : quote(name)
+}

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { freePort } from '#lib/free-port.ts'
+import { sleep } from '#lib/sleep.ts'
+import { burnAndDig, type DeployedEcosystem, deployEcosystem } from '../deployed-ecosystem.ts'
+import { countTransfers, countWords } from '../independent-count.ts'
+import { type RunningNode, startNode } from '../node-programs.ts'
+import { deployPlainToken } from '../plain-token.ts'
+
+const PROGRAM = join(import.meta.dirname, '../../src/cli/sexton.mjs')
+const ZERO = '0x0000000000000000000000000000000000000000'
+const DEAD = '0x000000000000000000000000000000000000dead'
+
+/** Hardhat's node: no receipts of whole blocks, and every block is final at once. */
+describe('an operator of a token on Hardhat’s node', () => {
+  let node: RunningNode
+  let deployed: DeployedEcosystem
+  let folder: string
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sexton-operator-'))
+    node = await startNode('hardhat')
+    deployed = await deployEcosystem(node.url)
+  })
+  after(async () => {
+    await node?.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  test('init finds token, pools, burns, dividends and digs, and asks nothing', async () => {
+    const { code, output } = await sexton(
+      folder,
+      'init',
+      deployed.token,
+      '--rpc',
+      node.url,
+      '--yes',
+    )
+    assert.equal(code, 0, output)
+    const text = await readFile(join(folder, 'sexton.config.ts'), 'utf8')
+    for (const words of [
+      /symbol: 'HEAD'/,
+      /\/\/ the block of its creation[^\n]*\n\s+startBlock: 1,/,
+      /\/\/ 4 transfers to the zero address in blocks/,
+      /event DividendClaimed\(address indexed account, address indexed token, uint256 amount\)/,
+      /event GraveDug\(/,
+      /kind: 'uniswap-v2'/,
+    ])
+      assert.match(text, words)
+  })
+
+  test('a second init does not overwrite the file', async () => {
+    const { code, output } = await sexton(
+      folder,
+      'init',
+      deployed.token,
+      '--rpc',
+      node.url,
+      '--yes',
+    )
+    assert.equal(code, 2)
+    assert.match(output, /sexton\.config\.ts exists already.*--force/)
+  })
+
+  test('check agrees, explain shows what becomes of a burn, doctor finds nothing that fails', async () => {
+    const check = await sexton(folder, 'check', '--json')
+    assert.equal(check.code, 0, check.output)
+    const explained = await sexton(folder, 'explain', 'burns[0]', '--json')
+    const { logs } = JSON.parse(explained.printed)
+    assert.equal(logs.length, 5)
+    assert.match(logs.at(-1).outcome, /^counted: transfer, 8 HEAD by 0x/)
+    const doctor = await sexton(folder, 'doctor', '--json')
+    const { findings, endpoints } = JSON.parse(doctor.printed)
+    const failing = findings.filter((each: { level: string }) => each.level === 'fail')
+    assert.deepEqual(failing, [])
+    assert.match(endpoints[0].clientVersion, /^HardhatNetwork/)
+    assert.equal(endpoints[0].blockReceipts, false)
+  })
+
+  test('start serves figures that equal an independent count, and follows new blocks', async () => {
+    const service = await startService(folder)
+    try {
+      await compare(service.url, deployed)
+      await burnAndDig(deployed)
+      await compare(service.url, deployed)
+    } finally {
+      await service.stop()
+    }
+  })
+})
+
+/** Ganache: no times in logs, no receipts of whole blocks, an older fork, other error texts. */
+test('a token on Ganache is found, indexed and counted', async (context) => {
+  const folder = await mkdtemp(join(tmpdir(), 'sexton-operator-'))
+  const node = await startNode('ganache')
+  context.after(async () => {
+    await node.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+  const { token, rpc } = await deployPlainToken(node.url)
+  const found = await sexton(folder, 'init', token, '--rpc', node.url, '--yes')
+  assert.equal(found.code, 0, found.output)
+  const check = await sexton(folder, 'check')
+  assert.equal(check.code, 0, check.output)
+  const { endpoints } = JSON.parse((await sexton(folder, 'doctor', '--json')).printed)
+  assert.equal(endpoints[0].timestampsInLogs, false)
+  const service = await startService(folder)
+  try {
+    const { data } = await untilAt(service.url, await headOf(rpc))
+    const burnt = await countTransfers(rpc, { token, to: [ZERO, DEAD] })
+    assert.equal(data.totalBurnedRaw, burnt.amount.toString())
+    const { holders } = await countTransfers(rpc, { token })
+    holders.delete(DEAD)
+    assert.equal(data.holderCount, holders.size)
+  } finally {
+    await service.stop()
+  }
+})
+
+async function compare(
+  url: string,
+  { token, usdc, rpc, distributor, graveyard }: DeployedEcosystem,
+) {
+  const { data } = await untilAt(url, await headOf(rpc))
+  const burnt = await countTransfers(rpc, { token, to: [ZERO, DEAD] })
+  assert.ok(burnt.count > 0)
+  assert.equal(data.totalBurnedRaw, burnt.amount.toString())
+  const all = await countTransfers(rpc, { token })
+  all.holders.delete(DEAD)
+  assert.equal(data.holderCount, all.holders.size)
+  const paid = await countTransfers(rpc, { token: usdc, from: distributor })
+  assert.deepEqual(
+    data.lifetimeDividends.map((each: { amountRaw: string }) => each.amountRaw),
+    [paid.amount.toString()],
+  )
+  const dug = await countWords(rpc, graveyard)
+  assert.deepEqual(
+    [data.graveDigs.count, data.graveDigs.totalClaimedRaw],
+    [dug.count, dug.sum.toString()],
+  )
+  // 15,000 USDC against 5 WETH, and 10 WETH against 10,000 tokens.
+  assert.equal(data.prices.HEAD.usd, 3)
+}
+
+async function headOf(rpc: DeployedEcosystem['rpc']): Promise<number> {
+  return Number(await rpc.send({ method: 'eth_blockNumber' }))
+}
+
+async function untilAt(url: string, block: number) {
+  for (;;) {
+    const answer = await fetch(`${url}/api/stats`)
+    const { data, meta } = JSON.parse(await answer.text())
+    if (answer.status === 200 && meta.chains[0].blockNumber >= block) return { data }
+    await sleep(50)
+  }
+}
+
+interface Ended {
+  readonly code: number | null
+  readonly printed: string
+  readonly output: string
+}
+
+async function sexton(folder: string, ...parameters: readonly string[]): Promise<Ended> {
+  const { child, texts } = run(folder, parameters)
+  const [code] = await once(child, 'close')
+  return { code, printed: texts.printed, output: texts.printed + texts.errors }
+}
+
+async function startService(folder: string) {
+  const port = await freePort()
+  const { child, texts } = run(folder, ['start', '--port', String(port)])
+  while (!texts.errors.includes('Sexton is ready') && !texts.printed.includes('Sexton is ready')) {
+    assert.equal(child.exitCode, null, texts.errors + texts.printed)
+    await sleep(50)
+  }
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async stop() {
+      const ended = once(child, 'close')
+      child.kill('SIGTERM')
+      assert.equal((await ended)[0], 0, texts.errors)
+    },
+  }
+}
+
+function run(folder: string, parameters: readonly string[]) {
+  const child: ChildProcess = spawn(process.execPath, [PROGRAM, ...parameters], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, SEXTON_METRICS_PORT: 'off', PORT: '0', LOG_FORMAT: 'json' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const texts = { printed: '', errors: '' }
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    texts.printed += text
+  })
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    texts.errors += text
+  })
+  return { child, texts }
+}
