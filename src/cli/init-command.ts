@@ -72,10 +72,15 @@ async function runInit(process: NodeJS.Process, address: string, options: Option
     )
     progress.finish()
     for (const [field, note] of draft.notes) stdout.write(`${field}: ${note}\n`)
-    stdout.write(`\nWrote ${path}. Read it, then run: sexton start\n`)
+    stdout.write(`\nWrote ${path}. Read it, then run: ${startCommandOf(process.env)}\n`)
   } finally {
     progress.finish()
   }
+}
+
+function startCommandOf({ npm_command: npm }: NodeJS.ProcessEnv): string {
+  if (npm === 'exec') return 'npx sexton start'
+  return npm === 'run' || npm === 'run-script' ? 'npm run sexton -- start' : 'sexton start'
 }
 
 /** Only what no chain knows and no option says. */

@@ -64,9 +64,10 @@ async function readJson(path: string): Promise<unknown> {
 }
 
 async function readModule(path: string): Promise<unknown> {
-  const hooks = resolveSexton()
+  const { href } = pathToFileURL(resolve(path))
+  const hooks = registerResolution(href)
   try {
-    const module = await import(pathToFileURL(resolve(path)).href)
+    const module = await import(href)
     return module.default
   } catch (error) {
     return fail(path, `cannot be loaded: ${error instanceof Error ? error.message : error}`)
@@ -75,12 +76,20 @@ async function readModule(path: string): Promise<unknown> {
   }
 }
 
-/** `import { defineEcosystem } from 'sexton'` means this package, installed beside the file or not. */
-function resolveSexton() {
+/**
+ * `import { defineEcosystem } from 'sexton'` means this package, installed beside the file or not.
+ * The file is a module, also where the package.json beside it does not say so.
+ */
+function registerResolution(file: string) {
   const { href } = moduleFile('ecosystem/define-ecosystem')
   return registerHooks({
-    resolve: (specifier, context, next) =>
-      specifier === 'sexton' ? { url: href, shortCircuit: true } : next(specifier, context),
+    resolve(specifier, context, next) {
+      if (specifier === 'sexton') return { url: href, shortCircuit: true }
+      const found = next(specifier, context)
+      return specifier === file && file.endsWith('.ts')
+        ? { ...found, format: 'module-typescript' }
+        : found
+    },
   })
 }
 

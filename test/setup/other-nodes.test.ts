@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -23,6 +23,8 @@ describe('an operator of a token on Hardhat’s node', () => {
   let folder: string
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'sexton-operator-'))
+    // As "npm install" leaves it: without a type.
+    await writeFile(join(folder, 'package.json'), '{}')
     node = await startNode('hardhat')
     deployed = await deployEcosystem(node.url)
   })
@@ -69,6 +71,7 @@ describe('an operator of a token on Hardhat’s node', () => {
   test('check agrees, explain shows what becomes of a burn, doctor finds nothing that fails', async () => {
     const check = await sexton(folder, 'check', '--json')
     assert.equal(check.code, 0, check.output)
+    assert.doesNotMatch(check.output, /Warning/)
     const explained = await sexton(folder, 'explain', 'burns[0]', '--json')
     const { logs } = JSON.parse(explained.printed)
     assert.equal(logs.length, 5)
