@@ -85,7 +85,14 @@ function listTokens(found: readonly Findings[]): Tokens {
     symbols.set(place, entry.symbol)
     return entries.indexOf(entry)
   }
-  for (const { entry, token } of found) add(entry.name, token, 'primary')
+  for (const { entry, token, implementation } of found) {
+    add(entry.name, token, 'primary')
+    if (implementation !== undefined)
+      notes.set(
+        `tokens[0].addresses.${entry.name}`,
+        `a proxy (EIP-1967); its code is at ${showAddress(implementation)} today`,
+      )
+  }
   for (const { entry, quotes, rewards } of found) {
     for (const quote of quotes) {
       const index = add(entry.name, quote.token, 'reward')

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Address } from '#domain/address.ts'
+import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
+import { draftFile } from './draft-file.ts'
+import type { Findings } from './inspect-chain.ts'
+
+const addressOf = (digit: string): Address => `0x${digit.repeat(40)}`
+
+const answers = {
+  serviceName: 'Mine',
+  publicBaseUrl: 'http://localhost:4020',
+  payTo: addressOf('9'),
+  today: '2026-01-02',
+}
+
+function findings(name: string, id: number, more: Partial<Findings> = {}): Findings {
+  return {
+    entry: {
+      name,
+      id,
+      rpcUrls: ['http://127.0.0.1:8545'],
+      startBlock: 5,
+      pollIntervalMs: 500,
+      finality: 8,
+      staleAfterSeconds: 60,
+    },
+    notes: {},
+    token: { address: addressOf('1'), symbol: 'MINE', name: 'Mine', decimals: 18 },
+    implementation: undefined,
+    burns: [],
+    pool: undefined,
+    quotes: [],
+    asset: undefined,
+    payouts: [],
+    rewards: [],
+    ...more,
+  }
+}
+
+const usdc = { address: addressOf('2'), symbol: 'USDC', name: 'USD Coin', decimals: 6 }
+const domain = { name: 'USD Coin', version: '2' }
+
+test('a token with the same symbol on two chains is one token, and payments go to base', () => {
+  const asset = { token: usdc, domain }
+  const found = [
+    findings('ethereum', 1, { asset, implementation: addressOf('7') }),
+    findings('base', 8453, { asset }),
+  ]
+  const { file, notes } = draftFile(found, answers)
+  const ecosystem = parseEcosystem('draft', file)
+  assert.deepEqual([...ecosystem.primary.addresses.keys()], ['ethereum', 'base'])
+  assert.equal(ecosystem.payment?.chain.name, 'base')
+  assert.equal(ecosystem.payment?.payTo[0]?.since, '2026-01-02')
+  assert.match(notes.get('tokens[0].addresses.ethereum') ?? '', /proxy.*0x7777/)
+  assert.equal(ecosystem.gate, 'open')
+})
+
+test('two contracts of one symbol are two tokens, and the price names the one in the pool', () => {
+  const other = { ...usdc, address: addressOf('3') }
+  const pool = { kind: 'uniswap-v2', address: addressOf('4'), quote: other, quoteHeld: 1n } as const
+  const price = { kind: 'fixed', usd: '1' } as const
+  const quotes = [usdc, other].map((token) => ({ token, price, usd: 1, evidence: 'a symbol' }))
+  const found = [findings('base', 8453, { pool: { pool, usd: 5_000 }, quotes })]
+  const { file, notes } = draftFile(found, { ...answers, payTo: undefined })
+  const { tokens, primary, gate } = parseEcosystem('draft', file)
+  assert.deepEqual(
+    tokens.map(({ symbol }) => symbol),
+    ['MINE', 'USDC', 'USDC-2'],
+  )
+  assert.ok(primary.price !== null && 'quote' in primary.price)
+  assert.equal(primary.price.quote, 'USDC-2')
+  assert.match(notes.get('tokens[0].price') ?? '', /about 5000 USD of USDC-2/)
+  // Not deeper than the chain's finality.
+  assert.ok(gate !== null && gate !== 'open' && gate.depthBlocks === 8)
+})
+
+test('a payout without a token argument names the token that its transactions moved', () => {
+  const known = {
+    part: 'dividends',
+    signature: 'RewardPaid(address account, uint256 amount)',
+    kind: 'claim',
+    recipient: 'account',
+    amount: 'amount',
+  } as const
+  const payout = {
+    address: addressOf('5'),
+    known,
+    event: 'event RewardPaid(address indexed account, uint256 amount)',
+    tokens: [usdc.address],
+    count: 3,
+    lastBlock: 9,
+    from: 5,
+    until: 10,
+  }
+  const { file } = draftFile(
+    [findings('base', 8453, { payouts: [payout], rewards: [usdc] })],
+    answers,
+  )
+  const [claim] = parseEcosystem('draft', file).dividends
+  assert.equal(claim?.token?.symbol, 'USDC')
+})
