@@ -5,6 +5,7 @@ import { createServer, type HttpServer } from '#http/server.ts'
 import type { UnsentLimits } from '#http/unsent-bytes.ts'
 import type { Route } from '#route/route.ts'
 import { CONSTANT_HEADERS } from './constant-headers.ts'
+import type { McpFacts } from './mcp/mcp-deps.ts'
 import { answerPage, deny, type Page, preflight } from './outside-routes.ts'
 import { type PipelineDeps, routeEndpoint } from './pipeline.ts'
 
@@ -17,6 +18,8 @@ export interface ApiDeps extends PipelineDeps {
   isProxy?(socketAddress: string): boolean
   readonly connectionLimits?: Partial<ConnectionLimits>
   readonly unsentLimits?: Partial<UnsentLimits>
+  /** Absent: no `/mcp`. */
+  readonly mcp?: McpFacts
   newRequestId(): string
   observe?(path: string | undefined, status: number, durationMs: number): void
 }
@@ -33,6 +36,7 @@ export function createApi(deps: ApiDeps): HttpServer {
       ...deps.routes.map((route) => routeEndpoint(deps, route)),
       ...deps.pages.map((page) => pageEndpoint(deps, page)),
       ...(deps.absent ?? []).map((operation) => absentEndpoint(deps, operation)),
+      ...(deps.mcp === undefined ? [] : [mcpEndpoint(deps, deps.mcp)]),
     ],
     constantHeaders: CONSTANT_HEADERS,
     deny: (incoming, refusal, headers) => deny(deps, incoming, { refusal, headers }),
@@ -50,6 +54,19 @@ export function createApi(deps: ApiDeps): HttpServer {
 
 function pageEndpoint(deps: ApiDeps, page: Page): Endpoint {
   return { method: 'GET', path: page.path, respond: (incoming) => answerPage(deps, page, incoming) }
+}
+
+/** The SDK is loaded by the first message. */
+function mcpEndpoint(deps: ApiDeps, facts: McpFacts): Endpoint {
+  const path = '/mcp'
+  const page: Page = {
+    path,
+    async read(incoming) {
+      const { answerMcp } = await import('./mcp/answer-mcp.ts')
+      return answerMcp({ ...deps, facts }, incoming)
+    },
+  }
+  return { method: 'POST', path, respond: (incoming) => answerPage(deps, page, incoming) }
 }
 
 function absentEndpoint(deps: ApiDeps, { method, path, refusal }: AbsentOperation): Endpoint {

@@ -5,7 +5,7 @@ import type { Route } from '#route/route.ts'
 import { capturedExamples } from './captured-examples.ts'
 import { describeService } from './describe-service.ts'
 import { type Examples, liveExamples } from './live-examples.ts'
-import { toOpenApi } from './openapi.ts'
+import { TOPUP, toOpenApi } from './openapi.ts'
 import type { Page } from './outside-routes.ts'
 import { paymentRequiredExample } from './payment-required-example.ts'
 import { problemPage, problemStyle } from './problem-pages.ts'
@@ -45,10 +45,29 @@ export function documentPages(input: DocumentInput & { readonly clock: Clock }):
       contentType: 'text/plain; charset=utf-8',
       text: () => llmsText(input),
     }),
+    ...discoveryPages(input),
     ...scalarPages(input.facts),
     problemStyle(),
     problemPage(),
   ]
+}
+
+/** What crawlers of x402 look for; present where payments are settled. */
+function discoveryPages({ facts, routes }: DocumentInput): readonly Page[] {
+  const topup = routes.find(({ operationId }) => operationId === TOPUP)
+  if (topup === undefined) return []
+  const { publicBaseUrl } = facts
+  const metered = routes.filter((route) => route.metered)
+  const text = JSON.stringify({
+    version: 1,
+    // Unpaid, it always answers 402; data is free until the daily quota is used up.
+    resources: [topup, ...metered].map(({ path }) => `${publicBaseUrl}${path}`),
+    openapi: `${publicBaseUrl}/openapi.json`,
+    mcp: `${publicBaseUrl}/mcp`,
+    instructions: `${publicBaseUrl}/llms.txt`,
+  })
+  const contentType = 'application/json; charset=utf-8'
+  return [staticPage({ path: '/.well-known/x402', contentType, text })]
 }
 
 /** `live`: answers of now, instead of captured ones. */
@@ -73,6 +92,7 @@ export function openApiOf({ facts, routes }: DocumentInput, live: Examples = {})
         : {
             schema: PaymentRequiredBody,
             example: paymentRequiredExample(facts, facts.payment),
+            pricePerCallUsd: facts.pricePerCallUsd,
           },
     examples,
   })
@@ -116,5 +136,26 @@ function llmsText({ facts, routes }: DocumentInput): string {
 ${lines.join('\n')}
 
 ${describeService(facts)}
+${payingText({ facts, routes })}`
+}
+
+/** For an agent with a wallet and nothing else; empty where payments are not settled. */
+function payingText({ facts, routes }: DocumentInput): string {
+  const { payment, publicBaseUrl, pricePerCallUsd } = facts
+  const settles = routes.some(({ operationId }) => operationId === TOPUP)
+  if (payment === null || !settles) return ''
+  return `
+## Pay with a wallet and no key
+
+1. Call a data endpoint. Until the daily quota of your address is used up, it answers 200 and costs nothing.
+2. Then it answers 402. Its header \`PAYMENT-REQUIRED\` is base64 of an x402 v2 offer: scheme \`exact\`, smallest sum first.
+3. Sign one of the offers as an EIP-3009 authorization of ${payment.symbol} on ${payment.network}; you need no gas.
+4. Repeat the call with base64 of the PaymentPayload in the header \`PAYMENT-SIGNATURE\`. Stock x402 clients do 2 to 4 by themselves.
+5. The service settles the payment, answers 200 and returns the receipt in \`PAYMENT-RESPONSE\`.
+6. The call costs ${pricePerCallUsd} USD; the rest stays as balance of your address and pays the next calls.
+7. To keep the balance when your address changes, sign in with the wallet (x402 extension sign-in-with-x), or mint a key.
+8. On 503 \`settlement_pending\` repeat the same payment; never sign a second one. On 409 it was used already.
+9. To pay ahead, call ${publicBaseUrl}/api/sessions/topup?usd=0.1, which always answers 402.
+10. Over MCP (${publicBaseUrl}/mcp) the offer is the result of the tool, and the payload goes into \`_meta["x402/payment"]\`.
 `
 }

@@ -17,9 +17,16 @@ export interface OpenApiInput {
   readonly tags: readonly { readonly name: string; readonly description: string }[]
   readonly bearerFormat: string
   /** The 402 body; null without payments. */
-  readonly paymentRequired: { readonly schema: TSchema; readonly example: unknown } | null
+  readonly paymentRequired: {
+    readonly schema: TSchema
+    readonly example: unknown
+    readonly pricePerCallUsd: string
+  } | null
   readonly examples: CapturedExamples
 }
+
+/** Absent where payments are not settled. */
+export const TOPUP = 'topup'
 
 /** OpenAPI 3.1, from the same schemas that validate requests. */
 export function toOpenApi(input: OpenApiInput): JsonObject {
@@ -70,6 +77,7 @@ function operationOf(
     summary: route.summary,
     description: route.description,
     ...(route.open === true ? { security: [{}] } : {}),
+    ...priceOf(input, route),
     parameters: parametersOf(route),
     ...(route.body === undefined
       ? {}
@@ -88,6 +96,14 @@ function operationOf(
       ),
     },
   }
+}
+
+/** As directories of paid APIs read it; the quota of free calls comes first. */
+function priceOf({ paymentRequired, routes }: OpenApiInput, route: Route): JsonObject {
+  if (paymentRequired === null || !route.metered) return {}
+  const settles = routes.some(({ operationId }) => operationId === TOPUP)
+  const price = { mode: 'fixed', currency: 'USD', amount: paymentRequired.pricePerCallUsd }
+  return { 'x-payment-info': { price, ...(settles && { protocols: [{ x402: {} }] }) } }
 }
 
 function parametersOf(route: Route): readonly JsonObject[] {
@@ -150,7 +166,7 @@ function paymentOf(input: OpenApiInput, route: Route): JsonObject {
   const example = input.examples.answers[route.operationId]?.['402']
   const content = offer
     ? { schema: offer.schema, ...(example !== undefined && { example }) }
-    : paymentRequired
+    : { schema: paymentRequired.schema, example: paymentRequired.example }
   return {
     402: {
       description: offer?.description ?? 'The daily quota is used up and no balance is left',

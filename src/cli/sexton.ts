@@ -2,19 +2,26 @@ import process from 'node:process'
 import { Command, CommanderError } from 'commander'
 import { VARIABLES } from '#main/settings.ts'
 import { VERSION } from '#main/version.ts'
-import { auditCommand } from './audit-command.ts'
-import { carryOverCommand } from './carry-over-command.ts'
-import { checkCommand } from './check-command.ts'
 import { describeFailure } from './describe-failure.ts'
-import { doctorCommand } from './doctor-command.ts'
-import { explainCommand } from './explain-command.ts'
-import { indexCommand } from './index-command.ts'
-import { initCommand } from './init-command.ts'
-import { serveCommand } from './serve-command.ts'
-import { startCommand } from './start-command.ts'
-import { verifyCommand } from './verify-command.ts'
 
-export function createProgram(from: NodeJS.Process): Command {
+type Make = (from: NodeJS.Process) => Command
+
+/** In the order of the help. A start loads the modules of one command only. */
+const COMMANDS: Readonly<Record<string, () => Promise<Make>>> = {
+  init: async () => (await import('./init-command.ts')).initCommand,
+  start: async () => (await import('./start-command.ts')).startCommand,
+  serve: async () => (await import('./serve-command.ts')).serveCommand,
+  index: async () => (await import('./index-command.ts')).indexCommand,
+  verify: async () => (await import('./verify-command.ts')).verifyCommand,
+  check: async () => (await import('./check-command.ts')).checkCommand,
+  explain: async () => (await import('./explain-command.ts')).explainCommand,
+  doctor: async () => (await import('./doctor-command.ts')).doctorCommand,
+  audit: async () => (await import('./audit-command.ts')).auditCommand,
+  mcp: async () => (await import('./mcp-command.ts')).mcpCommand,
+  'carry-over': async () => (await import('./carry-over-command.ts')).carryOverCommand,
+}
+
+export async function createProgram(from: NodeJS.Process): Promise<Command> {
   const width = Math.max(...Object.keys(VARIABLES).map((name) => name.length))
   const variables = Object.entries(VARIABLES).map(
     ([name, text]) => `  ${name.padEnd(width)}  ${text}`,
@@ -24,19 +31,11 @@ export function createProgram(from: NodeJS.Process): Command {
     .version(VERSION)
     .showHelpAfterError('(sexton --help lists the commands)')
     .addHelpText('after', `\nEnvironment variables:\n${variables.join('\n')}\n`)
-  const commands = [
-    initCommand,
-    startCommand,
-    serveCommand,
-    indexCommand,
-    verifyCommand,
-    checkCommand,
-    explainCommand,
-    doctorCommand,
-    auditCommand,
-    carryOverCommand,
-  ]
-  for (const make of commands) program.addCommand(make(from))
+  const chosen = COMMANDS[from.argv[2] ?? '']
+  const makers = await Promise.all(
+    (chosen === undefined ? Object.values(COMMANDS) : [chosen]).map((load) => load()),
+  )
+  for (const make of makers) program.addCommand(make(from))
   for (const command of [program, ...program.commands]) command.exitOverride()
   return program
 }
@@ -45,7 +44,7 @@ if (import.meta.main) await main()
 
 export async function main(): Promise<void> {
   try {
-    await createProgram(process).parseAsync(process.argv)
+    await (await createProgram(process)).parseAsync(process.argv)
   } catch (error) {
     // Commander has already printed.
     if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? 0 : 2)

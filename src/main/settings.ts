@@ -69,6 +69,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   SEXTON_ECOSYSTEM: 'path of the ecosystem file (default: the local ecosystem)',
   SEXTON_ON_CHANGED_FILE:
     'after the ecosystem file changed: reread the changed parts, or refuse to start (default reread)',
+  SEXTON_API_KEY: 'API key for "sexton mcp"',
   SEXTON_TRUSTED_PROXIES:
     'addresses or CIDRs, separated by commas, whose X-Forwarded-For is trusted',
   SEXTON_METRICS_HOST: 'address of the metrics server (default 127.0.0.1)',

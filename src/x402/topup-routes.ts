@@ -6,6 +6,7 @@ import { Type } from '#lib/type.ts'
 import type { PaymentsDeps } from '#payments/payments-deps.ts'
 import { type Parameter, parsed } from '#route/parameter.ts'
 import { defineRoute, type Outcome, type RequestFacts, type Route } from '#route/route.ts'
+import { DISCOVERY } from './offers/discovery.ts'
 import { paymentRequiredHeader, TopupOfferBody, topupOfferBody } from './offers/offer.ts'
 import { carriesPayment, type PaymentFault } from './offers/payment-payload.ts'
 import { paymentResponseHeaders, type Receipted } from './offers/payment-response.ts'
@@ -177,6 +178,7 @@ async function offer(
   const offered = {
     amounts: [input.amount],
     resourceUrl: `${deps.publicBaseUrl}${PATH}?${queryOf(input)}`,
+    extensions: DISCOVERY,
     ...(error !== undefined && { error }),
   }
   return {

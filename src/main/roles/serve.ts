@@ -68,6 +68,7 @@ export async function serve(deps: ServeDeps, input: ServeInput): Promise<Served>
     outage,
     report: reportErrors({ logger, clock }),
     newRequestId: requestIds(deps.randomBytes),
+    mcp: mcpFactsOf(input.facts),
     ...(input.metrics !== undefined && {
       observe: input.metrics.observeRequest,
       observeAdmission: input.metrics.observeAdmission,
@@ -86,6 +87,10 @@ export async function serve(deps: ServeDeps, input: ServeInput): Promise<Served>
       input.metrics?.stop()
     },
   }
+}
+
+function mcpFactsOf({ name, version, payment, pricePerCallUsd }: ServeInput['facts']) {
+  return { name, version, pricePerCallUsd: payment === null ? null : pricePerCallUsd }
 }
 
 function siteFactsOf({ name, publicBaseUrl, colors, chains, tokens }: ServeInput['facts']) {

@@ -28,7 +28,12 @@ test("the header is a PaymentRequired of x402 version 2 by the protocol's own sc
       asset: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
       payTo: '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65',
       maxTimeoutSeconds: 300,
-      extra: { name: 'USD Coin', version: '2', paymentFlow: 'upfront' },
+      extra: {
+        name: 'USD Coin',
+        version: '2',
+        paymentFlow: 'upfront',
+        primaryType: 'TransferWithAuthorization',
+      },
     },
     { ...decoded.accepts[0], amount: '1000000' },
   ])

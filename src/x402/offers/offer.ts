@@ -7,6 +7,9 @@ import { currentPayTo, type OfferDeps } from '#payments/offers.ts'
 /** For clock differences and slow blocks. */
 const OFFER_SECONDS = 300
 
+/** EIP-3009. */
+const PRIMARY_TYPE = 'TransferWithAuthorization'
+
 export interface OfferInput {
   /** Ascending: clients take the first within their limit. */
   readonly amounts: readonly MicroUsd[]
@@ -37,8 +40,8 @@ export function paymentRequiredHeader(deps: Deps, input: OfferInput): string {
       asset: showAddress(deps.payment.asset),
       payTo: showAddress(currentPayTo(deps)),
       maxTimeoutSeconds: OFFER_SECONDS,
-      // Clients pay before they are served.
-      extra: { ...deps.payment.domain, paymentFlow: 'upfront' },
+      // Clients pay before they are served. Some look the type up elsewhere if it is missing.
+      extra: { ...deps.payment.domain, paymentFlow: 'upfront', primaryType: PRIMARY_TYPE },
     })),
     ...(input.extensions !== undefined && { extensions: input.extensions }),
   }

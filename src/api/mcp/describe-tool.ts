@@ -1,0 +1,44 @@
+import type { Tool } from '@modelcontextprotocol/sdk/types.js'
+import type { JsonObject } from '#lib/json.ts'
+import type { Route } from '#route/route.ts'
+import type { McpFacts } from './mcp-deps.ts'
+
+/** Every data endpoint, and the free one that shows quota and balance. */
+export function isTool({ method, metered, operationId }: Route): boolean {
+  return method === 'GET' && (metered || operationId === 'getUsage')
+}
+
+/** The schemas of the endpoint; tools have no CSV. */
+export function describeTool(route: Route, facts: McpFacts): Tool {
+  const parameters = Object.entries(route.parameters).filter(([name]) => name !== 'format')
+  const { schema } = route.answers[200] ?? { schema: {} }
+  return {
+    name: route.operationId,
+    title: route.summary,
+    description: `${route.description}\n\n${costOf(route, facts)}`,
+    annotations: { readOnlyHint: true },
+    inputSchema: {
+      type: 'object',
+      properties: Object.fromEntries(
+        parameters.map(([name, { schema: own, description }]) => [name, { ...own, description }]),
+      ),
+      required: parameters.flatMap(([name, each]) => (each.in === 'path' ? [name] : [])),
+      additionalProperties: false,
+    },
+    outputSchema: { ...plain(schema), type: 'object' },
+  }
+}
+
+function costOf({ metered }: Route, { pricePerCallUsd }: McpFacts): string {
+  if (!metered) return 'Cost: free.'
+  const beyond =
+    pricePerCallUsd === null
+      ? 'Beyond the daily quota it is refused until 00:00 UTC.'
+      : `Beyond the daily quota it costs ${pricePerCallUsd} USD from the prepaid balance, which x402 tops up.`
+  return `Cost: one call of the daily quota; errors are free. ${beyond}`
+}
+
+/** Schemas carry marks of their builder, which JSON drops. */
+function plain(schema: object): JsonObject {
+  return JSON.parse(JSON.stringify(schema))
+}

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import {
+  getDefaultEnvironment,
+  StdioClientTransport,
+} from '@modelcontextprotocol/sdk/client/stdio.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
+import { x402Client } from '@x402/core/client'
+import { PaymentRequiredV2Schema } from '@x402/core/schemas'
+import { ExactEvmScheme } from '@x402/evm/exact/client'
+import { newPayer, startX402World, type X402World } from '../x402/x402-world.ts'
+
+const PROGRAM = join(import.meta.dirname, '../../src/cli/sexton.mjs')
+const HOLDER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+
+/** Official client; every check below is of what it parsed and validated. */
+describe('an MCP client', () => {
+  let world: X402World
+  before(async () => {
+    world = await startX402World({
+      change: (file) => ({ ...file, quotas: { anonymous: 40, free: 40, premium: 40 } }),
+    })
+  })
+  after(() => world.stop())
+
+  async function connect(headers: Record<string, string> = {}): Promise<Client> {
+    const client = new Client({ name: 'test', version: '1' })
+    const address = new URL('/mcp', world.origin)
+    const transport = new StreamableHTTPClientTransport(address, { requestInit: { headers } })
+    // Its type wants a session id, which a stateless server has not.
+    await client.connect(transport as Parameters<Client['connect']>[0])
+    return client
+  }
+
+  test('it lists a tool for each data endpoint with its cost, and each answers in its own schema', async () => {
+    const client = await connect()
+    const { tools } = await client.listTools()
+    assert.equal(tools.length, 11)
+    for (const tool of tools) {
+      assert.match(tool.description ?? '', /Cost: (free|one call of the daily quota)/)
+      const values = 'address' in (tool.inputSchema.properties ?? {}) ? { address: HOLDER } : {}
+      const result = await call(client, tool.name, values)
+      assert.equal(result.isError, undefined, `${tool.name}: ${JSON.stringify(result)}`)
+      assert.ok(result.structuredContent !== undefined)
+    }
+    await client.close()
+  })
+
+  test('a tool counts as a call of its endpoint, and the free one does not', async () => {
+    const client = await connect()
+    const used = async () => {
+      const { structuredContent } = await call(client, 'getUsage')
+      return Number(structuredContent?.requestCount)
+    }
+    const before = await used()
+    const result = await call(client, 'listBurns', { limit: 2 })
+    assert.match(JSON.stringify(result._meta), /"source":"quota"/)
+    assert.equal(await used(), before + 1)
+    await call(client, 'listBurns', { limit: 0 })
+    assert.equal(await used(), before + 1)
+    await client.close()
+  })
+
+  test('a wrong argument and a wrong key are errors of the tool, in the words of the API', async () => {
+    const client = await connect()
+    const wrong = await call(client, 'listBurns', { limit: 101 })
+    assert.ok(wrong.isError && textOf(wrong).includes('must be an integer from 1 to 100'))
+    const unknown = await call(client, 'listBurns', { limits: 1 })
+    assert.match(textOf(unknown), /unknown arguments: limits; known: .*limit/)
+    await assert.rejects(call(client, 'burnEverything'), /unknown tool/)
+    await client.close()
+    const stranger = await connect({ Authorization: `Bearer svc_0123abcd_${'0'.repeat(32)}` })
+    assert.match(textOf(await call(stranger, 'getStats')), /invalid_api_key/)
+    await stranger.close()
+  })
+
+  test('it reads the documents as resources', async () => {
+    const client = await connect()
+    const { resources } = await client.listResources()
+    for (const { uri } of resources) {
+      const { contents } = await client.readResource({ uri })
+      assert.ok('text' in (contents[0] ?? {}), uri)
+    }
+    await assert.rejects(client.readResource({ uri: 'file:///etc/passwd' }), /unknown resource/)
+    await client.close()
+  })
+
+  test('beyond the quota it gets an offer that a stock x402 client pays, once, and sees the balance', async () => {
+    const client = await connect()
+    let refused: CallToolResult
+    do refused = await call(client, 'getStats')
+    while (refused.isError !== true)
+    const offer = PaymentRequiredV2Schema.parse(refused.structuredContent)
+    assert.equal(JSON.parse(textOf(refused))['x402/error'].data.x402Version, 2)
+    const payer = await newPayer(world.base, 5_000_000n)
+    const paying = new x402Client().register('eip155:*', new ExactEvmScheme(payer))
+    const payment = await paying.createPaymentPayload(offer as never)
+    const pay = () =>
+      client.callTool({
+        name: 'getStats',
+        arguments: {},
+        _meta: { 'x402/payment': payment },
+      }) as Promise<CallToolResult>
+    const paid = await pay()
+    assert.equal(paid.isError, undefined, JSON.stringify(paid))
+    const receipt = paid._meta?.['x402/payment-response'] as { success: boolean; payer: string }
+    assert.equal(receipt.success, true)
+    assert.equal(receipt.payer.toLowerCase(), payer.address.toLowerCase())
+    const { structuredContent } = await call(client, 'getUsage')
+    assert.equal(structuredContent?.prepaidBalanceUsd, 0.0999)
+    const again = await pay()
+    assert.match(textOf(again), /payment_already_used/)
+    await client.close()
+  })
+
+  test('a page of another site is refused, a stream is not offered, broken JSON is an error', async () => {
+    const post = (headers: Record<string, string>, body: string) =>
+      fetch(`${world.origin}/mcp`, {
+        method: 'POST',
+        headers: {
+          'Content-Type': 'application/json',
+          Accept: 'application/json, text/event-stream',
+          ...headers,
+        },
+        body,
+      })
+    const ping = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })
+    const other = await post({ Origin: 'https://elsewhere.example' }, ping)
+    assert.equal(other.status, 403)
+    assert.ok(other.headers.get('x-ratelimit-limit') !== null)
+    assert.equal((await post({}, ping)).status, 200)
+    const broken = await post({}, '{')
+    assert.equal(broken.status, 400)
+    assert.equal((await fetch(`${world.origin}/mcp`)).status, 405)
+  })
+
+  test('sexton mcp offers the same tools over standard input and output, with a key', async () => {
+    const client = new Client({ name: 'test', version: '1' })
+    await client.connect(
+      new StdioClientTransport({
+        command: process.execPath,
+        args: [PROGRAM, 'mcp', '--url', world.origin],
+        env: { ...getDefaultEnvironment(), SEXTON_API_KEY: `svc_0123abcd_${'0'.repeat(32)}` },
+      }),
+    )
+    assert.equal((await client.listTools()).tools.length, 11)
+    assert.match(textOf(await call(client, 'getStats')), /invalid_api_key/)
+    await client.close()
+  })
+})
+
+function call(client: Client, name: string, values: Record<string, unknown> = {}) {
+  return client.callTool({ name, arguments: values }) as Promise<CallToolResult>
+}
+
+function textOf({ content }: CallToolResult): string {
+  const [first] = content
+  assert.ok(first?.type === 'text')
+  return first.text
+}
