@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
-import type { BlockRef } from '#domain/chain.ts'
+import type { BlockHeader, BlockRef } from '#domain/chain.ts'
 import { type BuiltChain, beginChain } from '#test/chain-builder/built-chain.ts'
 import { noFaults } from '#test/chain-builder/faults.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
 import type { ChainEvent, Position } from './chain-event.ts'
+import type { ChainSource } from './chain-source.ts'
 import { DeepReorgError, follow } from './follow.ts'
 import { openRpcSource } from './rpc-source.ts'
 
@@ -24,11 +25,12 @@ function followFrom(
   stored: BuiltChain = first,
   finality: 'tag' | number = 'tag',
   startBlock = 0,
+  from: ChainSource = source,
 ): Promise<ChainEvent> {
   const oldest = stored.head.number - finalDepth
   return follow(
     {
-      source,
+      source: from,
       filters: [],
       startBlock,
       finality,
@@ -132,4 +134,35 @@ test('a chain that has not reached its first block is waited for', async () => {
 
 test('a head that the index stands on is idle', async () => {
   assert.equal((await followFrom(first.at(40))).kind, 'idle')
+})
+
+/** Two nodes: this one knows the answer to one tag, the served one answers everything else. */
+function withTag(tag: 'latest' | 'finalized', answer: BlockHeader): ChainSource {
+  return { ...source, header: (block) => (block === tag ? resolved(answer) : source.header(block)) }
+}
+
+const resolved = async (header: BlockHeader) => header
+
+for (const at of [40, 36])
+  test(`a final block above the head of a lagging node is not taken for a fork, from block ${at}`, async () => {
+    const ahead = withTag('finalized', first.addEmpty(3).head)
+    const event = await followFrom(first.at(at), first, 'tag', 0, ahead)
+    assert.equal(event.kind, at === 40 ? 'idle' : 'blocks')
+    assert.deepEqual([event.tip.head.number, event.tip.safe, event.tip.finalized], [40, 0, 0])
+  })
+
+test('a final block that is not on the branch of the head is refused', async () => {
+  const other = withTag('finalized', first.fork(30).addEmpty(5).head)
+  await assert.rejects(
+    followFrom(first.at(32), first, 'tag', 0, other),
+    /the final block 35 is not on the branch of the head/,
+  )
+})
+
+test('nodes with two blocks at the height of the index are reported as such', async () => {
+  const other = first.fork(39).add({ secondsApart: 3 }).head
+  await assert.rejects(
+    followFrom(first.at(40), first, 'tag', 0, withTag('latest', other)),
+    new RegExp(`block 40 is ${other.hash} at the head, but ${first.at(40).hash} in the index`),
+  )
 })

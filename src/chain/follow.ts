@@ -1,4 +1,3 @@
-import type { Hash } from '#domain/address.ts'
 import type { BlockHeader, BlockRef, Log } from '#domain/chain.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import { chunks } from '#lib/chunks.ts'
@@ -30,7 +29,7 @@ export async function follow(
   deps: FollowDeps,
   position: Position | undefined,
 ): Promise<ChainEvent> {
-  const [{ finalHash, ...tip }, same] = await Promise.all([
+  const [{ final, ...tip }, same] = await Promise.all([
     readTip(deps),
     position === undefined ? undefined : deps.source.header(position.number),
   ])
@@ -43,9 +42,11 @@ export async function follow(
   const next = position === undefined ? deps.startBlock : position.number + 1
   if (next > tip.head.number) {
     if (position === undefined) return { kind: 'idle', tip }
-    if (position.hash !== tip.head.hash) throw moved(tip.head, position.hash)
-    await proveFinal(deps, { tip, finalHash, headers: [] })
-    return { kind: 'idle', tip }
+    if (position.hash !== tip.head.hash)
+      throw new UnlinkedBlocksError(
+        `block ${position.number} is ${tip.head.hash} at the head, but ${position.hash} in the index; the nodes disagree`,
+      )
+    return { kind: 'idle', tip: await provenTip(deps, { tip, final, headers: [] }) }
   }
   const to = tip.finalized - HISTORY_MARGIN
   if (next <= to) return { kind: 'history', tip, from: next, to }
@@ -54,30 +55,33 @@ export async function follow(
   const headers = blocks.map(({ header }) => header)
   // Finality is known for the head's branch only.
   if (headers.at(-1)?.hash !== tip.head.hash) return { kind: 'blocks', tip: notFinal(tip), blocks }
-  await proveFinal(deps, { tip, finalHash, headers })
-  return { kind: 'blocks', tip, blocks }
+  return { kind: 'blocks', tip: await provenTip(deps, { tip, final, headers }), blocks }
 }
 
 function notFinal(tip: ChainTip): ChainTip {
   return { ...tip, safe: 0, finalized: 0 }
 }
 
-/** Two nodes behind one URL may disagree: the finalized block must be on the head's branch. */
-async function proveFinal(
+/** Two nodes may disagree: the finalized block must be on the head's branch. */
+async function provenTip(
   deps: FollowDeps,
   input: {
     readonly tip: ChainTip
-    readonly finalHash: Hash | undefined
+    readonly final: BlockRef | undefined
     readonly headers: readonly BlockHeader[]
   },
-): Promise<void> {
-  const { tip, finalHash, headers } = input
-  const read = headers.find(({ number }) => number === tip.finalized)
-  const ours = read ?? (await deps.stored(tip.finalized))
-  if (finalHash !== undefined && ours !== undefined && ours.hash !== finalHash)
+): Promise<ChainTip> {
+  const { tip, final, headers } = input
+  if (final === undefined) return tip
+  // A lagging node gave the head, whose branch is not known yet.
+  if (final.number > tip.head.number) return notFinal(tip)
+  const read = headers.find(({ number }) => number === final.number)
+  const ours = read ?? (await deps.stored(final.number))
+  if (ours !== undefined && ours.hash !== final.hash)
     throw new UnlinkedBlocksError(
-      `the final block ${tip.finalized} is not on the branch of the head`,
+      `the final block ${final.number} is not on the branch of the head`,
     )
+  return tip
 }
 
 export async function ancestor(deps: FollowDeps, below: number): Promise<BlockHeader> {
@@ -109,7 +113,7 @@ async function behind(deps: FollowDeps, tip: ChainTip): Promise<ChainEvent> {
 
 async function readTip(
   deps: FollowDeps,
-): Promise<ChainTip & { readonly finalHash: Hash | undefined }> {
+): Promise<ChainTip & { readonly final: BlockRef | undefined }> {
   const { source, finality } = deps
   const [chainId, head, safe, finalized] = await Promise.all([
     source.askChainId(),
@@ -121,12 +125,12 @@ async function readTip(
     throw new RpcError(`the node now serves chain ${chainId}, not ${source.chainId}`)
   if (head === undefined) throw new RpcError('the node knows no latest block')
   const depth = typeof finality === 'number' ? finality : 0
-  const final = finality === 'tag' ? (finalized?.number ?? 0) : head.number - depth
+  const finalNumber = finality === 'tag' ? (finalized?.number ?? 0) : head.number - depth
   return {
     head,
-    finalHash: finalized?.hash,
-    finalized: clamp(final, head.number),
-    safe: clamp(finality === 'tag' ? (safe?.number ?? final) : final, head.number),
+    final: finalized,
+    finalized: clamp(finalNumber, head.number),
+    safe: clamp(finality === 'tag' ? (safe?.number ?? finalNumber) : finalNumber, head.number),
   }
 }
 
@@ -168,7 +172,7 @@ const PROVEN_AT_ONCE = 4
 /** The chain moved between calls, or nodes disagree. */
 export class UnlinkedBlocksError extends RpcError {}
 
-function moved({ number }: BlockHeader, parent: string): UnlinkedBlocksError {
+function unlinkedError({ number }: BlockHeader, parent: string): UnlinkedBlocksError {
   return new UnlinkedBlocksError(`block ${number} does not follow ${parent}; the chain moved`)
 }
 
@@ -180,7 +184,7 @@ function checkLinks(
   for (const header of headers) {
     if (header === undefined) throw new RpcError('the node does not know a block below its head')
     const parent = linked.at(-1)?.hash ?? position?.hash
-    if (parent !== undefined && header.parentHash !== parent) throw moved(header, parent)
+    if (parent !== undefined && header.parentHash !== parent) throw unlinkedError(header, parent)
     linked.push(header)
   }
   return linked

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type EventQuery, listEvents } from '#indexer/events/list-events.ts'
-import { sumTotals } from '#indexer/events/sum-last-days.ts'
+import { sumTotals } from '#indexer/events/sum-windows.ts'
 import { onSqlite } from '#ledger/each-engine.ts'
 import type { Connection } from '#store/engine.ts'
 import { join, sql } from '#store/sql.ts'

@@ -134,7 +134,7 @@ const shares = Object.fromEntries(
   shareTiers.map(({ name }) => [name, Type.Optional(share)]),
 ) as Record<ShareTier, TOptional<typeof share>>
 
-/** Schema of the operator's file; docs/operating.md explains each field. */
+/** Schema of the operator's file; docs/ecosystem-file.md is generated from it. */
 export const ecosystemFile = Type.Object(
   {
     service: Type.Object(

@@ -153,18 +153,19 @@ export class ChainIndex {
     if (this.#position === undefined) this.#askFirstBlock()
     const event = await follow(follower, this.#position)
     this.#forkedPolls = event.kind === 'behind' && event.forked ? this.#forkedPolls + 1 : 0
-    const settled = this.#forkedPolls >= FORKED_POLLS ? await settleShorter(follower, event) : event
-    if (settled.kind !== 'behind') this.#isTorn = false
-    const hasNews = settled.kind !== 'idle' || marksOf(settled) !== this.#marks
-    if (hasNews) this.#position = await this.#apply(settled)
-    this.#marks = marksOf(settled)
+    const outcome =
+      this.#forkedPolls >= FORKED_POLLS ? await reorgToShorter(follower, event) : event
+    if (outcome.kind !== 'behind') this.#isTorn = false
+    const hasNews = outcome.kind !== 'idle' || marksOf(outcome) !== this.#marks
+    if (hasNews) this.#position = await this.#apply(outcome)
+    this.#marks = marksOf(outcome)
     // Not before a reorg is undone: the finalized block may lie above the common ancestor.
-    const isKnown = settled.kind !== 'behind' && settled.tip.finalized > 0
+    const isKnown = outcome.kind !== 'behind' && outcome.tip.finalized > 0
     if (this.#position !== undefined && isKnown) {
-      const to = Math.min(settled.tip.finalized - HISTORY_MARGIN, this.#position.number)
+      const to = Math.min(outcome.tip.finalized - HISTORY_MARGIN, this.#position.number)
       this.#historyTo = Math.max(this.#historyTo ?? to, to)
     }
-    return settled
+    return outcome
   }
 
   /** For the plan; together with the head it costs no time. */
@@ -295,7 +296,7 @@ function marksOf(event: ChainEvent): string {
   return [head.number, safe, finalized].join('.')
 }
 
-async function settleShorter(follower: FollowDeps, event: ChainEvent): Promise<ChainEvent> {
+async function reorgToShorter(follower: FollowDeps, event: ChainEvent): Promise<ChainEvent> {
   const { tip } = event
   return { kind: 'reorg', tip, ancestor: await ancestor(follower, tip.head.number + 1) }
 }

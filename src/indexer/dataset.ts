@@ -4,7 +4,7 @@ import type { Log } from '#domain/chain.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import type { Connection } from '#store/engine.ts'
 import type { PartEntry } from './adopted-file/file-part.ts'
-import type { DatedAmount, TimeRange } from './events/moments.ts'
+import type { DatedAmount, TimeRange } from './events/time-range.ts'
 import { type Selector, selectLogs } from './select-logs.ts'
 
 export type { Position } from '#chain/chain-event.ts'

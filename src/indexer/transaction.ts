@@ -7,7 +7,7 @@ import type { Connection, Engine } from '#store/engine.ts'
 import { holdLease, type Lease } from '#store/lease.ts'
 import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
 import type { AnyDataset, Change, Staged } from './dataset.ts'
-import type { TimeRange } from './events/moments.ts'
+import type { TimeRange } from './events/time-range.ts'
 import { type PriceBook, unvalueEvents, valueEvents, valuesOf } from './events/value-events.ts'
 import type { Anomaly, Segment } from './segment.ts'
 

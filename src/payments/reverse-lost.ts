@@ -3,7 +3,7 @@ import { setClaimReversed } from './claim-store.ts'
 import { type Credit, reverseCredit, settleCredits } from './credit.ts'
 import type { CanonicalDeposits } from './deposit.ts'
 import { logName } from './suspense.ts'
-import { attempt, type Pass } from './verifier-pass.ts'
+import { attempt, type Pass } from './verifier-deps.ts'
 
 /** Over an hour on Base, where blocks are final after 20 minutes. */
 export const WATCH_BLOCKS = 2_000

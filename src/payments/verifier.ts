@@ -29,7 +29,7 @@ import type { CanonicalDeposits, Deposit } from './deposit.ts'
 import { judgeClaim, type Verdict } from './judge-claim.ts'
 import { pruneClaims } from './prune-claims.ts'
 import { reverseLost, WATCH_BLOCKS } from './reverse-lost.ts'
-import { attempt, type Pass, type VerifierDeps } from './verifier-pass.ts'
+import { attempt, type Pass, type VerifierDeps } from './verifier-deps.ts'
 
 export type PassOutcome =
   | { readonly kind: 'idle' }

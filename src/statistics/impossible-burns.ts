@@ -2,7 +2,7 @@ import { readTotalSupply } from '#datasets/holders/queries.ts'
 import { isTracked } from '#domain/token.ts'
 import type { PricedToken } from '#ecosystem/ecosystem.ts'
 import { BURNS } from '#ecosystem/event-kinds/burns.ts'
-import { sumTotals, totalOf } from '#indexer/events/sum-last-days.ts'
+import { sumTotals, totalOf } from '#indexer/events/sum-windows.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import type { Connection } from '#store/engine.ts'
 

@@ -18,7 +18,7 @@ import { DIVIDENDS } from '#ecosystem/event-kinds/dividends.ts'
 import { GRAVE_DIGS } from '#ecosystem/event-kinds/grave-digs.ts'
 import { NOTHING, type Sums, takeSums } from '#indexer/events/event.ts'
 import { firstEventDay, readEventDays } from '#indexer/events/event-days.ts'
-import { dollarsOf, sumTotals, totalOf } from '#indexer/events/sum-last-days.ts'
+import { dollarsOf, sumTotals, totalOf } from '#indexer/events/sum-windows.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import type { Connection } from '#store/engine.ts'
 

@@ -5,7 +5,7 @@ import { type Engine, StoreError } from '#store/engine.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { MeteringUnavailable } from './admission.ts'
 import { anonymous, MIGRATIONS, meterOf } from './meter-harness.ts'
-import { recordBatch, settleBatch } from './meter-statements.ts'
+import { recordBatch, resolveBatch } from './meter-statements.ts'
 
 const onBoth = eachEngine(startPostgres, MIGRATIONS)
 const onPostgres = eachEngine(startPostgres, MIGRATIONS, ['postgres'])
@@ -49,14 +49,14 @@ onBoth(
     const { engine } = store
     const batch = (number: number) => ({ id: { meter: 'one', number }, day: 0 })
     const record = (number: number) => engine.write((tx) => recordBatch(tx, batch(number)))
-    const settle = (number: number) => engine.write((tx) => settleBatch(tx, batch(number)))
-    assert.equal(await settle(1), false)
+    const resolve = (number: number) => engine.write((tx) => resolveBatch(tx, batch(number)))
+    assert.equal(await resolve(1), false)
     await assert.rejects(record(1), StoreError)
     await record(2)
-    assert.deepEqual([await settle(2), await settle(2), await settle(1)], [true, true, false])
-    assert.equal(await settle(3), false)
+    assert.deepEqual([await resolve(2), await resolve(2), await resolve(1)], [true, true, false])
+    assert.equal(await resolve(3), false)
     await assert.rejects(record(3), StoreError)
-    assert.equal(await settle(3), false)
+    assert.equal(await resolve(3), false)
     await record(4)
   },
 )

@@ -10,7 +10,7 @@ export interface BatchId {
   readonly number: number
 }
 
-/** Marks a process's newest batch for `settleBatch`. Throws StoreError for an abandoned batch. */
+/** Marks a process's newest batch for `resolveBatch`. Throws StoreError for an abandoned batch. */
 export async function recordBatch(
   connection: Connection,
   { id, day }: { readonly id: BatchId; readonly day: number },
@@ -27,7 +27,7 @@ export async function recordBatch(
  * Whether the process's newest batch was committed; waits for a commit in progress. Abandons an
  * uncommitted one: `recordBatch` then refuses it.
  */
-export async function settleBatch(
+export async function resolveBatch(
   connection: Connection,
   { id, day }: { readonly id: BatchId; readonly day: number },
 ): Promise<boolean> {
@@ -35,7 +35,7 @@ export async function settleBatch(
     insert into meters (meter, batch, day) values (${id.meter}, 0, ${day})
     on conflict (meter) do update set batch = meters.batch returning batch, given_up`)
   const newest = row === undefined ? 0 : column.integer(row, 'batch')
-  // Settled before a newer batch began.
+  // Resolved before a newer batch began.
   if (newest > id.number) return false
   if (row !== undefined && newest === id.number) return row.given_up === 0
   await connection.run(sql`

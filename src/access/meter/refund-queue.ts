@@ -2,7 +2,7 @@ import type { MicroUsd } from '#domain/money.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
 import { ConstraintError, type Engine, StoreError } from '#store/engine.ts'
 import { type AdmissionReceipt, MeteringUnavailable } from './admission.ts'
-import { settleBatch } from './meter-statements.ts'
+import { resolveBatch } from './meter-statements.ts'
 import { refundBatch } from './refund-batch.ts'
 import type { RefundJournal, UnresolvedBatch, WaitingRefunds } from './refund-journal.ts'
 
@@ -108,7 +108,7 @@ export class RefundQueue {
     const { engine, journal } = this.#deps
     for (let [next] = this.#unresolved; next !== undefined; [next] = this.#unresolved) {
       const batch = next
-      const stands = await engine.write((tx) => settleBatch(tx, batch))
+      const stands = await engine.write((tx) => resolveBatch(tx, batch))
       // The next batch overwrites the mark that shows whether this one was committed.
       if (stands) await this.#keep(this.#push(batch.receipts, NOBODY))
       this.#unresolved.shift()

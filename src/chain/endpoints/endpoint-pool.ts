@@ -17,7 +17,7 @@ const PROBE_EVERY_MS = 15_000
 
 const FIRST_ROUND_MS = 500
 
-const SETTLED_MS = 30_000
+const STEADY_MS = 30_000
 
 const SHORT_PAUSE_MS = 1_000
 
@@ -133,7 +133,7 @@ export class EndpointPool implements Choice {
     const isBack =
       preferred !== undefined &&
       usable.includes(preferred) &&
-      preferred.health.wellSinceMs <= this.timing.clock() - SETTLED_MS
+      preferred.health.wellSinceMs <= this.timing.clock() - STEADY_MS
     const staying = usable.find((each) => each === this.#current)
     const [best] = usable.toSorted(byScore)
     this.#current = isBack ? preferred : (staying ?? best)

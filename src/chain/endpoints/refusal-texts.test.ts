@@ -115,6 +115,23 @@ const texts: readonly RefusalText[] = [
     'query block range exceeds server limit, narrow your filter: 1000',
     1_000,
   ),
+  capped('reth (filter.rs)', -32_602, 'query exceeds max block range 10000', 10_000),
+  capped('geth (filter.go)', -32_602, 'exceed maximum block range 10000', 10_000),
+  capped('drpc, free', 35, 'ranges over 10000 blocks are not supported on free plan', 10_000),
+  {
+    source: 'reth (filter.rs)',
+    error: {
+      code: -32_602,
+      message: 'query exceeds max results 20000, retry with the range 1000-8999',
+    },
+    kind: 'too-large',
+    blocksThatFit: 8_000,
+  },
+  {
+    source: 'erigon 3.5',
+    error: { code: -32_000, message: 'query returns too many logs, narrow your filter: 20000' },
+    kind: 'too-large',
+  },
   capped('1rpc.io', -32_602, 'eth_getLogs is limited to 0 - 50 blocks range', 50),
   capped('rpc.mantle.xyz', -32_602, 'block range greater than 10000 max', 10_000),
   capped('api.harmony.one', -32_000, 'GetLogs query must be smaller than size 1024', 1_024),

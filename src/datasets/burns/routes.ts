@@ -4,11 +4,11 @@ import type { PricedToken } from '#ecosystem/ecosystem.ts'
 import { BURNS } from '#ecosystem/event-kinds/burns.ts'
 import {
   dollarsOf,
-  sumLastDays,
   sumTotals,
+  sumWindows,
   type TokenSums,
   totalOf,
-} from '#indexer/events/sum-last-days.ts'
+} from '#indexer/events/sum-windows.ts'
 import type { IndexStatus } from '#indexer/status.ts'
 import { percentage } from '#lib/decimal.ts'
 import { named, Type } from '#lib/type.ts'
@@ -92,7 +92,7 @@ function burnTotals(deps: BurnDeps): Route {
       const all = totalOf(totals)
       const chains = await chainShares(connection, { status, token, totals })
       const price = await deps.priceAt(connection, token.symbol, status.asOfUnix)
-      const [day = [], week = [], month = []] = await sumLastDays(connection, {
+      const [day = [], week = [], month = []] = await sumWindows(connection, {
         dataset: BURNS,
         asOfUnix: status.asOfUnix,
       })

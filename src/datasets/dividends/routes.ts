@@ -1,7 +1,7 @@
 import { showAddress } from '#domain/address.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import { DIVIDENDS } from '#ecosystem/event-kinds/dividends.ts'
-import { dollarsOf } from '#indexer/events/sum-last-days.ts'
+import { dollarsOf } from '#indexer/events/sum-windows.ts'
 import { named, Type } from '#lib/type.ts'
 import type { Route } from '#route/route.ts'
 import { type DataDeps, dataRoute } from '../data-route.ts'

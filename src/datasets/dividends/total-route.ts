@@ -3,11 +3,11 @@ import { DIVIDENDS } from '#ecosystem/event-kinds/dividends.ts'
 import { NOTHING, type Sums } from '#indexer/events/event.ts'
 import {
   dollarsOf,
-  sumLastDays,
   sumTotals,
+  sumWindows,
   type TokenSums,
   totalOf,
-} from '#indexer/events/sum-last-days.ts'
+} from '#indexer/events/sum-windows.ts'
 import type { IndexStatus } from '#indexer/status.ts'
 import { named, Type } from '#lib/type.ts'
 import type { Route } from '#route/route.ts'
@@ -78,7 +78,7 @@ async function readTotals(
 ) {
   const { deps, status } = input
   const totals = await sumTotals(connection, DIVIDENDS)
-  const [last24h = [], last7d = [], last30d = []] = await sumLastDays(connection, {
+  const [last24h = [], last7d = [], last30d = []] = await sumWindows(connection, {
     dataset: DIVIDENDS,
     asOfUnix: status.asOfUnix,
   })

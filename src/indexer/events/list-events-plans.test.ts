@@ -27,6 +27,7 @@ await engine.write(async (tx) => {
 const questions: readonly (readonly [string, Partial<EventQuery>, string])[] = [
   ['the newest of a token', { token: 'GRAVE' }, 'events_of_token_and_chain'],
   ['those of a token on a chain', { token: 'GRAVE', chainId: 2 }, 'events_of_token_and_chain'],
+  ['those of a chain', { chainId: 1 }, 'events_of_chain'],
   ['those of a wallet', { account }, 'events_of_account'],
   ['claims of a token', { account, token: 'RARE' }, 'events_of_account_and_token'],
   ['claims on a chain', { account, chainId: 1 }, 'events_of_account_and_chain'],

@@ -45,7 +45,9 @@ export async function listEvents(
   connection: Connection,
   query: EventQuery,
 ): Promise<{ readonly events: readonly ListedEvent[]; readonly next: EventKey | null }> {
-  const found = await connection.run(ofOneIndex(query) ? newest(query) : newestByChain(query))
+  const found = await connection.run(
+    isOrderedByOneIndex(query) ? newest(query) : newestByChain(query),
+  )
   const events = found.slice(0, query.limit).map(toListed)
   const last = events.at(-1)
   const next = found.length > query.limit && last !== undefined ? keyOf(last) : null
@@ -56,7 +58,7 @@ const COLUMNS = sql`
   chain_id, block_number, log_index, tx_hash, timestamp_unix, kind, token, account, amount, detail, usd`
 
 /** A single index gives the order. */
-function ofOneIndex({ account, token, chainId }: EventQuery): boolean {
+function isOrderedByOneIndex({ account, token, chainId }: EventQuery): boolean {
   if (account !== undefined && token !== undefined) return true
   return token === undefined && chainId === undefined
 }

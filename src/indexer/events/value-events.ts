@@ -9,8 +9,8 @@ import { ROWS_PER_STATEMENT, type Sql, sql } from '#store/sql.ts'
 import { typedValues } from '#store/typed-values.ts'
 import type { Contribution } from './event.ts'
 import { foldEvents } from './fold-events.ts'
-import type { DatedAmount, TimeRange } from './moments.ts'
 import { readContribution } from './store-events.ts'
+import type { DatedAmount, TimeRange } from './time-range.ts'
 
 export interface PriceBook {
   dependents(symbol: string): readonly string[]

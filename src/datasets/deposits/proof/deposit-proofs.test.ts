@@ -4,7 +4,7 @@ import { writeBackfill } from '#indexer/backfill/backfill-row.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
-import { settleBlock } from './deposit-proofs.ts'
+import { applyProof } from './deposit-proofs.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)
 
@@ -19,9 +19,9 @@ onEach(
       insert into positions (chain_id, number, hash, timestamp_unix, head_number, safe_number, finalized_number)
       values (${CHAIN}, 100, '0xff', 100, 100, 90, 90)`),
     )
-    const settle = (number: number) =>
+    const prove = (number: number) =>
       engine.write((connection) =>
-        settleBlock(connection, {
+        applyProof(connection, {
           chainId: CHAIN,
           block: { number, hash: '0xbb' },
           facts: [],
@@ -29,7 +29,7 @@ onEach(
         }),
       )
     const plan = { newestFrom: at(50), read: at(20), folded: at(20) }
-    for (const [datasets, left, settled] of [
+    for (const [datasets, left, stored] of [
       [null, 30, 60],
       [['deposits'], 60, 10],
     ] as const) {
@@ -37,8 +37,8 @@ onEach(
         connection.run(sql`delete from backfills where chain_id = ${CHAIN}`),
       )
       await engine.write((connection) => writeBackfill(connection, CHAIN, { ...plan, datasets }))
-      assert.equal(await settle(left), 'left')
-      assert.equal(await settle(settled), 'as-stored')
+      assert.equal(await prove(left), 'left')
+      assert.equal(await prove(stored), 'as-stored')
     }
   },
 )

@@ -65,7 +65,7 @@ export type ProofOutcome = 'as-stored' | 'corrected' | 'left'
  * Replaces a block's deposits by the proven ones, unless the index has another block at that
  * height.
  */
-export async function settleBlock(
+export async function applyProof(
   connection: Connection,
   input: {
     readonly chainId: number

@@ -14,7 +14,7 @@ import { type Lie, startLyingNode } from '#test/lying-node.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
-import { readUnproven, settleBlock } from './deposit-proofs.ts'
+import { applyProof, readUnproven } from './deposit-proofs.ts'
 import { DepositProver } from './prove-deposits.ts'
 import { BalanceWatch } from './watch-balance.ts'
 
@@ -209,7 +209,7 @@ onEach('a proof of a block that has since left the chain changes nothing', async
     await connection.run(sql`
       update positions set finalized_number = 0 where chain_id = ${chainId}`)
     const settled = { chainId, block, facts: [], proof: 'receipts' } as const
-    assert.equal(await settleBlock(connection, settled), 'left')
+    assert.equal(await applyProof(connection, settled), 'left')
   })
   assert.deepEqual(await world.deposits(), before)
 })

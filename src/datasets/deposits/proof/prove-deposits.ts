@@ -9,7 +9,7 @@ import { chunks } from '#lib/chunks.ts'
 import type { Clock } from '#lib/time.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { type DepositFact, depositFilter, readDeposit } from '../deposits.ts'
-import { noteUnproven, settleBlock, type UnprovenBlock, unprovenBlocks } from './deposit-proofs.ts'
+import { applyProof, noteUnproven, type UnprovenBlock, unprovenBlocks } from './deposit-proofs.ts'
 
 export interface ProveDepositsDeps {
   readonly register: Engine
@@ -83,7 +83,7 @@ export class DepositProver {
     const chainId = payment.chain.id
     const outcome = await register.write(async (connection) =>
       (await isOurs(connection))
-        ? settleBlock(connection, { chainId, block, facts, proof: payment.proof })
+        ? applyProof(connection, { chainId, block, facts, proof: payment.proof })
         : 'left',
     )
     if (outcome === 'corrected')

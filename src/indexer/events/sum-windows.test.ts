@@ -6,7 +6,7 @@ import { DAY_SECONDS } from '#lib/time.ts'
 import { startPostgres } from '#test/postgres.ts'
 import type { EventFact } from './event.ts'
 import { storeEvents } from './store-events.ts'
-import { sumLastDays } from './sum-last-days.ts'
+import { sumWindows } from './sum-windows.ts'
 
 const TOKENS = ['GRAVE', 'BONE']
 
@@ -62,7 +62,7 @@ onEach('a window is exact to the second: what a sum over all events gives', asyn
         ),
       )
       const lengths = [1, 7, 30].map((days) => days * DAY_SECONDS)
-      const windows = await engine.snapshot((reads) => sumLastDays(reads, { dataset, asOfUnix }))
+      const windows = await engine.snapshot((reads) => sumWindows(reads, { dataset, asOfUnix }))
       for (const [place, seconds] of lengths.entries()) {
         const within = facts.filter(({ log }) => log.timestamp > asOfUnix - seconds)
         const all = windows[place] ?? []

@@ -31,7 +31,7 @@ interface Asked {
   readonly windows: readonly Window[]
 }
 
-export async function sumLastDays(
+export async function sumWindows(
   connection: Connection,
   { dataset, asOfUnix }: { readonly dataset: string; readonly asOfUnix: number },
 ): Promise<WindowSums> {

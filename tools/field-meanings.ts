@@ -1,0 +1,174 @@
+/** What a field means, and the value that a missing one stands for. */
+export interface FieldMeaning {
+  readonly meaning: string
+  /** As in JSON; a test compares the defaults with the code. */
+  readonly default?: unknown
+}
+
+const says = (meaning: string, value?: unknown): FieldMeaning => ({ meaning, default: value })
+
+/** By path; `<events>` is any list of events, `<tier>` any tier. */
+export const fieldMeanings: Readonly<Record<string, FieldMeaning>> = {
+  service: says('The service as its callers see it.'),
+  'service.name': says(
+    'The title of signed messages, of the page and of the documents. A new name ends messages signed for the old one.',
+  ),
+  'service.keyPrefix': says('The beginning of every API key.'),
+  'service.publicBaseUrl': says('The URL that callers use. All absolute URLs come from it.'),
+  'service.pricingDocsUrl': says(
+    'Where a 402 sends its reader. If missing, the pricing section of `/scalar/v1`.',
+  ),
+  'service.colors': says(
+    'Colors of the page, its charts and badges. Without it, those of the house style.',
+  ),
+  'service.colors.chains': says('Colors of the chains in charts, in the order of `chains`.'),
+  'service.colors.chains[].light': says('On a light page.'),
+  'service.colors.chains[].dark': says('On a dark page.'),
+  'service.colors.accent': says('The accent of the page and of its charts.'),
+  'service.colors.accent.light': says('On a light page.'),
+  'service.colors.accent.dark': says('On a dark page.'),
+
+  chains: says('The chains that the service follows. Other entries refer to them by name.'),
+  'chains[].name': says('How the file, the API and `/readyz` call the chain. Unique.'),
+  'chains[].id': says('The chain id of EIP-155, compared with what the endpoints say. Unique.'),
+  'chains[].rpcUrls': says(
+    'JSON-RPC endpoints, the preferred one first. Logs and metrics name the host only.',
+  ),
+  'chains[].explorerUrl': says(
+    'A block explorer, for the links to transactions in answers and on the page.',
+  ),
+  'chains[].startBlock': says(
+    'Where history begins: at or before the first transfer of the tokens. A later one is refused.',
+  ),
+  'chains[].pollIntervalMs': says(
+    'How often the head is read. Half the block time is a good start, once a block on a metered plan.',
+  ),
+  'chains[].finality': says(
+    '`"tag"` where the nodes know `safe` and `finalized`, else the depth in blocks after which a block is final.',
+  ),
+  'chains[].staleAfterSeconds': says(
+    'The age of the newest block at which answers call the chain stale.',
+  ),
+  'chains[].proofs': says(
+    'Which logs of new blocks are proven by receipts. `"deposits"`: of payments only, for nodes that do not serve the receipts of whole blocks.',
+    'every',
+  ),
+
+  tokens: says('All tokens that the file refers to, tokens of prices included.'),
+  'tokens[].symbol': says('How the file and the API call the token. Unique, whatever its case.'),
+  'tokens[].name': says('The name that people see.'),
+  'tokens[].role': says(
+    'Exactly one token is `primary`, at most one `secondary`: their every transfer is followed. Any number are `reward`.',
+  ),
+  'tokens[].decimals': says('Compared with the contracts.'),
+  'tokens[].addresses': says(
+    'The contract on each chain that has the token, by the name of the chain.',
+  ),
+  'tokens[].price': says('Where the price comes from. Without it, the token has no dollar values.'),
+  'tokens[].price.kind': says('How the price is read; the other fields depend on it.'),
+  'tokens[].price.chain': says('The chain of the pool or feed.'),
+  'tokens[].price.address': says(
+    'The contract that emits the events. Of Chainlink it is the aggregator, not its proxy.',
+  ),
+  'tokens[].price.quote': says('A listed token with a price of its own.'),
+  'tokens[].price.decimals': says('Compared with the feed.'),
+  'tokens[].price.index': says('The place of the token itself in `coins()`, from 0.'),
+  'tokens[].price.quoteIndex': says('The place of `quote` in `coins()`.'),
+  'tokens[].price.usd': says('Dollars for one token, at all times.'),
+
+  supply: says('What does not circulate.'),
+  'supply.burnAddresses': says(
+    'Transfers to these count as burned, like those to the zero address, which need not be listed.',
+  ),
+  'supply.nonCirculating': says(
+    'Addresses whose balance is left out of the circulating supply and of the holders, such as a treasury.',
+  ),
+  'supply.nonCirculating[].address': says('The address.'),
+  'supply.nonCirculating[].label': says('What it is, for readers of the file.'),
+
+  burns: says(
+    'Events that count as burns. On `Transfer` of a listed token: transfers to the zero address and to `supply.burnAddresses`.',
+  ),
+  dividends: says('Events that pay holders, or put money into a pot for them.'),
+  graveDigs: says('Claims of buried tokens.'),
+  '<events>[].chain': says('The chain of the contract.'),
+  '<events>[].address': says('The contract that emits the event.'),
+  '<events>[].event': says('The event, as Solidity writes it.'),
+  '<events>[].token': says(
+    'The token of the amounts, by symbol; needed unless an argument names it.',
+  ),
+  '<events>[].where': says(
+    'Accepted values by argument: one text or a list. Other events are left out. On `Transfer`, it can narrow the burns but never widen them.',
+  ),
+  '<events>[].amount': says('The argument that holds the amount, in base units.'),
+  '<events>[].tokenArgument': says(
+    "The argument that holds the token's address, instead of `token`. The token must be listed.",
+  ),
+  'burns[].from': says('The argument that holds the wallet whose tokens are burned.'),
+  'burns[].to': says(
+    'The argument that holds the receiver. Without it, every event is a burn to the zero address.',
+  ),
+  'dividends[].kind': says(
+    '`claim`: paid to a wallet, and counted. `distribution`: put into the pot; shown, not counted.',
+  ),
+  'dividends[].recipient': says(
+    'The argument that holds the wallet that is paid. Required for `claim`.',
+  ),
+  'graveDigs[].digger': says('The argument that holds the wallet that digs.'),
+  'graveDigs[].graveId': says("The argument that holds the grave's id."),
+
+  payment: says(
+    'How calls beyond the quota are paid. Without it they are refused with 429 until 00:00 UTC.',
+  ),
+  'payment.chain': says('The chain that payments are made on.'),
+  'payment.asset': says(
+    'The contract of the asset, a dollar token with 6 decimals such as USDC. Compared with the chain.',
+  ),
+  'payment.symbol': says('How answers and the page call the asset.'),
+  'payment.domain': says(
+    'The EIP-712 domain of the asset, which x402 clients sign for. Compared with the chain.',
+  ),
+  'payment.domain.name': says("The domain's name, such as `USD Coin`."),
+  'payment.domain.version': says("The domain's version, such as `2`."),
+  'payment.confirmations': says(
+    'Blocks on top of a deposit before it is credited; 0 on local chains only. The same for every process.',
+  ),
+  'payment.proof': says(
+    'How deposits are proven: by the receipts of their block, or by two endpoints that agree.',
+    'receipts',
+  ),
+  'payment.secondOpinionUsd': says(
+    'Above this sum per block, a second endpoint, if there is one, must confirm the block.',
+    '1000',
+  ),
+  'payment.payTo': says(
+    'Wallets that receive payments, the oldest first. All are credited, offers show the newest. To change the wallet, add an entry.',
+  ),
+  'payment.payTo[].address': says('The wallet.'),
+  'payment.payTo[].since': says(
+    'The first day of the wallet; later than that of the entry before.',
+  ),
+
+  quotas: says('Free calls per UTC day. A tier that is missing has its default.'),
+  'quotas.<tier>': says('Of this tier.'),
+  pricePerCallUsd: says('What a call beyond the quota costs; at most 6 decimals.', '0.0001'),
+  gate: says(
+    'What a wallet must hold of the primary and secondary token to mint a key. `"open"`: any wallet may. Without it no keys are minted.',
+  ),
+  'gate.chain': says('The chain of the balances.'),
+  'gate.minimumUsd': says('The least value of both tokens together; exactly this much passes.'),
+  'gate.depthBlocks': says(
+    'How far below the head balances are read; at most `finality`, if that is a depth.',
+  ),
+  'gate.averagePriceMinutes': says(
+    'The minutes over which prices are averaged, so that one block cannot move them.',
+  ),
+  '<tier>': says(
+    "The share of the secondary token's supply that makes a wallet `<tier>`. Without it nobody is.",
+  ),
+  '<tier>.chain': says('The chain of the balances and of the supply.'),
+  '<tier>.supplyPerMille': says('The share in thousandths: 1 is 0.1%.'),
+  '<tier>.depthBlocks': says(
+    "How far below the head balances are read. Without it, the gate's, else 10.",
+  ),
+}
