@@ -42,6 +42,35 @@ describe('the examples', () => {
     }
   })
 
+  test('an agent that knows the address alone finds an endpoint by its question, pays and has the answer', async () => {
+    const { base, origin } = world
+    const privateKey = generatePrivateKey()
+    const to = privateKeyToAccount(privateKey).address
+    await fundWallet(base, { to, amount: 200_000n })
+    const port = new URL(origin).port
+    const program = join(folder, 'ask.ts')
+    const question = 'Who are the top grave diggers?'
+    const { code, output } = await run(
+      process.execPath,
+      [program, `http://localhost:${port}`, question],
+      { PRIVATE_KEY: privateKey },
+    )
+    assert.equal(code, 0, output)
+    assert.match(
+      output,
+      /^Top grave diggers \(\/api\/grave-digs\/leaderboard\), at most 0\.0001 USD$/m,
+    )
+    assert.match(output, /"rank": 1/)
+    const none = await run(
+      process.execPath,
+      [program, `http://localhost:${port}`, 'Will it rain?'],
+      {
+        PRIVATE_KEY: privateKey,
+      },
+    )
+    assert.match(none.output, /no endpoint fits "Will it rain\?"/)
+  })
+
   test('by hand: a key, a transfer, a claim, and calls that are paid from the balance', async () => {
     const { base, origin, devnet } = world
     const { privateKey } = devnet.wallets.holder
