@@ -3,11 +3,11 @@ import { Command, CommanderError } from 'commander'
 import { VARIABLES } from '#main/settings.ts'
 import { VERSION } from '#main/version.ts'
 import { auditCommand } from './audit-command.ts'
-import { carryOverCommand } from './carry-over-command.ts'
 import { describeFailure } from './describe-failure.ts'
 import { indexCommand } from './index-command.ts'
 import { serveCommand } from './serve-command.ts'
 import { startCommand } from './start-command.ts'
+import { carryOverCommand, moveCommand } from './upkeep-commands.ts'
 import { verifyCommand } from './verify-command.ts'
 
 export function createProgram(from: NodeJS.Process): Command {
@@ -27,6 +27,7 @@ export function createProgram(from: NodeJS.Process): Command {
     verifyCommand,
     auditCommand,
     carryOverCommand,
+    moveCommand,
   ]
   for (const make of commands) program.addCommand(make(from))
   for (const command of [program, ...program.commands]) command.exitOverride()
