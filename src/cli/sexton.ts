@@ -7,7 +7,7 @@ import { describeFailure } from './describe-failure.ts'
 import { indexCommand } from './index-command.ts'
 import { serveCommand } from './serve-command.ts'
 import { startCommand } from './start-command.ts'
-import { carryOverCommand, moveCommand } from './upkeep-commands.ts'
+import { carryOverCommand, keysCommand, moveCommand } from './upkeep-commands.ts'
 import { verifyCommand } from './verify-command.ts'
 
 export function createProgram(from: NodeJS.Process): Command {
@@ -28,6 +28,7 @@ export function createProgram(from: NodeJS.Process): Command {
     auditCommand,
     carryOverCommand,
     moveCommand,
+    keysCommand,
   ]
   for (const make of commands) program.addCommand(make(from))
   for (const command of [program, ...program.commands]) command.exitOverride()

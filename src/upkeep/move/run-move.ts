@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import type { ExitCode, RoleContext } from '#main/role-context.ts'
+import type { RoleContext } from '#main/role-context.ts'
 import { SettingsError } from '#main/settings-error.ts'
 import { storeFile } from '#main/store-file.ts'
 import { migrateStore, openStore } from '#main/stores.ts'
@@ -25,7 +25,7 @@ export async function runMove(
   { settings, clock, progress }: Context,
   report: Report,
   { to, frozenSeconds }: MoveOptions,
-): Promise<ExitCode> {
+): Promise<void> {
   const { dataFolder } = settings
   if (settings.accounts.kind === 'postgres')
     throw new SettingsError(
@@ -42,7 +42,7 @@ export async function runMove(
     if (earlier === 'moved') {
       report.say(`The accounts were moved to ${place} already.`)
       report.done({ moved: true, to: place, earlier: true })
-      return 0
+      return
     }
     await migrateStore(target, 'accounts')
     await auditSource(dataFolder)
@@ -62,7 +62,6 @@ export async function runMove(
     })
     progress.finish()
     tell(report, { place, register, moved })
-    return 0
   } catch (cause) {
     if (!(cause instanceof StoreError)) throw cause
     throw new UpkeepError(
