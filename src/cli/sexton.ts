@@ -7,7 +7,13 @@ import { describeFailure } from './describe-failure.ts'
 import { indexCommand } from './index-command.ts'
 import { serveCommand } from './serve-command.ts'
 import { startCommand } from './start-command.ts'
-import { carryOverCommand, keysCommand, moveCommand } from './upkeep-commands.ts'
+import {
+  backupCommand,
+  carryOverCommand,
+  keysCommand,
+  moveCommand,
+  restoreCommand,
+} from './upkeep-commands.ts'
 import { verifyCommand } from './verify-command.ts'
 
 export function createProgram(from: NodeJS.Process): Command {
@@ -27,8 +33,10 @@ export function createProgram(from: NodeJS.Process): Command {
     verifyCommand,
     auditCommand,
     carryOverCommand,
-    moveCommand,
     keysCommand,
+    backupCommand,
+    restoreCommand,
+    moveCommand,
   ]
   for (const make of commands) program.addCommand(make(from))
   for (const command of [program, ...program.commands]) command.exitOverride()

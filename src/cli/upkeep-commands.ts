@@ -68,6 +68,67 @@ Examples:
   SEXTON_DATABASE_URL=postgres://.../new sexton carry-over --from postgres://.../old --from-data ./.sexton
 `
 
+const BACKUP = `
+Copies the accounts as they are at one moment into one new file, while the service runs; the file is the
+same for both engines. Refunds that wait in the data folder go with it. The register is not part of it:
+it is built from the chains.
+
+Exit code: 0 written, 1 not written, or the accounts fail their audit (which is shown), 2 wrong usage.
+
+Examples:
+  sexton backup /backups                    a file of its own name
+  SEXTON_DATABASE_URL=postgres://... sexton backup /backups/today.sqlite --json
+`
+
+export function backupCommand(process: NodeJS.Process): Command {
+  return upkeepCommand('backup')
+    .description('copy the accounts into one file')
+    .argument('<place>', 'new file, or a folder for it')
+    .addHelpText('after', BACKUP)
+    .action((place: string, options: Options) =>
+      runUpkeep(process, options, async (context, report) => {
+        const { runBackup } = await import('#upkeep/backup/run-backup.ts')
+        return runBackup(context, report, place)
+      }),
+    )
+}
+
+interface RestoreOptions extends Options {
+  readonly old?: string
+  readonly log: readonly string[]
+  readonly revokeAgain: boolean
+  readonly despiteDifferences: boolean
+}
+
+const RESTORE = `
+Into an empty folder or database, in one transaction that is audited before it commits. Keys that were
+revoked since the backup would be valid again: name the old accounts, if they can still be read, and the
+JSON logs of all processes since then, and they are listed; --revoke-again revokes them at once.
+
+Exit code: 0 restored, 1 nothing restored (the reason says what to do), 2 wrong usage or configuration.
+
+Examples:
+  sexton restore backup.sqlite --data ./new --log old.log --revoke-again
+  SEXTON_DATABASE_URL=postgres://... sexton restore backup.sqlite --old ./.sexton --json
+`
+
+export function restoreCommand(process: NodeJS.Process): Command {
+  return upkeepCommand('restore')
+    .description('fill empty accounts from a backup')
+    .argument('<file>', 'made by "sexton backup", on either engine')
+    .option('--old <place>', 'data folder or postgres:// URL of the old accounts, if readable')
+    .option('--log <file...>', 'JSON log files since the backup', [])
+    .option('--revoke-again', 'revoke the keys that were revoked since', false)
+    .option('--despite-differences', 'restore accounts that fail their audit', false)
+    .addHelpText('after', RESTORE)
+    .action((file: string, options: RestoreOptions) =>
+      runUpkeep(process, options, async (context, report) => {
+        const { runRestore } = await import('#upkeep/restore/run-restore.ts')
+        return runRestore(context, report, { ...options, file })
+      }),
+    )
+}
+
 const KEYS = `
 Works while the service runs. A revoked key is refused by every replica within a second. A grant is
 money of yours on a key: an entry of its own kind in the ledger, never shown as a deposit. The same --id
@@ -84,7 +145,7 @@ Examples:
 export function keysCommand(process: NodeJS.Process): Command {
   const keys = new Command('keys')
     .description('list or revoke keys, or grant money to one')
-    .addHelpText('after', KEYS)
+    .addHelpText('afterAll', KEYS)
   for (const make of [listCommand, revokeCommand, grantCommand])
     keys.addCommand(make(process).exitOverride())
   return keys
@@ -200,14 +261,16 @@ async function runUpkeep(
   { json = false, ...options }: Options,
   work: (context: RoleContext, report: Report) => Promise<void>,
 ): Promise<void> {
-  const done: Report['done'] = (result) => {
+  let exitCode: ExitCode = 0
+  const done: Report['done'] = (result, code = 0) => {
+    exitCode = code
     if (json) process.stdout.write(`${JSON.stringify(result)}\n`)
   }
   const say = (text: string) => void process.stderr.write(`${text}\n`)
   try {
-    const role = async (context: RoleContext): Promise<ExitCode> => {
+    const role = async (context: RoleContext) => {
       await work(context, { say: json ? say : context.say, done })
-      return 0
+      return exitCode
     }
     await runRole(process, role, options)
   } catch (error) {

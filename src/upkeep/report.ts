@@ -1,10 +1,11 @@
+import type { ExitCode } from '#main/role-context.ts'
 import type { TableProofs } from './copy-tables.ts'
 
 export interface Report {
   /** For people. */
   say(text: string): void
-  /** For programs: one JSON object, with `--json`. */
-  done(result: Readonly<Record<string, unknown>>): void
+  /** For programs: one JSON object, with `--json`. Once, at the end. */
+  done(result: Readonly<Record<string, unknown>>, code?: ExitCode): void
 }
 
 export function showProofs(report: Report, store: string, proofs: TableProofs): void {
