@@ -1,7 +1,7 @@
 import { accountsMigrations } from '#main/stores.ts'
 import { type Connection, type Engine, StoreError } from '#store/engine.ts'
 import { heldLeases } from '#store/lease.ts'
-import { ACCOUNT_TABLES, differencesIn } from '#upkeep/copied-stores.ts'
+import { ACCOUNT_TABLES, differencesIn, firstFew } from '#upkeep/copied-stores.ts'
 import { copyTables, tableWithRows } from '#upkeep/copy-tables.ts'
 import { isOfRelease, OF_RELEASE } from './release.ts'
 
@@ -75,5 +75,5 @@ async function refuseRows(target: Connection): Promise<void> {
 async function refuseDifferences(target: Connection, dialect: Engine['dialect']): Promise<void> {
   const lines = await differencesIn(target, dialect)
   if (lines.length > 0)
-    throw new CarryOverError(`the accounts of 0.1.0 fail their audit: ${lines.join('; ')}`)
+    throw new CarryOverError(`the accounts of 0.1.0 fail their audit: ${firstFew(lines)}`)
 }

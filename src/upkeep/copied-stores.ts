@@ -43,6 +43,15 @@ export function copiedRegister(): CopiedTables {
   }
 }
 
+/** An audit can find thousands. */
+const SHOWN_MAX = 5
+
+export function firstFew(differences: readonly string[]): string {
+  const more = differences.length - SHOWN_MAX
+  const shown = differences.slice(0, SHOWN_MAX).join('; ')
+  return more > 0 ? `${shown}; and ${more} more` : shown
+}
+
 /** What a check of the accounts finds, in words; empty if all agrees. */
 export async function differencesIn(
   connection: Connection,

@@ -2,7 +2,7 @@ import { type Clock, unixNow } from '#lib/time.ts'
 import { type Connection, type Engine, StoreError } from '#store/engine.ts'
 import { type Sql, sql } from '#store/sql.ts'
 import type { FileMove, MovingFile } from '#store/sqlite/moving-file.ts'
-import { ACCOUNT_TABLES, copiedAccounts, differencesIn } from '../copied-stores.ts'
+import { ACCOUNT_TABLES, copiedAccounts, differencesIn, firstFew } from '../copied-stores.ts'
 import {
   copyTables,
   proveTables,
@@ -129,7 +129,7 @@ async function copyFrozen(
   if (unequal.length > 0) throw new UpkeepError(`the copies differ in ${unequal.join(', ')}`)
   const differences = await differencesIn(tx, target.dialect)
   if (differences.length > 0)
-    throw new UpkeepError(`the copied accounts fail their audit: ${differences.join('; ')}`)
+    throw new UpkeepError(`the copied accounts fail their audit: ${firstFew(differences)}`)
   await recordCopy(tx, { ...move, kind: 'move', origin: 'SQLite', nowUnix: unixNow(clock) })
   return read
 }

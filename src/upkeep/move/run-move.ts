@@ -7,7 +7,7 @@ import { migrateStore, openStore } from '#main/stores.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { MovingFile } from '#store/sqlite/moving-file.ts'
-import { ACCOUNT_TABLES, differencesIn } from '../copied-stores.ts'
+import { ACCOUNT_TABLES, differencesIn, firstFew } from '../copied-stores.ts'
 import { countRows, type TableProofs } from '../copy-tables.ts'
 import { type Report, showProofs } from '../report.ts'
 import { UpkeepError } from '../upkeep-error.ts'
@@ -103,7 +103,7 @@ async function auditSource(dataFolder: string): Promise<void> {
     await migrateStore(engine, 'accounts')
     const differences = await engine.snapshot((reads) => differencesIn(reads, 'sqlite'))
     if (differences.length > 0)
-      throw new UpkeepError(`the accounts fail their audit: ${differences.join('; ')}`)
+      throw new UpkeepError(`the accounts fail their audit: ${firstFew(differences)}`)
   } finally {
     await engine.close()
   }

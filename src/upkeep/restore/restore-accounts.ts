@@ -6,7 +6,7 @@ import type { Connection, Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import type { BackupFacts } from '../backup/backup-file.ts'
-import { ACCOUNT_TABLES, copiedAccounts, differencesIn } from '../copied-stores.ts'
+import { ACCOUNT_TABLES, copiedAccounts, differencesIn, firstFew } from '../copied-stores.ts'
 import {
   copyTables,
   proveTables,
@@ -114,7 +114,7 @@ async function auditRestored(
   const differences = await differencesIn(tx, target.dialect)
   if (differences.length > 0 && !despiteDifferences)
     throw new UpkeepError(
-      `the accounts of the backup fail their audit; use another, or restore it with --despite-differences: ${differences.join('; ')}`,
+      `the accounts of the backup fail their audit; use another, or restore it with --despite-differences: ${firstFew(differences)}`,
     )
   return differences
 }
