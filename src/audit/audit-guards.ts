@@ -1,6 +1,6 @@
 import { accessGuards } from '#access/access-migrations.ts'
 import { type Check, DIFFERENCES_MAX } from '#ledger/check.ts'
-import { ledgerGuards } from '#ledger/ledger-guards.ts'
+import { ledgerGuards, upkeepGuards } from '#ledger/ledger-guards.ts'
 import { paymentsGuards } from '#payments/payments-guards.ts'
 import type { Engine } from '#store/engine.ts'
 import type { Guard } from '#store/guard.ts'
@@ -14,6 +14,7 @@ export const accountsGuards: readonly Guard[] = [
   ...accessGuards,
   ...paymentsGuards,
   ...x402Guards,
+  ...upkeepGuards,
 ]
 
 export function guardChecks(dialect: Engine['dialect']): readonly Check[] {

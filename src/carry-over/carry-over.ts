@@ -1,41 +1,18 @@
-import { storeChecks } from '#audit/audit-accounts.ts'
-import type { Difference } from '#ledger/check.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { type Connection, type Engine, StoreError } from '#store/engine.ts'
 import { heldLeases } from '#store/lease.ts'
-import { join, type Sql, type SqlValue, sql } from '#store/sql.ts'
-import { type BuiltColumn, buildSchema } from '#store/sqlite/built-schema.ts'
-import { type StoreState, streamTable } from '#store/stream-table.ts'
+import { ACCOUNT_TABLES, differencesIn, firstFew } from '#upkeep/copied-stores.ts'
+import { copyTables, tableWithRows } from '#upkeep/copy-tables.ts'
 import { isOfRelease, OF_RELEASE } from './release.ts'
 
 export class CarryOverError extends Error {
   override readonly name = 'CarryOverError'
 }
 
-/** In foreign-key order. Leases are left out: their processes have ended. */
-export const CARRIED = [
-  'wallets',
-  'keys',
-  'used_messages',
-  'usage_days',
-  'key_days',
-  'refunds',
-  'meters',
-  'claims',
-  'claim_proofs',
-  'credits',
-  'x402_intents',
-  'x402_replaced',
-  'x402_settlers',
-  'x402_sign_ins',
-  'x402_collected',
-  'balances',
-  'postings',
-  'journal_entries',
-  'spend_days',
-] as const
+/** Of the others 0.1.0 has no table. */
+export const CARRIED = ACCOUNT_TABLES.filter((table) => !['grants', 'store_copies'].includes(table))
 
-const ROWS_AT_ONCE = 5_000
+const COPIED = { tables: CARRIED, migrations: accountsMigrations, instead: OF_RELEASE }
 
 interface CarryOverInput {
   readonly source: Engine
@@ -55,9 +32,10 @@ export async function carryOver(input: CarryOverInput): Promise<ReadonlyMap<stri
       await refuseRunning(reads, input)
       return target.writeWithoutTimeout(async (connection) => {
         await refuseRows(connection)
-        const counts = await copyAll({ connection: reads, dialect: source.dialect }, connection)
+        const state = { connection: reads, dialect: source.dialect }
+        const proofs = await copyTables(state, connection, COPIED)
         await refuseDifferences(connection, target.dialect)
-        return counts
+        return new Map([...proofs].map(([table, { rows }]) => [table, rows]))
       })
     })
   } catch (cause) {
@@ -89,69 +67,13 @@ async function refuseRunning(
 }
 
 async function refuseRows(target: Connection): Promise<void> {
-  for (const table of CARRIED) {
-    const found = await target.run(sql`select 1 from ${plain(table)} limit 1`)
-    if (found.length > 0)
-      throw new CarryOverError(`the target has rows in "${table}": name an empty store`)
-  }
-}
-
-async function copyAll(
-  source: StoreState,
-  target: Connection,
-): Promise<ReadonlyMap<string, number>> {
-  const { columns } = buildSchema(accountsMigrations)
-  const counts = new Map<string, number>()
-  for (const table of CARRIED)
-    counts.set(table, await copyTable(source, target, { table, columns: columns.get(table) ?? [] }))
-  return counts
-}
-
-async function copyTable(
-  source: StoreState,
-  target: Connection,
-  { table, columns }: { readonly table: string; readonly columns: readonly BuiltColumn[] },
-): Promise<number> {
-  const into = { table, columns: typesOf(columns) }
-  const names = columns.map(({ name }) => plain(name))
-  const rows = OF_RELEASE.get(table) ?? sql`select ${join(names)} from ${plain(table)}`
-  let held: SqlValue[][] = []
-  let count = 0
-  for await (const row of streamTable(source, {
-    table: `(${rows.parts.join('')}) as carried`,
-    key: typesOf(columns.filter(({ isKey }) => isKey)),
-  })) {
-    held.push(columns.map(({ name }) => toValue(row[name])))
-    count += 1
-    if (held.length < ROWS_AT_ONCE) continue
-    await target.insert(into, held)
-    held = []
-  }
-  if (held.length > 0) await target.insert(into, held)
-  return count
-}
-
-function typesOf(columns: readonly BuiltColumn[]) {
-  return Object.fromEntries(columns.map(({ name, type }) => [name, type]))
-}
-
-function toValue(value: unknown): SqlValue {
-  if (value === null || typeof value === 'string' || typeof value === 'number') return value
-  throw new TypeError(`a column holds a text, a number or null, not ${String(value)}`)
+  const table = await tableWithRows(target, CARRIED)
+  if (table !== undefined)
+    throw new CarryOverError(`the target has rows in "${table}": name an empty store`)
 }
 
 async function refuseDifferences(target: Connection, dialect: Engine['dialect']): Promise<void> {
-  const lines: string[] = []
-  for (const check of storeChecks(dialect))
-    for (const each of await check.run(target)) lines.push(inWords(check.name, each))
+  const lines = await differencesIn(target, dialect)
   if (lines.length > 0)
-    throw new CarryOverError(`the accounts of 0.1.0 fail their audit: ${lines.join('; ')}`)
-}
-
-function inWords(name: string, { subject, detail }: Difference): string {
-  return `${name}: ${subject}: ${detail}`
-}
-
-function plain(text: string): Sql {
-  return { kind: 'sql', parts: [text], values: [] }
+    throw new CarryOverError(`the accounts of 0.1.0 fail their audit: ${firstFew(lines)}`)
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Command } from 'commander'
+import type { KeyChange } from '#access/keys/authorise.ts'
 import type { ExitCode, RoleContext } from '#main/role-context.ts'
 import { type RoleOptions, roleCommand, runRole } from './run-role.ts'
 
@@ -49,7 +50,9 @@ async function runServe(context: RoleContext): Promise<ExitCode> {
     const report = (err: unknown) =>
       logger.error({ err }, 'error while processing a payment or refund')
     const warn = (message: string) => logger.warn(message)
-    const composed = await compose({ ecosystem, stores, settings, clock, report, warn })
+    const onKeyChange = (change: KeyChange) => logger.info(change, `key ${change.kind}`)
+    const given = { ecosystem, stores, settings, clock, report, warn, onKeyChange }
+    const composed = await compose(given)
     const served = await serve({ settings, logger, clock, randomBytes }, composed)
     logger.info({ url: served.url, metricsPort: served.metricsPort }, 'API listening')
     return await untilStopped(context, served.stop)

@@ -50,12 +50,26 @@ describe('the command line', () => {
       'index',
       'verify',
       'audit',
+      'keys',
+      'backup',
+      'restore',
+      'move',
       'carry-over',
       'SEXTON_DATABASE_URL',
     ])
       assert.ok(main.output.text.includes(word), word)
-    for (const command of ['start', 'serve', 'index', 'verify', 'audit', 'carry-over']) {
-      const { child, output } = run([command, '--help'])
+    const commands = [
+      'start',
+      'serve',
+      'index',
+      'verify',
+      'audit',
+      'keys list',
+      'backup',
+      'restore',
+    ]
+    for (const command of [...commands, 'move', 'carry-over']) {
+      const { child, output } = run([...command.split(' '), '--help'])
       assert.equal(await ended(child), 0)
       for (const part of ['Examples:', '--ecosystem <file>', '--data <folder>'])
         assert.ok(output.text.includes(part), `${command}: ${part}`)

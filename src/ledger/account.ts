@@ -35,6 +35,9 @@ export function receivableAccount(wallet: string): string {
 
 export const REVENUE = 'revenue'
 
+/** Minus the money that the operator gave. */
+export const GRANTS = 'grants'
+
 /** The database keeps it at zero or above. */
 export function isPrepaid(account: string): boolean {
   return account.startsWith('key:') || account.startsWith('bucket:')

@@ -1,5 +1,5 @@
 import { type Sql, sql } from '#store/sql.ts'
-import { REVENUE } from './account.ts'
+import { GRANTS, REVENUE } from './account.ts'
 import { type Check, DIFFERENCES_MAX, queryCheck } from './check.ts'
 
 /** 2^53 - 1. */
@@ -57,7 +57,7 @@ export const ledgerChecks: readonly Check[] = [
       from balances
       where case
         when account like 'key:%' or account like 'bucket:%' then prepaid <> 1
-        when account like 'chain_in:%' or account like 'receivable:%'
+        when account like 'chain_in:%' or account like 'receivable:%' or account = ${GRANTS}
           then prepaid <> 0 or micro_usd > 0
         when account = ${REVENUE} then prepaid <> 0 or micro_usd < 0
         else 1 = 1 end
@@ -91,5 +91,22 @@ export const ledgerChecks: readonly Check[] = [
       ) as parts
       group by account having sum(expected) <> sum(found)
       order by account limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'every grant has its reason and its entry, which gives its sum to its key and nothing else',
+    sql`select entry || ' ' || account as subject, cast(sum(expected) as bigint) as expected,
+        cast(sum(found) as bigint) as found
+      from (
+        select 'grant:' || id as entry, 'key:' || public_id as account, micro_usd as expected,
+          0 as found
+        from grants
+        union all select 'grant:' || id, ${GRANTS}, -micro_usd, 0 from grants
+        union all
+        select postings.entry_id, postings.account, 0, postings.micro_usd
+        from postings join journal_entries on journal_entries.id = postings.entry_id
+        where journal_entries.kind = 'grant' or postings.account = ${GRANTS}
+      ) as parts
+      group by entry, account having sum(expected) <> sum(found)
+      order by entry, account limit ${DIFFERENCES_MAX}`,
   ),
 ]

@@ -43,3 +43,9 @@ export const ledgerGuards: readonly Guard[] = [
       or (new.posted_micro_usd <> old.posted_micro_usd and new.closings = old.closings)`,
   },
 ]
+
+/** Came after the first release. */
+export const upkeepGuards: readonly Guard[] = [
+  ...appendOnly('grants'),
+  ...appendOnly('store_copies'),
+]

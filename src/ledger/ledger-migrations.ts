@@ -1,6 +1,6 @@
 import type { Migration } from '#store/engine.ts'
 import { guardsSql } from '#store/guard.ts'
-import { ledgerGuards } from './ledger-guards.ts'
+import { ledgerGuards, upkeepGuards } from './ledger-guards.ts'
 
 /** Ids 1100 to 1199 of the accounts store. */
 export const ledgerMigrations: readonly Migration[] = [
@@ -49,4 +49,24 @@ export const ledgerMigrations: readonly Migration[] = [
         where closings > 0 and micro_usd <> posted_micro_usd`,
   },
   { id: 1101, name: 'guards of the ledger', sql: guardsSql(ledgerGuards) },
+  {
+    id: 1102,
+    name: 'grants, and where the rows came from',
+    sql: `
+      create table grants (
+        id text primary key,
+        public_id text not null,
+        micro_usd bigint not null check (micro_usd > 0),
+        reason text not null check (length(reason) > 0),
+        created_unix bigint not null
+      );
+      create index grants_by_key on grants (public_id, created_unix, id);
+      create table store_copies (
+        id text primary key,
+        kind text not null check (kind in ('move', 'restore')),
+        origin text not null,
+        created_unix bigint not null
+      )`,
+  },
+  { id: 1103, name: 'guards of grants and copies', sql: guardsSql(upkeepGuards) },
 ]

@@ -331,6 +331,10 @@ const CORRUPTIONS: Record<string, Sql[]> = {
   'the posted spend of an account is what its call entries took': [
     sql`update spend_days set posted_micro_usd = posted_micro_usd + 100`,
   ],
+  'every grant has its reason and its entry, which gives its sum to its key and nothing else': [
+    sql`insert into grants (id, public_id, micro_usd, reason, created_unix)
+      values ('g', '0a1b2c3d', 100, 'none was posted', 0)`,
+  ],
 }
 
 for (const check of ledgerChecks)

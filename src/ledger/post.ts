@@ -13,7 +13,7 @@ export interface Posting {
 /** Postings sum to zero; immutable. */
 export interface Entry {
   readonly id: string
-  readonly kind: 'credit' | 'reversal' | 'move' | 'calls'
+  readonly kind: 'credit' | 'reversal' | 'move' | 'calls' | 'grant'
   readonly reference: string
   readonly createdUnix: number
   readonly postings: readonly Posting[]

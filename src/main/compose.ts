@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { gather } from '#access/callers/gather.ts'
 import { type Access, type CreateAccessDeps, createAccess } from '#access/create-access.ts'
+import type { KeyChange } from '#access/keys/authorise.ts'
 import { describeGate } from '#api/describe-service.ts'
 import type { GaugeReading } from '#api/metrics.ts'
 import { AnswerCache } from '#datasets/answer-cache.ts'
@@ -53,6 +54,7 @@ export interface ComposeDeps {
   readonly clock: Clock
   /** Reports failures of payments and refunds outside requests. */
   report(error: unknown): void
+  onKeyChange?: ((change: KeyChange) => void) | undefined
   /** A one-line warning about the settings. */
   warn?(message: string): void
   /** Progress of an index in this process. */
@@ -173,7 +175,7 @@ function dataRoutes(data: Data): readonly Route[] {
 }
 
 function composeAccess(
-  { ecosystem, stores, settings, clock, report, warn }: ComposeDeps,
+  { ecosystem, stores, settings, clock, report, warn, onKeyChange }: ComposeDeps,
   holdings: HoldingsDeps,
   hooks: {
     readonly onBatch: ((size: number) => void) | undefined
@@ -202,6 +204,7 @@ function composeAccess(
     signedIn: hooks.signedIn,
     dataFolder: settings.dataFolder,
     report,
+    onKeyChange,
     ...(warn !== undefined && { warn }),
     ...(hooks.onBatch !== undefined && { onBatch: hooks.onBatch }),
   })

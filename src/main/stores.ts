@@ -5,7 +5,7 @@ import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
 import { moduleFile } from '#lib/package-root.ts'
 import { paymentsMigrations } from '#payments/payments-migrations.ts'
 import type { Engine, Migration, OnMigration } from '#store/engine.ts'
-import { OutdatedStoreError } from '#store/migrate.ts'
+import { MovedStoreError, OutdatedStoreError } from '#store/migrate.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import { x402Migrations } from '#x402/x402-migrations.ts'
 import type { Settings, StoreSetting } from './settings.ts'
@@ -62,8 +62,15 @@ export async function migrateStore(
     await engine.migrate(MIGRATIONS[name], onMigration)
   } catch (cause) {
     if (cause instanceof OutdatedStoreError) throw new SettingsError(OUTDATED[name], { cause })
+    if (cause instanceof MovedStoreError) throw new SettingsError(whereMoved(cause), { cause })
     throw cause
   }
+}
+
+function whereMoved({ place, isComplete }: MovedStoreError): string {
+  return isComplete
+    ? `SEXTON_DATA: the accounts of this folder were moved to ${place}; set SEXTON_DATABASE_URL to it`
+    : `SEXTON_DATA: a move of these accounts to ${place} was interrupted; run the same "sexton move --to" again, which ends or undoes it`
 }
 
 /** Migrates both; throws StoreError and leaves nothing open. */

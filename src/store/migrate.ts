@@ -15,7 +15,25 @@ export class OutdatedStoreError extends StoreError {
   override readonly name: string = 'OutdatedStoreError'
 }
 
-/** Refuses a database migrated by another version. */
+/** Above every migration, so that versions without moves refuse the store as well. */
+export const MOVED_ID = 9_999
+
+export const BEING_MOVED = 'being moved to '
+export const MOVED = 'moved to '
+
+/** Its rows are elsewhere or, before the end of a move, may be. */
+export class MovedStoreError extends StoreError {
+  override readonly name: string = 'MovedStoreError'
+  readonly isComplete: boolean
+  readonly place: string
+  constructor(mark: string) {
+    super(`this store was ${mark}`)
+    this.isComplete = mark.startsWith(MOVED)
+    this.place = mark.replace(this.isComplete ? MOVED : BEING_MOVED, '')
+  }
+}
+
+/** Refuses a database that was moved, or migrated by another version. */
 export async function appliedIds(
   connection: Connection,
   migrations: readonly Migration[],
@@ -25,6 +43,7 @@ export async function appliedIds(
   const oldest = Math.min(...known.keys())
   for (const row of applied) {
     const id = column.integer(row, 'id')
+    if (id === MOVED_ID) throw new MovedStoreError(column.text(row, 'name'))
     if (id < oldest) throw new OutdatedStoreError('its tables are of an earlier version')
     if (known.get(id) !== column.text(row, 'name'))
       throw new StoreError(

@@ -47,12 +47,14 @@ export interface MoneyWorld {
   rotate(key: HeldKey): Promise<HeldKey | undefined>
   revoke(key: HeldKey): Promise<void>
   move(from: HeldKey, to: HeldKey): Promise<Outcome>
-  /** Mines a transfer and claims it for a key; a payer that does not own the key signs for it. */
+  /** Mines a transfer and claims it for a key; a payer that does not own the key signs for it. Returns the transfer. */
   deposit(input: {
     readonly payer: PrivateKeyAccount
     readonly key: HeldKey
     readonly amount: bigint
-  }): Promise<void>
+    /** A transfer that was mined before, which is claimed only. */
+    readonly tx?: string
+  }): Promise<string>
   /** Mines enough blocks for what was mined before, and verifies. */
   confirm(): Promise<void>
   /** Takes the newest blocks away; their transfers may be mined again, behind another log. */
@@ -69,9 +71,11 @@ export interface MoneyWorld {
 
 const ADDRESS = '192.0.2.1'
 
-export function createMoneyWorld(engine: Engine): MoneyWorld {
+/** `before`: the world whose accounts were restored here. */
+export function createMoneyWorld(engine: Engine, before?: MoneyWorld): MoneyWorld {
   const access = createHarness(engine)
-  const chain = new FakeChain()
+  if (before !== undefined) access.now.ms = before.access.now.ms
+  const chain = before?.chain ?? new FakeChain()
   const clock = () => access.now.ms
   return {
     access,
@@ -161,9 +165,9 @@ function paymentActions(
   }
 
   return {
-    async deposit({ payer, key, amount }) {
+    async deposit({ payer, key, amount, tx: mined }) {
       transfers += 1
-      const tx = `transfer ${transfers}`
+      const tx = mined ?? `transfer ${transfers}`
       const proof = await access.sign(payer, 'link-payer', {
         transaction: hash(tx),
         key: key.publicId,
@@ -176,9 +180,10 @@ function paymentActions(
         amountUsd: 1,
         ...(!isOwner && { payerMessage: proof.message, payerSignature: proof.signature }),
       }
-      mine([{ tx, from: toLower(payer.address), amount }])
+      if (mined === undefined) mine([{ tx, from: toLower(payer.address), amount }])
       await claim(payments, access, body)
       await verifier.pass()
+      return tx
     },
     async confirm() {
       chain.mineEmpty(CONFIRMATIONS)

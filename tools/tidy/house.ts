@@ -39,6 +39,7 @@ export const house: Readonly<Record<string, readonly string[] | 'everything'>> =
     'devnet',
   ],
   audit: 'everything',
+  upkeep: 'everything',
   'carry-over': 'everything',
   setup: 'everything',
   cli: 'everything',

@@ -18,6 +18,16 @@ export interface KeyDeps {
   readonly keyPrefix: string
   readonly quotas: Quotas
   readonly callers: Callers
+  /** After the commit; a restore from a backup looks for these in the log. */
+  readonly onKeyChange?: ((change: KeyChange) => void) | undefined
+}
+
+export interface KeyChange {
+  readonly kind: 'minted' | 'revoked' | 'rotated'
+  readonly publicId: string
+  readonly owner: Address
+  /** Of a rotation. */
+  readonly successor?: string
 }
 
 /** All three or none. */

@@ -68,7 +68,10 @@ export function revokeRoute(deps: KeyDeps): Route {
         return { key: { ...key, revokedUnix: key.revokedUnix ?? nowUnix }, digest }
       })
       if (isRefusal(outcome)) return outcome
-      if (outcome.digest !== undefined) deps.callers.forget(outcome.digest)
+      if (outcome.digest !== undefined) {
+        deps.callers.forget(outcome.digest)
+        deps.onKeyChange?.({ kind: 'revoked', publicId, owner: outcome.key.wallet })
+      }
       return answer(200, { key: toKeyRecord(deps, outcome.key, outcome.tier) }, NO_STORE)
     },
   })
@@ -100,6 +103,8 @@ export function rotateRoute(deps: KeyDeps): Route {
       })
       if (isRefusal(outcome)) return outcome
       deps.callers.forget(outcome.digest)
+      const { publicId: successor, wallet: owner } = outcome.key
+      deps.onKeyChange?.({ kind: 'rotated', publicId, owner, successor })
       const key = toKeyRecord(deps, outcome.key, outcome.tier)
       return answer(201, { key, secret: outcome.secret }, NO_STORE)
     },

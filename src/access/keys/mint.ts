@@ -102,6 +102,8 @@ export function mintRoute(deps: MintDeps): Route {
       const tier = await deps.callers.tierOf(signed.wallet)
       const made = await mintKey(deps, signed, label)
       if (isRefusal(made)) return made
+      const { publicId, wallet: owner } = made.key
+      deps.onKeyChange?.({ kind: 'minted', publicId, owner })
       const body201 = { key: toKeyRecord(deps, made.key, tier), secret: made.secret }
       return answer(201, body201, { headers: { 'Cache-Control': 'no-store' } })
     },

@@ -39,6 +39,10 @@ async function killLeaked(deps: KeyDeps, digest: string): Promise<void> {
   const key = (await findKeysByDigest(deps.engine, [digest])).get(digest)
   if (key === undefined) return
   const nowUnix = unixNow(deps.clock)
-  await deps.engine.write((connection) => markRevoked(connection, { ...key, nowUnix }))
+  const revoked = await deps.engine.write((connection) =>
+    markRevoked(connection, { ...key, nowUnix }),
+  )
   deps.callers.forget(digest)
+  if (revoked === undefined) return
+  deps.onKeyChange?.({ kind: 'revoked', publicId: key.publicId, owner: key.wallet })
 }

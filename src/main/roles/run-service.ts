@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
+import type { KeyChange } from '#access/keys/authorise.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { isUnusable, readStalls } from '#indexer/stalled-chains.ts'
@@ -112,7 +113,8 @@ async function openApi(
   const report = (err: unknown) =>
     logger.error({ err }, 'error while processing a payment or refund')
   const warn = (message: string) => logger.warn(message)
-  const composed = await compose({ ...parts, settings, clock, report, warn })
+  const onKeyChange = (change: KeyChange) => logger.info(change, `key ${change.kind}`)
+  const composed = await compose({ ...parts, settings, clock, report, warn, onKeyChange })
   const served = await serve({ settings, logger, clock, randomBytes }, composed)
   return { composed, served }
 }

@@ -40,6 +40,9 @@ const STATEMENTS_MAX = 1_000
 const SQLITE_BUSY = 5
 const SQLITE_CONSTRAINT = 19
 
+/** Starts the refusals of a frozen store, which are no fault of the row. */
+export const FROZEN = 'frozen: '
+
 /** Remainders are halved, so that only six texts are prepared. */
 const ROWS_AT_ONCE = 32
 
@@ -230,7 +233,8 @@ function insertText(into: BulkInsert, count: number): string {
 
 function toStoreError(error: unknown): StoreError {
   const message = error instanceof Error ? error.message : String(error)
-  const Kind = codeOf(error) === SQLITE_CONSTRAINT ? ConstraintError : StoreError
+  const isConstraint = codeOf(error) === SQLITE_CONSTRAINT && !message.startsWith(FROZEN)
+  const Kind = isConstraint ? ConstraintError : StoreError
   return new Kind(`SQLite: ${message}`, { cause: error })
 }
 

@@ -30,7 +30,7 @@ export interface AccountsWorld {
 }
 
 export interface RoleMore
-  extends Partial<Pick<RoleStart, 'wrapper' | 'nodeFlags' | 'environment'>> {
+  extends Partial<Pick<RoleStart, 'wrapper' | 'nodeFlags' | 'environment' | 'flags'>> {
   /** Instead of the world's own. */
   readonly dataFolder?: string
 }

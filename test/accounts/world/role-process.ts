@@ -19,7 +19,18 @@ export interface RoleProcess {
 }
 
 export interface RoleStart {
-  readonly role: 'start' | 'serve' | 'index' | 'verify' | 'audit'
+  readonly role:
+    | 'start'
+    | 'serve'
+    | 'index'
+    | 'verify'
+    | 'audit'
+    | 'move'
+    | 'backup'
+    | 'restore'
+    | 'keys'
+  /** Behind the role. */
+  readonly flags?: readonly string[]
   readonly port: number
   readonly environment: Readonly<Record<string, string>>
   /** Program and flags that the process is started by, such as strace; it must become the process. */
@@ -42,10 +53,10 @@ const STOP_MS = 20_000
 
 /** Starts a role; the process ends with this one. */
 export function startRole(start: RoleStart): RoleProcess {
-  const { role, port, environment, wrapper = [], nodeFlags = [] } = start
-  const command = [...wrapper, process.execPath, ...nodeFlags, 'src/cli/sexton.mjs', role]
-  const [program = '', ...flags] = command
-  const child = spawn(program, flags, {
+  const { role, port, environment, wrapper = [], nodeFlags = [], flags = [] } = start
+  const command = [...wrapper, process.execPath, ...nodeFlags, 'src/cli/sexton.mjs', role, ...flags]
+  const [program = '', ...words] = command
+  const child = spawn(program, words, {
     cwd: root,
     env: {
       PATH: process.env.PATH,
@@ -62,19 +73,19 @@ export function startRole(start: RoleStart): RoleProcess {
     process.off('exit', killAtExit)
     return { code, signal }
   })
-  const words = listen(child)
+  const said = listen(child)
   const url = `http://127.0.0.1:${port}`
   const isOver = () => child.exitCode !== null || child.signalCode !== null
   return {
     url,
     pid: child.pid ?? 0,
     exit,
-    words,
+    words: said,
     async ready() {
       const endMs = performance.now() + READY_MS
       while (!(await isReady(url))) {
         if (isOver() || performance.now() > endMs)
-          throw new Error(`sexton ${role} did not become ready:\n${words()}`)
+          throw new Error(`sexton ${role} did not become ready:\n${said()}`)
         await sleep(ASK_AGAIN_MS)
       }
     },
@@ -83,7 +94,7 @@ export function startRole(start: RoleStart): RoleProcess {
       const late = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
       const { code, signal } = await exit
       clearTimeout(late)
-      if (code !== 0) throw new Error(`sexton ${role} ended with ${code ?? signal}:\n${words()}`)
+      if (code !== 0) throw new Error(`sexton ${role} ended with ${code ?? signal}:\n${said()}`)
     },
     async kill() {
       child.kill('SIGKILL')

@@ -1,0 +1,80 @@
+import { DatabaseSync } from 'node:sqlite'
+import { compileLazily } from '#lib/compile-lazily.ts'
+import { Type } from '#lib/type.ts'
+import type { Connection } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { sql } from '#store/sql.ts'
+import type { TableProofs } from '../copy-tables.ts'
+import { UpkeepError } from '../upkeep-error.ts'
+
+/** What a backup says about itself, in a table of its own. */
+export interface Manifest {
+  readonly format: 1
+  readonly id: string
+  /** Of Sexton. */
+  readonly version: string
+  readonly createdMs: number
+  readonly tables: TableProofs
+}
+
+const schema = compileLazily(
+  Type.Object({
+    format: Type.Literal(1),
+    id: Type.String(),
+    version: Type.String(),
+    createdMs: Type.Integer(),
+    tables: Type.Record(
+      Type.String(),
+      Type.Object({ rows: Type.Integer(), sha256: Type.String() }),
+    ),
+  }),
+)
+
+/** `refunds`: lines of refund journals that waited when the backup was made. */
+export async function writeManifest(
+  tx: Connection,
+  manifest: Manifest,
+  refunds: readonly string[],
+): Promise<void> {
+  await tx.run(sql`create table backup_manifest (manifest text not null)`)
+  await tx.run(sql`create table backup_refunds (line text not null)`)
+  const text = JSON.stringify({ ...manifest, tables: Object.fromEntries(manifest.tables) })
+  await tx.run(sql`insert into backup_manifest (manifest) values (${text})`)
+  for (const line of refunds) await tx.run(sql`insert into backup_refunds (line) values (${line})`)
+}
+
+export interface BackupFacts {
+  readonly manifest: Manifest
+  readonly refunds: readonly string[]
+  /** Ids of the migrations that its tables have. */
+  readonly migrations: ReadonlySet<number>
+}
+
+/** Throws UpkeepError for any other file. */
+export function readFacts(file: string): BackupFacts {
+  try {
+    const database = new DatabaseSync(file, { readOnly: true })
+    try {
+      const rows = (text: string) => database.prepare(text).all()
+      const [found] = rows('select manifest from backup_manifest')
+      const refunds = rows('select line from backup_refunds order by rowid')
+      const ids = rows('select id from migrations')
+      return {
+        manifest: parseManifest(found === undefined ? '' : column.text(found, 'manifest')),
+        refunds: refunds.map((row) => column.text(row, 'line')),
+        migrations: new Set(ids.map((row) => column.integer(row, 'id'))),
+      }
+    } finally {
+      database.close()
+    }
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new UpkeepError(`${file} is not a backup made by "sexton backup" (${reason})`, { cause })
+  }
+}
+
+function parseManifest(text: string): Manifest {
+  const value: unknown = JSON.parse(text)
+  if (!schema().Check(value)) throw new TypeError('its manifest cannot be read')
+  return { ...value, tables: new Map(Object.entries(value.tables)) }
+}

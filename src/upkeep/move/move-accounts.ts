@@ -1,0 +1,139 @@
+import { type Clock, unixNow } from '#lib/time.ts'
+import { type Connection, type Engine, StoreError } from '#store/engine.ts'
+import { type Sql, sql } from '#store/sql.ts'
+import type { FileMove, MovingFile } from '#store/sqlite/moving-file.ts'
+import { ACCOUNT_TABLES, copiedAccounts, differencesIn, firstFew } from '../copied-stores.ts'
+import {
+  copyTables,
+  proveTables,
+  type TableProofs,
+  tableWithRows,
+  unequalTables,
+} from '../copy-tables.ts'
+import { hasCopy, recordCopy } from '../store-copies.ts'
+import { UpkeepError } from '../upkeep-error.ts'
+
+export interface MoveDeps {
+  readonly source: MovingFile
+  readonly target: Engine
+  readonly clock: Clock
+  readonly move: FileMove
+  /** A slower copy is given up, and the old store goes on. */
+  readonly frozenMsMax: number
+  onRows?(count: number): void
+}
+
+export interface MovedAccounts {
+  readonly tables: TableProofs
+  /** How long calls got 503 from the old store so far. */
+  readonly frozenMs: number
+}
+
+/** Renewed well before `FROZEN_MS`, also while PostgreSQL works. */
+const RENEW_MS = 2_000
+
+/** Any constant; held until a mover's transaction ends, also after the mover was killed. */
+const MOVE_LOCK = 5_398_018
+
+/**
+ * Order of the end: the file is closed for good, the target commits, the file is left. A kill between
+ * these leaves a file that refuses every write until `settle` asks the target.
+ */
+export async function moveAccounts(deps: MoveDeps): Promise<MovedAccounts> {
+  const { source, target, move, clock } = deps
+  const renewing = setInterval(() => void source.renew(move).catch(() => undefined), RENEW_MS)
+  let sinceMs: number | undefined
+  let tables: TableProofs = new Map()
+  try {
+    await target.writeWithoutTimeout(async (tx) => {
+      await prepareTarget(tx)
+      if (!(await source.freeze(move)))
+        throw new UpkeepError('another "sexton move" works on this folder; wait for it to end')
+      sinceMs = clock()
+      tables = await copyFrozen(deps, tx, sinceMs)
+      await source.handOver(move)
+    })
+    await source.leave(move)
+  } catch (error) {
+    if (sinceMs === undefined || (await recover(deps)) === 'undone') throw error
+  } finally {
+    clearInterval(renewing)
+  }
+  return { tables, frozenMs: clock() - (sinceMs ?? clock()) }
+}
+
+/** The answer to the commit may have been lost. */
+async function recover(deps: MoveDeps): Promise<'moved' | 'undone'> {
+  const { kind } = await deps.source.state()
+  if (kind === 'handedOver') return settle(deps, deps.move)
+  if (kind === 'moved') return 'moved'
+  await deps.source.thaw()
+  return 'undone'
+}
+
+/** Ends a move that was cut off between the two commits, which the target alone knows. */
+export async function settle(
+  { source, target }: Pick<MoveDeps, 'source' | 'target'>,
+  move: FileMove,
+): Promise<'moved' | 'undone'> {
+  const isThere = await target
+    .writeWithoutTimeout(async (tx) => {
+      await lockMoves(tx)
+      return hasCopy(tx, move.id)
+    })
+    .catch((cause: unknown) => {
+      if (!(cause instanceof StoreError)) throw cause
+      throw new UpkeepError(
+        `the move to ${move.place} was cut off at its end, and only that database knows whether it was made; run this again once it answers. Until then calls get 503 (${cause.message})`,
+        { cause },
+      )
+    })
+  if (isThere) await source.leave(move)
+  else await source.thaw()
+  return isThere ? 'moved' : 'undone'
+}
+
+async function prepareTarget(tx: Connection): Promise<void> {
+  await lockMoves(tx)
+  const table = await tableWithRows(tx, ACCOUNT_TABLES)
+  if (table !== undefined)
+    throw new UpkeepError(
+      `--to: the accounts there have rows in "${table}"; name an empty database`,
+    )
+}
+
+/** Waits for the transaction of a killed mover, which may still commit. */
+async function lockMoves(tx: Connection): Promise<void> {
+  await tx.run(sql`select 1 from pg_advisory_xact_lock(${MOVE_LOCK})`)
+}
+
+async function copyFrozen(
+  { source, target, clock, move, frozenMsMax, onRows }: MoveDeps,
+  tx: Connection,
+  sinceMs: number,
+): Promise<TableProofs> {
+  const copied = {
+    ...copiedAccounts,
+    onRows(count: number) {
+      onRows?.(count)
+      if (clock() - sinceMs > frozenMsMax)
+        throw new UpkeepError(
+          `the accounts were frozen for ${frozenMsMax / 1000} s, the longest allowed; raise --frozen-seconds`,
+        )
+    },
+  }
+  const read = await copyTables({ connection: source.connection, dialect: 'sqlite' }, tx, copied)
+  for (const table of ACCOUNT_TABLES) await tx.run(plain(`analyze ${table}`))
+  const stored = await proveTables({ connection: tx, dialect: target.dialect }, copied)
+  const unequal = unequalTables(read, stored)
+  if (unequal.length > 0) throw new UpkeepError(`the copies differ in ${unequal.join(', ')}`)
+  const differences = await differencesIn(tx, target.dialect)
+  if (differences.length > 0)
+    throw new UpkeepError(`the copied accounts fail their audit: ${firstFew(differences)}`)
+  await recordCopy(tx, { ...move, kind: 'move', origin: 'SQLite', nowUnix: unixNow(clock) })
+  return read
+}
+
+function plain(text: string): Sql {
+  return { kind: 'sql', parts: [text], values: [] }
+}

@@ -1,0 +1,165 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import type { RoleContext } from '#main/role-context.ts'
+import { SettingsError } from '#main/settings-error.ts'
+import { storeFile } from '#main/store-file.ts'
+import { migrateStore, openStore } from '#main/stores.ts'
+import { type Engine, StoreError } from '#store/engine.ts'
+import { openPostgres } from '#store/postgres/open-postgres.ts'
+import { MovingFile } from '#store/sqlite/moving-file.ts'
+import { ACCOUNT_TABLES, differencesIn, firstFew } from '../copied-stores.ts'
+import { countRows, type TableProofs } from '../copy-tables.ts'
+import { type Report, showProofs } from '../report.ts'
+import { UpkeepError } from '../upkeep-error.ts'
+import { type MovedAccounts, moveAccounts, settle } from './move-accounts.ts'
+import { moveRegister } from './move-register.ts'
+
+export interface MoveOptions {
+  readonly to: string
+  readonly frozenSeconds: number
+}
+
+type Context = Pick<RoleContext, 'settings' | 'clock' | 'progress'>
+
+export async function runMove(
+  { settings, clock, progress }: Context,
+  report: Report,
+  { to, frozenSeconds }: MoveOptions,
+): Promise<void> {
+  const { dataFolder } = settings
+  if (settings.accounts.kind === 'postgres')
+    throw new SettingsError(
+      'the accounts are in PostgreSQL already; unset SEXTON_DATABASE_URL and SEXTON_ACCOUNTS_URL, and name the old folder with --data',
+    )
+  const file = storeFile(dataFolder, 'accounts')
+  if (!existsSync(file))
+    throw new SettingsError(`no such file: ${file}; name the folder of the accounts with --data`)
+  const place = placeOf(to)
+  const source = await MovingFile.open(file, ACCOUNT_TABLES)
+  const target = openPostgres({ url: to, schema: 'accounts' })
+  try {
+    const earlier = await endEarlier({ source, target }, place)
+    if (earlier === 'moved') {
+      report.say(`The accounts were moved to ${place} already.`)
+      report.done({ moved: true, to: place, earlier: true })
+      return
+    }
+    await migrateStore(target, 'accounts')
+    await auditSource(dataFolder)
+    const register = await carryRegister(settings, to, progress)
+    const total = 2 * (await countRows(source.connection, ACCOUNT_TABLES))
+    let done = 0
+    const moved = await moveAccounts({
+      source,
+      target,
+      clock,
+      move: { id: randomUUID(), place },
+      frozenMsMax: frozenSeconds * 1_000,
+      onRows(count) {
+        done += count
+        progress.update('moving accounts', done, total)
+      },
+    })
+    progress.finish()
+    tell(report, { place, register, moved })
+  } catch (cause) {
+    if (!(cause instanceof StoreError)) throw cause
+    throw new UpkeepError(
+      `a database failed, and the accounts stay where they are; check both and run this again (${cause.message})`,
+      { cause },
+    )
+  } finally {
+    await target.close()
+    await source.close()
+  }
+}
+
+/** Ends what an earlier mover left behind. */
+async function endEarlier(
+  deps: { readonly source: MovingFile; readonly target: Engine },
+  place: string,
+): Promise<'moved' | 'here'> {
+  const state = await deps.source.state()
+  if (state.kind === 'open') return 'here'
+  if (state.kind === 'frozen')
+    throw new UpkeepError(
+      'another "sexton move" works on this folder; if it was killed, wait 10 s and run this again',
+    )
+  if (state.place !== place)
+    throw new UpkeepError(
+      state.kind === 'moved'
+        ? `the accounts were moved to ${state.place}`
+        : `an earlier move to ${state.place} was cut off; run "sexton move" to that database first`,
+    )
+  if (state.kind === 'moved') return 'moved'
+  await migrateStore(deps.target, 'accounts')
+  return (await settle(deps, state)) === 'moved' ? 'moved' : 'here'
+}
+
+/** Before calls are refused: the copy is the same rows, so it has the same differences. */
+async function auditSource(dataFolder: string): Promise<void> {
+  const engine = await openStore(dataFolder, 'accounts', { kind: 'sqlite' })
+  try {
+    await migrateStore(engine, 'accounts')
+    const differences = await engine.snapshot((reads) => differencesIn(reads, 'sqlite'))
+    if (differences.length > 0)
+      throw new UpkeepError(`the accounts fail their audit: ${firstFew(differences)}`)
+  } finally {
+    await engine.close()
+  }
+}
+
+async function carryRegister(
+  { dataFolder, register }: Context['settings'],
+  url: string,
+  progress: Context['progress'],
+): Promise<TableProofs | 'kept'> {
+  if (register.kind === 'postgres' || !existsSync(storeFile(dataFolder, 'register'))) return 'kept'
+  const source = await openStore(dataFolder, 'register', register)
+  const target = openPostgres({ url, schema: 'register' })
+  try {
+    for (const each of [source, target]) await migrateStore(each, 'register')
+    const onProgress = (done: number, total: number) =>
+      progress.update('copying register', done, total)
+    return (await moveRegister(source, target, onProgress)) ?? 'kept'
+  } finally {
+    await target.close()
+    await source.close()
+  }
+}
+
+function tell(
+  report: Report,
+  {
+    place,
+    register,
+    moved,
+  }: {
+    readonly place: string
+    readonly register: TableProofs | 'kept'
+    readonly moved: MovedAccounts
+  },
+): void {
+  if (register !== 'kept') showProofs(report, 'register', register)
+  showProofs(report, 'accounts', moved.tables)
+  report.say(
+    `Both sides are equal and audited. Calls were refused for ${moved.frozenMs} ms so far.`,
+  )
+  report.say(
+    `The accounts are in ${place} now: stop the old process, and start with SEXTON_DATABASE_URL and the same SEXTON_DATA.`,
+  )
+  report.done({
+    moved: true,
+    to: place,
+    earlier: false,
+    frozenMs: moved.frozenMs,
+    register: register === 'kept' ? null : Object.fromEntries(register),
+    accounts: Object.fromEntries(moved.tables),
+  })
+}
+
+/** Host, port and database; never the password. */
+export function placeOf(url: string): string {
+  const { hostname, port, pathname } = new URL(url)
+  return `${hostname}:${port === '' ? '5432' : port}${pathname}`
+}

@@ -1,0 +1,25 @@
+import { existsSync } from 'node:fs'
+import type { Settings } from '#main/settings.ts'
+import { SettingsError } from '#main/settings-error.ts'
+import { storeFile } from '#main/store-file.ts'
+import { migrateStore, openStore } from '#main/stores.ts'
+import type { Engine } from '#store/engine.ts'
+
+/** Of an installation that exists: a mistyped folder must not become a new store. */
+export async function onAccounts<T>(
+  { dataFolder, accounts: setting }: Pick<Settings, 'dataFolder' | 'accounts'>,
+  work: (accounts: Engine) => Promise<T>,
+): Promise<T> {
+  const file = storeFile(dataFolder, 'accounts')
+  if (setting.kind === 'sqlite' && !existsSync(file))
+    throw new SettingsError(
+      `no such file: ${file}; name the folder with --data, or set SEXTON_DATABASE_URL`,
+    )
+  const accounts = await openStore(dataFolder, 'accounts', setting)
+  try {
+    await migrateStore(accounts, 'accounts')
+    return await work(accounts)
+  } finally {
+    await accounts.close()
+  }
+}

@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict'
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { after, before, test } from 'node:test'
+import { createMeter } from '#access/meter/meter.ts'
+import { RefundJournal } from '#access/meter/refund-journal.ts'
+import { storeFile } from '#main/store-file.ts'
+import { accountsMigrations, migrateStore, openStore } from '#main/stores.ts'
+import type { Engine } from '#store/engine.ts'
+import { openPostgres } from '#store/postgres/open-postgres.ts'
+import { sql } from '#store/sql.ts'
+import { MovingFile } from '#store/sqlite/moving-file.ts'
+import { createMoneyWorld, type HeldKey, type MoneyWorld } from '#test/money/money-world.ts'
+import { startPostgres, type TestPostgres } from '#test/postgres.ts'
+import { ACCOUNT_TABLES, copiedAccounts } from '#upkeep/copied-stores.ts'
+import { proveTables, unequalTables } from '#upkeep/copy-tables.ts'
+import { type Moment, openWatch, runSexton } from './mover.ts'
+
+let postgres: TestPostgres
+let folder: string
+/** Accounts with keys, money, spend and refunds, to be copied for each test. */
+let model: string
+before(async () => {
+  postgres = await startPostgres()
+  folder = mkdtempSync(join(tmpdir(), 'sexton-move-'))
+  model = join(folder, 'model')
+  const { engine } = await liveIn(model)
+  await engine.close()
+})
+after(async () => {
+  await postgres.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function liveIn(place: string): Promise<{ engine: Engine; world: MoneyWorld; key: HeldKey }> {
+  mkdirSync(place)
+  const engine = await openStore(place, 'accounts', { kind: 'sqlite' })
+  await migrateStore(engine, 'accounts')
+  const world = createMoneyWorld(engine)
+  const key = await world.mint()
+  const other = await world.mint(key.wallet)
+  await world.deposit({ payer: key.wallet, key, amount: 5_000n })
+  await world.confirm()
+  const [first] = await world.call(key, 15)
+  if (first !== undefined) await world.refund(first)
+  await world.rotate(other)
+  await world.wait(40 * 3_600)
+  await world.call(key, 12)
+  return { engine, world, key }
+}
+
+function freshFolder(): string {
+  const place = mkdtempSync(join(folder, 'place-'))
+  cpSync(model, place, { recursive: true })
+  return place
+}
+
+const move = (place: string, url: string, onChild?: Parameters<typeof runSexton>[2]) =>
+  runSexton(['move', '--data', place, '--to', url, '--json'], {}, onChild)
+
+/** Ten seconds pass for the mover that was killed. */
+function passTime(place: string): void {
+  const database = new DatabaseSync(storeFile(place, 'accounts'))
+  const isThere = database.prepare("select 1 from sqlite_master where name = 'moving'").all()
+  if (isThere.length > 0) database.exec('update moving set until_ms = 1 where until_ms is not null')
+  database.close()
+}
+
+async function isWritable(place: string): Promise<boolean> {
+  const engine = await openStore(place, 'accounts', { kind: 'sqlite' })
+  try {
+    await engine.write((tx) => tx.run(sql`update balances set micro_usd = micro_usd`))
+    return true
+  } catch {
+    return false
+  } finally {
+    await engine.close()
+  }
+}
+
+const openTarget = (url: string) => openPostgres({ url, schema: 'accounts' })
+
+async function hasAccounts(url: string): Promise<boolean> {
+  const target = openTarget(url)
+  try {
+    const [found] = await target.read(
+      sql`select to_regclass('accounts.keys') is not null as is_there`,
+    )
+    if (found?.is_there !== true) return false
+    return (await target.read(sql`select 1 from keys limit 1`)).length > 0
+  } finally {
+    await target.close()
+  }
+}
+
+async function assertWhole(url: string): Promise<void> {
+  const source = await openStore(model, 'accounts', { kind: 'sqlite' })
+  const target = openTarget(url)
+  const copied = {
+    ...copiedAccounts,
+    tables: ACCOUNT_TABLES.filter((table) => table !== 'store_copies'),
+  }
+  const [one, other] = await Promise.all(
+    [source, target].map((engine) =>
+      engine.snapshot((connection) => proveTables({ connection, dialect: engine.dialect }, copied)),
+    ),
+  )
+  await Promise.all([source.close(), target.close()])
+  assert.ok(one !== undefined && other !== undefined)
+  assert.deepEqual(unequalTables(one, other), [])
+}
+
+const LAST = ['insert into store_copies', 'commit']
+const MOMENTS: Readonly<Record<string, Moment & { readonly goesOn: boolean }>> = {
+  'before it froze the old store': {
+    after: ['pg_advisory_xact_lock'],
+    is: 'asked',
+    goesOn: true,
+  },
+  'when it began to copy': { after: ['insert into wallets'], is: 'asked', goesOn: true },
+  'when all was copied': { after: ['analyze spend_days'], is: 'answered', goesOn: true },
+  'when all was proven': { after: ['insert into store_copies'], is: 'asked', goesOn: true },
+  'before the new store committed': { after: LAST, is: 'asked', goesOn: false },
+  'after the new store committed': { after: LAST, is: 'answered', goesOn: false },
+}
+
+for (const [when, moment] of Object.entries(MOMENTS))
+  test(`a mover killed ${when} leaves one store in use, and a second one ends its work`, async () => {
+    const place = freshFolder()
+    const url = await postgres.createDatabase()
+    let kill = () => undefined as unknown
+    const watch = await openWatch(url, moment, () => kill())
+    const { signal } = await move(place, watch.url, (child) => {
+      kill = () => child.kill('SIGKILL')
+    })
+    await watch.close()
+    assert.equal(signal, 'SIGKILL')
+    passTime(place)
+    const isOld = await isWritable(place)
+    assert.equal(isOld, moment.goesOn)
+    const isNew = await hasAccounts(url)
+    assert.equal(isNew, moment === MOMENTS['after the new store committed'])
+    // The port of the proxy is part of the place.
+    const again = await runAgain(place, url, watch.url)
+    assert.equal(again.code, 0, again.stderr)
+    assert.equal(JSON.parse(again.stdout).moved, true)
+    await assertWhole(url)
+    assert.equal(await isWritable(place), false)
+  })
+
+/** Through a proxy at the same address. */
+async function runAgain(place: string, url: string, through: string) {
+  const watch = await openWatch(
+    url,
+    { after: ['nothing says this'], is: 'asked' },
+    () => undefined,
+    through,
+  )
+  try {
+    return await move(place, watch.url)
+  } finally {
+    await watch.close()
+  }
+}
+
+test('a mover that never hears of its commit finds out that it was made', async () => {
+  const place = freshFolder()
+  const url = await postgres.createDatabase()
+  const watch = await openWatch(url, { after: LAST, is: 'answered' }, () => undefined)
+  const moved = await move(place, watch.url)
+  await watch.close()
+  assert.equal(moved.code, 0, moved.stderr)
+  await assertWhole(url)
+})
+
+test('a mover whose last commit never arrived undoes everything, and the old store goes on', async () => {
+  const place = freshFolder()
+  const url = await postgres.createDatabase()
+  const watch = await openWatch(url, { after: LAST, is: 'asked' }, () => undefined)
+  const failed = await move(place, watch.url)
+  await watch.close()
+  assert.equal(failed.code, 1)
+  assert.match(JSON.parse(failed.stdout).error, /stay where they are/)
+  assert.equal(await isWritable(place), true)
+  assert.equal(await hasAccounts(url), false)
+})
+
+test('a start on moved accounts is refused with the place that has them, without its password', async () => {
+  const place = freshFolder()
+  const url = await postgres.createDatabase()
+  const moved = await move(place, url)
+  assert.equal(moved.code, 0, moved.stderr)
+  const { host, pathname, password } = new URL(url)
+  const refused = await runSexton(['start', '--data', place, '--port', '0'])
+  assert.equal(refused.code, 2)
+  assert.ok(refused.stderr.includes(`were moved to ${host}${pathname}; set SEXTON_DATABASE_URL`))
+  assert.ok(!`${refused.stderr}${moved.stderr}${moved.stdout}`.includes(password))
+  const again = await move(place, url)
+  assert.deepEqual([again.code, JSON.parse(again.stdout).earlier], [0, true])
+  const elsewhere = await move(place, await postgres.createDatabase())
+  assert.equal(elsewhere.code, 1)
+  assert.match(elsewhere.stderr, /were moved to/)
+})
+
+test('a database with accounts of its own is refused, and the old store is never frozen', async () => {
+  const place = freshFolder()
+  const url = await postgres.createDatabase()
+  assert.equal((await move(freshFolder(), url)).code, 0)
+  const refused = await move(place, url)
+  assert.equal(refused.code, 1)
+  assert.match(refused.stderr, /have rows in "wallets"; name an empty database/)
+  assert.equal(await isWritable(place), true)
+})
+
+test('a write that slips in after a freeze ran out is never lost: the move is given up', async () => {
+  const place = freshFolder()
+  const source = await MovingFile.open(storeFile(place, 'accounts'), ACCOUNT_TABLES)
+  const mark = { id: 'one', place: 'elsewhere' }
+  assert.equal(await source.freeze(mark), true)
+  assert.equal(await isWritable(place), false)
+  passTime(place)
+  assert.equal(await isWritable(place), true)
+  await source.renew(mark)
+  await assert.rejects(source.handOver(mark), /were written while they were copied/)
+  await source.thaw()
+  await source.close()
+  assert.equal(await isWritable(place), true)
+})
+
+test('a call in flight while the accounts move is refunded by the next process, once', async () => {
+  const place = join(folder, 'refunding')
+  const { engine, world, key } = await liveIn(place)
+  const clock = () => world.access.now.ms
+  const deps = { clock, pricePerCall: 100n, name: 'old' }
+  const journal = new RefundJournal({ ...deps, folder: place })
+  const meter = createMeter({ ...deps, engine, journal })
+  const caller = world.access.access.anonymous('192.0.2.9')
+  const admitted = await meter.admit(caller)
+  assert.ok(admitted.kind === 'admitted' && key.publicId !== '')
+  const url = await postgres.createDatabase()
+  const moved = await move(place, url)
+  assert.equal(moved.code, 0, moved.stderr)
+  await assert.rejects(meter.refund(admitted.receipt))
+  await engine.close()
+  const target = openTarget(url)
+  await target.migrate(accountsMigrations)
+  const used = async () =>
+    (await target.read(sql`select used from usage_days where bucket = ${caller.bucket}`))[0]?.used
+  assert.equal(await used(), 1)
+  const next = new RefundJournal({ ...deps, name: 'new', folder: place })
+  const later = createMeter({ ...deps, name: 'new', engine: target, journal: next })
+  for (const waiting of (await next.takeOver()).values())
+    for (const receipt of [...waiting.receipts, ...waiting.receipts]) await later.refund(receipt)
+  assert.equal(await used(), 0)
+  await target.close()
+})

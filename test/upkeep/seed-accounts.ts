@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto'
+import { insertKey } from '#access/keys/key-store.ts'
+import type { Address } from '#domain/address.ts'
+import { isRefusal } from '#domain/refusal.ts'
+import { keyAccount, REVENUE } from '#ledger/account.ts'
+import { postGrant } from '#ledger/grant.ts'
+import { changeBalance, recordEntry } from '#ledger/post.ts'
+import { DAY_SECONDS, startOfDay, toDate } from '#lib/time.ts'
+import type { Connection, Engine } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
+
+export interface SeededAccounts {
+  readonly keys: number
+  /** Before today, on which every key made free calls. */
+  readonly freeDays: number
+  /** Before today, on which every key made paid calls. */
+  readonly paidDays: number
+}
+
+export interface SeededKey {
+  readonly secret: string
+  readonly wallet: Address
+}
+
+const PRICE = 100n
+const PAID_A_DAY = 5n
+
+/** Wallets of one key each, with money that was granted and days of usage; the audit finds nothing. */
+export async function seedAccounts(
+  engine: Engine,
+  { keys, freeDays, paidDays }: SeededAccounts,
+): Promise<readonly SeededKey[]> {
+  const nowUnix = Math.floor(Date.now() / 1000)
+  const today = startOfDay(nowUnix)
+  const createdUnix = today - (Math.max(freeDays, paidDays) + 2) * DAY_SECONDS
+  return engine.write(async (tx) => {
+    const made: SeededKey[] = []
+    for (let index = 0; index < keys; index += 1) {
+      const wallet: Address = `0x${randomBytes(20).toString('hex')}`
+      const input = { wallet, label: null, nowUnix: createdUnix }
+      const key = await insertKey(tx, { randomBytes, keyPrefix: 'svc' }, input)
+      if (isRefusal(key)) throw new Error(key.message)
+      const { publicId } = key.key
+      const digest = randomBytes(32).toString('hex')
+      await tx.run(sql`
+        insert into used_messages (digest, wallet, action, used_unix)
+        values (${digest}, ${wallet}, 'mint', ${createdUnix})`)
+      const granted = 1_000_000n + BigInt(paidDays) * PAID_A_DAY * PRICE
+      const grant = { id: publicId, publicId, microUsd: granted, reason: 'a test', createdUnix }
+      await postGrant(tx, grant)
+      await seedDays(tx, { wallet, account: keyAccount(publicId), today, freeDays, paidDays })
+      made.push({ secret: key.secret, wallet })
+    }
+    return made
+  })
+}
+
+const USAGE = {
+  table: 'usage_days',
+  columns: {
+    day: 'bigint',
+    bucket: 'text',
+    used: 'bigint',
+    paid: 'bigint',
+    granted: 'bigint',
+    quota: 'bigint',
+    quota_most: 'bigint',
+  },
+} as const
+const SPENT = {
+  table: 'spend_days',
+  columns: {
+    day: 'bigint',
+    account: 'text',
+    price_micro_usd: 'bigint',
+    calls: 'bigint',
+    micro_usd: 'bigint',
+    posted_micro_usd: 'bigint',
+    closings: 'bigint',
+  },
+} as const
+
+async function seedDays(
+  tx: Connection,
+  input: {
+    readonly wallet: string
+    readonly account: string
+    readonly today: number
+    readonly freeDays: number
+    readonly paidDays: number
+  },
+): Promise<void> {
+  const { wallet, account, today, freeDays, paidDays } = input
+  const days = Array.from(
+    { length: Math.max(freeDays, paidDays) },
+    (_, index) => [today - (index + 1) * DAY_SECONDS, index < paidDays] as const,
+  )
+  const bucket = `wallet:${wallet}`
+  await tx.insert(
+    USAGE,
+    days.map(([day, isPaid]) => [day, bucket, 500, isPaid ? PAID_A_DAY : 0, 500, 500, 500]),
+  )
+  const amount = PAID_A_DAY * PRICE
+  const paid = days.filter(([, isPaid]) => isPaid)
+  await tx.insert(
+    SPENT,
+    paid.map(([day]) => [day, account, PRICE, PAID_A_DAY, amount, amount, 1]),
+  )
+  for (const [day] of paid) {
+    const name = `calls:${account}:${toDate(day)}@${PRICE}`
+    const postings = [
+      { account, microUsd: -amount },
+      { account: REVENUE, microUsd: amount },
+    ]
+    const createdUnix = day + DAY_SECONDS + 4_000
+    await recordEntry(tx, { id: name, kind: 'calls', reference: name, createdUnix, postings })
+  }
+  const total = BigInt(paid.length) * amount
+  if (total === 0n) return
+  await changeBalance(tx, { account, microUsd: -total })
+  await changeBalance(tx, { account: REVENUE, microUsd: total })
+}
