@@ -35,6 +35,8 @@ export interface Settings {
   readonly trustedProxies: readonly string[]
   readonly metrics: { readonly host: string; readonly port: number } | undefined
   readonly log: { readonly level: LogLevel; readonly format: 'json' | 'pretty' }
+  /** A file, or standard output; undefined for none. */
+  readonly accessLog: { readonly file: string | undefined } | undefined
   readonly guard: {
     readonly general: GuardSetting
     readonly mint: GuardSetting
@@ -62,6 +64,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   PORT: 'port to listen on, 0 for a free one (default 4020)',
   LOG_LEVEL: `${LOG_LEVELS.join(', ')} (default info)`,
   LOG_FORMAT: 'json or pretty (default: pretty in a terminal unless NODE_ENV is production)',
+  SEXTON_ACCESS_LOG: 'off, stdout, or a file: a JSON line per answered request (default off)',
   SEXTON_DATA: 'folder of the embedded databases (default .sexton)',
   SEXTON_DATABASE_URL: 'postgres:// URL; holds both stores, instead of the embedded databases',
   SEXTON_REGISTER_URL: 'postgres:// URL of the register only (what the chains say)',
@@ -138,6 +141,7 @@ export function readSettings(
         parseOneOf(['json', 'pretty'] as const),
       ),
     },
+    accessLog: read('SEXTON_ACCESS_LOG', undefined, parseAccessLog),
     guard: {
       general: guard('', 6_000, 3_000),
       mint: guard('MINT_', 30, 10),
@@ -154,6 +158,11 @@ function refuseUnknown(environment: Readonly<Record<string, string | undefined>>
     const known = Object.keys(VARIABLES).filter((each) => each.startsWith('SEXTON_'))
     throw new SettingsError(`${name}: unknown variable; known: ${known.join(', ')}`)
   }
+}
+
+function parseAccessLog(text: string): Reading<Settings['accessLog']> {
+  if (text === 'off') return { ok: true, value: undefined }
+  return { ok: true, value: { file: text === 'stdout' ? undefined : text } }
 }
 
 function parseNetwork(text: string): Reading<string> {
