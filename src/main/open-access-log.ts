@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { pino } from 'pino'
-import type { ServeDeps } from './roles/serve.ts'
+import { type Logger, pino } from 'pino'
+import type { Clock } from '#lib/time.ts'
 import type { Settings } from './settings.ts'
 import { SettingsError } from './settings-error.ts'
 
@@ -23,7 +23,7 @@ const WARN_EVERY_MS = 60_000
 
 /** SIGHUP opens the file anew, after a rotation. */
 export async function openAccessLog(
-  { logger, clock }: Pick<ServeDeps, 'logger' | 'clock'>,
+  { logger, clock }: { readonly logger: Pick<Logger, 'warn'>; readonly clock: Clock },
   { file }: NonNullable<Settings['accessLog']>,
 ): Promise<AccessLogOutput> {
   const { stdout } = process
