@@ -15,6 +15,11 @@ export interface GuardSetting {
   readonly perMinute: number
 }
 
+export interface PortSetting {
+  readonly host: string
+  readonly port: number
+}
+
 export type StoreSetting =
   | { readonly kind: 'sqlite' }
   | { readonly kind: 'postgres'; readonly url: string }
@@ -33,7 +38,9 @@ export interface Settings {
   readonly onChangedFile: 'reread' | 'refuse'
   /** CIDRs of trusted X-Forwarded-For senders. */
   readonly trustedProxies: readonly string[]
-  readonly metrics: { readonly host: string; readonly port: number } | undefined
+  readonly metrics: PortSetting | undefined
+  /** Of a process that only indexes. */
+  readonly indexMetrics: PortSetting | undefined
   readonly log: { readonly level: LogLevel; readonly format: 'json' | 'pretty' }
   /** A file, or standard output; undefined for none. */
   readonly accessLog: { readonly file: string | undefined } | undefined
@@ -76,6 +83,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
     'addresses or CIDRs, separated by commas, whose X-Forwarded-For is trusted',
   SEXTON_METRICS_HOST: 'address of the metrics server (default 127.0.0.1)',
   SEXTON_METRICS_PORT: 'port of the metrics server, or off (default 4021)',
+  SEXTON_INDEX_METRICS_PORT: 'port of the metrics server of "sexton index" (default off)',
   SEXTON_GUARD_BURST: 'burst of requests per address (default 6000)',
   SEXTON_GUARD_PER_MINUTE: 'requests per minute per address after the burst (default 3000)',
   SEXTON_GUARD_MINT_BURST: 'burst of key requests and wrong signatures per address (default 30)',
@@ -113,9 +121,11 @@ export function readSettings(
     const url = read(name, database, parseUrl('postgres'))
     return url === undefined ? { kind: 'sqlite' } : { kind: 'postgres', url }
   }
-  const metricsPort =
-    environment.SEXTON_METRICS_PORT === 'off' ? undefined : read('SEXTON_METRICS_PORT', 4021, port)
   const metricsHost = read('SEXTON_METRICS_HOST', '127.0.0.1', text)
+  const metrics = (name: string, fallback: number | undefined): PortSetting | undefined => {
+    const chosen = environment[name] === 'off' ? undefined : read(name, fallback, port)
+    return chosen === undefined ? undefined : { host: metricsHost, port: chosen }
+  }
   const keyFile = read<string | undefined>('SEXTON_SETTLING_KEY_FILE', undefined, text)
   const gasPerDayGwei = read('SEXTON_SETTLING_GAS_PER_DAY', 10_000_000, gwei)
   const etherUsd = read('SEXTON_SETTLING_ETHER_USD', 5_000, count)
@@ -132,7 +142,8 @@ export function readSettings(
       parseOneOf(['reread', 'refuse'] as const),
     ),
     trustedProxies: read('SEXTON_TRUSTED_PROXIES', [], parseList(parseNetwork)),
-    metrics: metricsPort === undefined ? undefined : { host: metricsHost, port: metricsPort },
+    metrics: metrics('SEXTON_METRICS_PORT', 4021),
+    indexMetrics: metrics('SEXTON_INDEX_METRICS_PORT', undefined),
     log: {
       level: read('LOG_LEVEL', 'info', parseOneOf(LOG_LEVELS)),
       format: read(
