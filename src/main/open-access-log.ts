@@ -21,7 +21,7 @@ const BUFFERED_BYTES_MAX = 16 * 1_048_576
 
 const WARN_EVERY_MS = 60_000
 
-/** SIGHUP opens the file anew, after a rotation. */
+/** Appends, so that the file can be rotated by copying and truncating it. */
 export async function openAccessLog(
   { logger, clock }: { readonly logger: Pick<Logger, 'warn'>; readonly clock: Clock },
   { file }: NonNullable<Settings['accessLog']>,
@@ -47,12 +47,9 @@ export async function openAccessLog(
   }
   destination.on('error', (error: Error) => warn(error.message))
   destination.on('drop', () => warn('it cannot be written fast enough'))
-  const reopen = () => destination.reopen()
-  process.on('SIGHUP', reopen)
   return {
     write: (line) => void destination.write(line),
     async close() {
-      process.off('SIGHUP', reopen)
       destination.end()
       await once(destination, 'close').catch(() => undefined)
     },
