@@ -146,7 +146,7 @@ async function openMetrics(
     import('#api/metrics.ts'),
     import('./gauges/store-gauges.ts'),
   ])
-  return createMetrics([...gauges, ...storeGauges({ ...deps, ...watched })])
+  return createMetrics([...storeGauges({ ...deps, ...watched }), ...gauges])
 }
 
 type Data = DataDeps & HoldingsDeps

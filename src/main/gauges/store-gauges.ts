@@ -22,11 +22,12 @@ export interface StoreGaugeDeps extends Watched {
   readonly clock: Clock
 }
 
+/** Pools first, before the scrape itself takes connections. */
 export function storeGauges(deps: StoreGaugeDeps): readonly GaugeReading[] {
   return [
-    ...processGauges(deps),
-    ...queueGauges(deps),
     ...poolGauges(deps),
+    ...queueGauges(deps),
+    ...processGauges(deps),
     ...leaseGauges(deps),
     ...paymentGauges(deps),
     ...ledgerGauges({ engine: deps.stores.accounts, clock: deps.clock }),
