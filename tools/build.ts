@@ -17,7 +17,7 @@ const ENTRIES = [
 ]
 
 /** These look for files beside themselves, or for a package that nobody needs here. */
-const LEFT_AS_THEY_ARE = ['@scalar/fastify-api-reference', 'pg-native']
+export const LEFT_AS_THEY_ARE: readonly string[] = ['@scalar/fastify-api-reference', 'pg-native']
 
 /** By this a package that is CommonJS asks Node for its modules. */
 const REQUIRE = `import{createRequire as requireOf}from'node:module';const require=requireOf(import.meta.url);`
@@ -53,7 +53,7 @@ export async function buildService(): Promise<void> {
     format: 'esm',
     platform: 'node',
     target: 'node26',
-    external: LEFT_AS_THEY_ARE,
+    external: [...LEFT_AS_THEY_ARE],
     banner: { js: REQUIRE },
     sourcemap: true,
     sourcesContent: false,

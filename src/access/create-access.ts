@@ -30,7 +30,14 @@ export interface CreateAccessDeps
   /** For the refund journal; without it pending refunds are lost with the process. */
   readonly dataFolder?: string
   readonly onBatch?: (size: number) => void
+  readonly onCommit?: (seconds: number) => void
   readonly report?: (error: unknown) => void
+}
+
+export interface MeterQueues {
+  readonly calls: number
+  /** In the refund journal. */
+  readonly refunds: number
 }
 
 export interface Access {
@@ -44,6 +51,7 @@ export interface Access {
   /** Limits payments that match an offer but cannot be settled. */
   readonly settlements: FailureGuard
   readonly routes: readonly Route[]
+  queues(): MeterQueues
   findKey(publicId: string): Promise<Key | undefined>
   verifyPayerProof(input: PayerProofInput): Promise<Refusal | undefined>
 }
@@ -71,6 +79,7 @@ export function createAccess(deps: CreateAccessDeps): Access {
       message: 'too many payments from this address could not be settled; send this again later',
     }),
     routes: accessRoutes({ ...deps, meter, callers }),
+    queues: () => ({ calls: meter.waiting(), refunds: journal?.size ?? 0 }),
     findKey: (publicId) => findKey({ run: deps.engine.read }, publicId),
     verifyPayerProof: (input) => verifyPayerProof(deps, input),
   }

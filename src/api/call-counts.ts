@@ -3,6 +3,8 @@ import { Distribution } from './distribution.ts'
 export type AdmissionSource = 'quota' | 'prepaid' | 'exhausted' | 'refunded'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
+/** A commit waits for a disk or for the database's. */
+const COMMIT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 2.5]
 const SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 
 const CLASSES = [1, 2, 3, 4, 5]
@@ -19,6 +21,7 @@ export class CallCounts {
   readonly #routes = new Map<string, RouteCounts>()
   readonly #admissions = { quota: 0, prepaid: 0, exhausted: 0, refunded: 0 }
   readonly #batches = new Distribution(SIZES)
+  readonly #commits = new Distribution(COMMIT_SECONDS)
 
   addRequest(path: string, status: number, durationMs: number): void {
     let route = this.#routes.get(path)
@@ -37,6 +40,10 @@ export class CallCounts {
 
   addBatch(size: number): void {
     this.#batches.add(size)
+  }
+
+  addCommit(seconds: number): void {
+    this.#commits.add(seconds)
   }
 
   /** Prometheus exposition format, text version 0.0.4. Paths are ours and need no escapes. */
@@ -63,6 +70,8 @@ export class CallCounts {
         .map(([source, count]) => `sexton_admissions_total{source="${source}"} ${count}`),
       ...head('sexton_meter_batch_size', 'histogram', 'Requests decided in one transaction'),
       ...this.#batches.lines('sexton_meter_batch_size'),
+      ...head('sexton_meter_commit_seconds', 'histogram', 'From a batch to its durable commit'),
+      ...this.#commits.lines('sexton_meter_commit_seconds'),
       '',
     ].join('\n')
   }

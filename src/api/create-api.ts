@@ -1,6 +1,6 @@
 import type { Refusal } from '#domain/refusal.ts'
 import type { ConnectionLimits } from '#http/connections.ts'
-import type { Endpoint } from '#http/exchange.ts'
+import type { Answered, Endpoint } from '#http/exchange.ts'
 import { createServer, type HttpServer } from '#http/server.ts'
 import type { UnsentLimits } from '#http/unsent-bytes.ts'
 import type { Route } from '#route/route.ts'
@@ -22,6 +22,7 @@ export interface ApiDeps extends PipelineDeps {
   readonly mcp?: McpFacts
   newRequestId(): string
   observe?(path: string | undefined, status: number, durationMs: number): void
+  record?(answered: Answered): void
 }
 
 export interface AbsentOperation {
@@ -49,6 +50,7 @@ export function createApi(deps: ApiDeps): HttpServer {
     ...(deps.connectionLimits === undefined ? {} : { connectionLimits: deps.connectionLimits }),
     ...(deps.unsentLimits === undefined ? {} : { unsentLimits: deps.unsentLimits }),
     ...(deps.observe === undefined ? {} : { observe: deps.observe }),
+    ...(deps.record === undefined ? {} : { record: deps.record }),
   })
 }
 

@@ -1,18 +1,21 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { Gauge, Registry } from 'prom-client'
+import { Counter, Gauge, Registry } from 'prom-client'
 import { type AdmissionSource, CallCounts } from './call-counts.ts'
 
 export interface GaugeReading {
   readonly name: string
   readonly help: string
-  /** Values by the text of the label `of`. */
-  read(): Promise<Readonly<Record<string, number>>>
+  /** `gauge` unless given. */
+  readonly type?: 'counter'
+  /** By the text of the label `of`, or one value without it. */
+  read(): Promise<Readonly<Record<string, number>> | number>
 }
 
 export interface Metrics {
   observeRequest(path: string | undefined, status: number, durationMs: number): void
   observeAdmission(source: AdmissionSource): void
   observeBatch(size: number): void
+  observeCommit(seconds: number): void
   text(): Promise<string>
   readonly contentType: string
   stop(): void
@@ -31,24 +34,39 @@ export function createMetrics(gauges: readonly GaugeReading[]): Metrics {
       calls.addRequest(path, status, durationMs),
     observeAdmission: (source) => calls.addAdmission(source),
     observeBatch: (size) => calls.addBatch(size),
+    observeCommit: (seconds) => calls.addCommit(seconds),
     text: async () => `${calls.text()}${await registry.metrics()}`,
     contentType: registry.contentType,
     stop: () => delay.disable(),
   }
 }
 
-function registerGauge(registry: Registry, reading: GaugeReading): void {
-  new Gauge({
-    name: reading.name,
-    help: reading.help,
-    labelNames: ['of'],
-    registers: [registry],
-    async collect() {
-      const values = await reading.read().catch(() => ({}))
-      this.reset()
-      for (const [of, value] of Object.entries(values)) this.set({ of }, value)
-    },
-  })
+/** Without values where they cannot be read. */
+function registerGauge(registry: Registry, { name, help, type, read }: GaugeReading): void {
+  const common = { name, help, labelNames: ['of'], registers: [registry] }
+  const entries = async (): Promise<readonly (readonly [{ of?: string }, number])[]> => {
+    const values = await read().catch(() => ({}))
+    if (typeof values === 'number') return [[{}, values]]
+    return Object.entries(values).map(([of, value]) => [{ of }, value])
+  }
+  if (type === 'counter')
+    new Counter({
+      ...common,
+      async collect() {
+        const now = await entries()
+        this.reset()
+        for (const [labels, value] of now) this.inc(labels, value)
+      },
+    })
+  else
+    new Gauge({
+      ...common,
+      async collect() {
+        const now = await entries()
+        this.reset()
+        for (const [labels, value] of now) this.set(labels, value)
+      },
+    })
 }
 
 function registerEventLoopDelay(registry: Registry) {

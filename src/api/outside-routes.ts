@@ -76,7 +76,9 @@ async function stamp(
   incoming: Incoming,
   outgoing: Outgoing,
 ): Promise<Outgoing> {
-  const figures = await figuresOf(deps, await callerOf(deps, incoming))
+  const caller = await callerOf(deps, incoming)
+  deps.noteCaller?.(incoming, caller, undefined)
+  const figures = await figuresOf(deps, caller)
   stampFigures(outgoing.headers, figures, deps.clock())
   return outgoing
 }

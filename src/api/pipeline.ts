@@ -5,6 +5,7 @@ import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { matchesEtag } from '#http/etag.ts'
 import type { Endpoint, Incoming, Outgoing } from '#http/exchange.ts'
 import type { PaymentRequired, Prepared, RequestFacts, Route } from '#route/route.ts'
+import type { AccessLog } from './access-log.ts'
 import type { AdmissionSource } from './call-counts.ts'
 import { type FiguresDeps, figuresAfterRefusal, figuresOf, noFigures } from './figures.ts'
 import { type Asked, type Ending, etagAt, stampFigures, toWire } from './wire.ts'
@@ -36,6 +37,8 @@ export interface PipelineDeps extends FiguresDeps {
   outage(error: unknown): Refusal | undefined
   report(error: unknown, requestId: string): void
   observeAdmission?(source: AdmissionSource): void
+  /** For the access log. */
+  noteCaller?: AccessLog['noteCaller']
 }
 
 /** The payment was credited; the answer carries the headers, even if it fails. */
@@ -153,10 +156,11 @@ async function figuresToShow(
 
 function stamp(
   deps: PipelineDeps,
-  { admission }: Exchange,
+  { admission, incoming, caller }: Exchange,
   outgoing: Outgoing,
   figures: UsageFigures,
 ): Outgoing {
+  deps.noteCaller?.(incoming, caller, admission?.source)
   if (admission !== undefined) outgoing.headers.push('X-RateLimit-Source', admission.source)
   stampFigures(outgoing.headers, figures, deps.clock())
   return outgoing

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { IndexProgress } from '#main/gauges/index-progress.ts'
 import type { ExitCode, RoleContext } from '#main/role-context.ts'
 import { ON_CHANGED_FILE } from './on-changed-file.ts'
 import { type RoleOptions, roleCommand, runRole } from './run-role.ts'
@@ -39,7 +40,14 @@ async function runIndex(context: RoleContext): Promise<ExitCode> {
   ])
   const { settings, progress } = context
   const ecosystem = await chosenEcosystem(settings)
-  const register = await openRegister(settings, reportMigrations(context.logger))
+  const known = new Map<string, IndexProgress>()
+  const metrics = await openMetrics(settings, () => [...known.values()])
+  const register = await openRegister(settings, reportMigrations(context.logger)).catch(
+    async (error: unknown) => {
+      await metrics?.stop()
+      throw error
+    },
+  )
   const ending = new AbortController()
   const indexing = runIndexRole(
     {
@@ -48,6 +56,7 @@ async function runIndex(context: RoleContext): Promise<ExitCode> {
       register,
       onChangedFile: settings.onChangedFile,
       onProgress(chain) {
+        known.set(chain.chain, chain)
         const { task, done, total, detail } = barOf(chain)
         progress.update(task, done, total, detail)
       },
@@ -61,6 +70,16 @@ async function runIndex(context: RoleContext): Promise<ExitCode> {
   try {
     return await untilStopped(context, stop, indexing)
   } finally {
+    await metrics?.stop()
     await register.close()
   }
+}
+
+async function openMetrics(
+  { indexMetrics }: RoleContext['settings'],
+  indexing: () => readonly IndexProgress[],
+) {
+  if (indexMetrics === undefined) return undefined
+  const { openIndexMetrics } = await import('#main/gauges/index-metrics.ts')
+  return openIndexMetrics(indexing, indexMetrics)
 }

@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Connections } from './connections.ts'
-import type { Endpoint, Incoming, Outgoing } from './exchange.ts'
+import type { Answered, Endpoint, Incoming, Outgoing } from './exchange.ts'
 import { indexPaths, type PathIndex } from './path-index.ts'
 import {
   checkFraming,
@@ -12,7 +12,7 @@ import {
   ServerIncoming,
   tooLarge,
 } from './request.ts'
-import { sendAnswer } from './send-answer.ts'
+import { sendAnswer, sentBytes } from './send-answer.ts'
 import type { UnsentBytes } from './unsent-bytes.ts'
 
 export interface DoorDeps {
@@ -29,6 +29,8 @@ export interface DoorDeps {
   report(error: unknown, requestId: string): void
   /** Undefined `path`: no endpoint answered. */
   observe?(path: string | undefined, status: number, durationMs: number): void
+  /** Every answer, also to malformed requests. */
+  record?(answered: Answered): void
 }
 
 /** Above our own limits, so that our parsers explain wrong lengths. */
@@ -162,7 +164,7 @@ export class Door {
     outgoing: Outgoing,
     path?: string,
   ): FastifyReply {
-    const { constantHeaders: constant, clientOf, observe, report } = this.#deps
+    const { constantHeaders: constant, clientOf, observe, record, report } = this.#deps
     const { requestId, startedMs } = incoming
     const isStopping = this.stopping.signal.aborted
     const close = this.#connections.of(reply.raw.req.socket).isLast(reply.raw, isStopping)
@@ -172,7 +174,16 @@ export class Door {
     if (reply.raw.writableLength > 0)
       this.#unsent.hold(reply.raw, outgoing.body, clientOf(incoming))
     try {
-      observe?.(path, outgoing.status, performance.now() - startedMs)
+      const durationMs = performance.now() - startedMs
+      observe?.(path, outgoing.status, durationMs)
+      record?.({
+        incoming,
+        target: reply.raw.req.url ?? '',
+        route: path,
+        status: outgoing.status,
+        bytes: sentBytes(incoming, outgoing),
+        durationMs,
+      })
     } catch (error) {
       report(error, requestId)
     }

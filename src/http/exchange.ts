@@ -22,6 +22,18 @@ export interface Outgoing {
   readonly body: string | Uint8Array
 }
 
+export interface Answered {
+  readonly incoming: Incoming
+  /** As sent; may hold secrets. */
+  readonly target: string
+  /** Undefined: no endpoint answered. */
+  readonly route: string | undefined
+  readonly status: number
+  /** Of the body. */
+  readonly bytes: number
+  readonly durationMs: number
+}
+
 export interface Endpoint {
   readonly method: 'GET' | 'POST'
   /** OpenAPI form: `/api/dividends/{address}`. GET also answers HEAD. */

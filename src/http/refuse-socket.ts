@@ -6,10 +6,10 @@ import type { Connections } from './connections.ts'
 import type { DoorDeps } from './door.ts'
 import type { Incoming } from './exchange.ts'
 import { NO_QUERY } from './request.ts'
-import { stampedHeaders } from './send-answer.ts'
+import { sentBytes, stampedHeaders } from './send-answer.ts'
 
 export interface SocketRefuserDeps
-  extends Pick<DoorDeps, 'deny' | 'newRequestId' | 'constantHeaders'> {
+  extends Pick<DoorDeps, 'deny' | 'newRequestId' | 'constantHeaders' | 'record'> {
   readonly connections: Pick<Connections, 'of'>
 }
 
@@ -48,7 +48,7 @@ export class SocketRefuser {
   async #refuse(socket: Duplex, { refusal, headers }: Rejection): Promise<void> {
     if (!socket.writable || socket.destroyed) return void socket.destroy()
     socket.on('error', () => socket.destroy())
-    const { constantHeaders: constant, deny, newRequestId } = this.#deps
+    const { constantHeaders: constant, deny, newRequestId, record } = this.#deps
     const incoming = nobody(newRequestId(), socket)
     const outgoing = await deny(incoming, refusal, headers)
     const { requestId } = incoming
@@ -58,6 +58,9 @@ export class SocketRefuser {
     for (let index = 0; index < pairs.length; index += 2)
       head += `${pairs[index]}: ${pairs[index + 1]}\r\n`
     socket.end(`${head}\r\n${outgoing.body}`)
+    const { status } = outgoing
+    const bytes = sentBytes(incoming, outgoing)
+    record?.({ incoming, target: '', route: undefined, status, bytes, durationMs: 0 })
     // Drain, so that a reset does not overtake the answer (RFC 9112, 9.6).
     socket.resume()
     setTimeout(() => socket.destroy(), LINGER_MS).unref()

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { KEEP_ALIVE_HEADER } from './connections.ts'
-import type { Outgoing } from './exchange.ts'
+import type { Incoming, Outgoing } from './exchange.ts'
 
 export interface Stamp {
   readonly requestId: string
@@ -25,6 +25,10 @@ export function stampedHeaders(outgoing: Outgoing, stamp: Stamp): string[] {
   const headers = [...outgoing.headers, ...stamp.constant, 'X-Request-Id', stamp.requestId]
   if (stamp.close) headers.push('Connection', 'close')
   return headers
+}
+
+export function sentBytes({ method }: Pick<Incoming, 'method'>, outgoing: Outgoing): number {
+  return method !== 'HEAD' && hasBody(outgoing) ? Buffer.byteLength(outgoing.body) : 0
 }
 
 /** RFC 9110, 6.4.1. */

@@ -3,7 +3,7 @@ import { gather } from '#access/callers/gather.ts'
 import { type Access, type CreateAccessDeps, createAccess } from '#access/create-access.ts'
 import type { KeyChange } from '#access/keys/authorise.ts'
 import { describeGate } from '#api/describe-service.ts'
-import type { GaugeReading } from '#api/metrics.ts'
+import type { GaugeReading, Metrics } from '#api/metrics.ts'
 import { AnswerCache } from '#datasets/answer-cache.ts'
 import type { DataDeps } from '#datasets/data-route.ts'
 import { datasetRoutes } from '#datasets/dataset-routes.ts'
@@ -32,6 +32,7 @@ import { publicReadiness } from './gauges/public-readiness.ts'
 import { readReadiness } from './gauges/read-readiness.ts'
 import { makeRecentFindings } from './gauges/recent-findings.ts'
 import { settlingGauges } from './gauges/settling-gauges.ts'
+import type { Watched } from './gauges/store-gauges.ts'
 import type { ServeInput } from './roles/serve.ts'
 import { serviceFactsOf } from './service-facts-of.ts'
 import type { GuardSetting, Settings } from './settings.ts'
@@ -70,15 +71,16 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
     recentStatus: async () => (await data.answers.state())?.status,
     indexing: deps.indexing ?? (() => []),
   }
-  const metrics = await openMetrics(deps, [
-    ...indexGauges(index),
-    ...settlingGauges(() => x402?.gauged),
-  ])
+  const metrics = await openMetrics(deps, {
+    gauges: [...indexGauges(index), ...settlingGauges(() => x402?.gauged)],
+    queues: () => access.queues(),
+    readiness: () => readiness(),
+  })
   const access = composeAccess(
     deps,
     { ...data, ...stores },
     {
-      onBatch: metrics?.observeBatch,
+      metrics,
       signedIn: async (facts) => x402?.signedIn(facts),
     },
   )
@@ -137,10 +139,16 @@ async function openX402(deps: ComposeDeps, access: Access, paying: ComposedPayme
 }
 
 /** Imported only where metrics are on. */
-async function openMetrics({ settings }: ComposeDeps, gauges: readonly GaugeReading[]) {
-  if (settings.metrics === undefined) return undefined
-  const { createMetrics } = await import('#api/metrics.ts')
-  return createMetrics(gauges)
+async function openMetrics(
+  deps: ComposeDeps,
+  { gauges, ...watched }: Watched & { readonly gauges: readonly GaugeReading[] },
+) {
+  if (deps.settings.metrics === undefined) return undefined
+  const [{ createMetrics }, { storeGauges }] = await Promise.all([
+    import('#api/metrics.ts'),
+    import('./gauges/store-gauges.ts'),
+  ])
+  return createMetrics([...storeGauges({ ...deps, ...watched }), ...gauges])
 }
 
 type Data = DataDeps & HoldingsDeps
@@ -178,7 +186,7 @@ function composeAccess(
   { ecosystem, stores, settings, clock, report, warn, onKeyChange }: ComposeDeps,
   holdings: HoldingsDeps,
   hooks: {
-    readonly onBatch: ((size: number) => void) | undefined
+    readonly metrics: Pick<Metrics, 'observeBatch' | 'observeCommit'> | undefined
     readonly signedIn: NonNullable<CreateAccessDeps['signedIn']>
   },
 ): Access {
@@ -206,7 +214,10 @@ function composeAccess(
     report,
     onKeyChange,
     ...(warn !== undefined && { warn }),
-    ...(hooks.onBatch !== undefined && { onBatch: hooks.onBatch }),
+    ...(hooks.metrics && {
+      onBatch: hooks.metrics.observeBatch,
+      onCommit: hooks.metrics.observeCommit,
+    }),
   })
 }
 

@@ -15,6 +15,11 @@ export interface GuardSetting {
   readonly perMinute: number
 }
 
+export interface PortSetting {
+  readonly host: string
+  readonly port: number
+}
+
 export type StoreSetting =
   | { readonly kind: 'sqlite' }
   | { readonly kind: 'postgres'; readonly url: string }
@@ -33,8 +38,12 @@ export interface Settings {
   readonly onChangedFile: 'reread' | 'refuse'
   /** CIDRs of trusted X-Forwarded-For senders. */
   readonly trustedProxies: readonly string[]
-  readonly metrics: { readonly host: string; readonly port: number } | undefined
+  readonly metrics: PortSetting | undefined
+  /** Of a process that only indexes. */
+  readonly indexMetrics: PortSetting | undefined
   readonly log: { readonly level: LogLevel; readonly format: 'json' | 'pretty' }
+  /** A file, or standard output; undefined for none. */
+  readonly accessLog: { readonly file: string | undefined } | undefined
   readonly guard: {
     readonly general: GuardSetting
     readonly mint: GuardSetting
@@ -62,6 +71,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   PORT: 'port to listen on, 0 for a free one (default 4020)',
   LOG_LEVEL: `${LOG_LEVELS.join(', ')} (default info)`,
   LOG_FORMAT: 'json or pretty (default: pretty in a terminal unless NODE_ENV is production)',
+  SEXTON_ACCESS_LOG: 'off, stdout, or a file: a JSON line per answered request (default off)',
   SEXTON_DATA: 'folder of the embedded databases (default .sexton)',
   SEXTON_DATABASE_URL: 'postgres:// URL; holds both stores, instead of the embedded databases',
   SEXTON_REGISTER_URL: 'postgres:// URL of the register only (what the chains say)',
@@ -74,6 +84,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
     'addresses or CIDRs, separated by commas, whose X-Forwarded-For is trusted',
   SEXTON_METRICS_HOST: 'address of the metrics server (default 127.0.0.1)',
   SEXTON_METRICS_PORT: 'port of the metrics server, or off (default 4021)',
+  SEXTON_INDEX_METRICS_PORT: 'port of the metrics server of "sexton index" (default off)',
   SEXTON_GUARD_BURST: 'burst of requests per address (default 6000)',
   SEXTON_GUARD_PER_MINUTE: 'requests per minute per address after the burst (default 3000)',
   SEXTON_GUARD_MINT_BURST: 'burst of key requests and wrong signatures per address (default 30)',
@@ -111,9 +122,11 @@ export function readSettings(
     const url = read(name, database, parseUrl('postgres'))
     return url === undefined ? { kind: 'sqlite' } : { kind: 'postgres', url }
   }
-  const metricsPort =
-    environment.SEXTON_METRICS_PORT === 'off' ? undefined : read('SEXTON_METRICS_PORT', 4021, port)
   const metricsHost = read('SEXTON_METRICS_HOST', '127.0.0.1', text)
+  const metrics = (name: string, fallback: number | undefined): PortSetting | undefined => {
+    const chosen = environment[name] === 'off' ? undefined : read(name, fallback, port)
+    return chosen === undefined ? undefined : { host: metricsHost, port: chosen }
+  }
   const keyFile = read<string | undefined>('SEXTON_SETTLING_KEY_FILE', undefined, text)
   const gasPerDayGwei = read('SEXTON_SETTLING_GAS_PER_DAY', 10_000_000, gwei)
   const etherUsd = read('SEXTON_SETTLING_ETHER_USD', 5_000, count)
@@ -130,7 +143,8 @@ export function readSettings(
       parseOneOf(['reread', 'refuse'] as const),
     ),
     trustedProxies: read('SEXTON_TRUSTED_PROXIES', [], parseList(parseNetwork)),
-    metrics: metricsPort === undefined ? undefined : { host: metricsHost, port: metricsPort },
+    metrics: metrics('SEXTON_METRICS_PORT', 4021),
+    indexMetrics: metrics('SEXTON_INDEX_METRICS_PORT', undefined),
     log: {
       level: read('LOG_LEVEL', 'info', parseOneOf(LOG_LEVELS)),
       format: read(
@@ -139,6 +153,7 @@ export function readSettings(
         parseOneOf(['json', 'pretty'] as const),
       ),
     },
+    accessLog: read('SEXTON_ACCESS_LOG', undefined, parseAccessLog),
     guard: {
       general: guard('', 6_000, 3_000),
       mint: guard('MINT_', 30, 10),
@@ -155,6 +170,11 @@ function refuseUnknown(environment: Readonly<Record<string, string | undefined>>
     const known = Object.keys(VARIABLES).filter((each) => each.startsWith('SEXTON_'))
     throw new SettingsError(`${name}: unknown variable; known: ${known.join(', ')}`)
   }
+}
+
+function parseAccessLog(text: string): Reading<Settings['accessLog']> {
+  if (text === 'off') return { ok: true, value: undefined }
+  return { ok: true, value: { file: text === 'stdout' ? undefined : text } }
 }
 
 function parseNetwork(text: string): Reading<string> {

@@ -156,6 +156,23 @@ export async function nextWatchedClaims(reads: Reads, limit: number): Promise<Cl
   return found.map(toClaim)
 }
 
+export async function readOpenClaims(reads: Reads): Promise<
+  readonly {
+    readonly status: string
+    readonly count: number
+    readonly oldestUnix: number
+  }[]
+> {
+  const found = await reads.run(sql`
+    select status, count(*) as claims, min(opened_unix) as oldest from claims
+    where status in ('pending', 'confirming') group by status order by status`)
+  return found.map((row) => ({
+    status: column.text(row, 'status'),
+    count: column.integer(row, 'claims'),
+    oldestUnix: column.integer(row, 'oldest'),
+  }))
+}
+
 export async function markChecked(
   connection: Connection,
   input: { readonly ids: readonly string[]; readonly nowMs: number },

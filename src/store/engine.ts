@@ -47,7 +47,19 @@ export interface Engine {
   writeWithoutTimeout<T>(work: (connection: Connection) => Promise<T>): Promise<T>
   /** In order, each in its own transaction. */
   migrate(migrations: readonly Migration[], onMigration?: OnMigration): Promise<void>
+  /** PostgreSQL only. */
+  pool?(): PoolFigures
   close(): Promise<void>
+}
+
+export interface PoolFigures {
+  readonly connectionsMax: number
+  readonly open: number
+  readonly inUse: number
+  /** Statements that wait for a connection. */
+  readonly waiting: number
+  /** Statements that got none, since the start. */
+  readonly refused: number
 }
 
 /** Released migrations never change. */

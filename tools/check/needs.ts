@@ -1,5 +1,7 @@
 import { findChromium } from '#test/chromium.ts'
 import { MissingProgram } from '#test/debian-program.ts'
+import { findDeployPrograms } from '#test/deploy/programs.ts'
+import { findSystemdAnalyze } from '#test/deploy/systemd-analyze.ts'
 import { findFaketime } from '#test/faketime.ts'
 import { installNodes } from '#test/node-programs.ts'
 import { findPostgres } from '#test/postgres.ts'
@@ -21,6 +23,8 @@ const needs: readonly Need[] = [
   { module: 'test/chromium.ts', find: () => findChromium(process.env) },
   { module: 'test/faketime.ts', find: () => findFaketime() },
   { module: 'test/strace.ts', find: () => findStrace() },
+  { module: 'test/deploy/programs.ts', find: findDeployPrograms },
+  { module: 'test/deploy/systemd-analyze.ts', find: findSystemdAnalyze },
 ]
 
 /** Modules of everything that is slow to start or not on every machine. */

@@ -5,6 +5,8 @@ export interface GroupCommitDeps<T> {
    */
   readonly decide: (batch: readonly T[], onCommitted: () => void) => Promise<void>
   readonly onBatch?: ((size: number) => void) | undefined
+  /** Once a batch is durable or has failed. */
+  readonly onCommit?: ((seconds: number) => void) | undefined
 }
 
 /** Larger batches cost more than a second commit. */
@@ -34,11 +36,16 @@ export class GroupCommit<T> {
 
   /** False when too many wait. */
   add(request: T): boolean {
-    if (this.#waiting.length + this.#underWay >= WAITING_MAX) return false
+    if (this.size >= WAITING_MAX) return false
     this.#waiting.push(request)
     if (this.#isEnough()) this.#onEnough?.()
     if (!this.#isRunning) void this.#run()
     return true
+  }
+
+  /** Waiting for their batch or for the disk. */
+  get size(): number {
+    return this.#waiting.length + this.#underWay
   }
 
   takeWaiting(): readonly T[] {
@@ -74,6 +81,7 @@ export class GroupCommit<T> {
   }
 
   #untilCommitted(batch: readonly T[]): Promise<void> {
+    const startedMs = performance.now()
     this.#underWay += batch.length
     const { promise: done, resolve: end } = Promise.withResolvers<void>()
     const syncing = { enough: batch.length / 2, done }
@@ -84,6 +92,7 @@ export class GroupCommit<T> {
       }
       void this.#deps.decide(batch, onCommitted).finally(() => {
         this.#underWay -= batch.length
+        this.#deps.onCommit?.((performance.now() - startedMs) / 1_000)
         if (this.#syncing === syncing) this.#syncing = undefined
         end()
         resolve()

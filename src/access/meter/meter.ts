@@ -14,6 +14,7 @@ import { RefundQueue } from './refund-queue.ts'
 
 export interface MeterDeps extends BatchWriterDeps {
   readonly onBatch?: (size: number) => void
+  readonly onCommit?: (seconds: number) => void
 }
 
 /** Group commit: requests that arrive during a batch form the next, answered once durable. */
@@ -39,11 +40,13 @@ export function createMeter(deps: MeterDeps): SettlingMeter {
       for (const each of asked) each.reject(new MeteringUnavailable('a table is locked'))
     },
     onBatch: deps.onBatch,
+    onCommit: deps.onCommit,
   })
   const add = (waiting: WaitingCall) => {
     if (!commits.add(waiting)) waiting.reject(new MeteringUnavailable('the metering queue is full'))
   }
   return {
+    waiting: () => commits.size,
     admit: (caller: Caller) =>
       new Promise<Admission>((resolve, reject) => {
         add({ kind: 'admit', caller, resolve, reject })

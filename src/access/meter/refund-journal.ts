@@ -50,6 +50,10 @@ export class RefundJournal {
     this.#files = [join(deps.folder, `refunds-${deps.name}.journal`)]
   }
 
+  get size(): number {
+    return this.#waiting
+  }
+
   /** By the calls' price. Never rejects. */
   async takeOver(): Promise<ReadonlyMap<MicroUsd, WaitingRefunds>> {
     const left = new Map<

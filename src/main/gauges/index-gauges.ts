@@ -3,6 +3,7 @@ import type { EndpointStatus } from '#chain/chain-source.ts'
 import { readProofs } from '#datasets/holders/proof/proof-row.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { FileParts } from '#indexer/adopted-file/file-part.ts'
+import { readStalls } from '#indexer/stalled-chains.ts'
 import type { IndexStatus } from '#indexer/status.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
@@ -19,7 +20,14 @@ export interface IndexGaugeDeps {
 }
 
 export function indexGauges(deps: IndexGaugeDeps): readonly GaugeReading[] {
-  return [...registerGauges(deps), anomalyGauge(deps), ...paceGauges(deps), ...endpointGauges(deps)]
+  return [...registerGauges(deps), anomalyGauge(deps), ...progressGauges(deps)]
+}
+
+type Indexing = Pick<IndexGaugeDeps, 'indexing'>
+
+/** Of an index in this process. */
+export function progressGauges(deps: Indexing): readonly GaugeReading[] {
+  return [...paceGauges(deps), ...endpointGauges(deps)]
 }
 
 function registerGauges(deps: IndexGaugeDeps): readonly GaugeReading[] {
@@ -53,6 +61,29 @@ function registerGauges(deps: IndexGaugeDeps): readonly GaugeReading[] {
         )
       },
     },
+    {
+      name: 'sexton_proof_age_seconds',
+      help: 'Since the last check against the token contracts, by chain',
+      async read() {
+        const proofs = await register.snapshot(readProofs)
+        return Object.fromEntries(
+          ecosystem.chains.flatMap(({ id, name }) => {
+            const provenAtUnix = proofs.get(id)?.provenAtUnix ?? 0
+            return provenAtUnix === 0 ? [] : [[name, unixNow(clock) - provenAtUnix]]
+          }),
+        )
+      },
+    },
+    {
+      name: 'sexton_chain_stalled',
+      help: '1 while a chain cannot be read on, by chain',
+      async read() {
+        const stalls = await register.snapshot(readStalls)
+        return Object.fromEntries(
+          ecosystem.chains.map(({ id, name }) => [name, Number(stalls.has(id))]),
+        )
+      },
+    },
   ]
 }
 
@@ -77,7 +108,7 @@ function ofChains(
   return Object.fromEntries((index?.chains ?? []).map((each) => [each.chain.name, read(each)]))
 }
 
-function paceGauges({ indexing }: IndexGaugeDeps): readonly GaugeReading[] {
+function paceGauges({ indexing }: Indexing): readonly GaugeReading[] {
   const gauge = (name: string, help: string, pick: (each: IndexProgress) => number) => ({
     name: `sexton_index_${name}`,
     help: `${help} by chain`,
@@ -95,7 +126,7 @@ function paceGauges({ indexing }: IndexGaugeDeps): readonly GaugeReading[] {
   ]
 }
 
-function endpointGauges({ indexing }: IndexGaugeDeps): readonly GaugeReading[] {
+function endpointGauges({ indexing }: Indexing): readonly GaugeReading[] {
   const gauge = (name: string, help: string, pick: (each: EndpointStatus) => number) => ({
     name: `sexton_endpoint_${name}`,
     help: `${help}, by chain and host`,

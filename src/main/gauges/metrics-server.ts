@@ -19,7 +19,7 @@ export async function startMetricsServer(
   deps: {
     readonly metrics: Pick<Metrics, 'text' | 'contentType'>
     /** With RPC hosts. */
-    readiness(): Promise<Readiness>
+    readiness?(): Promise<Readiness>
   },
   place: { readonly host: string; readonly port: number },
 ): Promise<MetricsServer> {
@@ -29,11 +29,7 @@ export async function startMetricsServer(
       const text = await metrics.text()
       return { status: 200, type: metrics.contentType, text }
     },
-    '/readyz': async () => {
-      const found = await readiness()
-      const text = JSON.stringify(found)
-      return { status: found.ready ? 200 : 503, type: 'application/json; charset=utf-8', text }
-    },
+    ...(readiness && { '/readyz': () => readinessPage(readiness) }),
   }
   const server = createServer(async (request, response) => {
     const read = request.method === 'GET' ? pages[request.url ?? ''] : undefined
@@ -53,4 +49,10 @@ export async function startMetricsServer(
     port: (server.address() as AddressInfo).port,
     stop: () => new Promise((done) => server.close(() => done()).closeAllConnections()),
   }
+}
+
+async function readinessPage(readiness: () => Promise<Readiness>): Promise<OperatorPage> {
+  const found = await readiness()
+  const text = JSON.stringify(found)
+  return { status: found.ready ? 200 : 503, type: 'application/json; charset=utf-8', text }
 }

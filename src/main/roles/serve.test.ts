@@ -31,6 +31,7 @@ describe('the API role', () => {
           port: 0,
           metrics: { host: '127.0.0.1', port: 0 },
           trustedProxies: [],
+          accessLog: undefined,
         },
         logger: pino({ level: 'silent' }),
         clock: () => NOON_MS,

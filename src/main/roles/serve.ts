@@ -18,7 +18,7 @@ import { reportErrors } from '../report-errors.ts'
 import type { Settings } from '../settings.ts'
 
 export interface ServeDeps {
-  readonly settings: Pick<Settings, 'host' | 'port' | 'metrics' | 'trustedProxies'>
+  readonly settings: Pick<Settings, 'host' | 'port' | 'metrics' | 'trustedProxies' | 'accessLog'>
   readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>
   readonly clock: Clock
   readonly randomBytes: (size: number) => Buffer
@@ -54,8 +54,10 @@ const REMEMBERED_MS = 1_000
 export async function serve(deps: ServeDeps, input: ServeInput): Promise<Served> {
   const { settings, logger, clock } = deps
   const routes = [...input.routes, metaRoute(input), ...healthRoutes(input)]
+  const accessLog = await openLog(deps, { ...input, routes })
   const api = createApi({
     ...input,
+    ...accessLog?.hooks,
     routes,
     pages: [
       ...documentPages({ clock, facts: input.facts, routes }),
@@ -85,12 +87,25 @@ export async function serve(deps: ServeDeps, input: ServeInput): Promise<Served>
       await api.stop()
       await metrics?.stop()
       input.metrics?.stop()
+      await accessLog?.close()
     },
   }
 }
 
 function mcpFactsOf({ name, version, payment, pricePerCallUsd }: ServeInput['facts']) {
   return { name, version, pricePerCallUsd: payment === null ? null : pricePerCallUsd }
+}
+
+/** Imported only where it is on. */
+async function openLog(deps: ServeDeps, input: Pick<ServeInput, 'routes' | 'addressBucket'>) {
+  const { accessLog } = deps.settings
+  if (accessLog === undefined) return undefined
+  const [{ createAccessLog }, { openAccessLog }] = await Promise.all([
+    import('#api/access-log.ts'),
+    import('../open-access-log.ts'),
+  ])
+  const { write, close } = await openAccessLog(deps, accessLog)
+  return { hooks: createAccessLog({ ...input, clock: deps.clock, write }), close }
 }
 
 function siteFactsOf({ name, publicBaseUrl, colors, chains, tokens }: ServeInput['facts']) {

@@ -1,4 +1,4 @@
-import { StoreError } from '../engine.ts'
+import { type PoolFigures, StoreError } from '../engine.ts'
 
 export interface ConnectionPoolOptions<C extends Lendable> {
   readonly connectionsMax: number
@@ -33,14 +33,31 @@ export class ConnectionPool<C extends Lendable> {
   readonly #leaving = new Set<C>()
   #idle: C[] = []
   #waiting: Waiter<C>[] = []
+  #refused = 0
   #closing: { readonly done: Promise<void>; readonly resolve: () => void } | undefined
 
   constructor(options: ConnectionPoolOptions<C>) {
     this.#options = options
   }
 
+  figures(): PoolFigures {
+    return {
+      connectionsMax: this.#options.connectionsMax,
+      open: this.#all.size - this.#opening.size,
+      inUse: this.#all.size - this.#opening.size - this.#idle.length,
+      waiting: this.#waiting.length + this.#opening.size,
+      refused: this.#refused,
+    }
+  }
+
   async use<T>(work: (connection: C) => Promise<T>): Promise<T> {
-    const connection = await this.#take()
+    let connection: C
+    try {
+      connection = await this.#take()
+    } catch (failure) {
+      this.#refused += 1
+      throw failure
+    }
     try {
       return await work(connection)
     } finally {

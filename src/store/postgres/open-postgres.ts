@@ -69,6 +69,7 @@ export function openPostgres(options: PostgresOptions): Engine {
         migrateWithin(connection, { schema, migrations, onMigration }),
       )
     },
+    pool: () => pool.figures(),
     close: () => pool.close(),
   }
 }

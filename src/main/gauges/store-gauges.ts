@@ -1,0 +1,159 @@
+import type { MeterQueues } from '#access/create-access.ts'
+import type { Readiness } from '#api/health-routes.ts'
+import type { GaugeReading } from '#api/metrics.ts'
+import { readUnproven } from '#datasets/deposits/proof/deposit-proofs.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import { type Clock, unixNow } from '#lib/time.ts'
+import { readOpenClaims } from '#payments/claim-store.ts'
+import type { Engine, PoolFigures } from '#store/engine.ts'
+import { heldLeases } from '#store/lease.ts'
+import type { Stores } from '../stores.ts'
+import { VERSION } from '../version.ts'
+import { ledgerGauges } from './ledger-gauges.ts'
+
+export interface Watched {
+  queues(): MeterQueues
+  readiness(): Promise<Readiness>
+}
+
+export interface StoreGaugeDeps extends Watched {
+  readonly ecosystem: Ecosystem
+  readonly stores: Pick<Stores, 'register' | 'accounts'>
+  readonly clock: Clock
+}
+
+/** Pools first, before the scrape itself takes connections. */
+export function storeGauges(deps: StoreGaugeDeps): readonly GaugeReading[] {
+  return [
+    ...poolGauges(deps),
+    ...queueGauges(deps),
+    ...processGauges(deps),
+    ...leaseGauges(deps),
+    ...paymentGauges(deps),
+    ...ledgerGauges({ engine: deps.stores.accounts, clock: deps.clock }),
+  ]
+}
+
+function processGauges({ readiness }: StoreGaugeDeps): readonly GaugeReading[] {
+  return [
+    { name: 'sexton_info', help: '1, by version', read: async () => ({ [VERSION]: 1 }) },
+    {
+      name: 'sexton_ready',
+      help: '1 while /readyz answers 200',
+      read: async () => Number((await readiness()).ready),
+    },
+    {
+      name: 'process_start_time_seconds',
+      help: 'Start of the process, in Unix seconds',
+      read: async () => performance.timeOrigin / 1_000,
+    },
+    {
+      name: 'process_resident_memory_bytes',
+      help: 'Resident memory',
+      read: async () => process.memoryUsage.rss(),
+    },
+    {
+      name: 'process_cpu_seconds_total',
+      help: 'Processor time of all threads',
+      type: 'counter',
+      read: async () => (process.cpuUsage().user + process.cpuUsage().system) / 1e6,
+    },
+  ]
+}
+
+function queueGauges({ queues }: StoreGaugeDeps): readonly GaugeReading[] {
+  return [
+    {
+      name: 'sexton_meter_waiting_calls',
+      help: 'Calls that wait for a decision of the meter',
+      read: async () => queues().calls,
+    },
+    {
+      name: 'sexton_refunds_waiting',
+      help: 'Refunds in the journal, until the accounts store takes them',
+      read: async () => queues().refunds,
+    },
+  ]
+}
+
+/** Without values on SQLite. */
+function poolGauges({ stores }: StoreGaugeDeps): readonly GaugeReading[] {
+  const gauge = (name: string, help: string, pick: (pool: PoolFigures) => number) => ({
+    name: `sexton_database_${name}`,
+    help: `${help}, by store`,
+    async read() {
+      const pools = [
+        ['accounts', stores.accounts.pool?.()],
+        ['register', stores.register.pool?.()],
+      ] as const
+      return Object.fromEntries(
+        pools.flatMap(([store, pool]) => (pool === undefined ? [] : [[store, pick(pool)]])),
+      )
+    },
+  })
+  return [
+    gauge('connections_max', 'Most connections to PostgreSQL', (pool) => pool.connectionsMax),
+    gauge('connections_open', 'Connections to PostgreSQL', (pool) => pool.open),
+    gauge('connections_in_use', 'Connections with work', (pool) => pool.inUse),
+    gauge('waiting', 'Statements that wait for a connection', (pool) => pool.waiting),
+    {
+      ...gauge('refused_total', 'Statements that got no connection', (pool) => pool.refused),
+      type: 'counter',
+    },
+  ]
+}
+
+const WRITERS = { index: 'register', verifier: 'accounts' } as const
+
+function leaseGauges({ stores, clock }: StoreGaugeDeps): readonly GaugeReading[] {
+  const isHeld = async (name: string, engine: Engine) => {
+    const input = { dialect: engine.dialect, nowMs: clock() }
+    return (await engine.snapshot((reads) => heldLeases(reads, input))).includes(name)
+  }
+  return [
+    {
+      name: 'sexton_lease_held',
+      help: '1 while an indexer or a verifier works, by lease',
+      async read() {
+        const held: Record<string, number> = {}
+        for (const [name, store] of Object.entries(WRITERS))
+          held[name] = Number(await isHeld(name, stores[store]))
+        return held
+      },
+    },
+  ]
+}
+
+function paymentGauges({ ecosystem, stores, clock }: StoreGaugeDeps): readonly GaugeReading[] {
+  const chain = ecosystem.payment?.chain
+  if (chain === undefined) return []
+  const openClaims = () => stores.accounts.snapshot(readOpenClaims)
+  return [
+    {
+      name: 'sexton_prepayments_open',
+      help: 'Prepayments that wait for their transfer or its confirmations, by status',
+      async read() {
+        const open = await openClaims()
+        const counts = Object.fromEntries(open.map(({ status, count }) => [status, count]))
+        return { pending: 0, confirming: 0, ...counts }
+      },
+    },
+    {
+      name: 'sexton_prepayments_oldest_seconds',
+      help: 'Age of the oldest open prepayment, by status',
+      async read() {
+        const open = await openClaims()
+        const ages = open.map(({ status, oldestUnix }) => [status, unixNow(clock) - oldestUnix])
+        return { pending: 0, confirming: 0, ...Object.fromEntries(ages) }
+      },
+    },
+    {
+      name: 'sexton_deposits_unproven',
+      help: 'Deposits whose proof failed so far, by chain',
+      async read() {
+        const found = await stores.register.snapshot((reads) => readUnproven(reads, chain.id))
+        return { [chain.name]: found?.count ?? 0 }
+      },
+    },
+  ]
+}

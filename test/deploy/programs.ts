@@ -1,0 +1,18 @@
+import { findUnpackedProgram, type UnpackedProgram } from '../unpacked-program.ts'
+
+const PROGRAMS = {
+  prometheus: { package: 'prometheus', path: 'usr/bin/prometheus' },
+  promtool: { package: 'prometheus', path: 'usr/bin/promtool' },
+  nginx: { package: 'nginx', path: 'usr/sbin/nginx' },
+  caddy: { package: 'caddy', path: 'usr/bin/caddy' },
+} as const satisfies Readonly<Record<string, UnpackedProgram>>
+
+/** Paths of the programs that the files of `deploy/` are for. */
+export async function findDeployPrograms() {
+  return {
+    prometheus: await findUnpackedProgram(PROGRAMS.prometheus),
+    promtool: await findUnpackedProgram(PROGRAMS.promtool),
+    nginx: await findUnpackedProgram(PROGRAMS.nginx),
+    caddy: await findUnpackedProgram(PROGRAMS.caddy),
+  }
+}
