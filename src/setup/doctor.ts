@@ -74,7 +74,7 @@ async function judgePort(host: string, port: number, variable: string): Promise<
     const isOurs = await fetch(`http://${host}:${port}/readyz`, {
       signal: AbortSignal.timeout(2_000),
     }).then(
-      (answer) => answer.headers.get('x-request-id') !== null || answer.status === 200,
+      (answer) => answer.headers.has('x-ratelimit-limit'),
       () => false,
     )
     if (isOurs) return { level: 'ok', subject, detail: 'a running Sexton listens there' }
