@@ -30,13 +30,17 @@ for (const proxy of ['nginx', 'caddy'] as const)
     const folder = mkdtempSync(join(tmpdir(), 'sexton-proxy-'))
     let world: AccountsWorld
     let replicas: [Replica, Replica]
+    let indexMetrics: number
     let front: Awaited<ReturnType<typeof startProxy>>
 
     before(async () => {
       const quotas = { anonymous: QUOTA, free: QUOTA, premium: QUOTA }
       const databaseUrl = await postgres.createDatabase()
       world = await startAccountsWorld({ databaseUrl, quotas })
-      await world.start('index')
+      indexMetrics = await freePort(0)
+      await world.start('index', {
+        environment: { SEXTON_INDEX_METRICS_PORT: String(indexMetrics) },
+      })
       replicas = [await startReplica(world, folder, 1), await startReplica(world, folder, 2)]
       const certificate = await makeCertificate(folder)
       const upstreams = [replicas[0].port, replicas[1].port] as const
@@ -62,6 +66,12 @@ for (const proxy of ['nginx', 'caddy'] as const)
       assert.match(long.body, /payload_too_large/)
     })
 
+    test('the indexer, a process of its own, shows its nodes', async () => {
+      const text = await (await fetch(`http://127.0.0.1:${indexMetrics}/metrics`)).text()
+      const nodes = [...text.matchAll(/^sexton_endpoint_well\{of="(\w+) 127\.0\.0\.1:\d+"\} 1$/gm)]
+      assert.deepEqual(nodes.map(([, chain]) => chain).toSorted(), ['base', 'ethereum'])
+    })
+
     test('a rolling restart under load fails no GET, and counts none twice', async () => {
       const outcomes = new Map<string, number>()
       const isOver = { value: false }
@@ -76,17 +86,20 @@ for (const proxy of ['nginx', 'caddy'] as const)
           outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
         }
       })
-      for (const replica of replicas) {
-        await eventually(async () => (outcomes.get('200') ?? 0) > 200 || undefined, 20_000)
-        await replica.restart()
-        outcomes.set('200', outcomes.get('200') ?? 0)
+      const answered = () => outcomes.get('200') ?? 0
+      const moreCalls = async () => {
+        const enough = answered() + 200
+        await eventually(async () => answered() > enough || undefined, 20_000)
       }
+      await moreCalls()
+      for (const replica of replicas) await replica.restart()
+      await moreCalls()
       isOver.value = true
       await Promise.all(clients)
       process.stdout.write(`# ${proxy}: ${JSON.stringify(Object.fromEntries(outcomes))}\n`)
       assert.deepEqual([...outcomes.keys()], ['200'])
       await Promise.all(replicas.map((each) => each.stop()))
-      assert.equal(logged(folder, agent).length, outcomes.get('200'))
+      assert.equal(logged(folder, agent).length, answered())
     })
   })
 

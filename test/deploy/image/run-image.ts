@@ -23,7 +23,7 @@ describe('the image, its commands run by hand in empty roots', {
     port = await freePort(0)
     // Nothing answers there.
     const nowhere = { base: 'http://127.0.0.1:9', ethereum: 'http://127.0.0.1:9' }
-    const file = join(image.root.folder, 'data/ecosystem.json')
+    const file = join(image.root.folder, 'etc/ecosystem.json')
     await writeFile(file, JSON.stringify(localFile(port, nowhere)))
   })
   after(() => image.close())
@@ -62,7 +62,7 @@ describe('the image, its commands run by hand in empty roots', {
 
   test('serves as a user without rights on a read-only root, is healthy, and stops on SIGTERM', async () => {
     assert.equal((await ended(image.config.healthcheck)).code, 1)
-    const settings = { SEXTON_ECOSYSTEM: '/data/ecosystem.json' }
+    const settings = { SEXTON_ECOSYSTEM: '/etc/ecosystem.json' }
     const child = container([...image.config.entrypoint, 'serve'], settings)
     const exit = once(child, 'exit')
     const origin = `http://127.0.0.1:${port}`
