@@ -14,8 +14,9 @@ import { sql } from '#store/sql.ts'
 import { MovingFile } from '#store/sqlite/moving-file.ts'
 import { createMoneyWorld, type HeldKey, type MoneyWorld } from '#test/money/money-world.ts'
 import { startPostgres, type TestPostgres } from '#test/postgres.ts'
-import { ACCOUNT_TABLES, copiedAccounts } from '#upkeep/copied-stores.ts'
+import { ACCOUNT_TABLES, copiedAccounts, movedTables } from '#upkeep/copied-stores.ts'
 import { proveTables, unequalTables } from '#upkeep/copy-tables.ts'
+import { moveAccounts } from '#upkeep/move/move-accounts.ts'
 import { type Moment, openWatch, runSexton } from './mover.ts'
 
 let postgres: TestPostgres
@@ -64,7 +65,10 @@ const move = (place: string, url: string, onChild?: Parameters<typeof runSexton>
 function passTime(place: string): void {
   const database = new DatabaseSync(storeFile(place, 'accounts'))
   const isThere = database.prepare("select 1 from sqlite_master where name = 'moving'").all()
-  if (isThere.length > 0) database.exec('update moving set until_ms = 1 where until_ms is not null')
+  if (isThere.length > 0)
+    database.exec(
+      'update moving set watched_until_ms = 1, frozen_until_ms = min(frozen_until_ms, 1)',
+    )
   database.close()
 }
 
@@ -214,16 +218,86 @@ test('a database with accounts of its own is refused, and the old store is never
   assert.equal(await isWritable(place), true)
 })
 
+test('what changes while the accounts are copied arrives too: new, changed and deleted rows', async () => {
+  const place = join(folder, 'changing')
+  const { engine, world, key } = await liveIn(place)
+  const doomed = await world.mint()
+  const url = await postgres.createDatabase()
+  const target = openTarget(url)
+  await target.migrate(accountsMigrations)
+  const file = storeFile(place, 'accounts')
+  const source = await MovingFile.open(file, movedTables())
+  const reader = await openStore(place, 'accounts', { kind: 'sqlite' })
+  let isFirst = true
+  const { changedRows } = await moveAccounts({
+    source,
+    reader,
+    target,
+    clock: Date.now,
+    move: { id: 'one', place: 'elsewhere' },
+    frozenMsMax: 60_000,
+    async onRows() {
+      if (!isFirst) return
+      isFirst = false
+      await world.call(key, 9)
+      await world.rotate(await world.mint(key.wallet))
+      await world.revoke(doomed)
+      await world.deposit({ payer: key.wallet, key, amount: 900n })
+      await world.confirm()
+      await world.reorg(3, true)
+      // Usage, refunds and meters of the past are deleted.
+      await world.wait(200 * 86_400)
+    },
+  })
+  assert.ok(changedRows > 10)
+  const left = new Map(ACCOUNT_TABLES.map((table) => [table, movedAway(table)]))
+  const tables = ACCOUNT_TABLES.filter((table) => table !== 'store_copies')
+  const copied = { ...copiedAccounts, tables }
+  const [there, here] = [
+    await target.snapshot((connection) => proveTables({ connection, dialect: 'postgres' }, copied)),
+    await proveTables(
+      { connection: source.connection, dialect: 'sqlite' },
+      { ...copied, instead: left },
+    ),
+  ]
+  assert.deepEqual(there, here)
+  const later = createMoneyWorld(target, world)
+  assert.deepEqual(await later.audit(), [])
+  await source.close()
+  await Promise.all([engine.close(), reader.close(), target.close()])
+})
+
+const movedAway = (table: string) => ({
+  kind: 'sql' as const,
+  parts: [`select * from moved_${table}`],
+  values: [],
+})
+
+test('a change that went by unnoted voids the move', async () => {
+  const place = freshFolder()
+  const source = await MovingFile.open(storeFile(place, 'accounts'), movedTables())
+  const mark = { id: 'one', place: 'elsewhere' }
+  assert.equal(await source.watch(mark), true)
+  passTime(place)
+  assert.equal(await isWritable(place), true)
+  await source.renew(mark)
+  await assert.rejects(source.freeze(mark), /were written unnoticed/)
+  await source.thaw()
+  await source.close()
+  assert.equal(await isWritable(place), true)
+})
+
 test('a write that slips in after a freeze ran out is never lost: the move is given up', async () => {
   const place = freshFolder()
-  const source = await MovingFile.open(storeFile(place, 'accounts'), ACCOUNT_TABLES)
+  const source = await MovingFile.open(storeFile(place, 'accounts'), movedTables())
   const mark = { id: 'one', place: 'elsewhere' }
-  assert.equal(await source.freeze(mark), true)
+  assert.equal(await source.watch(mark), true)
+  await source.freeze(mark)
   assert.equal(await isWritable(place), false)
   passTime(place)
   assert.equal(await isWritable(place), true)
   await source.renew(mark)
-  await assert.rejects(source.handOver(mark), /were written while they were copied/)
+  await assert.rejects(source.handOver(mark), /were written unnoticed/)
   await source.thaw()
   await source.close()
   assert.equal(await isWritable(place), true)
