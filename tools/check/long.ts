@@ -20,6 +20,8 @@ const programs = [
   'test/simulation/real-reorgs.ts --all',
   '--test test/recompute/recompute.test.ts test/provider-answers.test.ts test/broken-mappings.test.ts',
   '--test test/false-payments.test.ts test/unproven-payments.test.ts test/x402/pay.test.ts test/x402/sign-in.test.ts',
+  '--test test/upkeep/move.test.ts',
+  'tools/bench/move.ts --paid-days 365 --logs 100000',
   'test/file-pairs/main.ts --pairs 300',
   'test/file-pairs/main.ts --pairs 60 --engine postgres',
 ]

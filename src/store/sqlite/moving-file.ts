@@ -127,16 +127,19 @@ export class MovingFile {
     })
   }
 
-  async thaw(): Promise<void> {
+  /** Leaves another mover's work alone. */
+  async thaw({ id }: FileMove): Promise<void> {
     await this.#write(async (tx) => {
+      if (!(await this.#isOf(id))) return
       await tx.run(sql`delete from migrations where id = ${MOVED_ID}`)
       await this.#clear()
     })
   }
 
   /** Renames every table, so that a process that still runs can read nothing outdated. */
-  async leave({ place }: FileMove): Promise<void> {
+  async leave({ id, place }: FileMove): Promise<void> {
     await this.#write(async (tx) => {
+      if (!(await this.#isOf(id))) throw new StoreError('another mover has ended this move')
       await this.#clear()
       for (const { table } of this.#tables)
         await this.connection.execute(`alter table ${table} rename to moved_${table}`)
@@ -147,6 +150,14 @@ export class MovingFile {
 
   async close(): Promise<void> {
     await this.connection.close()
+  }
+
+  async #isOf(id: string): Promise<boolean> {
+    const tables = await this.connection.run(
+      sql`select 1 from sqlite_master where type = 'table' and name = 'moving'`,
+    )
+    if (tables.length === 0) return false
+    return (await this.connection.run(sql`select 1 from moving where id = ${id}`)).length > 0
   }
 
   async #clear(): Promise<void> {

@@ -72,11 +72,18 @@ export async function moveAccounts(deps: MoveDeps): Promise<MovedAccounts> {
 
 /** The answer to the commit may have been lost. */
 async function recover(deps: MoveDeps): Promise<'moved' | 'undone'> {
-  const { kind } = await deps.source.state()
-  if (kind === 'handedOver') return settle(deps, deps.move)
-  if (kind === 'moved') return 'moved'
-  await deps.source.thaw()
+  const { source, move } = deps
+  const state = await source.state()
+  if (state.kind === 'handedOver' && state.id === move.id) return settle(deps, move)
+  if (state.kind === 'moved') return hasMoved(deps)
+  await source.thaw(move)
   return 'undone'
+}
+
+/** Another mover may have ended this move, or one of its own. */
+async function hasMoved({ target, move }: MoveDeps): Promise<'moved' | 'undone'> {
+  const isThere = await target.snapshot((reads) => hasCopy(reads, move.id))
+  return isThere ? 'moved' : 'undone'
 }
 
 /** Ends a move that was cut off between the two commits, which the target alone knows. */
@@ -97,7 +104,7 @@ export async function settle(
       )
     })
   if (isThere) await source.leave(move)
-  else await source.thaw()
+  else await source.thaw(move)
   return isThere ? 'moved' : 'undone'
 }
 
