@@ -32,15 +32,15 @@ export interface AccountsAuditDeps {
 }
 
 export function storeChecks(dialect: Engine['dialect']): readonly Check[] {
-  return [
-    ...ledgerChecks,
-    ...accessChecks,
-    ...x402Checks,
-    ...moveChecks,
-    ...guardChecks(dialect),
-    ...constraintChecks(dialect),
-    secretCheck(dialect),
-  ]
+  return [...rowChecks(dialect), ...schemaChecks(dialect)]
+}
+
+export function rowChecks(dialect: Engine['dialect']): readonly Check[] {
+  return [...ledgerChecks, ...accessChecks, ...x402Checks, ...moveChecks, secretCheck(dialect)]
+}
+
+export function schemaChecks(dialect: Engine['dialect']): readonly Check[] {
+  return [...guardChecks(dialect), ...constraintChecks(dialect)]
 }
 
 export function accountsChecks(deps: {

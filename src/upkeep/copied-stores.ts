@@ -1,9 +1,11 @@
 import { storeChecks } from '#audit/audit-accounts.ts'
 import { registerMigrations } from '#datasets/datasets.ts'
+import type { Check } from '#ledger/check.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { buildSchema } from '#store/sqlite/built-schema.ts'
-import type { CopiedTables } from './copy-tables.ts'
+import type { MovedTable } from '#store/sqlite/moving-file.ts'
+import { type CopiedTables, columnsOf } from './copy-tables.ts'
 
 /** In foreign-key order. Leases belong to processes, not to the accounts. */
 export const ACCOUNT_TABLES = [
@@ -35,6 +37,18 @@ export const copiedAccounts: CopiedTables = {
   migrations: accountsMigrations,
 }
 
+/** Leases are frozen with the rest, but not moved. */
+export function movedTables(): readonly MovedTable[] {
+  const columns = columnsOf(accountsMigrations)
+  return [...ACCOUNT_TABLES, 'leases'].map((table) => ({
+    table,
+    key:
+      table === 'leases'
+        ? []
+        : (columns.get(table) ?? []).filter(({ isKey }) => isKey).map(({ name }) => name),
+  }))
+}
+
 export function copiedRegister(): CopiedTables {
   const tables = [...buildSchema(registerMigrations).columns.keys()]
   return {
@@ -52,13 +66,14 @@ export function firstFew(differences: readonly string[]): string {
   return more > 0 ? `${shown}; and ${more} more` : shown
 }
 
-/** What a check of the accounts finds, in words; empty if all agrees. */
+/** What an audit of the accounts finds, in words; empty if all agrees. */
 export async function differencesIn(
   connection: Connection,
   dialect: Engine['dialect'],
+  checks: readonly Check[] = storeChecks(dialect),
 ): Promise<readonly string[]> {
   const lines: string[] = []
-  for (const check of storeChecks(dialect))
+  for (const check of checks)
     for (const { subject, detail } of await check.run(connection))
       lines.push(`${check.name}: ${subject}: ${detail}`)
   return lines

@@ -70,6 +70,11 @@ export async function tableWithRows(
   return undefined
 }
 
+/** Columns by table, in the order of its rows here. */
+export function columnsOf(migrations: readonly Migration[]) {
+  return buildSchema(migrations).columns
+}
+
 type Take = (
   table: string,
   columns: readonly BuiltColumn[],
@@ -120,11 +125,11 @@ async function readTable(
   return { rows, sha256: hash.digest('hex') }
 }
 
-function typesOf(columns: readonly BuiltColumn[]) {
+export function typesOf(columns: readonly BuiltColumn[]) {
   return Object.fromEntries(columns.map(({ name, type }) => [name, type]))
 }
 
-function valuesOf(row: Row, columns: readonly BuiltColumn[]): SqlValue[] {
+export function valuesOf(row: Row, columns: readonly BuiltColumn[]): SqlValue[] {
   return columns.map(({ name }) => {
     const value = row[name]
     if (value === null || typeof value === 'string' || typeof value === 'number') return value

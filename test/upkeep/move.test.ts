@@ -12,10 +12,12 @@ import type { Engine } from '#store/engine.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { sql } from '#store/sql.ts'
 import { MovingFile } from '#store/sqlite/moving-file.ts'
+import { isLongVersion } from '#test/long-version.ts'
 import { createMoneyWorld, type HeldKey, type MoneyWorld } from '#test/money/money-world.ts'
 import { startPostgres, type TestPostgres } from '#test/postgres.ts'
-import { ACCOUNT_TABLES, copiedAccounts } from '#upkeep/copied-stores.ts'
+import { ACCOUNT_TABLES, copiedAccounts, movedTables } from '#upkeep/copied-stores.ts'
 import { proveTables, unequalTables } from '#upkeep/copy-tables.ts'
+import { moveAccounts } from '#upkeep/move/move-accounts.ts'
 import { type Moment, openWatch, runSexton } from './mover.ts'
 
 let postgres: TestPostgres
@@ -64,7 +66,10 @@ const move = (place: string, url: string, onChild?: Parameters<typeof runSexton>
 function passTime(place: string): void {
   const database = new DatabaseSync(storeFile(place, 'accounts'))
   const isThere = database.prepare("select 1 from sqlite_master where name = 'moving'").all()
-  if (isThere.length > 0) database.exec('update moving set until_ms = 1 where until_ms is not null')
+  if (isThere.length > 0)
+    database.exec(
+      'update moving set watched_until_ms = 1, frozen_until_ms = min(frozen_until_ms, 1)',
+    )
   database.close()
 }
 
@@ -126,7 +131,16 @@ const MOMENTS: Readonly<Record<string, Moment & { readonly goesOn: boolean }>> =
   'after the new store committed': { after: LAST, is: 'answered', goesOn: false },
 }
 
-for (const [when, moment] of Object.entries(MOMENTS))
+/** The others differ in when the old store thaws by itself. */
+const SHORT = [
+  'when all was proven',
+  'before the new store committed',
+  'after the new store committed',
+]
+
+for (const [when, moment] of Object.entries(MOMENTS).filter(
+  ([name]) => isLongVersion || SHORT.includes(name),
+))
   test(`a mover killed ${when} leaves one store in use, and a second one ends its work`, async () => {
     const place = freshFolder()
     const url = await postgres.createDatabase()
@@ -214,17 +228,96 @@ test('a database with accounts of its own is refused, and the old store is never
   assert.equal(await isWritable(place), true)
 })
 
+test('what changes while the accounts are copied arrives too: new, changed and deleted rows', async () => {
+  const place = join(folder, 'changing')
+  const { engine, world, key } = await liveIn(place)
+  const doomed = await world.mint()
+  const url = await postgres.createDatabase()
+  const target = openTarget(url)
+  await target.migrate(accountsMigrations)
+  const file = storeFile(place, 'accounts')
+  const source = await MovingFile.open(file, movedTables())
+  const reader = await openStore(place, 'accounts', { kind: 'sqlite' })
+  let isFirst = true
+  const { changedRows } = await moveAccounts({
+    source,
+    reader,
+    target,
+    clock: Date.now,
+    move: { id: 'one', place: 'elsewhere' },
+    frozenMsMax: 60_000,
+    async onRows() {
+      if (!isFirst) return
+      isFirst = false
+      await world.call(key, 9)
+      await world.rotate(await world.mint(key.wallet))
+      await world.revoke(doomed)
+      await world.deposit({ payer: key.wallet, key, amount: 900n })
+      await world.confirm()
+      await world.reorg(3, true)
+      // Usage, refunds and meters of the past are deleted.
+      await world.wait(200 * 86_400)
+    },
+  })
+  assert.ok(changedRows > 10)
+  const left = new Map(ACCOUNT_TABLES.map((table) => [table, movedAway(table)]))
+  const tables = ACCOUNT_TABLES.filter((table) => table !== 'store_copies')
+  const copied = { ...copiedAccounts, tables }
+  const [there, here] = [
+    await target.snapshot((connection) => proveTables({ connection, dialect: 'postgres' }, copied)),
+    await proveTables(
+      { connection: source.connection, dialect: 'sqlite' },
+      { ...copied, instead: left },
+    ),
+  ]
+  assert.deepEqual(there, here)
+  const later = createMoneyWorld(target, world)
+  assert.deepEqual(await later.audit(), [])
+  await source.close()
+  await Promise.all([engine.close(), reader.close(), target.close()])
+})
+
+const movedAway = (table: string) => ({
+  kind: 'sql' as const,
+  parts: [`select * from moved_${table}`],
+  values: [],
+})
+
+test('a change that went by unnoted voids the move', async () => {
+  const place = freshFolder()
+  const source = await MovingFile.open(storeFile(place, 'accounts'), movedTables())
+  const mark = { id: 'one', place: 'elsewhere' }
+  assert.equal(await source.watch(mark), true)
+  passTime(place)
+  assert.equal(await isWritable(place), true)
+  await source.renew(mark)
+  await assert.rejects(source.freeze(mark), /were written unnoticed/)
+  const other = await MovingFile.open(storeFile(place, 'accounts'), movedTables())
+  const next = { id: 'two', place: 'elsewhere' }
+  passTime(place)
+  assert.equal(await other.watch(next), true)
+  await other.freeze(next)
+  await other.handOver(next)
+  await source.thaw(mark)
+  assert.equal(await isWritable(place), false, 'a late mover undoes nothing of the next one')
+  await assert.rejects(source.leave(mark), /another mover/)
+  await other.thaw(next)
+  await Promise.all([source.close(), other.close()])
+  assert.equal(await isWritable(place), true)
+})
+
 test('a write that slips in after a freeze ran out is never lost: the move is given up', async () => {
   const place = freshFolder()
-  const source = await MovingFile.open(storeFile(place, 'accounts'), ACCOUNT_TABLES)
+  const source = await MovingFile.open(storeFile(place, 'accounts'), movedTables())
   const mark = { id: 'one', place: 'elsewhere' }
-  assert.equal(await source.freeze(mark), true)
+  assert.equal(await source.watch(mark), true)
+  await source.freeze(mark)
   assert.equal(await isWritable(place), false)
   passTime(place)
   assert.equal(await isWritable(place), true)
   await source.renew(mark)
-  await assert.rejects(source.handOver(mark), /were written while they were copied/)
-  await source.thaw()
+  await assert.rejects(source.handOver(mark), /were written unnoticed/)
+  await source.thaw(mark)
   await source.close()
   assert.equal(await isWritable(place), true)
 })

@@ -41,7 +41,7 @@ export const house: Readonly<Record<string, readonly string[] | 'everything'>> =
   audit: 'everything',
   upkeep: 'everything',
   'carry-over': 'everything',
-  setup: 'everything',
+  setup: ['main', 'datasets', 'indexer', 'chain', 'store', 'ecosystem'],
   cli: 'everything',
 
   client: [],

@@ -1,3 +1,4 @@
+import { groupBy } from '#lib/group-by.ts'
 import { Mutex } from '#lib/mutex.ts'
 import { type Connection, StoreError } from '../engine.ts'
 import { BEING_MOVED, MOVED, MOVED_ID } from '../migrate.ts'
@@ -14,31 +15,36 @@ export interface FileMove {
 /** `open`: still the store in use. `handedOver`: the target alone knows whether it is. */
 export type MoveState =
   | { readonly kind: 'open' }
-  | { readonly kind: 'frozen'; readonly untilMs: number }
+  | { readonly kind: 'busy' }
   | ({ readonly kind: 'handedOver' } & FileMove)
   | { readonly kind: 'moved'; readonly place: string }
 
-/** A mover silent this long counts as dead, and writers go on. */
-export const FROZEN_MS = 10_000
+export interface MovedTable {
+  readonly table: string
+  readonly key: readonly string[]
+}
+
+/** A mover silent this long counts as dead: writers go on, and what they change is not noted. */
+const SILENT_MS = 10_000
 
 const CACHE_KIB = 16 * 1_024
 
 /**
- * A store file that leaves for another place while others use it. All on one connection, so that
- * SQLite's data version shows whether any other wrote meanwhile.
+ * A store file that leaves for another place while others use it: first their changes are noted, then
+ * they are refused. All on one connection, so that SQLite's data version shows any other's write.
  */
 export class MovingFile {
   readonly connection: SqliteConnection
-  readonly #tables: readonly string[]
+  readonly #tables: readonly MovedTable[]
   readonly #writes = new Mutex()
   #version = 0
 
-  private constructor(connection: SqliteConnection, tables: readonly string[]) {
+  private constructor(connection: SqliteConnection, tables: readonly MovedTable[]) {
     this.connection = connection
     this.#tables = tables
   }
 
-  static async open(file: string, tables: readonly string[]): Promise<MovingFile> {
+  static async open(file: string, tables: readonly MovedTable[]): Promise<MovingFile> {
     const connection = new SqliteConnection({ file, cacheKib: CACHE_KIB })
     // A lost mark could leave two stores in use.
     await connection.execute('pragma synchronous = full')
@@ -48,73 +54,94 @@ export class MovingFile {
   async state(): Promise<MoveState> {
     const { connection } = this
     const [mark] = await connection.run(sql`select name from migrations where id = ${MOVED_ID}`)
-    const [found] = (await this.#hasTable())
-      ? await connection.run(sql`select id, place, until_ms, ${NOW} as now_ms from moving`)
-      : []
+    const tables = await connection.run(
+      sql`select 1 from sqlite_master where type = 'table' and name = 'moving'`,
+    )
+    const [found] =
+      tables.length === 0
+        ? []
+        : await connection.run(sql`
+            select id, place, closed, is_void = 0 and watched_until_ms > ${NOW}
+              or frozen_until_ms > ${NOW} as busy from moving`)
     if (found === undefined)
       return mark === undefined
         ? { kind: 'open' }
         : { kind: 'moved', place: column.text(mark, 'name').replace(MOVED, '') }
-    const untilMs = column.integerOrNull(found, 'until_ms')
-    if (untilMs === null)
-      return {
-        kind: 'handedOver',
-        id: column.text(found, 'id'),
-        place: column.text(found, 'place'),
-      }
-    const isOver = untilMs <= column.integer(found, 'now_ms')
-    return isOver ? { kind: 'open' } : { kind: 'frozen', untilMs }
+    const move = { id: column.text(found, 'id'), place: column.text(found, 'place') }
+    if (column.flag(found, 'closed')) return { kind: 'handedOver', ...move }
+    return column.flag(found, 'busy') ? { kind: 'busy' } : { kind: 'open' }
   }
 
-  /** Other writers are refused from here on. False if another mover froze it. */
-  async freeze({ id, place }: FileMove): Promise<boolean> {
-    const isFrozen = await this.#write(async (tx) => {
+  /** Every later change is noted by its key. False if another mover is at work. */
+  watch({ id, place }: FileMove): Promise<boolean> {
+    return this.#write(async (tx) => {
       if ((await this.state()).kind !== 'open') return false
-      await this.#melt()
-      await this.connection.execute(
-        'create table moving (id text primary key, place text not null, until_ms bigint)',
-      )
+      await this.#clear()
+      for (const text of movingSchema(this.#tables, place)) await this.connection.execute(text)
       await tx.run(sql`
-        insert into moving (id, place, until_ms) values (${id}, ${place}, ${NOW} + ${FROZEN_MS})`)
-      for (const text of this.#triggers(place)) await this.connection.execute(text)
+        insert into moving (id, place, watched_until_ms)
+        values (${id}, ${place}, ${NOW} + ${SILENT_MS})`)
       return true
     })
-    this.#version = await this.#dataVersion()
-    return isFrozen
   }
 
-  /** While the rows are copied. */
+  /** Every few seconds. */
   async renew({ id }: FileMove): Promise<void> {
     await this.#write((tx) =>
       tx.run(sql`
-        update moving set until_ms = ${NOW} + ${FROZEN_MS}
-        where id = ${id} and until_ms is not null`),
+        update moving set watched_until_ms = ${NOW} + ${SILENT_MS},
+          frozen_until_ms = case when frozen_until_ms = 0 then 0 else ${NOW} + ${SILENT_MS} end
+        where id = ${id}`),
+    )
+  }
+
+  /** Others are refused from here on. Throws if a change went by that was not noted. */
+  async freeze({ id }: FileMove): Promise<void> {
+    await this.#write(async (tx) => {
+      const frozen = await tx.run(sql`
+        update moving set frozen_until_ms = ${NOW} + ${SILENT_MS}
+        where id = ${id} and is_void = 0 returning id`)
+      if (frozen.length === 0) throw new StoreError(UNNOTED)
+    })
+    this.#version = await this.#dataVersion()
+  }
+
+  /** Keys of the rows that changed, as JSON lists, by table. */
+  async changes(): Promise<ReadonlyMap<string, readonly string[]>> {
+    const found = await this.connection.run(
+      sql`select of_table, row_key from moving_changes order by of_table, row_key`,
+    )
+    const byTable = groupBy(found, (row) => column.text(row, 'of_table'))
+    return new Map(
+      [...byTable].map(([table, rows]) => [table, rows.map((row) => column.text(row, 'row_key'))]),
     )
   }
 
   /** Closes the file for good, until `thaw` or `leave`. Throws if anything was written meanwhile. */
   async handOver({ id, place }: FileMove): Promise<void> {
     await this.#write(async (tx) => {
-      if ((await this.#dataVersion()) !== this.#version)
-        throw new StoreError('the accounts were written while they were copied')
-      await tx.run(sql`update moving set until_ms = null where id = ${id}`)
+      if ((await this.#dataVersion()) !== this.#version) throw new StoreError(UNNOTED)
+      await tx.run(sql`update moving set closed = 1 where id = ${id}`)
       await tx.run(sql`
         insert into migrations (id, name) values (${MOVED_ID}, ${BEING_MOVED + place})`)
     })
   }
 
-  async thaw(): Promise<void> {
+  /** Leaves another mover's work alone. */
+  async thaw({ id }: FileMove): Promise<void> {
     await this.#write(async (tx) => {
+      if (!(await this.#isOf(id))) return
       await tx.run(sql`delete from migrations where id = ${MOVED_ID}`)
-      await this.#melt()
+      await this.#clear()
     })
   }
 
   /** Renames every table, so that a process that still runs can read nothing outdated. */
-  async leave({ place }: FileMove): Promise<void> {
+  async leave({ id, place }: FileMove): Promise<void> {
     await this.#write(async (tx) => {
-      await this.#melt()
-      for (const table of this.#tables)
+      if (!(await this.#isOf(id))) throw new StoreError('another mover has ended this move')
+      await this.#clear()
+      for (const { table } of this.#tables)
         await this.connection.execute(`alter table ${table} rename to moved_${table}`)
       await tx.run(sql`
         update migrations set name = ${MOVED + place} where id = ${MOVED_ID}`)
@@ -125,32 +152,22 @@ export class MovingFile {
     await this.connection.close()
   }
 
-  async #hasTable(): Promise<boolean> {
-    const found = await this.connection.run(
+  async #isOf(id: string): Promise<boolean> {
+    const tables = await this.connection.run(
       sql`select 1 from sqlite_master where type = 'table' and name = 'moving'`,
     )
-    return found.length > 0
+    if (tables.length === 0) return false
+    return (await this.connection.run(sql`select 1 from moving where id = ${id}`)).length > 0
   }
 
-  async #melt(): Promise<void> {
-    for (const name of this.#triggerNames())
-      await this.connection.execute(`drop trigger if exists ${name}`)
-    await this.connection.execute('drop table if exists moving')
-  }
-
-  #triggerNames(): readonly string[] {
-    return this.#tables.flatMap((table) => EVENTS.map((event) => `moving_${table}_${event}`))
-  }
-
-  #triggers(place: string): readonly string[] {
-    const words = `${FROZEN}the accounts are moving to ${place}`.replaceAll("'", "''")
-    return this.#tables.flatMap((table) =>
-      EVENTS.map(
-        (event) => `create trigger moving_${table}_${event} before ${event} on ${table}
-          when exists (select 1 from moving where until_ms is null or until_ms > ${NOW_TEXT})
-          begin select raise(abort, '${words}'); end`,
-      ),
+  async #clear(): Promise<void> {
+    const found = await this.connection.run(
+      sql`select name from sqlite_master where type = 'trigger' and substr(name, 1, 7) = 'moving_'`,
     )
+    for (const row of found)
+      await this.connection.execute(`drop trigger ${column.text(row, 'name')}`)
+    for (const table of ['moving', 'moving_changes'])
+      await this.connection.execute(`drop table if exists ${table}`)
   }
 
   async #dataVersion(): Promise<number> {
@@ -173,8 +190,48 @@ export class MovingFile {
   }
 }
 
-const EVENTS = ['insert', 'update', 'delete'] as const
+const UNNOTED = 'the accounts were written unnoticed while they were copied; nothing was moved'
+
+const EVENTS = { insert: ['new'], update: ['old', 'new'], delete: ['old'] } as const
 
 /** The machine's clock, read by SQLite in every process alike. */
 const NOW_TEXT = "cast(unixepoch('subsec') * 1000 as integer)"
 const NOW = { kind: 'sql', parts: [NOW_TEXT], values: [] } as const
+
+/** Leases change every second and are not moved, so they are frozen but not noted. */
+function movingSchema(tables: readonly MovedTable[], place: string): readonly string[] {
+  const words = `${FROZEN}the accounts are moving to ${place}`.replaceAll("'", "''")
+  return [
+    `create table moving (id text primary key, place text not null,
+      watched_until_ms bigint not null, frozen_until_ms bigint not null default 0,
+      closed smallint not null default 0, is_void smallint not null default 0)`,
+    `create table moving_changes (of_table text not null, row_key text not null,
+      primary key (of_table, row_key)) without rowid`,
+    ...tables.flatMap((moved) =>
+      Object.entries(EVENTS).flatMap(([event, images]) => [
+        `create trigger moving_${moved.table}_${event} before ${event} on ${moved.table}
+          when exists (select 1 from moving where closed = 1 or frozen_until_ms > ${NOW_TEXT})
+          begin select raise(abort, '${words}'); end`,
+        ...(moved.key.length === 0 ? [] : [noteText(moved, event, images)]),
+      ]),
+    ),
+  ]
+}
+
+/** A change after the mover fell silent voids the move, whatever clocks do later. */
+function noteText(
+  { table, key }: MovedTable,
+  event: string,
+  images: readonly ('old' | 'new')[],
+): string {
+  const notes = images.map((image) => {
+    const value = `json_array(${key.map((name) => `${image}.${name}`).join(', ')})`
+    return `insert into moving_changes (of_table, row_key) select '${table}', ${value}
+      where exists (select 1 from moving where watched_until_ms > ${NOW_TEXT}) and not exists (
+        select 1 from moving_changes where of_table = '${table}' and row_key = ${value});`
+  })
+  return `create trigger moving_note_${table}_${event} after ${event} on ${table}
+    when exists (select 1 from moving where is_void = 0)
+    begin ${notes.join(' ')}
+      update moving set is_void = 1 where watched_until_ms <= ${NOW_TEXT}; end`
+}

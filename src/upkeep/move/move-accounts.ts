@@ -1,3 +1,4 @@
+import { rowChecks, schemaChecks } from '#audit/audit-accounts.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
 import { type Connection, type Engine, StoreError } from '#store/engine.ts'
 import { type Sql, sql } from '#store/sql.ts'
@@ -12,24 +13,30 @@ import {
 } from '../copy-tables.ts'
 import { hasCopy, recordCopy } from '../store-copies.ts'
 import { UpkeepError } from '../upkeep-error.ts'
+import { applyChanges } from './apply-changes.ts'
 
 export interface MoveDeps {
   readonly source: MovingFile
+  /** The same file, for one state of it while it is in use. */
+  readonly reader: Engine
   readonly target: Engine
   readonly clock: Clock
   readonly move: FileMove
-  /** A slower copy is given up, and the old store goes on. */
+  /** A slower end is given up, and the old store goes on. */
   readonly frozenMsMax: number
-  onRows?(count: number): void
+  onRows?(count: number): void | Promise<void>
 }
 
 export interface MovedAccounts {
+  /** Of the copy that was made while the old service ran. */
   readonly tables: TableProofs
+  /** What had changed meanwhile, copied while calls were refused. */
+  readonly changedRows: number
   /** How long calls got 503 from the old store so far. */
   readonly frozenMs: number
 }
 
-/** Renewed well before `FROZEN_MS`, also while PostgreSQL works. */
+/** Also while PostgreSQL works. */
 const RENEW_MS = 2_000
 
 /** Any constant; held until a mover's transaction ends, also after the mover was killed. */
@@ -41,34 +48,42 @@ const MOVE_LOCK = 5_398_018
  */
 export async function moveAccounts(deps: MoveDeps): Promise<MovedAccounts> {
   const { source, target, move, clock } = deps
+  if (!(await source.watch(move)))
+    throw new UpkeepError('another "sexton move" works on this folder; wait for it to end')
   const renewing = setInterval(() => void source.renew(move).catch(() => undefined), RENEW_MS)
-  let sinceMs: number | undefined
-  let tables: TableProofs = new Map()
+  const done = { tables: new Map() as TableProofs, changedRows: 0, frozenAtMs: 0 }
   try {
     await target.writeWithoutTimeout(async (tx) => {
       await prepareTarget(tx)
-      if (!(await source.freeze(move)))
-        throw new UpkeepError('another "sexton move" works on this folder; wait for it to end')
-      sinceMs = clock()
-      tables = await copyFrozen(deps, tx, sinceMs)
+      done.tables = await copyInUse(deps, tx)
+      done.frozenAtMs = clock()
+      await source.freeze(move)
+      done.changedRows = await finishFrozen(deps, tx, done.frozenAtMs)
       await source.handOver(move)
     })
     await source.leave(move)
   } catch (error) {
-    if (sinceMs === undefined || (await recover(deps)) === 'undone') throw error
+    if ((await recover(deps)) === 'undone') throw error
   } finally {
     clearInterval(renewing)
   }
-  return { tables, frozenMs: clock() - (sinceMs ?? clock()) }
+  return { ...done, frozenMs: clock() - done.frozenAtMs }
 }
 
 /** The answer to the commit may have been lost. */
 async function recover(deps: MoveDeps): Promise<'moved' | 'undone'> {
-  const { kind } = await deps.source.state()
-  if (kind === 'handedOver') return settle(deps, deps.move)
-  if (kind === 'moved') return 'moved'
-  await deps.source.thaw()
+  const { source, move } = deps
+  const state = await source.state()
+  if (state.kind === 'handedOver' && state.id === move.id) return settle(deps, move)
+  if (state.kind === 'moved') return hasMoved(deps)
+  await source.thaw(move)
   return 'undone'
+}
+
+/** Another mover may have ended this move, or one of its own. */
+async function hasMoved({ target, move }: MoveDeps): Promise<'moved' | 'undone'> {
+  const isThere = await target.snapshot((reads) => hasCopy(reads, move.id))
+  return isThere ? 'moved' : 'undone'
 }
 
 /** Ends a move that was cut off between the two commits, which the target alone knows. */
@@ -89,10 +104,11 @@ export async function settle(
       )
     })
   if (isThere) await source.leave(move)
-  else await source.thaw()
+  else await source.thaw(move)
   return isThere ? 'moved' : 'undone'
 }
 
+/** Guards are off until the end: rows arrive in states that they took years to reach. */
 async function prepareTarget(tx: Connection): Promise<void> {
   await lockMoves(tx)
   const table = await tableWithRows(tx, ACCOUNT_TABLES)
@@ -100,6 +116,7 @@ async function prepareTarget(tx: Connection): Promise<void> {
     throw new UpkeepError(
       `--to: the accounts there have rows in "${table}"; name an empty database`,
     )
+  for (const each of ACCOUNT_TABLES) await tx.run(plain(`alter table ${each} disable trigger user`))
 }
 
 /** Waits for the transaction of a killed mover, which may still commit. */
@@ -107,31 +124,49 @@ async function lockMoves(tx: Connection): Promise<void> {
   await tx.run(sql`select 1 from pg_advisory_xact_lock(${MOVE_LOCK})`)
 }
 
-async function copyFrozen(
-  { source, target, clock, move, frozenMsMax, onRows }: MoveDeps,
+/** One state of the old store while calls are answered, proven equal on both sides and audited. */
+async function copyInUse(
+  { reader, target, onRows }: MoveDeps,
   tx: Connection,
-  sinceMs: number,
 ): Promise<TableProofs> {
-  const copied = {
-    ...copiedAccounts,
-    onRows(count: number) {
-      onRows?.(count)
-      if (clock() - sinceMs > frozenMsMax)
-        throw new UpkeepError(
-          `the accounts were frozen for ${frozenMsMax / 1000} s, the longest allowed; raise --frozen-seconds`,
-        )
-    },
-  }
-  const read = await copyTables({ connection: source.connection, dialect: 'sqlite' }, tx, copied)
+  const copied = { ...copiedAccounts, ...(onRows !== undefined && { onRows }) }
+  const read = await reader.snapshot((connection) =>
+    copyTables({ connection, dialect: 'sqlite' }, tx, copied),
+  )
+  await checkConstraints(tx)
   for (const table of ACCOUNT_TABLES) await tx.run(plain(`analyze ${table}`))
   const stored = await proveTables({ connection: tx, dialect: target.dialect }, copied)
   const unequal = unequalTables(read, stored)
   if (unequal.length > 0) throw new UpkeepError(`the copies differ in ${unequal.join(', ')}`)
-  const differences = await differencesIn(tx, target.dialect)
+  const differences = await differencesIn(tx, target.dialect, rowChecks(target.dialect))
   if (differences.length > 0)
     throw new UpkeepError(`the copied accounts fail their audit: ${firstFew(differences)}`)
-  await recordCopy(tx, { ...move, kind: 'move', origin: 'SQLite', nowUnix: unixNow(clock) })
   return read
+}
+
+async function finishFrozen(
+  { source, target, clock, move, frozenMsMax }: MoveDeps,
+  tx: Connection,
+  sinceMs: number,
+): Promise<number> {
+  const changedRows = await applyChanges(source, tx)
+  await checkConstraints(tx)
+  for (const each of ACCOUNT_TABLES) await tx.run(plain(`alter table ${each} enable trigger user`))
+  const differences = await differencesIn(tx, target.dialect, schemaChecks(target.dialect))
+  if (differences.length > 0)
+    throw new UpkeepError(`the target is not whole: ${firstFew(differences)}`)
+  await recordCopy(tx, { ...move, kind: 'move', origin: 'SQLite', nowUnix: unixNow(clock) })
+  if (clock() - sinceMs > frozenMsMax)
+    throw new UpkeepError(
+      `calls were refused for ${frozenMsMax / 1000} s, the longest allowed; raise --frozen-seconds`,
+    )
+  return changedRows
+}
+
+/** Now rather than at the commit: a table with checks to come cannot be altered. */
+async function checkConstraints(tx: Connection): Promise<void> {
+  await tx.run(plain('set constraints all immediate'))
+  await tx.run(plain('set constraints all deferred'))
 }
 
 function plain(text: string): Sql {

@@ -7,7 +7,7 @@ import { migrateStore, openStore } from '#main/stores.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { MovingFile } from '#store/sqlite/moving-file.ts'
-import { ACCOUNT_TABLES, differencesIn, firstFew } from '../copied-stores.ts'
+import { ACCOUNT_TABLES, differencesIn, firstFew, movedTables } from '../copied-stores.ts'
 import { countRows, type TableProofs } from '../copy-tables.ts'
 import { type Report, showProofs } from '../report.ts'
 import { UpkeepError } from '../upkeep-error.ts'
@@ -35,7 +35,7 @@ export async function runMove(
   if (!existsSync(file))
     throw new SettingsError(`no such file: ${file}; name the folder of the accounts with --data`)
   const place = placeOf(to)
-  const source = await MovingFile.open(file, ACCOUNT_TABLES)
+  const source = await MovingFile.open(file, movedTables())
   const target = openPostgres({ url: to, schema: 'accounts' })
   try {
     const earlier = await endEarlier({ source, target }, place)
@@ -45,20 +45,22 @@ export async function runMove(
       return
     }
     await migrateStore(target, 'accounts')
-    await auditSource(dataFolder)
     const register = await carryRegister(settings, to, progress)
-    const total = 2 * (await countRows(source.connection, ACCOUNT_TABLES))
-    let done = 0
-    const moved = await moveAccounts({
-      source,
-      target,
-      clock,
-      move: { id: randomUUID(), place },
-      frozenMsMax: frozenSeconds * 1_000,
-      onRows(count) {
-        done += count
-        progress.update('moving accounts', done, total)
-      },
+    const moved = await fromFolder(dataFolder, async (reader) => {
+      const total = 2 * (await countRows(source.connection, ACCOUNT_TABLES))
+      let done = 0
+      return moveAccounts({
+        source,
+        reader,
+        target,
+        clock,
+        move: { id: randomUUID(), place },
+        frozenMsMax: frozenSeconds * 1_000,
+        onRows(count) {
+          done += count
+          progress.update('copying accounts', done, total)
+        },
+      })
     })
     progress.finish()
     tell(report, { place, register, moved })
@@ -81,7 +83,7 @@ async function endEarlier(
 ): Promise<'moved' | 'here'> {
   const state = await deps.source.state()
   if (state.kind === 'open') return 'here'
-  if (state.kind === 'frozen')
+  if (state.kind === 'busy')
     throw new UpkeepError(
       'another "sexton move" works on this folder; if it was killed, wait 10 s and run this again',
     )
@@ -96,16 +98,17 @@ async function endEarlier(
   return (await settle(deps, state)) === 'moved' ? 'moved' : 'here'
 }
 
-/** Before calls are refused: the copy is the same rows, so it has the same differences. */
-async function auditSource(dataFolder: string): Promise<void> {
-  const engine = await openStore(dataFolder, 'accounts', { kind: 'sqlite' })
+/** The old accounts, migrated and audited. */
+async function fromFolder<T>(dataFolder: string, work: (reader: Engine) => Promise<T>): Promise<T> {
+  const reader = await openStore(dataFolder, 'accounts', { kind: 'sqlite' })
   try {
-    await migrateStore(engine, 'accounts')
-    const differences = await engine.snapshot((reads) => differencesIn(reads, 'sqlite'))
+    await migrateStore(reader, 'accounts')
+    const differences = await reader.snapshot((reads) => differencesIn(reads, 'sqlite'))
     if (differences.length > 0)
       throw new UpkeepError(`the accounts fail their audit: ${firstFew(differences)}`)
+    return await work(reader)
   } finally {
-    await engine.close()
+    await reader.close()
   }
 }
 
@@ -143,7 +146,7 @@ function tell(
   if (register !== 'kept') showProofs(report, 'register', register)
   showProofs(report, 'accounts', moved.tables)
   report.say(
-    `Both sides are equal and audited. Calls were refused for ${moved.frozenMs} ms so far.`,
+    `Both sides are equal and audited, with ${moved.changedRows} rows that changed meanwhile. Calls were refused for ${moved.frozenMs} ms so far.`,
   )
   report.say(
     `The accounts are in ${place} now: stop the old process, and start with SEXTON_DATABASE_URL and the same SEXTON_DATA.`,
@@ -153,6 +156,7 @@ function tell(
     to: place,
     earlier: false,
     frozenMs: moved.frozenMs,
+    changedRows: moved.changedRows,
     register: register === 'kept' ? null : Object.fromEntries(register),
     accounts: Object.fromEntries(moved.tables),
   })
