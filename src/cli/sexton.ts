@@ -18,11 +18,11 @@ const COMMANDS: Readonly<Record<string, () => Promise<Make>>> = {
   doctor: async () => (await import('./doctor-command.ts')).doctorCommand,
   audit: async () => (await import('./audit-command.ts')).auditCommand,
   mcp: async () => (await import('./mcp-command.ts')).mcpCommand,
-  keys: async () => (await import('./upkeep-commands.ts')).keysCommand,
-  backup: async () => (await import('./upkeep-commands.ts')).backupCommand,
-  restore: async () => (await import('./upkeep-commands.ts')).restoreCommand,
-  move: async () => (await import('./upkeep-commands.ts')).moveCommand,
-  'carry-over': async () => (await import('./upkeep-commands.ts')).carryOverCommand,
+  keys: async () => (await import('./keys-command.ts')).keysCommand,
+  backup: async () => (await import('./backup-command.ts')).backupCommand,
+  restore: async () => (await import('./restore-command.ts')).restoreCommand,
+  move: async () => (await import('./move-command.ts')).moveCommand,
+  'carry-over': async () => (await import('./carry-over-command.ts')).carryOverCommand,
 }
 
 export async function createProgram(from: NodeJS.Process): Promise<Command> {
