@@ -15,6 +15,7 @@ import { type Engine, StoreError } from '#store/engine.ts'
 import { accessChecks } from './access-checks.ts'
 import { accessMigrations } from './access-migrations.ts'
 import { type Access, createAccess } from './create-access.ts'
+import type { KeyChange } from './keys/authorise.ts'
 import type { ShareHeld } from './keys/gate-route.ts'
 import { type Action, buildMessage, type MessageValues } from './keys/message.ts'
 import type { Holdings } from './keys/mint.ts'
@@ -39,6 +40,8 @@ export interface Harness {
   judged: number
   holdings: Holdings
   shares: readonly ShareHeld[] | undefined
+  /** As the service logs them. */
+  readonly changes: KeyChange[]
   /** Public ids to draw next; random ones when empty. */
   readonly draws: string[]
   sign(wallet: PrivateKeyAccount, action: Action, values?: MessageValues): Promise<SignedBody>
@@ -128,6 +131,7 @@ export function createHarness(engine: Engine): Harness {
   const now = { ms: START_MS }
   const premium = new Set<Address>()
   const draws: string[] = []
+  const changes: KeyChange[] = []
   let drawn = 0
   const access = createAccess({
     engine,
@@ -142,6 +146,7 @@ export function createHarness(engine: Engine): Harness {
     keyPrefix: 'svc',
     quotas: { ...DEFAULT_QUOTAS, anonymous: 5, free: 10, premium: 20 },
     gate: { minimum: 100_000_000n, holdings: async () => harness.holdings },
+    onKeyChange: (change) => changes.push(change),
     shares: async () => harness.shares,
     paymentChainId: CHAIN_ID,
     pricePerCall: 100n,
@@ -161,6 +166,7 @@ export function createHarness(engine: Engine): Harness {
     index: 'live',
     judged: 0,
     draws,
+    changes,
     holdings: { kind: 'ready', heldUsd: 100_000_000n, tokens: [] },
     shares: [],
     sign: (wallet, action, values) => signMessage(wallet, action, { now, values: values ?? {} }),
