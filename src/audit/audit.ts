@@ -13,7 +13,7 @@ import type { AuditDeps } from './audit-deps.ts'
 import { auditRegister } from './audit-register.ts'
 
 export interface AuditInput extends Pick<AuditDeps, 'onProgress' | 'note'> {
-  readonly settings: Pick<Settings, 'dataFolder' | 'register' | 'accounts'>
+  readonly settings: Pick<Settings, 'dataFolder' | 'register' | 'accounts' | 'newAccounts'>
   readonly ecosystem: Ecosystem
   readonly clock: Clock
   readonly logger: Pick<Logger, 'debug' | 'info' | 'warn'>

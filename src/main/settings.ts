@@ -36,6 +36,8 @@ export interface Settings {
   readonly ecosystemFile: string | undefined
   /** If the register was built from another file. */
   readonly onChangedFile: 'reread' | 'refuse'
+  /** Begins anew where the accounts of an older register are gone. */
+  readonly newAccounts: boolean
   /** CIDRs of trusted X-Forwarded-For senders. */
   readonly trustedProxies: readonly string[]
   readonly metrics: PortSetting | undefined
@@ -79,6 +81,8 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   SEXTON_ECOSYSTEM: 'path of the ecosystem file (default: the local ecosystem)',
   SEXTON_ON_CHANGED_FILE:
     'after the ecosystem file changed: reread the changed parts, or refuse to start (default reread)',
+  SEXTON_NEW_ACCOUNTS:
+    'yes: begin with empty accounts although the register has served before (default no)',
   SEXTON_API_KEY: 'API key for "sexton mcp"',
   SEXTON_TRUSTED_PROXIES:
     'addresses or CIDRs, separated by commas, whose X-Forwarded-For is trusted',
@@ -137,6 +141,7 @@ export function readSettings(
     register: store('SEXTON_REGISTER_URL'),
     accounts: store('SEXTON_ACCOUNTS_URL'),
     ecosystemFile: read('SEXTON_ECOSYSTEM', undefined, text),
+    newAccounts: read('SEXTON_NEW_ACCOUNTS', 'no', parseOneOf(['yes', 'no'] as const)) === 'yes',
     onChangedFile: read(
       'SEXTON_ON_CHANGED_FILE',
       'reread',

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import type { Logger } from 'pino'
 import { accessMigrations } from '#access/access-migrations.ts'
 import { registerMigrations } from '#datasets/datasets.ts'
@@ -75,10 +76,16 @@ function whereMoved({ place, isComplete }: MovedStoreError): string {
 
 /** Migrates both; throws StoreError and leaves nothing open. */
 export async function openStores(
-  settings: Pick<Settings, 'dataFolder' | 'register' | 'accounts'>,
+  settings: Pick<Settings, 'dataFolder' | 'register' | 'accounts' | 'newAccounts'>,
   onMigration?: OnMigration,
 ): Promise<Stores> {
   const register = await openStore(settings.dataFolder, 'register', settings.register)
+  try {
+    await refuseLostAccounts(settings, register)
+  } catch (error) {
+    await register.close()
+    throw error
+  }
   const accounts = await openStore(settings.dataFolder, 'accounts', settings.accounts)
   const close = async () => {
     await Promise.all([register.close(), accounts.close()])
@@ -91,6 +98,22 @@ export async function openStores(
     await close()
     throw error
   }
+}
+
+/** A register with blocks has served before, so its accounts existed. */
+async function refuseLostAccounts(
+  { dataFolder, accounts, newAccounts }: Pick<Settings, 'dataFolder' | 'accounts' | 'newAccounts'>,
+  register: Engine,
+): Promise<void> {
+  const file = storeFile(dataFolder, 'accounts')
+  if (newAccounts || accounts.kind === 'postgres' || existsSync(file)) return
+  const served = await register
+    .read({ kind: 'sql', parts: ['select 1 from positions limit 1'], values: [] })
+    .catch(() => [])
+  if (served.length > 0)
+    throw new SettingsError(
+      `SEXTON_DATA: ${file} is gone, but the register beside it is not: restore a backup with "sexton restore", name the right folder, or begin with empty accounts by SEXTON_NEW_ACCOUNTS=yes`,
+    )
 }
 
 /** `ownThread` moves the index's constant writing off this thread. */

@@ -10,6 +10,7 @@ import {
 } from '../engine.ts'
 import { appliedIds, assertInOrder, statementsOf } from '../migrate.ts'
 import { sql } from '../sql.ts'
+import { watchPresence } from './file-presence.ts'
 import { IdleCheckpoint } from './idle-checkpoint.ts'
 import { LogSync, type SyncFile } from './log-sync.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
@@ -38,6 +39,7 @@ export function openSqlite(options: SqliteOptions): Engine {
   const reader = new SqliteConnection({ file, bulk, cacheKib: CACHE_KIB.reader })
   const writer = openWriter(options)
   const log = options.durability === 'full' ? openLog(options) : undefined
+  const requireFile = log === undefined ? () => undefined : watchPresence(file)
   const writes = new Mutex()
   const snapshots = new Mutex()
   // On this thread a checkpoint would block.
@@ -52,6 +54,7 @@ export function openSqlite(options: SqliteOptions): Engine {
   }
   const writeNow: Engine['write'] = async (work, onCommitted) => {
     const done = await writes.run(async () => {
+      requireFile()
       if (log?.hasFailed === true) await beginNewLog(writer, log)
       let durable: Promise<void> | undefined
       const result = await inTransaction(writer, 'begin immediate', work, () => {
@@ -67,6 +70,7 @@ export function openSqlite(options: SqliteOptions): Engine {
   }
   // Reads may see commits not yet on disk; hold results until they are.
   const read = async <T>(work: () => Promise<T>) => {
+    requireFile()
     const result = await snapshots.run(work)
     if (log?.hasFailed === true) await writes.run(() => beginNewLog(writer, log))
     else if (log?.isBehind === true) await log.settled()

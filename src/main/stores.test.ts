@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { sql } from '#store/sql.ts'
+import { readSettings } from './settings.ts'
+import { openStores } from './stores.ts'
+
+test('accounts that are gone beside a register that served are not begun anew unless asked for', async (context) => {
+  const folder = await mkdtemp(join(tmpdir(), 'sexton-stores-'))
+  context.after(() => rm(folder, { recursive: true }))
+  const settingsWith = (more: Readonly<Record<string, string>> = {}) =>
+    readSettings({ SEXTON_DATA: folder, ...more }, { isTty: false })
+  const remove = async () => {
+    for (const end of ['', '-wal', '-shm'])
+      await rm(join(folder, `accounts.sqlite${end}`), { force: true })
+  }
+  const first = await openStores(settingsWith())
+  await first.close()
+  // Nothing was indexed yet: a start that was cut off.
+  await remove()
+  const second = await openStores(settingsWith())
+  await second.register.write((tx) =>
+    tx.run(sql`insert into positions values (1, 5, '0x', 1, 5, 5, 5)`),
+  )
+  await second.close()
+  await remove()
+  await assert.rejects(openStores(settingsWith()), {
+    name: 'SettingsError',
+    message: /accounts\.sqlite is gone.*sexton restore.*SEXTON_NEW_ACCOUNTS=yes/,
+  })
+  await (await openStores(settingsWith({ SEXTON_NEW_ACCOUNTS: 'yes' }))).close()
+})
