@@ -9,6 +9,7 @@ import { createMoneyWorld } from '#test/money/money-world.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { listAllKeys } from '#upkeep/keys/list-keys.ts'
 import { revokeKeys } from '#upkeep/keys/revoke-keys.ts'
+import { keysOfLog } from '#upkeep/restore/keys-since.ts'
 import { runSexton } from './mover.ts'
 
 let folder: string
@@ -82,6 +83,13 @@ test('a repeated grant of one id gives once, and every refusal says what to do',
   assert.match(JSON.parse(other.stdout).error, /ticket-1 granted something else before/)
   assert.equal((await run('grant', key.publicId, '-1', '--reason', 'less')).code, 2)
   assert.equal((await run('revoke', 'nonsense')).code, 2)
+  const revoked = JSON.parse((await run('revoke', key.publicId)).stdout)
+  assert.deepEqual(revoked, { revoked: [key.publicId], before: [] })
+  // What a restore reads to revoke it again.
+  const noted = await Array.fromAsync(keysOfLog(join(folder, 'revocations.jsonl')))
+  assert.deepEqual(noted, [
+    { publicId: key.publicId, owner: key.wallet.address.toLowerCase(), isRevoked: true },
+  ])
   assert.deepEqual(await world.audit(), [])
   await accounts.close()
 })

@@ -275,3 +275,11 @@ test('accounts that fail their audit are backed up, and restored only on demand'
   assert.equal(restored.differences.length, 1)
   await engine.close()
 })
+
+test('a backup into a folder that is not there writes nothing, so that a missing volume is noticed', async () => {
+  const missing = join(folder, 'backups')
+  const place = await newPlace('SQLite')
+  await (await liveIn(place)).engine.close()
+  await assert.rejects(backUp(place, missing), /no such folder: .*backups; make or mount it/)
+  assert.equal(existsSync(missing), false)
+})

@@ -10,7 +10,7 @@ import {
   rmSync,
   statSync,
 } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, extname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { RoleContext } from '#main/role-context.ts'
 import { SettingsError } from '#main/settings-error.ts'
@@ -53,9 +53,16 @@ export function runBackup(context: Context, report: Report, place: string): Prom
   })
 }
 
-/** A name of its own in a folder; never one that exists. */
+/**
+ * A name of its own in a folder; never one that exists. Without an ending it means a folder, or a
+ * volume that is not mounted would become a file.
+ */
 function fileIn(place: string, nowMs: number): string {
   const isFolder = existsSync(place) && statSync(place).isDirectory()
+  if (!isFolder && extname(place) === '')
+    throw new SettingsError(
+      `no such folder: ${place}; make or mount it, or name a file such as ${place}/today.sqlite`,
+    )
   const stamp = new Date(nowMs).toISOString().slice(0, 19).replaceAll(':', '')
   const file = resolve(isFolder ? join(place, `sexton-accounts-${stamp}Z.sqlite`) : place)
   if (existsSync(file))

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { lockKey } from '#access/keys/key-store.ts'
 import type { Address } from '#domain/address.ts'
 import { PUBLIC_ID } from '#domain/caller.ts'
@@ -15,7 +16,7 @@ import { onAccounts } from '../open-accounts.ts'
 import type { Report } from '../report.ts'
 import { UpkeepError } from '../upkeep-error.ts'
 import { inWords, listAllKeys } from './list-keys.ts'
-import { revokeKeys } from './revoke-keys.ts'
+import { type RevokedKey, revokeKeys } from './revoke-keys.ts'
 
 type Context = Pick<RoleContext, 'settings' | 'clock'>
 
@@ -51,10 +52,23 @@ export function runRevoke(
     throw new SettingsError('name at least one publicId, or a file with --from')
   return onAccounts(context.settings, async (accounts) => {
     const outcome = await accounts.write((tx) => revokeKeys(tx, wanted, unixNow(context.clock)))
-    for (const each of outcome.revoked) report.say(`${each}: revoked`)
+    noteRevoked(context, outcome.revoked)
+    for (const { publicId } of outcome.revoked) report.say(`${publicId}: revoked`)
     for (const each of outcome.before) report.say(`${each}: was revoked before`)
-    report.done({ ...outcome })
+    const revoked = outcome.revoked.map(({ publicId }) => publicId)
+    report.done({ revoked, before: outcome.before })
   })
+}
+
+/** As the service logs its own revocations, for `sexton restore --log`. */
+const REVOCATIONS = 'revocations.jsonl'
+
+function noteRevoked({ settings, clock }: Context, keys: readonly RevokedKey[]): void {
+  if (keys.length === 0) return
+  const time = new Date(clock()).toISOString()
+  const lines = keys.map((key) => JSON.stringify({ time, ...key, msg: 'key revoked' }))
+  mkdirSync(settings.dataFolder, { recursive: true })
+  appendFileSync(join(settings.dataFolder, REVOCATIONS), `${lines.join('\n')}\n`)
 }
 
 export interface GrantOptions {

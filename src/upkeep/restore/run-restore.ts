@@ -180,6 +180,13 @@ function tell(
   for (const each of setAside) report.say(`refunds of later calls were set aside: ${each}`)
   if (!isKnown)
     report.say('Keys minted or revoked since are not known: name --old or --log to list them.')
+  else if (options.old === undefined)
+    report.say(
+      'Revocations by "sexton keys revoke" are in revocations.jsonl of the old data folder: name it with --log too.',
+    )
+  report.say(
+    'Not in the backup: calls since (not charged), grants since (repeat them with their --id), and payments since (their payers claim them again; "sexton audit" counts them).',
+  )
   list(report, 'minted since, gone with the old accounts', since.minted)
   list(
     report,
