@@ -117,7 +117,7 @@ function anvilCommand(): [string, ...string[]] {
   const script = find('@foundry-rs/anvil/bin.mjs')
   if (script !== undefined) return [process.execPath, script]
   throw new Error(
-    'the local chains need anvil: run "npm install @foundry-rs/anvil@1.7.1" here, or name an ecosystem file of your own in SEXTON_ECOSYSTEM',
+    'the local chains need anvil: run "npm install @foundry-rs/anvil@1.7.1" here, or name an ecosystem file of your own (there is no sexton.config.ts here; "sexton init" writes one)',
   )
 }
 

@@ -68,7 +68,7 @@ async function runInit(process: NodeJS.Process, address: string, options: Option
         onProgress: (task, done, total) => progress.update(task, done, total),
         say,
       },
-      { ...options, address },
+      { ...options, address, port: Number(process.env.PORT) || 4020 },
     )
     progress.finish()
     for (const [field, note] of draft.notes) stdout.write(`${field}: ${note}\n`)

@@ -5,7 +5,7 @@ import { registerMigrations } from '#datasets/datasets.ts'
 import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
 import { moduleFile } from '#lib/package-root.ts'
 import { paymentsMigrations } from '#payments/payments-migrations.ts'
-import type { Engine, Migration, OnMigration } from '#store/engine.ts'
+import { type Engine, type Migration, type OnMigration, StoreError } from '#store/engine.ts'
 import { MovedStoreError, OutdatedStoreError } from '#store/migrate.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import { x402Migrations } from '#x402/x402-migrations.ts'
@@ -129,9 +129,19 @@ export async function openStore(
     const lockTimeoutMs = name === 'accounts' ? ACCOUNTS_LOCK_TIMEOUT_MS : 0
     return openPostgres({ url: store.url, schema: name, lockTimeoutMs })
   }
-  // Accounts survive power loss; the register can be rebuilt.
+  const file = storeFile(dataFolder, name)
+  try {
+    return openFile(file, name, ownThread)
+  } catch (cause) {
+    if (!(cause instanceof StoreError)) throw cause
+    throw new StoreError(`${file}: ${cause.message}`, { cause })
+  }
+}
+
+/** Accounts survive power loss; the register can be rebuilt. */
+function openFile(file: string, name: 'register' | 'accounts', ownThread: boolean): Engine {
   return openSqlite({
-    file: storeFile(dataFolder, name),
+    file,
     durability: name === 'accounts' ? 'full' : 'normal',
     bulk: name === 'register',
     ...(ownThread && { ownThread: REGISTER_WRITER }),

@@ -1,12 +1,14 @@
-import type { ChainSource } from '#chain/chain-source.ts'
+import type { ChainSource, SourceLog } from '#chain/chain-source.ts'
 import { RpcError } from '#chain/rpc-error.ts'
 import { openRpcSource } from '#chain/rpc-source.ts'
 import { proveStartBlocks } from '#datasets/holders/proof/prove-start-blocks.ts'
+import { showAddress, ZERO_ADDRESS } from '#domain/address.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
+import { DecodeError } from '#ecosystem/event-arguments.ts'
 import { loadEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { EcosystemError, type Problem } from '#ecosystem/problem.ts'
 import { repeatedBurns } from '#ecosystem/repeated-burns.ts'
-import { selectorsOf } from '#indexer/decode-event.ts'
+import { makeEventReader, selectorsOf } from '#indexer/decode-event.ts'
 import { ProofError } from '#indexer/proof-error.ts'
 import { proveEcosystem } from '#indexer/prove-ecosystem.ts'
 import type { Clock } from '#lib/time.ts'
@@ -48,7 +50,7 @@ export async function checkFile(
       return {}
     },
     async () => toUnchecked(await proveStartBlocks(ecosystem, sourceOf)),
-    () => findUnmatched(deps, ecosystem, sourceOf),
+    () => judgeMappings(deps, ecosystem, sourceOf),
   ]
   let done = 0
   const outcomes = await Promise.all(
@@ -99,41 +101,104 @@ function toUnchecked(unproven: ReadonlyMap<string, string>): Outcome {
   }
 }
 
-/** A mapping may be right without a log yet. */
 const SEARCH_MS = 10_000
 
-async function findUnmatched(
+/** Enough to see a mapping that misreads every log. */
+const SAMPLE = 20
+
+/** A mapping may be right without a log yet; one that cannot read its logs is wrong. */
+async function judgeMappings(
   { clock }: CheckDeps,
   ecosystem: Ecosystem,
   sourceOf: (chain: Chain) => ChainSource,
 ): Promise<Outcome> {
-  const warnings = await Promise.all(
-    mappingsOf(ecosystem).map((each) => judge(each, sourceOf(each.source.chain), clock)),
+  const judged = await Promise.all(
+    mappingsOf(ecosystem).map(async (mapping) => {
+      const chain = sourceOf(mapping.source.chain)
+      const head = await chain.header('latest')
+      if (head === undefined) return {}
+      const { logs, from } = await scanBack(
+        { source: chain, clock },
+        {
+          filter: { addresses: [mapping.source.address], topics: [[mapping.source.topic0]] },
+          from: mapping.source.chain.startBlock,
+          to: head.number,
+          enough: SAMPLE,
+          untilMs: clock() + SEARCH_MS,
+        },
+      )
+      return judgeLogs(ecosystem, mapping, { logs, from, to: head.number })
+    }),
   )
-  return { warnings: warnings.filter((each) => each !== undefined) }
+  return {
+    errors: judged.flatMap(({ errors = [] }) => errors),
+    warnings: judged.flatMap(({ warnings = [] }) => warnings),
+  }
 }
 
-async function judge(
+interface Sample {
+  readonly logs: readonly SourceLog[]
+  readonly from: number
+  readonly to: number
+}
+
+function judgeLogs(
+  { burnAddresses }: Ecosystem,
   { name, source }: Mapping,
-  chain: ChainSource,
-  clock: Clock,
-): Promise<Problem | undefined> {
-  const head = await chain.header('latest')
-  if (head === undefined) return undefined
-  const { logs, from } = await scanBack(
-    { source: chain, clock },
-    {
-      filter: filterOf(source),
-      from: source.chain.startBlock,
-      to: head.number,
-      enough: 1,
-      untilMs: clock() + SEARCH_MS,
-    },
-  )
-  if (logs.length > 0) return undefined
-  return {
-    field: name,
-    message: `no log in blocks ${from} to ${head.number} matches; see what the contract emits with "sexton explain ${name}"`,
+  { logs, from, to }: Sample,
+): Outcome {
+  const indexed = source.event.inputs.filter((input) => input.indexed).length
+  const unfit = logs.filter(({ topics }) => topics.length - 1 !== indexed)
+  const [first] = unfit
+  if (first !== undefined)
+    return {
+      errors: [
+        {
+          field: `${name}.event`,
+          message: `${unfit.length} of the last ${logs.length} logs have ${first.topics.length - 1} indexed arguments, the event has ${indexed}; write "indexed" as the contract does`,
+        },
+      ],
+    }
+  const read = makeEventReader([source])
+  const readings = logs.flatMap((log) => readOne(read, log))
+  if (readings.length === 0)
+    return {
+      warnings: [
+        {
+          field: name,
+          message: `no log in blocks ${from} to ${to} matches; see what the contract emits: sexton explain '${name}'`,
+        },
+      ],
+    }
+  const nowhere = new Set<string>([ZERO_ADDRESS, ...burnAddresses])
+  const accounts = new Set(readings.map(({ account }) => account))
+  const [only] = accounts
+  if (readings.every(({ account }) => account !== null && nowhere.has(account)))
+    return warn(
+      name,
+      'every account is the zero address or a burn address; are the arguments swapped?',
+    )
+  if (readings.length > 3 && accounts.size === 1 && only)
+    return warn(
+      name,
+      `every one of the last ${readings.length} events names the same account, ${showAddress(only)}; is the argument the right one?`,
+    )
+  return {}
+}
+
+function warn(field: string, message: string): Outcome {
+  return { warnings: [{ field, message }] }
+}
+
+function readOne(read: ReturnType<typeof makeEventReader>, log: SourceLog) {
+  try {
+    return read({ ...log, timestamp: log.timestamp ?? 0 }).map(({ source, args }) =>
+      source.read(args),
+    )
+  } catch (error) {
+    // Anomalies of single logs are reported by the index.
+    if (error instanceof DecodeError) return []
+    throw error
   }
 }
 

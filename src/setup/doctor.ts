@@ -3,9 +3,11 @@ import { existsSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname, resolve } from 'node:path'
+import process from 'node:process'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { Clock } from '#lib/time.ts'
 import type { Settings, StoreSetting } from '#main/settings.ts'
+import { storeFile } from '#main/store-file.ts'
 import { openStore } from '#main/stores.ts'
 import { StoreError } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
@@ -46,6 +48,7 @@ export async function examine(
     return outcome
   })
   const local = await Promise.all([
+    judgeNode(),
     judgePort(settings.host, settings.port, 'PORT'),
     settings.metrics &&
       judgePort(settings.metrics.host, settings.metrics.port, 'SEXTON_METRICS_PORT'),
@@ -63,6 +66,10 @@ export async function examine(
   }
 }
 
+function judgeNode(): Finding {
+  return { level: 'ok', subject: 'node', detail: `Node ${process.versions.node}` }
+}
+
 async function judgePort(host: string, port: number, variable: string): Promise<Finding> {
   const subject = `port ${port}`
   if (port === 0) return { level: 'ok', subject, detail: `${variable}=0: any free port` }
@@ -71,12 +78,7 @@ async function judgePort(host: string, port: number, variable: string): Promise<
     await once(server.listen(port, host), 'listening')
     return { level: 'ok', subject, detail: `free on ${host} (${variable})` }
   } catch (error) {
-    const isOurs = await fetch(`http://${host}:${port}/readyz`, {
-      signal: AbortSignal.timeout(2_000),
-    }).then(
-      (answer) => answer.headers.has('x-ratelimit-limit'),
-      () => false,
-    )
+    const isOurs = await isSexton(`http://${host}:${port}`)
     if (isOurs) return { level: 'ok', subject, detail: 'a running Sexton listens there' }
     return {
       level: 'fail',
@@ -85,6 +87,18 @@ async function judgePort(host: string, port: number, variable: string): Promise<
     }
   } finally {
     server.close()
+  }
+}
+
+/** Its API stamps every answer; its metrics have its name. */
+async function isSexton(url: string): Promise<boolean> {
+  const signal = AbortSignal.timeout(2_000)
+  try {
+    const api = await fetch(`${url}/healthz`, { signal })
+    if (api.headers.has('x-ratelimit-limit')) return true
+    return (await (await fetch(`${url}/metrics`, { signal })).text()).includes('sexton_')
+  } catch {
+    return false
   }
 }
 
@@ -128,8 +142,7 @@ async function judgeDatabase(
 ): Promise<readonly Finding[]> {
   const store: StoreSetting = settings[name]
   const subject = `${name} database`
-  if (store.kind === 'sqlite')
-    return [{ level: 'ok', subject, detail: `SQLite in ${settings.dataFolder}` }]
+  if (store.kind === 'sqlite') return [await judgeFile(settings.dataFolder, name)]
   const engine = await openStore(settings.dataFolder, name, store)
   try {
     const beforeMs = clock()
@@ -167,6 +180,26 @@ async function judgeDatabase(
     ]
   } finally {
     await engine.close()
+  }
+}
+
+async function judgeFile(dataFolder: string, name: 'register' | 'accounts'): Promise<Finding> {
+  const subject = `${name} database`
+  const file = storeFile(dataFolder, name)
+  if (!existsSync(file)) {
+    if (name === 'register' || !existsSync(storeFile(dataFolder, 'register')))
+      return { level: 'ok', subject, detail: `${file} is made by the first start` }
+    const detail = `${file} is gone, but the register is not; restore a backup with "sexton restore"`
+    return { level: 'fail', subject, detail }
+  }
+  try {
+    const engine = await openStore(dataFolder, name, { kind: 'sqlite' })
+    await engine.read(sql`select count(*) from migrations`)
+    await engine.close()
+    return { level: 'ok', subject, detail: `SQLite, ${file}` }
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    return { level: 'fail', subject, detail: `${file}: ${error.message}; restore a backup` }
   }
 }
 

@@ -1,15 +1,17 @@
-import type { SourceLog } from '#chain/chain-source.ts'
-import { showAddress } from '#domain/address.ts'
+import type { ChainSource, SourceLog } from '#chain/chain-source.ts'
+import { parseHash, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { DecodeError } from '#ecosystem/event-arguments.ts'
 import type { EventSource } from '#ecosystem/event-source.ts'
 import { makeEventReader } from '#indexer/decode-event.ts'
 import { nameOfTopic } from '#indexer/name-of-topic.ts'
 import { formatDecimal } from '#lib/decimal.ts'
+import { isObject } from '#lib/json.ts'
 import type { Clock } from '#lib/time.ts'
 import { mappingsOf } from '#main/mappings.ts'
 import { filterOf, openSources } from './check-file.ts'
 import { SetupError } from './discover/chain-view.ts'
+import { openNode } from './node.ts'
 import { scanBack } from './scan-back.ts'
 
 export interface ExplainedLog {
@@ -36,6 +38,13 @@ export interface Explained {
   readonly emitted: Readonly<Record<string, number>>
 }
 
+export interface ExplainRequest {
+  readonly ecosystem: Ecosystem
+  readonly mapping: string
+  /** Hash of a transaction whose logs are explained instead of the newest. */
+  readonly tx?: string | undefined
+}
+
 const LOGS = 5
 const BUDGET_MS = 30_000
 const SAMPLE = 200
@@ -43,7 +52,7 @@ const SAMPLE = 200
 /** The last five logs that a mapping matches, and what becomes of each. Throws SetupError. */
 export async function explainMapping(
   { clock }: { readonly clock: Clock },
-  { ecosystem, mapping }: { readonly ecosystem: Ecosystem; readonly mapping: string },
+  { ecosystem, mapping, tx }: ExplainRequest,
 ): Promise<Explained> {
   const mappings = mappingsOf(ecosystem)
   const found = mappings.find(({ name }) => name === mapping)
@@ -53,6 +62,18 @@ export async function explainMapping(
     )
   const { source } = found
   const chain = openSources(ecosystem)(source.chain)
+  const common = {
+    mapping,
+    chain: source.chain.name,
+    address: showAddress(source.address),
+    event: source.event.name,
+  }
+  if (tx !== undefined) {
+    const logs = await logsOfTransaction(chain, source, tx)
+    const blocks = logs.map(({ blockNumber }) => blockNumber)
+    const explained = logs.map((log) => explainLog(ecosystem, source, log))
+    return { ...common, from: blocks[0] ?? 0, to: blocks[0] ?? 0, logs: explained, emitted: {} }
+  }
   const head = await chain.header('latest')
   const to = head?.number ?? source.chain.startBlock
   const scan = { from: source.chain.startBlock, to, untilMs: clock() + BUDGET_MS }
@@ -69,10 +90,7 @@ export async function explainMapping(
           })
         ).logs
   return {
-    mapping,
-    chain: source.chain.name,
-    address: showAddress(source.address),
-    event: source.event.name,
+    ...common,
     from: matched.from,
     to,
     logs: matched.logs.slice(-LOGS).map((log) => explainLog(ecosystem, source, log)),
@@ -80,18 +98,40 @@ export async function explainMapping(
   }
 }
 
+/** Of the mapping's contract. */
+async function logsOfTransaction(
+  chain: ChainSource,
+  { address, chain: { name, rpcUrls } }: EventSource,
+  tx: string,
+): Promise<readonly SourceLog[]> {
+  const hash = parseHash(tx)
+  if (hash === undefined) throw new SetupError(`--tx: not a transaction hash: "${tx}"`)
+  const receipt = await openNode(rpcUrls[0] ?? '').ask('eth_getTransactionReceipt', hash)
+  if (!isObject(receipt))
+    throw new SetupError(`--tx: the node of ${name} does not know ${hash}; is it of another chain?`)
+  const block = Number(receipt.blockNumber)
+  const all = await chain.logsInRange({ addresses: [address], topics: [] }, block, block)
+  return all.filter(({ txHash }) => txHash === hash)
+}
+
 function explainLog(ecosystem: Ecosystem, source: EventSource, log: SourceLog): ExplainedLog {
   const { blockNumber: block, txHash, logIndex } = log
   const place = { block, txHash, logIndex }
+  if (log.topics[0] !== source.topic0)
+    return {
+      ...place,
+      args: {},
+      outcome: `another event: ${nameOfTopic(log.topics[0] ?? 'no topic')}`,
+    }
   try {
     const [read] = makeEventReader([source])({ ...log, timestamp: log.timestamp ?? 0 })
-    if (read === undefined)
-      return { ...place, args: {}, outcome: 'left out: an argument is not among those in "where"' }
+    if (read === undefined) return { ...place, args: {}, outcome: whyLeftOut(source) }
     const args = Object.fromEntries(
       Object.entries(read.args).map(([name, value]) => [name, String(value)]),
     )
     try {
-      return { ...place, args, outcome: describe(ecosystem, source.read(read.args)) }
+      const outcome = `${describe(ecosystem, source.read(read.args))}${whyBurned(ecosystem, source, args)}`
+      return { ...place, args, outcome }
     } catch (error) {
       return { ...place, args, outcome: anomaly(error) }
     }
@@ -112,6 +152,23 @@ function describe({ tokens }: Ecosystem, reading: ReturnType<EventSource['read']
   const who = account === null ? '' : ` by ${showAddress(account)}`
   const which = detail === null ? '' : ` ${detail}`
   return `${counted ? 'counted' : 'listed, not counted'}: ${kind}${which}, ${shown} ${symbol}${who}`
+}
+
+/** The receiver makes a transfer a burn. */
+function whyBurned(
+  { burnAddresses }: Ecosystem,
+  { facts }: EventSource,
+  args: ExplainedLog['args'],
+): string {
+  const receiver = typeof facts.to === 'string' ? args[facts.to]?.toLowerCase() : undefined
+  if (receiver === ZERO_ADDRESS) return `; ${facts.to} is the zero address`
+  const place = burnAddresses.findIndex((each) => each === receiver)
+  return place < 0 ? '' : `; ${facts.to} is supply.burnAddresses[${place}]`
+}
+
+function whyLeftOut({ where }: EventSource): string {
+  const wanted = [...where].map(([name, values]) => `${name} is one of ${[...values].join(', ')}`)
+  return `left out: counted only where ${wanted.join(' and ')}`
 }
 
 function countTopics(logs: readonly SourceLog[]): Readonly<Record<string, number>> {

@@ -19,6 +19,8 @@ export interface InitRequest {
   readonly json: boolean
   readonly force: boolean
   readonly output?: string | undefined
+  /** Of the API, for its address. */
+  readonly port: number
 }
 
 export interface InitDeps {
@@ -49,7 +51,7 @@ export async function init(deps: InitDeps, request: InitRequest): Promise<Initia
     )
   const answers = await deps.askOperator({
     serviceName: serviceNameOf(first),
-    publicBaseUrl: 'http://localhost:4020',
+    publicBaseUrl: `http://localhost:${request.port}`,
     payTo: undefined,
     today: new Date(deps.clock()).toISOString().slice(0, 10),
   })

@@ -34,14 +34,9 @@ describe('an operator of a token on Hardhat’s node', () => {
   })
 
   test('init finds token, pools, burns, dividends and digs, and asks nothing', async () => {
-    const { code, output } = await sexton(
-      folder,
-      'init',
-      deployed.token,
-      '--rpc',
-      node.url,
-      '--yes',
-    )
+    const payTo = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
+    const request = ['init', deployed.token, '--rpc', node.url, '--pay-to', payTo, '--yes']
+    const { code, output } = await sexton(folder, ...request)
     assert.equal(code, 0, output)
     const text = await readFile(join(folder, 'sexton.config.ts'), 'utf8')
     for (const words of [
@@ -51,6 +46,7 @@ describe('an operator of a token on Hardhat’s node', () => {
       /event DividendClaimed\(address indexed account, address indexed token, uint256 amount\)/,
       /event GraveDug\(/,
       /kind: 'uniswap-v2'/,
+      /domain: { name: 'USD Coin', version: '2' }/,
     ])
       assert.match(text, words)
   })
@@ -75,13 +71,57 @@ describe('an operator of a token on Hardhat’s node', () => {
     const explained = await sexton(folder, 'explain', 'burns[0]', '--json')
     const { logs } = JSON.parse(explained.printed)
     assert.equal(logs.length, 5)
-    assert.match(logs.at(-1).outcome, /^counted: transfer, 8 HEAD by 0x/)
+    assert.match(
+      logs.at(-1).outcome,
+      /^counted: transfer, 8 HEAD by 0x.*; to is supply\.burnAddresses\[0\]$/,
+    )
+    const ofDig = JSON.parse((await sexton(folder, 'explain', 'graveDigs[0]', '--json')).printed)
+    const { txHash } = ofDig.logs[0]
+    const tx = await sexton(folder, 'explain', 'burns[0]', '--tx', txHash, '--json')
+    assert.match(
+      JSON.parse(tx.printed).logs[0].outcome,
+      /^left out: counted only where to is one of 0x0/,
+    )
     const doctor = await sexton(folder, 'doctor', '--json')
     const { findings, endpoints } = JSON.parse(doctor.printed)
     const failing = findings.filter((each: { level: string }) => each.level === 'fail')
     assert.deepEqual(failing, [])
     assert.match(endpoints[0].clientVersion, /^HardhatNetwork/)
     assert.equal(endpoints[0].blockReceipts, false)
+  })
+
+  test('check finds events that cannot be read, swapped arguments and a wrong recipient', async () => {
+    const right = await readFile(join(folder, 'sexton.config.ts'), 'utf8')
+    const checkWith = async (from: string, to: string) => {
+      const file = join(folder, 'wrong.config.ts')
+      assert.ok(right.includes(from), from)
+      await writeFile(file, right.replace(from, to))
+      const { code, printed } = await sexton(folder, 'check', '--json', '-e', file)
+      const { errors, warnings } = JSON.parse(printed)
+      return { code, found: [...errors, ...warnings] }
+    }
+    const unread = await checkWith(
+      'DividendClaimed(address indexed account, address indexed token,',
+      'DividendClaimed(address indexed account, address token,',
+    )
+    assert.equal(unread.code, 1)
+    assert.deepEqual(unread.found, [
+      {
+        field: 'dividends[0].event',
+        message:
+          '4 of the last 4 logs have 2 indexed arguments, the event has 1; write "indexed" as the contract does',
+      },
+    ])
+    const swapped = await checkWith(
+      "from: 'from',\n      to: 'to',",
+      "from: 'to',\n      to: 'from',",
+    )
+    assert.match(JSON.stringify(swapped.found), /are the arguments swapped\?/)
+    const wrong = await checkWith("recipient: 'account'", "recipient: 'token'")
+    assert.match(
+      JSON.stringify(wrong.found),
+      /names the same account.*is the argument the right one/,
+    )
   })
 
   test('start serves figures that equal an independent count, and follows new blocks', async () => {

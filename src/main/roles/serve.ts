@@ -79,6 +79,7 @@ export async function serve(deps: ServeDeps, input: ServeInput): Promise<Served>
   const metrics = await openMetrics(settings, input)
   const port = await listen(() => api.listen(settings), metrics)
   const url = `http://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${port}`
+  warnAboutAddress(logger, input.facts.publicBaseUrl, port)
   return {
     url,
     port,
@@ -90,6 +91,18 @@ export async function serve(deps: ServeDeps, input: ServeInput): Promise<Served>
       await accessLog?.close()
     },
   }
+}
+
+/** Links, the OpenAPI document and offers name the public address. */
+function warnAboutAddress(logger: ServeDeps['logger'], publicBaseUrl: string, port: number): void {
+  const { hostname, port: named, protocol } = new URL(publicBaseUrl)
+  const isLocal = hostname === 'localhost' || hostname === '127.0.0.1'
+  const expected = named === '' ? (protocol === 'https:' ? 443 : 80) : Number(named)
+  if (isLocal && expected !== port)
+    logger.warn(
+      { publicBaseUrl, port },
+      'service.publicBaseUrl names another port than this one: links in answers will not work',
+    )
 }
 
 function mcpFactsOf({ name, version, payment, pricePerCallUsd }: ServeInput['facts']) {

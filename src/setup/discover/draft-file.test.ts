@@ -93,10 +93,14 @@ test('a payout without a token argument names the token that its transactions mo
     from: 5,
     until: 10,
   }
-  const { file } = draftFile(
-    [findings('base', 8453, { payouts: [payout], rewards: [usdc] })],
-    answers,
-  )
+  const { file } = draftFile([findings('base', 8453, { payouts: [payout], rewards: [usdc] })], {
+    ...answers,
+    payTo: undefined,
+  })
   const [claim] = parseEcosystem('draft', file).dividends
   assert.equal(claim?.token?.symbol, 'USDC')
+})
+
+test('a wallet for payments without an asset to pay in is refused, not dropped', () => {
+  assert.throws(() => draftFile([findings('base', 8453)], answers), /--pay-to: no USDC.*on base/)
 })

@@ -1,6 +1,7 @@
 import { type Address, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import type { BurnHabit } from './burn-habits.ts'
+import { SetupError } from './chain-view.ts'
 import type { Findings } from './inspect-chain.ts'
 import type { Payout } from './payouts.ts'
 import type { TokenFacts } from './token-facts.ts'
@@ -48,6 +49,11 @@ export function draftFile(found: readonly Findings[], answers: Answers): Draft {
     notes.set(`burns[${index}]`, each.burns.map(describeBurns).join('; '))
   const payouts = listPayouts(found, tokens, notes)
   const payment = answers.payTo && draftPayment(found, answers.payTo, answers.today)
+  if (payment) notes.set('payment', PAYMENT_NOTE)
+  if (answers.payTo && payment === undefined)
+    throw new SetupError(
+      `--pay-to: no USDC was found on ${chains.map(({ name }) => name).join(', ')}; leave it out, and add "payment" by hand`,
+    )
   const file: EcosystemFile = {
     service: {
       name: answers.serviceName,
@@ -188,6 +194,7 @@ function describePayout({ count, lastBlock, from, until }: Payout): string {
   return `${count} events in blocks ${from} to ${until}, the last in ${lastBlock}`
 }
 
+const PAYMENT_NOTE = 'asset and domain as the contract has them: check the address'
 const CONFIRMATIONS = 10
 
 /** On base where that is one of the chains, else on the first that has the asset. */
@@ -223,7 +230,7 @@ function draftGate(
   }
   const chain = found.find(({ entry }) => entry.name === price.chain)?.entry
   const depth = typeof chain?.finality === 'number' ? chain.finality : GATE_DEPTH_BLOCKS
-  notes.set('gate', 'what a wallet must hold to mint a key')
+  notes.set('gate', 'what a wallet must hold to mint a key; 100 USD is a default, not a finding')
   return {
     gate: {
       chain: String(price.chain),

@@ -62,6 +62,7 @@ export async function inspectChain({ view, address, more, onStep }: Inspection):
   const quotes = await Promise.all(
     [...rewards.values()].map((each) => priceQuote(view, each, first.block)),
   )
+  const priced = [...(pool?.quotes ?? []), ...quotes.flat()]
   return {
     entry,
     notes: { ...notes, startBlock: first.evidence },
@@ -69,8 +70,11 @@ export async function inspectChain({ view, address, more, onStep }: Inspection):
     implementation,
     burns,
     pool,
-    quotes: [...(pool?.quotes ?? []), ...quotes.flat()],
-    asset: await readPaymentAsset(view),
+    quotes: priced,
+    asset: await readPaymentAsset(
+      view,
+      priced.map(({ token: each }) => each),
+    ),
     payouts: payouts.filter(({ tokens }) => tokens.some((each) => rewards.has(each))),
     rewards: [...rewards.values()],
   }

@@ -1,4 +1,4 @@
-import { parseAddress } from '#domain/address.ts'
+import { parseAddress, parseHash } from '#domain/address.ts'
 import { findDomain, type TokenDomain } from '#indexer/token-domain.ts'
 import { ask, type ChainView } from './chain-view.ts'
 import { readToken, type TokenFacts } from './token-facts.ts'
@@ -9,13 +9,20 @@ export interface PaymentAsset {
   readonly domain: TokenDomain
 }
 
-/** The chain's USDC, with the domain that its contract signs for. */
-export async function readPaymentAsset(view: ChainView): Promise<PaymentAsset | undefined> {
-  const address = view.known && parseAddress(view.known.usdc.toLowerCase())
-  const token = address && (await readToken(view, address))
-  if (address === undefined || token?.decimals !== 6) return undefined
-  const separator = await ask(view, address, 'DOMAIN_SEPARATOR() view returns (bytes32)')
-  if (typeof separator !== 'string') return undefined
-  const domain = await findDomain(view.source, address, separator)
-  return domain && { token, domain }
+/** The chain's USDC, else a six-decimal token of that symbol among these, with its signing domain. */
+export async function readPaymentAsset(
+  view: ChainView,
+  others: readonly TokenFacts[],
+): Promise<PaymentAsset | undefined> {
+  const known = view.known && parseAddress(view.known.usdc.toLowerCase())
+  const named = others.filter(({ symbol }) => symbol === 'USDC').map(({ address }) => address)
+  for (const address of known === undefined ? named : [known]) {
+    const token = await readToken(view, address)
+    if (token?.decimals !== 6) continue
+    const separator = await ask(view, address, 'DOMAIN_SEPARATOR() view returns (bytes32)')
+    if (typeof separator !== 'string') continue
+    const domain = await findDomain(view.source, address, parseHash(separator) ?? '0x')
+    if (domain !== undefined) return { token, domain }
+  }
+  return undefined
 }
