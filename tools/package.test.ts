@@ -9,9 +9,11 @@ import { before, type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { localFile } from '#main/roles/local-chains.ts'
 import { copySharedHistory } from '#test/start-own-devnet.ts'
+import packageJson from '../package.json' with { type: 'json' }
 import { copyProject } from './project-copy.ts'
 
 const run = promisify(execFile)
+const PACKED = `sexton-${packageJson.version}.tgz`
 const MODULES = join(import.meta.dirname, '../node_modules')
 const environment = { PATH: process.env.PATH, SEXTON_METRICS_PORT: 'off', LOG_FORMAT: 'json' }
 
@@ -27,9 +29,12 @@ before(async (context) => {
 })
 
 test('the package holds what it runs and no TypeScript but types', async () => {
-  const { stdout } = await run('tar', ['-tzf', 'sexton-0.1.0.tgz'], { cwd: project })
+  const { stdout } = await run('tar', ['-tzf', PACKED], { cwd: project })
   const files = stdout.trimEnd().split('\n')
   assert.ok(files.includes('package/dist/cli/sexton.js'))
+  // What the pages for operators lead to.
+  for (const each of ['deploy/compose.yaml', 'docs/deploying.md', 'examples/ecosystems/uni.json'])
+    assert.ok(files.includes(`package/${each}`), each)
   assert.deepEqual(
     files.filter((file) => /\.m?ts$/.test(file)),
     ['package/dist/ecosystem/define-ecosystem.d.ts'],
@@ -89,7 +94,7 @@ async function install(context: TestContext) {
   const folder = await temporaryFolder(context)
   const target = join(folder, 'node_modules/sexton')
   await mkdir(target, { recursive: true })
-  const packed = join(project, 'sexton-0.1.0.tgz')
+  const packed = join(project, PACKED)
   await run('tar', ['-xzf', packed, '--strip-components=1', '-C', target])
   const manifest = JSON.parse(await readFile(join(target, 'package.json'), 'utf8'))
   for (const name of Object.keys(manifest.dependencies)) await link(folder, name)

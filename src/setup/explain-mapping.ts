@@ -1,5 +1,5 @@
 import type { ChainSource, SourceLog } from '#chain/chain-source.ts'
-import { parseHash, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
+import { parseAddress, parseHash, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { DecodeError } from '#ecosystem/event-arguments.ts'
 import type { EventSource } from '#ecosystem/event-source.ts'
@@ -160,9 +160,9 @@ function whyBurned(
   { facts }: EventSource,
   args: ExplainedLog['args'],
 ): string {
-  const receiver = typeof facts.to === 'string' ? args[facts.to]?.toLowerCase() : undefined
+  const receiver = parseAddress(typeof facts.to === 'string' ? (args[facts.to] ?? '') : '')
   if (receiver === ZERO_ADDRESS) return `; ${facts.to} is the zero address`
-  const place = burnAddresses.findIndex((each) => each === receiver)
+  const place = receiver === undefined ? -1 : burnAddresses.indexOf(receiver)
   return place < 0 ? '' : `; ${facts.to} is supply.burnAddresses[${place}]`
 }
 
