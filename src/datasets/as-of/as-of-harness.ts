@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before } from 'node:test'
 import fc from 'fast-check'
-import type { ChainName } from '#devnet/addresses.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { Answer, Route } from '#route/route.ts'
 import type { Engine } from '#store/engine.ts'
@@ -135,25 +134,30 @@ export async function takeStep(
 }
 
 /** Blocks some hours apart in which everything happens that is counted. */
-export function grow(world: World, name: 'base' | 'ethereum', count: number, size: number): void {
+export function grow(world: World, name: keyof World['nodes'], count: number, size: number): void {
   const node = world.nodes[name]
   const secondsApart = name === 'base' ? 30_000 : 31_000
-  const blocks = Array.from(
-    { length: count },
-    (_, at): LivelyBlock => ({
-      secondsApart,
-      deeds: [
-        { kind: 'mint', who: at % 6, whom: 0, size: 50 },
-        { kind: 'moveGrave', who: at % 6, whom: 6, size: 10 + size },
-        { kind: 'claim', who: at % 5, whom: at % 4, size: 20 + size },
-        { kind: 'answer', who: 0, whom: 1, size: 40 + (at % 9) },
-        { kind: 'sync', who: at, whom: 1, size: 30 + size },
-        { kind: 'dig', who: at % 4, whom: at, size: 5 + size },
-        { kind: 'dig', who: 1, whom: at, size: 5 },
-      ],
-    }),
-  )
-  node.chain = live(node.chain, name as ChainName, blocks)
+  const blocks = Array.from({ length: count }, (_, at) => ({
+    ...busyBlock(at, size),
+    secondsApart,
+  }))
+  node.chain = live(node.chain, name, blocks)
+}
+
+/** In the second of its parent. */
+export function busyBlock(at: number, size: number): LivelyBlock {
+  return {
+    secondsApart: 0,
+    deeds: [
+      { kind: 'mint', who: at % 6, whom: 0, size: 50 },
+      { kind: 'moveGrave', who: at % 6, whom: 6, size: 10 + size },
+      { kind: 'claim', who: at % 5, whom: at % 4, size: 20 + size },
+      { kind: 'answer', who: 0, whom: 1, size: 40 + (at % 9) },
+      { kind: 'sync', who: at, whom: 1, size: 30 + size },
+      { kind: 'dig', who: at % 4, whom: at, size: 5 + size },
+      { kind: 'dig', who: 1, whom: at, size: 5 },
+    ],
+  }
 }
 
 export async function answerTo(routes: readonly Route[], target: string): Promise<Answer> {
