@@ -1,16 +1,18 @@
+import { BlockClock } from '#chain/block-clock.ts'
 import { AnswerCache } from '#datasets/answer-cache.ts'
 import { datasetRoutes } from '#datasets/dataset-routes.ts'
 import { filePartsOf } from '#datasets/file-parts.ts'
-import { readTotalSupply } from '#datasets/holders/queries.ts'
+import { mintedAt } from '#datasets/holders/queries.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import { isRefusal, type Refusal } from '#domain/refusal.ts'
-import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { readIndexStatus } from '#indexer/status.ts'
 import { type Clock, systemClock } from '#lib/time.ts'
 import type { Outcome, Route } from '#route/route.ts'
 import { priceAt, statsRoute } from '#statistics/stats.ts'
 import { statsHistoryRoute } from '#statistics/stats-history.ts'
 import type { Engine } from '#store/engine.ts'
+import { openSource } from '#test/indexed-ecosystem.ts'
 import type { ReadBody } from './recompute/compare-figures.ts'
 
 /** The ten data endpoints over a register, without a server. */
@@ -33,9 +35,9 @@ export function dataRoutesOf(input: {
       clock: () => (lookedMs += 1_000),
       readStatus: () => register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains)),
     }),
+    blockClock: async (chain: Chain) => new BlockClock(openSource(chain)),
     priceAt: priceAt({ prices }),
-    mintedOf: async (...[reads, symbol]: Parameters<typeof readTotalSupply>) =>
-      (await readTotalSupply(reads, symbol)).minted,
+    mintedOf: mintedAt,
   }
   return [...datasetRoutes(deps), statsRoute(deps), statsHistoryRoute(deps)]
 }

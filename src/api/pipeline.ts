@@ -208,10 +208,11 @@ async function notModified(_deps: PipelineDeps, exchange: Exchange): Promise<End
   const { route, incoming } = exchange
   const header = incoming.headers['if-none-match']
   if (header === undefined || !route.metered) return undefined
-  const revision = await route.revision?.()
+  const revision = await route.revision?.(exchange.prepared?.effective ?? {})
   if (revision === undefined) return undefined
-  const etag = etagAt(exchange, revision)
-  return matchesEtag(header, etag) ? { kind: 'not-modified', etag } : undefined
+  const { text, cacheControl } = revision
+  const etag = etagAt(exchange, text)
+  return matchesEtag(header, etag) ? { kind: 'not-modified', etag, cacheControl } : undefined
 }
 
 async function admit(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {

@@ -15,7 +15,13 @@ export interface Asked {
   readonly settledHeaders: Readonly<Record<string, string>> | undefined
 }
 
-export type Ending = Outcome | { readonly kind: 'not-modified'; readonly etag: string }
+export type Ending = Outcome | NotModified
+
+interface NotModified {
+  readonly kind: 'not-modified'
+  readonly etag: string
+  readonly cacheControl?: string | undefined
+}
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
@@ -35,8 +41,10 @@ export function toWire(
 
 function bare(deps: { readonly publicBaseUrl: string }, asked: Asked, ending: Ending): Outgoing {
   if (isRefusal(ending)) return refusalWire(deps, asked, ending)
-  if (ending.kind === 'not-modified')
-    return { status: 304, headers: ['ETag', ending.etag, 'Cache-Control', CACHED], body: '' }
+  if (ending.kind === 'not-modified') {
+    const { etag, cacheControl = CACHED } = ending
+    return { status: 304, headers: ['ETag', etag, 'Cache-Control', cacheControl], body: '' }
+  }
   if (ending.kind === 'answer') return answerWire(asked, ending)
   const headers = ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store']
   push(headers, ending.headers ?? {})

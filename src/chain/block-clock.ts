@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { BlockHeader } from '#domain/chain.ts'
+import type { Position } from './chain-event.ts'
 import type { ChainSource } from './chain-source.ts'
 import { RpcError } from './rpc-error.ts'
 
@@ -11,19 +12,20 @@ export type TimedBlock = Pick<BlockHeader, 'number' | 'timestamp'>
 
 export class BlockClock {
   readonly #source: Pick<ChainSource, 'header'>
-  readonly #known = new LRUCache<number, TimedBlock>({ max: HEADERS_MAX })
+  readonly #known = new LRUCache<number, Position>({ max: HEADERS_MAX })
 
   constructor(source: Pick<ChainSource, 'header'>) {
     this.#source = source
   }
 
-  async at(number: number): Promise<TimedBlock> {
+  async at(number: number): Promise<Position> {
     const known = this.#known.get(number)
     if (known !== undefined) return known
     const header = await this.#source.header(number)
     if (header === undefined) throw new RpcError(`the node does not know block ${number}`)
-    this.#known.set(number, { number, timestamp: header.timestamp })
-    return header
+    const block = { number, hash: header.hash, timestamp: header.timestamp }
+    this.#known.set(number, block)
+    return block
   }
 
   /** Interpolates, because blocks come evenly, and bisects every third step. */

@@ -43,7 +43,7 @@ export async function dateLogs(
 async function daysOf(clock: BlockClock, from: number, to: number): Promise<readonly TimedBlock[]> {
   const [first, last] = await Promise.all([clock.at(from), clock.at(to)])
   const days: TimedBlock[] = [first]
-  let day = first
+  let day: TimedBlock = first
   while (startOfDay(day.timestamp) < startOfDay(last.timestamp)) {
     day = await clock.firstAtOrAfter(startOfDay(day.timestamp) + DAY_SECONDS, day, last)
     days.push(day)

@@ -76,10 +76,26 @@ export class AnswerCache {
     { revision, nowUnix }: RegisterState,
     make: () => Promise<Outcome>,
   ): Promise<Outcome> {
-    const { operationId, parameters, representation } = question
-    const key = `${operationId} ${representation} ${parameters}`
     // Per second too, because `meta.lagSeconds` advances while the index stands still.
     const shown = `${revision} ${nowUnix}`
+    // Read from a newer state: after a reorg back to this one, it would be wrong.
+    return this.#get(question, shown, make, (outcome) => isOf(outcome, revision))
+  }
+
+  /** Keeps only answers of this very revision, since they never change. */
+  getLasting(question: Question, revision: string, make: () => Promise<Outcome>): Promise<Outcome> {
+    const isLasting = (outcome: Outcome) =>
+      outcome.kind === 'answer' && outcome.revision === revision
+    return this.#get(question, revision, make, isLasting)
+  }
+
+  #get(
+    { operationId, parameters, representation }: Question,
+    shown: string,
+    make: () => Promise<Outcome>,
+    isKept: (outcome: Outcome) => boolean,
+  ): Promise<Outcome> {
+    const key = `${operationId} ${representation} ${parameters}`
     const known = this.#answers.get(key)
     if (known?.shown === shown) return known.outcome
     const kept = { shown, outcome: make() }
@@ -87,8 +103,7 @@ export class AnswerCache {
     kept.outcome.then(
       (outcome) => {
         if (this.#answers.peek(key) !== kept) return
-        // Read from a newer state: after a reorg back to this one, it would be wrong.
-        if (!isOf(outcome, revision)) this.#answers.delete(key)
+        if (!isKept(outcome)) this.#answers.delete(key)
         // A new object, or the cache would not update its size.
         else this.#answers.set(key, { ...kept }, { size: ENTRY_BYTES + bytesOf(outcome) })
       },

@@ -1,39 +1,34 @@
 import { createHash } from 'node:crypto'
-import type { TObject, TSchema } from 'typebox'
-import { isRefusal, type Refusal, type RefusalCode, refuse } from '#domain/refusal.ts'
-import { type Chain, type Ecosystem, notConfigured } from '#ecosystem/ecosystem.ts'
-import type { FileParts } from '#indexer/adopted-file/file-part.ts'
-import { type IndexStatus, readIndexStatus } from '#indexer/status.ts'
-import { type Clock, unixNow } from '#lib/time.ts'
+import type { TObject, TProperties, TSchema } from 'typebox'
+import { isRefusal, type RefusalCode } from '#domain/refusal.ts'
+import { type Ecosystem, notConfigured } from '#ecosystem/ecosystem.ts'
+import type { IndexStatus } from '#indexer/status.ts'
+import { unixNow } from '#lib/time.ts'
 import { named, Type } from '#lib/type.ts'
 import { CSV_TYPE, formatParameter, toCsv, wantsCsv } from '#route/csv.ts'
 import type { Effective, Parameters, ValuesOf } from '#route/parameter.ts'
 import { type Answer, answer, defineRoute, type Route } from '#route/route.ts'
-import type { Connection, Engine } from '#store/engine.ts'
 import type { AnswerCache } from './answer-cache.ts'
-import { buildMeta, metaSchema, type Page, pageSchema, revisionAt } from './meta.ts'
-import { notReadYet } from './rereading.ts'
+import {
+  asOfMetaSchema,
+  buildAsOfMeta,
+  buildMeta,
+  metaSchema,
+  pageSchema,
+  revisionAt,
+} from './meta.ts'
+import { asOfBlockParameter, asOfUnixParameter, finalityParameter } from './parameters.ts'
+import {
+  type PointParameters,
+  type PointRead,
+  PointReader,
+  pointOf,
+  type ReadDeps,
+  type Reader,
+} from './read-point.ts'
 
-export interface DataDeps {
-  readonly register: Engine
-  readonly ecosystem: Ecosystem
-  readonly clock: Clock
-  readonly file: FileParts
+export interface DataDeps extends ReadDeps {
   readonly answers: AnswerCache
-}
-
-export interface DataQuery<P extends Parameters> {
-  readonly connection: Connection
-  readonly status: IndexStatus
-  readonly parameters: ValuesOf<P>
-}
-
-export interface DataResult {
-  readonly data: unknown
-  readonly totals?: unknown
-  readonly page?: Page
-  /** Overrides `meta.query` for parameters that only the query resolves. */
-  readonly query?: Readonly<Record<string, Effective>>
 }
 
 export interface CsvForm {
@@ -41,21 +36,21 @@ export interface CsvForm {
   rows(data: unknown): readonly object[]
 }
 
-export interface DataRouteDefinition<P extends Parameters> {
+export interface DataRouteDefinition<P extends Parameters> extends Reader<ValuesOf<P>> {
   readonly path: string
   readonly operationId: string
   readonly tag: string
   readonly summary: string
   readonly description: string
   readonly parameters: P
-  datasets(parameters: ValuesOf<P>): readonly string[]
   readonly data: TSchema
   readonly totals?: TSchema
   readonly paged?: boolean
+  /** Takes `asOfBlock` and `asOfUnix`. */
+  readonly asOf?: true
   /** For series and lists. */
   readonly csv?: CsvForm
   readonly refusals?: readonly RefusalCode[]
-  read(query: DataQuery<P>): Promise<DataResult | Refusal>
 }
 
 export function dataRoute<P extends Parameters>(
@@ -66,6 +61,7 @@ export function dataRoute<P extends Parameters>(
     data,
     totals,
     paged,
+    asOf,
     csv,
     read,
     datasets,
@@ -73,29 +69,33 @@ export function dataRoute<P extends Parameters>(
     refusals = [],
     ...facts
   } = definition
-  const format = csv === undefined ? {} : { format: formatParameter }
-  const given: Parameters = { ...parameters, ...format }
+  const reader = new PointReader(deps, { read, datasets })
   return defineRoute({
     ...facts,
     method: 'GET',
     metered: true,
     csv: csv !== undefined,
-    parameters: given,
+    parameters: parametersOf(deps, definition),
     answers: { 200: { description: facts.summary, schema: bodySchema(definition) } },
     refusals: [...refusals, 'data_not_ready'],
-    async revision() {
+    async revision(effective) {
       const state = await deps.answers.state()
       if (state === undefined || state.status.otherParts.length > 0) return undefined
-      return shownRevision(deps, state.revision)
+      // Only final answers have such an ETag.
+      if ('asOfBlock' in effective || 'asOfUnix' in effective)
+        return { text: lastingRevision(deps, state.status), cacheControl: IMMUTABLE }
+      return { text: shownRevision(deps, state.revision) }
     },
     async handle(input) {
-      const asked = input.parameters as ValuesOf<P> & { readonly format?: 'json' | 'csv' }
+      const asked = input.parameters as ValuesOf<P> & Common
+      const point = pointOf(asked)
+      if (isRefusal(point)) return point
       const asCsv = csv !== undefined && wantsCsv(input, asked.format)
       const make = async () => {
         const query = { ...input.effective, ...(asCsv && { format: 'csv' }) }
-        const result = await readSnapshot(deps, definition, asked)
-        if (isRefusal(result)) return result
-        return toAnswer(deps, { ...result, path: facts.path, query, csv: asCsv ? csv : undefined })
+        const read = await reader.read(asked, point)
+        if (isRefusal(read)) return read
+        return toAnswer(deps, { ...read, path: facts.path, query, csv: asCsv ? csv : undefined })
       }
       const state = await deps.answers.state()
       if (state === undefined) return make()
@@ -104,24 +104,45 @@ export function dataRoute<P extends Parameters>(
         parameters: input.question,
         representation: asCsv ? 'csv' : 'json',
       } as const
-      return deps.answers.get(question, state, make)
+      if (typeof point === 'string') return deps.answers.get(question, state, make)
+      return deps.answers.getLasting(question, lastingRevision(deps, state.status), make)
     },
   })
 }
 
-function bodySchema(
-  definition: Pick<DataRouteDefinition<Parameters>, 'data' | 'totals' | 'paged'>,
-): TSchema {
+interface Common extends PointParameters {
+  readonly format?: 'json' | 'csv'
+}
+
+function parametersOf(
+  { ecosystem }: DataDeps,
+  { parameters, asOf, csv }: Pick<DataRouteDefinition<Parameters>, 'parameters' | 'asOf' | 'csv'>,
+): Parameters {
+  return {
+    ...parameters,
+    ...(asOf && { asOfBlock: asOfBlockParameter(ecosystem), asOfUnix: asOfUnixParameter }),
+    finality: finalityParameter,
+    ...(csv && { format: formatParameter }),
+  }
+}
+
+type BodyParts = Pick<DataRouteDefinition<Parameters>, 'data' | 'totals' | 'paged' | 'asOf'>
+
+function bodySchema(definition: BodyParts): TSchema {
   return Type.Object({ data: definition.data, meta: metaSchemaOf(definition) })
 }
 
-function metaSchemaOf({
-  totals,
-  paged,
-}: Pick<DataRouteDefinition<Parameters>, 'totals' | 'paged'>): TSchema {
-  const { properties } = metaSchema
-  if (paged) return named('PagedMeta', { ...properties, page: pageSchema })
-  return totals === undefined ? metaSchema : Type.Object({ ...properties, totals })
+function metaSchemaOf({ totals, paged, asOf }: BodyParts): TSchema {
+  const more = { ...(paged && { page: pageSchema }), ...(totals && { totals }) }
+  const meta = withMore(metaSchema, more, paged ? 'PagedMeta' : undefined)
+  if (asOf === undefined) return meta
+  return Type.Union([meta, withMore(asOfMetaSchema, more, paged ? 'PagedAsOfMeta' : undefined)])
+}
+
+function withMore(schema: TObject, more: TProperties, title: string | undefined): TSchema {
+  if (Object.keys(more).length === 0) return schema
+  const properties = { ...schema.properties, ...more }
+  return title === undefined ? Type.Object(properties) : named(title, properties)
 }
 
 const shownBy = new WeakMap<Ecosystem, string>()
@@ -141,61 +162,56 @@ function digestOf(ecosystem: Ecosystem): string {
   return createHash('sha256').update(JSON.stringify(shown)).digest('hex').slice(0, 8)
 }
 
-async function readSnapshot<P extends Parameters>(
-  deps: DataDeps,
-  { read, datasets }: Pick<DataRouteDefinition<P>, 'read' | 'datasets'>,
-  parameters: ValuesOf<P>,
-): Promise<{ readonly status: IndexStatus; readonly result: DataResult } | Refusal> {
-  return deps.register.snapshot(async (connection) => {
-    const status = await readIndexStatus(connection, deps.ecosystem.chains, deps.file)
-    if (status === undefined)
-      return refuse(
-        'data_not_ready',
-        'The index has not read its first blocks yet; try again soon.',
-        {
-          retryAfterSeconds: 2,
-        },
-      )
-    const { chain } = parameters as { readonly chain?: Chain }
-    const missing = notReadYet(status, deps.file, { datasets: datasets(parameters), chain })
-    if (missing !== undefined) return missing
-    const result = await read({ connection, status, parameters })
-    return isRefusal(result) ? result : { status, result }
-  })
+/** Of final answers as of blocks: changes only with the file, or where a chain is read again. */
+function lastingRevision(deps: DataDeps, { chains }: IndexStatus): string {
+  const times = chains.map(({ timesForgotten }) => timesForgotten)
+  return shownRevision(deps, ['final', deps.file.digest.slice(0, 16), ...times].join('-'))
 }
 
-function toAnswer(
-  deps: DataDeps,
-  input: {
-    readonly status: IndexStatus
-    readonly result: DataResult
-    readonly path: string
-    readonly query: Readonly<Record<string, Effective>>
-    readonly csv: CsvForm | undefined
-  },
-): Answer {
-  const { status, result } = input
-  const nowUnix = unixNow(deps.clock)
-  const revision = shownRevision(deps, revisionAt(status, nowUnix))
-  const link = linkToNext(deps, input)
-  const headers = link === undefined ? {} : { headers: { link } }
-  if (input.csv !== undefined)
-    return answer(200, toCsv(input.csv.row, input.csv.rows(result.data)), {
-      contentType: CSV_TYPE,
-      revision,
-      ...headers,
-    })
+const IMMUTABLE = 'private, max-age=31536000, immutable'
+
+interface ToAnswer extends PointRead {
+  readonly path: string
+  readonly query: Readonly<Record<string, Effective>>
+  readonly csv: CsvForm | undefined
+}
+
+function toAnswer(deps: DataDeps, input: ToAnswer): Answer {
+  const { result, csv } = input
+  const more = headOf(deps, input)
+  if (csv !== undefined)
+    return answer(200, toCsv(csv.row, csv.rows(result.data)), { contentType: CSV_TYPE, ...more })
   const meta = {
-    ...buildMeta(status, nowUnix, {
-      notConfigured: notConfigured(deps.ecosystem),
-      query: { ...input.query, ...result.query },
-      file: deps.file,
-    }),
+    ...metaOf(deps, input),
     ...(result.totals !== undefined && { totals: result.totals }),
     ...(result.page !== undefined && { page: result.page }),
   }
   const text = JSON.stringify({ data: result.data, meta })
-  return answer(200, text, { contentType: JSON_TYPE, revision, ...headers })
+  return answer(200, text, { contentType: JSON_TYPE, ...more })
+}
+
+function headOf(deps: DataDeps, input: ToAnswer): Pick<Answer, 'revision' | 'headers'> {
+  const { status, standing } = input
+  const isFinal = standing?.isFinal === true
+  const link = linkToNext(deps, input)
+  const headers = {
+    ...(isFinal && { 'Cache-Control': IMMUTABLE }),
+    ...(link !== undefined && { link }),
+  }
+  const revision = isFinal
+    ? lastingRevision(deps, status)
+    : shownRevision(deps, revisionAt(status, unixNow(deps.clock)))
+  return { revision, ...(Object.keys(headers).length > 0 && { headers }) }
+}
+
+function metaOf(deps: DataDeps, { status, standing, result, ...input }: ToAnswer) {
+  const query = { ...input.query, ...result.query }
+  if (standing !== undefined) return buildAsOfMeta(standing.asOfUnix, standing.blocks, query)
+  return buildMeta(status, unixNow(deps.clock), {
+    notConfigured: notConfigured(deps.ecosystem),
+    query,
+    file: deps.file,
+  })
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -203,11 +219,7 @@ const JSON_TYPE = 'application/json; charset=utf-8'
 /** RFC 8288. The base URL is configured, never taken from a header. */
 function linkToNext(
   deps: DataDeps,
-  input: {
-    readonly path: string
-    readonly query: Readonly<Record<string, Effective>>
-    readonly result: DataResult
-  },
+  input: Pick<ToAnswer, 'path' | 'query' | 'result'>,
 ): string | undefined {
   const cursor = input.result.page?.nextCursor
   if (!cursor) return undefined

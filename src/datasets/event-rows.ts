@@ -4,6 +4,7 @@ import type { TProperties } from 'typebox'
 import { showAddress } from '#domain/address.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Chain, Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
+import type { Cut } from '#indexer/cut.ts'
 import { type EventKey, type ListedEvent, listEvents } from '#indexer/events/list-events.ts'
 import { finalityOf, type IndexStatus } from '#indexer/status.ts'
 import { toIso } from '#lib/time.ts'
@@ -73,6 +74,9 @@ export async function readEventPage(
     readonly account?: `0x${string}`
     readonly kind?: string
     readonly values: ListValues
+    readonly cut?: Cut | undefined
+    /** Blocks that a cursor is bound to. */
+    readonly boundTo?: string | undefined
   },
 ): Promise<{ readonly events: readonly ListedEvent[]; readonly page: Page } | Refusal> {
   const { limit, chain, token, from, to, cursor } = input.values
@@ -80,8 +84,9 @@ export async function readEventPage(
     return refuse('invalid_parameter', 'to must be later than from', {
       errors: [{ in: 'query', name: 'to', reason: 'must be later than from' }],
     })
-  const { dataset, account, kind } = input
-  const filters = hashOf([dataset, account, kind, chain?.name, token?.symbol, from, to])
+  const { dataset, account, kind, cut, boundTo } = input
+  const bound = boundTo === undefined ? [] : [boundTo]
+  const filters = hashOf([dataset, account, kind, chain?.name, token?.symbol, from, to, ...bound])
   if (cursor !== undefined && cursor.filters !== filters)
     return refuse(
       'invalid_cursor',
@@ -101,6 +106,7 @@ export async function readEventPage(
     ...(from !== undefined && { fromUnix: from }),
     ...(to !== undefined && { toUnix: to }),
     ...(cursor && { after: cursor.after }),
+    cut,
   })
   return { events, page: { limit, count: events.length, nextCursor: cursorOf(filters, next) } }
 }

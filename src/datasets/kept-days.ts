@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import type { Cut } from '#indexer/cut.ts'
 import { readSettled, type Settled, stillHolds } from '#indexer/settled.ts'
 import type { IndexStatus } from '#indexer/status.ts'
 import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
@@ -19,6 +20,8 @@ export interface WantedDays {
   readonly period: Period
   readonly connection: Connection
   readonly status: IndexStatus
+  /** Then nothing is kept. */
+  readonly cut?: Cut | undefined
 }
 
 /** In one state of the register. */
@@ -42,6 +45,10 @@ export class KeptDays<Day> {
 
   async last(wanted: WantedDays, source: DaySource<Day>): Promise<readonly Day[]> {
     const { period, status } = wanted
+    if (wanted.cut !== undefined) {
+      const firstUnix = period === 'all' ? await source.firstUnix() : undefined
+      return source.read(seriesDays(period, status.asOfUnix, firstUnix))
+    }
     const known = this.#series.get(wanted.series)
     const kept =
       known?.revision === status.revision && lengthOf(wanted, known.firstUnix) <= known.days.length

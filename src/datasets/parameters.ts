@@ -47,16 +47,18 @@ export function chainParameter(ecosystem: Ecosystem): Parameter<Chain | undefine
     schema: Type.String({ default: 'all', examples: allowed }),
     example: allowed[0] ?? 'all',
     parse(raw = 'all'): Parsed<Chain | undefined> {
-      const text = raw.toLowerCase()
-      if (text === 'all') return parsed(undefined, 'all')
-      const chain = ecosystem.chains.find((each) =>
-        [each.name, String(each.id), `eip155:${each.id}`].includes(text),
-      )
+      if (raw.toLowerCase() === 'all') return parsed(undefined, 'all')
+      const chain = findChain(ecosystem.chains, raw)
       return chain
         ? parsed(chain, chain.name)
         : { ok: false, reason: 'is not a chain of this service', allowed }
     },
   }
+}
+
+function findChain(chains: readonly Chain[], raw: string): Chain | undefined {
+  const text = raw.toLowerCase()
+  return chains.find(({ name, id }) => [name, String(id), `eip155:${id}`].includes(text))
 }
 
 /** Undefined if absent without a default. */
@@ -136,6 +138,71 @@ function parseMoment(raw: string): number | undefined {
   // Date.parse turns 31 February into March, so compare.
   const same = !Number.isNaN(ms) && new Date(ms).toISOString() === `${parts[1]}.000Z`
   return same ? ms / 1000 : undefined
+}
+
+export interface NamedBlock {
+  readonly chain: Chain
+  readonly number: number
+}
+
+/** Undefined if absent. */
+export function asOfBlockParameter(
+  ecosystem: Ecosystem,
+): Parameter<readonly NamedBlock[] | undefined> {
+  const [first] = ecosystem.chains
+  return {
+    in: 'query',
+    description: `The figures as of these blocks, such as \`${first?.name}:123\`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one.`,
+    schema: Type.String({ pattern: '^[^:,]+(:[^:,]+)?:[0-9]+(,[^:,]+(:[^:,]+)?:[0-9]+)*$' }),
+    parse(raw) {
+      if (raw === undefined) return parsed(undefined, undefined)
+      const blocks = raw.split(',').map((each) => parseNamedBlock(ecosystem, each))
+      const wrong = blocks.find((each) => typeof each === 'string')
+      if (wrong !== undefined)
+        return { ok: false, reason: wrong, allowed: ecosystem.chains.map(({ name }) => name) }
+      const named = blocks.filter((each) => typeof each !== 'string')
+      if (new Set(named.map(({ chain }) => chain)).size < named.length)
+        return { ok: false, reason: 'names a chain twice' }
+      const ordered = ecosystem.chains.flatMap((chain) => named.filter((at) => at.chain === chain))
+      return parsed(ordered, ordered.map(({ chain, number }) => `${chain.name}:${number}`).join())
+    },
+  }
+}
+
+/** Or what is wrong with it. */
+function parseNamedBlock({ chains }: Ecosystem, raw: string): NamedBlock | string {
+  const at = raw.lastIndexOf(':')
+  const [name, number] = [raw.slice(0, at), raw.slice(at + 1)]
+  if (at < 1 || !/^(0|[1-9][0-9]{0,14})$/.test(number))
+    return `must be <chain>:<block number>, several with a comma between, not "${raw.slice(0, 60)}"`
+  const chain = findChain(chains, name)
+  return chain === undefined
+    ? `names "${name.slice(0, 60)}", which is not a chain of this service`
+    : { chain, number: Number(number) }
+}
+
+export const asOfUnixParameter: Parameter<number | undefined> = {
+  ...timeParameter('The figures as of the last block of each chain at or before this moment.'),
+  parse(raw) {
+    if (raw === undefined) return parsed(undefined, undefined)
+    const unix = parseMoment(raw)
+    return unix === undefined
+      ? { ok: false, reason: 'must be Unix seconds or ISO 8601 in UTC' }
+      : parsed(unix, unix)
+  },
+}
+
+/** Undefined if absent. */
+export const finalityParameter: Parameter<'latest' | 'finalized' | undefined> = {
+  in: 'query',
+  description: '`finalized`: the figures as of the final block of each chain.',
+  schema: Type.Enum(['latest', 'finalized'], { default: 'latest' }),
+  parse(raw) {
+    if (raw === undefined) return parsed(undefined, undefined)
+    return raw === 'latest' || raw === 'finalized'
+      ? parsed(raw, raw)
+      : { ok: false, reason: 'must be latest or finalized', allowed: ['latest', 'finalized'] }
+  },
 }
 
 /** The last row of a page and its filters. */

@@ -1,4 +1,5 @@
 import type { Price } from '#domain/money.ts'
+import type { Cut } from '#indexer/cut.ts'
 import type { Connection } from '#store/engine.ts'
 
 /** Null before the first price. */
@@ -6,4 +7,5 @@ export type PriceAt = (
   connection: Connection,
   symbol: string,
   unix: number,
+  cut?: Cut,
 ) => Promise<Price | null>

@@ -7,3 +7,22 @@ export class Mutex {
     return result
   }
 }
+
+/** Refuses more than `max` tasks at once. */
+export class Slots {
+  readonly #max: number
+  #taken = 0
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  /** Undefined if none is free. */
+  run<T>(task: () => Promise<T>): Promise<T> | undefined {
+    if (this.#taken >= this.#max) return undefined
+    this.#taken += 1
+    return task().finally(() => {
+      this.#taken -= 1
+    })
+  }
+}

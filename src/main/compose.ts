@@ -9,12 +9,12 @@ import type { DataDeps } from '#datasets/data-route.ts'
 import { datasetRoutes } from '#datasets/dataset-routes.ts'
 import { readDeposits } from '#datasets/deposits/queries.ts'
 import { filePartsOf } from '#datasets/file-parts.ts'
-import { readTotalSupply } from '#datasets/holders/queries.ts'
+import { mintedAt } from '#datasets/holders/queries.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import type { Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
+import type { Chain, Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
 import type { FileParts } from '#indexer/adopted-file/file-part.ts'
 import { readIndexStatus } from '#indexer/status.ts'
 import { type Clock, nextMidnight, unixNow } from '#lib/time.ts'
@@ -162,12 +162,31 @@ function composeData({ ecosystem, stores, clock }: ComposeDeps): Data {
     clock,
     file,
     prices: makeDollarPrices(ecosystem.tokens),
+    blockClock: openBlockClocks(),
     answers: new AnswerCache({
       clock,
       readStatus: () =>
         register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains, file)),
     }),
   }
+}
+
+/** Imported when a block is asked for that the register no longer has. */
+function openBlockClocks(): Data['blockClock'] {
+  const clocks = new Map<Chain, ReturnType<Data['blockClock']>>()
+  return (chain) => {
+    const clock = clocks.get(chain) ?? openBlockClock(chain)
+    clocks.set(chain, clock)
+    return clock
+  }
+}
+
+async function openBlockClock({ id, rpcUrls }: Chain) {
+  const [{ BlockClock }, { openRpcSource }] = await Promise.all([
+    import('#chain/block-clock.ts'),
+    import('#chain/rpc-source.ts'),
+  ])
+  return new BlockClock(openRpcSource({ chainId: id, urls: rpcUrls }))
 }
 
 function dataRoutes(data: Data): readonly Route[] {
@@ -177,7 +196,7 @@ function dataRoutes(data: Data): readonly Route[] {
     ...datasetRoutes({
       ...data,
       priceAt: priceAt(data),
-      mintedOf: async (connection, symbol) => (await readTotalSupply(connection, symbol)).minted,
+      mintedOf: mintedAt,
     }),
   ]
 }

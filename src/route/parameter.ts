@@ -5,7 +5,8 @@ import type { RefusalCode } from '#domain/refusal.ts'
 export type Effective = string | number | null
 
 export type Parsed<T> =
-  | { readonly ok: true; readonly value: T; readonly effective: Effective }
+  /** An undefined effective value is left out of `meta.query`. */
+  | { readonly ok: true; readonly value: T; readonly effective: Effective | undefined }
   | {
       readonly ok: false
       readonly reason: string
@@ -33,7 +34,7 @@ export type ValuesOf<P extends Parameters> = {
   readonly [Name in keyof P]: P[Name] extends Parameter<infer T> ? T : never
 }
 
-export function parsed<T>(value: T, effective: Effective): Parsed<T> {
+export function parsed<T>(value: T, effective: Effective | undefined): Parsed<T> {
   return { ok: true, value, effective }
 }
 

@@ -77,7 +77,12 @@ interface RouteFacts {
   readonly refusals: readonly RefusalCode[]
   readonly guard?: 'mint' | 'gate' | 'claim'
   /** Allows a 304 before any query or charge. */
-  revision?(): Promise<string | undefined>
+  revision?(effective: Readonly<Record<string, Effective>>): Promise<Revision | undefined>
+}
+
+export interface Revision {
+  readonly text: string
+  readonly cacheControl?: string
 }
 
 export interface RouteDefinition<P extends Parameters, B extends TSchema> extends RouteFacts {
@@ -194,7 +199,7 @@ export function parseParameters(
     const result = repeatedOrEmpty(given) ?? parameter.parse(given[0])
     if (result.ok) {
       values[name] = result.value
-      effective[name] = result.effective
+      if (result.effective !== undefined) effective[name] = result.effective
     } else {
       const { ok, code: own, ...problem } = result
       code = errors.length === 0 ? (own ?? 'invalid_parameter') : code

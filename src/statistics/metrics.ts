@@ -2,11 +2,12 @@ import { HOLDERS, PRICES } from '#datasets/dataset-names.ts'
 import { type SeriesDay, valuesAtDayEnds } from '#datasets/day-rows.ts'
 import {
   circulatingOf,
-  countHolders,
+  firstBrokenDay,
   firstSupplyDay,
+  holdersAt,
   readHolderDays,
   readSupplyDays,
-  readTotalSupply,
+  supplyAt,
 } from '#datasets/holders/queries.ts'
 import type { DollarPrices } from '#datasets/prices/price-book.ts'
 import { firstDay } from '#datasets/prices/queries.ts'
@@ -16,6 +17,7 @@ import type { OptionalPart, PricedToken } from '#ecosystem/ecosystem.ts'
 import { BURNS } from '#ecosystem/event-kinds/burns.ts'
 import { DIVIDENDS } from '#ecosystem/event-kinds/dividends.ts'
 import { GRAVE_DIGS } from '#ecosystem/event-kinds/grave-digs.ts'
+import type { Cut } from '#indexer/cut.ts'
 import { NOTHING, type Sums, takeSums } from '#indexer/events/event.ts'
 import { firstEventDay, readEventDays } from '#indexer/events/event-days.ts'
 import { dollarsOf, sumTotals, totalOf } from '#indexer/events/sum-windows.ts'
@@ -49,6 +51,7 @@ export interface MetricSource {
   readonly connection: Connection
   readonly deps: { readonly prices: DollarPrices }
   readonly token: PricedToken | undefined
+  readonly cut: Cut | undefined
 }
 
 type Values = readonly (string | null)[]
@@ -130,7 +133,7 @@ function cumulative(
     ...flow(dataset, unit, pick),
     async values(source, days) {
       const byDay = await eventDays(dataset, source, days)
-      const totals = await sumTotals(source.connection, dataset)
+      const totals = await sumTotals(source.connection, dataset, source.cut)
       const { token } = source
       const now = totalOf(totals, (each) => !token || each.token === token.symbol)
       const sums = valuesAtDayEnds(days, now, (value, day) =>
@@ -143,7 +146,8 @@ function cumulative(
 
 function eventDays(dataset: string, source: MetricSource, days: readonly SeriesDay[]) {
   const fromUnix = days[0]?.dateUnix ?? 0
-  return readEventDays(source.connection, { dataset, fromUnix, token: source.token?.symbol })
+  const { token, cut } = source
+  return readEventDays(source.connection, { dataset, fromUnix, token: token?.symbol, cut })
 }
 
 function shown(
@@ -159,21 +163,24 @@ function show(unit: Metric['unit'], source: MetricSource, value: bigint): string
   return formatDecimal(value, unit === 'usd' ? 6 : (source.token?.decimals ?? 0))
 }
 
-async function supplyValues({ connection, token }: MetricSource, days: readonly SeriesDay[]) {
+async function supplyValues({ connection, token, cut }: MetricSource, days: readonly SeriesDay[]) {
   const symbol = token?.symbol ?? ''
-  const now = circulatingOf(await readTotalSupply(connection, symbol))
-  const changes = await readSupplyDays(connection, symbol, days[0]?.dateUnix ?? 0)
+  const now = circulatingOf(await supplyAt(connection, symbol, cut))
+  const changes = await readSupplyDays(connection, symbol, days[0]?.dateUnix ?? 0, cut)
   return valuesAtDayEnds(days, now, (value, day) => {
     const change = changes.get(day)
     return change === undefined ? value : value - circulatingOf(change)
   })
 }
 
-async function holderValues({ connection, token }: MetricSource, days: readonly SeriesDay[]) {
+async function holderValues({ connection, token, cut }: MetricSource, days: readonly SeriesDay[]) {
   const symbol = token?.symbol ?? ''
-  const now = await countHolders(connection, symbol)
+  const now = await holdersAt(connection, symbol, cut)
   const changes = await readHolderDays(connection, symbol, days[0]?.dateUnix ?? 0)
-  const values = valuesAtDayEnds(days, now, (value, day) => value - (changes.get(day) ?? 0))
+  const broken = cut === undefined ? Number.POSITIVE_INFINITY : firstBrokenDay(cut)
+  const values = valuesAtDayEnds(days, now, (value, day) =>
+    day < broken ? value - (changes.get(day) ?? 0) : value,
+  )
   return values.map(String)
 }
 
@@ -182,9 +189,9 @@ async function pricesExact(source: MetricSource, days: readonly SeriesDay[]): Pr
   return prices.map((price) => (price === null ? null : toUsdPriceExact(price)))
 }
 
-function priceValues({ connection, deps, token }: MetricSource, days: readonly SeriesDay[]) {
+function priceValues({ connection, deps, token, cut }: MetricSource, days: readonly SeriesDay[]) {
   const dayUnix = days.map((day) => day.dateUnix)
-  return deps.prices.closes(connection, token?.symbol ?? '', dayUnix)
+  return deps.prices.closes(connection, token?.symbol ?? '', dayUnix, cut)
 }
 
 async function marketCapValues(source: MetricSource, days: readonly SeriesDay[]): Promise<Values> {

@@ -51,7 +51,7 @@ export function statsHistoryRoute(deps: DataDeps & { readonly prices: DollarPric
     tag: 'Statistics',
     summary: 'History of a metric',
     description:
-      'One point per UTC day of the period, without gaps, oldest first; today is last and incomplete. Without `token`, dividends cover all reward tokens in US dollars, and every other metric covers the primary token.',
+      'One point per UTC day of the period, without gaps, oldest first; today is last and incomplete. Without `token`, dividends cover all reward tokens in US dollars, and every other metric covers the primary token. With `finality=finalized`, supply, holders and market cap of days that are not whole before the final blocks are those of the last whole day.',
     parameters: {
       metric: metricParameter,
       period: periodParameter,
@@ -63,12 +63,12 @@ export function statsHistoryRoute(deps: DataDeps & { readonly prices: DollarPric
       row: pointShape,
       rows: (data) => (data as { readonly points: readonly object[] }).points,
     },
-    async read({ connection, status, parameters: { metric, period, ...asked } }) {
+    async read({ connection, status, cut, parameters: { metric, period, ...asked } }) {
       const token = asked.token ?? (metrics[metric].overAllTokens ? undefined : primary)
       const series = `${metric} ${token?.symbol ?? ''}`
       const points = await kept.last(
-        { series, period, connection, status },
-        pointsOf(metrics[metric], { connection, deps, token }),
+        { series, period, connection, status, cut },
+        pointsOf(metrics[metric], { connection, deps, token, cut }),
       )
       const data = {
         metric,

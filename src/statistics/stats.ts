@@ -1,12 +1,7 @@
 import { type DataDeps, dataRoute } from '#datasets/data-route.ts'
 import { HOLDERS } from '#datasets/dataset-names.ts'
 import { addDollars, valueNow } from '#datasets/dividends/value-now.ts'
-import {
-  circulatingOf,
-  countHolders,
-  readTotalSupply,
-  totalSupplyOf,
-} from '#datasets/holders/queries.ts'
+import { circulatingOf, holdersAt, supplyAt, totalSupplyOf } from '#datasets/holders/queries.ts'
 import type { DollarPrices } from '#datasets/prices/price-book.ts'
 import {
   amounts,
@@ -26,6 +21,7 @@ import type { PricedToken } from '#ecosystem/ecosystem.ts'
 import { BURNS } from '#ecosystem/event-kinds/burns.ts'
 import { DIVIDENDS } from '#ecosystem/event-kinds/dividends.ts'
 import { GRAVE_DIGS } from '#ecosystem/event-kinds/grave-digs.ts'
+import type { Cut } from '#indexer/cut.ts'
 import { addSums, NOTHING } from '#indexer/events/event.ts'
 import { dollarsOf, sumTotals, type TokenSums, totalOf } from '#indexer/events/sum-windows.ts'
 import type { IndexStatus } from '#indexer/status.ts'
@@ -98,32 +94,41 @@ export function statsRoute(deps: StatsDeps): Route {
     tag: 'Statistics',
     summary: 'Current statistics',
     description:
-      'Total burned, supply, holders, lifetime dividends, prices and grave digs as of the newest indexed block.',
+      'Total burned, supply, holders, lifetime dividends, prices and grave digs as of the newest indexed block. With `finality=finalized`, supply and holders are those at the end of the last whole UTC day before the final blocks.',
     parameters: {},
     datasets: () => [HOLDERS, BURNS, DIVIDENDS, GRAVE_DIGS],
     data: statsShape,
-    read: async ({ connection, status }) => ({ data: await readStats(connection, deps, status) }),
+    read: async ({ connection, status, cut }) => ({
+      data: await readStats(connection, deps, { status, cut }),
+    }),
   })
 }
 
-async function readStats(connection: Connection, deps: StatsDeps, status: IndexStatus) {
+interface StatsAt {
+  readonly status: IndexStatus
+  /** Supply and holders are then those of the last whole day. */
+  readonly cut: Cut | undefined
+}
+
+async function readStats(connection: Connection, deps: StatsDeps, at: StatsAt) {
+  const { cut } = at
   const { primary } = deps.ecosystem
-  const burns = await sumTotals(connection, BURNS)
-  const dividends = sumPerToken(await sumTotals(connection, DIVIDENDS))
+  const burns = await sumTotals(connection, BURNS, cut)
+  const dividends = sumPerToken(await sumTotals(connection, DIVIDENDS, cut))
   const { lines, usdNow } = await valueNow(connection, {
+    ...at,
     deps: { ...deps, priceAt: priceAt(deps) },
-    status,
     sums: dividends,
   })
-  const digs = totalOf(await sumTotals(connection, GRAVE_DIGS), ofToken(primary))
-  const supply = await readTotalSupply(connection, primary.symbol)
+  const digs = totalOf(await sumTotals(connection, GRAVE_DIGS, cut), ofToken(primary))
+  const supply = await supplyAt(connection, primary.symbol, cut)
   const burned = totalOf(burns, ofToken(primary)).amount
   return {
     ...amounts('totalBurned', burned, primary.decimals),
     burnedPct: percentage(burned, supply.minted),
     ...amounts('circulatingSupply', circulatingOf(supply), primary.decimals),
     ...amounts('totalSupply', totalSupplyOf(supply), primary.decimals),
-    holderCount: await countHolders(connection, primary.symbol),
+    holderCount: await holdersAt(connection, primary.symbol, cut),
     lifetimeDividendsUsdAtPayout: usdOf(addDollars(dividends.map(dollarsOf))),
     lifetimeDividendsUsdNow: usdOf(usdNow),
     lifetimeDividends: lines.map((line) => ({
@@ -132,15 +137,15 @@ async function readStats(connection: Connection, deps: StatsDeps, status: IndexS
       usdAtPayout: usdOf(dollarsOf(line)),
       usdNow: usdOf(line.usdNow),
     })),
-    prices: await readPrices(connection, deps, status),
+    prices: await readPrices(connection, deps, at),
     graveDigs: { count: digs.events, ...amounts('totalClaimed', digs.amount, primary.decimals) },
-    tokens: await readTokens(connection, { deps, status, burns }),
+    tokens: await readTokens(connection, { ...at, deps, burns }),
   }
 }
 
 export function priceAt(deps: { readonly prices: DollarPrices }) {
-  return async (connection: Connection, symbol: string, unix: number) =>
-    (await deps.prices.latest(connection, symbol, unix))?.price ?? null
+  return async (connection: Connection, symbol: string, unix: number, cut?: Cut) =>
+    (await deps.prices.latest(connection, symbol, unix, cut))?.price ?? null
 }
 
 function ofToken(token: PricedToken): (sums: TokenSums) => boolean {
@@ -155,12 +160,13 @@ function sumPerToken(totals: readonly TokenSums[]) {
   }))
 }
 
-async function readPrices(connection: Connection, deps: StatsDeps, status: IndexStatus) {
+async function readPrices(connection: Connection, deps: StatsDeps, { status, cut }: StatsAt) {
   const prices: Record<string, unknown> = {}
   for (const { symbol } of deps.ecosystem.tokens) {
-    const now = await deps.prices.latest(connection, symbol, status.asOfUnix)
+    const now = await deps.prices.latest(connection, symbol, status.asOfUnix, cut)
     if (now === null) continue
-    const before = await deps.prices.latest(connection, symbol, status.asOfUnix - DAY_SECONDS)
+    const dayBefore = status.asOfUnix - DAY_SECONDS
+    const before = await deps.prices.latest(connection, symbol, dayBefore, cut)
     prices[symbol] = {
       usd: toUsdPrice(now.price),
       usdExact: toUsdPriceExact(now.price),
@@ -178,16 +184,12 @@ function changePct(before: bigint, now: bigint): number {
 
 async function readTokens(
   connection: Connection,
-  input: {
-    readonly deps: StatsDeps
-    readonly status: IndexStatus
-    readonly burns: readonly TokenSums[]
-  },
+  input: StatsAt & { readonly deps: StatsDeps; readonly burns: readonly TokenSums[] },
 ) {
-  const { deps, status, burns } = input
+  const { deps, status, cut, burns } = input
   const tokens = []
   for (const token of deps.ecosystem.tokens) {
-    const latest = await deps.prices.latest(connection, token.symbol, status.asOfUnix)
+    const latest = await deps.prices.latest(connection, token.symbol, status.asOfUnix, cut)
     const price = latest?.price ?? null
     tokens.push({
       symbol: token.symbol,
@@ -197,7 +199,7 @@ async function readTokens(
       addresses: Object.fromEntries(
         [...token.addresses].map(([chain, address]) => [chain, showAddress(address)]),
       ),
-      ...(isTracked(token) ? await trackedFigures(connection, token, price) : UNTRACKED),
+      ...(isTracked(token) ? await trackedFigures(connection, token, { price, cut }) : UNTRACKED),
       totalBurned: isTracked(token)
         ? formatDecimal(totalOf(burns, ofToken(token)).amount, token.decimals)
         : null,
@@ -217,13 +219,17 @@ const UNTRACKED = {
   marketCapUsdExact: null,
 }
 
-async function trackedFigures(connection: Connection, token: PricedToken, price: bigint | null) {
-  const supply = await readTotalSupply(connection, token.symbol)
+async function trackedFigures(
+  connection: Connection,
+  token: PricedToken,
+  { price, cut }: { readonly price: bigint | null; readonly cut: Cut | undefined },
+) {
+  const supply = await supplyAt(connection, token.symbol, cut)
   const circulating = circulatingOf(supply)
   return {
     totalSupply: formatDecimal(totalSupplyOf(supply), token.decimals),
     circulatingSupply: formatDecimal(circulating, token.decimals),
-    holderCount: await countHolders(connection, token.symbol),
+    holderCount: await holdersAt(connection, token.symbol, cut),
     marketCapUsd: usdOf(price === null ? null : valueAt(circulating, token.decimals, price)),
     marketCapUsdExact: price === null ? null : toValueExact(circulating, token.decimals, price),
   }

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import type { Chain, PricedToken } from '#ecosystem/ecosystem.ts'
 import { BURNS } from '#ecosystem/event-kinds/burns.ts'
+import type { Cut } from '#indexer/cut.ts'
 import { addSums, NOTHING, type Sums, takeSums } from '#indexer/events/event.ts'
 import { readEventDays } from '#indexer/events/event-days.ts'
 import { dollarsOf, sumTotals, totalOf } from '#indexer/events/sum-windows.ts'
@@ -55,12 +56,13 @@ export function dailyBurns(deps: DataDeps): Route {
     datasets: () => [BURNS],
     data: Type.Array(dayRow),
     totals: burnSums,
+    asOf: true,
     csv: { row: dayRow, rows: (data) => data as readonly object[] },
-    async read({ connection, status, parameters: { period, chain, token } }) {
+    async read({ connection, status, cut, parameters: { period, chain, token } }) {
       const series = `${token.symbol} ${chain?.name ?? ''}`
-      const source = { connection, status, token, chain }
+      const source = { connection, status, token, chain, cut }
       const days = await kept.last(
-        { series, period, connection, status },
+        { series, period, connection, status, cut },
         {
           firstUnix: () => firstBurn(source),
           read: (days) => readDays(source, days),
@@ -91,10 +93,11 @@ interface BurnSource {
   readonly status: IndexStatus
   readonly token: PricedToken
   readonly chain: Chain | undefined
+  readonly cut: Cut | undefined
 }
 
 async function readDays(
-  { connection, token, chain }: BurnSource,
+  { connection, token, chain, cut }: BurnSource,
   days: readonly SeriesDay[],
 ): Promise<readonly BurnDay[]> {
   const byDay = await readEventDays(connection, {
@@ -102,8 +105,9 @@ async function readDays(
     token: token.symbol,
     fromUnix: days[0]?.dateUnix ?? 0,
     ...(chain && { chainId: chain.id }),
+    cut,
   })
-  const totals = await sumTotals(connection, BURNS)
+  const totals = await sumTotals(connection, BURNS, cut)
   const now = totalOf(
     totals,
     (each) => each.token === token.symbol && (!chain || each.chainId === chain.id),
@@ -125,11 +129,11 @@ async function readDays(
   })
 }
 
-async function firstBurn({ connection, status, token, chain }: BurnSource) {
-  const chains = chain === undefined ? status.chains.map((each) => each.chain) : [chain]
+async function firstBurn({ connection, status, token, chain, cut }: BurnSource) {
+  const chains = status.chains.map((each) => each.chain)
   const firsts = []
-  for (const { id } of chains) {
-    const { firstUnix } = await firstAndLastBurn(connection, token.symbol, id)
+  for (const { id } of chains.filter((each) => chain === undefined || each.id === chain.id)) {
+    const { firstUnix } = await firstAndLastBurn(connection, token.symbol, id, cut?.get(id))
     if (firstUnix !== null) firsts.push(firstUnix)
   }
   return firsts.length === 0 ? undefined : Math.min(...firsts)

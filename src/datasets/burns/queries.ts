@@ -1,16 +1,19 @@
 import { BURNS } from '#ecosystem/event-kinds/burns.ts'
+import type { CutBlock } from '#indexer/cut.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import { empty, sql } from '#store/sql.ts'
 
 /** Unix seconds; null if never burned. */
 export async function firstAndLastBurn(
   connection: Connection,
   token: string,
   chainId: number,
+  upTo?: CutBlock,
 ): Promise<{ readonly firstUnix: number | null; readonly lastUnix: number | null }> {
   const ofChain = sql`from events
-    where dataset = ${BURNS} and token = ${token} and chain_id = ${chainId}`
+    where dataset = ${BURNS} and token = ${token} and chain_id = ${chainId}
+      ${upTo === undefined ? empty : sql`and timestamp_unix <= ${upTo.unix} and block_number <= ${upTo.number}`}`
   const [row] = await connection.run(sql`
     select
       (select timestamp_unix ${ofChain} order by timestamp_unix limit 1) as first_unix,

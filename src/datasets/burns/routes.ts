@@ -2,6 +2,7 @@ import { valueAt } from '#domain/money.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import type { PricedToken } from '#ecosystem/ecosystem.ts'
 import { BURNS } from '#ecosystem/event-kinds/burns.ts'
+import type { Cut } from '#indexer/cut.ts'
 import {
   dollarsOf,
   sumTotals,
@@ -67,7 +68,7 @@ const burnRow = eventRow('Burn', {
 
 export interface BurnDeps extends DataDeps {
   readonly priceAt: PriceAt
-  mintedOf(connection: Connection, symbol: string): Promise<bigint>
+  mintedOf(connection: Connection, symbol: string, cut?: Cut): Promise<bigint>
 }
 
 export function burnRoutes(deps: BurnDeps): readonly Route[] {
@@ -85,22 +86,24 @@ function burnTotals(deps: BurnDeps): Route {
     parameters: { token: tokenParameter(deps.ecosystem.tokens, deps.ecosystem.primary) },
     datasets: () => [BURNS, HOLDERS],
     data: totalShape,
-    async read({ connection, status, parameters: { token } }) {
-      const totals = (await sumTotals(connection, BURNS)).filter(
+    asOf: true,
+    async read({ connection, status, cut, parameters: { token } }) {
+      const totals = (await sumTotals(connection, BURNS, cut)).filter(
         ({ token: symbol }) => symbol === token.symbol,
       )
       const all = totalOf(totals)
-      const chains = await chainShares(connection, { status, token, totals })
-      const price = await deps.priceAt(connection, token.symbol, status.asOfUnix)
+      const chains = await chainShares(connection, { status, token, totals, cut })
+      const price = await deps.priceAt(connection, token.symbol, status.asOfUnix, cut)
       const [day = [], week = [], month = []] = await sumWindows(connection, {
         dataset: BURNS,
         asOfUnix: status.asOfUnix,
+        cut,
       })
       const data = {
         token: token.symbol,
         ...amounts('totalBurned', all.amount, token.decimals),
         totalBurnedUsdNow: usdOf(price && valueAt(all.amount, token.decimals, price)),
-        pctOfMinted: percentage(all.amount, await deps.mintedOf(connection, token.symbol)),
+        pctOfMinted: percentage(all.amount, await deps.mintedOf(connection, token.symbol, cut)),
         burnCount: all.events,
         last24h: toWindow(day, token),
         last7d: toWindow(week, token),
@@ -120,14 +123,15 @@ async function chainShares(
     readonly status: IndexStatus
     readonly token: PricedToken
     readonly totals: readonly TokenSums[]
+    readonly cut: Cut | undefined
   },
 ) {
-  const { token, totals } = input
+  const { token, totals, cut } = input
   const all = totalOf(totals)
   const shares = []
   for (const { chain, blockNumber } of input.status.chains) {
     const sums = totalOf(totals, (each) => each.chainId === chain.id)
-    const times = await firstAndLastBurn(connection, token.symbol, chain.id)
+    const times = await firstAndLastBurn(connection, token.symbol, chain.id, cut?.get(chain.id))
     shares.push({
       chain: chain.name,
       chainId: chain.id,
@@ -171,13 +175,14 @@ function recentBurns(deps: DataDeps): Route {
     datasets: () => [BURNS],
     data: Type.Array(burnRow),
     paged: true,
+    asOf: true,
     csv: { row: burnRow, rows: (data) => data as readonly object[] },
     refusals: ['invalid_cursor'],
-    async read({ connection, status, parameters }) {
-      const found = await readEventPage(connection, { dataset: BURNS, status, values: parameters })
+    async read({ connection, parameters, ...at }) {
+      const found = await readEventPage(connection, { ...at, dataset: BURNS, values: parameters })
       if (isRefusal(found)) return found
       const data = found.events.map((event) => ({
-        ...eventMembers(event, status, deps.ecosystem),
+        ...eventMembers(event, at.status, deps.ecosystem),
         from: accountOf(event),
         method: event.kind,
       }))

@@ -1,9 +1,11 @@
 import { showAddress } from '#domain/address.ts'
+import type { MicroUsd } from '#domain/money.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import { DIVIDENDS } from '#ecosystem/event-kinds/dividends.ts'
 import { dollarsOf } from '#indexer/events/sum-windows.ts'
 import { named, Type } from '#lib/type.ts'
 import type { Route } from '#route/route.ts'
+import type { Connection } from '#store/engine.ts'
 import { type DataDeps, dataRoute } from '../data-route.ts'
 import { accountOf, eventMembers, eventRow, listParameters, readEventPage } from '../event-rows.ts'
 import { addressParameter } from '../parameters.ts'
@@ -18,9 +20,9 @@ import {
   usdOf,
   usdOrNull,
 } from '../wire.ts'
-import { readClaimSummary } from './queries.ts'
+import { type ClaimSummary, readClaimSummary, summarizeClaims } from './queries.ts'
 import { type DividendDeps, dividendTotals } from './total-route.ts'
-import { valueNow } from './value-now.ts'
+import { type ValuedSums, valueNow } from './value-now.ts'
 
 const payoutRow = eventRow('Payout', {
   kind: Type.Enum(['claim', 'distribution'], {
@@ -69,17 +71,18 @@ function recentPayouts(deps: DataDeps): Route {
     datasets: () => [DIVIDENDS],
     data: Type.Array(payoutRow),
     paged: true,
+    asOf: true,
     csv: { row: payoutRow, rows: (data) => data as readonly object[] },
     refusals: ['invalid_cursor'],
-    async read({ connection, status, parameters }) {
+    async read({ connection, parameters, ...at }) {
       const found = await readEventPage(connection, {
+        ...at,
         dataset: DIVIDENDS,
-        status,
         values: parameters,
       })
       if (isRefusal(found)) return found
       const data = found.events.map((event) => ({
-        ...eventMembers(event, status, deps.ecosystem),
+        ...eventMembers(event, at.status, deps.ecosystem),
         kind: event.kind,
         recipient: accountOf(event),
       }))
@@ -89,6 +92,7 @@ function recentPayouts(deps: DataDeps): Route {
 }
 
 function walletClaims(deps: DataDeps & { readonly priceAt: PriceAt }): Route {
+  const symbols = deps.ecosystem.tokens.map((token) => token.symbol)
   return dataRoute(deps, {
     path: '/api/dividends/{address}',
     operationId: 'getWalletClaims',
@@ -100,42 +104,56 @@ function walletClaims(deps: DataDeps & { readonly priceAt: PriceAt }): Route {
     datasets: () => [DIVIDENDS],
     data: claimsShape,
     paged: true,
+    asOf: true,
     csv: { row: claimRow, rows: claimsOf },
     refusals: ['invalid_address', 'invalid_cursor'],
-    async read({ connection, status, parameters }) {
+    async read({ connection, parameters, ...at }) {
       const { address, ...values } = parameters
       const found = await readEventPage(connection, {
+        ...at,
         dataset: DIVIDENDS,
-        status,
         account: address,
         kind: 'claim',
         values,
       })
       if (isRefusal(found)) return found
-      const symbols = deps.ecosystem.tokens.map((token) => token.symbol)
-      const summary = await readClaimSummary(connection, address, symbols)
-      const { lines, usdNow } = await valueNow(connection, { deps, status, sums: summary.tokens })
-      const data = {
-        address: showAddress(address),
-        summary: {
-          claimCount: summary.claims,
-          usdAtClaim: usdOf(dollarsOf({ amount: 0n, events: summary.claims, ...summary })),
-          usdNow: usdOf(usdNow),
-          firstClaimUnix: summary.firstUnix,
-          lastClaimUnix: summary.lastUnix,
-          tokens: lines.map((line) => ({
-            token: line.token.symbol,
-            ...amounts('amount', line.amount, line.token.decimals),
-            usdAtClaim: usdOf(dollarsOf(line)),
-            usdNow: usdOf(line.usdNow),
-            claimCount: line.events,
-          })),
-        },
-        claims: found.events.map((event) => eventMembers(event, status, deps.ecosystem)),
+      const claims = found.events.map((event) => eventMembers(event, at.status, deps.ecosystem))
+      const show = async (reads: Connection, summary: ClaimSummary) => {
+        const { lines, usdNow } = await valueNow(reads, { ...at, deps, sums: summary.tokens })
+        const shown = showSummary(summary, lines, usdNow)
+        return { data: { address: showAddress(address), summary: shown, claims }, page: found.page }
       }
-      return { data, page: found.page }
+      const { cut } = at
+      if (cut === undefined)
+        return show(connection, await readClaimSummary(connection, address, symbols))
+      const { allEventsUpTo, AT_ONCE_MAX, eventsUpTo } = await import(
+        '#indexer/events/accounts-at.ts'
+      )
+      const asked = { dataset: DIVIDENDS, account: address, cut }
+      const few = await eventsUpTo(connection, asked, AT_ONCE_MAX)
+      if (few !== undefined) return show(connection, summarizeClaims(few))
+      return {
+        rest: async (reads) => show(reads, summarizeClaims(await allEventsUpTo(reads, asked))),
+      }
     },
   })
+}
+
+function showSummary(summary: ClaimSummary, lines: readonly ValuedSums[], usdNow: MicroUsd | null) {
+  return {
+    claimCount: summary.claims,
+    usdAtClaim: usdOf(dollarsOf({ amount: 0n, events: summary.claims, ...summary })),
+    usdNow: usdOf(usdNow),
+    firstClaimUnix: summary.firstUnix,
+    lastClaimUnix: summary.lastUnix,
+    tokens: lines.map((line) => ({
+      token: line.token.symbol,
+      ...amounts('amount', line.amount, line.token.decimals),
+      usdAtClaim: usdOf(dollarsOf(line)),
+      usdNow: usdOf(line.usdNow),
+      claimCount: line.events,
+    })),
+  }
 }
 
 function claimsOf(data: unknown): readonly object[] {

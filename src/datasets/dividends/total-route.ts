@@ -1,5 +1,6 @@
 import { showAddress } from '#domain/address.ts'
 import { DIVIDENDS } from '#ecosystem/event-kinds/dividends.ts'
+import type { Cut } from '#indexer/cut.ts'
 import { NOTHING, type Sums } from '#indexer/events/event.ts'
 import {
   dollarsOf,
@@ -15,8 +16,8 @@ import type { Connection } from '#store/engine.ts'
 import { type DataDeps, dataRoute } from '../data-route.ts'
 import type { PriceAt } from '../price-at.ts'
 import { addressText, amounts, amountText, nullable, rawText, usdOf, usdOrNull } from '../wire.ts'
-import { countRecipients } from './queries.ts'
-import { valueNow } from './value-now.ts'
+import { countRecipients, countRecipientsBefore } from './queries.ts'
+import { type ValuedSums, valueNow } from './value-now.ts'
 
 export type DividendDeps = DataDeps & { readonly priceAt: PriceAt }
 
@@ -65,7 +66,29 @@ export function dividendTotals(deps: DividendDeps): Route {
     parameters: {},
     datasets: () => [DIVIDENDS],
     data: totalsShape,
-    read: ({ connection, status }) => readTotals(connection, { deps, status }),
+    asOf: true,
+    async read({ connection, ...at }) {
+      const { cut } = at
+      if (cut === undefined)
+        return readTotals(connection, {
+          ...at,
+          deps,
+          recipients: await countRecipients(connection),
+        })
+      const { accountsAfter, accountsUpTo } = await import('#indexer/events/accounts-at.ts')
+      const asked = { dataset: DIVIDENDS, cut }
+      const later = await accountsAfter(connection, asked)
+      const symbols = deps.ecosystem.tokens.map(({ symbol }) => symbol)
+      const recipients = later && (await countRecipientsBefore(connection, later, symbols))
+      const totals = await readTotals(connection, { ...at, deps, recipients: recipients ?? 0 })
+      if (recipients !== undefined) return totals
+      return {
+        async rest(reads) {
+          const recipientCount = (await accountsUpTo(reads, asked)).size
+          return { data: { ...totals.data, recipientCount } }
+        },
+      }
+    },
   })
 }
 
@@ -74,48 +97,59 @@ async function readTotals(
   input: {
     readonly deps: DividendDeps
     readonly status: IndexStatus
+    readonly cut: Cut | undefined
+    readonly recipients: number
   },
 ) {
-  const { deps, status } = input
-  const totals = await sumTotals(connection, DIVIDENDS)
+  const { deps, status, cut, recipients } = input
+  const totals = await sumTotals(connection, DIVIDENDS, cut)
   const [last24h = [], last7d = [], last30d = []] = await sumWindows(connection, {
     dataset: DIVIDENDS,
     asOfUnix: status.asOfUnix,
+    cut,
   })
-  const { lines, usdNow } = await valueNow(connection, { deps, status, sums: totals })
+  const { lines, usdNow } = await valueNow(connection, { deps, status, cut, sums: totals })
   const all = totalOf(totals)
   const data = {
     totalUsdAtPayout: usdOf(dollarsOf(all)),
     totalUsdNow: usdOf(usdNow),
     payoutCount: all.events,
-    recipientCount: await countRecipients(connection),
+    recipientCount: recipients,
     last24h: toWindow(totalOf(last24h)),
     last7d: toWindow(totalOf(last7d)),
     last30d: toWindow(totalOf(last30d)),
-    tokens: lines.map((line) => {
-      const chain = deps.ecosystem.chains.find((each) => each.id === line.chainId)
-      const address = line.token.addresses.get(chain?.name ?? '')
-      const { decimals, symbol } = line.token
-      const window = (sums: readonly TokenSums[]) =>
-        toTokenWindow(
-          sums.find((each) => each.token === symbol && each.chainId === line.chainId) ?? NOTHING,
-          decimals,
-        )
-      return {
-        token: symbol,
-        chain: chain?.name ?? String(line.chainId),
-        address: address === undefined ? null : showAddress(address),
-        decimals,
-        ...amounts('amount', line.amount, decimals),
-        usdAtPayout: usdOf(dollarsOf(line)),
-        usdNow: usdOf(line.usdNow),
-        last24h: window(last24h),
-        last7d: window(last7d),
-        last30d: window(last30d),
-      }
-    }),
+    tokens: lines.map((line) => showToken(deps, line, { last24h, last7d, last30d })),
   }
   return { data }
+}
+
+type Windows = Readonly<Record<'last24h' | 'last7d' | 'last30d', readonly TokenSums[]>>
+
+function showToken(
+  { ecosystem }: DividendDeps,
+  line: Omit<TokenSums, 'token'> & ValuedSums,
+  { last24h, last7d, last30d }: Windows,
+) {
+  const chain = ecosystem.chains.find((each) => each.id === line.chainId)
+  const address = line.token.addresses.get(chain?.name ?? '')
+  const { decimals, symbol } = line.token
+  const window = (sums: readonly TokenSums[]) =>
+    toTokenWindow(
+      sums.find((each) => each.token === symbol && each.chainId === line.chainId) ?? NOTHING,
+      decimals,
+    )
+  return {
+    token: symbol,
+    chain: chain?.name ?? String(line.chainId),
+    address: address === undefined ? null : showAddress(address),
+    decimals,
+    ...amounts('amount', line.amount, decimals),
+    usdAtPayout: usdOf(dollarsOf(line)),
+    usdNow: usdOf(line.usdNow),
+    last24h: window(last24h),
+    last7d: window(last7d),
+    last30d: window(last30d),
+  }
 }
 
 function toWindow(sums: Sums) {

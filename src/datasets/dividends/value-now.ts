@@ -1,5 +1,6 @@
 import { type MicroUsd, type Price, valueAt } from '#domain/money.ts'
 import type { PricedToken } from '#ecosystem/ecosystem.ts'
+import type { Cut } from '#indexer/cut.ts'
 import type { Sums } from '#indexer/events/event.ts'
 import type { IndexStatus } from '#indexer/status.ts'
 import type { Connection } from '#store/engine.ts'
@@ -17,19 +18,20 @@ export async function valueNow<S extends Sums & { readonly token: string }>(
   input: {
     readonly deps: DataDeps & { readonly priceAt: PriceAt }
     readonly status: IndexStatus
+    readonly cut: Cut | undefined
     readonly sums: readonly S[]
   },
 ): Promise<{
   readonly lines: readonly (Omit<S, 'token'> & ValuedSums)[]
   readonly usdNow: MicroUsd | null
 }> {
-  const { deps, status } = input
+  const { deps, status, cut } = input
   const lines: (Omit<S, 'token'> & ValuedSums)[] = []
   const perToken = new Map<PricedToken, { amount: bigint; readonly price: Price | null }>()
   for (const sums of input.sums) {
     const token = deps.ecosystem.tokens.find((each) => each.symbol === sums.token)
     if (token === undefined) continue
-    const price = await deps.priceAt(connection, token.symbol, status.asOfUnix)
+    const price = await deps.priceAt(connection, token.symbol, status.asOfUnix, cut)
     lines.push({ ...sums, token, usdNow: worth(token, sums.amount, price) })
     const all = perToken.get(token)
     if (all === undefined) perToken.set(token, { amount: sums.amount, price })

@@ -20,7 +20,7 @@ import {
   usdOf,
   usdOrNull,
 } from '../wire.ts'
-import { readLeaderboard } from './queries.ts'
+import { type Leader, rank, readLeaderboard, readLeadersBefore } from './queries.ts'
 
 const digRow = eventRow('GraveDig', { digger: addressText, graveId: nullable(Type.String()) })
 
@@ -52,17 +52,18 @@ function recentDigs(deps: DataDeps): Route {
     datasets: () => [GRAVE_DIGS],
     data: Type.Array(digRow),
     paged: true,
+    asOf: true,
     csv: { row: digRow, rows: (data) => data as readonly object[] },
     refusals: ['invalid_cursor'],
-    async read({ connection, status, parameters }) {
+    async read({ connection, parameters, ...at }) {
       const found = await readEventPage(connection, {
+        ...at,
         dataset: GRAVE_DIGS,
-        status,
         values: parameters,
       })
       if (isRefusal(found)) return found
       const data = found.events.map((event) => ({
-        ...eventMembers(event, status, deps.ecosystem),
+        ...eventMembers(event, at.status, deps.ecosystem),
         digger: accountOf(event),
         graveId: event.detail,
       }))
@@ -86,24 +87,32 @@ function leaderboard(deps: DataDeps & { readonly priceAt: PriceAt }): Route {
     datasets: () => [GRAVE_DIGS],
     data: Type.Array(leaderRow),
     csv: { row: leaderRow, rows: (data) => data as readonly object[] },
-    async read({ connection, status, parameters }) {
-      const { token, limit } = parameters
-      const leaders = await readLeaderboard(connection, { token: token.symbol, limit })
-      const totals = await sumTotals(connection, GRAVE_DIGS)
+    asOf: true,
+    async read({ connection, status, cut, parameters: { token, limit } }) {
+      const totals = await sumTotals(connection, GRAVE_DIGS, cut)
       const all = totalOf(totals, (each) => each.token === token.symbol)
-      const price = await deps.priceAt(connection, token.symbol, status.asOfUnix)
-      const data = leaders.map((leader, index) => ({
-        rank: index + 1,
-        address: showAddress(leader.address),
-        token: token.symbol,
-        ...amounts('totalClaimed', leader.amount, token.decimals),
-        totalClaimedUsdNow: usdOf(price && valueAt(leader.amount, token.decimals, price)),
-        sharePct: percentage(leader.amount, all.amount),
-        digCount: leader.digs,
-        firstDigUnix: leader.firstUnix,
-        lastDigUnix: leader.lastUnix,
-      }))
-      return { data }
+      const price = await deps.priceAt(connection, token.symbol, status.asOfUnix, cut)
+      const show = (leaders: readonly Leader[]) => ({
+        data: leaders.map((leader, index) => ({
+          rank: index + 1,
+          address: showAddress(leader.address),
+          token: token.symbol,
+          ...amounts('totalClaimed', leader.amount, token.decimals),
+          totalClaimedUsdNow: usdOf(price && valueAt(leader.amount, token.decimals, price)),
+          sharePct: percentage(leader.amount, all.amount),
+          digCount: leader.digs,
+          firstDigUnix: leader.firstUnix,
+          lastDigUnix: leader.lastUnix,
+        })),
+      })
+      const ranking = { token: token.symbol, limit }
+      if (cut === undefined) return show(await readLeaderboard(connection, ranking))
+      const { accountsAfter, accountsUpTo } = await import('#indexer/events/accounts-at.ts')
+      const asked = { dataset: GRAVE_DIGS, token: token.symbol, cut }
+      const later = await accountsAfter(connection, asked)
+      if (later !== undefined)
+        return show(await readLeadersBefore(connection, ranking, { cut, later }))
+      return { rest: async (reads) => show(rank(await accountsUpTo(reads, asked), limit)) }
     },
   })
 }

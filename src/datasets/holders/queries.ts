@@ -1,9 +1,11 @@
 import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
+import type { Cut } from '#indexer/cut.ts'
 import { TOTAL } from '#indexer/events/event.ts'
+import { startOfDay } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
-import { addSupply, NO_SUPPLY, readSupply, type SupplyChange } from './fold-supply.ts'
+import { addSupply, NO_SUPPLY, readSupply, type SupplyChange, takeSupply } from './fold-supply.ts'
 
 /** `<=` as in `sumTotals`. */
 export async function readTotalSupply(
@@ -18,21 +20,50 @@ export async function readTotalSupply(
   return found.map(readSupply).reduce(addSupply, NO_SUPPLY)
 }
 
-/** Per UTC day, over all chains. */
+export async function mintedAt(connection: Connection, token: string, cut?: Cut): Promise<bigint> {
+  return (await supplyAt(connection, token, cut)).minted
+}
+
+/** With a cut, at the end of the last whole day before each chain's block: only days are kept. */
+export async function supplyAt(
+  connection: Connection,
+  token: string,
+  cut?: Cut,
+): Promise<SupplyChange> {
+  if (cut === undefined) return readTotalSupply(connection, token)
+  let supply = NO_SUPPLY
+  for (const [chainId, { unix }] of cut) {
+    const later = await connection.run(sql`
+      select minted, burned, locked, unlocked from supply_buckets
+      where token = ${token} and grain = 'day' and bucket_unix >= ${startOfDay(unix)}
+        and chain_id = ${chainId}`)
+    const now = await readTotalSupply(connection, token, chainId)
+    supply = addSupply(supply, later.map(readSupply).reduce(takeSupply, now))
+  }
+  return supply
+}
+
+/** Per UTC day, over all chains; with a cut, whole days only. */
 export async function readSupplyDays(
   connection: Connection,
   token: string,
   fromUnix: number,
+  cut?: Cut,
 ): Promise<ReadonlyMap<number, SupplyChange>> {
   const found = await connection.run(sql`
-    select bucket_unix, minted, burned, locked, unlocked from supply_buckets
+    select bucket_unix, chain_id, minted, burned, locked, unlocked from supply_buckets
     where token = ${token} and grain = 'day' and bucket_unix >= ${fromUnix}`)
   const days = new Map<number, SupplyChange>()
   for (const row of found) {
     const day = column.integer(row, 'bucket_unix')
+    if (cut !== undefined && day >= lastDayOf(cut, column.integer(row, 'chain_id'))) continue
     days.set(day, addSupply(days.get(day) ?? NO_SUPPLY, readSupply(row)))
   }
   return days
+}
+
+function lastDayOf(cut: Cut, chainId: number): number {
+  return startOfDay(cut.get(chainId)?.unix ?? 0)
 }
 
 /** Equals the sum of `totalSupply()` over the chains. */
@@ -49,6 +80,18 @@ export async function countHolders(connection: Connection, token: string): Promi
     select gained - lost as holders from holder_buckets
     where token = ${token} and grain = 'total'`)
   return row === undefined ? 0 : column.integer(row, 'holders')
+}
+
+/** With a cut, at the end of the last day that is whole on every chain. */
+export async function holdersAt(connection: Connection, token: string, cut?: Cut): Promise<number> {
+  const now = await countHolders(connection, token)
+  if (cut === undefined) return now
+  const changes = await readHolderDays(connection, token, firstBrokenDay(cut))
+  return [...changes.values()].reduce((holders, change) => holders - change, now)
+}
+
+export function firstBrokenDay(cut: Cut): number {
+  return startOfDay(Math.min(...[...cut.values()].map(({ unix }) => unix)))
 }
 
 /** Net change per UTC day. */

@@ -2,13 +2,14 @@ import { showAddress } from '#domain/address.ts'
 import { chainPrices, PRICE_DECIMALS, PRICE_ONE, type Price } from '#domain/money.ts'
 import { type PricedToken, type PriceSource, quoteOf } from '#ecosystem/priced-token.ts'
 import { readBackfill, readBackfills } from '#indexer/backfill/backfill-row.ts'
+import type { Cut, CutBlock } from '#indexer/cut.ts'
 import type { TimeRange } from '#indexer/events/time-range.ts'
 import type { PriceBook } from '#indexer/events/value-events.ts'
 import { readPosition } from '#indexer/positions.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import { parseDecimal } from '#lib/decimal.ts'
 import type { Json } from '#lib/json.ts'
-import { DAY_SECONDS } from '#lib/time.ts'
+import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import { PRICES } from '../dataset-names.ts'
 import {
@@ -23,7 +24,12 @@ import {
 /** Each along its path of pools to a feed. */
 export interface DollarPrices extends PriceBook {
   /** Null without a price. */
-  latest(connection: Connection, symbol: string, unix: number): Promise<LatestPrice | null>
+  latest(
+    connection: Connection,
+    symbol: string,
+    unix: number,
+    cut?: Cut,
+  ): Promise<LatestPrice | null>
   /** Time-weighted, so that one pumped block cannot move it. */
   average(
     connection: Connection,
@@ -34,6 +40,7 @@ export interface DollarPrices extends PriceBook {
     connection: Connection,
     symbol: string,
     days: readonly number[],
+    cut?: Cut,
   ): Promise<readonly (Price | null)[]>
 }
 
@@ -62,15 +69,17 @@ export function makeDollarPrices(tokens: readonly PricedToken[]): DollarPrices {
     known: (connection, symbol) => knownRanges(connection, path(symbol)),
     pricesAt: (connection, symbol, moments) =>
       alongPath(path(symbol), moments.length, (step) => pointsAt(connection, step, moments)),
-    async closes(connection, symbol, days) {
+    async closes(connection, symbol, days, cut) {
       const steps = path(symbol)
       const untilUnix = await readUntil(connection, steps)
-      const closes = await alongPath(steps, days.length, (step) => closesAt(connection, step, days))
+      const closes = await alongPath(steps, days.length, (step) =>
+        closesAt(connection, step, { days, cut }),
+      )
       return closes.map((price, index) =>
         (days[index] ?? 0) + DAY_SECONDS > untilUnix ? null : price,
       )
     },
-    latest: (connection, symbol, unix) => latest(connection, path(symbol), unix),
+    latest: (connection, symbol, unix, cut) => latest(connection, path(symbol), { unix, cut }),
     async average(connection, symbol, range) {
       const [price] = await alongPath(path(symbol), 1, async (step) => [
         await averageOf(connection, step, range),
@@ -130,11 +139,27 @@ async function pointsAt(connection: Connection, step: Step, moments: readonly nu
   return carryForward(before === undefined ? within : [before, ...within], moments)
 }
 
-async function closesAt(connection: Connection, step: Step, days: readonly number[]) {
+interface Closes {
+  readonly days: readonly number[]
+  readonly cut: Cut | undefined
+}
+
+async function closesAt(connection: Connection, step: Step, { days, cut }: Closes) {
   const fixed = fixedPrice(step.source)
   if (fixed !== undefined) return days.map(() => fixed)
   const range = { fromUnix: days[0] ?? 0, untilUnix: days.at(-1) ?? 0 }
-  return carryForward(await dayCloses(connection, step.symbol, range), days)
+  const closes = await dayCloses(connection, step.symbol, range)
+  if (cut === undefined) return carryForward(closes, days)
+  const block = blockOf(step, cut)
+  const last = block && (await lastPoint(connection, step.symbol, block.unix, block.number))
+  if (block === undefined || last === undefined) return days.map(() => null)
+  // The last day ends with the block.
+  const today = { unix: startOfDay(last.unix), price: last.price }
+  return carryForward([...closes.filter(({ unix }) => unix < today.unix), today], days)
+}
+
+function blockOf({ source }: Step, cut: Cut): CutBlock | undefined {
+  return source.chain === null ? undefined : cut.get(source.chain.id)
 }
 
 async function averageOf(
@@ -152,16 +177,30 @@ async function averageOf(
   return timeWeighted(before === undefined ? within : [before, ...within], range)
 }
 
+interface Moment {
+  readonly unix: number
+  readonly cut: Cut | undefined
+}
+
+async function lastPointOf(connection: Connection, step: Step, { unix, cut }: Moment) {
+  if (cut === undefined) return lastPoint(connection, step.symbol, unix)
+  const block = blockOf(step, cut)
+  return block && lastPoint(connection, step.symbol, Math.min(unix, block.unix), block.number)
+}
+
 async function latest(
   connection: Connection,
   path: readonly Step[],
-  unix: number,
+  at: Moment,
 ): Promise<LatestPrice | null> {
+  const { unix } = at
   const [own] = path
   if (own === undefined || (await isReread(connection, path))) return null
-  const [price] = await alongPath(path, 1, (step) => pointsAt(connection, step, [unix]))
+  const [price] = await alongPath(path, 1, async (step) => [
+    fixedPrice(step.source) ?? (await lastPointOf(connection, step, at))?.price ?? null,
+  ])
   if (price === null || price === undefined) return null
-  const point = await lastPoint(connection, own.symbol, unix)
+  const point = await lastPointOf(connection, own, at)
   return { price, asOfUnix: point?.unix ?? unix, source: nameOf(own.source) }
 }
 

@@ -1,7 +1,7 @@
 import type { Price } from '#domain/money.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import { empty, sql } from '#store/sql.ts'
 
 export interface PricePoint {
   readonly unix: number
@@ -17,10 +17,12 @@ export async function lastPoint(
   connection: Connection,
   symbol: string,
   unix: number,
+  upToBlock?: number,
 ): Promise<PricePoint | undefined> {
   const [row] = await connection.run(sql`
     select timestamp_unix, price from price_points
     where symbol = ${symbol} and timestamp_unix <= ${unix}
+      ${upToBlock === undefined ? empty : sql`and block_number <= ${upToBlock}`}
     order by timestamp_unix desc, block_number desc limit 1`)
   return row && { unix: column.integer(row, 'timestamp_unix'), price: readPrice(row) }
 }

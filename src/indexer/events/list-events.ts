@@ -3,6 +3,7 @@ import { chunks } from '#lib/chunks.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { empty, join, type Sql, sql } from '#store/sql.ts'
+import type { Cut, CutBlock } from '../cut.ts'
 
 export interface ListedEvent {
   readonly chainId: number
@@ -38,6 +39,7 @@ export interface EventQuery {
   readonly fromUnix?: number
   readonly toUnix?: number
   readonly after?: EventKey
+  readonly cut?: Cut | undefined
 }
 
 /** Newest first; one extra row shows whether more follow. */
@@ -58,7 +60,9 @@ const COLUMNS = sql`
   chain_id, block_number, log_index, tx_hash, timestamp_unix, kind, token, account, amount, detail, usd`
 
 /** A single index gives the order. */
-function isOrderedByOneIndex({ account, token, chainId }: EventQuery): boolean {
+function isOrderedByOneIndex({ account, token, chainId, cut }: EventQuery): boolean {
+  // Each chain has an end of its own.
+  if (cut !== undefined) return false
   if (account !== undefined && token !== undefined) return true
   return token === undefined && chainId === undefined
 }
@@ -95,7 +99,7 @@ function newestByChain(query: EventQuery): Sql {
 const SELECTS_MAX = 100
 
 function newestOf(chainId: number, query: EventQuery): Sql {
-  const { account, token, after } = query
+  const { account, token, after, cut } = query
   return sql`
     select ${COLUMNS} from events
     where dataset = ${query.dataset} and chain_id = ${chainId}
@@ -103,6 +107,7 @@ function newestOf(chainId: number, query: EventQuery): Sql {
       ${token === undefined ? empty : sql`and token = ${token}`}
       ${ofKindAndTime(query)}
       ${after === undefined ? empty : afterKeyOn(chainId, after)}
+      ${cut === undefined ? empty : untilCut(cut.get(chainId))}
     order by timestamp_unix desc, block_number desc, log_index desc
     limit ${query.limit + 1}`
 }
@@ -112,6 +117,12 @@ function ofKindAndTime({ kind, fromUnix, toUnix }: EventQuery): Sql {
     ${kind === undefined ? empty : sql`and kind = ${kind}`}
     ${fromUnix === undefined ? empty : sql`and timestamp_unix >= ${fromUnix}`}
     ${toUnix === undefined ? empty : sql`and timestamp_unix <= ${toUnix}`}`
+}
+
+/** The time is for the index. */
+function untilCut(block: CutBlock | undefined): Sql {
+  if (block === undefined) return sql`and 1 = 0`
+  return sql`and timestamp_unix <= ${block.unix} and block_number <= ${block.number}`
 }
 
 function afterKey({ timestamp, chainId, blockNumber, logIndex }: EventKey): Sql {

@@ -1,0 +1,126 @@
+import type { BlockClock, TimedBlock } from '#chain/block-clock.ts'
+import type { Position } from '#chain/chain-event.ts'
+import { RpcError } from '#chain/rpc-error.ts'
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
+import { oldestBlock, storedUpTo } from '#indexer/positions.ts'
+import { type IndexStatus, readIndexStatus } from '#indexer/status.ts'
+import { type Clock, toIso, unixNow } from '#lib/time.ts'
+import type { Engine } from '#store/engine.ts'
+import type { NamedBlock } from '../parameters.ts'
+
+/** Either the blocks or the moment. */
+export type AsOf =
+  | { readonly kind: 'blocks'; readonly named: readonly NamedBlock[] }
+  | { readonly kind: 'moment'; readonly unix: number }
+
+export interface FindDeps {
+  readonly register: Engine
+  readonly ecosystem: Ecosystem
+  readonly clock: Clock
+  /** Of a chain's nodes, for blocks that the register no longer has. */
+  blockClock(chain: Chain): Promise<BlockClock>
+}
+
+export interface FoundBlock {
+  readonly chain: Chain
+  readonly isNamed: boolean
+  /** Null if the chain had none yet. */
+  readonly block: Position | null
+}
+
+export interface Found {
+  readonly asOfUnix: number
+  readonly status: IndexStatus
+  readonly blocks: readonly FoundBlock[]
+}
+
+/**
+ * The blocks where the chains stand. The register has those that are not final; older ones are asked
+ * of the nodes, whose answers about final blocks agree.
+ */
+export async function findBlocks(deps: FindDeps, asOf: AsOf): Promise<Found | Refusal> {
+  if (asOf.kind === 'moment' && asOf.unix > unixNow(deps.clock))
+    return wrong('asOfUnix', 'lies in the future')
+  const status = await deps.register.snapshot((reads) =>
+    readIndexStatus(reads, deps.ecosystem.chains),
+  )
+  if (status === undefined || status.unread.length > 0)
+    return notReady('Not every chain has been indexed yet.')
+  const beyond = asOf.kind === 'blocks' ? tooNew(status, asOf.named) : undefined
+  if (beyond !== undefined) return beyond
+  try {
+    return await find(deps, status, asOf)
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error
+    return notReady('The nodes do not answer for a block that the index no longer has.')
+  }
+}
+
+function tooNew(status: IndexStatus, named: readonly NamedBlock[]): Refusal | undefined {
+  const heights = new Map(status.chains.map((each) => [each.chain.id, each.blockNumber]))
+  const wrongs = named.filter(({ chain, number }) => number > (heights.get(chain.id) ?? -1))
+  if (wrongs.length === 0) return undefined
+  const known = status.chains.map((each) => `${each.chain.name}:${each.blockNumber}`)
+  const names = wrongs.map(({ chain, number }) => `${chain.name}:${number}`).join(', ')
+  return wrong('asOfBlock', `names ${names}, but the index is at ${known.join(', ')}`)
+}
+
+async function find(deps: FindDeps, status: IndexStatus, asOf: AsOf): Promise<Found> {
+  const named = new Map<Chain, Position>()
+  if (asOf.kind === 'blocks')
+    for (const each of asOf.named) named.set(each.chain, await blockAt(deps, each))
+  const times = [...named.values()].map(({ timestamp }) => timestamp)
+  const asOfUnix = asOf.kind === 'moment' ? asOf.unix : Math.max(...times)
+  const blocks: FoundBlock[] = []
+  for (const { chain } of status.chains) {
+    const block = named.get(chain) ?? (await lastBlock(deps, chain, asOfUnix))
+    blocks.push({ chain, isNamed: named.has(chain), block })
+  }
+  return { asOfUnix, status, blocks }
+}
+
+async function blockAt(deps: FindDeps, { chain, number }: NamedBlock): Promise<Position> {
+  const stored = await deps.register.snapshot((reads) => storedUpTo(reads, chain.id, { number }))
+  return stored?.number === number ? stored : (await deps.blockClock(chain)).at(number)
+}
+
+async function lastBlock(deps: FindDeps, chain: Chain, unix: number): Promise<Position | null> {
+  const [stored, oldest] = await deps.register.snapshot(async (reads) => [
+    await storedUpTo(reads, chain.id, { unix }),
+    await oldestBlock(reads, chain.id),
+  ])
+  if (stored !== undefined || oldest === undefined) return stored ?? null
+  const clock = await deps.blockClock(chain)
+  return lastBefore(clock, { chain, unix, later: oldest })
+}
+
+/** Usually above `startBlock`. */
+async function lastBefore(
+  clock: BlockClock,
+  input: { readonly chain: Chain; readonly unix: number; readonly later: TimedBlock },
+): Promise<Position | null> {
+  const { chain, unix, later } = input
+  for (const from of [chain.startBlock, 0]) {
+    if (from >= later.number) continue
+    const first = await clock.at(from)
+    if (first.timestamp > unix) continue
+    const next = await clock.firstAtOrAfter(unix + 1, first, later)
+    return clock.at(next.number - 1)
+  }
+  return null
+}
+
+export function notReady(detail: string): Refusal {
+  return refuse('data_not_ready', `${detail} Try again soon.`, { retryAfterSeconds: 2 })
+}
+
+export function wrong(name: 'asOfBlock' | 'asOfUnix', reason: string): Refusal {
+  return refuse('invalid_parameter', `${name} ${reason}`, {
+    errors: [{ in: 'query', name, reason }],
+  })
+}
+
+export function beforeAll(asOfUnix: number): Refusal {
+  return wrong('asOfUnix', `is ${toIso(asOfUnix)}, before the first block of every chain`)
+}

@@ -1,0 +1,190 @@
+import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
+import type { Chain } from '#ecosystem/ecosystem.ts'
+import type { FileParts } from '#indexer/adopted-file/file-part.ts'
+import { type Cut, finalCut, statusAt } from '#indexer/cut.ts'
+import { type IndexStatus, readIndexStatus } from '#indexer/status.ts'
+import { Mutex, Slots } from '#lib/mutex.ts'
+import type { Effective } from '#route/parameter.ts'
+import type { Connection, Engine } from '#store/engine.ts'
+import type { AsOf, FindDeps } from './as-of/find-blocks.ts'
+import type { Standing } from './as-of/stand.ts'
+import type { Page } from './meta.ts'
+import type { NamedBlock } from './parameters.ts'
+import { notReadYet } from './rereading.ts'
+
+export interface ReadDeps extends FindDeps {
+  readonly file: FileParts
+}
+
+export interface Query<Values> {
+  readonly connection: Connection
+  /** With a cut, as if the index stood there. */
+  readonly status: IndexStatus
+  readonly parameters: Values
+  /** Undefined for the newest figures. */
+  readonly cut: Cut | undefined
+  /** Of an answer as of blocks; cursors are bound to them. */
+  readonly boundTo: string | undefined
+}
+
+export interface DataResult {
+  readonly data: unknown
+  readonly totals?: unknown
+  readonly page?: Page
+  /** Overrides `meta.query` for parameters that only the query resolves. */
+  readonly query?: Readonly<Record<string, Effective>>
+}
+
+/** Goes on after the snapshot, statement by statement: facts before a cut stand. */
+export interface LongRead {
+  readonly rest: (connection: Connection) => Promise<DataResult>
+}
+
+export interface Reader<Values> {
+  datasets(parameters: Values): readonly string[]
+  read(query: Query<Values>): Promise<DataResult | LongRead | Refusal>
+}
+
+export type Point = AsOf | 'latest' | 'finalized'
+
+export interface PointParameters {
+  readonly asOfBlock?: readonly NamedBlock[]
+  readonly asOfUnix?: number
+  readonly finality?: 'latest' | 'finalized'
+}
+
+export function pointOf(parameters: PointParameters): Point | Refusal {
+  const { asOfBlock, asOfUnix, finality } = parameters
+  const points = {
+    ...(asOfBlock && { asOfBlock }),
+    ...(asOfUnix !== undefined && { asOfUnix }),
+    ...(finality === 'finalized' && { finality }),
+  }
+  const [name = '', ...others] = Object.keys(points)
+  if (others.length > 0) {
+    const reason = `cannot be combined with ${others.join(' and ')}`
+    const errors = [{ in: 'query', name, reason } as const]
+    return refuse('invalid_parameter', `${name} ${reason}`, { errors })
+  }
+  if (asOfBlock !== undefined) return { kind: 'blocks', named: asOfBlock }
+  if (asOfUnix !== undefined) return { kind: 'moment', unix: asOfUnix }
+  return finality ?? 'latest'
+}
+
+export interface PointRead<Result = DataResult> {
+  /** Of the index; its `asOfUnix` is that of the figures. */
+  readonly status: IndexStatus
+  readonly result: Result
+  /** Of an answer as of blocks. */
+  readonly standing: Standing | undefined
+}
+
+/** Each may ask nodes several times. */
+const AS_OF_MAX = 16
+
+/** One after another. */
+const LONG_READS_MAX = 8
+
+/** Reads the figures at a point in time. */
+export class PointReader<Values> {
+  readonly #deps: ReadDeps
+  readonly #reader: Reader<Values>
+  readonly #asOf = new Slots(AS_OF_MAX)
+  readonly #long = new Slots(LONG_READS_MAX)
+  readonly #turns = new Mutex()
+
+  constructor(deps: ReadDeps, reader: Reader<Values>) {
+    this.#deps = deps
+    this.#reader = reader
+  }
+
+  async read(parameters: Values, point: Point): Promise<PointRead | Refusal> {
+    if (typeof point === 'object')
+      return (await this.#asOf.run(() => this.#readAsOf(parameters, point))) ?? BUSY
+    const read = await this.#readSnapshot(parameters, point === 'latest' ? newest : finalized)
+    return isRefusal(read) ? read : this.#finish(read)
+  }
+
+  async #readAsOf(parameters: Values, point: AsOf): Promise<PointRead | Refusal> {
+    const [{ findBlocks }, { stand }] = await Promise.all([
+      import('./as-of/find-blocks.ts'),
+      import('./as-of/stand.ts'),
+    ])
+    const found = await findBlocks(this.#deps, point)
+    if (isRefusal(found)) return found
+    const datasets = this.#reader.datasets(parameters)
+    const at = (connection: Connection, status: IndexStatus) =>
+      stand(connection, { ...this.#deps, found, status, datasets })
+    const read = await this.#readSnapshot(parameters, at)
+    if (isRefusal(read) || !('rest' in read.result))
+      return isRefusal(read) ? read : this.#finish(read)
+    const finished = await this.#finish(read)
+    // A block that is not final may have been replaced meanwhile.
+    const still = await this.#deps.register.snapshot(async (connection) => {
+      const status = await readIndexStatus(connection, this.#deps.ecosystem.chains)
+      return status === undefined ? NOTHING_YET : at(connection, status)
+    })
+    return isRefusal(still) ? still : finished
+  }
+
+  async #finish({
+    result,
+    ...read
+  }: PointRead<DataResult | LongRead>): Promise<PointRead | Refusal> {
+    if (!('rest' in result)) return { ...read, result }
+    const rest = this.#long.run(() =>
+      this.#turns.run(() => result.rest(statementwise(this.#deps.register))),
+    )
+    return rest === undefined ? BUSY : { ...read, result: await rest }
+  }
+
+  #readSnapshot(
+    parameters: Values,
+    at: (connection: Connection, status: IndexStatus) => Promise<At | Refusal>,
+  ): Promise<PointRead<DataResult | LongRead> | Refusal> {
+    const { register, ecosystem, file } = this.#deps
+    return register.snapshot(async (connection) => {
+      const status = await readIndexStatus(connection, ecosystem.chains, file)
+      if (status === undefined) return NOTHING_YET
+      const { chain } = parameters as { readonly chain?: Chain }
+      const datasets = this.#reader.datasets(parameters)
+      const missing = notReadYet(status, file, { datasets, chain })
+      if (missing !== undefined) return missing
+      const point = await at(connection, status)
+      if (isRefusal(point)) return point
+      const result = await this.#reader.read({ ...point, connection, parameters })
+      if (isRefusal(result)) return result
+      const { asOfUnix } = point.status
+      const standing = 'blocks' in point ? point : undefined
+      return { status: { ...status, asOfUnix }, result, standing }
+    })
+  }
+}
+
+type At = Standing | Pick<Query<unknown>, 'status' | 'cut' | 'boundTo'>
+
+async function newest(_: Connection, status: IndexStatus): Promise<At> {
+  return { status, cut: undefined, boundTo: undefined }
+}
+
+/** Cursors are not bound: more final blocks only come before what is listed. */
+async function finalized(connection: Connection, status: IndexStatus): Promise<At | Refusal> {
+  const cut = await finalCut(connection, status)
+  if (cut === undefined) return NOTHING_YET
+  return { status: statusAt(status, cut), cut, boundTo: 'finalized' }
+}
+
+function statementwise(register: Engine): Connection {
+  const refused = () => Promise.reject(new Error('a long read does not write'))
+  return { run: (statement) => register.read(statement), insert: refused, call: refused }
+}
+
+const NOTHING_YET = refuse(
+  'data_not_ready',
+  'The index has not read its first blocks yet; try again soon.',
+  { retryAfterSeconds: 2 },
+)
+
+const BUSY = refuse('data_not_ready', 'Too many such calls are being answered; try again soon.', {
+  retryAfterSeconds: 2,
+})

@@ -1,0 +1,139 @@
+import type { Address } from '#domain/address.ts'
+import type { Connection, Row } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { empty, type Sql, sql } from '#store/sql.ts'
+import type { Cut, CutBlock } from '../cut.ts'
+import type { Contribution } from './event.ts'
+import { readContribution } from './store-events.ts'
+
+export interface AccountSums {
+  readonly address: Address
+  readonly amount: bigint
+  readonly events: number
+  readonly firstUnix: number
+  readonly lastUnix: number
+}
+
+export type Accounts = ReadonlyMap<Address, AccountSums>
+
+export interface EventsAsked {
+  readonly dataset: string
+  readonly token?: string
+  readonly account?: Address
+  readonly cut: Cut
+}
+
+/** So many are read while other answers wait. */
+export const AT_ONCE_MAX = 2_000
+
+/** Sums of what followed the cut; undefined if that is too much to read at once. */
+export async function accountsAfter(
+  connection: Connection,
+  asked: EventsAsked,
+): Promise<Accounts | undefined> {
+  const accounts = new Map<Address, AccountSums>()
+  let left = AT_ONCE_MAX
+  for (const [chainId, { number, unix }] of asked.cut) {
+    const found = await connection.run(sql`
+      ${countedOf(asked, chainId)} and timestamp_unix >= ${unix} and block_number > ${number}
+      order by timestamp_unix limit ${left + 1}`)
+    left -= found.length
+    if (left < 0) return undefined
+    for (const row of found) add(accounts, readContribution(row))
+  }
+  return accounts
+}
+
+/** Undefined if there are more than `max`. */
+export async function eventsUpTo(
+  connection: Connection,
+  asked: EventsAsked,
+  max: number,
+): Promise<readonly Contribution[] | undefined> {
+  const events: Contribution[] = []
+  for (const [chainId, block] of asked.cut) {
+    const limit = max + 1 - events.length
+    const found = await connection.run(pageOf(asked, { chainId, block, after: empty, limit }))
+    for (const row of found) events.push(readContribution(row))
+    if (events.length > max) return undefined
+  }
+  return events
+}
+
+export async function allEventsUpTo(
+  connection: Connection,
+  asked: EventsAsked,
+): Promise<readonly Contribution[]> {
+  const events: Contribution[] = []
+  await forEachUpTo(connection, asked, (each) => events.push(each))
+  return events
+}
+
+export async function accountsUpTo(connection: Connection, asked: EventsAsked): Promise<Accounts> {
+  const accounts = new Map<Address, AccountSums>()
+  await forEachUpTo(connection, asked, (each) => add(accounts, each))
+  return accounts
+}
+
+/** Small enough not to delay other answers. */
+const PAGE = 1_000
+
+/** The counted events of accounts up to the cut, each chain oldest first. */
+async function forEachUpTo(
+  connection: Connection,
+  asked: EventsAsked,
+  take: (event: Contribution) => void,
+): Promise<void> {
+  for (const [chainId, block] of asked.cut)
+    for (let after: Sql | undefined = empty; after !== undefined; ) {
+      const page: readonly Row[] = await connection.run(
+        pageOf(asked, { chainId, block, after, limit: PAGE }),
+      )
+      for (const row of page) take(readContribution(row))
+      after = page.length < PAGE ? undefined : afterRow(page.at(-1))
+    }
+}
+
+function pageOf(
+  asked: EventsAsked,
+  at: {
+    readonly chainId: number
+    readonly block: CutBlock
+    readonly after: Sql
+    readonly limit: number
+  },
+): Sql {
+  const { number, unix } = at.block
+  return sql`
+    ${countedOf(asked, at.chainId)} and timestamp_unix <= ${unix} and block_number <= ${number}
+    ${at.after} order by timestamp_unix, block_number, log_index limit ${at.limit}`
+}
+
+function afterRow(row: Row | undefined): Sql | undefined {
+  if (row === undefined) return undefined
+  const [unix, block] = [column.integer(row, 'timestamp_unix'), column.integer(row, 'block_number')]
+  return sql`and (timestamp_unix, block_number, log_index)
+    > (${unix}, ${block}, ${column.integer(row, 'log_index')})`
+}
+
+function countedOf({ dataset, token, account }: EventsAsked, chainId: number): Sql {
+  return sql`
+    select chain_id, block_number, log_index, token, account, timestamp_unix, amount, usd
+    from events where dataset = ${dataset} and chain_id = ${chainId}
+      ${token === undefined ? empty : sql`and token = ${token}`}
+      ${account === undefined ? empty : sql`and account = ${account}`}
+      and counted = 1 and account is not null`
+}
+
+function add(accounts: Map<Address, AccountSums>, event: Contribution): void {
+  const { account: address, timestamp: unix, sums } = event
+  if (address === null) return
+  const before = accounts.get(address)
+  accounts.set(address, {
+    address,
+    amount: (before?.amount ?? 0n) + sums.amount,
+    events: (before?.events ?? 0) + 1,
+    firstUnix: Math.min(before?.firstUnix ?? unix, unix),
+    lastUnix: Math.max(before?.lastUnix ?? unix, unix),
+  })
+}
