@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { addresses } from '#devnet/addresses.ts'
 import type { Route } from '#route/route.ts'
+import { METRICS } from '#statistics/metrics.ts'
 import { type BuiltBlock, BuiltChain } from '#test/chain-builder/built-chain.ts'
 import { live } from '#test/chain-builder/random-life.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
@@ -22,6 +23,7 @@ import {
   routesOf,
   takeStep,
   type World,
+  worldTest,
 } from './as-of-harness.ts'
 
 /** A few in every run of the tests; `RANDOM_RUNS=100` for a long search. A failure tells its seed. */
@@ -47,20 +49,25 @@ test('an answer as of a block is what a register that ends there answers, after 
   )
 })
 
-test('a block counts without later blocks of its second', () =>
-  inWorld(async (world) => {
-    const { base } = world.nodes
-    for (const name of ['base', 'ethereum'] as const) grow(world, name, 3, 1)
-    const { number } = base.chain.head
-    for (const size of [7, 9]) base.chain = live(base.chain, 'base', [busyBlock(number, size)])
-    await indexAll(world)
-    await comparePoint(world, base.chain.at(number))
-    await comparePoint(world, base.chain.at(number + 1))
-    assert.equal(base.chain.at(number + 1).timestamp, base.chain.at(number).timestamp)
-  }))
+worldTest('a block counts without later blocks of its second', async (world) => {
+  const { base } = world.nodes
+  for (const name of ['base', 'ethereum'] as const) grow(world, name, 3, 1)
+  const { number } = base.chain.head
+  for (const size of [7, 9]) base.chain = live(base.chain, 'base', [busyBlock(number, size)])
+  await indexAll(world)
+  await comparePoint(world, base.chain.at(number))
+  await comparePoint(world, base.chain.at(number + 1))
+  // Without a burn of its own, too.
+  const quiet = base.chain.addEmpty(1)
+  base.chain = live(quiet, 'base', [busyBlock(number, 8)])
+  await indexAll(world)
+  await comparePoint(world, quiet.head)
+  assert.equal(base.chain.at(number + 1).timestamp, base.chain.at(number).timestamp)
+})
 
-test('long histories are read in parts: many events before the block, many after it', () =>
-  inWorld(async (world) => {
+worldTest(
+  'long histories are read in parts: many events before the block, many after it',
+  async (world) => {
     const { base } = world.nodes
     grow(world, 'base', 2, 1)
     const many = (at: number) =>
@@ -69,16 +76,18 @@ test('long histories are read in parts: many events before the block, many after
         ...{ whom: n % 4, size: 1 + ((at + n) % 50) },
       }))
     const blocks = Array.from({ length: 64 }, (_, at) => ({
-      secondsApart: 20_000,
+      secondsApart: at % 2 === 0 ? 40_000 : 0,
       deeds: many(at),
     }))
     base.chain = live(base.chain, 'base', blocks)
     await indexAll(world)
-    for (const number of [20, 60]) await comparePoint(world, base.chain.at(number))
-  }))
+    for (const number of [21, 61]) await comparePoint(world, base.chain.at(number))
+  },
+)
 
-test('final answers keep their bytes: after further blocks, and in a register that is built anew', () =>
-  inWorld(async (world) => {
+worldTest(
+  'final answers keep their bytes: after further blocks, and in a register that is built anew',
+  async (world) => {
     for (const name of ['base', 'ethereum'] as const) grow(world, name, 14, 1)
     await indexAll(world)
     const points = [
@@ -98,10 +107,12 @@ test('final answers keep their bytes: after further blocks, and in a register th
     await buildAnew({ lived, fresh, ecosystem: world.ecosystem })
     assert.deepEqual(await textsAt(routesOf(fresh, world.ecosystem), points), before)
     await fresh.close()
-  }))
+  },
+)
 
-test('pages as of a block stay as they are while blocks come, and take no other cursor', () =>
-  inWorld(async (world) => {
+worldTest(
+  'pages as of a block stay as they are while blocks come, and take no other cursor',
+  async (world) => {
     grow(world, 'base', 12, 2)
     await indexAll(world)
     for (const routes of world.routes) {
@@ -122,10 +133,12 @@ test('pages as of a block stay as they are while blocks come, and take no other 
       assert.ok(found.length > 7)
       assert.deepEqual(comparable(found), comparable(whole.data))
     }
-  }))
+  },
+)
 
-test('pages of final events stay as they are while more blocks become final', () =>
-  inWorld(async (world) => {
+worldTest(
+  'pages of final events stay as they are while more blocks become final',
+  async (world) => {
     grow(world, 'base', 20, 2)
     await indexAll(world)
     const [routes = []] = world.routes
@@ -138,19 +151,70 @@ test('pages of final events stay as they are while more blocks become final', ()
     assert.deepEqual((await readRoute(routes, path)).data, before.data)
     const rows = [first, before].flatMap(({ data }) => data as { finality: string }[])
     assert.ok(rows.every(({ finality }) => finality === 'finalized'))
-  }))
+  },
+)
 
-test('the figures of final blocks are those as of the final blocks', () =>
-  inWorld(async (world) => {
-    for (const name of ['base', 'ethereum'] as const) grow(world, name, 20, 1)
+worldTest('the figures of final blocks are those as of the final blocks', async (world) => {
+  for (const name of ['base', 'ethereum'] as const) grow(world, name, 20, 1)
+  await indexAll(world)
+  for (const routes of world.routes)
+    for (const path of QUESTIONS) {
+      const { data } = await readRoute(routes, `${path}&finality=finalized`)
+      const asOf = await readRoute(routes, `${path}&asOfBlock=base:12,ethereum:12`)
+      assert.deepEqual(data, asOf.data, path)
+    }
+})
+
+worldTest(
+  'statistics of final blocks: sums and prices there, supply and holders of whole days',
+  async (world) => {
+    const { base, ethereum } = world.nodes
+    grow(world, 'base', 20, 1)
+    const blocks = Array.from({ length: 20 }, (_, at) => ({
+      ...busyBlock(at, 2),
+      secondsApart: 29_900,
+    }))
+    ethereum.chain = live(ethereum.chain, 'ethereum', blocks)
     await indexAll(world)
+    const cut = { base: truncate(base.chain, 12), ethereum: truncate(ethereum.chain, 12) }
+    const paths = METRICS.map((metric) => `/api/stats/history?metric=${metric}&period=all`)
+    const expected = await bodiesOf(world, cut, { paths, asOfUnix: 0 })
     for (const routes of world.routes)
-      for (const path of QUESTIONS) {
+      for (const [index, path] of paths.entries()) {
         const { data } = await readRoute(routes, `${path}&finality=finalized`)
-        const asOf = await readRoute(routes, `${path}&asOfBlock=base:12,ethereum:12`)
-        assert.deepEqual(data, asOf.data, path)
+        const [shown, ends] = [data, expected.get(path)].map(pointsOf)
+        assert.ok(shown !== undefined && ends !== undefined)
+        const ofDays = ['supply', 'holders'].includes(METRICS[index] ?? '')
+        // The last day is not whole.
+        if (ofDays) ends.splice(-1, 1, { ...ends.at(-2), ...dayOf(ends.at(-1)) })
+        if (METRICS[index] === 'marketCap') for (const each of [shown, ends]) each.pop()
+        assert.deepEqual(shown, ends, path)
       }
-  }))
+    const [routes = []] = world.routes
+    const { data, meta } = await readRoute(routes, '/api/stats?finality=finalized')
+    const stats = data as Record<string, unknown>
+    const supply = pointsOf((await readRoute(routes, `${paths[0]}&finality=finalized`)).data).at(-1)
+    assert.equal(stats.circulatingSupply, supply?.valueExact)
+    const { asOfUnix, query } = meta as Record<string, unknown>
+    assert.equal(asOfUnix, cut.base.head.timestamp)
+    assert.deepEqual(query, { finality: 'finalized' })
+  },
+)
+
+interface Point {
+  readonly date?: unknown
+  readonly dateUnix?: unknown
+  readonly complete?: unknown
+  readonly valueExact?: unknown
+}
+
+function pointsOf(data: unknown): Point[] {
+  return [...(data as { readonly points: readonly Point[] }).points]
+}
+
+function dayOf({ date, dateUnix, complete }: Point = {}): Point {
+  return { date, dateUnix, complete }
+}
 
 /** As of a block of base, whose prices count, or of a moment. */
 async function compareAt(world: World, share: number): Promise<void> {
@@ -169,7 +233,7 @@ async function comparePoint(world: World, point: BuiltBlock | number): Promise<v
   // Events are valued at the end of their second, also by later blocks of it.
   const isValued = !movesPrice(upTo(base.chain, asOfUnix), ofBase.head)
   const cut = { base: ofBase, ethereum: upTo(ethereum.chain, asOfUnix) }
-  const expected = await bodiesOf(world, cut, asOfUnix)
+  const expected = await bodiesOf(world, cut, { paths: QUESTIONS, asOfUnix })
   const parameter = isMoment ? `asOfUnix=${asOfUnix}` : `asOfBlock=base:${point.number}`
   for (const routes of world.routes)
     for (const path of QUESTIONS) {
@@ -204,7 +268,7 @@ function movesPrice(chain: BuiltChain, after: BuiltBlock): boolean {
 async function bodiesOf(
   world: World,
   cut: Readonly<Record<'base' | 'ethereum', BuiltChain>>,
-  asOfUnix: number,
+  { paths, asOfUnix }: { readonly paths: readonly string[]; readonly asOfUnix: number },
 ): Promise<ReadonlyMap<string, unknown>> {
   const missing = asOfUnix - cut.base.head.timestamp
   const nodes = [
@@ -220,7 +284,7 @@ async function bodiesOf(
     await advanceAll(index, ecosystem.chains)
     const routes = routesOf(fresh, world.ecosystem)
     const bodies = new Map<string, unknown>()
-    for (const path of QUESTIONS) bodies.set(path, (await readRoute(routes, path)).data)
+    for (const path of paths) bodies.set(path, (await readRoute(routes, path)).data)
     return bodies
   } finally {
     await fresh.close()

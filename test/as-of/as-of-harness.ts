@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before } from 'node:test'
+import { after, before, test } from 'node:test'
 import fc from 'fast-check'
+import { registerMigrations } from '#datasets/datasets.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { Answer, Route } from '#route/route.ts'
 import type { Engine } from '#store/engine.ts'
@@ -16,7 +17,6 @@ import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startPostgres, type TestPostgres } from '#test/postgres.ts'
 import { callRoute, dataRoutesOf } from '#test/route-reader.ts'
 import { advanceAll, commitDepsOf, type SteppedIndex, stepIndex } from '#test/stepped-index.ts'
-import { registerMigrations } from '../datasets.ts'
 
 export const finalDepth = 8
 const GENESIS_UNIX = 1_700_000_000
@@ -60,12 +60,38 @@ after(async () => {
   rmSync(folder, { recursive: true })
 })
 
-export async function inWorld(work: (world: World) => Promise<void>): Promise<void> {
+interface WorldOptions {
+  /** Seconds between the first blocks. */
+  readonly ethereumLater?: number
+  readonly baseFrom?: number
+}
+
+export function worldTest(
+  guarantee: string,
+  work: (world: World) => Promise<void>,
+  options: WorldOptions = {},
+): void {
+  test(guarantee, () => inWorld(work, options))
+}
+
+export async function inWorld(
+  work: (world: World) => Promise<void>,
+  options: WorldOptions = {},
+): Promise<void> {
+  const { ethereumLater = -3, baseFrom = 0 } = options
   const base = await serveChain(beginChain(8453, GENESIS_UNIX), { finalDepth })
-  const ethereum = await serveChain(beginChain(1, GENESIS_UNIX - 3), { finalDepth })
+  const ethereum = await serveChain(beginChain(1, GENESIS_UNIX + ethereumLater), { finalDepth })
   const engines = [await freshSqlite(), await freshPostgres()]
   try {
-    const ecosystem = localEcosystemAt({ base: base.url, ethereum: ethereum.url })
+    const ecosystem = localEcosystemAt(
+      { base: base.url, ethereum: ethereum.url },
+      ({ chains, ...file }) => ({
+        ...file,
+        chains: chains.map((each) =>
+          each.name === 'base' ? { ...each, startBlock: baseFrom } : each,
+        ),
+      }),
+    )
     const indexes = []
     for (const engine of engines) indexes.push(stepIndex(await commitDepsOf(engine, ecosystem)))
     const routes = engines.map((register) => routesOf(register, ecosystem))
