@@ -18,6 +18,7 @@ import { startPostgres, type TestPostgres } from '#test/postgres.ts'
 import { ACCOUNT_TABLES, copiedAccounts, movedTables } from '#upkeep/copied-stores.ts'
 import { proveTables, unequalTables } from '#upkeep/copy-tables.ts'
 import { moveAccounts } from '#upkeep/move/move-accounts.ts'
+import { placeOf } from '#upkeep/move/run-move.ts'
 import { type Moment, openWatch, runSexton } from './mover.ts'
 
 let postgres: TestPostgres
@@ -216,6 +217,12 @@ test('a start on moved accounts is refused with the place that has them, without
   const elsewhere = await move(place, await postgres.createDatabase())
   assert.equal(elsewhere.code, 1)
   assert.match(elsewhere.stderr, /were moved to/)
+})
+
+test('a cut-off move asks the database it went to, also where URLs differ in host or user only', () => {
+  const urls = ['alice@db', 'bob@db', '/x?host=/one', '/x?host=/two', 'alice@db/x', 'alice@db:1/x']
+  const places = urls.map((each) => placeOf(`postgres://${each}`))
+  assert.deepEqual(new Set(places).size, urls.length, places.join(' '))
 })
 
 test('a database with accounts of its own is refused, and the old store is never frozen', async () => {
