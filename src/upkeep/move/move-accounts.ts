@@ -44,11 +44,15 @@ const RENEW_MS = 2_000
  * these leaves a file that refuses every write until `settle` asks the target.
  */
 export async function moveAccounts(deps: MoveDeps): Promise<MovedAccounts> {
-  const { source, target, move, clock } = deps
+  const { source, target, move, clock, frozenMsMax } = deps
   if (!(await source.watch(move)))
     throw new UpkeepError('another "sexton move" works on this folder; wait for it to end')
-  const renewing = setInterval(() => void source.renew(move).catch(() => undefined), RENEW_MS)
   const done = { tables: new Map() as TableProofs, changedRows: 0, frozenAtMs: 0 }
+  const renewing = setInterval(() => {
+    // A target that stalls must not keep callers out: the freeze then ends by itself.
+    if (done.frozenAtMs > 0 && clock() - done.frozenAtMs > frozenMsMax) return
+    void source.renew(move).catch(() => undefined)
+  }, RENEW_MS)
   try {
     await target.writeWithoutTimeout(async (tx) => {
       await prepareTarget(tx)
