@@ -9,7 +9,7 @@ import { formatDecimal } from '#lib/decimal.ts'
 import type { Clock } from '#lib/time.ts'
 import { mappingsOf } from '#main/mappings.ts'
 import { filterOf, openSources } from './check-file.ts'
-import { SetupError } from './discover/chain-view.ts'
+import { oneLine, SetupError } from './discover/chain-view.ts'
 import { scanBack } from './scan-back.ts'
 
 export interface ExplainedLog {
@@ -88,7 +88,7 @@ function explainLog(ecosystem: Ecosystem, source: EventSource, log: SourceLog): 
     if (read === undefined)
       return { ...place, args: {}, outcome: 'left out: an argument is not among those in "where"' }
     const args = Object.fromEntries(
-      Object.entries(read.args).map(([name, value]) => [name, String(value)]),
+      Object.entries(read.args).map(([name, value]) => [name, oneLine(String(value))]),
     )
     try {
       return { ...place, args, outcome: describe(ecosystem, source.read(read.args)) }
