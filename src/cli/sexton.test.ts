@@ -41,6 +41,14 @@ describe('the command line', () => {
     return code
   }
 
+  it('a URL that cannot be read is refused without its password', async () => {
+    for (const url of ['postgres://u:hun/ter2@db/x', 'mysql://u:hunter2@db/x']) {
+      const { child, output } = run(['move', '--to', url])
+      assert.equal(await ended(child), 2)
+      assert.match(output.errors, /--to <url>' argument '[a-z]+:\/\/\.\.\.@db\/x' is invalid/)
+    }
+  })
+
   it('the help of every command shows an example and names the variables', async () => {
     const main = run(['--help'])
     assert.equal(await ended(main.child), 0)

@@ -40,7 +40,11 @@ export async function createProgram(from: NodeJS.Process): Promise<Command> {
     (chosen === undefined ? Object.values(COMMANDS) : [chosen]).map((load) => load()),
   )
   for (const make of makers) program.addCommand(make(from))
-  for (const command of [program, ...program.commands]) command.exitOverride()
+  for (const command of [program, ...program.commands])
+    command.exitOverride().configureOutput({
+      // Commander repeats wrong values, and a URL may hold a password.
+      outputError: (text, write) => write(text.replace(/\/\/[^'\n]*@/g, '//...@')),
+    })
   return program
 }
 

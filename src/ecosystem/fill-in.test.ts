@@ -26,6 +26,14 @@ test('every variable that is not set is reported with its field, and no value is
   })
 })
 
+test('a name that every object has is no variable', async (context) => {
+  const path = await writeLocal(context, [`\${toString}`, `\${constructor}`])
+  await assert.rejects(
+    loadEcosystemFile(path, {}),
+    /variable \$\{toString\}.*\n.*\$\{constructor\}/,
+  )
+})
+
 async function writeLocal(context: { after(end: () => Promise<void>): void }, rpcUrls: string[]) {
   const folder = await mkdtemp(join(tmpdir(), 'sexton-file-'))
   context.after(() => rm(folder, { recursive: true }))

@@ -16,7 +16,7 @@ export function fillIn(
 ): unknown {
   if (typeof value === 'string')
     return value.replace(NAME, (whole, name: string) => {
-      const found = environment[name]
+      const found = Object.hasOwn(environment, name) ? environment[name] : undefined
       if (found === undefined || found === '')
         problems.add(
           field || 'file',

@@ -68,7 +68,7 @@ test('a database that does not answer and a port that is taken fail, and the res
   assert.ok(findings.some(({ subject, level }) => subject === 'disk' && level !== 'fail'))
 })
 
-test('an endpoint is reported with the range it accepts and the words of its refusal', async (context) => {
+test('an endpoint is reported with the range it accepts and the words of its refusal, on one line', async (context) => {
   const head = 50_000
   const node = createServer((request, answer) => {
     let body = ''
@@ -92,8 +92,9 @@ test('an endpoint is reported with the range it accepts and the words of its ref
     if (method === 'eth_getLogs') {
       const { fromBlock, toBlock } = params[0] as { fromBlock: string; toBlock: string }
       if (Number(toBlock) - Number(fromBlock) < 1_000) return { result: [] }
-      return { error: { code: -32_000, message: 'at most 1000 blocks, my friend' } }
+      return { error: { code: -32_000, message: 'at most 1000 blocks,\n\u001b my friend' } }
     }
+    if (method === 'web3_clientVersion') return { result: 'Geth\u001b[2J\nFAIL  disk: full' }
     return { error: { code: -32_601, message: 'no such method' } }
   }
   await once(node.listen(0, '127.0.0.1'), 'listening')
@@ -112,6 +113,7 @@ test('an endpoint is reported with the range it accepts and the words of its ref
     blocks: 1_000,
     refusal: 'at most 1000 blocks, my friend (code -32000)',
   })
+  assert.equal(base.clientVersion, 'Geth [2J FAIL disk: full')
   assert.equal(base.finalityLag, 64)
   assert.equal(base.archiveBlocks, 0)
   const failing = findings.flatMap(({ level, detail }) => (level === 'fail' ? [detail] : []))

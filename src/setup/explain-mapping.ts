@@ -10,7 +10,7 @@ import { isObject } from '#lib/json.ts'
 import type { Clock } from '#lib/time.ts'
 import { mappingsOf } from '#main/mappings.ts'
 import { filterOf, openSources } from './check-file.ts'
-import { SetupError } from './discover/chain-view.ts'
+import { oneLine, SetupError } from './discover/chain-view.ts'
 import { openNode } from './node.ts'
 import { scanBack } from './scan-back.ts'
 
@@ -127,7 +127,7 @@ function explainLog(ecosystem: Ecosystem, source: EventSource, log: SourceLog): 
     const [read] = makeEventReader([source])({ ...log, timestamp: log.timestamp ?? 0 })
     if (read === undefined) return { ...place, args: {}, outcome: whyLeftOut(source) }
     const args = Object.fromEntries(
-      Object.entries(read.args).map(([name, value]) => [name, String(value)]),
+      Object.entries(read.args).map(([name, value]) => [name, oneLine(String(value))]),
     )
     try {
       const outcome = `${describe(ecosystem, source.read(read.args))}${whyBurned(ecosystem, source, args)}`

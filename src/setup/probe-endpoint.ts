@@ -2,7 +2,7 @@ import { EndpointError } from '#chain/endpoints/endpoint-error.ts'
 import { openRpcSource } from '#chain/rpc-source.ts'
 import { isObject } from '#lib/json.ts'
 import type { Clock } from '#lib/time.ts'
-import { messageOf } from './discover/chain-view.ts'
+import { messageOf, oneLine } from './discover/chain-view.ts'
 import { type Node, openNode } from './node.ts'
 
 /** What one endpoint can do; null where it could not be found out. */
@@ -39,7 +39,7 @@ export async function probeEndpoint(url: string, clock: Clock): Promise<ProbedEn
   return {
     host: node.host,
     chainId,
-    clientVersion: typeof version === 'string' ? version : null,
+    clientVersion: typeof version === 'string' ? oneLine(version) : null,
     headNumber: head.number,
     headUnix: head.timestamp,
     latencyMs: await measureLatency(node, clock),

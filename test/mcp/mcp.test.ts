@@ -60,6 +60,7 @@ describe('an MCP client', () => {
     assert.match(JSON.stringify(result._meta), /"source":"quota"/)
     assert.equal(await used(), before + 1)
     await call(client, 'listBurns', { limit: 0 })
+    await call(client, 'listBurns', { format: 'csv' })
     assert.equal(await used(), before + 1)
     await client.close()
   })
@@ -70,6 +71,13 @@ describe('an MCP client', () => {
     assert.ok(wrong.isError && textOf(wrong).includes('must be an integer from 1 to 100'))
     const unknown = await call(client, 'listBurns', { limits: 1 })
     assert.match(textOf(unknown), /unknown arguments: limits; known: .*limit/)
+    for (const values of [{ format: 'csv' }, { constructor: 1 }])
+      assert.match(textOf(await call(client, 'listBurns', values)), /unknown arguments: /)
+    for (const limit of [[3], { toString: 1 }, { limit: 3 }])
+      assert.match(
+        textOf(await call(client, 'listBurns', { limit })),
+        /limit must be a text, a number/,
+      )
     await assert.rejects(call(client, 'burnEverything'), /unknown tool/)
     await client.close()
     const stranger = await connect({ Authorization: `Bearer svc_0123abcd_${'0'.repeat(32)}` })
@@ -134,6 +142,9 @@ describe('an MCP client', () => {
     assert.equal((await post({}, ping)).status, 200)
     const broken = await post({}, '{')
     assert.equal(broken.status, 400)
+    const batch = await post({}, `[${ping},${ping}]`)
+    assert.equal(batch.status, 400)
+    assert.match(await batch.text(), /one message per request/)
     assert.equal((await fetch(`${world.origin}/mcp`)).status, 405)
   })
 

@@ -18,6 +18,7 @@ import { startPostgres, type TestPostgres } from '#test/postgres.ts'
 import { ACCOUNT_TABLES, copiedAccounts, movedTables } from '#upkeep/copied-stores.ts'
 import { proveTables, unequalTables } from '#upkeep/copy-tables.ts'
 import { moveAccounts } from '#upkeep/move/move-accounts.ts'
+import { placeOf } from '#upkeep/move/run-move.ts'
 import { type Moment, openWatch, runSexton } from './mover.ts'
 
 let postgres: TestPostgres
@@ -218,6 +219,12 @@ test('a start on moved accounts is refused with the place that has them, without
   assert.match(elsewhere.stderr, /were moved to/)
 })
 
+test('a cut-off move asks the database it went to, also where URLs differ in host or user only', () => {
+  const urls = ['alice@db', 'bob@db', '/x?host=/one', '/x?host=/two', 'alice@db/x', 'alice@db:1/x']
+  const places = urls.map((each) => placeOf(`postgres://${each}`))
+  assert.deepEqual(new Set(places).size, urls.length, places.join(' '))
+})
+
 test('a database with accounts of its own is refused, and the old store is never frozen', async () => {
   const place = freshFolder()
   const url = await postgres.createDatabase()
@@ -321,6 +328,44 @@ test('a write that slips in after a freeze ran out is never lost: the move is gi
   await source.close()
   assert.equal(await isWritable(place), true)
 })
+
+test('a target that stalls keeps callers out no longer than allowed', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const place = freshFolder()
+  const target = openTarget(await postgres.createDatabase())
+  await target.migrate(accountsMigrations)
+  const source = await MovingFile.open(storeFile(place, 'accounts'), movedTables())
+  const reader = await openStore(place, 'accounts', { kind: 'sqlite' })
+  t.after(() => Promise.all([source.close(), reader.close(), target.close()]))
+  const wasFrozen: boolean[] = []
+  const moving = moveAccounts({
+    source,
+    reader,
+    target,
+    clock() {
+      wasFrozen.push(isFrozen(place))
+      if (wasFrozen.length === 1) return 1
+      if (wasFrozen.length === 2) {
+        passTime(place)
+        t.mock.timers.tick(2_000)
+      }
+      return 5_000
+    },
+    move: { id: 'one', place: 'elsewhere' },
+    frozenMsMax: 1_000,
+  })
+  await assert.rejects(moving, /calls were refused for 1 s/)
+  assert.deepEqual([wasFrozen[1], wasFrozen.at(-1)], [true, false])
+})
+
+function isFrozen(place: string): boolean {
+  const database = new DatabaseSync(storeFile(place, 'accounts'))
+  const frozen = database
+    .prepare("select 1 from moving where frozen_until_ms > unixepoch('subsec') * 1000")
+    .all()
+  database.close()
+  return frozen.length > 0
+}
 
 test('a call in flight while the accounts move is refunded by the next process, once', async () => {
   const place = join(folder, 'refunding')

@@ -21,6 +21,7 @@ import { readSettings } from '#main/settings.ts'
 import { migrateStore, openStore } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
+import { openCutAtCommit } from '#test/cut-at-commit.ts'
 import { createMoneyWorld, type HeldKey, type MoneyWorld } from '#test/money/money-world.ts'
 import { startPostgres, type TestPostgres } from '#test/postgres.ts'
 import { runBackup } from '#upkeep/backup/run-backup.ts'
@@ -257,6 +258,31 @@ test('refunds that waited come back with the backup; later ones are set aside, a
   const [journal = ''] = journals
   assert.equal(readFileSync(join(fresh.folder, journal), 'utf8'), '{"of":"the backup"}\n')
   assert.equal(readFileSync(restored.refundsSetAside[0], 'utf8'), '{"of":"lost calls"}\n')
+})
+
+test('a restore that never hears of its commit finds out that it was made, with its refunds', async (t) => {
+  const [place, fresh] = [await newPlace('SQLite'), await newPlace('PostgreSQL')]
+  const { engine } = await liveIn(place)
+  await engine.close()
+  writeFileSync(join(place.folder, 'refunds-old.journal'), '{"of":"the backup"}\n')
+  const file = newFile()
+  await backUp(place, file)
+  const target = await openPlace(fresh)
+  await migrateStore(target, 'accounts')
+  const proxy = await openCutAtCommit(fresh.url ?? '')
+  t.after(() => Promise.all([proxy.close(), target.close()]))
+  const context = contextOf({ ...fresh, url: proxy.url })
+  const isLast = (done: number, total: number) => done === total && proxy.cutNext()
+  const progress = {
+    ...context.progress,
+    update: (_: string, ...at: [number, number]) => void isLast(...at),
+  }
+  const options = { file, log: [], revokeAgain: false, despiteDifferences: false }
+  const restored = await resultOf((report) => runRestore({ ...context, progress }, report, options))
+  assert.equal(proxy.cuts(), 1)
+  assert.equal(restored.refundsRestored, 1)
+  assert.equal(readdirSync(fresh.folder).filter((name) => name.endsWith('.journal')).length, 1)
+  assert.equal((await target.read(sql`select 1 from store_copies`)).length, 1)
 })
 
 test('accounts that fail their audit are backed up, and restored only on demand', async () => {

@@ -8,6 +8,7 @@ import {
   McpError,
   ReadResourceRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js'
+import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Incoming, Outgoing } from '#http/exchange.ts'
 import { BROKEN_BODY } from '#http/json-body.ts'
 import { callTool } from './call-tool.ts'
@@ -22,7 +23,9 @@ const INSTRUCTIONS =
  * One message of MCP's streamable HTTP transport. Stateless: a server for each request, so that any
  * replica can answer the next.
  */
-export async function answerMcp(deps: McpDeps, incoming: Incoming): Promise<Outgoing> {
+export async function answerMcp(deps: McpDeps, incoming: Incoming): Promise<Outgoing | Refusal> {
+  // A batch of a few kilobytes would ask for megabytes; MCP dropped batches in 2025-06-18.
+  if (Array.isArray(incoming.body)) return refuse('invalid_body', 'send one message per request')
   const transport = new WebStandardStreamableHTTPServerTransport({
     enableJsonResponse: true,
     // Pages of other sites must not reach a server that only the victim's network can.

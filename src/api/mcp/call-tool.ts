@@ -3,6 +3,7 @@ import type { Incoming, Outgoing } from '#http/exchange.ts'
 import { isObject } from '#lib/json.ts'
 import type { Route } from '#route/route.ts'
 import { type PipelineDeps, routeEndpoint } from '../pipeline.ts'
+import { toolParameters } from './describe-tool.ts'
 
 export interface ToolCall {
   readonly route: Route
@@ -20,11 +21,8 @@ export async function callTool(
   incoming: Incoming,
   call: ToolCall,
 ): Promise<CallToolResult> {
-  const unknown = Object.keys(call.values).filter((name) => !(name in call.route.parameters))
-  if (unknown.length > 0)
-    return failed(
-      `unknown arguments: ${unknown.join(', ')}; known: ${Object.keys(call.route.parameters).join(', ')}`,
-    )
+  const wrong = wrongArguments(call)
+  if (wrong !== undefined) return failed(wrong)
   const outgoing = await routeEndpoint(deps, call.route).respond(toIncoming(incoming, call))
   const headers = headersOf(outgoing)
   const meta = metaOf(headers)
@@ -36,6 +34,17 @@ export async function callTool(
     structuredContent: JSON.parse(text),
     _meta: meta,
   }
+}
+
+function wrongArguments({ route, values }: ToolCall): string | undefined {
+  const known = toolParameters(route).map(([name]) => name)
+  const unknown = Object.keys(values).filter((name) => !known.includes(name))
+  if (unknown.length > 0)
+    return `unknown arguments: ${unknown.join(', ')}; known: ${known.join(', ')}`
+  const nested = Object.keys(values).find(
+    (name) => typeof values[name] === 'object' && values[name] !== null,
+  )
+  return nested && `${nested} must be a text, a number or a boolean`
 }
 
 /** Without what belongs to the message alone; a payment in its headers would be the caller's mistake. */

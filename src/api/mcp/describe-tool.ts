@@ -8,9 +8,14 @@ export function isTool({ method, metered, operationId }: Route): boolean {
   return method === 'GET' && (metered || operationId === 'getUsage')
 }
 
-/** The schemas of the endpoint; tools have no CSV. */
+/** Tools have no CSV. */
+export function toolParameters({ parameters }: Pick<Route, 'parameters'>) {
+  return Object.entries(parameters).filter(([name]) => name !== 'format')
+}
+
+/** The schemas of the endpoint. */
 export function describeTool(route: Route, facts: McpFacts): Tool {
-  const parameters = Object.entries(route.parameters).filter(([name]) => name !== 'format')
+  const parameters = toolParameters(route)
   const { schema } = route.answers[200] ?? { schema: {} }
   return {
     name: route.operationId,

@@ -142,5 +142,12 @@ async function chooseProofs({ source, headNumber }: ChainView) {
 }
 
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  return oneLine(error instanceof Error ? error.message : String(error))
+}
+
+const LINE_MAX = 500
+
+/** Words of a node must not steer a terminal or pass for a line of ours. */
+export function oneLine(text: string): string {
+  return text.replace(/[\s\p{Cc}]+/gu, ' ').slice(0, LINE_MAX)
 }

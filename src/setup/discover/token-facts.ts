@@ -24,9 +24,15 @@ export async function readToken(
   // The file allows fewer characters than contracts do.
   const plain = symbol.replace(/[^A-Za-z0-9.$_-]/g, '').slice(0, 16)
   if (plain === '') return undefined
-  // A name must not read a variable of the operator's environment.
-  const safe = (name ?? '').replaceAll('${', '').trim().slice(0, 64)
-  return { address, symbol: plain, name: safe || plain, decimals }
+  return { address, symbol: plain, name: safeName(name ?? '') || plain, decimals }
+}
+
+/** Reads no variable of the operator's environment, and does not steer a terminal. */
+export function safeName(text: string): string {
+  return text
+    .replace(/[{\p{Cc}]/gu, '')
+    .trim()
+    .slice(0, 64)
 }
 
 /** Early tokens return bytes32 instead of a string. */

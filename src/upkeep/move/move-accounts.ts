@@ -1,7 +1,7 @@
 import { rowChecks, schemaChecks } from '#audit/audit-accounts.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
 import { type Connection, type Engine, StoreError } from '#store/engine.ts'
-import { type Sql, sql } from '#store/sql.ts'
+import type { Sql } from '#store/sql.ts'
 import type { FileMove, MovingFile } from '#store/sqlite/moving-file.ts'
 import { ACCOUNT_TABLES, copiedAccounts, differencesIn, firstFew } from '../copied-stores.ts'
 import {
@@ -11,7 +11,7 @@ import {
   tableWithRows,
   unequalTables,
 } from '../copy-tables.ts'
-import { hasCopy, recordCopy } from '../store-copies.ts'
+import { hasCopy, lockCopies, recordCopy, wasCopied } from '../store-copies.ts'
 import { UpkeepError } from '../upkeep-error.ts'
 import { applyChanges } from './apply-changes.ts'
 
@@ -39,19 +39,20 @@ export interface MovedAccounts {
 /** Also while PostgreSQL works. */
 const RENEW_MS = 2_000
 
-/** Any constant; held until a mover's transaction ends, also after the mover was killed. */
-const MOVE_LOCK = 5_398_018
-
 /**
  * Order of the end: the file is closed for good, the target commits, the file is left. A kill between
  * these leaves a file that refuses every write until `settle` asks the target.
  */
 export async function moveAccounts(deps: MoveDeps): Promise<MovedAccounts> {
-  const { source, target, move, clock } = deps
+  const { source, target, move, clock, frozenMsMax } = deps
   if (!(await source.watch(move)))
     throw new UpkeepError('another "sexton move" works on this folder; wait for it to end')
-  const renewing = setInterval(() => void source.renew(move).catch(() => undefined), RENEW_MS)
   const done = { tables: new Map() as TableProofs, changedRows: 0, frozenAtMs: 0 }
+  const renewing = setInterval(() => {
+    // A target that stalls must not keep callers out: the freeze then ends by itself.
+    if (done.frozenAtMs > 0 && clock() - done.frozenAtMs > frozenMsMax) return
+    void source.renew(move).catch(() => undefined)
+  }, RENEW_MS)
   try {
     await target.writeWithoutTimeout(async (tx) => {
       await prepareTarget(tx)
@@ -91,18 +92,13 @@ export async function settle(
   { source, target }: Pick<MoveDeps, 'source' | 'target'>,
   move: FileMove,
 ): Promise<'moved' | 'undone'> {
-  const isThere = await target
-    .writeWithoutTimeout(async (tx) => {
-      await lockMoves(tx)
-      return hasCopy(tx, move.id)
-    })
-    .catch((cause: unknown) => {
-      if (!(cause instanceof StoreError)) throw cause
-      throw new UpkeepError(
-        `the move to ${move.place} was cut off at its end, and only that database knows whether it was made; run this again once it answers. Until then calls get 503 (${cause.message})`,
-        { cause },
-      )
-    })
+  const isThere = await wasCopied(target, move.id).catch((cause: unknown) => {
+    if (!(cause instanceof StoreError)) throw cause
+    throw new UpkeepError(
+      `the move to ${move.place} was cut off at its end, and only that database knows whether it was made; run this again once it answers. Until then calls get 503 (${cause.message})`,
+      { cause },
+    )
+  })
   if (isThere) await source.leave(move)
   else await source.thaw(move)
   return isThere ? 'moved' : 'undone'
@@ -110,18 +106,13 @@ export async function settle(
 
 /** Guards are off until the end: rows arrive in states that they took years to reach. */
 async function prepareTarget(tx: Connection): Promise<void> {
-  await lockMoves(tx)
+  await lockCopies(tx)
   const table = await tableWithRows(tx, ACCOUNT_TABLES)
   if (table !== undefined)
     throw new UpkeepError(
       `--to: the accounts there have rows in "${table}"; name an empty database`,
     )
   for (const each of ACCOUNT_TABLES) await tx.run(plain(`alter table ${each} disable trigger user`))
-}
-
-/** Waits for the transaction of a killed mover, which may still commit. */
-async function lockMoves(tx: Connection): Promise<void> {
-  await tx.run(sql`select 1 from pg_advisory_xact_lock(${MOVE_LOCK})`)
 }
 
 /** One state of the old store while calls are answered, proven equal on both sides and audited. */

@@ -162,8 +162,12 @@ function tell(
   })
 }
 
-/** Host, port and database; never the password. */
+/** Host, port and database as the driver reads them, as no two places may share a name; never the password. */
 export function placeOf(url: string): string {
-  const { hostname, port, pathname } = new URL(url)
-  return `${hostname}:${port === '' ? '5432' : port}${pathname}`
+  const { hostname, port, pathname, searchParams, username } = new URL(url)
+  const host = searchParams.get('host') ?? hostname
+  // Without a name, the database is that of the user.
+  const database =
+    pathname.length > 1 ? pathname : `/${username || (searchParams.get('user') ?? '')}`
+  return `${host}:${port === '' ? '5432' : port}${database}`
 }

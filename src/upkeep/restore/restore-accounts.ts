@@ -2,7 +2,7 @@ import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { accountsMigrations } from '#main/stores.ts'
-import type { Connection, Engine } from '#store/engine.ts'
+import { type Connection, type Engine, StoreError } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import type { BackupFacts } from '../backup/backup-file.ts'
@@ -15,7 +15,7 @@ import {
   unequalTables,
 } from '../copy-tables.ts'
 import { revokeKeys } from '../keys/revoke-keys.ts'
-import { recordCopy } from '../store-copies.ts'
+import { lockCopies, recordCopy, wasCopied } from '../store-copies.ts'
 import { UpkeepError } from '../upkeep-error.ts'
 import { type KeysSince, type SeenKey, toSeen } from './keys-since.ts'
 
@@ -76,12 +76,45 @@ async function proveBackup(backup: Engine, facts: BackupFacts, file: string): Pr
     )
 }
 
+/** The new store did not answer when asked whether the restore was committed. */
+export class UnsureRestoreError extends UpkeepError {}
+
 /** In one transaction, audited before it commits. */
-export function restoreAccounts(input: RestoreInput): Promise<Restored> {
+export async function restoreAccounts(input: RestoreInput): Promise<Restored> {
+  const { target, facts, nowUnix } = input
+  const id = `${facts.manifest.id}:${nowUnix}`
+  const filled: { last?: Restored } = {}
+  try {
+    return await fillTarget(input, id, (restored) => {
+      filled.last = restored
+    })
+  } catch (error) {
+    // The answer to the commit may have been lost.
+    if (filled.last !== undefined && (await isThere(target, id))) return filled.last
+    throw error
+  }
+}
+
+function isThere(target: Engine, id: string): Promise<boolean> {
+  return wasCopied(target, id).catch((cause: unknown) => {
+    if (!(cause instanceof StoreError)) throw cause
+    throw new UnsureRestoreError(
+      `the new accounts store failed at the end, and only it knows whether it was filled; once it answers, look into its table "store_copies", and if that is empty, run this again (${cause.message})`,
+      { cause },
+    )
+  })
+}
+
+function fillTarget(
+  input: RestoreInput,
+  id: string,
+  onFilled: (restored: Restored) => void,
+): Promise<Restored> {
   const { backup, target, facts, nowUnix, onRows } = input
   const copied = { ...copiedAccounts, ...(onRows !== undefined && { onRows }) }
   return backup.snapshot((reads) =>
     target.writeWithoutTimeout(async (tx) => {
+      if (target.dialect === 'postgres') await lockCopies(tx)
       const table = await tableWithRows(tx, ACCOUNT_TABLES)
       if (table !== undefined)
         throw new UpkeepError(
@@ -99,10 +132,11 @@ export function restoreAccounts(input: RestoreInput): Promise<Restored> {
           nowUnix,
         )
       const differences = await auditRestored(tx, input)
-      const { id, createdMs } = facts.manifest
-      const origin = `backup of ${new Date(createdMs).toISOString()}`
-      await recordCopy(tx, { id: `${id}:${nowUnix}`, kind: 'restore', origin, nowUnix })
-      return { tables, since, differences }
+      const origin = `backup of ${new Date(facts.manifest.createdMs).toISOString()}`
+      await recordCopy(tx, { id, kind: 'restore', origin, nowUnix })
+      const restored = { tables, since, differences }
+      onFilled(restored)
+      return restored
     }),
   )
 }

@@ -13,7 +13,12 @@ import type { Report } from '../report.ts'
 import { UpkeepError } from '../upkeep-error.ts'
 import { compareKeys, keysOfLog, keysOfStore, type SeenKey, type SinceKey } from './keys-since.ts'
 import { exchangeRefunds } from './refund-files.ts'
-import { type Restored, restoreAccounts, withBackup } from './restore-accounts.ts'
+import {
+  type Restored,
+  restoreAccounts,
+  UnsureRestoreError,
+  withBackup,
+} from './restore-accounts.ts'
 
 export interface RestoreOptions {
   readonly file: string
@@ -53,7 +58,7 @@ export async function runRestore(
           })
           tell(report, { restored, facts, options, sources, setAside: files.setAside })
         } catch (error) {
-          files.undo()
+          if (!(error instanceof UnsureRestoreError)) files.undo()
           throw error
         }
       }),
