@@ -19,7 +19,7 @@ import { ACCOUNT_TABLES, copiedAccounts, movedTables } from '#upkeep/copied-stor
 import { proveTables, unequalTables } from '#upkeep/copy-tables.ts'
 import { moveAccounts } from '#upkeep/move/move-accounts.ts'
 import { placeOf } from '#upkeep/move/run-move.ts'
-import { type Moment, openWatch, runSexton } from './mover.ts'
+import { isFrozen, isWritable, type Moment, openWatch, passTime, runSexton } from './mover.ts'
 
 let postgres: TestPostgres
 let folder: string
@@ -62,29 +62,6 @@ function freshFolder(): string {
 
 const move = (place: string, url: string, onChild?: Parameters<typeof runSexton>[2]) =>
   runSexton(['move', '--data', place, '--to', url, '--json'], {}, onChild)
-
-/** Ten seconds pass for the mover that was killed. */
-function passTime(place: string): void {
-  const database = new DatabaseSync(storeFile(place, 'accounts'))
-  const isThere = database.prepare("select 1 from sqlite_master where name = 'moving'").all()
-  if (isThere.length > 0)
-    database.exec(
-      'update moving set watched_until_ms = 1, frozen_until_ms = min(frozen_until_ms, 1)',
-    )
-  database.close()
-}
-
-async function isWritable(place: string): Promise<boolean> {
-  const engine = await openStore(place, 'accounts', { kind: 'sqlite' })
-  try {
-    await engine.write((tx) => tx.run(sql`update balances set micro_usd = micro_usd`))
-    return true
-  } catch {
-    return false
-  } finally {
-    await engine.close()
-  }
-}
 
 const openTarget = (url: string) => openPostgres({ url, schema: 'accounts' })
 
@@ -313,6 +290,23 @@ test('a change that went by unnoted voids the move', async () => {
   assert.equal(await isWritable(place), true)
 })
 
+test('the freeze of a mover that was killed ends in time, although the clock was set back an hour', async () => {
+  const place = freshFolder()
+  const source = await MovingFile.open(storeFile(place, 'accounts'), movedTables())
+  const mark = { id: 'one', place: 'elsewhere' }
+  assert.equal(await source.watch(mark), true)
+  await source.freeze(mark)
+  await source.close()
+  const later = new DatabaseSync(storeFile(place, 'accounts'))
+  later.exec(`update moving set watched_until_ms = watched_until_ms + 3600000,
+    frozen_until_ms = frozen_until_ms + 3600000`)
+  later.close()
+  assert.equal(await isWritable(place), true)
+  const other = await MovingFile.open(storeFile(place, 'accounts'), movedTables())
+  assert.equal(await other.watch({ ...mark, id: 'two' }), true)
+  await other.close()
+})
+
 test('a write that slips in after a freeze ran out is never lost: the move is given up', async () => {
   const place = freshFolder()
   const source = await MovingFile.open(storeFile(place, 'accounts'), movedTables())
@@ -357,15 +351,6 @@ test('a target that stalls keeps callers out no longer than allowed', async (t) 
   await assert.rejects(moving, /calls were refused for 1 s/)
   assert.deepEqual([wasFrozen[1], wasFrozen.at(-1)], [true, false])
 })
-
-function isFrozen(place: string): boolean {
-  const database = new DatabaseSync(storeFile(place, 'accounts'))
-  const frozen = database
-    .prepare("select 1 from moving where frozen_until_ms > unixepoch('subsec') * 1000")
-    .all()
-  database.close()
-  return frozen.length > 0
-}
 
 test('a call in flight while the accounts move is refunded by the next process, once', async () => {
   const place = join(folder, 'refunding')

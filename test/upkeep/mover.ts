@@ -2,6 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { storeFile } from '#main/store-file.ts'
+import { openStore } from '#main/stores.ts'
+import { sql } from '#store/sql.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
@@ -95,4 +99,36 @@ export async function openWatch(
       await once(entry, 'close')
     },
   }
+}
+
+/** Ten seconds pass for the mover that was killed. */
+export function passTime(place: string): void {
+  const database = new DatabaseSync(storeFile(place, 'accounts'))
+  const isThere = database.prepare("select 1 from sqlite_master where name = 'moving'").all()
+  if (isThere.length > 0)
+    database.exec(
+      'update moving set watched_until_ms = 1, frozen_until_ms = min(frozen_until_ms, 1)',
+    )
+  database.close()
+}
+
+export async function isWritable(place: string): Promise<boolean> {
+  const engine = await openStore(place, 'accounts', { kind: 'sqlite' })
+  try {
+    await engine.write((tx) => tx.run(sql`update balances set micro_usd = micro_usd`))
+    return true
+  } catch {
+    return false
+  } finally {
+    await engine.close()
+  }
+}
+
+export function isFrozen(place: string): boolean {
+  const database = new DatabaseSync(storeFile(place, 'accounts'))
+  const frozen = database
+    .prepare("select 1 from moving where frozen_until_ms > unixepoch('subsec') * 1000")
+    .all()
+  database.close()
+  return frozen.length > 0
 }

@@ -3,7 +3,7 @@ import { Mutex } from '#lib/mutex.ts'
 import { type Connection, StoreError } from '../engine.ts'
 import { BEING_MOVED, MOVED, MOVED_ID } from '../migrate.ts'
 import { column } from '../row.ts'
-import { sql } from '../sql.ts'
+import { type Sql, sql } from '../sql.ts'
 import { FROZEN, SqliteConnection } from './sqlite-connection.ts'
 
 export interface FileMove {
@@ -61,8 +61,8 @@ export class MovingFile {
       tables.length === 0
         ? []
         : await connection.run(sql`
-            select id, place, closed, is_void = 0 and watched_until_ms > ${NOW}
-              or frozen_until_ms > ${NOW} as busy from moving`)
+            select id, place, closed, is_void = 0 and ${isAhead('watched_until_ms')}
+              or ${isAhead('frozen_until_ms')} as busy from moving`)
     if (found === undefined)
       return mark === undefined
         ? { kind: 'open' }
@@ -198,6 +198,15 @@ const EVENTS = { insert: ['new'], update: ['old', 'new'], delete: ['old'] } as c
 const NOW_TEXT = "cast(unixepoch('subsec') * 1000 as integer)"
 const NOW = { kind: 'sql', parts: [NOW_TEXT], values: [] } as const
 
+/** Further ahead than any mover sets it: the clock was set back, and the mover may be dead. */
+function aheadText(column: string): string {
+  return `${column} between ${NOW_TEXT} + 1 and ${NOW_TEXT} + ${2 * SILENT_MS}`
+}
+
+function isAhead(column: string): Sql {
+  return { kind: 'sql', parts: [aheadText(column)], values: [] }
+}
+
 /** Leases change every second and are not moved, so they are frozen but not noted. */
 function movingSchema(tables: readonly MovedTable[], place: string): readonly string[] {
   const words = `${FROZEN}the accounts are moving to ${place}`.replaceAll("'", "''")
@@ -210,7 +219,7 @@ function movingSchema(tables: readonly MovedTable[], place: string): readonly st
     ...tables.flatMap((moved) =>
       Object.entries(EVENTS).flatMap(([event, images]) => [
         `create trigger moving_${moved.table}_${event} before ${event} on ${moved.table}
-          when exists (select 1 from moving where closed = 1 or frozen_until_ms > ${NOW_TEXT})
+          when exists (select 1 from moving where closed = 1 or ${aheadText('frozen_until_ms')})
           begin select raise(abort, '${words}'); end`,
         ...(moved.key.length === 0 ? [] : [noteText(moved, event, images)]),
       ]),
