@@ -88,7 +88,9 @@ function showPair(pair: string, names: ReadonlySet<string>): string {
 
 function show(part: string): string {
   const text = decoded(part)
-  return text !== undefined && (text.length <= PLAIN_MAX || PUBLIC.test(text)) ? part : HIDDEN
+  // Credentials of a URL that was given as a path.
+  if (text === undefined || text.includes('@')) return HIDDEN
+  return text.length <= PLAIN_MAX || PUBLIC.test(text) ? part : HIDDEN
 }
 
 function decoded(part: string): string | undefined {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -34,3 +34,13 @@ for (const [what, change] of [
     )
     await assert.rejects(engine.read(sql`select 1`), gone)
   })
+
+test('a new store is readable for its owner alone', async (context) => {
+  const folder = await mkdtemp(join(tmpdir(), 'sexton-private-'))
+  context.after(() => rm(folder, { recursive: true }))
+  const file = join(folder, 'accounts.sqlite')
+  const engine = openSqlite({ file, durability: 'full' })
+  await engine.write((tx) => tx.run(sql`create table calls (id integer)`))
+  for (const end of ['', '-wal', '-shm']) assert.equal(statSync(file + end).mode & 0o777, 0o600)
+  await engine.close()
+})

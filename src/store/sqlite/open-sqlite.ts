@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Mutex } from '#lib/mutex.ts'
 import {
@@ -35,6 +35,8 @@ const CACHE_KIB = { writer: 12 * 1_024, reader: 4 * 1_024 } as const
 export function openSqlite(options: SqliteOptions): Engine {
   mkdirSync(dirname(options.file), { recursive: true })
   const { file, bulk = false } = options
+  // A new file is its owner's alone: it holds wallets and digests of secrets.
+  closeSync(openSync(file, 'a', 0o600))
   // First: an unreadable file fails before a thread starts.
   const reader = new SqliteConnection({ file, bulk, cacheKib: CACHE_KIB.reader })
   const writer = openWriter(options)
