@@ -54,7 +54,7 @@ export async function listEvents(
   return { events, next }
 }
 
-const COLUMNS = sql`
+export const LIST_COLUMNS = sql`
   chain_id, block_number, log_index, tx_hash, timestamp_unix, kind, token, account, amount, detail, usd`
 
 /** A single index gives the order. */
@@ -67,7 +67,7 @@ function isOrderedByOneIndex({ account, token, chainId }: EventQuery): boolean {
 function newest(query: EventQuery): Sql {
   const { account, token, chainId, after } = query
   return sql`
-    select ${COLUMNS} from events
+    select ${LIST_COLUMNS} from events
     where dataset = ${query.dataset}
       ${account === undefined ? empty : sql`and account = ${account}`}
       ${token === undefined ? empty : sql`and token = ${token}`}
@@ -97,7 +97,7 @@ const SELECTS_MAX = 100
 function newestOf(chainId: number, query: EventQuery): Sql {
   const { account, token, after } = query
   return sql`
-    select ${COLUMNS} from events
+    select ${LIST_COLUMNS} from events
     where dataset = ${query.dataset} and chain_id = ${chainId}
       ${account === undefined ? empty : sql`and account = ${account}`}
       ${token === undefined ? empty : sql`and token = ${token}`}
@@ -132,7 +132,7 @@ function keyOf(event: ListedEvent): EventKey {
   return { timestamp, chainId, blockNumber, logIndex }
 }
 
-function toListed(row: Row): ListedEvent {
+export function toListed(row: Row): ListedEvent {
   return {
     chainId: column.integer(row, 'chain_id'),
     blockNumber: column.integer(row, 'block_number'),
