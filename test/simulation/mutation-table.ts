@@ -93,8 +93,8 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'read older history up to the head, before it is final',
     file: 'src/indexer/chain-index.ts',
-    from: 'const to = Math.min(settled.tip.finalized - HISTORY_MARGIN, this.#position.number)',
-    to: 'const to = Math.min(settled.tip.head.number, this.#position.number)',
+    from: 'const to = Math.min(outcome.tip.finalized - HISTORY_MARGIN, this.#position.number)',
+    to: 'const to = Math.min(outcome.tip.head.number, this.#position.number)',
   },
   {
     rule: 'trust an empty range of whichever node gave it',

@@ -4,12 +4,15 @@ import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { empty, join, type Sql, sql } from '#store/sql.ts'
 
-export interface ListedEvent {
+export interface EventPlace {
   readonly chainId: number
   readonly blockNumber: number
   readonly logIndex: number
   readonly txHash: Hash
   readonly timestamp: number
+}
+
+export interface ListedEvent extends EventPlace {
   readonly kind: string
   readonly token: string
   readonly account: Address | null

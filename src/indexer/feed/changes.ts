@@ -2,7 +2,7 @@ import type { MicroUsd } from '#domain/money.ts'
 import type { Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import type { EventFact } from '../events/event.ts'
-import { type ListedEvent, toListed } from '../events/list-events.ts'
+import { type EventPlace, type ListedEvent, toListed } from '../events/list-events.ts'
 
 export interface FeedEvent extends ListedEvent {
   readonly dataset: string
@@ -10,7 +10,7 @@ export interface FeedEvent extends ListedEvent {
 
 export interface PriceLog {
   readonly symbol: string
-  readonly log: Pick<ListedEvent, 'chainId' | 'blockNumber' | 'logIndex' | 'txHash' | 'timestamp'>
+  readonly log: EventPlace
 }
 
 /** A commit with more starts a new epoch: reading the lists again is cheaper for everyone. */
@@ -104,8 +104,8 @@ function keyOf({ dataset, chainId, blockNumber, logIndex }: FeedEvent): string {
 }
 
 export function byPlace(
-  a: Pick<ListedEvent, 'timestamp' | 'blockNumber' | 'logIndex'>,
-  b: Pick<ListedEvent, 'timestamp' | 'blockNumber' | 'logIndex'>,
+  a: Pick<EventPlace, 'timestamp' | 'blockNumber' | 'logIndex'>,
+  b: Pick<EventPlace, 'timestamp' | 'blockNumber' | 'logIndex'>,
 ): number {
   return a.timestamp - b.timestamp || a.blockNumber - b.blockNumber || a.logIndex - b.logIndex
 }
