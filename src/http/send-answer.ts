@@ -42,10 +42,11 @@ export async function sendStream(
 
 async function drain(raw: ServerResponse, unreadMs: number): Promise<void> {
   const late = setTimeout(() => raw.destroy(), unreadMs)
-  await new Promise<void>((resolve) => {
-    raw.once('drain', resolve).once('close', resolve)
-    if (raw.destroyed) resolve()
-  })
+  const { promise, resolve } = Promise.withResolvers<void>()
+  raw.once('drain', resolve).once('close', resolve)
+  if (raw.destroyed) resolve()
+  await promise
+  raw.off('drain', resolve).off('close', resolve)
   clearTimeout(late)
 }
 
