@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
+import { readStream, type StreamEvent } from '#examples/stream.ts'
 import { forgetChain } from '#indexer/forget.ts'
-import { readStream, type StreamEvent } from '../../examples/stream.ts'
 import { stepIndex } from '../stepped-index.ts'
 import { eventually } from '../world.ts'
 import { type StreamWorld, startStreamWorld } from './stream-world.ts'
@@ -77,8 +77,7 @@ test('finality=finalized holds an event back until its block is final, and then 
   const stream = await openStream('?kind=burn&finality=finalized')
   await stream.next('open')
   await world.burn(2)
-  const [base] = world.nodes
-  assert.ok(base !== undefined)
+  const { base } = world
   const block = base.chain.head.number
   base.chain = base.chain.addEmpty(10)
   await world.catchUp()
@@ -94,8 +93,7 @@ test('finality=finalized holds an event back until its block is final, and then 
 })
 
 test('a reorg retracts, newest first', async () => {
-  const [base] = world.nodes
-  assert.ok(base !== undefined)
+  const { base } = world
   const stream = await openStream('?kind=burn')
   await stream.next('open')
   await world.burn()
@@ -211,7 +209,7 @@ test('a reader that does not read is cut off, and its cursor brings the rest', a
     socket.pause()
     // More than the buffers of the kernel hold.
     for (let block = 0; block < BLOCKS; block += 1) await slow.burn(BURNS)
-    await eventually(async () => slow.openStreams() === 0 || undefined, 10_000)
+    await eventually(async () => slow.open.count === 0 || undefined, 10_000)
     const closed = new Promise((resolve) => socket.once('close', resolve))
     socket.resume()
     await closed
