@@ -22,7 +22,7 @@ import { advanceAll, commitDepsOf, type SteppedIndex, stepIndex } from '#test/st
 import { FeedClient } from './feed-client.ts'
 
 /** A few in every run of the tests, 300 in `npm run test:long`. */
-const runs = Number(process.env.RANDOM_RUNS ?? (process.env.TEST_LONG === undefined ? 5 : 300))
+const runs = Number(process.env.RANDOM_RUNS ?? (process.env.TEST_LONG === undefined ? 4 : 300))
 const msPerRunMax = 5_000
 const finalDepth = 8
 

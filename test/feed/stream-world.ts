@@ -29,6 +29,8 @@ export interface StreamWorld {
   readonly ecosystem: Ecosystem
   readonly access: Harness
   readonly origin: string
+  /** The data endpoints, without a server. */
+  readonly routes: readonly Route[]
   readonly base: ServedChain
   index: SteppedIndex
   /** Streams whose reader has not ended. */
@@ -43,9 +45,13 @@ export interface StreamWorld {
   end(): Promise<void>
 }
 
-export async function startStreamWorld(more: Partial<ApiDeps> = {}): Promise<StreamWorld> {
+/** With an empty register on other engines, one for each server, or on SQLite. */
+export async function startStreamWorld(
+  more: Partial<ApiDeps> = {},
+  registers: readonly Engine[] = [],
+): Promise<StreamWorld> {
   const folder = mkdtempSync(join(tmpdir(), 'sexton-'))
-  const { register, access, close } = await openStores(folder)
+  const { register, access, close } = await openStores(folder, registers)
   const base = await serveChain(pricedChain(), { finalDepth: 8 })
   const ethereum = await serveChain(beginChain(1, 1_700_000_000).addEmpty(3), { finalDepth: 8 })
   const ecosystem = localEcosystemAt({ base: base.url, ethereum: ethereum.url })
@@ -58,6 +64,7 @@ export async function startStreamWorld(more: Partial<ApiDeps> = {}): Promise<Str
     access,
     base,
     open,
+    routes: dataRoutesOf({ register, ecosystem }),
     origin: first.origin,
     index: stepIndex(await commitDepsOf(register, ecosystem)),
     async burn(count = 1) {
@@ -68,7 +75,7 @@ export async function startStreamWorld(more: Partial<ApiDeps> = {}): Promise<Str
     },
     catchUp: () => advanceAll(world.index, ecosystem.chains),
     async another() {
-      const server = await startServer(serving, {})
+      const server = await startServer({ ...serving, register: registers[1] ?? register }, {})
       servers.push(server)
       return server.origin
     },
@@ -96,13 +103,14 @@ function pricedChain() {
     .add({ logs: [logOf.sync(market.gravePair, 10n ** 21n, 10n ** 24n)] })
 }
 
-async function openStores(folder: string) {
+async function openStores(folder: string, registers: readonly Engine[]) {
   const open = (name: string) => openSqlite({ file: join(folder, name), durability: 'normal' })
-  const [register, accounts] = [open('register.sqlite'), open('accounts.sqlite')]
+  const [register = open('register.sqlite')] = registers
+  const accounts = open('accounts.sqlite')
   await register.migrate(registerMigrations)
   await accounts.migrate(HARNESS_MIGRATIONS)
   const close = async () => {
-    await register.close()
+    for (const each of registers.length > 0 ? registers : [register]) await each.close()
     await accounts.close()
   }
   return { register, access: createHarness(accounts), close }

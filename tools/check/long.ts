@@ -22,7 +22,7 @@ const programs = [
   '--test test/false-payments.test.ts test/unproven-payments.test.ts test/x402/pay.test.ts test/x402/sign-in.test.ts',
   '--test test/deploy/image/run-image.ts test/deploy/real-dashboard.ts',
   '--test test/deploy/rolling-restart.ts test/deploy/system-calls.ts',
-  '--test test/feed/feed.test.ts',
+  '--test test/feed/feed.test.ts test/feed/stream-property.test.ts',
   'test/file-pairs/main.ts --pairs 300',
   'test/file-pairs/main.ts --pairs 60 --engine postgres',
 ]
