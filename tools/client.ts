@@ -47,6 +47,7 @@ export async function generateClient(): Promise<string> {
     Object.entries(methods)
       // POST does what GET does; only a GET can be repeated.
       .filter(([method]) => method === 'get' || methods.get === undefined || isOwn(methods, method))
+      .filter(([, operation]) => !isStream(operation))
       .map(([method, operation]) => operationText(method.toUpperCase(), path, operation)),
   )
   const codes = Object.keys(REFUSALS).map((code) => `  | '${code}'\n`)
@@ -66,6 +67,11 @@ ${operations.join('\n')}`)
 /** Whether a POST beside a GET is an operation of its own: it then has a body. */
 function isOwn(methods: Readonly<Record<string, Operation>>, method: string): boolean {
   return methods[method]?.requestBody !== undefined
+}
+
+/** A call has one answer; examples/stream.ts reads a stream. */
+function isStream({ responses }: Operation): boolean {
+  return responses['200']?.content?.['text/event-stream'] !== undefined
 }
 
 function typeText([name, schema]: [string, Schema]): string {

@@ -568,6 +568,24 @@ export type Prepayment = {
   readonly verifiedAt: string | null
 }
 
+export type PriceChange = {
+  readonly token: string
+  readonly usd: number | null
+  readonly usdExact: string | null
+  /** <chainId>:<txHash>:<logIndex> */
+  readonly id?: string
+  readonly chain?: string
+  readonly chainId?: number
+  readonly blockNumber?: number
+  readonly txHash?: string
+  readonly logIndex?: number
+  readonly timestamp?: string
+  /** Unix seconds */
+  readonly timestampUnix?: number
+  readonly finality?: 'latest' | 'safe' | 'finalized'
+  readonly explorerUrl?: string | null
+}
+
 export type Pricing = {
   readonly perCallUsd: string
   readonly network: string
@@ -710,6 +728,11 @@ export type StatsPoint = {
   readonly valueExact: string | null
   /** False for today */
   readonly complete: boolean
+}
+
+export type StreamEvent = {
+  readonly kind: 'burn' | 'claim' | 'distribution' | 'dig' | 'price'
+  readonly row: Burn | Payout | GraveDig | PriceChange
 }
 
 export type Tier = {

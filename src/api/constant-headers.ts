@@ -22,6 +22,7 @@ const ALLOWED = [
   'Authorization',
   'Content-Type',
   'If-None-Match',
+  'Last-Event-ID',
   'PAYMENT-SIGNATURE',
   'X-PAYMENT',
   'SIGN-IN-WITH-X',

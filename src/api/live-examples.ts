@@ -35,8 +35,8 @@ async function askAll(
   const ask = askRoutes(routes)
   const address = await someWallet(ask)
   let isComplete = true
-  for (const { operationId, method, metered, open, parameters } of routes) {
-    if (method !== 'GET' || !(metered || open === true)) continue
+  for (const { operationId, method, metered, open, stream, parameters } of routes) {
+    if (method !== 'GET' || stream === true || !(metered || open === true)) continue
     if (signal.aborted) return false
     const names = Object.keys(parameters)
     const query = Object.fromEntries(Object.entries(SHORT).filter(([name]) => names.includes(name)))

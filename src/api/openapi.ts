@@ -115,6 +115,7 @@ function parametersOf(route: Route): readonly JsonObject[] {
     schema: parameter.schema,
     ...(parameter.example === undefined ? {} : { example: parameter.example }),
   }))
+  if (route.stream === true) return [...own, LAST_EVENT_ID]
   if (!route.metered) return own
   const ifNoneMatch = {
     name: 'If-None-Match',
@@ -123,6 +124,13 @@ function parametersOf(route: Route): readonly JsonObject[] {
     schema: { type: 'string' },
   }
   return [...own, ifNoneMatch]
+}
+
+const LAST_EVENT_ID = {
+  name: 'Last-Event-ID',
+  in: 'header',
+  description: 'The `id` of the last event received; continues after it.',
+  schema: { type: 'string' },
 }
 
 function requestBodyOf(body: TSchema, bodyExample: unknown): JsonObject {
@@ -140,7 +148,10 @@ function answersOf(input: OpenApiInput, route: Route): JsonObject {
       description: shape.description,
       headers: headerRefs(ANSWER_HEADERS[kindOf(route)], takesPayments(input)),
       content: {
-        'application/json': { schema: shape.schema, ...(example === undefined ? {} : { example }) },
+        [route.stream === true ? 'text/event-stream' : 'application/json']: {
+          schema: shape.schema,
+          ...(example === undefined ? {} : { example }),
+        },
         ...(route.csv === true ? { 'text/csv': { schema: { type: 'string' } } } : {}),
       },
     }

@@ -130,7 +130,24 @@ async function answer(deps: PipelineDeps, route: Route, incoming: Incoming): Pro
   const ending = guardLate(deps, exchange, await runSteps(deps, exchange))
   const outgoing = wireOrRefusal(deps, exchange, ending)
   if (outgoing.status >= 300) await refund(deps, exchange)
-  return stamp(deps, exchange, outgoing, await figuresToShow(deps, exchange, outgoing))
+  const charged =
+    outgoing.stream === undefined ? outgoing : await chargedByMinute(deps, exchange, outgoing)
+  return stamp(deps, exchange, charged, await figuresToShow(deps, exchange, charged))
+}
+
+/** Imported by the first stream. */
+async function chargedByMinute(
+  deps: PipelineDeps,
+  facts: Exchange,
+  { stream: open, ...outgoing }: Outgoing,
+): Promise<Outgoing> {
+  if (open === undefined) return outgoing
+  const { chargeMinutes } = await import('./charge-minutes.ts')
+  const { headers } = facts.incoming
+  const identify = () =>
+    headers.authorization === undefined ? facts.caller : deps.identify(headers, facts.addressBucket)
+  const failed = (error: unknown) => reportFailure(deps, error, facts.requestId)
+  return { ...outgoing, stream: chargeMinutes(deps, { facts, identify, failed, open }) }
 }
 
 async function runSteps(deps: PipelineDeps, exchange: Exchange): Promise<Ending> {

@@ -5,7 +5,7 @@ import type { Incoming, Outgoing } from '#http/exchange.ts'
 import { toProblem } from '#http/problem.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import { CSV_TYPE, wantsCsv } from '#route/csv.ts'
-import type { Answer, Outcome, Prepared, Route } from '#route/route.ts'
+import type { Answer, Outcome, Prepared, Route, StreamAnswer } from '#route/route.ts'
 
 export interface Asked {
   readonly route: Route
@@ -46,6 +46,7 @@ function bare(deps: { readonly publicBaseUrl: string }, asked: Asked, ending: En
     return { status: 304, headers: ['ETag', etag, 'Cache-Control', cacheControl], body: '' }
   }
   if (ending.kind === 'answer') return answerWire(asked, ending)
+  if (ending.kind === 'stream') return streamWire(ending)
   const headers = ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store']
   push(headers, ending.headers ?? {})
   return { status: 402, headers, body: JSON.stringify(ending.body) }
@@ -72,6 +73,12 @@ function answerWire(asked: Asked, answer: Answer): Outgoing {
     headers.push('Content-Disposition', `attachment; filename="${fileNameOf(route)}"`)
   push(headers, answer.headers ?? {})
   return { status: answer.status, headers, body }
+}
+
+/** `X-Accel-Buffering`: nginx passes events on at once. */
+function streamWire({ contentType, open: stream }: StreamAnswer): Outgoing {
+  const headers = ['Content-Type', contentType, 'Cache-Control', 'no-store']
+  return { status: 200, headers: [...headers, 'X-Accel-Buffering', 'no'], body: '', stream }
 }
 
 const etags = new WeakMap<Answer, string>()

@@ -5,7 +5,12 @@ import { showAddress } from '#domain/address.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Chain, Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
 import type { Cut } from '#indexer/cut.ts'
-import { type EventKey, type ListedEvent, listEvents } from '#indexer/events/list-events.ts'
+import {
+  type EventKey,
+  type EventPlace,
+  type ListedEvent,
+  listEvents,
+} from '#indexer/events/list-events.ts'
 import { finalityOf, type IndexStatus } from '#indexer/status.ts'
 import { toIso } from '#lib/time.ts'
 import { named, Type } from '#lib/type.ts'
@@ -22,7 +27,7 @@ import {
 } from './parameters.ts'
 import { amounts, amountText, rawText, unixTime, usdOf, usdOrNull } from './wire.ts'
 
-const eventProperties = {
+export const eventProperties = {
   id: Type.String({ description: '<chainId>:<txHash>:<logIndex>' }),
   chain: Type.String(),
   chainId: Type.Integer(),
@@ -120,10 +125,23 @@ function hashOf(filters: readonly unknown[]): string {
   return createHash('sha256').update(JSON.stringify(filters)).digest('hex').slice(0, 16)
 }
 
+/** A row as a list shows it. */
+export type ToRow = (event: ListedEvent, status: IndexStatus, ecosystem: Ecosystem) => object
+
 export function eventMembers(event: ListedEvent, status: IndexStatus, ecosystem: Ecosystem) {
-  const known = status.chains.find((each) => each.chain.id === event.chainId)
   const token = ecosystem.tokens.find((each) => each.symbol === event.token)
-  assert(known !== undefined && token !== undefined, 'an event of an unknown chain or token')
+  assert(token !== undefined, 'an event of an unknown token')
+  return {
+    ...placeMembers(event, status),
+    token: token.symbol,
+    ...amounts('amount', event.amount, token.decimals),
+    amountUsdAtEvent: usdOf(event.usd),
+  }
+}
+
+export function placeMembers(event: EventPlace, status: IndexStatus) {
+  const known = status.chains.find((each) => each.chain.id === event.chainId)
+  assert(known !== undefined, 'an event of an unknown chain')
   const { chain } = known
   return {
     id: `${event.chainId}:${event.txHash}:${event.logIndex}`,
@@ -136,9 +154,6 @@ export function eventMembers(event: ListedEvent, status: IndexStatus, ecosystem:
     timestampUnix: event.timestamp,
     finality: finalityOf(known, event.blockNumber),
     explorerUrl: chain.explorerUrl === null ? null : `${chain.explorerUrl}/tx/${event.txHash}`,
-    token: token.symbol,
-    ...amounts('amount', event.amount, token.decimals),
-    amountUsdAtEvent: usdOf(event.usd),
   }
 }
 

@@ -112,7 +112,7 @@ export class Connections {
       const sameMs = isSame ? swept.sameMs + SWEEP_MS : 0
       connection.swept = { bytesRead, isIdle, sameMs }
       // Only Node knows whether a client is reading an answer.
-      const isSending = socket.writableLength > 0
+      const isSending = socket.writableLength > 0 || connection.isStreaming
       if (isSending !== Boolean(socket.timeout)) socket.setTimeout(isSending ? stillMs : 0)
       if (!isSending && sameMs > (isIdle ? idleMs : stillMs)) socket.destroy()
     }
@@ -152,6 +152,7 @@ export class ClientConnection {
   #requests = 0
   /** Later requests are ignored; the next answer ends the connection (RFC 9112, 9.6). */
   #isEnding = false
+  #isStreaming = false
   #isBroken = false
   #newest: ServerResponse | undefined
   #answering: ServerResponse | undefined
@@ -196,6 +197,16 @@ export class ClientConnection {
 
   end(): void {
     this.#isEnding = true
+  }
+
+  /** Events may be rare, and are the last answer. */
+  stream(): void {
+    this.#isStreaming = true
+    this.end()
+  }
+
+  get isStreaming(): boolean {
+    return this.#isStreaming
   }
 
   /** When stopping, only the newest answer ends it: earlier ones were charged too. */

@@ -12,7 +12,7 @@ import {
   ServerIncoming,
   tooLarge,
 } from './request.ts'
-import { sendAnswer, sentBytes } from './send-answer.ts'
+import { sendAnswer, sendStream, sentBytes } from './send-answer.ts'
 import type { UnsentBytes } from './unsent-bytes.ts'
 
 export interface DoorDeps {
@@ -170,8 +170,10 @@ export class Door {
     const close = this.#connections.of(reply.raw.req.socket).isLast(reply.raw, isStopping)
     // Fastify would close after an earlier answer and lose the rest.
     if (isStopping && !close) outgoing.headers.push('Connection', 'keep-alive')
-    sendAnswer(reply, outgoing, { requestId, constant, close })
-    if (reply.raw.writableLength > 0)
+    const { stream } = outgoing
+    if (stream !== undefined) this.#stream(reply, incoming, { ...outgoing, stream })
+    else sendAnswer(reply, outgoing, { requestId, constant, close })
+    if (stream === undefined && reply.raw.writableLength > 0)
       this.#unsent.hold(reply.raw, outgoing.body, clientOf(incoming))
     try {
       const durationMs = performance.now() - startedMs
@@ -188,6 +190,22 @@ export class Door {
       report(error, requestId)
     }
     return reply
+  }
+
+  #stream(
+    reply: FastifyReply,
+    { requestId, signal }: ServerIncoming,
+    outgoing: Parameters<typeof sendStream>[1],
+  ): void {
+    const { constantHeaders: constant, report } = this.#deps
+    this.#connections.of(reply.raw.req.socket).stream()
+    const { unreadMs } = this.#unsent
+    sendStream(reply, outgoing, { requestId, constant, close: true, signal, unreadMs }).catch(
+      (error: unknown) => {
+        report(error, requestId)
+        reply.raw.destroy()
+      },
+    )
   }
 }
 

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import { KEEP_ALIVE_HEADER } from './connections.ts'
 import type { Incoming, Outgoing } from './exchange.ts'
@@ -19,6 +20,34 @@ export function sendAnswer(reply: FastifyReply, outgoing: Outgoing, stamp: Stamp
   reply.hijack()
   raw.end(hasBody(outgoing) ? outgoing.body : undefined)
   return reply
+}
+
+/** The last answer on its connection. Rejects when the source does. */
+export async function sendStream(
+  reply: FastifyReply,
+  outgoing: Outgoing & { readonly stream: NonNullable<Outgoing['stream']> },
+  stamp: Stamp & { readonly signal: AbortSignal; readonly unreadMs: number },
+): Promise<void> {
+  const { raw } = reply
+  raw.writeHead(outgoing.status, stampedHeaders(outgoing, stamp))
+  reply.hijack()
+  raw.flushHeaders()
+  if (raw.req.method === 'HEAD') return void raw.end()
+  for await (const chunk of outgoing.stream(stamp.signal)) {
+    if (raw.destroyed) return
+    if (chunk !== '' && !raw.write(chunk)) await drain(raw, stamp.unreadMs)
+  }
+  raw.end()
+}
+
+async function drain(raw: ServerResponse, unreadMs: number): Promise<void> {
+  const late = setTimeout(() => raw.destroy(), unreadMs)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  raw.once('drain', resolve).once('close', resolve)
+  if (raw.destroyed) resolve()
+  await promise
+  raw.off('drain', resolve).off('close', resolve)
+  clearTimeout(late)
 }
 
 export function stampedHeaders(outgoing: Outgoing, stamp: Stamp): string[] {

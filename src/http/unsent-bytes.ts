@@ -4,13 +4,19 @@ import type { Socket } from 'node:net'
 export interface UnsentLimits {
   readonly perClient: number
   readonly total: number
+  /** Of a stream: until a client that does not read is cut off; its last event id is its cursor. */
+  readonly unreadMs: number
 }
 
 /**
  * Some thirty of the longest series (half a megabyte) per client; the total is what the process can
  * spare.
  */
-export const UNSENT_LIMITS: UnsentLimits = { perClient: 16_000_000, total: 64_000_000 }
+export const UNSENT_LIMITS: UnsentLimits = {
+  perClient: 16_000_000,
+  total: 64_000_000,
+  unreadMs: 30_000,
+}
 
 const ANSWER_BYTES = 4_096
 
@@ -28,6 +34,10 @@ export class UnsentBytes {
 
   constructor(limits: UnsentLimits) {
     this.#limits = limits
+  }
+
+  get unreadMs(): number {
+    return this.#limits.unreadMs
   }
 
   /** Shared bodies cost a client nothing. */

@@ -60,7 +60,7 @@ export async function commitSegment(
 ): Promise<Position> {
   const { segment, chainId, backfill } = input
   const to = segment.end
-  await moveHead(deps, { ...input, to }, async (change) => {
+  await moveHead(deps, { ...input, to, isGap: true }, async (change) => {
     await movePosition(change.connection, { ...change, to, tip: input.tip })
     if (backfill !== undefined) await writeBackfill(change.connection, chainId, backfill)
     await applySegment(change, segment)
@@ -108,10 +108,12 @@ async function moveHead(
     readonly expected: Position | undefined
     readonly tip: ChainTip
     readonly to: Position
+    readonly ancestor?: Position
+    readonly isGap?: boolean
   },
   work: Work,
 ): Promise<void> {
-  const { chainId, expected, tip, to } = input
+  const { chainId, expected, tip, to, isGap = false } = input
   await transact(
     deps,
     async (connection) => {
@@ -120,11 +122,11 @@ async function moveHead(
         stored?.hash === expected?.hash,
         `another process moved the position of chain ${chainId} during a commit`,
       )
-      const finalizedNumber = Math.max(
-        await readFinalized(connection, chainId),
-        Math.min(tip.finalized, to.number),
-      )
-      return { chainId, finalizedNumber, isOlder: false }
+      const finalizedBefore = await readFinalized(connection, chainId)
+      const finalizedNumber = Math.max(finalizedBefore, Math.min(tip.finalized, to.number))
+      const ancestor = input.ancestor?.number
+      const feeding = isGap ? 'gap' : { finalizedBefore, ancestor }
+      return { chainId, finalizedNumber, isOlder: false, feeding }
     },
     work,
   )

@@ -5,6 +5,7 @@ import type { MicroUsd } from '#domain/money.ts'
 import type { Connection } from '#store/engine.ts'
 import type { PartEntry } from './adopted-file/file-part.ts'
 import type { DatedAmount, TimeRange } from './events/time-range.ts'
+import type { Changes } from './feed/changes.ts'
 import { type Selector, selectLogs } from './select-logs.ts'
 
 export type { Position } from '#chain/chain-event.ts'
@@ -15,6 +16,8 @@ export interface Change {
   readonly finalizedNumber: number
   /** Gets no hourly sums. */
   readonly isOlder: boolean
+  /** For the feed, which follows the head only. */
+  readonly changes?: Changes | undefined
   /** In dollars; undefined while unread blocks may change them. */
   valuesOf(amounts: readonly DatedAmount[]): Promise<readonly (MicroUsd | null | undefined)[]>
   /** Events in this range must be valued again. */

@@ -11,6 +11,7 @@ export async function forgetChain(deps: CommitDeps, chainId: number): Promise<vo
     chainId,
     finalizedNumber: await readFinalized(connection, chainId),
     isOlder: false,
+    feeding: 'anew',
   })
   const { datasets, engine } = deps
   const work = (change: Transaction) => removeChain(change, datasets)

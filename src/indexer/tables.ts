@@ -4,6 +4,7 @@ import { adoptedFileMigration } from './adopted-file/tables.ts'
 import { backfillsMigration } from './backfill/backfill-row.ts'
 import { matchedMappingsMigration } from './events/matched-mappings.ts'
 import { eventsMigration } from './events/tables.ts'
+import { feedMigration } from './feed/tables.ts'
 import { forgottenChainsMigration } from './forgotten-chains.ts'
 import { stalledChainsMigration } from './stalled-chains.ts'
 
@@ -48,4 +49,5 @@ export const indexerMigrations: readonly Migration[] = [
   adoptedFileMigration,
   stalledChainsMigration,
   matchedMappingsMigration,
+  feedMigration,
 ]

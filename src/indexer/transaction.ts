@@ -9,6 +9,8 @@ import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
 import type { AnyDataset, Change, Staged } from './dataset.ts'
 import type { TimeRange } from './events/time-range.ts'
 import { type PriceBook, unvalueEvents, valueEvents, valuesOf } from './events/value-events.ts'
+import { Changes } from './feed/changes.ts'
+import { type FedCommit, openGap, startEpoch, writeFeed } from './feed/write-feed.ts'
 import type { Anomaly, Segment } from './segment.ts'
 
 export interface CommitDeps {
@@ -55,16 +57,39 @@ export async function transact(
       holdLease(connection, deps.lease, deps.clock()),
       facts(connection),
     ])
-    await work(openChange(deps, { connection, ...read }))
-    await valueEvents(connection, deps.prices, deps.tokens)
+    const { feeding = 'none' } = read
+    const changes = typeof feeding === 'string' ? undefined : new Changes()
+    await work(openChange(deps, { connection, ...read, changes }))
+    await valueEvents(connection, deps.prices, deps.tokens, changes)
+    await feed(deps, connection, { ...read, feeding, changes })
   })
 }
 
-export type Facts = Pick<Change, 'chainId' | 'finalizedNumber' | 'isOlder'>
+/**
+ * At the head, changes are written to the feed; `gap`: a range of history that the feed leaves out;
+ * `anew`: rows changed otherwise, so cursors end.
+ */
+export type Feeding = Pick<FedCommit, 'finalizedBefore' | 'ancestor'> | 'gap' | 'anew' | 'none'
+
+export interface Facts extends Pick<Change, 'chainId' | 'finalizedNumber' | 'isOlder'> {
+  readonly feeding?: Feeding
+}
+
+async function feed(
+  { prices }: Pick<CommitDeps, 'prices'>,
+  connection: Connection,
+  commit: Facts & { readonly feeding: Feeding } & Pick<Change, 'changes'>,
+): Promise<void> {
+  const { feeding, changes, chainId } = commit
+  if (feeding === 'gap') return openGap(connection, chainId)
+  if (feeding === 'anew') return startEpoch(connection)
+  if (feeding === 'none' || changes === undefined) return
+  await writeFeed(connection, prices, { ...commit, ...feeding, changes })
+}
 
 export function openChange(
   deps: Pick<CommitDeps, 'prices'>,
-  facts: Facts & Pick<Change, 'connection'>,
+  facts: Facts & Pick<Change, 'connection' | 'changes'>,
 ): Transaction {
   const { connection } = facts
   const moved = new Map<string, TimeRange>()
@@ -79,7 +104,7 @@ export function openChange(
       })
     },
     async settlePrices() {
-      await unvalueEvents(connection, deps.prices, moved)
+      await unvalueEvents(connection, deps.prices, moved, facts.changes)
       moved.clear()
     },
   }

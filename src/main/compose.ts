@@ -25,6 +25,7 @@ import type { Route } from '#route/route.ts'
 import { type HoldingsDeps, readHoldings, readShares, readTiers } from '#statistics/holdings.ts'
 import { priceAt, statsRoute } from '#statistics/stats.ts'
 import { statsHistoryRoute } from '#statistics/stats-history.ts'
+import { streamRoute } from '#stream/stream-route.ts'
 import { absentOperations } from './absent-operations.ts'
 import { indexGauges } from './gauges/index-gauges.ts'
 import type { IndexProgress } from './gauges/index-progress.ts'
@@ -109,6 +110,7 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
     ...x402,
     routes: [
       ...dataRoutes(data),
+      streamRoute({ ...data, report: deps.report }),
       ...access.routes,
       ...(paying?.routes ?? []),
       ...(x402?.routes ?? []),

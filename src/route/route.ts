@@ -52,7 +52,17 @@ export interface PaymentRequired {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export type Outcome = Answer | Refusal | PaymentRequired
+/** Text in chunks, pulled as the client reads; ends soon after `signal`. */
+export type OpenStream = (signal: AbortSignal) => AsyncIterable<string>
+
+/** Every started minute after the first is admitted as a call of its own. */
+export interface StreamAnswer {
+  readonly kind: 'stream'
+  readonly contentType: string
+  readonly open: OpenStream
+}
+
+export type Outcome = Answer | StreamAnswer | Refusal | PaymentRequired
 
 export interface AnswerShape {
   readonly description: string
@@ -74,6 +84,8 @@ interface RouteFacts {
   /** Skips the key look-up: works without the store. */
   readonly open?: boolean
   readonly csv?: boolean
+  /** Answered by server-sent events. */
+  readonly stream?: boolean
   readonly refusals: readonly RefusalCode[]
   readonly guard?: 'mint' | 'gate' | 'claim'
   /** Allows a 304 before any query or charge. */

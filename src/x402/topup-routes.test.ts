@@ -91,7 +91,8 @@ function settlingReceiver(engine: Engine) {
   }
 }
 
-function receiptOf({ headers }: Outcome) {
+function receiptOf(outcome: Outcome) {
+  const headers = 'headers' in outcome ? outcome.headers : undefined
   return decodePaymentResponseHeader(headers?.['PAYMENT-RESPONSE'] ?? '')
 }
 

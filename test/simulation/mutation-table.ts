@@ -77,8 +77,8 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'forget that finality never goes back',
     file: 'src/indexer/commit.ts',
-    from: '        await readFinalized(connection, chainId),\n        Math.min',
-    to: '        0,\n        Math.min',
+    from: 'Math.max(finalizedBefore, Math.min(tip',
+    to: 'Math.max(0, Math.min(tip',
   },
   {
     rule: 'take final blocks back',

@@ -24,6 +24,7 @@ const programs = [
   '--test test/deploy/rolling-restart.ts test/deploy/system-calls.ts',
   '--test test/upkeep/move.test.ts',
   'tools/bench/move.ts --paid-days 365 --logs 100000',
+  '--test test/feed/feed.test.ts test/feed/stream-property.test.ts',
   'test/file-pairs/main.ts --pairs 300',
   'test/file-pairs/main.ts --pairs 60 --engine postgres',
 ]

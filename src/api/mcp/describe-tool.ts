@@ -4,8 +4,8 @@ import type { Route } from '#route/route.ts'
 import type { McpFacts } from './mcp-deps.ts'
 
 /** Every data endpoint, and the free one that shows quota and balance. */
-export function isTool({ method, metered, operationId }: Route): boolean {
-  return method === 'GET' && (metered || operationId === 'getUsage')
+export function isTool({ method, metered, stream, operationId }: Route): boolean {
+  return method === 'GET' && !stream && (metered || operationId === 'getUsage')
 }
 
 /** Tools have no CSV. */

@@ -17,7 +17,14 @@ import type { Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
 import { type DataDeps, dataRoute } from '../data-route.ts'
 import { HOLDERS } from '../dataset-names.ts'
-import { accountOf, eventMembers, eventRow, listParameters, readEventPage } from '../event-rows.ts'
+import {
+  accountOf,
+  eventMembers,
+  eventRow,
+  listParameters,
+  readEventPage,
+  type ToRow,
+} from '../event-rows.ts'
 import { tokenParameter } from '../parameters.ts'
 import type { PriceAt } from '../price-at.ts'
 import {
@@ -59,11 +66,17 @@ const totalShape = named('BurnTotals', {
   ),
 })
 
-const burnRow = eventRow('Burn', {
+export const burnRow = eventRow('Burn', {
   from: addressText,
   method: Type.Enum(['burn', 'transfer'], {
     description: '`burn`: to the zero address; `transfer`: to a burn address',
   }),
+})
+
+export const toBurnRow: ToRow = (event, status, ecosystem) => ({
+  ...eventMembers(event, status, ecosystem),
+  from: accountOf(event),
+  method: event.kind,
 })
 
 export interface BurnDeps extends DataDeps {
@@ -181,11 +194,7 @@ function recentBurns(deps: DataDeps): Route {
     async read({ connection, parameters, ...at }) {
       const found = await readEventPage(connection, { ...at, dataset: BURNS, values: parameters })
       if (isRefusal(found)) return found
-      const data = found.events.map((event) => ({
-        ...eventMembers(event, at.status, deps.ecosystem),
-        from: accountOf(event),
-        method: event.kind,
-      }))
+      const data = found.events.map((event) => toBurnRow(event, at.status, deps.ecosystem))
       return { data, page: found.page }
     },
   })

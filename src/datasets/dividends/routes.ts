@@ -7,7 +7,14 @@ import { named, Type } from '#lib/type.ts'
 import type { Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
 import { type DataDeps, dataRoute } from '../data-route.ts'
-import { accountOf, eventMembers, eventRow, listParameters, readEventPage } from '../event-rows.ts'
+import {
+  accountOf,
+  eventMembers,
+  eventRow,
+  listParameters,
+  readEventPage,
+  type ToRow,
+} from '../event-rows.ts'
 import { addressParameter } from '../parameters.ts'
 import type { PriceAt } from '../price-at.ts'
 import {
@@ -24,12 +31,18 @@ import { type ClaimSummary, readClaimSummary, summarizeClaims } from './queries.
 import { type DividendDeps, dividendTotals } from './total-route.ts'
 import { type ValuedSums, valueNow } from './value-now.ts'
 
-const payoutRow = eventRow('Payout', {
+export const payoutRow = eventRow('Payout', {
   kind: Type.Enum(['claim', 'distribution'], {
     description:
       '`claim`: paid to a wallet; `distribution`: put into the pot, which the totals do not count',
   }),
   recipient: nullable(addressText),
+})
+
+export const toPayoutRow: ToRow = (event, status, ecosystem) => ({
+  ...eventMembers(event, status, ecosystem),
+  kind: event.kind,
+  recipient: accountOf(event),
 })
 
 const claimRow = eventRow('DividendClaim', {})
@@ -81,11 +94,7 @@ function recentPayouts(deps: DataDeps): Route {
         values: parameters,
       })
       if (isRefusal(found)) return found
-      const data = found.events.map((event) => ({
-        ...eventMembers(event, at.status, deps.ecosystem),
-        kind: event.kind,
-        recipient: accountOf(event),
-      }))
+      const data = found.events.map((event) => toPayoutRow(event, at.status, deps.ecosystem))
       return { data, page: found.page }
     },
   })

@@ -7,7 +7,14 @@ import { percentage } from '#lib/decimal.ts'
 import { named, Type } from '#lib/type.ts'
 import type { Route } from '#route/route.ts'
 import { type DataDeps, dataRoute } from '../data-route.ts'
-import { accountOf, eventMembers, eventRow, listParameters, readEventPage } from '../event-rows.ts'
+import {
+  accountOf,
+  eventMembers,
+  eventRow,
+  listParameters,
+  readEventPage,
+  type ToRow,
+} from '../event-rows.ts'
 import { limitParameter, tokenParameter } from '../parameters.ts'
 import type { PriceAt } from '../price-at.ts'
 import {
@@ -22,7 +29,16 @@ import {
 } from '../wire.ts'
 import { type Leader, rank, readLeaderboard, readLeadersBefore } from './queries.ts'
 
-const digRow = eventRow('GraveDig', { digger: addressText, graveId: nullable(Type.String()) })
+export const digRow = eventRow('GraveDig', {
+  digger: addressText,
+  graveId: nullable(Type.String()),
+})
+
+export const toDigRow: ToRow = (event, status, ecosystem) => ({
+  ...eventMembers(event, status, ecosystem),
+  digger: accountOf(event),
+  graveId: event.detail,
+})
 
 const leaderRow = named('Leader', {
   rank: Type.Integer({ minimum: 1 }),
@@ -62,11 +78,7 @@ function recentDigs(deps: DataDeps): Route {
         values: parameters,
       })
       if (isRefusal(found)) return found
-      const data = found.events.map((event) => ({
-        ...eventMembers(event, at.status, deps.ecosystem),
-        digger: accountOf(event),
-        graveId: event.detail,
-      }))
+      const data = found.events.map((event) => toDigRow(event, at.status, deps.ecosystem))
       return { data, page: found.page }
     },
   })

@@ -38,8 +38,9 @@ export function pricesDataset(series: readonly PriceSeries[]): Dataset<PriceFact
       (byAddress.get(`${log.chainId}|${log.address}`) ?? []).flatMap(({ token, read }) => {
         const price = read(log)
         if (price === undefined) return []
-        const { chainId, blockNumber, timestamp } = log
-        return [{ symbol: token.symbol, log: { chainId, blockNumber, timestamp }, price }]
+        const { chainId, blockNumber, logIndex, txHash, timestamp } = log
+        const place = { chainId, blockNumber, logIndex, txHash, timestamp }
+        return [{ symbol: token.symbol, log: place, price }]
       }),
     apply: storePrices,
     revert: (change, ancestor) => removePrices(change, ancestor, series),
@@ -63,6 +64,7 @@ function entriesOf(series: readonly PriceSeries[], chainId: number): readonly Pa
 }
 
 async function storePrices(change: Change, facts: readonly PriceFact[]): Promise<void> {
+  change.changes?.price(facts)
   // The last fact of a block or day wins.
   const points = new Map(facts.map((each) => [`${each.symbol}|${each.log.blockNumber}`, each]))
   const days = new Map(
@@ -144,6 +146,7 @@ async function removePrices(
       FOREVER,
     )
     change.priceMoved(symbol, { fromUnix, untilUnix: FOREVER })
+    change.changes?.unprice(symbol)
     await closeDayAnew(change, symbol, startOfDay(fromUnix))
   }
 }

@@ -11,7 +11,7 @@ export interface PriceSeries extends PricePair {
 
 export interface PriceFact {
   readonly symbol: string
-  readonly log: Pick<Log, 'chainId' | 'blockNumber' | 'timestamp'>
+  readonly log: Pick<Log, 'chainId' | 'blockNumber' | 'logIndex' | 'txHash' | 'timestamp'>
   /** Quote units or dollars per whole token. */
   readonly price: Price
 }

@@ -6,6 +6,7 @@ import { sql } from '#store/sql.ts'
 import { endBackfill, readBackfill, writeBackfill } from '../backfill/backfill-row.ts'
 import { planReread } from '../backfill/plan-backfill.ts'
 import { unvalueToken, valueEvents } from '../events/value-events.ts'
+import { startEpoch } from '../feed/write-feed.ts'
 import { removeChain, removeDatasets } from '../forget.ts'
 import { noteForgotten } from '../forgotten-chains.ts'
 import { readFinalized, readPosition } from '../positions.ts'
@@ -35,6 +36,7 @@ export async function adoptFile(deps: AdoptDeps): Promise<readonly PartChange[] 
     if (!isNew) await removeChanged(deps, connection, { changes, followed })
     await writeAdoption(connection, file, (adopted?.sequence ?? 0) + 1)
     await valueEvents(connection, deps.prices, deps.tokens)
+    if (!isNew) await startEpoch(connection)
     // The removal may have outlasted the lease.
     await holdLease(connection, lease, clock())
     return isNew ? [] : changes

@@ -82,7 +82,8 @@ export async function commitMeeting(
     readonly anomalies: readonly Anomaly[]
   },
 ): Promise<void> {
-  await transactOlder(deps, { ...input, isOlder: false }, async (change) => {
+  const facts = { ...input, isOlder: false, feeding: 'anew' } as const
+  await transactOlder(deps, facts, async (change) => {
     await endBackfill(change.connection, input.chainId)
     for (const fold of input.folds) await fold.complete(change)
     await applyStaged(change, input.staged)
@@ -92,10 +93,10 @@ export async function commitMeeting(
 
 async function transactOlder(
   deps: CommitDeps,
-  input: Pick<Facts, 'chainId' | 'isOlder'> & { readonly backfill: Backfill },
+  input: Omit<Facts, 'finalizedNumber'> & { readonly backfill: Backfill },
   work: Work,
 ): Promise<void> {
-  const { chainId, backfill, isOlder } = input
+  const { chainId, backfill, isOlder, feeding = 'none' } = input
   await transact(
     deps,
     async (connection) => {
@@ -107,7 +108,7 @@ async function transactOlder(
         stored?.read.hash === backfill.read.hash && stored.folded.hash === backfill.folded.hash,
         `another process moved the backfill of chain ${chainId} during a commit`,
       )
-      return { chainId, finalizedNumber, isOlder }
+      return { chainId, finalizedNumber, isOlder, feeding }
     },
     work,
   )

@@ -5,12 +5,15 @@ import { column } from '#store/row.ts'
 import { empty, join, type Sql, sql } from '#store/sql.ts'
 import type { Cut, CutBlock } from '../cut.ts'
 
-export interface ListedEvent {
+export interface EventPlace {
   readonly chainId: number
   readonly blockNumber: number
   readonly logIndex: number
   readonly txHash: Hash
   readonly timestamp: number
+}
+
+export interface ListedEvent extends EventPlace {
   readonly kind: string
   readonly token: string
   readonly account: Address | null
@@ -56,7 +59,7 @@ export async function listEvents(
   return { events, next }
 }
 
-const COLUMNS = sql`
+export const LIST_COLUMNS = sql`
   chain_id, block_number, log_index, tx_hash, timestamp_unix, kind, token, account, amount, detail, usd`
 
 /** A single index gives the order. */
@@ -71,7 +74,7 @@ function isOrderedByOneIndex({ account, token, chainId, cut }: EventQuery): bool
 function newest(query: EventQuery): Sql {
   const { account, token, chainId, after } = query
   return sql`
-    select ${COLUMNS} from events
+    select ${LIST_COLUMNS} from events
     where dataset = ${query.dataset}
       ${account === undefined ? empty : sql`and account = ${account}`}
       ${token === undefined ? empty : sql`and token = ${token}`}
@@ -101,7 +104,7 @@ const SELECTS_MAX = 100
 function newestOf(chainId: number, query: EventQuery): Sql {
   const { account, token, after, cut } = query
   return sql`
-    select ${COLUMNS} from events
+    select ${LIST_COLUMNS} from events
     where dataset = ${query.dataset} and chain_id = ${chainId}
       ${account === undefined ? empty : sql`and account = ${account}`}
       ${token === undefined ? empty : sql`and token = ${token}`}
@@ -143,7 +146,7 @@ function keyOf(event: ListedEvent): EventKey {
   return { timestamp, chainId, blockNumber, logIndex }
 }
 
-function toListed(row: Row): ListedEvent {
+export function toListed(row: Row): ListedEvent {
   return {
     chainId: column.integer(row, 'chain_id'),
     blockNumber: column.integer(row, 'block_number'),

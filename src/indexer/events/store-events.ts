@@ -8,6 +8,7 @@ import { type SqlValue, sql } from '#store/sql.ts'
 import type { Change } from '../dataset.ts'
 import { type Contribution, type EventFact, negated } from './event.ts'
 import { type FoldedInto, foldEvents } from './fold-events.ts'
+import { LIST_COLUMNS } from './list-events.ts'
 
 interface Summed {
   readonly name: string
@@ -22,6 +23,7 @@ export async function storeEvents(
   const values = await change.valuesOf(
     facts.map(({ token, amount, log }) => ({ token, amount, unix: log.timestamp })),
   )
+  change.changes?.add(dataset, facts, values)
   const into = { dataset, byAccount, keepHours: !change.isOlder }
   await change.connection.call(STORE_EVENTS, { into, facts, values })
 }
@@ -124,7 +126,8 @@ export async function revertEvents(
   const removed = await connection.run(sql`
     delete from events
     where dataset = ${dataset} and chain_id = ${chainId} and block_number > ${ancestor.number}
-    returning chain_id, token, account, timestamp_unix, amount, usd, counted`)
+    returning ${LIST_COLUMNS}, counted`)
+  change.changes?.remove(dataset, removed)
   const contributions = removed
     .filter((row) => column.flag(row, 'counted'))
     .map((row) => ({ ...readContribution(row), sums: negated(readContribution(row).sums) }))

@@ -7,8 +7,10 @@ import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { ROWS_PER_STATEMENT, type Sql, sql } from '#store/sql.ts'
 import { typedValues } from '#store/typed-values.ts'
+import type { Changes } from '../feed/changes.ts'
 import type { Contribution } from './event.ts'
 import { foldEvents } from './fold-events.ts'
+import { LIST_COLUMNS } from './list-events.ts'
 import { readContribution } from './store-events.ts'
 import type { DatedAmount, TimeRange } from './time-range.ts'
 
@@ -61,11 +63,13 @@ export async function unvalueEvents(
   connection: Connection,
   book: PriceBook,
   moved: ReadonlyMap<string, TimeRange>,
+  changes?: Changes,
 ): Promise<void> {
   const doubtful = [...moved].flatMap(([symbol, range]) =>
     book.dependents(symbol).map((token) => ({ token, range })),
   )
-  for (const each of await having(connection, doubtful, VALUED)) await unvalue(connection, each)
+  for (const each of await having(connection, doubtful, VALUED))
+    await unvalue(connection, each, changes)
 }
 
 /** An event waits until the price's chain has passed it. Returns the number of events valued. */
@@ -73,6 +77,7 @@ export async function valueEvents(
   connection: Connection,
   book: PriceBook,
   tokens: readonly string[],
+  changes?: Changes,
 ): Promise<number> {
   const known = await allEnded(tokens.map((token) => book.known(connection, token)))
   const wanted = tokens.flatMap((token, index) =>
@@ -81,7 +86,7 @@ export async function valueEvents(
   let valued = 0
   for (const each of await having(connection, wanted, NOT_VALUED))
     for (let some = EVENTS_MAX; some === EVENTS_MAX; valued += some)
-      some = await valuePending(connection, book, each)
+      some = await valuePending(connection, { book, changes }, each)
   return valued
 }
 
@@ -118,18 +123,23 @@ export function unvalueToken(connection: Connection, token: string): Promise<voi
   return unvalue(connection, { token, range })
 }
 
-async function unvalue(connection: Connection, { token, range }: TokenRange): Promise<void> {
+async function unvalue(
+  connection: Connection,
+  { token, range }: TokenRange,
+  changes?: Changes,
+): Promise<void> {
   let { fromUnix } = range
   for (let some = EVENTS_MAX; some === EVENTS_MAX; ) {
     const valued = within({ token, range: { ...range, fromUnix } }, VALUED)
     const stale = await connection.run(sql`
-      select dataset, chain_id, block_number, log_index, token, account, timestamp_unix, amount, usd, counted
+      select dataset, counted, ${LIST_COLUMNS}
       from events where ${valued} order by timestamp_unix limit ${EVENTS_MAX}`)
     some = stale.length
     fromUnix = Number(stale.at(-1)?.timestamp_unix ?? fromUnix)
     await setValues(
       connection,
       stale.map((row) => ({ row, value: undefined })),
+      changes,
     )
     const lost = stale.map((row) => ({
       row,
@@ -147,11 +157,11 @@ function finite(unix: number): number {
 
 async function valuePending(
   connection: Connection,
-  book: PriceBook,
+  { book, changes }: { readonly book: PriceBook; readonly changes: Changes | undefined },
   range: TokenRange,
 ): Promise<number> {
   const pending = await connection.run(sql`
-    select dataset, chain_id, block_number, log_index, token, account, timestamp_unix, amount, usd, counted
+    select dataset, counted, ${LIST_COLUMNS}
     from events where ${within(range, NOT_VALUED)} order by timestamp_unix limit ${EVENTS_MAX}`)
   if (pending.length === 0) return 0
   const values = await valuesOf(
@@ -164,7 +174,7 @@ async function valuePending(
     })),
   )
   const found = pending.map((row, index) => ({ row, value: values[index] ?? null }))
-  await setValues(connection, found)
+  await setValues(connection, found, changes)
   const gained = found.map(({ row, value }) => ({
     row,
     usd: value ?? 0n,
@@ -178,7 +188,9 @@ async function valuePending(
 async function setValues(
   connection: Connection,
   events: readonly { readonly row: Row; readonly value: MicroUsd | null | undefined }[],
+  changes: Changes | undefined,
 ): Promise<void> {
+  for (const { row, value } of events) changes?.value(row, value ?? null)
   for (const part of chunks(events, ROWS_PER_STATEMENT)) {
     const list = part.map(({ row, value }) => [
       column.text(row, 'dataset'),

@@ -1,0 +1,115 @@
+import type { MicroUsd } from '#domain/money.ts'
+import type { Row } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import type { EventFact } from '../events/event.ts'
+import { type EventPlace, type ListedEvent, toListed } from '../events/list-events.ts'
+
+export interface FeedEvent extends ListedEvent {
+  readonly dataset: string
+}
+
+export interface PriceLog {
+  readonly symbol: string
+  readonly log: EventPlace
+}
+
+/** A commit with more starts a new epoch: reading the lists again is cheaper for everyone. */
+const CHANGES_MAX = 10_000
+
+/** What one commit changes; each event once, with its final value. */
+export class Changes {
+  readonly #added = new Map<string, FeedEvent>()
+  readonly #valued = new Map<
+    string,
+    { readonly event: FeedEvent; readonly before: bigint | null }
+  >()
+  readonly #removed: FeedEvent[] = []
+  readonly #priced = new Map<string, PriceLog>()
+  readonly #unpriced = new Set<string>()
+
+  get areTooMany(): boolean {
+    return this.#added.size + this.#valued.size + this.#removed.length > CHANGES_MAX
+  }
+
+  add(
+    dataset: string,
+    facts: readonly EventFact[],
+    values: readonly (MicroUsd | null | undefined)[],
+  ): void {
+    for (const [index, { log, kind, token, account, amount, detail }] of facts.entries()) {
+      if (this.areTooMany) return
+      const { chainId, blockNumber, logIndex, txHash, timestamp } = log
+      const place = { chainId, blockNumber, logIndex, txHash, timestamp }
+      const usd = values[index] ?? null
+      const event = { dataset, ...place, kind, token, account, amount, detail, usd }
+      this.#added.set(keyOf(event), event)
+    }
+  }
+
+  /** Rows with all columns of a list. */
+  remove(dataset: string, rows: readonly Row[]): void {
+    for (const row of rows) if (!this.areTooMany) this.#removed.push({ dataset, ...toListed(row) })
+  }
+
+  value(row: Row, usd: MicroUsd | null): void {
+    if (this.areTooMany) return
+    const event = { dataset: column.text(row, 'dataset'), ...toListed(row) }
+    const key = keyOf(event)
+    if (this.#added.has(key)) this.#added.set(key, { ...event, usd })
+    else {
+      const before = this.#valued.get(key)?.before ?? event.usd
+      this.#valued.set(key, { event: { ...event, usd }, before })
+    }
+  }
+
+  /** The newest log of each symbol counts. */
+  price(logs: readonly PriceLog[]): void {
+    for (const each of logs) {
+      const known = this.#priced.get(each.symbol)
+      if (known === undefined || isNewer(each, known)) this.#priced.set(each.symbol, each)
+    }
+  }
+
+  unprice(symbol: string): void {
+    this.#unpriced.add(symbol)
+  }
+
+  get added(): readonly FeedEvent[] {
+    return [...this.#added.values()].sort((a, b) => byPlace(a, b))
+  }
+
+  /** In no particular order. */
+  get removed(): readonly FeedEvent[] {
+    return this.#removed
+  }
+
+  get valued(): readonly FeedEvent[] {
+    return [...this.#valued.values()]
+      .filter(({ event, before }) => event.usd !== before)
+      .map(({ event }) => event)
+      .sort((a, b) => byPlace(a, b))
+  }
+
+  get priced(): ReadonlyMap<string, PriceLog> {
+    return this.#priced
+  }
+
+  get unpriced(): ReadonlySet<string> {
+    return this.#unpriced
+  }
+}
+
+function keyOf({ dataset, chainId, blockNumber, logIndex }: FeedEvent): string {
+  return `${dataset} ${chainId} ${blockNumber} ${logIndex}`
+}
+
+export function byPlace(
+  a: Pick<EventPlace, 'timestamp' | 'blockNumber' | 'logIndex'>,
+  b: Pick<EventPlace, 'timestamp' | 'blockNumber' | 'logIndex'>,
+): number {
+  return a.timestamp - b.timestamp || a.blockNumber - b.blockNumber || a.logIndex - b.logIndex
+}
+
+export function isNewer(a: PriceLog, b: PriceLog): boolean {
+  return byPlace(a.log, b.log) >= 0
+}

@@ -1,0 +1,39 @@
+import type { Migration } from '#store/engine.ts'
+
+/**
+ * `feed`: one row. Changes after `pruned`, up to `last`, are in `changes`; `feed_gaps`: chains whose
+ * commits are not written there at the moment. `detail` of a price is the price, of `finalized` the
+ * block before.
+ */
+export const feedMigration: Migration = {
+  id: 1070,
+  name: 'the feed of changes',
+  sql: `
+    create table feed (
+      name text primary key,
+      epoch text not null,
+      last bigint not null,
+      pruned bigint not null
+    );
+    create table feed_gaps (
+      chain_id bigint primary key
+    );
+    create table changes (
+      sequence bigint primary key,
+      op text not null,
+      dataset text not null,
+      chain_id bigint not null,
+      block_number bigint not null,
+      log_index bigint not null,
+      tx_hash text not null,
+      timestamp_unix bigint not null,
+      kind text not null,
+      token text not null,
+      account text,
+      amount text not null,
+      detail text,
+      usd text,
+      final bigint not null
+    );
+    create index changes_of_block on changes (dataset, chain_id, block_number)`,
+}

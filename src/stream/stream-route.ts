@@ -1,0 +1,106 @@
+import { burnRow } from '#datasets/burns/routes.ts'
+import type { DataDeps } from '#datasets/data-route.ts'
+import { payoutRow } from '#datasets/dividends/routes.ts'
+import { eventProperties } from '#datasets/event-rows.ts'
+import { digRow } from '#datasets/grave-digs/routes.ts'
+import { chainParameter, tokenParameter } from '#datasets/parameters.ts'
+import { notReadYet } from '#datasets/rereading.ts'
+import { nullable, priceNumber, priceText } from '#datasets/wire.ts'
+import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
+import type { Chain } from '#ecosystem/ecosystem.ts'
+import { named, Type } from '#lib/type.ts'
+import { defineRoute, type Route } from '#route/route.ts'
+import type { FeedHub } from './feed-hub.ts'
+import {
+  eventIdParameter,
+  finalityParameter,
+  KINDS,
+  kindParameter,
+  lastEventId,
+} from './stream-parameters.ts'
+
+/** Half of all connections; the rest stay for calls. */
+const STREAMS_MAX = 5_000
+
+export interface StreamDeps extends Omit<DataDeps, 'blockClock'> {
+  report(error: unknown): void
+}
+
+const priceRow = named('PriceChange', {
+  token: Type.String(),
+  usd: nullable(priceNumber),
+  usdExact: nullable(priceText),
+  ...Object.fromEntries(
+    Object.entries(eventProperties).map(([name, schema]) => [name, Type.Optional(schema)]),
+  ),
+})
+
+const streamEvent = named('StreamEvent', {
+  kind: Type.Enum([...KINDS]),
+  row: Type.Union([burnRow, payoutRow, digRow, priceRow]),
+})
+
+const description = `Server-sent events, in the order in which the index stored them. \
+\`add\`, \`update\` (a dollar value) and \`retract\` (a reorg, newest first) carry \`{kind, row}\` with the row as the \
+lists show it; \`finalized\` says up to which block of a chain nothing will be retracted; after \`reset\` read the \
+lists again. Open the stream, then read the lists, then apply the events: \`add\` and \`update\` set a row by its \
+id, \`retract\` removes it. A client that reconnects with the \`id\` of the last event (\`Last-Event-ID\`, or \
+\`cursor\`) gets exactly what it missed, or \`reset\`. With \`finality=finalized\` events come when their block is final. \
+Each started minute costs one call, the first on opening; \`end\` says why the server ended the stream.`
+
+/** Its reader is imported by the first stream. */
+export function streamRoute(deps: StreamDeps): Route {
+  let hub: Promise<FeedHub> | undefined
+  return defineRoute({
+    method: 'GET',
+    path: '/api/stream',
+    operationId: 'streamChanges',
+    tag: 'Stream',
+    summary: 'Changes as they happen',
+    description,
+    metered: true,
+    stream: true,
+    parameters: {
+      kind: kindParameter,
+      token: tokenParameter(deps.ecosystem.tokens, undefined),
+      chain: chainParameter(deps.ecosystem),
+      finality: finalityParameter,
+      cursor: eventIdParameter,
+    },
+    answers: { 200: { description: 'An open stream', schema: streamEvent } },
+    refusals: ['invalid_cursor', 'data_not_ready'],
+    async handle({ parameters, headers }) {
+      const cursor = lastEventId(headers) ?? parameters.cursor
+      if (isRefusal(cursor)) return cursor
+      hub ??= import('./feed-hub.ts').then(({ FeedHub }) => new FeedHub(deps))
+      const [of, { follow }] = await Promise.all([hub, import('./follow.ts')])
+      await of.refresh()
+      const refusal = (await notReady(deps, of, parameters.chain)) ?? full(of)
+      if (refusal !== undefined) return refusal
+      const { kind, token, chain, finality } = parameters
+      const wanted = { after: cursor, filter: { kind, token, chain, finality } }
+      const open = (signal: AbortSignal) => follow(of, wanted, signal)
+      return { kind: 'stream', contentType: 'text/event-stream; charset=utf-8', open }
+    },
+  })
+}
+
+async function notReady(
+  deps: StreamDeps,
+  hub: FeedHub,
+  chain: Chain | undefined,
+): Promise<Refusal | undefined> {
+  const state = await deps.answers.state()
+  if (state !== undefined && hub.state !== undefined)
+    return notReadYet(state.status, deps.file, { datasets: [], chain })
+  return refuse('data_not_ready', 'No chain has been read up to its head yet; try again soon.', {
+    retryAfterSeconds: 2,
+  })
+}
+
+function full({ readers }: FeedHub): Refusal | undefined {
+  if (readers < STREAMS_MAX) return undefined
+  return refuse('data_not_ready', `this server has ${STREAMS_MAX} open streams; try again later`, {
+    retryAfterSeconds: 60,
+  })
+}

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { makeDollarPrices } from '#datasets/prices/price-book.ts'
+import { toUsdPriceExact } from '#domain/money.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import { eventKinds } from '#ecosystem/event-kinds.ts'
+import { listEvents } from '#indexer/events/list-events.ts'
+import type { FeedEvent } from '#indexer/feed/changes.ts'
+import {
+  type FeedChange,
+  PRICES_OF_FEED,
+  readChanges,
+  readFeedState,
+  readFinal,
+} from '#indexer/feed/read-feed.ts'
+import { type IndexStatus, readIndexStatus } from '#indexer/status.ts'
+import type { Connection, Engine } from '#store/engine.ts'
+
+const DATASETS = eventKinds.map(({ dataset }) => dataset)
+
+/** What a client knows: rows by id, and the newest price of each token. */
+interface Known {
+  readonly rows: Map<string, string>
+  readonly prices: Map<string, string>
+}
+
+/** A client of the feed, as the documentation says to be one. */
+export class FeedClient {
+  readonly #ecosystem: Ecosystem
+  readonly #onlyFinal: boolean
+  #cursor: { readonly epoch: string; readonly sequence: number } | undefined
+  #known: Known | undefined
+  /** How often each kind of change was applied, and `reset`. */
+  readonly seen = new Map<string, number>()
+
+  constructor(ecosystem: Ecosystem, onlyFinal: boolean) {
+    this.#ecosystem = ecosystem
+    this.#onlyFinal = onlyFinal
+  }
+
+  /** Applies some changes, or does what comes before: take a cursor, then read the lists. */
+  async step(engine: Engine, changesMax: number): Promise<boolean> {
+    if (this.#cursor === undefined) return this.#open(engine)
+    if (this.#known === undefined) {
+      this.#known = await engine.snapshot((reads) => this.#readLists(reads))
+      return this.#known !== undefined
+    }
+    const { epoch, sequence } = this.#cursor
+    return engine.snapshot(async (reads) => {
+      const state = await readFeedState(reads)
+      if (state?.epoch !== epoch || sequence < state.pruned) {
+        this.#cursor = undefined
+        this.#see('reset')
+        return true
+      }
+      assert(sequence <= state.last, 'a reader is ahead of the feed')
+      const changes = await readChanges(reads, { after: sequence, limit: changesMax })
+      for (const [index, change] of changes.entries()) {
+        assert.equal(change.sequence, sequence + index + 1, 'the feed has a hole')
+        await this.#apply(reads, change)
+        this.#cursor = { epoch, sequence: change.sequence }
+      }
+      return changes.length > 0
+    })
+  }
+
+  async #open(engine: Engine): Promise<boolean> {
+    this.#known = undefined
+    const state = await engine.snapshot(readFeedState)
+    this.#cursor = state && { epoch: state.epoch, sequence: state.last }
+    return state !== undefined
+  }
+
+  async #apply(reads: Connection, { op, event, isFinal }: FeedChange): Promise<void> {
+    const known = this.#known
+    assert(known !== undefined)
+    this.#see(`${op} ${event.dataset}`.trim())
+    if (op === 'finalized') {
+      if (!this.#onlyFinal) return
+      const { chainId, blockNumber: to, detail } = event
+      const range = { chainId, from: Number(detail), to, datasets: DATASETS }
+      for (const each of await readFinal(reads, range)) put(known, each)
+    } else if (this.#onlyFinal) {
+      if (op === 'update' && isFinal) put(known, event)
+    } else if (event.dataset === PRICES_OF_FEED) {
+      if (op !== 'retract') putPrice(known, event)
+    } else if (op === 'retract') known.rows.delete(idOf(event))
+    else put(known, event)
+  }
+
+  #see(what: string): void {
+    this.seen.set(what, (this.seen.get(what) ?? 0) + 1)
+  }
+
+  async compare(engine: Engine): Promise<void> {
+    while (await this.step(engine, 100));
+    const now = await engine.snapshot((reads) => this.#readLists(reads))
+    assert.deepEqual(sorted(this.#known?.rows), sorted(now?.rows))
+    if (!this.#onlyFinal) assert.deepEqual(sorted(this.#known?.prices), sorted(now?.prices))
+  }
+
+  async #readLists(reads: Connection): Promise<Known | undefined> {
+    const status = await readIndexStatus(reads, this.#ecosystem.chains)
+    if (status === undefined) return undefined
+    const known = { rows: new Map<string, string>(), prices: new Map<string, string>() }
+    const chainIds = status.chains.map(({ chain }) => chain.id)
+    for (const dataset of DATASETS) {
+      const { events } = await listEvents(reads, { dataset, limit: 10_000, chainIds })
+      for (const event of events)
+        if (!this.#onlyFinal || isFinal(event, status)) put(known, { dataset, ...event })
+    }
+    const book = makeDollarPrices(this.#ecosystem.tokens)
+    for (const { symbol, price } of this.#ecosystem.tokens) {
+      const latest = await book.latest(reads, symbol, status.asOfUnix)
+      if (latest !== null && price?.chain !== null)
+        known.prices.set(symbol, toUsdPriceExact(latest.price))
+    }
+    return known
+  }
+}
+
+function isFinal({ chainId, blockNumber }: Omit<FeedEvent, 'dataset'>, status: IndexStatus) {
+  const of = status.chains.find(({ chain }) => chain.id === chainId)
+  return blockNumber <= (of?.finalizedNumber ?? -1)
+}
+
+function put({ rows }: Known, event: FeedEvent): void {
+  if (event.dataset === PRICES_OF_FEED) return
+  const { kind, token, account, amount, detail, usd, timestamp } = event
+  rows.set(idOf(event), [kind, token, account, amount, detail, usd, timestamp].join(' '))
+}
+
+function putPrice({ prices }: Known, { token, detail }: FeedEvent): void {
+  if (detail === null) prices.delete(token)
+  else prices.set(token, toUsdPriceExact(BigInt(detail)))
+}
+
+function idOf({ dataset, chainId, txHash, logIndex }: FeedEvent): string {
+  return `${dataset} ${chainId}:${txHash}:${logIndex}`
+}
+
+function sorted(map: ReadonlyMap<string, string> | undefined): readonly (readonly string[])[] {
+  return [...(map ?? [])].sort(([a], [b]) => a.localeCompare(b))
+}

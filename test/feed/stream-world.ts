@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { LRUCache } from 'lru-cache'
+import { createHarness, HARNESS_MIGRATIONS, type Harness } from '#access/access-harness.ts'
+import { type ApiDeps, createApi } from '#api/create-api.ts'
+import { AnswerCache } from '#datasets/answer-cache.ts'
+import { registerMigrations } from '#datasets/datasets.ts'
+import { filePartsOf } from '#datasets/file-parts.ts'
+import { addresses } from '#devnet/addresses.ts'
+import { isRefusal } from '#domain/refusal.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { HttpServer } from '#http/server.ts'
+import { readIndexStatus } from '#indexer/status.ts'
+import type { Prepared, Route } from '#route/route.ts'
+import type { Engine } from '#store/engine.ts'
+import { openSqlite } from '#store/sqlite/open-sqlite.ts'
+import { streamRoute } from '#stream/stream-route.ts'
+import { beginChain } from '../chain-builder/built-chain.ts'
+import { logOf } from '../chain-builder/log-plans.ts'
+import { type ServedChain, serveChain } from '../chain-builder/serve-chain.ts'
+import { localEcosystemAt } from '../indexed-ecosystem.ts'
+import { dataRoutesOf } from '../route-reader.ts'
+import { advanceAll, commitDepsOf, type SteppedIndex, stepIndex } from '../stepped-index.ts'
+
+/** A register over made-up chains, real access and a server on top, with a clock that a test moves. */
+export interface StreamWorld {
+  readonly ecosystem: Ecosystem
+  readonly access: Harness
+  readonly origin: string
+  /** The data endpoints, without a server. */
+  readonly routes: readonly Route[]
+  readonly base: ServedChain
+  index: SteppedIndex
+  /** Streams whose reader has not ended. */
+  readonly open: { count: number }
+  /** A block with so many burns on base, and its commit. */
+  burn(count?: number): Promise<void>
+  /** Indexes whatever the chains have. */
+  catchUp(): Promise<void>
+  /** A second server on the same stores, with the usual limits. */
+  another(): Promise<string>
+  stopServer(): Promise<void>
+  end(): Promise<void>
+}
+
+/** With an empty register on other engines, one for each server, or on SQLite. */
+export async function startStreamWorld(
+  more: Partial<ApiDeps> = {},
+  registers: readonly Engine[] = [],
+): Promise<StreamWorld> {
+  const folder = mkdtempSync(join(tmpdir(), 'sexton-'))
+  const { register, access, close } = await openStores(folder, registers)
+  const base = await serveChain(pricedChain(), { finalDepth: 8 })
+  const ethereum = await serveChain(beginChain(1, 1_700_000_000).addEmpty(3), { finalDepth: 8 })
+  const ecosystem = localEcosystemAt({ base: base.url, ethereum: ethereum.url })
+  const open = { count: 0 }
+  const serving = { register, ecosystem, access, open }
+  const first = await startServer(serving, more)
+  const servers = [first]
+  const world: StreamWorld = {
+    ecosystem,
+    access,
+    base,
+    open,
+    routes: dataRoutesOf({ register, ecosystem }),
+    origin: first.origin,
+    index: stepIndex(await commitDepsOf(register, ecosystem)),
+    async burn(count = 1) {
+      const { grave, distributor } = addresses.base
+      const log = logOf.transfer(grave, distributor, ZERO, 10n ** 18n)
+      base.chain = base.chain.add({ logs: Array.from({ length: count }, () => log) })
+      await world.catchUp()
+    },
+    catchUp: () => advanceAll(world.index, ecosystem.chains),
+    async another() {
+      const server = await startServer({ ...serving, register: registers[1] ?? register }, {})
+      servers.push(server)
+      return server.origin
+    },
+    stopServer: () => first.server.stop(),
+    async end() {
+      for (const { server } of servers) await server.stop()
+      await close()
+      for (const node of [base, ethereum]) await node.stop()
+      rmSync(folder, { recursive: true })
+    },
+  }
+  await world.catchUp()
+  // The first commit at the head begins the feed.
+  await world.burn()
+  return world
+}
+
+const ZERO = '0x0000000000000000000000000000000000000000'
+
+function pricedChain() {
+  const { grave, distributor, ethUsdFeed, market } = addresses.base
+  return beginChain(8453, 1_700_000_000)
+    .add({ logs: [logOf.mint(grave, distributor, 10n ** 27n)] })
+    .add({ logs: [logOf.answer(ethUsdFeed, 3_000n * 10n ** 8n, 1n)] })
+    .add({ logs: [logOf.sync(market.gravePair, 10n ** 21n, 10n ** 24n)] })
+}
+
+async function openStores(folder: string, registers: readonly Engine[]) {
+  const open = (name: string) => openSqlite({ file: join(folder, name), durability: 'normal' })
+  const [register = open('register.sqlite')] = registers
+  const accounts = open('accounts.sqlite')
+  await register.migrate(registerMigrations)
+  await accounts.migrate(HARNESS_MIGRATIONS)
+  const close = async () => {
+    for (const each of registers.length > 0 ? registers : [register]) await each.close()
+    await accounts.close()
+  }
+  return { register, access: createHarness(accounts), close }
+}
+
+interface Serving {
+  readonly register: Engine
+  readonly ecosystem: Ecosystem
+  readonly access: Harness
+  readonly open: { count: number }
+}
+
+async function startServer(
+  { register, ecosystem, access, open }: Serving,
+  more: Partial<ApiDeps>,
+): Promise<{ readonly server: HttpServer; readonly origin: string }> {
+  const clock = () => access.now.ms
+  const file = filePartsOf(ecosystem)
+  const readStatus = () =>
+    register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains, file))
+  const answers = new AnswerCache({ clock: Date.now, readStatus })
+  const report = (error: unknown) => assert.fail(String(error))
+  const stream = streamRoute({ register, ecosystem, clock, file, answers, report })
+  let requests = 0
+  const server = createApi({
+    ...access.access,
+    routes: [...dataRoutesOf({ register, ecosystem }), counted(stream, open)],
+    pages: [],
+    clock,
+    remembered: new LRUCache({ max: 10, ttl: 1_000 }),
+    publicBaseUrl: 'https://api.example',
+    paymentRequired: () => ({ kind: 'payment-required', body: { error: 'payment_required' } }),
+    outage: () => undefined,
+    report,
+    newRequestId: () => `request-${++requests}`,
+    ...more,
+  })
+  const port = await server.listen({ host: '127.0.0.1', port: 0 })
+  return { server, origin: `http://127.0.0.1:${port}` }
+}
+
+function counted(route: Route, open: { count: number }): Route {
+  return {
+    ...route,
+    prepare(raw) {
+      const prepared = route.prepare(raw)
+      if (isRefusal(prepared)) return prepared
+      const run: Prepared['run'] = async (facts) => {
+        const outcome = await prepared.run(facts)
+        if (outcome.kind !== 'stream') return outcome
+        return { ...outcome, open: (signal) => countedStream(outcome.open(signal), open) }
+      }
+      return { ...prepared, run }
+    },
+  }
+}
+
+async function* countedStream(stream: AsyncIterable<string>, open: { count: number }) {
+  open.count += 1
+  try {
+    yield* stream
+  } finally {
+    open.count -= 1
+  }
+}

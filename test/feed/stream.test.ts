@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { after, before, test } from 'node:test'
+import { readStream, type StreamEvent } from '#examples/stream.ts'
+import { forgetChain } from '#indexer/forget.ts'
+import { stepIndex } from '../stepped-index.ts'
+import { eventually } from '../world.ts'
+import { type StreamWorld, startStreamWorld } from './stream-world.ts'
+
+let world: StreamWorld
+before(async () => {
+  world = await startStreamWorld()
+})
+after(() => world.end())
+
+interface OpenStream {
+  readonly events: AsyncGenerator<StreamEvent>
+  next(event?: string): Promise<StreamEvent>
+  close(): void
+}
+
+/** With a key of its own unless a test gives one. */
+async function openStream(
+  query = '',
+  more: { lastEventId?: string; secret?: string; origin?: string } = {},
+): Promise<OpenStream> {
+  const secret = more.secret ?? (await world.access.mint()).secret
+  const stop = new AbortController()
+  const events = readStream(`${more.origin ?? world.origin}/api/stream${query}`, {
+    headers: { authorization: `Bearer ${secret}` },
+    signal: stop.signal,
+    ...(more.lastEventId !== undefined && { lastEventId: more.lastEventId }),
+  })
+  const next = async (wanted?: string) => {
+    for (;;) {
+      const { value, done } = await events.next()
+      assert.ok(done !== true, `the stream ended before ${wanted ?? 'another event'}`)
+      if (wanted === undefined || value.event === wanted) return value
+    }
+  }
+  return { events, next, close: () => stop.abort() }
+}
+
+test('an add carries the row that the list shows', async () => {
+  const stream = await openStream('?kind=burn')
+  assert.equal((await stream.next()).event, 'open')
+  await world.burn()
+  const { data } = await stream.next('add')
+  stream.close()
+  const { secret } = await world.access.mint()
+  const listed = await fetch(`${world.origin}/api/burns/recent?limit=1`, {
+    headers: { authorization: `Bearer ${secret}` },
+  })
+  const body = (await listed.json()) as { readonly data: readonly object[] }
+  assert.deepEqual(data, { kind: 'burn', row: body.data[0] })
+})
+
+test('a client that reconnects to another replica gets exactly what it missed', async () => {
+  const first = await openStream('?kind=burn')
+  const { id } = await first.next('open')
+  first.close()
+  await world.burn(3)
+  await world.burn(2)
+  const again = await openStream('?kind=burn', { lastEventId: id, origin: await world.another() })
+  const ids = new Set<unknown>()
+  for (let count = 0; count < 5; count += 1) {
+    const { data } = await again.next('add')
+    ids.add((data.row as { id: string }).id)
+  }
+  assert.equal(ids.size, 5)
+  await world.burn(1)
+  assert.ok(!ids.has(((await again.next('add')).data.row as { id: string }).id))
+  again.close()
+})
+
+test('finality=finalized holds an event back until its block is final, and then never retracts it', async () => {
+  const stream = await openStream('?kind=burn&finality=finalized')
+  await stream.next('open')
+  await world.burn(2)
+  const { base } = world
+  const block = base.chain.head.number
+  base.chain = base.chain.addEmpty(10)
+  await world.catchUp()
+  const seen = []
+  for (let isFinal = false; !isFinal; ) {
+    const { event, data } = await stream.next()
+    if (event === 'add') seen.push(data.row as { blockNumber: number; finality: string })
+    isFinal = event === 'finalized' && Number(data.blockNumber) >= block
+  }
+  assert.equal(seen.filter(({ blockNumber }) => blockNumber === block).length, 2)
+  assert.ok(seen.every(({ finality }) => finality === 'finalized'))
+  stream.close()
+})
+
+test('a reorg retracts, newest first', async () => {
+  const { base } = world
+  const stream = await openStream('?kind=burn')
+  await stream.next('open')
+  await world.burn()
+  await world.burn()
+  const added = [await stream.next('add'), await stream.next('add')]
+  base.chain = base.chain.fork(base.chain.head.number - 2).addEmpty(3)
+  await world.catchUp()
+  const retracted = [await stream.next('retract'), await stream.next('retract')]
+  const idOf = ({ data }: StreamEvent) => (data.row as { id: string }).id
+  assert.deepEqual(retracted.map(idOf), added.map(idOf).reverse())
+  stream.close()
+})
+
+test('a chain that is read again resets every reader, who then goes on', async () => {
+  const stream = await openStream('?kind=burn')
+  const { id } = await stream.next('open')
+  const [chain] = world.ecosystem.chains
+  assert.ok(chain !== undefined)
+  await forgetChain(world.index.deps, chain.id)
+  world.index = stepIndex(world.index.deps)
+  await world.catchUp()
+  const reset = await stream.next('reset')
+  assert.notEqual(reset.id, id)
+  await world.burn()
+  await stream.next('add')
+  stream.close()
+  const late = await openStream('', { lastEventId: id })
+  assert.equal((await late.next()).event, 'open')
+  assert.equal((await late.next()).event, 'reset')
+  late.close()
+})
+
+test('each started minute costs a call, the first on opening, and the ledger agrees', async () => {
+  const { secret, publicId } = await world.access.mint()
+  await world.access.fund(publicId, 200n)
+  await world.access.admit(secret, 7)
+  const stream = await openStream('', { secret })
+  await stream.next('open')
+  assert.equal(await callsOf(secret), 8)
+  for (let calls = 9; calls <= 12; calls += 1) {
+    world.access.now.ms += 60_000
+    await eventually(async () => (await callsOf(secret)) === calls || undefined, 5_000)
+  }
+  world.access.now.ms += 60_000
+  const end = await stream.next('end')
+  assert.equal(end.data.reason, 'quota_exhausted')
+  assert.deepEqual(end.data.offer, { error: 'payment_required' })
+  assert.equal((await stream.events.next()).done, true)
+  // Ten free calls and two paid ones.
+  assert.equal(await callsOf(secret), 12)
+  const figures = await figuresOf(secret)
+  assert.equal(figures.overageCount, 2)
+  assert.equal(figures.prepaidBalance, 0n)
+})
+
+async function figuresOf(secret: string) {
+  const { access } = world.access
+  const caller = await access.identify({ authorization: `Bearer ${secret}` }, '192.0.2.1')
+  assert.ok(caller.kind === 'keyed')
+  return access.meter.figures(caller)
+}
+
+async function callsOf(secret: string): Promise<number> {
+  return (await figuresOf(secret)).requestCount
+}
+
+test('a revoked key ends its stream at the next minute', async () => {
+  const key = await world.access.mint()
+  const stream = await openStream('', key)
+  await stream.next('open')
+  await world.access.revoke(key)
+  world.access.now.ms += 60_000
+  assert.equal((await stream.next('end')).data.reason, 'invalid_api_key')
+})
+
+test('what is not a cursor is refused and costs nothing', async () => {
+  const { secret } = await world.access.mint()
+  const headers = { authorization: `Bearer ${secret}` }
+  for (const [url, more] of [
+    [`${world.origin}/api/stream?cursor=nonsense`, {}],
+    [`${world.origin}/api/stream`, { 'Last-Event-ID': 'nonsense' }],
+  ] as const) {
+    const refused = await fetch(url, { headers: { ...headers, ...more } })
+    assert.equal(refused.status, 400)
+    assert.equal(((await refused.json()) as { error: string }).error, 'invalid_cursor')
+  }
+  assert.equal(await callsOf(secret), 0)
+})
+
+test('a HEAD request shows the headers of a stream', async () => {
+  const { secret } = await world.access.mint()
+  const headers = { authorization: `Bearer ${secret}` }
+  const answer = await fetch(`${world.origin}/api/stream`, { method: 'HEAD', headers })
+  assert.equal(answer.status, 200)
+  assert.equal(answer.headers.get('content-type'), 'text/event-stream; charset=utf-8')
+  assert.equal(answer.headers.get('cache-control'), 'no-store')
+  assert.equal(answer.headers.get('x-ratelimit-source'), 'quota')
+  assert.equal(answer.headers.get('access-control-allow-origin'), '*')
+})
+
+test('a reader that does not read is cut off, and its cursor brings the rest', async () => {
+  const slow = await startStreamWorld({ unsentLimits: { unreadMs: 200 } })
+  try {
+    const { port } = new URL(slow.origin)
+    const socket = connect(Number(port), '127.0.0.1')
+    socket.on('error', () => undefined)
+    socket.write('GET /api/stream?kind=burn HTTP/1.1\r\nHost: local\r\n\r\n')
+    let text = ''
+    socket.setEncoding('utf8').on('data', (part: string) => {
+      text += part
+    })
+    await eventually(async () => text.includes('event: open') || undefined, 5_000)
+    socket.pause()
+    // More than the buffers of the kernel hold.
+    for (let block = 0; block < BLOCKS; block += 1) await slow.burn(BURNS)
+    await eventually(async () => slow.open.count === 0 || undefined, 10_000)
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    socket.resume()
+    await closed
+    const ids = [...text.matchAll(/^id: (\S+)\n\n/gm)].map(([, id]) => id ?? '')
+    const got = ids.length - 1
+    assert.ok(got > 0 && got < BLOCKS * BURNS, `${got} events arrived`)
+    let rest = 0
+    const options = { lastEventId: ids.at(-1) ?? '' }
+    for await (const { event } of readStream(
+      `${await slow.another()}/api/stream?kind=burn`,
+      options,
+    )) {
+      if (event === 'add') rest += 1
+      if (got + rest === BLOCKS * BURNS) break
+    }
+  } finally {
+    await slow.end()
+  }
+})
+
+const BLOCKS = 3
+const BURNS = 4_000
+
+test('a server that stops ends its streams and says so', async () => {
+  const stopping = await startStreamWorld()
+  const { secret } = await stopping.access.mint()
+  const headers = { authorization: `Bearer ${secret}` }
+  const events = readStream(`${stopping.origin}/api/stream`, { headers })
+  assert.equal((await events.next()).value.event, 'open')
+  const stopped = stopping.stopServer()
+  assert.equal((await events.next()).value.data.reason, 'server_stopping')
+  assert.equal((await events.next()).done, true)
+  await stopped
+  await stopping.end()
+})
