@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
 import type { IndexProgress } from '#main/gauges/index-progress.ts'
 import type { ExitCode, RoleContext } from '#main/role-context.ts'
-import { ON_CHANGED_FILE } from './on-changed-file.ts'
-import { type RoleOptions, roleCommand, runRole } from './run-role.ts'
+import { ON_CHANGED_FILE, type RoleOptions, roleCommand, runRole } from './run-role.ts'
 
 const EXAMPLES = `
 One indexer runs at a time; any other stands by and takes over when it stops.

@@ -15,6 +15,11 @@ export interface RoleOptions {
   readonly data?: string
 }
 
+export const ON_CHANGED_FILE = [
+  '--on-changed-file <reread|refuse>',
+  'after the ecosystem file changed: re-read the changed parts, or refuse to start (SEXTON_ON_CHANGED_FILE, default reread)',
+] as const
+
 /** What "sexton init" writes, and its usual variants, in the current folder. */
 const CONFIG_FILES = ['sexton.config.ts', 'sexton.config.js', 'sexton.config.json']
 

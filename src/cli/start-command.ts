@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { ExitCode, RoleContext } from '#main/role-context.ts'
-import { ON_CHANGED_FILE } from './on-changed-file.ts'
-import { type RoleOptions, roleCommand, runRole } from './run-role.ts'
+import { ON_CHANGED_FILE, type RoleOptions, roleCommand, runRole } from './run-role.ts'
 
 interface Options extends RoleOptions {
   readonly port?: string

@@ -53,24 +53,6 @@ export interface PointParameters {
   readonly finality?: 'latest' | 'finalized'
 }
 
-export function pointOf(parameters: PointParameters): Point | Refusal {
-  const { asOfBlock, asOfUnix, finality } = parameters
-  const points = {
-    ...(asOfBlock && { asOfBlock }),
-    ...(asOfUnix !== undefined && { asOfUnix }),
-    ...(finality === 'finalized' && { finality }),
-  }
-  const [name = '', ...others] = Object.keys(points)
-  if (others.length > 0) {
-    const reason = `cannot be combined with ${others.join(' and ')}`
-    const errors = [{ in: 'query', name, reason } as const]
-    return refuse('invalid_parameter', `${name} ${reason}`, { errors })
-  }
-  if (asOfBlock !== undefined) return { kind: 'blocks', named: asOfBlock }
-  if (asOfUnix !== undefined) return { kind: 'moment', unix: asOfUnix }
-  return finality ?? 'latest'
-}
-
 export interface PointRead<Result = DataResult> {
   /** Of the index; its `asOfUnix` is that of the figures. */
   readonly status: IndexStatus

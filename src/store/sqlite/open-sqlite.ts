@@ -1,5 +1,5 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { closeSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
 import { Mutex } from '#lib/mutex.ts'
 import {
   type Connection,
@@ -10,7 +10,6 @@ import {
 } from '../engine.ts'
 import { appliedIds, assertInOrder, statementsOf } from '../migrate.ts'
 import { sql } from '../sql.ts'
-import { watchPresence } from './file-presence.ts'
 import { IdleCheckpoint } from './idle-checkpoint.ts'
 import { LogSync, type SyncFile } from './log-sync.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
@@ -127,6 +126,27 @@ function openWriter({ file, bulk = false, ownThread }: SqliteOptions): SqliteWri
 
 function openLog({ file, sync }: SqliteOptions): LogSync {
   return new LogSync({ file: `${file}-wal`, ...(sync !== undefined && { sync }) })
+}
+
+/** A removed file works until its last user closes it, so what is written meanwhile would be lost. */
+const LOOK_MS = 500
+
+/** Throws StoreError from then on once the file is gone or another one stands in its place. */
+function watchPresence(file: string): () => void {
+  const opened = statSync(file).ino
+  let lookedMs = performance.now()
+  let isGone = false
+  return () => {
+    const nowMs = performance.now()
+    if (!isGone && nowMs - lookedMs > LOOK_MS) {
+      lookedMs = nowMs
+      isGone = statSync(file, { throwIfNoEntry: false })?.ino !== opened
+    }
+    if (isGone)
+      throw new StoreError(
+        `SQLite: ${basename(file)} was removed or replaced while in use; stop the service and restore a backup`,
+      )
+  }
 }
 
 /** After a power loss, log frames behind one that never reached the disk would be lost. */
