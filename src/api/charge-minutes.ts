@@ -59,6 +59,7 @@ export function chargeMinutes(
       const detail = 'the server is stopping; reconnect with Last-Event-ID'
       yield endText({ reason: 'server_stopping', detail }, RETRY_MS.soon)
     } catch (error) {
+      if (signal.aborted) return
       const { code, message } = call.failed(error)
       yield endText({ reason: code, detail: message }, RETRY_MS.later)
     }
