@@ -40,10 +40,15 @@ if (import.meta.main) {
   const headers = key === undefined ? {} : { authorization: `Bearer ${key}` }
   const url = new URL('/api/stream', process.argv[2] ?? 'http://localhost:4020')
   for (let lastEventId = '', isOver = false; !isOver; ) {
-    for await (const { event, id, data } of readStream(url, { headers, lastEventId })) {
-      lastEventId = id
-      isOver = event === 'end' && data.reason !== 'server_stopping'
-      process.stdout.write(`${event} ${JSON.stringify(data)}\n`)
+    try {
+      for await (const { event, id, data } of readStream(url, { headers, lastEventId })) {
+        lastEventId = id
+        isOver = event === 'end' && data.reason !== 'server_stopping'
+        process.stdout.write(`${event} ${JSON.stringify(data)}\n`)
+      }
+    } catch (error) {
+      // What fetch throws when the connection fails.
+      if (!(error instanceof TypeError)) throw error
     }
     await new Promise((resolve) => setTimeout(resolve, 1_000))
   }

@@ -40,7 +40,6 @@ export interface Harness {
   judged: number
   holdings: Holdings
   shares: readonly ShareHeld[] | undefined
-  /** As the service logs them. */
   readonly changes: KeyChange[]
   /** Public ids to draw next; random ones when empty. */
   readonly draws: string[]

@@ -36,7 +36,6 @@ export interface CreateAccessDeps
 
 export interface MeterQueues {
   readonly calls: number
-  /** In the refund journal. */
   readonly refunds: number
 }
 

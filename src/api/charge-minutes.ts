@@ -10,7 +10,6 @@ export const MINUTE_MS = 60_000
 export interface StreamEnd {
   readonly reason: string
   readonly detail: string
-  /** The body of a 402. */
   readonly offer?: unknown
 }
 
@@ -59,6 +58,7 @@ export function chargeMinutes(
       const detail = 'the server is stopping; reconnect with Last-Event-ID'
       yield endText({ reason: 'server_stopping', detail }, RETRY_MS.soon)
     } catch (error) {
+      if (signal.aborted) return
       const { code, message } = call.failed(error)
       yield endText({ reason: code, detail: message }, RETRY_MS.later)
     }

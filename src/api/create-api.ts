@@ -18,7 +18,6 @@ export interface ApiDeps extends PipelineDeps {
   isProxy?(socketAddress: string): boolean
   readonly connectionLimits?: Partial<ConnectionLimits>
   readonly unsentLimits?: Partial<UnsentLimits>
-  /** Absent: no `/mcp`. */
   readonly mcp?: McpFacts
   newRequestId(): string
   observe?(path: string | undefined, status: number, durationMs: number): void

@@ -37,7 +37,6 @@ export interface PipelineDeps extends FiguresDeps {
   outage(error: unknown): Refusal | undefined
   report(error: unknown, requestId: string): void
   observeAdmission?(source: AdmissionSource): void
-  /** For the access log. */
   noteCaller?: AccessLog['noteCaller']
 }
 
@@ -135,7 +134,6 @@ async function answer(deps: PipelineDeps, route: Route, incoming: Incoming): Pro
   return stamp(deps, exchange, charged, await figuresToShow(deps, exchange, charged))
 }
 
-/** Imported by the first stream. */
 async function chargedByMinute(
   deps: PipelineDeps,
   facts: Exchange,

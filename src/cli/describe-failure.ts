@@ -15,7 +15,6 @@ const CONFIGURATION = new Set([
   'SetupError',
 ])
 
-/** May have several lines. */
 const OF_FILE = new Set(['EcosystemError', 'ProofError', 'SetupError'])
 
 /** Redacts secrets. */

@@ -83,7 +83,6 @@ function startCommandOf({ npm_command: npm }: NodeJS.ProcessEnv): string {
   return npm === 'run' || npm === 'run-script' ? 'npm run sexton -- start' : 'sexton start'
 }
 
-/** Only what no chain knows and no option says. */
 async function askOperator(
   { stdin, stdout }: NodeJS.Process,
   options: Options,

@@ -20,7 +20,6 @@ export const ON_CHANGED_FILE = [
   'after the ecosystem file changed: re-read the changed parts, or refuse to start (SEXTON_ON_CHANGED_FILE, default reread)',
 ] as const
 
-/** What "sexton init" writes, and its usual variants, in the current folder. */
 const CONFIG_FILES = ['sexton.config.ts', 'sexton.config.js', 'sexton.config.json']
 
 export function roleCommand(name: string): Command {

@@ -13,7 +13,6 @@ export function upkeepCommand(name: string): Command {
   return roleCommand(name).option('--json', 'print one JSON object on stdout, all else on stderr')
 }
 
-/** A parser as commander takes it. */
 export function parsed<T>(parse: (text: string) => Reading<T>): (text: string) => T {
   return (text) => {
     const reading = parse(text)
@@ -22,7 +21,6 @@ export function parsed<T>(parse: (text: string) => Reading<T>): (text: string) =
   }
 }
 
-/** A failure is JSON too. */
 export async function runUpkeep(
   process: NodeJS.Process,
   { json = false, ...options }: UpkeepOptions,

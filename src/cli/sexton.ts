@@ -6,7 +6,6 @@ import { describeFailure } from './describe-failure.ts'
 
 type Make = (from: NodeJS.Process) => Command
 
-/** In the order of the help. A start loads the modules of one command only. */
 const COMMANDS: Readonly<Record<string, () => Promise<Make>>> = {
   init: async () => (await import('./init-command.ts')).initCommand,
   start: async () => (await import('./start-command.ts')).startCommand,

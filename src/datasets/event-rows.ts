@@ -125,7 +125,6 @@ function hashOf(filters: readonly unknown[]): string {
   return createHash('sha256').update(JSON.stringify(filters)).digest('hex').slice(0, 16)
 }
 
-/** A row as a list shows it. */
 export type ToRow = (event: ListedEvent, status: IndexStatus, ecosystem: Ecosystem) => object
 
 export function eventMembers(event: ListedEvent, status: IndexStatus, ecosystem: Ecosystem) {

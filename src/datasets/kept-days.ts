@@ -20,7 +20,6 @@ export interface WantedDays {
   readonly period: Period
   readonly connection: Connection
   readonly status: IndexStatus
-  /** Then nothing is kept. */
   readonly cut?: Cut | undefined
 }
 

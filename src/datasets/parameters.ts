@@ -109,7 +109,6 @@ export const addressParameter: Parameter<Address> = {
   },
 }
 
-/** Undefined if absent. */
 export function timeParameter(description: string): Parameter<number | undefined> {
   return {
     in: 'query',
@@ -145,7 +144,6 @@ export interface NamedBlock {
   readonly number: number
 }
 
-/** Undefined if absent. */
 export function asOfBlockParameter(
   ecosystem: Ecosystem,
 ): Parameter<readonly NamedBlock[] | undefined> {
@@ -169,7 +167,6 @@ export function asOfBlockParameter(
   }
 }
 
-/** Or what is wrong with it. */
 function parseNamedBlock({ chains }: Ecosystem, raw: string): NamedBlock | string {
   const at = raw.lastIndexOf(':')
   const [name, number] = [raw.slice(0, at), raw.slice(at + 1)]
@@ -192,7 +189,6 @@ export const asOfUnixParameter: Parameter<number | undefined> = {
   },
 }
 
-/** Undefined if absent. */
 export const finalityParameter: Parameter<'latest' | 'finalized' | undefined> = {
   in: 'query',
   description: '`finalized`: the figures as of the final block of each chain.',

@@ -57,17 +57,14 @@ export interface PointRead<Result = DataResult> {
   /** Of the index; its `asOfUnix` is that of the figures. */
   readonly status: IndexStatus
   readonly result: Result
-  /** Of an answer as of blocks. */
   readonly standing: Standing | undefined
 }
 
 /** Each may ask nodes several times. */
 const AS_OF_MAX = 16
 
-/** One after another. */
 const LONG_READS_MAX = 8
 
-/** Reads the figures at a point in time. */
 export class PointReader<Values> {
   readonly #deps: ReadDeps
   readonly #reader: Reader<Values>

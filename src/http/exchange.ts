@@ -26,12 +26,10 @@ export interface Outgoing {
 
 export interface Answered {
   readonly incoming: Incoming
-  /** As sent; may hold secrets. */
   readonly target: string
   /** Undefined: no endpoint answered. */
   readonly route: string | undefined
   readonly status: number
-  /** Of the body. */
   readonly bytes: number
   readonly durationMs: number
 }

@@ -12,7 +12,6 @@ export interface CutBlock {
 /** The last block of each chain that counts, by chain id. Chains that are missing do not count. */
 export type Cut = ReadonlyMap<number, CutBlock>
 
-/** A condition on `chain_id` and `block_number`. */
 export function withinCut(cut: Cut): Sql {
   const chains = [...cut].map(
     ([chainId, { number }]) => sql`(chain_id = ${chainId} and block_number <= ${number})`,

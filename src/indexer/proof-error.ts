@@ -1,6 +1,5 @@
 import type { Problem } from '#ecosystem/problem.ts'
 
-/** The ecosystem file and the chain differ. */
 export class ProofError extends Error {
   override readonly name = 'ProofError'
   problems: readonly Problem[]

@@ -35,7 +35,6 @@ export function receivableAccount(wallet: string): string {
 
 export const REVENUE = 'revenue'
 
-/** Minus the money that the operator gave. */
 export const GRANTS = 'grants'
 
 /** The database keeps it at zero or above. */

@@ -44,7 +44,6 @@ export const ledgerGuards: readonly Guard[] = [
   },
 ]
 
-/** Came after the first release. */
 export const upkeepGuards: readonly Guard[] = [
   ...appendOnly('grants'),
   ...appendOnly('store_copies'),

@@ -7,7 +7,6 @@ import { sql } from '#store/sql.ts'
 export interface LedgerSums {
   /** Of all postings; zero unless money was made or lost. */
   readonly postings: MicroUsd
-  /** Prepaid balances below zero. */
   readonly negative: number
 }
 

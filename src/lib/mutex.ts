@@ -17,7 +17,6 @@ export class Slots {
     this.#max = max
   }
 
-  /** Undefined if none is free. */
   run<T>(task: () => Promise<T>): Promise<T> | undefined {
     if (this.#taken >= this.#max) return undefined
     this.#taken += 1

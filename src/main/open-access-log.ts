@@ -8,7 +8,6 @@ import { SettingsError } from './settings-error.ts'
 
 export interface AccessLogOutput {
   write(line: string): void
-  /** Writes what is buffered. */
   close(): Promise<void>
 }
 

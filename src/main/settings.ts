@@ -41,10 +41,8 @@ export interface Settings {
   /** CIDRs of trusted X-Forwarded-For senders. */
   readonly trustedProxies: readonly string[]
   readonly metrics: PortSetting | undefined
-  /** Of a process that only indexes. */
   readonly indexMetrics: PortSetting | undefined
   readonly log: { readonly level: LogLevel; readonly format: 'json' | 'pretty' }
-  /** A file, or standard output; undefined for none. */
   readonly accessLog: { readonly file: string | undefined } | undefined
   readonly guard: {
     readonly general: GuardSetting

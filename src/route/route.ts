@@ -84,7 +84,6 @@ interface RouteFacts {
   /** Skips the key look-up: works without the store. */
   readonly open?: boolean
   readonly csv?: boolean
-  /** Answered by server-sent events. */
   readonly stream?: boolean
   readonly refusals: readonly RefusalCode[]
   readonly guard?: 'mint' | 'gate' | 'claim'

@@ -17,11 +17,8 @@ import { scanBack } from './scan-back.ts'
 
 export interface CheckedFile {
   readonly file: string
-  /** Mistakes: the service would refuse to start. */
   readonly errors: readonly Problem[]
-  /** Probably not meant. */
   readonly warnings: readonly Problem[]
-  /** Why something could not be checked, such as a node that does not answer. */
   readonly unchecked: readonly string[]
 }
 
@@ -30,7 +27,6 @@ export interface CheckDeps {
   onProgress(task: string, done: number, total: number): void
 }
 
-/** The file alone, then against the chains; all findings at once. */
 export async function checkFile(
   deps: CheckDeps,
   { file, offline }: { readonly file: string; readonly offline: boolean },
@@ -65,7 +61,6 @@ export async function checkFile(
     file,
     errors: outcomes.flatMap(({ errors = [] }) => errors),
     warnings: [...repeated, ...outcomes.flatMap(({ warnings = [] }) => warnings)],
-    // Two steps may meet the same silent node.
     unchecked: [...new Set(outcomes.flatMap(({ unchecked = [] }) => unchecked))],
   }
 }
@@ -103,7 +98,6 @@ function toUnchecked(unproven: ReadonlyMap<string, string>): Outcome {
 
 const SEARCH_MS = 10_000
 
-/** Enough to see a mapping that misreads every log. */
 const SAMPLE = 20
 
 /** A mapping may be right without a log yet; one that cannot read its logs is wrong. */

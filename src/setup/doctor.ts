@@ -90,7 +90,6 @@ async function judgePort(host: string, port: number, variable: string): Promise<
   }
 }
 
-/** Its API stamps every answer; its metrics have its name. */
 async function isSexton(url: string): Promise<boolean> {
   const signal = AbortSignal.timeout(2_000)
   try {
@@ -227,7 +226,6 @@ async function judgeEndpoint(
   }
 }
 
-/** Below this, history takes many requests. */
 const LOG_RANGE_LOW = 1_000
 const COMPRESSED = 0.9
 

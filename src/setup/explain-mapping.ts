@@ -20,7 +20,6 @@ export interface ExplainedLog {
   readonly logIndex: number
   /** Arguments as decoded; empty if the log does not fit the event. */
   readonly args: Readonly<Record<string, string>>
-  /** What becomes of it, in words. */
   readonly outcome: string
 }
 
@@ -29,10 +28,8 @@ export interface Explained {
   readonly chain: string
   readonly address: string
   readonly event: string
-  /** Blocks looked at. */
   readonly from: number
   readonly to: number
-  /** The newest that match, oldest first. */
   readonly logs: readonly ExplainedLog[]
   /** Events of the contract among the newest logs, with counts; given when nothing matches. */
   readonly emitted: Readonly<Record<string, number>>
@@ -41,7 +38,6 @@ export interface Explained {
 export interface ExplainRequest {
   readonly ecosystem: Ecosystem
   readonly mapping: string
-  /** Hash of a transaction whose logs are explained instead of the newest. */
   readonly tx?: string | undefined
 }
 
@@ -98,7 +94,6 @@ export async function explainMapping(
   }
 }
 
-/** Of the mapping's contract. */
 async function logsOfTransaction(
   chain: ChainSource,
   { address, chain: { name, rpcUrls } }: EventSource,
@@ -154,7 +149,6 @@ function describe({ tokens }: Ecosystem, reading: ReturnType<EventSource['read']
   return `${counted ? 'counted' : 'listed, not counted'}: ${kind}${which}, ${shown} ${symbol}${who}`
 }
 
-/** The receiver makes a transfer a burn. */
 function whyBurned(
   { burnAddresses }: Ecosystem,
   { facts }: EventSource,

@@ -14,12 +14,10 @@ export interface InitRequest {
   readonly rpc: readonly string[]
   /** `<chain>=0x…`, where the token has another address. */
   readonly token: readonly string[]
-  /** Further contracts that may pay holders. */
   readonly contract: readonly string[]
   readonly json: boolean
   readonly force: boolean
   readonly output?: string | undefined
-  /** Of the API, for its address. */
   readonly port: number
 }
 
@@ -89,7 +87,6 @@ function readAddresses({ address, token, contract }: InitRequest): Addresses {
   return { primary, byChain, more }
 }
 
-/** Steps of `inspectChain`. */
 const STEPS = 6
 
 async function inspectAll(

@@ -10,7 +10,6 @@ export interface Node {
   readonly host: string
   /** Throws EndpointError. Waits and asks again while the node is rate-limiting. */
   ask(method: string, ...params: readonly unknown[]): Promise<unknown>
-  /** The result with its size in bytes, before and after decompression. */
   measure(method: string, ...params: readonly unknown[]): Promise<Measured>
 }
 

@@ -12,7 +12,6 @@ export interface ProbedEndpoint {
   readonly clientVersion: string | null
   readonly headNumber: number
   readonly headUnix: number
-  /** Median of a few small calls. */
   readonly latencyMs: number
   /** Blocks between the head and the final block; null without the tag. */
   readonly finalityLag: number | null

@@ -7,7 +7,6 @@ export interface Scan {
   readonly filter: LogFilter
   readonly from: number
   readonly to: number
-  /** Ends once this many logs are found. */
   readonly enough: number
   readonly untilMs: number
 }

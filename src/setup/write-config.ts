@@ -1,6 +1,5 @@
 import type { Draft } from './discover/draft-file.ts'
 
-/** A module with each guess's evidence as a comment above it. */
 export function writeModule({ file, notes }: Draft): string {
   return `import { defineEcosystem } from 'sexton'
 
@@ -11,7 +10,6 @@ export default defineEcosystem(${writeValue(file, { path: '', indent: '' }, note
 `
 }
 
-/** JSON has no comments; `init` prints the evidence instead. */
 export function writeJson({ file }: Draft): string {
   return `${JSON.stringify(file, null, 2)}\n`
 }

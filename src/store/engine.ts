@@ -47,7 +47,6 @@ export interface Engine {
   writeWithoutTimeout<T>(work: (connection: Connection) => Promise<T>): Promise<T>
   /** In order, each in its own transaction. */
   migrate(migrations: readonly Migration[], onMigration?: OnMigration): Promise<void>
-  /** PostgreSQL only. */
   pool?(): PoolFigures
   close(): Promise<void>
 }

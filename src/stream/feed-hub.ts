@@ -10,7 +10,6 @@ export interface HubDeps {
   readonly register: Engine
   readonly ecosystem: Ecosystem
   readonly clock: Clock
-  /** A failed poll is repeated. */
   report(error: unknown): void
 }
 
@@ -32,7 +31,7 @@ export class FeedHub {
   #state: FeedState | undefined
   /** Without a hole, up to `last` of the state. */
   #recent: Shown[] = []
-  #readers = 0
+  readonly #reading = new Map<AbortSignal, () => void>()
   #isRunning = false
   #polling: Promise<void> = Promise.resolve()
   #queued: Promise<void> | undefined
@@ -45,7 +44,7 @@ export class FeedHub {
   }
 
   get readers(): number {
-    return this.#readers
+    return this.#reading.size
   }
 
   get clock(): Clock {
@@ -57,16 +56,20 @@ export class FeedHub {
     return this.#state
   }
 
-  enter(): void {
-    this.#readers += 1
+  /** Until its signal aborts, so that nothing is read while the stores close. */
+  enter(signal: AbortSignal): void {
+    const left = () => this.leave(signal)
+    this.#reading.set(signal, left)
+    signal.addEventListener('abort', left, { once: true })
     if (!this.#isRunning) void this.#run()
   }
 
-  leave(): void {
-    this.#readers -= 1
+  leave(signal: AbortSignal): void {
+    const left = this.#reading.get(signal)
+    if (left !== undefined) signal.removeEventListener('abort', left)
+    this.#reading.delete(signal)
   }
 
-  /** Resolves on news, or after a beat. */
   news(): Promise<void> {
     return this.#news.promise
   }
@@ -86,21 +89,28 @@ export class FeedHub {
   async #run(): Promise<void> {
     this.#isRunning = true
     let beatMs = 0
-    while (this.#readers > 0) {
+    while (this.readers > 0) {
       const before = this.#state
-      await this.refresh().catch(this.#deps.report)
+      await this.refresh().catch((error: unknown) => {
+        if (this.readers > 0) this.#deps.report(error)
+      })
       beatMs += POLL_MS
       const isSame = before?.last === this.#state?.last && before?.epoch === this.#state?.epoch
       if (!isSame || beatMs >= BEAT_MS) {
         beatMs = 0
-        const { resolve } = this.#news
-        this.#news = Promise.withResolvers()
-        resolve()
+        this.#wake()
       }
       await sleep(POLL_MS)
     }
     this.#isRunning = false
     this.#restart(undefined)
+    this.#wake()
+  }
+
+  #wake(): void {
+    const { resolve } = this.#news
+    this.#news = Promise.withResolvers()
+    resolve()
   }
 
   #restart(state: FeedState | undefined): void {
@@ -110,7 +120,7 @@ export class FeedHub {
 
   async #poll(): Promise<void> {
     for (;;) {
-      const before = this.#readers > 0 ? this.#state : undefined
+      const before = this.readers > 0 ? this.#state : undefined
       const { state, page } = await this.#readAfter(before?.last)
       const isNext = page.length === 0 || page[0]?.change.sequence === (before?.last ?? 0) + 1
       if (state === undefined || state.epoch !== before?.epoch || !isNext)
@@ -162,7 +172,6 @@ export class FeedHub {
     return page
   }
 
-  /** What a `finalized` change made final, read once. */
   final(of: Shown): Promise<readonly Shown[]> {
     const known = this.#final.get(of)
     if (known !== undefined) return known

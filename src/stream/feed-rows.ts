@@ -38,7 +38,6 @@ function kindOf({ dataset, kind }: FeedEvent): StreamKind | undefined {
   return kind === 'claim' || kind === 'distribution' ? kind : undefined
 }
 
-/** A change as it is sent, without its id. */
 export interface Shown {
   readonly change: FeedChange
   readonly kind: StreamKind | undefined

@@ -17,7 +17,8 @@ export async function* follow(
   { after, filter }: { readonly after: Cursor | undefined; readonly filter: Filter },
   signal: AbortSignal,
 ): AsyncGenerator<string> {
-  hub.enter()
+  if (signal.aborted) return
+  hub.enter(signal)
   try {
     await hub.refresh()
     let at = after ?? cursorAtEnd(hub)
@@ -44,7 +45,7 @@ export async function* follow(
       wroteMs = hub.clock()
     }
   } finally {
-    hub.leave()
+    hub.leave(signal)
   }
 }
 

@@ -7,26 +7,20 @@ import { type StoreState, streamTable } from '#store/stream-table.ts'
 /** What a table holds: equal proofs mean equal rows, on either engine. */
 export interface TableProof {
   readonly rows: number
-  /** Of all rows in the order of their keys. */
   readonly sha256: string
 }
 
 export type TableProofs = ReadonlyMap<string, TableProof>
 
 export interface CopiedTables {
-  /** In foreign-key order. */
   readonly tables: readonly string[]
-  /** Of both stores. */
   readonly migrations: readonly Migration[]
-  /** For tables that the source keeps in another shape. */
   readonly instead?: ReadonlyMap<string, Sql>
-  /** After every few thousand rows. */
   onRows?(count: number): void | Promise<void>
 }
 
 const ROWS_AT_ONCE = 5_000
 
-/** Adds every row of the source to the target, and returns what was read. */
 export function copyTables(
   source: StoreState,
   target: Connection,
@@ -41,7 +35,6 @@ export function proveTables(state: StoreState, copied: CopiedTables): Promise<Ta
   return readTables(state, copied, () => undefined)
 }
 
-/** Names the tables whose rows are not the same. */
 export function unequalTables(one: TableProofs, other: TableProofs): readonly string[] {
   const names = new Set([...one.keys(), ...other.keys()])
   return [...names].filter((name) => one.get(name)?.sha256 !== other.get(name)?.sha256)
@@ -70,7 +63,6 @@ export async function tableWithRows(
   return undefined
 }
 
-/** Columns by table, in the order of its rows here. */
 export function columnsOf(migrations: readonly Migration[]) {
   return buildSchema(migrations).columns
 }

@@ -2,7 +2,6 @@ import type { ExitCode } from '#main/role-context.ts'
 import type { TableProofs } from './copy-tables.ts'
 
 export interface Report {
-  /** For people. */
   say(text: string): void
   /** For programs: one JSON object, with `--json`. Once, at the end. */
   done(result: Readonly<Record<string, unknown>>, code?: ExitCode): void

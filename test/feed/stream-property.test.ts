@@ -91,7 +91,7 @@ async function takeStep(world: StreamWorld, step: Step): Promise<void> {
   if (step.do === 'grow') base.chain = live(base.chain, 'base', step.blocks)
   if (step.do === 'fork') {
     const { number } = base.chain.head
-    const forked = live(base.chain.fork(number - step.depth), 'base', step.blocks)
+    const forked = live(base.chain.fork(Math.max(0, number - step.depth)), 'base', step.blocks)
     base.chain = forked.addEmpty(Math.max(0, number - forked.head.number))
   }
   if (step.do === 'forget') {

@@ -26,7 +26,6 @@ export interface KeyChange {
   readonly kind: 'minted' | 'revoked' | 'rotated'
   readonly publicId: string
   readonly owner: Address
-  /** Of a rotation. */
   readonly successor?: string
 }
 

@@ -37,7 +37,6 @@ export interface Meter {
 }
 
 export interface SettlingMeter extends Meter {
-  /** Calls without a decision yet. */
   waiting(): number
   /**
    * For a credit whose commit reported an error: refunds the call if it was committed. Resolves

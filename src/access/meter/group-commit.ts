@@ -43,7 +43,6 @@ export class GroupCommit<T> {
     return true
   }
 
-  /** Waiting for their batch or for the disk. */
   get size(): number {
     return this.#waiting.length + this.#underWay
   }

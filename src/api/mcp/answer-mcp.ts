@@ -48,7 +48,6 @@ export async function answerMcp(deps: McpDeps, incoming: Incoming): Promise<Outg
   }
 }
 
-/** Only what the transport looks at. */
 function toRequest({ publicBaseUrl }: McpDeps, { headers }: Incoming): Request {
   const names = ['accept', 'content-type', 'origin', 'mcp-protocol-version'] as const
   const given = names.flatMap((name) => {

@@ -8,7 +8,6 @@ import { toolParameters } from './describe-tool.ts'
 export interface ToolCall {
   readonly route: Route
   readonly values: Readonly<Record<string, unknown>>
-  /** An x402 PaymentPayload (x402 v2, MCP transport). */
   readonly payment: unknown
 }
 
@@ -101,7 +100,6 @@ function failed(text: string): CallToolResult {
   return { isError: true, content: [{ type: 'text', text }] }
 }
 
-/** Where the caller stands after the call, and the receipt of a payment. */
 function metaOf(headers: ReadonlyMap<string, string>): Record<string, unknown> {
   const receipt = headers.get('payment-response')
   return {

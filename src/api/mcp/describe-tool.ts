@@ -3,17 +3,14 @@ import type { JsonObject } from '#lib/json.ts'
 import type { Route } from '#route/route.ts'
 import type { McpFacts } from './mcp-deps.ts'
 
-/** Every data endpoint, and the free one that shows quota and balance. */
 export function isTool({ method, metered, stream, operationId }: Route): boolean {
   return method === 'GET' && !stream && (metered || operationId === 'getUsage')
 }
 
-/** Tools have no CSV. */
 export function toolParameters({ parameters }: Pick<Route, 'parameters'>) {
   return Object.entries(parameters).filter(([name]) => name !== 'format')
 }
 
-/** The schemas of the endpoint. */
 export function describeTool(route: Route, facts: McpFacts): Tool {
   const parameters = toolParameters(route)
   const { schema } = route.answers[200] ?? { schema: {} }

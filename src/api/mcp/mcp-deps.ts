@@ -3,7 +3,6 @@ import type { Page } from '../outside-routes.ts'
 import type { PipelineDeps } from '../pipeline.ts'
 
 export interface McpFacts {
-  /** Of the service. */
   readonly name: string
   readonly version: string
   /** Decimal US dollars; null without payments. */

@@ -28,7 +28,6 @@ const META = {
   mimeType: 'application/json',
 } as const
 
-/** Named by their public addresses; reading them is free. */
 export function listResources({ publicBaseUrl }: Pick<McpDeps, 'publicBaseUrl'>): Resource[] {
   return [META, ...DOCUMENTS].map(({ path, title, mimeType }) => ({
     uri: `${publicBaseUrl}${path}`,

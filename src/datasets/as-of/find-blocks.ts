@@ -9,7 +9,6 @@ import { type Clock, toIso, unixNow } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
 import type { NamedBlock } from '../parameters.ts'
 
-/** Either the blocks or the moment. */
 export type AsOf =
   | { readonly kind: 'blocks'; readonly named: readonly NamedBlock[] }
   | { readonly kind: 'moment'; readonly unix: number }

@@ -17,7 +17,6 @@ export interface Standing {
   readonly asOfUnix: number
   readonly blocks: readonly AsOfBlock[]
   readonly isFinal: boolean
-  /** What cursors are bound to. */
   readonly boundTo: string
 }
 

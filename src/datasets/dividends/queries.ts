@@ -46,7 +46,6 @@ export async function readClaimSummary(
   }
 }
 
-/** From a wallet's claims. */
 export function summarizeClaims(claims: readonly Contribution[]): ClaimSummary {
   const tokens = new Map<string, Sums>()
   for (const { token, sums } of claims)
@@ -65,7 +64,6 @@ export function summarizeClaims(claims: readonly Contribution[]): ClaimSummary {
   }
 }
 
-/** Those of today less those whose first claim was later. */
 export async function countRecipientsBefore(
   connection: Connection,
   later: Accounts,

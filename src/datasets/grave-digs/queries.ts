@@ -38,7 +38,6 @@ interface Ranking {
   readonly limit: number
 }
 
-/** From everything that was dug up to some block. */
 export function rank(accounts: Accounts, limit: number): readonly Leader[] {
   const leaders = [...accounts.values()].map(({ events, ...each }) => ({ ...each, digs: events }))
   return leaders.sort(byRank).slice(0, limit)

@@ -153,7 +153,6 @@ async function closesAt(connection: Connection, step: Step, { days, cut }: Close
   const block = blockOf(step, cut)
   const last = block && (await lastPoint(connection, step.symbol, block.unix, block.number))
   if (block === undefined || last === undefined) return days.map(() => null)
-  // The last day ends with the block.
   const today = { unix: startOfDay(last.unix), price: last.price }
   return carryForward([...closes.filter(({ unix }) => unix < today.unix), today], days)
 }

@@ -44,7 +44,6 @@ export async function accountsAfter(
   return accounts
 }
 
-/** Undefined if there are more than `max`. */
 export async function eventsUpTo(
   connection: Connection,
   asked: EventsAsked,

@@ -64,7 +64,6 @@ export const LIST_COLUMNS = sql`
 
 /** A single index gives the order. */
 function isOrderedByOneIndex({ account, token, chainId, cut }: EventQuery): boolean {
-  // Each chain has an end of its own.
   if (cut !== undefined) return false
   if (account !== undefined && token !== undefined) return true
   return token === undefined && chainId === undefined
@@ -122,7 +121,6 @@ function ofKindAndTime({ kind, fromUnix, toUnix }: EventQuery): Sql {
     ${toUnix === undefined ? empty : sql`and timestamp_unix <= ${toUnix}`}`
 }
 
-/** The time is for the index. */
 function untilCut(block: CutBlock | undefined): Sql {
   if (block === undefined) return sql`and 1 = 0`
   return sql`and timestamp_unix <= ${block.unix} and block_number <= ${block.number}`

@@ -12,7 +12,6 @@ export interface TokenSums extends Sums {
   readonly chainId: number
 }
 
-/** With its first whole hour and day. */
 interface Window {
   readonly startUnix: number
   readonly firstHour: number

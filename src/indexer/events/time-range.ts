@@ -1,4 +1,3 @@
-/** Unix seconds, both included. */
 export interface TimeRange {
   readonly fromUnix: number
   readonly untilUnix: number

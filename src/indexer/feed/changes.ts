@@ -16,7 +16,6 @@ export interface PriceLog {
 /** A commit with more starts a new epoch: reading the lists again is cheaper for everyone. */
 const CHANGES_MAX = 10_000
 
-/** What one commit changes; each event once, with its final value. */
 export class Changes {
   readonly #added = new Map<string, FeedEvent>()
   readonly #valued = new Map<
@@ -46,7 +45,6 @@ export class Changes {
     }
   }
 
-  /** Rows with all columns of a list. */
   remove(dataset: string, rows: readonly Row[]): void {
     for (const row of rows) if (!this.areTooMany) this.#removed.push({ dataset, ...toListed(row) })
   }
@@ -62,7 +60,6 @@ export class Changes {
     }
   }
 
-  /** The newest log of each symbol counts. */
   price(logs: readonly PriceLog[]): void {
     for (const each of logs) {
       const known = this.#priced.get(each.symbol)
@@ -78,7 +75,6 @@ export class Changes {
     return [...this.#added.values()].sort((a, b) => byPlace(a, b))
   }
 
-  /** In no particular order. */
   get removed(): readonly FeedEvent[] {
     return this.#removed
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { registerMigrations } from '#datasets/datasets.ts'
-import { eachEngine } from '#ledger/each-engine.ts'
+import { eachEngine, onSqlite } from '#ledger/each-engine.ts'
 import type { Engine } from '#store/engine.ts'
 import { oneTokenEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
@@ -50,6 +50,18 @@ each('a range of history that the feed leaves out ends every cursor', async (sto
   assert.equal(after?.pruned, after?.last)
 })
 
+test('only the newest changes are kept, and older cursors are known to be too old', () =>
+  onSqlite(registerMigrations, async ({ engine }) => {
+    const deps = await commitDepsOf(engine, ecosystem)
+    await commit(deps, 1, 0)
+    for (let block = 1; block <= 12; block += 1) await commit(deps, 1, block, undefined, 9_000)
+    const state = await stateOf(engine)
+    assert.equal(state?.last, 108_000)
+    assert.ok(state.pruned > 0 && state.last - state.pruned <= 101_000)
+    const [first] = await engine.snapshot((reads) => readChanges(reads, { after: 0, limit: 1 }))
+    assert.equal(first?.sequence, state.pruned + 1)
+  }))
+
 test('a commit of too many changes is not collected', () => {
   const changes = new Changes()
   const facts = Array.from({ length: 20_000 }, (_, index) => factAt(1, index))
@@ -63,16 +75,20 @@ function commit(
   chainId: number,
   block: number,
   feeding: Feeding = { finalizedBefore: 0 },
+  count = 1,
 ): Promise<void> {
   return transact(
     deps,
     async () => ({ chainId, finalizedNumber: 0, isOlder: false, feeding }),
-    async (change) => change.changes?.add('burns', [factAt(chainId, block)], [null]),
+    async (change) => {
+      const facts = Array.from({ length: count }, (_, index) => factAt(chainId, block, index))
+      change.changes?.add('burns', facts, [])
+    },
   )
 }
 
-function factAt(chainId: number, blockNumber: number): EventFact {
-  const log = { chainId, blockNumber, blockHash: '0x1', txHash: '0x2', logIndex: 0, timestamp: 1 }
+function factAt(chainId: number, blockNumber: number, logIndex = 0): EventFact {
+  const log = { chainId, blockNumber, blockHash: '0x1', txHash: '0x2', logIndex, timestamp: 1 }
   const fact = { kind: 'burn', token: 'GRAVE', account: null, amount: 1n, detail: null }
   return { ...fact, counted: true, log: log as EventFact['log'] }
 }

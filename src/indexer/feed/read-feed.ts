@@ -58,7 +58,6 @@ function toEvent(row: Row): FeedEvent {
 
 export interface FinalRange {
   readonly chainId: number
-  /** Excluded. */
   readonly from: number
   readonly to: number
   readonly datasets: readonly string[]

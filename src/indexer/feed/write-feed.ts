@@ -38,7 +38,6 @@ export interface FedCommit {
   readonly changes: Changes
   readonly finalizedBefore: number
   readonly finalizedNumber: number
-  /** Set by a reorg: the common ancestor. */
   readonly ancestor?: number | undefined
 }
 

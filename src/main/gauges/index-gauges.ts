@@ -25,7 +25,6 @@ export function indexGauges(deps: IndexGaugeDeps): readonly GaugeReading[] {
 
 type Indexing = Pick<IndexGaugeDeps, 'indexing'>
 
-/** Of an index in this process. */
 export function progressGauges(deps: Indexing): readonly GaugeReading[] {
   return [...paceGauges(deps), ...endpointGauges(deps)]
 }

@@ -22,7 +22,6 @@ export function ledgerGauges(deps: {
       const atMs = clock()
       known = { sums: await sumLedger(engine), atMs }
     } catch {
-      // The age shows it.
     } finally {
       isSumming = false
     }

@@ -76,7 +76,6 @@ function queueGauges({ queues }: StoreGaugeDeps): readonly GaugeReading[] {
   ]
 }
 
-/** Without values on SQLite. */
 function poolGauges({ stores }: StoreGaugeDeps): readonly GaugeReading[] {
   const gauge = (name: string, help: string, pick: (pool: PoolFigures) => number) => ({
     name: `sexton_database_${name}`,

@@ -17,7 +17,6 @@ import { runVerifyRole } from './verify-role.ts'
 
 export interface ServiceInput {
   readonly settings: Settings
-  /** For error lines. */
   readonly ecosystemName: string
   readonly ecosystemFile: unknown
   readonly logger: Logger

@@ -109,7 +109,6 @@ function mcpFactsOf({ name, version, payment, pricePerCallUsd }: ServeInput['fac
   return { name, version, pricePerCallUsd: payment === null ? null : pricePerCallUsd }
 }
 
-/** Imported only where it is on. */
 async function openLog(deps: ServeDeps, input: Pick<ServeInput, 'routes' | 'addressBucket'>) {
   const { accessLog } = deps.settings
   if (accessLog === undefined) return undefined

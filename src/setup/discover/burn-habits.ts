@@ -3,7 +3,6 @@ import { TRANSFER_TOPIC } from '#domain/token.ts'
 import { scanBack } from '../scan-back.ts'
 import type { ChainView } from './chain-view.ts'
 
-/** Where tokens are sent to be lost: nobody has a key of these. */
 const DEAD_ADDRESSES: readonly Address[] = [
   '0x000000000000000000000000000000000000dead',
   '0xdead000000000000000042069420694206942069',
@@ -14,7 +13,6 @@ export interface BurnHabit {
   readonly to: Address
   readonly count: number
   readonly lastBlock: number
-  /** Blocks looked at. */
   readonly from: number
   readonly until: number
 }

@@ -9,12 +9,10 @@ import type { Clock } from '#lib/time.ts'
 import { type Node, openNode } from '../node.ts'
 import { KNOWN_CHAINS, type KnownChain } from './known-chains.ts'
 
-/** One chain while it is looked at. */
 export interface ChainView {
   readonly name: string
   readonly id: number
   readonly known: KnownChain | undefined
-  /** The first URL of the chain. */
   readonly node: Node
   readonly source: ChainSource
   readonly headNumber: number
@@ -59,7 +57,6 @@ export async function openChains(
   )
 }
 
-/** Undefined if the contract has no such view. */
 export function ask(
   { source }: Pick<ChainView, 'source'>,
   address: Address,
@@ -72,7 +69,6 @@ export function ask(
   return callView(source, { field: address, address, view: item, args })
 }
 
-/** A polling pace, an age limit, finality and proofs that this chain's nodes support. */
 export async function describeChain(
   view: ChainView & { readonly urls: readonly string[] },
   startBlock: number,
@@ -102,7 +98,6 @@ export async function describeChain(
   }
 }
 
-/** Enough to even out irregular blocks. */
 const PACE_BLOCKS = 200
 
 async function measureBlockSeconds({ source, headNumber }: ChainView): Promise<number> {

@@ -12,7 +12,6 @@ export interface Draft {
   readonly notes: ReadonlyMap<string, string>
 }
 
-/** What the chains cannot know. */
 export interface Answers {
   readonly serviceName: string
   readonly publicBaseUrl: string

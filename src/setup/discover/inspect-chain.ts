@@ -9,7 +9,6 @@ import { findPools, type Pool } from './pools.ts'
 import { priceQuote, type QuotePrice } from './quote-prices.ts'
 import { findFirstBlock, readImplementation, readToken, type TokenFacts } from './token-facts.ts'
 
-/** What one chain shows about the ecosystem. */
 export interface Findings {
   readonly entry: ChainEntry
   readonly notes: Readonly<Record<string, string>>
@@ -22,14 +21,12 @@ export interface Findings {
   readonly quotes: readonly QuotePrice[]
   readonly asset: PaymentAsset | undefined
   readonly payouts: readonly Payout[]
-  /** Tokens that the payouts move. */
   readonly rewards: readonly TokenFacts[]
 }
 
 export interface Inspection {
   readonly view: ChainView & { readonly urls: readonly string[] }
   readonly address: Address
-  /** Contracts that the operator named. */
   readonly more: readonly Address[]
   onStep(step: string): void
 }

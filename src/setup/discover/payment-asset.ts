@@ -5,7 +5,6 @@ import { readToken, type TokenFacts } from './token-facts.ts'
 
 export interface PaymentAsset {
   readonly token: TokenFacts
-  /** EIP-712, for x402 payments. */
   readonly domain: TokenDomain
 }
 

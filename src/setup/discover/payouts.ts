@@ -24,10 +24,8 @@ export interface Payout {
 
 const BUDGET_MS = 20_000
 const LOGS_MAX = 2_000
-/** Transactions whose transfers are read to learn what was paid. */
 const SAMPLES = 3
 
-/** Events with a known signature, most frequent first. */
 export async function findPayouts(
   view: ChainView,
   contracts: readonly Address[],
@@ -88,7 +86,6 @@ async function tokensOf(
   return unique(paid)
 }
 
-/** The token whose transfer from the contract has the event's amount. */
 async function tokenPaid({ node }: ChainView, known: KnownEvent, log: SourceLog) {
   const amount = argumentsOf(known, log)?.[known.amount]
   const receipt = await node.ask('eth_getTransactionReceipt', log.txHash)

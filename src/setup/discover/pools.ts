@@ -7,7 +7,6 @@ export interface Pool {
   readonly kind: 'uniswap-v2' | 'uniswap-v3'
   readonly address: Address
   readonly quote: TokenFacts
-  /** Of the quote token, in base units. */
   readonly quoteHeld: bigint
 }
 

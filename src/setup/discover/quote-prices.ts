@@ -7,7 +7,6 @@ import type { TokenFacts } from './token-facts.ts'
 
 export type PriceEntry = NonNullable<EcosystemFile['tokens'][number]['price']>
 
-/** How a token that others are traded against is priced. */
 export interface QuotePrice {
   readonly token: TokenFacts
   readonly price: PriceEntry
@@ -90,7 +89,6 @@ function depthOf({ quote, quoteHeld }: Pool): number {
   return Number(quoteHeld) / 10 ** quote.decimals
 }
 
-/** Rough: only to compare the depth of pools. */
 async function spotUsd(view: ChainView, token: TokenFacts, pool: Pool) {
   const own = await ask(view, token.address, 'balanceOf(address) view returns (uint256)', [
     pool.address,

@@ -21,7 +21,6 @@ export async function readToken(
     ask(view, address, 'decimals() view returns (uint8)'),
   ])
   if (symbol === undefined || typeof decimals !== 'number') return undefined
-  // The file allows fewer characters than contracts do.
   const plain = symbol.replace(/[^A-Za-z0-9.$_-]/g, '').slice(0, 16)
   if (plain === '') return undefined
   return { address, symbol: plain, name: safeName(name ?? '') || plain, decimals }
@@ -35,7 +34,6 @@ export function safeName(text: string): string {
     .slice(0, 64)
 }
 
-/** Early tokens return bytes32 instead of a string. */
 async function readText(view: ChainView, address: Address, name: string) {
   const text = await ask(view, address, `${name}() view returns (string)`)
   if (typeof text === 'string') return text
@@ -90,7 +88,6 @@ export async function findFirstBlock(
 /** Of the deployer; more would be an account with a life of its own. */
 const CREATIONS_MAX = 200
 
-/** Contracts that the token's deployer created. */
 export async function siblingsOf(
   view: ChainView,
   token: Address,

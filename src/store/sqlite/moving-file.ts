@@ -8,7 +8,6 @@ import { FROZEN, SqliteConnection } from './sqlite-connection.ts'
 
 export interface FileMove {
   readonly id: string
-  /** Without password. */
   readonly place: string
 }
 
@@ -85,7 +84,6 @@ export class MovingFile {
     })
   }
 
-  /** Every few seconds. */
   async renew({ id }: FileMove): Promise<void> {
     await this.#write((tx) =>
       tx.run(sql`
@@ -127,7 +125,6 @@ export class MovingFile {
     })
   }
 
-  /** Leaves another mover's work alone. */
   async thaw({ id }: FileMove): Promise<void> {
     await this.#write(async (tx) => {
       if (!(await this.#isOf(id))) return

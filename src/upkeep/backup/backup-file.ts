@@ -7,11 +7,9 @@ import { sql } from '#store/sql.ts'
 import type { TableProofs } from '../copy-tables.ts'
 import { UpkeepError } from '../upkeep-error.ts'
 
-/** What a backup says about itself, in a table of its own. */
 export interface Manifest {
   readonly format: 1
   readonly id: string
-  /** Of Sexton. */
   readonly version: string
   readonly createdMs: number
   readonly tables: TableProofs
@@ -46,7 +44,6 @@ export async function writeManifest(
 export interface BackupFacts {
   readonly manifest: Manifest
   readonly refunds: readonly string[]
-  /** Ids of the migrations that its tables have. */
   readonly migrations: ReadonlySet<number>
 }
 

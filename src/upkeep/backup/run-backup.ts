@@ -27,7 +27,6 @@ import { type Manifest, writeManifest } from './backup-file.ts'
 
 type Context = Pick<RoleContext, 'settings' | 'clock' | 'progress'>
 
-/** One format for both engines, while the service runs. */
 export function runBackup(context: Context, report: Report, place: string): Promise<void> {
   const { settings, clock, progress } = context
   const createdMs = clock()

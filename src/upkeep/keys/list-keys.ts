@@ -6,14 +6,12 @@ import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import { streamTable } from '#store/stream-table.ts'
 
-/** A key as the operator sees it; its secret is stored nowhere. */
 export interface ShownKey {
   readonly publicId: string
   readonly owner: string
   readonly label: string | null
   readonly createdAt: string
   readonly revokedAt: string | null
-  /** Of a rotation. */
   readonly successor: string | null
   readonly balanceUsd: string
   /** In all, of the balance and of what was spent. */
@@ -27,7 +25,6 @@ const LISTED = `(
       where grants.public_id = keys.public_id) as granted
   from keys left join balances on balances.account = 'key:' || keys.public_id) as listed`
 
-/** By publicId, of one wallet or all. */
 export async function listAllKeys(
   engine: Engine,
   owner: Address | undefined,

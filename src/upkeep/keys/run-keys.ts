@@ -35,7 +35,6 @@ export function runList(
 
 export interface RevokeOptions {
   readonly publicIds: readonly string[]
-  /** A file of publicIds, or what a restore reported. */
   readonly from?: string
 }
 

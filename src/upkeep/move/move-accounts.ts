@@ -17,7 +17,6 @@ import { applyChanges } from './apply-changes.ts'
 
 export interface MoveDeps {
   readonly source: MovingFile
-  /** The same file, for one state of it while it is in use. */
   readonly reader: Engine
   readonly target: Engine
   readonly clock: Clock
@@ -28,15 +27,12 @@ export interface MoveDeps {
 }
 
 export interface MovedAccounts {
-  /** Of the copy that was made while the old service ran. */
   readonly tables: TableProofs
-  /** What had changed meanwhile, copied while calls were refused. */
   readonly changedRows: number
   /** How long calls got 503 from the old store so far. */
   readonly frozenMs: number
 }
 
-/** Also while PostgreSQL works. */
 const RENEW_MS = 2_000
 
 /**

@@ -23,7 +23,6 @@ export async function moveRegister(
   return source.snapshot((reads) =>
     target.writeWithoutTimeout(async (tx) => {
       if ((await tableWithRows(tx, tables)) !== undefined) return undefined
-      // Each row is read twice: copied, then proven.
       const total = 2 * (await countRows(reads, tables))
       let done = 0
       const onRows = (count: number) => {

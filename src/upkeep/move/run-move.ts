@@ -76,7 +76,6 @@ export async function runMove(
   }
 }
 
-/** Ends what an earlier mover left behind. */
 async function endEarlier(
   deps: { readonly source: MovingFile; readonly target: Engine },
   place: string,
@@ -98,7 +97,6 @@ async function endEarlier(
   return (await settle(deps, state)) === 'moved' ? 'moved' : 'here'
 }
 
-/** The old accounts, migrated and audited. */
 async function fromFolder<T>(dataFolder: string, work: (reader: Engine) => Promise<T>): Promise<T> {
   const reader = await openStore(dataFolder, 'accounts', { kind: 'sqlite' })
   try {

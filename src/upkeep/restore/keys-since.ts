@@ -66,7 +66,6 @@ function parse(text: string): unknown {
   }
 }
 
-/** Against the keys of the backup, by publicId. */
 export function compareKeys(
   seen: readonly SeenKey[],
   backup: ReadonlyMap<string, SeenKey>,

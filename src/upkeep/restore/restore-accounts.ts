@@ -24,7 +24,6 @@ export interface RestoreInput {
   readonly target: Engine
   readonly facts: BackupFacts
   readonly nowUnix: number
-  /** From other sources, compared with the keys of the backup. */
   keysSince(backup: ReadonlyMap<string, SeenKey>): KeysSince
   readonly revokesAgain: boolean
   readonly despiteDifferences: boolean
@@ -57,7 +56,6 @@ export async function withBackup<T>(
   }
 }
 
-/** With the columns that its tables had when it was made. */
 async function proveBackup(backup: Engine, facts: BackupFacts, file: string): Promise<void> {
   const { manifest, migrations } = facts
   const known = accountsMigrations.filter(({ id }) => migrations.has(id))
@@ -79,7 +77,6 @@ async function proveBackup(backup: Engine, facts: BackupFacts, file: string): Pr
 /** The new store did not answer when asked whether the restore was committed. */
 export class UnsureRestoreError extends UpkeepError {}
 
-/** In one transaction, audited before it commits. */
 export async function restoreAccounts(input: RestoreInput): Promise<Restored> {
   const { target, facts, nowUnix } = input
   const id = `${facts.manifest.id}:${nowUnix}`

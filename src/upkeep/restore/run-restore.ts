@@ -22,9 +22,7 @@ import {
 
 export interface RestoreOptions {
   readonly file: string
-  /** Data folder or URL of the old accounts, if they can still be read. */
   readonly old?: string
-  /** Files of JSON log lines. */
   readonly log: readonly string[]
   readonly revokeAgain: boolean
   readonly despiteDifferences: boolean
@@ -70,7 +68,6 @@ export async function runRestore(
 
 interface Sources {
   readonly seen: readonly SeenKey[]
-  /** Those that could be read. */
   readonly names: readonly string[]
 }
 
