@@ -33,8 +33,8 @@ export class FeedHub {
   #recent: Shown[] = []
   readonly #reading = new Map<AbortSignal, () => void>()
   #isRunning = false
-  #polling: Promise<void> = Promise.resolve()
-  #queued: Promise<void> | undefined
+  #polling: Promise<FeedState | undefined> = Promise.resolve(undefined)
+  #queued: Promise<FeedState | undefined> | undefined
   #news = Promise.withResolvers<void>()
   readonly #pages = new Map<string, Promise<readonly Shown[] | undefined>>()
   readonly #final = new WeakMap<Shown, Promise<readonly Shown[]>>()
@@ -74,8 +74,8 @@ export class FeedHub {
     return this.#news.promise
   }
 
-  /** The state is then at least as new as this call. */
-  refresh(): Promise<void> {
+  /** The state, at least as new as this call; `state` may be gone again when the last reader leaves. */
+  refresh(): Promise<FeedState | undefined> {
     this.#queued ??= this.#polling
       .catch(() => undefined)
       .then(() => {
@@ -113,12 +113,13 @@ export class FeedHub {
     resolve()
   }
 
-  #restart(state: FeedState | undefined): void {
+  #restart(state: FeedState | undefined): FeedState | undefined {
     this.#recent = []
     this.#state = state
+    return state
   }
 
-  async #poll(): Promise<void> {
+  async #poll(): Promise<FeedState | undefined> {
     for (;;) {
       const before = this.readers > 0 ? this.#state : undefined
       const { state, page } = await this.#readAfter(before?.last)
@@ -128,7 +129,7 @@ export class FeedHub {
       this.#recent = [...this.#recent, ...page].slice(-RECENT_MAX)
       const last = page.at(-1)?.change.sequence ?? before.last
       this.#state = { ...state, last }
-      if (page.length === 0 || last >= state.last) return
+      if (page.length === 0 || last >= state.last) return this.#state
     }
   }
 

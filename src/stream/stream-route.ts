@@ -74,8 +74,8 @@ export function streamRoute(deps: StreamDeps): Route {
       if (isRefusal(cursor)) return cursor
       hub ??= import('./feed-hub.ts').then(({ FeedHub }) => new FeedHub(deps))
       const [of, { follow }] = await Promise.all([hub, import('./follow.ts')])
-      await of.refresh()
-      const refusal = (await notReady(deps, of, parameters.chain)) ?? full(of)
+      const isLive = (await of.refresh()) !== undefined
+      const refusal = (await notReady(deps, isLive, parameters.chain)) ?? full(of)
       if (refusal !== undefined) return refusal
       const { kind, token, chain, finality } = parameters
       const wanted = { after: cursor, filter: { kind, token, chain, finality } }
@@ -87,11 +87,11 @@ export function streamRoute(deps: StreamDeps): Route {
 
 async function notReady(
   deps: StreamDeps,
-  hub: FeedHub,
+  isLive: boolean,
   chain: Chain | undefined,
 ): Promise<Refusal | undefined> {
   const state = await deps.answers.state()
-  if (state !== undefined && hub.state !== undefined)
+  if (state !== undefined && isLive)
     return notReadYet(state.status, deps.file, { datasets: [], chain })
   return refuse('data_not_ready', 'No chain has been read up to its head yet; try again soon.', {
     retryAfterSeconds: 2,
