@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import type { Chain } from '#ecosystem/ecosystem.ts'
 import type { FileParts } from '#indexer/adopted-file/file-part.ts'
@@ -54,7 +55,8 @@ export interface PointParameters {
 }
 
 export function pointOf(parameters: PointParameters): Point | Refusal {
-  const { asOfBlock, asOfUnix, finality } = parameters
+  const { asOfBlock, asOfUnix, finality = 'latest' } = parameters
+  if (asOfBlock === undefined && asOfUnix === undefined) return finality
   const points = {
     ...(asOfBlock && { asOfBlock }),
     ...(asOfUnix !== undefined && { asOfUnix }),
@@ -67,8 +69,7 @@ export function pointOf(parameters: PointParameters): Point | Refusal {
     return refuse('invalid_parameter', `${name} ${reason}`, { errors })
   }
   if (asOfBlock !== undefined) return { kind: 'blocks', named: asOfBlock }
-  if (asOfUnix !== undefined) return { kind: 'moment', unix: asOfUnix }
-  return finality ?? 'latest'
+  return { kind: 'moment', unix: asOfUnix ?? 0 }
 }
 
 export interface PointRead<Result = DataResult> {
@@ -174,9 +175,17 @@ async function finalized(connection: Connection, status: IndexStatus): Promise<A
   return { status: statusAt(status, cut), cut, boundTo: 'finalized' }
 }
 
-function statementwise(register: Engine): Connection {
+/** Other requests go on between the statements: SQLite answers in the same turn. */
+export function statementwise(register: Engine): Connection {
   const refused = () => Promise.reject(new Error('a long read does not write'))
-  return { run: (statement) => register.read(statement), insert: refused, call: refused }
+  return {
+    async run(statement) {
+      await setImmediate()
+      return register.read(statement)
+    },
+    insert: refused,
+    call: refused,
+  }
 }
 
 const NOTHING_YET = refuse(
