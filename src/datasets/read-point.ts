@@ -168,7 +168,7 @@ async function newest(_: Connection, status: IndexStatus): Promise<At> {
   return { status, cut: undefined, boundTo: undefined }
 }
 
-/** Cursors are not bound: more final blocks only come before what is listed. */
+/** Cursors are not bound to heights: an event that becomes final moves no listed one. */
 async function finalized(connection: Connection, status: IndexStatus): Promise<At | Refusal> {
   const cut = await finalCut(connection, status)
   if (cut === undefined) return NOTHING_YET
