@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { TObject, TProperties, TSchema } from 'typebox'
-import { isRefusal, type RefusalCode } from '#domain/refusal.ts'
+import { isRefusal, type Refusal, type RefusalCode, refuse } from '#domain/refusal.ts'
 import { type Ecosystem, notConfigured } from '#ecosystem/ecosystem.ts'
 import type { IndexStatus } from '#indexer/status.ts'
 import { unixNow } from '#lib/time.ts'
@@ -17,12 +17,16 @@ import {
   pageSchema,
   revisionAt,
 } from './meta.ts'
-import { asOfBlockParameter, asOfUnixParameter, finalityParameter } from './parameters.ts'
 import {
-  type PointParameters,
+  asOfBlockParameter,
+  asOfUnixParameter,
+  finalityParameter,
+  type NamedBlock,
+} from './parameters.ts'
+import {
+  type Point,
   type PointRead,
   PointReader,
-  pointOf,
   type ReadDeps,
   type Reader,
 } from './read-point.ts'
@@ -108,6 +112,30 @@ export function dataRoute<P extends Parameters>(
       return deps.answers.getLasting(question, lastingRevision(deps, state.status), make)
     },
   })
+}
+
+interface PointParameters {
+  readonly asOfBlock?: readonly NamedBlock[]
+  readonly asOfUnix?: number
+  readonly finality?: 'latest' | 'finalized'
+}
+
+export function pointOf(parameters: PointParameters): Point | Refusal {
+  const { asOfBlock, asOfUnix, finality = 'latest' } = parameters
+  if (asOfBlock === undefined && asOfUnix === undefined) return finality
+  const points = {
+    ...(asOfBlock && { asOfBlock }),
+    ...(asOfUnix !== undefined && { asOfUnix }),
+    ...(finality === 'finalized' && { finality }),
+  }
+  const [name = '', ...others] = Object.keys(points)
+  if (others.length > 0) {
+    const reason = `cannot be combined with ${others.join(' and ')}`
+    const errors = [{ in: 'query', name, reason } as const]
+    return refuse('invalid_parameter', `${name} ${reason}`, { errors })
+  }
+  if (asOfBlock !== undefined) return { kind: 'blocks', named: asOfBlock }
+  return { kind: 'moment', unix: asOfUnix ?? 0 }
 }
 
 interface Common extends PointParameters {

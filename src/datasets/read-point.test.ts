@@ -4,8 +4,9 @@ import { setImmediate } from 'node:timers/promises'
 import { isRefusal } from '#domain/refusal.ts'
 import { onSqlite } from '#ledger/each-engine.ts'
 import { sql } from '#store/sql.ts'
+import { pointOf } from './data-route.ts'
 import { registerMigrations } from './datasets.ts'
-import { pointOf, statementwise } from './read-point.ts'
+import { statementwise } from './read-point.ts'
 
 test('other work goes on between the statements of a long read', () =>
   onSqlite(registerMigrations, async ({ engine }) => {

@@ -10,7 +10,6 @@ import type { Connection, Engine } from '#store/engine.ts'
 import type { AsOf, FindDeps } from './as-of/find-blocks.ts'
 import type { Standing } from './as-of/stand.ts'
 import type { Page } from './meta.ts'
-import type { NamedBlock } from './parameters.ts'
 import { notReadYet } from './rereading.ts'
 
 export interface ReadDeps extends FindDeps {
@@ -47,30 +46,6 @@ export interface Reader<Values> {
 }
 
 export type Point = AsOf | 'latest' | 'finalized'
-
-export interface PointParameters {
-  readonly asOfBlock?: readonly NamedBlock[]
-  readonly asOfUnix?: number
-  readonly finality?: 'latest' | 'finalized'
-}
-
-export function pointOf(parameters: PointParameters): Point | Refusal {
-  const { asOfBlock, asOfUnix, finality = 'latest' } = parameters
-  if (asOfBlock === undefined && asOfUnix === undefined) return finality
-  const points = {
-    ...(asOfBlock && { asOfBlock }),
-    ...(asOfUnix !== undefined && { asOfUnix }),
-    ...(finality === 'finalized' && { finality }),
-  }
-  const [name = '', ...others] = Object.keys(points)
-  if (others.length > 0) {
-    const reason = `cannot be combined with ${others.join(' and ')}`
-    const errors = [{ in: 'query', name, reason } as const]
-    return refuse('invalid_parameter', `${name} ${reason}`, { errors })
-  }
-  if (asOfBlock !== undefined) return { kind: 'blocks', named: asOfBlock }
-  return { kind: 'moment', unix: asOfUnix ?? 0 }
-}
 
 export interface PointRead<Result = DataResult> {
   /** Of the index; its `asOfUnix` is that of the figures. */
