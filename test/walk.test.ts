@@ -10,11 +10,8 @@ const root = join(import.meta.dirname, '..')
 /** The verifier works beside the answers: what is not part of every walk is not of the walk. */
 const WALKS = 12
 
-/**
- * A newcomer reads the way of a request in one sitting; raise this only with a reason. Two of them
- * parse parameters, which every data endpoint has.
- */
-const FILES_MAX = 32
+/** A newcomer reads the way of a request in one sitting; raise this only with a reason. */
+const FILES_MAX = 30
 
 test('a warm keyed GET enters few files, all of them drawn in docs/architecture.md', async () => {
   const world = await startWorld({ historyDays: 3 })

@@ -17,10 +17,14 @@ import {
   pageSchema,
   revisionAt,
 } from './meta.ts'
-import { asOfBlockParameter, asOfUnixParameter, finalityParameter } from './parameters.ts'
+import {
+  asOfBlockParameter,
+  asOfUnixParameter,
+  finalityParameter,
+  type NamedBlock,
+} from './parameters.ts'
 import {
   type Point,
-  type PointParameters,
   type PointRead,
   PointReader,
   type ReadDeps,
@@ -110,9 +114,15 @@ export function dataRoute<P extends Parameters>(
   })
 }
 
-/** The point in time that a request asks for. */
-function pointOf(parameters: PointParameters): Point | Refusal {
-  const { asOfBlock, asOfUnix, finality } = parameters
+interface PointParameters {
+  readonly asOfBlock?: readonly NamedBlock[]
+  readonly asOfUnix?: number
+  readonly finality?: 'latest' | 'finalized'
+}
+
+export function pointOf(parameters: PointParameters): Point | Refusal {
+  const { asOfBlock, asOfUnix, finality = 'latest' } = parameters
+  if (asOfBlock === undefined && asOfUnix === undefined) return finality
   const points = {
     ...(asOfBlock && { asOfBlock }),
     ...(asOfUnix !== undefined && { asOfUnix }),
@@ -125,8 +135,7 @@ function pointOf(parameters: PointParameters): Point | Refusal {
     return refuse('invalid_parameter', `${name} ${reason}`, { errors })
   }
   if (asOfBlock !== undefined) return { kind: 'blocks', named: asOfBlock }
-  if (asOfUnix !== undefined) return { kind: 'moment', unix: asOfUnix }
-  return finality ?? 'latest'
+  return { kind: 'moment', unix: asOfUnix ?? 0 }
 }
 
 interface Common extends PointParameters {

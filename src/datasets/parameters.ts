@@ -109,6 +109,7 @@ export const addressParameter: Parameter<Address> = {
   },
 }
 
+/** Undefined if absent. */
 export function timeParameter(description: string): Parameter<number | undefined> {
   return {
     in: 'query',
@@ -144,16 +145,14 @@ export interface NamedBlock {
   readonly number: number
 }
 
-export function asOfBlockParameter(
-  ecosystem: Ecosystem,
-): Parameter<readonly NamedBlock[] | undefined> {
+export function asOfBlockParameter(ecosystem: Ecosystem): Parameter<readonly NamedBlock[]> {
   const [first] = ecosystem.chains
   return {
     in: 'query',
     description: `The figures as of these blocks, such as \`${first?.name}:123\`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one.`,
     schema: Type.String({ pattern: '^[^:,]+(:[^:,]+)?:[0-9]+(,[^:,]+(:[^:,]+)?:[0-9]+)*$' }),
-    parse(raw) {
-      if (raw === undefined) return parsed(undefined, undefined)
+    isOptional: true,
+    parse(raw = '') {
       const blocks = raw.split(',').map((each) => parseNamedBlock(ecosystem, each))
       const wrong = blocks.find((each) => typeof each === 'string')
       if (wrong !== undefined)
@@ -167,6 +166,7 @@ export function asOfBlockParameter(
   }
 }
 
+/** Or what is wrong with it. */
 function parseNamedBlock({ chains }: Ecosystem, raw: string): NamedBlock | string {
   const at = raw.lastIndexOf(':')
   const [name, number] = [raw.slice(0, at), raw.slice(at + 1)]
@@ -178,10 +178,10 @@ function parseNamedBlock({ chains }: Ecosystem, raw: string): NamedBlock | strin
     : { chain, number: Number(number) }
 }
 
-export const asOfUnixParameter: Parameter<number | undefined> = {
+export const asOfUnixParameter: Parameter<number> = {
   ...timeParameter('The figures as of the last block of each chain at or before this moment.'),
-  parse(raw) {
-    if (raw === undefined) return parsed(undefined, undefined)
+  isOptional: true,
+  parse(raw = '') {
     const unix = parseMoment(raw)
     return unix === undefined
       ? { ok: false, reason: 'must be Unix seconds or ISO 8601 in UTC' }
@@ -189,12 +189,12 @@ export const asOfUnixParameter: Parameter<number | undefined> = {
   },
 }
 
-export const finalityParameter: Parameter<'latest' | 'finalized' | undefined> = {
+export const finalityParameter: Parameter<'latest' | 'finalized'> = {
   in: 'query',
   description: '`finalized`: the figures as of the final block of each chain.',
   schema: Type.Enum(['latest', 'finalized'], { default: 'latest' }),
+  isOptional: true,
   parse(raw) {
-    if (raw === undefined) return parsed(undefined, undefined)
     return raw === 'latest' || raw === 'finalized'
       ? parsed(raw, raw)
       : { ok: false, reason: 'must be latest or finalized', allowed: ['latest', 'finalized'] }

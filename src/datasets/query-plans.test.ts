@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { accountsAfter, accountsUpTo } from '#indexer/events/accounts-at.ts'
+import { readEventDays } from '#indexer/events/event-days.ts'
 import { type EventQuery, listEvents } from '#indexer/events/list-events.ts'
 import { sumTotals } from '#indexer/events/sum-windows.ts'
 import { onSqlite } from '#ledger/each-engine.ts'
@@ -8,9 +10,14 @@ import { join, sql } from '#store/sql.ts'
 import { registerMigrations } from './datasets.ts'
 import { readLeaderboard } from './grave-digs/queries.ts'
 import { firstSupplyDay, readSupplyDays, readTotalSupply } from './holders/queries.ts'
+import { lastPoint } from './prices/queries.ts'
 
 const list = (filters: Partial<EventQuery>) => (connection: Connection) =>
   listEvents(connection, { dataset: 'burns', limit: 20, chainIds: [1, 8453], ...filters })
+const cut = new Map([
+  [1, { number: 9, unix: 90 }],
+  [8453, { number: 8, unix: 90 }],
+])
 const after = { timestamp: 9, chainId: 1, blockNumber: 9, logIndex: 0 }
 
 type Lookups = readonly (readonly [string, (connection: Connection) => Promise<unknown>, RegExp])[]
@@ -37,6 +44,47 @@ const LOOKUPS: Lookups = [
     'events of a chain',
     list({ chainId: 1 }),
     /INDEX events_of_chain \(dataset=\? AND chain_id=\?\)$/,
+  ],
+  [
+    'events up to a block',
+    list({ cut }),
+    /INDEX events_of_chain \(dataset=\? AND chain_id=\? AND timestamp_unix<\?\)$/,
+  ],
+  [
+    'further events of a token up to a block',
+    list({ token: 'GRAVE', cut, after }),
+    /INDEX events_of_token_and_chain \(dataset=\? AND token=\? AND chain_id=\? AND .*timestamp_unix.*<.*\)$/,
+  ],
+  [
+    'a page of all digs up to a block',
+    (connection) => accountsUpTo(connection, { dataset: 'grave-digs', token: 'GRAVE', cut }),
+    /INDEX events_of_token_and_chain \(dataset=\? AND token=\? AND chain_id=\? AND timestamp_unix<\?\)$/,
+  ],
+  [
+    'a page of all claims up to a block',
+    (connection) => accountsUpTo(connection, { dataset: 'dividends', cut }),
+    /INDEX events_of_chain \(dataset=\? AND chain_id=\? AND timestamp_unix<\?\)$/,
+  ],
+  [
+    'digs after a block',
+    (connection) => accountsAfter(connection, { dataset: 'grave-digs', token: 'GRAVE', cut }),
+    /INDEX events_of_token_and_chain \(dataset=\? AND token=\? AND chain_id=\? AND timestamp_unix>\?\)$/,
+  ],
+  [
+    'totals up to a block',
+    (connection) => sumTotals(connection, 'burns', cut),
+    /INDEX (event_buckets_by_time \(dataset=\? AND grain=\? AND bucket_unix[<>]\?\)|events_of_chain \(dataset=\? AND chain_id=\? AND timestamp_unix>\? AND timestamp_unix<\?\))$/,
+  ],
+  [
+    'days up to a block',
+    (connection) =>
+      readEventDays(connection, { dataset: 'burns', token: 'GRAVE', fromUnix: 0, cut }),
+    /INDEX (event_buckets_by_time \(dataset=\? AND grain=\? AND bucket_unix>\?\)|events_of_token_and_chain \(dataset=\? AND token=\? AND chain_id=\? AND timestamp_unix>\? AND timestamp_unix<\?\))$/,
+  ],
+  [
+    'a price at a block',
+    (connection) => lastPoint(connection, 'GRAVE', 90, 9),
+    /INDEX price_points_by_time \(symbol=\? AND timestamp_unix<\?\)$/,
   ],
   [
     'totals',

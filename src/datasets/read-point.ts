@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import type { Chain } from '#ecosystem/ecosystem.ts'
 import type { FileParts } from '#indexer/adopted-file/file-part.ts'
@@ -9,7 +10,6 @@ import type { Connection, Engine } from '#store/engine.ts'
 import type { AsOf, FindDeps } from './as-of/find-blocks.ts'
 import type { Standing } from './as-of/stand.ts'
 import type { Page } from './meta.ts'
-import type { NamedBlock } from './parameters.ts'
 import { notReadYet } from './rereading.ts'
 
 export interface ReadDeps extends FindDeps {
@@ -47,24 +47,21 @@ export interface Reader<Values> {
 
 export type Point = AsOf | 'latest' | 'finalized'
 
-export interface PointParameters {
-  readonly asOfBlock?: readonly NamedBlock[]
-  readonly asOfUnix?: number
-  readonly finality?: 'latest' | 'finalized'
-}
-
 export interface PointRead<Result = DataResult> {
   /** Of the index; its `asOfUnix` is that of the figures. */
   readonly status: IndexStatus
   readonly result: Result
+  /** Of an answer as of blocks. */
   readonly standing: Standing | undefined
 }
 
 /** Each may ask nodes several times. */
 const AS_OF_MAX = 16
 
+/** One after another. */
 const LONG_READS_MAX = 8
 
+/** Reads the figures at a point in time. */
 export class PointReader<Values> {
   readonly #deps: ReadDeps
   readonly #reader: Reader<Values>
@@ -146,16 +143,24 @@ async function newest(_: Connection, status: IndexStatus): Promise<At> {
   return { status, cut: undefined, boundTo: undefined }
 }
 
-/** Cursors are not bound: more final blocks only come before what is listed. */
+/** Cursors are not bound to heights: an event that becomes final moves no listed one. */
 async function finalized(connection: Connection, status: IndexStatus): Promise<At | Refusal> {
   const cut = await finalCut(connection, status)
   if (cut === undefined) return NOTHING_YET
   return { status: statusAt(status, cut), cut, boundTo: 'finalized' }
 }
 
-function statementwise(register: Engine): Connection {
+/** Other requests go on between the statements: SQLite answers in the same turn. */
+export function statementwise(register: Engine): Connection {
   const refused = () => Promise.reject(new Error('a long read does not write'))
-  return { run: (statement) => register.read(statement), insert: refused, call: refused }
+  return {
+    async run(statement) {
+      await setImmediate()
+      return register.read(statement)
+    },
+    insert: refused,
+    call: refused,
+  }
 }
 
 const NOTHING_YET = refuse(

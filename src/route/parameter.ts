@@ -5,8 +5,7 @@ import type { RefusalCode } from '#domain/refusal.ts'
 export type Effective = string | number | null
 
 export type Parsed<T> =
-  /** An undefined effective value is left out of `meta.query`. */
-  | { readonly ok: true; readonly value: T; readonly effective: Effective | undefined }
+  | { readonly ok: true; readonly value: T; readonly effective: Effective }
   | {
       readonly ok: false
       readonly reason: string
@@ -24,6 +23,8 @@ export interface Parameter<T> {
   /** Default included. */
   readonly schema: TSchema
   readonly example?: string | number
+  /** If absent, undefined and left out of `meta.query`. */
+  readonly isOptional?: true
   /** Undefined when absent, never empty. */
   parse(raw: string | undefined): Parsed<T>
 }
@@ -34,7 +35,7 @@ export type ValuesOf<P extends Parameters> = {
   readonly [Name in keyof P]: P[Name] extends Parameter<infer T> ? T : never
 }
 
-export function parsed<T>(value: T, effective: Effective | undefined): Parsed<T> {
+export function parsed<T>(value: T, effective: Effective): Parsed<T> {
   return { ok: true, value, effective }
 }
 

@@ -198,7 +198,7 @@ function otherFormat(parameters: Parameters, { query }: RawInput): RefusalDetail
 
 /** `errors` are those found before. */
 export function parseParameters(
-  parameters: Readonly<Record<string, Pick<Parameter<unknown>, 'in' | 'parse'>>>,
+  parameters: Readonly<Record<string, Pick<Parameter<unknown>, 'in' | 'parse' | 'isOptional'>>>,
   raw: Pick<RawInput, 'path' | 'query'>,
   errors: RefusalDetail[] = [],
 ) {
@@ -207,10 +207,11 @@ export function parseParameters(
   let code: RefusalCode = 'invalid_parameter'
   for (const [name, parameter] of Object.entries(parameters)) {
     const given = parameter.in === 'path' ? [raw.path[name] ?? ''] : (raw.query.get(name) ?? [])
+    if (given.length === 0 && parameter.isOptional === true) continue
     const result = repeatedOrEmpty(given) ?? parameter.parse(given[0])
     if (result.ok) {
       values[name] = result.value
-      if (result.effective !== undefined) effective[name] = result.effective
+      effective[name] = result.effective
     } else {
       const { ok, code: own, ...problem } = result
       code = errors.length === 0 ? (own ?? 'invalid_parameter') : code

@@ -10,7 +10,7 @@ export interface ChainHistory extends ChainEvents {
   readonly safeNumber: number
   readonly finalizedNumber: number
   /** `totalSupply()` and what the locked addresses hold, by `balanceOf`. */
-  readonly supplies: Readonly<Record<Followed, { total: bigint; locked: bigint }>>
+  supplyOf(token: Followed): Promise<{ readonly total: bigint; readonly locked: bigint }>
   balanceOf(token: Followed, owner: Address): Promise<bigint>
 }
 
@@ -30,14 +30,13 @@ export async function readChain(chain: ChainAt): Promise<ChainHistory> {
     client.getBlock({ blockTag: 'safe' }),
     client.getBlock({ blockTag: 'finalized' }),
   ])
-  const supplies = { GRAVE: await readSupply('GRAVE'), CRYPT: await readSupply('CRYPT') }
   return {
     chain,
     unix: Number(head.timestamp),
     safeNumber: Math.min(Number(safe.number), chain.blockNumber),
     finalizedNumber: Math.min(Number(finalized.number), chain.blockNumber),
     ...events,
-    supplies,
+    supplyOf: readSupply,
     balanceOf,
   }
 

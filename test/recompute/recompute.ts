@@ -38,7 +38,7 @@ export async function recompute(
   chains: readonly ChainAt[],
   asOfUnix: number,
 ): Promise<ExpectedBodies> {
-  const world = gatherWorld(await Promise.all(chains.map(readChain)), asOfUnix)
+  const world = await readWorld(chains, asOfUnix)
   const asked = {
     GRAVE: await askFigures(world, 'GRAVE'),
     CRYPT: await askFigures(world, 'CRYPT'),
@@ -46,10 +46,24 @@ export async function recompute(
   return new Map([
     ['/api/stats', { data: stats(world, asked) }],
     ...histories(world),
-    ...burns(world),
-    ...dividends(world),
-    ...graveDigs(world),
+    ...ofEvents(world),
   ])
+}
+
+/** Those of burns, dividends and digs, from logs alone: old blocks may have no state. */
+export async function recomputeEvents(
+  chains: readonly ChainAt[],
+  asOfUnix: number,
+): Promise<ExpectedBodies> {
+  return new Map(ofEvents(await readWorld(chains, asOfUnix)))
+}
+
+async function readWorld(chains: readonly ChainAt[], asOfUnix: number): Promise<WorldAt> {
+  return gatherWorld(await Promise.all(chains.map(readChain)), asOfUnix)
+}
+
+function ofEvents(world: WorldAt): Entries {
+  return [...burns(world), ...dividends(world), ...graveDigs(world)]
 }
 
 type Entries = readonly (readonly [path: string, body: ExpectedBody])[]

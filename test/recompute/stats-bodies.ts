@@ -27,7 +27,7 @@ export interface AskedFigures {
 
 /** Asks every chain for the supply and for the balance of everyone who ever received a token. */
 export async function askFigures(world: WorldAt, token: Followed): Promise<AskedFigures> {
-  const supplies = world.chains.map((each) => each.supplies[token])
+  const supplies = await Promise.all(world.chains.map((each) => each.supplyOf(token)))
   const total = sum(supplies.map((each) => each.total))
   const holders = new Set<Address>()
   const known = holdersAt(world, token, world.asOfUnix)

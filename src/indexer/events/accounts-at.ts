@@ -35,11 +35,12 @@ export async function accountsAfter(
   let left = AT_ONCE_MAX
   for (const [chainId, { number, unix }] of asked.cut) {
     const found = await connection.run(sql`
-      ${countedOf(asked, chainId)} and timestamp_unix >= ${unix} and block_number > ${number}
+      select ${OF_ACCOUNTS} ${countedOf(asked, chainId)}
+        and timestamp_unix >= ${unix} and block_number > ${number}
       order by timestamp_unix limit ${left + 1}`)
     left -= found.length
     if (left < 0) return undefined
-    for (const row of found) add(accounts, readContribution(row))
+    for (const row of found) add(accounts, row)
   }
   return accounts
 }
@@ -52,8 +53,8 @@ export async function eventsUpTo(
   const events: Contribution[] = []
   for (const [chainId, block] of asked.cut) {
     const limit = max + 1 - events.length
-    const found = await connection.run(pageOf(asked, { chainId, block, after: empty, limit }))
-    for (const row of found) events.push(readContribution(row))
+    const page = { chainId, block, after: empty, limit, columns: OF_EVENTS }
+    for (const row of await connection.run(pageOf(asked, page))) events.push(readContribution(row))
     if (events.length > max) return undefined
   }
   return events
@@ -64,13 +65,19 @@ export async function allEventsUpTo(
   asked: EventsAsked,
 ): Promise<readonly Contribution[]> {
   const events: Contribution[] = []
-  await forEachUpTo(connection, asked, (each) => events.push(each))
+  await forEachUpTo(connection, asked, {
+    columns: OF_EVENTS,
+    take: (row) => events.push(readContribution(row)),
+  })
   return events
 }
 
 export async function accountsUpTo(connection: Connection, asked: EventsAsked): Promise<Accounts> {
   const accounts = new Map<Address, AccountSums>()
-  await forEachUpTo(connection, asked, (each) => add(accounts, each))
+  await forEachUpTo(connection, asked, {
+    columns: OF_ACCOUNTS,
+    take: (row) => add(accounts, row),
+  })
   return accounts
 }
 
@@ -81,31 +88,31 @@ const PAGE = 1_000
 async function forEachUpTo(
   connection: Connection,
   asked: EventsAsked,
-  take: (event: Contribution) => void,
+  { columns, take }: { readonly columns: Sql; readonly take: (row: Row) => void },
 ): Promise<void> {
   for (const [chainId, block] of asked.cut)
     for (let after: Sql | undefined = empty; after !== undefined; ) {
       const page: readonly Row[] = await connection.run(
-        pageOf(asked, { chainId, block, after, limit: PAGE }),
+        pageOf(asked, { chainId, block, after, limit: PAGE, columns }),
       )
-      for (const row of page) take(readContribution(row))
+      for (const row of page) take(row)
       after = page.length < PAGE ? undefined : afterRow(page.at(-1))
     }
 }
 
-function pageOf(
-  asked: EventsAsked,
-  at: {
-    readonly chainId: number
-    readonly block: CutBlock
-    readonly after: Sql
-    readonly limit: number
-  },
-): Sql {
-  const { number, unix } = at.block
+interface EventPage {
+  readonly chainId: number
+  readonly block: CutBlock
+  readonly after: Sql
+  readonly limit: number
+  readonly columns: Sql
+}
+
+function pageOf(asked: EventsAsked, { chainId, block, after, limit, columns }: EventPage): Sql {
   return sql`
-    ${countedOf(asked, at.chainId)} and timestamp_unix <= ${unix} and block_number <= ${number}
-    ${at.after} order by timestamp_unix, block_number, log_index limit ${at.limit}`
+    select ${columns} ${countedOf(asked, chainId)}
+      and timestamp_unix <= ${block.unix} and block_number <= ${block.number}
+    ${after} order by timestamp_unix, block_number, log_index limit ${limit}`
 }
 
 function afterRow(row: Row | undefined): Sql | undefined {
@@ -115,22 +122,24 @@ function afterRow(row: Row | undefined): Sql | undefined {
     > (${unix}, ${block}, ${column.integer(row, 'log_index')})`
 }
 
+const OF_ACCOUNTS = sql`account, amount, timestamp_unix, block_number, log_index`
+const OF_EVENTS = sql`chain_id, token, usd, ${OF_ACCOUNTS}`
+
 function countedOf({ dataset, token, account }: EventsAsked, chainId: number): Sql {
   return sql`
-    select chain_id, block_number, log_index, token, account, timestamp_unix, amount, usd
     from events where dataset = ${dataset} and chain_id = ${chainId}
       ${token === undefined ? empty : sql`and token = ${token}`}
       ${account === undefined ? empty : sql`and account = ${account}`}
       and counted = 1 and account is not null`
 }
 
-function add(accounts: Map<Address, AccountSums>, event: Contribution): void {
-  const { account: address, timestamp: unix, sums } = event
-  if (address === null) return
+function add(accounts: Map<Address, AccountSums>, row: Row): void {
+  const address = column.hex(row, 'account')
+  const unix = column.integer(row, 'timestamp_unix')
   const before = accounts.get(address)
   accounts.set(address, {
     address,
-    amount: (before?.amount ?? 0n) + sums.amount,
+    amount: (before?.amount ?? 0n) + column.u256(row, 'amount'),
     events: (before?.events ?? 0) + 1,
     firstUnix: Math.min(before?.firstUnix ?? unix, unix),
     lastUnix: Math.max(before?.lastUnix ?? unix, unix),
