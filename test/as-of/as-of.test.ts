@@ -8,6 +8,7 @@ import { type BuiltBlock, BuiltChain } from '#test/chain-builder/built-chain.ts'
 import { live } from '#test/chain-builder/random-life.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
+import { isLongVersion } from '#test/long-version.ts'
 import { callRoute, readRoute } from '#test/route-reader.ts'
 import { advanceAll, buildAnew, commitDepsOf, stepIndex } from '#test/stepped-index.ts'
 import {
@@ -26,8 +27,8 @@ import {
   worldTest,
 } from './as-of-harness.ts'
 
-/** A few in every run of the tests; `RANDOM_RUNS=100` for a long search. A failure tells its seed. */
-const runs = Number(process.env.RANDOM_RUNS ?? 4)
+/** A few in every run of the tests; a failure tells its seed. */
+const runs = Number(process.env.RANDOM_RUNS ?? (isLongVersion ? 100 : 2))
 
 const IMMUTABLE = 'private, max-age=31536000, immutable'
 

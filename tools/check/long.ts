@@ -19,6 +19,7 @@ const programs = [
   'test/simulation/kill-at-every-write.ts',
   'test/simulation/real-reorgs.ts --all',
   '--test test/recompute/recompute.test.ts test/provider-answers.test.ts test/broken-mappings.test.ts',
+  '--test test/as-of/as-of.test.ts',
   '--test test/false-payments.test.ts test/unproven-payments.test.ts test/x402/pay.test.ts test/x402/sign-in.test.ts',
   '--test test/deploy/image/run-image.ts test/deploy/real-dashboard.ts',
   '--test test/deploy/rolling-restart.ts test/deploy/system-calls.ts',
