@@ -72,10 +72,14 @@ export function eventText(event: string, data: object): string {
 }
 
 /** Of events; `finalized` has no kind and no token. */
-export function matches({ kind, token, chain }: Filter, { change, kind: own }: Shown): boolean {
+export function matches(
+  { kind, token, chain, address }: Filter,
+  { change, kind: own }: Shown,
+): boolean {
   const { op, event } = change
   if (chain !== undefined && chain.id !== event.chainId) return false
   if (op === 'finalized') return true
+  if (address !== undefined && address !== event.account) return false
   return (
     (kind === undefined || kind === own) && (token === undefined || token.symbol === event.token)
   )

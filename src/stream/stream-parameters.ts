@@ -1,3 +1,5 @@
+import { addressParameter } from '#datasets/parameters.ts'
+import type { Address } from '#domain/address.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Chain, PricedToken } from '#ecosystem/ecosystem.ts'
 import { Type } from '#lib/type.ts'
@@ -17,6 +19,7 @@ export interface Filter {
   readonly kind: StreamKind | undefined
   readonly token: PricedToken | undefined
   readonly chain: Chain | undefined
+  readonly address: Address | undefined
   readonly finality: 'latest' | 'finalized'
 }
 
@@ -32,6 +35,13 @@ export const kindParameter: Parameter<StreamKind | undefined> = {
       ? { ok: false, reason: 'is not a kind of event', allowed: [...KINDS, 'all'] }
       : parsed(kind, kind)
   },
+}
+
+export const walletParameter: Parameter<Address | undefined> = {
+  ...addressParameter,
+  in: 'query',
+  description: 'Only events of this wallet, which burned, was paid or dug; without prices.',
+  parse: (raw) => (raw === undefined ? parsed(undefined, null) : addressParameter.parse(raw)),
 }
 
 export const finalityParameter: Parameter<Filter['finality']> = {

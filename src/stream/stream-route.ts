@@ -17,6 +17,7 @@ import {
   KINDS,
   kindParameter,
   lastEventId,
+  walletParameter,
 } from './stream-parameters.ts'
 
 /** Half of all connections; the rest stay for calls. */
@@ -64,6 +65,7 @@ export function streamRoute(deps: StreamDeps): Route {
       kind: kindParameter,
       token: tokenParameter(deps.ecosystem.tokens, undefined),
       chain: chainParameter(deps.ecosystem),
+      address: walletParameter,
       finality: finalityParameter,
       cursor: eventIdParameter,
     },
@@ -77,8 +79,8 @@ export function streamRoute(deps: StreamDeps): Route {
       const isLive = (await of.refresh()) !== undefined
       const refusal = (await notReady(deps, isLive, parameters.chain)) ?? full(of)
       if (refusal !== undefined) return refusal
-      const { kind, token, chain, finality } = parameters
-      const wanted = { after: cursor, filter: { kind, token, chain, finality } }
+      const { cursor: _, ...filter } = parameters
+      const wanted = { after: cursor, filter }
       const open = (signal: AbortSignal) => follow(of, wanted, signal)
       return { kind: 'stream', contentType: 'text/event-stream; charset=utf-8', open }
     },

@@ -55,6 +55,32 @@ test('an add carries the row that the list shows', async () => {
   assert.deepEqual(data, { kind: 'burn', row: body.data[0] })
 })
 
+test('a stream of one wallet has its events and no other', async () => {
+  const all = await openStream('?kind=burn')
+  await all.next('open')
+  await world.burn()
+  const { data } = await all.next('add')
+  const { from } = (data as { readonly row: { readonly from: string } }).row
+  const stranger = await openStream(`?address=0x${'5'.repeat(40)}`)
+  const own = await openStream(`?address=${from}`)
+  for (const each of [stranger, own]) await each.next('open')
+  await world.burn()
+  assert.equal((await own.next('add')).event, 'add')
+  // Final blocks are told to everyone; a burn is not.
+  await world.burn()
+  await all.next('add')
+  await all.next('add')
+  const seen: string[] = []
+  const listening = (async () => {
+    for await (const { event } of stranger.events) seen.push(event)
+  })().catch(() => undefined)
+  await own.next('add')
+  stranger.close()
+  await listening
+  assert.ok(!seen.includes('add'))
+  for (const each of [all, own]) each.close()
+})
+
 test('a client that reconnects to another replica gets exactly what it missed', async () => {
   const first = await openStream('?kind=burn')
   const { id } = await first.next('open')
