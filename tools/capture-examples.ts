@@ -6,6 +6,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { setAutomine } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
 import type { ApiAnswer } from '#test/api-client.ts'
+import { FULL_HISTORY_DAYS } from '#test/start-own-devnet.ts'
 import { startWorld, type World } from '#test/world.ts'
 import { signPayment } from '#test/x402/raw-payment.ts'
 import { fundWallet, passBlocks, startX402World, type X402World } from '#test/x402/x402-world.ts'
@@ -24,6 +25,7 @@ const answers: Record<string, Record<string, unknown>> = {}
 const problems: Record<string, unknown> = {}
 
 const world = await startX402World({
+  historyDays: FULL_HISTORY_DAYS,
   change: (file) => ({ ...file, quotas: { anonymous: 500, free: 2_000, premium: 50_000 } }),
   environment: { SEXTON_GUARD_CLAIM_BURST: '12', SEXTON_GUARD_MINT_BURST: '1000' },
 })
@@ -34,6 +36,7 @@ try {
   await world.stop()
 }
 const bare = await startWorld({
+  historyDays: FULL_HISTORY_DAYS,
   change: ({ payment: _, ...file }) => ({
     ...file,
     chains: file.chains.map((chain) => ({ ...chain, staleAfterSeconds: STALE_SECONDS })),

@@ -5,6 +5,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { reorg, setAutomine } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { auditService } from '../audit-service.ts'
+import { eitherEngine } from '../long-version.ts'
 import { eventually } from '../world.ts'
 import {
   cancel,
@@ -17,14 +18,7 @@ import {
   untilBalance,
   type Visitor,
 } from './raw-payment.ts'
-import {
-  ENGINES,
-  mintOpened,
-  newPayer,
-  passBlocks,
-  proxiedWorlds,
-  type X402World,
-} from './x402-world.ts'
+import { mintOpened, newPayer, passBlocks, proxiedWorlds, type X402World } from './x402-world.ts'
 
 const FUNDS = 5_000_000n
 const PATH = '/api/burns/total'
@@ -32,7 +26,7 @@ const WETH = '0x4200000000000000000000000000000000000006'
 
 const startProxied = await proxiedWorlds()
 
-for (const engine of ENGINES)
+for (const engine of eitherEngine)
   describe(`a payment with a call, on ${engine}`, () => {
     let world: X402World
     before(async () => {
