@@ -106,6 +106,7 @@ async function captureKeys(own: X402World): Promise<void> {
   await post('labelKey', `${own1}/label`, label)
   await api.get('/api/stats', bearer)
   await capturePayments(own, { publicId: key.publicId, bearer })
+  await captureLimits(own, { publicId: key.publicId, bearer })
   keep('listKeys', await api.get('/api/keys', bearer))
   keep('getUsage', await api.get('/api/usage', bearer))
   keep('getUsageHistory', await api.get('/api/usage/history?days=2', bearer))
@@ -130,6 +131,22 @@ async function captureKeys(own: X402World): Promise<void> {
   const { header } = await signPayment(holder)
   keep('', await api.get('/api/sessions/topup?usd=0.1', { 'PAYMENT-SIGNATURE': header }))
   while (problems.rate_limited === undefined) keep('', await api.get('/api/sessions/topup'))
+}
+
+async function captureLimits(
+  { api }: X402World,
+  {
+    publicId,
+    bearer,
+  }: { readonly publicId: string; readonly bearer: { readonly Authorization: string } },
+): Promise<void> {
+  const path = `/api/keys/${publicId}/limits`
+  const limits = { dailyPaidCalls: 0, endpoints: ['/api/stats', '/api/burns/total'] }
+  keep('changeKeyLimits', await api.post(path, limits, bearer), limits)
+  keep('getKeyLimits', await api.get(path, bearer))
+  keep('', await api.get('/api/dividends/total', bearer))
+  while (problems.spending_limit_reached === undefined)
+    keep('', await api.get('/api/stats', bearer))
 }
 
 async function capturePayments(

@@ -77,12 +77,14 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
     queues: () => access.queues(),
     readiness: () => readiness(),
   })
+  const metered = [...dataRoutes(data), streamRoute({ ...data, report: deps.report })]
   const access = composeAccess(
     deps,
     { ...data, ...stores },
     {
       metrics,
       signedIn: async (facts) => x402?.signedIn(facts),
+      dataPaths: metered.map(({ path }) => path),
     },
   )
   const waker = new Waker()
@@ -108,13 +110,7 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
         : { kind: 'payment-required', body: paying.quotaBody(caller) },
     absent: absentOperations(ecosystem),
     ...x402,
-    routes: [
-      ...dataRoutes(data),
-      streamRoute({ ...data, report: deps.report }),
-      ...access.routes,
-      ...(paying?.routes ?? []),
-      ...(x402?.routes ?? []),
-    ],
+    routes: [...metered, ...access.routes, ...(paying?.routes ?? []), ...(x402?.routes ?? [])],
   }
 }
 
@@ -209,6 +205,7 @@ function composeAccess(
   hooks: {
     readonly metrics: Pick<Metrics, 'observeBatch' | 'observeCommit'> | undefined
     readonly signedIn: NonNullable<CreateAccessDeps['signedIn']>
+    readonly dataPaths: readonly string[]
   },
 ): Access {
   return createAccess({
@@ -231,6 +228,7 @@ function composeAccess(
       claim: toLimit(settings.guard.claim),
     },
     signedIn: hooks.signedIn,
+    dataPaths: hooks.dataPaths,
     dataFolder: settings.dataFolder,
     report,
     onKeyChange,

@@ -26,7 +26,7 @@ import { moveWholeBalance } from './move-whole-balance.ts'
 import { publicIdInPath } from './parameters.ts'
 import { writeOrRefuse } from './write-or-refuse.ts'
 
-const ProofBody = Type.Object(
+export const ProofBody = Type.Object(
   {
     ownerAddress: Type.Optional(SIGNED_FIELDS.ownerAddress),
     signature: Type.Optional(SIGNED_FIELDS.signature),
@@ -35,7 +35,7 @@ const ProofBody = Type.Object(
   { additionalProperties: false },
 )
 
-const NO_STORE = { headers: { 'Cache-Control': 'no-store' } }
+export const NO_STORE = { headers: { 'Cache-Control': 'no-store' } }
 
 const OWNER = {
   method: 'POST',
