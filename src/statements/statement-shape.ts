@@ -5,7 +5,7 @@ const MicroUsd = (description: string) => Type.String({ pattern: '^-?[0-9]+$', d
 
 const Day = (description: string) => Type.String({ format: 'date', description })
 
-const MOVEMENT_KINDS = [
+export const MOVEMENT_KINDS = [
   'charges',
   'refund',
   'deposit',
