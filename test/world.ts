@@ -24,6 +24,8 @@ export interface World {
   /** Checks every answer against the OpenAPI document. */
   readonly api: ApiClient
   readonly origin: string
+  /** How far the service's clock is ahead. */
+  readonly now: { ms: number }
   stop(): Promise<void>
 }
 
@@ -50,6 +52,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     },
     { isTty: false },
   )
+  const now = { ms: 0 }
   const local = localFile(settings.port, {
     base: devnet.chains.base.rpcUrl,
     ethereum: devnet.chains.ethereum.rpcUrl,
@@ -60,7 +63,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     ecosystemName: 'local.ts',
     ecosystemFile: file,
     logger: pino({ level: 'warn' }),
-    clock: Date.now,
+    clock: () => Date.now() + now.ms,
     indexThread: loadIndexThread(),
     onProgress: () => undefined,
   }).catch(async (error: unknown) => {
@@ -75,6 +78,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     file,
     service,
     origin,
+    now,
     api: await createApiClient(origin),
     async stop() {
       await service.stop()

@@ -8,10 +8,11 @@ import localEcosystem from '#ecosystem/ecosystems/local.ts'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { compose } from '#main/compose.ts'
 import { readSettings } from '#main/settings.ts'
+import { type StatementDeps, statementRoute } from '#statements/statement-route.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import { type TopupDeps, topupRoutes } from '#x402/topup-routes.ts'
 
-/** The OpenAPI document of the local ecosystem on a server that settles payments. */
+/** The OpenAPI document of the local ecosystem on a server that settles payments and signs. */
 export async function localDocument() {
   const folder = await mkdtemp(join(tmpdir(), 'sexton-document-'))
   const engine = openSqlite({ file: join(folder, 'empty.sqlite'), durability: 'normal' })
@@ -25,7 +26,8 @@ export async function localDocument() {
     })
     // Describing a route needs the amounts only.
     const topup = topupRoutes({ amounts: [100_000n] } as unknown as TopupDeps)
-    const routes = [...composed.routes, ...topup, metaRoute(composed), ...healthRoutes(composed)]
+    const own = [...topup, statementRoute({} as StatementDeps)]
+    const routes = [...composed.routes, ...own, metaRoute(composed), ...healthRoutes(composed)]
     return openApiOf({ facts: composed.facts, routes })
   } finally {
     await engine.close()

@@ -695,6 +695,92 @@ export type Service = {
   readonly anomalies: readonly Anomaly[]
 }
 
+export type SignedStatement = {
+  readonly statement: Statement
+  /** SHA-256 of `statement` as canonical JSON (RFC 8785). */
+  readonly digest: string
+  /** Compact JWS (RFC 7515, EdDSA) whose payload is the digest; its `typ` is `statement`, its `kid` a key at `/.well-known/jwks.json`. */
+  readonly signature: string
+}
+
+export type Statement = {
+  readonly service: StatementService
+  readonly key: StatementKey
+  readonly period: StatementPeriod
+  /** At the start of the first day. */
+  readonly openingBalanceMicroUsd: string
+  /** The opening balance and all movements. */
+  readonly closingBalanceMicroUsd: string
+  /** By day, time of booking and id. */
+  readonly movements: readonly StatementMovement[]
+  /** Calls of the quota, on days with charges. */
+  readonly freeCalls: readonly StatementFreeCalls[]
+}
+
+export type StatementFreeCalls = {
+  readonly date: string
+  readonly calls: number
+}
+
+export type StatementKey = {
+  readonly publicId: string
+  readonly ownerAddress: string
+}
+
+export type StatementMovement = {
+  /** `charges`: paid calls of a day; `refund`: calls of an earlier day that were refunded after it was closed; `reversal`: a deposit that a reorg took back; `move`: from or to another key of the wallet. */
+  readonly kind: 'charges' | 'refund' | 'deposit' | 'x402_payment' | 'reversal' | 'grant' | 'move'
+  /** The journal entry; unique. */
+  readonly id: string
+  /** The UTC day that it counts for. */
+  readonly date: string
+  readonly bookedAt: string
+  /** What it added to the balance, in base units of USDC. */
+  readonly amountMicroUsd: string
+  readonly calls?: number
+  /** Of one call. */
+  readonly priceMicroUsd?: string
+  /** Of a refund: the day of the calls. */
+  readonly ofDate?: string
+  readonly chainId?: number
+  readonly txHash?: string
+  readonly blockNumber?: number
+  /** In the block. */
+  readonly logIndex?: number
+  /** In the receipt; survives reorgs. */
+  readonly positionInTx?: number
+  readonly payerAddress?: string
+  /** The whole transfer; more than amountMicroUsd where it repaid a debt. */
+  readonly depositMicroUsd?: string
+  /** Of a move: the other key. */
+  readonly otherPublicId?: string
+  /** The reason of a grant; the cause of a move. */
+  readonly detail?: string
+}
+
+export type StatementPayee = {
+  readonly address: string
+  readonly since: string
+  readonly chainId: number
+  readonly asset: string
+}
+
+export type StatementPeriod = {
+  /** The first UTC day. */
+  readonly from: string
+  /** The day after the last. */
+  readonly to: string
+}
+
+export type StatementService = {
+  readonly name: string
+  readonly url: string
+  /** The public keys of the service. */
+  readonly jwksUrl: string
+  /** The wallets that were paid, up to the end of the period. */
+  readonly payTo: readonly StatementPayee[]
+}
+
 export type Stats = {
   /** Token units: no exponent, no trailing zeros */
   readonly totalBurned: string
@@ -1612,6 +1698,20 @@ export type GetTopupInput = {
 /** Buy prepaid balance with an x402 payment: GET /api/sessions/topup */
 export function getTopup(client: Client, input: GetTopupInput = {}, options?: CallOptions) {
   return client.call<Topup>('GET', '/api/sessions/topup', input, options)
+}
+
+export type GetStatementInput = {
+  /** The first day. A UTC day, or its midnight as Unix seconds or RFC 3339. */
+  readonly from?: string
+  /** The day after the last. A UTC day, or its midnight as Unix seconds or RFC 3339. */
+  readonly to?: string
+  /** Another key of the wallet, revoked or not. */
+  readonly publicId?: string
+}
+
+/** A signed statement of charges: GET /api/usage/statement */
+export function getStatement(client: Client, input: GetStatementInput = {}, options?: CallOptions) {
+  return client.call<SignedStatement>('GET', '/api/usage/statement', input, options)
 }
 
 /** Chains, tokens, metrics, limits, tiers and prices of this service: GET /api/meta */

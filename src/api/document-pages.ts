@@ -22,7 +22,9 @@ export interface DocumentInput {
 const UNFINISHED_MS = 10_000
 
 /** OpenAPI, interactive docs, /llms.txt and error pages. */
-export function documentPages(input: DocumentInput & { readonly clock: Clock }): readonly Page[] {
+export function documentPages(
+  input: DocumentInput & { readonly clock: Clock; readonly jwks?: object | undefined },
+): readonly Page[] {
   const { clock } = input
   let isFinal = false
   let builtMs = Number.NEGATIVE_INFINITY
@@ -46,6 +48,7 @@ export function documentPages(input: DocumentInput & { readonly clock: Clock }):
       text: () => llmsText(input),
     }),
     ...discoveryPages(input),
+    ...jwksPages(input.jwks),
     ...scalarPages(input.facts),
     problemStyle(),
     problemPage(),
@@ -68,6 +71,12 @@ function discoveryPages({ facts, routes }: DocumentInput): readonly Page[] {
   })
   const contentType = 'application/json; charset=utf-8'
   return [staticPage({ path: '/.well-known/x402', contentType, text })]
+}
+
+function jwksPages(jwks: object | undefined): readonly Page[] {
+  if (jwks === undefined) return []
+  const contentType = 'application/jwk-set+json'
+  return [staticPage({ path: '/.well-known/jwks.json', contentType, text: JSON.stringify(jwks) })]
 }
 
 /** `live`: answers of now, instead of captured ones. */

@@ -37,6 +37,7 @@ const HEADER_COMPONENTS: Readonly<Record<string, JsonObject>> = {
   'Cache-Control': text('What a cache may do'),
   ETag: optional(text('The state that the answer shows', { pattern: '^W/"[^"]+"$' })),
   Link: optional(text('The next page, rel="next" (RFC 8288)')),
+  'Content-Disposition': optional(text('Of CSV: a name for the file')),
   'Retry-After': count('Seconds to wait before the next try'),
   'PAYMENT-REQUIRED': optional(
     text('What stock x402 clients can pay at once: base64 of a PaymentRequired, x402 version 2'),

@@ -146,7 +146,10 @@ function answersOf(input: OpenApiInput, route: Route): JsonObject {
     const example = input.examples.answers[route.operationId]?.[status]
     answers[status] = {
       description: shape.description,
-      headers: headerRefs(ANSWER_HEADERS[kindOf(route)], takesPayments(input)),
+      headers: headerRefs(
+        [...ANSWER_HEADERS[kindOf(route)], ...(route.csv === true ? ['Content-Disposition'] : [])],
+        takesPayments(input),
+      ),
       content: {
         [route.stream === true ? 'text/event-stream' : 'application/json']: {
           schema: shape.schema,

@@ -7,7 +7,7 @@ import { REVENUE } from './account.ts'
 import { changeBalance, recordEntry } from './post.ts'
 
 /** Late refunds have arrived by then. */
-const CLOSE_AFTER_SECONDS = HOUR_SECONDS
+export const CLOSE_AFTER_SECONDS = HOUR_SECONDS
 
 const DAYS_PER_RUN_MAX = 500
 

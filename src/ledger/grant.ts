@@ -1,7 +1,7 @@
 import type { MicroUsd } from '#domain/money.ts'
-import type { Connection } from '#store/engine.ts'
+import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import { join, type Sql, sql } from '#store/sql.ts'
 import { GRANTS, keyAccount } from './account.ts'
 import { post } from './post.ts'
 
@@ -37,6 +37,14 @@ export async function postGrant(
     ],
   })
   return 'created'
+}
+
+export async function readGrants(
+  reads: { run(statement: Sql): Promise<readonly Row[]> },
+  ids: readonly string[],
+): Promise<readonly Pick<Grant, 'id' | 'reason'>[]> {
+  const found = await reads.run(sql`select id, reason from grants where id in (${join(ids)})`)
+  return found.map((row) => ({ id: column.text(row, 'id'), reason: column.text(row, 'reason') }))
 }
 
 async function isSame(connection: Connection, grant: Grant): Promise<boolean> {

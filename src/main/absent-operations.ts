@@ -5,8 +5,13 @@ import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 export function absentOperations({
   payment,
   gate,
-}: Pick<Ecosystem, 'payment' | 'gate'>): readonly AbsentOperation[] {
-  return [...(payment === null ? OF_PAYMENT : []), ...(gate === null ? OF_GATE : [])]
+  signs,
+}: Pick<Ecosystem, 'payment' | 'gate'> & { readonly signs: boolean }): readonly AbsentOperation[] {
+  return [
+    ...(payment === null ? OF_PAYMENT : []),
+    ...(gate === null ? OF_GATE : []),
+    ...(signs ? [] : OF_SIGNING),
+  ]
 }
 
 const NO_PAYMENTS = refuse(
@@ -30,4 +35,11 @@ const OF_GATE: readonly AbsentOperation[] = [
       'this service does not mint API keys; calls are counted per client address',
     ),
   },
+]
+
+const NO_SIGNING = refuse('not_configured', 'this service has no key to sign with')
+
+const OF_SIGNING: readonly AbsentOperation[] = [
+  { method: 'GET', path: '/api/usage/statement', refusal: NO_SIGNING },
+  { method: 'GET', path: '/.well-known/jwks.json', refusal: NO_SIGNING },
 ]

@@ -51,7 +51,7 @@ export interface ComposeDeps {
   readonly stores: Pick<Stores, 'register' | 'accounts'>
   readonly settings: Pick<
     Settings,
-    'guard' | 'trustedProxies' | 'metrics' | 'settling' | 'dataFolder'
+    'guard' | 'trustedProxies' | 'metrics' | 'settling' | 'signingKeys' | 'dataFolder'
   >
   readonly clock: Clock
   /** Reports failures of payments and refunds outside requests. */
@@ -95,6 +95,7 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
   const paying =
     payment === null ? undefined : composePayments(deps, { payment, file, access, waker, minter })
   const x402 = await openX402(deps, access, paying)
+  const signing = await openSigning(deps)
   const readiness = () => readReadiness({ ...index, accounts: stores.accounts })
   return {
     ...access,
@@ -108,9 +109,16 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
       paying === undefined
         ? quotaExceeded(clock)
         : { kind: 'payment-required', body: paying.quotaBody(caller) },
-    absent: absentOperations(ecosystem),
+    absent: absentOperations({ ...ecosystem, signs: signing !== undefined }),
+    jwks: signing?.jwks,
     ...x402,
-    routes: [...metered, ...access.routes, ...(paying?.routes ?? []), ...(x402?.routes ?? [])],
+    routes: [
+      ...metered,
+      ...access.routes,
+      ...(signing?.routes ?? []),
+      ...(paying?.routes ?? []),
+      ...(x402?.routes ?? []),
+    ],
   }
 }
 
@@ -134,6 +142,19 @@ async function openX402(deps: ComposeDeps, access: Access, paying: ComposedPayme
     quotaBody: paying.quotaBody,
     report,
   })
+}
+
+/** Imported only where statements are signed. */
+async function openSigning({ settings, ecosystem, stores, clock }: ComposeDeps) {
+  if (settings.signingKeys === undefined) return undefined
+  const [{ openSigningKeys }, { statementRoute }] = await Promise.all([
+    import('./open-signing-keys.ts'),
+    import('#statements/statement-route.ts'),
+  ])
+  const keys = await openSigningKeys(settings.signingKeys)
+  const issuer = { ...ecosystem.service, payment: ecosystem.payment }
+  const route = statementRoute({ engine: stores.accounts, clock, keys, issuer })
+  return { jwks: keys.jwks, routes: [route] }
 }
 
 /** Imported only where metrics are on. */

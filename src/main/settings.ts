@@ -51,6 +51,8 @@ export interface Settings {
   }
   /** Undefined: x402 payments are not settled here. */
   readonly settling: SettlingSetting | undefined
+  /** PEM file of the keys that sign statements. */
+  readonly signingKeys: string | undefined
 }
 
 export interface SettlingSetting {
@@ -94,6 +96,8 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   SEXTON_GUARD_CLAIM_BURST:
     'burst of claims, top-ups, failed payments and, apart, gate reads per address (default 60)',
   SEXTON_GUARD_CLAIM_PER_MINUTE: 'the same per minute after the burst (default 30)',
+  SEXTON_SIGNING_KEYS:
+    'PEM file of ed25519 keys that sign statements: the first signs, all are published (default: none)',
   SEXTON_SETTLING_KEY_FILE: 'file with the private key of the wallet that settles x402 payments',
   SEXTON_SETTLING_GAS_PER_DAY: 'gas budget per UTC day in gwei (default 10000000: 0.01 ether)',
   SEXTON_SETTLING_ETHER_USD:
@@ -162,6 +166,7 @@ export function readSettings(
       mint: guard('MINT_', 30, 10),
       claim: guard('CLAIM_', 60, 30),
     },
+    signingKeys: read<string | undefined>('SEXTON_SIGNING_KEYS', undefined, text),
     settling: keyFile === undefined ? undefined : { keyFile, gasPerDayGwei, etherUsd },
   }
 }

@@ -9,6 +9,7 @@ import type { Engine } from '#store/engine.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { startPostgres, type TestPostgres } from '#test/postgres.ts'
 import { createMoneyWorld, type HeldKey, type MoneyWorld } from './money-world.ts'
+import { StatementBook } from './statement-book.ts'
 
 /** What people do with money, in any order. Numbers choose among what there is at that moment. */
 type Step =
@@ -87,12 +88,15 @@ async function play(engine: Engine, steps: readonly Step[], auditsEach: boolean)
   const wallets = Array.from({ length: WALLETS }, newWallet)
   const seen: Seen = { wallets, keys: [], oldKeys: [], charges: [] }
   for (const wallet of wallets) seen.keys.push(await world.mint(wallet))
+  const book = new StatementBook(engine, world)
   for (const each of steps) {
     await take(world, seen, each)
     if (auditsEach) assert.deepEqual(await world.audit(), [], `after ${JSON.stringify(each)}`)
+    if (each.kind === 'wait') await book.check([...seen.keys, ...seen.oldKeys])
   }
   assert.deepEqual(await world.audit(), [])
   await compareStatements(world, seen)
+  await book.end([...seen.keys, ...seen.oldKeys])
 }
 
 async function take(world: MoneyWorld, seen: Seen, each: Step): Promise<void> {

@@ -33,6 +33,8 @@ export interface ServeInput
   readonly routes: readonly Route[]
   /** With RPC hosts, for the metrics port only. */
   operatorReadiness(): Promise<Readiness>
+  /** Public keys of signatures, as a key set (RFC 7517). */
+  readonly jwks?: object | undefined
   /** Undefined switches metrics off. */
   readonly metrics: Metrics | undefined
 }
@@ -60,7 +62,7 @@ export async function serve(deps: ServeDeps, input: ServeInput): Promise<Served>
     ...accessLog?.hooks,
     routes,
     pages: [
-      ...documentPages({ clock, facts: input.facts, routes }),
+      ...documentPages({ clock, facts: input.facts, routes, jwks: input.jwks }),
       ...sitePages({ clock, routes, ...siteFactsOf(input.facts) }),
     ],
     clock,

@@ -1,0 +1,131 @@
+import { existsSync } from 'node:fs'
+import type { Logger } from 'pino'
+import { findKey } from '#access/keys/key-store.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import { keyAccount } from '#ledger/account.ts'
+import { verifyJws } from '#lib/signing-keys.ts'
+import { openSources } from '#main/roles/index-role.ts'
+import type { Settings } from '#main/settings.ts'
+import { storeFile } from '#main/store-file.ts'
+import { readCredits } from '#payments/credit.ts'
+import { readOpenDay } from '#statements/read-entries.ts'
+import { digestOf, STATEMENT_TYP } from '#statements/sign-statement.ts'
+import { writeStatement } from '#statements/write-statement.ts'
+import type { Engine } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
+import { onAccounts } from '#upkeep/open-accounts.ts'
+import { type Claimed, checkArithmetic, claimedBy } from './check-rows.ts'
+import { compareRows } from './compare-rows.ts'
+import { findMissingTransfers } from './prove-transfers.ts'
+import {
+  readStatementFile,
+  type StatementFile,
+  type TextRow,
+  toTextRows,
+} from './read-statement-file.ts'
+
+export interface StatementAudit {
+  readonly settings: Pick<Settings, 'dataFolder' | 'accounts'>
+  readonly logger: Pick<Logger, 'debug' | 'info' | 'warn'>
+  /** Asked for where there are accounts to compare with. */
+  ecosystem(): Promise<Ecosystem>
+  note(line: string): void
+}
+
+/** Returns every difference in words. */
+export async function auditStatement(
+  deps: StatementAudit,
+  { text, jwks }: { readonly text: string; readonly jwks: unknown },
+): Promise<readonly string[]> {
+  const file = readStatementFile(text)
+  if (typeof file === 'string') return [file]
+  const forged = checkSignature(deps, file, jwks)
+  const claimed = claimedBy(file.rows)
+  if (typeof claimed === 'string') return [...forged, claimed]
+  const wrong = checkArithmetic(file.rows)
+  if (wrong.length === 0) deps.note('the opening balance and all movements are the closing balance')
+  const { accounts, dataFolder } = deps.settings
+  if (accounts.kind === 'sqlite' && !existsSync(storeFile(dataFolder, 'accounts'))) {
+    deps.note(`not compared with the ledger and the chain: no accounts in ${dataFolder}`)
+    return [...forged, ...wrong]
+  }
+  const unlike = await compareWithStores(deps, file.rows, claimed)
+  return [...forged, ...wrong, ...unlike]
+}
+
+function checkSignature(
+  { note }: StatementAudit,
+  { signed, digest, signature }: StatementFile,
+  jwks: unknown,
+): readonly string[] {
+  const actual = digestOf(signed)
+  const wrong =
+    digest === undefined || digest === actual
+      ? []
+      : [`the digest is ${digest}, but that of the statement is ${actual}`]
+  const verified = verifyJws(signature, { typ: STATEMENT_TYP, jwks })
+  if (typeof verified === 'string') return [...wrong, `the signature is wrong: ${verified}`]
+  if (verified.payload !== actual)
+    return [...wrong, `the signature is of another statement: its digest is ${verified.payload}`]
+  note(`signed by the key ${verified.kid}`)
+  return wrong
+}
+
+async function compareWithStores(
+  deps: StatementAudit,
+  rows: readonly TextRow[],
+  claimed: Claimed,
+): Promise<readonly string[]> {
+  const ecosystem = await deps.ecosystem()
+  return onAccounts(deps.settings, async (engine) => {
+    const { differences, notes } = await compareWithLedger(engine, ecosystem, { rows, claimed })
+    if (differences.length === 0) deps.note('the statement is what the ledger says')
+    for (const each of notes) deps.note(each)
+    return [...differences, ...(await checkTransfers(deps, engine, { rows, ecosystem }))]
+  })
+}
+
+async function compareWithLedger(
+  engine: Engine,
+  { service, payment }: Ecosystem,
+  { rows, claimed }: { readonly rows: readonly TextRow[]; readonly claimed: Claimed },
+) {
+  const { publicId, to } = claimed
+  const reads = { run: engine.read }
+  const key = await findKey(reads, publicId)
+  if (key === undefined) return { differences: [`no key has the publicId ${publicId}`], notes: [] }
+  const open = await readOpenDay(reads, { account: keyAccount(publicId), to })
+  const statement =
+    open === undefined
+      ? await writeStatement({ reads, issuer: { ...service, payment } }, { ...claimed, key })
+      : undefined
+  if (statement === undefined)
+    return { differences: ['its period is not closed, or has too many movements'], notes: [] }
+  return compareRows(rows, toTextRows(statement))
+}
+
+async function checkTransfers(
+  deps: StatementAudit,
+  engine: Engine,
+  { rows, ecosystem }: { readonly rows: readonly TextRow[]; readonly ecosystem: Ecosystem },
+): Promise<readonly string[]> {
+  const { payment } = ecosystem
+  if (payment === null) return []
+  const source = openSources(ecosystem, deps.logger).get(payment.chain.id)
+  if (source === undefined) return []
+  const missing = await findMissingTransfers(source, payment, rows)
+  if (missing.length === 0) deps.note(`every credit is a transfer on ${payment.chain.name}`)
+  const wrong: string[] = []
+  for (const { id = '', txHash, blockNumber } of missing) {
+    const [later] = await readCredits(
+      { run: engine.read },
+      sql`id = ${id.split(':')[1] ?? ''} and reversed_unix is not null`,
+    )
+    if (later === undefined)
+      wrong.push(
+        `${id}: block ${blockNumber} of ${payment.chain.name} has no such transfer in ${txHash}`,
+      )
+    else deps.note(`${id}: a reorg took its transfer after the period; a later entry reverses it`)
+  }
+  return wrong
+}

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { after, before, describe, test } from 'node:test'
+import { canonicalJson } from '#lib/canonical-json.ts'
+import { openSigningKeys } from '#main/open-signing-keys.ts'
+import { signStatement } from '#statements/sign-statement.ts'
+import type { Statement } from '#statements/statement-shape.ts'
+import { eitherEngine } from '../long-version.ts'
+import { startPostgres } from '../postgres.ts'
+import {
+  auditText,
+  newSigningKeys,
+  prepay,
+  readStatements,
+  type Statements,
+  verifyApart,
+} from './statement-world.ts'
+import { mintOpened, newPayer, payingFetch, startX402World, type X402World } from './x402-world.ts'
+
+const postgres = await startPostgres()
+after(() => postgres.stop())
+
+/** A changed digit of every amount of a statement, one at a time. */
+function changedAmounts(text: string): readonly string[] {
+  const amounts =
+    /(?<="(?:amount|deposit|price|openingBalance|closingBalance)MicroUsd":"-?)\d+|(?<=Z,-?)\d+(?=,)|(?<=(?:opening|closing),,[^,]+,,)\d+/g
+  return [...text.matchAll(amounts)].flatMap(({ 0: amount, index }) =>
+    [...amount].map((digit, offset) => {
+      const other = digit === '9' ? '1' : String(Number(digit) + 1)
+      return text.slice(0, index + offset) + other + text.slice(index + offset + 1)
+    }),
+  )
+}
+
+/** A forger also writes the digest that fits. */
+function withOwnDigest(text: string): string {
+  const { statement, signature } = JSON.parse(text)
+  const digest = hash('sha256', canonicalJson(statement), 'hex')
+  const [head, , sealed] = signature.split('.')
+  const payload = Buffer.from(digest).toString('base64url')
+  return JSON.stringify({ statement, digest, signature: [head, payload, sealed].join('.') })
+}
+
+for (const engine of eitherEngine)
+  describe(engine, () => {
+    const signing = newSigningKeys()
+    let world: X402World
+    let statements: Statements
+    before(async () => {
+      const environment = { SEXTON_SIGNING_KEYS: signing.file }
+      const databaseUrl = engine === 'PostgreSQL' ? await postgres.createDatabase() : undefined
+      world = await startX402World({ environment, ...(databaseUrl && { databaseUrl }) })
+      const key = await mintOpened(world, world.devnet.wallets.holder)
+      const call = () => world.api.get('/api/stats', key.authorization)
+      assert.equal((await call()).status, 200)
+      const payer = await newPayer(world.base, 5_000_000n)
+      const paying = payingFetch(payer)
+      const paid = await paying(`${world.origin}/api/stats`, { headers: key.authorization })
+      assert.equal(paid.status, 200)
+      await prepay(world, key)
+      for (let n = 0; n < 3; n += 1) assert.equal((await call()).status, 200)
+      statements = await readStatements(world, key)
+    })
+    after(async () => {
+      await world.stop()
+      signing.remove()
+    })
+
+    test(`${engine}: real payments and calls are in the statement, to the micro-dollar`, () => {
+      const { statement } = JSON.parse(statements.json) as { readonly statement: Statement }
+      const said = statement.movements.map(({ kind, amountMicroUsd }) => [kind, amountMicroUsd])
+      assert.deepEqual(said, [
+        ['x402_payment', '100000'],
+        ['deposit', '1000000'],
+        ['charges', '-400'],
+      ])
+      assert.equal(statement.closingBalanceMicroUsd, '1099600')
+      assert.deepEqual(
+        statement.freeCalls.map(({ calls }) => calls),
+        [1],
+      )
+    })
+
+    test(`${engine}: the audit finds JSON and CSV signed, right, in the ledger and on the chain`, async () => {
+      const { json, csv, jwks } = statements
+      assert.deepEqual(await auditText(json, jwks, world), [])
+      assert.deepEqual(await auditText(csv, jwks, world), [])
+    })
+
+    test(`${engine}: a signed statement of what never happened is found in ledger and chain`, async () => {
+      const keys = await openSigningKeys(signing.file)
+      const { statement } = JSON.parse(statements.json) as { readonly statement: Statement }
+      const movements = statement.movements.map((each) =>
+        each.kind === 'deposit' ? { ...each, depositMicroUsd: '1000001' } : each,
+      )
+      const forged = signStatement(keys, { ...statement, movements })
+      const found = await auditText(JSON.stringify(forged), statements.jwks, world)
+      const id = movements.find(({ kind }) => kind === 'deposit')?.id
+      assert.equal(found.length, 2, found.join())
+      assert.equal(found[0], `deposit ${id}: depositMicroUsd is 1000001, the accounts have 1000000`)
+      assert.match(found[1] ?? '', /^credit:.+: block [0-9]+ of base has no such transfer in 0x/)
+    })
+
+    test(`${engine}: a program without our code verifies JSON and CSV`, (context) => {
+      const { json, csv, jwks } = statements
+      const said = verifyApart(jwks, [json, csv])
+      if (said === undefined) return context.skip('python3 is not installed')
+      assert.deepEqual(said, ['ok', 'ok'])
+    })
+
+    test(`${engine}: a changed digit of any amount is found by both`, async (context) => {
+      const { json, csv, jwks } = statements
+      const changed = [json, csv].map(changedAmounts)
+      assert.ok(
+        changed.every((list) => list.length >= 20),
+        'the amounts were found',
+      )
+      const forged = [...changed.flat(), ...(changed[0] ?? []).map(withOwnDigest)]
+      for (const text of forged) assert.notDeepEqual(await auditText(text, jwks), [])
+      const said = verifyApart(jwks, forged)
+      if (said === undefined) return context.skip('python3 is not installed')
+      assert.equal(said.length, forged.length)
+      assert.ok(!said.includes('ok'))
+    })
+  })
