@@ -22,7 +22,11 @@ export interface PortSetting {
 
 export type StoreSetting =
   | { readonly kind: 'sqlite' }
-  | { readonly kind: 'postgres'; readonly url: string }
+  | {
+      readonly kind: 'postgres'
+      readonly url: string
+      readonly connectionsMax?: number
+    }
 
 /** The environment, parsed once at the start. */
 export interface Settings {
@@ -78,6 +82,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   SEXTON_DATABASE_URL: 'postgres:// URL; holds both stores, instead of the embedded databases',
   SEXTON_REGISTER_URL: 'postgres:// URL of the register only (what the chains say)',
   SEXTON_ACCOUNTS_URL: 'postgres:// URL of the accounts only (keys, usage, balances)',
+  SEXTON_CONNECTIONS: 'most connections to PostgreSQL for each store of a process (default 8)',
   SEXTON_ECOSYSTEM: 'path of the ecosystem file (default: the local ecosystem)',
   SEXTON_ON_CHANGED_FILE:
     'after the ecosystem file changed: reread the changed parts, or refuse to start (default reread)',
@@ -124,9 +129,10 @@ export function readSettings(
     perMinute: read(`SEXTON_GUARD_${name}PER_MINUTE`, perMinute, count),
   })
   const database = read('SEXTON_DATABASE_URL', undefined, parseUrl('postgres'))
+  const connectionsMax = read('SEXTON_CONNECTIONS', 8, parseNumber({ minimum: 2, maximum: 500 }))
   const store = (name: string): StoreSetting => {
     const url = read(name, database, parseUrl('postgres'))
-    return url === undefined ? { kind: 'sqlite' } : { kind: 'postgres', url }
+    return url === undefined ? { kind: 'sqlite' } : { kind: 'postgres', url, connectionsMax }
   }
   const metricsHost = read('SEXTON_METRICS_HOST', '127.0.0.1', text)
   const metrics = (name: string, fallback: number | undefined): PortSetting | undefined => {

@@ -127,7 +127,9 @@ export async function openStore(
     // Lazy: only PostgreSQL needs it.
     const { openPostgres } = await import('#store/postgres/open-postgres.ts')
     const lockTimeoutMs = name === 'accounts' ? ACCOUNTS_LOCK_TIMEOUT_MS : 0
-    return openPostgres({ url: store.url, schema: name, lockTimeoutMs })
+    const { url, connectionsMax } = store
+    const most = connectionsMax === undefined ? {} : { connectionsMax }
+    return openPostgres({ url, schema: name, lockTimeoutMs, ...most })
   }
   const file = storeFile(dataFolder, name)
   try {
