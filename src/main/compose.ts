@@ -72,12 +72,24 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
     recentStatus: async () => (await data.answers.state())?.status,
     indexing: deps.indexing ?? (() => []),
   }
+  let streams = { readers: 0 }
   const metrics = await openMetrics(deps, {
-    gauges: [...indexGauges(index), ...settlingGauges(() => x402?.gauged)],
+    gauges: [
+      ...indexGauges(index),
+      ...settlingGauges(() => x402?.gauged),
+      {
+        name: 'sexton_streams_open',
+        help: 'Open streams of changes',
+        read: async () => streams.readers,
+      },
+    ],
     queues: () => access.queues(),
     readiness: () => readiness(),
   })
-  const metered = [...dataRoutes(data), streamRoute({ ...data, report: deps.report })]
+  const onHub = (hub: { readonly readers: number }) => {
+    streams = hub
+  }
+  const metered = [...dataRoutes(data), streamRoute({ ...data, report: deps.report, onHub })]
   const access = composeAccess(
     deps,
     { ...data, ...stores },
