@@ -112,7 +112,8 @@ function parseOrigin(text: string): string | undefined {
 function parseAddresses(text: string): string | undefined {
   const [address = '', bits, ...rest] = text.split('/')
   const version = isIP(address)
-  if (version === 0 || rest.length > 0 || !/^[0-9]{1,3}$/.test(bits ?? '0')) return undefined
+  const isPlain = version !== 0 && !address.includes('%') && rest.length === 0
+  if (!isPlain || !/^[0-9]{1,3}$/.test(bits ?? '0')) return undefined
   const most = version === 4 ? 32 : IPV6_BITS_MAX
   const length = bits === undefined ? (version === 4 ? 32 : 128) : Number(bits)
   if (length > most) return undefined

@@ -108,7 +108,7 @@ onBoth(
     const key = await harness.mint()
     const wrong = {
       origins: ['https://app.example/path', 'https://ok.example'],
-      addresses: ['192.0.2.0/33', '2001:db8::/65', 'nowhere'],
+      addresses: ['192.0.2.0/33', '2001:db8::/65', 'fe80::%eth-0/64'],
       expiresAt: '2020-01-01T00:00:00Z',
       dailyPaidCalls: 5,
     }
