@@ -88,8 +88,10 @@ export function loosened(before: KeyLimits, after: KeyLimits): readonly string[]
   const more = (name: 'dailyPaidCalls' | 'monthlyPaidCalls' | 'expiresUnix') =>
     (after[name] ?? Number.POSITIVE_INFINITY) > (before[name] ?? Number.POSITIVE_INFINITY)
   const wider = (name: 'endpoints' | 'origins' | 'addresses') => {
+    const isWithin = name === 'addresses' ? holdsRange : Object.is
     const known = before[name]
-    return known !== undefined && !(after[name]?.every((entry) => known.includes(entry)) ?? false)
+    if (known === undefined) return false
+    return !after[name]?.every((entry) => known.some((each) => isWithin(each, entry)))
   }
   const quieter = (after.lowBalanceMicroUsd ?? 0n) < (before.lowBalanceMicroUsd ?? 0n)
   return [
@@ -98,6 +100,11 @@ export function loosened(before: KeyLimits, after: KeyLimits): readonly string[]
     ...(more('expiresUnix') ? ['expiresAt'] : []),
     ...(quieter ? ['lowBalanceUsd'] : []),
   ]
+}
+
+function holdsRange(range: string, part: string): boolean {
+  const [[network, bits], [address, length]] = [ipaddr.parseCIDR(range), ipaddr.parseCIDR(part)]
+  return network.kind() === address.kind() && length >= bits && address.match(network, bits)
 }
 
 /** As browsers send it: scheme, host and a port that is not the usual one. */
