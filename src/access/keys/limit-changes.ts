@@ -88,8 +88,10 @@ export function loosened(before: KeyLimits, after: KeyLimits): readonly string[]
   const more = (name: 'dailyPaidCalls' | 'monthlyPaidCalls' | 'expiresUnix') =>
     (after[name] ?? Number.POSITIVE_INFINITY) > (before[name] ?? Number.POSITIVE_INFINITY)
   const wider = (name: 'endpoints' | 'origins' | 'addresses') => {
+    const isWithin = name === 'addresses' ? holdsRange : Object.is
     const known = before[name]
-    return known !== undefined && !(after[name]?.every((entry) => known.includes(entry)) ?? false)
+    if (known === undefined) return false
+    return !after[name]?.every((entry) => known.some((each) => isWithin(each, entry)))
   }
   const quieter = (after.lowBalanceMicroUsd ?? 0n) < (before.lowBalanceMicroUsd ?? 0n)
   return [
@@ -98,6 +100,11 @@ export function loosened(before: KeyLimits, after: KeyLimits): readonly string[]
     ...(more('expiresUnix') ? ['expiresAt'] : []),
     ...(quieter ? ['lowBalanceUsd'] : []),
   ]
+}
+
+function holdsRange(range: string, part: string): boolean {
+  const [[network, bits], [address, length]] = [ipaddr.parseCIDR(range), ipaddr.parseCIDR(part)]
+  return network.kind() === address.kind() && length >= bits && address.match(network, bits)
 }
 
 /** As browsers send it: scheme, host and a port that is not the usual one. */
@@ -112,7 +119,8 @@ function parseOrigin(text: string): string | undefined {
 function parseAddresses(text: string): string | undefined {
   const [address = '', bits, ...rest] = text.split('/')
   const version = isIP(address)
-  if (version === 0 || rest.length > 0 || !/^[0-9]{1,3}$/.test(bits ?? '0')) return undefined
+  const isPlain = version !== 0 && !address.includes('%') && rest.length === 0
+  if (!isPlain || !/^[0-9]{1,3}$/.test(bits ?? '0')) return undefined
   const most = version === 4 ? 32 : IPV6_BITS_MAX
   const length = bits === undefined ? (version === 4 ? 32 : 128) : Number(bits)
   if (length > most) return undefined

@@ -88,6 +88,27 @@ onBoth('a key tightens each limit and loosens none; its wallet does both', async
   assert.deepEqual(await limitsOf(harness, key), tighter)
 })
 
+onBoth('a key tightens its addresses to parts of them, and to nothing beside', async (harness) => {
+  const key = await harness.mint()
+  const before = ['192.0.2.0/24', '198.51.100.7', '2001:db8::/48']
+  await byKey(harness, key, { addresses: before })
+  for (const addresses of [
+    ['192.0.2.0/23'],
+    ['192.0.2.0/25', '192.0.3.0/24'],
+    ['198.51.100.0/24'],
+    ['2001:db8::/47'],
+    ['2001:db8:1::/64'],
+    ['::/0'],
+    ['::ffff:192.0.2.0/64'],
+  ]) {
+    const refused = await byKey(harness, key, { addresses })
+    assert.equal(codeOf(refused), 'invalid_signature', addresses.join())
+  }
+  const parts = ['192.0.2.0/25', '192.0.2.128/32', '198.51.100.7/32', '2001:db8:0:1::/64']
+  assert.equal(codeOf(await byKey(harness, key, { addresses: parts })), 200)
+  assert.deepEqual((await limitsOf(harness, key)).addresses, parts)
+})
+
 onBoth('nobody else changes the limits of a key', async (harness) => {
   const key = await harness.mint()
   const other = await harness.mint()
@@ -108,7 +129,7 @@ onBoth(
     const key = await harness.mint()
     const wrong = {
       origins: ['https://app.example/path', 'https://ok.example'],
-      addresses: ['192.0.2.0/33', '2001:db8::/65', 'nowhere'],
+      addresses: ['192.0.2.0/33', '2001:db8::/65', 'fe80::%eth-0/64'],
       expiresAt: '2020-01-01T00:00:00Z',
       dailyPaidCalls: 5,
     }

@@ -166,8 +166,11 @@ async function actOnKey<T>(
   const tier = await deps.callers.tierOf(authority.wallet)
   const nowUnix = unixNow(deps.clock)
   const outcome = await writeOrRefuse(deps.engine, async (connection) => {
-    const key = await useAuthority(connection, authority, { action, publicId, nowUnix })
-    return isRefusal(key) ? key : act(connection, key, nowUnix)
+    const found = await useAuthority(connection, authority, { action, publicId, nowUnix })
+    if (isRefusal(found)) return found
+    // What a concurrent change wrote goes along with a rotation.
+    const key = (await lockKey(connection, publicId)) ?? found
+    return act(connection, key, nowUnix)
   })
   return isRefusal(outcome) ? outcome : { ...outcome, tier }
 }

@@ -9,6 +9,7 @@ import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { audited, bearer, codeOf, HARNESS_MIGRATIONS, type Harness } from '../access-harness.ts'
 import type { AdmissionReceipt } from '../meter/admission.ts'
+import { lockKey } from './key-store.ts'
 
 /** Locks are counted over the whole server. */
 const startOwn = () => startPostgres({ own: true })
@@ -116,5 +117,37 @@ onPostgres(
     assert.equal(codeOf(await moving), 200)
     const newest = await rotating
     assert.deepEqual(await balances(harness), { [keyAccount(newest.publicId)]: 530 })
+  },
+)
+
+onPostgres(
+  'limits that are set while a key is rotated hold for the key that replaces it',
+  async (harness) => {
+    const { engine } = harness
+    const key = await harness.mint()
+    await harness.fund(key.publicId, 1_000n)
+    const free = Promise.withResolvers<void>()
+    const locked = Promise.withResolvers<void>()
+    const holder = engine.write(async (tx) => {
+      await lockKey(tx, key.publicId)
+      locked.resolve()
+      await free.promise
+    })
+    await locked.promise
+    const path = { publicId: key.publicId }
+    const call = { method: 'POST', path, ...bearer(key.secret) } as const
+    const limiting = harness.call('/api/keys/{publicId}/limits', {
+      ...call,
+      body: { dailyPaidCalls: 0 },
+    })
+    await untilWaiting(engine, 1, limiting)
+    const rotating = harness.rotate(key)
+    await untilWaiting(engine, 2, rotating)
+    free.resolve()
+    await holder
+    assert.equal(codeOf(await limiting), 200)
+    const newest = await callerOf(harness, (await rotating).secret)
+    assert.ok(newest.kind === 'keyed')
+    assert.equal(newest.limits?.dailyPaidCalls, 0)
   },
 )
