@@ -14,6 +14,15 @@ export interface KeyLimits {
   readonly addresses?: readonly string[]
   readonly expiresUnix?: number
   readonly lowBalanceMicroUsd?: MicroUsd
+  /** What the keys that this one replaced had paid for when it was made. */
+  readonly paidBefore?: PaidBefore
+}
+
+export interface PaidBefore {
+  /** UTC, Unix seconds. */
+  readonly day: number
+  readonly ofDay: number
+  readonly ofMonth: number
 }
 
 /** A cap that is used up. */

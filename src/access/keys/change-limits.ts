@@ -121,8 +121,8 @@ function refuseLoosening(limits: readonly string[]): Refusal {
   )
 }
 
-async function show(connection: Connection, { publicId, limits }: Key, nowUnix: number) {
-  const paid = await readPaidCalls(connection, startOfDay(nowUnix), [publicId])
-  const { day, month } = paid.get(publicId) ?? { day: 0, month: 0 }
-  return { limits: showLimits(limits), paidCallsToday: day, paidCallsThisMonth: month }
+async function show(connection: Connection, key: Key, nowUnix: number) {
+  const paid = await readPaidCalls(connection, startOfDay(nowUnix), [key])
+  const { ofDay = 0, ofMonth = 0 } = paid.get(key.publicId) ?? {}
+  return { limits: showLimits(key.limits), paidCallsToday: ofDay, paidCallsThisMonth: ofMonth }
 }

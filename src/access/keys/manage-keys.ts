@@ -1,11 +1,13 @@
 import { type Caller, PUBLIC_ID } from '#domain/caller.ts'
+import type { KeyLimits } from '#domain/key-limits.ts'
 import { toUsd } from '#domain/money.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import type { WalletTier } from '#domain/tier.ts'
-import { unixNow } from '#lib/time.ts'
+import { startOfDay, unixNow } from '#lib/time.ts'
 import { named, Type } from '#lib/type.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
+import { readPaidCalls } from '../meter/spending-caps.ts'
 import type { KeyDeps } from './authorise.ts'
 import { AUTHORITY_REFUSALS, authorise, type OwnerProof, useAuthority } from './authorise.ts'
 import { KeyRecord, toKeyRecord } from './key-record.ts'
@@ -94,7 +96,8 @@ export function rotateRoute(deps: KeyDeps): Route {
         const digest = await markRevoked(connection, { publicId, nowUnix })
         if (digest === undefined) return refuse('key_revoked', 'a revoked key cannot be rotated')
         if ((await countRotations(connection, publicId)) >= ROTATIONS_MAX) return refuseRotation()
-        const made = await insertKey(connection, deps, { ...old, nowUnix })
+        const limits = await carryLimits(connection, old, nowUnix)
+        const made = await insertKey(connection, deps, { ...old, limits, nowUnix })
         if (isRefusal(made)) return made
         const to = made.key.publicId
         await recordSuccessor(connection, { publicId, successor: to })
@@ -109,6 +112,18 @@ export function rotateRoute(deps: KeyDeps): Route {
       return answer(201, { key, secret: outcome.secret }, NO_STORE)
     },
   })
+}
+
+/** With what was paid so far, so that a rotation resets no cap. */
+async function carryLimits(
+  connection: Connection,
+  key: Key,
+  nowUnix: number,
+): Promise<KeyLimits | undefined> {
+  const day = startOfDay(nowUnix)
+  const paid = (await readPaidCalls(connection, day, [key])).get(key.publicId)
+  if (paid === undefined || paid.ofMonth === 0) return key.limits
+  return { ...key.limits, paidBefore: { day, ...paid } }
 }
 
 export function labelRoute(deps: KeyDeps): Route {

@@ -5,7 +5,7 @@ import { nextMidnight, toIso } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { inNames, sql } from '#store/sql.ts'
-import { lockKey } from '../keys/key-store.ts'
+import { type Key, lockKey } from '../keys/key-store.ts'
 
 export interface CapLeft {
   readonly paidCalls: number
@@ -25,60 +25,70 @@ export async function lockCaps(
   const locked = await Promise.all(
     [...publicIds].sort().map((publicId) => lockKey(connection, publicId)),
   )
-  const paid = await readPaidCalls(connection, day, [...publicIds])
+  const keys = locked.flatMap((key) => key ?? [])
+  const paid = await readPaidCalls(connection, day, keys)
   const left = new Map<string, CapLeft>()
-  for (const key of locked) {
-    const cap = key?.limits && capLeft(key.limits, day, paid.get(key.publicId))
-    if (key !== undefined && cap !== undefined) left.set(keyAccount(key.publicId), cap)
+  for (const { publicId, limits = {} } of keys) {
+    const cap = capLeft(limits, day, paid.get(publicId))
+    if (cap !== undefined) left.set(keyAccount(publicId), cap)
   }
   return left
 }
 
 export interface PaidCalls {
-  readonly day: number
-  readonly month: number
+  readonly ofDay: number
+  readonly ofMonth: number
 }
 
-/** Of a key and those that it replaced; calls that were given back do not count. */
+/** Of keys and those that they replaced; calls that were given back do not count. */
 export async function readPaidCalls(
   connection: Connection,
   day: number,
-  publicIds: readonly string[],
+  keys: readonly Pick<Key, 'publicId' | 'limits'>[],
 ): Promise<Map<string, PaidCalls>> {
+  const { start, end } = monthOf(day)
+  const paidFrom = (from: number, until: number) => sql`cast((
+    select coalesce(sum(calls - returned), 0) from spend_days
+    where account = ${keyAccount('')} || keys.public_id and day >= ${from} and day < ${until}
+  ) as bigint)`
+  // Subqueries, so that no plan reads the month of every key.
   const found = await connection.run(sql`
-    with recursive line (newest, public_id) as (
-      select public_id, public_id from keys where public_id ${inNames(publicIds)}
-      union all
-      select line.newest, keys.public_id from line join keys on keys.successor = line.public_id
-    )
-    select line.newest,
-      cast(sum(case when spend_days.day = ${day} then calls - returned else 0 end) as bigint) as of_day,
-      cast(sum(calls - returned) as bigint) as of_month
-    from line join spend_days on spend_days.account = ${keyAccount('')} || line.public_id
-    where spend_days.day >= ${monthOf(day).start} and spend_days.day < ${monthOf(day).end}
-    group by line.newest`)
+    select public_id, ${paidFrom(day, nextMidnight(day))} as of_day, ${paidFrom(start, end)} as of_month
+    from keys where public_id ${inNames(keys.map(({ publicId }) => publicId))}`)
+  const own = new Map(found.map((row) => [column.text(row, 'public_id'), row]))
   return new Map(
-    found.map((row) => [
-      column.text(row, 'newest'),
-      { day: column.integer(row, 'of_day'), month: column.integer(row, 'of_month') },
-    ]),
+    keys.map(({ publicId, limits }) => {
+      const row = own.get(publicId)
+      const before = limits?.paidBefore
+      const ofDay = before?.day === day ? before.ofDay : 0
+      const isOfMonth = before !== undefined && before.day >= start && before.day < end
+      const ofMonth = isOfMonth ? before.ofMonth : 0
+      if (row === undefined) return [publicId, { ofDay, ofMonth }]
+      return [
+        publicId,
+        {
+          ofDay: ofDay + column.integer(row, 'of_day'),
+          ofMonth: ofMonth + column.integer(row, 'of_month'),
+        },
+      ]
+    }),
   )
 }
 
 function capLeft(
   { dailyPaidCalls, monthlyPaidCalls }: KeyLimits,
   day: number,
-  paid: PaidCalls = { day: 0, month: 0 },
+  paid: PaidCalls = { ofDay: 0, ofMonth: 0 },
 ): CapLeft | undefined {
   const caps: CapLeft[] = []
   if (monthlyPaidCalls !== undefined)
     caps.push({
-      paidCalls: Math.max(0, monthlyPaidCalls - paid.month),
+      paidCalls: Math.max(0, monthlyPaidCalls - paid.ofMonth),
       cap: { period: 'month', paidCalls: monthlyPaidCalls, resetUnix: monthOf(day).end },
     })
   if (dailyPaidCalls !== undefined)
     caps.push({
-      paidCalls: Math.max(0, dailyPaidCalls - paid.day),
+      paidCalls: Math.max(0, dailyPaidCalls - paid.ofDay),
       cap: { period: 'day', paidCalls: dailyPaidCalls, resetUnix: nextMidnight(day) },
     })
   // Of two that are used up, the one that lasts longer.
