@@ -51,6 +51,7 @@ export async function readStatements(
   const [from, to] = [toDate(today), toDate(today + DAY_SECONDS)]
   now.ms = (today + DAY_SECONDS + 2 * HOUR_SECONDS) * 1000 - Date.now()
   const path = `/api/usage/statement?from=${from}&to=${to}`
+  assert.equal((await api.get(path)).body.error, 'invalid_api_key')
   const { text: json } = await eventually(async () => {
     const answer = await api.get(path, key.authorization)
     return answer.status === 200 ? answer : undefined
