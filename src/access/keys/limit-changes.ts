@@ -8,6 +8,7 @@ import { parseInstant } from './parse-instant.ts'
 
 const PAID_CALLS_MAX = 1_000_000_000
 const LISTED_MAX = 50
+const USD_MIN = 0.000001
 const USD_MAX = 1_000_000
 /** Addresses are told apart by /64. */
 const IPV6_BITS_MAX = 64
@@ -32,7 +33,7 @@ export const limitsInput = (dataPaths: readonly string[]) => ({
   ),
   expiresAt: orNull(Type.String({ maxLength: 64 }), 'When the key ends (RFC 3339).'),
   lowBalanceUsd: orNull(
-    Type.Number({ exclusiveMinimum: 0, maximum: USD_MAX }),
+    Type.Number({ minimum: USD_MIN, maximum: USD_MAX }),
     'Answers tell when the prepaid balance is below this (X-Balance-Low).',
   ),
 })

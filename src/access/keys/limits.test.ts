@@ -144,6 +144,9 @@ onBoth(
       { endpoints: ['/api/nothing'] },
       { endpoints: [] },
       { dailyPaidCalls: 1.5 },
+      { dailyPaidCalls: '5' },
+      { lowBalanceUsd: 1e-9 },
+      JSON.parse('{"__proto__": {"dailyPaidCalls": 5}}'),
     ])
       assert.equal(codeOf(await byKey(harness, key, body)), 'invalid_body', JSON.stringify(body))
   },

@@ -188,8 +188,8 @@ function toStoreError(error: unknown): StoreError {
   return new (kindOf(code))(`PostgreSQL: ${message}`, { cause: error })
 }
 
-/** Class 23: integrity constraint violation; 55P03: lock not available. */
+/** Class 23: integrity constraint violation; 55P03: lock not available; 40P01: deadlock. */
 function kindOf(code: string): typeof StoreError {
   if (/^23[0-9A-Z]{3}$/.test(code)) return ConstraintError
-  return code === '55P03' ? LockTimeoutError : StoreError
+  return code === '55P03' || code === '40P01' ? LockTimeoutError : StoreError
 }
