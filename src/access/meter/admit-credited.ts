@@ -2,6 +2,7 @@ import type { Caller } from '#domain/caller.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { type Clock, startOfDay, unixNow } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
+import { findKey } from '../keys/key-store.ts'
 import type { Admission } from './admission.ts'
 import { decideBatch } from './decide-batch.ts'
 import { lockUsageDay } from './meter-statements.ts'
@@ -22,11 +23,18 @@ export async function admitCredited(
   const credited = await credit()
   if (credited === undefined) return undefined
   const { pricePerCall } = deps
-  const admits = [payerOf(caller, credited.key)]
+  const admits = [await payerOf(connection, caller, credited.key)]
   const batch = { id: { meter: name, number: 1 }, admits, figures: [], day, pricePerCall }
   return (await decideBatch(connection, batch)).admissions[0]
 }
 
-function payerOf(caller: Caller, key: string | null): Caller {
-  return caller.kind === 'keyed' && key !== null ? { ...caller, publicId: key } : caller
+/** With the limits of now: a settlement takes seconds. */
+async function payerOf(
+  connection: Connection,
+  caller: Caller,
+  key: string | null,
+): Promise<Caller> {
+  if (caller.kind !== 'keyed') return caller
+  const publicId = key ?? caller.publicId
+  return { ...caller, publicId, limits: (await findKey(connection, publicId))?.limits }
 }

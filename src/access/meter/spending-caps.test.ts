@@ -12,6 +12,7 @@ import {
   type Secret,
 } from '../access-harness.ts'
 import type { Admission } from './admission.ts'
+import { admitCredited } from './admit-credited.ts'
 
 const onBoth = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
 
@@ -135,5 +136,22 @@ onBoth(
       seen.push(admission.kind === 'admitted' && admission.isBalanceLow === true)
     }
     assert.deepEqual(seen.slice(FREE - 1), [false, false, true])
+  },
+)
+
+onBoth(
+  'a cap that is set while a payment settles holds for its call, and the credit stays',
+  async (harness) => {
+    const key = await harness.mint()
+    await harness.admit(key.secret, FREE)
+    const caller = await harness.access.identify(bearer(key.secret).headers, '192.0.2.1')
+    assert.ok(!isRefusal(caller))
+    await limit(harness, key, { dailyPaidCalls: 0 })
+    await harness.fund(key.publicId, 100n)
+    const deps = { clock: () => harness.now.ms, pricePerCall: 100n }
+    const admission = await harness.engine.write((tx) =>
+      admitCredited(tx, deps, { caller, name: 'payment' }, async () => ({ key: key.publicId })),
+    )
+    assert.equal(admission?.kind, 'limited')
   },
 )

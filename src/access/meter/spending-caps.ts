@@ -14,8 +14,7 @@ export interface CapLeft {
 }
 
 /**
- * What the caps of these keys leave, by account. Locks the keys in name order, so that no two replicas
- * decide on one cap at once, whatever day each has.
+ * What caps leave, by account. Locks the keys, because replicas may be on different days of a month.
  */
 export async function lockCaps(
   connection: Connection,
@@ -102,7 +101,7 @@ export function monthOf(unix: number): { readonly start: number; readonly end: n
   return { start: Date.UTC(year, month) / 1000, end: Date.UTC(year, month + 1) / 1000 }
 }
 
-/** Not a 402: whoever pays more does not get further. */
+/** Not a 402: paying more does not help. */
 export function refuseSpending({ period, paidCalls, resetUnix }: ReachedCap): Refusal {
   const limit = period === 'day' ? 'dailyPaidCalls' : 'monthlyPaidCalls'
   return refuse(

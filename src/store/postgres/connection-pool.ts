@@ -22,10 +22,10 @@ const CLOSE_TIMEOUT_MS = 5_000
 /** More cannot be served within a request's time. */
 const WAITING_MAX = 20_000
 
-/** A server without room for another connection is not asked again at once. */
+/** A full server is not asked again at once. */
 const GROW_AGAIN_MS = 1_000
 
-/** All but one that nobody needed for so long go back to the server. */
+/** All but one go back to the server. */
 const IDLE_MAX_MS = 60_000
 
 interface Idle<C> {
@@ -42,7 +42,6 @@ export class ConnectionPool<C extends Lendable> {
   readonly #all = new Set<C>()
   readonly #opening = new Set<C>()
   readonly #leaving = new Set<C>()
-  /** The last one is lent first, so that the others can go. */
   #idle: Idle<C>[] = []
   #growAgainMs = 0
   #tidying: NodeJS.Timeout | undefined

@@ -129,8 +129,8 @@ async function onOwnConnection<T>(
 }
 
 /**
- * A pooler that lends a connection per transaction mixes up sessions: search path, limits and prepared
- * statements. Something set in one session is then missing there, or seen in another.
+ * A pooler of transactions mixes up search paths and prepared statements: something set in one session is
+ * missing there, or seen in another.
  */
 async function refuseSharedSessions(
   settings: Omit<PostgresConnectionOptions, 'silenceMaxMs'>,
