@@ -99,12 +99,20 @@ async function startServer(options: PostgresOptions): Promise<TestPostgres> {
     const password = randomBytes(16).toString('hex')
     await initialise(install, { ...folders, password })
     const server = await serve(install, { ...folders, durable: options.durable === true })
-    return handle(server, { ...folders, password })
+    const started = handle(server, { ...folders, password })
+    ownServers.set(started, { install, data: folders.data, password })
+    return started
   } catch (cause) {
     await remove(folders)
     throw new Error('PostgreSQL for the tests did not start', { cause })
   }
 }
+
+/** Of servers that this process started. */
+export const ownServers = new WeakMap<
+  TestPostgres,
+  { readonly install: Install; readonly data: string; readonly password: string }
+>()
 
 /** Linux's file system in memory where it has room: tests create and delete thousands of files. */
 async function memoryRoot(otherwise: string): Promise<string> {
@@ -117,7 +125,7 @@ async function remove({ folder, data }: Folders): Promise<void> {
   await rm(folder, { recursive: true, force: true })
 }
 
-function handle(server: Server, input: Folders & { password: string }): TestPostgres {
+export function handle(server: Server, input: Folders & { password: string }): TestPostgres {
   const release = holdLifeline(server.child, input)
   const url = `postgres://postgres:${input.password}@127.0.0.1:${server.port}/postgres`
   let stopped: Promise<void> | undefined
@@ -177,7 +185,7 @@ async function unprivilegedAccount(): Promise<Account> {
 }
 
 /** A root user's private temporary folder (say `/root/tmp`) is closed to the other account. */
-async function temporaryRoot(account: Account | undefined): Promise<string> {
+export async function temporaryRoot(account: Account | undefined): Promise<string> {
   if (account === undefined) return tmpdir()
   const entered = await run('/bin/sh', ['-c', 'cd "$0"', tmpdir()], account)
   return entered.ok ? tmpdir() : '/tmp'
@@ -269,7 +277,10 @@ async function initialise(
   if (!made.ok) throw new Error(`initdb failed: ${made.output}`)
 }
 
-async function serve(install: Install, input: { data: string; durable: boolean }): Promise<Server> {
+export async function serve(
+  install: Install,
+  input: { data: string; durable: boolean },
+): Promise<Server> {
   for (let attempt = 1; ; attempt += 1) {
     const port = await freePort()
     const child = spawnServer(install, { ...input, port })
@@ -314,7 +325,7 @@ function becomesReady(child: ChildProcess): Promise<Outcome> {
   let log = ''
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     log = (log + text).slice(-logCharactersMax)
-    if (log.includes('ready to accept connections')) resolve({ ok: true, output: log })
+    if (/ready to accept (read-only )?connections/.test(log)) resolve({ ok: true, output: log })
   })
   child.once('error', (error) => resolve({ ok: false, output: error.message }))
   child.once('close', () => resolve({ ok: false, output: log }))
@@ -363,7 +374,7 @@ async function endChild(child: ChildProcess): Promise<void> {
 
 type Outcome = { readonly ok: boolean; readonly output: string }
 
-async function run(
+export async function run(
   command: string,
   parameters: readonly string[],
   account: Account | undefined,

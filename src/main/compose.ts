@@ -48,7 +48,7 @@ export interface Composed extends ServeInput {
 
 export interface ComposeDeps {
   readonly ecosystem: Ecosystem
-  readonly stores: Pick<Stores, 'register' | 'accounts'>
+  readonly stores: Pick<Stores, 'register' | 'registerReads' | 'accounts'>
   readonly settings: Pick<
     Settings,
     'guard' | 'trustedProxies' | 'metrics' | 'settling' | 'signingKeys' | 'dataFolder'
@@ -185,7 +185,7 @@ async function openMetrics(
 type Data = DataDeps & HoldingsDeps
 
 function composeData({ ecosystem, stores, clock }: ComposeDeps): Data {
-  const { register } = stores
+  const { registerReads: register = stores.register } = stores
   const file = filePartsOf(ecosystem)
   return {
     register,

@@ -36,6 +36,8 @@ export interface Settings {
   readonly dataFolder: string
   readonly register: StoreSetting
   readonly accounts: StoreSetting
+  /** Standbys of the register that answers are read from. */
+  readonly registerReads?: { readonly urls: readonly string[]; readonly lagMaxMs: number }
   /** Undefined: the local ecosystem. */
   readonly ecosystemFile: string | undefined
   /** If the register was built from another file. */
@@ -82,6 +84,10 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   SEXTON_DATABASE_URL: 'postgres:// URL; holds both stores, instead of the embedded databases',
   SEXTON_REGISTER_URL: 'postgres:// URL of the register only (what the chains say)',
   SEXTON_ACCOUNTS_URL: 'postgres:// URL of the accounts only (keys, usage, balances)',
+  SEXTON_REGISTER_READ_URL:
+    'postgres:// URLs of standbys of the register, separated by commas: answers are read from them',
+  SEXTON_REGISTER_READ_LAG:
+    'seconds that a standby may be behind before the primary answers (default 10)',
   SEXTON_CONNECTIONS: 'most connections to PostgreSQL for each store of a process (default 8)',
   SEXTON_ECOSYSTEM: 'path of the ecosystem file (default: the local ecosystem)',
   SEXTON_ON_CHANGED_FILE:
@@ -115,7 +121,7 @@ export function readSettings(
   terminal: { readonly isTty: boolean },
 ): Settings {
   refuseUnknown(environment)
-  const read = <T>(name: string, fallback: T, parse: (text: string) => Reading<T>): T => {
+  const read: Read = (name, fallback, parse) => {
     const reading = readVariable(environment, name, fallback, parse)
     if (reading.ok) return reading.value
     throw new SettingsError(`${name}: ${reading.reason} (got "${reading.shown}")`)
@@ -148,6 +154,7 @@ export function readSettings(
     dataFolder: read('SEXTON_DATA', '.sexton', text),
     register: store('SEXTON_REGISTER_URL'),
     accounts: store('SEXTON_ACCOUNTS_URL'),
+    registerReads: readStandbys(read),
     ecosystemFile: read('SEXTON_ECOSYSTEM', undefined, text),
     newAccounts: read('SEXTON_NEW_ACCOUNTS', 'no', parseOneOf(['yes', 'no'] as const)) === 'yes',
     onChangedFile: read(
@@ -174,6 +181,16 @@ export function readSettings(
     },
     signingKeys: read<string | undefined>('SEXTON_SIGNING_KEYS', undefined, text),
     settling: keyFile === undefined ? undefined : { keyFile, gasPerDayGwei, etherUsd },
+  }
+}
+
+type Read = <T>(name: string, fallback: T, parse: (text: string) => Reading<T>) => T
+
+function readStandbys(read: Read): NonNullable<Settings['registerReads']> {
+  const seconds = parseNumber({ minimum: 1, maximum: 3_600 })
+  return {
+    urls: read('SEXTON_REGISTER_READ_URL', [], parseList(parseUrl('postgres'))),
+    lagMaxMs: 1_000 * read('SEXTON_REGISTER_READ_LAG', 10, seconds),
   }
 }
 

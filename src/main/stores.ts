@@ -16,6 +16,8 @@ import { storeFile } from './store-file.ts'
 export interface Stores {
   /** Can be rebuilt from the chains. */
   readonly register: Engine
+  /** For answers. */
+  readonly registerReads?: Engine | undefined
   /** Never lost. */
   readonly accounts: Engine
   close(): Promise<void>
@@ -76,7 +78,10 @@ function whereMoved({ place, isComplete }: MovedStoreError): string {
 
 /** Migrates both; throws StoreError and leaves nothing open. */
 export async function openStores(
-  settings: Pick<Settings, 'dataFolder' | 'register' | 'accounts' | 'newAccounts'>,
+  settings: Pick<
+    Settings,
+    'dataFolder' | 'register' | 'registerReads' | 'accounts' | 'newAccounts'
+  >,
   onMigration?: OnMigration,
 ): Promise<Stores> {
   const register = await openStore(settings.dataFolder, 'register', settings.register)
@@ -87,17 +92,35 @@ export async function openStores(
     throw error
   }
   const accounts = await openStore(settings.dataFolder, 'accounts', settings.accounts)
+  const registerReads = await openStandbys(settings, register)
   const close = async () => {
-    await Promise.all([register.close(), accounts.close()])
+    await Promise.all([registerReads?.close(), register.close(), accounts.close()])
   }
   try {
     await migrateStore(accounts, 'accounts', onMigration)
     await migrateStore(register, 'register', onMigration)
-    return { register, accounts, close }
+    return { register, registerReads, accounts, close }
   } catch (error) {
     await close()
     throw error
   }
+}
+
+async function openStandbys(
+  { register: setting, registerReads }: Pick<Settings, 'register' | 'registerReads'>,
+  primary: Engine,
+): Promise<Engine | undefined> {
+  if (registerReads === undefined || registerReads.urls.length === 0) return undefined
+  const { urls, lagMaxMs } = registerReads
+  if (setting.kind !== 'postgres')
+    throw new SettingsError(
+      'SEXTON_REGISTER_READ_URL: the register is no PostgreSQL database; set SEXTON_DATABASE_URL or SEXTON_REGISTER_URL',
+    )
+  const { readFromStandbys } = await import('#store/postgres/read-replicas.ts')
+  const standbys = await Promise.all(
+    urls.map((url) => openStore('', 'register', { ...setting, url })),
+  )
+  return readFromStandbys({ primary, standbys, lagMaxMs })
 }
 
 /** A register with blocks has served before, so its accounts existed. */

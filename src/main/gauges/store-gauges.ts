@@ -18,7 +18,7 @@ export interface Watched {
 
 export interface StoreGaugeDeps extends Watched {
   readonly ecosystem: Ecosystem
-  readonly stores: Pick<Stores, 'register' | 'accounts'>
+  readonly stores: Pick<Stores, 'register' | 'registerReads' | 'accounts'>
   readonly clock: Clock
 }
 
@@ -84,6 +84,7 @@ function poolGauges({ stores }: StoreGaugeDeps): readonly GaugeReading[] {
       const pools = [
         ['accounts', stores.accounts.pool?.()],
         ['register', stores.register.pool?.()],
+        ['register_reads', stores.registerReads?.pool?.()],
       ] as const
       return Object.fromEntries(
         pools.flatMap(([store, pool]) => (pool === undefined ? [] : [[store, pick(pool)]])),
