@@ -1,7 +1,7 @@
 import { chainParameter, tokenParameter } from '#datasets/parameters.ts'
 import { isRefusal, type Refusal } from '#domain/refusal.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
-import type { Effective } from '#route/parameter.ts'
+import type { Effective, ValuesOf } from '#route/parameter.ts'
 import { parseParameters } from '#route/route.ts'
 import {
   type Filter,
@@ -19,6 +19,8 @@ export function filterParameters(ecosystem: Ecosystem) {
     finality: finalityParameter,
   }
 }
+
+type Parsers = ReturnType<typeof filterParameters>
 
 export interface ParsedFilter {
   readonly filter: Filter
@@ -46,7 +48,7 @@ export function parseFilter(
       errors: errors ?? [],
     }
   }
-  return { filter: parsed.parameters as unknown as Filter, effective: parsed.effective }
+  return { filter: parsed.parameters as ValuesOf<Parsers>, effective: parsed.effective }
 }
 
 /** Undefined while the ecosystem file does not know its token or chain. */
