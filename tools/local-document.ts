@@ -10,6 +10,7 @@ import { compose } from '#main/compose.ts'
 import { readSettings } from '#main/settings.ts'
 import { type StatementDeps, statementRoute } from '#statements/statement-route.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
+import { type WebhooksDeps, webhookRoutes } from '#webhooks/webhook-routes.ts'
 import { type TopupDeps, topupRoutes } from '#x402/topup-routes.ts'
 
 /** The OpenAPI document of the local ecosystem on a server that settles payments and signs. */
@@ -26,7 +27,11 @@ export async function localDocument() {
     })
     // Describing a route needs the amounts only.
     const topup = topupRoutes({ amounts: [100_000n] } as unknown as TopupDeps)
-    const own = [...topup, statementRoute({} as StatementDeps)]
+    const signed = [
+      statementRoute({} as StatementDeps),
+      ...webhookRoutes({ keys: {}, ecosystem: {} } as WebhooksDeps),
+    ]
+    const own = [...topup, ...signed]
     const routes = [...composed.routes, ...own, metaRoute(composed), ...healthRoutes(composed)]
     return openApiOf({ facts: composed.facts, routes })
   } finally {

@@ -15,6 +15,7 @@ import type { BlockHashAt, DepositIndex } from '#payments/deposit.ts'
 import { paymentsChecks } from '#payments/payments-checks.ts'
 import { readSuspense } from '#payments/suspense.ts'
 import type { Connection, Engine } from '#store/engine.ts'
+import { webhooksChecks } from '#webhooks/webhooks-checks.ts'
 import { depositCheck } from '#x402/deposit-check.ts'
 import { x402Checks } from '#x402/x402-checks.ts'
 import { constraintChecks } from './audit-constraints.ts'
@@ -36,7 +37,14 @@ export function storeChecks(dialect: Engine['dialect']): readonly Check[] {
 }
 
 export function rowChecks(dialect: Engine['dialect']): readonly Check[] {
-  return [...ledgerChecks, ...accessChecks, ...x402Checks, ...moveChecks, secretCheck(dialect)]
+  return [
+    ...ledgerChecks,
+    ...accessChecks,
+    ...x402Checks,
+    ...webhooksChecks,
+    ...moveChecks,
+    secretCheck(dialect),
+  ]
 }
 
 export function schemaChecks(dialect: Engine['dialect']): readonly Check[] {

@@ -11,7 +11,7 @@ Examples:
 
 export function verifyCommand(process: NodeJS.Process): Command {
   return roleCommand('verify')
-    .description('credit prepayments and close finished days')
+    .description('credit prepayments, send webhooks and close finished days')
     .addHelpText('after', EXAMPLES)
     .action((options: RoleOptions) => runRole(process, runVerify, options))
 }
@@ -40,7 +40,7 @@ async function runVerify(context: RoleContext): Promise<ExitCode> {
       stores,
       clock,
       logger,
-      settles: settings.settling !== undefined,
+      settings,
       onChange: () => undefined,
     },
     ending.signal,

@@ -42,4 +42,6 @@ const NO_SIGNING = refuse('not_configured', 'this service has no key to sign wit
 const OF_SIGNING: readonly AbsentOperation[] = [
   { method: 'GET', path: '/api/usage/statement', refusal: NO_SIGNING },
   { method: 'GET', path: '/.well-known/jwks.json', refusal: NO_SIGNING },
+  { method: 'POST', path: '/api/webhooks', refusal: NO_SIGNING },
+  { method: 'GET', path: '/api/webhooks', refusal: NO_SIGNING },
 ]

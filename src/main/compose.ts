@@ -51,7 +51,13 @@ export interface ComposeDeps {
   readonly stores: Pick<Stores, 'register' | 'registerReads' | 'accounts'>
   readonly settings: Pick<
     Settings,
-    'guard' | 'trustedProxies' | 'metrics' | 'settling' | 'signingKeys' | 'dataFolder'
+    | 'guard'
+    | 'trustedProxies'
+    | 'metrics'
+    | 'settling'
+    | 'signingKeys'
+    | 'webhookPrivate'
+    | 'dataFolder'
   >
   readonly clock: Clock
   /** Reports failures of payments and refunds outside requests. */
@@ -156,17 +162,23 @@ async function openX402(deps: ComposeDeps, access: Access, paying: ComposedPayme
   })
 }
 
-/** Imported only where statements are signed. */
+/** Imported only where statements and webhooks are signed. */
 async function openSigning({ settings, ecosystem, stores, clock }: ComposeDeps) {
   if (settings.signingKeys === undefined) return undefined
-  const [{ openSigningKeys }, { statementRoute }] = await Promise.all([
+  const [{ openSigningKeys }, { statementRoute }, { webhookRoutes }] = await Promise.all([
     import('./open-signing-keys.ts'),
     import('#statements/statement-route.ts'),
+    import('#webhooks/webhook-routes.ts'),
   ])
   const keys = await openSigningKeys(settings.signingKeys)
   const issuer = { ...ecosystem.service, payment: ecosystem.payment }
-  const route = statementRoute({ engine: stores.accounts, clock, keys, issuer })
-  return { jwks: keys.jwks, routes: [route] }
+  const signing = { engine: stores.accounts, clock, keys }
+  const allowPrivate = settings.webhookPrivate
+  const routes = [
+    statementRoute({ ...signing, issuer }),
+    ...webhookRoutes({ ...signing, ecosystem, allowPrivate }),
+  ]
+  return { jwks: keys.jwks, routes }
 }
 
 /** Imported only where metrics are on. */

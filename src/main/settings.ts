@@ -57,8 +57,10 @@ export interface Settings {
   }
   /** Undefined: x402 payments are not settled here. */
   readonly settling: SettlingSetting | undefined
-  /** PEM file of the keys that sign statements. */
+  /** PEM file of the keys that sign statements and webhooks. */
   readonly signingKeys: string | undefined
+  /** Webhooks may be sent to http URLs and private addresses. */
+  readonly webhookPrivate: boolean
 }
 
 export interface SettlingSetting {
@@ -108,7 +110,9 @@ export const VARIABLES: Readonly<Record<string, string>> = {
     'burst of claims, top-ups, failed payments and, apart, gate reads per address (default 60)',
   SEXTON_GUARD_CLAIM_PER_MINUTE: 'the same per minute after the burst (default 30)',
   SEXTON_SIGNING_KEYS:
-    'PEM file of ed25519 keys that sign statements: the first signs, all are published (default: none)',
+    'PEM file of ed25519 keys that sign statements and webhooks: the first signs, all are published (default: none)',
+  SEXTON_WEBHOOK_PRIVATE:
+    'yes: webhooks may be http URLs on private addresses, for development (default no)',
   SEXTON_SETTLING_KEY_FILE: 'file with the private key of the wallet that settles x402 payments',
   SEXTON_SETTLING_GAS_PER_DAY: 'gas budget per UTC day in gwei (default 10000000: 0.01 ether)',
   SEXTON_SETTLING_ETHER_USD:
@@ -130,6 +134,7 @@ export function readSettings(
   const port = parseNumber({ minimum: 0, maximum: 65_535 })
   const gwei = parseNumber({ minimum: 1, maximum: 999_999_999 })
   const text = (value: string): Reading<string> => ({ ok: true, value })
+  const yes = (name: string) => read(name, 'no', parseOneOf(['yes', 'no'] as const)) === 'yes'
   const guard = (name: string, burst: number, perMinute: number): GuardSetting => ({
     burst: read(`SEXTON_GUARD_${name}BURST`, burst, count),
     perMinute: read(`SEXTON_GUARD_${name}PER_MINUTE`, perMinute, count),
@@ -156,7 +161,8 @@ export function readSettings(
     accounts: store('SEXTON_ACCOUNTS_URL'),
     registerReads: readStandbys(read),
     ecosystemFile: read('SEXTON_ECOSYSTEM', undefined, text),
-    newAccounts: read('SEXTON_NEW_ACCOUNTS', 'no', parseOneOf(['yes', 'no'] as const)) === 'yes',
+    newAccounts: yes('SEXTON_NEW_ACCOUNTS'),
+    webhookPrivate: yes('SEXTON_WEBHOOK_PRIVATE'),
     onChangedFile: read(
       'SEXTON_ON_CHANGED_FILE',
       'reread',

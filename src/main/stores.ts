@@ -8,6 +8,7 @@ import { paymentsMigrations } from '#payments/payments-migrations.ts'
 import { type Engine, type Migration, type OnMigration, StoreError } from '#store/engine.ts'
 import { MovedStoreError, OutdatedStoreError } from '#store/migrate.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
+import { webhooksMigrations } from '#webhooks/webhook-migrations.ts'
 import { x402Migrations } from '#x402/x402-migrations.ts'
 import type { Settings, StoreSetting } from './settings.ts'
 import { SettingsError } from './settings-error.ts'
@@ -37,6 +38,7 @@ export const accountsMigrations: readonly Migration[] = [
   ...accessMigrations,
   ...paymentsMigrations,
   ...x402Migrations,
+  ...webhooksMigrations,
 ]
 
 /** They delay the start. */

@@ -30,6 +30,8 @@ export const ACCOUNT_TABLES = [
   'grants',
   'spend_days',
   'store_copies',
+  'webhooks',
+  'webhook_events',
 ] as const
 
 export const copiedAccounts: CopiedTables = {

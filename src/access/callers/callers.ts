@@ -117,7 +117,11 @@ function anonymousCaller(deps: CallersDeps, bucket: string): Caller {
   }
 }
 
-function keyedCaller(deps: CallersDeps, key: Key, tier: WalletTier): Caller {
+export function keyedCaller(
+  deps: Pick<CallersDeps, 'keyPrefix' | 'quotas'>,
+  key: Key,
+  tier: WalletTier,
+): Caller & { readonly kind: 'keyed' } {
   return {
     kind: 'keyed',
     identity: `key:${deps.keyPrefix}_${key.publicId}`,

@@ -3,7 +3,7 @@ import type { KeyLimits } from '#domain/key-limits.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Connection, Engine, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { join, type Sql, sql } from '#store/sql.ts'
+import { inNames, join, type Sql, sql } from '#store/sql.ts'
 import { padded } from '../padded.ts'
 import { limitsText, parseLimits } from './limits.ts'
 import { type NewSecret, newSecret, type SecretDeps } from './secret.ts'
@@ -152,6 +152,37 @@ export async function countRotations(connection: Connection, publicId: string): 
     )
     select max(depth) as rotations from past`)
   return row === undefined ? 0 : (column.integerOrNull(row, 'rotations') ?? 0)
+}
+
+/** Of each key its newest rotation or itself. */
+export async function newestKeys(
+  reads: { run(statement: Sql): Promise<readonly Row[]> },
+  publicIds: readonly string[],
+): Promise<ReadonlyMap<string, Key>> {
+  const found = await reads.run(sql`
+    with recursive line (origin, newest, depth) as (
+      select public_id, public_id, 0 from keys where public_id ${inNames(publicIds)}
+      union all
+      select line.origin, keys.successor, line.depth + 1
+      from line join keys on keys.public_id = line.newest
+      where keys.successor is not null and line.depth < ${ROTATIONS_MAX}
+    )
+    select origin, ${COLUMNS} from line join keys on keys.public_id = line.newest
+    where successor is null`)
+  return new Map(found.map((row) => [column.text(row, 'origin'), toKey(row)]))
+}
+
+/** A key and those that it replaced. */
+export async function rotationsOf(connection: Connection, publicId: string): Promise<string[]> {
+  const found = await connection.run(sql`
+    with recursive past (public_id, depth) as (
+      select public_id, 0 from keys where public_id = ${publicId}
+      union all
+      select keys.public_id, past.depth + 1 from past join keys on keys.successor = past.public_id
+      where past.depth < ${ROTATIONS_MAX}
+    )
+    select public_id from past`)
+  return found.map((row) => column.text(row, 'public_id'))
 }
 
 /** A key's newest rotation or itself, locked against rotation until the transaction ends. */

@@ -79,7 +79,7 @@ export async function runService(input: ServiceInput): Promise<Service> {
       stores,
       clock,
       logger,
-      settles: settings.settling !== undefined,
+      settings,
       onChange: (id) => composed.waker.wake(id),
     },
     ending.signal,

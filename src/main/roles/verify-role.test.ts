@@ -9,6 +9,7 @@ import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { readSettings } from '../settings.ts'
 import { accountsMigrations } from '../stores.ts'
 import { runVerifyRole } from './verify-role.ts'
 
@@ -54,7 +55,7 @@ onBoth(
           stores: { register, accounts: engine },
           clock: () => NOON_MS,
           logger: { info: () => undefined, warn: () => undefined, error },
-          settles: false,
+          settings: readSettings({}, { isTty: false }),
           onChange: () => undefined,
         },
         stop.signal,

@@ -14,6 +14,7 @@ import { Verifier } from '#payments/verifier.ts'
 import { settlesIntent } from '#x402/settling/intent-store.ts'
 import { pruneIntents } from '#x402/settling/prune-intents.ts'
 import { shareOf } from '#x402/sign-in/bucket-shares.ts'
+import type { Settings } from '../settings.ts'
 import type { Stores } from '../stores.ts'
 import { blockHashes } from './block-hashes.ts'
 
@@ -22,7 +23,7 @@ export interface VerifyRole {
   readonly stores: Pick<Stores, 'register' | 'accounts'>
   readonly clock: Clock
   readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>
-  readonly settles: boolean
+  readonly settings: Pick<Settings, 'settling' | 'signingKeys' | 'webhookPrivate'>
   /** Wakes requests of this process that wait for a prepayment. */
   onChange(claimId: string): void
 }
@@ -33,8 +34,12 @@ const PASS_EVERY_MS = 1_000
 /** Days may close a minute late. */
 const TIDY_EVERY_MS = 60_000
 
-/** Credits prepayments, closes days and prunes until the signal aborts. */
+/** Credits prepayments, sends webhooks, closes days and prunes until the signal aborts. */
 export async function runVerifyRole(role: VerifyRole, signal: AbortSignal): Promise<void> {
+  await Promise.all([runRounds(role, signal), sendToWebhooks(role, signal)])
+}
+
+async function runRounds(role: VerifyRole, signal: AbortSignal): Promise<void> {
   const { ecosystem, stores, clock, logger } = role
   const { payment } = ecosystem
   const verifying = payment === null ? undefined : await openVerifying(role, payment)
@@ -62,6 +67,14 @@ export async function runVerifyRole(role: VerifyRole, signal: AbortSignal): Prom
     await sleep(PASS_EVERY_MS, signal)
   }
   await verifying?.stop()
+}
+
+/** Beside the rounds, which may be slow. Lazy: only a service that signs needs it. */
+async function sendToWebhooks(role: VerifyRole, signal: AbortSignal): Promise<void> {
+  const { signingKeys } = role.settings
+  if (signingKeys === undefined) return
+  const { runWebhookRole } = await import('./webhook-role.ts')
+  await runWebhookRole({ ...role, signingKeys }, signal)
 }
 
 async function readHeadUnix({ ecosystem, stores }: VerifyRole): Promise<number | undefined> {
@@ -95,7 +108,8 @@ async function openVerifying(
     if (outcome.kind === 'done' && outcome.credited + outcome.reversed > 0)
       logger.info({ ...outcome }, 'prepayments were settled')
   }
-  const finish = role.settles ? await openFinisher(role, payment) : undefined
+  const finish =
+    role.settings.settling !== undefined ? await openFinisher(role, payment) : undefined
   return {
     parts: [
       { name: 'a pass over the prepayments', run: pass },

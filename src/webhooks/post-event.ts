@@ -1,0 +1,151 @@
+import { Resolver } from 'node:dns/promises'
+import type { IncomingMessage, RequestOptions } from 'node:http'
+import { request as requestTls } from 'node:https'
+import { isIP, type LookupFunction } from 'node:net'
+import { request } from '#lib/node-http.ts'
+import { isPublicAddress } from './public-address.ts'
+import { hostOf } from './webhook-url.ts'
+
+export interface PostDeps {
+  readonly allowPrivate: boolean
+  /** Of a name, IPv4 and IPv6. */
+  resolve(host: string): Promise<readonly string[]>
+  readonly timeoutMs: number
+}
+
+export interface PostInput {
+  readonly url: string
+  readonly payload: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Otherwise the answer ends with its status. */
+  readonly readsBody: boolean
+  readonly signal: AbortSignal
+}
+
+export type PostOutcome =
+  | {
+      readonly kind: 'answered'
+      readonly status: number
+      readonly retryAfterSeconds: number | undefined
+      /** Of a 2xx, cut. */
+      readonly body: string
+    }
+  | { readonly kind: 'failed'; readonly reason: string }
+
+/** From the look-up of the name to the last byte that is read. */
+export const POST_TIMEOUT_MS = 10_000
+
+/** Enough to echo a challenge. */
+const BODY_BYTES_MAX = 4_096
+
+/** Never rejects. The name is resolved once, and only what was checked is connected to. */
+export async function postEvent(deps: PostDeps, input: PostInput): Promise<PostOutcome> {
+  const url = new URL(input.url)
+  const deadline = AbortSignal.timeout(deps.timeoutMs)
+  const signal = AbortSignal.any([deadline, input.signal])
+  try {
+    const addresses = await untilAborted(addressesOf(deps, hostOf(url)), signal)
+    if (addresses.length === 0) return { kind: 'failed', reason: 'name_not_found' }
+    if (!deps.allowPrivate && !addresses.every(isPublicAddress))
+      return { kind: 'failed', reason: 'private_address' }
+    return await exchange(url, { ...input, addresses, signal })
+  } catch (error) {
+    if (deadline.aborted) return { kind: 'failed', reason: 'timeout' }
+    return { kind: 'failed', reason: reasonOf(error) }
+  }
+}
+
+async function addressesOf({ resolve }: PostDeps, host: string): Promise<readonly string[]> {
+  return isIP(host) === 0 ? resolve(host) : [host]
+}
+
+async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted()
+  const { promise, reject } = Promise.withResolvers<never>()
+  const abort = () => reject(signal.reason)
+  signal.addEventListener('abort', abort, { once: true })
+  return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', abort))
+}
+
+interface Exchange extends PostInput {
+  readonly addresses: readonly string[]
+}
+
+async function exchange(url: URL, { addresses, ...input }: Exchange): Promise<PostOutcome> {
+  const options: RequestOptions = {
+    method: 'POST',
+    agent: false,
+    lookup: pinned(addresses),
+    signal: input.signal,
+    headers: {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(input.payload),
+      'user-agent': 'Sexton-Webhooks',
+      ...input.headers,
+    },
+  }
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  const sending = url.protocol === 'https:' ? requestTls(url, options) : request(url, options)
+  sending.on('response', resolve)
+  sending.on('error', reject)
+  sending.end(input.payload)
+  const response = await promise
+  const status = response.statusCode ?? 0
+  const isGood = status >= 200 && status < 300
+  try {
+    const body = isGood && input.readsBody ? await readStart(response) : ''
+    return { kind: 'answered', status, retryAfterSeconds: retryAfterOf(response), body }
+  } finally {
+    sending.destroy()
+  }
+}
+
+function pinned(addresses: readonly string[]): LookupFunction {
+  const list = addresses.map((address) => ({ address, family: isIP(address) }))
+  return (_host, { all }, callback) => {
+    const [first = { address: '', family: 0 }] = list
+    if (all === true) callback(null, list)
+    else callback(null, first.address, first.family)
+  }
+}
+
+/** A receiver that cuts its body off has still answered. */
+async function readStart(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  try {
+    for await (const chunk of response) {
+      chunks.push(chunk)
+      size += chunk.length
+      if (size >= BODY_BYTES_MAX) break
+    }
+  } catch {
+    return ''
+  }
+  return Buffer.concat(chunks).subarray(0, BODY_BYTES_MAX).toString()
+}
+
+function retryAfterOf({ statusCode, headers }: IncomingMessage): number | undefined {
+  if (statusCode !== 429 && statusCode !== 503) return undefined
+  const text = headers['retry-after'] ?? ''
+  return /^[0-9]{1,9}$/.test(text) ? Number(text) : undefined
+}
+
+/** Codes only: texts of errors may show what an attacker asks about. */
+function reasonOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (code === 'ENOTFOUND' || code === 'ENODATA') return 'name_not_found'
+  if (code === 'ECONNREFUSED') return 'connection_refused'
+  if (/CERT|TLS|SSL|SELF_SIGNED|ALTNAME|EPROTO/.test(code)) return 'tls_failed'
+  return 'connection_failed'
+}
+
+/** Without the thread pool of `dns.lookup`, whose four threads a slow name server could block. */
+export async function resolveName(host: string): Promise<readonly string[]> {
+  if (host === 'localhost') return ['127.0.0.1']
+  const resolver = new Resolver({ timeout: 3_000, tries: 2 })
+  const [v4, v6] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
+  const found = [v4, v6].flatMap((each) => (each.status === 'fulfilled' ? each.value : []))
+  if (found.length === 0 && v4.status === 'rejected') throw v4.reason
+  return found
+}

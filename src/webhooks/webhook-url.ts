@@ -1,0 +1,32 @@
+import { isIP } from 'node:net'
+import { isPublicAddress } from './public-address.ts'
+
+export const URL_LENGTH_MAX = 2_048
+
+/** Lower ports belong to other protocols. */
+const PORTS_FROM = 1_024
+
+/** As `fetch` would request it, or what is wrong. `allowPrivate` is for development. */
+export function parseWebhookUrl(
+  text: string,
+  { allowPrivate }: { readonly allowPrivate: boolean },
+): URL | string {
+  const url = text.length > URL_LENGTH_MAX ? null : URL.parse(text)
+  if (url === null) return `must be a URL of at most ${URL_LENGTH_MAX} characters`
+  const isAllowed = url.protocol === 'https:' || (allowPrivate && url.protocol === 'http:')
+  if (!isAllowed) return 'must begin with https://'
+  if (url.username !== '' || url.password !== '') return 'must not contain a user or a password'
+  if (url.hash !== '') return 'must not contain a fragment'
+  if (allowPrivate) return url
+  const port = Number(url.port)
+  if (port !== 0 && port < PORTS_FROM) return `must use port 443, or one from ${PORTS_FROM} on`
+  const host = hostOf(url)
+  if (isIP(host) === 0 ? !host.includes('.') : !isPublicAddress(host))
+    return 'must name a public host'
+  return url
+}
+
+/** Without the brackets of IPv6. */
+export function hostOf({ hostname }: URL): string {
+  return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
+}
