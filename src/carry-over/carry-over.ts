@@ -9,8 +9,16 @@ export class CarryOverError extends Error {
   override readonly name = 'CarryOverError'
 }
 
-/** Of the others 0.1.0 has no table. */
-export const CARRIED = ACCOUNT_TABLES.filter((table) => !['grants', 'store_copies'].includes(table))
+/** Of these 0.1.0 has no table. */
+const ADDED: readonly string[] = [
+  'grants',
+  'store_copies',
+  'webhooks',
+  'webhook_events',
+  'low_balances',
+]
+
+export const CARRIED = ACCOUNT_TABLES.filter((table) => !ADDED.includes(table))
 
 const COPIED = { tables: CARRIED, migrations: accountsMigrations, instead: OF_RELEASE }
 

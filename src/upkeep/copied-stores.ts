@@ -32,6 +32,7 @@ export const ACCOUNT_TABLES = [
   'store_copies',
   'webhooks',
   'webhook_events',
+  'low_balances',
 ] as const
 
 export const copiedAccounts: CopiedTables = {

@@ -17,6 +17,7 @@ import type { KeyedCaller } from './charge-events.ts'
 import { copyFeed } from './copy-feed.ts'
 import { type DrainDeps, drainWebhook } from './drain-webhook.ts'
 import { forgetDeadEvents } from './event-store.ts'
+import { tellLowBalances } from './low-balance.ts'
 import type { PostDeps } from './post-event.ts'
 import { type Settlement, settleEvents } from './settle-events.ts'
 import { TurnTable } from './turn-table.ts'
@@ -48,6 +49,8 @@ const LEASE_RENEW_MS = LEASE_MS / 2
 
 const FORGET_EVERY_MS = 3_600_000
 
+const LOW_BALANCE_EVERY_MS = 5_000
+
 interface Waiting {
   readonly settlement: Settlement
   resolve(): void
@@ -63,6 +66,7 @@ export class Deliverer {
   #lease: { readonly lease: Lease; readonly untilMs: number } | undefined
   #batches = 0
   #forgotAtMs = Number.NEGATIVE_INFINITY
+  #lookedAtMs = Number.NEGATIVE_INFINITY
 
   constructor(deps: DelivererDeps) {
     this.#deps = deps
@@ -76,6 +80,7 @@ export class Deliverer {
     const copying = { register, accounts, ecosystem, clock, write: this.#write }
     try {
       for (let page = 0; page < PAGES_MAX && (await copyFeed(copying)); page += 1);
+      await this.#tellLowBalances()
     } catch (error) {
       if (error instanceof LeaseLostError) return 'idle'
       this.#deps.report(error)
@@ -142,6 +147,13 @@ export class Deliverer {
       if (error instanceof LeaseLostError && this.#lease?.lease === lease) this.#lease = undefined
       throw error
     }
+  }
+
+  async #tellLowBalances(): Promise<void> {
+    const nowMs = this.#deps.clock()
+    if (Math.abs(nowMs - this.#lookedAtMs) < LOW_BALANCE_EVERY_MS) return
+    this.#lookedAtMs = nowMs
+    await tellLowBalances({ ...this.#deps, write: this.#write })
   }
 
   async #forget(): Promise<void> {

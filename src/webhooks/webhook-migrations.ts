@@ -49,4 +49,9 @@ export const webhooksMigrations: readonly Migration[] = [
       create index webhook_events_dead on webhook_events (webhook_id, place) where state = 'dead';
       create index webhook_events_old on webhook_events (died_unix) where state = 'dead'`,
   },
+  {
+    id: 1501,
+    name: 'low balances that were told',
+    sql: 'create table low_balances (public_id text primary key, is_told smallint not null)',
+  },
 ]
