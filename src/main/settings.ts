@@ -22,7 +22,7 @@ export interface PortSetting {
 
 export type StoreSetting =
   | { readonly kind: 'sqlite' }
-  | { readonly kind: 'postgres'; readonly url: string }
+  | { readonly kind: 'postgres'; readonly url: string; readonly applicationName?: string }
 
 /** The environment, parsed once at the start. */
 export interface Settings {
@@ -42,6 +42,9 @@ export interface Settings {
   readonly trustedProxies: readonly string[]
   readonly metrics: PortSetting | undefined
   readonly indexMetrics: PortSetting | undefined
+  readonly verifyMetrics: PortSetting | undefined
+  /** Not ready, but still accepting, after a signal to stop. */
+  readonly drainSeconds: number
   readonly log: { readonly level: LogLevel; readonly format: 'json' | 'pretty' }
   readonly accessLog: { readonly file: string | undefined } | undefined
   readonly guard: {
@@ -89,6 +92,9 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   SEXTON_METRICS_HOST: 'address of the metrics server (default 127.0.0.1)',
   SEXTON_METRICS_PORT: 'port of the metrics server, or off (default 4021)',
   SEXTON_INDEX_METRICS_PORT: 'port of the metrics server of "sexton index" (default off)',
+  SEXTON_VERIFY_METRICS_PORT: 'port of the metrics server of "sexton verify" (default off)',
+  SEXTON_DRAIN_SECONDS:
+    'seconds to answer on, not ready, after SIGTERM, until proxies have noticed (default 0)',
   SEXTON_GUARD_BURST: 'burst of requests per address (default 6000)',
   SEXTON_GUARD_PER_MINUTE: 'requests per minute per address after the burst (default 3000)',
   SEXTON_GUARD_MINT_BURST: 'burst of key requests and wrong signatures per address (default 30)',
@@ -107,7 +113,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
 /** Throws SettingsError at the first invalid variable. */
 export function readSettings(
   environment: Readonly<Record<string, string | undefined>>,
-  terminal: { readonly isTty: boolean },
+  terminal: { readonly isTty: boolean; readonly command?: string | undefined },
 ): Settings {
   refuseUnknown(environment)
   const read = <T>(name: string, fallback: T, parse: (text: string) => Reading<T>): T => {
@@ -126,7 +132,8 @@ export function readSettings(
   const database = read('SEXTON_DATABASE_URL', undefined, parseUrl('postgres'))
   const store = (name: string): StoreSetting => {
     const url = read(name, database, parseUrl('postgres'))
-    return url === undefined ? { kind: 'sqlite' } : { kind: 'postgres', url }
+    const applicationName = `sexton ${terminal.command ?? ''}`.trim()
+    return url === undefined ? { kind: 'sqlite' } : { kind: 'postgres', url, applicationName }
   }
   const metricsHost = read('SEXTON_METRICS_HOST', '127.0.0.1', text)
   const metrics = (name: string, fallback: number | undefined): PortSetting | undefined => {
@@ -152,6 +159,8 @@ export function readSettings(
     trustedProxies: read('SEXTON_TRUSTED_PROXIES', [], parseList(parseNetwork)),
     metrics: metrics('SEXTON_METRICS_PORT', 4021),
     indexMetrics: metrics('SEXTON_INDEX_METRICS_PORT', undefined),
+    verifyMetrics: metrics('SEXTON_VERIFY_METRICS_PORT', undefined),
+    drainSeconds: read('SEXTON_DRAIN_SECONDS', 0, parseNumber({ minimum: 0, maximum: 300 })),
     log: {
       level: read('LOG_LEVEL', 'info', parseOneOf(LOG_LEVELS)),
       format: read(

@@ -127,7 +127,7 @@ export async function openStore(
     // Lazy: only PostgreSQL needs it.
     const { openPostgres } = await import('#store/postgres/open-postgres.ts')
     const lockTimeoutMs = name === 'accounts' ? ACCOUNTS_LOCK_TIMEOUT_MS : 0
-    return openPostgres({ url: store.url, schema: name, lockTimeoutMs })
+    return openPostgres({ ...store, schema: name, lockTimeoutMs })
   }
   const file = storeFile(dataFolder, name)
   try {

@@ -25,6 +25,8 @@ export interface VerifyRole {
   readonly settles: boolean
   /** Wakes requests of this process that wait for a prepayment. */
   onChange(claimId: string): void
+  /** After each round, whether this process leads; where nothing is paid, each does. */
+  onRound?(leads: boolean): void
 }
 
 /** Credits a deposit well within a minute. */
@@ -59,6 +61,7 @@ export async function runVerifyRole(role: VerifyRole, signal: AbortSignal): Prom
     } catch (error) {
       logger.error({ err: error }, 'a verifier step failed; retrying in the next round')
     }
+    role.onRound?.(verifying?.leads() ?? true)
     await sleep(PASS_EVERY_MS, signal)
   }
   await verifying?.stop()
@@ -72,7 +75,7 @@ async function readHeadUnix({ ecosystem, stores }: VerifyRole): Promise<number |
 async function openVerifying(
   role: VerifyRole,
   payment: Payment,
-): Promise<{ readonly parts: readonly PartialWork[]; stop(): Promise<void> }> {
+): Promise<{ readonly parts: readonly PartialWork[]; leads(): boolean; stop(): Promise<void> }> {
   const { ecosystem, stores, clock, logger } = role
   const reads = { register: stores.register, payment, file: filePartsOf(ecosystem) }
   const deposits: DepositIndex = { canonical: (query) => readDeposits(reads, query) }
@@ -101,6 +104,7 @@ async function openVerifying(
       { name: 'a pass over the prepayments', run: pass },
       ...(finish === undefined ? [] : [{ name: 'finishing x402 payments', run: finish }]),
     ],
+    leads: () => verifier.leads,
     stop: () => verifier.stop(),
   }
 }
