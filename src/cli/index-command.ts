@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
+import type { RoleState } from '#main/gauges/index-gauges.ts'
 import type { IndexProgress } from '#main/gauges/index-progress.ts'
-import type { RoleState } from '#main/gauges/role-probe.ts'
 import type { ExitCode, RoleContext } from '#main/role-context.ts'
 import type { Engine } from '#store/engine.ts'
 import { ON_CHANGED_FILE, type RoleOptions, roleCommand, runRole } from './run-role.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { RoleState } from '#main/gauges/role-probe.ts'
+import type { RoleState } from '#main/gauges/index-gauges.ts'
 import type { ExitCode, RoleContext } from '#main/role-context.ts'
 import type { Stores } from '#main/stores.ts'
 import { type RoleOptions, roleCommand, runRole } from './run-role.ts'

@@ -1,22 +1,7 @@
 import { createMetrics, type GaugeReading } from '#api/metrics.ts'
 import type { PortSetting } from '../settings.ts'
+import { leadingGauge, type RoleState } from './index-gauges.ts'
 import { type MetricsServer, startMetricsServer } from './metrics-server.ts'
-
-/** Of the lease of a role: undefined before the first try. */
-export interface RoleState {
-  leads: boolean | undefined
-}
-
-export function leadingGauge(states: Readonly<Record<string, RoleState>>): GaugeReading {
-  return {
-    name: 'sexton_role_leads',
-    help: '1 while this process leads its role, 0 while it waits, by role',
-    read: async () =>
-      Object.fromEntries(
-        Object.entries(states).map(([of, { leads }]) => [of, Number(leads === true)]),
-      ),
-  }
-}
 
 /** The port of a process without an API. */
 export async function openRoleProbe(
