@@ -185,7 +185,7 @@ test('a taken port is told, and the saved chains stay as they are', async () => 
 })
 
 test('live chains make blocks and people keep doing things', async () => {
-  for (const chain of Object.values(devnet.chains)) {
+  const moved = Object.values(devnet.chains).map(async (chain) => {
     const from = (await reader(chain).getBlock()).number
     const found = await poll(async () => {
       if ((await reader(chain).getBlock()).number < from + 2n) return false
@@ -193,7 +193,8 @@ test('live chains make blocks and people keep doing things', async () => {
       return logs.length > 0
     })
     assert.ok(found, `${chain.client.name} stands still`)
-  }
+  })
+  await Promise.all(moved)
 })
 
 // Ethereum has a block every 4 seconds and something to do in most of them.

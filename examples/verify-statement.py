@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -20,10 +21,16 @@ def unbase64url(text):
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
+def once(members):
+    if len(dict(members)) < len(members):
+        raise ValueError("a member is there twice")
+    return dict(members)
+
+
 def read(data):
     """What is signed, the signature, the balances and the amounts."""
     if data.lstrip().startswith(b"{"):
-        whole = json.loads(data)
+        whole = json.loads(data, object_pairs_hook=once)
         said = whole["statement"]
         # RFC 8785: every number of a statement is an integer, every name is ASCII.
         signed = json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -31,12 +38,15 @@ def read(data):
         amounts = [each["amountMicroUsd"] for each in said["movements"]]
         return signed.encode(), whole["signature"], balances, amounts
     end = data.rindex(b"\r\nsignature,") + 2
-    signed, last = data[:end], data[end:].decode()
+    signed = data[:end]
+    last = re.fullmatch(rb"signature,([^,\r\n]+),*\r\n", data[end:])
+    if last is None:
+        raise ValueError("the last line must be the signature alone")
     rows = list(csv.DictReader(io.StringIO(signed.decode(), newline="")))
     amount = {row["row"]: row["amountMicroUsd"] for row in rows}
     amounts = [r["amountMicroUsd"] for r in rows if r["row"] not in ("opening", "closing")]
     balances = amount["opening"], amount["closing"]
-    return signed, last.split(",")[1], balances, [each for each in amounts if each]
+    return signed, last[1].decode(), balances, [each for each in amounts if each]
 
 
 def is_signed_by(key, signed, signature):

@@ -4,21 +4,25 @@ import { mine, payUsdc, reorg } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { readHead } from '#devnet/chain-client.ts'
 import { auditService } from './audit-service.ts'
+import { eitherEngine } from './long-version.ts'
 import { startPostgres } from './postgres.ts'
+import { FULL_HISTORY_DAYS } from './start-own-devnet.ts'
 import { eventually, mintKey, startWorld, type World } from './world.ts'
 
 /** From a wallet to a paid call, on the embedded stores and on PostgreSQL. */
 const postgres = await startPostgres()
 after(() => postgres.stop())
 
-for (const engine of ['SQLite', 'PostgreSQL'] as const)
-  describe(engine, () => describeWorld(engine))
+for (const engine of eitherEngine) describe(engine, () => describeWorld(engine))
 
 function describeWorld(engine: 'SQLite' | 'PostgreSQL'): void {
   let world: World
   before(async () => {
     const databaseUrl = engine === 'PostgreSQL' ? await postgres.createDatabase() : undefined
-    world = await startWorld(databaseUrl === undefined ? {} : { databaseUrl })
+    world = await startWorld({
+      historyDays: FULL_HISTORY_DAYS,
+      ...(databaseUrl !== undefined && { databaseUrl }),
+    })
   })
   after(() => world.stop())
 

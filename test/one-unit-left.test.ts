@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { mine } from '#devnet/actions.ts'
+import { isLongVersion } from './long-version.ts'
 import { startPostgres } from './postgres.ts'
 import { eventually, type MintedKey, mintKey, startWorld, type World } from './world.ts'
 
@@ -11,7 +12,9 @@ after(() => postgres.stop())
 const FREE_QUOTA = 3
 const CALLS = 200
 
-for (const engine of ['SQLite', 'PostgreSQL'] as const)
+for (const engine of isLongVersion
+  ? (['PostgreSQL', 'SQLite'] as const)
+  : (['PostgreSQL'] as const))
   describe(engine, () => {
     let world: World
     before(async () => {

@@ -5,7 +5,7 @@ import { reorgUnderLoad, startLiveWorld } from './simulation/reorgs-under-load.t
 import type { World } from './world.ts'
 
 /** Up to what a real chain may take back before it is final; `simulation/real-reorgs.ts --all` tries each. */
-const depths = [1, 2, 3, 5, 8, 13, 21, 34, 40]
+const depths = [1, 3, 13, 40]
 
 let world: World
 before(async () => {

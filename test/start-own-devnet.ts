@@ -10,10 +10,13 @@ import { sleep } from '#lib/sleep.ts'
 export const SHARED_CHAINS = 'TEST_CHAINS_FOLDER'
 
 /** The shortest history in which prices and holders are as they are on long ones. */
-const historyDaysUsual = 40
+export const FULL_HISTORY_DAYS = 40
+
+/** Most tests need wallets and money. */
+const historyDaysUsual = 3
 
 export interface OwnDevnetOptions {
-  /** 40 unless given; files with the same number share a history. */
+  /** 3 unless given; files with the same number share a history. */
   readonly historyDays?: number
   /** Whether blocks and activity go on by themselves; else `mine` of `actions.ts` makes blocks. */
   readonly live?: boolean
@@ -52,7 +55,7 @@ export async function startOwnDevnet({
  */
 export async function copySharedHistory(
   dataFolder: string,
-  historyDays = historyDaysUsual,
+  historyDays = FULL_HISTORY_DAYS,
 ): Promise<void> {
   const shared = process.env[SHARED_CHAINS]
   if (shared === undefined || historyDays <= daysLeftOut) return

@@ -16,6 +16,7 @@ import { readIndexStatus } from '#indexer/status.ts'
 import { openStore } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
+import { isLongVersion } from '#test/long-version.ts'
 import { type AlternatingProxy, startAlternatingProxy } from './alternating-proxy.ts'
 import { auditService } from './audit-service.ts'
 import {
@@ -101,11 +102,12 @@ describe('two nodes on different forks behind one address', () => {
     await compete(twin.client, world.devnet.chains.base.client)
   })
 
-  test('do no damage when the branch that was left wins in the end', async () => {
-    const { client } = world.devnet.chains.base
-    await live(client, { blocks: 4, size: 3n })
-    await compete(client, twin.client)
-  })
+  if (isLongVersion)
+    test('do no damage when the branch that was left wins in the end', async () => {
+      const { client } = world.devnet.chains.base
+      await live(client, { blocks: 4, size: 3n })
+      await compete(client, twin.client)
+    })
 })
 
 /** The chain stands still meanwhile. */

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -28,11 +29,19 @@ export async function findUnpackedProgram({ package: name, path }: UnpackedProgr
   const unpacked = join(UNPACKED, name, path)
   for (const place of [...folders.map((folder) => join(folder, file)), unpacked])
     if (await isExecutable(place)) return place
-  process.stderr.write(`Unpacking ${name} for the tests (apt-get download, once)...\n`)
-  await unpack(name)
+  await unpackOnce(name)
   if (!(await isExecutable(unpacked)))
     throw new Error(`Debian's package ${name} has no program "${path}"`)
   return unpacked
+}
+
+/** Folder of a package's files. */
+export async function unpackOnce(name: string): Promise<string> {
+  const folder = join(UNPACKED, name)
+  if (existsSync(folder)) return folder
+  process.stderr.write(`Unpacking ${name} for the tests (apt-get download, once)...\n`)
+  await unpack(name)
+  return folder
 }
 
 /** In one step, since test files run at the same time. */

@@ -14,7 +14,7 @@ const WALKS = 12
 const FILES_MAX = 30
 
 test('a warm keyed GET enters few files, all of them drawn in docs/architecture.md', async () => {
-  const world = await startWorld({ historyDays: 3 })
+  const world = await startWorld()
   const session = new Session()
   session.connect()
   try {

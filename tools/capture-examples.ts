@@ -6,6 +6,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { setAutomine } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
 import type { ApiAnswer } from '#test/api-client.ts'
+import { FULL_HISTORY_DAYS } from '#test/start-own-devnet.ts'
 import { startWorld, type World } from '#test/world.ts'
 import { signPayment } from '#test/x402/raw-payment.ts'
 import { fundWallet, passBlocks, startX402World, type X402World } from '#test/x402/x402-world.ts'
@@ -24,6 +25,7 @@ const answers: Record<string, Record<string, unknown>> = {}
 const problems: Record<string, unknown> = {}
 
 const world = await startX402World({
+  historyDays: FULL_HISTORY_DAYS,
   change: (file) => ({ ...file, quotas: { anonymous: 500, free: 2_000, premium: 50_000 } }),
   environment: { SEXTON_GUARD_CLAIM_BURST: '12', SEXTON_GUARD_MINT_BURST: '1000' },
 })
@@ -34,6 +36,7 @@ try {
   await world.stop()
 }
 const bare = await startWorld({
+  historyDays: FULL_HISTORY_DAYS,
   change: ({ payment: _, ...file }) => ({
     ...file,
     chains: file.chains.map((chain) => ({ ...chain, staleAfterSeconds: STALE_SECONDS })),
@@ -103,6 +106,7 @@ async function captureKeys(own: X402World): Promise<void> {
   await post('labelKey', `${own1}/label`, label)
   await api.get('/api/stats', bearer)
   await capturePayments(own, { publicId: key.publicId, bearer })
+  await captureLimits(own, { publicId: key.publicId, bearer })
   keep('listKeys', await api.get('/api/keys', bearer))
   keep('getUsage', await api.get('/api/usage', bearer))
   keep('getUsageHistory', await api.get('/api/usage/history?days=2', bearer))
@@ -127,6 +131,22 @@ async function captureKeys(own: X402World): Promise<void> {
   const { header } = await signPayment(holder)
   keep('', await api.get('/api/sessions/topup?usd=0.1', { 'PAYMENT-SIGNATURE': header }))
   while (problems.rate_limited === undefined) keep('', await api.get('/api/sessions/topup'))
+}
+
+async function captureLimits(
+  { api }: X402World,
+  {
+    publicId,
+    bearer,
+  }: { readonly publicId: string; readonly bearer: { readonly Authorization: string } },
+): Promise<void> {
+  const path = `/api/keys/${publicId}/limits`
+  const limits = { dailyPaidCalls: 0, endpoints: ['/api/stats', '/api/burns/total'] }
+  keep('changeKeyLimits', await api.post(path, limits, bearer), limits)
+  keep('getKeyLimits', await api.get(path, bearer))
+  keep('', await api.get('/api/dividends/total', bearer))
+  while (problems.spending_limit_reached === undefined)
+    keep('', await api.get('/api/stats', bearer))
 }
 
 async function capturePayments(

@@ -15,6 +15,8 @@ export type ProblemCode =
   | 'payment_required'
   | 'holding_gate_not_met'
   | 'not_key_owner'
+  | 'key_not_allowed'
+  | 'spending_limit_reached'
   | 'not_found'
   | 'not_configured'
   | 'key_not_found'
@@ -330,6 +332,24 @@ export type GraveDigSums = {
 
 export type Health = {
   readonly status: 'ok'
+}
+
+export type KeyLimitValues = {
+  readonly dailyPaidCalls: number | null
+  readonly monthlyPaidCalls: number | null
+  readonly endpoints: readonly string[] | null
+  readonly origins: readonly string[] | null
+  readonly addresses: readonly string[] | null
+  readonly expiresAt: string | null
+  readonly lowBalanceUsd: number | null
+}
+
+export type KeyLimits = {
+  readonly limits: KeyLimitValues
+  /** Of this key and those that it replaced. */
+  readonly paidCallsToday: number
+  /** UTC, as the day. */
+  readonly paidCallsThisMonth: number
 }
 
 export type KeyMessage = {
@@ -1451,7 +1471,15 @@ export type GetKeyMessageInput = {
   /** The wallet that will sign. Mixed case must carry the right EIP-55 checksum. */
   readonly address?: string
   /** The action that the signature allows. */
-  readonly action?: 'mint' | 'list' | 'revoke' | 'rotate' | 'move-balance' | 'link-payer' | 'label'
+  readonly action?:
+    | 'mint'
+    | 'list'
+    | 'revoke'
+    | 'rotate'
+    | 'move-balance'
+    | 'link-payer'
+    | 'label'
+    | 'limits'
   /** The key to act on. */
   readonly publicId?: string
   /** The key that receives the balance; only for move-balance. */
@@ -1517,6 +1545,64 @@ export type LabelKeyInput = {
 /** Rename a key: POST /api/keys/{publicId}/label */
 export function labelKey(client: Client, input: LabelKeyInput, options?: CallOptions) {
   return client.call<LabeledApiKey>('POST', '/api/keys/{publicId}/label', input, options)
+}
+
+export type GetKeyLimitsInput = {
+  /** The key: its 8 hex characters. */
+  readonly publicId: string
+}
+
+/** Read the limits of a key: GET /api/keys/{publicId}/limits */
+export function getKeyLimits(client: Client, input: GetKeyLimitsInput, options?: CallOptions) {
+  return client.call<KeyLimits>('GET', '/api/keys/{publicId}/limits', input, options)
+}
+
+export type ChangeKeyLimitsInput = {
+  /** The key: its 8 hex characters. */
+  readonly publicId: string
+  /** The wallet that signs. */
+  readonly ownerAddress?: string
+  /** EIP-191 signature: 0x and 130 hex digits. */
+  readonly signature?: string
+  /** The exact text that was signed. */
+  readonly message?: string
+  /** Paid calls per UTC day. */
+  readonly dailyPaidCalls?: number | null
+  /** Paid calls per UTC month. */
+  readonly monthlyPaidCalls?: number | null
+  /** The only data endpoints for this key. */
+  readonly endpoints?:
+    | readonly (
+        | '/api/stats'
+        | '/api/stats/history'
+        | '/api/burns'
+        | '/api/burns/total'
+        | '/api/burns/recent'
+        | '/api/dividends/total'
+        | '/api/dividends/recent'
+        | '/api/dividends/{address}'
+        | '/api/grave-digs'
+        | '/api/grave-digs/leaderboard'
+        | '/api/stream'
+      )[]
+    | null
+  /** The only values of the Origin header, such as https://app.example. */
+  readonly origins?: readonly string[] | null
+  /** The only client addresses: IPv4 addresses or ranges, and IPv6 ranges of /64 or wider. */
+  readonly addresses?: readonly string[] | null
+  /** When the key ends (RFC 3339). */
+  readonly expiresAt?: string | null
+  /** Answers tell when the prepaid balance is below this (X-Balance-Low). */
+  readonly lowBalanceUsd?: number | null
+}
+
+/** Limit a key: POST /api/keys/{publicId}/limits */
+export function changeKeyLimits(
+  client: Client,
+  input: ChangeKeyLimitsInput,
+  options?: CallOptions,
+) {
+  return client.call<KeyLimits>('POST', '/api/keys/{publicId}/limits', input, options)
 }
 
 export type MoveBalanceInput = {

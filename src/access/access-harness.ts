@@ -126,7 +126,12 @@ export async function assertSound(engine: Engine): Promise<void> {
     assert.deepEqual(await engine.snapshot(check.run), [], check.name)
 }
 
+/** Each draws numbers of its own, as processes do. */
+let harnesses = 0
+
 export function createHarness(engine: Engine): Harness {
+  harnesses += 1
+  const own = harnesses
   const now = { ms: START_MS }
   const premium = new Set<Address>()
   const draws: string[] = []
@@ -139,7 +144,7 @@ export function createHarness(engine: Engine): Harness {
       const next = size === 4 ? draws.shift() : undefined
       drawn += 1
       if (next !== undefined) return Buffer.from(next, 'hex')
-      return createHash('sha256').update(`draw ${drawn}`).digest().subarray(0, size)
+      return createHash('sha256').update(`draw ${own} ${drawn}`).digest().subarray(0, size)
     },
     serviceName: SERVICE_NAME,
     keyPrefix: 'svc',
@@ -148,6 +153,7 @@ export function createHarness(engine: Engine): Harness {
     onKeyChange: (change) => changes.push(change),
     shares: async () => harness.shares,
     paymentChainId: CHAIN_ID,
+    dataPaths: ['/api/stats', '/api/burns/total', '/api/holders'],
     pricePerCall: 100n,
     guardLimits: { general: WIDE, mint: WIDE, gate: WIDE, claim: WIDE },
     judgeTier: async (wallet) => {

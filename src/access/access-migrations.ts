@@ -107,4 +107,5 @@ export const accessMigrations: readonly Migration[] = [
       create index meters_by_day on meters (day, meter)`,
   },
   { id: 1202, name: 'guards of keys and usage', sql: guardsSql(accessGuards) },
+  { id: 1203, name: 'limits of keys', sql: 'alter table keys add column limits text' },
 ]

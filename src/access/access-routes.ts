@@ -1,5 +1,5 @@
 import type { Route } from '#route/route.ts'
-import type { KeyDeps } from './keys/authorise.ts'
+import { changeLimitsRoute, type LimitsDeps, readLimitsRoute } from './keys/change-limits.ts'
 import { type GateDeps, gateRoute } from './keys/gate-route.ts'
 import { listRoute } from './keys/list-keys.ts'
 import { labelRoute, moveBalanceRoute, revokeRoute, rotateRoute } from './keys/manage-keys.ts'
@@ -9,7 +9,7 @@ import { reportLeakRoute } from './keys/report-leak.ts'
 import { type UsageDeps, usageRoute } from './usage/usage.ts'
 import { usageHistoryRoute } from './usage/usage-history.ts'
 
-export interface AccessDeps extends KeyDeps, MessageDeps, UsageDeps, Omit<GateDeps, 'gate'> {}
+export interface AccessDeps extends LimitsDeps, MessageDeps, UsageDeps, Omit<GateDeps, 'gate'> {}
 
 export function accessRoutes(deps: AccessDeps): readonly Route[] {
   const { gate } = deps
@@ -20,6 +20,8 @@ export function accessRoutes(deps: AccessDeps): readonly Route[] {
     revokeRoute(deps),
     rotateRoute(deps),
     labelRoute(deps),
+    readLimitsRoute(deps),
+    changeLimitsRoute(deps),
     moveBalanceRoute(deps),
     reportLeakRoute(deps),
     usageRoute(deps),

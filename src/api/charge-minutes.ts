@@ -1,4 +1,5 @@
 import { type Meter, MeteringUnavailable } from '#access/meter/admission.ts'
+import { refuseSpending } from '#access/meter/spending-caps.ts'
 import type { Caller } from '#domain/caller.ts'
 import { isRefusal, type Refusal } from '#domain/refusal.ts'
 import type { Clock } from '#lib/time.ts'
@@ -73,8 +74,12 @@ async function chargeMinute(
     const caller = await identify()
     if (isRefusal(caller)) return { reason: caller.code, detail: caller.message }
     const admission = await deps.meter.admit(caller)
-    deps.observeAdmission?.(admission.kind === 'admitted' ? admission.source : 'exhausted')
+    deps.observeAdmission?.(admission.kind === 'admitted' ? admission.source : admission.kind)
     if (admission.kind === 'admitted') return undefined
+    if (admission.kind === 'limited') {
+      const { code, message } = refuseSpending(admission.cap)
+      return { reason: code, detail: message }
+    }
     return exhausted(await deps.paymentRequired(caller, facts))
   } catch (error) {
     if (!(error instanceof MeteringUnavailable)) throw error

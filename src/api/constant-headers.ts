@@ -5,6 +5,7 @@ const EXPOSED = [
   'X-RateLimit-Reset',
   'X-RateLimit-Tier',
   'X-RateLimit-Source',
+  'X-Balance-Low',
   'X-Request-Id',
   'RateLimit-Policy',
   'RateLimit',

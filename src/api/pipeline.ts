@@ -1,5 +1,7 @@
+import { refuseUse } from '#access/keys/limits.ts'
 import type { Admission, Meter } from '#access/meter/admission.ts'
 import { MeteringUnavailable } from '#access/meter/admission.ts'
+import { refuseSpending } from '#access/meter/spending-caps.ts'
 import type { Caller, UsageFigures } from '#domain/caller.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { matchesEtag } from '#http/etag.ts'
@@ -142,8 +144,11 @@ async function chargedByMinute(
   if (open === undefined) return outgoing
   const { chargeMinutes } = await import('./charge-minutes.ts')
   const { headers } = facts.incoming
-  const identify = () =>
-    headers.authorization === undefined ? facts.caller : deps.identify(headers, facts.addressBucket)
+  const identify = async () => {
+    if (headers.authorization === undefined) return facts.caller
+    const caller = await deps.identify(headers, facts.addressBucket)
+    return isRefusal(caller) ? caller : (refuseByLimits(facts, caller) ?? caller)
+  }
   const failed = (error: unknown) => reportFailure(deps, error, facts.requestId)
   return { ...outgoing, stream: chargeMinutes(deps, { facts, identify, failed, open }) }
 }
@@ -177,6 +182,7 @@ function stamp(
 ): Outgoing {
   deps.noteCaller?.(incoming, caller, admission?.source)
   if (admission !== undefined) outgoing.headers.push('X-RateLimit-Source', admission.source)
+  if (admission?.isBalanceLow === true) outgoing.headers.push('X-Balance-Low', 'true')
   stampFigures(outgoing.headers, figures, deps.clock())
   return outgoing
 }
@@ -187,7 +193,17 @@ async function identify(deps: PipelineDeps, exchange: Exchange): Promise<Refusal
   const caller = await deps.identify(incoming.headers, addressBucket)
   if (isRefusal(caller)) return caller
   exchange.caller = caller
-  return undefined
+  return refuseByLimits(exchange, caller)
+}
+
+/** Each minute of a stream asks again. */
+function refuseByLimits(
+  { route, addressBucket, incoming }: Exchange,
+  caller: Caller,
+): Refusal | undefined {
+  if (caller.kind !== 'keyed' || caller.limits === undefined) return undefined
+  const path = route.metered ? route.path : undefined
+  return refuseUse(caller.limits, { addressBucket, origin: incoming.headers.origin, path })
 }
 
 /** Secrets in URLs end up in logs and browser histories. */
@@ -235,8 +251,9 @@ async function admit(deps: PipelineDeps, exchange: Exchange): Promise<Ending | u
   const used = await deps.screen?.(exchange)
   if (used !== undefined) return used
   const admission = await deps.meter.admit(exchange.caller)
-  if (take(deps, exchange, admission) === 'admitted') return undefined
-  return settle(deps, exchange)
+  take(deps, exchange, admission)
+  if (admission.kind === 'exhausted') return settle(deps, exchange)
+  return refuseLimited(admission)
 }
 
 async function settle(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {
@@ -244,7 +261,8 @@ async function settle(deps: PipelineDeps, exchange: Exchange): Promise<Ending | 
   if (settled?.kind === 'settled') {
     exchange.settledHeaders = settled.headers
     const second = settled.admission ?? (await deps.meter.admit(exchange.caller))
-    if (take(deps, exchange, second) === 'admitted') return undefined
+    take(deps, exchange, second)
+    if (second.kind !== 'exhausted') return refuseLimited(second)
   } else if (settled?.kind === 'unsettled') {
     exchange.settledHeaders = settled.headers
     return settled.ending
@@ -252,16 +270,19 @@ async function settle(deps: PipelineDeps, exchange: Exchange): Promise<Ending | 
   return await deps.paymentRequired(exchange.caller, exchange)
 }
 
-function take(deps: PipelineDeps, exchange: Exchange, admission: Admission) {
+function take(deps: PipelineDeps, exchange: Exchange, admission: Admission): void {
   if (admission.kind === 'admitted') {
     exchange.admission = admission
     exchange.figures = admission.figures
     deps.observeAdmission?.(admission.source)
-    return 'admitted'
+    return
   }
   exchange.figures = { ...admission.figures, remaining: 0 }
-  deps.observeAdmission?.('exhausted')
-  return 'exhausted'
+  deps.observeAdmission?.(admission.kind)
+}
+
+function refuseLimited(admission: Admission): Refusal | undefined {
+  return admission.kind === 'limited' ? refuseSpending(admission.cap) : undefined
 }
 
 async function work(_deps: PipelineDeps, exchange: Exchange): Promise<Ending> {

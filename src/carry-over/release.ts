@@ -25,6 +25,13 @@ export const OF_RELEASE: ReadonlyMap<string, Sql> = new Map([
         and balances.accruing_day = spent.day
         and balances.accruing_price_micro_usd = spent.price_micro_usd`,
   ],
+  [
+    'keys',
+    sql`
+      select public_id, secret_digest, wallet, label, created_unix, revoked_unix, successor, is_first,
+        cast(null as text) as limits
+      from keys`,
+  ],
   // Rows `:short` hold what the batches could not grant.
   [
     'meters',

@@ -7,7 +7,7 @@ import { bloomAdmits } from './bloom.ts'
 import type { ChainSource } from './chain-source.ts'
 import { openRpcSource } from './rpc-source.ts'
 
-const devnet = await startOwnDevnet({ historyDays: 3 })
+const devnet = await startOwnDevnet()
 after(() => devnet.stop())
 const { rpcUrl, chainId } = devnet.chains.base
 const source = openRpcSource({ chainId, urls: [rpcUrl] })

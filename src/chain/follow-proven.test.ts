@@ -17,7 +17,7 @@ describe('following a chain with proofs of every log', () => {
   let devnet: Devnet
   let node: LyingNode
   before(async () => {
-    devnet = await startOwnDevnet({ historyDays: 3 })
+    devnet = await startOwnDevnet()
     const { client, rpcUrl } = devnet.chains.base
     for (const amount of [1n, 2n])
       await burn(client, { token: 'grave', from: accounts.holder, amount })

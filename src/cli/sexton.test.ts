@@ -15,7 +15,11 @@ describe('the command line', () => {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'sexton-cli-'))
   })
-  after(() => rm(folder, { recursive: true }))
+  const children = new Set<ChildProcess>()
+  after(async () => {
+    for (const child of children) child.kill('SIGKILL')
+    await rm(folder, { recursive: true })
+  })
 
   function run(parameters: readonly string[], environment: Record<string, string> = {}) {
     const child = spawn(process.execPath, [program, ...parameters], {
@@ -27,6 +31,8 @@ describe('the command line', () => {
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
+    children.add(child)
+    child.once('close', () => children.delete(child))
     const output = { text: '', errors: '' }
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       output.text += text
@@ -131,9 +137,12 @@ describe('the command line', () => {
 
   it('serve answers from an empty index with 503, its documents with 200, and ends on SIGTERM with 0', async () => {
     const { child, output } = run(['serve', '--port', '0'], { SEXTON_METRICS_PORT: '0' })
-    const [line] = await Promise.race([once(child.stdout, 'data'), once(child, 'close')])
-    const url = /"url":"([^"]+)"/.exec(String(line))?.[1]
-    assert.ok(url !== undefined, output.errors)
+    let url: string | undefined
+    while (url === undefined) {
+      await Promise.race([once(child.stdout, 'data'), once(child, 'close')])
+      url = /"url":"([^"]+)"/.exec(output.text)?.[1]
+      assert.ok(url !== undefined || child.exitCode === null, output.errors)
+    }
     const stats = await fetch(`${url}/api/stats`)
     assert.equal(stats.status, 503)
     assert.equal(stats.headers.get('x-ratelimit-remaining'), '500')

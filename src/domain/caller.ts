@@ -1,4 +1,5 @@
 import type { Address } from './address.ts'
+import type { KeyLimits } from './key-limits.ts'
 import type { Tier, WalletTier } from './tier.ts'
 
 /** Public part of a key, safe to log. */
@@ -29,6 +30,7 @@ export type Caller =
        * the others'.
        */
       readonly hasOwnCounter?: boolean
+      readonly limits?: KeyLimits | undefined
     }
 
 export interface UsageFigures {

@@ -8,7 +8,7 @@ import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import { ProofError } from './proof-error.ts'
 import { proveEcosystem } from './prove-ecosystem.ts'
 
-const devnet = await startOwnDevnet({ historyDays: 3 })
+const devnet = await startOwnDevnet()
 after(() => devnet.stop())
 const [base, ethereum] = [devnet.chains.base.rpcUrl, devnet.chains.ethereum.rpcUrl]
 

@@ -88,12 +88,11 @@ export function verifyJws(
   const listed = isObject(jwks) && Array.isArray(jwks.keys) ? jwks.keys : []
   const jwk: unknown = listed.find((each: unknown) => isObject(each) && each.kid === kid)
   if (!isObject(jwk)) return `the key set has no key "${kid}"`
-  if (jwk.kty !== 'OKP' || jwk.crv !== 'Ed25519' || typeof jwk.x !== 'string')
-    return `the key "${kid}" of the key set is not an Ed25519 key`
-  const key = createPublicKey({
-    key: { kty: 'OKP', crv: 'Ed25519', x: jwk.x },
-    format: 'jwk',
-  })
+  const { kty, crv, x } = jwk
+  const isKey =
+    kty === 'OKP' && crv === 'Ed25519' && typeof x === 'string' && toBytes(x).length === 32
+  if (!isKey) return `the key "${kid}" of the key set is not an Ed25519 key`
+  const key = createPublicKey({ key: { kty, crv, x }, format: 'jwk' })
   const isGood = verify(null, Buffer.from(`${head}.${body}`), key, toBytes(signature))
   if (!isGood) return `it is not by the key "${kid}"`
   return { kid, payload: Buffer.from(body, 'base64url').toString() }

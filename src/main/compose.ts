@@ -72,17 +72,31 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
     recentStatus: async () => (await data.answers.state())?.status,
     indexing: deps.indexing ?? (() => []),
   }
+  let streams = { readers: 0 }
   const metrics = await openMetrics(deps, {
-    gauges: [...indexGauges(index), ...settlingGauges(() => x402?.gauged)],
+    gauges: [
+      ...indexGauges(index),
+      ...settlingGauges(() => x402?.gauged),
+      {
+        name: 'sexton_streams_open',
+        help: 'Open streams of changes',
+        read: async () => streams.readers,
+      },
+    ],
     queues: () => access.queues(),
     readiness: () => readiness(),
   })
+  const onHub = (hub: { readonly readers: number }) => {
+    streams = hub
+  }
+  const metered = [...dataRoutes(data), streamRoute({ ...data, report: deps.report, onHub })]
   const access = composeAccess(
     deps,
     { ...data, ...stores },
     {
       metrics,
       signedIn: async (facts) => x402?.signedIn(facts),
+      dataPaths: metered.map(({ path }) => path),
     },
   )
   const waker = new Waker()
@@ -112,8 +126,7 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
     jwks: signing?.jwks,
     ...x402,
     routes: [
-      ...dataRoutes(data),
-      streamRoute({ ...data, report: deps.report }),
+      ...metered,
       ...access.routes,
       ...(signing?.routes ?? []),
       ...(paying?.routes ?? []),
@@ -226,6 +239,7 @@ function composeAccess(
   hooks: {
     readonly metrics: Pick<Metrics, 'observeBatch' | 'observeCommit'> | undefined
     readonly signedIn: NonNullable<CreateAccessDeps['signedIn']>
+    readonly dataPaths: readonly string[]
   },
 ): Access {
   return createAccess({
@@ -248,6 +262,7 @@ function composeAccess(
       claim: toLimit(settings.guard.claim),
     },
     signedIn: hooks.signedIn,
+    dataPaths: hooks.dataPaths,
     dataFolder: settings.dataFolder,
     report,
     onKeyChange,

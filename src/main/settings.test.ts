@@ -19,8 +19,16 @@ describe('the settings', () => {
     const both = 'postgres://u:p@db/one'
     const own = 'postgresql://u:p@db/two'
     const settings = readSettings({ SEXTON_DATABASE_URL: both, SEXTON_ACCOUNTS_URL: own }, terminal)
-    assert.deepEqual(settings.register, { kind: 'postgres', url: both })
-    assert.deepEqual(settings.accounts, { kind: 'postgres', url: own })
+    assert.deepEqual(settings.register, { kind: 'postgres', url: both, connectionsMax: 8 })
+    assert.deepEqual(settings.accounts, { kind: 'postgres', url: own, connectionsMax: 8 })
+  })
+
+  it('a database URL may name several hosts', () => {
+    const url = 'postgres://u:p@one:5432,two:5433/sexton'
+    const read = (SEXTON_DATABASE_URL: string) =>
+      readSettings({ SEXTON_DATABASE_URL, SEXTON_CONNECTIONS: '3' }, terminal).accounts
+    assert.deepEqual(read(url), { kind: 'postgres', url, connectionsMax: 3 })
+    assert.throws(() => read('postgres://u:p@one:5432,two:none/sexton'), SettingsError)
   })
 
   it('a bare address of a proxy means this one address', () => {

@@ -22,7 +22,13 @@ export interface PortSetting {
 
 export type StoreSetting =
   | { readonly kind: 'sqlite' }
-  | { readonly kind: 'postgres'; readonly url: string; readonly applicationName?: string }
+  | {
+      readonly kind: 'postgres'
+      readonly url: string
+      readonly connectionsMax?: number
+      /** In `pg_stat_activity`. */
+      readonly applicationName?: string
+    }
 
 /** The environment, parsed once at the start. */
 export interface Settings {
@@ -81,6 +87,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   SEXTON_DATABASE_URL: 'postgres:// URL; holds both stores, instead of the embedded databases',
   SEXTON_REGISTER_URL: 'postgres:// URL of the register only (what the chains say)',
   SEXTON_ACCOUNTS_URL: 'postgres:// URL of the accounts only (keys, usage, balances)',
+  SEXTON_CONNECTIONS: 'most connections to PostgreSQL for each store of a process (default 8)',
   SEXTON_ECOSYSTEM: 'path of the ecosystem file (default: the local ecosystem)',
   SEXTON_ON_CHANGED_FILE:
     'after the ecosystem file changed: reread the changed parts, or refuse to start (default reread)',
@@ -110,39 +117,43 @@ export const VARIABLES: Readonly<Record<string, string>> = {
     'assumed price of ether in US dollars, to bound gas costs (default 5000)',
 }
 
+type Read = <T>(name: string, fallback: T, parse: (text: string) => Reading<T>) => T
+
+const text = (value: string): Reading<string> => ({ ok: true, value })
+
+const count = parseNumber({ minimum: 1, maximum: 10_000_000 })
+
 /** Throws SettingsError at the first invalid variable. */
 export function readSettings(
   environment: Readonly<Record<string, string | undefined>>,
   terminal: { readonly isTty: boolean; readonly command?: string | undefined },
 ): Settings {
   refuseUnknown(environment)
-  const read = <T>(name: string, fallback: T, parse: (text: string) => Reading<T>): T => {
+  const read: Read = (name, fallback, parse) => {
     const reading = readVariable(environment, name, fallback, parse)
     if (reading.ok) return reading.value
     throw new SettingsError(`${name}: ${reading.reason} (got "${reading.shown}")`)
   }
-  const count = parseNumber({ minimum: 1, maximum: 10_000_000 })
   const port = parseNumber({ minimum: 0, maximum: 65_535 })
-  const gwei = parseNumber({ minimum: 1, maximum: 999_999_999 })
-  const text = (value: string): Reading<string> => ({ ok: true, value })
   const guard = (name: string, burst: number, perMinute: number): GuardSetting => ({
     burst: read(`SEXTON_GUARD_${name}BURST`, burst, count),
     perMinute: read(`SEXTON_GUARD_${name}PER_MINUTE`, perMinute, count),
   })
   const database = read('SEXTON_DATABASE_URL', undefined, parseUrl('postgres'))
+  const connectionsMax = read('SEXTON_CONNECTIONS', 8, parseNumber({ minimum: 2, maximum: 500 }))
+  const { command } = terminal
+  const application = command === undefined ? {} : { applicationName: `sexton ${command}` }
   const store = (name: string): StoreSetting => {
     const url = read(name, database, parseUrl('postgres'))
-    const applicationName = `sexton ${terminal.command ?? ''}`.trim()
-    return url === undefined ? { kind: 'sqlite' } : { kind: 'postgres', url, applicationName }
+    return url === undefined
+      ? { kind: 'sqlite' }
+      : { kind: 'postgres', url, connectionsMax, ...application }
   }
   const metricsHost = read('SEXTON_METRICS_HOST', '127.0.0.1', text)
   const metrics = (name: string, fallback: number | undefined): PortSetting | undefined => {
     const chosen = environment[name] === 'off' ? undefined : read(name, fallback, port)
     return chosen === undefined ? undefined : { host: metricsHost, port: chosen }
   }
-  const keyFile = read<string | undefined>('SEXTON_SETTLING_KEY_FILE', undefined, text)
-  const gasPerDayGwei = read('SEXTON_SETTLING_GAS_PER_DAY', 10_000_000, gwei)
-  const etherUsd = read('SEXTON_SETTLING_ETHER_USD', 5_000, count)
   return {
     host: read('HOST', '127.0.0.1', text),
     port: read('PORT', 4020, port),
@@ -176,8 +187,16 @@ export function readSettings(
       claim: guard('CLAIM_', 60, 30),
     },
     signingKeys: read<string | undefined>('SEXTON_SIGNING_KEYS', undefined, text),
-    settling: keyFile === undefined ? undefined : { keyFile, gasPerDayGwei, etherUsd },
+    settling: readSettling(read),
   }
+}
+
+function readSettling(read: Read): Settings['settling'] {
+  const keyFile = read<string | undefined>('SEXTON_SETTLING_KEY_FILE', undefined, text)
+  const gwei = parseNumber({ minimum: 1, maximum: 999_999_999 })
+  const gasPerDayGwei = read('SEXTON_SETTLING_GAS_PER_DAY', 10_000_000, gwei)
+  const etherUsd = read('SEXTON_SETTLING_ETHER_USD', 5_000, count)
+  return keyFile === undefined ? undefined : { keyFile, gasPerDayGwei, etherUsd }
 }
 
 /** A misspelled variable would silently do nothing. */

@@ -127,7 +127,8 @@ export async function openStore(
     // Lazy: only PostgreSQL needs it.
     const { openPostgres } = await import('#store/postgres/open-postgres.ts')
     const lockTimeoutMs = name === 'accounts' ? ACCOUNTS_LOCK_TIMEOUT_MS : 0
-    return openPostgres({ ...store, schema: name, lockTimeoutMs })
+    const { kind: _, ...options } = store
+    return openPostgres({ ...options, schema: name, lockTimeoutMs })
   }
   const file = storeFile(dataFolder, name)
   try {

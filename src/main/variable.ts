@@ -1,3 +1,5 @@
+import { hostsOf } from '#lib/postgres-hosts.ts'
+
 export type Reading<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly reason: string }
@@ -44,7 +46,8 @@ export function parseOneOf<T extends string>(values: readonly T[]) {
 /** `postgres` also accepts `postgresql`. */
 export function parseUrl(scheme: 'postgres') {
   return (text: string): Reading<string> =>
-    new RegExp(`^${scheme}(?:ql)?://`).test(text) && URL.canParse(text)
+    new RegExp(`^${scheme}(?:ql)?://`).test(text) &&
+    hostsOf(text).every((each) => URL.canParse(each))
       ? { ok: true, value: text }
       : { ok: false, reason: `must be a ${scheme}://user:password@host:port/database URL` }
 }

@@ -25,6 +25,10 @@ const STREAMS_MAX = 5_000
 
 export interface StreamDeps extends Omit<DataDeps, 'blockClock'> {
   report(error: unknown): void
+  /** Of this process. */
+  readonly streamsMax?: number
+  /** Once there is one. */
+  onHub?(hub: { readonly readers: number }): void
 }
 
 const priceRow = named('PriceChange', {
@@ -74,10 +78,10 @@ export function streamRoute(deps: StreamDeps): Route {
     async handle({ parameters, headers }) {
       const cursor = lastEventId(headers) ?? parameters.cursor
       if (isRefusal(cursor)) return cursor
-      hub ??= import('./feed-hub.ts').then(({ FeedHub }) => new FeedHub(deps))
+      hub ??= openHub(deps)
       const [of, { follow }] = await Promise.all([hub, import('./follow.ts')])
       const isLive = (await of.refresh()) !== undefined
-      const refusal = (await notReady(deps, isLive, parameters.chain)) ?? full(of)
+      const refusal = (await notReady(deps, isLive, parameters.chain)) ?? full(deps, of)
       if (refusal !== undefined) return refusal
       const { cursor: _, ...filter } = parameters
       const wanted = { after: cursor, filter }
@@ -100,9 +104,16 @@ async function notReady(
   })
 }
 
-function full({ readers }: FeedHub): Refusal | undefined {
-  if (readers < STREAMS_MAX) return undefined
-  return refuse('data_not_ready', `this server has ${STREAMS_MAX} open streams; try again later`, {
+async function openHub(deps: StreamDeps): Promise<FeedHub> {
+  const { FeedHub } = await import('./feed-hub.ts')
+  const hub = new FeedHub(deps)
+  deps.onHub?.(hub)
+  return hub
+}
+
+function full({ streamsMax = STREAMS_MAX }: StreamDeps, { readers }: FeedHub): Refusal | undefined {
+  if (readers < streamsMax) return undefined
+  return refuse('data_not_ready', `this server has ${streamsMax} open streams; try again later`, {
     retryAfterSeconds: 60,
   })
 }

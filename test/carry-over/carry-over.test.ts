@@ -113,7 +113,8 @@ onBoth('every balance, key and call of 0.1.0 is carried over', async (stores) =>
   for (const text of [
     'select account, micro_usd from balances order by account',
     'select * from postings order by entry_id, line',
-    'select * from keys order by public_id',
+    `select public_id, secret_digest, wallet, label, created_unix, revoked_unix, successor, is_first
+      from keys order by public_id`,
     'select * from used_messages order by digest',
     'select id, account, micro_usd, settled from credits order by id',
     'select id, status, credited_micro_usd from claims order by id',

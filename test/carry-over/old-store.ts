@@ -31,12 +31,15 @@ export async function oldPostgres(url: string): Promise<Engine> {
   return openPostgres({ url, schema: 'accounts' })
 }
 
+/** Columns that 0.1.0 lacks. */
+const ADDED: readonly string[] = ['given_up', 'limits']
+
 /** Fills a store of 0.1.0 with what a store of this version holds. */
 export async function fillOld(old: Engine, from: Engine): Promise<void> {
   const { columns } = buildSchema(accountsMigrations)
   await old.write(async (tx) => {
     for (const table of CARRIED) {
-      const known = (columns.get(table) ?? []).filter(({ name }) => name !== 'given_up')
+      const known = (columns.get(table) ?? []).filter(({ name }) => !ADDED.includes(name))
       const names = known.map(({ name }) => name)
       const found = await from.read({
         kind: 'sql',

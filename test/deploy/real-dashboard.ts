@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { freePort } from '#lib/free-port.ts'
 import { startPostgres } from '../postgres.ts'
+import { FULL_HISTORY_DAYS } from '../start-own-devnet.ts'
 import { eventually } from '../world.ts'
 import { startX402World, type X402World } from '../x402/x402-world.ts'
 import { findDeployPrograms } from './programs.ts'
@@ -29,6 +30,7 @@ describe('a real Prometheus that scrapes a real service on PostgreSQL', () => {
   let prometheus: Awaited<ReturnType<typeof startPrometheus>>
   before(async () => {
     world = await startX402World({
+      historyDays: FULL_HISTORY_DAYS,
       databaseUrl: await postgres.createDatabase(),
       environment: { SEXTON_METRICS_PORT: '0' },
     })

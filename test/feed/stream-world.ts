@@ -47,7 +47,7 @@ export interface StreamWorld {
 
 /** With an empty register on other engines, one for each server, or on SQLite. */
 export async function startStreamWorld(
-  more: Partial<ApiDeps> = {},
+  { streamsMax, ...more }: Partial<ApiDeps> & { readonly streamsMax?: number } = {},
   registers: readonly Engine[] = [],
 ): Promise<StreamWorld> {
   const folder = mkdtempSync(join(tmpdir(), 'sexton-'))
@@ -56,7 +56,7 @@ export async function startStreamWorld(
   const ethereum = await serveChain(beginChain(1, 1_700_000_000).addEmpty(3), { finalDepth: 8 })
   const ecosystem = localEcosystemAt({ base: base.url, ethereum: ethereum.url })
   const open = { count: 0 }
-  const serving = { register, ecosystem, access, open }
+  const serving = { register, ecosystem, access, open, ...(streamsMax && { streamsMax }) }
   const first = await startServer(serving, more)
   const servers = [first]
   const world: StreamWorld = {
@@ -121,10 +121,11 @@ interface Serving {
   readonly ecosystem: Ecosystem
   readonly access: Harness
   readonly open: { count: number }
+  readonly streamsMax?: number
 }
 
 async function startServer(
-  { register, ecosystem, access, open }: Serving,
+  { register, ecosystem, access, open, ...limit }: Serving,
   more: Partial<ApiDeps>,
 ): Promise<{ readonly server: HttpServer; readonly origin: string }> {
   const clock = () => access.now.ms
@@ -133,7 +134,7 @@ async function startServer(
     register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains, file))
   const answers = new AnswerCache({ clock: Date.now, readStatus })
   const report = (error: unknown) => assert.fail(String(error))
-  const stream = streamRoute({ register, ecosystem, clock, file, answers, report })
+  const stream = streamRoute({ register, ecosystem, clock, file, answers, report, ...limit })
   let requests = 0
   const server = createApi({
     ...access.access,

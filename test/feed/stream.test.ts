@@ -259,6 +259,31 @@ test('a reader that does not read is cut off, and its cursor brings the rest', a
 const BLOCKS = 3
 const BURNS = 4_000
 
+test('a server that has all streams it may have refuses another one, uncharged, until one ends', async () => {
+  const small = await startStreamWorld({ streamsMax: 2 })
+  const { secret } = await small.access.mint()
+  const headers = { authorization: `Bearer ${secret}` }
+  const ask = () => fetch(`${small.origin}/api/stream`, { headers })
+  try {
+    const stop = new AbortController()
+    const first = await fetch(`${small.origin}/api/stream`, { headers, signal: stop.signal })
+    const second = await ask()
+    assert.deepEqual([first.status, second.status], [200, 200])
+    await eventually(async () => small.open.count === 2 || undefined, 5_000)
+    const refused = await ask()
+    const body = (await refused.json()) as { readonly error: string }
+    assert.deepEqual([refused.status, body.error], [503, 'data_not_ready'])
+    assert.equal(refused.headers.get('x-ratelimit-remaining'), '8', 'two of ten were charged')
+    stop.abort()
+    await eventually(async () => (small.open.count === 1 ? true : undefined), 5_000)
+    const third = await ask()
+    assert.equal(third.status, 200)
+    for (const each of [second, third]) await each.body?.cancel()
+  } finally {
+    await small.end()
+  }
+})
+
 test('a server that stops ends its streams and says so', async () => {
   const stopping = await startStreamWorld()
   const { secret } = await stopping.access.mint()

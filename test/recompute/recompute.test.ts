@@ -13,12 +13,12 @@ import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import { localEcosystemAt, registerMigrations, startIndexer } from '#test/indexed-ecosystem.ts'
 import { isLongVersion } from '#test/long-version.ts'
 import { dataRoutesOf, readRoute } from '#test/route-reader.ts'
-import { startOwnDevnet } from '#test/start-own-devnet.ts'
+import { FULL_HISTORY_DAYS, startOwnDevnet } from '#test/start-own-devnet.ts'
 import { compareFigures } from './compare-figures.ts'
 import { recompute, recomputeEvents } from './recompute.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'sexton-recompute-'))
-const devnet = await startOwnDevnet({ historyDays: isLongVersion ? 120 : 40 })
+const devnet = await startOwnDevnet({ historyDays: isLongVersion ? 120 : FULL_HISTORY_DAYS })
 const clients = [devnet.chains.base.client, devnet.chains.ethereum.client]
 const ecosystem = localEcosystemAt({
   base: devnet.chains.base.rpcUrl,

@@ -9,6 +9,7 @@ import { freePort } from '#lib/free-port.ts'
 import { sleep } from '#lib/sleep.ts'
 import { burnAndDig, type DeployedEcosystem, deployEcosystem } from '../deployed-ecosystem.ts'
 import { countTransfers, countWords } from '../independent-count.ts'
+import { isLongVersion } from '../long-version.ts'
 import { type RunningNode, startNode } from '../node-programs.ts'
 import { deployPlainToken } from '../plain-token.ts'
 
@@ -137,7 +138,9 @@ describe('an operator of a token on Hardhat’s node', () => {
 })
 
 /** Ganache: no times in logs, no receipts of whole blocks, an older fork, other error texts. */
-test('a token on Ganache is found, indexed and counted', async (context) => {
+test('a token on Ganache is found, indexed and counted', {
+  skip: !isLongVersion && 'only in npm run test:long',
+}, async (context) => {
   const folder = await mkdtemp(join(tmpdir(), 'sexton-operator-'))
   const node = await startNode('ganache')
   context.after(async () => {

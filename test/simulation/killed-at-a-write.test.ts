@@ -6,7 +6,7 @@ import { countCalls, indexUninterrupted, killAndCompare } from './kills/kill-and
 import { type KillWorld, makeKillWorld } from './kills/kill-world.ts'
 
 /** So many of some hundred writes; `kill-at-every-write.ts` kills at all of them. */
-const KILLS = 3
+const KILLS = 2
 
 let world: KillWorld | undefined
 let reference: Engine | undefined

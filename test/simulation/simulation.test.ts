@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { isLongVersion } from '#test/long-version.ts'
 import { seedRandom } from './seeded-random.ts'
 import { simulate } from './simulate.ts'
 import { openStores } from './simulated-store.ts'
 
 /** A few in every run of the tests; `main.ts --seeds 500` for a long search. */
-const SEEDS = 6
+const SEEDS = 3
 
 const stores = await openStores('sqlite')
 after(async () => {
@@ -34,5 +35,5 @@ const failedOnce: Readonly<Record<string, readonly number[]>> = {
 
 for (const [guarantee, seeds] of Object.entries(failedOnce))
   test(`${guarantee} (seeds ${seeds.join(', ')})`, async () => {
-    for (const seed of seeds) await passes(seed)
+    for (const seed of isLongVersion ? seeds : seeds.slice(0, 1)) await passes(seed)
   })

@@ -5,6 +5,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { reorg, setAutomine } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { auditService } from '../audit-service.ts'
+import { eitherEngine } from '../long-version.ts'
 import { eventually } from '../world.ts'
 import {
   cancel,
@@ -18,10 +19,10 @@ import {
   type Visitor,
 } from './raw-payment.ts'
 import {
-  ENGINES,
   mintOpened,
   newPayer,
   passBlocks,
+  payingFetch,
   proxiedWorlds,
   type X402World,
 } from './x402-world.ts'
@@ -32,7 +33,7 @@ const WETH = '0x4200000000000000000000000000000000000006'
 
 const startProxied = await proxiedWorlds()
 
-for (const engine of ENGINES)
+for (const engine of eitherEngine)
   describe(`a payment with a call, on ${engine}`, () => {
     let world: X402World
     before(async () => {
@@ -277,6 +278,41 @@ for (const engine of ENGINES)
       assert.equal((await visitor.usage()).prepaidBalanceUsd, 0)
       assert.equal((await visitor.get(PATH, header)).status, 409)
       assert.equal((await api.get('/api/usage', key.authorization)).body.prepaidBalanceUsd, 0.1)
+    })
+
+    test('of 200 calls with one paid call of the cap left one is paid; the others are 403, which no client pays', async () => {
+      const { api, base, origin } = world
+      const { publicId, authorization } = await mintOpened(world, world.devnet.wallets.holder)
+      const limits = `/api/keys/${publicId}/limits`
+      const paying = payingFetch(await newPayer(base, FUNDS))
+      const call = () => paying(`${origin}${PATH}`, { headers: authorization })
+      // A free one at most, one that buys balance, and one of its balance.
+      for (let calls = 0; calls < 3; calls += 1) assert.equal((await call()).status, 200)
+      const balance = async () =>
+        (await api.get('/api/usage', authorization)).body.prepaidBalanceUsd
+      const held = await balance()
+      const { paidCallsToday } = (await api.get(limits, authorization)).body
+      const cap = { dailyPaidCalls: paidCallsToday + 1 }
+      assert.equal((await api.post(limits, cap, authorization)).status, 200)
+      const statuses = await Promise.all(
+        Array.from({ length: 200 }, async () => {
+          const answer = await call()
+          const { error } = answer.status === 403 ? JSON.parse(await answer.text()) : {}
+          return error ?? answer.status
+        }),
+      )
+      assert.deepEqual(
+        Object.fromEntries(
+          [...Map.groupBy(statuses, String)].map(([code, all]) => [code, all.length]),
+        ),
+        { 200: 1, spending_limit_reached: 199 },
+      )
+      assert.equal(await balance(), Number((held - 0.0001).toFixed(6)), 'and nobody paid more')
+      const read = await api.get(limits, authorization)
+      assert.equal(read.body.paidCallsToday, cap.dailyPaidCalls)
+      await api.post(limits, { endpoints: ['/api/stats'] }, authorization)
+      const elsewhere = await api.get(PATH, authorization)
+      assert.deepEqual([elsewhere.status, elsewhere.body.error], [403, 'key_not_allowed'])
     })
 
     test('a settling wallet without ether shows no offer, and the contract answers as before', async () => {

@@ -108,6 +108,15 @@ for (const engine of eitherEngine)
       assert.deepEqual(said, ['ok', 'ok'])
     })
 
+    test(`${engine}: what was added is found by a program without our code too`, (context) => {
+      const { json, csv, jwks } = statements
+      const twice = json.replace('"closingBalance', '"closingBalanceMicroUsd":"9","closingBalance')
+      const forged = [`${csv}closing,,2026-12-01,,9\r\n`, `${csv}\r\n`, twice]
+      const said = verifyApart(jwks, forged)
+      if (said === undefined) return context.skip('python3 is not installed')
+      for (const each of said) assert.match(each, /not a statement/)
+    })
+
     test(`${engine}: a changed digit of any amount is found by both`, async (context) => {
       const { json, csv, jwks } = statements
       const changed = [json, csv].map(changedAmounts)

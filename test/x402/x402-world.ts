@@ -23,6 +23,7 @@ export interface X402World extends World {
 
 export interface X402Options {
   readonly databaseUrl?: string
+  readonly historyDays?: number
   readonly environment?: Readonly<Record<string, string>>
   change?(file: EcosystemFile): EcosystemFile
 }
@@ -52,8 +53,6 @@ export async function startX402World(options: X402Options = {}): Promise<X402Wor
   }
 }
 
-export const ENGINES = ['SQLite', 'PostgreSQL'] as const
-
 /**
  * Gives what starts a world on either engine, behind a proxy that names its clients. Asked for where
  * tests are declared: the PostgreSQL server ends with them.
@@ -62,7 +61,7 @@ export async function proxiedWorlds() {
   const postgres = await startPostgres()
   after(() => postgres.stop())
   return async (
-    engine: (typeof ENGINES)[number],
+    engine: 'SQLite' | 'PostgreSQL',
     options: Pick<X402Options, 'change'> = {},
   ): Promise<X402World> =>
     startX402World({

@@ -2,6 +2,7 @@ import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Quotas, WalletTier } from '#domain/tier.ts'
+import { toIso } from '#lib/time.ts'
 import type { RequestHeaders } from '#route/route.ts'
 import { StoreError } from '#store/engine.ts'
 import { findKeysByDigest, type Key } from '../keys/key-store.ts'
@@ -54,7 +55,8 @@ export function createCallers(deps: CallersDeps): Callers {
       // The key may have been revoked while the tier was read.
       const isOld = Math.abs(deps.clock() - readMs) >= KEY_TTL_MS
       const newest = isOld ? (await lookUp(digest)).key : key
-      return isActive(newest) ? keyedCaller(deps, newest, tier) : refuseKey()
+      if (!isActive(newest)) return refuseKey()
+      return refuseExpired(newest, deps.clock()) ?? keyedCaller(deps, newest, tier)
     },
   }
 }
@@ -67,6 +69,15 @@ function bearerSecret(header: string | readonly string[]): string | undefined {
 
 function refuseKey(): Refusal {
   return refuse('invalid_api_key', 'the API key is malformed, unknown or revoked')
+}
+
+function refuseExpired({ limits }: Key, nowMs: number): Refusal | undefined {
+  const end = limits?.expiresUnix
+  if (end === undefined || nowMs < end * 1000) return undefined
+  return refuse(
+    'invalid_api_key',
+    `the API key ended at ${toIso(end)}; its wallet can set a later end`,
+  )
 }
 
 interface Found {
@@ -116,5 +127,6 @@ function keyedCaller(deps: CallersDeps, key: Key, tier: WalletTier): Caller {
     publicId: key.publicId,
     wallet: key.wallet,
     hasOwnCounter: !key.isFirst,
+    ...(key.limits !== undefined && { limits: key.limits }),
   }
 }

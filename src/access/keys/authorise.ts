@@ -31,9 +31,9 @@ export interface KeyChange {
 
 /** All three or none. */
 export interface OwnerProof {
-  readonly ownerAddress?: string
-  readonly signature?: string
-  readonly message?: string
+  readonly ownerAddress?: string | undefined
+  readonly signature?: string | undefined
+  readonly message?: string | undefined
 }
 
 export interface Authority {

@@ -1,9 +1,11 @@
 import type { Address } from '#domain/address.ts'
+import type { KeyLimits } from '#domain/key-limits.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Connection, Engine, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { join, type Sql, sql } from '#store/sql.ts'
 import { padded } from '../padded.ts'
+import { limitsText, parseLimits } from './limits.ts'
 import { type NewSecret, newSecret, type SecretDeps } from './secret.ts'
 import type { SignedMessage } from './signed-message.ts'
 
@@ -15,6 +17,7 @@ export interface Key {
   readonly revokedUnix: number | null
   /** Its calls are the wallet's minus those of the other keys. */
   readonly isFirst: boolean
+  readonly limits: KeyLimits | undefined
 }
 
 const ACTIVE_KEYS_MAX = 10
@@ -22,7 +25,7 @@ const ACTIVE_KEYS_MAX = 10
 /** Ten collisions in a row mean broken randomness. */
 const DRAWS_MAX = 10
 
-const COLUMNS = sql`public_id, wallet, label, created_unix, revoked_unix, is_first`
+const COLUMNS = sql`public_id, wallet, label, created_unix, revoked_unix, is_first, limits`
 
 export async function findKeysByDigest(
   engine: Engine,
@@ -59,11 +62,19 @@ export async function listKeys(connection: Connection, wallet: Address): Promise
 
 const LISTED_MAX = 500
 
+interface NewKeyInput {
+  readonly wallet: Address
+  readonly label: string | null
+  readonly nowUnix: number
+  /** Of the key that it replaces. */
+  readonly limits?: KeyLimits | undefined
+}
+
 /** Refuses the eleventh active key, even across replicas. */
 export async function insertKey(
   connection: Connection,
   deps: SecretDeps,
-  input: { readonly wallet: Address; readonly label: string | null; readonly nowUnix: number },
+  input: NewKeyInput,
 ): Promise<{ readonly key: Key; readonly secret: string } | Refusal> {
   const counted = await connection.run(sql`
     insert into wallets (wallet, active_keys) values (${input.wallet}, 1)
@@ -86,13 +97,14 @@ export async function insertKey(
 function tryInsert(
   connection: Connection,
   made: NewSecret,
-  input: { readonly wallet: Address; readonly label: string | null; readonly nowUnix: number },
+  input: NewKeyInput,
 ): Promise<Key | undefined> {
   return first(
     connection.run(sql`
-      insert into keys (public_id, secret_digest, wallet, label, created_unix, revoked_unix, is_first)
+      insert into keys (public_id, secret_digest, wallet, label, created_unix, revoked_unix, is_first, limits)
       values (${made.publicId}, ${made.digest}, ${input.wallet}, ${input.label}, ${input.nowUnix},
-        ${null}, case when exists (select 1 from keys where wallet = ${input.wallet}) then 0 else 1 end)
+        ${null}, case when exists (select 1 from keys where wallet = ${input.wallet}) then 0 else 1 end,
+        ${limitsText(input.limits)})
       on conflict (public_id) do nothing returning ${COLUMNS}`),
   )
 }
@@ -187,5 +199,6 @@ function toKey(row: Row): Key {
     createdUnix: column.integer(row, 'created_unix'),
     revokedUnix: column.integerOrNull(row, 'revoked_unix'),
     isFirst: column.flag(row, 'is_first'),
+    limits: parseLimits(column.textOrNull(row, 'limits')),
   }
 }

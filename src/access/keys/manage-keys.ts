@@ -1,11 +1,13 @@
 import { type Caller, PUBLIC_ID } from '#domain/caller.ts'
+import type { KeyLimits } from '#domain/key-limits.ts'
 import { toUsd } from '#domain/money.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import type { WalletTier } from '#domain/tier.ts'
-import { unixNow } from '#lib/time.ts'
+import { startOfDay, unixNow } from '#lib/time.ts'
 import { named, Type } from '#lib/type.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
+import { readPaidCalls } from '../meter/spending-caps.ts'
 import type { KeyDeps } from './authorise.ts'
 import { AUTHORITY_REFUSALS, authorise, type OwnerProof, useAuthority } from './authorise.ts'
 import { KeyRecord, toKeyRecord } from './key-record.ts'
@@ -26,7 +28,7 @@ import { moveWholeBalance } from './move-whole-balance.ts'
 import { publicIdInPath } from './parameters.ts'
 import { writeOrRefuse } from './write-or-refuse.ts'
 
-const ProofBody = Type.Object(
+export const ProofBody = Type.Object(
   {
     ownerAddress: Type.Optional(SIGNED_FIELDS.ownerAddress),
     signature: Type.Optional(SIGNED_FIELDS.signature),
@@ -35,7 +37,7 @@ const ProofBody = Type.Object(
   { additionalProperties: false },
 )
 
-const NO_STORE = { headers: { 'Cache-Control': 'no-store' } }
+export const NO_STORE = { headers: { 'Cache-Control': 'no-store' } }
 
 const OWNER = {
   method: 'POST',
@@ -94,7 +96,8 @@ export function rotateRoute(deps: KeyDeps): Route {
         const digest = await markRevoked(connection, { publicId, nowUnix })
         if (digest === undefined) return refuse('key_revoked', 'a revoked key cannot be rotated')
         if ((await countRotations(connection, publicId)) >= ROTATIONS_MAX) return refuseRotation()
-        const made = await insertKey(connection, deps, { ...old, nowUnix })
+        const limits = await carryLimits(connection, old, nowUnix)
+        const made = await insertKey(connection, deps, { ...old, limits, nowUnix })
         if (isRefusal(made)) return made
         const to = made.key.publicId
         await recordSuccessor(connection, { publicId, successor: to })
@@ -109,6 +112,18 @@ export function rotateRoute(deps: KeyDeps): Route {
       return answer(201, { key, secret: outcome.secret }, NO_STORE)
     },
   })
+}
+
+/** With what was paid so far, so that a rotation resets no cap. */
+async function carryLimits(
+  connection: Connection,
+  key: Key,
+  nowUnix: number,
+): Promise<KeyLimits | undefined> {
+  const day = startOfDay(nowUnix)
+  const paid = (await readPaidCalls(connection, day, [key])).get(key.publicId)
+  if (paid === undefined || paid.ofMonth === 0) return key.limits
+  return { ...key.limits, paidBefore: { day, ...paid } }
 }
 
 export function labelRoute(deps: KeyDeps): Route {
@@ -166,8 +181,11 @@ async function actOnKey<T>(
   const tier = await deps.callers.tierOf(authority.wallet)
   const nowUnix = unixNow(deps.clock)
   const outcome = await writeOrRefuse(deps.engine, async (connection) => {
-    const key = await useAuthority(connection, authority, { action, publicId, nowUnix })
-    return isRefusal(key) ? key : act(connection, key, nowUnix)
+    const found = await useAuthority(connection, authority, { action, publicId, nowUnix })
+    if (isRefusal(found)) return found
+    // What a concurrent change wrote goes along with a rotation.
+    const key = (await lockKey(connection, publicId)) ?? found
+    return act(connection, key, nowUnix)
   })
   return isRefusal(outcome) ? outcome : { ...outcome, tier }
 }

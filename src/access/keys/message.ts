@@ -13,6 +13,7 @@ export const ACTIONS = [
   'move-balance',
   'link-payer',
   'label',
+  'limits',
 ] as const
 
 export type Action = (typeof ACTIONS)[number]
@@ -30,6 +31,7 @@ const FORMS: Readonly<
   rotate: { title: 'rotate an API key', fields: ['address', 'key', 'issued'] },
   'move-balance': { title: 'move a prepaid balance', fields: ['address', 'key', 'to', 'issued'] },
   label: { title: 'rename an API key', fields: ['address', 'key', 'issued'] },
+  limits: { title: 'change the limits of an API key', fields: ['address', 'key', 'issued'] },
   'link-payer': {
     title: 'credit my payment to an API key',
     fields: ['address', 'chain', 'transaction', 'key', 'issued'],

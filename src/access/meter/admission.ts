@@ -1,4 +1,5 @@
 import type { Caller, UsageFigures } from '#domain/caller.ts'
+import type { ReachedCap } from '#domain/key-limits.ts'
 import type { MicroUsd } from '#domain/money.ts'
 
 /** Durable before it is returned. */
@@ -8,8 +9,11 @@ export type Admission =
       readonly source: 'quota' | 'prepaid'
       readonly receipt: AdmissionReceipt
       readonly figures: UsageFigures
+      /** Below what the owner of the key set. */
+      readonly isBalanceLow?: true
     }
   | { readonly kind: 'exhausted'; readonly figures: UsageFigures }
+  | { readonly kind: 'limited'; readonly cap: ReachedCap; readonly figures: UsageFigures }
 
 export interface AdmissionReceipt {
   /** Refunded at most once. */

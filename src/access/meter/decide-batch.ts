@@ -4,6 +4,7 @@ import { bucketAccount, keyAccount } from '#ledger/account.ts'
 import { type Spent, spendCalls } from '#ledger/spend.ts'
 import { nextMidnight } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
+import { hasCap } from '../keys/limits.ts'
 import type { Admission, AdmissionReceipt, MeterFigures } from './admission.ts'
 import {
   addKeyUnits,
@@ -16,6 +17,7 @@ import {
   takeUnits,
   wantedOf,
 } from './meter-statements.ts'
+import { type CapLeft, lockCaps } from './spending-caps.ts'
 
 interface Counted {
   readonly id: BatchId
@@ -38,17 +40,20 @@ const NOTHING_TAKEN: ReadonlyMap<string, Taken> = new Map()
 
 const NOTHING_ASKED: Standing = { days: new Map(), balances: new Map() }
 
+const NO_CAPS: ReadonlyMap<string, CapLeft> = new Map()
+
 const NOTHING_SPENT: ReadonlyMap<string, Spent> = new Map()
 
 /**
  * One transaction, in arrival order: free units, then prepaid calls. At most four statements
- * without payment and seven with; locks usage_days, key_days, balances, spend_days in that order.
+ * without payment and seven with, and two more for capped keys; locks usage_days, key_days, keys,
+ * balances, spend_days in that order.
  */
 export async function decideBatch(connection: Connection, batch: Batch): Promise<Decisions> {
   const { admits, figures, day } = batch
   const taken = admits.length === 0 ? NOTHING_TAKEN : await countBatch(connection, batch)
   const { keyUnits, beyondQuota } = shareUnits(admits, taken)
-  const asked = [...beyondQuota, ...figures]
+  const asked = [...beyondQuota, ...figures, ...admits.filter(tellsLowBalance)]
   const standing =
     asked.length === 0
       ? NOTHING_ASKED
@@ -57,9 +62,11 @@ export async function decideBatch(connection: Connection, batch: Batch): Promise
           accounts: asked.map(accountOf),
         })
   if (keyUnits.size > 0) await addKeyUnits(connection, day, keyUnits)
-  const calls = payableCalls(beyondQuota, standing.balances, batch.pricePerCall)
+  const capped = cappedKeys(beyondQuota)
+  const caps = capped.size === 0 ? NO_CAPS : await lockCaps(connection, day, capped)
+  const calls = payableCalls(beyondQuota, { standing, caps }, batch.pricePerCall)
   const spent = calls.size === 0 ? NOTHING_SPENT : await spendCalls(connection, { ...batch, calls })
-  const tally = new Tally(batch, { taken, spent, standing })
+  const tally = new Tally(batch, { taken, spent, standing, caps })
   const admissions = admits.map((caller) => tally.admit(caller))
   if (tally.paid.size > 0) await addPaid(connection, day, tally.paid)
   return { admissions, figures: figures.map((caller) => tally.figures(caller)) }
@@ -97,13 +104,26 @@ function shareUnits(admits: readonly Caller[], taken: ReadonlyMap<string, Taken>
 /** By account with the price of at least one call; the debit itself decides. */
 function payableCalls(
   callers: readonly Caller[],
-  balances: ReadonlyMap<string, MicroUsd>,
+  { standing: { balances }, caps }: Pick<Outcome, 'standing' | 'caps'>,
   pricePerCall: MicroUsd,
 ): ReadonlyMap<string, number> {
   const calls = new Map<string, number>()
-  for (const account of callers.map(accountOf))
-    if ((balances.get(account) ?? 0n) >= pricePerCall) countOne(calls, account)
+  for (const account of callers.map(accountOf)) {
+    const isCapped = (calls.get(account) ?? 0) >= (caps.get(account)?.paidCalls ?? Infinity)
+    if (!isCapped && (balances.get(account) ?? 0n) >= pricePerCall) countOne(calls, account)
+  }
   return calls
+}
+
+function cappedKeys(callers: readonly Caller[]): ReadonlySet<string> {
+  const capped = new Set<string>()
+  for (const caller of callers)
+    if (caller.kind === 'keyed' && hasCap(caller.limits)) capped.add(caller.publicId)
+  return capped
+}
+
+function tellsLowBalance(caller: Caller): boolean {
+  return caller.kind === 'keyed' && caller.limits?.lowBalanceMicroUsd !== undefined
 }
 
 function countOne(counts: Map<string, number>, name: string): number {
@@ -126,6 +146,8 @@ interface Outcome {
   /** By account. */
   readonly spent: ReadonlyMap<string, Spent>
   readonly standing: Standing
+  /** By account. */
+  readonly caps: ReadonlyMap<string, CapLeft>
 }
 
 interface BucketTally {
@@ -162,18 +184,30 @@ class Tally {
     }
     const account = accountOf(caller)
     const callsLeft = this.#callsLeft.get(account) ?? 0
-    if (callsLeft === 0) return { kind: 'exhausted', figures: this.#usage(caller) }
+    if (callsLeft === 0) return this.#refused(caller, account)
     this.#callsLeft.set(account, callsLeft - 1)
     bucket.paid += 1
     this.paid.set(caller.bucket, (this.paid.get(caller.bucket) ?? 0) + 1)
     return this.#admitted(caller, account)
   }
 
+  /** A cap that is used up comes first: paying more would not help. */
+  #refused(caller: Caller, account: string): Admission {
+    const figures = this.#usage(caller)
+    const left = this.#outcome.caps.get(account)
+    const spent = this.#outcome.spent.get(account)?.calls ?? 0
+    if (left === undefined || left.paidCalls > spent) return { kind: 'exhausted', figures }
+    return { kind: 'limited', cap: left.cap, figures }
+  }
+
   figures(caller: Caller): MeterFigures {
+    return { ...this.#usage(caller), prepaidBalance: this.#balance(caller) }
+  }
+
+  #balance(caller: Caller): MicroUsd {
     const account = accountOf(caller)
     const { spent, standing } = this.#outcome
-    const prepaidBalance = spent.get(account)?.balance ?? standing.balances.get(account) ?? 0n
-    return { ...this.#usage(caller), prepaidBalance }
+    return spent.get(account)?.balance ?? standing.balances.get(account) ?? 0n
   }
 
   #usage(caller: Caller): UsageFigures {
@@ -196,7 +230,10 @@ class Tally {
     const name = `${id.meter}:${id.number}:${this.#receipts}`
     const countedKey = source === 'quota' ? countedKeyOf(caller) : null
     const receipt = { id: name, bucket: caller.bucket, day, source, account, countedKey }
-    return { kind: 'admitted', source, receipt, figures: this.#usage(caller) }
+    const low = caller.kind === 'keyed' ? caller.limits?.lowBalanceMicroUsd : undefined
+    const isLow = low !== undefined && this.#balance(caller) < low
+    const figures = this.#usage(caller)
+    return { kind: 'admitted', source, receipt, figures, ...(isLow && { isBalanceLow: true }) }
   }
 
   #bucket({ bucket }: Caller): BucketTally {

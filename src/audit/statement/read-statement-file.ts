@@ -28,6 +28,8 @@ function readJson(text: string): StatementFile | string {
   } catch {
     return 'the file is not valid JSON'
   }
+  if (countNames(text) !== countMembers(value))
+    return 'the file is not a statement: a member of its JSON is there twice'
   const check = Compile(SignedStatement)
   if (!isObject(value) || !check.Check(value)) {
     const [error] = check.Errors(value)[1]
@@ -35,6 +37,17 @@ function readJson(text: string): StatementFile | string {
   }
   const { statement, digest, signature } = value
   return { signed: canonicalJson(statement), digest, signature, rows: toTextRows(statement) }
+}
+
+/** Of valid JSON. */
+function countNames(text: string): number {
+  return [...text.matchAll(/"(?:[^"\\]|\\.)*"\s*(:?)/g)].filter(([, colon]) => colon === ':').length
+}
+
+function countMembers(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  const own = Array.isArray(value) ? 0 : Object.keys(value).length
+  return Object.values(value).reduce((sum, each) => sum + countMembers(each), own)
 }
 
 export function toTextRows(statement: Statement): readonly TextRow[] {
@@ -51,9 +64,10 @@ const SIGNATURE = '\r\nsignature,'
 
 function readCsv(text: string): StatementFile | string {
   const end = text.lastIndexOf(SIGNATURE)
-  if (end < 0) return 'the file is not a statement: its last line does not begin with "signature,"'
+  const [, signature] = /^([^,\r\n]+),*\r\n$/.exec(text.slice(end + SIGNATURE.length)) ?? []
+  if (end < 0 || signature === undefined)
+    return 'the file is not a statement: its last line must be "signature," with the signature alone'
   const signed = text.slice(0, end + 2)
-  const [signature = ''] = text.slice(end + SIGNATURE.length).split(',', 1)
   const [names = [], ...lines] = parseCsv(signed)
   const rows = lines.map((line) =>
     Object.fromEntries(

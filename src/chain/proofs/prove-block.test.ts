@@ -22,7 +22,7 @@ describe('the proof of a block', () => {
   let paid: BlockRef
   let earlier: BlockRef
   before(async () => {
-    devnet = await startOwnDevnet({ historyDays: 3 })
+    devnet = await startOwnDevnet()
     const { client, rpcUrl, chainId } = devnet.chains.base
     const pay = (amount: bigint) =>
       payUsdc(client, { from: accounts.holder, to: accounts.payTo, amount })

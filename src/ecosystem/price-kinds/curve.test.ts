@@ -24,7 +24,7 @@ import {
 } from '#test/indexed-ecosystem.ts'
 import { startOwnDevnet } from '#test/start-own-devnet.ts'
 
-const devnet = await startOwnDevnet({ historyDays: 3 })
+const devnet = await startOwnDevnet()
 after(() => devnet.stop())
 const { base, ethereum } = devnet.chains
 const { crypt, weth } = base.client.addresses

@@ -99,9 +99,11 @@ test('nobody waits for a server that cannot be reached, and the next is served o
   assert.equal(await pool.use(async () => 'served'), 'served')
 })
 
-test('a refused connection leaves those who wait to the connections that stand', async () => {
+test('who is refused a connection waits for those that are lent, and asks for no more for a second', async (t) => {
+  let nowMs = 0
+  t.mock.method(performance, 'now', () => nowMs)
   const world = new World()
-  const pool = world.pool(2)
+  const pool = world.pool(3)
   const lent = Promise.withResolvers<void>()
   const gate = Promise.withResolvers<void>()
   const holder = pool.use(async () => {
@@ -110,15 +112,42 @@ test('a refused connection leaves those who wait to the connections that stand',
   })
   await lent.promise
   world.isUp = false
-  const refused = assert.rejects(
-    pool.use(async () => undefined),
-    StoreError,
-  )
-  const waiting = pool.use(async () => 'served')
-  await refused
+  const waiting = [pool.use(async () => 'first'), pool.use(async () => 'second')]
+  await new Promise((resolve) => setImmediate(resolve))
+  waiting.push(pool.use(async () => 'third'))
+  assert.equal(world.made.length, 3, 'two were refused, and a third was not asked for')
+  assert.equal(pool.figures().waiting, 3)
+  world.isUp = true
+  nowMs += 1_000
+  waiting.push(pool.use(async () => 'fourth'))
+  assert.equal(world.made.length, 4)
+  assert.equal(await waiting.pop(), 'fourth')
   gate.resolve()
   await holder
-  assert.equal(await waiting, 'served')
+  assert.deepEqual(await Promise.all(waiting), ['first', 'second', 'third'])
+  assert.equal(pool.figures().refused, 0)
+})
+
+test('connections that nobody needs go back to the server, but one', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  let nowMs = 0
+  t.mock.method(performance, 'now', () => nowMs)
+  const world = new World()
+  const pool = world.pool(5)
+  const work = () => pool.use(() => new Promise((resolve) => setImmediate(resolve)))
+  await Promise.all(Array.from({ length: 5 }, work))
+  const pass = (ms: number) => {
+    nowMs += ms
+    t.mock.timers.tick(ms)
+  }
+  pass(30_000)
+  await Promise.all(Array.from({ length: 2 }, work))
+  pass(29_000)
+  assert.equal(world.living(), 5)
+  pass(2_000)
+  assert.equal(world.living(), 2, 'those that were used meanwhile stay')
+  pass(60_000)
+  assert.equal(world.living(), 1)
 })
 
 test('closing waits for work in flight and for those in line, and refuses whoever comes later', async () => {

@@ -22,16 +22,30 @@ const CLOSE_TIMEOUT_MS = 5_000
 /** More cannot be served within a request's time. */
 const WAITING_MAX = 20_000
 
+/** A server without room for another connection is not asked again at once. */
+const GROW_AGAIN_MS = 1_000
+
+/** All but one that nobody needed for so long go back to the server. */
+const IDLE_MAX_MS = 60_000
+
+interface Idle<C> {
+  readonly connection: C
+  readonly sinceMs: number
+}
+
 /**
- * Replaces lost connections on return. With the server unreachable, callers wait for at most one
- * attempt.
+ * Replaces lost connections on return. Callers wait while connections are lent; with none lent and the
+ * server unreachable or full, they wait for at most one attempt.
  */
 export class ConnectionPool<C extends Lendable> {
   readonly #options: ConnectionPoolOptions<C>
   readonly #all = new Set<C>()
   readonly #opening = new Set<C>()
   readonly #leaving = new Set<C>()
-  #idle: C[] = []
+  /** The last one is lent first, so that the others can go. */
+  #idle: Idle<C>[] = []
+  #growAgainMs = 0
+  #tidying: NodeJS.Timeout | undefined
   #waiting: Waiter<C>[] = []
   #refused = 0
   #closing: { readonly done: Promise<void>; readonly resolve: () => void } | undefined
@@ -72,7 +86,8 @@ export class ConnectionPool<C extends Lendable> {
     const late = setTimeout(() => this.#abandon(), CLOSE_TIMEOUT_MS)
     const done = promise.finally(() => clearTimeout(late))
     this.#closing = { done, resolve }
-    for (const connection of this.#idle) this.#drop(connection)
+    clearTimeout(this.#tidying)
+    for (const { connection } of this.#idle) this.#drop(connection)
     this.#idle = []
     this.#resolveWhenClosed()
     return done
@@ -80,16 +95,28 @@ export class ConnectionPool<C extends Lendable> {
 
   #take(): Promise<C> {
     if (this.#closing !== undefined) return Promise.reject(isClosed())
-    for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) {
-      if (idle.isUsable) return Promise.resolve(idle)
-      this.#drop(idle)
-    }
+    const idle = this.#takeIdle()
+    if (idle !== undefined) return Promise.resolve(idle)
     return new Promise((resolve, reject) => {
       const waiter = { resolve, reject }
-      if (this.#all.size < this.#options.connectionsMax) void this.#openFor(waiter)
+      if (this.#mayGrow()) void this.#openFor(waiter)
       else if (this.#waiting.length < WAITING_MAX) this.#waiting.push(waiter)
       else reject(new StoreError('PostgreSQL: too many statements wait for a connection'))
     })
+  }
+
+  #takeIdle(): C | undefined {
+    for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) {
+      if (idle.connection.isUsable) return idle.connection
+      this.#drop(idle.connection)
+    }
+    return undefined
+  }
+
+  #mayGrow(): boolean {
+    const { size } = this.#all
+    if (size >= this.#options.connectionsMax) return false
+    return size === this.#opening.size || performance.now() >= this.#growAgainMs
   }
 
   async #openFor(waiter: Waiter<C>): Promise<void> {
@@ -103,7 +130,10 @@ export class ConnectionPool<C extends Lendable> {
     } catch (failure) {
       this.#opening.delete(connection)
       this.#drop(connection)
-      waiter.reject(failure)
+      this.#growAgainMs = performance.now() + GROW_AGAIN_MS
+      const idle = this.#takeIdle()
+      if (idle !== undefined) return waiter.resolve(idle)
+      this.#waiting.unshift(waiter)
       // No lent connection can return.
       if (this.#all.size === this.#opening.size) this.#refuseWaiting(failure)
     }
@@ -116,7 +146,23 @@ export class ConnectionPool<C extends Lendable> {
       if (next !== undefined) void this.#openFor(next)
     } else if (next !== undefined) next.resolve(connection)
     else if (this.#closing !== undefined) this.#drop(connection)
-    else this.#idle.push(connection)
+    else {
+      this.#idle.push({ connection, sinceMs: performance.now() })
+      this.#tidyLater()
+    }
+  }
+
+  #tidyLater(): void {
+    if (this.#tidying !== undefined || this.#idle.length < 2) return
+    this.#tidying = setTimeout(() => {
+      this.#tidying = undefined
+      const oldMs = performance.now() - IDLE_MAX_MS
+      while (this.#idle.length > 1 && (this.#idle[0]?.sinceMs ?? oldMs) < oldMs) {
+        const first = this.#idle.shift()
+        if (first !== undefined) this.#drop(first.connection)
+      }
+      this.#tidyLater()
+    }, IDLE_MAX_MS / 2).unref()
   }
 
   #drop(connection: C): void {

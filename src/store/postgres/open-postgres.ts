@@ -1,4 +1,11 @@
-import type { Connection, Engine, Migration, OnMigration } from '../engine.ts'
+import { hostsOf } from '#lib/postgres-hosts.ts'
+import {
+  type Connection,
+  type Engine,
+  type Migration,
+  type OnMigration,
+  StoreError,
+} from '../engine.ts'
 import { appliedIds, assertInOrder, statementsOf } from '../migrate.ts'
 import { sql } from '../sql.ts'
 import { ConnectionPool } from './connection-pool.ts'
@@ -6,7 +13,7 @@ import { PostgresConnection, type PostgresConnectionOptions } from './postgres-c
 import { transact } from './transaction.ts'
 
 export interface PostgresOptions {
-  /** `postgres://user:password@host:port/database`; `sslmode` as in libpq. */
+  /** `postgres://user:password@host:port,host:port/database`; `sslmode` as in libpq. */
   readonly url: string
   readonly schema: 'register' | 'accounts'
   readonly connectionsMax?: number
@@ -49,7 +56,8 @@ const MIGRATION_LOCK = 5_398_017
 export function openPostgres(options: PostgresOptions): Engine {
   const { schema, silenceMaxMs = SILENCE_MAX_MS, connectionsMax = CONNECTIONS_MAX } = options
   const names = new Map<string, string>()
-  const settings = { url: urlOf(options), session: sessionOf(options), names, silenceMaxMs }
+  const hosts = { urls: hostsOf(options.url).map(urlOf) }
+  const settings = { hosts, session: sessionOf(options), names, silenceMaxMs }
   const pool = new ConnectionPool({
     connectionsMax,
     create: () => new PostgresConnection(settings),
@@ -65,8 +73,9 @@ export function openPostgres(options: PostgresOptions): Engine {
     },
     writeWithoutTimeout: (work) =>
       onOwnConnection(settings, (connection) => transact(connection, WITHOUT_TIMEOUT, work)),
-    migrate(migrations, onMigration) {
+    async migrate(migrations, onMigration) {
       assertInOrder(migrations)
+      await refuseSharedSessions(settings)
       return onOwnConnection(settings, (connection) =>
         migrateWithin(connection, { schema, migrations, onMigration }),
       )
@@ -102,7 +111,7 @@ function sessionOf(options: PostgresOptions): string {
     .join('; ')
 }
 
-function urlOf({ url }: PostgresOptions): string {
+function urlOf(url: string): string {
   const address = new URL(url)
   const query = address.searchParams
   if (query.has('sslmode') && !query.has('uselibpqcompat')) query.set('uselibpqcompat', 'true')
@@ -121,6 +130,29 @@ async function onOwnConnection<T>(
   } finally {
     await connection.end()
   }
+}
+
+/**
+ * A pooler that lends a connection per transaction mixes up sessions: search path, limits and prepared
+ * statements. Something set in one session is then missing there, or seen in another.
+ */
+async function refuseSharedSessions(
+  settings: Omit<PostgresConnectionOptions, 'silenceMaxMs'>,
+): Promise<void> {
+  const mark = `${process.pid}.${performance.now()}`
+  const markOf = async (connection: PostgresConnection) => {
+    const [row] = await connection.ask("select current_setting('sexton.session', true) as mark")
+    return row?.mark ?? ''
+  }
+  await onOwnConnection(settings, async (one) => {
+    await one.command(`set sexton.session = '${mark}'`)
+    const others = await onOwnConnection(settings, markOf)
+    const own = [await markOf(one), await markOf(one), await markOf(one)]
+    if (others === mark || own.some((each) => each !== mark))
+      throw new StoreError(
+        'PostgreSQL: a pooler at this URL lends connections by transaction; set pool_mode = session, or name the server itself',
+      )
+  })
 }
 
 async function migrateWithin(

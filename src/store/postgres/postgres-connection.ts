@@ -5,7 +5,8 @@ import { ConstraintError, LockTimeoutError, StoreError } from '../engine.ts'
 import { type Sql, type SqlValue, toNumbered } from '../sql.ts'
 
 export interface PostgresConnectionOptions {
-  readonly url: string
+  /** One per host, the last that worked first. */
+  readonly hosts: { urls: readonly string[] }
   readonly session: string
   readonly names: Map<string, string>
   /** While a response is due; 0 for no limit. */
@@ -28,19 +29,29 @@ const STALE = new Set(['0A000', '26000', '25006'])
  * statements.
  */
 export class PostgresConnection {
-  readonly #client: Client
-  readonly #socket = new Socket()
+  #client = new Client()
+  #socket = new Socket()
+  readonly #hosts: PostgresConnectionOptions['hosts']
+  readonly #silenceMaxMs: number
   readonly #names: Map<string, string>
   readonly #session: string
   #isUsable = false
   #unanswered = 0
 
-  constructor({ url, session, names, silenceMaxMs }: PostgresConnectionOptions) {
+  constructor({ hosts, session, names, silenceMaxMs }: PostgresConnectionOptions) {
+    this.#hosts = hosts
     this.#session = session
     this.#names = names
+    this.#silenceMaxMs = silenceMaxMs
+  }
+
+  #dial(url: string): void {
+    const silenceMaxMs = this.#silenceMaxMs
+    const socket = new Socket()
+    this.#socket = socket
     this.#client = new Client({
       connectionString: url,
-      stream: () => this.#socket,
+      stream: () => socket,
       pipeline: true,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
@@ -50,20 +61,38 @@ export class PostgresConnection {
     // An error without listener would end the process.
     this.#client.on('error', () => this.discard())
     this.#client.on('end', () => this.discard())
-    this.#socket.setTimeout(silenceMaxMs, () => {
+    socket.setTimeout(silenceMaxMs, () => {
       if (this.#unanswered > 0) this.destroy()
     })
   }
 
   /** After StoreError it can only be destroyed. */
   async open(): Promise<void> {
-    try {
-      await this.#client.connect()
-      await this.command(this.#session)
-      this.#isUsable = true
-    } catch (error) {
-      throw toStoreError(error)
+    const { urls } = this.#hosts
+    const failures: StoreError[] = []
+    for (const url of urls)
+      try {
+        await this.#openAt(url, urls.length > 1)
+        if (url !== urls[0]) this.#hosts.urls = [url, ...urls.filter((each) => each !== url)]
+        return
+      } catch (error) {
+        failures.push(toStoreError(error))
+      }
+    if (failures.length === 1) throw failures[0]
+    const words = failures.map(({ message }, at) => `${hostOf(urls[at])}: ${message}`).join('; ')
+    throw new StoreError(`PostgreSQL: no host takes writes (${words})`)
+  }
+
+  async #openAt(url: string, mustWrite: boolean): Promise<void> {
+    this.#dial(url)
+    await this.#client.connect()
+    await this.command(this.#session)
+    const [row] = mustWrite ? await this.ask('show transaction_read_only') : []
+    if (row?.transaction_read_only === 'on') {
+      await this.end()
+      throw new StoreError('it only reads')
     }
+    this.#isUsable = true
   }
 
   get isUsable(): boolean {
@@ -77,6 +106,11 @@ export class PostgresConnection {
   async command(text: string): Promise<string> {
     const results = [await this.#send({ text })].flat()
     return results.at(-1)?.command ?? ''
+  }
+
+  /** Without preparing anything. */
+  async ask(text: string): Promise<readonly Row[]> {
+    return (await this.#send({ text })).rows
   }
 
   run(statement: Sql): Promise<readonly Row[]> {
@@ -126,6 +160,10 @@ export class PostgresConnection {
   }
 }
 
+function hostOf(url = ''): string {
+  return new URL(url).host
+}
+
 /** 64-bit integers become exact numbers. */
 const getTypeParser: typeof types.getTypeParser = (oid: number, format?: 'text' | 'binary') =>
   oid === types.builtins.INT8 ? exactNumber : types.getTypeParser(oid, format)
@@ -150,8 +188,8 @@ function toStoreError(error: unknown): StoreError {
   return new (kindOf(code))(`PostgreSQL: ${message}`, { cause: error })
 }
 
-/** Class 23: integrity constraint violation; 55P03: lock not available. */
+/** Class 23: integrity constraint violation; 55P03: lock not available; 40P01: deadlock. */
 function kindOf(code: string): typeof StoreError {
   if (/^23[0-9A-Z]{3}$/.test(code)) return ConstraintError
-  return code === '55P03' ? LockTimeoutError : StoreError
+  return code === '55P03' || code === '40P01' ? LockTimeoutError : StoreError
 }

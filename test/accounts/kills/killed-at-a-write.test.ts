@@ -4,7 +4,7 @@ import { findStrace } from '#test/strace.ts'
 import { type KillOutcome, type KillStage, prepareKillStage } from './kill-stage.ts'
 
 /** So many of some hundred writes; `kill-at-every-write.ts` kills at all of them. */
-const KILLS = 3
+const KILLS = 2
 
 let stage: KillStage | undefined
 after(() => stage?.stop())
