@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import type { Logger } from 'pino'
 import { createProxyCheck } from '#access/callers/client-address.ts'
@@ -98,6 +99,8 @@ export async function serve(deps: ServeDeps, composed: ServeInput): Promise<Serv
       draining.isOn = true
       api.drain()
       await sleep((settings.drainSeconds ?? 0) * 1_000)
+      // Right after the event loop has accepted, hardly a connection waits and is lost.
+      await setImmediate()
       await api.stop()
       await metrics?.stop()
       input.metrics?.stop()
