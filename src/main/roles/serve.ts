@@ -99,13 +99,25 @@ export async function serve(deps: ServeDeps, composed: ServeInput): Promise<Serv
       draining.isOn = true
       api.drain()
       await sleep((settings.drainSeconds ?? 0) * 1_000)
-      // Right after the event loop has accepted, hardly a connection waits and is lost.
-      await setImmediate()
+      await quietTurn()
       await api.stop()
       await metrics?.stop()
       input.metrics?.stop()
       await accessLog?.close()
     },
+  }
+}
+
+/** Longer turns leave time for connections that are not accepted yet, and would be reset. */
+const QUIET_MS = 0.2
+const TURNS_MAX = 2_000
+
+/** Resolves after a turn of the event loop with nothing to do, so that no connection waits. */
+async function quietTurn(): Promise<void> {
+  for (let turn = 0; turn < TURNS_MAX; turn += 1) {
+    const startMs = performance.now()
+    await setImmediate()
+    if (performance.now() - startMs < QUIET_MS) return
   }
 }
 
