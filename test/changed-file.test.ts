@@ -88,7 +88,8 @@ onEach('a server whose file differs from the register is not ready and names the
     const ecosystem = at(withoutEthereum)
     const file = filePartsOf(ecosystem)
     const { ready, parts } = await readReadiness({
-      ...{ register, accounts: register, ecosystem, file, clock: Date.now, indexing: () => [] },
+      ...{ register, ecosystem, file, clock: Date.now, indexing: () => [] },
+      accountsState: async () => 'ok',
       recentStatus: () =>
         register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains, file)),
     })

@@ -84,9 +84,13 @@ export function headerRefs(names: readonly string[], takesPayments: boolean): Js
   return Object.fromEntries(present.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-export function headerComponents(takesPayments: boolean): JsonObject {
+export function headerComponents(has: {
+  readonly payments: boolean
+  readonly csv: boolean
+}): JsonObject {
   const present = Object.entries(HEADER_COMPONENTS).filter(
-    ([name]) => takesPayments || !ofPayments.includes(name),
+    ([name]) =>
+      (has.payments || !ofPayments.includes(name)) && (has.csv || name !== 'Content-Disposition'),
   )
   return Object.fromEntries(present)
 }

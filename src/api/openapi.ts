@@ -55,7 +55,10 @@ export function toOpenApi(input: OpenApiInput): JsonObject {
           description: 'An API key. Optional: without one, calls count per client address.',
         },
       },
-      headers: headerComponents(takesPayments(input)),
+      headers: headerComponents({
+        payments: takesPayments(input),
+        csv: input.routes.some((route) => route.csv === true),
+      }),
       responses: schemas.referIn(Object.fromEntries(responses)),
       schemas: schemas.all(),
     },

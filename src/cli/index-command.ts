@@ -1,6 +1,8 @@
 import type { Command } from 'commander'
+import type { RoleState } from '#main/gauges/index-gauges.ts'
 import type { IndexProgress } from '#main/gauges/index-progress.ts'
 import type { ExitCode, RoleContext } from '#main/role-context.ts'
+import type { Engine } from '#store/engine.ts'
 import { ON_CHANGED_FILE, type RoleOptions, roleCommand, runRole } from './run-role.ts'
 
 const EXAMPLES = `
@@ -40,20 +42,27 @@ async function runIndex(context: RoleContext): Promise<ExitCode> {
   const { settings, progress } = context
   const ecosystem = await chosenEcosystem(settings)
   const known = new Map<string, IndexProgress>()
-  const metrics = await openMetrics(settings, () => [...known.values()])
+  const state: RoleState = { leads: undefined }
+  let opened: Engine | undefined
+  const indexing = () => [...known.values()]
+  const probe = await openProbe(settings, state, { register: () => opened, indexing })
   const register = await openRegister(settings, reportMigrations(context.logger)).catch(
     async (error: unknown) => {
-      await metrics?.stop()
+      await probe?.stop()
       throw error
     },
   )
+  opened = register
   const ending = new AbortController()
-  const indexing = runIndexRole(
+  const running = runIndexRole(
     {
       ...context,
       ecosystem,
       register,
       onChangedFile: settings.onChangedFile,
+      onLease(held) {
+        state.leads = held
+      },
       onProgress(chain) {
         known.set(chain.chain, chain)
         const { task, done, total, detail } = barOf(chain)
@@ -64,21 +73,31 @@ async function runIndex(context: RoleContext): Promise<ExitCode> {
   )
   const stop = async () => {
     ending.abort()
-    await indexing
+    await running
   }
   try {
-    return await untilStopped(context, stop, indexing)
+    return await untilStopped(context, stop, running)
   } finally {
-    await metrics?.stop()
+    await probe?.stop()
     await register.close()
   }
 }
 
-async function openMetrics(
+async function openProbe(
   { indexMetrics }: RoleContext['settings'],
-  indexing: () => readonly IndexProgress[],
+  state: RoleState,
+  input: { readonly register: () => Engine | undefined; indexing(): readonly IndexProgress[] },
 ) {
   if (indexMetrics === undefined) return undefined
-  const { openIndexMetrics } = await import('#main/gauges/index-metrics.ts')
-  return openIndexMetrics(indexing, indexMetrics)
+  const [{ progressGauges }, { openRoleProbe }, { stateOfRegister }] = await Promise.all([
+    import('#main/gauges/index-gauges.ts'),
+    import('#main/gauges/role-probe.ts'),
+    import('#main/gauges/store-state.ts'),
+  ])
+  const gauges = progressGauges(input)
+  const stores = async () => {
+    const register = input.register()
+    return { register: register === undefined ? 'being opened' : await stateOfRegister(register) }
+  }
+  return openRoleProbe({ role: 'index', state, gauges, stores }, indexMetrics)
 }

@@ -39,7 +39,10 @@ export async function runRole(
   const given = Object.entries(overrides).filter(([, value]) => value !== undefined)
   const environment = { ...process.env, ...Object.fromEntries(given) }
   const { stdout, stderr } = process
-  const settings = readSettings(environment, { isTty: stdout.isTTY === true })
+  const settings = readSettings(environment, {
+    isTty: stdout.isTTY === true,
+    command: process.argv[2],
+  })
   const progress = createProgress({
     output: stderr,
     log: stdout,

@@ -1,5 +1,7 @@
 import type { Command } from 'commander'
+import type { RoleState } from '#main/gauges/index-gauges.ts'
 import type { ExitCode, RoleContext } from '#main/role-context.ts'
+import type { Stores } from '#main/stores.ts'
 import { type RoleOptions, roleCommand, runRole } from './run-role.ts'
 
 const EXAMPLES = `
@@ -32,6 +34,11 @@ async function runVerify(context: RoleContext): Promise<ExitCode> {
   const { settings, logger, clock } = context
   const ecosystem = await chosenEcosystem(settings)
   const stores = await openStores(settings, reportMigrations(logger))
+  const state: RoleState = { leads: undefined }
+  const probe = await openProbe(context, state, stores).catch(async (error: unknown) => {
+    await stores.close()
+    throw error
+  })
   const ending = new AbortController()
   const verifying = runVerifyRole(
     // Waiting requests are in other processes, which poll.
@@ -42,6 +49,9 @@ async function runVerify(context: RoleContext): Promise<ExitCode> {
       logger,
       settings,
       onChange: () => undefined,
+      onRound(leads) {
+        state.leads = leads
+      },
     },
     ending.signal,
   )
@@ -53,6 +63,22 @@ async function runVerify(context: RoleContext): Promise<ExitCode> {
     logger.info('verifying prepayments')
     return await untilStopped(context, stop, verifying)
   } finally {
+    await probe?.stop()
     await stores.close()
   }
+}
+
+async function openProbe({ settings, clock }: RoleContext, state: RoleState, stores: Stores) {
+  const { verifyMetrics } = settings
+  if (verifyMetrics === undefined) return undefined
+  const [{ openRoleProbe }, { stateOfRegister, watchAccounts }] = await Promise.all([
+    import('#main/gauges/role-probe.ts'),
+    import('#main/gauges/store-state.ts'),
+  ])
+  const accounts = watchAccounts(stores.accounts, clock)
+  const read = async () => ({
+    register: await stateOfRegister(stores.register),
+    accounts: await accounts(),
+  })
+  return openRoleProbe({ role: 'verifier', state, gauges: [], stores: read }, verifyMetrics)
 }

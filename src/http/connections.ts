@@ -40,6 +40,8 @@ const SWEEP_MS = 2_000
 
 /** At shutdown, for unfinished requests and unread answers. */
 const UNSENT_MS = 10_000
+/** A proxy sends on its new connection at once, and may not send a POST again. */
+const NEW_MS = 1_000
 const UNREAD_MS = 20_000
 
 export interface ConnectionsDeps {
@@ -128,7 +130,8 @@ export class Connections {
   }
 
   #patienceMs(socket: Socket): number {
-    if (socket.bytesRead === 0 || this.#isIdle(socket)) return 0
+    if (socket.bytesRead === 0) return NEW_MS
+    if (this.#isIdle(socket)) return 0
     const isAnswering = socket.writableLength > 0 || this.of(socket).isAnswering
     return isAnswering ? UNREAD_MS : UNSENT_MS
   }

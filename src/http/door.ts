@@ -42,12 +42,17 @@ export class Door {
   readonly #paths: PathIndex
   readonly #connections: Connections
   readonly #unsent: UnsentBytes
+  #isDraining = false
 
   constructor(deps: DoorDeps, connections: Connections, unsent: UnsentBytes) {
     this.#deps = deps
     this.#paths = indexPaths(deps.endpoints)
     this.#connections = connections
     this.#unsent = unsent
+  }
+
+  drain(): void {
+    this.#isDraining = true
   }
 
   /** Checks path and method, size and type before reading the body. */
@@ -166,7 +171,7 @@ export class Door {
   ): FastifyReply {
     const { constantHeaders: constant, clientOf, observe, record, report } = this.#deps
     const { requestId, startedMs } = incoming
-    const isStopping = this.stopping.signal.aborted
+    const isStopping = this.#isDraining || this.stopping.signal.aborted
     const close = this.#connections.of(reply.raw.req.socket).isLast(reply.raw, isStopping)
     // Fastify would close after an earlier answer and lose the rest.
     if (isStopping && !close) outgoing.headers.push('Connection', 'keep-alive')

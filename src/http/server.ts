@@ -18,6 +18,8 @@ export interface ServerDeps extends DoorDeps {
 export interface HttpServer {
   /** Returns the port. */
   listen(input: { readonly host: string; readonly port: number }): Promise<number>
+  /** From now on each answer ends its connection; new ones are still accepted. */
+  drain(): void
   stop(): Promise<void>
 }
 
@@ -48,7 +50,10 @@ export function createServer(deps: ServerDeps): HttpServer {
       await app.listen(input)
       return (app.server.address() as AddressInfo).port
     },
+    drain: () => door.drain(),
     async stop() {
+      // At once: Fastify closes some turns later.
+      app.server.close()
       door.stopping.abort()
       await app.close()
     },

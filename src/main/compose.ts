@@ -29,11 +29,11 @@ import { streamRoute } from '#stream/stream-route.ts'
 import { absentOperations } from './absent-operations.ts'
 import { indexGauges } from './gauges/index-gauges.ts'
 import type { IndexProgress } from './gauges/index-progress.ts'
-import { publicReadiness } from './gauges/public-readiness.ts'
-import { readReadiness } from './gauges/read-readiness.ts'
+import { publicReadiness, readReadiness } from './gauges/read-readiness.ts'
 import { makeRecentFindings } from './gauges/recent-findings.ts'
 import { settlingGauges } from './gauges/settling-gauges.ts'
 import type { Watched } from './gauges/store-gauges.ts'
+import { watchAccounts } from './gauges/store-state.ts'
 import type { ServeInput } from './roles/serve.ts'
 import { serviceFactsOf } from './service-facts-of.ts'
 import type { GuardSetting, Settings } from './settings.ts'
@@ -114,7 +114,8 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
     payment === null ? undefined : composePayments(deps, { payment, file, access, waker, minter })
   const x402 = await openX402(deps, access, paying)
   const signing = await openSigning(deps)
-  const readiness = () => readReadiness({ ...index, accounts: stores.accounts })
+  const accountsState = watchAccounts(stores.accounts, clock)
+  const readiness = () => readReadiness({ ...index, accountsState })
   return {
     ...access,
     waker,

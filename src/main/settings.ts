@@ -26,6 +26,8 @@ export type StoreSetting =
       readonly kind: 'postgres'
       readonly url: string
       readonly connectionsMax?: number
+      /** In `pg_stat_activity`. */
+      readonly applicationName?: string
     }
 
 /** The environment, parsed once at the start. */
@@ -48,6 +50,9 @@ export interface Settings {
   readonly trustedProxies: readonly string[]
   readonly metrics: PortSetting | undefined
   readonly indexMetrics: PortSetting | undefined
+  readonly verifyMetrics: PortSetting | undefined
+  /** Not ready, but still accepting, after a signal to stop. */
+  readonly drainSeconds: number
   readonly log: { readonly level: LogLevel; readonly format: 'json' | 'pretty' }
   readonly accessLog: { readonly file: string | undefined } | undefined
   readonly guard: {
@@ -102,6 +107,9 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   SEXTON_METRICS_HOST: 'address of the metrics server (default 127.0.0.1)',
   SEXTON_METRICS_PORT: 'port of the metrics server, or off (default 4021)',
   SEXTON_INDEX_METRICS_PORT: 'port of the metrics server of "sexton index" (default off)',
+  SEXTON_VERIFY_METRICS_PORT: 'port of the metrics server of "sexton verify" (default off)',
+  SEXTON_DRAIN_SECONDS:
+    'seconds to answer on, not ready, after SIGTERM, until proxies have noticed (default 0)',
   SEXTON_GUARD_BURST: 'burst of requests per address (default 6000)',
   SEXTON_GUARD_PER_MINUTE: 'requests per minute per address after the burst (default 3000)',
   SEXTON_GUARD_MINT_BURST: 'burst of key requests and wrong signatures per address (default 30)',
@@ -119,10 +127,16 @@ export const VARIABLES: Readonly<Record<string, string>> = {
     'assumed price of ether in US dollars, to bound gas costs (default 5000)',
 }
 
+type Read = <T>(name: string, fallback: T, parse: (text: string) => Reading<T>) => T
+
+const text = (value: string): Reading<string> => ({ ok: true, value })
+
+const count = parseNumber({ minimum: 1, maximum: 10_000_000 })
+
 /** Throws SettingsError at the first invalid variable. */
 export function readSettings(
   environment: Readonly<Record<string, string | undefined>>,
-  terminal: { readonly isTty: boolean },
+  terminal: { readonly isTty: boolean; readonly command?: string | undefined },
 ): Settings {
   refuseUnknown(environment)
   const read: Read = (name, fallback, parse) => {
@@ -130,10 +144,7 @@ export function readSettings(
     if (reading.ok) return reading.value
     throw new SettingsError(`${name}: ${reading.reason} (got "${reading.shown}")`)
   }
-  const count = parseNumber({ minimum: 1, maximum: 10_000_000 })
   const port = parseNumber({ minimum: 0, maximum: 65_535 })
-  const gwei = parseNumber({ minimum: 1, maximum: 999_999_999 })
-  const text = (value: string): Reading<string> => ({ ok: true, value })
   const yes = (name: string) => read(name, 'no', parseOneOf(['yes', 'no'] as const)) === 'yes'
   const guard = (name: string, burst: number, perMinute: number): GuardSetting => ({
     burst: read(`SEXTON_GUARD_${name}BURST`, burst, count),
@@ -141,18 +152,19 @@ export function readSettings(
   })
   const database = read('SEXTON_DATABASE_URL', undefined, parseUrl('postgres'))
   const connectionsMax = read('SEXTON_CONNECTIONS', 8, parseNumber({ minimum: 2, maximum: 500 }))
+  const { command } = terminal
+  const application = command === undefined ? {} : { applicationName: `sexton ${command}` }
   const store = (name: string): StoreSetting => {
     const url = read(name, database, parseUrl('postgres'))
-    return url === undefined ? { kind: 'sqlite' } : { kind: 'postgres', url, connectionsMax }
+    return url === undefined
+      ? { kind: 'sqlite' }
+      : { kind: 'postgres', url, connectionsMax, ...application }
   }
   const metricsHost = read('SEXTON_METRICS_HOST', '127.0.0.1', text)
   const metrics = (name: string, fallback: number | undefined): PortSetting | undefined => {
     const chosen = environment[name] === 'off' ? undefined : read(name, fallback, port)
     return chosen === undefined ? undefined : { host: metricsHost, port: chosen }
   }
-  const keyFile = read<string | undefined>('SEXTON_SETTLING_KEY_FILE', undefined, text)
-  const gasPerDayGwei = read('SEXTON_SETTLING_GAS_PER_DAY', 10_000_000, gwei)
-  const etherUsd = read('SEXTON_SETTLING_ETHER_USD', 5_000, count)
   return {
     host: read('HOST', '127.0.0.1', text),
     port: read('PORT', 4020, port),
@@ -171,6 +183,8 @@ export function readSettings(
     trustedProxies: read('SEXTON_TRUSTED_PROXIES', [], parseList(parseNetwork)),
     metrics: metrics('SEXTON_METRICS_PORT', 4021),
     indexMetrics: metrics('SEXTON_INDEX_METRICS_PORT', undefined),
+    verifyMetrics: metrics('SEXTON_VERIFY_METRICS_PORT', undefined),
+    drainSeconds: read('SEXTON_DRAIN_SECONDS', 0, parseNumber({ minimum: 0, maximum: 300 })),
     log: {
       level: read('LOG_LEVEL', 'info', parseOneOf(LOG_LEVELS)),
       format: read(
@@ -186,11 +200,9 @@ export function readSettings(
       claim: guard('CLAIM_', 60, 30),
     },
     signingKeys: read<string | undefined>('SEXTON_SIGNING_KEYS', undefined, text),
-    settling: keyFile === undefined ? undefined : { keyFile, gasPerDayGwei, etherUsd },
+    settling: readSettling(read),
   }
 }
-
-type Read = <T>(name: string, fallback: T, parse: (text: string) => Reading<T>) => T
 
 function readStandbys(read: Read): NonNullable<Settings['registerReads']> {
   const seconds = parseNumber({ minimum: 1, maximum: 3_600 })
@@ -198,6 +210,14 @@ function readStandbys(read: Read): NonNullable<Settings['registerReads']> {
     urls: read('SEXTON_REGISTER_READ_URL', [], parseList(parseUrl('postgres'))),
     lagMaxMs: 1_000 * read('SEXTON_REGISTER_READ_LAG', 10, seconds),
   }
+}
+
+function readSettling(read: Read): Settings['settling'] {
+  const keyFile = read<string | undefined>('SEXTON_SETTLING_KEY_FILE', undefined, text)
+  const gwei = parseNumber({ minimum: 1, maximum: 999_999_999 })
+  const gasPerDayGwei = read('SEXTON_SETTLING_GAS_PER_DAY', 10_000_000, gwei)
+  const etherUsd = read('SEXTON_SETTLING_ETHER_USD', 5_000, count)
+  return keyFile === undefined ? undefined : { keyFile, gasPerDayGwei, etherUsd }
 }
 
 /** A misspelled variable would silently do nothing. */

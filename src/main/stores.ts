@@ -152,9 +152,8 @@ export async function openStore(
     // Lazy: only PostgreSQL needs it.
     const { openPostgres } = await import('#store/postgres/open-postgres.ts')
     const lockTimeoutMs = name === 'accounts' ? ACCOUNTS_LOCK_TIMEOUT_MS : 0
-    const { url, connectionsMax } = store
-    const most = connectionsMax === undefined ? {} : { connectionsMax }
-    return openPostgres({ url, schema: name, lockTimeoutMs, ...most })
+    const { kind: _, ...options } = store
+    return openPostgres({ ...options, schema: name, lockTimeoutMs })
   }
   const file = storeFile(dataFolder, name)
   try {

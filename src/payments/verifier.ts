@@ -48,6 +48,10 @@ export class Verifier {
     this.#deps = deps
   }
 
+  get leads(): boolean {
+    return this.#lease !== undefined
+  }
+
   async pass(): Promise<PassOutcome> {
     const lease = await this.#takeLease()
     if (lease === undefined) return { kind: 'idle' }

@@ -20,7 +20,7 @@ export interface IndexGaugeDeps {
 }
 
 export function indexGauges(deps: IndexGaugeDeps): readonly GaugeReading[] {
-  return [...registerGauges(deps), anomalyGauge(deps), ...progressGauges(deps)]
+  return [...registerGauges(deps), anomalyGauge(deps), ...progressGauges(deps), leadingGauge({})]
 }
 
 type Indexing = Pick<IndexGaugeDeps, 'indexing'>
@@ -152,4 +152,20 @@ function endpointGauges({ indexing }: Indexing): readonly GaugeReading[] {
       (each) => (each.p95Ms ?? 0) / 1_000,
     ),
   ]
+}
+
+/** Of the lease of a role: undefined before the first try. */
+export interface RoleState {
+  leads: boolean | undefined
+}
+
+export function leadingGauge(states: Readonly<Record<string, RoleState>>): GaugeReading {
+  return {
+    name: 'sexton_role_leads',
+    help: '1 while this process leads its role, 0 while it waits, by role',
+    read: async () =>
+      Object.fromEntries(
+        Object.entries(states).map(([of, { leads }]) => [of, Number(leads === true)]),
+      ),
+  }
 }

@@ -14,7 +14,7 @@ interface OperatorPage {
   readonly text: string
 }
 
-/** /metrics and the full /readyz, for operators only. */
+/** /livez, /metrics and the full /readyz, for operators only. */
 export async function startMetricsServer(
   deps: {
     readonly metrics: Pick<Metrics, 'text' | 'contentType'>
@@ -25,6 +25,7 @@ export async function startMetricsServer(
 ): Promise<MetricsServer> {
   const { metrics, readiness } = deps
   const pages: Readonly<Record<string, () => Promise<OperatorPage>>> = {
+    '/livez': async () => ({ status: 200, type: 'text/plain; charset=utf-8', text: 'ok\n' }),
     '/metrics': async () => {
       const text = await metrics.text()
       return { status: 200, type: metrics.contentType, text }

@@ -2,20 +2,22 @@ import type { Readiness } from '#api/health-routes.ts'
 import { readUnproven } from '#datasets/deposits/proof/deposit-proofs.ts'
 import { type Proof, readProofs } from '#datasets/holders/proof/proof-row.ts'
 import { rereadingOf } from '#datasets/rereading.ts'
-import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { isUnusable, readStalls, type Stall } from '#indexer/stalled-chains.ts'
 import { type ChainStatus, conditionOf, isIncomplete } from '#indexer/status.ts'
 import { toIso, unixNow } from '#lib/time.ts'
 import { type ImpossibleBurns, impossibleBurns } from '#statistics/impossible-burns.ts'
-import type { Connection, Engine } from '#store/engine.ts'
+import type { Connection } from '#store/engine.ts'
 import { describeAnomalies, type MappingAnomalies, readMappingAnomalies } from '../mappings.ts'
 import type { IndexGaugeDeps } from './index-gauges.ts'
 import { barOf } from './index-progress.ts'
+import { stateOfRegister } from './store-state.ts'
 
 export async function readReadiness(
-  deps: IndexGaugeDeps & { readonly accounts: Engine },
+  deps: IndexGaugeDeps & { accountsState(): Promise<string> },
 ): Promise<Readiness> {
   const parts: Record<string, string> = {}
+  const register = await stateOfRegister(deps.register)
   const index = await deps.recentStatus().catch(() => undefined)
   const { proofs, burns, anomalies } = await deps.register
     .snapshot((reads) => readFindings(reads, deps.ecosystem))
@@ -28,7 +30,7 @@ export async function readReadiness(
   for (const chain of deps.ecosystem.chains) {
     const status = index?.chains.find((each) => each.chain.id === chain.id)
     const known =
-      status === undefined ? 'not indexed yet' : describeChain(status, unixNow(deps.clock))
+      status === undefined ? unknownChain(register) : describeChain(status, unixNow(deps.clock))
     parts[`chain ${chain.name}`] = `${known}${describeStall(stalls.get(chain.id))}`
     const proof = proofs.get(chain.id)
     if (proof !== undefined) parts[`proof ${chain.name}`] = describeProof(proof)
@@ -54,15 +56,33 @@ export async function readReadiness(
   if (other.length > 0)
     parts['ecosystem file'] =
       `the register was built from another file (${other.join(', ')}); start an index with this one`
-  const accounts = await deps.accounts.read({ kind: 'sql', parts: ['select 1'], values: [] }).then(
-    () => 'ok',
-    () => 'cannot be reached',
-  )
+  const accounts = await deps.accountsState()
   const isRight =
     burns.length === 0 && !deps.ecosystem.chains.some(({ id }) => isUnusable(stalls.get(id)))
   const isIndexed = index !== undefined && other.length === 0
-  const ready = accounts === 'ok' && isIndexed && isRight
-  return { ready, parts: { ...parts, accounts } }
+  const ready = accounts === 'ok' && register === 'ok' && isIndexed && isRight
+  return { ready, parts: { ...parts, register, accounts } }
+}
+
+function unknownChain(register: string): string {
+  return register === 'ok' ? 'not indexed yet' : `unknown: the register ${register}`
+}
+
+/** Replaces RPC hosts by their number in the file. */
+export function publicReadiness(readiness: Readiness, chains: readonly Chain[]): Readiness {
+  const urls = chains.flatMap(({ rpcUrls }) => rpcUrls).map((url) => new URL(url))
+  // Single-word hosts reveal nothing and may equal a chain's name.
+  const names = urls.flatMap(({ host, hostname }, index) =>
+    [host, hostname]
+      .filter((each) => /[.:]/.test(each))
+      .map((each): readonly [string, string] => [each, `#${index + 1}`]),
+  )
+  // One host may be the prefix of another.
+  names.sort(([one], [other]) => other.length - one.length)
+  const hide = (text: string) =>
+    names.reduce((hidden, [host, name]) => hidden.replaceAll(host, name), text)
+  const parts = Object.entries(readiness.parts).map(([name, state]) => [hide(name), hide(state)])
+  return { ...readiness, parts: Object.fromEntries(parts) }
 }
 
 interface Findings {

@@ -12,7 +12,7 @@ export function readinessOf(register: Engine, ecosystem: Ecosystem): Promise<Rea
     register,
     ecosystem,
     file: filePartsOf(ecosystem),
-    accounts: register,
+    accountsState: async () => 'ok',
     clock: systemClock,
     indexing: () => [],
     recentStatus: () => register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains)),

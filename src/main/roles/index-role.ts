@@ -39,6 +39,8 @@ export interface IndexRole {
   readonly logger: Logger
   readonly onChangedFile: OnChangedFile
   onProgress(progress: IndexProgress): void
+  /** At each try, whether this process leads. */
+  onLease?(held: boolean): void
 }
 
 /** Checks the ecosystem file against the chains first. */
@@ -127,6 +129,7 @@ function indexerDeps(role: IndexRole, { sourceOf, rereadings, lease }: Indexing)
     onLease(held) {
       lease.isHeld = held
       logLease(held)
+      role.onLease?.(held)
     },
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { pino } from 'pino'
 import { createMetrics } from '#api/metrics.ts'
 import { paymentRequiredExample } from '#api/payment-required-example.ts'
@@ -32,6 +32,7 @@ describe('the API role', () => {
           metrics: { host: '127.0.0.1', port: 0 },
           trustedProxies: [],
           accessLog: undefined,
+          drainSeconds: 1,
         },
         logger: pino({ level: 'silent' }),
         clock: () => NOON_MS,
@@ -53,8 +54,6 @@ describe('the API role', () => {
     )
     client = await createApiClient(served.url)
   })
-  after(() => served.stop())
-
   it('every answer is what the OpenAPI document says, errors and 402 included', async () => {
     parts.state.counts.clear()
     assert.equal((await client.get('/api/thing')).status, 200)
@@ -147,5 +146,22 @@ describe('the API role', () => {
 
   it('the OpenAPI document has no lint errors and no lint warnings', async () => {
     await assertLintFree(client.document)
+  })
+
+  it('a process that drains is alive but not ready, and ends each connection after an answer', async () => {
+    const ended = served.stop()
+    const readiness = await client.get('/readyz')
+    assert.equal(readiness.status, 503)
+    assert.equal(readiness.body.parts.process, 'stopping')
+    for (const path of ['/healthz', '/api/meta']) {
+      const answer = await fetch(served.url + path)
+      assert.equal(answer.status, 200)
+      assert.equal(answer.headers.get('connection'), 'close')
+    }
+    const probe = (path: string) => fetch(`http://127.0.0.1:${served.metricsPort}${path}`)
+    assert.equal((await probe('/livez')).status, 200)
+    assert.equal((await probe('/readyz')).status, 503)
+    await ended
+    await assert.rejects(fetch(served.url))
   })
 })

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import type { Logger } from 'pino'
 import { createProxyCheck } from '#access/callers/client-address.ts'
@@ -9,6 +10,7 @@ import type { Metrics } from '#api/metrics.ts'
 import type { PipelineDeps } from '#api/pipeline.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { requestIds } from '#http/server.ts'
+import { sleep } from '#lib/sleep.ts'
 import type { Clock } from '#lib/time.ts'
 import type { Route } from '#route/route.ts'
 import { sitePages } from '#site/site-pages.ts'
@@ -18,7 +20,8 @@ import { reportErrors } from '../report-errors.ts'
 import type { Settings } from '../settings.ts'
 
 export interface ServeDeps {
-  readonly settings: Pick<Settings, 'host' | 'port' | 'metrics' | 'trustedProxies' | 'accessLog'>
+  readonly settings: Pick<Settings, 'host' | 'port' | 'metrics' | 'trustedProxies' | 'accessLog'> &
+    Partial<Pick<Settings, 'drainSeconds'>>
   readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>
   readonly clock: Clock
   readonly randomBytes: (size: number) => Buffer
@@ -53,8 +56,14 @@ const REMEMBERED_MAX = 10_000
 const REMEMBERED_MS = 1_000
 
 /** Metrics have their own port. */
-export async function serve(deps: ServeDeps, input: ServeInput): Promise<Served> {
+export async function serve(deps: ServeDeps, composed: ServeInput): Promise<Served> {
   const { settings, logger, clock } = deps
+  const draining = { isOn: false }
+  const input = {
+    ...composed,
+    readiness: unlessDraining(draining, composed.readiness),
+    operatorReadiness: unlessDraining(draining, composed.operatorReadiness),
+  }
   const routes = [...input.routes, metaRoute(input), ...healthRoutes(input)]
   const accessLog = await openLog(deps, { ...input, routes })
   const api = createApi({
@@ -87,11 +96,39 @@ export async function serve(deps: ServeDeps, input: ServeInput): Promise<Served>
     port,
     metricsPort: metrics?.port,
     async stop() {
+      draining.isOn = true
+      api.drain()
+      await sleep((settings.drainSeconds ?? 0) * 1_000)
+      await quietTurn()
       await api.stop()
       await metrics?.stop()
       input.metrics?.stop()
       await accessLog?.close()
     },
+  }
+}
+
+/** Longer turns leave time for connections that are not accepted yet, and would be reset. */
+const QUIET_MS = 0.2
+const TURNS_MAX = 2_000
+
+/** Resolves after a turn of the event loop with nothing to do, so that no connection waits. */
+async function quietTurn(): Promise<void> {
+  for (let turn = 0; turn < TURNS_MAX; turn += 1) {
+    const startMs = performance.now()
+    await setImmediate()
+    if (performance.now() - startMs < QUIET_MS) return
+  }
+}
+
+function unlessDraining(
+  draining: { readonly isOn: boolean },
+  read: () => Promise<Readiness>,
+): () => Promise<Readiness> {
+  return async () => {
+    const { ready, parts } = await read()
+    if (!draining.isOn) return { ready, parts }
+    return { ready: false, parts: { ...parts, process: 'stopping' } }
   }
 }
 

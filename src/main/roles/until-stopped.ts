@@ -19,11 +19,13 @@ export function untilStopped(
     readonly logger: Pick<Logger, 'info' | 'error'>
     readonly process: NodeJS.Process
     readonly clock: Clock
+    readonly settings?: { readonly drainSeconds: number }
   },
   stop: () => Promise<void>,
   ended?: Promise<void>,
 ): Promise<0 | 1> {
   const { promise, resolve, reject } = Promise.withResolvers<0 | 1>()
+  const graceMs = GRACE_MS + (deps.settings?.drainSeconds ?? 0) * 1_000
   let stopping = false
   let askedAtMs = 0
   const onSignal = (signal: NodeJS.Signals) => {
@@ -35,9 +37,9 @@ export function untilStopped(
     askedAtMs = deps.clock()
     deps.logger.info(`${signal}: stopping; send it again to exit at once`)
     const late = setTimeout(() => {
-      deps.logger.error(`still not stopped after ${GRACE_MS / 1000} s; exiting`)
+      deps.logger.error(`still not stopped after ${graceMs / 1000} s; exiting`)
       resolve(1)
-    }, GRACE_MS)
+    }, graceMs)
     stop()
       .then(
         () => resolve(0),

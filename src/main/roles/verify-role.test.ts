@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { registerMigrations } from '#datasets/datasets.ts'
 import { chainInAccount, keyAccount } from '#ledger/account.ts'
 import { eachEngine, onSqlite } from '#ledger/each-engine.ts'
@@ -71,3 +72,44 @@ onBoth(
     )
   },
 )
+
+onBoth('of two verifiers one leads and one waits, until the first is stopped', async (store) => {
+  const { engine } = store
+  await onSqlite(registerMigrations, async ({ engine: register }) => {
+    const silent = () => undefined
+    const run = () => {
+      const stopping = new AbortController()
+      const rounds: boolean[] = []
+      const news = new EventTarget()
+      const role = {
+        ecosystem: localEcosystemAt({}),
+        stores: { register, accounts: engine },
+        clock: Date.now,
+        logger: { info: silent, warn: silent, error: silent },
+        settles: false,
+        onChange: silent,
+        onRound(leads: boolean) {
+          rounds.push(leads)
+          news.dispatchEvent(new Event('round'))
+        },
+      }
+      const ended = runVerifyRole(role, stopping.signal)
+      return {
+        newest: () => rounds.at(-1),
+        round: () => once(news, 'round'),
+        async stop() {
+          stopping.abort()
+          await ended
+        },
+      }
+    }
+    const first = run()
+    await first.round()
+    const second = run()
+    await second.round()
+    assert.deepEqual([first.newest(), second.newest()], [true, false])
+    await first.stop()
+    while (second.newest() === false) await second.round()
+    await second.stop()
+  })
+})

@@ -26,6 +26,8 @@ export interface VerifyRole {
   readonly settings: Pick<Settings, 'settling' | 'signingKeys' | 'webhookPrivate'>
   /** Wakes requests of this process that wait for a prepayment. */
   onChange(claimId: string): void
+  /** After each round, whether this process leads; where nothing is paid, each does. */
+  onRound?(leads: boolean): void
 }
 
 /** Credits a deposit well within a minute. */
@@ -64,6 +66,7 @@ async function runRounds(role: VerifyRole, signal: AbortSignal): Promise<void> {
     } catch (error) {
       logger.error({ err: error }, 'a verifier step failed; retrying in the next round')
     }
+    role.onRound?.(verifying?.leads() ?? true)
     await sleep(PASS_EVERY_MS, signal)
   }
   await verifying?.stop()
@@ -85,7 +88,7 @@ async function readHeadUnix({ ecosystem, stores }: VerifyRole): Promise<number |
 async function openVerifying(
   role: VerifyRole,
   payment: Payment,
-): Promise<{ readonly parts: readonly PartialWork[]; stop(): Promise<void> }> {
+): Promise<{ readonly parts: readonly PartialWork[]; leads(): boolean; stop(): Promise<void> }> {
   const { ecosystem, stores, clock, logger } = role
   const reads = { register: stores.register, payment, file: filePartsOf(ecosystem) }
   const deposits: DepositIndex = { canonical: (query) => readDeposits(reads, query) }
@@ -115,6 +118,7 @@ async function openVerifying(
       { name: 'a pass over the prepayments', run: pass },
       ...(finish === undefined ? [] : [{ name: 'finishing x402 payments', run: finish }]),
     ],
+    leads: () => verifier.leads,
     stop: () => verifier.stop(),
   }
 }

@@ -74,3 +74,20 @@ test('PostgreSQL: a stuck lock fails the statement that waits for it, but not a 
     await Promise.all([stuck.close(), waiting.close()])
   }
 })
+
+test('PostgreSQL: the server shows which command a session is of', async () => {
+  const url = await postgres.createDatabase()
+  const applicationName = 'sexton serve'
+  const engine = openPostgres({
+    url: `${url}?application_name=mine`,
+    schema: 'accounts',
+    applicationName,
+  })
+  try {
+    const [row] = await engine.read(sql`
+      select application_name from pg_stat_activity where pid = pg_backend_pid()`)
+    assert.equal(row?.application_name, applicationName)
+  } finally {
+    await engine.close()
+  }
+})

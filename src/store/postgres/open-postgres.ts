@@ -17,6 +17,8 @@ export interface PostgresOptions {
   readonly url: string
   readonly schema: 'register' | 'accounts'
   readonly connectionsMax?: number
+  /** In `pg_stat_activity`. */
+  readonly applicationName?: string
   /** Else the statement timeout bounds lock waits. */
   readonly lockTimeoutMs?: number
   /** Silent this long while a response is due: gone. */
@@ -96,8 +98,10 @@ const VANISHED_CLIENT = [
 const LISTS_BY_INDEX = 'enable_bitmapscan = off'
 
 /** Set after connecting: poolers refuse startup parameters, and the URL must not override these. */
-function sessionOf({ schema, lockTimeoutMs = 0 }: PostgresOptions): string {
+function sessionOf(options: PostgresOptions): string {
+  const { schema, lockTimeoutMs = 0, applicationName = 'sexton' } = options
   const ours = [
+    `application_name = '${applicationName.replaceAll("'", "''")}'`,
     `search_path = ${schema}`,
     `statement_timeout = ${STATEMENT_TIMEOUT_MS}`,
     `lock_timeout = ${lockTimeoutMs}`,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Chain } from '#ecosystem/ecosystem.ts'
-import { publicReadiness } from './public-readiness.ts'
+import { publicReadiness } from './read-readiness.ts'
 
 test('the public readiness numbers RPC endpoints and names no host', () => {
   const chain = (...rpcUrls: readonly string[]): Chain => ({

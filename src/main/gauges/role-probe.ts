@@ -1,0 +1,32 @@
+import { createMetrics, type GaugeReading } from '#api/metrics.ts'
+import type { PortSetting } from '../settings.ts'
+import { leadingGauge, type RoleState } from './index-gauges.ts'
+import { type MetricsServer, startMetricsServer } from './metrics-server.ts'
+
+/** The port of a process without an API. */
+export async function openRoleProbe(
+  input: {
+    readonly role: 'index' | 'verifier'
+    readonly state: RoleState
+    readonly gauges: readonly GaugeReading[]
+    /** Of each store that the role writes: `ok`, or what is wrong. */
+    stores(): Promise<Readonly<Record<string, string>>>
+  },
+  place: PortSetting,
+): Promise<Omit<MetricsServer, 'port'>> {
+  const { role, state } = input
+  const metrics = createMetrics([...input.gauges, leadingGauge({ [role]: state })])
+  const readiness = async () => {
+    const stores = await input.stores()
+    const doing = state.leads === undefined ? 'starting' : state.leads ? 'leads' : 'waits'
+    const isReady = Object.values(stores).every((each) => each === 'ok')
+    return { ready: isReady && state.leads !== undefined, parts: { ...stores, [role]: doing } }
+  }
+  const server = await startMetricsServer({ metrics, readiness }, place)
+  return {
+    async stop() {
+      metrics.stop()
+      await server.stop()
+    },
+  }
+}

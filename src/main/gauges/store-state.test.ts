@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { registerMigrations } from '#datasets/datasets.ts'
+import { eachEngine } from '#ledger/each-engine.ts'
+import { sql } from '#store/sql.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { accountsMigrations } from '../stores.ts'
+import { stateOfRegister, watchAccounts } from './store-state.ts'
+
+const onBoth = eachEngine(startPostgres, accountsMigrations)
+const onPostgres = eachEngine(startPostgres, accountsMigrations, ['postgres'])
+
+onBoth(
+  'accounts that can count calls are ok, and the probe leaves nothing behind',
+  async (store) => {
+    const { engine } = store
+    assert.equal(await watchAccounts(engine, Date.now)(), 'ok')
+    assert.deepEqual(await engine.read(sql`select meter from meters`), [])
+  },
+)
+
+onBoth('a store that is not migrated is named with what is missing', async ({ engine }) => {
+  const [first] = registerMigrations
+  const expected = `is not migrated: ${first?.id} "${first?.name}" is missing`
+  assert.equal(await stateOfRegister(engine), expected)
+  await engine.write((tx) => tx.run(sql`delete from migrations where id = 1402`))
+  const accounts = await watchAccounts(engine, Date.now)()
+  assert.match(accounts, /^is not migrated: 1402 "guards of x402 payments" is missing$/)
+})
+
+onPostgres('a closed store cannot be reached', async ({ engine }) => {
+  const state = watchAccounts(engine, Date.now)
+  await engine.close()
+  assert.equal(await state(), 'cannot be reached')
+  assert.equal(await stateOfRegister(engine), 'cannot be reached')
+})
+
+onPostgres('a server on an older timeline than before is not ready', async ({ engine }) => {
+  let [ms, timeline] = [0, 5]
+  const nextLook = () => {
+    ms += 1_000
+    return ms
+  }
+  // Only a failover makes another timeline.
+  const failedOver: typeof engine = {
+    ...engine,
+    async read(statement) {
+      const rows = await engine.read(statement)
+      return rows.map((row) => ('timeline' in row ? { ...row, timeline } : row))
+    },
+  }
+  const state = watchAccounts(failedOver, nextLook)
+  assert.equal(await state(), 'ok')
+  timeline = 4
+  assert.equal(await state(), 'is on timeline 4, but was on 5 before: an old primary')
+  timeline = 6
+  assert.equal(await state(), 'ok')
+})
+
+onPostgres('a read-only server is not ready and says so', async ({ engine, replica }) => {
+  const [row] = await engine.read(sql`select current_database() as name`)
+  const name = String(row?.name)
+  const statement = `alter database "${name}" set default_transaction_read_only = on`
+  await engine.write((tx) => tx.run({ kind: 'sql', parts: [statement], values: [] }))
+  const later = replica()
+  try {
+    assert.equal(await watchAccounts(later, Date.now)(), 'is read-only')
+  } finally {
+    await later.close()
+  }
+})
+
+onBoth('accounts that refuse a row of the meter are not ready', async ({ engine }) => {
+  const body =
+    engine.dialect === 'postgres'
+      ? 'alter table meters add check (batch > 0)'
+      : "create trigger no_meters before insert on meters begin select raise(abort, 'no'); end"
+  await engine.write((tx) => tx.run({ kind: 'sql', parts: [body], values: [] }))
+  assert.equal(await watchAccounts(engine, Date.now)(), 'refuses what the meter writes')
+})

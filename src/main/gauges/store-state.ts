@@ -1,0 +1,83 @@
+import { registerMigrations } from '#datasets/datasets.ts'
+import type { Clock } from '#lib/time.ts'
+import type { Engine, Migration } from '#store/engine.ts'
+import { MOVED_ID } from '#store/migrate.ts'
+import { column } from '#store/row.ts'
+import { sql } from '#store/sql.ts'
+import { accountsMigrations } from '../stores.ts'
+
+/** A probe asks every second or so, and anyone may ask. */
+const REMEMBERED_MS = 1_000
+
+/** Newer migrations than ours are fine: replicas are replaced one by one. */
+async function missingMigration(
+  engine: Engine,
+  migrations: readonly Migration[],
+): Promise<string | undefined> {
+  const rows = await engine.read(sql`select id from migrations`)
+  const applied = new Set(rows.map((row) => column.integer(row, 'id')))
+  if (applied.has(MOVED_ID)) return 'was moved to another database'
+  const missing = migrations.find(({ id }) => !applied.has(id))
+  return missing && `is not migrated: ${missing.id} "${missing.name}" is missing`
+}
+
+/** `ok`, or what is wrong. */
+export async function stateOfRegister(register: Engine): Promise<string> {
+  try {
+    return (await missingMigration(register, registerMigrations)) ?? 'ok'
+  } catch {
+    return 'cannot be reached'
+  }
+}
+
+/** `ok`, or why calls cannot be counted. At most a second old. */
+export function watchAccounts(engine: Engine, clock: Clock): () => Promise<string> {
+  let newest: number | undefined
+  let asked: { readonly atMs: number; readonly state: Promise<string> } | undefined
+  const look = async () => {
+    const server = await readServer(engine)
+    if (server === undefined) return 'cannot be reached'
+    const missing = await missingMigration(engine, accountsMigrations)
+    if (missing !== undefined) return missing
+    if (server.isReadOnly) return 'is read-only'
+    if (newest !== undefined && server.timeline < newest)
+      return `is on timeline ${server.timeline}, but was on ${newest} before: an old primary`
+    newest = server.timeline
+    return (await canWrite(engine)) ? 'ok' : 'refuses what the meter writes'
+  }
+  return () => {
+    const nowMs = clock()
+    if (asked === undefined || Math.abs(nowMs - asked.atMs) >= REMEMBERED_MS)
+      asked = { atMs: nowMs, state: look().catch(() => 'cannot be reached') }
+    return asked.state
+  }
+}
+
+async function readServer(engine: Engine) {
+  if (engine.dialect === 'sqlite') return { isReadOnly: false, timeline: 0 }
+  const [row] = await engine.read(sql`
+    select case when current_setting('transaction_read_only') = 'on' then 1 else 0 end as read_only,
+      case when pg_is_in_recovery() then 0 else
+        ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int end as timeline`)
+  return (
+    row && {
+      isReadOnly: column.flag(row, 'read_only'),
+      timeline: column.integer(row, 'timeline'),
+    }
+  )
+}
+
+class Undone extends Error {}
+
+/** As a batch of the meter begins, and undone. */
+async function canWrite(engine: Engine): Promise<boolean> {
+  try {
+    await engine.write(async (connection) => {
+      await connection.run(sql`insert into meters (meter, batch, day) values ('readyz', 0, 0)`)
+      throw new Undone()
+    })
+  } catch (error) {
+    return error instanceof Undone
+  }
+  return false
+}
