@@ -59,7 +59,11 @@ export async function runWebhookRole(role: WebhookRole, signal: AbortSignal): Pr
 }
 
 /** Who pays for events of keys: their newest rotations. */
-function openCallers({ ecosystem, stores, clock }: WebhookRole) {
+export function openCallers({
+  ecosystem,
+  stores,
+  clock,
+}: Pick<WebhookRole, 'ecosystem' | 'stores' | 'clock'>) {
   const { accounts: engine, register } = stores
   const prices = makeDollarPrices(ecosystem.tokens)
   const holdings = { register, ecosystem, clock, prices, file: filePartsOf(ecosystem) }

@@ -1,0 +1,331 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { assertSound } from '#access/access-harness.ts'
+import { type EngineTest, eachEngine, onSqlite } from '#ledger/each-engine.ts'
+import { accountsMigrations } from '#main/stores.ts'
+import { startPostgres } from '#test/postgres.ts'
+import {
+  createWebhookWorld,
+  type FeedWorld,
+  startFeedWorld,
+  type WebhookWorld,
+} from '#test/webhooks/webhook-world.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+
+const onBoth = eachEngine(startPostgres, accountsMigrations)
+const onOne: EngineTest = (name, work) => void test(name, () => onSqlite(accountsMigrations, work))
+let feed: FeedWorld
+before(async () => {
+  feed = await startFeedWorld()
+})
+after(() => feed.end())
+
+function guarantee(name: string, work: (world: WebhookWorld) => Promise<void>, on = onOne): void {
+  on(name, async ({ engine }) => {
+    const world = createWebhookWorld(feed, engine)
+    try {
+      await work(world)
+      assert.deepEqual(world.reported, [])
+    } finally {
+      await world.end()
+    }
+    await assertSound(engine)
+  })
+}
+
+guarantee(
+  'events come signed, in order, and cost one call each',
+  async (world) => {
+    const key = await world.access.mint()
+    const receiver = await world.receiver()
+    await world.webhook(key, receiver, { kind: 'burn' })
+    await feed.burn(2)
+    await feed.burn()
+    await world.deliver()
+    assert.deepEqual(
+      receiver.events.map(({ type }) => type),
+      ['burn.add', 'burn.add', 'burn.add'],
+    )
+    const rows = receiver.events.map(({ data }) => data.row as { id: string; blockNumber: number })
+    assert.equal(new Set(rows.map(({ id }) => id)).size, 3)
+    assert.deepEqual(
+      rows,
+      rows.toSorted((a, b) => a.blockNumber - b.blockNumber),
+    )
+    assert.deepEqual(await world.counted(key), { used: 3, paid: 0 })
+  },
+  onBoth,
+)
+
+guarantee(
+  'a receiver that is away for an hour gets all of it, in order, charged once',
+  async (world) => {
+    const key = await world.access.mint()
+    const receiver = await world.receiver()
+    const id = await world.webhook(key, receiver, { kind: 'burn' })
+    receiver.behave = (response) => response.writeHead(500).end()
+    await feed.burn(3)
+    const endMs = world.now.ms + HOUR_MS
+    for (; world.now.ms < endMs; world.now.ms += 5 * MINUTE_MS) await world.deliver()
+    assert.ok(receiver.events.length > 3 && receiver.events.length < 12, 'it backs off')
+    assert.equal(new Set(receiver.events.map(({ id }) => id)).size, 1, 'the first holds the others')
+    assert.deepEqual(await world.counted(key), { used: 0, paid: 0 })
+    receiver.events.length = 0
+    receiver.behave = (response) => response.writeHead(200).end('thanks')
+    world.now.ms += 2 * HOUR_MS
+    await world.deliver()
+    assert.equal(new Set(receiver.events.map(({ id }) => id)).size, 3)
+    assert.equal(receiver.events.length, 3)
+    const { delivered, waiting, failedAttempts } = await world.show(key, id)
+    assert.deepEqual(
+      { delivered, waiting, failedAttempts },
+      { delivered: 3, waiting: 0, failedAttempts: 0 },
+    )
+    assert.deepEqual(await world.counted(key), { used: 3, paid: 0 })
+  },
+)
+
+guarantee(
+  'after a day an event is a dead letter, free, and can be resent and is charged once',
+  async (world) => {
+    const key = await world.access.mint()
+    const receiver = await world.receiver()
+    const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
+    receiver.behave = (response) => response.writeHead(302, { location: receiver.url }).end()
+    await feed.burn(2)
+    for (let hour = 0; hour < 27; hour += 1, world.now.ms += HOUR_MS) await world.deliver()
+    const { deadLetters, waiting, lastAnswer } = await world.show(key, webhookId)
+    assert.deepEqual({ deadLetters, waiting }, { deadLetters: 2, waiting: 0 })
+    assert.equal(lastAnswer?.answer, '302')
+    assert.deepEqual(await world.counted(key), { used: 0, paid: 0 })
+    const listed = await world.call(key, 'listDeadLetters', { webhookId, query: { limit: '1' } })
+    assert.ok(listed.kind === 'answer')
+    const { deadLetters: page, nextCursor } = listed.body as {
+      deadLetters: { eventId: string; reason: string; event: { type: string } }[]
+      nextCursor: string
+    }
+    assert.deepEqual(
+      page.map(({ reason, event }) => [reason, event.type]),
+      [['302', 'burn.add']],
+    )
+    const second = await world.call(key, 'listDeadLetters', {
+      webhookId,
+      query: { cursor: nextCursor },
+    })
+    assert.ok(second.kind === 'answer')
+    const ids = new Set(receiver.events.map(({ id }) => id))
+    receiver.events.length = 0
+    receiver.behave = (response) => response.writeHead(204).end()
+    await world.call(key, 'resendDeadLetters', { webhookId, body: {} })
+    await world.deliver()
+    assert.equal(receiver.events.length, 2)
+    for (const id of ids)
+      assert.ok(
+        receiver.events.some((each) => each.id === id),
+        'the same id',
+      )
+    assert.deepEqual(await world.counted(key), { used: 2, paid: 0 })
+  },
+  onBoth,
+)
+
+guarantee('without quota and balance events wait, and come once there is money', async (world) => {
+  const key = await world.access.mint()
+  const receiver = await world.receiver()
+  const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
+  await world.access.admit(key.secret, 9)
+  await feed.burn(3)
+  await world.deliver()
+  assert.equal(receiver.events.length, 1)
+  assert.equal((await world.show(key, webhookId)).lastAnswer?.answer, 'payment_required')
+  await world.access.fund(key.publicId, 100n)
+  world.now.ms += MINUTE_MS
+  await world.deliver()
+  assert.equal(receiver.events.length, 2)
+  assert.deepEqual(await world.counted(key), { used: 10, paid: 1 })
+  for (let hour = 0; hour < 14; hour += 1, world.now.ms += HOUR_MS) await world.deliver()
+  assert.equal(receiver.events.length, 3, 'the quota of the next day pays')
+})
+
+guarantee(
+  'what nobody pays for in a day becomes a dead letter, unsent and uncharged',
+  async (world) => {
+    const key = await world.access.mint()
+    const receiver = await world.receiver()
+    const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
+    const spend = () => world.access.admit(key.secret, 10)
+    await spend()
+    await feed.burn(2)
+    for (let hour = 0; hour < 26; hour += 1, world.now.ms += HOUR_MS) {
+      await spend()
+      await world.deliver()
+    }
+    assert.equal(receiver.events.length, 0)
+    assert.equal((await world.show(key, webhookId)).deadLetters, 2)
+  },
+)
+
+guarantee(
+  'an event that came as the money ran out is paid for later, and not sent again',
+  async (world) => {
+    const key = await world.access.mint()
+    const receiver = await world.receiver()
+    await world.webhook(key, receiver, { kind: 'burn' })
+    receiver.behave = async (response) => {
+      await world.access.admit(key.secret, 10)
+      response.writeHead(204).end()
+    }
+    await feed.burn(2)
+    await world.deliver()
+    assert.equal(receiver.events.length, 1)
+    assert.deepEqual(await world.counted(key), { used: 10, paid: 0 })
+    await world.access.fund(key.publicId, 200n)
+    receiver.behave = (response) => response.writeHead(204).end()
+    world.now.ms += MINUTE_MS
+    await world.deliver()
+    assert.equal(new Set(receiver.events.map(({ id }) => id)).size, 2)
+    assert.equal(receiver.events.length, 2)
+    assert.deepEqual(await world.counted(key), { used: 10, paid: 2 })
+  },
+  onBoth,
+)
+
+guarantee(
+  'a webhook follows its key through a rotation, and ends with its revocation',
+  async (world) => {
+    const key = await world.access.mint()
+    const receiver = await world.receiver()
+    const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
+    await world.access.admit(key.secret, 10)
+    await world.access.fund(key.publicId, 300n)
+    const next = await world.access.rotate(key)
+    await feed.burn()
+    await world.deliver()
+    assert.equal(receiver.events.length, 1)
+    assert.deepEqual(await world.counted(next), { used: 10, paid: 1 })
+    assert.equal((await world.show(next, webhookId)).delivered, 1)
+    await world.access.revoke(next)
+    await feed.burn()
+    await world.deliver()
+    assert.equal(receiver.events.length, 1)
+  },
+  onBoth,
+)
+
+guarantee('one stuck receiver of many delays nobody else', async (world) => {
+  const key = await world.access.mint()
+  await world.access.fund(key.publicId, 10_000n)
+  const stuck = await world.receiver()
+  const others = await Promise.all(Array.from({ length: 8 }, () => world.receiver()))
+  await world.webhook(key, stuck, { kind: 'burn' })
+  for (const each of others) await world.webhook(key, each, { kind: 'burn' })
+  stuck.behave = () => undefined
+  await feed.burn(3)
+  const deliverer = world.deliverer({ timeoutMs: 10_000 })
+  await world.takeLease(deliverer)
+  const startedMs = performance.now()
+  while (others.some(({ events }) => events.length < 3)) {
+    await deliverer.pass()
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.ok(performance.now() - startedMs < 5_000, 'the others wait for the stuck one')
+  }
+  assert.equal(stuck.events.length, 1)
+  await deliverer.stop()
+})
+
+guarantee('410 disables, and a new challenge starts again', async (world) => {
+  const key = await world.access.mint()
+  const receiver = await world.receiver()
+  const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
+  receiver.behave = (response) => response.writeHead(410).end()
+  await feed.burn()
+  await world.deliver()
+  const { state, reason, deadLetters } = await world.show(key, webhookId)
+  assert.deepEqual(
+    { state, reason, deadLetters },
+    { state: 'disabled', reason: 'gone', deadLetters: 1 },
+  )
+  receiver.behave = (response) => response.writeHead(204).end()
+  await world.call(key, 'challengeWebhook', { webhookId })
+  await world.deliver()
+  await feed.burn()
+  await world.deliver()
+  assert.equal(receiver.events.length, 2)
+})
+
+guarantee('a feed that starts anew is told, for free', async (world) => {
+  const key = await world.access.mint()
+  const receiver = await world.receiver()
+  await world.webhook(key, receiver, { kind: 'burn' })
+  await feed.restart()
+  await world.deliver()
+  await feed.burn()
+  await world.deliver()
+  assert.deepEqual(
+    receiver.events.map(({ type }) => type),
+    ['feed.reset', 'burn.add'],
+  )
+  assert.deepEqual(await world.counted(key), { used: 1, paid: 0 })
+})
+
+guarantee(
+  'of two deliverers one sends, and the other takes over when it is stuck',
+  async (world) => {
+    const key = await world.access.mint()
+    const receiver = await world.receiver()
+    await world.webhook(key, receiver, { kind: 'burn' })
+    const standby = world.deliverer()
+    assert.equal(await standby.pass(), 'idle')
+    const held: (() => void)[] = []
+    receiver.behave = (response) => held.push(() => response.writeHead(204).end())
+    await feed.burn()
+    const first = world.deliverer()
+    const taken = await world.takeLease(first)
+    await first.pass()
+    while (held.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    assert.equal(taken, 'leading')
+    receiver.behave = (response) => response.writeHead(204).end()
+    await world.takeLease(standby)
+    await world.deliver(standby)
+    for (const answer of held) answer()
+    await first.settled()
+    assert.deepEqual(new Set(receiver.events.map(({ id }) => id)).size, 1)
+    assert.equal(receiver.events.length, 2)
+    assert.deepEqual(await world.counted(key), { used: 1, paid: 0 })
+  },
+  onBoth,
+)
+
+guarantee(
+  'a reorg retracts what came, and finalized webhooks get it when it is final',
+  async (world) => {
+    const key = await world.access.mint()
+    await world.access.fund(key.publicId, 10_000n)
+    const [receiver, patient] = [await world.receiver(), await world.receiver()]
+    await world.webhook(key, receiver, { kind: 'burn' })
+    await world.webhook(key, patient, { kind: 'burn', finality: 'finalized' })
+    const { base } = feed.stream
+    await feed.burn()
+    await world.deliver()
+    base.chain = base.chain.fork(base.chain.head.number - 1).addEmpty(2)
+    await feed.stream.catchUp()
+    await world.deliver()
+    assert.deepEqual(
+      receiver.events.map(({ type }) => type),
+      ['burn.add', 'burn.retract'],
+    )
+    const [added, retracted] = receiver.events.map(({ data }) => (data.row as { id: string }).id)
+    assert.equal(added, retracted)
+    await feed.burn()
+    base.chain = base.chain.addEmpty(12)
+    await feed.stream.catchUp()
+    await world.deliver()
+    const ids = patient.events.map(({ type, data }) => `${type} ${(data.row as { id: string }).id}`)
+    assert.equal(new Set(ids).size, ids.length)
+    const final = receiver.events.at(-1)?.data.row as { id: string }
+    assert.ok(ids.includes(`burn.add ${final.id}`))
+    assert.ok(!ids.includes(`burn.add ${added}`), 'what was retracted was never final')
+  },
+)

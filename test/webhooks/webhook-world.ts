@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync, randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { bearer, bodyOf, createHarness, type Harness, type Secret } from '#access/access-harness.ts'
+import { isRefusal } from '#domain/refusal.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import { startEpoch } from '#indexer/feed/write-feed.ts'
+import { parseSigningKeys } from '#lib/signing-keys.ts'
+import { openCallers } from '#main/roles/webhook-role.ts'
+import type { Outcome } from '#route/route.ts'
+import type { Engine } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
+import { openSqlite } from '#store/sqlite/open-sqlite.ts'
+import { Deliverer, type DelivererDeps } from '#webhooks/deliverer.ts'
+import { webhookKeyOf } from '#webhooks/sign-event.ts'
+import { webhookRoutes } from '#webhooks/webhook-routes.ts'
+import { dueWebhooks } from '#webhooks/webhook-store.ts'
+import { webhooksChecks } from '#webhooks/webhooks-checks.ts'
+import { type StreamWorld, startStreamWorld } from '../feed/stream-world.ts'
+import { type Receiver, startReceiver } from './receiver.ts'
+
+const { privateKey } = generateKeyPairSync('ed25519')
+
+/** A PEM file of one key. */
+export const PEM = String(privateKey.export({ format: 'pem', type: 'pkcs8' }))
+
+export function keysOf(pem: string) {
+  const keys = parseSigningKeys(pem)
+  assert.ok('kid' in keys)
+  return keys
+}
+
+export const KEYS = keysOf(PEM)
+export const PUBLIC_KEY = webhookKeyOf(KEYS)
+
+/** A real register over a made-up chain, whose feed tests write by burning. */
+export interface FeedWorld {
+  readonly ecosystem: Ecosystem
+  readonly register: Engine
+  readonly stream: StreamWorld
+  burn(count?: number): Promise<void>
+  /** As after a re-read. */
+  restart(): Promise<void>
+  end(): Promise<void>
+}
+
+/** Wallets have ten free events a day, as calls in the harness of access. */
+export async function startFeedWorld(): Promise<FeedWorld> {
+  const folder = mkdtempSync(join(tmpdir(), 'sexton-webhooks-'))
+  const register = openSqlite({ file: join(folder, 'register.sqlite'), durability: 'normal' })
+  const stream = await startStreamWorld({}, [register])
+  const { quotas } = stream.ecosystem
+  return {
+    register,
+    stream,
+    ecosystem: { ...stream.ecosystem, quotas: { ...quotas, free: 10, premium: 20 } },
+    burn: (count) => stream.burn(count),
+    restart: () => register.write((connection) => startEpoch(connection)),
+    async end() {
+      await stream.end()
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
+
+export interface WebhookWorld {
+  readonly access: Harness
+  readonly engine: Engine
+  readonly now: { ms: number }
+  readonly reported: unknown[]
+  deliverer(more?: Partial<DelivererDeps>): Deliverer
+  call(key: Secret, operationId: string, input?: CallInput): Promise<Outcome>
+  receiver(): Promise<Receiver>
+  /** A webhook of a receiver, verified. */
+  webhook(key: Secret, receiver: Receiver, filter?: object): Promise<string>
+  show(key: Secret, webhookId: string): Promise<Shown>
+  /** Until nothing is due. */
+  deliver(deliverer?: Deliverer): Promise<void>
+  /** As if the holder of the lease had been silent for too long. */
+  takeLease(deliverer: Deliverer): Promise<'idle' | 'leading'>
+  counted(key: Secret): Promise<{ readonly used: number; readonly paid: number }>
+  end(): Promise<void>
+}
+
+interface CallInput {
+  readonly webhookId?: string
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: unknown
+}
+
+export interface Shown {
+  readonly state: string
+  readonly reason: string | null
+  readonly delivered: number
+  readonly waiting: number
+  readonly deadLetters: number
+  readonly failedAttempts: number
+  readonly lastAnswer: { readonly answer: string } | null
+}
+
+export function createWebhookWorld(feed: FeedWorld, engine: Engine): WebhookWorld {
+  const access = createHarness(engine)
+  const { now } = access
+  const clock = () => now.ms
+  const reported: unknown[] = []
+  const { register, ecosystem } = feed
+  const routes = webhookRoutes({ engine, ecosystem, clock, keys: KEYS, allowPrivate: true })
+  const receivers: Receiver[] = []
+  const deliverers: Deliverer[] = []
+  const world: WebhookWorld = {
+    access,
+    engine,
+    now,
+    reported,
+    deliverer(more = {}) {
+      const stores = { register, accounts: more.accounts ?? engine }
+      const made = new Deliverer({
+        ...stores,
+        ecosystem,
+        clock,
+        pricePerCall: 100n,
+        keys: KEYS,
+        callersOf: openCallers({ ecosystem, stores, clock }),
+        allowPrivate: true,
+        resolve: async () => ['127.0.0.1'],
+        timeoutMs: 2_000,
+        holder: randomUUID(),
+        random: () => 0.5,
+        report: (error) => reported.push(error),
+        ...more,
+      })
+      deliverers.push(made)
+      return made
+    },
+    async call(key, operationId, { webhookId = '', query = {}, body } = {}) {
+      const route = routes.find((each) => each.operationId === operationId)
+      assert.ok(route !== undefined, operationId)
+      const given = new Map(Object.entries(query).map(([name, value]) => [name, [value]]))
+      const prepared = route.prepare({ query: given, path: { webhookId }, body })
+      if (isRefusal(prepared)) return prepared
+      const { headers } = bearer(key.secret)
+      const caller = await access.access.identify(headers, '192.0.2.1')
+      if (isRefusal(caller)) return caller
+      const { signal } = new AbortController()
+      const facts = { requestId: 'r', target: '/', addressBucket: '192.0.2.1' }
+      return prepared.run({ ...facts, headers, signal, caller })
+    },
+    async receiver() {
+      const made = await startReceiver(PUBLIC_KEY)
+      receivers.push(made)
+      return made
+    },
+    async webhook(key, { url }, filter = {}) {
+      const made = await world.call(key, 'registerWebhook', { body: { url, filter } })
+      const { webhook } = bodyOf<{ webhook: { id: string } }>(made)
+      await world.deliver()
+      assert.equal((await world.show(key, webhook.id)).state, 'active')
+      return webhook.id
+    },
+    async show(key, webhookId) {
+      const shown = await world.call(key, 'getWebhook', { webhookId })
+      return bodyOf<{ webhook: Shown }>(shown).webhook
+    },
+    async deliver(deliverer = deliverers[0] ?? world.deliverer()) {
+      for (;;) {
+        await deliverer.pass()
+        await deliverer.settled()
+        const due = await dueWebhooks({ run: engine.read }, { nowMs: now.ms, limit: 1 })
+        if (due.length === 0 || reported.length > 0) return
+      }
+    },
+    async takeLease(deliverer) {
+      await engine.write((connection) =>
+        connection.run(sql`update leases set expires_at_ms = 0 where name = 'webhooks'`),
+      )
+      return deliverer.pass()
+    },
+    async counted({ publicId }) {
+      const [row = {}] = await engine.read(sql`
+        select cast(coalesce(sum(used), 0) as bigint) as used,
+          cast(coalesce(sum(paid), 0) as bigint) as paid from usage_days
+        where bucket = (select 'wallet:' || wallet from keys where public_id = ${publicId})`)
+      return { used: Number(row.used), paid: Number(row.paid) }
+    },
+    async end() {
+      for (const each of deliverers) await each.stop()
+      for (const each of receivers) await each.stop()
+      for (const { run, name } of webhooksChecks)
+        assert.deepEqual(await engine.snapshot(run), [], name)
+    },
+  }
+  return world
+}
