@@ -1,10 +1,9 @@
 import type { MicroUsd } from './money.ts'
 
-/** What a key may do and spend; undefined members limit nothing. */
+/** Undefined members limit nothing. */
 export interface KeyLimits {
-  /** Paid calls per UTC day; free ones do not count. */
+  /** Per UTC day; free calls do not count. */
   readonly dailyPaidCalls?: number
-  /** Paid calls per UTC month. */
   readonly monthlyPaidCalls?: number
   /** Paths of data endpoints. */
   readonly endpoints?: readonly string[]
@@ -14,7 +13,7 @@ export interface KeyLimits {
   readonly addresses?: readonly string[]
   readonly expiresUnix?: number
   readonly lowBalanceMicroUsd?: MicroUsd
-  /** What the keys that this one replaced had paid for when it was made. */
+  /** By the keys that it replaced. */
   readonly paidBefore?: PaidBefore
 }
 

@@ -1,4 +1,4 @@
-/** One URL per host of a `postgres://` URL with several, as libpq reads it (34.1.1.2, "Connection URIs"). */
+/** One URL per host, as libpq reads several (34.1.1.2). */
 export function hostsOf(url: string): readonly string[] {
   const parts = /^(postgres(?:ql)?:\/\/(?:[^@/?]*@)?)([^/?]*)(.*)$/s.exec(url)
   if (parts === null) return [url]

@@ -185,14 +185,7 @@ export function readSettings(
     indexMetrics: metrics('SEXTON_INDEX_METRICS_PORT', undefined),
     verifyMetrics: metrics('SEXTON_VERIFY_METRICS_PORT', undefined),
     drainSeconds: read('SEXTON_DRAIN_SECONDS', 0, parseNumber({ minimum: 0, maximum: 300 })),
-    log: {
-      level: read('LOG_LEVEL', 'info', parseOneOf(LOG_LEVELS)),
-      format: read(
-        'LOG_FORMAT',
-        terminal.isTty && environment.NODE_ENV !== 'production' ? 'pretty' : 'json',
-        parseOneOf(['json', 'pretty'] as const),
-      ),
-    },
+    log: readLog(read, terminal.isTty && environment.NODE_ENV !== 'production'),
     accessLog: read('SEXTON_ACCESS_LOG', undefined, parseAccessLog),
     guard: {
       general: guard('', 6_000, 3_000),
@@ -201,6 +194,14 @@ export function readSettings(
     },
     signingKeys: read<string | undefined>('SEXTON_SIGNING_KEYS', undefined, text),
     settling: readSettling(read),
+  }
+}
+
+function readLog(read: Read, isForPeople: boolean): Settings['log'] {
+  const format = parseOneOf(['json', 'pretty'] as const)
+  return {
+    level: read('LOG_LEVEL', 'info', parseOneOf(LOG_LEVELS)),
+    format: read('LOG_FORMAT', isForPeople ? 'pretty' : 'json', format),
   }
 }
 

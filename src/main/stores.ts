@@ -149,7 +149,6 @@ export async function openStore(
   { ownThread = false }: { readonly ownThread?: boolean } = {},
 ): Promise<Engine> {
   if (store.kind === 'postgres') {
-    // Lazy: only PostgreSQL needs it.
     const { openPostgres } = await import('#store/postgres/open-postgres.ts')
     const lockTimeoutMs = name === 'accounts' ? ACCOUNTS_LOCK_TIMEOUT_MS : 0
     const { kind: _, ...options } = store

@@ -23,7 +23,7 @@ interface Watched {
   readonly webhookIds: string[]
 }
 
-/** Queues a free event when a balance falls below what the key's limits say, once until it is above again. */
+/** A free event, once until the balance is above again. */
 export async function tellLowBalances(deps: LowBalanceDeps): Promise<void> {
   const watched = await readWatched(deps)
   if (watched.length === 0) return
@@ -38,7 +38,7 @@ export async function tellLowBalances(deps: LowBalanceDeps): Promise<void> {
   }
 }
 
-/** Of webhooks whose wallet has a key with such a limit; a webhook stays with the key that its own was rotated to. */
+/** A webhook follows its key to its newest rotation. */
 async function readWatched({ accounts, callersOf }: LowBalanceDeps): Promise<readonly Watched[]> {
   const found = await accounts.read(sql`
     select webhooks.id, webhooks.public_id from webhooks

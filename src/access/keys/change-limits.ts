@@ -36,7 +36,6 @@ const KeyLimitsAnswer = named('KeyLimits', {
 })
 
 export interface LimitsDeps extends KeyDeps {
-  /** Of the data endpoints. */
   readonly dataPaths: readonly string[]
 }
 

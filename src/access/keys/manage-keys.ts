@@ -114,7 +114,7 @@ export function rotateRoute(deps: KeyDeps): Route {
   })
 }
 
-/** With what was paid so far, so that a rotation resets no cap. */
+/** With what was paid so far. */
 async function carryLimits(
   connection: Connection,
   key: Key,

@@ -28,7 +28,7 @@ export async function admitCredited(
   return (await decideBatch(connection, batch)).admissions[0]
 }
 
-/** With the limits of now: a settlement takes seconds. */
+/** With the limits of now. */
 async function payerOf(
   connection: Connection,
   caller: Caller,

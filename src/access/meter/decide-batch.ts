@@ -191,7 +191,6 @@ class Tally {
     return this.#admitted(caller, account)
   }
 
-  /** A cap that is used up comes first: paying more would not help. */
   #refused(caller: Caller, account: string): Admission {
     const figures = this.#usage(caller)
     const left = this.#outcome.caps.get(account)

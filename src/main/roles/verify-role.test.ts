@@ -86,6 +86,7 @@ onBoth('of two verifiers one leads and one waits, until the first is stopped', a
         stores: { register, accounts: engine },
         clock: Date.now,
         logger: { info: silent, warn: silent, error: silent },
+        settings: readSettings({}, { isTty: false }),
         settles: false,
         onChange: silent,
         onRound(leads: boolean) {

@@ -10,7 +10,7 @@ export interface ReadReplicasOptions {
   readonly lagMaxMs: number
 }
 
-/** A standby is not asked again sooner; one that is behind usually is for milliseconds. */
+/** A standby that is behind usually is for milliseconds. */
 const RETRY_MS = { behind: 50, failed: 1_000 }
 
 interface Standby {
@@ -81,7 +81,7 @@ function bytes(lsn: string): Sql {
   return { kind: 'sql', parts: [`cast(${lsn} - '0/0'::pg_lsn as bigint)`], values: [] }
 }
 
-/** A server that is no standby (any more) is infinitely late. */
+/** A server that is no standby is infinitely late. */
 async function placeOf(
   run: (statement: Sql) => Promise<readonly Parameters<typeof column.integer>[0][]>,
 ) {
