@@ -12,7 +12,7 @@ export interface Received {
 
 type Behave = (response: ServerResponse, event: Received) => unknown
 
-/** A real receiver that verifies every signature and echoes challenges. */
+/** A real receiver that verifies every signature and echoes challenges; its name is made up. */
 export interface Receiver {
   readonly url: string
   /** What came with a good signature, challenges aside, in order. */
@@ -41,7 +41,7 @@ export async function startReceiver(publicKey: string): Promise<Receiver> {
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   const receiver: Receiver = {
-    url: `http://127.0.0.1:${port}/hook`,
+    url: `http://receiver.example:${port}/hook`,
     events: [],
     get requests() {
       return counted.requests

@@ -9,7 +9,7 @@ import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { startEpoch } from '#indexer/feed/write-feed.ts'
 import { parseSigningKeys } from '#lib/signing-keys.ts'
 import { openCallers } from '#main/roles/webhook-role.ts'
-import type { Outcome } from '#route/route.ts'
+import type { Outcome, Route } from '#route/route.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
@@ -47,8 +47,9 @@ export interface FeedWorld {
 }
 
 /** Wallets have ten free events a day, as calls in the harness of access. */
-export async function startFeedWorld(): Promise<FeedWorld> {
-  const folder = mkdtempSync(join(tmpdir(), 'sexton-webhooks-'))
+export async function startFeedWorld(
+  folder = mkdtempSync(join(tmpdir(), 'sexton-webhooks-')),
+): Promise<FeedWorld> {
   const register = openSqlite({ file: join(folder, 'register.sqlite'), durability: 'normal' })
   const stream = await startStreamWorld({}, [register])
   const { quotas } = stream.ecosystem
@@ -60,7 +61,7 @@ export async function startFeedWorld(): Promise<FeedWorld> {
     restart: () => register.write((connection) => startEpoch(connection)),
     async end() {
       await stream.end()
-      rmSync(folder, { recursive: true })
+      rmSync(folder, { recursive: true, force: true })
     },
   }
 }
@@ -105,7 +106,7 @@ export function createWebhookWorld(feed: FeedWorld, engine: Engine): WebhookWorl
   const { now } = access
   const clock = () => now.ms
   const reported: unknown[] = []
-  const { register, ecosystem } = feed
+  const { ecosystem } = feed
   const routes = webhookRoutes({ engine, ecosystem, clock, keys: KEYS, allowPrivate: true })
   const receivers: Receiver[] = []
   const deliverers: Deliverer[] = []
@@ -115,38 +116,13 @@ export function createWebhookWorld(feed: FeedWorld, engine: Engine): WebhookWorl
     now,
     reported,
     deliverer(more = {}) {
-      const stores = { register, accounts: more.accounts ?? engine }
-      const made = new Deliverer({
-        ...stores,
-        ecosystem,
-        clock,
-        pricePerCall: 100n,
-        keys: KEYS,
-        callersOf: openCallers({ ecosystem, stores, clock }),
-        allowPrivate: true,
-        resolve: async () => ['127.0.0.1'],
-        timeoutMs: 2_000,
-        holder: randomUUID(),
-        random: () => 0.5,
-        report: (error) => reported.push(error),
-        ...more,
-      })
+      const report = (error: unknown) => reported.push(error)
+      const made = new Deliverer(delivererDeps(feed, { accounts: engine, clock, report, ...more }))
       deliverers.push(made)
       return made
     },
-    async call(key, operationId, { webhookId = '', query = {}, body } = {}) {
-      const route = routes.find((each) => each.operationId === operationId)
-      assert.ok(route !== undefined, operationId)
-      const given = new Map(Object.entries(query).map(([name, value]) => [name, [value]]))
-      const prepared = route.prepare({ query: given, path: { webhookId }, body })
-      if (isRefusal(prepared)) return prepared
-      const { headers } = bearer(key.secret)
-      const caller = await access.access.identify(headers, '192.0.2.1')
-      if (isRefusal(caller)) return caller
-      const { signal } = new AbortController()
-      const facts = { requestId: 'r', target: '/', addressBucket: '192.0.2.1' }
-      return prepared.run({ ...facts, headers, signal, caller })
-    },
+    call: (key, operationId, input = {}) =>
+      callRoute({ access, routes }, { key, operationId, ...input }),
     async receiver() {
       const made = await startReceiver(PUBLIC_KEY)
       receivers.push(made)
@@ -164,32 +140,89 @@ export function createWebhookWorld(feed: FeedWorld, engine: Engine): WebhookWorl
       return bodyOf<{ webhook: Shown }>(shown).webhook
     },
     async deliver(deliverer = deliverers[0] ?? world.deliverer()) {
-      for (;;) {
-        await deliverer.pass()
-        await deliverer.settled()
-        const due = await dueWebhooks({ run: engine.read }, { nowMs: now.ms, limit: 1 })
-        if (due.length === 0 || reported.length > 0) return
-      }
+      while (reported.length === 0 && (await hasWork(deliverer, engine, now.ms)));
     },
     async takeLease(deliverer) {
-      await engine.write((connection) =>
-        connection.run(sql`update leases set expires_at_ms = 0 where name = 'webhooks'`),
-      )
+      await freeLease(engine)
       return deliverer.pass()
     },
-    async counted({ publicId }) {
-      const [row = {}] = await engine.read(sql`
-        select cast(coalesce(sum(used), 0) as bigint) as used,
-          cast(coalesce(sum(paid), 0) as bigint) as paid from usage_days
-        where bucket = (select 'wallet:' || wallet from keys where public_id = ${publicId})`)
-      return { used: Number(row.used), paid: Number(row.paid) }
-    },
+    counted: (key) => countedCalls(engine, key),
     async end() {
       for (const each of deliverers) await each.stop()
       for (const each of receivers) await each.stop()
-      for (const { run, name } of webhooksChecks)
-        assert.deepEqual(await engine.snapshot(run), [], name)
+      await assertQueued(engine)
     },
   }
   return world
+}
+
+/** Does what there is to do now; whether more has become due. */
+export async function hasWork(
+  deliverer: Deliverer,
+  engine: Engine,
+  nowMs: number,
+): Promise<boolean> {
+  await deliverer.pass()
+  await deliverer.settled()
+  return (await dueWebhooks({ run: engine.read }, { nowMs, limit: 1 })).length > 0
+}
+
+/** As a service makes them, with receivers on this machine. */
+export function delivererDeps(
+  { register, ecosystem }: Pick<FeedWorld, 'register' | 'ecosystem'>,
+  more: Pick<DelivererDeps, 'accounts' | 'clock' | 'report'> & Partial<DelivererDeps>,
+): DelivererDeps {
+  const { accounts, clock } = more
+  const stores = { register, accounts }
+  return {
+    register,
+    ecosystem,
+    pricePerCall: 100n,
+    keys: KEYS,
+    callersOf: openCallers({ ecosystem, stores, clock }),
+    allowPrivate: true,
+    resolve: async () => ['127.0.0.1'],
+    timeoutMs: 2_000,
+    holder: randomUUID(),
+    random: () => 0.5,
+    ...more,
+  }
+}
+
+async function callRoute(
+  { access, routes }: { readonly access: Harness; readonly routes: readonly Route[] },
+  input: CallInput & { readonly key: Secret; readonly operationId: string },
+): Promise<Outcome> {
+  const { key, operationId, webhookId = '', query = {}, body } = input
+  const route = routes.find((each) => each.operationId === operationId)
+  assert.ok(route !== undefined, operationId)
+  const given = new Map(Object.entries(query).map(([name, value]) => [name, [value]]))
+  const prepared = route.prepare({ query: given, path: { webhookId }, body })
+  if (isRefusal(prepared)) return prepared
+  const { headers } = key.secret === '' ? { headers: {} } : bearer(key.secret)
+  const caller = await access.access.identify(headers, '192.0.2.1')
+  if (isRefusal(caller)) return caller
+  const { signal } = new AbortController()
+  const facts = { requestId: 'r', target: '/', addressBucket: '192.0.2.1' }
+  return prepared.run({ ...facts, headers, signal, caller })
+}
+
+/** As if its holder had been silent for too long. */
+export async function freeLease(engine: Engine): Promise<void> {
+  await engine.write((connection) =>
+    connection.run(sql`update leases set expires_at_ms = 0 where name = 'webhooks'`),
+  )
+}
+
+/** Of the key's wallet. */
+export async function countedCalls(engine: Engine, { publicId }: Pick<Secret, 'publicId'>) {
+  const [row = {}] = await engine.read(sql`
+    select cast(coalesce(sum(used), 0) as bigint) as used,
+      cast(coalesce(sum(paid), 0) as bigint) as paid from usage_days
+    where bucket = (select 'wallet:' || wallet from keys where public_id = ${publicId})`)
+  return { used: Number(row.used), paid: Number(row.paid) }
+}
+
+export async function assertQueued(engine: Engine): Promise<void> {
+  for (const { run, name } of webhooksChecks) assert.deepEqual(await engine.snapshot(run), [], name)
 }

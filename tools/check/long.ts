@@ -30,6 +30,8 @@ const programs = [
   '--test test/upkeep/move.test.ts',
   'tools/bench/move.ts --paid-days 365 --logs 100000',
   '--test test/feed/feed.test.ts test/feed/stream-property.test.ts',
+  '--test test/webhooks/deaths.test.ts',
+  'test/webhooks/kill-deliverers.ts',
   'test/file-pairs/main.ts --pairs 300',
   'test/file-pairs/main.ts --pairs 60 --engine postgres',
 ]

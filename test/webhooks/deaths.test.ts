@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { assertSound } from '#access/access-harness.ts'
+import { onSqlite } from '#ledger/each-engine.ts'
+import { accountsMigrations } from '#main/stores.ts'
+import { Deliverer } from '#webhooks/deliverer.ts'
+import { isLongVersion } from '../long-version.ts'
+import { DeadError, makeMortalEngine } from '../simulation/mortal-engine.ts'
+import {
+  assertQueued,
+  countedCalls,
+  createWebhookWorld,
+  delivererDeps,
+  type FeedWorld,
+  freeLease,
+  hasWork,
+  startFeedWorld,
+} from './webhook-world.ts'
+
+/** Every step in the long version; each is two deliverers. */
+const EVERY = isLongVersion ? 1 : 11
+
+/** One more than quota and money of the wallet pay for, so that the last waits. */
+const EVENTS = 5
+const CALLS_BEFORE = 8
+
+test('a deliverer that dies at any statement or commit loses nothing, keeps the order, and charges once', async () => {
+  const feed = await startFeedWorld()
+  let at = 1
+  while (await diesAt(feed, at)) at += EVERY
+  assert.ok(at > 60, `${at} steps`)
+  await feed.end()
+})
+
+/** Whether it came so far. */
+async function diesAt(feed: FeedWorld, at: number): Promise<boolean> {
+  let died = false
+  await onSqlite(accountsMigrations, async ({ engine }) => {
+    const world = createWebhookWorld(feed, engine)
+    const key = await world.access.mint()
+    const receiver = await world.receiver()
+    await world.webhook(key, receiver, { kind: 'burn' })
+    await world.access.admit(key.secret, CALLS_BEFORE)
+    await world.access.fund(key.publicId, 200n)
+    await feed.burn(EVENTS)
+    await freeLease(engine)
+    const mortal = makeMortalEngine(engine, { busy: () => undefined, idle: () => undefined })
+    const errors: unknown[] = []
+    const mine = { accounts: mortal.engine, clock: () => world.now.ms }
+    const first = new Deliverer(
+      delivererDeps(feed, { ...mine, report: (error) => errors.push(error) }),
+    )
+    mortal.dieAt(at, () => {
+      died = true
+    })
+    try {
+      while (!died && (await hasWork(first, engine, world.now.ms)));
+    } catch (error) {
+      errors.push(error)
+    }
+    mortal.die()
+    await first.stop().catch(() => undefined)
+    assert.ok(errors.every((each) => each instanceof DeadError))
+    await freeLease(engine)
+    await world.deliver(world.deliverer())
+    const order = [...new Set(receiver.events.map(({ id }) => id))]
+    assert.deepEqual(order, order.toSorted(), `order after ${at}`)
+    assert.equal(order.length, EVENTS - 1)
+    assert.deepEqual(await countedCalls(engine, key), { used: 10, paid: 2 }, `charges after ${at}`)
+    await world.end()
+    await assertQueued(engine)
+    await assertSound(engine)
+  })
+  return died
+}
