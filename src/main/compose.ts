@@ -60,12 +60,9 @@ export interface ComposeDeps {
     | 'dataFolder'
   >
   readonly clock: Clock
-  /** Reports failures of payments and refunds outside requests. */
   report(error: unknown): void
   onKeyChange?: ((change: KeyChange) => void) | undefined
-  /** A one-line warning about the settings. */
   warn?(message: string): void
-  /** Progress of an index in this process. */
   indexing?(): readonly IndexProgress[]
 }
 
@@ -141,7 +138,6 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
   }
 }
 
-/** Imported only where x402 payments are settled. */
 async function openX402(deps: ComposeDeps, access: Access, paying: ComposedPayments | undefined) {
   const { settling } = deps.settings
   if (settling === undefined) return undefined
@@ -163,7 +159,6 @@ async function openX402(deps: ComposeDeps, access: Access, paying: ComposedPayme
   })
 }
 
-/** Imported only where statements and webhooks are signed. */
 async function openSigning({ settings, ecosystem, stores, clock }: ComposeDeps) {
   if (settings.signingKeys === undefined) return undefined
   const [{ openSigningKeys }, { statementRoute }, { webhookRoutes }] = await Promise.all([
@@ -182,7 +177,6 @@ async function openSigning({ settings, ecosystem, stores, clock }: ComposeDeps) 
   return { jwks: keys.jwks, routes }
 }
 
-/** Imported only where metrics are on. */
 async function openMetrics(
   deps: ComposeDeps,
   { gauges, ...watched }: Watched & { readonly gauges: readonly GaugeReading[] },

@@ -78,7 +78,6 @@ export async function readOpenDay(
   return row === undefined ? undefined : (column.integerOrNull(row, 'day') ?? undefined)
 }
 
-/** The account on the other side of each move. */
 export async function readOtherSides(
   reads: Reads,
   input: { readonly account: string; readonly ids: readonly string[] },

@@ -11,7 +11,6 @@ import type { Movement } from './statement-shape.ts'
 
 const IDS_PER_QUERY = 500
 
-/** In the order of the statement. */
 export async function showMovements(
   reads: Reads,
   { account, entries }: { readonly account: string; readonly entries: readonly AccountEntry[] },

@@ -10,7 +10,6 @@ export type StatementRow = Readonly<Record<string, string | number | undefined>>
   readonly row: string
 }
 
-/** Everything that the statement says. */
 export function toRows(statement: Statement): readonly StatementRow[] {
   const { service, key, period } = statement
   return [

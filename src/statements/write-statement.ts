@@ -8,7 +8,6 @@ import { type AccountEntry, readEntries } from './read-entries.ts'
 import { showMovements } from './show-movements.ts'
 import type { Statement } from './statement-shape.ts'
 
-/** Who issues statements. */
 export interface Issuer {
   readonly name: string
   /** Without a trailing slash. */

@@ -7,7 +7,6 @@ const GRACE_MS = 25_000
 /** Under npm, Ctrl+C arrives twice: from the terminal and from npm. */
 const SAME_SIGNAL_MS = 1_000
 
-/** From an orchestrator, Ctrl+C and a closed terminal. */
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 
 /**
