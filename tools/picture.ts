@@ -14,7 +14,7 @@ type StoreName = 'register' | 'accounts'
 /** Layers whose tables make up each store; a test compares them with the sources. */
 export const tablesOf: Readonly<Record<StoreName, readonly string[]>> = {
   register: ['indexer', 'datasets'],
-  accounts: ['ledger', 'payments', 'x402', 'access'],
+  accounts: ['ledger', 'payments', 'x402', 'access', 'webhooks'],
 }
 
 const row = { height: 34, top: 112 }

@@ -20,10 +20,13 @@ export type ProblemCode =
   | 'not_found'
   | 'not_configured'
   | 'key_not_found'
+  | 'webhook_not_found'
   | 'prepayment_not_found'
   | 'method_not_allowed'
   | 'signature_already_used'
   | 'key_limit_reached'
+  | 'webhook_limit_reached'
+  | 'webhook_not_active'
   | 'payment_already_used'
   | 'payload_too_large'
   | 'unsupported_media_type'
@@ -225,6 +228,23 @@ export type ClaimSummary = {
   readonly firstClaimUnix: number | null
   readonly lastClaimUnix: number | null
   readonly tokens: readonly TokenClaims[]
+}
+
+export type DeadLetter = {
+  /** The `webhook-id` of each attempt. */
+  readonly eventId: string
+  readonly type: string
+  /** The last answer before it was given up. */
+  readonly reason: string
+  readonly queuedAt: string
+  readonly diedAt: string | null
+  /** What was, or would have been, sent. */
+  readonly event: {}
+}
+
+export type DeadLetterList = {
+  readonly deadLetters: readonly DeadLetter[]
+  readonly nextCursor: string | null
 }
 
 export type DividendClaim = {
@@ -468,6 +488,12 @@ export type NewApiKey = {
   readonly secret: string
 }
 
+export type OneWebhook = {
+  readonly webhook: Webhook
+  /** Verifies signatures, as libraries of Standard Webhooks take it; also at /.well-known/jwks.json. */
+  readonly publicKey: string
+}
+
 export type Page = {
   readonly limit: number
   readonly count: number
@@ -664,6 +690,10 @@ export type Rereading = {
     readonly fromBlock: number
     readonly toBlock: number | null
   }
+}
+
+export type ResentEvents = {
+  readonly eventIds: readonly string[]
 }
 
 export type RevokedApiKey = {
@@ -1018,6 +1048,38 @@ export type WalletClaims = {
   readonly address: string
   readonly summary: ClaimSummary
   readonly claims: readonly DividendClaim[]
+}
+
+export type Webhook = {
+  readonly id: string
+  readonly url: string
+  readonly description: string | null
+  readonly filter: Readonly<Record<string, string | null>>
+  readonly state: 'verifying' | 'unverified' | 'active' | 'disabled'
+  /** Why it is disabled: `gone` (410) or `failing` (for a week). */
+  readonly reason: null | string
+  readonly createdAt: string
+  /** Events that it has got. */
+  readonly delivered: number
+  /** Events that are sent next. */
+  readonly waiting: number
+  readonly deadLetters: number
+  readonly oldestWaitingAt: string | null
+  readonly failingSince: string | null
+  /** In a row. */
+  readonly failedAttempts: number
+  readonly nextAttemptAt: string | null
+  readonly lastAnswer: {
+    /** A status, or what went wrong, such as `timeout` or `payment_required`. */
+    readonly answer: string
+    readonly at: string
+  } | null
+}
+
+export type WebhookList = {
+  readonly webhooks: readonly Webhook[]
+  /** Verifies signatures, as libraries of Standard Webhooks take it; also at /.well-known/jwks.json. */
+  readonly publicKey: string
 }
 
 export type GetStatsInput = {
@@ -1712,6 +1774,113 @@ export type GetStatementInput = {
 /** A signed statement of charges: GET /api/usage/statement */
 export function getStatement(client: Client, input: GetStatementInput = {}, options?: CallOptions) {
   return client.call<SignedStatement>('GET', '/api/usage/statement', input, options)
+}
+
+export type RegisterWebhookInput = {
+  /** An https URL on a public host. */
+  readonly url: string
+  readonly description?: string
+  /** As the parameters of /api/stream. */
+  readonly filter?: {
+    readonly kind?: 'burn' | 'claim' | 'distribution' | 'dig' | 'price' | 'all'
+    /** A symbol or an address. */
+    readonly token?: string
+    readonly chain?: string
+    /** Only events of this wallet. */
+    readonly address?: string
+    readonly finality?: 'latest' | 'finalized'
+  }
+}
+
+/** Register a webhook: POST /api/webhooks */
+export function registerWebhook(
+  client: Client,
+  input: RegisterWebhookInput,
+  options?: CallOptions,
+) {
+  return client.call<OneWebhook>('POST', '/api/webhooks', input, options)
+}
+
+/** The webhooks of a key: GET /api/webhooks */
+export function listWebhooks(
+  client: Client,
+  input: Readonly<Record<string, never>> = {},
+  options?: CallOptions,
+) {
+  return client.call<WebhookList>('GET', '/api/webhooks', input, options)
+}
+
+export type GetWebhookInput = {
+  /** The `id` of a webhook. */
+  readonly webhookId: string
+}
+
+/** A webhook and how it does: GET /api/webhooks/{webhookId} */
+export function getWebhook(client: Client, input: GetWebhookInput, options?: CallOptions) {
+  return client.call<OneWebhook>('GET', '/api/webhooks/{webhookId}', input, options)
+}
+
+export type ChallengeWebhookInput = {
+  /** The `id` of a webhook. */
+  readonly webhookId: string
+}
+
+/** Challenge a webhook again: POST /api/webhooks/{webhookId}/challenge */
+export function challengeWebhook(
+  client: Client,
+  input: ChallengeWebhookInput,
+  options?: CallOptions,
+) {
+  return client.call<OneWebhook>('POST', '/api/webhooks/{webhookId}/challenge', input, options)
+}
+
+export type DeleteWebhookInput = {
+  /** The `id` of a webhook. */
+  readonly webhookId: string
+}
+
+/** Delete a webhook: POST /api/webhooks/{webhookId}/delete */
+export function deleteWebhook(client: Client, input: DeleteWebhookInput, options?: CallOptions) {
+  return client.call<OneWebhook>('POST', '/api/webhooks/{webhookId}/delete', input, options)
+}
+
+export type ListDeadLettersInput = {
+  /** The `id` of a webhook. */
+  readonly webhookId: string
+  /** Number of rows. */
+  readonly limit?: number
+  /** `nextCursor` of the page before. */
+  readonly cursor?: string
+}
+
+/** Events that were given up: GET /api/webhooks/{webhookId}/dead-letters */
+export function listDeadLetters(
+  client: Client,
+  input: ListDeadLettersInput,
+  options?: CallOptions,
+) {
+  return client.call<DeadLetterList>(
+    'GET',
+    '/api/webhooks/{webhookId}/dead-letters',
+    input,
+    options,
+  )
+}
+
+export type ResendDeadLettersInput = {
+  /** The `id` of a webhook. */
+  readonly webhookId: string
+  /** All if left out. */
+  readonly eventIds?: readonly string[]
+}
+
+/** Send dead letters again: POST /api/webhooks/{webhookId}/resend */
+export function resendDeadLetters(
+  client: Client,
+  input: ResendDeadLettersInput,
+  options?: CallOptions,
+) {
+  return client.call<ResentEvents>('POST', '/api/webhooks/{webhookId}/resend', input, options)
 }
 
 /** Chains, tokens, metrics, limits, tiers and prices of this service: GET /api/meta */

@@ -10,7 +10,7 @@ export class CarryOverError extends Error {
 }
 
 /** Of these 0.1.0 has no table. */
-const ADDED: readonly string[] = [
+export const ADDED: readonly string[] = [
   'grants',
   'store_copies',
   'webhooks',

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { createMeter } from '#access/meter/meter.ts'
 import { storeChecks } from '#audit/audit-accounts.ts'
-import { CARRIED, CarryOverError, carryOver } from '#carry-over/carry-over.ts'
+import { ADDED, CARRIED, CarryOverError, carryOver } from '#carry-over/carry-over.ts'
 import { type Origin, runCarryOver } from '#carry-over/run-carry-over.ts'
 import type { Caller } from '#domain/caller.ts'
 import { keyAccount } from '#ledger/account.ts'
@@ -183,7 +183,7 @@ onBoth(
 test('every table of the accounts is carried over, but for leases', () => {
   const tables = [...buildSchema(accountsMigrations).columns.keys()]
   assert.deepEqual(
-    tables.filter((table) => !['leases', 'grants', 'store_copies'].includes(table)).sort(),
+    tables.filter((table) => !['leases', ...ADDED].includes(table)).sort(),
     [...CARRIED].sort(),
   )
 })
