@@ -238,8 +238,11 @@ export type DeadLetter = {
   readonly reason: string
   readonly queuedAt: string
   readonly diedAt: string | null
-  /** What was, or would have been, sent. */
-  readonly event: {}
+  /** What was, or would have been, sent; with its `data`. */
+  readonly event: {
+    readonly type: string
+    readonly timestamp: string
+  }
 }
 
 export type DeadLetterList = {

@@ -41,7 +41,10 @@ export const DeadLetter = named('DeadLetter', {
   reason: Type.String({ description: 'The last answer before it was given up.' }),
   queuedAt: Type.String(),
   diedAt: text,
-  event: Type.Object({}, { description: 'What was, or would have been, sent.' }),
+  event: Type.Object(
+    { type: Type.String(), timestamp: Type.String() },
+    { description: 'What was, or would have been, sent; with its `data`.' },
+  ),
 })
 
 const NOTHING: EventCounts = { waiting: 0, dead: 0, oldestUnix: null }

@@ -180,7 +180,8 @@ onPostgres(
     const admitting = Promise.all(callers.map((each) => access.meter.admit(each)))
     await untilWaiting(engine, 1, admitting)
     free.resolve()
-    await crediting
+    // Either may be the one that PostgreSQL ends; a credit is tried again in its next pass.
+    await Promise.allSettled([crediting])
     const kinds = (await admitting).map(({ kind }) => kind)
     assert.deepEqual(kinds, ['exhausted', 'admitted', 'admitted'])
   },
