@@ -68,11 +68,12 @@ async function killAt(at: number): Promise<boolean> {
   const engine = await openStore(place, 'accounts', { kind: 'sqlite' })
   const distinct = receivers.map(({ events }) => [...new Set(events.map(({ id }) => id))])
   for (const ids of distinct) assert.deepEqual(ids, ids.toSorted(byPlace), `order after ${at}`)
-  // Two receivers at once may get what only one call was left for; one then owes it.
-  const [row = {}] = await engine.read(sql`
-    select count(*) as owed from webhook_events where state = 'owed'`)
-  const charged = 10 - CALLS_BEFORE + Number(PAID)
-  assert.equal(distinct.flat().length, charged + Number(row.owed), `delivered after ${at}`)
+  // The last call may be left for only one of two that came: the other stays queued and owes it.
+  const rows = await engine.read(sql`select id from webhook_events where state <> 'dead'`)
+  const queued = new Set(rows.map(({ id }) => id))
+  const done = distinct.flat().filter((id) => !queued.has(id))
+  assert.equal(done.length, 10 - CALLS_BEFORE + Number(PAID), `charged and done after ${at}`)
+  assert.equal(done.length + queued.size, EVENTS * receivers.length, `lost after ${at}`)
   const { used, paid } = await countedCalls(engine, key)
   assert.deepEqual({ used, paid }, { used: 10, paid: Number(PAID) }, `charged after ${at}`)
   await assertQueued(engine)

@@ -10,6 +10,7 @@ import { heldLeases } from '#store/lease.ts'
 import type { Stores } from '../stores.ts'
 import { VERSION } from '../version.ts'
 import { ledgerGauges } from './ledger-gauges.ts'
+import { webhookGauges } from './webhook-gauges.ts'
 
 export interface Watched {
   queues(): MeterQueues
@@ -30,6 +31,7 @@ export function storeGauges(deps: StoreGaugeDeps): readonly GaugeReading[] {
     ...processGauges(deps),
     ...leaseGauges(deps),
     ...paymentGauges(deps),
+    ...webhookGauges(deps.stores.accounts),
     ...ledgerGauges({ engine: deps.stores.accounts, clock: deps.clock }),
   ]
 }
