@@ -52,7 +52,7 @@ for (let at = 1; ; at += every) {
 process.stdout.write(`${kills} kills: at least once, in order, none lost, charged once\n`)
 for (const each of receivers) await each.stop()
 await feed.end()
-rmSync(folder, { recursive: true })
+rmSync(folder, { recursive: true, force: true })
 
 /** Whether it came so far. */
 async function killAt(at: number): Promise<boolean> {
