@@ -29,12 +29,36 @@ export async function reorg(chain: ChainClient, input: { readonly depth: number 
     params: [contract, 'latest'],
   }))
   const before = await chain.rpc.sendBatch(askCode)
-  await chain.rpc.send({ method: 'anvil_reorg', params: [input.depth, []] })
+  await whileStill(chain, (added) =>
+    chain.rpc.send({ method: 'anvil_reorg', params: [input.depth + added, []] }),
+  )
   const after = await chain.rpc.sendBatch(askCode)
   const lost = contracts.flatMap((contract, index) =>
     after[index] === before[index] ? [] : [[contract, before[index]]],
   )
   await chain.rpc.sendBatch(lost.map((params) => ({ method: 'anvil_setCode', params })))
+}
+
+/**
+ * Stops a live chain meanwhile: anvil 1.7.1 loses blocks when a reorg and a new block meet. The
+ * block added here is mined after one that is under way.
+ */
+async function whileStill(
+  chain: ChainClient,
+  act: (added: number) => Promise<unknown>,
+): Promise<void> {
+  const seconds = await chain.rpc.send({ method: 'anvil_getIntervalMining', params: [] })
+  if (typeof seconds !== 'number') {
+    await act(0)
+    return
+  }
+  await chain.rpc.send({ method: 'evm_setIntervalMining', params: [0] })
+  try {
+    await chain.rpc.send({ method: 'evm_mine', params: [] })
+    await act(1)
+  } finally {
+    await chain.rpc.send({ method: 'evm_setIntervalMining', params: [seconds] })
+  }
 }
 
 /** On: one block per transaction; off: only `mine` makes blocks. */
