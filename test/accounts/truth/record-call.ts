@@ -11,6 +11,10 @@ export interface Recorder {
   readonly sentClock?: () => number
   /** Counts calls from 1. */
   nextCall(): number
+  /** Told of every failure: an answer of 5xx, or a line that ended. */
+  readonly failed?: (what: string) => void
+  /** Told of every answer of the service, in milliseconds. */
+  readonly took?: (ms: number) => void
 }
 
 export interface RecordedCall {
@@ -22,7 +26,7 @@ export interface RecordedCall {
 
 /** Makes one call; gives its answer, or undefined when the line ended before it. */
 export async function recordCall(
-  { journal, clock, sentClock = clock, nextCall }: Recorder,
+  { journal, clock, sentClock = clock, nextCall, failed, took }: Recorder,
   line: RawLine,
   { caller, kind, request, isHead }: RecordedCall,
 ): Promise<RawAnswer | undefined> {
@@ -30,13 +34,18 @@ export async function recordCall(
   const sentMs = sentClock()
   const latestMs = clock()
   journal.add({ type: 'sent', call, caller, kind, atMs: sentMs })
-  const answer = await line.ask(request, { isHead })
+  const named = request.replace('\r\n', `\r\nX-Call: ${call}\r\n`)
+  const started = performance.now()
+  const answer = await line.ask(named, { isHead })
   // A clock that was set back meanwhile may have been read before or after that.
   const atMs = Math.max(latestMs, clock())
-  if (answer === undefined) {
+  if (answer === undefined || PROXY_STATUSES.includes(answer.status)) {
+    failed?.(answer === undefined ? 'connection ended' : `${answer.status} of the proxy`)
     journal.add({ type: 'lost', call, caller, kind, atMs })
-    return undefined
+    return answer
   }
+  took?.(performance.now() - started)
+  if (answer.status >= 500) failed?.(`${answer.status} ${problemOf(answer)}`)
   const { status, head } = answer
   journal.add({
     type: 'answered',
@@ -52,6 +61,13 @@ export async function recordCall(
     atMs,
   })
   return answer
+}
+
+/** Said by a proxy for a replica that it could not ask, or that did not answer. */
+const PROXY_STATUSES: readonly number[] = [502, 504]
+
+function problemOf({ body }: RawAnswer): string {
+  return /"detail":"([^"]*)"/.exec(body)?.[1] ?? (body.slice(0, 80) || 'to HEAD')
 }
 
 function sourceOf(head: string): Source {

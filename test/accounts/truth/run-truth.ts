@@ -13,7 +13,6 @@ import { type Compared, compareAccounts } from './compare-accounts.ts'
 import { runLoad } from './hostile-load.ts'
 import { openJournal, readJournal } from './journal.ts'
 import { type Deeds, deposit, liveAsOwners } from './owner-life.ts'
-import type { Recorder } from './record-call.ts'
 import { Truth } from './truth.ts'
 import { Violations } from './violations.ts'
 import { WhoCalls } from './who-calls.ts'
@@ -28,11 +27,28 @@ export interface TruthInput {
   readonly seed: string
   /** How API processes differ from plain ones, such as by a broken meter. */
   readonly api?: RoleMore
+  /** Connections to each URL; 64 unless given. */
+  readonly lines?: number
+  /** Starts what is called; plain processes unless given. */
+  readonly openSite?: (world: AccountsWorld) => Promise<Site>
   /** Whether `sexton audit` has the last word. */
   readonly audit: boolean
   /** Ends the load before all calls are made; what was called by then is compared. */
   readonly stop?: AbortSignal
   onProgress(progress: TruthProgress): void
+}
+
+/** What is called. */
+export interface Site {
+  readonly urls: readonly [string, ...string[]]
+  pids(): readonly number[]
+  /** Rejects when a process ended by itself. */
+  readonly gone: Promise<never>
+  /** Goes on beside the calls until told to stop, and leaves everything able to answer; nothing unless given. */
+  readonly disturb?: (stop: AbortSignal) => Promise<void>
+  /** How many replicas each call reached, by its number; one where it is not named. */
+  reached?(): Promise<ReadonlyMap<number, number>>
+  stop(): Promise<void>
 }
 
 export interface TruthProgress {
@@ -50,12 +66,17 @@ export interface TruthResult {
   readonly deeds: Deeds
   readonly compared: Compared
   readonly lost: number
+  /** Calls that were answered 5xx, or whose connection ended, by cause. */
+  readonly failures: ReadonlyMap<string, number>
+  /** Milliseconds of a part of all answers, such as 0.99. */
+  tookMs(part: number): number
   readonly calls: number
   readonly seconds: number
 }
 
 const PRICE_MICRO_USD = 100
 const LINES = 64
+const TOOK_MS_MAX = 60_000
 const PROGRESS_MS = 1_000
 
 /** Runs the load against real processes, and compares what callers saw with what was counted. */
@@ -67,30 +88,30 @@ export async function runTruth(input: TruthInput): Promise<TruthResult> {
     quotas: plan.quotas,
   })
   try {
-    const apis = await startApis(world, input)
+    const site = await (input.openSite?.(world) ?? startApis(world, input))
     const chance = chanceOf(input.seed)
     const who = new WhoCalls(plan.addresses)
-    const owners = await settleOwners(world, { who, plan, url: apis[0].url })
+    const owners = await settleOwners(world, { who, plan, url: site.urls[0] })
     const file = join(world.folder, 'journal')
     const recorder = makeRecorder(file)
     const started = performance.now()
-    const deeds = await loadAndLive(recorder, { input, plan, world, apis, chance, who, owners })
+    const deeds = await loadAndLive(recorder, { input, plan, world, site, chance, who, owners })
     const seconds = (performance.now() - started) / 1_000
     recorder.journal.close()
-    const { truth, violations } = await followJournal(file, who)
-    const compared = await compare(world, { who, truth, violations, url: apis[0].url })
+    const { truth, violations } = await followJournal(file, who, await site.reached?.())
+    const compared = await compare(world, { who, truth, violations, url: site.urls[0] })
     if (input.audit) await audit(world, violations)
-    for (const api of apis) await api.stop()
+    await site.stop()
     const lost = [...truth.buckets.values()].reduce((sum, bucket) => sum + bucket.lost, 0)
     const lines = violations.lines()
     const calls = recorder.made()
-    return { violations: lines, answers: truth.answers, deeds, compared, lost, calls, seconds }
+    const { answers } = truth
+    const { failures, tookMs } = recorder
+    return { violations: lines, answers, deeds, compared, lost, failures, tookMs, calls, seconds }
   } finally {
     await world.stop()
   }
 }
-
-type Apis = readonly [RoleProcess, ...RoleProcess[]]
 
 interface Plan {
   readonly owners: number
@@ -114,12 +135,12 @@ function planFor(calls: number): Plan {
 }
 
 /** One process with every role, or the roles apart where there are replicas. */
-async function startApis(world: AccountsWorld, input: TruthInput): Promise<Apis> {
+async function startApis(world: AccountsWorld, input: TruthInput): Promise<Site> {
   const { api: more = {} } = input
   if (input.databaseUrl === undefined) {
     const api = await world.start('start', more)
     await api.ready()
-    return [api]
+    return siteOf([api])
   }
   await world.start('index')
   await world.start('verify')
@@ -129,7 +150,19 @@ async function startApis(world: AccountsWorld, input: TruthInput): Promise<Apis>
   await first.ready()
   const others = await Promise.all(Array.from({ length: input.replicas - 1 }, serve))
   await Promise.all(others.map((each) => each.ready()))
-  return [first, ...others]
+  return siteOf([first, ...others])
+}
+
+function siteOf(apis: readonly [RoleProcess, ...RoleProcess[]]): Site {
+  const [first, ...others] = apis
+  return {
+    urls: [first.url, ...others.map((each) => each.url)],
+    pids: () => apis.map((each) => each.pid),
+    gone: gone(apis),
+    async stop() {
+      for (const api of apis) await api.stop()
+    },
+  }
 }
 
 const KEYS_PER_OWNER = 3
@@ -152,9 +185,24 @@ async function settleOwners(
   return owners
 }
 
-function makeRecorder(file: string): Recorder & { readonly made: () => number } {
+function makeRecorder(file: string) {
   let calls = 0
+  const failures = new Map<string, number>()
+  const counts = new Uint32Array(TOOK_MS_MAX + 1)
   return {
+    took(ms: number) {
+      const slot = Math.min(Math.ceil(ms), TOOK_MS_MAX)
+      counts[slot] = (counts[slot] ?? 0) + 1
+    },
+    tookMs(part: number) {
+      let left = part * counts.reduce((sum, each) => sum + each, 0)
+      return counts.findIndex((each) => {
+        left -= each
+        return left <= 0
+      })
+    },
+    failures,
+    failed: (what: string) => void failures.set(what, (failures.get(what) ?? 0) + 1),
     journal: openJournal(file),
     clock: Date.now,
     made: () => calls,
@@ -169,7 +217,7 @@ interface Running {
   readonly input: TruthInput
   readonly plan: Plan
   readonly world: AccountsWorld
-  readonly apis: Apis
+  readonly site: Site
   readonly chance: Chance
   readonly who: WhoCalls
   readonly owners: readonly Owner[]
@@ -177,37 +225,40 @@ interface Running {
 
 async function loadAndLive(
   recorder: ReturnType<typeof makeRecorder>,
-  { input, plan, world, apis, chance, who, owners }: Running,
+  { input, plan, world, site, chance, who, owners }: Running,
 ): Promise<Deeds> {
   const stop = new AbortController()
-  const [first, ...rest] = apis.map((each) => each.url)
-  const urls: readonly [string, ...string[]] = [first ?? '', ...rest]
-  const showing = showProgress(recorder, { input, apis }, stop.signal)
+  const { urls } = site
+  const mayBreak = site.disturb !== undefined
+  const showing = showProgress(recorder, { input, site }, stop.signal)
   const life = {
     urls,
     base: world.devnet.chains.base.client,
     mine: world.mine,
     chance: chance.apart('owners'),
     paymentMost: plan.paymentMost,
+    mayBreak,
   }
   // Each wallet begins with money on one of its keys.
   await Promise.all(who.keys.slice(0, plan.owners).map((key) => deposit(recorder, life, key)))
   const living = liveAsOwners(recorder, { ...life, who, owners }, stop.signal)
-  const { calls, stop: ending } = input
-  const load = { urls, who, calls, chance, lines: LINES, ...(ending && { stop: ending }) }
+  const { calls, lines = LINES, stop: ending } = input
+  const load = { urls, who, calls, chance, mayBreak, lines, ...(ending && { stop: ending }) }
   const loading = runLoad(recorder, load)
+  const disturbing = site.disturb?.(stop.signal)
   try {
-    await Promise.race([loading, living, gone(apis)])
+    await Promise.race([loading, living, site.gone])
     await loading
   } finally {
     stop.abort()
   }
   await showing
+  await disturbing
   return await living
 }
 
 /** Rejects as soon as an API process ends. */
-async function gone(apis: Apis): Promise<never> {
+async function gone(apis: readonly RoleProcess[]): Promise<never> {
   const ended = await Promise.race(
     apis.map(async (each) => {
       await each.exit
@@ -219,14 +270,14 @@ async function gone(apis: Apis): Promise<never> {
 
 async function showProgress(
   recorder: ReturnType<typeof makeRecorder>,
-  { input, apis }: Pick<Running, 'input' | 'apis'>,
+  { input, site }: Pick<Running, 'input' | 'site'>,
   stop: AbortSignal,
 ): Promise<void> {
   const started = performance.now()
   const stopped = once(stop, 'abort')
   while (!stop.aborted) {
     await Promise.race([sleep(PROGRESS_MS, undefined, { ref: false }), stopped])
-    const ofApis = await Promise.all(apis.map((each) => residentMegabytes(each.pid)))
+    const ofApis = await Promise.all(site.pids().map(residentMegabytes))
     input.onProgress({
       calls: recorder.made(),
       seconds: (performance.now() - started) / 1_000,
@@ -236,9 +287,18 @@ async function showProgress(
   }
 }
 
-async function followJournal(file: string, who: WhoCalls) {
+async function followJournal(
+  file: string,
+  who: WhoCalls,
+  reached: ReadonlyMap<number, number> | undefined,
+) {
   const violations = new Violations()
-  const truth = new Truth(who.roster, violations, PRICE_MICRO_USD)
+  // Only where a proxy stands before them do replicas die.
+  const options = reached && {
+    mayBeUnavailable: true,
+    reached: (call: number) => reached.get(call) ?? 1,
+  }
+  const truth = new Truth(who.roster, violations, PRICE_MICRO_USD, options)
   for await (const entry of readJournal(file)) truth.follow(entry)
   return { truth, violations }
 }

@@ -29,6 +29,13 @@ export class BucketState {
   fundedMicroUsd = 0
 }
 
+export interface TruthOptions {
+  /** While the store fails, whatever needs it may be answered 503; that is never counted. */
+  readonly mayBeUnavailable?: boolean
+  /** How many replicas a call reached, where a proxy asks another one; one unless given. */
+  readonly reached?: (call: number) => number
+}
+
 /**
  * Follows the callers' own record and holds every answer against the promises. It believes nothing
  * that the service says of itself: what was counted is what was answered.
@@ -41,16 +48,18 @@ export class Truth {
   readonly #violations: Violations
   readonly #pricePerCall: number
   readonly #mayBeUnavailable: boolean
+  readonly #reached: (call: number) => number
   readonly #callers = new Map<number, CallerState>()
 
   constructor(
     roster: Roster,
     violations: Violations,
     pricePerCall: number,
-    /** While the store fails, whatever needs it may be answered 503; that is never counted. */
-    { mayBeUnavailable = false }: { readonly mayBeUnavailable?: boolean } = {},
+    options: TruthOptions = {},
   ) {
+    const { mayBeUnavailable = false, reached = () => 1 } = options
     this.#mayBeUnavailable = mayBeUnavailable
+    this.#reached = reached
     this.#roster = roster
     this.#violations = violations
     this.#pricePerCall = pricePerCall
@@ -61,16 +70,17 @@ export class Truth {
     const bucket = this.#bucketOf(entry.caller)
     switch (entry.type) {
       case 'sent':
-        this.#inFlight(entry.kind, caller, bucket, 1)
+        this.#inFlight(entry.kind, caller, bucket, this.#reached(entry.call))
         break
       case 'answered':
-        this.#inFlight(entry.kind, caller, bucket, -1)
+        this.#inFlight(entry.kind, caller, bucket, -this.#reached(entry.call))
+        // Each replica but the one that answered may have counted it.
+        this.#lost(entry.kind, caller, bucket, Math.max(0, this.#reached(entry.call) - 1))
         this.#answered(entry, caller, bucket)
         break
       case 'lost':
-        this.#inFlight(entry.kind, caller, bucket, -1)
-        caller.lost += isMetered(entry.kind) ? 1 : 0
-        bucket.lost += isMetered(entry.kind) ? 1 : 0
+        this.#inFlight(entry.kind, caller, bucket, -this.#reached(entry.call))
+        this.#lost(entry.kind, caller, bucket, this.#reached(entry.call))
         break
       case 'funded':
         bucket.fundedMicroUsd += entry.microUsd
@@ -92,10 +102,16 @@ export class Truth {
     caller.fundedMicroUsd = 0
   }
 
-  #inFlight(kind: CallKind, caller: CallerState, bucket: BucketState, by: 1 | -1): void {
+  #inFlight(kind: CallKind, caller: CallerState, bucket: BucketState, by: number): void {
     if (!isMetered(kind)) return
     caller.inFlight += by
     bucket.inFlight += by
+  }
+
+  #lost(kind: CallKind, caller: CallerState, bucket: BucketState, times: number): void {
+    if (!isMetered(kind)) return
+    caller.lost += times
+    bucket.lost += times
   }
 
   #answered(answer: Answered, caller: CallerState, bucket: BucketState): void {

@@ -1,0 +1,113 @@
+import { kill } from 'node:process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
+import type { Chance } from '#test/simulation/chance.ts'
+import type { Cluster, Member } from './cluster.ts'
+
+/** How often each kind of death was died. */
+export type DeathCounts = ReadonlyMap<string, number>
+
+const REPLICA_EVERY_MS = 1_000
+const LEADER_EVERY_MS = 20_000
+const POSTGRES_EVERY_MS = 60_000
+/** Longer than a lease. */
+const FROZEN_MS = 12_000
+
+/**
+ * Kills a replica every second while another one serves, kills or freezes a leader every 20 s, inside of a
+ * transaction or outside, and crashes PostgreSQL every minute, until told to stop.
+ */
+export async function killAround(
+  input: { readonly cluster: Cluster; readonly databaseUrl: string; readonly chance: Chance },
+  stop: AbortSignal,
+): Promise<DeathCounts> {
+  const { cluster, databaseUrl, chance } = input
+  const counts = new Map<string, number>()
+  const count = (what: string) => counts.set(what, (counts.get(what) ?? 0) + 1)
+  const restarts = new Set<Promise<void>>()
+  const every = async (ms: number, act: () => Promise<void>) => {
+    while (!stop.aborted) {
+      await sleep(ms, undefined, { signal: stop }).catch(() => undefined)
+      if (!stop.aborted) await act()
+    }
+  }
+  const killReplica = async () => {
+    const ready = cluster.replicas.filter((each) => each.isReady())
+    const [first, second, ...rest] = ready
+    if (first === undefined || second === undefined) return
+    const chosen = chance.pick([first, second, ...rest])
+    count('replica killed')
+    const restart = chosen.killAndStart()
+    restarts.add(restart)
+    restart.finally(() => restarts.delete(restart)).catch(() => undefined)
+  }
+  let turn = 0
+  const endLeader = async () => {
+    const members = turn % 2 === 0 ? cluster.indexers : cluster.verifiers
+    const isInside = Math.floor(turn / 2) % 2 === 0
+    const isKill = Math.floor(turn / 4) % 2 === 0
+    turn += 1
+    const leader = await findLeader(members)
+    if (leader === undefined) return count('no leader found')
+    const { pid } = leader.process()
+    const was = isInside && (await untilWriting(databaseUrl, leader.role)) ? 'inside' : 'outside'
+    if (isKill) kill(pid, 'SIGKILL')
+    else kill(pid, 'SIGSTOP')
+    count(`leader of ${leader.role} ${isKill ? 'killed' : 'frozen'} ${was} a transaction`)
+    if (isKill) return await leader.killAndStart()
+    await sleep(FROZEN_MS)
+    kill(pid, 'SIGCONT')
+  }
+  const crash = async () => {
+    await crashPostgres(databaseUrl)
+    count('PostgreSQL crashed')
+  }
+  await Promise.all([
+    every(REPLICA_EVERY_MS, killReplica),
+    every(LEADER_EVERY_MS, async () => void (await endLeader())),
+    every(POSTGRES_EVERY_MS, crash),
+  ])
+  await Promise.all(restarts)
+  return counts
+}
+
+async function findLeader(members: readonly Member[]): Promise<Member | undefined> {
+  for (const member of members) if (await member.leads()) return member
+  return undefined
+}
+
+const WRITING_MS = 3_000
+
+/** Whether a session of a role was seen that has written and not yet committed; only leaders write. */
+async function untilWriting(databaseUrl: string, role: string): Promise<boolean> {
+  return await withClient(databaseUrl, async (client) => {
+    const endMs = performance.now() + WRITING_MS
+    while (performance.now() < endMs) {
+      const { rows } = await client.query(
+        'select 1 from pg_stat_activity where application_name = $1 and backend_xid is not null',
+        [`sexton ${role}`],
+      )
+      if (rows.length > 0) return true
+    }
+    return false
+  }).catch(() => false)
+}
+
+/** A server process that is killed makes PostgreSQL end all others and recover from its log. */
+async function crashPostgres(databaseUrl: string): Promise<void> {
+  await withClient(databaseUrl, async (client) => {
+    const { rows } = await client.query('select pg_backend_pid() as pid')
+    kill(rows[0].pid, 'SIGKILL')
+  })
+}
+
+async function withClient<T>(url: string, act: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: url })
+  client.on('error', () => undefined)
+  await client.connect()
+  try {
+    return await act(client)
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}
