@@ -1,6 +1,7 @@
 import type { MicroUsd } from '#domain/money.ts'
 import type { Refusal } from '#domain/refusal.ts'
 import type { Route } from '#route/route.ts'
+import type { Engine } from '#store/engine.ts'
 import { type AccessDeps, accessRoutes } from './access-routes.ts'
 import {
   createFailureGuard,
@@ -27,6 +28,7 @@ export interface CreateAccessDeps
     AddressBucketDeps {
   readonly pricePerCall: MicroUsd
   readonly guardLimits: GuardLimits
+  readonly admissions?: Engine | undefined
   /** For the refund journal; without it pending refunds are lost with the process. */
   readonly dataFolder?: string
   readonly onBatch?: (size: number) => void

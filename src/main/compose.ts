@@ -48,7 +48,7 @@ export interface Composed extends ServeInput {
 
 export interface ComposeDeps {
   readonly ecosystem: Ecosystem
-  readonly stores: Pick<Stores, 'register' | 'registerReads' | 'accounts'>
+  readonly stores: Pick<Stores, 'register' | 'registerReads' | 'accounts' | 'admissions'>
   readonly settings: Pick<
     Settings,
     | 'guard'
@@ -250,6 +250,7 @@ function composeAccess(
 ): Access {
   return createAccess({
     engine: stores.accounts,
+    admissions: stores.admissions,
     clock,
     randomBytes,
     serviceName: ecosystem.service.name,

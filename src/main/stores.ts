@@ -21,6 +21,8 @@ export interface Stores {
   readonly registerReads?: Engine | undefined
   /** Never lost. */
   readonly accounts: Engine
+  /** The accounts, by connections that only calls wait for. */
+  readonly admissions?: Engine | undefined
   close(): Promise<void>
 }
 
@@ -29,6 +31,9 @@ export interface Stores {
  * milliseconds.
  */
 const ACCOUNTS_LOCK_TIMEOUT_MS = 2_000
+
+/** A batch of calls, and refunds. */
+const ADMISSION_CONNECTIONS = 2
 
 /** Entry file of the register's SQLite writer thread. */
 export const REGISTER_WRITER = moduleFile('main/writer-worker')
@@ -95,17 +100,26 @@ export async function openStores(
   }
   const accounts = await openStore(settings.dataFolder, 'accounts', settings.accounts)
   const registerReads = await openStandbys(settings, register)
+  const admissions = await openAdmissions(settings)
   const close = async () => {
-    await Promise.all([registerReads?.close(), register.close(), accounts.close()])
+    const open = [registerReads, register, admissions, accounts]
+    await Promise.all(open.map((each) => each?.close()))
   }
   try {
     await migrateStore(accounts, 'accounts', onMigration)
     await migrateStore(register, 'register', onMigration)
-    return { register, registerReads, accounts, close }
+    return { register, registerReads, accounts, admissions, close }
   } catch (error) {
     await close()
     throw error
   }
+}
+
+/** Nothing else can keep calls waiting for a connection. */
+async function openAdmissions({ dataFolder, accounts }: Pick<Settings, 'dataFolder' | 'accounts'>) {
+  if (accounts.kind !== 'postgres') return undefined
+  const setting = { ...accounts, connectionsMax: ADMISSION_CONNECTIONS }
+  return await openStore(dataFolder, 'accounts', setting)
 }
 
 async function openStandbys(

@@ -8,7 +8,8 @@ import { sql } from '#store/sql.ts'
 import { startPostgres, type TestPostgres } from '#test/postgres.ts'
 import { assertSound } from '../access-harness.ts'
 import { type Admission, type Meter, MeteringUnavailable } from './admission.ts'
-import { anonymous, MIGRATIONS, meterOf } from './meter-harness.ts'
+import { createMeter } from './meter.ts'
+import { anonymous, MIGRATIONS, meterOf, NOON, PRICE } from './meter-harness.ts'
 
 /** Short, so that a retry comes soon; the servers of this file are idle. */
 const LOCK_TIMEOUT_MS = 300
@@ -196,4 +197,28 @@ onPostgres('a receipt that the store refuses for good is left out', async ({ eng
     await untilUsed(meter, `next ${n}`, 0)
   }
   assert.equal(tries.refused, 2)
+})
+
+onPostgres('no call waits for connections that all others hold', async (stores) => {
+  const { engine, patient } = stores
+  const meter = createMeter({
+    engine: patient,
+    admissions: engine,
+    clock: () => NOON * 1_000,
+    pricePerCall: PRICE,
+    name: 'own connections',
+  })
+  await meter.admit(caller('locked'))
+  const free = await hold(stores, 'locked')
+  const touch = sql`update usage_days set used = used where bucket = 'locked'`
+  const most = patient.pool?.().connectionsMax ?? 0
+  const others = Array.from({ length: most + 1 }, () => patient.write((tx) => tx.run(touch)))
+  try {
+    while (patient.pool?.().inUse !== most) await sleep(10)
+    assert.equal((await within(meter.admit(caller('other')))).kind, 'admitted')
+    assert.equal(patient.pool?.().inUse, most)
+  } finally {
+    await free()
+    await Promise.all(others)
+  }
 })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Caller } from '#domain/caller.ts'
+import type { Engine } from '#store/engine.ts'
 import {
   type Admission,
   type MeterFigures,
@@ -13,6 +14,8 @@ import type { RefundJournal } from './refund-journal.ts'
 import { RefundQueue } from './refund-queue.ts'
 
 export interface MeterDeps extends BatchWriterDeps {
+  /** The same store by other connections, for batches; `engine` unless given. */
+  readonly admissions?: Engine | undefined
   readonly onBatch?: (size: number) => void
   readonly onCommit?: (seconds: number) => void
 }
@@ -20,7 +23,8 @@ export interface MeterDeps extends BatchWriterDeps {
 /** Group commit: requests that arrive during a batch form the next, answered once durable. */
 export function createMeter(deps: MeterDeps): SettlingMeter {
   assert(deps.pricePerCall > 0n, 'a paid call has a price above zero')
-  const writer = new BatchWriter(deps)
+  const { admissions: engine = deps.engine } = deps
+  const writer = new BatchWriter({ ...deps, engine })
   // Its own queue, so that batches do not wait for these.
   const ofCredits = new RefundQueue(deps)
   if (deps.journal !== undefined) void resumeRefunds(deps, deps.journal)

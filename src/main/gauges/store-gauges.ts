@@ -19,7 +19,7 @@ export interface Watched {
 
 export interface StoreGaugeDeps extends Watched {
   readonly ecosystem: Ecosystem
-  readonly stores: Pick<Stores, 'register' | 'registerReads' | 'accounts'>
+  readonly stores: Pick<Stores, 'register' | 'registerReads' | 'accounts' | 'admissions'>
   readonly clock: Clock
 }
 
@@ -85,6 +85,7 @@ function poolGauges({ stores }: StoreGaugeDeps): readonly GaugeReading[] {
     async read() {
       const pools = [
         ['accounts', stores.accounts.pool?.()],
+        ['admissions', stores.admissions?.pool?.()],
         ['register', stores.register.pool?.()],
         ['register_reads', stores.registerReads?.pool?.()],
       ] as const
