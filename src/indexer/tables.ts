@@ -6,6 +6,7 @@ import { matchedMappingsMigration } from './events/matched-mappings.ts'
 import { eventsMigration } from './events/tables.ts'
 import { feedMigration } from './feed/tables.ts'
 import { forgottenChainsMigration } from './forgotten-chains.ts'
+import { nodeStatesMigration } from './node-states.ts'
 import { stalledChainsMigration } from './stalled-chains.ts'
 
 /** Ids 1000 to 1099. */
@@ -50,4 +51,5 @@ export const indexerMigrations: readonly Migration[] = [
   stalledChainsMigration,
   matchedMappingsMigration,
   feedMigration,
+  nodeStatesMigration,
 ]

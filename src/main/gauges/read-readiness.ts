@@ -3,6 +3,7 @@ import { readUnproven } from '#datasets/deposits/proof/deposit-proofs.ts'
 import { type Proof, readProofs } from '#datasets/holders/proof/proof-row.ts'
 import { rereadingOf } from '#datasets/rereading.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
+import { NOTED_SECONDS, readNodeStates } from '#indexer/node-states.ts'
 import { isUnusable, readStalls, type Stall } from '#indexer/stalled-chains.ts'
 import { type ChainStatus, conditionOf, isIncomplete } from '#indexer/status.ts'
 import { toIso, unixNow } from '#lib/time.ts'
@@ -44,11 +45,9 @@ export async function readReadiness(
   if (unproven !== undefined)
     parts[`payments ${payments?.name}`] =
       `${unproven.count} deposits waiting for a proof: ${unproven.reason}`
-  for (const progress of deps.indexing()) {
+  for (const progress of deps.indexing())
     if (progress.history !== null) parts[`pace ${progress.chain}`] = barOf(progress).detail
-    for (const { host, state, reason } of progress.endpoints)
-      parts[`node ${host} of ${progress.chain}`] = reason === null ? state : `${state}: ${reason}`
-  }
+  Object.assign(parts, await describeNodes(deps))
   for (const { chain, dataset, fromBlock, toBlock } of index ? rereadingOf(index, deps.file) : [])
     parts[`${dataset} of ${chain.name}`] =
       `being read again; blocks ${fromBlock} to ${toBlock ?? 'the head'} are missing`
@@ -62,6 +61,29 @@ export async function readReadiness(
   const isIndexed = index !== undefined && other.length === 0
   const ready = accounts === 'ok' && register === 'ok' && isIndexed && isRight
   return { ready, parts: { ...parts, register, accounts } }
+}
+
+/** Of the index in this process, or as the leading one noted them. */
+async function describeNodes({ indexing, register, ecosystem, clock }: IndexGaugeDeps) {
+  const own = indexing().flatMap(({ chain, endpoints }) =>
+    endpoints.map(
+      ({ host, state, reason }) => [chain, host, describe(state, reason ?? '')] as const,
+    ),
+  )
+  const noted = own.length > 0 ? [] : await register.snapshot(readNodeStates).catch(() => [])
+  const others = noted.flatMap(({ chainId, host, state, reason, notedUnix }) => {
+    const chain = ecosystem.chains.find(({ id }) => id === chainId)?.name
+    const isOld = unixNow(clock) - notedUnix > 2 * NOTED_SECONDS
+    const since = isOld ? ` at ${toIso(notedUnix)}; no index has noted it since` : ''
+    return chain === undefined ? [] : [[chain, host, `${describe(state, reason)}${since}`] as const]
+  })
+  return Object.fromEntries(
+    [...own, ...others].map(([chain, host, words]) => [`node ${host} of ${chain}`, words]),
+  )
+}
+
+function describe(state: string, reason: string): string {
+  return reason === '' ? state : `${state}: ${reason}`
 }
 
 function unknownChain(register: string): string {

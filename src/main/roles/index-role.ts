@@ -16,6 +16,7 @@ import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { repeatedBurns } from '#ecosystem/repeated-burns.ts'
 import { isOwnRegister } from '#indexer/adopted-file/is-own-register.ts'
 import type { OnChangedFile } from '#indexer/adopted-file/may-lead.ts'
+import { keepNodeStates } from '#indexer/node-states.ts'
 import { proveEcosystem } from '#indexer/prove-ecosystem.ts'
 import type { ChainReport } from '#indexer/run-chain.ts'
 import { type IndexerDeps, runIndexer } from '#indexer/run-indexer.ts'
@@ -88,6 +89,14 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
         signal,
       ),
     reportAnomalies({ ...role, isIndexing: common.isIndexing }, signal),
+    keepNodeStates(
+      {
+        ...common,
+        chainIds: ecosystem.chains.map(({ id }) => id),
+        endpoints: (chainId) => proving.sourceOf(chainId).endpoints(),
+      },
+      signal,
+    ),
   ])
 }
 
