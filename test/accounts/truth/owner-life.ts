@@ -97,7 +97,7 @@ async function endKey(
   if (isRotation) {
     const made = await owner.rotate(url, key).catch((error: unknown) => {
       // The new secret, if there is one, is lost with the answer.
-      if (mayBreak && isUnanswered(error)) return undefined
+      if (mayBreak && isUncertain(error)) return undefined
       throw error
     })
     if (made === undefined) who.addKey(owner, await mintSoon(owner, url))
@@ -127,11 +127,15 @@ async function answered<T>(
       return await act()
     } catch (error) {
       if (attempt > 1 && isDone(error)) return undefined
-      const isAway = error instanceof UnexpectedAnswer && error.status === 503
-      if (!(mayBreak && (isAway || isUnanswered(error)))) throw error
+      if (!(mayBreak && isUncertain(error))) throw error
       await sleep(ASK_AGAIN_MS)
     }
   }
+}
+
+/** The replica, the connection or the database ended meanwhile. */
+function isUncertain(error: unknown): boolean {
+  return isUnanswered(error) || (error instanceof UnexpectedAnswer && error.status === 503)
 }
 
 function isRevoked(error: unknown): boolean {
