@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -13,15 +12,13 @@ import type { RoleProcess } from '../accounts/world/role-process.ts'
 import { startPostgres } from '../postgres.ts'
 import { eventually } from '../world.ts'
 import { findDeployPrograms, findHaproxy } from './programs.ts'
+import { type RollingLoad, rollingLoad } from './rolling-load.ts'
 
 const postgres = await startPostgres()
 after(() => postgres.stop())
 
 const QUOTA = 10_000_000
 const REPLICAS = 3
-const CLIENTS = 8
-const GETS = 10_000
-const POSTS = 2_000
 const DRAIN_SECONDS = 2
 /** nginx leaves a replica that refused a connection alone for ten seconds. */
 const PAUSE_MS = { nginx: 11_000, caddy: 2_000, haproxy: 2_000 }
@@ -117,23 +114,14 @@ for (const name of ['nginx', 'caddy', 'haproxy'] as const)
     })
 
     test('a rolling restart fails no GET and no POST', async () => {
-      const outcomes = new Map<string, number>()
-      const total = (method: string) =>
-        [...outcomes].reduce((sum, [what, n]) => sum + (what.startsWith(method) ? n : 0), 0)
       const isOver = { value: false }
-      const clients = Array.from({ length: CLIENTS }, async () => {
-        for (let n = 0; !isOver.value || total('GET') < GETS || total('POST') < POSTS; n += 1) {
-          const method = n % 5 === 0 ? 'POST' : 'GET'
-          const outcome = `${method} ${await front.ask(method)}`
-          outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
-        }
-      })
+      const calling = front.load.run(isOver)
       for (const replica of replicas) {
         await replica.restart()
         await sleep(PAUSE_MS[name])
       }
       isOver.value = true
-      await Promise.all(clients)
+      const outcomes = await calling
       process.stdout.write(`# ${name}: ${JSON.stringify(Object.fromEntries(outcomes))}\n`)
       assert.deepEqual([...outcomes.keys()].sort(), ['GET 200', 'POST 202'], front.words())
     })
@@ -175,8 +163,7 @@ async function startReplica(world: AccountsWorld): Promise<Replica> {
 }
 
 interface Front {
-  /** The status, or the error of the connection. */
-  ask(method: 'GET' | 'POST'): Promise<string>
+  readonly load: RollingLoad
   /** What it said, newest last. */
   words(): string
   stop(): Promise<void>
@@ -197,36 +184,20 @@ async function startFront(
     said = (said + text).slice(-8_000)
   })
   const exit = once(child, 'exit')
-  const agent = new Agent({ keepAlive: true })
-  const ask: Front['ask'] = (method) => askOver(agent, port, method)
-  await eventually(async () => ((await ask('GET')) === '200' ? true : undefined), 20_000).catch(
-    (cause: unknown) => {
-      throw new Error(`${name} does not pass calls on: ${said}`, { cause })
-    },
-  )
+  const load = rollingLoad(port)
+  await eventually(
+    async () => ((await load.ask('GET')) === '200' ? true : undefined),
+    20_000,
+  ).catch((cause: unknown) => {
+    throw new Error(`${name} does not pass calls on: ${said}`, { cause })
+  })
   return {
-    ask,
+    load,
     words: () => said,
     async stop() {
-      agent.destroy()
+      load.close()
       child.kill('SIGTERM')
       await exit
     },
   }
-}
-
-const LEAKED = JSON.stringify({ secret: 'svc_00000000_00000000000000000000000000000000' })
-
-function askOver(agent: Agent, port: number, method: 'GET' | 'POST'): Promise<string> {
-  const { promise, resolve } = Promise.withResolvers<string>()
-  const path = method === 'GET' ? '/api/burns/total' : '/api/keys/report-leak'
-  const headers = { 'content-type': 'application/json' }
-  const asking = request({ agent, host: '127.0.0.1', port, path, method, headers }, (answer) => {
-    answer.resume()
-    answer.once('end', () => resolve(String(answer.statusCode)))
-    answer.once('error', (error) => resolve(error.message))
-  })
-  asking.once('error', (error) => resolve(error.message))
-  asking.end(method === 'POST' ? LEAKED : '')
-  return promise
 }

@@ -27,7 +27,7 @@ const programs = [
   '--test tools/dev-restarts.ts',
   '--test test/false-payments.test.ts test/unproven-payments.test.ts test/x402/pay.test.ts test/x402/sign-in.test.ts',
   '--test test/deploy/image/run-image.ts test/deploy/real-dashboard.ts',
-  '--test test/deploy/rolling-restart.ts test/deploy/rolling-defaults.ts test/deploy/system-calls.ts',
+  '--test test/deploy/rolling-restart.ts test/deploy/rolling-defaults.ts test/deploy/rolling-upgrade.ts test/deploy/system-calls.ts',
   '--test test/upkeep/move.test.ts',
   'tools/bench/move.ts --paid-days 365 --logs 100000',
   '--test test/feed/feed.test.ts test/feed/stream-property.test.ts',

@@ -30,7 +30,7 @@ export interface AccountsWorld {
 }
 
 export interface RoleMore
-  extends Partial<Pick<RoleStart, 'wrapper' | 'nodeFlags' | 'environment' | 'flags'>> {
+  extends Partial<Pick<RoleStart, 'wrapper' | 'nodeFlags' | 'environment' | 'flags' | 'project'>> {
   /** Instead of the world's own. */
   readonly dataFolder?: string
 }

@@ -35,6 +35,8 @@ export interface RoleStart {
   readonly environment: Readonly<Record<string, string>>
   /** Program and flags that the process is started by, such as strace; it must become the process. */
   readonly wrapper?: readonly string[]
+  /** Folder of another version's sources; this one's unless given. */
+  readonly project?: string
   /** Flags for Node, such as `--import` of a mutation. */
   readonly nodeFlags?: readonly string[]
 }
@@ -53,11 +55,19 @@ const STOP_MS = 20_000
 
 /** Starts a role; the process ends with this one. */
 export function startRole(start: RoleStart): RoleProcess {
-  const { role, port, environment, wrapper = [], nodeFlags = [], flags = [] } = start
+  const {
+    role,
+    port,
+    environment,
+    wrapper = [],
+    nodeFlags = [],
+    flags = [],
+    project = root,
+  } = start
   const command = [...wrapper, process.execPath, ...nodeFlags, 'src/cli/sexton.mjs', role, ...flags]
   const [program = '', ...words] = command
   const child = spawn(program, words, {
-    cwd: root,
+    cwd: project,
     env: {
       PATH: process.env.PATH,
       MALLOC_ARENA_MAX: '1',
