@@ -1,5 +1,6 @@
 import type { Migration } from '#store/engine.ts'
 import { appendOnly, type Guard, guardsSql } from '#store/guard.ts'
+import { noticeMigration } from '#store/notices.ts'
 
 export const accessGuards: readonly Guard[] = [
   { table: 'keys', name: 'keys_stay', on: 'delete' },
@@ -108,4 +109,12 @@ export const accessMigrations: readonly Migration[] = [
   },
   { id: 1202, name: 'guards of keys and usage', sql: guardsSql(accessGuards) },
   { id: 1203, name: 'limits of keys', sql: 'alter table keys add column limits text' },
+  noticeMigration({
+    id: 1204,
+    name: 'notices of changed keys',
+    channel: 'sexton_keys',
+    after: 'update of revoked_unix, limits on keys',
+    each: 'row',
+    payload: 'new.secret_digest',
+  }),
 ]

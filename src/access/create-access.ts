@@ -53,6 +53,8 @@ export interface Access {
   readonly settlements: FailureGuard
   readonly routes: readonly Route[]
   queues(): MeterQueues
+  /** Another process changed the key with this digest, or any. */
+  keyChanged(digest: string | undefined): void
   findKey(publicId: string): Promise<Key | undefined>
   verifyPayerProof(input: PayerProofInput): Promise<Refusal | undefined>
 }
@@ -80,6 +82,7 @@ export function createAccess(deps: CreateAccessDeps): Access {
       message: 'too many payments from this address could not be settled; send this again later',
     }),
     routes: accessRoutes({ ...deps, meter, callers }),
+    keyChanged: (digest) => (digest === undefined ? callers.forgetAll() : callers.forget(digest)),
     queues: () => ({ calls: meter.waiting(), refunds: journal?.size ?? 0 }),
     findKey: (publicId) => findKey({ run: deps.engine.read }, publicId),
     verifyPayerProof: (input) => verifyPayerProof(deps, input),

@@ -64,6 +64,11 @@ export class AnswerCache {
     return reading
   }
 
+  /** The register has changed. */
+  forgetState(): void {
+    this.#state = undefined
+  }
+
   async #readState(nowMs: number): Promise<RegisterState | undefined> {
     const status = await this.#deps.readStatus()
     if (status === undefined) return undefined

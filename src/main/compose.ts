@@ -89,7 +89,7 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
     queues: () => access.queues(),
     readiness: () => readiness(),
   })
-  const onHub = (hub: { readonly readers: number }) => {
+  const onHub = (hub: typeof streams) => {
     streams = hub
   }
   const metered = [...dataRoutes(data), streamRoute({ ...data, report: deps.report, onHub })]
@@ -102,17 +102,17 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
       dataPaths: metered.map(({ path }) => path),
     },
   )
+  hearOthers(deps, data, access)
   const waker = new Waker()
   const facts = serviceFactsOf(ecosystem, { version: VERSION, nowUnix: unixNow(clock) })
-  const { payment } = ecosystem
   const minter = facts.gate === null ? null : describeGate(facts.gate)
-  const { file } = data
-  const paying =
-    payment === null ? undefined : composePayments(deps, { payment, file, access, waker, minter })
+  const { payment } = ecosystem
+  const parts = { file: data.file, access, waker, minter }
+  const paying = payment === null ? undefined : composePayments(deps, { payment, ...parts })
   const x402 = await openX402(deps, access, paying)
   const signing = await openSigning(deps)
-  const accountsState = watchAccounts(stores.accounts, clock)
-  const readiness = () => readReadiness({ ...index, accountsState })
+  const state = { ...index, accountsState: watchAccounts(stores.accounts, clock) }
+  const readiness = () => readReadiness(state)
   return {
     ...access,
     waker,
@@ -136,6 +136,12 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
       ...(x402?.routes ?? []),
     ],
   }
+}
+
+/** Of processes that index, and replicas. */
+function hearOthers({ stores }: ComposeDeps, { answers }: Data, access: Access): void {
+  stores.accounts.listen?.('sexton_keys', access.keyChanged)
+  stores.register.listen?.('sexton_blocks', () => answers.forgetState())
 }
 
 async function openX402(deps: ComposeDeps, access: Access, paying: ComposedPayments | undefined) {

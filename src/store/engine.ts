@@ -48,8 +48,13 @@ export interface Engine {
   /** In order, each in its own transaction. */
   migrate(migrations: readonly Migration[], onMigration?: OnMigration): Promise<void>
   pool?(): PoolFigures
+  /** Until the engine closes; `undefined` where notices may have been missed. */
+  listen?(channel: Channel, onNotice: (payload: string | undefined) => void): void
   close(): Promise<void>
 }
+
+/** What processes on PostgreSQL tell each other once it is committed; they poll too. */
+export type Channel = 'sexton_keys' | 'sexton_blocks'
 
 export interface PoolFigures {
   readonly connectionsMax: number

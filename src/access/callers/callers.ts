@@ -22,8 +22,10 @@ export interface Callers {
   identify(headers: RequestHeaders, addressBucket: string): Promise<Caller | Refusal>
   anonymous(addressBucket: string): Caller
   tierOf(wallet: Address): Promise<WalletTier>
-  /** Applies a revocation here at once; other replicas follow within `KEY_TTL_MS`. */
+  /** Applies a revocation here at once; other replicas follow at a notice, or within `KEY_TTL_MS`. */
   forget(digest: string): void
+  /** Every key, where notices may have been missed. */
+  forgetAll(): void
 }
 
 /** Revocation must hold on every replica within a second. */
@@ -43,6 +45,7 @@ export function createCallers(deps: CallersDeps): Callers {
     anonymous,
     tierOf,
     forget: (digest) => keys.forget(digest),
+    forgetAll: () => keys.forgetAll(),
     async identify(headers, addressBucket) {
       const { authorization } = headers
       if (authorization === undefined) return anonymous(addressBucket)

@@ -56,4 +56,8 @@ export class TtlCache<V> {
   forget(key: string): void {
     this.#held.delete(key)
   }
+
+  forgetAll(): void {
+    this.#held.clear()
+  }
 }

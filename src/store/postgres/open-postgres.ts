@@ -9,6 +9,7 @@ import {
 import { appliedIds, assertInOrder, statementsOf } from '../migrate.ts'
 import { sql } from '../sql.ts'
 import { ConnectionPool } from './connection-pool.ts'
+import { listen } from './listen.ts'
 import { PostgresConnection, type PostgresConnectionOptions } from './postgres-connection.ts'
 import { transact } from './transaction.ts'
 
@@ -62,6 +63,7 @@ export function openPostgres(options: PostgresOptions): Engine {
     connectionsMax,
     create: () => new PostgresConnection(settings),
   })
+  const stopListening: (() => Promise<void>)[] = []
   return {
     dialect: 'postgres',
     read: (statement) => pool.use((connection) => connection.run(statement)),
@@ -81,7 +83,12 @@ export function openPostgres(options: PostgresOptions): Engine {
       )
     },
     pool: () => pool.figures(),
-    close: () => pool.close(),
+    listen(channel, onNotice) {
+      stopListening.push(listen(settings, channel, onNotice))
+    },
+    async close() {
+      await Promise.all([pool.close(), ...stopListening.map((stop) => stop())])
+    },
   }
 }
 

@@ -113,6 +113,15 @@ export class PostgresConnection {
     return (await this.#send({ text })).rows
   }
 
+  /** Calls back for each until the connection ends. */
+  notices(onNotice: (payload: string | undefined) => void): Promise<void> {
+    this.#client.on('notification', ({ payload }) => onNotice(payload))
+    return new Promise((resolve) => {
+      if (!this.#isUsable) resolve()
+      for (const event of ['end', 'error'] as const) this.#client.once(event, () => resolve())
+    })
+  }
+
   run(statement: Sql): Promise<readonly Row[]> {
     return this.runText(toNumbered(statement), statement.values)
   }

@@ -1,0 +1,28 @@
+import type { Channel, Migration } from './engine.ts'
+
+/** `payload` is an expression on `new`, such as a column of a row. */
+export function noticeMigration(input: {
+  readonly id: number
+  readonly name: string
+  readonly channel: Channel
+  readonly after: string
+  readonly each: 'row' | 'statement'
+  readonly payload: string
+}): Migration {
+  const { id, name, channel, after, each, payload } = input
+  return {
+    id,
+    name,
+    sql: {
+      sqlite: 'select 1',
+      postgres: `
+        create function ${channel}_changed() returns trigger language plpgsql as $$
+          begin
+            perform pg_notify('${channel}', ${payload});
+            return null;
+          end $$;
+        create trigger ${channel} after ${after}
+          for each ${each} execute function ${channel}_changed()`,
+    },
+  }
+}
