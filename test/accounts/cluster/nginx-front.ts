@@ -27,7 +27,8 @@ export async function startNginxFront(
   writeFileSync(file, await configuration({ folder, log, port, replicas }))
   const { nginx } = await findDeployPrograms()
   const child = spawn(nginx, ['-p', folder, '-c', file], { stdio: ['ignore', 'ignore', 'pipe'] })
-  const killAtExit = () => void child.kill('SIGKILL')
+  // Killed at once, its worker would live on.
+  const killAtExit = () => void child.kill('SIGTERM')
   process.once('exit', killAtExit)
   const url = `http://127.0.0.1:${port}`
   await answers(url, child)
