@@ -139,6 +139,7 @@ async function replaceNewest(chain: ChainClient, depth: number): Promise<void> {
   const until = performance.now() + SETTLED_MS
   for (;;) {
     await transfer(chain, { token: 'grave', to: accounts.poor, amount: 1n })
+    await mine(chain, { blocks: 1, secondsApart: 1 })
     const before = await readHead(chain)
     await reorg(chain, { depth })
     assert.ok(await isWhole(chain, before.number - depth), `${chain.name} lost blocks in a reorg`)

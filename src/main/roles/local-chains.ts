@@ -17,7 +17,7 @@ export async function planLocalChains(
   settings: Pick<Settings, 'dataFolder' | 'port'>,
   onProgress: (progress: { chain: string; done: number; total: number }) => void,
 ): Promise<LocalChains> {
-  const ports = await planPorts()
+  const ports = await planPorts(settings.port)
   const urls = Object.entries(ports).map(([name, port]) => [name, `http://127.0.0.1:${port}`])
   const file = localFile(settings.port, Object.fromEntries(urls))
   await writeFile(localFilePath(settings.dataFolder), `${JSON.stringify(file, null, 2)}\n`)
@@ -32,11 +32,11 @@ export async function planLocalChains(
   }
 }
 
-/** Those of the file, or free ones where they are taken. */
-async function planPorts(): Promise<Ports> {
+/** Those of the file, or free ones where they are taken, or where the service takes any port itself. */
+async function planPorts(own: number): Promise<Ports> {
   const ports = []
   for (const { name, rpcUrls } of localEcosystem.chains)
-    ports.push([name, await freePort(Number(new URL(rpcUrls[0] ?? '').port))])
+    ports.push([name, await freePort(own === 0 ? 0 : Number(new URL(rpcUrls[0] ?? '').port))])
   return Object.fromEntries(ports)
 }
 

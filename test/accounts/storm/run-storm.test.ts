@@ -15,7 +15,11 @@ test('an honest caller meets no 402, 429 or 5xx while floods come at twice the c
   assert.deepEqual([...honest.statuses.keys()], [200])
   assert.equal(counted, honest.statuses.get(200))
   assert.deepEqual(floods.unexpected, [])
-  for (const what of ['bad keys 401', 'mints 401', 'claims 404', 'deep bodies 400'])
-    assert.ok((floods.answers.get(what) ?? 0) > 0, `some were answered ${what}`)
+  const answered = [...floods.answers.keys()]
+  for (const what of ['bad keys', 'mints', 'claims', 'deep bodies'])
+    assert.ok(
+      answered.some((each) => each.startsWith(`${what} 4`)),
+      `some of ${what} were answered`,
+    )
   assert.equal(audit.code, 0, audit.words)
 })
