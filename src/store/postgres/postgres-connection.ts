@@ -37,6 +37,7 @@ export class PostgresConnection {
   readonly #session: string
   #isUsable = false
   #unanswered = 0
+  #warning: string | undefined
 
   constructor({ hosts, session, names, silenceMaxMs }: PostgresConnectionOptions) {
     this.#hosts = hosts
@@ -61,6 +62,9 @@ export class PostgresConnection {
     // An error without listener would end the process.
     this.#client.on('error', () => this.discard())
     this.#client.on('end', () => this.discard())
+    this.#client.on('notice', ({ severity, message }) => {
+      if (severity === 'WARNING') this.#warning = message
+    })
     socket.setTimeout(silenceMaxMs, () => {
       if (this.#unanswered > 0) this.destroy()
     })
@@ -106,6 +110,15 @@ export class PostgresConnection {
   async command(text: string): Promise<string> {
     const results = [await this.#send({ text })].flat()
     return results.at(-1)?.command ?? ''
+  }
+
+  /** Of a commit that its standby was not waited for, the server only warns. */
+  async commit(): Promise<string> {
+    this.#warning = undefined
+    const done = await this.command('commit')
+    const warning = this.#warning
+    if (warning === undefined) return done
+    throw new StoreError(`PostgreSQL: the commit may not have reached the standby (${warning})`)
   }
 
   /** Without preparing anything. */

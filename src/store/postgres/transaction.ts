@@ -20,7 +20,7 @@ export async function transact<T>(
     throw error
   }
   transaction.isOpen = false
-  const done = await connection.command('commit')
+  const done = await connection.commit()
   if (done !== 'COMMIT') throw new StoreError('PostgreSQL: a statement failed, nothing was stored')
   return value
 }

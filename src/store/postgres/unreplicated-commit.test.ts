@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { Client } from 'pg'
+import { startPostgres } from '#test/postgres.ts'
+import { eventually } from '#test/world.ts'
+import { StoreError } from '../engine.ts'
+import { sql } from '../sql.ts'
+import { openPostgres } from './open-postgres.ts'
+
+const server = await startPostgres({ own: true })
+after(() => server.stop())
+
+test('a commit whose standby was not waited for is not acknowledged', async () => {
+  const url = await server.createDatabase()
+  const operator = new Client({ connectionString: url })
+  await operator.connect()
+  await operator.query(
+    `alter database ${new URL(url).pathname.slice(1)} set synchronous_commit = on`,
+  )
+  const engine = openPostgres({ url, schema: 'register' })
+  await engine.migrate([{ id: 1, name: 'rows', sql: 'create table counted (id bigint)' }])
+  const insert = () => engine.write((tx) => tx.run(sql`insert into counted values (1)`))
+  try {
+    await operator.query(`alter system set synchronous_standby_names = 'away'`)
+    await operator.query('select pg_reload_conf()')
+    await eventually(async () => {
+      const { rows } = await operator.query('show synchronous_standby_names')
+      return rows[0].synchronous_standby_names === 'away' || undefined
+    }, 10_000)
+    const written = insert().then(
+      () => 'acknowledged',
+      (error: unknown) => error,
+    )
+    // As a statement timeout does.
+    await eventually(async () => {
+      const { rows } = await operator.query(
+        `select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'`,
+      )
+      return rows.length > 0 || undefined
+    }, 10_000)
+    const outcome = await written
+    assert.ok(outcome instanceof StoreError, String(outcome))
+    assert.match(outcome.message, /may not have reached the standby/)
+  } finally {
+    await operator.query('alter system reset synchronous_standby_names')
+    await operator.query('select pg_reload_conf()')
+    await operator.end()
+  }
+  await eventually(() => insert().then(() => true), 10_000)
+  await engine.close()
+})
