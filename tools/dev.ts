@@ -28,7 +28,10 @@ async function develop(): Promise<void> {
   })
   const unlock = await lockFolder(join(DATA_FOLDER, 'chains'))
   const port = Number(process.env.PORT ?? 4020)
-  const chains = await planLocalChains({ dataFolder: DATA_FOLDER, port }, () => undefined)
+  const chains = await planLocalChains(
+    { dataFolder: DATA_FOLDER, port, takesAnyPorts: false },
+    () => undefined,
+  )
   process.stderr.write('Starting the local chains; new ones take some seconds...\n')
   const devnet = await chains.start()
   try {

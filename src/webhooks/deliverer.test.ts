@@ -231,6 +231,7 @@ guarantee('one stuck receiver of many delays nobody else', async (world) => {
     await new Promise((resolve) => setImmediate(resolve))
     assert.ok(performance.now() - startedMs < 5_000, 'the others wait for the stuck one')
   }
+  while (stuck.events.length === 0) await new Promise((resolve) => setImmediate(resolve))
   assert.equal(stuck.events.length, 1)
   await deliverer.stop()
 })

@@ -14,10 +14,10 @@ export interface LocalChains {
 }
 
 export async function planLocalChains(
-  settings: Pick<Settings, 'dataFolder' | 'port'>,
+  settings: Pick<Settings, 'dataFolder' | 'port'> & { readonly takesAnyPorts: boolean },
   onProgress: (progress: { chain: string; done: number; total: number }) => void,
 ): Promise<LocalChains> {
-  const ports = await planPorts(settings.port)
+  const ports = await planPorts(settings.takesAnyPorts)
   const urls = Object.entries(ports).map(([name, port]) => [name, `http://127.0.0.1:${port}`])
   const file = localFile(settings.port, Object.fromEntries(urls))
   await writeFile(localFilePath(settings.dataFolder), `${JSON.stringify(file, null, 2)}\n`)
@@ -32,11 +32,11 @@ export async function planLocalChains(
   }
 }
 
-/** Those of the file, or free ones where they are taken, or where the service takes any port itself. */
-async function planPorts(own: number): Promise<Ports> {
+/** Those of the file, or free ones where they are taken or the service itself takes any. */
+async function planPorts(takesAny: boolean): Promise<Ports> {
   const ports = []
   for (const { name, rpcUrls } of localEcosystem.chains)
-    ports.push([name, await freePort(own === 0 ? 0 : Number(new URL(rpcUrls[0] ?? '').port))])
+    ports.push([name, await freePort(takesAny ? 0 : Number(new URL(rpcUrls[0] ?? '').port))])
   return Object.fromEntries(ports)
 }
 

@@ -84,7 +84,10 @@ interface Chosen {
 async function chooseEcosystem(settings: Settings, deps: StartDeps): Promise<Chosen> {
   const name = settings.ecosystemFile
   if (name !== undefined) return { name, file: await loadEcosystemFile(name) }
-  const { file, start: startChains } = await planLocalChains(settings, deps.onChains)
+  const { file, start: startChains } = await planLocalChains(
+    { ...settings, takesAnyPorts: deps.settings.port === 0 },
+    deps.onChains,
+  )
   return { name: 'local.ts', file, startChains }
 }
 

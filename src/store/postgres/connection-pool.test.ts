@@ -128,6 +128,31 @@ test('who is refused a connection waits for those that are lent, and asks for no
   assert.equal(pool.figures().refused, 0)
 })
 
+test('who waits gets a connection once the server has one, though none of those lent returns', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  let nowMs = 0
+  t.mock.method(performance, 'now', () => nowMs)
+  const world = new World()
+  const pool = world.pool(2)
+  const lent = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<void>()
+  const holder = pool.use(async () => {
+    lent.resolve()
+    await gate.promise
+  })
+  await lent.promise
+  world.isUp = false
+  const waiting = pool.use(async () => 'served')
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(pool.figures().waiting, 1)
+  world.isUp = true
+  nowMs += 1_000
+  t.mock.timers.tick(1_000)
+  assert.equal(await waiting, 'served')
+  gate.resolve()
+  await holder
+})
+
 test('connections that nobody needs go back to the server, but one', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   let nowMs = 0

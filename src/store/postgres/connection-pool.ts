@@ -44,6 +44,7 @@ export class ConnectionPool<C extends Lendable> {
   readonly #leaving = new Set<C>()
   #idle: Idle<C>[] = []
   #growAgainMs = 0
+  #growing: NodeJS.Timeout | undefined
   #tidying: NodeJS.Timeout | undefined
   #waiting: Waiter<C>[] = []
   #refused = 0
@@ -86,6 +87,7 @@ export class ConnectionPool<C extends Lendable> {
     const done = promise.finally(() => clearTimeout(late))
     this.#closing = { done, resolve }
     clearTimeout(this.#tidying)
+    clearTimeout(this.#growing)
     for (const { connection } of this.#idle) this.#drop(connection)
     this.#idle = []
     this.#resolveWhenClosed()
@@ -99,8 +101,10 @@ export class ConnectionPool<C extends Lendable> {
     return new Promise((resolve, reject) => {
       const waiter = { resolve, reject }
       if (this.#mayGrow()) void this.#openFor(waiter)
-      else if (this.#waiting.length < WAITING_MAX) this.#waiting.push(waiter)
-      else reject(new StoreError('PostgreSQL: too many statements wait for a connection'))
+      else if (this.#waiting.length < WAITING_MAX) {
+        this.#waiting.push(waiter)
+        this.#growLater()
+      } else reject(new StoreError('PostgreSQL: too many statements wait for a connection'))
     })
   }
 
@@ -135,7 +139,25 @@ export class ConnectionPool<C extends Lendable> {
       this.#waiting.unshift(waiter)
       // No lent connection can return.
       if (this.#all.size === this.#opening.size) this.#refuseWaiting(failure)
+      this.#growLater()
     }
+  }
+
+  /** What is lent may not return for long. */
+  #growLater(): void {
+    const isOver = this.#waiting.length === 0 || this.#closing !== undefined
+    if (isOver || this.#all.size >= this.#options.connectionsMax) return
+    this.#growing ??= setTimeout(
+      () => {
+        this.#growing = undefined
+        while (this.#waiting.length > 0 && this.#mayGrow()) {
+          const next = this.#waiting.shift()
+          if (next !== undefined) void this.#openFor(next)
+        }
+        this.#growLater()
+      },
+      Math.max(1, this.#growAgainMs - performance.now()),
+    )
   }
 
   #release(connection: C): void {
