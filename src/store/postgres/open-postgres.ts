@@ -10,7 +10,11 @@ import { appliedIds, assertInOrder, statementsOf } from '../migrate.ts'
 import { sql } from '../sql.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { listen } from './listen.ts'
-import { PostgresConnection, type PostgresConnectionOptions } from './postgres-connection.ts'
+import {
+  type Hosts,
+  PostgresConnection,
+  type PostgresConnectionOptions,
+} from './postgres-connection.ts'
 import { transact } from './transaction.ts'
 
 export interface PostgresOptions {
@@ -57,7 +61,7 @@ const MIGRATION_LOCK = 5_398_017
 export function openPostgres(options: PostgresOptions): Engine {
   const { schema, silenceMaxMs = SILENCE_MAX_MS, connectionsMax = CONNECTIONS_MAX } = options
   const names = new Map<string, string>()
-  const hosts = { urls: hostsOf(options.url).map(urlOf) }
+  const hosts: Hosts = { urls: hostsOf(options.url).map(urlOf) }
   const settings = { hosts, session: sessionOf(options), names, silenceMaxMs }
   const pool = new ConnectionPool({
     connectionsMax,

@@ -5,12 +5,18 @@ import { ConstraintError, LockTimeoutError, StoreError } from '../engine.ts'
 import { type Sql, type SqlValue, toNumbered } from '../sql.ts'
 
 export interface PostgresConnectionOptions {
-  /** One per host, the last that worked first. */
-  readonly hosts: { urls: readonly string[] }
+  readonly hosts: Hosts
   readonly session: string
   readonly names: Map<string, string>
   /** While a response is due; 0 for no limit. */
   readonly silenceMaxMs: number
+}
+
+export interface Hosts {
+  /** One per host, the last that worked first. */
+  urls: readonly string[]
+  /** The newest that was seen; it rises when a standby is promoted (PostgreSQL 18, 25.3.6). */
+  timeline?: number
 }
 
 const CONNECT_TIMEOUT_MS = 5_000
@@ -72,7 +78,8 @@ export class PostgresConnection {
 
   /** After StoreError it can only be destroyed. */
   async open(): Promise<void> {
-    const { urls } = this.#hosts
+    const { urls, timeline } = this.#hosts
+    if (timeline === undefined && urls.length > 1) await this.#seeAll(urls)
     const failures: StoreError[] = []
     for (const url of urls)
       try {
@@ -91,12 +98,43 @@ export class PostgresConnection {
     this.#dial(url)
     await this.#client.connect()
     await this.command(this.#session)
-    const [row] = mustWrite ? await this.ask('show transaction_read_only') : []
-    if (row?.transaction_read_only === 'on') {
+    const { reads, timeline } = await this.#see()
+    const reason = mustWrite && reads ? 'it only reads' : this.#oldPrimary(timeline)
+    if (reason !== undefined) {
       await this.end()
-      throw new StoreError('it only reads')
+      throw new StoreError(reason)
     }
     this.#isUsable = true
+  }
+
+  /** So that a process which starts beside an old primary does not take it for the new one. */
+  async #seeAll(urls: readonly string[]): Promise<void> {
+    for (const url of urls)
+      try {
+        this.#dial(url)
+        await this.#client.connect()
+        this.#oldPrimary((await this.#see()).timeline)
+      } catch {
+        // It is named when it is opened.
+      } finally {
+        await this.end()
+      }
+  }
+
+  async #see(): Promise<{ readonly reads: boolean; readonly timeline: number }> {
+    const [row] = await this.ask(`
+      select current_setting('transaction_read_only') as reads, case when pg_is_in_recovery() then ''
+        else pg_walfile_name(pg_current_wal_lsn()) end as segment`)
+    const timeline = Number.parseInt(String(row?.segment).slice(0, 8), 16)
+    return { reads: row?.reads === 'on', timeline }
+  }
+
+  /** Remembers a newer timeline. That of a standby is not a number. */
+  #oldPrimary(timeline: number): string | undefined {
+    const { timeline: newest = 0 } = this.#hosts
+    if (timeline > newest) this.#hosts.timeline = timeline
+    if (!(timeline < newest)) return undefined
+    return `its timeline ${timeline} is behind ${newest}: an old primary; make it a standby of the new one`
   }
 
   get isUsable(): boolean {
