@@ -145,10 +145,12 @@ onPostgres(
     await untilWaiting(engine, 2, rotating)
     free.resolve()
     await holder
-    assert.equal(codeOf(await limiting), 200)
+    // PostgreSQL may let either go first.
+    const limited = codeOf(await limiting)
+    assert.ok(limited === 200 || limited === 'key_revoked', String(limited))
     const newest = await callerOf(harness, (await rotating).secret)
     assert.ok(newest.kind === 'keyed')
-    assert.equal(newest.limits?.dailyPaidCalls, 0)
+    assert.equal(newest.limits?.dailyPaidCalls, limited === 200 ? 0 : undefined)
   },
 )
 
