@@ -1,6 +1,6 @@
 import type { Migration } from '#store/engine.ts'
 import { appendOnly, type Guard, guardsSql } from '#store/guard.ts'
-import { noticeMigration } from '#store/notices.ts'
+import { notificationMigration } from '#store/notifications.ts'
 
 export const accessGuards: readonly Guard[] = [
   { table: 'keys', name: 'keys_stay', on: 'delete' },
@@ -109,9 +109,9 @@ export const accessMigrations: readonly Migration[] = [
   },
   { id: 1202, name: 'guards of keys and usage', sql: guardsSql(accessGuards) },
   { id: 1203, name: 'limits of keys', sql: 'alter table keys add column limits text' },
-  noticeMigration({
+  notificationMigration({
     id: 1204,
-    name: 'notices of changed keys',
+    name: 'notifications of changed keys',
     channel: 'sexton_keys',
     after: 'update of revoked_unix, limits on keys',
     each: 'row',

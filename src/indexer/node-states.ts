@@ -64,8 +64,8 @@ export async function keepNodeStates(deps: NodeStatesDeps, signal: AbortSignal):
     )
     const text = JSON.stringify(states)
     const nowUnix = unixNow(deps.clock)
-    const isOld = noted?.text !== text || nowUnix - noted.atUnix >= NOTED_SECONDS
-    if (deps.isIndexing() && isOld)
+    const isDue = noted?.text !== text || nowUnix - noted.atUnix >= NOTED_SECONDS
+    if (deps.isIndexing() && isDue)
       await deps.register
         .write((tx) => replace(tx, states, nowUnix))
         // Written again at the next look.

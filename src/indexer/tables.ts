@@ -1,6 +1,6 @@
 import type { Migration } from '#store/engine.ts'
 import { leaseMigration } from '#store/lease.ts'
-import { noticeMigration } from '#store/notices.ts'
+import { notificationMigration } from '#store/notifications.ts'
 import { adoptedFileMigration } from './adopted-file/tables.ts'
 import { backfillsMigration } from './backfill/backfill-row.ts'
 import { matchedMappingsMigration } from './events/matched-mappings.ts'
@@ -53,9 +53,9 @@ export const indexerMigrations: readonly Migration[] = [
   matchedMappingsMigration,
   feedMigration,
   nodeStatesMigration,
-  noticeMigration({
+  notificationMigration({
     id: 1085,
-    name: 'notices of blocks',
+    name: 'notifications of blocks',
     channel: 'sexton_blocks',
     after: 'insert or update or delete on positions',
     each: 'statement',

@@ -48,8 +48,8 @@ export interface Engine {
   /** In order, each in its own transaction. */
   migrate(migrations: readonly Migration[], onMigration?: OnMigration): Promise<void>
   pool?(): PoolFigures
-  /** Until the engine closes; `undefined` where notices may have been missed. */
-  listen?(channel: Channel, onNotice: (payload: string | undefined) => void): void
+  /** Until the engine closes; `undefined` where notifications may have been missed. */
+  listen?(channel: Channel, onNotification: (payload: string | undefined) => void): void
   close(): Promise<void>
 }
 
@@ -89,6 +89,11 @@ export class StoreError extends Error {
 
 export class ConstraintError extends StoreError {
   override readonly name: string = 'ConstraintError'
+}
+
+/** Its timeline is behind one that was seen: a standby was promoted, and this server did not notice. */
+export class OldPrimaryError extends StoreError {
+  override readonly name: string = 'OldPrimaryError'
 }
 
 export class LockTimeoutError extends StoreError {

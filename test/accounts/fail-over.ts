@@ -3,14 +3,13 @@ import { join } from 'node:path'
 import { kill } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Command } from 'commander'
-import { Client } from 'pg'
 import { ownServers, startPostgres, type TestPostgres } from '#test/postgres.ts'
 import { readNumber } from '#test/program-options.ts'
 import { startStandby } from '#test/standby.ts'
+import { withClient } from '#test/with-client.ts'
 import { eventually } from '#test/world.ts'
-import { startCluster } from './cluster/cluster.ts'
-import { runTruth, type Site } from './truth/run-truth.ts'
-import type { AccountsWorld } from './world/accounts-world.ts'
+import { openClusterSite, printProgress, report } from './cluster/cluster-site.ts'
+import { runTruth } from './truth/run-truth.ts'
 
 interface Options {
   readonly calls: number
@@ -31,6 +30,7 @@ const values = new Command('node test/accounts/fail-over.ts')
 /** Each process is killed with this one. */
 process.setMaxListeners(0)
 const AFTER_MS = 10_000
+const REPLICAS = 3
 
 const primary = await startPostgres({ durable: true, own: true })
 const standby = await startStandby(primary)
@@ -43,49 +43,25 @@ try {
   await waitForStandby(url)
   const result = await runTruth({
     ...values,
-    replicas: 3,
+    replicas: REPLICAS,
     databaseUrl,
     audit: true,
-    openSite: (world) => openSite(world, url),
-    onProgress({ calls, seconds }) {
-      if (Math.round(seconds) % 10 === 0)
-        process.stdout.write(`${calls} of ${values.calls} calls in ${seconds.toFixed(0)} s\n`)
-    },
+    openSite: (world) => openClusterSite(world, REPLICAS, (_, signal) => failOver(url, signal)),
+    onProgress: printProgress(values.calls),
   })
-  const { violations, compared, failures, answers, deeds } = result
-  for (const [what, count] of [...answers, ...deeds].sort())
-    process.stdout.write(`${count}\t${what}\n`)
-  for (const [what, count] of failures) process.stdout.write(`${count}\tfailed: ${what}\n`)
-  process.stdout.write(
-    `compared ${compared.bucketDays} identities and days (${compared.exactBucketDays} without lost calls), ` +
-      `${compared.wallets} wallets' money, ${compared.usages} usages\n`,
-  )
-  for (const line of violations) process.stdout.write(`WRONG  ${line}\n`)
-  process.stdout.write(violations.length === 0 ? 'Nothing is lost.\n' : 'It differs.\n')
-  process.exitCode = violations.length === 0 ? 0 : 1
+  process.exitCode = report(result, values.lines)
 } finally {
   await standby.stop()
   await primary.stop()
 }
 
-async function openSite(world: AccountsWorld, url: string): Promise<Site> {
-  const cluster = await startCluster(world, 3)
-  return {
-    urls: [cluster.front.url],
-    pids: () => cluster.replicas.map((each) => each.process().pid),
-    gone: new Promise(() => undefined),
-    async disturb(signal) {
-      await sleep(AFTER_MS, undefined, { signal })
-      await killServer(primary)
-      const started = performance.now()
-      await promote(new URL(standby.url).host, url)
-      process.stdout.write(
-        `the primary was killed; the standby took writes after ${Math.round(performance.now() - started)} ms\n`,
-      )
-    },
-    reached: () => cluster.front.reached(),
-    stop: () => cluster.stop(),
-  }
+async function failOver(url: string, signal: AbortSignal): Promise<void> {
+  await sleep(AFTER_MS, undefined, { signal })
+  await killServer(primary)
+  const started = performance.now()
+  await promote(new URL(standby.url).host, url)
+  const tookMs = Math.round(performance.now() - started)
+  process.stdout.write(`the primary was killed; the standby took writes after ${tookMs} ms\n`)
 }
 
 /** Every commit waits for it from here on. */
@@ -114,14 +90,4 @@ async function promote(host: string, url: string): Promise<void> {
     await client.query('create table accounts.promoted (id bigint)')
     await client.query('drop table accounts.promoted')
   })
-}
-
-async function withClient(url: string, act: (client: Client) => Promise<void>): Promise<void> {
-  const client = new Client({ connectionString: url })
-  await client.connect()
-  try {
-    await act(client)
-  } finally {
-    await client.end()
-  }
 }

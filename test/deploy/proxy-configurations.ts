@@ -39,15 +39,19 @@ export async function nginxConfiguration(places: ProxyPlaces): Promise<string> {
     .replace('127.0.0.1:4030', `127.0.0.1:${upstreams[1]}`)
     .replace('/etc/ssl/sexton/fullchain.pem', certificate.certificate)
     .replace('/etc/ssl/sexton/privkey.pem', certificate.key)
+  return nginxMain(folder, `access_log off;\n${site}`)
+}
+
+/** A main configuration that writes into a folder only. */
+export function nginxMain(folder: string, http: string): string {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
   return `daemon off;
 pid ${folder}/nginx.pid;
 error_log stderr warn;
 events {}
 http {
-access_log off;
 ${temporary.map((name) => `${name}_temp_path ${folder}/${name};`).join('\n')}
-${site}
+${http}
 }
 `
 }

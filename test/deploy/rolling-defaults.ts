@@ -12,6 +12,7 @@ import type { RoleProcess } from '../accounts/world/role-process.ts'
 import { startPostgres } from '../postgres.ts'
 import { eventually } from '../world.ts'
 import { findDeployPrograms, findHaproxy } from './programs.ts'
+import { nginxMain } from './proxy-configurations.ts'
 import { type RollingLoad, rollingLoad } from './rolling-load.ts'
 
 const postgres = await startPostgres()
@@ -33,21 +34,11 @@ interface Place {
 const PROXIES = {
   nginx: async ({ folder, port, upstreams }: Place) => {
     const file = join(folder, 'nginx.conf')
-    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-    writeFileSync(
-      file,
-      `daemon off;
-pid ${folder}/nginx.pid;
-error_log stderr warn;
-events {}
-http {
-access_log off;
-${temporary.map((name) => `${name}_temp_path ${folder}/${name};`).join('\n')}
-upstream sexton { ${upstreams.map((each) => `server 127.0.0.1:${each};`).join(' ')} }
-server { listen 127.0.0.1:${port}; location / { proxy_pass http://sexton; } }
-}
-`,
-    )
+    const servers = upstreams.map((each) => `server 127.0.0.1:${each};`).join(' ')
+    const site = `access_log off;
+upstream sexton { ${servers} }
+server { listen 127.0.0.1:${port}; location / { proxy_pass http://sexton; } }`
+    writeFileSync(file, nginxMain(folder, site))
     const { nginx } = await findDeployPrograms()
     return { program: nginx, parameters: ['-p', folder, '-c', file], environment: {} }
   },

@@ -22,9 +22,9 @@ export interface Callers {
   identify(headers: RequestHeaders, addressBucket: string): Promise<Caller | Refusal>
   anonymous(addressBucket: string): Caller
   tierOf(wallet: Address): Promise<WalletTier>
-  /** Applies a revocation here at once; other replicas follow at a notice, or within `KEY_TTL_MS`. */
+  /** Applies a revocation here at once; other replicas follow at a notification, or within `KEY_TTL_MS`. */
   forget(digest: string): void
-  /** Every key, where notices may have been missed. */
+  /** Every key, where notifications may have been missed. */
   forgetAll(): void
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { registerMigrations } from '#datasets/datasets.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
+import { OldPrimaryError } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { accountsMigrations } from '../stores.ts'
@@ -34,26 +35,14 @@ onPostgres('a closed store cannot be reached', async ({ engine }) => {
   assert.equal(await stateOfRegister(engine), 'cannot be reached')
 })
 
-onPostgres('a server on an older timeline than before is not ready', async ({ engine }) => {
-  let [ms, timeline] = [0, 5]
-  const nextLook = () => {
-    ms += 1_000
-    return ms
-  }
-  // Only a failover makes another timeline.
-  const failedOver: typeof engine = {
+onPostgres('an old primary is not ready and says so', async ({ engine }) => {
+  const refused: typeof engine = {
     ...engine,
-    async read(statement) {
-      const rows = await engine.read(statement)
-      return rows.map((row) => ('timeline' in row ? { ...row, timeline } : row))
-    },
+    read: () => Promise.reject(new OldPrimaryError('an old primary: its timeline 4 is behind 5')),
   }
-  const state = watchAccounts(failedOver, nextLook)
-  assert.equal(await state(), 'ok')
-  timeline = 4
-  assert.equal(await state(), 'is on timeline 4, but was on 5 before: an old primary')
-  timeline = 6
-  assert.equal(await state(), 'ok')
+  const words = 'an old primary: its timeline 4 is behind 5'
+  assert.equal(await watchAccounts(refused, Date.now)(), words)
+  assert.equal(await stateOfRegister(refused), words)
 })
 
 onPostgres('a read-only server is not ready and says so', async ({ engine, replica }) => {

@@ -1,6 +1,6 @@
 import { registerMigrations } from '#datasets/datasets.ts'
 import type { Clock } from '#lib/time.ts'
-import type { Engine, Migration } from '#store/engine.ts'
+import { type Engine, type Migration, OldPrimaryError } from '#store/engine.ts'
 import { MOVED_ID } from '#store/migrate.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
@@ -25,46 +25,36 @@ async function missingMigration(
 export async function stateOfRegister(register: Engine): Promise<string> {
   try {
     return (await missingMigration(register, registerMigrations)) ?? 'ok'
-  } catch {
-    return 'cannot be reached'
+  } catch (error) {
+    return describeFailure(error)
   }
+}
+
+function describeFailure(error: unknown): string {
+  return error instanceof OldPrimaryError ? error.message : 'cannot be reached'
 }
 
 /** `ok`, or why calls cannot be counted. At most a second old. */
 export function watchAccounts(engine: Engine, clock: Clock): () => Promise<string> {
-  let newest: number | undefined
   let asked: { readonly atMs: number; readonly state: Promise<string> } | undefined
   const look = async () => {
-    const server = await readServer(engine)
-    if (server === undefined) return 'cannot be reached'
     const missing = await missingMigration(engine, accountsMigrations)
     if (missing !== undefined) return missing
-    if (server.isReadOnly) return 'is read-only'
-    if (newest !== undefined && server.timeline < newest)
-      return `is on timeline ${server.timeline}, but was on ${newest} before: an old primary`
-    newest = server.timeline
+    if (await isReadOnly(engine)) return 'is read-only'
     return (await canWrite(engine)) ? 'ok' : 'refuses what the meter writes'
   }
   return () => {
     const nowMs = clock()
     if (asked === undefined || Math.abs(nowMs - asked.atMs) >= REMEMBERED_MS)
-      asked = { atMs: nowMs, state: look().catch(() => 'cannot be reached') }
+      asked = { atMs: nowMs, state: look().catch(describeFailure) }
     return asked.state
   }
 }
 
-async function readServer(engine: Engine) {
-  if (engine.dialect === 'sqlite') return { isReadOnly: false, timeline: 0 }
-  const [row] = await engine.read(sql`
-    select case when current_setting('transaction_read_only') = 'on' then 1 else 0 end as read_only,
-      case when pg_is_in_recovery() then 0 else
-        ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int end as timeline`)
-  return (
-    row && {
-      isReadOnly: column.flag(row, 'read_only'),
-      timeline: column.integer(row, 'timeline'),
-    }
-  )
+async function isReadOnly(engine: Engine): Promise<boolean> {
+  if (engine.dialect === 'sqlite') return false
+  const [row] = await engine.read(sql`show transaction_read_only`)
+  return row?.transaction_read_only === 'on'
 }
 
 class Undone extends Error {}

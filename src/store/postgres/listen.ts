@@ -5,13 +5,13 @@ import { PostgresConnection, type PostgresConnectionOptions } from './postgres-c
 const AGAIN_MS = 1_000
 
 /**
- * Calls back with each notice's payload, and with `undefined` whenever some may have been missed. Goes on until it is
+ * Calls back with the payload of each notification, and with `undefined` whenever some may have been missed. Goes on until it is
  * stopped.
  */
 export function listen(
   settings: PostgresConnectionOptions,
   channel: Channel,
-  onNotice: (payload: string | undefined) => void,
+  onNotification: (payload: string | undefined) => void,
 ): () => Promise<void> {
   const stop = new AbortController()
   let current: PostgresConnection | undefined
@@ -22,8 +22,8 @@ export function listen(
       try {
         await connection.open()
         await connection.command(`listen ${channel}`)
-        onNotice(undefined)
-        await connection.notices(onNotice)
+        onNotification(undefined)
+        await connection.notifications(onNotification)
       } catch {
         // Polling goes on meanwhile.
       }

@@ -8,7 +8,7 @@ import { column } from '../row.ts'
 import { sql } from '../sql.ts'
 import { openPostgres } from './open-postgres.ts'
 
-test('an old primary that still runs is used neither by who has seen the new one, nor by who starts beside both', async () => {
+test('an old primary is refused by a process that knows the new one, or can reach it at its start', async () => {
   const old = await startPostgres({ own: true })
   after(() => old.stop())
   const url = await old.createDatabase()
@@ -48,7 +48,7 @@ test('an old primary that still runs is used neither by who has seen the new one
         () => assert.fail('it counted at the old primary'),
         (error: Error) => error.message,
       )
-    return /timeline 1 is behind 2: an old primary/.test(failure) || undefined
+    return /an old primary: its timeline 1 is behind 2/.test(failure) || undefined
   }, 10_000)
   const alone = openPostgres({ url, schema: 'register' })
   const [row] = await alone.read(sql`select count(*) as all_rows from counted`)

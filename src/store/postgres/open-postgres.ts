@@ -87,8 +87,8 @@ export function openPostgres(options: PostgresOptions): Engine {
       )
     },
     pool: () => pool.figures(),
-    listen(channel, onNotice) {
-      stopListening.push(listen(settings, channel, onNotice))
+    listen(channel, onNotification) {
+      stopListening.push(listen(settings, channel, onNotification))
     },
     async close() {
       await Promise.all([pool.close(), ...stopListening.map((stop) => stop())])

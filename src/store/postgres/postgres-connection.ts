@@ -1,7 +1,7 @@
 import { Socket } from 'node:net'
 import { Client, DatabaseError, type QueryResult, types } from 'pg'
 import type { Row } from '../engine.ts'
-import { ConstraintError, LockTimeoutError, StoreError } from '../engine.ts'
+import { ConstraintError, LockTimeoutError, OldPrimaryError, StoreError } from '../engine.ts'
 import { type Sql, type SqlValue, toNumbered } from '../sql.ts'
 
 export interface PostgresConnectionOptions {
@@ -99,21 +99,21 @@ export class PostgresConnection {
     await this.#client.connect()
     await this.command(this.#session)
     const { reads, timeline } = await this.#see()
-    const reason = mustWrite && reads ? 'it only reads' : this.#oldPrimary(timeline)
-    if (reason !== undefined) {
+    const refusal = mustWrite && reads ? new StoreError('it only reads') : this.#judge(timeline)
+    if (refusal !== undefined) {
       await this.end()
-      throw new StoreError(reason)
+      throw refusal
     }
     this.#isUsable = true
   }
 
-  /** So that a process which starts beside an old primary does not take it for the new one. */
+  /** A process may start while an old primary and the new one both run. */
   async #seeAll(urls: readonly string[]): Promise<void> {
     for (const url of urls)
       try {
         this.#dial(url)
         await this.#client.connect()
-        this.#oldPrimary((await this.#see()).timeline)
+        this.#judge((await this.#see()).timeline)
       } catch {
         // It is named when it is opened.
       } finally {
@@ -130,11 +130,13 @@ export class PostgresConnection {
   }
 
   /** Remembers a newer timeline. That of a standby is not a number. */
-  #oldPrimary(timeline: number): string | undefined {
+  #judge(timeline: number): OldPrimaryError | undefined {
     const { timeline: newest = 0 } = this.#hosts
     if (timeline > newest) this.#hosts.timeline = timeline
     if (!(timeline < newest)) return undefined
-    return `its timeline ${timeline} is behind ${newest}: an old primary; make it a standby of the new one`
+    return new OldPrimaryError(
+      `an old primary: its timeline ${timeline} is behind ${newest}; make it a standby of the new one`,
+    )
   }
 
   get isUsable(): boolean {
@@ -150,7 +152,7 @@ export class PostgresConnection {
     return results.at(-1)?.command ?? ''
   }
 
-  /** Of a commit that its standby was not waited for, the server only warns. */
+  /** The server only warns when it did not wait for the standby. */
   async commit(): Promise<string> {
     this.#warning = undefined
     const done = await this.command('commit')
@@ -165,8 +167,8 @@ export class PostgresConnection {
   }
 
   /** Calls back for each until the connection ends. */
-  notices(onNotice: (payload: string | undefined) => void): Promise<void> {
-    this.#client.on('notification', ({ payload }) => onNotice(payload))
+  notifications(onNotification: (payload: string | undefined) => void): Promise<void> {
+    this.#client.on('notification', ({ payload }) => onNotification(payload))
     return new Promise((resolve) => {
       if (!this.#isUsable) resolve()
       for (const event of ['end', 'error'] as const) this.#client.once(event, () => resolve())

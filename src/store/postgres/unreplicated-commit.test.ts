@@ -31,7 +31,6 @@ test('a commit whose standby was not waited for is not acknowledged', async () =
       () => 'acknowledged',
       (error: unknown) => error,
     )
-    // As a statement timeout does.
     await eventually(async () => {
       const { rows } = await operator.query(
         `select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'`,

@@ -1,7 +1,7 @@
 import { kill } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Client } from 'pg'
 import type { Chance } from '#test/simulation/chance.ts'
+import { withClient } from '#test/with-client.ts'
 import type { Cluster, Member } from './cluster.ts'
 
 /** How often each kind of death was died. */
@@ -99,15 +99,4 @@ async function crashPostgres(databaseUrl: string): Promise<void> {
     const { rows } = await client.query('select pg_backend_pid() as pid')
     kill(rows[0].pid, 'SIGKILL')
   })
-}
-
-async function withClient<T>(url: string, act: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: url })
-  client.on('error', () => undefined)
-  await client.connect()
-  try {
-    return await act(client)
-  } finally {
-    await client.end().catch(() => undefined)
-  }
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { freePort } from '#lib/free-port.ts'
 import { findDeployPrograms } from '#test/deploy/programs.ts'
+import { nginxMain } from '#test/deploy/proxy-configurations.ts'
 import { eventually } from '#test/world.ts'
 
 /** nginx as `deploy/nginx.conf` has it, without TLS, in front of replicas. */
@@ -68,19 +69,13 @@ async function configuration({ folder, log, port, replicas }: Place): Promise<st
     if (next === text) throw new Error(`deploy/nginx.conf has no ${pattern}`)
     return next
   }, site)
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-  return `daemon off;
-pid ${folder}/nginx.pid;
-error_log stderr crit;
-events {}
-http {
-log_format calls '$http_x_call $upstream_connect_time';
+  return nginxMain(
+    folder,
+    `log_format calls '$http_x_call $upstream_connect_time';
 access_log ${log} calls buffer=64k flush=1s;
 keepalive_requests 1000000;
-${temporary.map((name) => `${name}_temp_path ${folder}/${name};`).join('\n')}
-${changed}
-}
-`
+${changed}`,
+  )
 }
 
 function answers(url: string, child: ChildProcess): Promise<true> {

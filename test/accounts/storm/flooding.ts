@@ -22,6 +22,8 @@ export interface FloodInput {
 }
 
 const TICK_MS = 10
+/** Of a storm without an answer to one of its kinds. */
+const LONGEST_MS = 60_000
 const LINES = 128
 /** Sent on one line before the first of them is answered. */
 const PIPELINED_MAX = 24
@@ -31,7 +33,10 @@ interface FloodLine {
   waiting: number
 }
 
-/** Sends so many requests a second, whether earlier ones are answered or not, until told to stop. */
+/**
+ * Sends so many requests a second, whether earlier ones are answered or not, until told to stop and every kind was
+ * answered as it must be at least once.
+ */
 export async function flood(input: FloodInput): Promise<FloodView> {
   const { url, perSecond, chance, stop } = input
   const lines: FloodLine[] = Array.from({ length: LINES }, () => ({
@@ -57,8 +62,11 @@ export async function flood(input: FloodInput): Promise<FloodView> {
         if (unexpected.length < 5) unexpected.push(`${what}: ${answer.body.slice(0, 200)}`)
     })
   }
+  const isAnswered = ({ name, statuses }: Flood) =>
+    statuses.some((status) => answers.has(`${name} ${status}`))
+  const endMs = performance.now() + LONGEST_MS
   let last = performance.now()
-  while (!stop.aborted) {
+  while (!stop.aborted || (performance.now() < endMs && !floods.every(isAnswered))) {
     await sleep(TICK_MS)
     const now = performance.now()
     due = Math.min(due + ((now - last) / 1_000) * perSecond, perSecond)

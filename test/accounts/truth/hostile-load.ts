@@ -14,7 +14,7 @@ export interface LoadInput {
   readonly lines: number
   /** Between two turns of a line, to leave the processor to others; none unless given. */
   readonly pauseMs?: number
-  /** Whether lines may end by themselves: whoever answers is being killed. */
+  /** Whether lines may end because replicas are being killed. */
   readonly mayBreak?: boolean
   /** Ends it before all calls are made. */
   readonly stop?: AbortSignal

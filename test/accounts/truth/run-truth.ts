@@ -44,7 +44,7 @@ export interface Site {
   pids(): readonly number[]
   /** Rejects when a process ended by itself. */
   readonly gone: Promise<never>
-  /** Goes on beside the calls until told to stop, and leaves everything able to answer; nothing unless given. */
+  /** Runs during the load until told to stop, and then leaves every process ready. */
   readonly disturb?: (stop: AbortSignal) => Promise<void>
   /** How many replicas each call reached, by its number; one where it is not named. */
   reached?(): Promise<ReadonlyMap<number, number>>

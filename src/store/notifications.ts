@@ -1,7 +1,7 @@
 import type { Channel, Migration } from './engine.ts'
 
 /** `payload` is an expression on `new`, such as a column of a row. */
-export function noticeMigration(input: {
+export function notificationMigration(input: {
   readonly id: number
   readonly name: string
   readonly channel: Channel
