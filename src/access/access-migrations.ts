@@ -117,4 +117,9 @@ export const accessMigrations: readonly Migration[] = [
     each: 'row',
     payload: 'new.secret_digest',
   }),
+  {
+    id: 1205,
+    name: 'batches before the newest',
+    sql: 'alter table meters add column previous bigint not null default 0',
+  },
 ]

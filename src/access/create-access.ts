@@ -16,11 +16,13 @@ import {
   type AddressBucketDeps,
   createAddressBucket,
 } from './callers/client-address.ts'
+import type { KeyChange } from './keys/authorise.ts'
 import { findKey, type Key } from './keys/key-store.ts'
 import { type PayerProofInput, verifyPayerProof } from './keys/payer-proof.ts'
 import type { SettlingMeter } from './meter/admission.ts'
 import { createMeter } from './meter/meter.ts'
 import { RefundJournal } from './meter/refund-journal.ts'
+import { ReceiptLog } from './receipts/receipt-log.ts'
 
 export interface CreateAccessDeps
   extends CallersDeps,
@@ -29,7 +31,7 @@ export interface CreateAccessDeps
   readonly pricePerCall: MicroUsd
   readonly guardLimits: GuardLimits
   readonly admissions?: Engine | undefined
-  /** For the refund journal; without it pending refunds are lost with the process. */
+  /** For pending refunds and receipts; without it they are lost with the process. */
   readonly dataFolder?: string
   readonly onBatch?: (size: number) => void
   readonly onCommit?: (seconds: number) => void
@@ -56,6 +58,8 @@ export interface Access {
   /** Another process changed the key with this digest, or any. */
   keyChanged(digest: string | undefined): void
   findKey(publicId: string): Promise<Key | undefined>
+  /** Undefined where no database can fail over. */
+  readonly receipts: ReceiptLog | undefined
   verifyPayerProof(input: PayerProofInput): Promise<Refusal | undefined>
 }
 
@@ -64,9 +68,15 @@ export function createAccess(deps: CreateAccessDeps): Access {
   const { dataFolder: folder } = deps
   const name = deps.randomBytes(16).toString('hex')
   const journal = folder === undefined ? undefined : new RefundJournal({ ...deps, folder, name })
-  const meter = createMeter({ ...deps, name, journal })
+  const receipts = openReceipts(deps, name)
+  const meter = createMeter({ ...deps, name, journal, receipts })
+  const onKeyChange = (change: KeyChange) => {
+    receipts?.add(change)
+    deps.onKeyChange?.(change)
+  }
   return {
     meter,
+    receipts,
     identify: callers.identify,
     anonymous: callers.anonymous,
     addressBucket: createAddressBucket(deps),
@@ -81,10 +91,18 @@ export function createAccess(deps: CreateAccessDeps): Access {
       limit: deps.guardLimits.claim,
       message: 'too many payments from this address could not be settled; send this again later',
     }),
-    routes: accessRoutes({ ...deps, meter, callers }),
+    routes: accessRoutes({ ...deps, meter, callers, onKeyChange }),
     keyChanged: (digest) => (digest === undefined ? callers.forgetAll() : callers.forget(digest)),
     queues: () => ({ calls: meter.waiting(), refunds: journal?.size ?? 0 }),
     findKey: (publicId) => findKey({ run: deps.engine.read }, publicId),
     verifyPayerProof: (input) => verifyPayerProof(deps, input),
   }
+}
+
+function openReceipts(
+  { engine, dataFolder: folder, ...deps }: CreateAccessDeps,
+  name: string,
+): ReceiptLog | undefined {
+  if (folder === undefined || engine.dialect !== 'postgres') return undefined
+  return new ReceiptLog({ ...deps, folder, name })
 }

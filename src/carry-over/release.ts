@@ -35,6 +35,6 @@ export const OF_RELEASE: ReadonlyMap<string, Sql> = new Map([
   // Rows `:short` hold what the batches could not grant.
   [
     'meters',
-    sql`select meter, batch, day, 0 as given_up from meters where meter not like '%:short'`,
+    sql`select meter, batch, day, 0 as given_up, 0 as previous from meters where meter not like '%:short'`,
   ],
 ])

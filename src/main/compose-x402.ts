@@ -25,7 +25,7 @@ export interface ComposeX402Deps {
   readonly ecosystem: Ecosystem
   readonly accounts: Engine
   readonly clock: Clock
-  readonly access: Pick<Access, 'recoveries' | 'settlements' | 'findKey' | 'meter'>
+  readonly access: Pick<Access, 'recoveries' | 'settlements' | 'findKey' | 'meter' | 'receipts'>
   /** The contract's 402 body. */
   quotaBody(caller: Caller): unknown
   report(error: unknown): void
@@ -75,6 +75,7 @@ export async function composeX402(deps: ComposeX402Deps): Promise<ComposedX402> 
     },
     publicBaseUrl: ecosystem.service.publicBaseUrl,
     quotaBody: deps.quotaBody,
+    onPaid: (payment) => access.receipts?.add({ kind: 'paid', ...payment }),
     report: deps.report,
   })
   const { calls, receiver } = x402

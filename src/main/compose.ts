@@ -342,6 +342,8 @@ function composePayments(
         canonical: (query) => readDeposits({ register: stores.register, payment, file }, query),
       },
       waker,
+      onClaim: ({ publicId, txHash }) =>
+        access.receipts?.add({ kind: 'claimed', publicId, txHash }),
     }),
   }
 }

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import type { Hash } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { isSignedByPayer } from './offers/authorization.ts'
@@ -89,6 +90,9 @@ export class PaymentReceiver {
   async settle<A>(input: SettleInput<A>): Promise<SettleOutcome<A>> {
     const outcome = await this.#settleOnce(input)
     this.outcomes[outcome.kind] += 1
+    const txHash = transactionOf(outcome)
+    const { from: payer } = input.payload.authorization
+    if (txHash !== null) this.#deps.onPaid?.({ payer, txHash })
     return outcome
   }
 
@@ -154,6 +158,11 @@ export class PaymentReceiver {
       report(error)
     }
   }
+}
+
+function transactionOf<A>(outcome: SettleOutcome<A>): Hash | null {
+  if (outcome.kind === 'settled') return outcome.deposit.txHash
+  return outcome.kind === 'pending' ? outcome.transaction : null
 }
 
 function nameOf({ authorization }: PaymentPayload): string {

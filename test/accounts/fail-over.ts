@@ -1,14 +1,10 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { kill } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Command } from 'commander'
-import { ownServers, startPostgres, type TestPostgres } from '#test/postgres.ts'
 import { readNumber } from '#test/program-options.ts'
-import { startStandby } from '#test/standby.ts'
 import { withClient } from '#test/with-client.ts'
 import { eventually } from '#test/world.ts'
 import { openClusterSite, printProgress, report } from './cluster/cluster-site.ts'
+import { startPrimaryAndStandby } from './cluster/primary-and-standby.ts'
 import { runTruth } from './truth/run-truth.ts'
 
 interface Options {
@@ -32,34 +28,27 @@ process.setMaxListeners(0)
 const AFTER_MS = 10_000
 const REPLICAS = 3
 
-const primary = await startPostgres({ durable: true, own: true })
-const standby = await startStandby(primary)
+const servers = await startPrimaryAndStandby()
 try {
-  const url = await primary.createDatabase()
-  const databaseUrl = url.replace(
-    new URL(url).host,
-    `${new URL(url).host},${new URL(standby.url).host}`,
-  )
-  await waitForStandby(url)
+  await waitForStandby(servers.url)
   const result = await runTruth({
     ...values,
     replicas: REPLICAS,
-    databaseUrl,
+    databaseUrl: servers.databaseUrl,
     audit: true,
-    openSite: (world) => openClusterSite(world, REPLICAS, (_, signal) => failOver(url, signal)),
+    openSite: (world) => openClusterSite(world, REPLICAS, (_, signal) => failOver(signal)),
     onProgress: printProgress(values.calls),
   })
   process.exitCode = report(result, values.lines)
 } finally {
-  await standby.stop()
-  await primary.stop()
+  await servers.stop()
 }
 
-async function failOver(url: string, signal: AbortSignal): Promise<void> {
+async function failOver(signal: AbortSignal): Promise<void> {
   await sleep(AFTER_MS, undefined, { signal })
-  await killServer(primary)
+  await servers.killPrimary()
   const started = performance.now()
-  await promote(new URL(standby.url).host, url)
+  await servers.promote()
   const tookMs = Math.round(performance.now() - started)
   process.stdout.write(`the primary was killed; the standby took writes after ${tookMs} ms\n`)
 }
@@ -73,21 +62,5 @@ async function waitForStandby(url: string): Promise<void> {
       const { rows } = await client.query('select sync_state from pg_stat_replication')
       return rows[0]?.sync_state === 'sync' || undefined
     }, 20_000)
-  })
-}
-
-/** With all of its processes, as a machine that is gone. */
-async function killServer(server: TestPostgres): Promise<void> {
-  const place = ownServers.get(server)
-  if (place === undefined) throw new Error('only a server of this process can be killed')
-  const [pid] = (await readFile(join(place.data, 'postmaster.pid'), 'utf8')).split('\n')
-  kill(-Number(pid), 'SIGKILL')
-}
-
-async function promote(host: string, url: string): Promise<void> {
-  await withClient(url.replace(new URL(url).host, host), async (client) => {
-    await client.query('select pg_promote()')
-    await client.query('create table accounts.promoted (id bigint)')
-    await client.query('drop table accounts.promoted')
   })
 }

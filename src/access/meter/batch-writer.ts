@@ -3,6 +3,7 @@ import type { Caller } from '#domain/caller.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { type Clock, startOfDay, unixNow } from '#lib/time.ts'
 import { type Connection, type Engine, LockTimeoutError } from '#store/engine.ts'
+import type { ReceiptLog } from '../receipts/receipt-log.ts'
 import {
   type Admission,
   type AdmissionReceipt,
@@ -21,6 +22,7 @@ export interface BatchWriterDeps {
   readonly name: string
   readonly report?: (error: unknown) => void
   readonly journal?: RefundJournal | undefined
+  readonly receipts?: ReceiptLog | undefined
 }
 
 export type WaitingCall =
@@ -37,6 +39,8 @@ export class BatchWriter {
   readonly refunds: RefundQueue
   readonly #deps: BatchWriterDeps
   #batches = 0
+  /** The newest that was answered with a count. */
+  #answered = 0
 
   constructor(deps: BatchWriterDeps) {
     this.#deps = deps
@@ -69,6 +73,7 @@ export class BatchWriter {
       const decided = await (admits.length > 0
         ? engine.write(decide, committed)
         : engine.snapshot(decide))
+      this.#keepReceipts(input, decided)
       settleAll(admits, decided.admissions)
       settleAll(asked, decided.figures)
     } catch (cause) {
@@ -90,6 +95,23 @@ export class BatchWriter {
       admits: admits.map((each) => each.caller),
       figures: asked.map((each) => each.caller),
     }
+  }
+
+  /** A database that failed over may hold fewer batches than were answered. */
+  #keepReceipts(batch: Batch, { previousBatch: after, admissions }: Decisions): void {
+    if (after === undefined) return
+    const { receipts, report } = this.#deps
+    const { meter, number } = batch.id
+    if (after < this.#answered) {
+      receipts?.add({ kind: 'lost', meter, after, through: this.#answered })
+      report?.(
+        new Error(
+          `the accounts lost up to ${this.#answered - after} batches of calls that were answered; run "sexton audit --after-failover"`,
+        ),
+      )
+    }
+    this.#answered = number
+    receipts?.addCalls(batch, admissions)
   }
 
   /** Refunds a committed batch; a commit without response is unresolved. */

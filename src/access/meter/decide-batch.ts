@@ -32,11 +32,13 @@ export interface Batch extends Counted {
 }
 
 export interface Decisions {
+  /** Of the process, by the accounts; undefined where nothing was counted. */
+  readonly previousBatch: number | undefined
   readonly admissions: readonly Admission[]
   readonly figures: readonly MeterFigures[]
 }
 
-const NOTHING_TAKEN: ReadonlyMap<string, Taken> = new Map()
+const NOTHING_COUNTED: BatchCount = { previousBatch: undefined, taken: new Map() }
 
 const NOTHING_ASKED: Standing = { days: new Map(), balances: new Map() }
 
@@ -51,7 +53,8 @@ const NOTHING_SPENT: ReadonlyMap<string, Spent> = new Map()
  */
 export async function decideBatch(connection: Connection, batch: Batch): Promise<Decisions> {
   const { admits, figures, day } = batch
-  const taken = admits.length === 0 ? NOTHING_TAKEN : await countBatch(connection, batch)
+  const { previousBatch, taken } =
+    admits.length === 0 ? NOTHING_COUNTED : await countBatch(connection, batch)
   const { keyUnits, beyondQuota } = shareUnits(admits, taken)
   const asked = [...beyondQuota, ...figures, ...admits.filter(tellsLowBalance)]
   const standing =
@@ -69,17 +72,19 @@ export async function decideBatch(connection: Connection, batch: Batch): Promise
   const tally = new Tally(batch, { taken, spent, standing, caps })
   const admissions = admits.map((caller) => tally.admit(caller))
   if (tally.paid.size > 0) await addPaid(connection, day, tally.paid)
-  return { admissions, figures: figures.map((caller) => tally.figures(caller)) }
+  return { previousBatch, admissions, figures: figures.map((caller) => tally.figures(caller)) }
 }
 
-async function countBatch(
-  connection: Connection,
-  batch: Batch,
-): Promise<ReadonlyMap<string, Taken>> {
+interface BatchCount {
+  readonly previousBatch: number | undefined
+  readonly taken: ReadonlyMap<string, Taken>
+}
+
+async function countBatch(connection: Connection, batch: Batch): Promise<BatchCount> {
   const recording = recordBatch(connection, batch)
   const taking = takeUnits(connection, batch.day, wantedOf(batch.admits))
-  const [, taken] = await Promise.all([recording, taking])
-  return taken
+  const [previousBatch, taken] = await Promise.all([recording, taking])
+  return { previousBatch, taken }
 }
 
 interface Shares {

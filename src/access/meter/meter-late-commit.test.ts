@@ -49,7 +49,8 @@ onBoth(
     const { engine } = store
     const batch = (number: number) => ({ id: { meter: 'one', number }, day: 0 })
     const record = (number: number) => engine.write((tx) => recordBatch(tx, batch(number)))
-    const resolve = (number: number) => engine.write((tx) => resolveBatch(tx, batch(number)))
+    const resolve = async (number: number) =>
+      (await engine.write((tx) => resolveBatch(tx, batch(number)))).stands
     assert.equal(await resolve(1), false)
     await assert.rejects(record(1), StoreError)
     await record(2)

@@ -10,17 +10,28 @@ export interface BatchId {
   readonly number: number
 }
 
-/** Marks a process's newest batch for `resolveBatch`. Throws StoreError for an abandoned batch. */
+/**
+ * Marks a process's newest batch for `resolveBatch`. Returns the one before, zero for none. Throws
+ * StoreError for an abandoned batch.
+ */
 export async function recordBatch(
   connection: Connection,
   { id, day }: { readonly id: BatchId; readonly day: number },
-): Promise<void> {
-  const recorded = await connection.run(sql`
+): Promise<number> {
+  const [recorded] = await connection.run(sql`
     insert into meters (meter, batch, day) values (${id.meter}, ${id.number}, ${day})
-    on conflict (meter) do update set batch = excluded.batch, day = excluded.day, given_up = 0
+    on conflict (meter) do update set previous = meters.batch, batch = excluded.batch,
+        day = excluded.day, given_up = 0
       where meters.batch < excluded.batch
-    returning batch`)
-  if (recorded.length === 0) throw new StoreError('the batch was given up')
+    returning previous`)
+  if (recorded === undefined) throw new StoreError('the batch was given up')
+  return column.integer(recorded, 'previous')
+}
+
+export interface ResolvedBatch {
+  readonly stands: boolean
+  /** Of the process, by what the accounts held until now. */
+  readonly newest: number
 }
 
 /**
@@ -30,17 +41,17 @@ export async function recordBatch(
 export async function resolveBatch(
   connection: Connection,
   { id, day }: { readonly id: BatchId; readonly day: number },
-): Promise<boolean> {
+): Promise<ResolvedBatch> {
   const [row] = await connection.run(sql`
     insert into meters (meter, batch, day) values (${id.meter}, 0, ${day})
     on conflict (meter) do update set batch = meters.batch returning batch, given_up`)
   const newest = row === undefined ? 0 : column.integer(row, 'batch')
   // Resolved before a newer batch began.
-  if (newest > id.number) return false
-  if (row !== undefined && newest === id.number) return row.given_up === 0
+  if (newest > id.number) return { stands: false, newest }
+  if (row !== undefined && newest === id.number) return { stands: row.given_up === 0, newest }
   await connection.run(sql`
     update meters set batch = ${id.number}, given_up = 1 where meter = ${id.meter}`)
-  return false
+  return { stands: false, newest }
 }
 
 export interface UsageDay {

@@ -1,6 +1,7 @@
 import type { MicroUsd } from '#domain/money.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
 import { ConstraintError, type Engine, StoreError } from '#store/engine.ts'
+import type { ReceiptLog } from '../receipts/receipt-log.ts'
 import { type AdmissionReceipt, MeteringUnavailable } from './admission.ts'
 import { resolveBatch } from './meter-statements.ts'
 import { refundBatch } from './refund-batch.ts'
@@ -26,6 +27,7 @@ interface RefundDeps {
   /** Refunds that the store refuses for good. */
   readonly report?: (error: unknown) => void
   readonly journal?: RefundJournal | undefined
+  readonly receipts?: ReceiptLog | undefined
 }
 
 interface Refund {
@@ -105,12 +107,13 @@ export class RefundQueue {
   }
 
   async #ask(): Promise<void> {
-    const { engine, journal } = this.#deps
+    const { engine, journal, receipts } = this.#deps
     for (let [next] = this.#unresolved; next !== undefined; [next] = this.#unresolved) {
       const batch = next
-      const stands = await engine.write((tx) => resolveBatch(tx, batch))
+      const { stands, newest: after } = await engine.write((tx) => resolveBatch(tx, batch))
       // The next batch overwrites the mark that shows whether this one was committed.
       if (stands) await this.#keep(this.#push(batch.receipts, NOBODY))
+      else receipts?.add({ kind: 'lost', meter: batch.id.meter, after, through: batch.id.number })
       this.#unresolved.shift()
       journal?.settled(1)
       this.#start()
