@@ -14,7 +14,7 @@ import type { Outcome, RequestHeaders, Route } from '#route/route.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { accessChecks } from './access-checks.ts'
 import { accessMigrations } from './access-migrations.ts'
-import { type Access, createAccess } from './create-access.ts'
+import { type Access, type CreateAccessDeps, createAccess } from './create-access.ts'
 import type { KeyChange } from './keys/authorise.ts'
 import type { ShareHeld } from './keys/gate-route.ts'
 import { type Action, buildMessage, type MessageValues } from './keys/message.ts'
@@ -129,7 +129,11 @@ export async function assertSound(engine: Engine): Promise<void> {
 /** Each draws numbers of its own, as processes do. */
 let harnesses = 0
 
-export function createHarness(engine: Engine): Harness {
+/** With a folder it keeps a journal of refunds and receipts. */
+export function createHarness(
+  engine: Engine,
+  more: Pick<CreateAccessDeps, 'dataFolder' | 'report'> = {},
+): Harness {
   harnesses += 1
   const own = harnesses
   const now = { ms: START_MS }
@@ -155,6 +159,7 @@ export function createHarness(engine: Engine): Harness {
     paymentChainId: CHAIN_ID,
     dataPaths: ['/api/stats', '/api/burns/total', '/api/holders'],
     pricePerCall: 100n,
+    ...more,
     guardLimits: { general: WIDE, mint: WIDE, gate: WIDE, claim: WIDE },
     judgeTier: async (wallet) => {
       harness.judged += 1

@@ -49,7 +49,10 @@ export async function auditAfterFailover(input: AfterFailoverInput): Promise<rea
   }
 }
 
-async function readReceipts({ folders, note }: AfterFailoverInput): Promise<DatedReceipt[]> {
+export async function readReceipts({
+  folders,
+  note,
+}: Pick<AfterFailoverInput, 'folders' | 'note'>): Promise<DatedReceipt[]> {
   const receipts: DatedReceipt[] = []
   for (const folder of folders) {
     const files = await readdir(folder).catch((cause: unknown) => {

@@ -21,12 +21,13 @@ export async function lostKeys(
     if (each.kind === 'rotated' && each.successor !== undefined)
       made.push({ ...each, publicId: each.successor })
   }
-  const isActive = await readKeys(
+  const settings = newestSettings(receipts)
+  const keys = await readKeys(
     connection,
-    [...made, ...revoked].map((each) => each.publicId),
+    [...made, ...revoked, ...settings].map((each) => each.publicId),
   )
-  const gone = made.filter(({ publicId }) => !isActive.has(publicId))
-  const active = revoked.filter(({ publicId }) => isActive.get(publicId) === true)
+  const gone = made.filter(({ publicId }) => !keys.has(publicId))
+  const active = revoked.filter(({ publicId }) => keys.get(publicId)?.isActive === true)
   return [
     ...gone.map(
       (each) =>
@@ -36,21 +37,66 @@ export async function lostKeys(
       (each) =>
         `revocation: ${each.publicId} of ${each.owner}, revoked ${at(each)}, is active again; run "sexton keys revoke ${each.publicId}"`,
     ),
+    ...settings.flatMap(({ kind, publicId, value }) => {
+      const key = keys.get(publicId)
+      if (key === undefined || key[kind] === value) return []
+      const [what, shown] = [kind === 'labeled' ? 'label' : 'limits', value ?? 'none']
+      return `${what} of ${publicId}: ${shown} was set; its owner sets that again`
+    }),
+    ...(await lostMoves(connection, receipts)),
   ]
+}
+
+type Setting = Extract<DatedReceipt, { kind: 'labeled' | 'limited' }>
+
+/** Later ones replace earlier ones, at whatever replica. */
+function newestSettings(receipts: readonly DatedReceipt[]): readonly Setting[] {
+  const newest = new Map<string, Setting>()
+  for (const each of receipts.toSorted((a, b) => a.atUnix - b.atUnix))
+    if (each.kind === 'labeled' || each.kind === 'limited')
+      newest.set(`${each.kind} ${each.publicId}`, each)
+  return [...newest.values()]
+}
+
+async function lostMoves(
+  connection: Connection,
+  receipts: readonly DatedReceipt[],
+): Promise<readonly string[]> {
+  const moves = receipts.filter((each) => each.kind === 'moved')
+  const digests = inNames(moves.map((each) => each.message))
+  const rows = await connection.run(sql`
+    select digest from used_messages where digest ${digests}`)
+  const used = new Set(rows.map((row) => column.text(row, 'digest')))
+  return moves
+    .filter(({ message }) => !used.has(message))
+    .map(
+      ({ publicId, successor }) =>
+        `move: the balance of ${publicId} to ${successor}; its owner moves it again`,
+    )
 }
 
 const at = ({ atUnix }: Shown) => new Date(atUnix * 1_000).toISOString()
 
+interface Held {
+  readonly isActive: boolean
+  readonly labeled: string | null
+  readonly limited: string | null
+}
+
 async function readKeys(
   connection: Connection,
   publicIds: readonly string[],
-): Promise<ReadonlyMap<string, boolean>> {
+): Promise<ReadonlyMap<string, Held>> {
   const rows = await connection.run(sql`
-    select public_id, revoked_unix from keys where public_id ${inNames(publicIds)}`)
+    select public_id, revoked_unix, label, limits from keys where public_id ${inNames(publicIds)}`)
   return new Map(
     rows.map((row) => [
       column.text(row, 'public_id'),
-      column.integerOrNull(row, 'revoked_unix') === null,
+      {
+        isActive: column.integerOrNull(row, 'revoked_unix') === null,
+        labeled: column.textOrNull(row, 'label'),
+        limited: column.textOrNull(row, 'limits'),
+      },
     ]),
   )
 }

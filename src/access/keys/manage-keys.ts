@@ -152,6 +152,7 @@ export function labelRoute(deps: KeyDeps): Route {
         return { key: { ...key, label } }
       })
       if (isRefusal(outcome)) return outcome
+      deps.onKeySetting?.({ kind: 'labeled', publicId, value: label })
       return answer(200, { key: toKeyRecord(deps, outcome.key, outcome.tier) }, NO_STORE)
     },
   })
@@ -221,6 +222,7 @@ export function moveBalanceRoute(deps: KeyDeps): Route {
       const authority = authorise(deps, { action, caller, proof, named })
       if (isRefusal(authority)) return authority
       const nowUnix = unixNow(deps.clock)
+      const message = authority.signed?.digest ?? ''
       const moved = await writeOrRefuse(deps.engine, async (connection) => {
         const from = await useAuthority(connection, authority, { action, publicId, nowUnix })
         if (isRefusal(from)) return from
@@ -230,10 +232,11 @@ export function moveBalanceRoute(deps: KeyDeps): Route {
         if (to.wallet !== from.wallet)
           return refuse('not_key_owner', 'the receiving key belongs to another wallet')
         if (to.revokedUnix !== null) return refuse('key_revoked', 'the receiving key is revoked')
-        const id = authority.signed?.digest ?? ''
-        return moveWholeBalance(connection, { id, from: publicId, to: toPublicId, nowUnix })
+        const between = { from: publicId, to: toPublicId, nowUnix }
+        return moveWholeBalance(connection, { id: message, ...between })
       })
       if (isRefusal(moved)) return moved
+      deps.onKeySetting?.({ kind: 'moved', publicId, successor: toPublicId, message })
       const shown = { fromPublicId: publicId, toPublicId, movedUsd: toUsd(moved) }
       return answer(200, shown, NO_STORE)
     },

@@ -1,5 +1,6 @@
 import { compileLazily } from '#lib/compile-lazily.ts'
 import { Type } from '#lib/type.ts'
+import type { KeySetting } from '../keys/authorise.ts'
 
 /** Calls of one caller in a batch. */
 export interface CalledReceipt {
@@ -31,16 +32,18 @@ export type Receipt =
       readonly owner: string
       readonly successor?: string
     }
+  | KeySetting
   | { readonly kind: 'claimed'; readonly publicId: string; readonly txHash: string }
   | { readonly kind: 'paid'; readonly payer: string; readonly txHash: string }
 
 export type DatedReceipt = Receipt & { readonly atUnix: number }
 
 const [text, whole] = [Type.String(), Type.Integer()]
+const textOrNull = Type.Union([text, Type.Null()])
 const atUnix = whole
 const call = Type.Object({
   bucket: text,
-  account: Type.Union([text, Type.Null()]),
+  account: textOrNull,
   calls: whole,
 })
 const keyKind = Type.Union([
@@ -71,6 +74,19 @@ const schema = compileLazily(
       publicId: text,
       owner: text,
       successor: Type.Optional(text),
+    }),
+    Type.Object({
+      kind: Type.Union([Type.Literal('labeled'), Type.Literal('limited')]),
+      atUnix,
+      publicId: text,
+      value: textOrNull,
+    }),
+    Type.Object({
+      kind: Type.Literal('moved'),
+      atUnix,
+      publicId: text,
+      successor: text,
+      message: text,
     }),
     Type.Object({ kind: Type.Literal('claimed'), atUnix, publicId: text, txHash: text }),
     Type.Object({ kind: Type.Literal('paid'), atUnix, payer: text, txHash: text }),
