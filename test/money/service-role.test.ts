@@ -16,7 +16,7 @@ after(() => server.stop())
 
 /** The statements that the documentation tells operators to run. */
 function documentedRights(): readonly string[] {
-  const page = readFileSync(join(import.meta.dirname, '../../docs/scale.md'), 'utf8')
+  const page = readFileSync(join(import.meta.dirname, '../../docs/scaling.md'), 'utf8')
   const block = /```sql\n([\s\S]*?)```/.exec(page)?.[1] ?? ''
   return block.split(';').filter((statement) => statement.trim() !== '')
 }

@@ -24,7 +24,7 @@ const SATURATED_AT = 512
 /** More than are needed at any moment. */
 const CONNECTIONS = 256
 
-const PROGRAM = join(import.meta.dirname, 'open-loop-load.ts')
+export const PROGRAM = join(import.meta.dirname, 'open-loop-load.ts')
 
 /** Loads each server at half and at nine tenths of what it can answer. */
 export async function runOpenLoop(

@@ -1,0 +1,182 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Command } from 'commander'
+import { createUsagePruning } from '#access/usage/prune-usage.ts'
+import { rowChecks } from '#audit/audit-accounts.ts'
+import { closeSpendDays } from '#ledger/close-spend-days.ts'
+import { accountsMigrations, openStore } from '#main/stores.ts'
+import type { Engine } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { sql } from '#store/sql.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { readNumber } from '#test/program-options.ts'
+import { withClient } from '#test/with-client.ts'
+import { BUILT_PROGRAM } from '../../build.ts'
+import { startService } from '../api/sexton-service.ts'
+import { benchEcosystem } from '../index/bench-ecosystem.ts'
+import { type ChainServer, startChainServer } from '../index/chain-server.ts'
+import { runSexton } from '../index/run-sexton.ts'
+import { type AccountsSize, fillAccounts } from './fill-accounts.ts'
+import { timeEndpoints } from './time-endpoints.ts'
+
+interface Options extends AccountsSize {
+  readonly logs: number
+  readonly small: number
+}
+
+const values = new Command('node tools/bench/sizes/bench.ts')
+  .description(
+    'Fills PostgreSQL with a large register and years of accounts, and with a part of them, and prints for both how long every endpoint, a round of the verifier, the audit, migrations and the clean-up of usage take, and the ratio.',
+  )
+  .option('--logs <count>', 'events of the register', readNumber, 10_000_000)
+  .option('--keys <count>', 'keys', readNumber, 1_000_000)
+  .option('--days <count>', 'of usage', readNumber, 365)
+  .option('--payers <count>', 'keys with paid calls on each day', readNumber, 2_000)
+  .option(
+    '--free-a-day <count>',
+    'wallets and addresses with free calls on each day',
+    readNumber,
+    10_000,
+  )
+  .option('--small <part>', 'the other store has this part of all', readNumber, 100)
+  .parse()
+  .opts<Options>()
+
+type Times = Map<string, number>
+
+const postgres = await startPostgres({ durable: true, own: true })
+const folder = await mkdtemp(join(tmpdir(), 'sexton-bench-sizes-'))
+try {
+  const part = (count: number) => Math.max(1, Math.round(count / values.small))
+  const small = await measure('small', {
+    ...values,
+    logs: part(values.logs),
+    keys: part(values.keys),
+    payers: part(values.payers),
+    freeADay: part(values.freeADay),
+  })
+  const large = await measure('large', values)
+  process.stdout.write('milliseconds: small, large, ratio\n')
+  for (const [what, ms] of large) {
+    const less = small.get(what) ?? Number.NaN
+    process.stdout.write(
+      `${what}: ${less.toFixed(1)}, ${ms.toFixed(1)}, ${(ms / less).toFixed(1)}\n`,
+    )
+  }
+} finally {
+  await postgres.stop()
+  await rm(folder, { recursive: true, force: true })
+}
+
+async function measure(name: string, size: Options): Promise<Times> {
+  const note = (line: string) => process.stdout.write(`${name}: ${line}\n`)
+  const times: Times = new Map()
+  const databaseUrl = await postgres.createDatabase()
+  const server = await startChainServer({ logs: size.logs, seed: 1 })
+  const place = { folder: join(folder, name), databaseUrl }
+  await mkdir(join(place.folder, 'data'), { recursive: true })
+  const engine = await openStore('', 'accounts', { kind: 'postgres', url: databaseUrl })
+  try {
+    const { seconds } = await runSexton({ server, databaseUrl })
+    note(`${size.logs} events indexed in ${seconds.toFixed(1)} s`)
+    const [payer] = await fillAccounts(engine, size, note)
+    if (payer === undefined) throw new Error('somebody pays')
+    const quotas = { anonymous: 1_000_000, free: 1_000_000, premium: 1_000_000 }
+    const service = await startService({ ...place, core: 0, quotas })
+    for (const each of await timeEndpoints(service.url, payer, note)) {
+      const path = each.path.replaceAll(payer.wallet, '{wallet}')
+      times.set(`GET ${path}, first`, each.firstMs).set(`GET ${path}, median`, each.medianMs)
+    }
+    note('endpoints are timed')
+    await service.stop()
+    await timeUpkeep(engine, times, databaseUrl)
+    note('upkeep is timed')
+    await timed(times, 'sexton audit', () => audit(place, server))
+    return times
+  } finally {
+    await engine.close()
+    await server.stop()
+  }
+}
+
+async function timed<T>(times: Times, what: string, work: () => Promise<T>): Promise<T> {
+  const startedMs = performance.now()
+  const result = await work()
+  times.set(what, performance.now() - startedMs)
+  return result
+}
+
+async function timeUpkeep(engine: Engine, times: Times, url: string): Promise<void> {
+  const clock = Date.now
+  for (const check of rowChecks('postgres'))
+    await timed(times, `audit: ${check.name}`, async () => {
+      const found = await engine.snapshot(check.run)
+      if (found.length > 0) throw new Error(`${check.name}: ${JSON.stringify(found[0])}`)
+    })
+  await timed(times, 'verifier: closing days', () => closeSpendDays({ engine, clock }))
+  const prune = createUsagePruning({ engine, clock, headUnix: async () => Date.now() / 1_000 })
+  const before = await figures(engine)
+  await timed(times, 'clean-up: all old usage', async () => {
+    for (let left = -1, now = before.rows; now !== left; now = (await figures(engine)).rows) {
+      left = now
+      await prune()
+    }
+  })
+  const after = await figures(engine)
+  times.set('clean-up: rows', before.rows - after.rows)
+  times.set('clean-up: WAL bytes', after.wal - before.wal)
+  await timed(times, 'verifier: first round after a start, with nothing to do', async () => {
+    await closeSpendDays({ engine, clock })
+    await createUsagePruning({ engine, clock, headUnix: async () => Date.now() / 1_000 })()
+  })
+  await timeMigrations(engine, times, url)
+}
+
+/** Those after 0.2.0 that change tables which had rows then. */
+async function timeMigrations(engine: Engine, times: Times, url: string): Promise<void> {
+  await withClient(url, (client) =>
+    client.query(`
+      drop trigger sexton_keys on accounts.keys; drop function accounts.sexton_keys_changed;
+      alter table accounts.keys drop column limits; alter table accounts.meters drop column previous;
+      delete from accounts.migrations where id in (1203, 1204, 1205)`),
+  )
+  await timed(times, 'migrations since 0.2.0', () => engine.migrate(accountsMigrations))
+}
+
+async function figures(engine: Engine): Promise<{ readonly rows: number; readonly wal: number }> {
+  const [row] = await engine.read(sql`
+    select count(*) as rows,
+      cast(pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0') as bigint) as wal from usage_days`)
+  if (row === undefined) throw new Error('one row')
+  return { rows: column.integer(row, 'rows'), wal: column.integer(row, 'wal') }
+}
+
+async function audit(
+  place: { readonly folder: string; readonly databaseUrl: string },
+  server: ChainServer,
+): Promise<void> {
+  const ecosystemFile = join(place.folder, 'ecosystem-audit.json')
+  await writeFile(ecosystemFile, JSON.stringify(benchEcosystem([server.url])))
+  const child = spawn(process.execPath, [BUILT_PROGRAM, 'audit'], {
+    env: {
+      PATH: process.env.PATH,
+      SEXTON_DATA: join(place.folder, 'data'),
+      SEXTON_ECOSYSTEM: ecosystemFile,
+      SEXTON_DATABASE_URL: place.databaseUrl,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let words = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      words += text
+    })
+  await once(child, 'close')
+  // The made-up chain keeps no balances of USDC.
+  const wrong = words.match(/^WRONG (?! USDC on base: payTo holds 0,).*$/gm) ?? []
+  if (wrong.length > 0 || !words.includes('ok     each live credit'))
+    throw new Error(`the audit found:\n${words.slice(-2_000)}`)
+}
