@@ -17,13 +17,13 @@ export async function lostCalls(
 ): Promise<readonly string[]> {
   const answered = receipts.filter((each) => each.kind === 'calls')
   const ranges = await lostRanges(connection, receipts)
-  const words: string[] = []
+  const words = new Set<string>()
   const lost: Calls[] = []
   for (const [meter, batches] of Map.groupBy(answered, (each) => each.meter)) {
     const [first = 0] = batches.map((each) => each.batch).sort((a, b) => a - b)
     for (const { after } of ranges.get(meter) ?? [])
       if (first > after + 1)
-        words.push(
+        words.add(
           `up to ${first - after - 1} batches of calls of the replica ${meter}: they are older than its receipts`,
         )
     lost.push(...batches.filter((each) => isLost(each, ranges.get(meter) ?? [])))

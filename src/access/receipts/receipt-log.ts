@@ -11,6 +11,9 @@ const SECONDS_MAX = 600
 /** Of each file; a busier replica keeps less than ten minutes. */
 const BYTES_MAX = 100_000_000
 
+/** About 20 MB in memory, on a disk that hangs. */
+const WAITING_MAX = 100_000
+
 /** Of other processes, which may have ended. */
 const KEEP_MS = DAY_SECONDS * 1_000
 
@@ -44,6 +47,10 @@ export class ReceiptLog {
   }
 
   add(receipt: Receipt): void {
+    if (this.#unwritten.length >= WAITING_MAX) {
+      this.#fail(new Error(`more than ${WAITING_MAX} receipts wait for the disk`))
+      return
+    }
     const atUnix = unixNow(this.#deps.clock)
     this.#unwritten.push(`${JSON.stringify({ ...receipt, atUnix })}\n`)
     if (this.#unwritten.length === 1) void this.#disk.run(() => this.#append())
@@ -79,13 +86,18 @@ export class ReceiptLog {
         this.#sinceUnix = nowUnix
       }
       await mkdir(this.#deps.folder, { recursive: true })
-      await appendFile(this.#file, lines, { mode: 0o600 })
+      // A failed append may have torn the line before.
+      await appendFile(this.#file, this.#isFaulty ? `\n${lines}` : lines, { mode: 0o600 })
       this.#bytes += lines.length
     } catch (cause) {
-      const words = `${this.#file} cannot be written: after a failover nothing names what was lost`
-      if (!this.#isFaulty) this.#deps.report?.(new Error(words, { cause }))
-      this.#isFaulty = true
+      this.#fail(cause)
     }
+  }
+
+  #fail(cause: unknown): void {
+    const words = `${this.#file} cannot be written: after a failover nothing names what was lost`
+    if (!this.#isFaulty) this.#deps.report?.(new Error(words, { cause }))
+    this.#isFaulty = true
   }
 
   async #removeOld(): Promise<void> {
