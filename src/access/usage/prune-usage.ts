@@ -9,10 +9,11 @@ const KEEP_ADDRESS_DAYS = 35
 
 const KEEP_WALLET_DAYS = 100
 
-/** On SQLite it runs on the thread that serves requests. */
-const ROWS_PER_PAGE = 50
+/** On SQLite it runs on the thread that serves requests; on PostgreSQL each page costs a commit. */
+export const ROWS_PER_PAGE = { sqlite: 50, postgres: 1_000 }
 
-const PAGES_PER_RUN_MAX = 1_000
+/** Other work of the verifier waits for a run. */
+const PAGES_PER_RUN_MAX = { sqlite: 1_000, postgres: 200 }
 
 export interface PruneUsageDeps {
   readonly engine: Engine
@@ -98,7 +99,8 @@ class Sweep {
   }
 
   async run(before: number): Promise<boolean> {
-    for (let page = 0; page < PAGES_PER_RUN_MAX; page += 1) {
+    const pagesMax = PAGES_PER_RUN_MAX[this.#engine.dialect]
+    for (let page = 0; page < pagesMax; page += 1) {
       if (this.#place.day >= before) return true
       this.#place = await this.#engine.write((connection) => this.#prunePage(connection, before))
       await nextTurn()
@@ -111,7 +113,7 @@ class Sweep {
     const after = sql`(day, ${key}) > (${this.#place.day}, ${this.#place.key})`
     const [row] = await connection.run(sql`
       select day, ${key} as last_key from ${table} where ${after} and day < ${before}
-      order by day, ${key} limit 1 offset ${ROWS_PER_PAGE - 1}`)
+      order by day, ${key} limit 1 offset ${ROWS_PER_PAGE[this.#engine.dialect] - 1}`)
     const end: Place =
       row === undefined
         ? { day: before, key: '' }

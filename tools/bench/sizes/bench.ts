@@ -92,7 +92,7 @@ async function measure(name: string, size: Options): Promise<Times> {
     }
     note('endpoints are timed')
     await service.stop()
-    await timeUpkeep(engine, times, databaseUrl)
+    await timeUpkeep(engine, times, { url: databaseUrl, note })
     note('upkeep is timed')
     await timed(times, 'sexton audit', () => audit(place, server))
     return times
@@ -109,19 +109,25 @@ async function timed<T>(times: Times, what: string, work: () => Promise<T>): Pro
   return result
 }
 
-async function timeUpkeep(engine: Engine, times: Times, url: string): Promise<void> {
+async function timeUpkeep(
+  engine: Engine,
+  times: Times,
+  { url, note }: { readonly url: string; readonly note: (line: string) => void },
+): Promise<void> {
   const clock = Date.now
   for (const check of rowChecks('postgres'))
     await timed(times, `audit: ${check.name}`, async () => {
       const found = await engine.snapshot(check.run)
       if (found.length > 0) throw new Error(`${check.name}: ${JSON.stringify(found[0])}`)
     })
+  note('the checks of the accounts are timed')
   await timed(times, 'verifier: closing days', () => closeSpendDays({ engine, clock }))
   const prune = createUsagePruning({ engine, clock, headUnix: async () => Date.now() / 1_000 })
   const before = await figures(engine)
   await timed(times, 'clean-up: all old usage', async () => {
     for (let left = -1, now = before.rows; now !== left; now = (await figures(engine)).rows) {
       left = now
+      note(`clean-up: ${now} days left`)
       await prune()
     }
   })
