@@ -22,10 +22,10 @@ const values = new Command('node tools/bench/scaling/compare-databases.ts')
 
 /** Processor costs as measured (tools/bench/measurements.md); times of a network and of disks that survive power loss. */
 const COSTS: Costs = {
-  replica: { perCall: 25, perBatch: 510, perWallet: 10 },
-  database: { perCall: 0, perBatch: 365, perWallet: 7 },
+  replica: { perCall: 21, perBatch: 518, perWallet: 16 },
+  database: { perCall: 0, perBatch: 344, perWallet: 9 },
   loadPerCall: 0,
-  wal: { perCall: 0, perBatch: 260, perWallet: 105 },
+  wal: { perCall: 0, perBatch: 241, perWallet: 113 },
   walBytesPerSecond: 200_000_000,
   flushMs: 1,
   roundTripMs: 0.5,
