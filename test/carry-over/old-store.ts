@@ -32,7 +32,7 @@ export async function oldPostgres(url: string): Promise<Engine> {
 }
 
 /** Columns that 0.1.0 lacks. */
-const ADDED: readonly string[] = ['given_up', 'limits']
+const ADDED: readonly string[] = ['given_up', 'previous', 'limits']
 
 /** Fills a store of 0.1.0 with what a store of this version holds. */
 export async function fillOld(old: Engine, from: Engine): Promise<void> {
