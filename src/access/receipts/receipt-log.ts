@@ -14,6 +14,9 @@ const BYTES_MAX = 100_000_000
 /** About 20 MB in memory, on a disk that hangs. */
 const WAITING_MAX = 100_000
 
+/** Opening the file for every batch costs more than writing it. */
+const WRITE_EVERY_MS = 100
+
 /** Of other processes, which may have ended. */
 const KEEP_MS = DAY_SECONDS * 1_000
 
@@ -53,7 +56,7 @@ export class ReceiptLog {
     }
     const atUnix = unixNow(this.#deps.clock)
     this.#unwritten.push(`${JSON.stringify({ ...receipt, atUnix })}\n`)
-    if (this.#unwritten.length === 1) void this.#disk.run(() => this.#append())
+    if (this.#unwritten.length === 1) setTimeout(() => void this.written(), WRITE_EVERY_MS)
   }
 
   /** What a committed batch admitted. */
@@ -72,11 +75,12 @@ export class ReceiptLog {
 
   /** Resolves when what was added is in the file. */
   written(): Promise<void> {
-    return this.#disk.run(async () => undefined)
+    return this.#disk.run(() => this.#append())
   }
 
   async #append(): Promise<void> {
     const lines = this.#unwritten.join('')
+    if (lines === '') return
     this.#unwritten = []
     const nowUnix = unixNow(this.#deps.clock)
     try {
