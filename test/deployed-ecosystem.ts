@@ -11,6 +11,7 @@ import { readArtifact } from '#contracts/artifact.ts'
 import { type Call, calls } from '#devnet/calls.ts'
 import { openRpc, type Rpc } from '#devnet/rpc.ts'
 import { units } from '#devnet/units.ts'
+import { sleep } from '#lib/sleep.ts'
 
 /** An ecosystem on a chain that knows nothing of the local one. */
 export interface DeployedEcosystem {
@@ -83,7 +84,8 @@ interface Side {
   readonly amount: bigint
 }
 
-async function fillPool(
+/** Creates a pair of two tokens, and gives it both. */
+export async function fillPool(
   {
     rpc,
     factory,
@@ -92,12 +94,13 @@ async function fillPool(
   }: { rpc: Rpc; factory: Address; from: Address; send(call: Call): Promise<void> },
   first: Side,
   second: Side,
-): Promise<void> {
+): Promise<Address> {
   await send(calls.createPair({ factory, from, tokens: [first.token, second.token] }))
   const pair = await lastPair(rpc, factory)
   for (const { token, amount } of [first, second])
     await send(calls.transfer({ token, from, to: pair, amount }))
   await send(calls.addLiquidity({ pair, from }))
+  return pair
 }
 
 async function lastPair(rpc: Rpc, factory: Address): Promise<Address> {
@@ -106,7 +109,8 @@ async function lastPair(rpc: Rpc, factory: Address): Promise<Address> {
   return getAddress(`0x${logs.at(-1)?.data.slice(26, 66)}`)
 }
 
-function creationOf(name: string, types: string, values: readonly unknown[]): Hex {
+/** Creation code with the values of the constructor. */
+export function creationOf(name: string, types: string, values: readonly unknown[]): Hex {
   const { bytecode } = readArtifact(name)
   if (types === '') return bytecode
   return concatHex([bytecode, encodeAbiParameters(parseAbiParameters(types), values)])
@@ -123,12 +127,19 @@ interface Receipt {
 }
 
 export async function sendCall(rpc: Rpc, { value, ...call }: Call): Promise<Receipt> {
-  const transaction = { ...call, gas: toHex(5_000_000), ...(value && { value: toHex(value) }) }
+  const gasPrice = await rpc.send({ method: 'eth_gasPrice' })
+  const limits = { gas: toHex(5_000_000), gasPrice }
+  const transaction = { ...call, ...limits, ...(value && { value: toHex(value) }) }
   const hash = await rpc.send({ method: 'eth_sendTransaction', params: [transaction] })
-  const receipt = (await rpc.send({
-    method: 'eth_getTransactionReceipt',
-    params: [hash],
-  })) as Receipt
-  if (receipt.status !== '0x1') throw new Error(`the transaction ${hash} failed`)
+  const ask = () => rpc.send({ method: 'eth_getTransactionReceipt', params: [hash] })
+  let receipt = (await ask()) as Receipt | null
+  // Anvil answers before the block is made.
+  for (let waitedMs = 0; receipt === null && waitedMs < MINED_MS; waitedMs += 5) {
+    await sleep(5)
+    receipt = (await ask()) as Receipt | null
+  }
+  if (receipt?.status !== '0x1') throw new Error(`the transaction ${hash} failed`)
   return receipt
 }
+
+const MINED_MS = 5_000

@@ -133,7 +133,7 @@ export async function readSums(reads: Connection) {
       sql`select minted as amount from supply_buckets where grain = 'total'`,
       sql`select burned as amount from supply_buckets where grain = 'total'`,
     ].map(async (statement) =>
-      (await reads.run(statement)).reduce((sum, row) => sum + column.u256(row, 'amount'), 0n),
+      (await reads.run(statement)).reduce((sum, row) => sum + column.bigint(row, 'amount'), 0n),
     ),
   )
   assert.ok(balances !== undefined && minted !== undefined && burned !== undefined)

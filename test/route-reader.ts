@@ -2,13 +2,13 @@ import { BlockClock } from '#chain/block-clock.ts'
 import { AnswerCache } from '#datasets/answer-cache.ts'
 import { datasetRoutes } from '#datasets/dataset-routes.ts'
 import { filePartsOf } from '#datasets/file-parts.ts'
-import { mintedAt } from '#datasets/holders/queries.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import { isRefusal, type Refusal } from '#domain/refusal.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { readIndexStatus } from '#indexer/status.ts'
 import { type Clock, systemClock } from '#lib/time.ts'
 import type { Outcome, Route } from '#route/route.ts'
+import { newlyMinted } from '#statistics/newly-minted.ts'
 import { priceAt, statsRoute } from '#statistics/stats.ts'
 import { statsHistoryRoute } from '#statistics/stats-history.ts'
 import type { Engine } from '#store/engine.ts'
@@ -37,7 +37,7 @@ export function dataRoutesOf(input: {
     }),
     blockClock: async (chain: Chain) => new BlockClock(openSource(chain)),
     priceAt: priceAt({ prices }),
-    mintedOf: mintedAt,
+    mintedOf: newlyMinted,
   }
   return [...datasetRoutes(deps), statsRoute(deps), statsHistoryRoute(deps)]
 }

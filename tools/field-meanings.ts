@@ -64,17 +64,42 @@ export const fieldMeanings: Readonly<Record<string, FieldMeaning>> = {
   'tokens[].addresses': says(
     'The contract on each chain that has the token, by the name of the chain.',
   ),
-  'tokens[].price': says('Where the price comes from. Without it, the token has no dollar values.'),
+  'tokens[].price': says(
+    'Where the price comes from: one source, or a list with the oldest first. Without it, the token has no dollar values.',
+  ),
   'tokens[].price.kind': says('How the price is read; the other fields depend on it.'),
+  'tokens[].price.since': says(
+    'In a list: from when on the source counts, a block of its chain or a day (UTC). Until its first event from then on, the source before it holds.',
+  ),
   'tokens[].price.chain': says('The chain of the pool or feed.'),
   'tokens[].price.address': says(
     'The contract that emits the events. Of Chainlink it is the aggregator, not its proxy.',
   ),
   'tokens[].price.quote': says('A listed token with a price of its own.'),
+  'tokens[].price.minLiquidityUsd': says(
+    'While the pool holds less, counting both sides, there is no price: a nearly empty pool states any price. Uniswap only.',
+  ),
   'tokens[].price.decimals': says('Compared with the feed.'),
+  'tokens[].price.staleAfterSeconds': says(
+    'The age at which an answer of the feed is no price any more. Without it 90,000, which fits feeds that are updated daily.',
+  ),
   'tokens[].price.index': says('The place of the token itself in `coins()`, from 0.'),
   'tokens[].price.quoteIndex': says('The place of `quote` in `coins()`.'),
   'tokens[].price.usd': says('Dollars for one token, at all times.'),
+  'tokens[].bridges': says(
+    'Bridges that mint and burn the token. Mints and burns beside their events are moves between chains: neither burned nor newly minted.',
+  ),
+  'tokens[].bridges[].chain': says('The chain of the contract.'),
+  'tokens[].bridges[].address': says('The contract that emits the event.'),
+  'tokens[].bridges[].event': says(
+    'The event that stands beside each mint or burn, in the same transaction.',
+  ),
+  'tokens[].bridges[].amount': says(
+    'The argument that holds the amount, in base units, equal to that of the mint or burn.',
+  ),
+  'tokens[].bridges[].where': says(
+    'Which of the events count, as in mappings. A bridge that moves other tokens too needs the argument that names this one: otherwise whoever moves a token of their own there hides a burn of the same amount.',
+  ),
 
   supply: says('What does not circulate.'),
   'supply.burnAddresses': says(
@@ -98,7 +123,7 @@ export const fieldMeanings: Readonly<Record<string, FieldMeaning>> = {
     'The token of the amounts, by symbol; needed unless an argument names it.',
   ),
   '<events>[].where': says(
-    'Accepted values by argument: one text or a list. Other events are left out. On `Transfer`, it can narrow the burns but never widen them.',
+    'By argument, the accepted values, one text or a list, or the refused ones: `{ not: … }`. Other events are left out. On `Transfer`, it can narrow the burns but never widen them.',
   ),
   '<events>[].amount': says('The argument that holds the amount, in base units.'),
   '<events>[].tokenArgument': says(

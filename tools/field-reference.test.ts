@@ -28,7 +28,13 @@ test('every meaning is that of a field', () => {
 
 test('fields inside lists, choices and kinds of prices are among the fields', () => {
   const paths = fields.map(({ path }) => path)
-  for (const path of ['payment.payTo[].since', 'gate.minimumUsd', 'tokens[].price.quoteIndex'])
+  for (const path of [
+    'payment.payTo[].since',
+    'gate.minimumUsd',
+    'tokens[].price.quoteIndex',
+    'tokens[].price.since',
+    'tokens[].bridges[].amount',
+  ])
     assert.ok(paths.includes(path), path)
   assert.equal(new Set(paths).size, paths.length)
 })

@@ -50,7 +50,14 @@ export function fieldsOf(schema: TSchema, path = ''): readonly Field[] {
     ]
   })
   const ofItems = items === undefined ? [] : fieldsOf(items, `${path}[]`)
-  return [...members, ...ofItems, ...anyOf.flatMap((choice) => fieldsOf(choice, path))]
+  // One entry or a list of such entries: its fields are shown once.
+  const choices = anyOf.filter((choice) => !anyOf.some((one) => isListOf(choice, one)))
+  return [...members, ...ofItems, ...choices.flatMap((choice) => fieldsOf(choice, path))]
+}
+
+function isListOf(list: TSchema, entry: TSchema): boolean {
+  const { items } = shapeOf(list)
+  return items !== undefined && JSON.stringify(items) === JSON.stringify(entry)
 }
 
 const allFields = fieldsOf(ecosystemFile)
@@ -158,23 +165,33 @@ function table(fields: readonly Field[]): string {
 function withoutIt(path: string): string {
   const value = defaultOf(path)
   if (value !== undefined) return `\`${JSON.stringify(value)}\``
-  return path.startsWith(`${PRICE}.`) ? 'by its kind' : 'nothing'
+  return isOfKind(path) ? 'by its kind' : 'nothing'
 }
 
 const PRICE = 'tokens[].price'
 
+function isOfKind(path: string): boolean {
+  return priceKinds.some(({ fields }) =>
+    Object.keys(fields).some((name) => path === `${PRICE}.${name}`),
+  )
+}
+
 function prices(): string {
-  const rows = priceKinds.map(({ kind, fields }) => [
-    `\`"${kind}"\``,
+  const listed = (fields: object) =>
     Object.keys(fields)
       .map((name) => `\`${name}\``)
-      .join(', '),
+      .join(', ')
+  const rows = priceKinds.map(({ kind, fields, options }) => [
+    `\`"${kind}"\``,
+    listed(fields),
+    listed(options),
   ])
   return `## Fields of each kind of price
 
-\`${PRICE}\` needs the fields of its kind, and no other.
+\`${PRICE}\`, or each entry of its list, needs the fields of its kind. It may have the optional ones
+and, but for the first entry, must have \`since\`.
 
-${markdown(['Kind', 'Fields'], rows)}`
+${markdown(['Kind', 'Fields', 'Optional'], rows)}`
 }
 
 /** Columns as wide as their widest cell, as the formatter wants it. */

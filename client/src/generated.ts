@@ -53,6 +53,8 @@ export type Anomaly = {
   readonly logs: number
   readonly lastBlock: number
   readonly reason: string
+  /** `unlisted`: about a token that this service does not list */
+  readonly kind: 'unreadable' | 'unlisted'
 }
 
 export type ApiKey = {
@@ -142,6 +144,8 @@ export type BurnDay = {
   readonly burnedRaw: string
   /** US dollars, at most 6 decimals; null without a price */
   readonly burnedUsdAtEvent: number | null
+  /** How many of the events have no dollar value, and are not in the sum */
+  readonly unpricedCount: number
   readonly burnCount: number
   /** Token units: no exponent, no trailing zeros */
   readonly cumulative: string
@@ -158,18 +162,19 @@ export type BurnSums = {
   readonly burnedRaw: string
   /** US dollars, at most 6 decimals; null without a price */
   readonly burnedUsdAtEvent: number | null
+  /** How many of the events have no dollar value, and are not in the sum */
+  readonly unpricedCount: number
   readonly burnCount: number
 }
 
 export type BurnTotals = {
   readonly token: string
-  /** Token units: no exponent, no trailing zeros */
-  readonly totalBurned: string
-  /** Base units */
-  readonly totalBurnedRaw: string
+  readonly totalBurned: string | null
+  readonly totalBurnedRaw: string | null
   /** US dollars, at most 6 decimals; null without a price */
   readonly totalBurnedUsdNow: number | null
-  readonly pctOfMinted: number
+  /** Of everything newly minted, without bridge moves and mints undone in their transaction; null while the supply is unknown, or if bridges brought all of it */
+  readonly pctOfMinted: number | null
   readonly burnCount: number
   readonly last24h: BurnSums
   readonly last7d: BurnSums
@@ -223,8 +228,12 @@ export type ClaimSummary = {
   readonly claimCount: number
   /** US dollars, at most 6 decimals; null without a price */
   readonly usdAtClaim: number | null
+  /** How many of the events have no dollar value, and are not in the sum */
+  readonly unpricedCount: number
   /** US dollars, at most 6 decimals; null without a price */
   readonly usdNow: number | null
+  /** How many of the events have no dollar value, and are not in the sum */
+  readonly unpricedNowCount: number
   readonly firstClaimUnix: number | null
   readonly lastClaimUnix: number | null
   readonly tokens: readonly TokenClaims[]
@@ -275,8 +284,12 @@ export type DividendClaim = {
 export type DividendTotals = {
   /** US dollars, at most 6 decimals; null without a price */
   readonly totalUsdAtPayout: number | null
+  /** How many of the events have no dollar value, and are not in the sum */
+  readonly unpricedCount: number
   /** US dollars, at most 6 decimals; null without a price */
   readonly totalUsdNow: number | null
+  /** How many of the events have no dollar value, and are not in the sum */
+  readonly unpricedNowCount: number
   readonly payoutCount: number
   /** Distinct wallets over all chains and tokens */
   readonly recipientCount: number
@@ -428,6 +441,8 @@ export type LifetimeDividends = {
   readonly amountRaw: string
   /** US dollars, at most 6 decimals; null without a price */
   readonly usdAtPayout: number | null
+  /** How many of the events have no dollar value, and are not in the sum */
+  readonly unpricedCount: number
   /** US dollars, at most 6 decimals; null without a price */
   readonly usdNow: number | null
 }
@@ -466,6 +481,8 @@ export type Meta = {
   readonly chains: readonly ChainStatus[]
   /** Datasets being read again, because the ecosystem file changed or a node omitted logs; figures include what has been read so far */
   readonly rereading: readonly Rereading[]
+  /** What cannot be vouched for. Of dataset `holders`, figures that follow from balances are null; those of other datasets lack logs. What is not read yet is in `rereading` and `chains[].gap` */
+  readonly unknown: readonly UnknownFigure[]
   /** Optional parts that this ecosystem does not configure; their endpoints return zeros and empty lists */
   readonly notConfigured: readonly (
     | 'burns'
@@ -521,6 +538,8 @@ export type PagedMeta = {
   readonly chains: readonly ChainStatus[]
   /** Datasets being read again, because the ecosystem file changed or a node omitted logs; figures include what has been read so far */
   readonly rereading: readonly Rereading[]
+  /** What cannot be vouched for. Of dataset `holders`, figures that follow from balances are null; those of other datasets lack logs. What is not read yet is in `rereading` and `chains[].gap` */
+  readonly unknown: readonly UnknownFigure[]
   /** Optional parts that this ecosystem does not configure; their endpoints return zeros and empty lists */
   readonly notConfigured: readonly (
     | 'burns'
@@ -583,6 +602,8 @@ export type Payout = {
 export type PayoutSums = {
   /** US dollars, at most 6 decimals; null without a price */
   readonly usdAtPayout: number | null
+  /** How many of the events have no dollar value, and are not in the sum */
+  readonly unpricedCount: number
   readonly payoutCount: number
 }
 
@@ -724,7 +745,7 @@ export type Service = {
   )[]
   /** Last comparison of supply and holders with the token contracts themselves */
   readonly proofs: readonly Proof[]
-  /** Logs that could not be decoded; figures do not include them */
+  /** Logs that could not be decoded, or are about other tokens; no figure includes them */
   readonly anomalies: readonly Anomaly[]
 }
 
@@ -815,25 +836,23 @@ export type StatementService = {
 }
 
 export type Stats = {
-  /** Token units: no exponent, no trailing zeros */
-  readonly totalBurned: string
-  /** Base units */
-  readonly totalBurnedRaw: string
-  /** Of everything ever minted */
-  readonly burnedPct: number
-  /** Token units: no exponent, no trailing zeros */
-  readonly circulatingSupply: string
-  /** Base units */
-  readonly circulatingSupplyRaw: string
-  /** Token units: no exponent, no trailing zeros */
-  readonly totalSupply: string
-  /** Base units */
-  readonly totalSupplyRaw: string
-  readonly holderCount: number
+  readonly totalBurned: string | null
+  readonly totalBurnedRaw: string | null
+  /** Of everything newly minted; null while the supply is unknown, or if bridges brought all of it */
+  readonly burnedPct: number | null
+  readonly circulatingSupply: string | null
+  readonly circulatingSupplyRaw: string | null
+  readonly totalSupply: string | null
+  readonly totalSupplyRaw: string | null
+  readonly holderCount: number | null
   /** US dollars, at most 6 decimals; null without a price */
   readonly lifetimeDividendsUsdAtPayout: number | null
+  /** How many of the events have no dollar value, and are not in the sum */
+  readonly lifetimeDividendsUnpricedCount: number
   /** US dollars, at most 6 decimals; null without a price */
   readonly lifetimeDividendsUsdNow: number | null
+  /** How many of the events have no dollar value, and are not in the sum */
+  readonly lifetimeDividendsUnpricedNowCount: number
   readonly lifetimeDividends: readonly LifetimeDividends[]
   readonly prices: Readonly<Record<string, TokenPrice>>
   readonly graveDigs: GraveDigSums
@@ -865,6 +884,8 @@ export type StatsPoint = {
   readonly value: number | null
   /** The exact figure as a decimal string; null without a value */
   readonly valueExact: string | null
+  /** Of sums of dollars: how many of the events have no value; else null */
+  readonly unpricedCount: number | null
   /** False for today */
   readonly complete: boolean
 }
@@ -896,6 +917,8 @@ export type TokenClaims = {
   readonly amountRaw: string
   /** US dollars, at most 6 decimals; null without a price */
   readonly usdAtClaim: number | null
+  /** How many of the events have no dollar value, and are not in the sum */
+  readonly unpricedCount: number
   /** US dollars, at most 6 decimals; null without a price */
   readonly usdNow: number | null
   readonly claimCount: number
@@ -912,6 +935,8 @@ export type TokenDividends = {
   readonly amountRaw: string
   /** US dollars, at most 6 decimals; null without a price */
   readonly usdAtPayout: number | null
+  /** How many of the events have no dollar value, and are not in the sum */
+  readonly unpricedCount: number
   /** US dollars, at most 6 decimals; null without a price */
   readonly usdNow: number | null
   readonly last24h: TokenPayoutSums
@@ -926,6 +951,8 @@ export type TokenPayoutSums = {
   readonly amountRaw: string
   /** US dollars, at most 6 decimals; null without a price */
   readonly usdAtPayout: number | null
+  /** How many of the events have no dollar value, and are not in the sum */
+  readonly unpricedCount: number
   readonly payoutCount: number
 }
 
@@ -952,6 +979,15 @@ export type TokenStats = {
   readonly holderCount: number | null
   readonly priceUsd: number | null
   readonly priceUsdExact: string | null
+  /** Why there is no price. `no_source`: none is configured; `no_event`: its source has stated none yet; `not_read`: history is still being read; `no_liquidity`, `low_liquidity`: nothing, or too little, can be traded; `stale`: the feed is too old */
+  readonly priceUnknown:
+    | 'no_source'
+    | 'no_event'
+    | 'not_read'
+    | 'no_liquidity'
+    | 'low_liquidity'
+    | 'stale'
+    | null
   /** US dollars, at most 6 decimals; null without a price */
   readonly marketCapUsd: number | null
   readonly marketCapUsdExact: string | null
@@ -993,6 +1029,15 @@ export type TopupOffer = {
       readonly version: string
     }
   }[]
+}
+
+export type UnknownFigure = {
+  readonly chain: string
+  readonly chainId: number
+  readonly dataset: string
+  readonly token: string | null
+  /** `unreadable`: logs of the contract could not be decoded; `differs`: unequal to what the contract itself says */
+  readonly reason: 'unreadable' | 'differs'
 }
 
 export type Usage = {
@@ -1173,6 +1218,8 @@ export function getDailyBurns(
       readonly chains: readonly ChainStatus[]
       /** Datasets being read again, because the ecosystem file changed or a node omitted logs; figures include what has been read so far */
       readonly rereading: readonly Rereading[]
+      /** What cannot be vouched for. Of dataset `holders`, figures that follow from balances are null; those of other datasets lack logs. What is not read yet is in `rereading` and `chains[].gap` */
+      readonly unknown: readonly UnknownFigure[]
       /** Optional parts that this ecosystem does not configure; their endpoints return zeros and empty lists */
       readonly notConfigured: readonly (
         | 'burns'
@@ -1204,6 +1251,8 @@ export function getDailyBurns(
         readonly chains: readonly ChainStatus[]
         /** Datasets being read again, because the ecosystem file changed or a node omitted logs; figures include what has been read so far */
         readonly rereading: readonly Rereading[]
+        /** What cannot be vouched for. Of dataset `holders`, figures that follow from balances are null; those of other datasets lack logs. What is not read yet is in `rereading` and `chains[].gap` */
+        readonly unknown: readonly UnknownFigure[]
         /** Optional parts that this ecosystem does not configure; their endpoints return zeros and empty lists */
         readonly notConfigured: readonly (
           | 'burns'

@@ -36,6 +36,9 @@ const anomalies = named('Anomaly', {
   logs: Type.Integer(),
   lastBlock: Type.Integer(),
   reason: Type.String(),
+  kind: Type.Enum(['unreadable', 'unlisted'], {
+    description: '`unlisted`: about a token that this service does not list',
+  }),
 })
 
 const meta = named('Service', {
@@ -78,7 +81,8 @@ const meta = named('Service', {
     description: 'Last comparison of supply and holders with the token contracts themselves',
   }),
   anomalies: Type.Array(anomalies, {
-    description: 'Logs that could not be decoded; figures do not include them',
+    description:
+      'Logs that could not be decoded, or are about other tokens; no figure includes them',
   }),
 })
 

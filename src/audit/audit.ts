@@ -47,9 +47,12 @@ export async function auditAll(input: AuditInput): Promise<readonly string[]> {
     const anomalies = await stores.register.snapshot((reads) =>
       readMappingAnomalies(reads, ecosystem),
     )
-    const unread = anomalies.map(
-      (each) => `${each.mapping} on ${each.chain}: ${describeAnomalies(each)}`,
-    )
+    const unread = anomalies
+      .filter(({ kind }) => kind === 'unreadable')
+      .map((each) => `${each.mapping} on ${each.chain}: ${describeAnomalies(each)}`)
+    for (const each of anomalies)
+      if (each.kind === 'unlisted')
+        input.note(`${each.mapping} on ${each.chain}: ${describeAnomalies(each)}`)
     const accounts = await auditAccounts({ ...input, ecosystem, stores, pause })
     return [...register, ...unread, ...accounts]
   } finally {

@@ -105,7 +105,7 @@ async function proveHolder(
   row: Row,
 ): Promise<string | undefined> {
   const address = column.hex(row, 'address')
-  const stored = column.u256(row, 'balance')
+  const stored = column.bigint(row, 'balance')
   const source = deps.sourceOf(chain.chain)
   const balance = await askContract(source, contract, address, chain.blockNumber)
   if (balance === stored) return undefined

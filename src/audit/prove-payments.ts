@@ -70,10 +70,10 @@ async function sumDeposits(stored: StoreState, chainId: number): Promise<bigint>
   let received = 0n
   const deposits = streamTable(stored, {
     table: 'deposits',
-    key: { chain_id: 'bigint', block_number: 'bigint', log_index: 'bigint' },
+    key: { chain_id: 'bigint', block_number: 'bigint', place: 'bigint' },
     where: sql`chain_id = ${chainId}`,
   })
-  for await (const row of deposits) received += column.u256(row, 'amount')
+  for await (const row of deposits) received += column.bigint(row, 'amount')
   return received
 }
 

@@ -1,9 +1,11 @@
 import { fromHex } from 'ox/Bytes'
 import { keccak256 } from 'ox/Hash'
+import type { BlockHeader } from '#domain/chain.ts'
 import type { LogFilter } from './log-filter.ts'
 
-/** Yellow Paper, 4.3.1; true may be chance. */
-export function bloomAdmits(logsBloom: `0x${string}`, filter: LogFilter): boolean {
+/** Yellow Paper, 4.3.1; true may be chance, and always for an unknown bloom. */
+export function bloomAdmits(logsBloom: BlockHeader['logsBloom'], filter: LogFilter): boolean {
+  if (logsBloom === null) return true
   const bloom = fromHex(logsBloom)
   const anyAddress = filter.addresses.some((address) => holds(bloom, address))
   return (

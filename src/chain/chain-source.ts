@@ -65,7 +65,7 @@ export interface ChainSource {
   askChainId(): Promise<number>
   /** Undefined if unknown to the node. */
   header(block: number | BlockTag): Promise<BlockHeader | undefined>
-  /** By block and log index, both ends included. */
+  /** In chain order, both ends included. */
   logsInRange(filter: LogFilter, from: number, to: number): Promise<readonly SourceLog[]>
   /** Throws if unknown to the node. */
   logsInBlock(filter: LogFilter, hash: Hash): Promise<readonly SourceLog[]>

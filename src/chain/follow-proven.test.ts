@@ -89,6 +89,12 @@ describe('following a chain with proofs of every log', () => {
     await assert.rejects(amounts(lie), /its header does not hash to its hash/)
   })
 
+  test('does not believe a false time in the header by number of a block that is proven by hash', async () => {
+    const lie: Lie = ({ method }, result) =>
+      method === 'eth_getBlockByNumber' ? { ...(result as object), timestamp: '0x1' } : result
+    await assert.rejects(amounts(lie), /block \d+ 0x\w+: the node returned a false parent or time/)
+  })
+
   test('skips the receipts of a block whose bloom rules the logs out', async () => {
     const { client, chainId } = devnet.chains.base
     const source = openRpcSource({ chainId, urls: [node.url] })

@@ -3,12 +3,15 @@ import type { Address, Hash } from '#domain/address.ts'
 import type { BlockHeader } from '#domain/chain.ts'
 import { compileLazily } from '#lib/compile-lazily.ts'
 import type { SourceLog } from './chain-source.ts'
+import { orderLogs } from './order-logs.ts'
+import { hashHeader } from './proofs/hash-header.ts'
 import { RpcError } from './rpc-error.ts'
 
 /** The schema builder would load 300 files into the index thread. */
 const text = (pattern: string) => ({ type: 'string', pattern }) as const
 
 const quantity = text('^0x[0-9a-fA-F]{1,14}$')
+const bigQuantity = text('^0x[0-9a-fA-F]{1,64}$')
 const hash = text('^0x[0-9a-fA-F]{64}$')
 const bytes = text('^0x([0-9a-fA-F]{2})*$')
 
@@ -65,6 +68,7 @@ const rpcProvableReceipt = {
     ...{ transactionHash: hash, transactionIndex: quantity, cumulativeGasUsed: quantity },
     ...{ type: nullable(quantity), status: nullable(quantity), root: nullable(hash) },
     ...{ depositNonce: nullable(quantity), depositReceiptVersion: nullable(quantity) },
+    baseFee: nullable(bigQuantity),
     logsBloom: text('^0x[0-9a-fA-F]{512}$'),
     logs: {
       type: 'array',
@@ -75,6 +79,7 @@ const rpcProvableReceipt = {
           address: text('^0x[0-9a-fA-F]{40}$'),
           topics: { type: 'array', items: hash, maxItems: 4 },
           data: bytes,
+          logIndex: nullable(quantity),
         },
       },
     },
@@ -96,19 +101,19 @@ export function parseBlock(value: unknown): BlockHeader | undefined {
     hash: lower(value.hash),
     parentHash: lower(value.parentHash),
     timestamp: Number(value.timestamp),
-    logsBloom: lower(value.logsBloom),
+    logsBloom: hashHeader({ ...value }) === lower(value.hash) ? lower(value.logsBloom) : null,
   }
 }
 
 export function parseLogs(value: unknown, chainId: number): readonly SourceLog[] {
   if (!checkLogs().Check(value)) throw malformed('list of logs', checkLogs().Errors(value))
-  return inOrder(value.map((log) => toSourceLog(log, chainId)))
+  return orderLogs(value.map((log) => toSourceLog(log, chainId)))
 }
 
 export function parseReceiptLogs(value: unknown, chainId: number): readonly SourceLog[] {
   if (!checkReceipts().Check(value))
     throw malformed('list of receipts', checkReceipts().Errors(value))
-  return inOrder(value.flatMap((receipt) => receipt.logs.map((log) => toSourceLog(log, chainId))))
+  return orderLogs(value.flatMap((receipt) => receipt.logs.map((log) => toSourceLog(log, chainId))))
 }
 
 /** What `receiptsRoot` commits to. */
@@ -149,10 +154,6 @@ function toSourceLog(log: Static<typeof rpcLog>, chainId: number): SourceLog {
     topics: log.topics.map(lower) as Hash[],
     data: lower(log.data),
   }
-}
-
-function inOrder(logs: SourceLog[]): readonly SourceLog[] {
-  return logs.sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex)
 }
 
 function lower(text: string): `0x${string}` {

@@ -6,7 +6,7 @@ import { logOf } from '#test/chain-builder/log-plans.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
 import { RpcError } from './rpc-error.ts'
 import { openRpcSource } from './rpc-source.ts'
-import { fetchBlockLogs } from './verify-logs.ts'
+import { fetchBlockLogs, verifyLogs } from './verify-logs.ts'
 
 const token = `0x${'11'.repeat(20)}` as const
 const stranger = `0x${'99'.repeat(20)}` as const
@@ -70,7 +70,53 @@ test('an empty list against the bloom is believed when the receipts agree', asyn
   assert.equal((await fetchBlockLogs(source, chance, header)).length, 0)
 })
 
-test('a node without receipts is believed; one that does not know the block is not', async () => {
+test('an empty list from a node without receipts must agree with the list by number', async () => {
+  node.faults.receipts = 'unsupported'
+  for (const blooms of ['right', 'of-parent'] as const) {
+    node.faults.blooms = blooms
+    node.faults.hiddenLogs = 'all'
+    await assert.rejects(logsOf(1), /the node returned 0 logs, but its list by number holds 2 more/)
+    node.faults.hiddenLogs = 'none'
+    assert.equal((await logsOf(1)).length, 2)
+  }
+})
+
+test('a list by number of another branch says nothing about the block', async () => {
+  node.faults.emptyLogs = true
+  node.faults.receipts = 'unsupported'
+  const header = await source.header(1)
+  const other = await source.header(2)
+  assert.ok(header !== undefined && other !== undefined)
+  const logsInRange = async () => {
+    node.faults.emptyLogs = false
+    const logs = await source.logsInBlock(filters[0] ?? assert.fail(), header.hash)
+    return logs.map((log) => ({ ...log, blockHash: other.hash }))
+  }
+  assert.deepEqual(await fetchBlockLogs({ ...source, logsInRange }, filters, header), [])
+})
+
+test('a bloom that does not hash with its header hides no log and accuses no node', async () => {
+  node.faults.blooms = 'of-parent'
+  assert.equal((await source.header(3))?.logsBloom, null)
+  assert.equal((await logsOf(1)).length, 2)
+  const [topic0] = transfer.topics
+  assert.ok(topic0 !== undefined)
+  const header = await source.header(3)
+  assert.ok(header !== undefined)
+  const pairs = [token, stranger].map((address) => ({ address, topic0 }))
+  const both = [{ addresses: [token, stranger], topics, pairs }]
+  assert.equal((await fetchBlockLogs(source, both, header)).length, 1)
+})
+
+test('with an unknown bloom, every list of logs must agree with the receipts', async () => {
+  node.faults.blooms = 'of-parent'
+  node.faults.emptyLogs = true
+  await assert.rejects(logsOf(1), /the node returned 0 logs, but its receipts hold 2 more/)
+  Object.assign(node.faults, { emptyLogs: false, forgedLogs: true })
+  await assert.rejects(logsOf(1), /the node returned 3 logs, but its receipts lack 1 of them/)
+})
+
+test('an empty list without receipts is believed if the list by number is empty too, unless the block is unknown', async () => {
   node.faults.emptyLogs = true
   node.faults.receipts = 'unsupported'
   assert.deepEqual(await logsOf(1), [])
@@ -94,6 +140,44 @@ test('a log that comes twice is one log', async () => {
   assert.equal((await logsOf(1)).length, 2)
 })
 
+test('logs numbered per transaction are all kept, in the order of their transactions', async () => {
+  const header = await source.header(1)
+  assert.ok(header !== undefined)
+  const [log] = await source.logsInBlock({ addresses: [token], topics }, header.hash)
+  assert.ok(log !== undefined)
+  const at = (txIndex: number, logIndex: number) => ({ ...log, txIndex, logIndex })
+  const places = verifyLogs(header, [at(3, 0), at(1, 1), at(1, 0), at(3, 0), at(2, 0)]).map(
+    ({ txIndex, logIndex }) => [txIndex, logIndex],
+  )
+  assert.deepEqual(places, [
+    [1, 0],
+    [1, 1],
+    [2, 0],
+    [3, 0],
+  ])
+})
+
+test('two different logs at one place of a block are a lie', async () => {
+  const header = await source.header(1)
+  assert.ok(header !== undefined)
+  const [log] = await source.logsInBlock({ addresses: [token], topics }, header.hash)
+  assert.ok(log !== undefined)
+  const changes = [
+    { address: stranger },
+    { topics: [...log.topics].reverse() },
+    { data: '0x' },
+    { txHash: header.hash },
+  ] as const
+  for (const change of changes)
+    assert.throws(
+      () => verifyLogs(header, [log, { ...log, ...change }]),
+      (error) =>
+        error instanceof RpcError &&
+        error.lie &&
+        /block 1 0x\w+: .* transaction index 0 and log index 0/.test(error.message),
+    )
+})
+
 test('logs of one event do not hide that another event of the block is missing', async () => {
   const [topic0] = transfer.topics
   assert.ok(topic0 !== undefined)
@@ -104,7 +188,7 @@ test('logs of one event do not hide that another event of the block is missing',
   const claimed = await source.header(2)
   assert.ok(claimed !== undefined)
   // A block whose bloom admits both contracts, of which the node gives one.
-  const bloomOfBoth = (BigInt(header.logsBloom) | BigInt(claimed.logsBloom)).toString(16)
+  const bloomOfBoth = (BigInt(header.logsBloom ?? 0) | BigInt(claimed.logsBloom ?? 0)).toString(16)
   const logsBloom = `0x${bloomOfBoth.padStart(512, '0')}` as const
   node.methods.length = 0
   assert.equal((await fetchBlockLogs(source, both, { ...header, logsBloom })).length, 2)

@@ -2,25 +2,31 @@ import type { BlockHeader, Log } from '#domain/chain.ts'
 import { admittedPairs, bloomAdmits } from './bloom.ts'
 import type { ChainSource, SourceLog } from './chain-source.ts'
 import type { LogFilter } from './log-filter.ts'
+import { orderLogs } from './order-logs.ts'
 import { RpcError } from './rpc-error.ts'
 
-/** If the bloom admits a missing event, the block's receipts must confirm its absence. */
+/** If the bloom admits a missing event or is unknown, the block's receipts must confirm the logs. */
 export async function fetchBlockLogs(
   source: ChainSource,
   filters: readonly LogFilter[],
   header: BlockHeader,
 ): Promise<readonly Log[]> {
+  let asked: ReturnType<ChainSource['receiptLogs']> | undefined
+  const receiptLogs = () => {
+    asked ??= source.receiptLogs(header.hash)
+    return asked
+  }
   const lists = await Promise.all(
     filters.map(async (filter) => {
       if (!bloomAdmits(header.logsBloom, filter)) return []
-      const logs = await source.logsInBlock(filter, header.hash)
+      const logs = verifyLogs(header, await source.logsInBlock(filter, header.hash))
       refuseForged(header, logs)
       if (!explainsBloom(header, filter, logs))
-        await proveComplete(source, { filter, header, logs })
+        await compare({ source, receiptLogs }, { header, filter, logs })
       return logs
     }),
   )
-  return verifyLogs(header, lists.flat())
+  return orderLogs(lists.flat())
 }
 
 export async function proveBlockLogs(
@@ -28,9 +34,13 @@ export async function proveBlockLogs(
   filters: readonly LogFilter[],
   header: BlockHeader,
 ): Promise<readonly Log[]> {
-  const { logs } = await source.provenBlock(header, ({ logsBloom }) =>
+  const { header: proven, logs } = await source.provenBlock(header, ({ logsBloom }) =>
     filters.some((filter) => bloomAdmits(logsBloom, filter)),
   )
+  if (header.parentHash !== proven.parentHash || header.timestamp !== proven.timestamp) {
+    const message = `block ${header.number} ${header.hash}: the node returned a false parent or time`
+    throw new RpcError(message, { lie: true })
+  }
   return logs.filter((log) => filters.some((filter) => matches(filter, log)))
 }
 
@@ -45,34 +55,40 @@ function refuseForged(header: BlockHeader, logs: readonly SourceLog[]): void {
 }
 
 function explainsBloom(
-  header: BlockHeader,
+  { logsBloom }: BlockHeader,
   filter: LogFilter,
   logs: readonly SourceLog[],
 ): boolean {
+  if (logsBloom === null) return false
   if (filter.pairs === undefined) return logs.length > 0
   const given = new Set(logs.map((log) => `${log.address}|${log.topics[0]}`))
-  return admittedPairs(header.logsBloom, filter.pairs).every(({ address, topic0 }) =>
+  return admittedPairs(logsBloom, filter.pairs).every(({ address, topic0 }) =>
     given.has(`${address}|${topic0}`),
   )
 }
 
-async function proveComplete(
-  source: ChainSource,
+/** With the receipts or, without that method, with the answer for the block's number. */
+async function compare(
+  deps: { readonly source: ChainSource; receiptLogs(): ReturnType<ChainSource['receiptLogs']> },
   block: {
-    readonly filter: LogFilter
     readonly header: BlockHeader
-    readonly logs: readonly SourceLog[]
+    readonly filter: LogFilter
+    readonly logs: readonly Log[]
   },
 ): Promise<void> {
-  const { filter, header, logs } = block
-  const all = await source.receiptLogs(header.hash)
-  if (all === undefined) return
-  const given = new Set(logs.map((log) => log.logIndex))
-  const missed = all.filter((log) => matches(filter, log) && !given.has(log.logIndex))
-  if (missed.length > 0)
-    throw new RpcError(
-      `block ${header.number} ${header.hash}: the node returned ${logs.length} logs, but its receipts hold ${missed.length} more`,
-    )
+  const { filter, logs } = block
+  const { number, hash } = block.header
+  const told = `block ${number} ${hash}: the node returned ${logs.length} logs`
+  const receipts = await deps.receiptLogs()
+  const others = receipts ?? (await deps.source.logsInRange(filter, number, number))
+  const all = others.filter((log) => log.blockHash === hash && matches(filter, log))
+  const both = orderLogs<SourceLog>([...logs, ...all])
+  const where = receipts === undefined ? 'its list by number holds' : 'its receipts hold'
+  if (both.length > logs.length)
+    throw new RpcError(`${told}, but ${where} ${both.length - logs.length} more`)
+  // By number, another branch may have been answered.
+  if (receipts !== undefined && both.length > all.length)
+    throw new RpcError(`${told}, but its receipts lack ${both.length - all.length} of them`)
 }
 
 export function matches(filter: LogFilter, log: Pick<Log, 'address' | 'topics'>): boolean {
@@ -84,8 +100,6 @@ export function matches(filter: LogFilter, log: Pick<Log, 'address' | 'topics'>)
 }
 
 export function verifyLogs(header: BlockHeader, logs: readonly SourceLog[]): readonly Log[] {
-  const seen = new Set<number>()
-  const out: Log[] = []
   for (const log of logs) {
     if (log.blockHash !== header.hash || log.blockNumber !== header.number)
       throw new RpcError(
@@ -93,9 +107,6 @@ export function verifyLogs(header: BlockHeader, logs: readonly SourceLog[]): rea
       )
     if (log.timestamp !== null && log.timestamp !== header.timestamp)
       throw new RpcError(`block ${header.number}: a log's time differs from its block's`)
-    if (seen.has(log.logIndex)) continue
-    seen.add(log.logIndex)
-    out.push({ ...log, timestamp: header.timestamp })
   }
-  return out.sort((a, b) => a.logIndex - b.logIndex)
+  return orderLogs(logs).map((log) => ({ ...log, timestamp: header.timestamp }))
 }

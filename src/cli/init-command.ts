@@ -72,6 +72,7 @@ async function runInit(process: NodeJS.Process, address: string, options: Option
     )
     progress.finish()
     for (const [field, note] of draft.notes) stdout.write(`${field}: ${note}\n`)
+    for (const { path: field, text } of draft.questions) stdout.write(`${field}: ${text}\n`)
     stdout.write(`\nWrote ${path}. Read it, then run: ${startCommandOf(process.env)}\n`)
   } finally {
     progress.finish()

@@ -44,6 +44,7 @@ const statusAt = (revision: string): IndexStatus => ({
   chains: [],
   unread: [],
   otherParts: [],
+  unknown: [],
   asOfUnix: 1,
   revision,
 })

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { TObject, TProperties, TSchema } from 'typebox'
 import { isRefusal, type Refusal, type RefusalCode, refuse } from '#domain/refusal.ts'
 import { type Ecosystem, notConfigured } from '#ecosystem/ecosystem.ts'
-import type { IndexStatus } from '#indexer/status.ts'
+import { digestOfUnknown, type IndexStatus } from '#indexer/status.ts'
 import { unixNow } from '#lib/time.ts'
 import { named, Type } from '#lib/type.ts'
 import { CSV_TYPE, formatParameter, toCsv, wantsCsv } from '#route/csv.ts'
@@ -190,10 +190,14 @@ function digestOf(ecosystem: Ecosystem): string {
   return createHash('sha256').update(JSON.stringify(shown)).digest('hex').slice(0, 8)
 }
 
-/** Of final answers as of blocks: changes only with the file, or where a chain is read again. */
-function lastingRevision(deps: DataDeps, { chains }: IndexStatus): string {
+/**
+ * Of final answers as of blocks: changes only with the file, where a chain is read again, or with
+ * what is unknown.
+ */
+function lastingRevision(deps: DataDeps, { chains, unknown }: IndexStatus): string {
   const times = chains.map(({ timesForgotten }) => timesForgotten)
-  return shownRevision(deps, ['final', deps.file.digest.slice(0, 16), ...times].join('-'))
+  const parts = ['final', deps.file.digest.slice(0, 16), ...times, ...digestOfUnknown(unknown)]
+  return shownRevision(deps, parts.join('-'))
 }
 
 const IMMUTABLE = 'private, max-age=31536000, immutable'
@@ -237,6 +241,7 @@ function metaOf(deps: DataDeps, { status, standing, result, ...input }: ToAnswer
   if (standing !== undefined) return buildAsOfMeta(standing.asOfUnix, standing.blocks, query)
   return buildMeta(status, unixNow(deps.clock), {
     notConfigured: notConfigured(deps.ecosystem),
+    tokens: deps.ecosystem.tokens,
     query,
     file: deps.file,
   })

@@ -4,6 +4,8 @@ import { type AnyDataset, toAnyDataset } from '#indexer/dataset.ts'
 import { makeEventDataset } from '#indexer/events/event-dataset.ts'
 import { indexerMigrations } from '#indexer/tables.ts'
 import type { Migration } from '#store/engine.ts'
+import { burnsDataset } from './burns/dataset.ts'
+import { unmintedMigration } from './burns/unminted.ts'
 import { depositsDataset, depositsMigration } from './deposits/deposits.ts'
 import { balanceChecksMigration } from './deposits/proof/balance-check.ts'
 import { leadersMigration } from './grave-digs/tables.ts'
@@ -19,8 +21,10 @@ export function allDatasets(ecosystem: Ecosystem): readonly AnyDataset[] {
   return [
     toAnyDataset(pricesDataset(priceSeries(tokens))),
     toAnyDataset(holdersDataset(ecosystem)),
-    ...eventKinds.map(({ part, dataset, byAccount }) =>
-      toAnyDataset(makeEventDataset({ name: dataset, part, byAccount, sources: ecosystem[part] })),
+    ...eventKinds.map(({ part, dataset: name, byAccount }) =>
+      part === 'burns'
+        ? toAnyDataset(burnsDataset(ecosystem))
+        : toAnyDataset(makeEventDataset({ name, part, byAccount, sources: ecosystem[part] })),
     ),
     toAnyDataset(depositsDataset(payment)),
   ]
@@ -34,4 +38,5 @@ export const registerMigrations: readonly Migration[] = [
   depositsMigration,
   balanceChecksMigration,
   leadersMigration,
+  unmintedMigration,
 ]

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import type { TProperties } from 'typebox'
 import { showAddress } from '#domain/address.ts'
+import { logIndexAt } from '#domain/chain.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Chain, Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
 import type { Cut } from '#indexer/cut.ts'
@@ -91,7 +92,9 @@ export async function readEventPage(
     })
   const { dataset, account, kind, cut, boundTo } = input
   const bound = boundTo === undefined ? [] : [boundTo]
-  const filters = hashOf([dataset, account, kind, chain?.name, token?.symbol, from, to, ...bound])
+  const asked = [dataset, account, kind, chain?.name, token?.symbol, from, to, ...bound]
+  // The order belongs to it: a cursor of 0.2.0 names a log index, not a place.
+  const filters = hashOf(['by place', ...asked])
   if (cursor !== undefined && cursor.filters !== filters)
     return refuse(
       'invalid_cursor',
@@ -142,13 +145,14 @@ export function placeMembers(event: EventPlace, status: IndexStatus) {
   const known = status.chains.find((each) => each.chain.id === event.chainId)
   assert(known !== undefined, 'an event of an unknown chain')
   const { chain } = known
+  const logIndex = logIndexAt(event.place)
   return {
-    id: `${event.chainId}:${event.txHash}:${event.logIndex}`,
+    id: `${event.chainId}:${event.txHash}:${logIndex}`,
     chain: chain.name,
     chainId: event.chainId,
     blockNumber: event.blockNumber,
     txHash: event.txHash,
-    logIndex: event.logIndex,
+    logIndex,
     timestamp: toIso(event.timestamp),
     timestampUnix: event.timestamp,
     finality: finalityOf(known, event.blockNumber),

@@ -148,6 +148,7 @@ function statusAt(asOfUnix: number, backfill: ChainStatus['backfill']): IndexSta
     chains: [{ ...status, ...numbers, stall: null, timesForgotten: 0 }],
     unread: [],
     otherParts: [],
+    unknown: [],
     asOfUnix,
     revision: `${asOfUnix} ${backfill?.read.number}`,
   }

@@ -28,9 +28,20 @@ function gapOf(startBlock: number, read: number, newestFrom: number) {
     stall: null,
     timesForgotten: 0,
   }
-  const index = { chains: [status], unread: [], otherParts: [], asOfUnix: 2_000, revision: '' }
-  return buildMeta(index, 2_000, { notConfigured: [], query: {}, file: toFileParts([]) }).chains[0]
-    ?.gap
+  const index = {
+    chains: [status],
+    unread: [],
+    otherParts: [],
+    unknown: [],
+    asOfUnix: 2_000,
+    revision: '',
+  }
+  return buildMeta(index, 2_000, {
+    notConfigured: [],
+    tokens: [],
+    query: {},
+    file: toFileParts([]),
+  }).chains[0]?.gap
 }
 
 test('a gap names the blocks that are missing', () => {

@@ -1,13 +1,20 @@
 import type { Static } from 'typebox'
 import type { Position } from '#chain/chain-event.ts'
-import { type Chain, OPTIONAL_PARTS, type OptionalPart } from '#ecosystem/ecosystem.ts'
+import {
+  type Chain,
+  type Ecosystem,
+  OPTIONAL_PARTS,
+  type OptionalPart,
+} from '#ecosystem/ecosystem.ts'
 import type { FileParts } from '#indexer/adopted-file/file-part.ts'
 import { STALL_REASONS } from '#indexer/stalled-chains.ts'
 import { type ChainStatus, conditionOf, type IndexStatus } from '#indexer/status.ts'
+import { UNKNOWN_REASONS } from '#indexer/unknown-figures.ts'
 import { toIso } from '#lib/time.ts'
 import { named, Type } from '#lib/type.ts'
 import type { Effective } from '#route/parameter.ts'
 import { rereadingOf } from './rereading.ts'
+import { nameUnknown } from './unknown.ts'
 
 const chainMeta = named('ChainStatus', {
   chain: Type.String(),
@@ -40,6 +47,17 @@ const rereadingMeta = named('Rereading', {
   }),
 })
 
+const unknownMeta = named('UnknownFigure', {
+  chain: Type.String(),
+  chainId: Type.Integer(),
+  dataset: Type.String(),
+  token: Type.Union([Type.String(), Type.Null()]),
+  reason: Type.Enum([...UNKNOWN_REASONS], {
+    description:
+      '`unreadable`: logs of the contract could not be decoded; `differs`: unequal to what the contract itself says',
+  }),
+})
+
 export const notConfiguredSchema = Type.Array(Type.Enum([...OPTIONAL_PARTS]), {
   description:
     'Optional parts that this ecosystem does not configure; their endpoints return zeros and empty lists',
@@ -55,6 +73,10 @@ export const metaSchema = Type.Object(
     rereading: Type.Array(rereadingMeta, {
       description:
         'Datasets being read again, because the ecosystem file changed or a node omitted logs; figures include what has been read so far',
+    }),
+    unknown: Type.Array(unknownMeta, {
+      description:
+        'What cannot be vouched for. Of dataset `holders`, figures that follow from balances are null; those of other datasets lack logs. What is not read yet is in `rereading` and `chains[].gap`',
     }),
     notConfigured: notConfiguredSchema,
     query: Type.Record(Type.String(), Type.Union([Type.String(), Type.Integer(), Type.Null()]), {
@@ -119,6 +141,7 @@ export type Page = Static<typeof pageSchema>
 
 export interface MetaInput {
   readonly notConfigured: readonly OptionalPart[]
+  readonly tokens: Ecosystem['tokens']
   readonly query: Readonly<Record<string, Effective>>
   readonly file: FileParts
 }
@@ -126,7 +149,7 @@ export interface MetaInput {
 export function buildMeta(
   status: IndexStatus,
   nowUnix: number,
-  { query, file, notConfigured }: MetaInput,
+  { query, file, notConfigured, tokens }: MetaInput,
 ): Static<typeof metaSchema> {
   const chains = status.chains.map((each) => chainMetaOf(each, nowUnix))
   return {
@@ -140,6 +163,7 @@ export function buildMeta(
       dataset,
       gap: { fromBlock, toBlock },
     })),
+    unknown: nameUnknown(status, tokens).map(({ detail: _, ...shown }) => shown),
     notConfigured: [...notConfigured],
     query,
   }

@@ -121,7 +121,7 @@ test('a cursor is refused when the filters changed or when it is garbage', async
     `/api/burns/recent?cursor=${cursor}&chain=base`,
     `/api/burns/recent?cursor=${cursor}&token=CRYPT`,
     `/api/grave-digs?cursor=${cursor}`,
-    `/api/burns/recent?cursor=${cursor}x`,
+    `/api/burns/recent?cursor=x${cursor}`,
     '/api/burns/recent?cursor=AAAA',
     `/api/burns/recent?cursor=${'A'.repeat(5_000)}`,
   ]

@@ -221,17 +221,17 @@ export const cursorParameter: Parameter<Cursor | undefined> = {
 }
 
 export function encodeCursor(cursor: Cursor): string {
-  const { timestamp, chainId, blockNumber, logIndex } = cursor.after
-  const text = [cursor.filters, timestamp, chainId, blockNumber, logIndex].join('.')
+  const { timestamp, chainId, blockNumber, place } = cursor.after
+  const text = [cursor.filters, timestamp, chainId, blockNumber, place].join('.')
   return Buffer.from(text).toString('base64url')
 }
 
 function decodeCursor(raw: string): Cursor | undefined {
   const text = Buffer.from(raw, 'base64url').toString('latin1')
-  const match = /^([0-9a-f]{16})\.([0-9]{1,11})\.([0-9]{1,15})\.([0-9]{1,15})\.([0-9]{1,9})$/.exec(
+  const match = /^([0-9a-f]{16})\.([0-9]{1,11})\.([0-9]{1,15})\.([0-9]{1,15})\.([0-9]{1,15})$/.exec(
     text,
   )
   if (match === null || Buffer.from(text).toString('base64url') !== raw) return undefined
-  const [timestamp = 0, chainId = 0, blockNumber = 0, logIndex = 0] = match.slice(2).map(Number)
-  return { filters: match[1] ?? '', after: { timestamp, chainId, blockNumber, logIndex } }
+  const [timestamp = 0, chainId = 0, blockNumber = 0, place = 0] = match.slice(2).map(Number)
+  return { filters: match[1] ?? '', after: { timestamp, chainId, blockNumber, place } }
 }

@@ -18,7 +18,7 @@ const cut = new Map([
   [1, { number: 9, unix: 90 }],
   [8453, { number: 8, unix: 90 }],
 ])
-const after = { timestamp: 9, chainId: 1, blockNumber: 9, logIndex: 0 }
+const after = { timestamp: 9, chainId: 1, blockNumber: 9, place: 0 }
 
 type Lookups = readonly (readonly [string, (connection: Connection) => Promise<unknown>, RegExp])[]
 
@@ -28,7 +28,7 @@ const LOOKUPS: Lookups = [
   [
     'further events',
     list({ after }),
-    /INDEX events_newest \(dataset=\? AND \(timestamp_unix,chain_id,block_number,log_index\)<\(\?,\?,\?,\?\)\)$/,
+    /INDEX events_newest \(dataset=\? AND \(timestamp_unix,chain_id,block_number,place\)<\(\?,\?,\?,\?\)\)$/,
   ],
   [
     'events of a token',
@@ -83,7 +83,7 @@ const LOOKUPS: Lookups = [
   ],
   [
     'a price at a block',
-    (connection) => lastPoint(connection, 'GRAVE', 90, 9),
+    (connection) => lastPoint(connection, 'GRAVE', { unix: 90, block: { chainId: 1, number: 9 } }),
     /INDEX price_points_by_time \(symbol=\? AND timestamp_unix<\?\)$/,
   ],
   [
@@ -127,7 +127,7 @@ const LOOKUPS_OF_ACCOUNTS: Lookups = [
   [
     'further events of an account and a token on a chain',
     list({ account: '0x01', token: 'GRAVE', chainId: 1, after }),
-    /INDEX events_of_account_and_token \(dataset=\? AND account=\? AND token=\? AND \(timestamp_unix,chain_id,block_number,log_index\)<.*\)$/,
+    /INDEX events_of_account_and_token \(dataset=\? AND account=\? AND token=\? AND \(timestamp_unix,chain_id,block_number,place\)<.*\)$/,
   ],
   [
     'events of an account on a chain',

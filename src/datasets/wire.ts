@@ -20,6 +20,11 @@ export const usdOrNull = Type.Union([usdNumber, Type.Null()], {
   description: 'US dollars, at most 6 decimals; null without a price',
 })
 
+export const unpricedCount = Type.Integer({
+  minimum: 0,
+  description: 'How many of the events have no dollar value, and are not in the sum',
+})
+
 export const priceNumber = Type.Number({ description: 'US dollars per token' })
 
 export const priceText = Type.String({
@@ -32,14 +37,16 @@ export const unixTime = Type.Integer({ description: 'Unix seconds' })
 export const addressText = Type.String({ pattern: '^0x[0-9a-fA-F]{40}$', description: 'EIP-55' })
 
 /** In token units and base units. */
-export function amounts<Name extends string>(
+export function amounts<Name extends string, Raw extends bigint | null>(
   name: Name,
-  raw: bigint,
+  raw: Raw,
   decimals: number,
-): Record<Name | `${Name}Raw`, string> {
-  return { [name]: formatDecimal(raw, decimals), [`${name}Raw`]: raw.toString() } as Record<
+) {
+  const shown = raw === null ? null : formatDecimal(raw, decimals)
+  type Shown = Raw extends bigint ? string : string | null
+  return { [name]: shown, [`${name}Raw`]: raw === null ? null : raw.toString() } as Record<
     Name | `${Name}Raw`,
-    string
+    Shown
   >
 }
 

@@ -22,9 +22,9 @@ export function chainPrices(inQuote: Price, quoteUsd: Price): Price {
   return multiplyDivide(inQuote, quoteUsd, PRICE_ONE)
 }
 
-/** At most 6 decimals. */
+/** The nearest number; at most 6 decimals. */
 export function toUsd(value: MicroUsd): number {
-  return Number(value) / 1e6
+  return Number(formatDecimal(value, 6))
 }
 
 export function toUsdPrice(price: Price): number {

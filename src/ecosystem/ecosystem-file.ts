@@ -4,6 +4,7 @@ import { Type } from '#lib/type.ts'
 import { eventLists } from './event-kinds.ts'
 import { addressText, chainName, closed, decimalText, symbol } from './fields.ts'
 import { priceSchema } from './price-kinds.ts'
+import { bridge } from './resolve-bridges.ts'
 
 const url = Type.String({
   pattern: '^https?://[^\\s/]+[^\\s]*$',
@@ -49,7 +50,8 @@ const token = Type.Object(
     role: Type.Enum(['primary', 'secondary', 'reward']),
     decimals: Type.Integer({ minimum: 0, maximum: 36 }),
     addresses: Type.Record(Type.String(), addressText, { minProperties: 1 }),
-    price: Type.Optional(priceSchema),
+    price: Type.Optional(Type.Union([priceSchema, Type.Array(priceSchema, { minItems: 1 })])),
+    bridges: Type.Optional(Type.Array(bridge)),
   },
   closed,
 )

@@ -3,6 +3,7 @@ import type { MicroUsd } from '#domain/money.ts'
 import { type Quotas, type ShareTier, shareTiers } from '#domain/tier.ts'
 import type { EcosystemFile } from './ecosystem-file.ts'
 import { type EventSources, eventKinds } from './event-kinds.ts'
+import type { EventSource } from './event-source.ts'
 import type { Chain, PricedToken } from './priced-token.ts'
 
 export type { EventSource } from './event-source.ts'
@@ -73,6 +74,8 @@ export interface Ecosystem extends EventSources, SharesOfTiers {
   /** Without the zero address, which always burns. */
   readonly burnAddresses: readonly Address[]
   readonly nonCirculating: readonly Address[]
+  /** Events that bridges emit beside mints and burns. */
+  readonly bridges: readonly EventSource[]
   /** Null: calls beyond the quota are refused until the next day. */
   readonly payment: Payment | null
   /** Calls per UTC day. */

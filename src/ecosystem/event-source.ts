@@ -11,6 +11,8 @@ export interface EventSource {
   readonly topic0: `0x${string}`
   /** Accepted values per argument, lower-cased; other arguments pass. */
   readonly where: ReadonlyMap<string, ReadonlySet<string>>
+  /** Refused values per argument. */
+  readonly whereNot: ReadonlyMap<string, ReadonlySet<string>>
   /** As named by the mapping; null if an argument names it. */
   readonly token: PricedToken | null
   /** What `read` depends on: once it changes, the events are read again. */

@@ -26,18 +26,27 @@ export const chainName = Type.String({
 
 export const argumentName = Type.String({ minLength: 1 })
 
+export const eventText = Type.String({
+  pattern: '^event ',
+  description: 'an event in human-readable ABI, as Solidity writes it: "event Name(...)"',
+})
+
 export const mapping = {
   chain: chainName,
   address: addressText,
-  event: Type.String({
-    pattern: '^event ',
-    description: 'an event in human-readable ABI, as Solidity writes it: "event Name(...)"',
-  }),
+  event: eventText,
   token: Type.Optional(symbol),
   where: Type.Optional(
     Type.Record(
       Type.String(),
-      Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1 })]),
+      Type.Union([
+        Type.String(),
+        Type.Array(Type.String(), { minItems: 1 }),
+        Type.Object(
+          { not: Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1 })]) },
+          closed,
+        ),
+      ]),
     ),
   ),
 }

@@ -1,4 +1,4 @@
-import type { Static, TEnum, TObject, TOptional, TSchema } from 'typebox'
+import type { Static, TEnum, TInteger, TObject, TOptional, TSchema, TString, TUnion } from 'typebox'
 import { Type } from '#lib/type.ts'
 import { closed } from './fields.ts'
 import { chainlink } from './price-kinds/chainlink.ts'
@@ -16,19 +16,26 @@ type Both<Union> = (Union extends unknown ? (each: Union) => void : never) exten
 ) => void
   ? All
   : never
-type Fields = Both<Kind['fields']>
+type Fields = Both<Kind['fields']> & Both<Kind['options']>
 
-const fields = priceKinds.flatMap((kind) => Object.entries<TSchema>(kind.fields))
+const fields = priceKinds.flatMap((kind) =>
+  Object.entries<TSchema>({ ...kind.fields, ...kind.options }),
+)
+
+const since = Type.Union([Type.Integer({ minimum: 0 }), Type.String({ format: 'date' })], {
+  description: 'a block of its chain, or a day such as "2025-03-31"',
+})
 
 /** Which fields a kind needs is checked later, so that each mistake has its own message. */
 export const priceSchema = Type.Object(
   {
     kind: Type.Enum(priceKinds.map(({ kind }) => kind)),
+    since: Type.Optional(since),
     ...Object.fromEntries(fields.map(([name, schema]) => [name, Type.Optional(schema)])),
   },
   closed,
 ) as TObject<
-  { kind: TEnum<Kind['kind'][]> } & {
+  { kind: TEnum<Kind['kind'][]>; since: TOptional<TUnion<[TInteger, TString]>> } & {
     [Name in keyof Fields]: Fields[Name] extends TSchema ? TOptional<Fields[Name]> : never
   }
 >

@@ -1,7 +1,7 @@
 import type { AbiEvent } from 'ox/AbiEvent'
 import type { AbiFunction } from 'ox/AbiFunction'
 import type { Address } from '#domain/address.ts'
-import type { Price } from '#domain/money.ts'
+import type { MicroUsd, Price } from '#domain/money.ts'
 import type { Token } from '#domain/token.ts'
 import type { JsonMembers } from '#lib/json.ts'
 import type { EventArguments } from './event-arguments.ts'
@@ -23,10 +23,15 @@ export interface Chain {
 
 export type PriceSource = FixedPrice | ContractPrice
 
+/** From when on a source counts, at its first event: a block of its chain, or Unix seconds of a day. */
+export type Since = { readonly block: number } | { readonly unix: number }
+
 export interface FixedPrice {
   readonly kind: 'fixed'
   readonly chain: null
   readonly usd: string
+  /** Null for the first source. */
+  readonly since: { readonly unix: number } | null
 }
 
 /** A pool or feed whose events state each new price. */
@@ -37,14 +42,29 @@ export interface ContractPrice {
   /** Symbol of the token that prices are in, which has its own price; null for US dollars. */
   readonly quote: string | null
   readonly event: AbiEvent
+  /** Null for the first source. */
+  readonly since: Since | null
+  /** Dollars in the pool below which its price does not count. */
+  readonly floor?: MicroUsd | null
+  /** The age at which an event states no price any more. */
+  readonly staleAfterSeconds?: number
   /** What the last trade paid: one transaction with a trade there and back leaves a false price. */
   readonly ofLastTrade?: true
   /** What `read` depends on besides the pair: once it changes, prices are read again. */
   readonly facts: JsonMembers
-  /** Pure. Undefined if the event has no price; throws DecodeError if it is unreadable. */
-  read(args: EventArguments, pair: PricePair): Price | undefined
+  /** Pure. Undefined if the event says nothing; throws DecodeError if it is unreadable. */
+  read(args: EventArguments, pair: PricePair): PriceReading | undefined
   /** Compares the contract with the file; the problem's field is one of the price. */
-  prove(ask: AskView, pair: PricePair): Promise<Problem | undefined>
+  prove(ask: AskView, pair: ProvenPair): Promise<Problem | undefined>
+  /** What to write instead of a contract that has no such events, if the contract knows. */
+  remedy?(ask: AskView): Promise<string | undefined>
+}
+
+export interface PriceReading {
+  /** Null where nothing can be traded from here on. */
+  readonly price: Price | null
+  /** What the pool holds in all, in base units of the quote; null if its events do not say. */
+  readonly liquidity: bigint | null
 }
 
 export interface PricePair {
@@ -53,11 +73,17 @@ export interface PricePair {
   readonly quote: PricedToken | null
 }
 
+export interface ProvenPair extends PricePair {
+  /** All of the file, for what would be right. */
+  readonly tokens: readonly PricedToken[]
+}
+
 /** Calls a view of the contract; undefined if it has none. */
 export type AskView = (view: AbiFunction, args?: readonly unknown[]) => Promise<unknown>
 
 export interface PricedToken extends Token {
-  readonly price: PriceSource | null
+  /** Oldest first; none if the token has no dollar values. */
+  readonly prices: readonly PriceSource[]
 }
 
 /** Symbol of the token that the price is in; null for US dollars. */

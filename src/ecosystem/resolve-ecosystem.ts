@@ -7,8 +7,9 @@ import type { Chain, Ecosystem, PricedToken } from './ecosystem.ts'
 import type { EcosystemFile } from './ecosystem-file.ts'
 import { type EventSources, eventKinds } from './event-kinds.ts'
 import { Problems } from './problem.ts'
+import { resolveBridges } from './resolve-bridges.ts'
 import { resolvePayment } from './resolve-payment.ts'
-import { checkPrices, resolvePrice } from './resolve-price.ts'
+import { checkPrices, resolvePrices } from './resolve-price.ts'
 import { resolveTiers } from './resolve-tiers.ts'
 import type { Resolver } from './resolver.ts'
 
@@ -63,6 +64,7 @@ function resolveShaped(
     tokens: listed,
     ...supply,
     ...resolveEvents(file, resolver, supply),
+    bridges: resolveBridges(resolver, file.tokens),
     secondary,
     payment: resolvePayment(file, resolver),
     ...resolveTiers(file, resolver, { primary, secondary, listed }),
@@ -89,7 +91,7 @@ function makeResolver(
   return {
     problems,
     hasInvalidPrice: ({ symbol }) =>
-      tokens.get(symbol.toUpperCase())?.price === null &&
+      tokens.get(symbol.toUpperCase())?.prices.length === 0 &&
       file.tokens.some((token) => token.symbol === symbol && token.price !== undefined),
     isLeftOut: (part) => (left[part] ?? []).length > 0,
     chain(field, name) {
@@ -191,9 +193,9 @@ function resolveTokens(
       const address = resolver.address(`${field}.addresses.${name}`, text)
       if (chain !== undefined) addresses.set(chain.name, address)
     }
-    const price =
-      token.price === undefined ? null : resolvePrice(resolver, `${field}.price`, token.price)
-    tokens.set(token.symbol.toUpperCase(), { ...token, addresses, price })
+    const { price, bridges: _, ...facts } = token
+    const prices = resolvePrices(resolver, `${field}.price`, price)
+    tokens.set(token.symbol.toUpperCase(), { ...facts, addresses, prices })
   }
 }
 

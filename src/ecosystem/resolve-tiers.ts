@@ -42,12 +42,12 @@ function resolveGate(
   for (const token of [primary, secondary]) {
     if (!token) continue
     requireOn(resolver, token, chain, 'gate.chain')
-    if (token.price === null && !resolver.hasInvalidPrice(token))
+    if (token.prices.length === 0 && !resolver.hasInvalidPrice(token))
       resolver.problems.add(
         'gate',
         `token ${token.symbol} has no price; add one, or remove the gate`,
       )
-    const falsifiable = pricesOf(token, listed).find((price) => 'ofLastTrade' in price)
+    const falsifiable = [...pricesOf(token, listed)].find((price) => 'ofLastTrade' in price)
     if (falsifiable !== undefined)
       resolver.problems.add(
         'gate',
@@ -57,15 +57,19 @@ function resolveGate(
   return { chain, minimum: minimum ?? 0n, depthBlocks, averagePriceMinutes }
 }
 
-function pricesOf(token: PricedToken, listed: readonly PricedToken[]): readonly PriceSource[] {
+/** On every path to US dollars. */
+function pricesOf(token: PricedToken, listed: readonly PricedToken[]): ReadonlySet<PriceSource> {
   const prices = new Set<PriceSource>()
-  let current: PricedToken | undefined = token
-  while (current?.price && !prices.has(current.price)) {
-    prices.add(current.price)
-    const quote: string | undefined = quoteOf(current.price)?.toUpperCase()
-    current = listed.find((each) => each.symbol.toUpperCase() === quote)
+  const add = (each: PricedToken | undefined) => {
+    for (const price of each?.prices ?? []) {
+      if (prices.has(price)) continue
+      prices.add(price)
+      const quote = quoteOf(price)?.toUpperCase()
+      add(listed.find(({ symbol }) => symbol.toUpperCase() === quote))
+    }
   }
-  return [...prices]
+  add(token)
+  return prices
 }
 
 function resolveShare(

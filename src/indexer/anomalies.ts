@@ -1,10 +1,13 @@
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import { type Sql, sql } from '#store/sql.ts'
+import type { LogProblem } from './dataset.ts'
 
 export interface Anomalies {
   readonly chainId: number
   readonly dataset: string
+  readonly contract: string
+  readonly kind: LogProblem['kind']
   readonly reason: string
   readonly logs: number
   readonly lastBlock: number
@@ -16,17 +19,27 @@ const REASONS_MAX = 100
 /** A wrong mapping leaves millions. */
 const LOGS_MAX = 10_000
 
+/** Apart, so that what strangers cause does not hide the rest. */
+function newest(kind: LogProblem['kind']): Sql {
+  return sql`
+    select chain_id, dataset, contract, kind, reason, block_number from anomalies
+    where kind = ${kind} order by chain_id desc, block_number desc limit ${LOGS_MAX}`
+}
+
 export async function readAnomalies(connection: Connection): Promise<readonly Anomalies[]> {
   const found = await connection.run(sql`
-    select chain_id, dataset, reason, count(*) as logs, max(block_number) as last_block
+    select chain_id, dataset, contract, kind, reason, count(*) as logs,
+      max(block_number) as last_block
     from (
-      select chain_id, dataset, reason, block_number from anomalies
-      order by chain_id desc, block_number desc limit ${LOGS_MAX}
-    ) as newest group by chain_id, dataset, reason
-    order by logs desc, chain_id, dataset, reason limit ${REASONS_MAX}`)
+      select * from (${newest('unreadable')}) as unreadable
+      union all select * from (${newest('unlisted')}) as unlisted
+    ) as newest group by chain_id, dataset, contract, kind, reason
+    order by logs desc, chain_id, dataset, contract, reason limit ${REASONS_MAX}`)
   return found.map((row) => ({
     chainId: column.integer(row, 'chain_id'),
     dataset: column.text(row, 'dataset'),
+    contract: column.text(row, 'contract'),
+    kind: row.kind === 'unlisted' ? 'unlisted' : 'unreadable',
     reason: column.text(row, 'reason'),
     logs: column.integer(row, 'logs'),
     lastBlock: column.integer(row, 'last_block'),

@@ -11,7 +11,6 @@ import { planBackfill } from './backfill/plan-backfill.ts'
 import { type ReadDeps, type ReadInput, readSegments } from './backfill/read-segments.ts'
 import { commitBlocks, commitSegment, markTip, rollBack } from './commit.ts'
 import { forgetChain } from './forget.ts'
-import { MissingFactsError } from './missing-facts-error.ts'
 import { oldestBlock, readPosition, storedBlock } from './positions.ts'
 import type { Segment } from './segment.ts'
 import { filtersOf } from './select-logs.ts'
@@ -22,17 +21,12 @@ export interface Rereadings {
 }
 
 export interface ChainIndexDeps extends BackfillerDeps {
-  /** Sets aside endpoints proven to omit logs; returns their hosts. */
-  findPruned?(error: MissingFactsError): Promise<readonly string[]>
   readonly rereadings?: Rereadings
   onRead?: ReadDeps['onRead']
 }
 
 /** Then a chain that stays shorter on another branch has reorganised. */
 const FORKED_POLLS = 5
-
-/** Tracing asks every endpoint for a holder's whole history. */
-const TRACE_AGAIN_MS = 600_000
 
 /**
  * First the newest days of datasets that need no older history, then new blocks and the backfill,
@@ -53,7 +47,6 @@ export class ChainIndex {
   #isTorn = false
   #marks = ''
   #forkedPolls = 0
-  #tracedMs = Number.NEGATIVE_INFINITY
   #segments: AsyncIterator<Segment> | undefined
 
   constructor(deps: ChainIndexDeps, chain: Chain) {
@@ -79,23 +72,7 @@ export class ChainIndex {
       await rereadings.done(this.#chain.id)
       return true
     }
-    try {
-      return await this.#readOlder()
-    } catch (error) {
-      if (error instanceof MissingFactsError && (await this.#isToldAnew(error))) return true
-      throw error
-    }
-  }
-
-  async #isToldAnew(error: MissingFactsError): Promise<boolean> {
-    const { clock, findPruned } = this.#deps
-    if (findPruned === undefined || Math.abs(clock() - this.#tracedMs) < TRACE_AGAIN_MS)
-      return false
-    const hosts = await findPruned(error).catch(() => [])
-    this.#tracedMs = hosts.length > 0 ? Number.NEGATIVE_INFINITY : clock()
-    if (hosts.length === 0) return false
-    await this.#steps.run(() => this.#guarded(() => this.#beginAnew()))
-    return true
+    return this.#readOlder()
   }
 
   async #beginAnew(): Promise<void> {

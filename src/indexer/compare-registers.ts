@@ -18,9 +18,9 @@ const eventKey = {
   dataset: 'text',
   chain_id: 'bigint',
   block_number: 'bigint',
-  log_index: 'bigint',
+  place: 'bigint',
 } as const
-const logKey = { chain_id: 'bigint', block_number: 'bigint', log_index: 'bigint' } as const
+const logKey = { chain_id: 'bigint', block_number: 'bigint', place: 'bigint' } as const
 const bucketKey = {
   token: 'text',
   chain_id: 'bigint',
@@ -39,9 +39,10 @@ const TABLES: Readonly<Record<string, Key>> = {
   supply_buckets: bucketKey,
   holder_spans: { token: 'text', address: 'text', chain_id: 'bigint', from_unix: 'bigint' },
   holder_buckets: { token: 'text', grain: 'text', bucket_unix: 'bigint' },
-  price_points: { symbol: 'text', block_number: 'bigint' },
+  price_points: { symbol: 'text', chain_id: 'bigint', block_number: 'bigint' },
   price_days: { symbol: 'text', day_unix: 'bigint' },
   deposits: logKey,
+  unminted: { chain_id: 'bigint', block_number: 'bigint', token: 'text' },
   anomalies: { ...logKey, dataset: 'text' },
 }
 

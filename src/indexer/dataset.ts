@@ -1,7 +1,8 @@
 import type { Position } from '#chain/chain-event.ts'
 import type { LogColumns } from '#chain/columns/log-columns.ts'
-import type { Log } from '#domain/chain.ts'
+import { type Log, placeOf } from '#domain/chain.ts'
 import type { MicroUsd } from '#domain/money.ts'
+import { UnlistedTokenError } from '#ecosystem/event-arguments.ts'
 import type { Connection } from '#store/engine.ts'
 import type { PartEntry } from './adopted-file/file-part.ts'
 import type { DatedAmount, TimeRange } from './events/time-range.ts'
@@ -30,6 +31,7 @@ export interface Dataset<Fact> {
   builtFrom(chainId: number): readonly PartEntry[]
   /** Pure. Empty if the log does not match after all; throws if unreadable. */
   decode(log: Log): readonly Fact[]
+  /** Facts come in chain order. */
   apply(change: Change, facts: readonly Fact[]): Promise<void>
   /** Apply, revert, apply equals apply. */
   revert(change: Change, ancestor: Position): Promise<void>
@@ -46,11 +48,10 @@ export type Store = (change: Change) => Promise<void>
 /** In memory, in block order; flushed now and then. */
 export interface HistoryFold {
   load(connection: Connection): Promise<void>
-  /** In chain order; reports unreadable logs. */
-  take(columns: LogColumns, unreadable: (log: Log, reason: string) => void): void
+  /** In chain order. */
+  take(columns: LogColumns, report: ReportLog): void
   /**
-   * The changes since the last call, copied, to be stored once while `take` continues. Throws if
-   * the state is impossible.
+   * The changes since the last call, copied, to be stored once while `take` continues.
    */
   drain(): Store
   /** From now on, facts are staged as for other datasets. */
@@ -59,9 +60,18 @@ export interface HistoryFold {
 
 /** Hides the fact type, so that all datasets fit into one list. */
 export interface AnyDataset extends Omit<Dataset<never>, 'decode' | 'apply'> {
-  /** Decodes now, stores later; reports unreadable logs. */
-  stage(unreadable: (log: Log, reason: string) => void): Staged
+  /** Decodes now, stores later. */
+  stage(report: ReportLog): Staged
 }
+
+export interface LogProblem {
+  /** `unlisted`: about a token that the file does not list, which anyone can cause. */
+  readonly kind: 'unreadable' | 'unlisted'
+  readonly reason: string
+}
+
+/** A log that adds no fact. */
+export type ReportLog = (log: Log, problem: LogProblem) => void
 
 export interface Staged {
   readonly size: number
@@ -75,25 +85,59 @@ export function toAnyDataset<Fact>(dataset: Dataset<Fact>): AnyDataset {
   const selection = selectLogs(dataset.selectors)
   return {
     ...rest,
-    stage(unreadable) {
-      const facts: Fact[] = []
+    stage(report) {
+      const facts = new OrderedFacts<Fact>()
       const take = (logs: readonly Log[]) => {
         for (const log of logs) {
           try {
-            for (const fact of decode(log)) facts.push(fact)
+            for (const fact of decode(log)) facts.add(log, fact)
           } catch (error) {
-            unreadable(log, error instanceof Error ? error.message : String(error))
+            const kind = error instanceof UnlistedTokenError ? 'unlisted' : 'unreadable'
+            report(log, { kind, reason: error instanceof Error ? error.message : String(error) })
           }
         }
       }
       return {
         get size() {
-          return facts.length
+          return facts.size
         },
         takeLogs: (logs) => take(selection.ofLogs(logs)),
         takeColumns: (columns) => take(selection.ofColumns(columns)),
-        apply: (change) => (facts.length > 0 ? apply(change, facts) : Promise.resolve()),
+        apply: (change) => (facts.size > 0 ? apply(change, facts.inOrder()) : Promise.resolve()),
       }
     },
+  }
+}
+
+/** In chain order: each filter brings its own logs in order, but one filter after another. */
+class OrderedFacts<Fact> {
+  readonly #facts: Fact[] = []
+  readonly #blocks: number[] = []
+  readonly #places: number[] = []
+  #isInOrder = true
+
+  get size(): number {
+    return this.#facts.length
+  }
+
+  add(log: Log, fact: Fact): void {
+    const [block, place] = [log.blockNumber, placeOf(log)]
+    const last = this.size - 1
+    const difference = block - (this.#blocks[last] ?? -1) || place - (this.#places[last] ?? -1)
+    if (difference < 0) this.#isInOrder = false
+    this.#facts.push(fact)
+    this.#blocks.push(block)
+    this.#places.push(place)
+  }
+
+  inOrder(): readonly Fact[] {
+    if (this.#isInOrder) return this.#facts
+    const at = (list: readonly number[], index: number) => list[index] ?? 0
+    return [...this.#facts.entries()]
+      .sort(
+        ([a], [b]) =>
+          at(this.#blocks, a) - at(this.#blocks, b) || at(this.#places, a) - at(this.#places, b),
+      )
+      .map(([, fact]) => fact)
   }
 }

@@ -73,5 +73,7 @@ function toRecord(args: unknown): EventArguments {
 function passes(source: EventSource, args: EventArguments): boolean {
   for (const [name, values] of source.where)
     if (!values.has(String(args[name]).toLowerCase())) return false
+  for (const [name, values] of source.whereNot)
+    if (values.has(String(args[name]).toLowerCase())) return false
   return true
 }

@@ -5,6 +5,7 @@ import type { AnyDataset } from './dataset.ts'
 import { noteForgotten } from './forgotten-chains.ts'
 import { forgetPosition, readFinalized } from './positions.ts'
 import { type CommitDeps, type Transaction, transact } from './transaction.ts'
+import { forgetUnknown } from './unknown-figures.ts'
 
 export async function forgetChain(deps: CommitDeps, chainId: number): Promise<void> {
   const factsOf: Parameters<typeof transact>[1] = async (connection) => ({
@@ -38,6 +39,7 @@ export async function removeDatasets(
     await (dataset.forget?.(change) ?? dataset.revert(change, BEFORE_ALL))
     await connection.run(sql`
       delete from anomalies where chain_id = ${chainId} and dataset = ${dataset.name}`)
+    await forgetUnknown(connection, { chainId, dataset: dataset.name })
   }
   await change.settlePrices()
   await noteForgotten(connection, chainId)

@@ -4,7 +4,7 @@ import { sql } from '#store/sql.ts'
 
 /** How often each chain was removed, so that older cached answers are not reused. */
 export const forgottenChainsMigration: Migration = {
-  id: 1020,
+  id: 2020,
   name: 'chains that were forgotten',
   sql: `
     create table forgotten_chains (

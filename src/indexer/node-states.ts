@@ -6,7 +6,7 @@ import { column } from '#store/row.ts'
 import { rows, sql } from '#store/sql.ts'
 
 export const nodeStatesMigration: Migration = {
-  id: 1080,
+  id: 2080,
   name: 'states of nodes',
   sql: `
     create table node_states (

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import localEcosystem from '#ecosystem/ecosystems/local.ts'
+import type { PriceFile } from '#ecosystem/price-kinds.ts'
 import { localEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
 import { startLyingNode } from '#test/lying-node.ts'
 import { startOwnDevnet } from '#test/start-own-devnet.ts'
@@ -14,9 +16,12 @@ const [base, ethereum] = [devnet.chains.base.rpcUrl, devnet.chains.ethereum.rpcU
 
 /** Proves the local file with a change against the chains; gives the refusal. */
 async function proofOf(change: (file: EcosystemFile) => EcosystemFile): Promise<Error | undefined> {
-  const ecosystem = localEcosystemAt({ base, ethereum }, change)
+  return refusalOf(localEcosystemAt({ base, ethereum }, change))
+}
+
+function refusalOf(ecosystem: Ecosystem): Promise<Error | undefined> {
   return proveEcosystem(ecosystem, openSource).then(
-    () => undefined,
+    (warnings) => void assert.deepEqual(warnings, []),
     (error: Error) => error,
   )
 }
@@ -34,10 +39,9 @@ test('the local file is what the local chains say', async () => {
 
 test('endpoints of another chain are refused', async () => {
   const swapped = localEcosystemAt({ base: ethereum, ethereum: base })
-  const error = await proveEcosystem(swapped, openSource).catch((reason: Error) => reason)
   assertTold(
-    error ?? undefined,
-    /^chains\[0\]\.rpcUrls: the node serves chain 1, the file says 8453/,
+    await refusalOf(swapped),
+    /^chains\[0\]\.rpcUrls: the node serves chain 1, the file says 8453 \(base\); write id 1, or/,
   )
 })
 
@@ -79,7 +83,10 @@ test('wrong decimals are refused', async () => {
       token.symbol === 'CRYPT' ? { ...token, decimals: 9 } : token,
     ),
   }))
-  assertTold(error, /^tokens\[1\]\.decimals: CRYPT on base has 18 decimals, the file says 9/)
+  assertTold(
+    error,
+    /^tokens\[1\]\.decimals: CRYPT on base has 18 decimals, the file says 9; write 18, or/,
+  )
 })
 
 test('a payment asset of other decimals is refused', async () => {
@@ -105,13 +112,18 @@ test('a wrong EIP-712 domain of the payment asset is refused', async () => {
 const CRYPT_PAIR = '0x030475f0f4A6B988e11745Bf654cECf7A2A2ed72'
 
 /** The local file with another price of the first token. */
-function withPrice(price: Partial<NonNullable<EcosystemFile['tokens'][number]['price']>>) {
+function withPrice(price: Partial<PriceFile>) {
   return proofOf((file) => ({
     ...file,
     tokens: file.tokens.map((token, index) =>
-      index === 0 && token.price ? { ...token, price: { ...token.price, ...price } } : token,
+      index === 0 ? { ...token, price: { ...priceOf(token), ...price } } : token,
     ),
   }))
+}
+
+function priceOf({ price }: EcosystemFile['tokens'][number]): PriceFile {
+  assert.ok(price !== undefined && !Array.isArray(price))
+  return price
 }
 
 test('a pool of other tokens is refused', async () => {
@@ -119,27 +131,50 @@ test('a pool of other tokens is refused', async () => {
   assertTold(error, /^tokens\[0\]\.price\.address: the pool at .* not of GRAVE and WETH/)
 })
 
+test('a pool with another quote is refused with the symbol of its other token', async () => {
+  const error = await withPrice({ quote: 'USDC' })
+  assertTold(
+    error,
+    /^tokens\[0\]\.price\.quote: the pool at .* not of GRAVE and USDC; write "WETH"/,
+  )
+})
+
+test('a contract of another chain is refused with the chain that has it', async () => {
+  const weth = '0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2'
+  const error = await proofOf((file) => ({
+    ...file,
+    graveDigs: localEcosystem.graveDigs.slice(0, 1).map((dig) => ({ ...dig, address: weth })),
+  }))
+  assertTold(error, /^graveDigs\[0\]\.address: .* on base; there is one on ethereum: write that/)
+})
+
 test('a pool of another kind is refused', async () => {
   const error = await withPrice({ kind: 'uniswap-v3' })
-  assertTold(error, /^tokens\[0\]\.price\.kind: .* no slot0\(\), so it is not a uniswap-v3 pool/)
+  assertTold(
+    error,
+    /^tokens\[0\]\.price\.kind: .* no slot0\(\), .* it has getReserves\(\): write "uniswap-v2"/,
+  )
 })
 
 test('a feed with other decimals is refused', async () => {
   const error = await proofOf((file) => ({
     ...file,
     tokens: file.tokens.map((token) =>
-      token.price?.kind === 'chainlink'
-        ? { ...token, price: { ...token.price, decimals: 18 } }
-        : token,
+      token.symbol === 'WETH' ? { ...token, price: { ...priceOf(token), decimals: 18 } } : token,
     ),
   }))
-  assertTold(error, /^tokens\[2\]\.price\.decimals: .* has 8 decimals, the file says 18/)
+  assertTold(
+    error,
+    /^tokens\[2\]\.price\.decimals: .* has 8 decimals, the file says 18; write 8, or/,
+  )
 })
 
 test('a node that does not answer is told by the field of its URL', async () => {
   const ecosystem = localEcosystemAt({ base: 'http://127.0.0.1:9', ethereum })
-  const error = await proveEcosystem(ecosystem, openSource).catch((reason: Error) => reason)
-  assertTold(error ?? undefined, /^chains\[0\]\.rpcUrls: no node of base answers .* check the URL/)
+  assertTold(
+    await refusalOf(ecosystem),
+    /^chains\[0\]\.rpcUrls: no node of base answers .* check the URL/,
+  )
 })
 
 test('all contradictions with the chains are reported at once', async () => {

@@ -3,6 +3,8 @@ import type { ChainSource } from '#chain/chain-source.ts'
 import { type Address, type Hash, showAddress } from '#domain/address.ts'
 import type { Chain, Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
 import { eventKinds } from '#ecosystem/event-kinds.ts'
+import type { Problem } from '#ecosystem/problem.ts'
+import { priceFieldOf } from '#ecosystem/resolve-price.ts'
 import { callView } from './call-view.ts'
 import { ProofError } from './proof-error.ts'
 import { proveFinality } from './prove-finality.ts'
@@ -18,13 +20,17 @@ interface Contract {
   readonly address: Address
 }
 
-export async function proveEcosystem(ecosystem: Ecosystem, sourceOf: SourceOf): Promise<void> {
+/** Throws ProofError. Returns what could not be proven, as warnings. */
+export async function proveEcosystem(
+  ecosystem: Ecosystem,
+  sourceOf: SourceOf,
+): Promise<readonly Problem[]> {
   const proofs = [
     ...ecosystem.chains.map((chain, index) =>
       proveFinality(chain, `chains[${index}].finality`, sourceOf(chain)),
     ),
     ...ecosystem.chains.map((chain, index) => proveReceipts(chain, index, sourceOf)),
-    ...contractsOf(ecosystem).map((contract) => proveCode(contract, sourceOf)),
+    ...contractsOf(ecosystem).map((contract) => proveCode(contract, ecosystem.chains, sourceOf)),
     ...proveDecimals(ecosystem, sourceOf),
     ...provePrices(ecosystem, sourceOf),
     ...provePayment(ecosystem.payment, sourceOf),
@@ -37,9 +43,10 @@ export async function proveEcosystem(ecosystem: Ecosystem, sourceOf: SourceOf): 
   ])
   requireProven(ofChains)
   requireProven(outcomes)
+  return outcomes.flatMap((each) => (each.status === 'fulfilled' && each.value ? [each.value] : []))
 }
 
-function requireProven(outcomes: readonly PromiseSettledResult<void>[]): void {
+function requireProven(outcomes: readonly PromiseSettledResult<unknown>[]): void {
   const failures = outcomes.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []))
   const differences = failures.filter((each) => each instanceof ProofError)
   if (differences.length > 0) throw ProofError.join(differences)
@@ -59,7 +66,7 @@ async function proveChainId(chain: Chain, index: number, sourceOf: SourceOf): Pr
   if (id !== chain.id)
     throw new ProofError(
       field,
-      `the node serves chain ${id}, the file says ${chain.id} (${chain.name}); correct the URL or the id`,
+      `the node serves chain ${id}, the file says ${chain.id} (${chain.name}); write id ${id}, or correct the URL`,
     )
 }
 
@@ -91,11 +98,21 @@ function contractsOf(ecosystem: Ecosystem): readonly Contract[] {
       return address ? [{ field: `tokens[${index}].addresses.${chain.name}`, chain, address }] : []
     }),
   )
-  const ofPrices = tokens.flatMap(({ price }, index) =>
-    price === null || price.chain === null
-      ? []
-      : [{ field: `tokens[${index}].price.address`, chain: price.chain, address: price.address }],
+  const ofPrices = tokens.flatMap((token, index) =>
+    token.prices.flatMap((price) => {
+      if (price.chain === null) return []
+      const { chain, address } = price
+      return [{ field: `${priceFieldOf(token, index, price)}.address`, chain, address }]
+    }),
   )
+  const bridges = ecosystem.file.tokens.flatMap((token, index) =>
+    (token.bridges ?? []).map((_, place) => `tokens[${index}].bridges[${place}].address`),
+  )
+  const ofBridges = ecosystem.bridges.map(({ chain, address }, index) => ({
+    field: bridges[index] ?? 'tokens',
+    chain,
+    address,
+  }))
   const ofEvents = eventKinds.flatMap(({ part }) =>
     ecosystem[part].map(({ chain, address }, index) => ({
       field: `${part}[${index}].address`,
@@ -107,15 +124,26 @@ function contractsOf(ecosystem: Ecosystem): readonly Contract[] {
     payment === null
       ? []
       : [{ field: 'payment.asset', chain: payment.chain, address: payment.asset }]
-  return [...ofTokens, ...ofPrices, ...ofEvents, ...ofPayment]
+  return [...ofTokens, ...ofPrices, ...ofBridges, ...ofEvents, ...ofPayment]
 }
 
-async function proveCode({ field, chain, address }: Contract, sourceOf: SourceOf): Promise<void> {
-  if ((await sourceOf(chain).code(address)) === '0x')
-    throw new ProofError(
-      field,
-      `there is no contract at ${showAddress(address)} on ${chain.name}; correct the address or the chain`,
-    )
+async function proveCode(
+  { field, chain, address }: Contract,
+  chains: readonly Chain[],
+  sourceOf: SourceOf,
+): Promise<void> {
+  const hasCode = async (on: Chain) => (await sourceOf(on).code(address)) !== '0x'
+  if (await hasCode(chain)) return
+  const places = await Promise.all(chains.map((each) => hasCode(each).catch(() => false)))
+  const others = chains.filter((_, index) => places[index]).map(({ name }) => name)
+  const remedy =
+    others.length > 0
+      ? `there is one on ${others.join(' and ')}: write that chain, or correct the address`
+      : 'correct the address or the chain'
+  throw new ProofError(
+    field,
+    `there is no contract at ${showAddress(address)} on ${chain.name}; ${remedy}`,
+  )
 }
 
 function proveDecimals(ecosystem: Ecosystem, sourceOf: SourceOf): readonly Promise<void>[] {
@@ -126,11 +154,12 @@ function proveDecimals(ecosystem: Ecosystem, sourceOf: SourceOf): readonly Promi
       if (address === undefined) return
       const field = `tokens[${index}].decimals`
       const found = await callView(sourceOf(chain), { field, address, view: decimalsView })
-      if (found !== token.decimals)
-        throw new ProofError(
-          field,
-          `${token.symbol} on ${chain.name} has ${found ?? 'no readable'} decimals, the file says ${token.decimals}; correct the decimals or the address`,
-        )
+      if (found === token.decimals) return
+      const remedy = typeof found === 'number' ? `write ${found}, or correct` : 'correct'
+      throw new ProofError(
+        field,
+        `${token.symbol} on ${chain.name} has ${found ?? 'no readable'} decimals, the file says ${token.decimals}; ${remedy} the address`,
+      )
     }),
   )
 }

@@ -19,7 +19,6 @@ import type { BackfillerDeps } from './backfill/backfiller.ts'
 import type { Rereadings } from './chain-index.ts'
 import type { AnyDataset } from './dataset.ts'
 import type { PriceBook } from './events/value-events.ts'
-import type { MissingFactsError } from './missing-facts-error.ts'
 import { type ChainReport, runChain } from './run-chain.ts'
 
 export interface IndexerDeps extends Pick<BackfillerDeps, 'flushEveryMs'> {
@@ -32,8 +31,6 @@ export interface IndexerDeps extends Pick<BackfillerDeps, 'flushEveryMs'> {
   readonly onChangedFile?: OnChangedFile
   sourceOf(chain: Chain): ChainSource
   reportOf(chain: Chain): ChainReport
-  /** Sets aside endpoints proven to omit logs; returns their hosts. */
-  findPruned?(error: MissingFactsError): Promise<readonly string[]>
   readonly rereadings?: Rereadings
   onLease?(held: boolean): void
   onAdopted?(changes: readonly PartChange[]): void

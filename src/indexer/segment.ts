@@ -1,5 +1,5 @@
 import type { BlockHeader, Log } from '#domain/chain.ts'
-import type { Staged, Store } from './dataset.ts'
+import type { LogProblem, Staged, Store } from './dataset.ts'
 
 export interface Segment {
   readonly from: number
@@ -16,5 +16,5 @@ export interface Segment {
 export interface Anomaly {
   readonly log: Log
   readonly dataset: string
-  readonly reason: string
+  readonly problem: LogProblem
 }

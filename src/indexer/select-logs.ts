@@ -90,7 +90,10 @@ function toFilter(selector: Selector): LogFilter {
   }
 }
 
-/** Few and disjoint: one without arguments, one per set of arguments. */
+/**
+ * Few: one per set of arguments. They may still match the same log, which the readers take from the
+ * first filter only.
+ */
 export function filtersOf(
   datasets: readonly { readonly selectors: readonly Selector[] }[],
   chainId: number,
@@ -98,11 +101,8 @@ export function filtersOf(
   const selectors = datasets
     .flatMap((dataset) => dataset.selectors)
     .filter((each) => each.chainId === chainId)
-  const bare = new Set(
-    selectors.filter((each) => each.arguments === undefined).map((each) => keyOf(chainId, each)),
-  )
-  const needed = selectors.filter(
-    (each) => each.arguments === undefined || !bare.has(keyOf(chainId, each)),
+  const needed = [...groupBy(selectors, (each) => keyOf(chainId, each)).values()].flatMap((group) =>
+    group.filter((each, index) => !group.some((other, at) => replaces(other, each, at < index))),
   )
   const groups = groupBy(needed, (each) => JSON.stringify(each.arguments ?? []))
   return [...groups.values()].map((group) => ({
@@ -110,4 +110,24 @@ export function filtersOf(
     topics: [[...new Set<Hash>(group.map((each) => each.topic0))], ...(group[0]?.arguments ?? [])],
     pairs: group.map(({ address, topic0 }) => ({ address, topic0 })),
   }))
+}
+
+/** Whether it matches all that another selector of the same event does; of equals, the first stays. */
+function replaces(selector: Selector, other: Selector, isBefore: boolean): boolean {
+  return covers(selector, other) && (isBefore || !covers(other, selector))
+}
+
+function covers({ arguments: wide = [] }: Selector, { arguments: narrow = [] }: Selector): boolean {
+  return wide.every((values, position) => {
+    const others = narrow[position]
+    return values === null || others?.every((value) => values.includes(value)) === true
+  })
+}
+
+/** The selectors that a filter stands for. */
+export function selectorsIn(
+  { pairs = [], topics }: LogFilter,
+  chainId: number,
+): readonly Selector[] {
+  return pairs.map((pair) => ({ chainId, ...pair, arguments: topics.slice(1) }))
 }

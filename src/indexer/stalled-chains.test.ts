@@ -47,7 +47,8 @@ async function onIndexed(
         const status = await recentStatus()
         assert.ok(status !== undefined)
         return (
-          buildMeta(status, 0, { query: {}, file, notConfigured: [] }).chains[0]?.stalled ?? null
+          buildMeta(status, 0, { query: {}, file, notConfigured: [], tokens: [] }).chains[0]
+            ?.stalled ?? null
         )
       },
       async readyz() {

@@ -13,7 +13,7 @@ import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 
 export const stalledChainsMigration: Migration = {
-  id: 1040,
+  id: 2040,
   name: 'chains that cannot be read on',
   sql: `
     create table stalled_chains (

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Finality } from '#domain/chain.ts'
 import type { Chain } from '#ecosystem/ecosystem.ts'
 import { allEnded } from '#lib/all-ended.ts'
@@ -9,6 +10,7 @@ import { partsThatDiffer, readAdoption } from './adopted-file/tables.ts'
 import { type Backfill, readBackfills } from './backfill/backfill-row.ts'
 import { readForgotten } from './forgotten-chains.ts'
 import { readStalls, type Stall } from './stalled-chains.ts'
+import { readUnknown, type UnknownFigure } from './unknown-figures.ts'
 
 export interface ChainStatus {
   readonly chain: Chain
@@ -27,6 +29,7 @@ export interface IndexStatus {
   readonly chains: readonly ChainStatus[]
   readonly unread: readonly Chain[]
   readonly otherParts: readonly PartChange[]
+  readonly unknown: readonly UnknownFigure[]
   /** Newest indexed block of any chain; windows roll back from it. */
   readonly asOfUnix: number
   /** Changes whenever an answer may. */
@@ -38,7 +41,7 @@ export async function readIndexStatus(
   chains: readonly Chain[],
   file?: FileParts,
 ): Promise<IndexStatus | undefined> {
-  const [found, backfills, stalls, adoption] = await allEnded([
+  const [found, backfills, stalls, adoption, unknown] = await allEnded([
     connection.run(sql`
       select positions.chain_id, number, hash, timestamp_unix,
         head_number, safe_number, finalized_number, coalesce(times, 0) as times_forgotten
@@ -46,6 +49,7 @@ export async function readIndexStatus(
     readBackfills(connection),
     readStalls(connection),
     readAdoption(connection),
+    readUnknown(connection),
   ])
   const byId = new Map(found.map((row) => [column.integer(row, 'chain_id'), row]))
   const unread = chains.filter(({ id }) => !byId.has(id))
@@ -64,9 +68,20 @@ export async function readIndexStatus(
     chains: statuses,
     unread,
     otherParts: file === undefined ? [] : await partsThatDiffer(connection, adoption, file),
+    unknown,
     asOfUnix: Math.max(...statuses.map((each) => each.blockTimeUnix)),
-    revision: [adoption?.sequence ?? 0, ...statuses.map(revisionOf)].join('-'),
+    revision: [
+      adoption?.sequence ?? 0,
+      ...statuses.map(revisionOf),
+      ...digestOfUnknown(unknown),
+    ].join('-'),
   }
+}
+
+/** Comparisons with the contracts come between blocks. */
+export function digestOfUnknown(unknown: readonly UnknownFigure[]): readonly string[] {
+  if (unknown.length === 0) return []
+  return [createHash('sha256').update(JSON.stringify(unknown)).digest('hex').slice(0, 8)]
 }
 
 function toStatus(

@@ -9,12 +9,13 @@ import { feedMigration } from './feed/tables.ts'
 import { forgottenChainsMigration } from './forgotten-chains.ts'
 import { nodeStatesMigration } from './node-states.ts'
 import { stalledChainsMigration } from './stalled-chains.ts'
+import { unknownFiguresMigration } from './unknown-figures.ts'
 
-/** Ids 1000 to 1099. */
+/** Ids 2000 to 2099. */
 export const indexerMigrations: readonly Migration[] = [
-  leaseMigration(1000),
+  leaseMigration(2000),
   {
-    id: 1001,
+    id: 2001,
     name: 'positions, blocks and anomalies',
     sql: `
       create table positions (
@@ -37,13 +38,17 @@ export const indexerMigrations: readonly Migration[] = [
       create table anomalies (
         chain_id bigint not null,
         block_number bigint not null,
-        log_index bigint not null,
+        place bigint not null,
         dataset text not null,
         block_hash text not null,
         tx_hash text not null,
+        contract text not null,
+        kind text not null,
         reason text not null,
-        primary key (chain_id, block_number, log_index, dataset)
-      )`,
+        primary key (chain_id, block_number, place, dataset)
+      );
+      create index anomalies_newest on anomalies (kind, chain_id, block_number);
+      create index anomalies_of_contract on anomalies (chain_id, dataset, contract)`,
   },
   eventsMigration,
   backfillsMigration,
@@ -54,11 +59,12 @@ export const indexerMigrations: readonly Migration[] = [
   feedMigration,
   nodeStatesMigration,
   notificationMigration({
-    id: 1085,
+    id: 2085,
     name: 'notifications of blocks',
     channel: 'sexton_blocks',
     after: 'insert or update or delete on positions',
     each: 'statement',
     payload: "''",
   }),
+  unknownFiguresMigration,
 ]

@@ -1,4 +1,4 @@
-import type { Log } from '#domain/chain.ts'
+import { type Log, placeOf } from '#domain/chain.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import { chunks } from '#lib/chunks.ts'
 import { toStoredText } from '#lib/stored-text.ts'
@@ -12,6 +12,7 @@ import { type PriceBook, unvalueEvents, valueEvents, valuesOf } from './events/v
 import { Changes } from './feed/changes.ts'
 import { type FedCommit, openGap, startEpoch, writeFeed } from './feed/write-feed.ts'
 import type { Anomaly, Segment } from './segment.ts'
+import { noteUnknown } from './unknown-figures.ts'
 
 export interface CommitDeps {
   readonly engine: Engine
@@ -28,8 +29,8 @@ export function stageLogs(
 ): { readonly staged: readonly Staged[]; readonly anomalies: readonly Anomaly[] } {
   const anomalies: Anomaly[] = []
   const staged = datasets.map((dataset) => {
-    const each = dataset.stage((log, reason) =>
-      anomalies.push({ log, dataset: dataset.name, reason }),
+    const each = dataset.stage((log, problem) =>
+      anomalies.push({ log, dataset: dataset.name, problem }),
     )
     each.takeLogs(logs)
     return each
@@ -127,18 +128,28 @@ export async function storeAnomalies(
   connection: Connection,
   anomalies: readonly Anomaly[],
 ): Promise<void> {
-  const list = anomalies.map(({ log, dataset, reason }) => [
+  const list = anomalies.map(({ log, dataset, problem }) => [
     log.chainId,
     log.blockNumber,
-    log.logIndex,
+    placeOf(log),
     dataset,
     log.blockHash,
     log.txHash,
-    toStoredText(reason.slice(0, 500)),
+    log.address,
+    problem.kind,
+    toStoredText(problem.reason.slice(0, 500)),
   ])
   for (const part of chunks(list, ROWS_PER_STATEMENT))
     await connection.run(sql`
       insert into anomalies
-        (chain_id, block_number, log_index, dataset, block_hash, tx_hash, reason)
+        (chain_id, block_number, place, dataset, block_hash, tx_hash, contract, kind, reason)
       values ${rows(part)}`)
+  const unreadable = anomalies.filter(({ problem }) => problem.kind === 'unreadable')
+  await noteUnknown(
+    connection,
+    unreadable.map(({ log, dataset, problem }) => ({
+      ...{ chainId: log.chainId, dataset, contract: log.address, blockNumber: log.blockNumber },
+      ...{ reason: 'unreadable', detail: problem.reason.slice(0, 500) },
+    })),
+  )
 }

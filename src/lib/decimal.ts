@@ -32,3 +32,8 @@ export function percentage(part: bigint, whole: bigint, digits = 6): number {
   const scale = 10n ** BigInt(digits)
   return Number(multiplyDivide(part * 100n, scale, whole)) / Number(scale)
 }
+
+/** Null where something is to be a share of nothing. */
+export function shareOf(part: bigint, whole: bigint): number | null {
+  return whole === 0n && part !== 0n ? null : percentage(part, whole)
+}

@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { formatDecimal, parseDecimal, percentage } from './decimal.ts'
+import { formatDecimal, parseDecimal, percentage, shareOf } from './decimal.ts'
 import { Mutex } from './mutex.ts'
+import { fromStored, toStored } from './stored-integer.ts'
 import { toStoredText } from './stored-text.ts'
 import { lastDays, nextMidnight, startOfDay, toDate } from './time.ts'
-import { fromStored, toStored, U256_MAX } from './u256.ts'
 
-const u256 = fc.bigInt({ min: 0n, max: U256_MAX })
+const u256 = fc.bigInt({ min: 0n, max: 2n ** 256n - 1n })
+const sum = fc.bigInt({ min: -(2n ** 400n), max: 2n ** 400n })
+const integer = fc.oneof(sum, u256, fc.bigInt({ min: -1_000n, max: 1_000n }))
 
-test('a stored uint256 reads back as itself and orders as text like the number', () => {
+test('a stored integer of any size reads back as itself and orders as text like the number', () => {
   fc.assert(
-    fc.property(u256, u256, (a, b) => {
+    fc.property(integer, integer, (a, b) => {
       assert.equal(fromStored(toStored(a)), a)
       assert.equal(toStored(a) < toStored(b), a < b)
     }),
@@ -69,4 +71,8 @@ test('a mutex runs tasks in order, also after one that failed', async () => {
 
 test('a NUL in a text from outside does not reach a store that has none', () => {
   assert.equal(toStoredText('a\u0000b'), 'a\uFFFDb')
+})
+
+test('what is burned of nothing newly minted is an unknown share, not none', () => {
+  assert.deepEqual([shareOf(221n, 0n), shareOf(0n, 0n), shareOf(1n, 4n)], [null, 0, 25])
 })

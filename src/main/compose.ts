@@ -9,7 +9,6 @@ import type { DataDeps } from '#datasets/data-route.ts'
 import { datasetRoutes } from '#datasets/dataset-routes.ts'
 import { readDeposits } from '#datasets/deposits/queries.ts'
 import { filePartsOf } from '#datasets/file-parts.ts'
-import { mintedAt } from '#datasets/holders/queries.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
@@ -23,6 +22,7 @@ import { paymentsRoutes } from '#payments/prepay-routes.ts'
 import { Waker } from '#payments/waker.ts'
 import type { Route } from '#route/route.ts'
 import { type HoldingsDeps, readHoldings, readShares, readTiers } from '#statistics/holdings.ts'
+import { newlyMinted } from '#statistics/newly-minted.ts'
 import { priceAt, statsRoute } from '#statistics/stats.ts'
 import { statsHistoryRoute } from '#statistics/stats-history.ts'
 import { streamRoute } from '#stream/stream-route.ts'
@@ -240,7 +240,7 @@ function dataRoutes(data: Data): readonly Route[] {
     ...datasetRoutes({
       ...data,
       priceAt: priceAt(data),
-      mintedOf: mintedAt,
+      mintedOf: newlyMinted,
     }),
   ]
 }

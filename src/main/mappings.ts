@@ -18,37 +18,44 @@ export function mappingsOf(sources: EventSources): readonly Mapping[] {
   )
 }
 
-/** Unreadable logs of a mapping. */
-export interface MappingAnomalies extends Pick<Anomalies, 'logs' | 'lastBlock' | 'reason'> {
+/** Logs of a mapping that add no figure. */
+export interface MappingAnomalies
+  extends Pick<Anomalies, 'logs' | 'lastBlock' | 'reason' | 'kind'> {
   /** Such as `burns[0]`; the dataset's name if the file does not map its logs. */
   readonly mapping: string
   readonly chain: string
 }
 
-/** Unreadable logs on the file's chains. */
+/** On the file's chains. */
 export async function readMappingAnomalies(
   connection: Connection,
   ecosystem: Pick<Ecosystem, EventPart | 'chains'>,
 ): Promise<readonly MappingAnomalies[]> {
   const mappings = mappingsOf(ecosystem)
   return (await readAnomalies(connection)).flatMap((anomalies) => {
-    const { chainId, logs, lastBlock, reason } = anomalies
+    const { chainId, logs, lastBlock, reason, kind } = anomalies
     const chain = ecosystem.chains.find(({ id }) => id === chainId)
     if (chain === undefined) return []
-    return [{ mapping: nameOf(mappings, anomalies), chain: chain.name, logs, lastBlock, reason }]
+    const mapping = nameOf(mappings, anomalies)
+    return [{ mapping, chain: chain.name, logs, lastBlock, reason, kind }]
   })
 }
 
-/** By the contract named in the reason; otherwise every possible mapping. */
-function nameOf(mappings: readonly Mapping[], { chainId, dataset, reason }: Anomalies): string {
+/** Of the contract; where several mappings read it, those named in the reason. */
+function nameOf(
+  mappings: readonly Mapping[],
+  { chainId, dataset, contract, reason }: Anomalies,
+): string {
   const possible = mappings.filter(
-    (each) => each.dataset === dataset && each.source.chain.id === chainId,
+    ({ source, ...each }) =>
+      each.dataset === dataset && source.chain.id === chainId && source.address === contract,
   )
   const misfits = possible.filter(({ source }) => reason === misfitOf(source))
   const named = misfits.length > 0 ? misfits : possible
   return named.length === 0 ? dataset : named.map(({ name }) => name).join(', ')
 }
 
-export function describeAnomalies({ logs, lastBlock, reason }: MappingAnomalies): string {
-  return `${logs} logs could not be decoded, the last in block ${lastBlock}: ${reason}`
+export function describeAnomalies({ logs, lastBlock, reason, kind }: MappingAnomalies): string {
+  const what = kind === 'unlisted' ? 'are of unlisted tokens' : 'could not be decoded'
+  return `${logs} logs ${what}, the last in block ${lastBlock}: ${reason}`
 }

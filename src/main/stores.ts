@@ -54,24 +54,20 @@ export function reportMigrations(logger: Pick<Logger, 'info'>): OnMigration {
 
 const MIGRATIONS = { register: registerMigrations, accounts: accountsMigrations } as const
 
-/** Stores of 0.1.0 cannot be migrated. */
-const OUTDATED = {
-  register:
-    'the register is of Sexton 0.1.0: remove it (register.sqlite*, or the schema "register"), and it is built again from the chains',
-  accounts:
-    'the accounts are of Sexton 0.1.0: name a new data folder or database, and run "sexton carry-over --from <old folder or URL>" before the start',
-} as const
+const OUTDATED =
+  'the accounts are of Sexton 0.1.0: name a new data folder or database, and run "sexton carry-over --from <old folder or URL>" before the start'
 
-/** Throws SettingsError for a store too old to migrate. */
+/** A register too old to migrate is built again; accounts as old throw SettingsError. */
 export async function migrateStore(
   engine: Engine,
   name: 'register' | 'accounts',
   onMigration?: OnMigration,
 ): Promise<void> {
   try {
-    await engine.migrate(MIGRATIONS[name], onMigration)
+    const whenOutdated = name === 'register' ? 'rebuild' : 'refuse'
+    await engine.migrate(MIGRATIONS[name], onMigration, whenOutdated)
   } catch (cause) {
-    if (cause instanceof OutdatedStoreError) throw new SettingsError(OUTDATED[name], { cause })
+    if (cause instanceof OutdatedStoreError) throw new SettingsError(OUTDATED, { cause })
     if (cause instanceof MovedStoreError) throw new SettingsError(whereMoved(cause), { cause })
     throw cause
   }

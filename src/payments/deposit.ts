@@ -23,7 +23,7 @@ export type DepositQuery =
   | { readonly sinceBlock: number }
   | { readonly txHashes: readonly Hash[] }
   | {
-      readonly after: { readonly blockNumber: number; readonly logIndex: number }
+      readonly after: Pick<Deposit, 'blockNumber' | 'txHash' | 'positionInTx'>
       readonly limit: number
     }
 

@@ -72,7 +72,7 @@ export class FakeChain implements DepositIndex {
       .filter((deposit) => !this.#uncovered.has(deposit.txHash))
     const covered = all.filter(({ logIndex }) => this.covers(logIndex))
     const positions = positionsOf(covered)
-    const deposits = chosen(covered, query).map((deposit) => ({
+    const deposits = chosen(covered, query, positions).map((deposit) => ({
       ...deposit,
       positionInTx: positions.get(deposit) ?? 0,
       proven: !this.unproven.has(deposit.txHash),
@@ -94,15 +94,19 @@ function positionsOf(mined: readonly Mined[]): ReadonlyMap<Mined, number> {
   )
 }
 
-function chosen(all: readonly Mined[], query: DepositQuery): readonly Mined[] {
+function chosen(
+  all: readonly Mined[],
+  query: DepositQuery,
+  positions: ReadonlyMap<Mined, number>,
+): readonly Mined[] {
   if ('sinceBlock' in query) return all.filter((each) => each.blockNumber >= query.sinceBlock)
   if ('txHashes' in query) return all.filter((each) => query.txHashes.includes(each.txHash))
-  const { blockNumber, logIndex } = query.after
-  return all
-    .filter(
-      (each) =>
-        each.blockNumber > blockNumber ||
-        (each.blockNumber === blockNumber && each.logIndex > logIndex),
-    )
-    .slice(0, query.limit)
+  const { blockNumber, txHash, positionInTx } = query.after
+  const last = all.findIndex(
+    (each) =>
+      each.blockNumber === blockNumber &&
+      each.txHash === txHash &&
+      positions.get(each) === positionInTx,
+  )
+  return all.slice(last + 1, last + 1 + query.limit)
 }

@@ -5,15 +5,21 @@ import type { Deposit, DepositIndex } from './deposit.ts'
 
 const PAGE_DEPOSITS = 500
 
+const BEFORE_ALL: Pick<Deposit, 'blockNumber' | 'txHash' | 'positionInTx'> = {
+  blockNumber: -1,
+  txHash: '0x',
+  positionInTx: -1,
+}
+
 export async function* depositPages(index: DepositIndex): AsyncIterable<readonly Deposit[]> {
-  let after = { blockNumber: -1, logIndex: -1 }
+  let after = BEFORE_ALL
   for (;;) {
     const known = await index.canonical({ after, limit: PAGE_DEPOSITS })
     const page = known?.deposits ?? []
     const last = page.at(-1)
     if (last === undefined) return
     yield page
-    after = { blockNumber: last.blockNumber, logIndex: last.logIndex }
+    after = last
   }
 }
 

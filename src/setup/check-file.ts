@@ -13,6 +13,7 @@ import { ProofError } from '#indexer/proof-error.ts'
 import { proveEcosystem } from '#indexer/prove-ecosystem.ts'
 import type { Clock } from '#lib/time.ts'
 import { type Mapping, mappingsOf } from '#main/mappings.ts'
+import { findPricelessDays } from './priceless-days.ts'
 import { scanBack } from './scan-back.ts'
 
 export interface CheckedFile {
@@ -41,11 +42,9 @@ export async function checkFile(
   if (offline) return { file, errors: [], warnings: repeated, unchecked: [] }
   const sourceOf = openSources(ecosystem)
   const steps = [
-    async () => {
-      await proveEcosystem(ecosystem, sourceOf)
-      return {}
-    },
+    async () => ({ warnings: await proveEcosystem(ecosystem, sourceOf) }),
     async () => toUnchecked(await proveStartBlocks(ecosystem, sourceOf)),
+    async () => ({ warnings: await findPricelessDays(ecosystem, sourceOf) }),
     () => judgeMappings(deps, ecosystem, sourceOf),
   ]
   let done = 0

@@ -4,7 +4,7 @@ import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { DecodeError } from '#ecosystem/event-arguments.ts'
 import type { EventSource } from '#ecosystem/event-source.ts'
 import { makeEventReader } from '#indexer/decode-event.ts'
-import { nameOfTopic } from '#indexer/name-of-topic.ts'
+import { countTopics, nameOfTopic } from '#indexer/name-of-topic.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import { isObject } from '#lib/json.ts'
 import type { Clock } from '#lib/time.ts'
@@ -160,16 +160,11 @@ function whyBurned(
   return place < 0 ? '' : `; ${facts.to} is supply.burnAddresses[${place}]`
 }
 
-function whyLeftOut({ where }: EventSource): string {
-  const wanted = [...where].map(([name, values]) => `${name} is one of ${[...values].join(', ')}`)
+function whyLeftOut({ where, whereNot }: EventSource): string {
+  const listed = (values: ReadonlySet<string>) => [...values].join(', ')
+  const wanted = [
+    ...[...where].map(([name, values]) => `${name} is one of ${listed(values)}`),
+    ...[...whereNot].map(([name, values]) => `${name} is none of ${listed(values)}`),
+  ]
   return `left out: counted only where ${wanted.join(' and ')}`
-}
-
-function countTopics(logs: readonly SourceLog[]): Readonly<Record<string, number>> {
-  const counts = new Map<string, number>()
-  for (const { topics } of logs) {
-    const name = nameOfTopic(topics[0] ?? 'no topic')
-    counts.set(name, (counts.get(name) ?? 0) + 1)
-  }
-  return Object.fromEntries([...counts].sort(([, a], [, b]) => b - a))
 }

@@ -1,6 +1,6 @@
 import type { ChainSource, SourceLog } from '#chain/chain-source.ts'
-import { EndpointError } from '#chain/endpoints/endpoint-error.ts'
 import type { LogFilter } from '#chain/log-filter.ts'
+import { walkLogs } from '#indexer/walk-logs.ts'
 import type { Clock } from '#lib/time.ts'
 
 export interface Scan {
@@ -19,35 +19,23 @@ export interface Scanned {
 
 const FIRST_BLOCKS = 2_000
 
-/** Newest blocks first. Ranges grow, and shrink to what the node accepts. */
+/** Newest blocks first. */
 export async function scanBack(
   { source, clock }: { readonly source: Pick<ChainSource, 'logsInRange'>; readonly clock: Clock },
-  scan: Scan,
+  { enough, untilMs, ...scan }: Scan,
 ): Promise<Scanned> {
   const found: (readonly SourceLog[])[] = []
   let count = 0
-  let to = scan.to
-  let size = FIRST_BLOCKS
-  let sizeMax = Number.POSITIVE_INFINITY
-  while (to >= scan.from && count < scan.enough && clock() < scan.untilMs) {
-    const from = Math.max(scan.from, to - size + 1)
-    const logs = await source.logsInRange(scan.filter, from, to).catch((error: unknown) => {
-      if (!(error instanceof EndpointError) || from === to) throw error
-      if (!REFUSALS.has(error.kind)) throw error
-      sizeMax = Math.max(1, Math.min(error.blocksMax ?? size, Math.floor((to - from + 1) / 4)))
-      return undefined
-    })
-    if (logs === undefined) {
-      size = sizeMax
-      continue
-    }
+  let from = scan.to + 1
+  for await (const { logs, left } of walkLogs(source, {
+    ...scan,
+    newestFirst: true,
+    blocks: FIRST_BLOCKS,
+  })) {
     found.unshift(logs)
     count += logs.length
-    to = from - 1
-    size = Math.min(sizeMax, size * 4)
+    from = left.to + 1
+    if (count >= enough || clock() >= untilMs) break
   }
-  return { logs: found.flat(), from: to + 1 }
+  return { logs: found.flat(), from }
 }
-
-/** A range may be refused in words that no rule knows. */
-const REFUSALS = new Set<string>(['too-large', 'refused', 'timeout'])

@@ -17,8 +17,9 @@ test('the written module holds the same file, whatever a contract calls itself a
       ['service.name', `named ${name}`],
       ['chains[1].startBlock', name],
     ])
+    const questions = [{ path: 'burns', text: name, entry: { token: name, where: { to: name } } }]
     const path = join(folder, `${names.indexOf(name)}.ts`)
-    await writeFile(path, writeModule({ file, notes }))
+    await writeFile(path, writeModule({ file, notes, questions }))
     assert.deepEqual(await loadEcosystemFile(path, {}), JSON.parse(JSON.stringify(file)))
   }
 })

@@ -1,13 +1,25 @@
 import type { Draft } from './discover/draft-file.ts'
 
-export function writeModule({ file, notes }: Draft): string {
+export function writeModule({ file, notes, questions }: Draft): string {
   return `import { defineEcosystem } from 'sexton'
 
 // Written by "sexton init". Every guess has its evidence beside it; correct what is wrong, then run
 // "sexton check". A value may name a variable of the environment: '\${NAME}'.
 
 export default defineEcosystem(${writeValue(file, { path: '', indent: '' }, notes)})
-`
+${questions.map(writeQuestion).join('')}`
+}
+
+/** Below the file, as a comment. */
+function writeQuestion({ path, text, entry }: Draft['questions'][number]): string {
+  const lines = writeValue(entry, { path, indent: '' }, new Map()).split(/[\n\r\u2028\u2029]/)
+  return ['', `// ${oneLine(`${path}: ${text}`)}`, ...lines.map((each) => `//   ${each}`), ''].join(
+    '\n',
+  )
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ')
 }
 
 export function writeJson({ file }: Draft): string {
@@ -40,7 +52,7 @@ function writeValue(value: unknown, place: Place, notes: Draft['notes']): string
   if (!hasNotes && !flat.includes('\n') && place.indent.length + flat.length < WIDTH) return flat
   const lines = members.flatMap((each, index) => {
     const note = notes.get(inside(each))
-    const comment = note === undefined ? [] : [`${inner}// ${note.replace(/\s+/g, ' ')}`]
+    const comment = note === undefined ? [] : [`${inner}// ${oneLine(note)}`]
     return [...comment, `${inner}${written[index]},`]
   })
   return [open, ...lines, `${place.indent}${close}`].join('\n')

@@ -223,9 +223,10 @@ describe('pages', () => {
   const chain = { ...live, blockTimeUnix: 990 }
   const body = { data: [], meta: { ...meta, chains: [chain] } }
   const stats = { totalBurned: '1', burnedPct: 1, holderCount: 1, totalBurnedUsdNow: null }
-  const routes = [
+  const unknown = { ...stats, totalBurned: null, burnedPct: null, holderCount: null }
+  const routesWith = (data: object) => [
     route('getMeta', () => ({ service: 'Sexton' })),
-    ...['getStats', 'getBurnTotals'].map((name) => route(name, () => ({ ...body, data: stats }))),
+    ...['getStats', 'getBurnTotals'].map((name) => route(name, () => ({ ...body, data }))),
     ...['getDailyBurns', 'rankGraveDiggers', 'listPayouts', 'listGraveDigs'].map((name) =>
       route(name, () => body),
     ),
@@ -234,7 +235,8 @@ describe('pages', () => {
   ]
   const facts = { name: 'Sexton', publicBaseUrl: 'https://a.b', chains: ['base'], colors: {} }
   const address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
-  const open = async (context: TestContext) => {
+  const open = async (context: TestContext, data: object = stats) => {
+    const routes = routesWith(data)
     const folder = await mkdtemp(join(tmpdir(), 'console-'))
     context.after(() => rm(folder, { recursive: true }))
     const pages = sitePages({ ...facts, routes, symbol: 'GRAVE', clock: () => 1_000_000 }, folder)
@@ -257,6 +259,14 @@ describe('pages', () => {
     assert.match(wallet, /"figures":\{"meta":\{"chains":\[\{"chain":"base"/)
     const other = address.replace(/C8$/, 'C9').toLowerCase()
     assert.match(await read('/wallet/{address}', { address: other }), /dc79c9 /i)
+  })
+
+  test('an unknown figure is left out of the head, and is not 0', async (context) => {
+    const { folder, read } = await open(context, unknown)
+    await writeFile(join(folder, 'index.html'), '<!--head--><!--data-->')
+    const head = await read('/')
+    assert.match(head, /og:title" content="Sexton"/)
+    assert.doesNotMatch(head, /\b0[\d.]*%? (?:GRAVE )?burned|null holders/)
   })
 
   test('come once they are built, with their files, even if asked for before', async (context) => {

@@ -93,14 +93,14 @@ export function sitePages(deps: SiteDeps, folder = CONSOLE_FOLDER): readonly Pag
 }
 
 interface Shown {
-  readonly totalBurned: string
-  readonly burnedPct: number
-  readonly holderCount: number
+  readonly totalBurned: string | null
+  readonly burnedPct: number | null
+  readonly holderCount: number | null
 }
 
 function titleOf({ symbol, name }: SiteDeps, { figures }: Snapshot): string {
-  if (figures === null) return name
-  const { totalBurned } = figures.stats as Shown
+  const totalBurned = figures && (figures.stats as Shown).totalBurned
+  if (totalBurned === null) return name
   return `${short(Number(totalBurned))} ${symbol} burned · ${name}`
 }
 
@@ -109,6 +109,7 @@ function descriptionOf({ symbol, chains }: SiteDeps, { figures }: Snapshot): str
   if (figures === null) return what
   const { burnedPct, holderCount } = figures.stats as Shown
   const { totalBurnedUsdNow } = figures.burns as { readonly totalBurnedUsdNow: number | null }
+  if (burnedPct === null || holderCount === null) return what
   const worth = totalBurnedUsdNow === null ? '' : `, worth ${dollars(totalBurnedUsdNow)} today`
   return `${burnedPct.toFixed(2)}% burned${worth}; ${holderCount} holders. ${what}`
 }

@@ -1,7 +1,9 @@
 import { HOLDERS, PRICES } from '#datasets/dataset-names.ts'
 import { readBalanceAt, readSupplyAt } from '#datasets/holders/queries.ts'
 import type { DollarPrices } from '#datasets/prices/price-book.ts'
+import type { UnknownPrice } from '#datasets/prices/price-paths.ts'
 import { isWhole } from '#datasets/rereading.ts'
+import { areHoldersKnown } from '#datasets/unknown.ts'
 import type { Address } from '#domain/address.ts'
 import { type MicroUsd, toUsd, toUsdPrice, valueAt } from '#domain/money.ts'
 import { type ShareTier, shareTiers, type WalletTier } from '#domain/tier.ts'
@@ -54,33 +56,47 @@ export function readHoldings(
 ): Promise<Holdings> {
   const { primary, secondary } = deps.ecosystem
   return deps.register.snapshot(async (connection) => {
+    const held = secondary === null ? [primary] : [primary, secondary]
     const status = await liveStatus(connection, deps, {
       chain: gate.chain,
       datasets: [HOLDERS, PRICES],
+      tokens: held,
     })
     if (status === undefined)
       return { kind: 'unavailable', message: `The index of ${gate.chain.name} is not up to date.` }
     const tokens: HeldToken[] = []
     let heldUsd = 0n
-    for (const token of secondary === null ? [primary] : [primary, secondary]) {
-      const held = await valueHeld(connection, { deps, gate, status, wallet, token })
-      if (held === undefined)
-        return { kind: 'unavailable', message: `${token.symbol} has no price yet.` }
-      tokens.push(held.shown)
-      heldUsd += held.value
+    for (const token of held) {
+      const valued = await valueHeld(connection, { deps, gate, status, wallet, token })
+      if ('gap' in valued)
+        return {
+          kind: 'unavailable',
+          message: `The price of ${token.symbol} is unknown (${valued.gap} of ${valued.symbol}).`,
+        }
+      tokens.push(valued.shown)
+      heldUsd += valued.value
     }
     return { kind: 'ready', heldUsd, tokens }
   })
 }
 
-/** Undefined if the chain is stale, so that old balances and prices never decide. */
+/** Undefined if the chain is stale or a balance unknown, so that neither ever decides. */
 async function liveStatus(
   connection: Connection,
   deps: HoldingsDeps,
-  { chain, datasets }: { readonly chain: Chain; readonly datasets: readonly string[] },
+  {
+    chain,
+    datasets,
+    tokens,
+  }: {
+    readonly chain: Chain
+    readonly datasets: readonly string[]
+    readonly tokens: readonly PricedToken[]
+  },
 ): Promise<ChainStatus | undefined> {
   const index = await readIndexStatus(connection, deps.ecosystem.chains, deps.file)
   if (index === undefined || !isWhole(index, deps.file, datasets)) return undefined
+  if (!tokens.every((token) => areHoldersKnown(index, token, chain.id))) return undefined
   const status = index.chains.find((each) => each.chain.id === chain.id)
   if (status === undefined) return undefined
   return conditionOf(status, unixNow(deps.clock)) === 'live' ? status : undefined
@@ -95,13 +111,14 @@ async function valueHeld(
     readonly wallet: Address
     readonly token: PricedToken
   },
-): Promise<{ readonly value: MicroUsd; readonly shown: HeldToken } | undefined> {
+): Promise<{ readonly value: MicroUsd; readonly shown: HeldToken } | UnknownPrice> {
   const { deps, gate, status, wallet, token } = input
-  const price = await deps.prices.average(connection, token.symbol, {
+  const average = await deps.prices.average(connection, token.symbol, {
     fromUnix: status.blockTimeUnix - gate.averagePriceMinutes * 60,
     untilUnix: status.blockTimeUnix,
   })
-  if (price === null) return undefined
+  if ('gap' in average) return average
+  const { price } = average
   const balance = await readBalanceAt(connection, {
     token: token.symbol,
     address: wallet,
@@ -205,7 +222,7 @@ async function balancesOf(
   { share, wallets }: { readonly share: SupplyShare; readonly wallets: readonly Address[] },
 ) {
   const { chain, token, supplyPerMille, depthBlocks } = share
-  const status = await liveStatus(connection, deps, { chain, datasets: [HOLDERS] })
+  const status = await liveStatus(connection, deps, { chain, datasets: [HOLDERS], tokens: [token] })
   if (status === undefined) return undefined
   const at = {
     token: token.symbol,

@@ -11,6 +11,7 @@ import {
 } from '#datasets/holders/queries.ts'
 import type { DollarPrices } from '#datasets/prices/price-book.ts'
 import { firstDay } from '#datasets/prices/queries.ts'
+import { areHoldersKnown } from '#datasets/unknown.ts'
 import { toUsdPriceExact, toValueExact } from '#domain/money.ts'
 import { isTracked } from '#domain/token.ts'
 import type { OptionalPart, PricedToken } from '#ecosystem/ecosystem.ts'
@@ -20,7 +21,8 @@ import { GRAVE_DIGS } from '#ecosystem/event-kinds/grave-digs.ts'
 import type { Cut } from '#indexer/cut.ts'
 import { NOTHING, type Sums, takeSums } from '#indexer/events/event.ts'
 import { firstEventDay, readEventDays } from '#indexer/events/event-days.ts'
-import { dollarsOf, sumTotals, totalOf } from '#indexer/events/sum-windows.ts'
+import { dollarsOf, sumTotals, totalOf, unpricedOf } from '#indexer/events/sum-windows.ts'
+import type { IndexStatus } from '#indexer/status.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import type { Connection } from '#store/engine.ts'
 
@@ -51,6 +53,7 @@ export interface MetricSource {
   readonly connection: Connection
   readonly deps: { readonly prices: DollarPrices }
   readonly token: PricedToken | undefined
+  readonly status: IndexStatus
   readonly cut: Cut | undefined
 }
 
@@ -60,12 +63,12 @@ type Values = readonly (string | null)[]
 export interface Metric {
   readonly unit: 'token' | 'usd' | 'count'
   readonly dataset: string
-  /** Shown with full double precision; sums of dollars have 6 decimals. */
-  readonly isUnitPrice?: boolean
   /** Whether it counts every token if none is requested. */
   readonly overAllTokens: boolean
   firstUnix(source: MetricSource): Promise<number | undefined>
   values(source: MetricSource, days: readonly SeriesDay[]): Promise<Values>
+  /** Events without a dollar value in each figure; absent unless it sums dollars. */
+  unpriced?(source: MetricSource, days: readonly SeriesDay[]): Promise<readonly number[]>
 }
 
 export const metrics: Readonly<Record<MetricName, Metric>> = {
@@ -79,13 +82,20 @@ export const metrics: Readonly<Record<MetricName, Metric>> = {
   holders: ofTracked(stock('count', holderValues)),
   price: {
     ...stock('usd', pricesExact),
-    isUnitPrice: true,
     dataset: PRICES,
     firstUnix: ({ connection, token }) => firstDay(connection, token?.symbol ?? ''),
   },
   marketCap: ofTracked(stock('usd', marketCapValues)),
-  dividends: { ...flow(DIVIDENDS, 'usd', dollarsOf), overAllTokens: true },
-  dividendsCumulative: { ...cumulative(DIVIDENDS, 'usd', dollarsOf), overAllTokens: true },
+  dividends: {
+    ...flow(DIVIDENDS, 'usd', dollarsOf),
+    overAllTokens: true,
+    unpriced: async (source, days) => (await daySums(DIVIDENDS, source, days)).map(unpricedOf),
+  },
+  dividendsCumulative: {
+    ...cumulative(DIVIDENDS, 'usd', dollarsOf),
+    overAllTokens: true,
+    unpriced: async (source, days) => (await sumsUntil(DIVIDENDS, source, days)).map(unpricedOf),
+  },
   graveDigs: flow(GRAVE_DIGS, 'count', (sums) => BigInt(sums.events)),
 }
 
@@ -99,12 +109,14 @@ function stock(unit: Metric['unit'], values: Metric['values']): Metric {
   }
 }
 
-/** For reward tokens the figure is unknown, not zero. */
+/** Unknown, not zero, for reward tokens and for tokens that cannot be followed. */
 function ofTracked(metric: Metric): Metric {
   return {
     ...metric,
     values: async (source, days) =>
-      source.token !== undefined && isTracked(source.token)
+      source.token !== undefined &&
+      isTracked(source.token) &&
+      areHoldersKnown(source.status, source.token)
         ? metric.values(source, days)
         : days.map(() => null),
   }
@@ -116,11 +128,8 @@ function flow(dataset: string, unit: Metric['unit'], pick: (sums: Sums) => bigin
     dataset,
     overAllTokens: false,
     firstUnix: ({ connection, token }) => firstEventDay(connection, dataset, token?.symbol),
-    async values(source, days) {
-      const byDay = await eventDays(dataset, source, days)
-      const amounts = days.map((day) => pick(byDay.get(day.dateUnix) ?? NOTHING))
-      return shown(unit, source, amounts)
-    },
+    values: async (source, days) =>
+      shown(unit, source, (await daySums(dataset, source, days)).map(pick)),
   }
 }
 
@@ -131,17 +140,31 @@ function cumulative(
 ): Metric {
   return {
     ...flow(dataset, unit, pick),
-    async values(source, days) {
-      const byDay = await eventDays(dataset, source, days)
-      const totals = await sumTotals(source.connection, dataset, source.cut)
-      const { token } = source
-      const now = totalOf(totals, (each) => !token || each.token === token.symbol)
-      const sums = valuesAtDayEnds(days, now, (value, day) =>
-        takeSums(value, byDay.get(day) ?? NOTHING),
-      )
-      return shown(unit, source, sums.map(pick))
-    },
+    values: async (source, days) =>
+      shown(unit, source, (await sumsUntil(dataset, source, days)).map(pick)),
   }
+}
+
+async function daySums(
+  dataset: string,
+  source: MetricSource,
+  days: readonly SeriesDay[],
+): Promise<readonly Sums[]> {
+  const byDay = await eventDays(dataset, source, days)
+  return days.map((day) => byDay.get(day.dateUnix) ?? NOTHING)
+}
+
+/** At the end of each day. */
+async function sumsUntil(
+  dataset: string,
+  source: MetricSource,
+  days: readonly SeriesDay[],
+): Promise<readonly Sums[]> {
+  const byDay = await eventDays(dataset, source, days)
+  const totals = await sumTotals(source.connection, dataset, source.cut)
+  const { token } = source
+  const now = totalOf(totals, (each) => !token || each.token === token.symbol)
+  return valuesAtDayEnds(days, now, (value, day) => takeSums(value, byDay.get(day) ?? NOTHING))
 }
 
 function eventDays(dataset: string, source: MetricSource, days: readonly SeriesDay[]) {

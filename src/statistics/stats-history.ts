@@ -3,6 +3,7 @@ import { type DataDeps, dataRoute } from '#datasets/data-route.ts'
 import { type DaySource, KeptDays } from '#datasets/kept-days.ts'
 import { periodParameter, tokenParameter } from '#datasets/parameters.ts'
 import type { DollarPrices } from '#datasets/prices/price-book.ts'
+import { areHoldersKnown } from '#datasets/unknown.ts'
 import { nullable, unixTime } from '#datasets/wire.ts'
 import { named, Type } from '#lib/type.ts'
 import { type Parameter, parsed } from '#route/parameter.ts'
@@ -12,9 +13,12 @@ import { METRICS, type Metric, type MetricName, type MetricSource, metrics } fro
 const pointShape = named('StatsPoint', {
   date: Type.String({ format: 'date' }),
   dateUnix: unixTime,
-  value: nullable(Type.Number({ description: 'For plotting' })),
+  value: nullable(Type.Number({ description: 'The number nearest to `valueExact`' })),
   valueExact: Type.Union([Type.String(), Type.Null()], {
     description: 'The exact figure as a decimal string; null without a value',
+  }),
+  unpricedCount: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'Of sums of dollars: how many of the events have no value; else null',
   }),
   complete: Type.Boolean({ description: 'False for today' }),
 })
@@ -65,10 +69,12 @@ export function statsHistoryRoute(deps: DataDeps & { readonly prices: DollarPric
     },
     async read({ connection, status, cut, parameters: { metric, period, ...asked } }) {
       const token = asked.token ?? (metrics[metric].overAllTokens ? undefined : primary)
-      const series = `${metric} ${token?.symbol ?? ''}`
+      // Days that were kept while figures were known must not outlive that.
+      const isKnown = token === undefined || areHoldersKnown(status, token)
+      const series = `${metric} ${token?.symbol ?? ''} ${isKnown}`
       const points = await kept.last(
         { series, period, connection, status, cut },
-        pointsOf(metrics[metric], { connection, deps, token, cut }),
+        pointsOf(metrics[metric], { connection, deps, token, status, cut }),
       )
       const data = {
         metric,
@@ -84,25 +90,18 @@ export function statsHistoryRoute(deps: DataDeps & { readonly prices: DollarPric
 
 type Point = Static<typeof pointShape>
 
-function pointsOf(
-  { unit, isUnitPrice = false, firstUnix, values }: Metric,
-  source: MetricSource,
-): DaySource<Point> {
+function pointsOf({ firstUnix, values, unpriced }: Metric, source: MetricSource): DaySource<Point> {
   return {
     firstUnix: () => firstUnix(source),
     async read(days) {
       const exacts = await values(source, days)
+      const counts = await unpriced?.(source, days)
       return days.map(({ date, dateUnix, complete }, index) => {
         const valueExact = exacts[index] ?? null
-        const value =
-          valueExact === null ? null : toPlot(valueExact, unit === 'usd' && !isUnitPrice)
-        return { date, dateUnix, value, valueExact, complete }
+        const value = valueExact === null ? null : Number(valueExact)
+        const unpricedCount = counts?.[index] ?? null
+        return { date, dateUnix, value, valueExact, unpricedCount, complete }
       })
     },
   }
-}
-
-/** `valueExact` has more decimals. */
-function toPlot(exact: string, isSum: boolean): number {
-  return isSum ? Number(Number(exact).toFixed(6)) : Number(exact)
 }

@@ -3,6 +3,8 @@ import { HOLDERS } from '#datasets/dataset-names.ts'
 import { addDollars, valueNow } from '#datasets/dividends/value-now.ts'
 import { circulatingOf, holdersAt, supplyAt, totalSupplyOf } from '#datasets/holders/queries.ts'
 import type { DollarPrices } from '#datasets/prices/price-book.ts'
+import { PRICE_GAPS } from '#datasets/prices/price-paths.ts'
+import { areHoldersKnown, areTransfersReadable } from '#datasets/unknown.ts'
 import {
   amounts,
   amountText,
@@ -11,6 +13,7 @@ import {
   priceText,
   rawText,
   unixTime,
+  unpricedCount,
   usdOf,
   usdOrNull,
 } from '#datasets/wire.ts'
@@ -23,13 +26,20 @@ import { DIVIDENDS } from '#ecosystem/event-kinds/dividends.ts'
 import { GRAVE_DIGS } from '#ecosystem/event-kinds/grave-digs.ts'
 import type { Cut } from '#indexer/cut.ts'
 import { addSums, NOTHING } from '#indexer/events/event.ts'
-import { dollarsOf, sumTotals, type TokenSums, totalOf } from '#indexer/events/sum-windows.ts'
+import {
+  dollarsOf,
+  sumTotals,
+  type TokenSums,
+  totalOf,
+  unpricedOf,
+} from '#indexer/events/sum-windows.ts'
 import type { IndexStatus } from '#indexer/status.ts'
-import { formatDecimal, percentage } from '#lib/decimal.ts'
+import { formatDecimal, percentage, shareOf } from '#lib/decimal.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import { named, Type } from '#lib/type.ts'
 import type { Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
+import { newlyMinted } from './newly-minted.ts'
 
 export type StatsDeps = DataDeps & { readonly prices: DollarPrices }
 
@@ -45,27 +55,37 @@ const tokenShape = named('TokenStats', {
   holderCount: nullable(Type.Integer()),
   priceUsd: nullable(priceNumber),
   priceUsdExact: nullable(priceText),
+  priceUnknown: Type.Union([Type.Enum([...PRICE_GAPS]), Type.Null()], {
+    description:
+      'Why there is no price. `no_source`: none is configured; `no_event`: its source has stated none yet; `not_read`: history is still being read; `no_liquidity`, `low_liquidity`: nothing, or too little, can be traded; `stale`: the feed is too old',
+  }),
   marketCapUsd: usdOrNull,
   marketCapUsdExact: nullable(priceText),
 })
 
 const statsShape = named('Stats', {
-  totalBurned: amountText,
-  totalBurnedRaw: rawText,
-  burnedPct: Type.Number({ description: 'Of everything ever minted' }),
-  circulatingSupply: amountText,
-  circulatingSupplyRaw: rawText,
-  totalSupply: amountText,
-  totalSupplyRaw: rawText,
-  holderCount: Type.Integer(),
+  totalBurned: nullable(amountText),
+  totalBurnedRaw: nullable(rawText),
+  burnedPct: Type.Union([Type.Number(), Type.Null()], {
+    description:
+      'Of everything newly minted; null while the supply is unknown, or if bridges brought all of it',
+  }),
+  circulatingSupply: nullable(amountText),
+  circulatingSupplyRaw: nullable(rawText),
+  totalSupply: nullable(amountText),
+  totalSupplyRaw: nullable(rawText),
+  holderCount: nullable(Type.Integer()),
   lifetimeDividendsUsdAtPayout: usdOrNull,
+  lifetimeDividendsUnpricedCount: unpricedCount,
   lifetimeDividendsUsdNow: usdOrNull,
+  lifetimeDividendsUnpricedNowCount: unpricedCount,
   lifetimeDividends: Type.Array(
     named('LifetimeDividends', {
       token: Type.String(),
       amount: amountText,
       amountRaw: rawText,
       usdAtPayout: usdOrNull,
+      unpricedCount,
       usdNow: usdOrNull,
     }),
   ),
@@ -111,30 +131,33 @@ interface StatsAt {
 }
 
 async function readStats(connection: Connection, deps: StatsDeps, at: StatsAt) {
-  const { cut } = at
+  const { cut, status } = at
   const { primary } = deps.ecosystem
   const burns = await sumTotals(connection, BURNS, cut)
   const dividends = sumPerToken(await sumTotals(connection, DIVIDENDS, cut))
-  const { lines, usdNow } = await valueNow(connection, {
+  const { lines, usdNow, unpricedNow } = await valueNow(connection, {
     ...at,
     deps: { ...deps, priceAt: priceAt(deps) },
     sums: dividends,
   })
   const digs = totalOf(await sumTotals(connection, GRAVE_DIGS, cut), ofToken(primary))
-  const supply = await supplyAt(connection, primary.symbol, cut)
   const burned = totalOf(burns, ofToken(primary)).amount
   return {
-    ...amounts('totalBurned', burned, primary.decimals),
-    burnedPct: percentage(burned, supply.minted),
-    ...amounts('circulatingSupply', circulatingOf(supply), primary.decimals),
-    ...amounts('totalSupply', totalSupplyOf(supply), primary.decimals),
-    holderCount: await holdersAt(connection, primary.symbol, cut),
+    ...amounts(
+      'totalBurned',
+      areTransfersReadable(status, primary) ? burned : null,
+      primary.decimals,
+    ),
+    ...(await readSupply(connection, primary, { ...at, burned })),
     lifetimeDividendsUsdAtPayout: usdOf(addDollars(dividends.map(dollarsOf))),
+    lifetimeDividendsUnpricedCount: dividends.reduce((sum, each) => sum + unpricedOf(each), 0),
     lifetimeDividendsUsdNow: usdOf(usdNow),
+    lifetimeDividendsUnpricedNowCount: unpricedNow,
     lifetimeDividends: lines.map((line) => ({
       token: line.token.symbol,
       ...amounts('amount', line.amount, line.token.decimals),
       usdAtPayout: usdOf(dollarsOf(line)),
+      unpricedCount: unpricedOf(line),
       usdNow: usdOf(line.usdNow),
     })),
     prices: await readPrices(connection, deps, at),
@@ -143,9 +166,27 @@ async function readStats(connection: Connection, deps: StatsDeps, at: StatsAt) {
   }
 }
 
+async function readSupply(
+  connection: Connection,
+  token: PricedToken,
+  { status, cut, burned }: StatsAt & { readonly burned: bigint },
+) {
+  const isKnown = areHoldersKnown(status, token)
+  const supply = await supplyAt(connection, token.symbol, cut)
+  const [circulating, total] = [circulatingOf(supply), totalSupplyOf(supply)]
+  return {
+    burnedPct: isKnown ? shareOf(burned, await newlyMinted(connection, token.symbol, cut)) : null,
+    ...amounts('circulatingSupply', isKnown ? circulating : null, token.decimals),
+    ...amounts('totalSupply', isKnown ? total : null, token.decimals),
+    holderCount: isKnown ? await holdersAt(connection, token.symbol, cut) : null,
+  }
+}
+
 export function priceAt(deps: { readonly prices: DollarPrices }) {
-  return async (connection: Connection, symbol: string, unix: number, cut?: Cut) =>
-    (await deps.prices.latest(connection, symbol, unix, cut))?.price ?? null
+  return async (connection: Connection, symbol: string, unix: number, cut?: Cut) => {
+    const latest = await deps.prices.latest(connection, symbol, unix, cut)
+    return 'gap' in latest ? null : latest.price
+  }
 }
 
 function ofToken(token: PricedToken): (sums: TokenSums) => boolean {
@@ -164,13 +205,13 @@ async function readPrices(connection: Connection, deps: StatsDeps, { status, cut
   const prices: Record<string, unknown> = {}
   for (const { symbol } of deps.ecosystem.tokens) {
     const now = await deps.prices.latest(connection, symbol, status.asOfUnix, cut)
-    if (now === null) continue
+    if ('gap' in now) continue
     const dayBefore = status.asOfUnix - DAY_SECONDS
     const before = await deps.prices.latest(connection, symbol, dayBefore, cut)
     prices[symbol] = {
       usd: toUsdPrice(now.price),
       usdExact: toUsdPriceExact(now.price),
-      change24hPct: before === null ? null : changePct(before.price, now.price),
+      change24hPct: 'gap' in before ? null : changePct(before.price, now.price),
       asOfUnix: now.asOfUnix,
       source: now.source,
     }
@@ -190,7 +231,7 @@ async function readTokens(
   const tokens = []
   for (const token of deps.ecosystem.tokens) {
     const latest = await deps.prices.latest(connection, token.symbol, status.asOfUnix, cut)
-    const price = latest?.price ?? null
+    const price = 'gap' in latest ? null : latest.price
     tokens.push({
       symbol: token.symbol,
       name: token.name,
@@ -199,19 +240,23 @@ async function readTokens(
       addresses: Object.fromEntries(
         [...token.addresses].map(([chain, address]) => [chain, showAddress(address)]),
       ),
-      ...(isTracked(token) ? await trackedFigures(connection, token, { price, cut }) : UNTRACKED),
-      totalBurned: isTracked(token)
-        ? formatDecimal(totalOf(burns, ofToken(token)).amount, token.decimals)
-        : null,
+      ...(isTracked(token) && areHoldersKnown(status, token)
+        ? await trackedFigures(connection, token, { price, cut })
+        : NO_FIGURES),
+      totalBurned:
+        isTracked(token) && areTransfersReadable(status, token)
+          ? formatDecimal(totalOf(burns, ofToken(token)).amount, token.decimals)
+          : null,
       priceUsd: price === null ? null : toUsdPrice(price),
       priceUsdExact: price === null ? null : toUsdPriceExact(price),
+      priceUnknown: 'gap' in latest ? latest.gap : null,
     })
   }
   return tokens
 }
 
-/** Only payouts of reward tokens are indexed, not every transfer. */
-const UNTRACKED = {
+/** Of reward tokens only payouts are indexed, not every transfer. */
+const NO_FIGURES = {
   totalSupply: null,
   circulatingSupply: null,
   holderCount: null,

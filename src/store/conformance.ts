@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { toStored } from '#lib/u256.ts'
+import { toStored } from '#lib/stored-integer.ts'
 import { RAISE } from './conformance-procedure.ts'
 import { ConstraintError, type Engine, type Migration } from './engine.ts'
 import { acquireLease, holdLease, LEASE_MS, LeaseLostError, leaseMigration } from './lease.ts'
@@ -71,7 +71,7 @@ export function describeEngine(name: string, open: () => Promise<Engine>): void 
     const [first] = await engine.read(
       sql`select id, value from amounts where id in (${join(['a', 'b'])})`,
     )
-    assert.equal(first && column.u256(first, 'value'), 2n ** 256n - 1n)
+    assert.equal(first && column.bigint(first, 'value'), 2n ** 256n - 1n)
     await engine.write((tx) =>
       tx.run(sql`insert into counters (id, used) values ('c', ${2n ** 53n - 1n})`),
     )
@@ -80,6 +80,7 @@ export function describeEngine(name: string, open: () => Promise<Engine>): void 
   })
 
   describeBulk(opened)
+  describeIntegers(opened)
   describeCalls(opened)
   describeWrites(opened)
   describeLease(opened)
@@ -99,7 +100,7 @@ function describeBulk(opened: Opened): void {
       columns: [
         { kind: 'hex', words: Uint32Array.from(numbers, (each) => each + 0xf000_0000), width: 1 },
         { kind: 'same', value: "it's one" },
-        { kind: 'uint', words: Uint32Array.from(limbs), width: 8 },
+        { kind: 'integer', words: Uint32Array.from(limbs), width: 8 },
         { kind: 'numbers', values: Float64Array.from(numbers, numberOrNone) },
       ],
     }
@@ -135,6 +136,51 @@ function describeBulk(opened: Opened): void {
     const found = await engine.read(sql`select id, used from counters`)
     const stored = new Map(found.map((row) => [row.id, row.used]))
     assert.deepEqual(stored, new Map([...given, [given[0]?.[0] ?? '', 77]]))
+  })
+}
+
+/** Wider than a uint256, as sums of them are; below zero, as overdrawn balances are. */
+const WIDE: readonly bigint[] = [
+  -(2n ** 300n),
+  -(2n ** 256n),
+  -10n,
+  -9n,
+  -1n,
+  0n,
+  1n,
+  9n,
+  10n,
+].concat([2n ** 256n - 1n, 2n ** 256n, 10n ** 116n])
+const WIDE_LIMBS = 13
+
+function describeIntegers(opened: Opened): void {
+  opened('integers of any size and sign order as numbers do, packed or not', async (engine) => {
+    const mixed = WIDE.toSorted((a, b) => (a.toString() < b.toString() ? 1 : -1))
+    const limbsOf = (value: bigint) =>
+      Array.from({ length: WIDE_LIMBS }, (_, limb) =>
+        Number(BigInt.asUintN(32, value >> BigInt(limb * 32))),
+      )
+    const packed: PackedRows = {
+      count: mixed.length,
+      columns: [
+        { kind: 'hex', words: Uint32Array.from(mixed.keys()), width: 1 },
+        { kind: 'integer', words: Uint32Array.from(mixed.flatMap(limbsOf)), width: WIDE_LIMBS },
+      ],
+    }
+    await engine.write(async (tx) => {
+      const single = mixed.map((value, index) => [`${index}`, toStored(value)])
+      await tx.run(sql`insert into amounts (id, value) values ${rows(single)}`)
+      await tx.insert({ table: 'measures', columns: { id: 'text', amount: 'text' } }, packed)
+    })
+    const ordered = await engine.read(sql`select value as amount from amounts order by value`)
+    const fromPacked = await engine.read(sql`select amount from measures order by amount`)
+    for (const found of [ordered, fromPacked])
+      assert.deepEqual(
+        found.map((row) => column.bigint(row, 'amount')),
+        WIDE,
+      )
+    const below = await engine.read(sql`select id from amounts where value < ${toStored(0n)}`)
+    assert.equal(below.length, WIDE.filter((value) => value < 0n).length)
   })
 }
 

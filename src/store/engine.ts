@@ -45,8 +45,12 @@ export interface Engine {
   write<T>(work: (connection: Connection) => Promise<T>, onCommitted?: () => void): Promise<T>
   /** Without a statement timeout, such as for removing a chain. */
   writeWithoutTimeout<T>(work: (connection: Connection) => Promise<T>): Promise<T>
-  /** In order, each in its own transaction. */
-  migrate(migrations: readonly Migration[], onMigration?: OnMigration): Promise<void>
+  /** In order. With `rebuild`, tables too old to migrate are dropped and made anew. */
+  migrate(
+    migrations: readonly Migration[],
+    onMigration?: OnMigration,
+    whenOutdated?: 'refuse' | 'rebuild',
+  ): Promise<void>
   pool?(): PoolFigures
   /** Until the engine closes; `undefined` where notifications may have been missed. */
   listen?(channel: Channel, onNotification: (payload: string | undefined) => void): void

@@ -53,6 +53,21 @@ export async function appliedIds(
   return new Set(applied.map((row) => column.integer(row, 'id')))
 }
 
+/** As `appliedIds`; none after tables too old to migrate were dropped, where that is wanted. */
+export async function idsAfterRebuild(
+  connection: Connection,
+  migrations: readonly Migration[],
+  dropTables: (() => Promise<void>) | undefined,
+): Promise<Set<number>> {
+  try {
+    return await appliedIds(connection, migrations)
+  } catch (error) {
+    if (!(error instanceof OutdatedStoreError) || dropTables === undefined) throw error
+    await dropTables()
+    return new Set()
+  }
+}
+
 /**
  * SQLite keeps one tree instead of two; for few columns beside the key. PostgreSQL reads a comment.
  */

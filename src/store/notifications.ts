@@ -16,7 +16,7 @@ export function notificationMigration(input: {
     sql: {
       sqlite: 'select 1',
       postgres: `
-        create function ${channel}_changed() returns trigger language plpgsql as $$
+        create or replace function ${channel}_changed() returns trigger language plpgsql as $$
           begin
             perform pg_notify('${channel}', ${payload});
             return null;

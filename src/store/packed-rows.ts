@@ -1,4 +1,4 @@
-import { toStored } from '#lib/u256.ts'
+import { toStored } from '#lib/stored-integer.ts'
 import type { SqlValue } from './sql.ts'
 
 export type PackedColumn =
@@ -7,8 +7,8 @@ export type PackedColumn =
   | { readonly kind: 'numbers'; readonly values: Float64Array<ArrayBuffer> }
   /** `0x` hex; highest byte first. */
   | ({ readonly kind: 'hex' } & PackedWords)
-  /** Uint256; lowest word first. */
-  | ({ readonly kind: 'uint' } & PackedWords)
+  /** An integer in two's complement; lowest word first. */
+  | ({ readonly kind: 'integer' } & PackedWords)
 
 interface PackedWords {
   readonly words: Uint32Array<ArrayBuffer>
@@ -66,8 +66,8 @@ function readerOf(column: PackedColumn): (row: number) => SqlValue {
       return (row) => packedNumber(column, row)
     case 'hex':
       return hexReader(column)
-    case 'uint':
-      return (row) => toStored(packedUint(column, row))
+    case 'integer':
+      return (row) => toStored(packedInteger(column, row))
   }
 }
 
@@ -79,13 +79,14 @@ export function packedNumber(
   return Number.isNaN(value) ? null : value
 }
 
-export function packedUint({ words, width }: PackedWords, row: number): bigint {
+export function packedInteger({ words, width }: PackedWords, row: number): bigint {
   const from = row * width
+  const isNegative = (words[from + width - 1] ?? 0) > 0x7fff_ffff
   let top = width - 1
   while (top > 0 && words[from + top] === 0) top -= 1
   let value = 0n
   for (let at = top; at >= 0; at -= 1) value = (value << 32n) | BigInt(words[from + at] ?? 0)
-  return value
+  return isNegative ? BigInt.asIntN(width * 32, value) : value
 }
 
 export function packedBytes({ words }: PackedWords): Buffer {

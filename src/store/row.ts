@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { fromStored } from '#lib/u256.ts'
+import { fromStored } from '#lib/stored-integer.ts'
 import type { Row } from './engine.ts'
 
 export const column = {
@@ -23,11 +23,11 @@ export const column = {
   amount(row: Row, name: string): bigint {
     return BigInt(column.integer(row, name))
   },
-  u256(row: Row, name: string): bigint {
+  bigint(row: Row, name: string): bigint {
     return fromStored(row[name])
   },
-  u256OrNull(row: Row, name: string): bigint | null {
-    return row[name] === null ? null : column.u256(row, name)
+  bigintOrNull(row: Row, name: string): bigint | null {
+    return row[name] === null ? null : column.bigint(row, name)
   },
   hex(row: Row, name: string): `0x${string}` {
     const value = column.text(row, name)

@@ -24,7 +24,7 @@ onBoth(
     const audit = async (...deposits: Deposit[]) => {
       const head = { number: 20, hash: word(20), timestamp: NOON_UNIX + 40 }
       const canonical = async (query: object) => {
-        const isFirst = 'after' in query && JSON.stringify(query).includes('-1')
+        const isFirst = 'after' in query && Object(query.after).positionInTx === -1
         return { head, completeFromBlock: 0, isComplete: true, deposits: isFirst ? deposits : [] }
       }
       const check = depositCheck({ deposits: { canonical }, clock: deps.clock })

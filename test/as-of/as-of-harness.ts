@@ -127,15 +127,23 @@ export async function indexAll({ indexes, ecosystem }: World): Promise<void> {
 
 const chainName = fc.constantFrom<'base' | 'ethereum'>('base', 'ethereum')
 
+/** Without logs that cannot be read: those make figures unknown at every block, also before them. */
+const blocks = livelyBlocks.map((list) =>
+  list.map(({ deeds, ...block }) => ({
+    ...block,
+    deeds: deeds.filter(({ kind }) => kind !== 'nonsense'),
+  })),
+)
+
 export const lifeStep = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('grow'), chainName, blocks: livelyBlocks }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('grow'), chainName, blocks }) },
   {
     weight: 2,
     arbitrary: fc.record({
       do: fc.constant('fork'),
       chainName,
       depth: fc.integer({ min: 1, max: finalDepth - 1 }),
-      blocks: livelyBlocks,
+      blocks,
     }),
   },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('index'), chainName }) },

@@ -1,6 +1,7 @@
-import { type Hex, numberToHex, zeroAddress } from 'viem'
+import { type Hex, numberToHex, toEventSelector, zeroAddress } from 'viem'
 import { answerView } from './answer-view.ts'
 import type { BuiltBlock, BuiltChain, BuiltLog } from './built-chain.ts'
+import { wireHeader } from './built-header.ts'
 import { type Faults, refusalOf } from './faults.ts'
 
 /** What a node serves and what is wrong with it. */
@@ -30,6 +31,8 @@ export function answerRpc(node: NodeState, method: string, parameters: Parameter
       return numberToHex(node.chain.chainId)
     case 'eth_getBlockByNumber':
       return blockAnswer(node, parameters[0])
+    case 'eth_getBlockByHash':
+      return provableAnswer(node, parameters[0])
     case 'eth_getLogs':
       return logsAnswer(node, parameters[0] as LogQuery)
     case 'eth_getBlockReceipts':
@@ -65,14 +68,9 @@ function blockAnswer(node: NodeState, tag: unknown): unknown {
   const number = numberOf(node, tag) - Number(isShifted && Number(tag) > 0)
   const known = number <= headNumber(node) && !node.faults.nullBlocks.has(number)
   if (!known) return null
-  const { hash, parentHash, timestamp, logsBloom } = node.chain.at(number)
-  return {
-    number: numberToHex(number),
-    hash,
-    parentHash,
-    timestamp: numberToHex(timestamp),
-    logsBloom,
-  }
+  const header = wireHeader(node.chain.at(number))
+  if (node.faults.blooms === 'right') return header
+  return { ...header, logsBloom: node.chain.at(Math.max(0, number - 1)).logsBloom }
 }
 
 interface LogQuery {
@@ -171,9 +169,23 @@ function receiptsAnswer(node: NodeState, hash: unknown): unknown {
   const block = node.chain.blocks.findLast((each) => each.hash === hash)
   if (block === undefined || receipts === 'unknown-block')
     throw new RefusedCall({ code: -32000, message: 'block not found' })
-  return block.logs.map((log) => ({ logs: [wireLog(node, block, log)] }))
+  const { logs, receipts: built } = block
+  if (built === undefined) return logs.map((log) => ({ logs: [wireLog(node, block, log)] }))
+  return built.map((receipt, index) => {
+    const own = logs.filter((log) => log.transactionIndex === index)
+    return { ...receipt, logs: own.map((log) => wireLog(node, block, log)) }
+  })
 }
 
+/** A block of a chain that is not provable is unknown by its hash. */
+function provableAnswer(node: NodeState, hash: unknown): unknown {
+  const block = node.chain.blocks.findLast((each) => each.hash === hash)
+  if (block?.receipts === undefined) return null
+  const transactions = block.receipts.map(({ transactionHash }) => transactionHash)
+  return { ...wireHeader(block), transactions }
+}
+
+const TRANSFER = toEventSelector('event Transfer(address from, address to, uint256 value)')
 const TOTAL_SUPPLY = '0x18160ddd'
 const BALANCE_OF = '0x70a08231'
 
@@ -188,18 +200,22 @@ function callAnswer(node: NodeState, call: { to: Hex; data: Hex }, tag: unknown)
   const blocks = node.chain.blocks.slice(0, numberOf(node, tag) + 1)
   const transfers = blocks
     .flatMap((block) => block.logs)
-    .filter((log) => log.address === call.to.toLowerCase() && log.topics.length === 3)
+    .filter((log) => log.address === call.to.toLowerCase() && log.topics[0] === TRANSFER)
+    .filter((log) => log.topics.length === 3)
   const selector = call.data.slice(0, 10)
   if (selector !== TOTAL_SUPPLY && selector !== BALANCE_OF)
     throw new RefusedCall({ code: 3, message: 'execution reverted' })
   const zero = `0x${zeroAddress.slice(2).padStart(64, '0')}`
   const owner = selector === BALANCE_OF ? `0x${call.data.slice(10)}` : zero
   const balance = transfers.reduce((sum, { topics, data }) => {
-    const received = topics[2] === owner ? BigInt(data) : 0n
+    // What the zero address mints to itself is supply, as the first units of a Uniswap v2 pair.
+    const isSupply = selector === TOTAL_SUPPLY && topics[1] === zero
+    const received = topics[2] === owner && !isSupply ? BigInt(data) : 0n
     return sum + received - (topics[1] === owner ? BigInt(data) : 0n)
   }, 0n)
   const more = isUnannounced(node, call.to, owner, blocks.length - 1) ? 1n : 0n
-  return numberToHex((selector === BALANCE_OF ? balance : -balance) + more, { size: 32 })
+  const answer = (selector === BALANCE_OF ? balance : -balance) + more
+  return numberToHex(BigInt.asUintN(256, answer), { size: 32 })
 }
 
 function isUnannounced(node: NodeState, token: Hex, owner: string, block: number): boolean {

@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto'
 import type { Address, Hex } from 'viem'
 import { bloomOf } from './bloom-of.ts'
+import { type HeaderContent, hashOfHeader } from './built-header.ts'
+import { type BuiltReceipt, buildReceipts } from './built-receipts.ts'
 
 /** A log that is still to stand in a block. */
 export interface LogPlan {
@@ -26,13 +28,18 @@ export interface BuiltLog {
   readonly logIndex: number
 }
 
-export interface BuiltBlock {
-  readonly number: number
+export interface BuiltBlock extends HeaderContent {
   readonly hash: Hex
-  readonly parentHash: Hex
-  readonly timestamp: number
-  readonly logsBloom: Hex
   readonly logs: readonly BuiltLog[]
+  /** Of a provable chain. */
+  readonly receipts?: readonly BuiltReceipt[]
+}
+
+export interface ChainTraits {
+  /** Blocks hash to their receipts too, at the price of a few hashes more each. */
+  readonly isProvable?: boolean
+  /** What a log index counts from: the block's first log (EIP-1474) or the transaction's. */
+  readonly logIndexes?: 'block' | 'transaction'
 }
 
 /**
@@ -43,11 +50,18 @@ export class BuiltChain {
   readonly chainId: number
   readonly blocks: readonly BuiltBlock[]
   readonly #branch: string
+  readonly #traits: ChainTraits
 
-  constructor(chainId: number, blocks: readonly BuiltBlock[], branch: string) {
+  constructor(
+    chainId: number,
+    blocks: readonly BuiltBlock[],
+    branch: string,
+    traits: ChainTraits = {},
+  ) {
     this.chainId = chainId
     this.blocks = blocks
     this.#branch = branch
+    this.#traits = traits
   }
 
   get head(): BuiltBlock {
@@ -64,7 +78,7 @@ export class BuiltChain {
   add(...plans: readonly BlockPlan[]): BuiltChain {
     const blocks = [...this.blocks]
     for (const plan of plans) blocks.push(this.#next(blocks, plan))
-    return new BuiltChain(this.chainId, blocks, this.#branch)
+    return new BuiltChain(this.chainId, blocks, this.#branch, this.#traits)
   }
 
   /** The chain with empty blocks on top. */
@@ -75,7 +89,8 @@ export class BuiltChain {
   /** Another branch that shares every block up to a height; what is added has other hashes. */
   fork(number: number): BuiltChain {
     const kept = this.blocks.slice(0, number + 1)
-    return new BuiltChain(this.chainId, kept, hashOf(`${this.head.hash} ${number}`))
+    const branch = hashOf(`${this.head.hash} ${number}`)
+    return new BuiltChain(this.chainId, kept, branch, this.#traits)
   }
 
   #next(blocks: readonly BuiltBlock[], plan: BlockPlan): BuiltBlock {
@@ -83,46 +98,55 @@ export class BuiltChain {
     if (parent === undefined) throw new RangeError('a chain begins with its genesis')
     const number = parent.number + 1
     const timestamp = parent.timestamp + (plan.secondsApart ?? 2)
-    const logs = buildLogs(this.chainId, number, plan.logs ?? [])
+    const logs = buildLogs(this.chainId, number, plan.logs ?? [], this.#traits)
     const content = JSON.stringify([this.chainId, this.#branch, number, timestamp, logs])
     const { hash: parentHash } = parent
-    const logsBloom = bloomOf(logs)
-    return {
-      number,
-      hash: hashOf(`${parentHash}${content}`),
-      parentHash,
-      timestamp,
-      logsBloom,
-      logs,
-    }
+    const root = hashOf(content)
+    return blockOf({ number, parentHash, timestamp, root, logs }, this.#traits)
   }
 }
 
 /** A chain that holds its genesis block only. */
-export function beginChain(chainId: number, genesisUnix: number): BuiltChain {
-  const genesis = {
-    number: 0,
-    hash: hashOf(`genesis ${chainId} ${genesisUnix}`),
-    parentHash: hashOf('nothing'),
-    timestamp: genesisUnix,
-    logsBloom: bloomOf([]),
-    logs: [],
-  }
-  return new BuiltChain(chainId, [genesis], 'first')
+export function beginChain(
+  chainId: number,
+  genesisUnix: number,
+  traits: ChainTraits = {},
+): BuiltChain {
+  const parentHash = hashOf('nothing')
+  const root = hashOf(`genesis ${chainId}`)
+  const first = { number: 0, parentHash, timestamp: genesisUnix, root, logs: [] }
+  return new BuiltChain(chainId, [blockOf(first, traits)], 'first', traits)
 }
 
-function buildLogs(chainId: number, number: number, plans: readonly LogPlan[]): BuiltLog[] {
-  const transactions = new Map<string, number>()
-  return plans.map(({ address, topics, data, transaction }, logIndex) => {
+function blockOf(
+  block: Omit<BuiltBlock, 'hash' | 'logsBloom'>,
+  { isProvable = false }: ChainTraits,
+): BuiltBlock {
+  const proof = isProvable ? buildReceipts(block.logs) : {}
+  const content = { ...block, ...proof, logsBloom: bloomOf(block.logs) }
+  return { ...content, hash: hashOfHeader(content) }
+}
+
+function buildLogs(
+  chainId: number,
+  number: number,
+  plans: readonly LogPlan[],
+  { logIndexes = 'block' }: ChainTraits,
+): BuiltLog[] {
+  const transactions = new Map<string, { readonly index: number; logs: number }>()
+  return plans.map(({ address, topics, data, transaction }, place) => {
     // The branch is no part of it: a reorganisation mostly brings the same transactions again.
-    const words = transaction ?? `${chainId} ${number} ${logIndex}`
-    const transactionIndex = transactions.get(words) ?? transactions.size
-    transactions.set(words, transactionIndex)
+    const words = transaction ?? `${chainId} ${number} ${place}`
+    const own = transactions.get(words) ?? { index: transactions.size, logs: 0 }
+    transactions.set(words, own)
+    const transactionIndex = own.index
+    const logIndex = logIndexes === 'block' ? place : own.logs
+    own.logs += 1
     return { address, topics, data, transactionHash: hashOf(words), transactionIndex, logIndex }
   })
 }
 
-/** Any good hash will do, since nobody but its makers recomputes a made-up block's. */
+/** For transactions and roots, which nobody recomputes; the hash of a block is a true one. */
 function hashOf(words: string): Hex {
   return `0x${hash('sha256', words)}`
 }

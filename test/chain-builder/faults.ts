@@ -49,6 +49,8 @@ export interface Faults {
   /** Topics after the first are as long as they should be and no hex. */
   garbledTopics: boolean
   receipts: 'right' | 'unsupported' | 'unknown-block'
+  /** Whose bloom a header shows; with that of the block before, it does not hash. */
+  blooms: 'right' | 'of-parent'
   /** Encoding of answers without another fault. */
   wireForm: WireForm
   /** The form of the next answers, as often as it says. */
@@ -98,6 +100,7 @@ export function noFaults(): Faults {
     timestamps: 'right',
     garbledTopics: false,
     receipts: 'right',
+    blooms: 'right',
     wireForm: 'chunked',
     transport: undefined,
     latencyMs: () => 0,

@@ -108,6 +108,8 @@ function logsOf(name: ChainName, deed: Deed, balances: Balances): readonly LogPl
   const { gravePair, cryptPair } = addresses.base.market
   switch (deed.kind) {
     case 'mint':
+      // From zero to zero, nobody would hold what was minted.
+      if (who === zeroAddress) return []
       return move(balances, deed.size % 2 === 0 ? grave : crypt, zeroAddress, who, amount * 1000n)
     case 'moveGrave':
       return moveShare(balances, grave, deed)

@@ -109,9 +109,9 @@ export class FeedClient {
         if (!this.#onlyFinal || isFinal(event, status)) put(known, { dataset, ...event })
     }
     const book = makeDollarPrices(this.#ecosystem.tokens)
-    for (const { symbol, price } of this.#ecosystem.tokens) {
+    for (const { symbol, prices } of this.#ecosystem.tokens) {
       const latest = await book.latest(reads, symbol, status.asOfUnix)
-      if (latest !== null && price?.chain !== null)
+      if (!('gap' in latest) && prices.every(({ chain }) => chain !== null))
         known.prices.set(symbol, toUsdPriceExact(latest.price))
     }
     return known
@@ -134,8 +134,8 @@ function putPrice({ prices }: Known, { token, detail }: FeedEvent): void {
   else prices.set(token, toUsdPriceExact(BigInt(detail)))
 }
 
-function idOf({ dataset, chainId, txHash, logIndex }: FeedEvent): string {
-  return `${dataset} ${chainId}:${txHash}:${logIndex}`
+function idOf({ dataset, chainId, txHash, place }: FeedEvent): string {
+  return `${dataset} ${chainId}:${txHash}:${place}`
 }
 
 function sorted(map: ReadonlyMap<string, string> | undefined): readonly (readonly string[])[] {

@@ -71,7 +71,7 @@ function tokensOf(file: EcosystemFile, chance: Chance): EcosystemFile {
     .filter(({ symbol }) => symbol !== 'USDC' || isUsdcListed)
     .map((token) => {
       const fixed = { kind: 'fixed', usd: chance.pick(['2', '0.5']) } as const
-      const price = chance.happens(0.25) ? fixed : token.price
+      const [price] = chance.happens(0.25) ? [fixed] : [token.price].flat()
       if (token.symbol === 'WETH' && price?.kind === 'chainlink')
         return { ...token, price: { ...price, decimals: chance.pick([8, 8, 8, 6]) } }
       const decimals = token.symbol === 'CRYPT' && chance.happens(0.2) ? 9 : token.decimals

@@ -2,6 +2,7 @@ import { type Address, getAddress } from 'viem'
 import { type Ticker, tokenOf } from './local-tokens.ts'
 import type { Dig, Payout, Place } from './read-events.ts'
 import {
+  type Amount,
   addMicro,
   DAY,
   dayMembers,
@@ -9,14 +10,12 @@ import {
   dollars,
   isoOf,
   microUsd,
+  microUsdThen,
   pair,
   percent,
   sum,
 } from './show.ts'
-import type { Burn, WorldAt } from './world-at.ts'
-
-/** An event that has an amount of a token. */
-type Amount = Place & { readonly token: Ticker; readonly amount: bigint }
+import { type Burn, priceAt, type WorldAt } from './world-at.ts'
 
 /** The members that every event row shares. */
 function eventRow(world: WorldAt, event: Amount) {
@@ -37,7 +36,7 @@ function eventRow(world: WorldAt, event: Amount) {
     explorerUrl: null,
     token,
     ...pair('amount', amount, token),
-    amountUsdAtEvent: dollars(microUsd(world, token, amount, unix)),
+    amountUsdAtEvent: dollars(microUsdThen(world, event)),
   }
 }
 
@@ -56,7 +55,17 @@ export function digRow(world: WorldAt, dig: Dig) {
 
 /** Dollars of events at their own time, in micro-dollars. */
 export function usdAtEvents(world: WorldAt, events: readonly Amount[]): bigint | null {
-  return addMicro(events.map((each) => microUsd(world, each.token, each.amount, each.unix)))
+  return addMicro(events.map((each) => microUsdThen(world, each)))
+}
+
+/** How many events have no value at their own time. */
+export function unpricedOf(world: WorldAt, events: readonly Amount[]): number {
+  return events.filter((each) => microUsdThen(world, each) === null).length
+}
+
+/** How many events are of tokens without a price now. */
+export function unpricedNowOf(world: WorldAt, events: readonly Amount[]): number {
+  return events.filter((each) => priceAt(world, each.token, world.asOfUnix) === null).length
 }
 
 export function amountOf(events: readonly Amount[]): bigint {
@@ -82,6 +91,7 @@ function burnSums(world: WorldAt, token: Ticker, burns: readonly Burn[]) {
   return {
     ...pair('burned', amountOf(burns), token),
     burnedUsdAtEvent: dollars(usdAtEvents(world, burns)),
+    unpricedCount: unpricedOf(world, burns),
     burnCount: burns.length,
   }
 }
@@ -148,6 +158,7 @@ export function dividendTotals(world: WorldAt) {
   const claims = claimsOf(world)
   const sums = (list: readonly Payout[]) => ({
     usdAtPayout: dollars(usdAtEvents(world, list)),
+    unpricedCount: unpricedOf(world, list),
     payoutCount: list.length,
   })
   const chains = [...world.chains].sort((a, b) => a.chain.id - b.chain.id)
@@ -164,7 +175,9 @@ export function dividendTotals(world: WorldAt) {
     usdNow(world, token, amountOf(claims.filter((each) => each.token === token)))
   return {
     totalUsdAtPayout: dollars(usdAtEvents(world, claims)),
+    unpricedCount: unpricedOf(world, claims),
     totalUsdNow: dollars(addMicro(symbolsOf(claims).map(nowOf))),
+    unpricedNowCount: unpricedNowOf(world, claims),
     payoutCount: claims.length,
     recipientCount: new Set(claims.map((each) => each.account)).size,
     ...inWindows(world, (since) => sums(claims.filter(since))),
@@ -175,6 +188,7 @@ export function dividendTotals(world: WorldAt) {
       decimals: tokenOf(token).decimals,
       ...pair('amount', amountOf(own), token),
       usdAtPayout: dollars(usdAtEvents(world, own)),
+      unpricedCount: unpricedOf(world, own),
       usdNow: dollars(now),
       ...inWindows(world, (since) => {
         const list = own.filter(since)
@@ -196,13 +210,16 @@ export function walletClaims(world: WorldAt, wallet: Address, limit: number) {
     summary: {
       claimCount: claims.length,
       usdAtClaim: dollars(usdAtEvents(world, claims)),
+      unpricedCount: unpricedOf(world, claims),
       usdNow: dollars(addMicro(tokens.map((each) => each.now))),
+      unpricedNowCount: unpricedNowOf(world, claims),
       firstClaimUnix: claims.at(-1)?.unix ?? null,
       lastClaimUnix: claims[0]?.unix ?? null,
       tokens: tokens.map(({ token, own, now }) => ({
         token,
         ...pair('amount', amountOf(own), token),
         usdAtClaim: dollars(usdAtEvents(world, own)),
+        unpricedCount: unpricedOf(world, own),
         usdNow: dollars(now),
         claimCount: own.length,
       })),

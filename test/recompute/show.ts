@@ -1,7 +1,8 @@
 import { formatUnits } from 'viem'
 import { type Ticker, tokenOf } from './local-tokens.ts'
 import { PRICE_DECIMALS } from './price-scale.ts'
-import { halfUp, priceAt, type WorldAt } from './world-at.ts'
+import type { Place } from './read-events.ts'
+import { halfUp, priceAt, priceBefore, type WorldAt } from './world-at.ts'
 
 /** Wire forms, written a second time: token amounts, dollars, shares, days. */
 
@@ -16,9 +17,20 @@ export function pair(name: string, amount: bigint, token: Ticker): Record<string
   return { [name]: units(amount, token), [`${name}Raw`]: String(amount) }
 }
 
+/** An event that has an amount of a token. */
+export type Amount = Place & { readonly token: Ticker; readonly amount: bigint }
+
 /** Micro-dollars of an amount at a moment, rounded half up; null before the first price. */
 export function microUsd(world: WorldAt, token: Ticker, amount: bigint, unix: number) {
-  const price = priceAt(world, token, unix)
+  return microValue(token, amount, priceAt(world, token, unix))
+}
+
+/** Micro-dollars of an event's amount at its own time. */
+export function microUsdThen(world: WorldAt, event: Amount): bigint | null {
+  return microValue(event.token, event.amount, priceBefore(world, event.token, event))
+}
+
+function microValue(token: Ticker, amount: bigint, price: bigint | null): bigint | null {
   return price === null
     ? null
     : halfUp(amount * price, 10n ** BigInt(tokenOf(token).decimals + PRICE_DECIMALS - 6))

@@ -1,6 +1,13 @@
 import { type Address, formatUnits, getAddress } from 'viem'
 import { addresses } from '#devnet/addresses.ts'
-import { amountOf, claimsOf, symbolsOf, usdAtEvents } from './event-bodies.ts'
+import {
+  amountOf,
+  claimsOf,
+  symbolsOf,
+  unpricedNowOf,
+  unpricedOf,
+  usdAtEvents,
+} from './event-bodies.ts'
 import { type Followed, followed, localTokens, type Ticker, tokenOf } from './local-tokens.ts'
 import { PRICE_DECIMALS } from './price-scale.ts'
 import {
@@ -51,7 +58,7 @@ export function stats(world: WorldAt, asked: Readonly<Record<Followed, AskedFigu
   const lines = symbolsOf(claims).map((token) => {
     const own = claims.filter((each) => each.token === token)
     const now = microUsd(world, token, amountOf(own), world.asOfUnix)
-    return { token, amount: amountOf(own), atPayout: usdAtEvents(world, own), now }
+    return { token, amount: amountOf(own), atPayout: usdAtEvents(world, own), own, now }
   })
   const digs = world.digs.filter((each) => each.token === 'GRAVE')
   const { minted } = supplyAt(world, 'GRAVE', world.asOfUnix)
@@ -62,11 +69,14 @@ export function stats(world: WorldAt, asked: Readonly<Record<Followed, AskedFigu
     ...pair('totalSupply', asked.GRAVE.total, 'GRAVE'),
     holderCount: asked.GRAVE.holders,
     lifetimeDividendsUsdAtPayout: dollars(addMicro(lines.map((line) => line.atPayout))),
+    lifetimeDividendsUnpricedCount: unpricedOf(world, claims),
     lifetimeDividendsUsdNow: dollars(addMicro(lines.map((line) => line.now))),
+    lifetimeDividendsUnpricedNowCount: unpricedNowOf(world, claims),
     lifetimeDividends: lines.map((line) => ({
       token: line.token,
       ...pair('amount', line.amount, line.token),
       usdAtPayout: dollars(line.atPayout),
+      unpricedCount: unpricedOf(world, line.own),
       usdNow: dollars(line.now),
     })),
     prices: Object.fromEntries(localTokens.flatMap(({ symbol }) => priceEntry(world, symbol))),
@@ -98,10 +108,17 @@ function priceEntry(world: WorldAt, token: Ticker) {
     usd: usdPrice(now),
     usdExact: exactUsd(now),
     change24hPct: before === null ? null : percent(now - before, before),
-    asOfUnix: lastMove(world, token, world.asOfUnix)?.unix ?? world.asOfUnix,
+    asOfUnix: newestInput(world, token),
     source: sources[token],
   }
   return [[token, entry]] as const
+}
+
+/** The pools quote in WETH, so its feed counts for their tokens. */
+function newestInput(world: WorldAt, token: Ticker): number {
+  if (token === 'USDC') return world.asOfUnix
+  const moves = [lastMove(world, token, world.asOfUnix), lastMove(world, 'WETH', world.asOfUnix)]
+  return Math.max(...moves.map((move) => move?.unix ?? 0))
 }
 
 function tokenEntry(
@@ -130,6 +147,7 @@ function tokenEntry(
     totalBurned: figures ? units(burnedOf(world, symbol), symbol) : null,
     priceUsd: price === null ? null : usdPrice(price),
     priceUsdExact: price === null ? null : exactUsd(price),
+    priceUnknown: null,
     marketCapUsdExact: figures && price !== null ? capOf(symbol, figures.circulating, price) : null,
   }
 }
@@ -164,9 +182,11 @@ export function statsHistory(
     const until = events.filter((each) => each.unix < dateUnix + DAY)
     const own = until.filter((each) => each.unix >= dateUnix)
     const exact = pointOf(world, { metric, token, dateUnix, until, own })
-    const isSum = metricUnits[metric] === 'usd' && metric !== 'price'
-    const value = exact === null ? null : Number(isSum ? Number(exact).toFixed(6) : exact)
-    return { ...day, value, valueExact: exact, complete }
+    const value = exact === null ? null : Number(exact)
+    const unpricedCount = !metric.startsWith('dividends')
+      ? null
+      : unpricedOf(world, metric === 'dividends' ? own : until)
+    return { ...day, value, valueExact: exact, unpricedCount, complete }
   })
   return { metric, token: ofAll ? 'all' : token, unit: metricUnits[metric], period, points }
 }

@@ -81,6 +81,19 @@ export function halfUp(dividend: bigint, divisor: bigint): bigint {
   return (dividend + divisor / 2n) / divisor
 }
 
+/** US dollars per token that value an event: those of the block before, on another chain of the second before. */
+export function priceBefore(world: WorldAt, token: Ticker, event: Place): bigint | null {
+  if (token === 'USDC') return PRICE_ONE
+  const own = world.prices.findLast(
+    (move) =>
+      move.token === token &&
+      (move.chain === event.chain ? move.blockNumber < event.blockNumber : move.unix < event.unix),
+  )
+  if (own === undefined || token === 'WETH') return own?.price ?? null
+  const ether = priceBefore(world, 'WETH', event)
+  return ether === null ? null : halfUp(own.price * ether, PRICE_ONE)
+}
+
 /** Supply of a token at the end of a moment, by adding its transfers up. */
 export function supplyAt(world: WorldAt, token: Followed, unix: number) {
   return once(world, `supply ${token} ${unix}`, () => addSupply(world, token, unix))

@@ -159,11 +159,13 @@ function newLog(chance: Chance, name: ChainName, balances: Balances): LogPlan {
   const { gravePair, cryptPair } = addresses.base.market
   const token = chance.pick([grave, crypt])
   const who = chance.pick(people)
+  // From zero to zero, nobody would hold what was minted.
+  const owner = who === zeroAddress ? accounts.operator : who
   const reward = () => chance.pick([grave, crypt, usdc, weth, accounts.poor])
   const transfer = () => moveShare(chance, balances, token)
   const make = chance.weighted<() => LogPlan>([
     [40, transfer],
-    [6, () => logOf.mint(token, who, amountOf(chance) * 100n)],
+    [6, () => logOf.mint(token, owner, amountOf(chance) * 100n)],
     [10, () => logOf.claim(distributor, who, reward(), amountOf(chance))],
     [3, () => logOf.distribution(distributor, reward(), amountOf(chance))],
     [5, () => logOf.dig(graveyard, who, BigInt(chance.integer(0, 9)), amountOf(chance))],
@@ -178,7 +180,7 @@ function newLog(chance: Chance, name: ChainName, balances: Balances): LogPlan {
   ])
   const log = make()
   if (move(balances, log)) return log
-  const mint = logOf.mint(token, who, amountOf(chance))
+  const mint = logOf.mint(token, owner, amountOf(chance))
   move(balances, mint)
   return mint
 }

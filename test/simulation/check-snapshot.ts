@@ -60,8 +60,8 @@ type Sums = Map<string, { amount: bigint; usd: bigint; events: number; priced: n
 
 function add(sums: Sums, key: string, row: Row, events: number, priced: number): void {
   const sum = sums.get(key) ?? { amount: 0n, usd: 0n, events: 0, priced: 0 }
-  sum.amount += column.u256(row, 'amount')
-  sum.usd += column.u256OrNull(row, 'usd') ?? 0n
+  sum.amount += column.bigint(row, 'amount')
+  sum.usd += column.bigintOrNull(row, 'usd') ?? 0n
   sum.events += events
   sum.priced += priced
   sums.set(key, sum)
@@ -81,6 +81,12 @@ async function checkTotals(reads: Connection): Promise<void> {
     sql`select dataset, token, chain_id, grain, amount, usd, events, priced from event_buckets
       where grain in ('day', 'total')`,
   )
+  const unminted = await reads.run(
+    sql`select 'unminted' as dataset, token, chain_id, amount from unminted`,
+  )
+  for (const row of unminted)
+    for (const grain of ['day', 'total'])
+      add(events, keyOf(row, grain), { ...row, usd: null }, 1, 0)
   for (const row of stored)
     add(buckets, keyOf(row, String(row.grain)), row, Number(row.events), Number(row.priced))
   mustAgree('buckets', events, buckets)
@@ -114,11 +120,11 @@ async function checkSupply(reads: Connection): Promise<void> {
     held.set(key, (held.get(key) ?? 0n) + amount)
   }
   for (const row of await reads.run(sql`select token, chain_id, balance from balances`))
-    move(row, column.u256(row, 'balance'))
+    move(row, column.bigint(row, 'balance'))
   const supplies = await reads.run(
     sql`select token, chain_id, minted, burned from supply_buckets where grain = 'total'`,
   )
-  for (const row of supplies) move(row, column.u256(row, 'burned') - column.u256(row, 'minted'))
+  for (const row of supplies) move(row, column.bigint(row, 'burned') - column.bigint(row, 'minted'))
   for (const [key, rest] of held)
     if (rest !== 0n) throw new Error(`half a state: balances of ${key} are off by ${rest}`)
 }

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
-import { parseAbi, toEventSelector, zeroAddress } from 'viem'
+import { parseAbi, toEventSelector } from 'viem'
 import { accounts, addresses, burnAddress } from '#devnet/addresses.ts'
-import { fromStored } from '#lib/u256.ts'
+import { placeOf } from '#domain/chain.ts'
+import { groupBy } from '#lib/group-by.ts'
+import { fromStored } from '#lib/stored-integer.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
-import type { BuiltLog } from '#test/chain-builder/built-chain.ts'
+import type { BuiltBlock, BuiltLog } from '#test/chain-builder/built-chain.ts'
+import { countTransaction } from '#test/hostile-tokens/recount/recount-burns.ts'
 import { balancesOf } from './chain-life.ts'
 import type { SimulatedChain } from './simulated-chain.ts'
 import type { World } from './world.ts'
@@ -53,41 +56,52 @@ async function storedEvents(
   dataset: string,
 ): Promise<readonly string[]> {
   const rows = await register.read(sql`
-    select block_number, log_index, timestamp_unix, amount from events
-    where chain_id = ${chainId} and dataset = ${dataset} order by block_number, log_index`)
+    select block_number, place, timestamp_unix, amount from events
+    where chain_id = ${chainId} and dataset = ${dataset} order by block_number, place`)
   return rows.map(
-    (row) => `${row.block_number} ${row.log_index} ${row.timestamp_unix} ${fromStored(row.amount)}`,
+    (row) => `${row.block_number} ${row.place} ${row.timestamp_unix} ${fromStored(row.amount)}`,
   )
 }
 
 async function storedDeposits(register: Engine, chainId: number): Promise<readonly string[]> {
   const rows = await register.read(sql`
-    select block_number, log_index, timestamp_unix, amount from deposits
-    where chain_id = ${chainId} order by block_number, log_index`)
+    select block_number, place, timestamp_unix, amount from deposits
+    where chain_id = ${chainId} order by block_number, place`)
   return rows.map(
-    (row) => `${row.block_number} ${row.log_index} ${row.timestamp_unix} ${fromStored(row.amount)}`,
+    (row) => `${row.block_number} ${row.place} ${row.timestamp_unix} ${fromStored(row.amount)}`,
   )
 }
 
 function trueEvents({ name, truth }: SimulatedChain) {
   const { usdc, graveyard } = addresses[name]
-  const burns: string[] = []
   const digs: string[] = []
   const deposits: string[] = []
   for (const { number, timestamp, logs } of truth.blocks)
     for (const log of logs) {
       if (log.data === '0x') continue
-      const line = `${number} ${log.logIndex} ${timestamp} ${BigInt(log.data)}`
+      const line = `${number} ${placeIn(log)} ${timestamp} ${BigInt(log.data)}`
       const isOf = (topic0: string | undefined, address: string) =>
         log.topics[0] === topic0 && log.address === address.toLowerCase()
-      const isWorth = BigInt(log.data) > 0n
-      if (symbols.has(log.address) && isTransferTo(log, zeroAddress, burnAddress) && isWorth)
-        burns.push(line)
       if (isOf(dug, graveyard)) digs.push(line)
       const isDeposit = name === 'base' && isOf(transfer, usdc) && isTransferTo(log, accounts.payTo)
-      if (isDeposit && isWorth) deposits.push(line)
+      if (isDeposit && BigInt(log.data) > 0n) deposits.push(line)
     }
-  return { burns, digs, deposits }
+  return { burns: truth.blocks.flatMap(trueBurns), digs, deposits }
+}
+
+function trueBurns({ number, timestamp, logs }: BuiltBlock): readonly string[] {
+  const placed = logs.map((log) => ({ ...log, place: placeIn(log) }))
+  const rule = { bridges: [], burnAddresses: [burnAddress.toLowerCase()] }
+  return [...groupBy(placed, ({ transactionIndex }) => transactionIndex).values()]
+    .flatMap((own) =>
+      [...symbols.keys()].flatMap((token) => countTransaction(own, { token, ...rule }).burns),
+    )
+    .sort((a, b) => a.place - b.place)
+    .map(({ place, amount }) => `${number} ${place} ${timestamp} ${amount}`)
+}
+
+function placeIn({ transactionIndex, logIndex }: BuiltLog): number {
+  return placeOf({ txIndex: transactionIndex, logIndex })
 }
 
 function isTransferTo(log: BuiltLog, ...receivers: readonly string[]): boolean {

@@ -59,7 +59,14 @@ async function store(register: Engine, from: number): Promise<void> {
 
 function factOf(index: number): EventFact {
   const hash = `0x${index.toString(16).padStart(64, '0')}` as const
-  const log = { chainId, blockNumber: index, blockHash: hash, txHash: hash, logIndex: 0 }
+  const log = {
+    chainId,
+    blockNumber: index,
+    blockHash: hash,
+    txHash: hash,
+    txIndex: 0,
+    logIndex: 0,
+  }
   const digger = (index * 7_919 + (index % 97) * 31) % accounts
   return {
     log: { ...log, timestamp: unixOf(index) },

@@ -37,6 +37,7 @@ const programs = [
   'test/webhooks/kill-deliverers.ts',
   'test/file-pairs/main.ts --pairs 300',
   'test/file-pairs/main.ts --pairs 60 --engine postgres',
+  'test/hostile-tokens/main.ts --seeds 300',
 ]
 
 const filters = process.argv.slice(2)

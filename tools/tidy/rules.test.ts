@@ -189,7 +189,7 @@ test('names that are not kebab-case, say nothing or carry a version are told', (
     'src/api/keys-v2.ts',
   ]
   for (const path of [...bad, ...worse]) assert.equal(nameBreaches([path]).length, 1, path)
-  const good = ['src/lib/u256.ts', 'src/access/mint/401.test.ts', 'src/chain/eip191.ts']
+  const good = ['src/lib/stored-integer.ts', 'src/access/mint/401.test.ts', 'src/chain/eip191.ts']
   assert.deepEqual(nameBreaches([...good, 'src/datasets/prices/uniswap-v2.ts']), [])
 })
 

@@ -5,12 +5,14 @@ import { texts } from '../texts.ts'
 
 const t = texts.headline
 
+const UNKNOWN = '—'
+
 /** One figure, and five others as an account closed by a double rule. */
 export function Headline({ figures }: { readonly figures: Figures }) {
   const { stats, burns, meta } = figures
   const [token] = stats.tokens
   const symbol = token?.symbol ?? ''
-  const [units, rest] = splitAmount(stats.totalBurned)
+  const [units, rest] = stats.totalBurned === null ? [UNKNOWN, ''] : splitAmount(stats.totalBurned)
   const blocks = meta.chains.map(({ chain, blockNumber }) => t.block(count(blockNumber), chain))
   const has = (part: (typeof meta.notConfigured)[number]) => !meta.notConfigured.includes(part)
   return (
@@ -27,9 +29,11 @@ export function Headline({ figures }: { readonly figures: Figures }) {
             <small>{rest}</small>
           </p>
           <p class="under">
-            <span>
-              <b>{percent(stats.burnedPct)}</b> {t.ofMinted}
-            </span>
+            {stats.burnedPct !== null && (
+              <span>
+                <b>{percent(stats.burnedPct)}</b> {t.ofMinted}
+              </span>
+            )}
             {burns.totalBurnedUsdNow !== null && (
               <span>
                 <b>${count(burns.totalBurnedUsdNow)}</b> {t.today}
@@ -41,16 +45,16 @@ export function Headline({ figures }: { readonly figures: Figures }) {
           </p>
         </div>
         <dl class="account">
-          <Line name={t.circulating} note={t.ofAll(percent(circulatingShare(stats)))}>
-            {count(stats.circulatingSupply)}
+          <Circulating stats={stats} />
+          <Line name={t.holders}>
+            {stats.holderCount === null ? UNKNOWN : count(stats.holderCount)}
           </Line>
-          <Line name={t.holders}>{count(stats.holderCount)}</Line>
           <Line name={t.price(symbol)} note={changeOf(stats.prices[symbol]?.change24hPct)}>
-            {price(token?.priceUsd ?? null) || '—'}
+            {price(token?.priceUsd ?? null) || UNKNOWN}
           </Line>
           {has('graveDigs') && <Line name={t.digs}>{count(stats.graveDigs.count)}</Line>}
           {has('dividends') && (
-            <Line name={t.dividends}>{usd(stats.lifetimeDividendsUsdAtPayout) || '—'}</Line>
+            <Line name={t.dividends}>{usd(stats.lifetimeDividendsUsdAtPayout) || UNKNOWN}</Line>
           )}
         </dl>
       </div>
@@ -78,8 +82,16 @@ function Line(props: {
   )
 }
 
-function circulatingShare({ circulatingSupply, totalSupply }: Figures['stats']): number {
-  return Number(totalSupply) === 0 ? 0 : (Number(circulatingSupply) / Number(totalSupply)) * 100
+function Circulating({ stats }: { readonly stats: Figures['stats'] }) {
+  const { circulatingSupply, totalSupply } = stats
+  if (circulatingSupply === null) return <Line name={t.circulating}>{UNKNOWN}</Line>
+  const whole = Number(totalSupply)
+  const share = whole === 0 ? 0 : (Number(circulatingSupply) / whole) * 100
+  return (
+    <Line name={t.circulating} note={t.ofAll(percent(share))}>
+      {count(circulatingSupply)}
+    </Line>
+  )
 }
 
 /** Falling prices are red. */

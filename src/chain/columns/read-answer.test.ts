@@ -32,25 +32,35 @@ interface Wire extends Record<string, unknown> {
 const word = fc.uint8Array({ minLength: 32, maxLength: 32 }).map(hex)
 const event = fc.constantFrom([token, transfer], [other, claim], [token, claim], [other, transfer])
 
-/** Logs of a chain, oldest first: each block has one hash and rising log indexes. */
+const draft = fc.record({
+  event,
+  topics: fc.array(word, { maxLength: 3 }),
+  data: fc.uint8Array({ maxLength: 100 }).map(hex),
+  isNewBlock: fc.boolean(),
+  isNewTransaction: fc.boolean(),
+  hash: word,
+})
+
+/**
+ * Logs of a chain, oldest first: each block has one hash, and log indexes rise in the block or, on
+ * some chains, in the transaction.
+ */
 const logs: fc.Arbitrary<readonly Wire[]> = fc
-  .array(
-    fc.record({
-      event,
-      topics: fc.array(word, { maxLength: 3 }),
-      data: fc.uint8Array({ maxLength: 100 }).map(hex),
-      isNewBlock: fc.boolean(),
-      hash: word,
-    }),
-    { maxLength: 30 },
-  )
-  .map((drafts) => {
+  .tuple(fc.array(draft, { maxLength: 30 }), fc.boolean())
+  .map(([drafts, isPerTransaction]) => {
     let block = 1_000
     let blockHash = `0x${'00'.repeat(32)}`
+    let txIndex = 0
+    let logIndex = 0
     return drafts.map((draft, index) => {
+      logIndex += 1
       if (index === 0 || draft.isNewBlock) {
         block += 1 + (index % 3)
         blockHash = draft.hash
+        txIndex = logIndex = 0
+      } else if (draft.isNewTransaction) {
+        txIndex += 1
+        if (isPerTransaction) logIndex = 0
       }
       return {
         address: draft.event[0] ?? token,
@@ -60,8 +70,8 @@ const logs: fc.Arbitrary<readonly Wire[]> = fc
         blockHash,
         blockTimestamp: quantity(1_700_000_000 + block),
         transactionHash: draft.hash,
-        transactionIndex: quantity(index % 7),
-        logIndex: quantity(index),
+        transactionIndex: quantity(txIndex),
+        logIndex: quantity(logIndex),
         removed: false,
       }
     })
@@ -202,6 +212,10 @@ describe('an answer that cannot be true is refused:', () => {
     'two hashes for one block': [
       bodyOf([first, { ...second, blockNumber: first.blockNumber }]),
       /two block hashes/,
+    ],
+    'two different logs at one place': [
+      bodyOf([first, { ...first, data: `0x${'00'.repeat(31)}06` }]),
+      /block 1001 0xee\w+: .* two different logs with transaction index 1 and log index 1/,
     ],
     'a log without its hash': [bodyOf([{ ...first, blockHash: undefined }]), /malformed/],
     'a hash of letters that are no digits': [

@@ -38,10 +38,7 @@ function inPlainForm(body: Buffer, id: number, chainId: number): Buffer {
   const answers: readonly unknown[] = Array.isArray(answer) ? answer : [answer]
   const envelope = answers.find((each) => checkEnvelope().Check(each) && each.id === id)
   if (!checkEnvelope().Check(envelope)) throw new RpcError('the answer has no list of logs')
-  const logs = parseLogs(envelope.result, chainId).filter((log, index, all) => {
-    const before = all[index - 1]
-    return before?.blockNumber !== log.blockNumber || before.logIndex !== log.logIndex
-  })
+  const logs = parseLogs(envelope.result, chainId)
   return Buffer.from(JSON.stringify({ result: logs.map(toWire) }), 'latin1')
 }
 

@@ -87,6 +87,7 @@ class Scan {
   #logIndex = -1
   #timestamp = 0
   #lastBlock = -1
+  #lastTx = -1
   #lastIndex = -1
   #lastHash = 0
 
@@ -270,11 +271,13 @@ class Scan {
     )
       return false
     if (this.#blockNumber === this.#lastBlock) {
-      if (this.#logIndex <= this.#lastIndex) return false
+      if (this.#txIndex < this.#lastTx) return false
+      if (this.#txIndex === this.#lastTx && this.#logIndex <= this.#lastIndex) return false
       if (!sameHex(this.#view, this.#blockHash, this.#view, this.#lastHash, HASH_DIGITS))
         return false
     }
     this.#lastBlock = this.#blockNumber
+    this.#lastTx = this.#txIndex
     this.#lastIndex = this.#logIndex
     this.#lastHash = this.#blockHash
     const pair = columns.table.find(columns.body, this.#view, this.#address, this.#topic0)

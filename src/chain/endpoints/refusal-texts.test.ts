@@ -174,6 +174,25 @@ const texts: readonly RefusalText[] = [
     kind: 'too-large',
   },
   {
+    source: 'hiero-ledger/hiero-json-rpc-relay#3431',
+    error: {
+      code: -32_004,
+      message:
+        'The provided fromBlock and toBlock contain timestamps that exceed the maximum allowed duration of 7 days (604800 seconds): fromBlock: 0x64 (1700000000.0), toBlock: 0xc8 (1701000000.0)',
+    },
+    kind: 'too-large',
+  },
+  {
+    source: 'geth, reth, Nethermind (ethereum/execution-apis filter-error-reversed-block-range.io)',
+    error: { code: -32_602, message: 'invalid block range params' },
+    kind: 'refused',
+  },
+  {
+    source: 'hiero-ledger/hiero-json-rpc-relay',
+    error: { code: -39_013, message: 'Invalid block range' },
+    kind: 'refused',
+  },
+  {
     source: 'a node behind its own memory limit',
     error: { code: -32_000, message: 'memory capacity exceeded' },
     kind: 'too-large',
@@ -267,6 +286,27 @@ for (const { source, error, kind, blocksMax, blocksThatFit } of texts)
     assert.equal(told.blocksMax, blocksMax)
     assert.equal(told.blocksThatFit, blocksThatFit)
   })
+
+const units =
+  '7 days|24 hours|30 minutes|10 seconds|10s|500ms|150 MB|150MB|4KiB|900 bytes|50 addresses|4 topics|10k logs|2,000 events|20 transactions'
+for (const amount of units.split('|'))
+  test(`"${amount}" in a refusal is no number of blocks`, () => {
+    for (const words of [
+      `block range exceeds the limit of ${amount}`,
+      `maximum ${amount} allowed for this range of blocks`,
+      `block range too large: max ${amount}; narrow fromBlock 5000`,
+    ]) {
+      const { kind, blocksMax } = read({ code: -32_000, message: words }, ASKED)
+      assert.deepEqual([kind, blocksMax], ['too-large', undefined], words)
+    }
+    const both = `limit of ${amount} or 2000 blocks, whichever range is smaller`
+    assert.equal(read({ code: -32_000, message: both }, ASKED).blocksMax, 2_000)
+  })
+
+test('an inverted range with a cap of blocks is too large all the same', () => {
+  const message = 'invalid block range: 16000 exceeds the maximum of 1000 blocks'
+  assert.equal(read({ code: -32_602, message }, ASKED).blocksMax, 1_000)
+})
 
 test('a cap read from a text never shrinks a range by only a few blocks, whatever numbers the text repeats', () => {
   for (const { error } of texts)

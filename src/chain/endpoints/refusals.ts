@@ -57,6 +57,13 @@ const BLOCK_CAPS: readonly RegExp[] = [
   /smaller than size (\d[\d,_]*)(k\b)?/gi,
 ]
 
+/** Durations, sizes and counts of anything else. */
+const NOT_BLOCKS =
+  /\d[\d,_.]*\s?k?[\s-]*(?:m?s|milliseconds?|sec(?:ond)?s?|min(?:ute)?s?|h(?:ou)?rs?|h|days?|weeks?|[kmgt]i?b|(?:kilo|mega|giga)?bytes?|logs?|events?|results?|entries|items|records|rows|receipts?|transactions?|addresses|topics?|param(?:eter)?s?|requests?|calls?|queries|credits|units?)\b/gi
+
+/** An inverted range (ethereum/execution-apis); halving cannot help. */
+const INVERTED = /invalid block range/i
+
 /**
  * Texts often repeat the refused span, sometimes off by one; a cap must be smaller by this factor.
  */
@@ -92,7 +99,8 @@ function readLogsRefusal(words: RefusalWords): Refusal {
   if (TOO_FAST.test(message)) return { kind: 'too-fast' }
   if (blocksAsked !== undefined && BEHIND.test(message)) return { kind: 'behind' }
   if (code === PRUNED_HISTORY || PRUNED.test(message)) return { kind: 'pruned' }
-  if (status === 413 || blocksMax !== undefined || TOO_LARGE.test(message))
+  const isTooLarge = TOO_LARGE.test(message.replace(INVERTED, ''))
+  if (status === 413 || blocksMax !== undefined || isTooLarge)
     return { kind: 'too-large', ...limits }
   if (status === 408 || status === 504 || status === 524) return { kind: 'timeout' }
   return { kind: status >= 500 ? 'unreachable' : 'refused' }
@@ -108,7 +116,9 @@ function suggestion(message: string, blocksAsked: number | undefined): number | 
 /** Other numbers are smaller limits or the refused span. */
 function blockCap(message: string, blocksAsked: number | undefined): number | undefined {
   if (!ABOUT_BLOCKS.test(message)) return undefined
-  const caps = BLOCK_CAPS.flatMap((pattern) => [...message.matchAll(pattern)])
+  // No pattern looks past a bracket, so none joins the words around what was removed.
+  const text = message.replace(NOT_BLOCKS, '[')
+  const caps = BLOCK_CAPS.flatMap((pattern) => [...text.matchAll(pattern)])
     .map(([, digits, thousands]) => {
       const number = Number((digits ?? '').replace(/[,_]/g, ''))
       return thousands ? number * 1000 : number

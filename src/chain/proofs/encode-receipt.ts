@@ -17,12 +17,16 @@ export interface WireReceipt {
   }[]
   readonly depositNonce?: string | null
   readonly depositReceiptVersion?: string | null
+  readonly baseFee?: string | null
 }
 
-/** EIP-658, EIP-2718. OP stack deposits add nonce and version since Canyon. */
+/**
+ * EIP-658, EIP-2718. OP stack deposits add nonce and version since Canyon; Celo adds the base fee
+ * in the fee currency (CIP-64) since it became a layer 2.
+ */
 export function encodeReceipt(receipt: WireReceipt): Hex {
-  const { status, root, depositNonce, depositReceiptVersion } = receipt
-  const isOf = (value: string | null | undefined): value is string => typeof value === 'string'
+  const { status, root, depositNonce, depositReceiptVersion, baseFee } = receipt
+  const type = typeOf(receipt)
   const fields = [
     isOf(status) ? integer(status) : bytes(root ?? '0x'),
     integer(receipt.cumulativeGasUsed),
@@ -36,10 +40,30 @@ export function encodeReceipt(receipt: WireReceipt): Hex {
     ...(isOf(depositReceiptVersion)
       ? [integer(depositNonce ?? '0x0'), integer(depositReceiptVersion)]
       : []),
+    ...(type === CELO_FEE_CURRENCY && isOf(baseFee) ? [integer(baseFee)] : []),
   ]
-  const type = Number(receipt.type ?? 0)
   const payload = fromHex(fields, { as: 'Hex' })
   return type === 0 ? payload : `0x${type.toString(16).padStart(2, '0')}${payload.slice(2)}`
+}
+
+const CELO_FEE_CURRENCY = 0x7b
+
+/** Ethereum, Arbitrum (OffchainLabs/go-ethereum, `Receipts.EncodeIndex`) and OP stack deposits. */
+const KNOWN_TYPES = [0, 1, 2, 3, 4, 0x64, 0x65, 0x66, 0x68, 0x69, 0x6a, 0x7e]
+
+/** Others are encoded with the fields of Ethereum, which may or may not be right. */
+export function isKnownType(receipt: WireReceipt): boolean {
+  const type = typeOf(receipt)
+  // Before celo-org/op-geth#347, nodes omit the base fee.
+  return KNOWN_TYPES.includes(type) || (type === CELO_FEE_CURRENCY && isOf(receipt.baseFee))
+}
+
+function typeOf({ type }: WireReceipt): number {
+  return Number(type ?? 0)
+}
+
+function isOf(value: string | null | undefined): value is string {
+  return typeof value === 'string'
 }
 
 export function integer(quantity: string): Hex {

@@ -79,6 +79,25 @@ describe('the proof of a block', () => {
     assert.deepEqual(await amounts(receipts((list) => list.toReversed())), [2n, 3n, 4n])
   })
 
+  test('numbers logs as the node does, by block or by transaction, and else by block', async () => {
+    const placesWith = async (logIndexes: readonly unknown[]) => {
+      nodes[0].lie = receipts((list) =>
+        list.map((each, at) => ({
+          ...each,
+          logs: each.logs.map((log) => ({ ...log, logIndex: logIndexes[at] })),
+        })),
+      )
+      const { logs } = await source.provenBlock(paid)
+      return logs.map(({ txIndex, logIndex }) => [txIndex, logIndex])
+    }
+    const ofBlock = [0, 1, 2].map((index) => [index, index])
+    const ofTransaction = [0, 1, 2].map((index) => [index, 0])
+    assert.deepEqual(await placesWith(['0x0', '0x0', '0x0']), ofTransaction)
+    assert.deepEqual(await placesWith(['0x0', '0x1', '0x2']), ofBlock)
+    for (const other of [['0x0', '0x0', '0x1'], ['0x7', '0x7', '0x7'], [], ['0x0', null, '0x0']])
+      assert.deepEqual(await placesWith(other), ofBlock)
+  })
+
   test('refuses a log that was made up, left out or changed', async () => {
     const root = /do not hash to its receiptsRoot/
     const first = (list: readonly Receipt[], change: (logs: readonly Log[]) => readonly Log[]) =>
@@ -141,6 +160,21 @@ describe('the proof of a block', () => {
       if (method !== 'eth_getBlockByHash') return result
       return { ...(result as object), receiptsRoot: `0x${'12'.repeat(32)}`, proverRoot: '0x12' }
     }, /does not hash to its hash; .* its fields "proverRoot": update Sexton, or set proofs: "deposits"/)
+  })
+
+  test('names the type of a receipt that it cannot hash, its transaction and what to do about it', async () => {
+    const { rpc } = devnet.chains.base.client
+    const honest = (await rpc.send({
+      method: 'eth_getBlockReceipts',
+      params: [paid.hash],
+    })) as readonly Receipt[]
+    const second = honest[1]?.transactionHash
+    await refused(
+      receipts((list) => list.map((each, at) => (at === 1 ? { ...each, type: '0x7f' } : each))),
+      new RegExp(
+        `do not hash to its receiptsRoot; .* type 0x7f of transaction ${second}: .*set proofs: "deposits" for the chain in the ecosystem file`,
+      ),
+    )
   })
 
   test('refuses malformed answers without setting the node aside', async () => {
@@ -235,6 +269,7 @@ describe('the proof of a block', () => {
 type Log = Readonly<Record<string, unknown>>
 
 interface Receipt {
+  readonly transactionHash: unknown
   readonly transactionIndex: unknown
   readonly logs: readonly Log[]
 }

@@ -5,7 +5,8 @@ import { chunks } from '#lib/chunks.ts'
 import type { ProvenBlock } from '../chain-source.ts'
 import { EndpointError } from '../endpoints/endpoint-error.ts'
 import { parseBlock, parseHashes, parseReceipts } from '../parse-rpc.ts'
-import { hashHeader, unknownFields } from './hash-header.ts'
+import { isKnownType } from './encode-receipt.ts'
+import { unknownFields } from './hash-header.ts'
 import { receiptsRoot } from './receipts-root.ts'
 
 export interface ProveDeps {
@@ -59,7 +60,7 @@ async function proveAnswers(
   if (!isOfBlock || inOrder.length !== txHashes.length)
     throw unproven(ref, 'its receipts are not those of its transactions')
   if ((await receiptsRoot(inOrder)) !== String(fields.receiptsRoot).toLowerCase())
-    throw unproven(ref, 'its receipts do not hash to its receiptsRoot')
+    throw unproven(ref, `its receipts do not hash to its receiptsRoot${hintOfType(inOrder)}`)
   return { header, logs: logsOf(deps.chainId, header, inOrder) }
 }
 
@@ -68,7 +69,7 @@ function proveHeader(ref: BlockRef, block: unknown) {
   if (header === undefined || typeof block !== 'object' || block === null)
     throw unproven(ref, 'the node does not know it')
   const fields: Readonly<Record<string, unknown>> = { ...block }
-  if (header.number !== ref.number || hashHeader(fields) !== ref.hash)
+  if (header.number !== ref.number || header.hash !== ref.hash || header.logsBloom === null)
     throw unproven(ref, `its header does not hash to its hash${hintOf(fields)}`)
   return { header, fields }
 }
@@ -78,8 +79,16 @@ function hintOf(fields: Readonly<Record<string, unknown>>): string {
   const names = unknownFields(fields).slice(0, HINTED_MAX)
   if (names.length === 0) return ''
   const listed = names.map((name) => JSON.stringify(name.slice(0, NAME_MAX))).join(', ')
-  return `; this version does not know its fields ${listed}: update Sexton, or set proofs: "deposits" for the chain in the ecosystem file`
+  return `; this version does not know its fields ${listed}: ${REMEDY}`
 }
+
+function hintOfType(receipts: ReturnType<typeof parseReceipts>): string {
+  const unknown = receipts.find((receipt) => !isKnownType(receipt))
+  if (unknown === undefined) return ''
+  return `; this version does not know the receipt of type ${unknown.type} of transaction ${unknown.transactionHash}: ${REMEDY}`
+}
+
+const REMEDY = 'update Sexton, or set proofs: "deposits" for the chain in the ecosystem file'
 
 const HINTED_MAX = 4
 const NAME_MAX = 40
@@ -117,19 +126,25 @@ async function askOneByOne(
   return receipts
 }
 
-/** From hashed fields only. */
+/**
+ * From hashed fields, except that the node decides between two ways of numbering: its
+ * `eth_getLogs` must show the same log index later. Any other number is ignored.
+ */
 function logsOf(
   chainId: number,
   { number, hash, timestamp }: BlockHeader,
   receipts: ReturnType<typeof parseReceipts>,
 ): readonly Log[] {
+  const isPerTransaction = receipts.every((receipt) =>
+    receipt.logs.every(({ logIndex }, position) => Number(logIndex ?? Number.NaN) === position),
+  )
   const logs: Log[] = []
   for (const [txIndex, { transactionHash, logs: own }] of receipts.entries())
-    for (const { address, topics, data } of own)
+    for (const [position, { address, topics, data }] of own.entries())
       logs.push({
         ...{ chainId, blockNumber: number, blockHash: hash, timestamp, txIndex },
         txHash: transactionHash.toLowerCase() as Hash,
-        logIndex: logs.length,
+        logIndex: isPerTransaction ? position : logs.length,
         address: address.toLowerCase() as Address,
         topics: topics.map((topic) => topic.toLowerCase() as Hash),
         data: data.toLowerCase() as `0x${string}`,

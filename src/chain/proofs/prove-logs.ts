@@ -74,7 +74,8 @@ function requireTwo(ref: BlockRef, opinions: readonly (string | undefined)[]): v
 
 function keysOf(logs: readonly Log[]): string {
   return JSON.stringify(
-    logs.map(({ logIndex, txHash, address, topics, data }) => [
+    logs.map(({ txIndex, logIndex, txHash, address, topics, data }) => [
+      txIndex,
       logIndex,
       txHash,
       address,

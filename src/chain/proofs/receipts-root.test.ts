@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { toHex } from 'ox/Rlp'
 import { PACKAGE_ROOT } from '#lib/package-root.ts'
-import { encodeReceipt, type WireReceipt } from './encode-receipt.ts'
+import { encodeReceipt, isKnownType, type WireReceipt } from './encode-receipt.ts'
 import { hashHeader } from './hash-header.ts'
 import { receiptsRoot } from './receipts-root.ts'
 
@@ -59,13 +59,16 @@ const log = fc.record({
   data: fc.uint8Array({ maxLength: 70 }).map(toText),
 })
 const receipt = fc.record({
-  type: fc.constantFrom('0x0', '0x1', '0x2', '0x3', '0x4', '0x7e'),
+  type: fc.constantFrom('0x0', '0x1', '0x2', '0x3', '0x4', '0x64', '0x6a', '0x7b', '0x7e'),
   status: fc.constantFrom('0x0', '0x1'),
   cumulativeGasUsed: quantity,
   logsBloom: hexOf(256),
   logs: fc.array(log, { maxLength: 4 }),
   depositNonce: quantity,
   isOfCanyon: fc.boolean(),
+  baseFee: fc.option(
+    fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }).map((fee) => `0x${fee.toString(16)}`),
+  ),
 })
 
 test('a receipt of any type is encoded as its type and its consensus fields, each as it was', () => {
@@ -90,10 +93,30 @@ test('a receipt of any type is encoded as its type and its consensus fields, eac
         fields.logs.map(({ address, topics, data }) => [address, topics, data]),
       )
       // OP specs, "Deposit Receipt": both from Canyon on, neither before.
-      assert.deepEqual(more.map(number), isVersioned ? [Number(fields.depositNonce), 1] : [])
+      const ofDeposit = isVersioned ? [BigInt(fields.depositNonce), 1n] : []
+      // CIP-64: since the migration to a layer 2; no other receipt has it.
+      const ofCelo =
+        fields.type === '0x7b' && fields.baseFee !== null ? [BigInt(fields.baseFee)] : []
+      assert.deepEqual(
+        more.map((field) => BigInt(field === '0x' ? 0 : String(field))),
+        [...ofDeposit, ...ofCelo],
+      )
     }),
     { numRuns: 300 },
   )
+})
+
+test('a receipt of Celo with a fee currency ends with the base fee in that currency', () => {
+  const logsBloom = `0x${'00'.repeat(256)}`
+  const celo = { type: '0x7b', status: '0x1', cumulativeGasUsed: '0x5208', logsBloom, logs: [] }
+  const bytes = 1 + 3 + (3 + 256) + 1
+  const fields = `01825208b90100${'00'.repeat(256)}c0`
+  // Migrated receipts have none.
+  assert.equal(encodeReceipt(celo), `0x7bf9${bytes.toString(16).padStart(4, '0')}${fields}`)
+  const withFee = encodeReceipt({ ...celo, baseFee: '0x5d21dba00' })
+  assert.equal(withFee, `0x7bf9${(bytes + 6).toString(16).padStart(4, '0')}${fields}8505d21dba00`)
+  assert.ok(isKnownType({ ...celo, baseFee: '0x1' }))
+  assert.ok(!isKnownType(celo), 'an old node omits the fee')
 })
 
 test('a receipt root changes with every receipt, its order and its logs', async () => {

@@ -121,5 +121,5 @@ async function isFinalAt(
 }
 
 function pricesTokens({ tokens }: Ecosystem, chain: Chain): boolean {
-  return tokens.some(({ price }) => price?.chain?.id === chain.id)
+  return tokens.some(({ prices }) => prices.some((each) => each.chain?.id === chain.id))
 }

@@ -4,7 +4,7 @@ import { BURNS } from '#ecosystem/event-kinds/burns.ts'
 import type { Cut } from '#indexer/cut.ts'
 import { addSums, NOTHING, type Sums, takeSums } from '#indexer/events/event.ts'
 import { readEventDays } from '#indexer/events/event-days.ts'
-import { dollarsOf, sumTotals, totalOf } from '#indexer/events/sum-windows.ts'
+import { dollarsOf, sumTotals, totalOf, unpricedOf } from '#indexer/events/sum-windows.ts'
 import type { IndexStatus } from '#indexer/status.ts'
 import { named, Type } from '#lib/type.ts'
 import type { Route } from '#route/route.ts'
@@ -13,7 +13,7 @@ import { type DataDeps, dataRoute } from '../data-route.ts'
 import { type SeriesDay, valuesAtDayEnds } from '../day-rows.ts'
 import { KeptDays } from '../kept-days.ts'
 import { chainParameter, periodParameter, tokenParameter } from '../parameters.ts'
-import { amounts, amountText, rawText, unixTime, usdOf, usdOrNull } from '../wire.ts'
+import { amounts, amountText, rawText, unixTime, unpricedCount, usdOf, usdOrNull } from '../wire.ts'
 import { firstAndLastBurn } from './queries.ts'
 
 const dayRow = named('BurnDay', {
@@ -24,6 +24,7 @@ const dayRow = named('BurnDay', {
   burned: amountText,
   burnedRaw: rawText,
   burnedUsdAtEvent: usdOrNull,
+  unpricedCount,
   burnCount: Type.Integer(),
   cumulative: amountText,
   cumulativeRaw: rawText,
@@ -34,6 +35,7 @@ export const burnSums = named('BurnSums', {
   burned: amountText,
   burnedRaw: rawText,
   burnedUsdAtEvent: usdOrNull,
+  unpricedCount,
   burnCount: Type.Integer(),
 })
 
@@ -51,7 +53,7 @@ export function dailyBurns(deps: DataDeps): Route {
     tag: 'Burns',
     summary: 'Daily burns',
     description:
-      'One row per UTC day of the period, without gaps, oldest first; today is last and incomplete.',
+      'One row per UTC day of the period, without gaps, oldest first; today is last and incomplete. Events with amount 0 are not counted.',
     parameters,
     datasets: () => [BURNS],
     data: Type.Array(dayRow),
@@ -139,10 +141,11 @@ async function firstBurn({ connection, status, token, chain, cut }: BurnSource) 
   return firsts.length === 0 ? undefined : Math.min(...firsts)
 }
 
-function burnedMembers(sums: Sums, decimals: number) {
+export function burnedMembers(sums: Sums, decimals: number) {
   return {
     ...amounts('burned', sums.amount, decimals),
     burnedUsdAtEvent: usdOf(dollarsOf(sums)),
+    unpricedCount: unpricedOf(sums),
     burnCount: sums.events,
   }
 }

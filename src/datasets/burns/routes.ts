@@ -3,15 +3,9 @@ import { isRefusal } from '#domain/refusal.ts'
 import type { PricedToken } from '#ecosystem/ecosystem.ts'
 import { BURNS } from '#ecosystem/event-kinds/burns.ts'
 import type { Cut } from '#indexer/cut.ts'
-import {
-  dollarsOf,
-  sumTotals,
-  sumWindows,
-  type TokenSums,
-  totalOf,
-} from '#indexer/events/sum-windows.ts'
+import { sumTotals, sumWindows, type TokenSums, totalOf } from '#indexer/events/sum-windows.ts'
 import type { IndexStatus } from '#indexer/status.ts'
-import { percentage } from '#lib/decimal.ts'
+import { percentage, shareOf } from '#lib/decimal.ts'
 import { named, Type } from '#lib/type.ts'
 import type { Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
@@ -27,6 +21,7 @@ import {
 } from '../event-rows.ts'
 import { tokenParameter } from '../parameters.ts'
 import type { PriceAt } from '../price-at.ts'
+import { areHoldersKnown, areTransfersReadable } from '../unknown.ts'
 import {
   addressText,
   amounts,
@@ -37,15 +32,18 @@ import {
   usdOf,
   usdOrNull,
 } from '../wire.ts'
-import { burnSums, dailyBurns } from './daily-route.ts'
+import { burnedMembers, burnSums, dailyBurns } from './daily-route.ts'
 import { firstAndLastBurn } from './queries.ts'
 
 const totalShape = named('BurnTotals', {
   token: Type.String(),
-  totalBurned: amountText,
-  totalBurnedRaw: rawText,
+  totalBurned: nullable(amountText),
+  totalBurnedRaw: nullable(rawText),
   totalBurnedUsdNow: usdOrNull,
-  pctOfMinted: Type.Number(),
+  pctOfMinted: Type.Union([Type.Number(), Type.Null()], {
+    description:
+      'Of everything newly minted, without bridge moves and mints undone in their transaction; null while the supply is unknown, or if bridges brought all of it',
+  }),
   burnCount: Type.Integer(),
   last24h: burnSums,
   last7d: burnSums,
@@ -81,6 +79,7 @@ export const toBurnRow: ToRow = (event, status, ecosystem) => ({
 
 export interface BurnDeps extends DataDeps {
   readonly priceAt: PriceAt
+  /** Newly minted. */
   mintedOf(connection: Connection, symbol: string, cut?: Cut): Promise<bigint>
 }
 
@@ -95,7 +94,7 @@ function burnTotals(deps: BurnDeps): Route {
     tag: 'Burns',
     summary: 'Total burned',
     description:
-      'Everything ever burned of a token, with the last 24 hours, 7 and 30 days and the share of each chain; the chains add up exactly.',
+      'Everything ever burned of a token, with the last 24 hours, 7 and 30 days and the share of each chain; the chains add up exactly. Events with amount 0 are not counted.',
     parameters: { token: tokenParameter(deps.ecosystem.tokens, deps.ecosystem.primary) },
     datasets: () => [BURNS, HOLDERS],
     data: totalShape,
@@ -105,6 +104,7 @@ function burnTotals(deps: BurnDeps): Route {
         ({ token: symbol }) => symbol === token.symbol,
       )
       const all = totalOf(totals)
+      const isReadable = areTransfersReadable(status, token)
       const chains = await chainShares(connection, { status, token, totals, cut })
       const price = await deps.priceAt(connection, token.symbol, status.asOfUnix, cut)
       const [day = [], week = [], month = []] = await sumWindows(connection, {
@@ -114,9 +114,13 @@ function burnTotals(deps: BurnDeps): Route {
       })
       const data = {
         token: token.symbol,
-        ...amounts('totalBurned', all.amount, token.decimals),
-        totalBurnedUsdNow: usdOf(price && valueAt(all.amount, token.decimals, price)),
-        pctOfMinted: percentage(all.amount, await deps.mintedOf(connection, token.symbol, cut)),
+        ...amounts('totalBurned', isReadable ? all.amount : null, token.decimals),
+        totalBurnedUsdNow: usdOf(
+          isReadable ? price && valueAt(all.amount, token.decimals, price) : null,
+        ),
+        pctOfMinted: areHoldersKnown(status, token)
+          ? shareOf(all.amount, await deps.mintedOf(connection, token.symbol, cut))
+          : null,
         burnCount: all.events,
         last24h: toWindow(day, token),
         last7d: toWindow(week, token),
@@ -170,11 +174,7 @@ function extreme<Name extends string>(
 
 function toWindow(found: readonly TokenSums[], token: PricedToken) {
   const sums = totalOf(found, (each) => each.token === token.symbol)
-  return {
-    ...amounts('burned', sums.amount, token.decimals),
-    burnedUsdAtEvent: usdOf(dollarsOf(sums)),
-    burnCount: sums.events,
-  }
+  return burnedMembers(sums, token.decimals)
 }
 
 function recentBurns(deps: DataDeps): Route {
@@ -183,7 +183,8 @@ function recentBurns(deps: DataDeps): Route {
     operationId: 'listBurns',
     tag: 'Burns',
     summary: 'Latest burns',
-    description: 'Burn transactions of every chain, newest first.',
+    description:
+      'Burn transactions of every chain, newest first, with the counted amount. Events with amount 0 are not listed.',
     parameters: listParameters(deps.ecosystem),
     datasets: () => [BURNS],
     data: Type.Array(burnRow),

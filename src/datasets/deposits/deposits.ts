@@ -1,13 +1,13 @@
 import type { LogFilter } from '#chain/log-filter.ts'
 import { type Address, type Hash, ZERO_ADDRESS } from '#domain/address.ts'
-import type { Log } from '#domain/chain.ts'
+import { type Log, placeOf } from '#domain/chain.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
 import type { Payment } from '#ecosystem/ecosystem.ts'
 import { DecodeError } from '#ecosystem/event-arguments.ts'
 import type { Change, Dataset, Position } from '#indexer/dataset.ts'
 import type { Selector } from '#indexer/select-logs.ts'
 import { chunks } from '#lib/chunks.ts'
-import { toStored } from '#lib/u256.ts'
+import { toStored } from '#lib/stored-integer.ts'
 import type { Connection, Migration } from '#store/engine.ts'
 import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
 import { forgetBalanceCheck } from './proof/balance-check.ts'
@@ -15,13 +15,13 @@ import { forgetBalanceCheck } from './proof/balance-check.ts'
 export const DEPOSITS = 'deposits'
 
 export const depositsMigration: Migration = {
-  id: 1300,
+  id: 2300,
   name: 'deposits',
   sql: `
     create table deposits (
       chain_id bigint not null,
       block_number bigint not null,
-      log_index bigint not null,
+      place bigint not null,
       block_hash text not null,
       timestamp_unix bigint not null,
       tx_hash text not null,
@@ -31,7 +31,7 @@ export const depositsMigration: Migration = {
       amount text not null,
       proof text,
       unproven_because text,
-      primary key (chain_id, block_number, log_index)
+      primary key (chain_id, block_number, place)
     );
     create unique index deposits_of_tx on deposits (chain_id, tx_hash, position_in_tx);
     create index unproven_deposits on deposits (chain_id, block_number) where proof is null`,
@@ -98,13 +98,17 @@ export async function storeDeposits(
   facts: readonly DepositFact[],
 ): Promise<void> {
   const positions = new Map<Hash, number>()
-  const list = facts.map(({ log, sender, recipient, amount }) => {
+  // Filters bring the logs of one transaction in any order, and its position names a deposit for good.
+  const sorted = facts.toSorted(
+    (a, b) => a.log.blockNumber - b.log.blockNumber || placeOf(a.log) - placeOf(b.log),
+  )
+  const list = sorted.map(({ log, sender, recipient, amount }) => {
     const position = positions.get(log.txHash) ?? 0
     positions.set(log.txHash, position + 1)
     return [
       log.chainId,
       log.blockNumber,
-      log.logIndex,
+      placeOf(log),
       log.blockHash,
       log.timestamp,
       log.txHash,
@@ -116,7 +120,7 @@ export async function storeDeposits(
   })
   for (const part of chunks(list, ROWS_PER_STATEMENT))
     await connection.run(sql`
-      insert into deposits (chain_id, block_number, log_index, block_hash, timestamp_unix, tx_hash,
+      insert into deposits (chain_id, block_number, place, block_hash, timestamp_unix, tx_hash,
         position_in_tx, sender, recipient, amount)
       values ${rows(part)}`)
 }

@@ -1,5 +1,5 @@
 import type { Address, Hash } from '#domain/address.ts'
-import type { BlockRef } from '#domain/chain.ts'
+import { type BlockRef, logIndexAt } from '#domain/chain.ts'
 import type { Chain, Payment } from '#ecosystem/ecosystem.ts'
 import { CHAIN_PART, type FileParts } from '#indexer/adopted-file/file-part.ts'
 import { readOtherParts } from '#indexer/adopted-file/tables.ts'
@@ -8,7 +8,7 @@ import { readPosition, storedBlock } from '#indexer/positions.ts'
 import { chunks } from '#lib/chunks.ts'
 import type { Connection, Engine, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { empty, join, ROWS_PER_STATEMENT, type Sql, sql } from '#store/sql.ts'
+import { join, ROWS_PER_STATEMENT, type Sql, sql } from '#store/sql.ts'
 import { DEPOSITS } from './deposits.ts'
 
 /** A payment in the chain as currently indexed. */
@@ -31,7 +31,7 @@ export type DepositSelection =
   | { readonly sinceBlock: number }
   | { readonly txHashes: readonly Hash[] }
   | {
-      readonly after: { readonly blockNumber: number; readonly logIndex: number }
+      readonly after: Pick<CanonicalDeposit, 'blockNumber' | 'txHash' | 'positionInTx'>
       readonly limit: number
     }
 
@@ -100,9 +100,11 @@ async function selectDeposits(
   if ('sinceBlock' in selection)
     return runSelection(connection, chainId, sql`block_number >= ${selection.sinceBlock}`)
   if ('after' in selection) {
-    const { blockNumber, logIndex } = selection.after
-    const behind = sql`(block_number, log_index) > (${blockNumber}, ${logIndex})`
-    return runSelection(connection, chainId, behind, sql`limit ${selection.limit}`)
+    const { blockNumber, txHash, positionInTx } = selection.after
+    const behind = sql`(block_number, tx_hash, position_in_tx)
+      > (${blockNumber}, ${txHash}, ${positionInTx})`
+    const page = sql`order by block_number, tx_hash, position_in_tx limit ${selection.limit}`
+    return runSelection(connection, chainId, behind, page)
   }
   const found: CanonicalDeposit[] = []
   for (const part of chunks(selection.txHashes, ROWS_PER_STATEMENT))
@@ -114,13 +116,13 @@ async function runSelection(
   connection: Connection,
   chainId: number,
   condition: Sql,
-  limit: Sql = empty,
+  order: Sql = sql`order by block_number, place`,
 ) {
   const found = await connection.run(sql`
-    select chain_id, block_number, block_hash, timestamp_unix, tx_hash, log_index, position_in_tx,
+    select chain_id, block_number, block_hash, timestamp_unix, tx_hash, place, position_in_tx,
       sender, recipient, amount, proof
     from deposits where chain_id = ${chainId} and ${condition}
-    order by block_number, log_index ${limit}`)
+    ${order}`)
   return found.map(toDeposit)
 }
 
@@ -131,11 +133,11 @@ function toDeposit(row: Row): CanonicalDeposit {
     blockHash: column.hex(row, 'block_hash'),
     timestampUnix: column.integer(row, 'timestamp_unix'),
     txHash: column.hex(row, 'tx_hash'),
-    logIndex: column.integer(row, 'log_index'),
+    logIndex: logIndexAt(column.integer(row, 'place')),
     positionInTx: column.integer(row, 'position_in_tx'),
     from: column.hex(row, 'sender'),
     to: column.hex(row, 'recipient'),
-    amount: column.u256(row, 'amount'),
+    amount: column.bigint(row, 'amount'),
     proven: column.textOrNull(row, 'proof') !== null,
   }
 }

@@ -2,7 +2,7 @@ import { showAddress } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import { DIVIDENDS } from '#ecosystem/event-kinds/dividends.ts'
-import { dollarsOf } from '#indexer/events/sum-windows.ts'
+import { dollarsOf, unpricedOf } from '#indexer/events/sum-windows.ts'
 import { named, Type } from '#lib/type.ts'
 import type { Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
@@ -24,6 +24,7 @@ import {
   nullable,
   rawText,
   unixTime,
+  unpricedCount,
   usdOf,
   usdOrNull,
 } from '../wire.ts'
@@ -52,7 +53,9 @@ const claimsShape = named('WalletClaims', {
   summary: named('ClaimSummary', {
     claimCount: Type.Integer(),
     usdAtClaim: usdOrNull,
+    unpricedCount,
     usdNow: usdOrNull,
+    unpricedNowCount: unpricedCount,
     firstClaimUnix: nullable(unixTime),
     lastClaimUnix: nullable(unixTime),
     tokens: Type.Array(
@@ -61,6 +64,7 @@ const claimsShape = named('WalletClaims', {
         amount: amountText,
         amountRaw: rawText,
         usdAtClaim: usdOrNull,
+        unpricedCount,
         usdNow: usdOrNull,
         claimCount: Type.Integer(),
       }),
@@ -79,7 +83,8 @@ function recentPayouts(deps: DataDeps): Route {
     operationId: 'listPayouts',
     tag: 'Dividends',
     summary: 'Latest payout events',
-    description: 'Claims and distributions of every chain, newest first.',
+    description:
+      'Claims and distributions of every chain, newest first. Events with amount 0 are not listed.',
     parameters: listParameters(deps.ecosystem),
     datasets: () => [DIVIDENDS],
     data: Type.Array(payoutRow),
@@ -108,7 +113,7 @@ function walletClaims(deps: DataDeps & { readonly priceAt: PriceAt }): Route {
     tag: 'Dividends',
     summary: 'Claim history of a wallet',
     description:
-      'All claims of one wallet, newest first, with their sums. A wallet that never claimed has zeros and an empty list.',
+      'All claims of one wallet, newest first, with their sums. A wallet that never claimed has zeros and an empty list. Events with amount 0 are not counted.',
     parameters: { address: addressParameter, ...listParameters(deps.ecosystem) },
     datasets: () => [DIVIDENDS],
     data: claimsShape,
@@ -128,8 +133,8 @@ function walletClaims(deps: DataDeps & { readonly priceAt: PriceAt }): Route {
       if (isRefusal(found)) return found
       const claims = found.events.map((event) => eventMembers(event, at.status, deps.ecosystem))
       const show = async (reads: Connection, summary: ClaimSummary) => {
-        const { lines, usdNow } = await valueNow(reads, { ...at, deps, sums: summary.tokens })
-        const shown = showSummary(summary, lines, usdNow)
+        const valued = await valueNow(reads, { ...at, deps, sums: summary.tokens })
+        const shown = showSummary(summary, valued)
         return { data: { address: showAddress(address), summary: shown, claims }, page: found.page }
       }
       const { cut } = at
@@ -148,17 +153,32 @@ function walletClaims(deps: DataDeps & { readonly priceAt: PriceAt }): Route {
   })
 }
 
-function showSummary(summary: ClaimSummary, lines: readonly ValuedSums[], usdNow: MicroUsd | null) {
+function showSummary(
+  summary: ClaimSummary,
+  {
+    lines,
+    usdNow,
+    unpricedNow,
+  }: {
+    readonly lines: readonly ValuedSums[]
+    readonly usdNow: MicroUsd | null
+    readonly unpricedNow: number
+  },
+) {
+  const all = { amount: 0n, events: summary.claims, ...summary }
   return {
     claimCount: summary.claims,
-    usdAtClaim: usdOf(dollarsOf({ amount: 0n, events: summary.claims, ...summary })),
+    usdAtClaim: usdOf(dollarsOf(all)),
+    unpricedCount: unpricedOf(all),
     usdNow: usdOf(usdNow),
+    unpricedNowCount: unpricedNow,
     firstClaimUnix: summary.firstUnix,
     lastClaimUnix: summary.lastUnix,
     tokens: lines.map((line) => ({
       token: line.token.symbol,
       ...amounts('amount', line.amount, line.token.decimals),
       usdAtClaim: usdOf(dollarsOf(line)),
+      unpricedCount: unpricedOf(line),
       usdNow: usdOf(line.usdNow),
       claimCount: line.events,
     })),

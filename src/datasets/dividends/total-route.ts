@@ -8,6 +8,7 @@ import {
   sumWindows,
   type TokenSums,
   totalOf,
+  unpricedOf,
 } from '#indexer/events/sum-windows.ts'
 import type { IndexStatus } from '#indexer/status.ts'
 import { named, Type } from '#lib/type.ts'
@@ -15,24 +16,40 @@ import type { Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
 import { type DataDeps, dataRoute } from '../data-route.ts'
 import type { PriceAt } from '../price-at.ts'
-import { addressText, amounts, amountText, nullable, rawText, usdOf, usdOrNull } from '../wire.ts'
+import {
+  addressText,
+  amounts,
+  amountText,
+  nullable,
+  rawText,
+  unpricedCount,
+  usdOf,
+  usdOrNull,
+} from '../wire.ts'
 import { countRecipients, countRecipientsBefore } from './queries.ts'
 import { type ValuedSums, valueNow } from './value-now.ts'
 
 export type DividendDeps = DataDeps & { readonly priceAt: PriceAt }
 
-const windowShape = named('PayoutSums', { usdAtPayout: usdOrNull, payoutCount: Type.Integer() })
+const windowShape = named('PayoutSums', {
+  usdAtPayout: usdOrNull,
+  unpricedCount,
+  payoutCount: Type.Integer(),
+})
 
 const tokenWindowShape = named('TokenPayoutSums', {
   amount: amountText,
   amountRaw: rawText,
   usdAtPayout: usdOrNull,
+  unpricedCount,
   payoutCount: Type.Integer(),
 })
 
 const totalsShape = named('DividendTotals', {
   totalUsdAtPayout: usdOrNull,
+  unpricedCount,
   totalUsdNow: usdOrNull,
+  unpricedNowCount: unpricedCount,
   payoutCount: Type.Integer(),
   recipientCount: Type.Integer({ description: 'Distinct wallets over all chains and tokens' }),
   last24h: windowShape,
@@ -47,6 +64,7 @@ const totalsShape = named('DividendTotals', {
       amount: amountText,
       amountRaw: rawText,
       usdAtPayout: usdOrNull,
+      unpricedCount,
       usdNow: usdOrNull,
       last24h: tokenWindowShape,
       last7d: tokenWindowShape,
@@ -62,7 +80,7 @@ export function dividendTotals(deps: DividendDeps): Route {
     tag: 'Dividends',
     summary: 'Lifetime dividends',
     description:
-      'Lifetime payouts over all reward tokens with their dollar values, and the last 24 hours, 7 and 30 days back from `meta.asOf`. Claims count; distributions into the pot do not.',
+      'Lifetime payouts over all reward tokens with their dollar values, and the last 24 hours, 7 and 30 days back from `meta.asOf`. Claims count; distributions into the pot do not, nor do events with amount 0.',
     parameters: {},
     datasets: () => [DIVIDENDS],
     data: totalsShape,
@@ -108,11 +126,18 @@ async function readTotals(
     asOfUnix: status.asOfUnix,
     cut,
   })
-  const { lines, usdNow } = await valueNow(connection, { deps, status, cut, sums: totals })
+  const { lines, usdNow, unpricedNow } = await valueNow(connection, {
+    deps,
+    status,
+    cut,
+    sums: totals,
+  })
   const all = totalOf(totals)
   const data = {
     totalUsdAtPayout: usdOf(dollarsOf(all)),
+    unpricedCount: unpricedOf(all),
     totalUsdNow: usdOf(usdNow),
+    unpricedNowCount: unpricedNow,
     payoutCount: all.events,
     recipientCount: recipients,
     last24h: toWindow(totalOf(last24h)),
@@ -145,6 +170,7 @@ function showToken(
     decimals,
     ...amounts('amount', line.amount, decimals),
     usdAtPayout: usdOf(dollarsOf(line)),
+    unpricedCount: unpricedOf(line),
     usdNow: usdOf(line.usdNow),
     last24h: window(last24h),
     last7d: window(last7d),
@@ -153,7 +179,11 @@ function showToken(
 }
 
 function toWindow(sums: Sums) {
-  return { usdAtPayout: usdOf(dollarsOf(sums)), payoutCount: sums.events }
+  return {
+    usdAtPayout: usdOf(dollarsOf(sums)),
+    unpricedCount: unpricedOf(sums),
+    payoutCount: sums.events,
+  }
 }
 
 function toTokenWindow(sums: Sums, decimals: number) {

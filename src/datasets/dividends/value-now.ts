@@ -24,6 +24,8 @@ export async function valueNow<S extends Sums & { readonly token: string }>(
 ): Promise<{
   readonly lines: readonly (Omit<S, 'token'> & ValuedSums)[]
   readonly usdNow: MicroUsd | null
+  /** Events of tokens that have no price now. */
+  readonly unpricedNow: number
 }> {
   const { deps, status, cut } = input
   const lines: (Omit<S, 'token'> & ValuedSums)[] = []
@@ -39,7 +41,9 @@ export async function valueNow<S extends Sums & { readonly token: string }>(
   }
   // Rounded once per token, so that the total does not depend on the lines.
   const values = [...perToken].map(([token, { amount, price }]) => worth(token, amount, price))
-  return { lines, usdNow: addDollars(values) }
+  const unpriced = lines.filter((line) => line.usdNow === null)
+  const unpricedNow = unpriced.reduce((sum, { events }) => sum + events, 0)
+  return { lines, usdNow: addDollars(values), unpricedNow }
 }
 
 function worth(token: PricedToken, amount: bigint, price: Price | null): MicroUsd | null {

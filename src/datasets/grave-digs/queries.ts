@@ -26,7 +26,7 @@ export async function readLeaderboard(
     limit ${input.limit}`)
   return found.map((row) => ({
     address: column.hex(row, 'account'),
-    amount: column.u256(row, 'amount'),
+    amount: column.bigint(row, 'amount'),
     digs: column.integer(row, 'events'),
     firstUnix: column.integer(row, 'first_unix'),
     lastUnix: column.integer(row, 'last_unix'),

@@ -63,7 +63,8 @@ function recentDigs(deps: DataDeps): Route {
     operationId: 'listGraveDigs',
     tag: 'Grave digs',
     summary: 'Recent grave digs',
-    description: 'Grave dig claims of every chain, newest first.',
+    description:
+      'Grave dig claims of every chain, newest first. Events with amount 0 are not listed.',
     parameters: listParameters(deps.ecosystem),
     datasets: () => [GRAVE_DIGS],
     data: Type.Array(digRow),
@@ -91,7 +92,7 @@ function leaderboard(deps: DataDeps & { readonly priceAt: PriceAt }): Route {
     tag: 'Grave digs',
     summary: 'Top grave diggers',
     description:
-      'Wallets ranked by the total they claimed; equal totals by the earlier last dig, then by address.',
+      'Wallets ranked by the total they claimed; equal totals by the earlier last dig, then by address. Events with amount 0 are not counted.',
     parameters: {
       limit: limitParameter(10),
       token: tokenParameter(deps.ecosystem.tokens, deps.ecosystem.primary),

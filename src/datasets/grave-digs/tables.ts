@@ -2,7 +2,7 @@ import type { Migration } from '#store/engine.ts'
 
 /** A covering index: only this dataset ranks accounts. */
 export const leadersMigration: Migration = {
-  id: 1400,
+  id: 2400,
   name: 'wallets that dig are ranked',
   sql: `
     create index grave_dig_leaders on event_account_sums

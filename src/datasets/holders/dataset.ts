@@ -20,11 +20,13 @@ import { foldSupply } from './fold-supply.ts'
 import { forgetHolders } from './history/forget-holders.ts'
 import { type HistoryToken, openHoldersHistory } from './history/holders-history.ts'
 import { dayEnds } from './holder-days.ts'
-import { collectMovements, type Movement, type TransferFact } from './movement.ts'
+import { collectMovements, MISSHAPEN, type Movement, type TransferFact } from './movement.ts'
+import { noteOverdrawnTokens } from './note-overdrawn.ts'
 
 export function holdersDataset(ecosystem: Ecosystem): Dataset<TransferFact> {
   const deployments = deploymentsOf(ecosystem)
   const locked = new Set([...ecosystem.burnAddresses, ...ecosystem.nonCirculating])
+  const movesOn = ({ chainId }: Change) => ({ locked, tokens: historyTokens(deployments, chainId) })
   return {
     name: HOLDERS,
     selectors: [...deployments.values()].map(({ chainId, address }) => ({
@@ -34,8 +36,8 @@ export function holdersDataset(ecosystem: Ecosystem): Dataset<TransferFact> {
     })),
     builtFrom: (chainId) => entriesOf(deployments, locked, chainId),
     decode: (log) => readTransfer(log, deployments),
-    apply: (change, transfers) => applyTransfers(change, transfers, locked),
-    revert: (change, ancestor) => revertTransfers(change, ancestor, locked),
+    apply: (change, transfers) => applyTransfers(change, transfers, movesOn(change)),
+    revert: (change, ancestor) => revertTransfers(change, ancestor, movesOn(change)),
     forget: forgetHolders,
     finalize: (change) => forgetDeltas(change.connection, change.chainId, change.finalizedNumber),
     openHistory: (chainId) =>
@@ -45,6 +47,12 @@ export function holdersDataset(ecosystem: Ecosystem): Dataset<TransferFact> {
         locked,
       }),
   }
+}
+
+interface Moves {
+  /** Whose balances do not circulate. */
+  readonly locked: ReadonlySet<Address>
+  readonly tokens: readonly HistoryToken[]
 }
 
 interface Deployment {
@@ -101,7 +109,7 @@ function readTransfer(
 ): readonly TransferFact[] {
   const [, from, to, ...more] = log.topics
   if (from === undefined || to === undefined || more.length > 0 || log.data.length !== 66)
-    throw new DecodeError('a transfer has three topics and 32 bytes of data')
+    throw new DecodeError(MISSHAPEN)
   const deployment = deployments.get(`${log.chainId}|${log.address}`)
   if (deployment === undefined) return []
   const { blockNumber, timestamp } = log
@@ -120,7 +128,7 @@ function readTransfer(
 async function applyTransfers(
   change: Change,
   transfers: readonly TransferFact[],
-  locked: ReadonlySet<Address>,
+  { locked, tokens }: Moves,
 ): Promise<void> {
   const movements = collectMovements(transfers)
   const before = await readBalances(change, movements)
@@ -128,6 +136,7 @@ async function applyTransfers(
   await moveBalances(change, movements, { before, since })
   await storeDeltas(change, movements)
   await foldSupply(change, movements, locked)
+  await noteOverdrawnTokens(change, tokens)
 }
 
 function holdersAfter(
@@ -145,7 +154,7 @@ function holdersAfter(
 async function revertTransfers(
   change: Change,
   ancestor: Position,
-  locked: ReadonlySet<Address>,
+  { locked, tokens }: Moves,
 ): Promise<void> {
   const undone = await takeDeltas(change, ancestor)
   const before = await readBalances(change, undone)
@@ -159,6 +168,7 @@ async function revertTransfers(
   const since = await foldHolders(change, changes)
   await moveBalances(change, undone, { before, since })
   await foldSupply(change, undone, locked)
+  await noteOverdrawnTokens(change, tokens)
 }
 
 /** Zero and non-circulating addresses are not holders. */

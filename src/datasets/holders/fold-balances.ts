@@ -1,30 +1,13 @@
-import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
+import { ZERO_ADDRESS } from '#domain/address.ts'
 import type { Change, Position } from '#indexer/dataset.ts'
-import { MissingFactsError } from '#indexer/missing-facts-error.ts'
 import { chunks } from '#lib/chunks.ts'
 import { groupBy } from '#lib/group-by.ts'
-import { toStored } from '#lib/u256.ts'
+import { toStored } from '#lib/stored-integer.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
 import { inKeys } from '#store/typed-values.ts'
 import type { Movement, Step } from './movement.ts'
-
-/** The token moved a balance that no transfer explains. */
-export class UnexplainedBalanceError extends MissingFactsError {
-  override readonly name = 'UnexplainedBalanceError'
-  readonly token: string
-  readonly address: Address
-
-  constructor(token: string, address: Address, chainId: number) {
-    super(
-      chainId,
-      `${address} sent more ${token} on chain ${chainId} than it ever received: the chain's startBlock is later than the token's first transfer, the token moves balances without Transfer events, or an endpoint silently dropped old logs`,
-    )
-    this.token = token
-    this.address = address
-  }
-}
 
 /** By `token|address`. */
 export type Balances = ReadonlyMap<string, bigint>
@@ -45,7 +28,7 @@ export async function readBalances(
         part.map(({ token, address }) => [token, address]),
       )}`)
     for (const row of found)
-      balances.set(`${row.token}|${row.address}`, column.u256(row, 'balance'))
+      balances.set(`${row.token}|${row.address}`, column.bigint(row, 'balance'))
   }
   return balances
 }
@@ -60,7 +43,7 @@ export async function moveBalances(
     .filter(({ address }) => address !== ZERO_ADDRESS)
     .map((movement) => ({
       ...movement,
-      balance: balanceAfter(change, movement, before),
+      balance: balanceAfter(movement, before),
       sinceUnix: since.get(`${movement.token}|${movement.address}`) ?? null,
     }))
   for (const part of chunks(after, ROWS_PER_STATEMENT)) {
@@ -70,16 +53,15 @@ export async function moveBalances(
     )
     await writeBalances(
       change,
-      part.filter(({ balance }) => balance > 0n),
+      part.filter(({ balance }) => balance !== 0n),
     )
   }
 }
 
-function balanceAfter(change: Change, movement: Movement, before: Balances): bigint {
+function balanceAfter(movement: Movement, before: Balances): bigint {
   const { token, address, steps } = movement
   let balance = before.get(`${token}|${address}`) ?? 0n
   for (const step of steps) balance += step.received - step.sent
-  if (balance < 0n) throw new UnexplainedBalanceError(token, address, change.chainId)
   return balance
 }
 
@@ -122,12 +104,13 @@ export async function storeDeltas(change: Change, movements: readonly Movement[]
         step.timestamp,
         toStored(step.received),
         toStored(step.sent),
+        toStored(step.kept),
       ]),
   )
   for (const part of chunks(list, ROWS_PER_STATEMENT))
     await change.connection.run(sql`
       insert into balance_deltas
-        (chain_id, block_number, token, address, timestamp_unix, received, sent)
+        (chain_id, block_number, token, address, timestamp_unix, received, sent, kept)
       values ${rows(part)}`)
 }
 
@@ -136,7 +119,7 @@ export async function takeDeltas(change: Change, ancestor: Position): Promise<re
   const removed = await change.connection.run(sql`
     delete from balance_deltas
     where chain_id = ${change.chainId} and block_number > ${ancestor.number}
-    returning token, address, block_number, timestamp_unix, received, sent`)
+    returning token, address, block_number, timestamp_unix, received, sent, kept`)
   const groups = groupBy(removed, (row) => `${row.token}|${row.address}`)
   return [...groups.values()].flatMap((group) => {
     const [first] = group
@@ -144,8 +127,9 @@ export async function takeDeltas(change: Change, ancestor: Position): Promise<re
     const steps = group.map<Step>((row) => ({
       blockNumber: column.integer(row, 'block_number'),
       timestamp: column.integer(row, 'timestamp_unix'),
-      received: -column.u256(row, 'received'),
-      sent: -column.u256(row, 'sent'),
+      received: -column.bigint(row, 'received'),
+      sent: -column.bigint(row, 'sent'),
+      kept: -column.bigint(row, 'kept'),
     }))
     return [{ token: column.text(first, 'token'), address: column.hex(first, 'address'), steps }]
   })

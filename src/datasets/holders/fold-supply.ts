@@ -1,8 +1,8 @@
 import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
 import type { Change } from '#indexer/dataset.ts'
 import { chunks } from '#lib/chunks.ts'
+import { toStored } from '#lib/stored-integer.ts'
 import { startOfDay } from '#lib/time.ts'
-import { toStored } from '#lib/u256.ts'
 import { column } from '#store/row.ts'
 import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
 import { inKeys } from '#store/typed-values.ts'
@@ -13,7 +13,7 @@ export interface SupplyChange {
   readonly minted: bigint
   /** To the zero address. */
   readonly burned: bigint
-  /** Into and out of non-circulating addresses. */
+  /** Into and out of non-circulating addresses, the zero address's own among them. */
   readonly locked: bigint
   readonly unlocked: bigint
 }
@@ -49,10 +49,10 @@ export async function foldSupply(
   const deltas = new Map<string, { readonly key: Key; sums: SupplyChange }>()
   for (const { token, address, steps } of movements) {
     if (address !== ZERO_ADDRESS && !locked.has(address)) continue
-    for (const { timestamp, received, sent } of steps) {
+    for (const { timestamp, received, sent, kept } of steps) {
       const sums =
         address === ZERO_ADDRESS
-          ? { ...NO_SUPPLY, minted: sent, burned: received }
+          ? { ...NO_SUPPLY, minted: sent, burned: received, locked: kept }
           : { ...NO_SUPPLY, locked: received, unlocked: sent }
       for (const key of [
         [token, 'day', startOfDay(timestamp)],
@@ -122,10 +122,10 @@ async function foldRows(
 
 export function readSupply(row: Readonly<Record<string, unknown>>): SupplyChange {
   return {
-    minted: column.u256(row, 'minted'),
-    burned: column.u256(row, 'burned'),
-    locked: column.u256(row, 'locked'),
-    unlocked: column.u256(row, 'unlocked'),
+    minted: column.bigint(row, 'minted'),
+    burned: column.bigint(row, 'burned'),
+    locked: column.bigint(row, 'locked'),
+    unlocked: column.bigint(row, 'unlocked'),
   }
 }
 

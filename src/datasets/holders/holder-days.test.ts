@@ -12,6 +12,7 @@ test('a day counts by where it ends, however often an address went in and out', 
     timestamp,
     received,
     sent,
+    kept: 0n,
   })
   const steps = [step(10, 5n, 0n), step(20, 0n, 5n), step(DAY_SECONDS, 3n, 0n)]
   assert.deepEqual(dayEnds({ token: 'GRAVE', address: alice, steps }, 0n), [

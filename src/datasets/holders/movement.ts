@@ -1,10 +1,14 @@
-import type { Address } from '#domain/address.ts'
+import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
+
+export const MISSHAPEN = 'a transfer has three topics and 32 bytes of data'
 
 export interface Step {
   readonly blockNumber: number
   readonly timestamp: number
   received: bigint
   sent: bigint
+  /** By the zero address, of what it sent to itself: it is minted, and never circulates. */
+  kept: bigint
 }
 
 /** Oldest step first. */
@@ -35,13 +39,15 @@ export function collectMovements(transfers: readonly TransferFact[]): readonly M
     const last = movement.steps.at(-1)
     if (last?.blockNumber === transfer.blockNumber) return last
     const { blockNumber, timestamp } = transfer
-    const step = { blockNumber, timestamp, received: 0n, sent: 0n }
+    const step = { blockNumber, timestamp, received: 0n, sent: 0n, kept: 0n }
     movement.steps.push(step)
     return step
   }
   for (const transfer of transfers) {
-    stepOf(transfer, transfer.from).sent += transfer.value
-    stepOf(transfer, transfer.to).received += transfer.value
+    const { from, to, value } = transfer
+    stepOf(transfer, from).sent += value
+    if (from === ZERO_ADDRESS && to === ZERO_ADDRESS) stepOf(transfer, to).kept += value
+    else stepOf(transfer, to).received += value
   }
   return [...movements.values()]
 }

@@ -20,10 +20,6 @@ export async function readTotalSupply(
   return found.map(readSupply).reduce(addSupply, NO_SUPPLY)
 }
 
-export async function mintedAt(connection: Connection, token: string, cut?: Cut): Promise<bigint> {
-  return (await supplyAt(connection, token, cut)).minted
-}
-
 /** With a cut, at the end of the last whole day before each chain's block: only days are kept. */
 export async function supplyAt(
   connection: Connection,
@@ -136,9 +132,9 @@ export async function readBalanceAt(
     select received, sent from balance_deltas
     where token = ${token} and address = ${address} and chain_id = ${chainId}
       and block_number > ${input.blockNumber}`)
-  const now = row === undefined ? 0n : column.u256(row, 'balance')
+  const now = row === undefined ? 0n : column.bigint(row, 'balance')
   return later.reduce(
-    (balance, delta) => balance - column.u256(delta, 'received') + column.u256(delta, 'sent'),
+    (balance, delta) => balance - column.bigint(delta, 'received') + column.bigint(delta, 'sent'),
     now,
   )
 }

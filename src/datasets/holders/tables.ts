@@ -2,14 +2,15 @@ import type { Migration } from '#store/engine.ts'
 import { CLUSTERED } from '#store/migrate.ts'
 
 /**
- * `balances`: positive balances; `since_unix` is null for non-circulating addresses.
+ * `balances`: balances other than zero; `since_unix` is null for addresses that are no holders.
+ *   Those below zero are not explained by transfers.
  * `balance_deltas`: movements of blocks that are not final, for reverts.
  * `holder_spans`: ended periods of holding; most holders never left.
  * `holder_turns`: days on which holding began or ceased.
  * `holder_buckets`: holders gained and lost over all chains.
  */
 export const holdersMigration: Migration = {
-  id: 1100,
+  id: 2100,
   name: 'holders',
   sql: `
     create table balances (
@@ -20,6 +21,7 @@ export const holdersMigration: Migration = {
       since_unix bigint,
       primary key (token, address, chain_id)
     ) ${CLUSTERED};
+    create index balances_overdrawn on balances (token, chain_id, address) where balance < '1';
     create table balance_deltas (
       chain_id bigint not null,
       block_number bigint not null,
@@ -28,6 +30,7 @@ export const holdersMigration: Migration = {
       timestamp_unix bigint not null,
       received text not null,
       sent text not null,
+      kept text not null,
       primary key (chain_id, block_number, token, address)
     ) ${CLUSTERED};
     create index balance_deltas_of_address on balance_deltas (token, address, chain_id, block_number);

@@ -26,7 +26,8 @@ function readPrice(kind: 'uniswap-v2' | 'uniswap-v3', data: `0x${string}`): Pric
   )
   const [series] = priceSeries(parseEcosystem('mine', { ...localEcosystem, tokens }).tokens)
   assert.ok(series !== undefined)
-  return compilePriceReader(series)(logWith(kind, getSelector(series.source.event), data))
+  const log = logWith(kind, getSelector(series.source.event), data)
+  return compilePriceReader(series)(log)?.price ?? undefined
 }
 
 function logWith(kind: 'uniswap-v2' | 'uniswap-v3', topic0: `0x${string}`, data: `0x${string}`) {
@@ -48,10 +49,21 @@ test('a v2 pool of a nearly worthless token keeps 18 significant digits', () => 
 test('a v3 pool of a nearly worthless token keeps 18 significant digits', () => {
   const sqrtPriceX96 = 3n * 10n ** 15n * 2n ** 96n
   const types = from('int256, int256, uint160, uint128, int24')
-  const data = encode(types, [1n, -1n, sqrtPriceX96, 1n, 0])
+  const data = encode(types, [1n, -1n, sqrtPriceX96, 10n ** 20n, 0])
   const price = readPrice('uniswap-v3', data)
   // One ninth of 10^-30.
   assert.equal(toUsdPriceExact(price ?? 0n), `0.${'0'.repeat(30)}${'1'.repeat(18)}`)
+})
+
+test('a swap that leaves no liquidity sets no price, nor does a pool without reserves', () => {
+  const types = from('int256, int256, uint160, uint128, int24')
+  const sqrtPriceX96 = 1_461_446_703_485_210_103_287_273_052_203_988_822_378_723_970_341n
+  const swapWith = (liquidity: bigint) =>
+    readPrice('uniswap-v3', encode(types, [1n, -1n, sqrtPriceX96, liquidity, 887_271]))
+  assert.equal(swapWith(0n), undefined)
+  assert.equal(readPrice('uniswap-v2', encode(from('uint112, uint112'), [0n, 0n])), undefined)
+  assert.equal(readPrice('uniswap-v2', encode(from('uint112, uint112'), [0n, 5n])), undefined)
+  assert.equal(readPrice('uniswap-v2', encode(from('uint112, uint112'), [5n, 0n])), undefined)
 })
 
 test('a token worth less than a millionth of a dollar has a price and a market cap in /api/stats', () =>

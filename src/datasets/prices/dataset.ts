@@ -4,7 +4,7 @@ import type { PartEntry } from '#indexer/adopted-file/file-part.ts'
 import type { Change, Dataset, Position } from '#indexer/dataset.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import { groupBy } from '#lib/group-by.ts'
-import { startOfDay } from '#lib/time.ts'
+import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import type { BulkInsert } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
@@ -13,13 +13,18 @@ import { compilePriceReader, type PriceFact, type PriceSeries } from './decode.t
 import { nextPoint } from './queries.ts'
 
 export function priceSeries(tokens: readonly PricedToken[]): readonly PriceSeries[] {
-  return tokens.flatMap((token) => {
-    const source = token.price
-    if (source === null || source.chain === null) return []
-    const symbol = source.quote?.toUpperCase()
-    const quote = tokens.find((each) => each.symbol.toUpperCase() === symbol) ?? null
-    return [{ token, source, quote }]
-  })
+  return tokens.flatMap((token) =>
+    token.prices.flatMap((source, index): readonly PriceSeries[] => {
+      if (source.chain === null) return []
+      const symbol = source.quote?.toUpperCase()
+      const quote = tokens.find((each) => each.symbol.toUpperCase() === symbol) ?? null
+      const until = token.prices.slice(index + 1).flatMap(({ chain, since }) => {
+        const isComparable = since !== null && ('unix' in since || chain?.id === source.chain.id)
+        return isComparable ? [since] : []
+      })
+      return [{ token, source, quote, until }]
+    }),
+  )
 }
 
 /** Every move of the configured pools and feeds. */
@@ -36,11 +41,11 @@ export function pricesDataset(series: readonly PriceSeries[]): Dataset<PriceFact
     builtFrom: (chainId) => entriesOf(series, chainId),
     decode: (log) =>
       (byAddress.get(`${log.chainId}|${log.address}`) ?? []).flatMap(({ token, read }) => {
-        const price = read(log)
-        if (price === undefined) return []
-        const { chainId, blockNumber, logIndex, txHash, timestamp } = log
-        const place = { chainId, blockNumber, logIndex, txHash, timestamp }
-        return [{ symbol: token.symbol, log: place, price }]
+        const reading = read(log)
+        if (reading === undefined) return []
+        const { chainId, blockNumber, txIndex, logIndex, txHash, timestamp } = log
+        const at = { chainId, blockNumber, txIndex, logIndex, txHash, timestamp }
+        return [{ symbol: token.symbol, log: at, ...reading }]
       }),
     apply: storePrices,
     revert: (change, ancestor) => removePrices(change, ancestor, series),
@@ -50,9 +55,10 @@ export function pricesDataset(series: readonly PriceSeries[]): Dataset<PriceFact
 
 function entriesOf(series: readonly PriceSeries[], chainId: number): readonly PartEntry[] {
   const own = series.filter(({ source }) => source.chain.id === chainId)
-  return own.map(({ token, source, quote }) => {
+  return own.map(({ token, source, quote, until }) => {
     const { chain, kind, address } = source
-    const facts = { symbol: token.symbol, kind, address, ...source.facts }
+    const dates = [source.since, ...until].map((each) => each && { ...each })
+    const facts = { symbol: token.symbol, kind, address, dates, ...source.facts }
     const field = `price of ${token.symbol}`
     if (source.quote === null) return { field, facts }
     const pair = [token, quote].map((each) => [
@@ -66,7 +72,9 @@ function entriesOf(series: readonly PriceSeries[], chainId: number): readonly Pa
 async function storePrices(change: Change, facts: readonly PriceFact[]): Promise<void> {
   change.changes?.price(facts)
   // The last fact of a block or day wins.
-  const points = new Map(facts.map((each) => [`${each.symbol}|${each.log.blockNumber}`, each]))
+  const points = new Map(
+    facts.map((each) => [`${each.symbol}|${each.log.blockNumber}`, each] as const),
+  )
   const days = new Map(
     facts.map((each) => [`${each.symbol}|${startOfDay(each.log.timestamp)}`, each]),
   )
@@ -75,52 +83,59 @@ async function storePrices(change: Change, facts: readonly PriceFact[]): Promise
     tellMoves(change, facts),
     connection.insert(
       POINTS,
-      [...points.values()].map(({ symbol, log, price }) => [
-        symbol,
-        log.chainId,
-        log.blockNumber,
-        log.timestamp,
-        price.toString(),
-      ]),
+      [...points.values()].map((fact) => [fact.symbol, ...pointValues(fact)]),
     ),
     connection.insert(
       DAYS,
-      [...days.values()].map(({ symbol, log, price }) => [
-        symbol,
-        startOfDay(log.timestamp),
-        log.blockNumber,
-        price.toString(),
+      [...days.values()].map((fact) => [
+        fact.symbol,
+        startOfDay(fact.log.timestamp),
+        ...pointValues(fact),
       ]),
     ),
   ])
 }
 
+function pointValues({ log, price, liquidity }: PriceFact) {
+  const { chainId, blockNumber, timestamp } = log
+  return [chainId, blockNumber, timestamp, textOf(price), textOf(liquidity)] as const
+}
+
+function textOf(value: bigint | null): string | null {
+  return value === null ? null : value.toString()
+}
+
+const POINT = {
+  chain_id: 'bigint',
+  block_number: 'bigint',
+  timestamp_unix: 'bigint',
+  price: 'text',
+  liquidity: 'text',
+} as const
+
 const POINTS: BulkInsert = {
   table: 'price_points',
-  columns: {
-    symbol: 'text',
-    chain_id: 'bigint',
-    block_number: 'bigint',
-    timestamp_unix: 'bigint',
-    price: 'text',
-  },
+  columns: { symbol: 'text', ...POINT },
 }
 
 const DAYS: BulkInsert = {
   table: 'price_days',
-  columns: { symbol: 'text', day_unix: 'bigint', block_number: 'bigint', price: 'text' },
+  columns: { symbol: 'text', day_unix: 'bigint', ...POINT },
   conflict: `on conflict (symbol, day_unix) do update set
-    block_number = excluded.block_number, price = excluded.price
-    where excluded.block_number >= price_days.block_number`,
+    chain_id = excluded.chain_id, block_number = excluded.block_number,
+    timestamp_unix = excluded.timestamp_unix,
+    price = excluded.price, liquidity = excluded.liquidity
+    where (excluded.timestamp_unix, excluded.block_number)
+      >= (price_days.timestamp_unix, price_days.block_number)`,
 }
 
-/** A price holds until the next one. */
+/** Events after a point are valued by it, up to the second of the next one. */
 async function tellMoves(change: Change, facts: readonly PriceFact[]): Promise<void> {
   const groups = groupBy(facts, (fact) => fact.symbol)
   const told = [...groups].map(async ([symbol, group]) => {
     const [first, last] = [group[0]?.log.timestamp ?? 0, group.at(-1)?.log.timestamp ?? 0]
-    const next = await nextPoint(change.connection, symbol, last + 1)
-    change.priceMoved(symbol, { fromUnix: first, untilUnix: (next ?? FOREVER) - 1 })
+    const next = await nextPoint(change.connection, symbol, { unix: last + 1 })
+    change.priceMoved(symbol, { fromUnix: first, untilUnix: next ?? FOREVER })
   })
   await allEnded(told)
 }
@@ -147,7 +162,7 @@ async function removePrices(
     )
     change.priceMoved(symbol, { fromUnix, untilUnix: FOREVER })
     change.changes?.unprice(symbol)
-    await closeDayAnew(change, symbol, startOfDay(fromUnix))
+    await closeDaysAnew(change, symbol, startOfDay(fromUnix))
   }
 }
 
@@ -167,18 +182,24 @@ async function forgetPrices(
     change.priceMoved(symbol, { fromUnix: 0, untilUnix: FOREVER })
   for (const row of found) {
     const firstDay = startOfDay(column.integer(row, 'first_unix'))
-    await closeDayAnew({ connection, ...change }, column.text(row, 'symbol'), firstDay)
+    await closeDaysAnew({ connection, ...change }, column.text(row, 'symbol'), firstDay)
   }
 }
 
-/** Only the first day touched can still have points. */
-async function closeDayAnew(change: Change, symbol: string, dayUnix: number): Promise<void> {
+/** From a day on. */
+async function closeDaysAnew(change: Change, symbol: string, dayUnix: number): Promise<void> {
   await change.connection.run(
     sql`delete from price_days where symbol = ${symbol} and day_unix >= ${dayUnix}`,
   )
   await change.connection.run(sql`
-    insert into price_days (symbol, day_unix, block_number, price)
-    select symbol, ${dayUnix}, block_number, price from price_points
-    where symbol = ${symbol} and timestamp_unix >= ${dayUnix}
-    order by timestamp_unix desc, block_number desc limit 1`)
+    insert into price_days
+      (symbol, day_unix, chain_id, block_number, timestamp_unix, price, liquidity)
+    select symbol, day_unix, chain_id, block_number, timestamp_unix, price, liquidity from (
+      select symbol, timestamp_unix - timestamp_unix % ${DAY_SECONDS} as day_unix, chain_id,
+        block_number, timestamp_unix, price, liquidity, row_number() over (
+          partition by timestamp_unix - timestamp_unix % ${DAY_SECONDS}
+          order by timestamp_unix desc, block_number desc
+        ) as place
+      from price_points where symbol = ${symbol} and timestamp_unix >= ${dayUnix}
+    ) as ranked where place = 1`)
 }

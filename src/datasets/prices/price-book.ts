@@ -1,41 +1,53 @@
 import { showAddress } from '#domain/address.ts'
-import { chainPrices, PRICE_DECIMALS, PRICE_ONE, type Price } from '#domain/money.ts'
-import { type PricedToken, type PriceSource, quoteOf } from '#ecosystem/priced-token.ts'
+import type { Price } from '#domain/money.ts'
+import type { PricedToken, PriceSource } from '#ecosystem/priced-token.ts'
 import { readBackfill, readBackfills } from '#indexer/backfill/backfill-row.ts'
-import type { Cut, CutBlock } from '#indexer/cut.ts'
+import type { Cut } from '#indexer/cut.ts'
 import type { TimeRange } from '#indexer/events/time-range.ts'
 import type { PriceBook } from '#indexer/events/value-events.ts'
 import { readPosition } from '#indexer/positions.ts'
 import { allEnded } from '#lib/all-ended.ts'
-import { parseDecimal } from '#lib/decimal.ts'
 import type { Json } from '#lib/json.ts'
 import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import { PRICES } from '../dataset-names.ts'
+import { averagePrice, type PriceWindow } from './average-price.ts'
 import {
-  carryForward,
+  type KnownPrice,
+  makeTokenBook,
+  pathOf,
+  type Quoted,
+  quoteAlongPath,
+  type SourcedPoint,
+  type TokenBook,
+  type UnknownPrice,
+  withFixed,
+} from './price-paths.ts'
+import {
   dayCloses,
+  type EventMoment,
+  lastBefore,
   lastPoint,
+  lastUpTo,
   nextPoint,
+  type PricePoint,
   pointsBetween,
-  timeWeighted,
 } from './queries.ts'
 
 /** Each along its path of pools to a feed. */
 export interface DollarPrices extends PriceBook {
-  /** Null without a price. */
   latest(
     connection: Connection,
     symbol: string,
     unix: number,
     cut?: Cut,
-  ): Promise<LatestPrice | null>
+  ): Promise<LatestPrice | UnknownPrice>
   /** Time-weighted, so that one pumped block cannot move it. */
   average(
     connection: Connection,
     symbol: string,
-    range: { readonly fromUnix: number; readonly untilUnix: number },
-  ): Promise<Price | null>
+    window: PriceWindow,
+  ): Promise<{ readonly price: Price } | UnknownPrice>
   closes(
     connection: Connection,
     symbol: string,
@@ -44,136 +56,98 @@ export interface DollarPrices extends PriceBook {
   ): Promise<readonly (Price | null)[]>
 }
 
-export interface LatestPrice {
-  readonly price: Price
-  readonly asOfUnix: number
+export interface LatestPrice extends KnownPrice {
   /** `<kind>:<chain>:<address>`, or `fixed`. */
   readonly source: string
 }
 
-interface Step {
-  readonly symbol: string
-  readonly source: PriceSource
-}
-
 export function makeDollarPrices(tokens: readonly PricedToken[]): DollarPrices {
-  const paths = new Map(tokens.map((token) => [token.symbol, pathOf(token, tokens)]))
-  const path = (symbol: string) => paths.get(symbol) ?? []
-  const decimals = new Map(tokens.map((token) => [token.symbol, token.decimals]))
+  const book = makeTokenBook(tokens)
   return {
     dependents: (symbol) =>
-      [...paths].flatMap(([token, steps]) =>
-        steps.some((step) => step.symbol === symbol) ? [token] : [],
+      tokens.flatMap((token) =>
+        [...pathOf(book, token.symbol)].some((each) => each.symbol === symbol)
+          ? [token.symbol]
+          : [],
       ),
-    decimals: (symbol) => decimals.get(symbol) ?? 0,
-    known: (connection, symbol) => knownRanges(connection, path(symbol)),
-    pricesAt: (connection, symbol, moments) =>
-      alongPath(path(symbol), moments.length, (step) => pointsAt(connection, step, moments)),
+    decimals: (symbol) => book.token(symbol)?.decimals ?? 0,
+    known: (connection, symbol) => knownRanges(connection, [...pathOf(book, symbol)]),
+    async pricesAt(connection, symbol, moments) {
+      const read = (token: PricedToken, at: readonly EventMoment[]) =>
+        pointsBefore(connection, token, at)
+      const quoted = await quoteAlongPath(book, symbol, { moments, read })
+      return quoted.map(priceOrNull)
+    },
     async closes(connection, symbol, days, cut) {
-      const steps = path(symbol)
-      const untilUnix = await readUntil(connection, steps)
-      const closes = await alongPath(steps, days.length, (step) =>
-        closesAt(connection, step, { days, cut }),
-      )
-      return closes.map((price, index) =>
-        (days[index] ?? 0) + DAY_SECONDS > untilUnix ? null : price,
+      const untilUnix = await readUntil(connection, pathOf(book, symbol))
+      const moments = days.map((day) => ({ unix: day + DAY_SECONDS - 1 }))
+      const read = (token: PricedToken, at: Closes['moments']) =>
+        closesAt(connection, token, { moments: at, cut })
+      const quoted = await quoteAlongPath(book, symbol, { moments, read })
+      return quoted.map((each, index) =>
+        (days[index] ?? 0) + DAY_SECONDS > untilUnix ? null : priceOrNull(each),
       )
     },
-    latest: (connection, symbol, unix, cut) => latest(connection, path(symbol), { unix, cut }),
-    async average(connection, symbol, range) {
-      const [price] = await alongPath(path(symbol), 1, async (step) => [
-        await averageOf(connection, step, range),
-      ])
-      return price ?? null
-    },
+    latest: (connection, symbol, unix, cut) => latest(connection, book, { symbol, unix, cut }),
+    average: (connection, symbol, window) => averagePrice(connection, book, { symbol, window }),
   }
 }
 
-function pathOf(token: PricedToken, tokens: readonly PricedToken[]): readonly Step[] {
-  const { price } = token
-  if (price === null) return []
-  const step = { symbol: token.symbol, source: price }
-  const symbol = quoteOf(price)
-  if (symbol === null) return [step]
-  const quote = tokens.find((each) => each.symbol.toUpperCase() === symbol.toUpperCase())
-  return quote === undefined ? [] : [step, ...pathOf(quote, tokens)]
+function priceOrNull(quoted: Quoted): Price | null {
+  return 'gap' in quoted ? null : quoted.price
 }
 
+/** What a token's dollar value depends on besides the points: once it changes, values do. */
 export function valuedBy(token: PricedToken, tokens: readonly PricedToken[]): readonly Json[] {
-  return pathOf(token, tokens).map(({ symbol, source }) => {
-    if (source.chain === null) return [symbol, source.kind, source.usd]
-    return [symbol, source.kind, source.chain.id, source.address]
-  })
-}
-
-/** Null if any step has none. */
-async function alongPath(
-  path: readonly Step[],
-  count: number,
-  read: (step: Step) => Promise<readonly (Price | null)[]>,
-): Promise<readonly (Price | null)[]> {
-  const begun = Array.from({ length: count }, () => (path.length === 0 ? null : PRICE_ONE))
-  return (await allEnded(path.map(read))).reduce<readonly (Price | null)[]>(
-    (prices, own) => prices.map((price, index) => multiply(price, own[index] ?? null)),
-    begun,
+  const path = [...pathOf(makeTokenBook(tokens), token.symbol)]
+  return path.flatMap(({ symbol, prices }) =>
+    prices.map((source): Json => {
+      const since = source.since === null ? null : { ...source.since }
+      if (source.chain === null) return [symbol, source.kind, source.usd, since]
+      const { kind, chain, address, floor = null, staleAfterSeconds = null } = source
+      return [symbol, kind, chain.id, address, since, floor?.toString() ?? null, staleAfterSeconds]
+    }),
   )
 }
 
-function multiply(a: Price | null, b: Price | null): Price | null {
-  return a === null || b === null ? null : chainPrices(a, b)
-}
-
-function fixedPrice(source: PriceSource): Price | undefined {
-  return source.chain === null ? parseDecimal(source.usd, PRICE_DECIMALS) : undefined
-}
-
-async function pointsAt(connection: Connection, step: Step, moments: readonly number[]) {
-  const fixed = fixedPrice(step.source)
-  if (fixed !== undefined) return moments.map(() => fixed)
-  const first = moments[0] ?? 0
-  const range = { afterUnix: first, untilUnix: moments.at(-1) ?? first }
+async function pointsBefore(
+  connection: Connection,
+  token: PricedToken,
+  moments: readonly EventMoment[],
+): Promise<readonly (SourcedPoint | undefined)[]> {
+  const sorted = [...moments].sort((a, b) => a.unix - b.unix)
+  const [first, last] = [sorted[0]?.unix ?? 0, sorted.at(-1)?.unix ?? 0]
   const [before, within] = await allEnded([
-    lastPoint(connection, step.symbol, first),
-    pointsBetween(connection, step.symbol, range),
+    lastPoint(connection, token.symbol, { unix: first - 1 }),
+    pointsBetween(connection, token.symbol, { fromUnix: first, untilUnix: last }),
   ])
-  return carryForward(before === undefined ? within : [before, ...within], moments)
+  const points = lastBefore(before === undefined ? within : [before, ...within], sorted)
+  const found = new Map(sorted.map((moment, index) => [moment, points[index]]))
+  return moments.map((moment) => withFixed(token, found.get(moment), moment.unix))
 }
 
 interface Closes {
-  readonly days: readonly number[]
+  readonly moments: readonly { readonly unix: number }[]
   readonly cut: Cut | undefined
 }
 
-async function closesAt(connection: Connection, step: Step, { days, cut }: Closes) {
-  const fixed = fixedPrice(step.source)
-  if (fixed !== undefined) return days.map(() => fixed)
-  const range = { fromUnix: days[0] ?? 0, untilUnix: days.at(-1) ?? 0 }
-  const closes = await dayCloses(connection, step.symbol, range)
-  if (cut === undefined) return carryForward(closes, days)
-  const block = blockOf(step, cut)
-  const last = block && (await lastPoint(connection, step.symbol, block.unix, block.number))
-  if (block === undefined || last === undefined) return days.map(() => null)
-  const today = { unix: startOfDay(last.unix), price: last.price }
-  return carryForward([...closes.filter(({ unix }) => unix < today.unix), today], days)
+async function closesAt(connection: Connection, token: PricedToken, { moments, cut }: Closes) {
+  const units = moments.map(({ unix }) => unix)
+  const range = { fromUnix: startOfDay(units[0] ?? 0), untilUnix: startOfDay(units.at(-1) ?? 0) }
+  const closes = await dayCloses(connection, token.symbol, range)
+  const points = cut === undefined ? closes : await cutCloses(connection, token, { closes, cut })
+  return lastUpTo(points, units).map((point, index) => withFixed(token, point, units[index] ?? 0))
 }
 
-function blockOf({ source }: Step, cut: Cut): CutBlock | undefined {
-  return source.chain === null ? undefined : cut.get(source.chain.id)
-}
-
-async function averageOf(
+/** The day of the cut closes with its block. */
+async function cutCloses(
   connection: Connection,
-  step: Step,
-  range: { readonly fromUnix: number; readonly untilUnix: number },
-) {
-  const fixed = fixedPrice(step.source)
-  if (fixed !== undefined) return fixed
-  const before = await lastPoint(connection, step.symbol, range.fromUnix)
-  const within = await pointsBetween(connection, step.symbol, {
-    afterUnix: range.fromUnix,
-    untilUnix: range.untilUnix,
-  })
-  return timeWeighted(before === undefined ? within : [before, ...within], range)
+  token: PricedToken,
+  { closes, cut }: { readonly closes: readonly PricePoint[]; readonly cut: Cut },
+): Promise<readonly PricePoint[]> {
+  const last = await lastPointOf(connection, token, { unix: Number.MAX_SAFE_INTEGER, cut })
+  if (last === undefined) return []
+  return [...closes.filter(({ unix }) => unix < startOfDay(last.unix)), last]
 }
 
 interface Moment {
@@ -181,46 +155,75 @@ interface Moment {
   readonly cut: Cut | undefined
 }
 
-async function lastPointOf(connection: Connection, step: Step, { unix, cut }: Moment) {
-  if (cut === undefined) return lastPoint(connection, step.symbol, unix)
-  const block = blockOf(step, cut)
-  return block && lastPoint(connection, step.symbol, Math.min(unix, block.unix), block.number)
+async function lastPointOf(
+  connection: Connection,
+  { symbol, prices }: PricedToken,
+  { unix, cut }: Moment,
+): Promise<PricePoint | undefined> {
+  if (cut === undefined) return lastPoint(connection, symbol, { unix })
+  const chainIds = new Set(prices.flatMap(({ chain }) => chain?.id ?? []))
+  const points: PricePoint[] = []
+  for (const chainId of chainIds) {
+    const block = cut.get(chainId)
+    if (block === undefined) continue
+    const upTo = { unix: Math.min(unix, block.unix), block: { chainId, number: block.number } }
+    const point = await lastPoint(connection, symbol, upTo)
+    if (point !== undefined) points.push(point)
+  }
+  return points.sort((a, b) => a.unix - b.unix).at(-1)
 }
 
 async function latest(
   connection: Connection,
-  path: readonly Step[],
-  at: Moment,
-): Promise<LatestPrice | null> {
-  const { unix } = at
-  const [own] = path
-  if (own === undefined || (await isReread(connection, path))) return null
-  const [price] = await alongPath(path, 1, async (step) => [
-    fixedPrice(step.source) ?? (await lastPointOf(connection, step, at))?.price ?? null,
-  ])
-  if (price === null || price === undefined) return null
-  const point = await lastPointOf(connection, own, at)
-  return { price, asOfUnix: point?.unix ?? unix, source: nameOf(own.source) }
-}
-
-/** During a re-read, the newest price is outdated. */
-async function isReread(connection: Connection, path: readonly Step[]): Promise<boolean> {
-  return (await readUntil(connection, path)) < Number.POSITIVE_INFINITY
-}
-
-/** Infinite unless a re-read is running. */
-async function readUntil(connection: Connection, path: readonly Step[]): Promise<number> {
-  const backfills = await readBackfills(connection)
-  const ends = path.flatMap(({ source }) => {
-    const backfill = source.chain === null ? undefined : backfills.get(source.chain.id)
-    return backfill?.datasets?.includes(PRICES) === true ? [backfill.read.timestamp] : []
+  book: TokenBook,
+  { symbol, ...at }: Moment & { readonly symbol: string },
+): Promise<LatestPrice | UnknownPrice> {
+  const path = pathOf(book, symbol)
+  // During a re-read, the newest price is outdated.
+  if ((await readUntil(connection, path)) < Number.POSITIVE_INFINITY)
+    return { gap: 'not_read', symbol }
+  let own: SourcedPoint | undefined
+  const read = async (token: PricedToken) => {
+    const point = withFixed(token, await lastPointOf(connection, token, at), at.unix)
+    if (token.symbol === symbol) own = point
+    return [point]
+  }
+  const [quoted = { gap: 'no_source', symbol } as const] = await quoteAlongPath(book, symbol, {
+    moments: [at],
+    read,
   })
-  return Math.min(Number.POSITIVE_INFINITY, ...ends)
+  if ('gap' in quoted)
+    return quoted.gap === 'no_event' && (await isMissingHistory(connection, path))
+      ? { ...quoted, gap: 'not_read' }
+      : quoted
+  const asOfUnix = Number.isFinite(quoted.asOfUnix) ? quoted.asOfUnix : at.unix
+  return { price: quoted.price, asOfUnix, source: own === undefined ? '' : nameOf(own.source) }
 }
 
 function nameOf(source: PriceSource): string {
   if (source.chain === null) return 'fixed'
   return `${source.kind}:${source.chain.name}:${showAddress(source.address)}`
+}
+
+type Path = Iterable<Pick<PricedToken, 'symbol' | 'prices'>>
+
+function chainsOf(path: Path): ReadonlySet<number> {
+  return new Set([...path].flatMap(({ prices }) => prices.flatMap(({ chain }) => chain?.id ?? [])))
+}
+
+/** Infinite unless a re-read is running. */
+async function readUntil(connection: Connection, path: Path): Promise<number> {
+  const backfills = await readBackfills(connection)
+  const ends = [...chainsOf(path)].flatMap((chainId) => {
+    const backfill = backfills.get(chainId)
+    return backfill?.datasets?.includes(PRICES) === true ? [backfill.read.timestamp] : []
+  })
+  return Math.min(Number.POSITIVE_INFINITY, ...ends)
+}
+
+async function isMissingHistory(connection: Connection, path: Path): Promise<boolean> {
+  const backfills = await readBackfills(connection)
+  return [...chainsOf(path)].some((chainId) => backfills.has(chainId))
 }
 
 const ALWAYS: TimeRange = {
@@ -230,11 +233,12 @@ const ALWAYS: TimeRange = {
 
 async function knownRanges(
   connection: Connection,
-  path: readonly Step[],
+  path: readonly PricedToken[],
 ): Promise<readonly TimeRange[]> {
-  const own = await allEnded(
-    path.map(({ symbol, source }) => stepRanges(connection, symbol, source)),
+  const series = path.flatMap(({ symbol, prices }) =>
+    [...chainsOf([{ symbol, prices }])].map((chainId) => ({ symbol, chainId })),
   )
+  const own = await allEnded(series.map((each) => rangesOf(connection, each)))
   return own.reduce<readonly TimeRange[]>(
     (ranges, each) =>
       ranges.flatMap((range) => each.map((other) => overlap(range, other))).filter(isRange),
@@ -242,16 +246,17 @@ async function knownRanges(
   )
 }
 
-/** During a backfill, prices are known up to `read` and in the newest days. */
-async function stepRanges(
+/**
+ * Moments whose last earlier price is known. During a backfill, prices are known up to `read` and in
+ * the newest days.
+ */
+async function rangesOf(
   connection: Connection,
-  symbol: string,
-  source: PriceSource,
+  { symbol, chainId }: { readonly symbol: string; readonly chainId: number },
 ): Promise<readonly TimeRange[]> {
-  if (source.chain === null) return [ALWAYS]
   const [position, backfill] = await allEnded([
-    readPosition(connection, source.chain.id),
-    readBackfill(connection, source.chain.id),
+    readPosition(connection, chainId),
+    readBackfill(connection, chainId),
   ])
   if (position === undefined) return []
   const { fromUnix } = ALWAYS
@@ -259,10 +264,11 @@ async function stepRanges(
   if (isComplete) return [{ fromUnix, untilUnix: position.timestamp }]
   if (backfill.datasets !== null) return [{ fromUnix, untilUnix: backfill.read.timestamp }]
   // The price before the first point of the newest days is unknown.
-  const first = await nextPoint(connection, symbol, backfill.newestFrom.timestamp)
+  const newest = { unix: backfill.newestFrom.timestamp, chainId }
+  const first = await nextPoint(connection, symbol, newest)
   return [
     { fromUnix, untilUnix: backfill.read.timestamp },
-    { fromUnix: first ?? Number.POSITIVE_INFINITY, untilUnix: position.timestamp },
+    { fromUnix: (first ?? Number.POSITIVE_INFINITY) + 1, untilUnix: position.timestamp },
   ]
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { carryForward, timeWeighted } from './queries.ts'
+import { lastBefore, lastUpTo, timeWeighted } from './queries.ts'
 
 const points = [
   { unix: 100, price: 5n },
@@ -11,8 +11,10 @@ const points = [
 ]
 
 test('a price holds from its point until the next; before the first there is none', () => {
-  assert.deepEqual(carryForward(points, [99, 100, 199, 200, 299, 300, 9_999]), [
-    null,
+  const pricesUpTo = (moments: readonly number[]) =>
+    lastUpTo(points, moments).map((point) => point?.price)
+  assert.deepEqual(pricesUpTo([99, 100, 199, 200, 299, 300, 9_999]), [
+    undefined,
     5n,
     5n,
     8n,
@@ -20,7 +22,30 @@ test('a price holds from its point until the next; before the first there is non
     1n,
     1n,
   ])
-  assert.deepEqual(carryForward([], [1, 2]), [null, null])
+  assert.deepEqual(lastUpTo([], [1, 2]), [undefined, undefined])
+})
+
+test('an event has the price at the close of the block before it, and that of another chain before its second', () => {
+  const on = (chainId: number, blockNumber: number, unix: number) => ({
+    chainId,
+    blockNumber,
+    unix,
+  })
+  const ours = [on(1, 10, 100), on(1, 11, 100), on(1, 12, 101)]
+  const foundFor = (moments: readonly ReturnType<typeof on>[]) =>
+    lastBefore(ours, moments).map((point) => point?.blockNumber)
+  assert.deepEqual(foundFor([on(1, 9, 99), on(1, 10, 100), on(1, 11, 100), on(1, 12, 100)]), [
+    undefined,
+    undefined,
+    10,
+    11,
+  ])
+  assert.deepEqual(foundFor([on(2, 7, 100), on(2, 8, 101), on(1, 12, 101), on(2, 9, 102)]), [
+    undefined,
+    11,
+    11,
+    12,
+  ])
 })
 
 test('an average weighs each price by how long it held', () => {
@@ -52,7 +77,7 @@ test('an average equals the mean of the price of every second', () => {
         const sorted = list.toSorted((a, b) => a.unix - b.unix)
         const range = { fromUnix, untilUnix: fromUnix + seconds }
         const moments = Array.from({ length: seconds }, (_, index) => fromUnix + index)
-        const known = carryForward(sorted, moments).filter((price) => price !== null)
+        const known = lastUpTo(sorted, moments).flatMap((each) => each?.price ?? [])
         if (known.length === 0) return
         const sum = known.reduce((total, price) => total + price, 0n)
         assert.equal(timeWeighted(sorted, range), sum / BigInt(known.length))

@@ -5,73 +5,88 @@ import { empty, sql } from '#store/sql.ts'
 
 export interface PricePoint {
   readonly unix: number
-  readonly price: Price
+  readonly chainId: number
+  readonly blockNumber: number
+  /** Null where nothing can be traded. */
+  readonly price: Price | null
+  /** In base units of the quote; null if unknown. */
+  readonly liquidity: bigint | null
 }
 
-/** Not a uint256: prices of nearly empty pools can exceed it. */
-function readPrice(row: Row): Price {
-  return BigInt(column.text(row, 'price'))
+const POINT = sql`chain_id, block_number, timestamp_unix, price, liquidity`
+
+function toPoint(row: Row): PricePoint {
+  const integerOrNull = (name: string) => {
+    const text = column.textOrNull(row, name)
+    return text === null ? null : BigInt(text)
+  }
+  return {
+    unix: column.integer(row, 'timestamp_unix'),
+    chainId: column.integer(row, 'chain_id'),
+    blockNumber: column.integer(row, 'block_number'),
+    price: integerOrNull('price'),
+    liquidity: integerOrNull('liquidity'),
+  }
 }
 
+/** The newest point up to a second, or up to a block of one chain as well. */
 export async function lastPoint(
   connection: Connection,
   symbol: string,
-  unix: number,
-  upToBlock?: number,
+  upTo: { readonly unix: number; readonly block?: { readonly chainId: number; number: number } },
 ): Promise<PricePoint | undefined> {
+  const { unix, block } = upTo
   const [row] = await connection.run(sql`
-    select timestamp_unix, price from price_points
+    select ${POINT} from price_points
     where symbol = ${symbol} and timestamp_unix <= ${unix}
-      ${upToBlock === undefined ? empty : sql`and block_number <= ${upToBlock}`}
+      ${block === undefined ? empty : sql`and chain_id = ${block.chainId} and block_number <= ${block.number}`}
     order by timestamp_unix desc, block_number desc limit 1`)
-  return row && { unix: column.integer(row, 'timestamp_unix'), price: readPrice(row) }
+  return row && toPoint(row)
 }
 
+/** On any chain if none is named. */
 export async function nextPoint(
   connection: Connection,
   symbol: string,
-  unix: number,
+  from: { readonly unix: number; readonly chainId?: number },
 ): Promise<number | undefined> {
+  const { unix, chainId } = from
   const [row] = await connection.run(sql`
     select timestamp_unix from price_points where symbol = ${symbol} and timestamp_unix >= ${unix}
+      ${chainId === undefined ? empty : sql`and chain_id = ${chainId}`}
     order by timestamp_unix limit 1`)
   return row && column.integer(row, 'timestamp_unix')
 }
 
-/** Oldest first; the first bound is excluded. */
+/** Oldest first; both bounds are included. */
 export async function pointsBetween(
   connection: Connection,
   symbol: string,
-  range: { readonly afterUnix: number; readonly untilUnix: number },
+  range: { readonly fromUnix: number; readonly untilUnix: number },
 ): Promise<readonly PricePoint[]> {
   const found = await connection.run(sql`
-    select timestamp_unix, price from price_points
+    select ${POINT} from price_points
     where symbol = ${symbol}
-      and timestamp_unix > ${range.afterUnix} and timestamp_unix <= ${range.untilUnix}
+      and timestamp_unix >= ${range.fromUnix} and timestamp_unix <= ${range.untilUnix}
     order by timestamp_unix, block_number`)
-  return found.map((row) => ({
-    unix: column.integer(row, 'timestamp_unix'),
-    price: readPrice(row),
-  }))
+  return found.map(toPoint)
 }
 
+/** Closes of a range of days, after the last one before it. */
 export async function dayCloses(
   connection: Connection,
   symbol: string,
   range: { readonly fromUnix: number; readonly untilUnix: number },
 ): Promise<readonly PricePoint[]> {
   const before = await connection.run(sql`
-    select day_unix, price from price_days
+    select ${POINT} from price_days
     where symbol = ${symbol} and day_unix < ${range.fromUnix}
     order by day_unix desc limit 1`)
   const within = await connection.run(sql`
-    select day_unix, price from price_days
+    select ${POINT} from price_days
     where symbol = ${symbol} and day_unix >= ${range.fromUnix} and day_unix <= ${range.untilUnix}
     order by day_unix`)
-  return [...before, ...within].map((row) => ({
-    unix: column.integer(row, 'day_unix'),
-    price: readPrice(row),
-  }))
+  return [...before, ...within].map(toPoint)
 }
 
 /** Undefined without a price. */
@@ -84,29 +99,57 @@ export async function firstDay(
   return row && column.integer(row, 'day_unix')
 }
 
-/** The last point at or before each ascending moment. */
-export function carryForward(
-  points: readonly PricePoint[],
+/** The last of the ascending points at or before each ascending moment. */
+export function lastUpTo<Point extends { readonly unix: number }>(
+  points: readonly Point[],
   moments: readonly number[],
-): readonly (Price | null)[] {
+): readonly (Point | undefined)[] {
   let next = 0
-  let current: Price | null = null
+  let current: Point | undefined
   return moments.map((moment) => {
-    for (
-      let point = points[next];
-      point !== undefined && point.unix <= moment;
-      point = points[next]
-    ) {
-      current = point.price
+    for (let point = points[next]; point !== undefined && point.unix <= moment; ) {
+      current = point
       next += 1
+      point = points[next]
     }
     return current
   })
 }
 
+export interface EventMoment {
+  readonly unix: number
+  readonly chainId: number
+  readonly blockNumber: number
+}
+
+/**
+ * The point at the close of the block before each moment's; of another chain, the last before that
+ * second. Both ascend by time.
+ */
+export function lastBefore<Point extends EventMoment>(
+  points: readonly Point[],
+  moments: readonly EventMoment[],
+): readonly (Point | undefined)[] {
+  let next = 0
+  let earlier: Point | undefined
+  return moments.map(({ unix, chainId, blockNumber }) => {
+    for (let point = points[next]; point !== undefined && point.unix < unix; ) {
+      earlier = point
+      next += 1
+      point = points[next]
+    }
+    let found = earlier
+    for (let at = next; points[at]?.unix === unix; at += 1) {
+      const point = points[at]
+      if (point?.chainId === chainId && point.blockNumber < blockNumber) found = point
+    }
+    return found
+  })
+}
+
 /** Points before the range set its start. */
 export function timeWeighted(
-  points: readonly PricePoint[],
+  points: readonly { readonly unix: number; readonly price: Price }[],
   range: { readonly fromUnix: number; readonly untilUnix: number },
 ): Price | null {
   let weighted = 0n

@@ -2,11 +2,12 @@ import type { Migration } from '#store/engine.ts'
 import { CLUSTERED } from '#store/migrate.ts'
 
 /**
- * `price_points`: in the quote (or dollars) at the end of a block, with 54 decimals. `price_days`:
- * the last point of each UTC day.
+ * `price_points`: in the quote (or dollars) at the end of a block, with 54 decimals, null where
+ * nothing can be traded; `liquidity` is what the pool holds, in base units of the quote.
+ * `price_days`: the last point of each UTC day.
  */
 export const pricesMigration: Migration = {
-  id: 1200,
+  id: 2200,
   name: 'prices',
   sql: `
     create table price_points (
@@ -14,16 +15,20 @@ export const pricesMigration: Migration = {
       chain_id bigint not null,
       block_number bigint not null,
       timestamp_unix bigint not null,
-      price text not null,
-      primary key (symbol, block_number)
+      price text,
+      liquidity text,
+      primary key (symbol, chain_id, block_number)
     ) ${CLUSTERED};
     create index price_points_by_time on price_points (symbol, timestamp_unix, block_number);
     create index price_points_of_chain on price_points (chain_id, block_number);
     create table price_days (
       symbol text not null,
       day_unix bigint not null,
+      chain_id bigint not null,
       block_number bigint not null,
-      price text not null,
+      timestamp_unix bigint not null,
+      price text,
+      liquidity text,
       primary key (symbol, day_unix)
     ) ${CLUSTERED}`,
 }

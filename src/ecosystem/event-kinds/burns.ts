@@ -90,12 +90,19 @@ function toBurnAddresses(
   if (receiver === undefined) return mapped
   const burning = new Set<string>([ZERO_ADDRESS, ...burnAddresses])
   const wanted = mapped.where.get(receiver)
+  const refused = mapped.whereNot.get(receiver)
   for (const address of wanted ?? [])
     if (!burning.has(address) && !resolver.isLeftOut('supply'))
       resolver.problems.add(
         `${field}.where.${receiver}`,
         `${showAddress(address as Address)} is neither the zero address nor in supply.burnAddresses; add it there, or remove it here`,
       )
-  const where = new Map(mapped.where).set(receiver, wanted ?? burning)
+  const receivers = wanted ?? burning.difference(refused ?? new Set())
+  if (receivers.size === 0)
+    resolver.problems.add(
+      `${field}.where.${receiver}`,
+      'leaves out every burn address; remove one of them here, or the mapping',
+    )
+  const where = new Map(mapped.where).set(receiver, receivers)
   return { ...mapped, to: mapped.to ?? receiver, where }
 }

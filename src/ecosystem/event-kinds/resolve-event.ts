@@ -2,7 +2,7 @@ import { type AbiEvent, from, getSelector } from 'ox/AbiEvent'
 import type { Parameter } from 'ox/AbiParameters'
 import type { EventSource } from '../event-source.ts'
 import type { MappingContext } from './event-kind.ts'
-import { resolveWhere } from './resolve-where.ts'
+import { resolveWhere, type Where } from './resolve-where.ts'
 
 /** A mapping without how its logs are read. */
 export type MappedEvent = Omit<EventSource, 'facts' | 'read'>
@@ -12,7 +12,7 @@ interface Mapping {
   readonly address: string
   readonly event: string
   readonly token?: string
-  readonly where?: Readonly<Record<string, string | readonly string[]>>
+  readonly where?: Where
 }
 
 /** Resolves the fields shared by all mappings; undefined after a problem. */
@@ -31,7 +31,7 @@ export function resolveEvent(
   const token = mapping.token === undefined ? null : resolver.token(`${field}.token`, mapping.token)
   const where = resolveWhere(resolver, field, { event, where: mapping.where ?? {} })
   if (chain === undefined || token === undefined) return undefined
-  return { chain, address, event, topic0: getSelector(event), where, token }
+  return { chain, address, event, topic0: getSelector(event), ...where, token }
 }
 
 function parseEvent(text: string): AbiEvent | undefined {

@@ -1,12 +1,12 @@
 import type { JsonMembers } from '#lib/json.ts'
-import { argument, DecodeError, type EventArguments } from '../event-arguments.ts'
+import { argument, type EventArguments, UnlistedTokenError } from '../event-arguments.ts'
 import type { MappingContext } from './event-kind.ts'
 import { type MappedEvent, requireArguments } from './resolve-event.ts'
 
 interface TokenOfEvent {
   /** Empty of tokens where the mapping names one. */
   readonly facts: JsonMembers
-  /** Symbol of the event's token; throws DecodeError if it is not listed. */
+  /** Symbol of the event's token; throws UnlistedTokenError. */
   of(args: EventArguments): string
 }
 
@@ -33,7 +33,7 @@ export function resolveToken(
       const address = argument.address(args, tokenArgument)
       const found = resolver.tokenAt(chain, address)
       if (found === undefined)
-        throw new DecodeError(`token ${address} is not listed for chain ${chain.name}`)
+        throw new UnlistedTokenError(`token ${address} is not listed for chain ${chain.name}`)
       return found.symbol
     },
   }

@@ -5,18 +5,21 @@ import { parseAddress } from '#domain/address.ts'
 import type { EventSource } from '../event-source.ts'
 import type { Resolver } from '../resolver.ts'
 
-/** Accepted values per argument in logged form; reports values that do not fit. */
+type Values = string | readonly string[]
+
+/** As in the file, by argument. */
+export type Where = Readonly<Record<string, Values | { readonly not: Values }>>
+
+/** Accepted and refused values per argument in logged form; reports values that do not fit. */
 export function resolveWhere(
   resolver: Resolver,
   field: string,
-  input: {
-    readonly event: AbiEvent
-    readonly where: Readonly<Record<string, string | readonly string[]>>
-  },
-): EventSource['where'] {
-  const { event, where } = input
-  const accepted = new Map<string, ReadonlySet<string>>()
-  for (const [name, values] of Object.entries(where)) {
+  input: { readonly event: AbiEvent; readonly where: Where },
+): Pick<EventSource, 'where' | 'whereNot'> {
+  const { event } = input
+  const where = new Map<string, ReadonlySet<string>>()
+  const whereNot = new Map<string, ReadonlySet<string>>()
+  for (const [name, condition] of Object.entries(input.where)) {
     const argument = event.inputs.find((each) => each.name === name)
     if (argument === undefined) {
       const known = event.inputs.map((each) => each.name).join(', ')
@@ -27,7 +30,8 @@ export function resolveWhere(
       continue
     }
     const read: string[] = []
-    for (const value of [values].flat()) {
+    const isNot = typeof condition === 'object' && 'not' in condition
+    for (const value of [isNot ? condition.not : condition].flat()) {
       const asLogged = toLogged(argument, value)
       if (asLogged === undefined)
         resolver.problems.add(
@@ -36,9 +40,10 @@ export function resolveWhere(
         )
       else read.push(asLogged)
     }
-    accepted.set(name, new Set(read))
+    if (isNot) whereNot.set(name, new Set(read))
+    else where.set(name, new Set(read))
   }
-  return accepted
+  return { where, whereNot }
 }
 
 interface Argument {

@@ -9,6 +9,10 @@ import { contractFields, definePriceKind, resolveContract } from './price-kind.t
 const ANSWER = eventFrom(
   'event AnswerUpdated(int256 indexed current, uint256 indexed roundId, uint256 updatedAt)',
 )
+/** Feeds are updated daily at least. */
+const STALE_AFTER_SECONDS = 90_000
+
+const aggregator = functionFrom('function aggregator() view returns (address)')
 const decimalsView = functionFrom('function decimals() view returns (uint8)')
 
 /** A feed in US dollars with Chainlink's events, at the address of its aggregator. */
@@ -22,28 +26,43 @@ export const chainlink = definePriceKind({
       description: "the decimals of the feed's answers, usually 8",
     }),
   },
-  resolve(context, { decimals, ...price }) {
+  options: {
+    staleAfterSeconds: Type.Integer({
+      minimum: 60,
+      description: 'the age at which an answer is no price any more',
+    }),
+  },
+  resolve(context, { decimals, staleAfterSeconds = STALE_AFTER_SECONDS, ...price }) {
     const contract = resolveContract(context, price)
     if (contract === undefined) return null
     return {
       kind: 'chainlink',
       ...contract,
       quote: null,
+      staleAfterSeconds,
       event: ANSWER,
       facts: { decimals },
       read(args) {
         const answer = argument.amount(args, 'current')
         if (answer <= 0n)
           throw new DecodeError(`the feed reported ${answer}; a price must be positive`)
-        return (answer * PRICE_ONE) / 10n ** BigInt(decimals)
+        const usd = (answer * PRICE_ONE) / 10n ** BigInt(decimals)
+        return { price: usd, liquidity: null }
       },
       async prove(ask) {
         const found = await ask(decimalsView)
         if (found === decimals) return undefined
+        const remedy = typeof found === 'number' ? `write ${found}, or correct` : 'correct'
         return {
           field: 'decimals',
-          message: `the feed at ${showAddress(contract.address)} has ${found ?? 'no readable'} decimals, the file says ${decimals}; correct the decimals or the address`,
+          message: `the feed at ${showAddress(contract.address)} has ${found ?? 'no readable'} decimals, the file says ${decimals}; ${remedy} the address`,
         }
+      },
+      async remedy(ask) {
+        const found = await ask(aggregator)
+        return typeof found === 'string'
+          ? `it is a proxy: write the address of its aggregator, ${found}`
+          : undefined
       },
     }
   },

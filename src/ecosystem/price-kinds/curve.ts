@@ -1,8 +1,10 @@
 import { from as eventFrom } from 'ox/AbiEvent'
 import { from as functionFrom } from 'ox/AbiFunction'
 import { showAddress } from '#domain/address.ts'
+import type { Price } from '#domain/money.ts'
 import { Type } from '#lib/type.ts'
 import { argument } from '../event-arguments.ts'
+import type { AskView, PriceReading } from '../priced-token.ts'
 import { poolFields, priceOf } from './pool.ts'
 import { definePriceKind, resolveContract } from './price-kind.ts'
 
@@ -15,7 +17,25 @@ const coins = functionFrom('function coins(uint256) view returns (address)')
 /** In base units on either side: below this, rounding shows in the price. */
 const TRADE_MIN = 1_000_000n
 
-const place = Type.Integer({ minimum: 0, maximum: 7, description: 'its place in coins(), from 0' })
+function tradedAt(price: Price): PriceReading {
+  return { price, liquidity: null }
+}
+
+/** The most that a pool can have. */
+const COINS_MAX = 8
+
+/** Lower-cased, by place; shorter if the pool has fewer. */
+async function readCoins(ask: AskView): Promise<readonly string[]> {
+  const places = Array.from({ length: COINS_MAX }, (_, at) => ask(coins, [BigInt(at)]))
+  const found = await Promise.all(places)
+  return found.flatMap((each) => (typeof each === 'string' ? [each.toLowerCase()] : []))
+}
+
+const place = Type.Integer({
+  minimum: 0,
+  maximum: COINS_MAX - 1,
+  description: 'its place in coins(), from 0',
+})
 
 /** A StableSwap pool of Curve or a fork: what the last trade of both tokens paid, fee included. */
 export const curve = definePriceKind({
@@ -42,27 +62,31 @@ export const curve = definePriceKind({
         const amountSold = argument.amount(args, 'tokens_sold')
         const amountBought = argument.amount(args, 'tokens_bought')
         if (amountSold < TRADE_MIN || amountBought < TRADE_MIN) return undefined
-        if (sold === index && bought === quoteIndex) return priceOf(pair, amountSold, amountBought)
-        if (sold === quoteIndex && bought === index) return priceOf(pair, amountBought, amountSold)
+        if (sold === index && bought === quoteIndex)
+          return tradedAt(priceOf(pair, amountSold, amountBought))
+        if (sold === quoteIndex && bought === index)
+          return tradedAt(priceOf(pair, amountBought, amountSold))
         return undefined
       },
       async prove(ask, { token, quote: other }) {
+        const listed = await readCoins(ask)
+        const pool = `the contract at ${showAddress(address)} on ${chain.name}`
         const places = [
           { field: 'index', at: index, token },
           { field: 'quoteIndex', at: quoteIndex, token: other },
         ]
         for (const { field, at, token: wanted } of places) {
-          const coin = await ask(coins, [BigInt(at)])
-          if (coin === undefined)
-            return {
-              field,
-              message: `the contract at ${showAddress(address)} on ${chain.name} has no coins(${at}); correct the place, the kind or the address`,
-            }
-          if (String(coin).toLowerCase() !== wanted?.addresses.get(chain.name))
-            return {
-              field,
-              message: `coins(${at}) of the pool at ${showAddress(address)} is ${coin}, not ${wanted?.symbol}; correct the place or the address`,
-            }
+          const own = wanted?.addresses.get(chain.name)
+          if (own !== undefined && listed[at] === own) continue
+          const right = own === undefined ? -1 : listed.indexOf(own)
+          const remedy =
+            right < 0
+              ? `has no ${wanted?.symbol} among its coins; correct the kind or the address`
+              : `has ${wanted?.symbol} at another place; write ${right}`
+          return {
+            field,
+            message: `${pool} has ${listed[at] ?? 'nothing'} as coins(${at}) and ${remedy}`,
+          }
         }
         return undefined
       },

@@ -1,11 +1,20 @@
-import { type AbiFunction, from } from 'ox/AbiFunction'
+import { from } from 'ox/AbiFunction'
 import { showAddress } from '#domain/address.ts'
-import { PRICE_ONE, type Price } from '#domain/money.ts'
+import { type MicroUsd, PRICE_ONE, type Price } from '#domain/money.ts'
+import { parseDecimal } from '#lib/decimal.ts'
 import { DecodeError } from '../event-arguments.ts'
-import { symbol } from '../fields.ts'
-import type { AskView, Chain, ContractPrice, PricedToken, PricePair } from '../priced-token.ts'
+import { decimalText, symbol } from '../fields.ts'
+import type {
+  AskView,
+  Chain,
+  ContractPrice,
+  PricedToken,
+  PricePair,
+  PriceReading,
+  ProvenPair,
+} from '../priced-token.ts'
 import type { Problem } from '../problem.ts'
-import { contractFields } from './price-kind.ts'
+import { contractFields, type PriceContext } from './price-kind.ts'
 
 /** What every pool has in the file. */
 export const poolFields = {
@@ -13,7 +22,29 @@ export const poolFields = {
   quote: { ...symbol, description: "the symbol of the pool's other token" },
 }
 
-type Pool = Pick<ContractPrice, 'kind' | 'chain' | 'address'>
+/** Of pools whose events state what is in them. */
+export const liquidityFields = {
+  minLiquidityUsd: {
+    ...decimalText,
+    description:
+      'the dollars in the pool below which its price does not count, such as "10000"; of a v3 pool, those of its virtual reserves, of which a narrow position has many times its worth',
+  },
+}
+
+/** Null without a floor. */
+export function resolveFloor(
+  { resolver, field }: PriceContext,
+  minLiquidityUsd: string | undefined,
+): MicroUsd | null {
+  if (minLiquidityUsd === undefined) return null
+  const floor = parseDecimal(minLiquidityUsd, 6)
+  if (floor === undefined)
+    resolver.problems.add(
+      `${field}.minLiquidityUsd`,
+      'has more than 6 decimals; the smallest unit is a micro-dollar',
+    )
+  return floor ?? null
+}
 
 /** The price of a token against amounts of token and quote of equal value. */
 export function priceOf({ token, quote }: PricePair, own: bigint, other: bigint): Price {
@@ -23,15 +54,26 @@ export function priceOf({ token, quote }: PricePair, own: bigint, other: bigint)
   )
 }
 
-/** As `priceOf`, of amounts in the order in which Uniswap sorts its tokens. */
-export function sortedPriceOf(
+/**
+ * The price of amounts of equal value, and what is held, both in the order in which Uniswap sorts its
+ * tokens. Nothing can be traded, so there is no price, where one side holds nothing.
+ */
+export function readSorted(
   pair: PricePair,
   chain: Chain,
-  [amount0, amount1]: readonly [bigint, bigint],
-): Price {
+  { ratio, held }: { readonly ratio: Sorted; readonly held: Sorted },
+): PriceReading {
   const isFirst = addressOn(chain, pair.token) < addressOn(chain, quoteOf(pair))
-  return isFirst ? priceOf(pair, amount0, amount1) : priceOf(pair, amount1, amount0)
+  const [own, other] = isFirst ? ratio : [ratio[1], ratio[0]]
+  const isEmpty = held[0] === 0n || held[1] === 0n || own === 0n
+  return {
+    price: isEmpty ? null : priceOf(pair, own, other),
+    // Both sides are worth the same.
+    liquidity: 2n * (isFirst ? held[1] : held[0]),
+  }
 }
+
+type Sorted = readonly [amount0: bigint, amount1: bigint]
 
 function quoteOf({ quote }: Pick<PricePair, 'quote'>): PricedToken {
   if (quote === null) throw new DecodeError('a pool price needs a quote')
@@ -45,23 +87,54 @@ function addressOn(chain: Chain, token: PricedToken): string {
 const token0 = from('function token0() view returns (address)')
 const token1 = from('function token1() view returns (address)')
 
-/** `state` tells the versions of Uniswap apart. */
+/** What tells the versions of Uniswap apart. */
+const states = {
+  'uniswap-v2': from('function getReserves() view returns (uint112, uint112, uint32)'),
+  'uniswap-v3': from(
+    'function slot0() view returns (uint160, int24, uint16, uint16, uint16, uint8, bool)',
+  ),
+} as const
+
+interface UniswapPool extends Pick<ContractPrice, 'chain' | 'address'> {
+  readonly kind: keyof typeof states
+}
+
 export async function proveUniswapPool(
-  pool: Pool,
-  { ask, pair, state }: { readonly ask: AskView; readonly pair: PricePair; state: AbiFunction },
+  { kind, chain, address }: UniswapPool,
+  ask: AskView,
+  pair: ProvenPair,
 ): Promise<Problem | undefined> {
-  const { kind, chain, address } = pool
-  const [stateNow, ...found] = await Promise.all([ask(state), ask(token0), ask(token1)])
-  if (stateNow === undefined)
+  const other = kind === 'uniswap-v2' ? 'uniswap-v3' : 'uniswap-v2'
+  const [own, others, ...sides] = await Promise.all(
+    [states[kind], states[other], token0, token1].map((view) => ask(view)),
+  )
+  const place = `${showAddress(address)} on ${chain.name}`
+  if (own === undefined) {
+    const remedy =
+      others === undefined
+        ? 'correct the kind or the address'
+        : `it has ${states[other].name}(): write "${other}"`
     return {
       field: 'kind',
-      message: `${showAddress(address)} on ${chain.name} has no ${state.name}(), so it is not a ${kind} pool; correct the kind or the address`,
+      message: `${place} has no ${states[kind].name}(), so it is not a ${kind} pool; ${remedy}`,
     }
-  const wanted = [pair.token, quoteOf(pair)].map((token) => addressOn(chain, token))
-  const same = found.map((each) => String(each).toLowerCase()).sort()
-  if (same.join() === wanted.sort().join()) return undefined
-  return {
-    field: 'address',
-    message: `the pool at ${showAddress(address)} is of ${found.join(' and ')}, not of ${pair.token.symbol} and ${quoteOf(pair).symbol}; correct the address or the quote`,
   }
+  return judgeSides(`the pool at ${place} is of ${sides.join(' and ')}`, { chain, pair, sides })
+}
+
+function judgeSides(
+  found: string,
+  { chain, pair, sides }: { readonly chain: Chain; readonly pair: ProvenPair; sides: unknown[] },
+): Problem | undefined {
+  const both = sides.map((each) => String(each).toLowerCase())
+  const quote = quoteOf(pair)
+  const rest = both.filter((each) => each !== addressOn(chain, pair.token))
+  const wrong = `${found}, not of ${pair.token.symbol} and ${quote.symbol}`
+  if (rest.length !== 1) return { field: 'address', message: `${wrong}; correct the address` }
+  if (rest[0] === addressOn(chain, quote)) return undefined
+  const right = pair.tokens.find((each) => addressOn(chain, each) === rest[0])
+  const remedy = right
+    ? `write "${right.symbol}"`
+    : 'list its other token and write that symbol, or correct the address'
+  return { field: 'quote', message: `${wrong}; ${remedy}` }
 }

@@ -1,16 +1,33 @@
-import type { Static, TObject, TProperties } from 'typebox'
+import type { Static, TInteger, TObject, TProperties } from 'typebox'
 import { addressText, chainName } from '../fields.ts'
 import type { PriceSource } from '../priced-token.ts'
 import type { Resolver } from '../resolver.ts'
 
 /** A way to know a token's price. */
-export interface PriceKind<Kind extends string, Fields extends TProperties> {
+export interface PriceKind<
+  Kind extends string,
+  Fields extends TProperties,
+  Options extends TProperties,
+> {
   readonly kind: Kind
-  /** In the file besides `kind`, all required; a description follows "is missing:". */
+  /** In the file besides `kind` and `since`, all required; a description follows "is missing:". */
   readonly fields: Fields
+  /** As `fields`, but may be left out. */
+  readonly options: Options
   /** Null after a problem. */
-  resolve(context: PriceContext, price: Static<TObject<Fields>>): PriceSource | null
+  resolve(context: PriceContext, price: PriceEntry<Fields, Options>): Resolved | null
 }
+
+/** Without its place among the sources of the token. */
+export type Resolved = PriceSource extends infer Source
+  ? Source extends PriceSource
+    ? Omit<Source, 'since'>
+    : never
+  : never
+
+type PriceEntry<Fields extends TProperties, Options extends TProperties> = Static<
+  TObject<Fields>
+> & { readonly [Name in keyof Options]?: Static<Options[Name]> }
 
 export interface PriceContext {
   readonly resolver: Resolver
@@ -19,13 +36,16 @@ export interface PriceContext {
 }
 
 /** Hides the type of the fields, so that all kinds fit into one list. */
-export function definePriceKind<const Kind extends string, Fields extends TProperties>(
-  kind: PriceKind<Kind, Fields>,
-) {
+export function definePriceKind<
+  const Kind extends string,
+  Fields extends TProperties,
+  Options extends TProperties = Record<never, TInteger>,
+>(kind: Omit<PriceKind<Kind, Fields, Options>, 'options'> & { readonly options?: Options }) {
   return {
     ...kind,
+    options: kind.options ?? ({} as Options),
     resolve: (context: PriceContext, price: unknown) =>
-      kind.resolve(context, price as Static<TObject<Fields>>),
+      kind.resolve(context, price as PriceEntry<Fields, Options>),
   }
 }
 

@@ -1,32 +1,32 @@
-import { from as eventFrom } from 'ox/AbiEvent'
-import { from as functionFrom } from 'ox/AbiFunction'
+import { from } from 'ox/AbiEvent'
 import { argument } from '../event-arguments.ts'
-import { poolFields, proveUniswapPool, sortedPriceOf } from './pool.ts'
+import { liquidityFields, poolFields, proveUniswapPool, readSorted, resolveFloor } from './pool.ts'
 import { definePriceKind, resolveContract } from './price-kind.ts'
 
-const SYNC = eventFrom('event Sync(uint112 reserve0, uint112 reserve1)')
-const getReserves = functionFrom('function getReserves() view returns (uint112, uint112, uint32)')
+const SYNC = from('event Sync(uint112 reserve0, uint112 reserve1)')
 
 /** A pair of Uniswap v2 or a fork: the ratio of its reserves after every change. */
 export const uniswapV2 = definePriceKind({
   kind: 'uniswap-v2',
   fields: poolFields,
-  resolve(context, { quote, ...price }) {
+  options: liquidityFields,
+  resolve(context, { quote, minLiquidityUsd, ...price }) {
     const contract = resolveContract(context, price)
     if (contract === undefined) return null
-    const pool = { kind: 'uniswap-v2', ...contract }
+    const pool = { kind: 'uniswap-v2', ...contract } as const
     return {
       ...pool,
       quote,
+      floor: resolveFloor(context, minLiquidityUsd),
       event: SYNC,
       facts: {},
       read(args, pair) {
         const reserve0 = argument.amount(args, 'reserve0')
         const reserve1 = argument.amount(args, 'reserve1')
-        if (reserve0 === 0n || reserve1 === 0n) return undefined
-        return sortedPriceOf(pair, pool.chain, [reserve0, reserve1])
+        const held = [reserve0, reserve1] as const
+        return readSorted(pair, pool.chain, { ratio: held, held })
       },
-      prove: (ask, pair) => proveUniswapPool(pool, { ask, pair, state: getReserves }),
+      prove: (ask, pair) => proveUniswapPool(pool, ask, pair),
     }
   },
 })

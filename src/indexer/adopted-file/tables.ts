@@ -11,7 +11,7 @@ import {
 
 /** The adopted file, and all adopted files in order. */
 export const adoptedFileMigration: Migration = {
-  id: 1030,
+  id: 2030,
   name: 'the file that the register was built from',
   sql: `
     create table file_parts (

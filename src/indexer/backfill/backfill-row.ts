@@ -4,7 +4,7 @@ import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 
 export const backfillsMigration: Migration = {
-  id: 1010,
+  id: 2010,
   name: 'backfills',
   sql: `
     create table backfills (

@@ -3,8 +3,6 @@ import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { openRpcSource } from '#chain/rpc-source.ts'
-import { UnexplainedBalanceError } from '#datasets/holders/fold-balances.ts'
-import { findPruned } from '#datasets/holders/proof/find-pruned.ts'
 import { type LivelyBlock, live, livelyBlocks } from '#test/chain-builder/random-life.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
 import {
@@ -256,48 +254,5 @@ describe('older history', () => {
           await liar.stop()
         }
       })
-  })
-
-  test('an endpoint that leaves out old logs is found out, and the chain is read anew without it', async () => {
-    const send = { kind: 'moveGrave', who: 1, whom: 3, size: 100 } as const
-    const sends = Array.from({ length: 40 }, () => ({ secondsApart: 86_400, deeds: [send, dig] }))
-    await onChain([...digsOf(20), ...sends], async (node, ecosystem) => {
-      const pruned = await serveChain(node.chain, { finalDepth: 4 })
-      try {
-        pruned.faults.prunedBelow = 21
-        const source = openRpcSource({ chainId: 8453, urls: [pruned.url, node.url] })
-        let hosts: readonly string[] = []
-        const { engine, index } = await begin(ecosystem, {
-          source,
-          async findPruned(error) {
-            assert.ok(error instanceof UnexplainedBalanceError)
-            const deps = { ecosystem, register: engine, sourceOf: () => source }
-            hosts = await findPruned(deps, error)
-            return hosts
-          },
-        })
-        assert.deepEqual(await stepsUntilSettled(index, 60), [])
-        assert.deepEqual(hosts, [new URL(pruned.url).host])
-        assert.equal(source.endpoints()[0]?.state, 'pruned')
-        await equalsPlain(ecosystem, engine, index)
-      } finally {
-        await pruned.stop()
-      }
-    })
-  })
-
-  test('where no other endpoint is known the error names what may be wrong with the only one', async () => {
-    const send = { kind: 'moveGrave', who: 1, whom: 3, size: 100 } as const
-    const sends = Array.from({ length: 40 }, () => ({ secondsApart: 86_400, deeds: [send] }))
-    await onChain([...digsOf(20), ...sends], async (node, ecosystem) => {
-      node.faults.prunedBelow = 21
-      const { engine, index } = await begin(ecosystem)
-      const failures = await stepsUntilSettled(index, 20)
-      assert.match(
-        failures[0] ?? '',
-        /startBlock is later .* an endpoint silently dropped old logs/,
-      )
-      await engine.close()
-    })
   })
 })

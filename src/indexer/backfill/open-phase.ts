@@ -1,6 +1,6 @@
 import type { ChainSource, HistoryPart } from '#chain/chain-source.ts'
 import type { AnyDataset } from '../dataset.ts'
-import { filtersOf } from '../select-logs.ts'
+import { filtersOf, selectLogs, selectorsIn } from '../select-logs.ts'
 import { SideHistory } from './side-history.ts'
 
 export interface Phase {
@@ -37,7 +37,11 @@ export function openPhase(input: OpenInput): OpenPhase | undefined {
   }
   const [filter, ...others] = filtersOf([...datasets, ...folded], source.chainId)
   const range = { from, to }
-  const sides = others.map((each) => new SideHistory(source, { ...range, filter: each }))
+  const sides = others.map((each, index) => {
+    const earlier = [filter, ...others.slice(0, index)].filter((one) => one !== undefined)
+    const known = selectLogs(earlier.flatMap((one) => selectorsIn(one, source.chainId)))
+    return new SideHistory(source, { ...range, filter: each }, known.isWanted)
+  })
   signal.addEventListener('abort', () => sides.map((side) => side.stop()))
   const history = filter && source.history({ ...range, filter, signal, onAllAsked: next })
   return { ...phase, from, lead: history && readOn(history), sides, next }

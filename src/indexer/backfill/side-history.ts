@@ -1,5 +1,6 @@
 import type { ChainSource, HistoryPart, HistoryRequest } from '#chain/chain-source.ts'
 import type { LogColumns } from '#chain/columns/log-columns.ts'
+import { NO_PAIR } from '#chain/columns/pair-table.ts'
 
 const WAITING_BYTES_MAX = 8_000_000
 
@@ -15,9 +16,15 @@ export class SideHistory {
   #ended: { readonly error?: unknown } | undefined
   #news = Promise.withResolvers<void>()
 
-  constructor(source: ChainSource, request: Omit<HistoryRequest, 'signal' | 'atOnceMax'>) {
+  /** `isKnown`: an earlier filter brings the log, so that it is taken once. */
+  constructor(
+    source: ChainSource,
+    request: Omit<HistoryRequest, 'signal' | 'atOnceMax'>,
+    isKnown: (columns: LogColumns, index: number) => boolean = () => false,
+  ) {
     this.#reading = this.#readAll(
       source.history({ ...request, atOnceMax: AT_ONCE_MAX, signal: this.#stop.signal }),
+      isKnown,
     )
   }
 
@@ -50,10 +57,15 @@ export class SideHistory {
     return part
   }
 
-  async #readAll(parts: AsyncIterable<HistoryPart>): Promise<void> {
+  async #readAll(
+    parts: AsyncIterable<HistoryPart>,
+    isKnown: (columns: LogColumns, index: number) => boolean,
+  ): Promise<void> {
     try {
       for await (const part of parts) {
         const columns = part.columns.copy()
+        for (let index = 0; index < columns.count; index += 1)
+          if (isKnown(columns, index)) columns.pair[index] = NO_PAIR
         this.#waiting.push({ ...part, columns })
         this.#waitingBytes += columns.body.length
         this.#notify()

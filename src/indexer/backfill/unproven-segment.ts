@@ -7,7 +7,7 @@ import { RpcError } from '#chain/rpc-error.ts'
 import type { BlockHeader, BlockRef, Log } from '#domain/chain.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import { chunks } from '#lib/chunks.ts'
-import type { AnyDataset, HistoryFold, Staged, Store } from '../dataset.ts'
+import type { AnyDataset, HistoryFold, LogProblem, Staged, Store } from '../dataset.ts'
 import type { Anomaly, Segment } from '../segment.ts'
 import { selectLogs } from '../select-logs.ts'
 
@@ -182,5 +182,6 @@ function requireBranch(
 }
 
 function reportInto(anomalies: Anomaly[], dataset: AnyDataset) {
-  return (log: Log, reason: string) => void anomalies.push({ log, dataset: dataset.name, reason })
+  return (log: Log, problem: LogProblem) =>
+    void anomalies.push({ log, dataset: dataset.name, problem })
 }

@@ -112,17 +112,17 @@ function pageOf(asked: EventsAsked, { chainId, block, after, limit, columns }: E
   return sql`
     select ${columns} ${countedOf(asked, chainId)}
       and timestamp_unix <= ${block.unix} and block_number <= ${block.number}
-    ${after} order by timestamp_unix, block_number, log_index limit ${limit}`
+    ${after} order by timestamp_unix, block_number, place limit ${limit}`
 }
 
 function afterRow(row: Row | undefined): Sql | undefined {
   if (row === undefined) return undefined
   const [unix, block] = [column.integer(row, 'timestamp_unix'), column.integer(row, 'block_number')]
-  return sql`and (timestamp_unix, block_number, log_index)
-    > (${unix}, ${block}, ${column.integer(row, 'log_index')})`
+  return sql`and (timestamp_unix, block_number, place)
+    > (${unix}, ${block}, ${column.integer(row, 'place')})`
 }
 
-const OF_ACCOUNTS = sql`account, amount, timestamp_unix, block_number, log_index`
+const OF_ACCOUNTS = sql`account, amount, timestamp_unix, block_number, place`
 const OF_EVENTS = sql`chain_id, token, usd, ${OF_ACCOUNTS}`
 
 function countedOf({ dataset, token, account }: EventsAsked, chainId: number): Sql {
@@ -139,7 +139,7 @@ function add(accounts: Map<Address, AccountSums>, row: Row): void {
   const before = accounts.get(address)
   accounts.set(address, {
     address,
-    amount: (before?.amount ?? 0n) + column.u256(row, 'amount'),
+    amount: (before?.amount ?? 0n) + column.bigint(row, 'amount'),
     events: (before?.events ?? 0) + 1,
     firstUnix: Math.min(before?.firstUnix ?? unix, unix),
     lastUnix: Math.max(before?.lastUnix ?? unix, unix),

@@ -31,7 +31,7 @@ export function makeEventDataset(input: {
         .slice(0, 1)
         .map(({ source, args }) => {
           matched.add(source)
-          return { ...source.read(args), log: placeOf(log) }
+          return { ...source.read(args), log: logPlaceOf(log) }
         })
         // Anyone can emit an empty transfer in another's name.
         .filter((fact) => fact.amount > 0n),
@@ -48,20 +48,24 @@ export function makeEventDataset(input: {
   }
 }
 
-function eventFacts({ address, event, topic0, where, token }: EventSource): JsonMembers {
+export function eventFacts({ address, event, topic0, token, ...source }: EventSource): JsonMembers {
   const inputs = event.inputs.map(({ name = '', type, indexed = false }) => [name, type, indexed])
-  const accepted = [...where].map(([name, values]) => [name, [...values].sort()] as const)
   return {
     address,
     topic0,
     event: [event.name, ...inputs],
-    where: Object.fromEntries(accepted),
+    where: sortedValues(source.where),
+    whereNot: sortedValues(source.whereNot),
     token: token?.symbol ?? null,
   }
 }
 
+function sortedValues(where: EventSource['where']): JsonMembers {
+  return Object.fromEntries([...where].map(([name, values]) => [name, [...values].sort()] as const))
+}
+
 /** Many thousands wait to be stored. */
-function placeOf(log: Log): EventFact['log'] {
-  const { chainId, blockNumber, blockHash, txHash, logIndex, timestamp } = log
-  return { chainId, blockNumber, blockHash, txHash, logIndex, timestamp }
+export function logPlaceOf(log: Log): EventFact['log'] {
+  const { chainId, blockNumber, blockHash, txHash, txIndex, logIndex, timestamp } = log
+  return { chainId, blockNumber, blockHash, txHash, txIndex, logIndex, timestamp }
 }

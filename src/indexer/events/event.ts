@@ -6,7 +6,7 @@ import type { EventReading } from '#ecosystem/event-source.ts'
 export interface EventFact extends EventReading {
   readonly log: Pick<
     Log,
-    'chainId' | 'blockNumber' | 'blockHash' | 'txHash' | 'logIndex' | 'timestamp'
+    'chainId' | 'blockNumber' | 'blockHash' | 'txHash' | 'txIndex' | 'logIndex' | 'timestamp'
   >
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { registerMigrations } from '#datasets/datasets.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
+import { fromStored } from '#lib/stored-integer.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
@@ -58,7 +59,7 @@ function factOf(input: {
 }): EventFact {
   const { block, index } = input
   const timestamp = (block % 3) * DAY_SECONDS + block
-  const place = { chainId: 1, blockNumber: block, logIndex: index, timestamp }
+  const place = { chainId: 1, blockNumber: block, txIndex: 0, logIndex: index, timestamp }
   return {
     log: { ...place, blockHash: '0x1', txHash: '0x2' },
     kind: 'claim',
@@ -95,7 +96,7 @@ async function rowsOf(tx: Connection): Promise<readonly string[]> {
     [
       row.token,
       row.account,
-      BigInt(String(row.amount)),
+      fromStored(row.amount),
       row.events,
       row.first_unix,
       row.last_unix,

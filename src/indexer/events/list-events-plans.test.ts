@@ -16,7 +16,7 @@ const account = `0x${'ab'.repeat(20)}` as const
 await engine.write(async (tx) => {
   await tx.run(sql`alter table events set (autovacuum_enabled = false)`)
   await tx.run(sql`
-    insert into events (dataset, chain_id, block_number, log_index, block_hash, tx_hash, timestamp_unix,
+    insert into events (dataset, chain_id, block_number, place, block_hash, tx_hash, timestamp_unix,
       kind, token, account, amount, counted, valued)
     select 'dividends', 1 + n % 2, n, 0, md5('block' || n), md5('tx' || n), n, 'claim',
       case when n < 30 then 'RARE' else 'GRAVE' end,

@@ -8,7 +8,8 @@ import type { Cut, CutBlock } from '../cut.ts'
 export interface EventPlace {
   readonly chainId: number
   readonly blockNumber: number
-  readonly logIndex: number
+  /** In the block: `placeOf`. */
+  readonly place: number
   readonly txHash: Hash
   readonly timestamp: number
 }
@@ -27,7 +28,7 @@ export interface EventKey {
   readonly timestamp: number
   readonly chainId: number
   readonly blockNumber: number
-  readonly logIndex: number
+  readonly place: number
 }
 
 export interface EventQuery {
@@ -60,7 +61,7 @@ export async function listEvents(
 }
 
 export const LIST_COLUMNS = sql`
-  chain_id, block_number, log_index, tx_hash, timestamp_unix, kind, token, account, amount, detail, usd`
+  chain_id, block_number, place, tx_hash, timestamp_unix, kind, token, account, amount, detail, usd`
 
 /** A single index gives the order. */
 function isOrderedByOneIndex({ account, token, chainId, cut }: EventQuery): boolean {
@@ -80,7 +81,7 @@ function newest(query: EventQuery): Sql {
       ${chainId === undefined ? empty : sql`and chain_id + 0 = ${chainId}`}
       ${ofKindAndTime(query)}
       ${after === undefined ? empty : afterKey(after)}
-    order by timestamp_unix desc, chain_id desc, block_number desc, log_index desc
+    order by timestamp_unix desc, chain_id desc, block_number desc, place desc
     limit ${query.limit + 1}`
 }
 
@@ -93,7 +94,7 @@ function newestByChain(query: EventQuery): Sql {
   )
   return sql`
     ${join(groups, ' union all ')}
-    order by timestamp_unix desc, chain_id desc, block_number desc, log_index desc
+    order by timestamp_unix desc, chain_id desc, block_number desc, place desc
     limit ${query.limit + 1}`
 }
 
@@ -110,7 +111,7 @@ function newestOf(chainId: number, query: EventQuery): Sql {
       ${ofKindAndTime(query)}
       ${after === undefined ? empty : afterKeyOn(chainId, after)}
       ${cut === undefined ? empty : untilCut(cut.get(chainId))}
-    order by timestamp_unix desc, block_number desc, log_index desc
+    order by timestamp_unix desc, block_number desc, place desc
     limit ${query.limit + 1}`
 }
 
@@ -126,36 +127,36 @@ function untilCut(block: CutBlock | undefined): Sql {
   return sql`and timestamp_unix <= ${block.unix} and block_number <= ${block.number}`
 }
 
-function afterKey({ timestamp, chainId, blockNumber, logIndex }: EventKey): Sql {
-  return sql`and (timestamp_unix, chain_id, block_number, log_index)
-    < (${timestamp}, ${chainId}, ${blockNumber}, ${logIndex})`
+function afterKey({ timestamp, chainId, blockNumber, place }: EventKey): Sql {
+  return sql`and (timestamp_unix, chain_id, block_number, place)
+    < (${timestamp}, ${chainId}, ${blockNumber}, ${place})`
 }
 
 function afterKeyOn(chainId: number, after: EventKey): Sql {
-  const { timestamp, blockNumber, logIndex } = after
+  const { timestamp, blockNumber, place } = after
   if (chainId < after.chainId) return sql`and timestamp_unix <= ${timestamp}`
   if (chainId > after.chainId) return sql`and timestamp_unix < ${timestamp}`
-  return sql`and (timestamp_unix, block_number, log_index)
-    < (${timestamp}, ${blockNumber}, ${logIndex})`
+  return sql`and (timestamp_unix, block_number, place)
+    < (${timestamp}, ${blockNumber}, ${place})`
 }
 
 function keyOf(event: ListedEvent): EventKey {
-  const { timestamp, chainId, blockNumber, logIndex } = event
-  return { timestamp, chainId, blockNumber, logIndex }
+  const { timestamp, chainId, blockNumber, place } = event
+  return { timestamp, chainId, blockNumber, place }
 }
 
 export function toListed(row: Row): ListedEvent {
   return {
     chainId: column.integer(row, 'chain_id'),
     blockNumber: column.integer(row, 'block_number'),
-    logIndex: column.integer(row, 'log_index'),
+    place: column.integer(row, 'place'),
     txHash: column.hex(row, 'tx_hash'),
     timestamp: column.integer(row, 'timestamp_unix'),
     kind: column.text(row, 'kind'),
     token: column.text(row, 'token'),
     account: row.account === null ? null : column.hex(row, 'account'),
-    amount: column.u256(row, 'amount'),
+    amount: column.bigint(row, 'amount'),
     detail: column.textOrNull(row, 'detail'),
-    usd: column.u256OrNull(row, 'usd'),
+    usd: column.bigintOrNull(row, 'usd'),
   }
 }

@@ -4,7 +4,7 @@ import { column } from '#store/row.ts'
 import { rows, sql } from '#store/sql.ts'
 
 export const matchedMappingsMigration: Migration = {
-  id: 1050,
+  id: 2050,
   name: 'mappings that matched a log',
   sql: `
     create table matched_mappings (
@@ -16,9 +16,10 @@ export const matchedMappingsMigration: Migration = {
 }
 
 /** Independent of the mapping's place in the file. */
-export function mappingKey({ address, topic0, where }: EventSource): string {
+export function mappingKey({ address, topic0, where, whereNot }: EventSource): string {
   const filters = [...where].map(([name, values]) => [name, [...values].sort()])
-  return `${address} ${topic0} ${JSON.stringify(filters.sort())}`
+  const refused = [...whereNot].map(([name, values]) => [name, 'not', [...values].sort()])
+  return `${address} ${topic0} ${JSON.stringify([...filters, ...refused].sort())}`
 }
 
 export async function noteMatched(

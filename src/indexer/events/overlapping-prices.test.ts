@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { registerMigrations } from '#datasets/datasets.ts'
 import { PRICE_ONE } from '#domain/money.ts'
 import { onSqlite } from '#ledger/each-engine.ts'
+import { toStored } from '#lib/stored-integer.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import type { EventFact } from './event.ts'
@@ -22,11 +23,12 @@ const book: PriceBook = {
     { fromUnix: 50, untilUnix: Number.POSITIVE_INFINITY },
   ],
   pricesAt: async (_connection, _symbol, moments) =>
-    moments.map((unix) => (unix < 3 ? null : BigInt(unix) * PRICE_ONE)),
+    moments.map(({ unix }) => (unix < 3 ? null : BigInt(unix) * PRICE_ONE)),
 }
 
 const facts = Array.from({ length: EVENTS }, (_, index): EventFact => {
-  const log = { chainId: 1, blockNumber: index, logIndex: 0, timestamp: index % 100 } as const
+  const place = { chainId: 1, blockNumber: index, txIndex: 0, logIndex: 0 } as const
+  const log = { ...place, timestamp: index % 100 }
   return {
     log: { ...log, blockHash: '0x1', txHash: '0x2' },
     kind: 'claim',
@@ -42,7 +44,7 @@ function dollarsOf(token: string): string {
   const valued = facts.filter((fact) => fact.counted && fact.token === token)
   const dollars = valued.map(({ log }) => (log.timestamp < 3 ? 0 : log.timestamp))
   const sum = dollars.reduce((total, each) => total + each, 0)
-  return `${sum * 1_000_000}`.padStart(78, '0')
+  return toStored(BigInt(sum) * 1_000_000n)
 }
 
 async function stateOf(engine: Engine): Promise<unknown> {

@@ -1,7 +1,8 @@
 import type { Position } from '#chain/chain-event.ts'
+import { placeOf } from '#domain/chain.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { allEnded } from '#lib/all-ended.ts'
-import { toStored } from '#lib/u256.ts'
+import { toStored } from '#lib/stored-integer.ts'
 import type { BulkInsert, Procedure, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { type SqlValue, sql } from '#store/sql.ts'
@@ -21,7 +22,9 @@ export async function storeEvents(
   facts: readonly EventFact[],
 ): Promise<void> {
   const values = await change.valuesOf(
-    facts.map(({ token, amount, log }) => ({ token, amount, unix: log.timestamp })),
+    facts.map(({ token, amount, log: { timestamp: unix, chainId, blockNumber } }) => ({
+      ...{ token, amount, unix, chainId, blockNumber },
+    })),
   )
   change.changes?.add(dataset, facts, values)
   const into = { dataset, byAccount, keepHours: !change.isOlder }
@@ -51,7 +54,7 @@ const EVENTS: BulkInsert = {
     dataset: 'text',
     chain_id: 'bigint',
     block_number: 'bigint',
-    log_index: 'bigint',
+    place: 'bigint',
     block_hash: 'text',
     tx_hash: 'text',
     timestamp_unix: 'bigint',
@@ -92,7 +95,7 @@ function toRow(
     dataset,
     log.chainId,
     log.blockNumber,
-    log.logIndex,
+    placeOf(log),
     log.blockHash,
     log.txHash,
     log.timestamp,
@@ -143,16 +146,16 @@ export async function forgetEvents(
 ): Promise<void> {
   for (let some = EVENTS_MAX; some === EVENTS_MAX; ) {
     const page = await connection.run(sql`
-      select block_number, log_index, chain_id, token, account, timestamp_unix, amount, usd, counted
+      select block_number, place, chain_id, token, account, timestamp_unix, amount, usd, counted
       from events where dataset = ${dataset} and chain_id = ${chainId}
-      order by block_number, log_index limit ${EVENTS_MAX}`)
+      order by block_number, place limit ${EVENTS_MAX}`)
     some = page.length
     const last = page.at(-1)
     if (last === undefined) break
-    const [block, log] = [column.integer(last, 'block_number'), column.integer(last, 'log_index')]
+    const [block, place] = [column.integer(last, 'block_number'), column.integer(last, 'place')]
     await connection.run(sql`
       delete from events where dataset = ${dataset} and chain_id = ${chainId}
-        and (block_number < ${block} or (block_number = ${block} and log_index <= ${log}))`)
+        and (block_number < ${block} or (block_number = ${block} and place <= ${place}))`)
     const lost = page
       .filter((row) => column.flag(row, 'counted'))
       .map((row) => ({ ...readContribution(row), sums: negated(readContribution(row).sums) }))
@@ -164,14 +167,14 @@ export async function forgetEvents(
 }
 
 export function readContribution(row: Row): Contribution {
-  const usd = column.u256OrNull(row, 'usd')
+  const usd = column.bigintOrNull(row, 'usd')
   return {
     chainId: column.integer(row, 'chain_id'),
     token: column.text(row, 'token'),
     account: row.account === null ? null : column.hex(row, 'account'),
     timestamp: column.integer(row, 'timestamp_unix'),
     sums: {
-      amount: column.u256(row, 'amount'),
+      amount: column.bigint(row, 'amount'),
       usd: usd ?? 0n,
       events: 1,
       priced: usd === null ? 0 : 1,

@@ -30,6 +30,7 @@ function factAt(timestamp: number, index: number): EventFact {
     blockNumber: index,
     blockHash: hash,
     txHash: hash,
+    txIndex: 0,
     logIndex: 0,
     timestamp,
   }

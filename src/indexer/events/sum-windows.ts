@@ -156,6 +156,11 @@ export function totalOf(
   return list.filter(accept).reduce<Sums>(addSums, NOTHING)
 }
 
+/** How many events have no dollar value. */
+export function unpricedOf({ events, priced }: Pick<Sums, 'events' | 'priced'>): number {
+  return events - priced
+}
+
 export function dollarsOf(sums: Sums): bigint | null {
   return sums.events > 0 && sums.priced === 0 ? null : sums.usd
 }

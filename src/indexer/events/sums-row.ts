@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
-import { toStored } from '#lib/u256.ts'
+import { toStored } from '#lib/stored-integer.ts'
 import type { Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import type { Sums } from './event.ts'
 
 export function readSums(row: Row): Sums {
   return {
-    amount: column.u256(row, 'amount'),
-    usd: column.u256(row, 'usd'),
+    amount: column.bigint(row, 'amount'),
+    usd: column.bigint(row, 'usd'),
     events: column.integer(row, 'events'),
     priced: column.integer(row, 'priced'),
   }

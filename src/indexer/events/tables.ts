@@ -6,14 +6,14 @@ import { CLUSTERED } from '#store/migrate.ts'
  * exceed 64 bits.
  */
 export const eventsMigration: Migration = {
-  id: 1002,
+  id: 2002,
   name: 'events',
   sql: `
     create table events (
       dataset text not null,
       chain_id bigint not null,
       block_number bigint not null,
-      log_index bigint not null,
+      place bigint not null,
       block_hash text not null,
       tx_hash text not null,
       timestamp_unix bigint not null,
@@ -25,20 +25,20 @@ export const eventsMigration: Migration = {
       counted integer not null,
       valued integer not null,
       usd text,
-      primary key (dataset, chain_id, block_number, log_index)
+      primary key (dataset, chain_id, block_number, place)
     );
-    create index events_newest on events (dataset, timestamp_unix, chain_id, block_number, log_index);
-    create index events_of_chain on events (dataset, chain_id, timestamp_unix, block_number, log_index);
-    create index events_of_account on events (dataset, account, timestamp_unix, chain_id, block_number, log_index);
+    create index events_newest on events (dataset, timestamp_unix, chain_id, block_number, place);
+    create index events_of_chain on events (dataset, chain_id, timestamp_unix, block_number, place);
+    create index events_of_account on events (dataset, account, timestamp_unix, chain_id, block_number, place);
     create index events_of_account_and_token on events
-      (dataset, account, token, timestamp_unix, chain_id, block_number, log_index)
+      (dataset, account, token, timestamp_unix, chain_id, block_number, place)
       where account is not null;
     create index events_of_account_and_chain on events
-      (dataset, account, chain_id, timestamp_unix, block_number, log_index)
+      (dataset, account, chain_id, timestamp_unix, block_number, place)
       where account is not null;
     create index events_of_token on events (token, timestamp_unix);
     create index events_of_token_and_chain on events
-      (dataset, token, chain_id, timestamp_unix, block_number, log_index);
+      (dataset, token, chain_id, timestamp_unix, block_number, place);
     create index events_to_value on events (token, timestamp_unix) where valued = 0;
     create table event_buckets (
       dataset text not null,

@@ -7,4 +7,6 @@ export interface DatedAmount {
   readonly token: string
   readonly amount: bigint
   readonly unix: number
+  readonly chainId: number
+  readonly blockNumber: number
 }

@@ -2,7 +2,7 @@ import { type MicroUsd, type Price, valueAt } from '#domain/money.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import { chunks } from '#lib/chunks.ts'
 import { groupBy } from '#lib/group-by.ts'
-import { toStored } from '#lib/u256.ts'
+import { toStored } from '#lib/stored-integer.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { ROWS_PER_STATEMENT, type Sql, sql } from '#store/sql.ts'
@@ -19,13 +19,21 @@ export interface PriceBook {
   decimals(symbol: string): number
   /** In which unread blocks cannot change the token's price. */
   known(connection: Connection, symbol: string): Promise<readonly TimeRange[]>
-  /** At ascending Unix seconds: the last at or before each, null before the first. */
+  /**
+   * At the close of the block before each moment's, on another chain than the price's before that
+   * second; null where it is unknown.
+   */
   pricesAt(
     connection: Connection,
     symbol: string,
-    moments: readonly number[],
+    moments: readonly EventMoment[],
   ): Promise<readonly (Price | null)[]>
 }
+
+export type EventMoment = Pick<DatedAmount, 'unix' | 'chainId' | 'blockNumber'>
+
+/** No pool and no feed is worth as much; beyond it, a figure is taken for unknown. */
+const VALUE_MAX = 2n ** 256n - 1n
 
 const EVENTS_MAX = 20_000
 
@@ -38,16 +46,17 @@ export async function valuesOf(
   const values: (MicroUsd | null | undefined)[] = amounts.map(() => undefined)
   const valueWithin = async (token: string, indexes: readonly number[], range: TimeRange) => {
     const decimals = book.decimals(token)
-    const dated = indexes
-      .map((index) => ({ index, unix: amounts[index]?.unix ?? 0 }))
-      .filter(({ unix }) => unix >= range.fromUnix && unix <= range.untilUnix)
-      .sort((a, b) => a.unix - b.unix)
+    const dated = indexes.flatMap((index) => {
+      const each = amounts[index]
+      if (each === undefined || each.unix < range.fromUnix || each.unix > range.untilUnix) return []
+      return [{ index, ...each }]
+    })
     if (dated.length === 0) return
-    const moments = dated.map(({ unix }) => unix)
-    const prices = await book.pricesAt(connection, token, moments)
-    for (const [order, { index }] of dated.entries()) {
+    const prices = await book.pricesAt(connection, token, dated)
+    for (const [order, { index, amount }] of dated.entries()) {
       const price = prices[order] ?? null
-      values[index] = price === null ? null : valueAt(amounts[index]?.amount ?? 0n, decimals, price)
+      const value = price === null ? null : valueAt(amount, decimals, price)
+      values[index] = value === null || value > VALUE_MAX ? null : value
     }
   }
   const byToken = groupBy(amounts.keys(), (index) => amounts[index]?.token ?? '')
@@ -169,8 +178,10 @@ async function valuePending(
     book,
     pending.map((row) => ({
       token: range.token,
-      amount: column.u256(row, 'amount'),
+      amount: column.bigint(row, 'amount'),
       unix: column.integer(row, 'timestamp_unix'),
+      chainId: column.integer(row, 'chain_id'),
+      blockNumber: column.integer(row, 'block_number'),
     })),
   )
   const found = pending.map((row, index) => ({ row, value: values[index] ?? null }))
@@ -196,7 +207,7 @@ async function setValues(
       column.text(row, 'dataset'),
       column.integer(row, 'chain_id'),
       column.integer(row, 'block_number'),
-      column.integer(row, 'log_index'),
+      column.integer(row, 'place'),
       value === undefined ? 0 : 1,
       value == null ? null : toStored(value),
     ])
@@ -205,7 +216,7 @@ async function setValues(
       update events set valued = given.column5, usd = given.column6
       from (${typedValues(types, list)}) as given
       where events.dataset = given.column1 and events.chain_id = given.column2
-        and events.block_number = given.column3 and events.log_index = given.column4`)
+        and events.block_number = given.column3 and events.place = given.column4`)
   }
 }
 

@@ -1,3 +1,4 @@
+import { type Log, placeOf } from '#domain/chain.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import type { Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
@@ -11,6 +12,10 @@ export interface FeedEvent extends ListedEvent {
 export interface PriceLog {
   readonly symbol: string
   readonly log: EventPlace
+}
+
+type PriceFact = Omit<PriceLog, 'log'> & {
+  readonly log: Omit<EventPlace, 'place'> & Pick<Log, 'txIndex' | 'logIndex'>
 }
 
 /** A commit with more starts a new epoch: reading the lists again is cheaper for everyone. */
@@ -37,10 +42,10 @@ export class Changes {
   ): void {
     for (const [index, { log, kind, token, account, amount, detail }] of facts.entries()) {
       if (this.areTooMany) return
-      const { chainId, blockNumber, logIndex, txHash, timestamp } = log
-      const place = { chainId, blockNumber, logIndex, txHash, timestamp }
+      const { chainId, blockNumber, txHash, timestamp } = log
+      const at = { chainId, blockNumber, place: placeOf(log), txHash, timestamp }
       const usd = values[index] ?? null
-      const event = { dataset, ...place, kind, token, account, amount, detail, usd }
+      const event = { dataset, ...at, kind, token, account, amount, detail, usd }
       this.#added.set(keyOf(event), event)
     }
   }
@@ -60,8 +65,9 @@ export class Changes {
     }
   }
 
-  price(logs: readonly PriceLog[]): void {
-    for (const each of logs) {
+  price(facts: readonly PriceFact[]): void {
+    for (const { symbol, log } of facts) {
+      const each = { symbol, log: { ...log, place: placeOf(log) } }
       const known = this.#priced.get(each.symbol)
       if (known === undefined || isNewer(each, known)) this.#priced.set(each.symbol, each)
     }
@@ -95,15 +101,15 @@ export class Changes {
   }
 }
 
-function keyOf({ dataset, chainId, blockNumber, logIndex }: FeedEvent): string {
-  return `${dataset} ${chainId} ${blockNumber} ${logIndex}`
+function keyOf({ dataset, chainId, blockNumber, place }: FeedEvent): string {
+  return `${dataset} ${chainId} ${blockNumber} ${place}`
 }
 
 export function byPlace(
-  a: Pick<EventPlace, 'timestamp' | 'blockNumber' | 'logIndex'>,
-  b: Pick<EventPlace, 'timestamp' | 'blockNumber' | 'logIndex'>,
+  a: Pick<EventPlace, 'timestamp' | 'blockNumber' | 'place'>,
+  b: Pick<EventPlace, 'timestamp' | 'blockNumber' | 'place'>,
 ): number {
-  return a.timestamp - b.timestamp || a.blockNumber - b.blockNumber || a.logIndex - b.logIndex
+  return a.timestamp - b.timestamp || a.blockNumber - b.blockNumber || a.place - b.place
 }
 
 export function isNewer(a: PriceLog, b: PriceLog): boolean {

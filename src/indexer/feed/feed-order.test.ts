@@ -88,7 +88,15 @@ function commit(
 }
 
 function factAt(chainId: number, blockNumber: number, logIndex = 0): EventFact {
-  const log = { chainId, blockNumber, blockHash: '0x1', txHash: '0x2', logIndex, timestamp: 1 }
+  const log = {
+    chainId,
+    blockNumber,
+    blockHash: '0x1',
+    txHash: '0x2',
+    txIndex: 0,
+    logIndex,
+    timestamp: 1,
+  }
   const fact = { kind: 'burn', token: 'GRAVE', account: null, amount: 1n, detail: null }
   return { ...fact, counted: true, log: log as EventFact['log'] }
 }

@@ -90,7 +90,7 @@ export async function pricesAbove(
   const left = new Map<string, FeedEvent>()
   for (const row of found) {
     const event = toEvent(row)
-    const key = `${event.token} ${event.blockNumber} ${event.txHash} ${event.logIndex}`
+    const key = `${event.token} ${event.blockNumber} ${event.txHash} ${event.place}`
     if (row.op === 'add') left.set(key, event)
     if (row.op === 'retract') left.delete(key)
   }

@@ -6,7 +6,7 @@ import type { Migration } from '#store/engine.ts'
  * block before.
  */
 export const feedMigration: Migration = {
-  id: 1070,
+  id: 2070,
   name: 'the feed of changes',
   sql: `
     create table feed (
@@ -24,7 +24,7 @@ export const feedMigration: Migration = {
       dataset text not null,
       chain_id bigint not null,
       block_number bigint not null,
-      log_index bigint not null,
+      place bigint not null,
       tx_hash text not null,
       timestamp_unix bigint not null,
       kind text not null,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { allEnded } from '#lib/all-ended.ts'
-import { toStored } from '#lib/u256.ts'
+import { toStored } from '#lib/stored-integer.ts'
 import type { BulkInsert, Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { type SqlValue, sql } from '#store/sql.ts'
@@ -61,15 +61,15 @@ export async function writeFeed(
     from feed where name = ${NAME}`)
   if (state === undefined || column.integer(state, 'gaps') > 0 || commit.changes.areTooMany)
     return startEpoch(connection, chainId)
-  const list = await listChanges(connection, book, commit)
+  const heights = await readHeights(connection)
+  const list = await listChanges(connection, book, { ...commit, nowUnix: heights.nowUnix })
   if (list.length === 0) return
-  const finalized = await finalizedNumbers(connection)
   const before = column.integer(state, 'last')
   const last = before + list.length
   await connection.run(sql`update feed set last = ${last} where name = ${NAME}`)
   await connection.insert(
     CHANGES,
-    list.map((each, index) => toRow(before + 1 + index, each, finalized)),
+    list.map((each, index) => toRow(before + 1 + index, each, heights.finalized)),
   )
   if (last - column.integer(state, 'pruned') > KEPT_MAX + PRUNE_LOT)
     await prune(connection, last - KEPT_MAX)
@@ -83,13 +83,13 @@ async function prune(connection: Connection, upTo: number): Promise<void> {
 async function listChanges(
   connection: Connection,
   book: PriceBook,
-  commit: FedCommit,
+  commit: FedCommit & { readonly nowUnix: number },
 ): Promise<readonly Change[]> {
-  const { chainId, changes, ancestor, finalizedBefore, finalizedNumber } = commit
+  const { chainId, changes, ancestor, finalizedBefore, finalizedNumber, nowUnix } = commit
   const lost = ancestor === undefined ? [] : await pricesAbove(connection, chainId, ancestor)
   const [priced, unpriced] = await allEnded([
-    pricesNow(connection, book, changes.priced),
-    pricesNow(connection, book, lostPrices(commit)),
+    pricesNow(connection, book, { moved: changes.priced, nowUnix }),
+    pricesNow(connection, book, { moved: lostPrices(commit), nowUnix }),
   ])
   const removed = [...changes.removed, ...lost].sort((a, b) => byPlace(b, a))
   const final = { ...NOWHERE, dataset: '', chainId, blockNumber: finalizedNumber }
@@ -106,7 +106,7 @@ async function listChanges(
 }
 
 const NOWHERE = {
-  logIndex: 0,
+  place: 0,
   txHash: '0x',
   timestamp: 0,
   kind: '',
@@ -127,8 +127,9 @@ function lostPrices({ chainId, changes, ancestor }: FedCommit): ReadonlyMap<stri
 async function pricesNow(
   connection: Connection,
   book: PriceBook,
-  moved: ReadonlyMap<string, PriceLog>,
+  { moved, nowUnix }: { readonly moved: ReadonlyMap<string, PriceLog>; readonly nowUnix: number },
 ): Promise<readonly FeedEvent[]> {
+  const afterAll = { unix: nowUnix + 1, chainId: 0, blockNumber: 0 }
   const byToken = new Map<string, PriceLog>()
   for (const each of moved.values())
     for (const token of book.dependents(each.symbol)) {
@@ -136,20 +137,26 @@ async function pricesNow(
       if (known === undefined || isNewer(each, known)) byToken.set(token, each)
     }
   const list = [...byToken].map(async ([token, { log }]) => {
-    const [price] = await book.pricesAt(connection, token, [Number.MAX_SAFE_INTEGER])
-    const { chainId, blockNumber, logIndex, txHash, timestamp } = log
-    const place = { chainId, blockNumber, logIndex, txHash, timestamp }
+    const [price] = await book.pricesAt(connection, token, [afterAll])
+    const { chainId, blockNumber, place, txHash, timestamp } = log
+    const at = { chainId, blockNumber, place, txHash, timestamp }
     const detail = price?.toString() ?? null
-    return { ...NOWHERE, ...place, dataset: PRICES_OF_FEED, kind: 'price', token, detail }
+    return { ...NOWHERE, ...at, dataset: PRICES_OF_FEED, kind: 'price', token, detail }
   })
   return allEnded(list)
 }
 
-async function finalizedNumbers(connection: Connection): Promise<ReadonlyMap<number, number>> {
-  const found = await connection.run(sql`select chain_id, finalized_number from positions`)
-  return new Map(
+async function readHeights(connection: Connection) {
+  const found = await connection.run(
+    sql`select chain_id, finalized_number, timestamp_unix from positions`,
+  )
+  const finalized = new Map(
     found.map((row) => [column.integer(row, 'chain_id'), column.integer(row, 'finalized_number')]),
   )
+  return {
+    finalized,
+    nowUnix: Math.max(...found.map((row) => column.integer(row, 'timestamp_unix'))),
+  }
 }
 
 const CHANGES: BulkInsert = {
@@ -160,7 +167,7 @@ const CHANGES: BulkInsert = {
     dataset: 'text',
     chain_id: 'bigint',
     block_number: 'bigint',
-    log_index: 'bigint',
+    place: 'bigint',
     tx_hash: 'text',
     timestamp_unix: 'bigint',
     kind: 'text',
@@ -185,7 +192,7 @@ function toRow(
     event.dataset,
     event.chainId,
     event.blockNumber,
-    event.logIndex,
+    event.place,
     event.txHash,
     event.timestamp,
     event.kind,

@@ -1,13 +1,14 @@
 import type { GaugeReading } from '#api/metrics.ts'
 import type { EndpointStatus } from '#chain/chain-source.ts'
 import { readProofs } from '#datasets/holders/proof/proof-row.ts'
+import type { DollarPrices } from '#datasets/prices/price-book.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { FileParts } from '#indexer/adopted-file/file-part.ts'
 import { readStalls } from '#indexer/stalled-chains.ts'
 import type { IndexStatus } from '#indexer/status.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
-import { readMappingAnomalies } from '../mappings.ts'
+import { type MappingAnomalies, readMappingAnomalies } from '../mappings.ts'
 import type { IndexProgress } from './index-progress.ts'
 
 export interface IndexGaugeDeps {
@@ -15,12 +16,18 @@ export interface IndexGaugeDeps {
   readonly register: Engine
   readonly clock: Clock
   readonly file: FileParts
+  readonly prices: Pick<DollarPrices, 'latest'>
   recentStatus(): Promise<IndexStatus | undefined>
   indexing(): readonly IndexProgress[]
 }
 
 export function indexGauges(deps: IndexGaugeDeps): readonly GaugeReading[] {
-  return [...registerGauges(deps), anomalyGauge(deps), ...progressGauges(deps), leadingGauge({})]
+  return [
+    ...registerGauges(deps),
+    ...anomalyGauges(deps),
+    ...progressGauges(deps),
+    leadingGauge({}),
+  ]
 }
 
 type Indexing = Pick<IndexGaugeDeps, 'indexing'>
@@ -86,18 +93,22 @@ function registerGauges(deps: IndexGaugeDeps): readonly GaugeReading[] {
   ]
 }
 
-function anomalyGauge({ ecosystem, register }: IndexGaugeDeps): GaugeReading {
-  return {
-    name: 'sexton_unreadable_logs',
-    help: 'Logs that could not be decoded, by chain and mapping',
+function anomalyGauges({ ecosystem, register }: IndexGaugeDeps): readonly GaugeReading[] {
+  const gauge = (kind: MappingAnomalies['kind'], help: string) => ({
+    name: `sexton_${kind}_logs`,
+    help: `${help}, by chain and mapping`,
     async read() {
       const counts: Record<string, number> = {}
       const found = await register.snapshot((reads) => readMappingAnomalies(reads, ecosystem))
-      for (const { chain, mapping, logs } of found)
+      for (const { chain, mapping, logs } of found.filter((each) => each.kind === kind))
         counts[`${chain} ${mapping}`] = (counts[`${chain} ${mapping}`] ?? 0) + logs
       return counts
     },
-  }
+  })
+  return [
+    gauge('unreadable', 'Logs that could not be decoded'),
+    gauge('unlisted', 'Logs of tokens that the file does not list; a note'),
+  ]
 }
 
 function ofChains(

@@ -2,10 +2,13 @@ import type { Readiness } from '#api/health-routes.ts'
 import { readUnproven } from '#datasets/deposits/proof/deposit-proofs.ts'
 import { type Proof, readProofs } from '#datasets/holders/proof/proof-row.ts'
 import { rereadingOf } from '#datasets/rereading.ts'
+import { nameUnknown } from '#datasets/unknown.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { NOTED_SECONDS, readNodeStates } from '#indexer/node-states.ts'
 import { isUnusable, readStalls, type Stall } from '#indexer/stalled-chains.ts'
-import { type ChainStatus, conditionOf, isIncomplete } from '#indexer/status.ts'
+import { type ChainStatus, conditionOf, type IndexStatus, isIncomplete } from '#indexer/status.ts'
+import { allEnded } from '#lib/all-ended.ts'
+import { groupBy } from '#lib/group-by.ts'
 import { toIso, unixNow } from '#lib/time.ts'
 import { type ImpossibleBurns, impossibleBurns } from '#statistics/impossible-burns.ts'
 import type { Connection } from '#store/engine.ts'
@@ -23,8 +26,7 @@ export async function readReadiness(
   const { proofs, burns, anomalies } = await deps.register
     .snapshot((reads) => readFindings(reads, deps.ecosystem))
     .catch(() => NO_FINDINGS)
-  for (const each of anomalies)
-    parts[`logs of ${each.mapping} on ${each.chain}`] ??= describeAnomalies(each)
+  Object.assign(parts, describeLogs(anomalies))
   for (const { token, detail } of burns) parts[`burns ${token}`] = `WRONG: ${detail}`
   // A chain may stall before its first block and have no status.
   const stalls = await deps.register.snapshot(readStalls).catch(() => new Map<number, Stall>())
@@ -48,6 +50,12 @@ export async function readReadiness(
   for (const progress of deps.indexing())
     if (progress.history !== null) parts[`pace ${progress.chain}`] = barOf(progress).detail
   Object.assign(parts, await describeNodes(deps))
+  for (const { token, dataset, chain, reason, detail } of index
+    ? nameUnknown(index, deps.ecosystem.tokens)
+    : [])
+    if (token !== null)
+      parts[`${dataset} of ${token} on ${chain}`] = `unknown (${reason}): ${detail}`
+  Object.assign(parts, await describePrices(deps, index))
   for (const { chain, dataset, fromBlock, toBlock } of index ? rereadingOf(index, deps.file) : [])
     parts[`${dataset} of ${chain.name}`] =
       `being read again; blocks ${fromBlock} to ${toBlock ?? 'the head'} are missing`
@@ -61,6 +69,17 @@ export async function readReadiness(
   const isIndexed = index !== undefined && other.length === 0
   const ready = accounts === 'ok' && register === 'ok' && isIndexed && isRight
   return { ready, parts: { ...parts, register, accounts } }
+}
+
+/** Notes about unlisted tokens apart: they need no action. */
+function describeLogs(anomalies: readonly MappingAnomalies[]): Readonly<Record<string, string>> {
+  const groups = groupBy(anomalies, ({ mapping, chain, kind }) => {
+    const of = kind === 'unlisted' ? 'of unlisted tokens for' : 'of'
+    return `logs ${of} ${mapping} on ${chain}`
+  })
+  return Object.fromEntries(
+    [...groups].map(([name, group]) => [name, group.map(describeAnomalies).join('; ')]),
+  )
 }
 
 /** Of the index in this process, or as the leading one noted them. */
@@ -79,6 +98,27 @@ async function describeNodes({ indexing, register, ecosystem, clock }: IndexGaug
   })
   return Object.fromEntries(
     [...own, ...others].map(([chain, host, words]) => [`node ${host} of ${chain}`, words]),
+  )
+}
+
+/** Tokens whose price is unknown although the file has a source for it. */
+async function describePrices(
+  { register, ecosystem, prices }: IndexGaugeDeps,
+  index: IndexStatus | undefined,
+): Promise<Readonly<Record<string, string>>> {
+  if (index === undefined) return {}
+  const priced = ecosystem.tokens.filter((token) => token.prices.length > 0)
+  const found = await register
+    .snapshot((reads) =>
+      allEnded(priced.map(({ symbol }) => prices.latest(reads, symbol, index.asOfUnix))),
+    )
+    .catch(() => [])
+  return Object.fromEntries(
+    found.flatMap((latest, at) =>
+      'gap' in latest
+        ? [[`price of ${priced[at]?.symbol}`, `unknown (${latest.gap} of ${latest.symbol})`]]
+        : [],
+    ),
   )
 }
 

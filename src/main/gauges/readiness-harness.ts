@@ -1,5 +1,6 @@
 import type { Readiness } from '#api/health-routes.ts'
 import { filePartsOf } from '#datasets/file-parts.ts'
+import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { readIndexStatus } from '#indexer/status.ts'
 import { systemClock } from '#lib/time.ts'
@@ -14,6 +15,7 @@ export function readinessOf(register: Engine, ecosystem: Ecosystem): Promise<Rea
     file: filePartsOf(ecosystem),
     accountsState: async () => 'ok',
     clock: systemClock,
+    prices: makeDollarPrices(ecosystem.tokens),
     indexing: () => [],
     recentStatus: () => register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains)),
   })

@@ -6,8 +6,6 @@ import { openRpcSource } from '#chain/rpc-source.ts'
 import { allDatasets } from '#datasets/datasets.ts'
 import { keepProvingDeposits } from '#datasets/deposits/proof/keep-proving-deposits.ts'
 import { filePartsOf } from '#datasets/file-parts.ts'
-import { UnexplainedBalanceError } from '#datasets/holders/fold-balances.ts'
-import { findPruned } from '#datasets/holders/proof/find-pruned.ts'
 import { keepProving } from '#datasets/holders/proof/keep-proving.ts'
 import { noteReread } from '#datasets/holders/proof/proof-row.ts'
 import { proveStartBlocks } from '#datasets/holders/proof/prove-start-blocks.ts'
@@ -56,7 +54,11 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
   }
   const starting = proveStartBlocks(ecosystem, sourceOf)
   starting.catch(() => undefined)
-  await Promise.all([expectHistories(role, sourceOf), proveEcosystem(ecosystem, sourceOf)])
+  const [, unsure] = await Promise.all([
+    expectHistories(role, sourceOf),
+    proveEcosystem(ecosystem, sourceOf),
+  ])
+  for (const { field, message } of unsure) logger.warn(`${field}: ${message}`)
   const unproven = await starting
   for (const [chain, reason] of unproven)
     logger.warn({ chain, reason }, 'startBlock not checked: no node has the state before it')
@@ -110,10 +112,6 @@ interface Indexing {
 function indexerDeps(role: IndexRole, { sourceOf, rereadings, lease }: Indexing): IndexerDeps {
   const { ecosystem, logger } = role
   const logLease = reportLease(logger)
-  const proving = {
-    ...role,
-    sourceOf: (chainId: number) => sourceOf(chainOf(ecosystem, chainId)),
-  }
   return {
     ...role,
     datasets: allDatasets(ecosystem),
@@ -123,8 +121,6 @@ function indexerDeps(role: IndexRole, { sourceOf, rereadings, lease }: Indexing)
     onOutdated: reportOutdated(logger),
     onNotAdopted: (err) => logger.error({ err }, 'could not adopt the ecosystem file; retrying'),
     sourceOf,
-    findPruned: async (error) =>
-      error instanceof UnexplainedBalanceError ? findPruned(proving, error) : [],
     rereadings: {
       isWanted: (chainId) => rereadings.has(chainId),
       async done(chainId) {

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { ChainSource } from '#chain/chain-source.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { readUnmatched } from '#indexer/events/matched-mappings.ts'
-import { nameOfTopic } from '#indexer/name-of-topic.ts'
+import { countTopics } from '#indexer/name-of-topic.ts'
 import { sleep } from '#lib/sleep.ts'
 import type { Engine } from '#store/engine.ts'
 import { type Mapping, mappingsOf, readMappingAnomalies } from '../mappings.ts'
@@ -32,6 +32,7 @@ export async function reportAnomalies(
           .catch(() => [])
       : []
     for (const anomalies of found) {
+      if (anomalies.kind === 'unlisted') continue
       const name = `${anomalies.chain} ${anomalies.mapping} ${anomalies.reason}`
       if ((reported.get(name) ?? 0) >= anomalies.logs) continue
       reported.set(name, anomalies.logs)
@@ -73,16 +74,10 @@ async function readTopics(
     const head = await source.header('latest')
     const to = head?.number ?? chain.startBlock
     const from = Math.max(chain.startBlock, to - RECENT_BLOCKS + 1)
-    const counts = new Map<string, number>()
-    for (const { topics } of await source.logsInRange(
-      { addresses: [address], topics: [] },
-      from,
-      to,
-    ))
-      counts.set(topics[0] ?? 'no topic', (counts.get(topics[0] ?? 'no topic') ?? 0) + 1)
-    const most = [...counts].sort(([, a], [, b]) => b - a).slice(0, TOPICS_MAX)
-    if (most.length === 0) return `nothing in the last ${to - from + 1} blocks`
-    return Object.fromEntries(most.map(([topic, count]) => [nameOfTopic(topic), count]))
+    const filter = { addresses: [address], topics: [] }
+    const counts = Object.entries(countTopics(await source.logsInRange(filter, from, to)))
+    if (counts.length === 0) return `nothing in the last ${to - from + 1} blocks`
+    return Object.fromEntries(counts.slice(0, TOPICS_MAX))
   } catch (error) {
     return `unknown: ${error instanceof Error ? error.message : error}`
   }

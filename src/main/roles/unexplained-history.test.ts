@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { pino } from 'pino'
 import { registerMigrations } from '#datasets/datasets.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import { readPosition } from '#indexer/positions.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
 import type { Engine } from '#store/engine.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
@@ -39,29 +40,33 @@ both(
 )
 
 both(
-  'a history that does not add up is reported and not ready until it does',
+  'a history that does not add up makes supply and holders unknown, stops nothing, and is read again once it does',
   async ({ engine }) => {
     const node = await serveChain(chain)
     const ecosystem = ecosystemAt(node.url, 0)
     const stop = new AbortController()
     // The node silently leaves out the mint.
     node.faults.prunedBelow = 21
-    const running = runIndexRole(roleOf(engine, ecosystem), stop.signal)
+    let aheadMs = 0
+    const clock = () => Date.now() + aheadMs
+    const running = runIndexRole({ ...roleOf(engine, ecosystem), clock }, stop.signal)
+    const unknownPart = async () => {
+      const { parts } = await readinessOf(engine, ecosystem)
+      return parts['proof base'] === undefined ? undefined : parts['holders of GRAVE on base']
+    }
     try {
-      const { ready, parts } = await eventually(async () => {
-        const readiness = await readinessOf(engine, ecosystem)
-        return readiness.parts['chain base']?.includes('stalled') ? readiness : undefined
-      }, 20_000)
-      assert.equal(ready, false)
-      assert.match(
-        parts['chain base'] ?? '',
-        /stalled \(unusable_data\): 0x.* sent more GRAVE on chain 8453 than it ever/,
+      const detail = await eventually(unknownPart, 20_000)
+      assert.match(detail, /^unknown \(differs\): /)
+      assert.equal((await engine.snapshot((reads) => readPosition(reads, 8453)))?.number, 143)
+      assert.equal(
+        (await readinessOf(engine, ecosystem)).parts['chain base']?.includes('stalled'),
+        false,
       )
+      // An only endpoint is never accused: nobody shows more than it does.
+      assert.match(detail, /Transfer/)
       node.faults.prunedBelow = 0
-      await eventually(async () => {
-        const readiness = await readinessOf(engine, ecosystem)
-        return readiness.ready ? true : undefined
-      }, 20_000)
+      aheadMs = 700_000
+      await eventually(async () => ((await unknownPart()) === undefined ? true : undefined), 20_000)
     } finally {
       stop.abort()
       await running
@@ -70,10 +75,40 @@ both(
   },
 )
 
-function ecosystemAt(url: string, startBlock: number): Ecosystem {
-  return oneTokenEcosystemAt(url, (one) => ({
+both(
+  'an endpoint that leaves out old logs is found out by another, and the chain is read again without it',
+  async ({ engine }) => {
+    const whole = await serveChain(chain)
+    const pruned = await serveChain(chain)
+    pruned.faults.prunedBelow = 21
+    const ecosystem = ecosystemAt([pruned.url, whole.url], 0)
+    const stop = new AbortController()
+    const running = runIndexRole(roleOf(engine, ecosystem), stop.signal)
+    try {
+      await eventually(async () => {
+        const { parts } = await readinessOf(engine, ecosystem)
+        const isProven = /figures equal/.test(parts['proof base'] ?? '')
+        return isProven && parts['holders of GRAVE on base'] === undefined ? true : undefined
+      }, 30_000)
+    } finally {
+      stop.abort()
+      await running
+      await whole.stop()
+      await pruned.stop()
+    }
+  },
+)
+
+function ecosystemAt(urls: string | readonly string[], startBlock: number): Ecosystem {
+  const rpcUrls = [urls].flat()
+  return oneTokenEcosystemAt(rpcUrls[0] ?? '', (one) => ({
     ...one,
-    chains: one.chains.map((each) => ({ ...each, startBlock, staleAfterSeconds: 1_000_000_000 })),
+    chains: one.chains.map((each) => ({
+      ...each,
+      rpcUrls,
+      startBlock,
+      staleAfterSeconds: 1_000_000_000,
+    })),
   }))
 }
 

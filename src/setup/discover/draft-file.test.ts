@@ -4,6 +4,7 @@ import type { Address } from '#domain/address.ts'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { draftFile } from './draft-file.ts'
 import type { Findings } from './inspect-chain.ts'
+import { bridgeEvents } from './known-bridges.ts'
 
 const addressOf = (digit: string): Address => `0x${digit.repeat(40)}`
 
@@ -29,7 +30,9 @@ function findings(name: string, id: number, more: Partial<Findings> = {}): Findi
     token: { address: addressOf('1'), symbol: 'MINE', name: 'Mine', decimals: 18 },
     implementation: undefined,
     burns: [],
-    pool: undefined,
+    bridges: [],
+    shareOf: undefined,
+    pools: [],
     quotes: [],
     asset: undefined,
     payouts: [],
@@ -58,18 +61,23 @@ test('a token with the same symbol on two chains is one token, and payments go t
 
 test('two contracts of one symbol are two tokens, and the price names the one in the pool', () => {
   const other = { ...usdc, address: addressOf('3') }
-  const pool = { kind: 'uniswap-v2', address: addressOf('4'), quote: other, quoteHeld: 1n } as const
+  const pool = { kind: 'uniswap-v2', address: addressOf('4'), quote: other } as const
+  const floor = { member: { minLiquidityUsd: '1000' }, evidence: 'a tenth of it' }
   const price = { kind: 'fixed', usd: '1' } as const
   const quotes = [usdc, other].map((token) => ({ token, price, usd: 1, evidence: 'a symbol' }))
-  const found = [findings('base', 8453, { pool: { pool, usd: 5_000 }, quotes })]
+  const found = [
+    findings('base', 8453, { pools: [{ pool, usd: 5_000, floor, since: null }], quotes }),
+  ]
   const { file, notes } = draftFile(found, { ...answers, payTo: undefined })
   const { tokens, primary, gate } = parseEcosystem('draft', file)
   assert.deepEqual(
     tokens.map(({ symbol }) => symbol),
     ['MINE', 'USDC', 'USDC-2'],
   )
-  assert.ok(primary.price !== null && 'quote' in primary.price)
-  assert.equal(primary.price.quote, 'USDC-2')
+  const [source] = primary.prices
+  assert.ok(source !== undefined && source.chain !== null)
+  assert.deepEqual([source.quote, source.floor], ['USDC-2', 1_000_000_000n])
+  assert.equal(notes.get('tokens[0].price.minLiquidityUsd'), 'a tenth of it')
   assert.match(notes.get('tokens[0].price') ?? '', /about 5000 USD of USDC-2/)
   // Not deeper than the chain's finality.
   assert.ok(gate !== null && gate !== 'open' && gate.depthBlocks === 8)
@@ -103,4 +111,18 @@ test('a payout without a token argument names the token that its transactions mo
 
 test('a wallet for payments without an asset to pay in is refused, not dropped', () => {
   assert.throws(() => draftFile([findings('base', 8453)], answers), /--pay-to: no USDC.*on base/)
+})
+
+test('an event of a bridge of many tokens is drafted for the own token only', () => {
+  const [known] = [...bridgeEvents].filter(([, { text }]) => text.includes('ERC20BridgeInitiated'))
+  assert.ok(known !== undefined)
+  const [topic0, event] = known
+  const seen = { kind: 'burn', beside: 5, of: 5, from: 1, until: 9 } as const
+  const bridge = { address: addressOf('8'), topic0, known: event, ...seen }
+  const { file } = draftFile([findings('base', 8453, { bridges: [bridge] })], {
+    ...answers,
+    payTo: undefined,
+  })
+  const [source] = parseEcosystem('draft', file).bridges
+  assert.deepEqual([...(source?.where.get('localToken') ?? [])], [addressOf('1')])
 })

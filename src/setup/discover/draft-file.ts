@@ -1,15 +1,18 @@
-import { type Address, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
+import { type Address, showAddress } from '#domain/address.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
-import type { BurnHabit } from './burn-habits.ts'
 import { SetupError } from './chain-view.ts'
+import { draftBridges } from './draft-bridges.ts'
+import { deadAddresses, draftBurns, type Question } from './draft-burns.ts'
 import type { Findings } from './inspect-chain.ts'
 import type { Payout } from './payouts.ts'
+import { describeFloor } from './pool-floor.ts'
 import type { TokenFacts } from './token-facts.ts'
 
 /** An ecosystem file and why each guess was made, by path such as `chains[0].startBlock`. */
 export interface Draft {
   readonly file: EcosystemFile
   readonly notes: ReadonlyMap<string, string>
+  readonly questions: readonly Question[]
 }
 
 export interface Answers {
@@ -39,13 +42,17 @@ export function draftFile(found: readonly Findings[], answers: Answers): Draft {
   for (const [index, each] of found.entries())
     for (const [field, note] of Object.entries(each.notes))
       notes.set(`chains[${index}].${field}`, note)
-  const burnt = found.filter(({ burns }) => burns.length > 0)
-  const dead = [...new Set(burnt.flatMap(({ burns }) => burns.map(({ to }) => to)))].filter(
-    (each) => each !== ZERO_ADDRESS,
+  const dead = deadAddresses(found)
+  const burns = draftBurns(
+    found,
+    ({ entry, token }) => tokens.symbolOf(entry.name, token.address) ?? token.symbol,
   )
-  const burns = burnt.map((each) => burnEntry(each, tokens))
-  for (const [index, each] of burnt.entries())
-    notes.set(`burns[${index}]`, each.burns.map(describeBurns).join('; '))
+  for (const [index, note] of burns.notes.entries()) notes.set(`burns[${index}]`, note)
+  const bridges = draftBridges(found)
+  const [primary] = tokens.entries
+  if (primary !== undefined && bridges.entries.length > 0) primary.bridges = [...bridges.entries]
+  for (const [index, note] of bridges.notes.entries())
+    notes.set(`tokens[0].bridges[${index}]`, note)
   const payouts = listPayouts(found, tokens, notes)
   const payment = answers.payTo && draftPayment(found, answers.payTo, answers.today)
   if (payment) notes.set('payment', PAYMENT_NOTE)
@@ -62,12 +69,12 @@ export function draftFile(found: readonly Findings[], answers: Answers): Draft {
     chains,
     tokens: tokens.entries,
     ...(dead.length > 0 && { supply: { burnAddresses: dead.map(showAddress) } }),
-    ...(burns.length > 0 && { burns }),
+    ...(burns.entries.length > 0 && { burns: [...burns.entries] }),
     ...payouts,
     ...(payment && { payment }),
     ...draftGate(found, tokens, notes),
   }
-  return { file, notes }
+  return { file, notes, questions: [...burns.questions, ...bridges.questions] }
 }
 
 function listTokens(found: readonly Findings[]): Tokens {
@@ -104,7 +111,12 @@ function listTokens(found: readonly Findings[]): Tokens {
       const listed = entries[index]
       if (listed === undefined || listed.price !== undefined || listed.role === 'primary') continue
       listed.price = quote.price
-      notes.set(`tokens[${index}].price`, quote.evidence)
+      for (const [field, note] of describeFloor(
+        `tokens[${index}].price`,
+        quote.evidence,
+        quote.floor,
+      ))
+        notes.set(field, note)
     }
     for (const reward of rewards) add(entry.name, reward, 'reward')
   }
@@ -125,35 +137,28 @@ function newEntry(entries: TokenEntry[], facts: TokenFacts, role: TokenEntry['ro
 
 function pricePrimary(found: readonly Findings[], { entries, notes, symbolOf }: Tokens): void {
   const [primary] = entries
-  const [best] = found
-    .filter(({ pool }) => pool !== undefined)
-    .sort((a, b) => (b.pool?.usd ?? 0) - (a.pool?.usd ?? 0))
-  if (primary === undefined || best?.pool === undefined) return
-  const { pool, usd } = best.pool
-  const quote = symbolOf(best.entry.name, pool.quote.address)
-  if (quote === undefined) return
-  const address = showAddress(pool.address)
-  primary.price = { kind: pool.kind, chain: best.entry.name, address, quote }
-  notes.set('tokens[0].price', `the deepest pool: about ${Math.round(usd)} USD of ${quote} in it`)
-}
-
-const TRANSFER_EVENT = 'event Transfer(address indexed from, address indexed to, uint256 value)'
-
-function burnEntry({ entry, token }: Findings, { symbolOf }: Tokens) {
-  return {
-    chain: entry.name,
-    address: showAddress(token.address),
-    token: symbolOf(entry.name, token.address) ?? token.symbol,
-    event: TRANSFER_EVENT,
-    from: 'from',
-    to: 'to',
-    amount: 'value',
+  const depthOf = ({ pools }: Findings) => pools.at(-1)?.usd ?? -1
+  const [best] = [...found].sort((a, b) => depthOf(b) - depthOf(a))
+  if (primary === undefined || best === undefined || best.pools.length === 0) return
+  const { name: chain } = best.entry
+  const sources = best.pools.map(({ pool, floor, since }) => ({
+    kind: pool.kind,
+    ...(since !== null && { since }),
+    chain,
+    address: showAddress(pool.address),
+    quote: symbolOf(chain, pool.quote.address) ?? pool.quote.symbol,
+    ...floor.member,
+  }))
+  const [only, ...others] = sources
+  if (only === undefined) return
+  primary.price = others.length > 0 ? sources : only
+  for (const [index, { usd, floor }] of best.pools.entries()) {
+    const field = others.length > 0 ? `tokens[0].price[${index}]` : 'tokens[0].price'
+    const next = best.pools[index + 1]?.since
+    const when = next ? ` before block ${next}, the first event of the next` : ''
+    const evidence = `the deepest pool${when}: about ${Math.round(usd)} USD of ${sources[index]?.quote} in it`
+    for (const [path, note] of describeFloor(field, evidence, floor)) notes.set(path, note)
   }
-}
-
-function describeBurns({ to, count, lastBlock, from, until }: BurnHabit): string {
-  const receiver = to === ZERO_ADDRESS ? 'the zero address' : showAddress(to)
-  return `${count} transfers to ${receiver} in blocks ${from} to ${until}, the last in ${lastBlock}`
 }
 
 function listPayouts(
@@ -222,7 +227,7 @@ function draftGate(
   { entries }: Tokens,
   notes: Map<string, string>,
 ): Pick<EcosystemFile, 'gate'> {
-  const price = entries[0]?.price
+  const price = [entries[0]?.price ?? []].flat().at(-1)
   if (price === undefined || !('chain' in price)) {
     notes.set('gate', 'no price was found, so any wallet may mint a key')
     return { gate: 'open' }

@@ -1,11 +1,12 @@
-import { type Address, showAddress } from '#domain/address.ts'
-import { groupBy } from '#lib/group-by.ts'
+import { type Address, parseAddress, showAddress } from '#domain/address.ts'
+import { type FoundBridge, findBridges } from './bridges.ts'
 import { type BurnHabit, findBurns } from './burn-habits.ts'
-import { type ChainEntry, type ChainView, describeChain, SetupError } from './chain-view.ts'
+import { ask, type ChainEntry, type ChainView, describeChain, SetupError } from './chain-view.ts'
+import { choosePools, type FoundPool } from './choose-pools.ts'
 import { contractsAround } from './counterparties.ts'
 import { type PaymentAsset, readPaymentAsset } from './payment-asset.ts'
 import { findPayouts, type Payout } from './payouts.ts'
-import { findPools, type Pool } from './pools.ts'
+import { findPools } from './pools.ts'
 import { priceQuote, type QuotePrice } from './quote-prices.ts'
 import { findFirstBlock, readImplementation, readToken, type TokenFacts } from './token-facts.ts'
 
@@ -15,9 +16,12 @@ export interface Findings {
   readonly token: TokenFacts
   readonly implementation: Address | undefined
   readonly burns: readonly BurnHabit[]
-  /** The deepest pool with a priced quote; its depth in dollars is of one side. */
-  readonly pool: { readonly pool: Pool; readonly usd: number } | undefined
-  /** Prices of that quote, of the rewards, and of what these are traded against. */
+  readonly bridges: readonly FoundBridge[]
+  /** What the token is a share of, if it is a vault (ERC-4626). */
+  readonly shareOf: Address | undefined
+  /** Sources of its price, oldest first. */
+  readonly pools: readonly FoundPool[]
+  /** Prices of their quotes, of the rewards, and of what these are traded against. */
   readonly quotes: readonly QuotePrice[]
   readonly asset: PaymentAsset | undefined
   readonly payouts: readonly Payout[]
@@ -40,17 +44,21 @@ export async function inspectChain({ view, address, more, onStep }: Inspection):
     )
   onStep('first block')
   const first = await findFirstBlock(view, address)
-  const [{ entry, notes }, implementation] = await Promise.all([
+  const [{ entry, notes }, implementation, shareOf] = await Promise.all([
     describeChain(view, first.block),
     readImplementation(view, address),
+    ask(view, address, 'asset() view returns (address)'),
   ])
   onStep('burns')
-  const burns = await findBurns(view, address, first.block)
+  const [burns, bridges] = await Promise.all([
+    findBurns(view, address, first.block),
+    findBridges(view, address, first.block),
+  ])
   onStep('contracts around the token')
   const around = await contractsAround(view, address, { firstBlock: first.block, more })
   onStep('pools')
-  const pools = await findPools(view, address, around)
-  const pool = await deepestPool(view, pools, first.block)
+  const pools = await findPools(view, token, { contracts: around, firstBlock: first.block })
+  const chosen = await choosePools(view, token, { pools, firstBlock: first.block })
   onStep('payouts')
   const poolAddresses = new Set(pools.map((each) => each.address))
   const payers = around.filter((each) => !poolAddresses.has(each))
@@ -59,14 +67,16 @@ export async function inspectChain({ view, address, more, onStep }: Inspection):
   const quotes = await Promise.all(
     [...rewards.values()].map((each) => priceQuote(view, each, first.block)),
   )
-  const priced = [...(pool?.quotes ?? []), ...quotes.flat()]
+  const priced = [...chosen.quotes, ...quotes.flat()]
   return {
     entry,
     notes: { ...notes, startBlock: first.evidence },
     token,
     implementation,
     burns,
-    pool,
+    bridges,
+    shareOf: typeof shareOf === 'string' ? parseAddress(shareOf.toLowerCase()) : undefined,
+    pools: chosen.pools,
     quotes: priced,
     asset: await readPaymentAsset(
       view,
@@ -75,21 +85,6 @@ export async function inspectChain({ view, address, more, onStep }: Inspection):
     payouts: payouts.filter(({ tokens }) => tokens.some((each) => rewards.has(each))),
     rewards: [...rewards.values()],
   }
-}
-
-async function deepestPool(view: ChainView, pools: readonly Pool[], firstBlock: number) {
-  const byQuote = [...groupBy(pools, ({ quote }) => quote.address).values()]
-  const valued = await Promise.all(
-    byQuote.map(async (same) => {
-      const [pool] = same.toSorted((a, b) => (a.quoteHeld > b.quoteHeld ? -1 : 1))
-      const quotes = pool ? await priceQuote(view, pool.quote, firstBlock) : []
-      const [own] = quotes
-      if (pool === undefined || own === undefined) return undefined
-      const usd = (Number(pool.quoteHeld) / 10 ** pool.quote.decimals) * own.usd
-      return { pool, quotes, usd }
-    }),
-  )
-  return valued.filter((each) => each !== undefined).sort((a, b) => b.usd - a.usd)[0]
 }
 
 async function readRewards(

@@ -1,6 +1,7 @@
 import { type Address, parseAddress, ZERO_ADDRESS } from '#domain/address.ts'
 import { askContract } from '#indexer/token-contract.ts'
 import { ask, type ChainView } from './chain-view.ts'
+import { type Newest, readNewest } from './read-price.ts'
 import { readToken, type TokenFacts } from './token-facts.ts'
 
 export interface Pool {
@@ -8,19 +9,37 @@ export interface Pool {
   readonly address: Address
   readonly quote: TokenFacts
   readonly quoteHeld: bigint
+  /** Its newest event. */
+  readonly newest: Newest
+}
+
+interface Around {
+  readonly contracts: readonly Address[]
+  readonly firstBlock: number
 }
 
 const V3_FEES = [100, 500, 3_000, 10_000]
 
-/** Pools of the token among these contracts and at the chain's known factories; empty ones left out. */
+/**
+ * Pools of the token among these contracts and at the chain's known factories, if an event of theirs
+ * could be read; some may be empty by now.
+ */
 export async function findPools(
   view: ChainView,
-  token: Address,
-  contracts: readonly Address[],
+  token: TokenFacts,
+  { contracts, firstBlock }: Around,
 ): Promise<readonly Pool[]> {
-  const made = await askFactories(view, token)
+  const made = await askFactories(view, token.address)
   const all = [...new Set([...contracts, ...made])]
-  const pools = await Promise.all(all.map((each) => readPool(view, token, each)))
+  const pools = await Promise.all(
+    all.map(async (address) => {
+      const pool = await readPool(view, token.address, address)
+      if (pool === undefined) return undefined
+      const { kind, quote } = pool
+      const newest = await readNewest(view, { price: { kind, address }, token, quote, firstBlock })
+      return newest && { ...pool, newest }
+    }),
+  )
   return pools.filter((each) => each !== undefined)
 }
 
@@ -59,7 +78,7 @@ async function readPool(
   view: ChainView,
   token: Address,
   address: Address,
-): Promise<Pool | undefined> {
+): Promise<Omit<Pool, 'newest'> | undefined> {
   const sides = await Promise.all(
     ['token0', 'token1'].map((name) => ask(view, address, `${name}() view returns (address)`)),
   )
@@ -70,7 +89,7 @@ async function readPool(
   const quote = other && (await readToken(view, other))
   if (kind === undefined || quote === undefined) return undefined
   const quoteHeld = await askContract(view.source, quote.address, address, view.headNumber)
-  return quoteHeld === 0n ? undefined : { kind, address, quote, quoteHeld }
+  return { kind, address, quote, quoteHeld }
 }
 
 async function kindOf(view: ChainView, address: Address): Promise<Pool['kind'] | undefined> {

@@ -1,17 +1,18 @@
 import { parseAddress, showAddress } from '#domain/address.ts'
-import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
+import type { PriceFile } from '#ecosystem/price-kinds.ts'
 import { ask, type ChainView } from './chain-view.ts'
 import { contractsAround } from './counterparties.ts'
+import { type Floor, floorOf } from './pool-floor.ts'
 import { findPools, type Pool } from './pools.ts'
+import { readNewest } from './read-price.ts'
 import type { TokenFacts } from './token-facts.ts'
-
-export type PriceEntry = NonNullable<EcosystemFile['tokens'][number]['price']>
 
 export interface QuotePrice {
   readonly token: TokenFacts
-  readonly price: PriceEntry
+  readonly price: PriceFile
   readonly usd: number
   readonly evidence: string
+  readonly floor?: Floor
 }
 
 const STABLE = /^(USDC|USDT|DAI|USDbC|BUSD|USDS|PYUSD)(\.[a-z]+)?$/i
@@ -26,7 +27,7 @@ export async function priceQuote(
   firstBlock: number,
 ): Promise<readonly QuotePrice[]> {
   if (STABLE.test(token.symbol)) return [priceStable(view, token)]
-  const feed = await readFeed(view, token)
+  const feed = await readFeed(view, token, firstBlock)
   return feed === undefined ? poolPrice(view, token, firstBlock) : [feed]
 }
 
@@ -42,7 +43,11 @@ function isKnownUsdc({ known }: ChainView, { address }: TokenFacts): boolean {
 }
 
 /** Only the aggregator behind the feed emits events; a new aggregator needs a new address here. */
-async function readFeed(view: ChainView, token: TokenFacts): Promise<QuotePrice | undefined> {
+async function readFeed(
+  view: ChainView,
+  token: TokenFacts,
+  firstBlock: number,
+): Promise<QuotePrice | undefined> {
   const { known } = view
   if (known === undefined || known.wrapped.toLowerCase() !== token.address) return undefined
   const proxy = parseAddress(known.wrappedFeed.toLowerCase())
@@ -56,9 +61,11 @@ async function readFeed(view: ChainView, token: TokenFacts): Promise<QuotePrice 
   const isRight = typeof description === 'string' && description.endsWith('/ USD')
   if (!isRight || typeof aggregator !== 'string' || typeof decimals !== 'number') return undefined
   if (typeof answer !== 'bigint' || answer <= 0n) return undefined
+  const price = { kind: 'chainlink', address: aggregator, decimals } as const
+  if ((await readNewest(view, { price, token, firstBlock })) === undefined) return undefined
   return {
     token,
-    price: { kind: 'chainlink', chain: view.name, address: aggregator, decimals },
+    price: { ...price, chain: view.name },
     usd: Number(answer) / 10 ** decimals,
     evidence: `Chainlink's feed "${description}", its aggregator of today; a replaced one needs the new address`,
   }
@@ -70,17 +77,21 @@ async function poolPrice(
   firstBlock: number,
 ): Promise<readonly QuotePrice[]> {
   const around = await contractsAround(view, token.address, { firstBlock, more: [] })
-  const pools = await findPools(view, token.address, around)
+  const pools = await findPools(view, token, { contracts: around, firstBlock })
   const stable = pools.filter(({ quote }) => STABLE.test(quote.symbol))
   const [deepest] = stable.sort((a, b) => depthOf(b) - depthOf(a))
   const usd = deepest && (await spotUsd(view, token, deepest))
   if (deepest === undefined || usd === undefined) return []
   const { kind, quote } = deepest
+  const floor = floorOf(deepest, 1)
+  const address = showAddress(deepest.address)
+  const held = `its deepest pool: about ${Math.round(depthOf(deepest))} USD of ${quote.symbol} in it`
   const own = {
     token,
-    price: { kind, chain: view.name, address: showAddress(deepest.address), quote: quote.symbol },
+    price: { kind, chain: view.name, address, quote: quote.symbol, ...floor.member },
     usd,
-    evidence: `its deepest pool: about ${Math.round(depthOf(deepest))} USD of ${quote.symbol} in it`,
+    evidence: held,
+    floor,
   }
   return [own, priceStable(view, quote)]
 }

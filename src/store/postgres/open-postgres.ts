@@ -6,7 +6,7 @@ import {
   type OnMigration,
   StoreError,
 } from '../engine.ts'
-import { appliedIds, assertInOrder, statementsOf } from '../migrate.ts'
+import { assertInOrder, idsAfterRebuild, statementsOf } from '../migrate.ts'
 import { sql } from '../sql.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { listen } from './listen.ts'
@@ -79,11 +79,11 @@ export function openPostgres(options: PostgresOptions): Engine {
     },
     writeWithoutTimeout: (work) =>
       onOwnConnection(settings, (connection) => transact(connection, WITHOUT_TIMEOUT, work)),
-    async migrate(migrations, onMigration) {
+    async migrate(migrations, onMigration, whenOutdated = 'refuse') {
       assertInOrder(migrations)
       await refuseSharedSessions(settings)
       return onOwnConnection(settings, (connection) =>
-        migrateWithin(connection, { schema, migrations, onMigration }),
+        migrateWithin(connection, { schema, migrations, onMigration, whenOutdated }),
       )
     },
     pool: () => pool.figures(),
@@ -172,9 +172,11 @@ async function migrateWithin(
     schema,
     migrations,
     onMigration,
+    whenOutdated,
   }: Pick<PostgresOptions, 'schema'> & {
     readonly migrations: readonly Migration[]
     readonly onMigration: OnMigration | undefined
+    readonly whenOutdated: 'refuse' | 'rebuild'
   },
 ): Promise<void> {
   await transact(connection, writes(schema), async (tx) => {
@@ -182,7 +184,14 @@ async function migrateWithin(
     await connection.command('set local lock_timeout = 0; set local statement_timeout = 0')
     await connection.command(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`)
     await makeSchema(connection, { tx, schema })
-    const applied = await appliedIds(tx, migrations)
+    const dropTables = async () => {
+      const found = await tx.run(sql`select tablename from pg_tables where schemaname = ${schema}`)
+      const names = found.map((row) => `${schema}.${row.tablename}`)
+      await connection.command(`drop table ${names.join(', ')} cascade`)
+      await makeSchema(connection, { tx, schema })
+    }
+    const isRebuilt = whenOutdated === 'rebuild'
+    const applied = await idsAfterRebuild(tx, migrations, isRebuilt ? dropTables : undefined)
     const missing = migrations.filter((each) => !applied.has(each.id))
     for (const [index, migration] of missing.entries()) {
       if (applied.size > 0) onMigration?.({ migration, step: index + 1, steps: missing.length })

@@ -8,7 +8,7 @@ import {
   type OnMigration,
   StoreError,
 } from '../engine.ts'
-import { appliedIds, assertInOrder, statementsOf } from '../migrate.ts'
+import { assertInOrder, idsAfterRebuild, statementsOf } from '../migrate.ts'
 import { sql } from '../sql.ts'
 import { IdleCheckpoint } from './idle-checkpoint.ts'
 import { LogSync, type SyncFile } from './log-sync.ts'
@@ -84,8 +84,8 @@ export function openSqlite(options: SqliteOptions): Engine {
     snapshot: (work) => read(() => inTransaction(reader, 'begin', work)),
     write,
     writeWithoutTimeout: (work) => write(work),
-    migrate: (migrations, onMigration) =>
-      migrate(reader, { writer, write }, { migrations, onMigration }),
+    migrate: (migrations, onMigration, whenOutdated = 'refuse') =>
+      migrate(reader, { writer, write }, { migrations, onMigration, whenOutdated }),
     close: () =>
       writes.run(() =>
         snapshots.run(async () => {
@@ -162,19 +162,26 @@ async function migrate(
   {
     migrations,
     onMigration,
+    whenOutdated,
   }: {
     readonly migrations: readonly Migration[]
     readonly onMigration: OnMigration | undefined
+    readonly whenOutdated: 'refuse' | 'rebuild'
   },
 ): Promise<void> {
   assertInOrder(migrations)
   // Usually none is missing, and no writer is waited for.
-  if ((await missing(reader, migrations)).length === 0) return
+  const isRebuilt = whenOutdated === 'rebuild'
+  if (!(await isMissingAny(reader, migrations, isRebuilt))) return
   await write(async (connection) => {
-    await writer.execute(
-      'create table if not exists migrations (id bigint primary key, name text not null)',
+    await writer.execute(MIGRATIONS_TABLE)
+    const dropTables = () => dropAll(connection, writer)
+    const applied = await idsAfterRebuild(
+      connection,
+      migrations,
+      isRebuilt ? dropTables : undefined,
     )
-    const left = await missing(connection, migrations)
+    const left = migrations.filter(({ id }) => !applied.has(id))
     for (const [index, migration] of left.entries()) {
       if (left.length < migrations.length)
         onMigration?.({ migration, step: index + 1, steps: left.length })
@@ -186,12 +193,28 @@ async function migrate(
   })
 }
 
-async function missing(
+const MIGRATIONS_TABLE =
+  'create table if not exists migrations (id bigint primary key, name text not null)'
+
+async function isMissingAny(
   connection: Connection,
   migrations: readonly Migration[],
-): Promise<readonly Migration[]> {
+  isRebuilt: boolean,
+): Promise<boolean> {
   const tables = await connection.run(sql`select 1 from sqlite_master where name = 'migrations'`)
-  if (tables.length === 0) return migrations
-  const applied = await appliedIds(connection, migrations)
-  return migrations.filter(({ id }) => !applied.has(id))
+  if (tables.length === 0) return true
+  const applied = await idsAfterRebuild(
+    connection,
+    migrations,
+    isRebuilt ? async () => undefined : undefined,
+  )
+  return migrations.some(({ id }) => !applied.has(id))
+}
+
+async function dropAll(connection: Connection, writer: SqliteWriter): Promise<void> {
+  const found = await connection.run(sql`
+    select type, name from sqlite_master
+    where type in ('table', 'view') and name not like 'sqlite_%' order by type desc`)
+  for (const { type, name } of found) await writer.execute(`drop ${type} ${name}`)
+  await writer.execute(MIGRATIONS_TABLE)
 }

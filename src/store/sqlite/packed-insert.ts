@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { STORED_DIGITS } from '#lib/u256.ts'
+import { toStored } from '#lib/stored-integer.ts'
 import type { BulkInsert } from '../engine.ts'
 import {
   type PackedColumn,
   type PackedRows,
   packedBytes,
+  packedInteger,
   packedNumber,
-  packedUint,
 } from '../packed-rows.ts'
 import type { SqlValue } from '../sql.ts'
 
@@ -48,10 +48,11 @@ function fieldOf(column: PackedColumn, slot: string, count: number): Field {
       const sql = `'0x' || cast(${piece(column.width * 8)} as text)`
       return { sql, value: Buffer.from(digits, 'latin1') }
     }
-    case 'uint': {
-      const textOf = (row: number) => packedUint(column, row).toString()
-      const value = rightAligned(textOf, { count, width: STORED_DIGITS, filler: '0' })
-      return { sql: `cast(${piece(STORED_DIGITS)} as text)`, value }
+    case 'integer': {
+      const texts = Array.from({ length: count }, (_, row) => toStored(packedInteger(column, row)))
+      const width = texts.reduce((most, { length }) => Math.max(most, length), 1)
+      const value = rightAligned((row) => texts[row] ?? '', { count, width, filler: ' ' })
+      return { sql: `ltrim(cast(${piece(width)} as text))`, value }
     }
     case 'numbers': {
       const textOf = (row: number) => String(packedNumber(column, row) ?? '')

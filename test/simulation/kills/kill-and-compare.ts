@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { compareRegisters, type RegisterDifference } from '#indexer/compare-registers.ts'
-import { readIndexStatus } from '#indexer/status.ts'
+import { type ChainStatus, readIndexStatus } from '#indexer/status.ts'
 import type { Engine } from '#store/engine.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import { countTraced, readTrace, type WriteCall } from '#test/strace.ts'
@@ -118,7 +118,8 @@ async function differenceFrom(
           await readIndexStatus(stored, world.ecosystem.chains),
           await readIndexStatus(expected, world.ecosystem.chains),
         ]
-        if (a?.revision !== b?.revision) return `it stands at ${a?.revision}, not ${b?.revision}`
+        const [at, expectedAt] = [a, b].map((status) => status?.chains.map(placeOf).join(', '))
+        if (at !== expectedAt) return `it stands at ${at}, not ${expectedAt}`
         const difference = await compareRegisters(
           { connection: stored, dialect: register.dialect },
           { connection: expected, dialect: reference.dialect },
@@ -129,6 +130,10 @@ async function differenceFrom(
   } finally {
     await register.close()
   }
+}
+
+function placeOf({ chain, blockNumber, blockHash, backfill }: ChainStatus): string {
+  return `${chain.name} ${blockNumber} ${blockHash} ${backfill === null ? 'whole' : 'in part'}`
 }
 
 function inWords({ table, key, column, stored, recomputed }: RegisterDifference): string {

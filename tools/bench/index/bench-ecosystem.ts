@@ -44,14 +44,15 @@ function readAddresses(file: LocalFile) {
   const token = (symbol: string) => file.tokens.find((each) => each.symbol === symbol)
   const lower = (text: string | undefined): Hex => `0x${(text ?? '').slice(2).toLowerCase()}`
   const tokenAddress = (symbol: string) => lower(token(symbol)?.addresses[benchChain.name])
+  const source = (symbol: string) => lower([token(symbol)?.price].flat()[0]?.address)
   return {
     grave: tokenAddress('GRAVE'),
     crypt: tokenAddress('CRYPT'),
     weth: tokenAddress('WETH'),
     usdc: tokenAddress('USDC'),
-    gravePair: lower(token('GRAVE')?.price?.address),
-    cryptPair: lower(token('CRYPT')?.price?.address),
-    feed: lower(token('WETH')?.price?.address),
+    gravePair: source('GRAVE'),
+    cryptPair: source('CRYPT'),
+    feed: source('WETH'),
     distributor: lower(file.dividends[0]?.address),
     graveyard: lower(file.graveDigs[0]?.address),
     treasury: lower(file.supply.nonCirculating?.[0]?.address),

@@ -4,7 +4,7 @@ import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 
 export const balanceChecksMigration: Migration = {
-  id: 1310,
+  id: 2310,
   name: 'checked balances of payTo',
   sql: `
     create table balance_checks (
@@ -66,6 +66,6 @@ export async function receivedIn(
     where chain_id = ${chainId} and block_number > ${range.after} and block_number <= ${range.to}`)
   return found.map((row) => ({
     block: column.integer(row, 'block_number'),
-    amount: column.u256(row, 'amount'),
+    amount: column.bigint(row, 'amount'),
   }))
 }

@@ -1,4 +1,4 @@
-import type { BlockRef } from '#domain/chain.ts'
+import { type BlockRef, placeOf } from '#domain/chain.ts'
 import { type Backfill, readBackfill } from '#indexer/backfill/backfill-row.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
@@ -77,8 +77,8 @@ export async function applyProof(
   const { chainId, block, facts, proof } = input
   if (!(await isIndexed(connection, chainId, block))) return 'left'
   const stored = await connection.run(sql`
-    select block_hash, log_index, tx_hash, sender, recipient, amount from deposits
-    where chain_id = ${chainId} and block_number = ${block.number} order by log_index`)
+    select block_hash, place, tx_hash, sender, recipient, amount from deposits
+    where chain_id = ${chainId} and block_number = ${block.number} order by place`)
   const isSame =
     stored.length === facts.length &&
     facts.every(({ log, sender, recipient, amount }, index) => {
@@ -86,11 +86,11 @@ export async function applyProof(
       return (
         row !== undefined &&
         column.hex(row, 'block_hash') === block.hash &&
-        column.integer(row, 'log_index') === log.logIndex &&
+        column.integer(row, 'place') === placeOf(log) &&
         column.hex(row, 'tx_hash') === log.txHash &&
         column.hex(row, 'sender') === sender &&
         column.hex(row, 'recipient') === recipient &&
-        column.u256(row, 'amount') === amount
+        column.bigint(row, 'amount') === amount
       )
     })
   const ofBlock = sql`chain_id = ${chainId} and block_number = ${block.number}`

@@ -7,6 +7,7 @@ import { accounts } from '#devnet/addresses.ts'
 import type { Payment } from '#ecosystem/ecosystem.ts'
 import { ChainIndex } from '#indexer/chain-index.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
+import { fromStored } from '#lib/stored-integer.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
@@ -77,8 +78,8 @@ async function begin(
     watch: () => balance.look(new AbortController().signal),
     async deposits() {
       const found = await engine.read(sql`
-        select amount, proof from deposits order by block_number, log_index`)
-      return found.map(({ amount, proof }) => [BigInt(String(amount)), proof])
+        select amount, proof from deposits order by block_number, place`)
+      return found.map(({ amount, proof }) => [fromStored(amount), proof])
     },
   }
 }

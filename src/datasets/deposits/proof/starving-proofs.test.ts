@@ -3,7 +3,7 @@ import { openRpcSource } from '#chain/rpc-source.ts'
 import { registerMigrations } from '#datasets/datasets.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
-import { toStored } from '#lib/u256.ts'
+import { toStored } from '#lib/stored-integer.ts'
 import { rows, sql } from '#store/sql.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
@@ -33,7 +33,7 @@ onEach('a deposit is eventually proven, however many newer ones arrive', async (
     })
     await engine.write((connection) =>
       connection.run(sql`
-        insert into deposits (chain_id, block_number, log_index, block_hash, timestamp_unix, tx_hash,
+        insert into deposits (chain_id, block_number, place, block_hash, timestamp_unix, tx_hash,
           position_in_tx, sender, recipient, amount)
         values ${rows(paid)}`),
     )

@@ -6,9 +6,17 @@ const LIMBS = 5
 const SIGN_LIMB = LIMBS - 1
 
 /** 32-bit limbs of a uint256. */
-export const VALUE_LIMBS = 8
+const VALUE_LIMBS = 8
+
+/** For sums of up to 2^63 uint256 values of either sign. */
+const WIDE_LIMBS = 10
 
 const GROWTH = 1.5
+
+export interface PackedBalances {
+  readonly words: Uint32Array<ArrayBuffer>
+  readonly width: number
+}
 
 export class BalanceColumns {
   #limbs: Uint32Array<ArrayBuffer>
@@ -83,6 +91,10 @@ export class BalanceColumns {
     return false
   }
 
+  isZero(id: number): boolean {
+    return !this.isPositive(id) && !this.isNegative(id)
+  }
+
   isNegative(id: number): boolean {
     const wide = this.#wideOf(id)
     if (wide !== undefined) return wide < 0n
@@ -114,18 +126,21 @@ export class BalanceColumns {
     return picked
   }
 
-  /** `to` is excluded. None may be negative. */
-  words(from: number, to: number): Uint32Array<ArrayBuffer> {
-    const words = new Uint32Array((to - from) * VALUE_LIMBS)
+  /** Two's complement, lowest word first; `to` is excluded. */
+  packed(from: number, to: number): PackedBalances {
+    const isWide = [...this.#wide.keys()].some((id) => id >= from && id < to)
+    const width = isWide ? WIDE_LIMBS : LIMBS
+    const words = new Uint32Array((to - from) * width)
     for (let id = from; id < to; id += 1) {
       const wide = this.#wideOf(id)
-      for (let limb = 0; limb < VALUE_LIMBS; limb += 1) {
-        const narrow = limb < LIMBS ? (this.#limbs[id * LIMBS + limb] ?? 0) : 0
-        words[(id - from) * VALUE_LIMBS + limb] =
+      const negative = wide === undefined && this.isNegative(id) ? 0xffff_ffff : 0
+      for (let limb = 0; limb < width; limb += 1) {
+        const narrow = limb < LIMBS ? (this.#limbs[id * LIMBS + limb] ?? 0) : negative
+        words[(id - from) * width + limb] =
           wide === undefined ? narrow : Number((wide >> BigInt(limb * 32)) & 0xffff_ffffn)
       }
     }
-    return words
+    return { words, width }
   }
 
   /** Unusable afterwards. */

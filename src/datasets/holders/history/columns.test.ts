@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Address } from '#domain/address.ts'
-import { toStored } from '#lib/u256.ts'
+import { toStored } from '#lib/stored-integer.ts'
 import { eachRow, type PackedRows, slicePacked } from '#store/packed-rows.ts'
 import { ADDRESS_WORDS, AddressTable } from './address-table.ts'
-import { BalanceColumns, VALUE_LIMBS } from './balance-columns.ts'
+import { BalanceColumns } from './balance-columns.ts'
 import { byAddress } from './by-address.ts'
 import { NumberList } from './number-list.ts'
 
@@ -78,7 +78,7 @@ test('balances and addresses are told as words, and stay as they were told', () 
         count,
         columns: [
           { kind: 'hex', words: addresses.words(ids), width: ADDRESS_WORDS },
-          { kind: 'uint', words: picked.words(0, count), width: VALUE_LIMBS },
+          { kind: 'integer', ...picked.packed(0, count) },
         ],
       }
       const expected = entries.map(({ id, balance }) => [addressOf(id), toStored(balance)])

@@ -29,10 +29,10 @@ const FILLED: readonly [BulkInsert, (n: number) => readonly (string | number)[]]
   [
     {
       table: 'balance_deltas',
-      columns: { ...texts, block_number: 'bigint', received: 'text', sent: 'text' },
+      columns: { ...texts, block_number: 'bigint', received: 'text', sent: 'text', kept: 'text' },
       constants: { timestamp_unix: 0 },
     },
-    (n) => [tokenOf(n), addressOf(n), n % 50, '5', '0'],
+    (n) => [tokenOf(n), addressOf(n), n % 50, '5', '0', '0'],
   ],
   [
     {

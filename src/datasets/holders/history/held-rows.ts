@@ -1,14 +1,13 @@
 import { free } from '#lib/free.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import type { AddressTable } from './address-table.ts'
-import type { BalanceColumns } from './balance-columns.ts'
+import type { BalanceColumns, PackedBalances } from './balance-columns.ts'
 
 export interface HeldPart {
   readonly count: number
   /** `ADDRESS_WORDS` each. */
   readonly addresses: Uint32Array<ArrayBuffer>
-  /** `VALUE_LIMBS` each. */
-  readonly balances: Uint32Array<ArrayBuffer>
+  readonly balances: PackedBalances
   /** First UTC day of holding; NaN for non-holders. */
   readonly since: Float64Array<ArrayBuffer>
 }
@@ -47,7 +46,7 @@ export class HeldRows {
     return {
       count: days.length,
       addresses: this.#addresses.words(this.#ids.subarray(from, to)),
-      balances: this.#balances.words(from, from + days.length),
+      balances: this.#balances.packed(from, from + days.length),
       since: Float64Array.from(days, (day) => (day === NO_DAY ? Number.NaN : day * DAY_SECONDS)),
     }
   }

@@ -9,7 +9,8 @@ import type { Change, HistoryFold } from '#indexer/dataset.ts'
 import { free } from '#lib/free.ts'
 import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
-import { UnexplainedBalanceError } from '../fold-balances.ts'
+import { MISSHAPEN } from '../movement.ts'
+import { noteOverdrawnTokens } from '../note-overdrawn.ts'
 import { countHoldersAnew } from './count-holders-anew.ts'
 import { loadToken } from './load-token.ts'
 import { storeHolderDays, storeToken } from './store-token.ts'
@@ -51,7 +52,7 @@ export function openHoldersHistory(input: {
       for (const history of histories.values())
         await loadToken(connection, { chainId, dayUnix }, history)
     },
-    take(columns: LogColumns, unreadable) {
+    take(columns: LogColumns, report) {
       const tokens = tokensOf(columns.table, histories, byTable)
       const { count, pair, timestamp } = columns
       for (let index = 0; index < count; index += 1) {
@@ -60,14 +61,12 @@ export function openHoldersHistory(input: {
         const time = timestamp[index] ?? 0
         if (time >= dayUnix + DAY_SECONDS || time < dayUnix) beginDay(startOfDay(time))
         if (!history.take(columns, index))
-          unreadable(columns.log(index), 'a transfer has three topics and 32 bytes of data')
+          report(columns.log(index), { kind: 'unreadable', reason: MISSHAPEN })
       }
     },
     drain() {
       const drained = input.tokens.flatMap((token) => {
         const changed = histories.get(token.address)?.drain()
-        if (changed?.negative !== undefined)
-          throw new UnexplainedBalanceError(token.symbol, changed.negative, chainId)
         return changed === undefined ? [] : [{ token, changed }]
       })
       let isStored = false
@@ -80,6 +79,7 @@ export function openHoldersHistory(input: {
             await storeHolderDays(change, token.symbol, changed.holderDays)
           freeColumns(changed)
         }
+        await noteOverdrawnTokens(change, input.tokens)
       }
     },
     async complete({ connection }: Change) {

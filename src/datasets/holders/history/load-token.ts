@@ -19,7 +19,7 @@ export async function loadToken(
     order by address limit ${PAGE}`),
   ))
     history.restoreHolder(column.hex(row, 'address'), {
-      balance: column.u256(row, 'balance'),
+      balance: column.bigint(row, 'balance'),
       sinceUnix: column.integerOrNull(row, 'since_unix'),
     })
   for await (const row of paged((after) =>

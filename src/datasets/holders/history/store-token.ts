@@ -8,7 +8,6 @@ import { foldTurns } from '../fold-holders.ts'
 import { foldSupplyDays } from '../fold-supply.ts'
 import { HOLDER_SPANS_KEY } from '../tables.ts'
 import { ADDRESS_WORDS } from './address-table.ts'
-import { VALUE_LIMBS } from './balance-columns.ts'
 import type { HeldRows } from './held-rows.ts'
 import type { Changed } from './token-history.ts'
 
@@ -68,12 +67,12 @@ async function storeBalances(
         { kind: 'same', value: token },
         { kind: 'hex', words: addresses, width: ADDRESS_WORDS },
         { kind: 'same', value: chainId },
-        { kind: 'uint', words: balances, width: VALUE_LIMBS },
+        { kind: 'integer', ...balances },
         { kind: 'numbers', values: since },
       ],
     })
     free(addresses)
-    free(balances)
+    free(balances.words)
     free(since)
   }
 }

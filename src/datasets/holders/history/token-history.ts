@@ -33,14 +33,12 @@ const TOPIC_PADDING = 24
 
 /** A snapshot of the changes since the last drain; later transfers do not affect it. */
 export interface Changed {
-  /** Moved and still holding. */
+  /** Moved, with a balance other than zero. */
   readonly holders: HeldRows
   /** Moved, now zero, and still stored. */
   readonly emptied: readonly Address[]
   readonly ended: EndedSpans
   readonly resumed: readonly { readonly address: Address; readonly fromUnix: number }[]
-  /** Sent more than it had. */
-  readonly negative: Address | undefined
   /** By UTC day, for this chain. */
   readonly holderDays: ReadonlyMap<number, HolderCounts>
   readonly supply: ReadonlyMap<number, SupplyChange>
@@ -138,18 +136,17 @@ export class TokenHistory {
     this.#list()
     const { addresses, balances } = this
     const moved = this.#moved.all()
-    const held = moved.filter((id) => balances.isPositive(id))
+    const held = moved.filter((id) => !balances.isZero(id))
     const holders = byAddress(addresses, held, (id) => id)
     free(held)
-    const negative = moved.find((id) => balances.isNegative(id))
     const changed = {
       holders: new HeldRows(addresses, holders, {
         balances,
-        dayOf: (id) => (this.#is(id, SPECIAL) ? NO_DAY : (this.#since[id] ?? 0)),
+        dayOf: (id) =>
+          this.#is(id, SPECIAL) || balances.isNegative(id) ? NO_DAY : (this.#since[id] ?? 0),
       }),
       ...this.#spans.take(addresses),
       emptied: this.#drainMoved(moved),
-      negative: negative === undefined ? undefined : addresses.address(negative),
       holderDays: this.#holders,
       supply: this.#supply,
     }
@@ -167,8 +164,7 @@ export class TokenHistory {
   #drainMoved(moved: Float64Array): readonly Address[] {
     const emptied: Address[] = []
     for (const id of moved) {
-      if (!this.balances.isPositive(id) && this.#is(id, STORED))
-        emptied.push(this.addresses.address(id))
+      if (this.balances.isZero(id) && this.#is(id, STORED)) emptied.push(this.addresses.address(id))
       this.#unmark(id, MOVED | STORED)
     }
     return emptied
@@ -226,8 +222,10 @@ export class TokenHistory {
 
   #moveSupply(sender: number, receiver: number): void {
     const add = (place: number) => this.#supplyToday.addReadBy(this.balances, place)
-    if (this.#is(sender, IS_ZERO)) add(MINTED)
-    if (this.#is(receiver, IS_ZERO)) add(BURNED)
+    const [isMint, isBurn] = [this.#is(sender, IS_ZERO), this.#is(receiver, IS_ZERO)]
+    if (isMint) add(MINTED)
+    // What the zero address sends to itself stays in the supply and never circulates.
+    if (isBurn) add(isMint ? LOCKED_UP : BURNED)
     if (this.#is(receiver, LOCKED)) add(LOCKED_UP)
     if (this.#is(sender, LOCKED)) add(UNLOCKED)
   }

@@ -1,6 +1,8 @@
+import { noteCompared, readUnknown } from '#indexer/unknown-figures.ts'
 import { sleep } from '#lib/sleep.ts'
 import { type Clock, DAY_SECONDS, unixNow } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
+import { HOLDERS } from '../../dataset-names.ts'
 import { type Proof, readProofs, storeProof } from './proof-row.ts'
 import { type ProveDeps, proveHolders } from './prove-holders.ts'
 
@@ -40,10 +42,14 @@ export async function proveDue(
   told: Map<number, string>,
   signal: AbortSignal,
 ): Promise<void> {
-  const proofs = await deps.register.snapshot(readProofs)
+  const { proofs, unknown } = await deps.register.snapshot(async (reads) => ({
+    proofs: await readProofs(reads),
+    unknown: await readUnknown(reads),
+  }))
   for (const { id } of deps.ecosystem.chains) {
     const last = proofs.get(id)
-    const pause = last?.verdict === 'agrees' ? HOUR_SECONDS : TRY_AGAIN_SECONDS
+    const isDoubted = unknown.some((each) => each.chainId === id && each.dataset === HOLDERS)
+    const pause = last?.verdict === 'agrees' && !isDoubted ? HOUR_SECONDS : TRY_AGAIN_SECONDS
     const age = unixNow(deps.clock) - (last?.provenAtUnix ?? Number.NEGATIVE_INFINITY)
     if (signal.aborted || Math.abs(age) < pause) continue
     await proveOne(deps, told, { chainId: id, rereadUnix: last?.rereadUnix ?? null })
@@ -58,7 +64,7 @@ async function proveOne(
   const { chainId } = before
   const outcome = await proveHolders(deps, chainId)
   if (outcome === undefined) return
-  const { isReadable, cause, ...facts } = outcome
+  const { isReadable, cause, compared, ...facts } = outcome
   const nowUnix = unixNow(deps.clock)
   const age = nowUnix - (before.rereadUnix ?? Number.NEGATIVE_INFINITY)
   const isReadAgain = isReadable && Math.abs(age) >= READ_AGAIN_SECONDS
@@ -69,6 +75,9 @@ async function proveOne(
   const isOurs = await deps.register.write(async (connection) => {
     if (!(await deps.isOurs(connection))) return false
     await storeProof(connection, proof)
+    const { blockNumber } = proof
+    for (const each of compared)
+      await noteCompared(connection, { ...each, chainId, dataset: HOLDERS, blockNumber })
     return true
   })
   if (!isOurs) return

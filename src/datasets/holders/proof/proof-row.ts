@@ -3,7 +3,7 @@ import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 
 export const proofsMigration: Migration = {
-  id: 1110,
+  id: 2110,
   name: 'proofs',
   sql: `
     create table proofs (

@@ -4,6 +4,7 @@ import { isTracked } from '#domain/token.ts'
 import type { Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
 import { type ChainStatus, readIndexStatus } from '#indexer/status.ts'
 import { askContract } from '#indexer/token-contract.ts'
+import { groupBy } from '#lib/group-by.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { readBalanceAt, readSupplyAt } from '../queries.ts'
 import type { Proof } from './proof-row.ts'
@@ -16,10 +17,12 @@ export interface ProveDeps {
   sourceOf(chainId: number): ChainSource
 }
 
-/** `isReadable`: re-reading the chain would resolve the difference. */
+/** `isReadable`: re-reading the chain would resolve a difference. */
 export interface Outcome extends Omit<Proof, 'provenAtUnix' | 'rereadUnix'> {
   readonly isReadable: boolean
   readonly cause: string | null
+  /** The tokens that could be compared; null without a difference. */
+  readonly compared: readonly { readonly contract: Address; readonly difference: string | null }[]
 }
 
 interface Claim {
@@ -38,8 +41,42 @@ export async function proveHolders(deps: ProveDeps, chainId: number): Promise<Ou
   if (pinned === undefined) return undefined
   const { claims, status } = pinned
   const source = deps.sourceOf(chainId)
-  const blockNumber = status.finalizedNumber
-  const facts = { chainId, blockNumber, checked: claims.length, isReadable: false, cause: null }
+  const at = { source, blockNumber: status.finalizedNumber, startBlock: status.chain.startBlock }
+  const found: TokenOutcome[] = []
+  for (const own of groupBy(claims, ({ token }) => token).values())
+    found.push(await proveToken(at, own))
+  const worst =
+    found.find(({ verdict }) => verdict === 'differs') ??
+    found.find(({ verdict }) => verdict === 'unproven')
+  const { verdict = 'agrees', cause = null, detail = null } = worst ?? {}
+  return {
+    ...{ chainId, blockNumber: at.blockNumber, checked: claims.length, verdict, cause, detail },
+    isReadable: found.some((each) => each.isReadable),
+    compared: found.flatMap(({ verdict: own, contract, detail: difference }) =>
+      own === 'unproven' ? [] : [{ contract, difference }],
+    ),
+  }
+}
+
+interface TokenOutcome extends Pick<Outcome, 'verdict' | 'detail' | 'cause' | 'isReadable'> {
+  readonly contract: Address
+}
+
+/** One token that cannot be asked must not hide another. */
+async function proveToken(
+  {
+    source,
+    blockNumber,
+    startBlock,
+  }: {
+    readonly source: ChainSource
+    readonly blockNumber: number
+    readonly startBlock: number
+  },
+  claims: readonly Claim[],
+): Promise<TokenOutcome> {
+  const contract = claims[0]?.token ?? ZERO_ADDRESS
+  const facts = { contract, isReadable: false, cause: null }
   try {
     const answers = await Promise.all(
       claims.map(({ token, holder }) => askContract(source, token, holder, blockNumber)),
@@ -48,17 +85,11 @@ export async function proveHolders(deps: ProveDeps, chainId: number): Promise<Ou
     const claim = claims[index]
     if (claim === undefined) return { ...facts, verdict: 'agrees', detail: null }
     const difference = { ...claim, onChain: answers[index] ?? 0n }
-    const range = { from: status.chain.startBlock, to: blockNumber }
-    const trace = await traceDifference(source, difference, range)
+    const trace = await traceDifference(source, difference, { from: startBlock, to: blockNumber })
     for (const host of trace.prunedHosts) source.lacksHistory(host, trace.cause)
     const detail = describe(claim.symbol, difference, trace)
-    return {
-      ...facts,
-      verdict: 'differs',
-      detail,
-      isReadable: trace.isReadable,
-      cause: trace.cause,
-    }
+    const { isReadable, cause } = trace
+    return { contract, verdict: 'differs', detail, isReadable, cause }
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error)
     return { ...facts, verdict: 'unproven', detail, cause: 'unproven' }

@@ -1,4 +1,3 @@
-import { bloomAdmits } from '#chain/bloom.ts'
 import type { ChainSource } from '#chain/chain-source.ts'
 import type { LogFilter } from '#chain/log-filter.ts'
 import { type Address, type Hash, ZERO_ADDRESS } from '#domain/address.ts'
@@ -16,7 +15,7 @@ export interface Difference {
 export interface Trace {
   /** The first block whose transfers do not sum to the balance. */
   readonly firstWrongBlock: number | null
-  /** Hosts proven to lack transfers. */
+  /** Hosts that lack a transfer which another host shows. */
   readonly prunedHosts: readonly string[]
   readonly cause: string
   readonly isReadable: boolean
@@ -44,15 +43,18 @@ export async function traceDifference(
   const wrong = answering.filter(({ steps }) => sumOf(steps) !== difference.onChain)
   const [witness] = right
   if (witness !== undefined) {
-    const firstWrongBlock = firstMissing(witness.steps ?? [], wrong[0]?.steps)
+    const lacking = wrong
+      .map(({ host, steps = [] }) => ({ host, block: firstMissing(witness.steps ?? [], steps) }))
+      .filter(({ block }) => block !== null)
+    const prunedHosts = lacking.map(({ host }) => host)
     return {
-      firstWrongBlock,
-      prunedHosts: wrong.map(({ host }) => host),
+      firstWrongBlock: lacking[0]?.block ?? null,
+      prunedHosts,
       isReadable: true,
       cause:
-        wrong.length === 0
+        lacking.length === 0
           ? 'all transfers are on the chain; the register itself is wrong'
-          : `${wrong.map(({ host }) => host).join(', ')} lacks transfers that ${witness.host} has`,
+          : `${prunedHosts.join(', ')} lacks transfers that ${witness.host} has`,
     }
   }
   const [first] = wrong
@@ -105,8 +107,7 @@ function balanceAt(steps: readonly Step[], holder: Address, block: number): bigi
   return holder === ZERO_ADDRESS ? -sum : sum
 }
 
-function firstMissing(whole: readonly Step[], partial: readonly Step[] | undefined): number | null {
-  if (partial === undefined) return null
+function firstMissing(whole: readonly Step[], partial: readonly Step[]): number | null {
   const known = new Map(partial.map(({ block, change }) => [block, change]))
   return whole.find(({ block, change }) => known.get(block) !== change)?.block ?? null
 }
@@ -138,18 +139,9 @@ async function bisect(
       cause: `the transfers of ${host} do not explain it, and its older states cannot be read (${reason})`,
     }
   }
-  const header = await source.header(high)
-  const mayHaveLog = bloomAdmits(header?.logsBloom ?? '0x', {
-    addresses: [token],
-    topics: [[TRANSFER_TOPIC]],
-  })
-  const isPruned = mayHaveLog && !steps.some(({ block }) => block === high)
-  return {
-    firstWrongBlock: high,
-    prunedHosts: isPruned ? [host] : [],
-    isReadable: false,
-    cause: isPruned
-      ? `${host} returns no transfer in block ${high}, although the block's bloom shows one: it lacks old history; add an endpoint that has it`
-      : 'the token moves balances without Transfer events (rebasing, fees): its holders cannot be followed',
-  }
+  return { firstWrongBlock: high, prunedHosts: [], isReadable: false, cause: UNEXPLAINED }
 }
+
+/** With no second opinion, a missing transfer and one that never was look alike. */
+const UNEXPLAINED =
+  'no endpoint returns transfers that explain it: the Transfer event of the token has another shape, it moves balances without Transfer events (rebasing, fees), so that its holders cannot be followed, or every endpoint lacks old history; add an archive endpoint to tell them apart'

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import type { Address as Checksummed } from 'viem'
+import { parseAddress } from '#domain/address.ts'
+import { openChains } from './chain-view.ts'
+import { type Draft, draftFile } from './draft-file.ts'
+import { inspectChain } from './inspect-chain.ts'
+
+/** What `init` drafts for a token on one chain. */
+export async function draftFor(
+  url: string,
+  token: Checksummed,
+  contracts: readonly Checksummed[] = [],
+): Promise<Draft> {
+  const [view] = await openChains([url], Date.now)
+  assert.ok(view !== undefined)
+  const [address = '0x', ...more] = [token, ...contracts].map(
+    (each) => parseAddress(each.toLowerCase()) ?? '0x',
+  )
+  const found = await inspectChain({ view, address, more, onStep: () => undefined })
+  return draftFile([found], {
+    serviceName: 'Mine',
+    publicBaseUrl: 'http://localhost:4020',
+    payTo: undefined,
+    today: '2026-01-02',
+  })
+}

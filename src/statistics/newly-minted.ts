@@ -1,0 +1,14 @@
+import { readUnminted } from '#datasets/burns/unminted.ts'
+import { supplyAt } from '#datasets/holders/queries.ts'
+import type { Cut } from '#indexer/cut.ts'
+import type { Connection } from '#store/engine.ts'
+
+/** Without what bridges minted, and without mints undone in their own transaction. */
+export async function newlyMinted(
+  connection: Connection,
+  token: string,
+  cut?: Cut,
+): Promise<bigint> {
+  const { minted } = await supplyAt(connection, token, cut)
+  return minted - (await readUnminted(connection, token, cut))
+}

@@ -1,0 +1,67 @@
+import { filePartsOf } from '#datasets/file-parts.ts'
+import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
+import { adoptFile } from '#indexer/adopted-file/adopt-file.ts'
+import { ChainIndex } from '#indexer/chain-index.ts'
+import { StallNote } from '#indexer/stalled-chains.ts'
+import type { CommitDeps } from '#indexer/transaction.ts'
+import type { Engine } from '#store/engine.ts'
+import { openSource } from '#test/indexed-ecosystem.ts'
+import { commitDepsOf } from '#test/stepped-index.ts'
+
+/** An index of a world that a test drives step by step, and that notes stalls as a process does. */
+export interface FollowedChains {
+  /** Does the next thing on a chain; false when there is none, or when it fails again and again. */
+  advance(chain: Chain): Promise<boolean>
+  /** The newest failures, oldest first. */
+  failures(): readonly Error[]
+}
+
+/** Adopts the file on an empty register. */
+export async function followChains(
+  register: Engine,
+  ecosystem: Ecosystem,
+): Promise<FollowedChains> {
+  const deps = await commitDepsOf(register, ecosystem)
+  const { chains } = ecosystem
+  await adoptFile({
+    ...{ ...deps, chains, file: filePartsOf(ecosystem) },
+    ...{ onChangedFile: 'reread', hasWaited: false },
+  })
+  const followed = new Map(chains.map((chain) => [chain.id, followChain(deps, chain)]))
+  return {
+    advance: async (chain) => (await followed.get(chain.id)?.advance()) ?? false,
+    failures: () => [...followed.values()].flatMap(({ failures }) => failures.slice(-1)),
+  }
+}
+
+/** A reorganisation between two calls fails once or twice; honest nodes never fail more often. */
+const FAILURES_MAX = 8
+
+function followChain(deps: CommitDeps, chain: Chain) {
+  const index = new ChainIndex({ ...deps, source: openSource(chain) }, chain)
+  const head = new StallNote(deps, chain.id, 'head')
+  const history = new StallNote(deps, chain.id, 'history')
+  const failures: Error[] = []
+  async function attempt(note: StallNote, work: () => Promise<boolean>): Promise<boolean> {
+    try {
+      const isMoved = await work()
+      await note.worked()
+      return isMoved
+    } catch (error) {
+      failures.push(error instanceof Error ? error : new Error(String(error)))
+      await note.failed(error)
+      return true
+    }
+  }
+  return {
+    failures,
+    async advance() {
+      if (failures.length >= FAILURES_MAX) return false
+      const isMoved = await attempt(head, async () => {
+        const { kind } = await index.followOnce()
+        return kind !== 'idle' && kind !== 'behind'
+      })
+      return isMoved || (await attempt(history, () => index.readOlder()))
+    },
+  }
+}

@@ -1,0 +1,35 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startAnvil } from '#devnet/anvil.ts'
+import { openRpc, type Rpc } from '#devnet/rpc.ts'
+import { freePort } from '#lib/free-port.ts'
+
+export interface PlainChain {
+  readonly url: string
+  readonly rpc: Rpc
+  /** The next block is this much later. */
+  wait(seconds: number): Promise<void>
+  stop(): Promise<void>
+}
+
+/** An empty chain of anvil that no table knows. Each transaction makes a block. */
+export async function startPlainChain(genesisUnix: number): Promise<PlainChain> {
+  const folder = await mkdtemp(join(tmpdir(), 'sexton-plain-'))
+  const port = await freePort()
+  const anvil = await startAnvil({ port, chainId: 31_337, genesisUnix, cacheFolder: folder })
+  const rpc = openRpc(anvil.url)
+  await rpc.send({ method: 'evm_setAutomine', params: [true] })
+  return {
+    url: anvil.url,
+    rpc,
+    async wait(seconds) {
+      await rpc.send({ method: 'evm_increaseTime', params: [seconds] })
+    },
+    async stop() {
+      rpc.close()
+      await anvil.stop()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
