@@ -30,16 +30,19 @@ const git = (...words: string[]) => execFileSync('git', words, { cwd: ROOT, enco
 const released = readReleased()
 const skip = released === '' && 'no earlier release: this copy has no history'
 
-/** 0.2.0 cannot drain: a POST that meets the end of its connection is not sent again. */
-const CANNOT_DRAIN = ['GET 200', 'POST 202', 'POST 502']
+/**
+ * 0.2.0 cannot drain: a POST that meets the end of its connection is not sent again. Calls for data wait
+ * until the new index has read the chains.
+ */
+const OF_REBUILD = ['GET 200', 'GET 503', 'POST 202', 'POST 502']
 
-test('a rolling upgrade from the last release, across its migrations, fails no GET', {
+test('an upgrade from the last release rebuilds the register, and serves again by itself', {
   skip,
 }, async () => {
   const project = unpackRelease(temporaryFolder())
-  const outcomes = await upgradeAll({ from: { project }, to: DRAINS })
+  const outcomes = await upgradeAll({ from: { project }, to: DRAINS, first: 'index' })
   assert.deepEqual(
-    outcomes.filter((each) => !CANNOT_DRAIN.includes(each)),
+    outcomes.filter((each) => !OF_REBUILD.includes(each)),
     [],
   )
 })
@@ -54,6 +57,8 @@ test('a rolling upgrade to a version that migrates the largest tables fails no G
 async function upgradeAll(versions: {
   readonly from: RoleMore
   readonly to: RoleMore
+  /** The replicas unless given. */
+  readonly first?: 'index'
 }): Promise<readonly string[]> {
   const folder = temporaryFolder()
   const postgres = await startPostgres()
@@ -78,7 +83,8 @@ async function upgradeAll(versions: {
 
   const isOver = { value: false }
   const calling = load.run(isOver)
-  for (const member of [...replicas, index, verify]) {
+  const members = versions.first ? [index, ...replicas, verify] : [...replicas, index, verify]
+  for (const member of members) {
     await member.upgrade()
     await sleep(PAUSE_MS)
   }
