@@ -191,8 +191,8 @@ function digestOf(ecosystem: Ecosystem): string {
 }
 
 /**
- * Of final answers as of blocks: changes only with the file, where a chain is read again, or with
- * what is unknown.
+ * The revision of final answers as of blocks. It changes only with the file, where a chain is read
+ * again, or with what is unknown.
  */
 function lastingRevision(deps: DataDeps, { chains, unknown }: IndexStatus): string {
   const times = chains.map(({ timesForgotten }) => timesForgotten)

@@ -7,7 +7,8 @@ import { rows, sql } from '#store/sql.ts'
 
 /**
  * What a dataset cannot vouch for, by contract, since a block. `confirmed`: the contract's own views
- * have agreed with the register since.
+ * have agreed with the register since. A reason is one of `UNKNOWN_REASONS`, or `overdrawn`, which
+ * readers see as `differs`.
  */
 export const unknownFiguresMigration: Migration = {
   id: 2090,
@@ -85,7 +86,7 @@ export async function noteUnknown(
     values ${rows(list)} on conflict (chain_id, dataset, contract, reason) do nothing`)
 }
 
-/** A balance below zero is no contract's: whatever is compared, the figures differ while there is one. */
+/** No contract has a balance below zero, so the figures differ while one is stored. */
 export async function noteOverdrawn(
   connection: Connection,
   input: {

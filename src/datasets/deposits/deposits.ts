@@ -93,16 +93,13 @@ export function readDeposit(log: Log): readonly DepositFact[] {
   return [{ log, sender: toAddress(sender), recipient: toAddress(recipient), amount }]
 }
 
+/** In chain order: the position in its transaction names a deposit for good. */
 export async function storeDeposits(
   connection: Connection,
   facts: readonly DepositFact[],
 ): Promise<void> {
   const positions = new Map<Hash, number>()
-  // Filters bring the logs of one transaction in any order, and its position names a deposit for good.
-  const sorted = facts.toSorted(
-    (a, b) => a.log.blockNumber - b.log.blockNumber || placeOf(a.log) - placeOf(b.log),
-  )
-  const list = sorted.map(({ log, sender, recipient, amount }) => {
+  const list = facts.map(({ log, sender, recipient, amount }) => {
     const position = positions.get(log.txHash) ?? 0
     positions.set(log.txHash, position + 1)
     return [

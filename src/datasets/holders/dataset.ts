@@ -50,7 +50,7 @@ export function holdersDataset(ecosystem: Ecosystem): Dataset<TransferFact> {
 }
 
 interface Moves {
-  /** Whose balances do not circulate. */
+  /** Addresses whose balances do not circulate. */
   readonly locked: ReadonlySet<Address>
   readonly tokens: readonly HistoryToken[]
 }
