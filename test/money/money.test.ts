@@ -197,6 +197,7 @@ test('PostgreSQL: whatever is done with money, every promise of the accounts hol
         await engine.close()
       }
     }),
-    { numRuns: 4 },
+    // Shrinking takes minutes on PostgreSQL; the counterexample can be shrunk on SQLite.
+    { numRuns: 4, endOnFailure: true },
   )
 })
