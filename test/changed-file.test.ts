@@ -90,6 +90,7 @@ onEach('a server whose file differs from the register is not ready and names the
     const { ready, parts } = await readReadiness({
       ...{ register, ecosystem, file, clock: Date.now, indexing: () => [] },
       accountsState: async () => 'ok',
+      jobStates: async () => ({}),
       prices: makeDollarPrices(ecosystem.tokens),
       recentStatus: () =>
         register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains, file)),

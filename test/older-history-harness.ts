@@ -190,7 +190,7 @@ export async function begin(
   let lives = 0
   const open = () => {
     lives += 1
-    const own = { lease: { ...deps.lease }, clock, engine: storeOf(lives) }
+    const own = { clock, engine: storeOf(lives) }
     return new ChainIndex({ ...deps, ...own }, base(ecosystem))
   }
   /** A crash leaves a commit done or undone, never under way, and nothing begins after it. */

@@ -9,7 +9,7 @@ import { readIndexStatus } from '#indexer/status.ts'
 import type { CommitDeps } from '#indexer/transaction.ts'
 import { systemClock } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
-import { acquireLease } from '#store/lease.ts'
+import { Leader } from '#store/leader.ts'
 import { openSource } from '#test/indexed-ecosystem.ts'
 
 /** An index that a test drives one event at a time. */
@@ -21,15 +21,12 @@ export interface SteppedIndex {
 
 /** What commits on a register need, with the lease of the only writer. */
 export async function commitDepsOf(engine: Engine, ecosystem: Ecosystem): Promise<CommitDeps> {
-  const lease = await acquireLease(
-    { engine, clock: systemClock },
-    { name: 'index', holder: 'test' },
-  )
-  assert.ok(lease !== undefined)
+  const leader = new Leader({ engine, clock: systemClock, name: 'index' })
+  assert.ok(await leader.take())
   return {
     engine,
     clock: systemClock,
-    lease,
+    leader,
     datasets: allDatasets(ecosystem),
     prices: makeDollarPrices(ecosystem.tokens),
     tokens: ecosystem.tokens.map((token) => token.symbol),

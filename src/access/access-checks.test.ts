@@ -3,6 +3,7 @@ import { chainInAccount, keyAccount } from '#ledger/account.ts'
 import { eachEngine, unguarded } from '#ledger/each-engine.ts'
 import { post } from '#ledger/post.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
+import { createRetention } from '#main/jobs/retention.ts'
 import { ConstraintError } from '#store/engine.ts'
 import { type Sql, sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
@@ -15,7 +16,6 @@ import {
   type Harness,
 } from './access-harness.ts'
 import { accessGuards } from './access-migrations.ts'
-import { pruneUsage } from './usage/prune-usage.ts'
 
 const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
 
@@ -120,7 +120,7 @@ async function createStore(harness: Harness): Promise<void> {
 /** With a clock that agrees with the chain, unless told otherwise. */
 function prune(harness: Harness, headUnix: number | undefined = harness.now.ms / 1000) {
   const clock = () => harness.now.ms
-  return pruneUsage({ engine: harness.engine, clock, headUnix: async () => headUnix })
+  return createRetention({ engine: harness.engine, clock, headUnix: async () => headUnix })()
 }
 
 onBoth('old counters are forgotten, except where calls were paid for', async ({ engine }) => {
@@ -192,7 +192,8 @@ onBoth('a clock that is ahead gives nobody a second quota of the day', async ({ 
   for (const days of [36, 101]) {
     harness.now.ms += days * DAY_SECONDS * 1000
     await prune(harness, headUnix)
-    await pruneUsage({ engine, clock: () => harness.now.ms, headUnix: async () => undefined })
+    const unknown = { engine, clock: () => harness.now.ms, headUnix: async () => undefined }
+    await createRetention(unknown)()
     harness.now.ms = headUnix * 1000
     assert.equal(await admitted(), 0)
   }

@@ -11,7 +11,7 @@ import { type IndexStatus, readIndexStatus } from '#indexer/status.ts'
 import { REGISTER_WRITER } from '#main/stores.ts'
 import { impossibleBurns } from '#statistics/impossible-burns.ts'
 import type { Connection, Engine } from '#store/engine.ts'
-import { acquireLease } from '#store/lease.ts'
+import { Leader } from '#store/leader.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import type { AuditDeps } from './audit-deps.ts'
 import { proveBalances } from './prove-balances.ts'
@@ -100,13 +100,13 @@ async function compareWithRebuilt(
 async function rebuild(deps: AuditDeps, engine: Engine, status: IndexStatus): Promise<void> {
   const { ecosystem, clock } = deps
   await engine.migrate(registerMigrations)
-  const lease = await acquireLease({ engine, clock }, { name: 'index', holder: 'audit' })
-  if (lease === undefined) throw new Error('a fresh register cannot be leased by another')
+  const leader = new Leader({ engine, clock, name: 'index' })
+  await leader.take()
   await rebuildIndex(
     {
       engine,
       clock,
-      lease,
+      leader,
       datasets: allDatasets(ecosystem),
       prices: makeDollarPrices(ecosystem.tokens),
       tokens: ecosystem.tokens.map((token) => token.symbol),

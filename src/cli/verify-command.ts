@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { RoleState } from '#main/gauges/index-gauges.ts'
 import type { ExitCode, RoleContext } from '#main/role-context.ts'
 import type { Stores } from '#main/stores.ts'
@@ -35,10 +36,12 @@ async function runVerify(context: RoleContext): Promise<ExitCode> {
   const ecosystem = await chosenEcosystem(settings)
   const stores = await openStores(settings, reportMigrations(logger))
   const state: RoleState = { leads: undefined }
-  const probe = await openProbe(context, state, stores).catch(async (error: unknown) => {
-    await stores.close()
-    throw error
-  })
+  const probe = await openProbe(context, { ecosystem, state, stores }).catch(
+    async (error: unknown) => {
+      await stores.close()
+      throw error
+    },
+  )
   const ending = new AbortController()
   const verifying = runVerifyRole(
     // Waiting requests are in other processes, which poll.
@@ -49,7 +52,7 @@ async function runVerify(context: RoleContext): Promise<ExitCode> {
       logger,
       settings,
       onChange: () => undefined,
-      onRound(leads) {
+      onLead(leads) {
         state.leads = leads
       },
     },
@@ -68,17 +71,33 @@ async function runVerify(context: RoleContext): Promise<ExitCode> {
   }
 }
 
-async function openProbe({ settings, clock }: RoleContext, state: RoleState, stores: Stores) {
+async function openProbe(
+  { settings, clock }: RoleContext,
+  {
+    ecosystem,
+    state,
+    stores,
+  }: { readonly ecosystem: Ecosystem; readonly state: RoleState; readonly stores: Stores },
+) {
   const { verifyMetrics } = settings
   if (verifyMetrics === undefined) return undefined
-  const [{ openRoleProbe }, { stateOfRegister, watchAccounts }] = await Promise.all([
+  const [
+    { jobGauges, describeJobs },
+    { openRoleProbe },
+    { stateOfRegister, watchAccounts },
+    { wantedJobs },
+  ] = await Promise.all([
+    import('#main/gauges/job-gauges.ts'),
     import('#main/gauges/role-probe.ts'),
     import('#main/gauges/store-state.ts'),
+    import('#main/jobs/job-list.ts'),
   ])
   const accounts = watchAccounts(stores.accounts, clock)
+  const jobs = { engine: stores.accounts, clock, jobs: wantedJobs({ ecosystem, settings }) }
   const read = async () => ({
     register: await stateOfRegister(stores.register),
     accounts: await accounts(),
   })
-  return openRoleProbe({ role: 'verifier', state, gauges: [], stores: read }, verifyMetrics)
+  const probe = { role: 'verifier', state, gauges: jobGauges(jobs), stores: read } as const
+  return openRoleProbe({ ...probe, more: () => describeJobs(jobs) }, verifyMetrics)
 }

@@ -2,7 +2,7 @@ import type { ChainEvent, Position } from '#chain/chain-event.ts'
 import { DeepReorgError } from '#chain/follow.ts'
 import type { Chain } from '#ecosystem/ecosystem.ts'
 import { sleep } from '#lib/sleep.ts'
-import { LeaseLostError } from '#store/lease.ts'
+import { LeaseLostError } from '#store/leader.ts'
 import { ChainIndex, type ChainIndexDeps } from './chain-index.ts'
 import { StallNote } from './stalled-chains.ts'
 

@@ -1,17 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import type { ChainSource } from '#chain/chain-source.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { sleep } from '#lib/sleep.ts'
 import type { Clock } from '#lib/time.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
-import {
-  acquireLease,
-  holdLease,
-  type Lease,
-  LeaseLostError,
-  leaseEnd,
-  releaseLease,
-} from '#store/lease.ts'
+import { Leader, LeaseLostError, leaseEnd } from '#store/leader.ts'
 import { adoptFile } from './adopted-file/adopt-file.ts'
 import type { FileParts, PartChange } from './adopted-file/file-part.ts'
 import { mayLead, type OnChangedFile } from './adopted-file/may-lead.ts'
@@ -38,49 +30,47 @@ export interface IndexerDeps extends Pick<BackfillerDeps, 'flushEveryMs'> {
   onOutdated?(): void
 }
 
-/** Keeps the lease while a chain is quiet. */
-const RENEW_MS = 3_000
-
 const STANDBY_MS = 1_000
 
 /**
  * Standbys take over when the leader stops renewing; the epoch fences off a writer presumed dead.
  */
 export async function runIndexer(deps: IndexerDeps, signal: AbortSignal): Promise<void> {
-  const turn = { holder: randomUUID(), hasWaited: false, leaderUntilMs: undefined }
+  const leader = new Leader({ engine: deps.register, clock: deps.clock, name: 'index' })
+  const turn = { leader, hasWaited: false, leaderUntilMs: undefined }
   while (!signal.aborted) {
-    const lease = await tryLease(deps, turn)
-    const isLeading = lease !== undefined && (await adopt(deps, lease, turn))
-    if (isLeading || lease === undefined) deps.onLease?.(isLeading)
+    const isElected = await tryToLead(deps, turn)
+    const isLeading = isElected && (await adopt(deps, turn))
+    if (isLeading || !isElected) deps.onLease?.(isLeading)
     if (isLeading) {
-      await runWithLease(deps, lease, signal)
+      await lead(deps, leader, signal)
       turn.hasWaited = true
     } else await sleep(STANDBY_MS, signal)
   }
 }
 
 interface Turn {
-  readonly holder: string
+  readonly leader: Leader
   hasWaited: boolean
   leaderUntilMs: number | undefined
 }
 
-/** None during a store outage. */
-async function tryLease(deps: IndexerDeps, turn: Turn): Promise<Lease | undefined> {
-  const { register: engine, clock, file, onChangedFile = 'reread' } = deps
+/** False during a store outage. */
+async function tryToLead(deps: IndexerDeps, turn: Turn): Promise<boolean> {
+  const { register: engine, file, onChangedFile = 'reread' } = deps
   try {
     const { hasWaited } = turn
     const input = { file, onChangedFile, hasWaited }
     if (!(await engine.snapshot((reads) => mayLead(reads, input)))) {
       deps.onOutdated?.()
-      return undefined
+      return false
     }
-    const lease = await acquireLease({ engine, clock }, { name: 'index', holder: turn.holder })
-    if (lease === undefined) await watchLeader(engine, turn)
-    return lease
+    const isElected = await turn.leader.take()
+    if (!isElected) await watchLeader(engine, turn)
+    return isElected
   } catch (error) {
-    if (!(error instanceof StoreError)) throw error
-    return undefined
+    ignoreStoreError(error)
+    return false
   }
 }
 
@@ -91,14 +81,14 @@ async function watchLeader(engine: Engine, turn: Turn): Promise<void> {
 }
 
 /** False if it may not lead, or the store failed. */
-async function adopt(deps: IndexerDeps, lease: Lease, { hasWaited }: Turn): Promise<boolean> {
+async function adopt(deps: IndexerDeps, { leader, hasWaited }: Turn): Promise<boolean> {
   const { register: engine, ecosystem, onChangedFile = 'reread' } = deps
   const { chains } = ecosystem
-  const own = { engine, lease, onChangedFile, hasWaited, tokens: symbolsOf(ecosystem), chains }
+  const own = { engine, leader, onChangedFile, hasWaited, tokens: symbolsOf(ecosystem), chains }
   try {
     const changes = await adoptFile({ ...deps, ...own })
     if (changes === undefined) {
-      await releaseLease(engine, lease)
+      await leader.handOver()
       return false
     }
     if (changes.length > 0) deps.onAdopted?.(changes)
@@ -114,7 +104,7 @@ function symbolsOf({ tokens }: Ecosystem): readonly string[] {
   return tokens.map((token) => token.symbol)
 }
 
-async function runWithLease(deps: IndexerDeps, lease: Lease, outer: AbortSignal): Promise<void> {
+async function lead(deps: IndexerDeps, leader: Leader, outer: AbortSignal): Promise<void> {
   const lost = new AbortController()
   const signal = AbortSignal.any([outer, lost.signal])
   const { register: engine, ecosystem } = deps
@@ -124,7 +114,7 @@ async function runWithLease(deps: IndexerDeps, lease: Lease, outer: AbortSignal)
       {
         ...deps,
         engine,
-        lease,
+        leader,
         tokens,
         source: deps.sourceOf(chain),
         report: deps.reportOf(chain),
@@ -133,7 +123,7 @@ async function runWithLease(deps: IndexerDeps, lease: Lease, outer: AbortSignal)
       signal,
     ),
   )
-  const tasks = [...runs, renewLease(deps, lease, signal)]
+  const tasks = [...runs, leader.renew(signal)]
   try {
     await Promise.all(tasks)
   } catch (error) {
@@ -141,22 +131,10 @@ async function runWithLease(deps: IndexerDeps, lease: Lease, outer: AbortSignal)
   } finally {
     lost.abort()
     await Promise.allSettled(tasks)
-    await releaseLease(engine, lease).catch(ignoreStoreError)
+    await leader.handOver().catch(ignoreStoreError)
   }
 }
 
 function ignoreStoreError(error: unknown): void {
   if (!(error instanceof StoreError)) throw error
-}
-
-async function renewLease(deps: IndexerDeps, lease: Lease, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    await sleep(RENEW_MS, signal)
-    if (signal.aborted) return
-    await deps.register
-      .write((connection) => holdLease(connection, lease, deps.clock()))
-      .catch((error: unknown) => {
-        if (error instanceof LeaseLostError) throw error
-      })
-  }
 }

@@ -5,7 +5,6 @@ import { registerMigrations } from '#datasets/datasets.ts'
 import { filePartsOf } from '#datasets/file-parts.ts'
 import { buildMeta } from '#datasets/meta.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
-import { systemClock } from '#lib/time.ts'
 import { readinessOf } from '#main/gauges/readiness-harness.ts'
 import { ConstraintError, type Engine, StoreError } from '#store/engine.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
@@ -98,8 +97,8 @@ onEngines('a node that can no longer be read shows in meta until it answers agai
 onEngines(
   'one break between blocks does not stall a chain, a second one does',
   async ({ engine }) => {
-    const { lease } = await commitDepsOf(engine, ecosystemOn('http://127.0.0.1:1'))
-    const note = new StallNote({ engine, lease, clock: systemClock }, 8453, 'head')
+    const { leader } = await commitDepsOf(engine, ecosystemOn('http://127.0.0.1:1'))
+    const note = new StallNote({ engine, leader }, 8453, 'head')
     const reason = async () => (await engine.snapshot(readStalls)).get(8453)?.reason
     const broken = new UnlinkedBlocksError('block 7 does not follow 0xab; the chain moved')
     await note.failed(broken)
@@ -108,15 +107,15 @@ onEngines(
     assert.equal(await reason(), undefined)
     await note.failed(broken)
     assert.equal(await reason(), 'unlinked_blocks')
-    await new StallNote({ engine, lease, clock: systemClock }, 8453, 'head').worked()
+    await new StallNote({ engine, leader }, 8453, 'head').worked()
     assert.equal(await reason(), undefined)
   },
 )
 
 onEngines('data that the store refuses stalls a chain, a store outage does not', async (store) => {
   const { engine } = store
-  const { lease } = await commitDepsOf(engine, ecosystemOn('http://127.0.0.1:1'))
-  const note = new StallNote({ engine, lease, clock: systemClock }, 8453, 'history')
+  const { leader } = await commitDepsOf(engine, ecosystemOn('http://127.0.0.1:1'))
+  const note = new StallNote({ engine, leader }, 8453, 'history')
   const reason = async () => (await engine.snapshot(readStalls)).get(8453)?.reason
   for (let round = 0; round < 3; round += 1) await note.failed(new StoreError('no connection'))
   assert.equal(await reason(), undefined)

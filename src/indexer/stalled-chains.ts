@@ -1,6 +1,5 @@
 import { DeepReorgError, UnlinkedBlocksError } from '#chain/follow.ts'
 import { RpcError } from '#chain/rpc-error.ts'
-import type { Clock } from '#lib/time.ts'
 import {
   type Connection,
   ConstraintError,
@@ -8,7 +7,7 @@ import {
   type Migration,
   StoreError,
 } from '#store/engine.ts'
-import { holdLease, type Lease } from '#store/lease.ts'
+import type { Holding } from '#store/leader.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 
@@ -64,8 +63,7 @@ const FAILURES_UNTIL_REPORTED = 2
 
 interface StallNoteDeps {
   readonly engine: Engine
-  readonly lease: Lease
-  readonly clock: Clock
+  readonly leader: Holding
 }
 
 export class StallNote {
@@ -124,9 +122,9 @@ export class StallNote {
   }
 
   async #write(statement: ReturnType<typeof sql>): Promise<void> {
-    const { engine, lease, clock } = this.#deps
+    const { engine, leader } = this.#deps
     await engine.write(async (connection) => {
-      await holdLease(connection, lease, clock())
+      await leader.hold(connection)
       await connection.run(statement)
     })
   }

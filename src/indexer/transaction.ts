@@ -4,7 +4,7 @@ import { chunks } from '#lib/chunks.ts'
 import { toStoredText } from '#lib/stored-text.ts'
 import type { Clock } from '#lib/time.ts'
 import type { Connection, Engine } from '#store/engine.ts'
-import { holdLease, type Lease } from '#store/lease.ts'
+import type { Holding } from '#store/leader.ts'
 import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
 import type { AnyDataset, Change, Staged } from './dataset.ts'
 import type { TimeRange } from './events/time-range.ts'
@@ -17,7 +17,7 @@ import { noteUnknown } from './unknown-figures.ts'
 export interface CommitDeps {
   readonly engine: Engine
   readonly clock: Clock
-  readonly lease: Lease
+  readonly leader: Holding
   readonly datasets: readonly AnyDataset[]
   readonly prices: PriceBook
   readonly tokens: readonly string[]
@@ -45,7 +45,7 @@ export interface Transaction extends Change {
 
 export type Work = (change: Transaction) => Promise<void>
 
-/** Requires the lease; `facts` may reject. */
+/** Only the leader's; `facts` may reject. */
 export async function transact(
   deps: CommitDeps,
   facts: (connection: Connection) => Promise<Facts>,
@@ -54,10 +54,7 @@ export async function transact(
 ): Promise<void> {
   await write(async (connection) => {
     // Takes the lease first, so that nothing changes what is read.
-    const [, read] = await allEnded([
-      holdLease(connection, deps.lease, deps.clock()),
-      facts(connection),
-    ])
+    const [, read] = await allEnded([deps.leader.hold(connection), facts(connection)])
     const { feeding = 'none' } = read
     const changes = typeof feeding === 'string' ? undefined : new Changes()
     await work(openChange(deps, { connection, ...read, changes }))

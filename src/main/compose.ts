@@ -29,11 +29,13 @@ import { streamRoute } from '#stream/stream-route.ts'
 import { absentOperations } from './absent-operations.ts'
 import { indexGauges } from './gauges/index-gauges.ts'
 import type { IndexProgress } from './gauges/index-progress.ts'
+import { describeJobs } from './gauges/job-gauges.ts'
 import { publicReadiness, readReadiness } from './gauges/read-readiness.ts'
 import { makeRecentFindings } from './gauges/recent-findings.ts'
 import { settlingGauges } from './gauges/settling-gauges.ts'
 import type { Watched } from './gauges/store-gauges.ts'
 import { watchAccounts } from './gauges/store-state.ts'
+import { wantedJobs } from './jobs/job-list.ts'
 import type { ServeInput } from './roles/serve.ts'
 import { serviceFactsOf } from './service-facts-of.ts'
 import type { GuardSetting, Settings } from './settings.ts'
@@ -111,7 +113,12 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
   const paying = payment === null ? undefined : composePayments(deps, { payment, ...parts })
   const x402 = await openX402(deps, access, paying)
   const signing = await openSigning(deps)
-  const state = { ...index, accountsState: watchAccounts(stores.accounts, clock) }
+  const jobs = { engine: stores.accounts, clock, jobs: wantedJobs(deps) }
+  const state = {
+    ...index,
+    accountsState: watchAccounts(stores.accounts, clock),
+    jobStates: () => describeJobs(jobs),
+  }
   const readiness = () => readReadiness(state)
   return {
     ...access,

@@ -10,6 +10,7 @@ import { MovedStoreError, OutdatedStoreError } from '#store/migrate.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import { webhooksMigrations } from '#webhooks/webhook-migrations.ts'
 import { x402Migrations } from '#x402/x402-migrations.ts'
+import { jobRunsMigration } from './jobs/job-runs.ts'
 import type { Settings, StoreSetting } from './settings.ts'
 import { SettingsError } from './settings-error.ts'
 import { storeFile } from './store-file.ts'
@@ -44,6 +45,7 @@ export const accountsMigrations: readonly Migration[] = [
   ...paymentsMigrations,
   ...x402Migrations,
   ...webhooksMigrations,
+  jobRunsMigration(1600),
 ]
 
 /** They delay the start. */

@@ -19,7 +19,7 @@ import { paymentsChecks } from './payments-checks.ts'
 import type { KeyBook, PaymentsDeps, VerifyPayerProof } from './payments-deps.ts'
 import { paymentsMigrations } from './payments-migrations.ts'
 import { paymentsRoutes } from './prepay-routes.ts'
-import { Verifier } from './verifier.ts'
+import { createVerifier, type Settled } from './verifier.ts'
 import { Waker } from './waker.ts'
 
 export const HARNESS_MIGRATIONS = [...ledgerMigrations, ...paymentsMigrations]
@@ -83,9 +83,7 @@ export interface Harness {
   spend(publicId: string, calls: number): Promise<void>
   read(idOrTx: string, wait?: number): Promise<Outcome>
   record(idOrTx: string): Promise<Claimed>
-  pass(): ReturnType<Verifier['pass']>
-  /** Ends the verifier as a stopping process does. */
-  stop(): Promise<void>
+  pass(): Promise<Settled>
   /** Mines enough blocks on top and verifies. */
   confirm(): Promise<void>
   /** Pays from Alice, claims for her first key and confirms. */
@@ -120,8 +118,8 @@ export function audited(onEngines: EngineTest): PaymentsTest {
     })
 }
 
-export function createHarness(engine: Engine, holder = 'one'): Harness {
-  const { now, chain, keys, waker, deps, verifier, checks, notes } = wire(engine, holder)
+export function createHarness(engine: Engine): Harness {
+  const { now, chain, keys, waker, deps, verify, checks, notes } = wire(engine)
   const harness: Harness = {
     checkNames: checks.map((check) => check.name),
     chain,
@@ -141,11 +139,10 @@ export function createHarness(engine: Engine, holder = 'one'): Harness {
     async record(idOrTx) {
       return claimedOf(await harness.read(idOrTx))
     },
-    pass: () => verifier.pass(),
-    stop: () => verifier.stop(),
+    pass: verify,
     async confirm() {
       chain.mineEmpty(CONFIRMATIONS)
-      await verifier.pass()
+      await verify()
     },
     async credit(tx, amount) {
       harness.pay(tx, amount)
@@ -164,7 +161,7 @@ export function createHarness(engine: Engine, holder = 'one'): Harness {
 }
 
 /** The parts that a test holds in its hands, and those that work on them. */
-function wire(engine: Engine, holder: string) {
+function wire(engine: Engine) {
   const now = { ms: START_MS }
   const chain = new FakeChain()
   const waker = new Waker()
@@ -183,7 +180,7 @@ function wire(engine: Engine, holder: string) {
     findKey: async (publicId) => keys.get(publicId),
     verifyPayerProof,
   }
-  const verifier = new Verifier({
+  const verify = createVerifier({
     ...shared,
     // Keys only: nobody else pays into their accounts unseen.
     chainId: CHAIN_ID,
@@ -191,7 +188,6 @@ function wire(engine: Engine, holder: string) {
     shareOf: async (_, { balance }) => balance,
     onChange: (id) => waker.wake(id),
     keys: keyBook(keys),
-    holder,
   })
   const walletOf: WalletOf = async (_connection, publicId) => keys.get(publicId)?.wallet
   const notes: string[] = []
@@ -200,7 +196,7 @@ function wire(engine: Engine, holder: string) {
     blockHash: (number) => chain.blockHash(number),
     note: (line) => void notes.push(line),
   })
-  return { now, chain, waker, keys, deps, verifier, checks, notes }
+  return { now, chain, waker, keys, deps, verify, checks, notes }
 }
 
 function keyBook(keys: ReadonlyMap<string, HeldKey>): KeyBook {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { eachEngine } from '#ledger/each-engine.ts'
-import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { hash } from './fake-chain.ts'
 import {
@@ -122,26 +121,6 @@ withPayments('who waits for a prepayment is answered as soon as it is decided', 
   assert.equal(outcome.kind === 'answer' && (outcome.body as Claimed).status, 'verified')
   assert.equal(harness.waker.count, 0)
 })
-
-withPayments(
-  'one replica verifies at a time, and another takes over when it dies',
-  async (one, store) => {
-    const two = createHarness(store.replica(), 'two')
-    assert.equal((await one.pass()).kind, 'done')
-    assert.equal((await two.pass()).kind, 'idle')
-    // The first verifier is dead, so its lease expires.
-    await store.engine.write((tx) => tx.run(sql`update leases set expires_at_ms = 0`))
-    assert.equal((await two.pass()).kind, 'done')
-    await one.claim({ tx: 'tx' })
-    one.pay('tx', 5n)
-    one.chain.mineEmpty(10)
-    assert.equal((await one.pass()).kind, 'idle')
-    assert.equal(await one.balance(ALICE_KEY), 0n)
-    await two.stop()
-    assert.equal((await one.pass()).kind, 'done')
-    assert.equal(await one.balance(ALICE_KEY), 5n)
-  },
-)
 
 withPayments('a file that no longer covers a payment reverses no credit', async (harness) => {
   await harness.credit('tx', 1_000n)

@@ -29,7 +29,7 @@ export async function reverseLost(
       (canonical.has(logName(credit)) || standing.has(credit)),
   )
   for (const part of chunks(settled, SETTLED_MAX))
-    await pass.write((connection) =>
+    await pass.deps.engine.write((connection) =>
       settleCredits(
         connection,
         part.map((credit) => credit.id),
@@ -77,7 +77,7 @@ function inOrder(credits: readonly Credit[], lookedAtMs: Pass['lookedAtMs']): Cr
 async function reverse(pass: Pass, credit: Credit): Promise<void> {
   const { nowUnix } = pass
   const { keys, shareOf } = pass.deps
-  await pass.write(async (connection) => {
+  await pass.deps.engine.write(async (connection) => {
     if (!(await reverseCredit(connection, { credit, keys, shareOf, nowUnix }))) return
     if (credit.claimId !== null) await setClaimReversed(connection, { id: credit.claimId, nowUnix })
   })

@@ -1,12 +1,13 @@
 import type { Hash } from '#domain/address.ts'
 import type { Clock } from '#lib/time.ts'
 import type { Connection, Engine } from '#store/engine.ts'
-import { LeaseLostError } from '#store/lease.ts'
+import { LeaseLostError } from '#store/leader.ts'
 import type { ShareOf } from './credit.ts'
 import type { BlockHashAt, DepositIndex } from './deposit.ts'
 import type { KeyBook } from './payments-deps.ts'
 
 export interface VerifierDeps {
+  /** The leader's. */
   readonly engine: Engine
   readonly clock: Clock
   readonly newId: () => string
@@ -19,7 +20,6 @@ export interface VerifierDeps {
   /** Settles an x402 payment, credited separately. */
   readonly isReserved?: (connection: Connection, txHash: Hash) => Promise<boolean>
   readonly confirmations: number
-  readonly holder: string
   readonly onChange: (claimId: string) => void
 }
 
@@ -29,7 +29,6 @@ export interface Pass {
   readonly failures: unknown[]
   /** By credit id; for missing logs in canonical or unknown blocks. */
   readonly lookedAtMs: Map<string, number>
-  write<T>(work: (connection: Connection) => Promise<T>): Promise<T>
 }
 
 /** A failure does not stop the others; a lost lease does. */

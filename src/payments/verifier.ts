@@ -3,14 +3,6 @@ import { keyAccount } from '#ledger/account.ts'
 import { chunks } from '#lib/chunks.ts'
 import { unixNow } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
-import {
-  acquireLease,
-  holdLease,
-  LEASE_MS,
-  type Lease,
-  LeaseLostError,
-  releaseLease,
-} from '#store/lease.ts'
 import { CLAIM_TTL_SECONDS, type Claim } from './claim.ts'
 import {
   endLookAgain,
@@ -27,81 +19,36 @@ import {
 import { type Credit, creditDeposit, liveCreditsOf, unsettledCredits } from './credit.ts'
 import type { CanonicalDeposits, Deposit } from './deposit.ts'
 import { judgeClaim, type Verdict } from './judge-claim.ts'
-import { pruneClaims } from './prune-claims.ts'
 import { reverseLost, WATCH_BLOCKS } from './reverse-lost.ts'
 import { attempt, type Pass, type VerifierDeps } from './verifier-deps.ts'
 
-export type PassOutcome =
-  | { readonly kind: 'idle' }
-  | { readonly kind: 'done'; readonly credited: number; readonly reversed: number }
+/** How many prepayments a pass credited, and how many credits it reversed. */
+export interface Settled {
+  readonly credited: number
+  readonly reversed: number
+}
+
+const NOTHING: Settled = { credited: 0, reversed: 0 }
 
 const CLAIMS_PER_PASS_MAX = 500
 
-const LEASE_RENEW_MS = LEASE_MS / 2
-
-export class Verifier {
-  readonly #deps: VerifierDeps
-  readonly #lookedAtMs = new Map<string, number>()
-  #lease: { readonly lease: Lease; readonly untilMs: number } | undefined
-
-  constructor(deps: VerifierDeps) {
-    this.#deps = deps
-  }
-
-  get leads(): boolean {
-    return this.#lease !== undefined
-  }
-
-  async pass(): Promise<PassOutcome> {
-    const lease = await this.#takeLease()
-    if (lease === undefined) return { kind: 'idle' }
-    try {
-      return await verifyPass(this.#deps, lease, this.#lookedAtMs)
-    } catch (error) {
-      if (!(error instanceof LeaseLostError)) throw error
-      this.#lease = undefined
-      return { kind: 'idle' }
-    }
-  }
-
-  async stop(): Promise<void> {
-    const held = this.#lease
-    this.#lease = undefined
-    if (held !== undefined) await releaseLease(this.#deps.engine, held.lease)
-  }
-
-  async #takeLease(): Promise<Lease | undefined> {
-    const now = this.#deps.clock()
-    const held = this.#lease
-    if (held !== undefined && now < held.untilMs - LEASE_RENEW_MS) return held.lease
-    const lease = await acquireLease(this.#deps, { name: 'verifier', holder: this.#deps.holder })
-    this.#lease = lease && { lease, untilMs: now + LEASE_MS }
-    return lease
-  }
+/**
+ * A pass over the prepayments, for the leader's engine. The pass remembers which missing logs it has
+ * looked for, so one process makes one.
+ */
+export function createVerifier(deps: VerifierDeps): () => Promise<Settled> {
+  const lookedAtMs = new Map<string, number>()
+  return () => verifyPass({ deps, nowUnix: unixNow(deps.clock), failures: [], lookedAtMs })
 }
 
-async function verifyPass(
-  deps: VerifierDeps,
-  lease: Lease,
-  lookedAtMs: Pass['lookedAtMs'],
-): Promise<PassOutcome> {
-  const pass: Pass = {
-    deps,
-    nowUnix: unixNow(deps.clock),
-    failures: [],
-    lookedAtMs,
-    write: (work) =>
-      deps.engine.write(async (connection) => {
-        await holdLease(connection, lease, deps.clock())
-        return work(connection)
-      }),
-  }
+async function verifyPass(pass: Pass): Promise<Settled> {
+  const { deps } = pass
   const index = await deps.deposits.canonical({ txHashes: [] })
-  if (index === undefined) return { kind: 'idle' }
+  if (index === undefined) return NOTHING
   const unsettled = await unsettledCredits({ run: deps.engine.read }, deps.chainId)
   const sinceBlock = Math.max(0, index.head.number - WATCH_BLOCKS)
   const recent = await deps.deposits.canonical({ sinceBlock })
-  if (recent === undefined) return { kind: 'idle' }
+  if (recent === undefined) return NOTHING
   const young = unsettled.filter(({ blockNumber }) => blockNumber >= sinceBlock)
   const old = unsettled.filter(
     ({ blockNumber }) => blockNumber < sinceBlock && blockNumber >= index.completeFromBlock,
@@ -110,10 +57,9 @@ async function verifyPass(
     (await reverseLost(pass, { credits: young, known: recent })) + (await reverseOld(pass, old))
   const credited = await judgeWatched(pass, recent)
   await expire(pass, recent.head.timestamp)
-  await pruneClaims({ reads: { run: deps.engine.read }, write: pass.write }, pass.nowUnix)
   if (pass.failures.length > 0)
     throw new AggregateError(pass.failures, 'some prepayments could not be settled')
-  return { kind: 'done', credited, reversed }
+  return { credited, reversed }
 }
 
 /** By transaction, because there may be many deposits since. */
@@ -146,7 +92,7 @@ async function judgeWatched(pass: Pass, recent: CanonicalDeposits): Promise<numb
     credited += await judgeAll(pass, [...rivals, ...unseen], known)
   }
   if (next.length === CLAIMS_PER_PASS_MAX)
-    await pass.write((connection) =>
+    await pass.deps.engine.write((connection) =>
       markChecked(connection, { ids: next.map((claim) => claim.id), nowMs: deps.clock() }),
     )
   return credited
@@ -189,7 +135,7 @@ async function judgeOne(pass: Pass, { claim, ...found }: Case): Promise<Applied>
   // Waiting for a block needs no transaction.
   if (isAsItStands(claim, judgeClaim(claim, { ...evidence, credits: [], isReserved: false })))
     return 'unchanged'
-  const outcome = await pass.write(async (connection) => {
+  const outcome = await pass.deps.engine.write(async (connection) => {
     // Payers may have been added before the lock.
     const locked = (await lockClaimById(connection, claim.id)) ?? claim
     const proven = await readProvenPayers(connection, [claim.id])
@@ -292,7 +238,7 @@ async function expire(pass: Pass, headUnix: number): Promise<void> {
   const paid = new Set(known.deposits.map((deposit) => deposit.txHash))
   const ids = stale.filter((claim) => !paid.has(claim.txHash)).map((claim) => claim.id)
   const openedBeforeUnix = nowUnix - CLAIM_TTL_SECONDS
-  const expired = await pass.write((connection) =>
+  const expired = await pass.deps.engine.write((connection) =>
     expireClaims(connection, { ids, openedBeforeUnix }),
   )
   for (const id of expired) deps.onChange(id)

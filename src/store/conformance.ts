@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { toStored } from '#lib/stored-integer.ts'
 import { RAISE } from './conformance-procedure.ts'
 import { ConstraintError, type Engine, type Migration } from './engine.ts'
-import { acquireLease, holdLease, LEASE_MS, LeaseLostError, leaseMigration } from './lease.ts'
+import { fencedBy, LEASE_MS, Leader, LeaseLostError, leaseMigration } from './leader.ts'
 import { eachRow, type PackedRows } from './packed-rows.ts'
 import { column } from './row.ts'
 import { join, rows, sql } from './sql.ts'
@@ -278,27 +278,39 @@ async function passTime(engine: Engine, ms: number): Promise<void> {
 function describeLease(opened: Opened): void {
   opened('a holder whose clock is an hour ahead does not delay others', async (engine) => {
     const now = Date.now()
-    const ahead = { engine, clock: () => now + 3_600_000 }
-    assert.ok(await acquireLease(ahead, { name: 'index', holder: 'ahead' }))
+    const name = 'index'
+    const ahead = new Leader({ engine, name, clock: () => now + 3_600_000 })
+    assert.ok(await ahead.take())
     await passTime(engine, LEASE_MS + 1)
-    const next = { engine, clock: () => now + LEASE_MS + 1 }
-    assert.ok(await acquireLease(next, { name: 'index', holder: 'next' }))
+    const next = new Leader({ engine, name, clock: () => now + LEASE_MS + 1 })
+    assert.ok(await next.take())
   })
 
   opened('a writer that lost its lease cannot write any more', async (engine) => {
     let now = 1_000_000
-    const deps = { engine, clock: () => now }
-    const first = await acquireLease(deps, { name: 'index', holder: 'one' })
-    assert.ok(first)
-    assert.equal(await acquireLease(deps, { name: 'index', holder: 'two' }), undefined)
+    const open = () => new Leader({ engine, clock: () => now, name: 'index' })
+    const [first, second] = [open(), open()]
+    const mine = fencedBy(first, engine)
+    assert.ok(await first.take())
+    await mine.write(async () => undefined)
+    assert.ok(!(await second.take()))
     now += LEASE_MS + 1
     await passTime(engine, LEASE_MS + 1)
-    const second = await acquireLease(deps, { name: 'index', holder: 'two' })
-    assert.ok(second && second.epoch > first.epoch)
-    await assert.rejects(
-      engine.write((tx) => holdLease(tx, first, now)),
-      LeaseLostError,
-    )
-    await engine.write((tx) => holdLease(tx, second, now))
+    assert.ok(await second.take())
+    let isWritten = false
+    const late = mine.write(async () => {
+      isWritten = true
+    })
+    await assert.rejects(late, LeaseLostError)
+    assert.ok(!isWritten && !first.leads && second.leads)
+    await engine.write((tx) => second.hold(tx))
+  })
+
+  opened('a leader that hands over is followed at once', async (engine) => {
+    const open = () => new Leader({ engine, clock: Date.now, name: 'verifier' })
+    const [first, second] = [open(), open()]
+    assert.ok(await first.take())
+    await first.handOver()
+    assert.ok((await second.take()) && !first.leads)
   })
 }

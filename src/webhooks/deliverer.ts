@@ -2,21 +2,13 @@ import { GroupCommit } from '#access/meter/group-commit.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { SigningKeys } from '#lib/signing-keys.ts'
-import { type Clock, unixNow } from '#lib/time.ts'
+import type { Clock } from '#lib/time.ts'
 import type { Connection, Engine } from '#store/engine.ts'
-import {
-  acquireLease,
-  holdLease,
-  LEASE_MS,
-  type Lease,
-  LeaseLostError,
-  releaseLease,
-} from '#store/lease.ts'
+import { LeaseLostError } from '#store/leader.ts'
 import { challengeWebhook } from './challenge.ts'
 import type { KeyedCaller } from './charge-events.ts'
 import { copyFeed } from './copy-feed.ts'
 import { type DrainDeps, drainWebhook } from './drain-webhook.ts'
-import { forgetDeadEvents } from './event-store.ts'
 import { tellLowBalances } from './low-balance.ts'
 import type { PostDeps } from './post-event.ts'
 import { type Settlement, settleEvents } from './settle-events.ts'
@@ -26,7 +18,9 @@ import { dueWebhooks, removeWebhook } from './webhook-store.ts'
 
 export interface DelivererDeps extends PostDeps {
   readonly register: Engine
+  /** The leader's. */
   readonly accounts: Engine
+  isLeading(): boolean
   readonly ecosystem: Ecosystem
   readonly clock: Clock
   readonly pricePerCall: MicroUsd
@@ -45,10 +39,6 @@ const DUE_MAX = 2_000
 /** Of the feed; then what is due has its turn. */
 const PAGES_MAX = 20
 
-const LEASE_RENEW_MS = LEASE_MS / 2
-
-const FORGET_EVERY_MS = 3_600_000
-
 const LOW_BALANCE_EVERY_MS = 5_000
 
 interface Waiting {
@@ -57,15 +47,13 @@ interface Waiting {
   reject(error: unknown): void
 }
 
-/** Sends events to webhooks while it holds the lease; any number may stand by. */
+/** Sends events to webhooks. */
 export class Deliverer {
   readonly #deps: DelivererDeps
   readonly #turns = new TurnTable()
   readonly #ending = new AbortController()
   readonly #settling: GroupCommit<Waiting>
-  #lease: { readonly lease: Lease; readonly untilMs: number } | undefined
   #batches = 0
-  #forgotAtMs = Number.NEGATIVE_INFINITY
   #lookedAtMs = Number.NEGATIVE_INFINITY
 
   constructor(deps: DelivererDeps) {
@@ -74,20 +62,15 @@ export class Deliverer {
   }
 
   /** Queues what the feed has, and starts to send what is due. Does not wait for receivers. */
-  async pass(): Promise<'idle' | 'leading'> {
-    if (!(await this.#lead())) return 'idle'
+  async pass(): Promise<void> {
     const { register, accounts, ecosystem, clock } = this.#deps
     const copying = { register, accounts, ecosystem, clock, write: this.#write }
     try {
       for (let page = 0; page < PAGES_MAX && (await copyFeed(copying)); page += 1);
       await this.#tellLowBalances()
-    } catch (error) {
-      if (error instanceof LeaseLostError) return 'idle'
-      this.#deps.report(error)
+    } finally {
+      await this.#startDue()
     }
-    await this.#forget()
-    await this.#startDue()
-    return this.#lease === undefined ? 'idle' : 'leading'
   }
 
   /** Once nothing is under way. */
@@ -98,69 +81,16 @@ export class Deliverer {
   async stop(): Promise<void> {
     this.#ending.abort()
     await this.settled()
-    const held = this.#lease
-    this.#lease = undefined
-    if (held !== undefined) await releaseLease(this.#deps.accounts, held.lease)
   }
 
-  async #lead(): Promise<boolean> {
-    const { accounts: engine, clock, holder } = this.#deps
-    const nowMs = clock()
-    const held = this.#lease
-    const isFresh = held !== undefined && Math.abs(held.untilMs - LEASE_MS - nowMs) < LEASE_RENEW_MS
-    if (isFresh) return true
-    if (held !== undefined && (await this.#renew())) return true
-    const lease = await acquireLease({ engine, clock }, { name: 'webhooks', holder })
-    this.#lease = lease && { lease, untilMs: nowMs + LEASE_MS }
-    return lease !== undefined
-  }
-
-  /** Acquiring it again would fence off what is under way. */
-  async #renew(): Promise<boolean> {
-    try {
-      await this.#write(async () => undefined)
-      return true
-    } catch (error) {
-      if (error instanceof LeaseLostError) return false
-      throw error
-    }
-  }
-
-  #isLeading = (): boolean => {
-    const leftMs = (this.#lease?.untilMs ?? 0) - this.#deps.clock()
-    return leftMs > 0 && leftMs <= LEASE_MS
-  }
-
-  #write = async <T>(work: (connection: Connection) => Promise<T>): Promise<T> => {
-    const { accounts, clock } = this.#deps
-    const lease = this.#lease?.lease
-    if (lease === undefined) throw new StandbyError()
-    const nowMs = clock()
-    try {
-      const result = await accounts.write(async (connection) => {
-        await holdLease(connection, lease, clock())
-        return work(connection)
-      })
-      if (this.#lease?.lease === lease) this.#lease = { lease, untilMs: nowMs + LEASE_MS }
-      return result
-    } catch (error) {
-      if (error instanceof LeaseLostError && this.#lease?.lease === lease) this.#lease = undefined
-      throw error
-    }
-  }
+  #write = <T>(work: (connection: Connection) => Promise<T>): Promise<T> =>
+    this.#deps.accounts.write(work)
 
   async #tellLowBalances(): Promise<void> {
     const nowMs = this.#deps.clock()
     if (Math.abs(nowMs - this.#lookedAtMs) < LOW_BALANCE_EVERY_MS) return
     this.#lookedAtMs = nowMs
     await tellLowBalances({ ...this.#deps, write: this.#write })
-  }
-
-  async #forget(): Promise<void> {
-    const nowMs = this.#deps.clock()
-    if (Math.abs(nowMs - this.#forgotAtMs) < FORGET_EVERY_MS) return
-    this.#forgotAtMs = nowMs
-    await this.#write((connection) => forgetDeadEvents(connection, unixNow(this.#deps.clock)))
   }
 
   async #startDue(): Promise<void> {
@@ -178,8 +108,7 @@ export class Deliverer {
         try {
           await this.#serve(webhook, caller)
         } catch (error) {
-          const isStandby = error instanceof LeaseLostError || error instanceof StandbyError
-          if (!isStandby) this.#deps.report(error)
+          if (!(error instanceof LeaseLostError)) this.#deps.report(error)
         }
       })
     }
@@ -190,7 +119,6 @@ export class Deliverer {
       ...this.#deps,
       signal: this.#ending.signal,
       write: this.#write,
-      isLeading: this.#isLeading,
       settle: (settlement) => this.#add(settlement),
     }
     if (webhook.state === 'ended' || caller === undefined)
@@ -225,8 +153,4 @@ export class Deliverer {
       for (const { reject } of batch) reject(error)
     }
   }
-}
-
-class StandbyError extends Error {
-  override readonly name = 'StandbyError'
 }

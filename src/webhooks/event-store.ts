@@ -1,8 +1,9 @@
 import { toIso } from '#lib/time.ts'
 import type { BulkInsert, Connection, Row } from '#store/engine.ts'
+import { type Retained, START } from '#store/retained.ts'
 import { column } from '#store/row.ts'
 import { inNames, sql } from '#store/sql.ts'
-import { DEAD_KEPT_SECONDS, DEAD_MAX, EVENT_TTL_SECONDS, type Webhook } from './webhook.ts'
+import { DEAD_KEPT_DAYS, DEAD_MAX, EVENT_TTL_SECONDS, type Webhook } from './webhook.ts'
 import { changeWebhook, type Reads } from './webhook-store.ts'
 
 export interface QueuedEvent {
@@ -123,10 +124,17 @@ export async function buryEvents(
       order by place desc limit 1 offset ${DEAD_MAX})`)
 }
 
-export async function forgetDeadEvents(connection: Connection, nowUnix: number): Promise<void> {
-  await connection.run(sql`
-    delete from webhook_events
-    where state = 'dead' and died_unix < ${nowUnix - DEAD_KEPT_SECONDS}`)
+export const RETAINED_DEAD_EVENTS: Retained = {
+  rows: 'dead letters of webhooks',
+  keepDays: DEAD_KEPT_DAYS,
+  atOnce: { sqlite: 500, postgres: 500 },
+  async deletePage(connection, { beforeUnix, limit }) {
+    const deleted = await connection.run(sql`
+      delete from webhook_events where id in (
+        select id from webhook_events where state = 'dead' and died_unix < ${beforeUnix}
+        limit ${limit}) returning id`)
+    return { place: START, isDone: deleted.length < limit }
+  },
 }
 
 /** Newest first. */

@@ -39,7 +39,7 @@ export const WAITING_MAX = 10_000
 /** Of a webhook; the oldest go first. */
 export const DEAD_MAX = 1_000
 
-export const DEAD_KEPT_SECONDS = 30 * DAY_SECONDS
+export const DEAD_KEPT_DAYS = 30
 
 /** How long an event is tried, and waits to be paid for. */
 export const EVENT_TTL_SECONDS = DAY_SECONDS

@@ -9,17 +9,17 @@ import {
 } from '#access/access-harness.ts'
 import { lockSuccessor, publicIdsOf } from '#access/keys/key-store.ts'
 import type { AdmissionReceipt } from '#access/meter/admission.ts'
-import { pruneUsage } from '#access/usage/prune-usage.ts'
 import { accountsChecks } from '#audit/audit-accounts.ts'
 import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import { closeSpendDays } from '#ledger/close-spend-days.ts'
 import { unixNow } from '#lib/time.ts'
+import { createRetention } from '#main/jobs/retention.ts'
 import { CHAIN_ID, FakeChain, hash } from '#payments/fake-chain.ts'
 import { CONFIRMATIONS } from '#payments/payments-harness.ts'
 import { paymentsRoutes } from '#payments/prepay-routes.ts'
-import { Verifier } from '#payments/verifier.ts'
+import { createVerifier } from '#payments/verifier.ts'
 import { Waker } from '#payments/waker.ts'
 import type { Outcome } from '#route/route.ts'
 import type { Engine } from '#store/engine.ts'
@@ -146,14 +146,13 @@ function paymentActions(
     verifyPayerProof: access.access.verifyPayerProof,
     waker,
   }
-  const verifier = new Verifier({
+  const verify = createVerifier({
     ...shared,
     chainId: CHAIN_ID,
     blockHash: (number) => chain.blockHash(number),
     keys: { lockSuccessor, keysOf: publicIdsOf },
     shareOf,
     confirmations: CONFIRMATIONS,
-    holder: 'one',
     onChange: (id) => waker.wake(id),
   })
   const mined: (Transfer & { readonly block: number })[] = []
@@ -182,21 +181,21 @@ function paymentActions(
       }
       if (mined === undefined) mine([{ tx, from: toLower(payer.address), amount }])
       await claim(payments, access, body)
-      await verifier.pass()
+      await verify()
       return tx
     },
     async confirm() {
       chain.mineEmpty(CONFIRMATIONS)
-      await verifier.pass()
+      await verify()
     },
     async reorg(depth, isMinedAgain) {
       chain.drop(Math.min(depth, chain.height))
       const lost = mined.filter((each) => each.block > chain.height)
       mined.splice(0, mined.length, ...mined.filter((each) => each.block <= chain.height))
-      await verifier.pass()
+      await verify()
       if (isMinedAgain) for (const each of lost) mine([each], 7)
       else chain.mine()
-      await verifier.pass()
+      await verify()
     },
   }
 }
@@ -206,6 +205,7 @@ function callActions(
   access: Harness,
 ): Pick<MoneyWorld, 'call' | 'refund' | 'wait' | 'get'> {
   const clock = () => access.now.ms
+  const retain = createRetention({ engine, clock, headUnix: async () => unixNow(clock) })
   return {
     async call(key, times) {
       const caller = await callerOf(access, key)
@@ -219,7 +219,7 @@ function callActions(
     async wait(seconds) {
       access.now.ms += seconds * 1_000
       await closeSpendDays({ engine, clock })
-      await pruneUsage({ engine, clock, headUnix: async () => unixNow(clock) })
+      await retain()
     },
     get: (path, key, query = {}) =>
       access.call(path, { query, ...(key === undefined ? {} : bearer(key.secret)) }),

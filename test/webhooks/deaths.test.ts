@@ -3,14 +3,13 @@ import { test } from 'node:test'
 import { assertSound } from '#access/access-harness.ts'
 import { onSqlite } from '#ledger/each-engine.ts'
 import { accountsMigrations } from '#main/stores.ts'
-import { Deliverer } from '#webhooks/deliverer.ts'
 import { isLongVersion } from '../long-version.ts'
 import { DeadError, makeMortalEngine } from '../simulation/mortal-engine.ts'
 import {
   assertQueued,
   countedCalls,
   createWebhookWorld,
-  delivererDeps,
+  electedDeliverer,
   type FeedWorld,
   freeLease,
   hasWork,
@@ -47,9 +46,8 @@ async function diesAt(feed: FeedWorld, at: number): Promise<boolean> {
     const mortal = makeMortalEngine(engine, { busy: () => undefined, idle: () => undefined })
     const errors: unknown[] = []
     const mine = { accounts: mortal.engine, clock: () => world.now.ms }
-    const first = new Deliverer(
-      delivererDeps(feed, { ...mine, report: (error) => errors.push(error) }),
-    )
+    const report = (error: unknown) => errors.push(error)
+    const first = electedDeliverer(feed, { ...mine, report })
     mortal.dieAt(at, () => {
       died = true
     })

@@ -8,9 +8,10 @@ import { isRefusal } from '#domain/refusal.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { startEpoch } from '#indexer/feed/write-feed.ts'
 import { parseSigningKeys } from '#lib/signing-keys.ts'
-import { openCallers } from '#main/roles/webhook-role.ts'
+import { openCallers } from '#main/jobs/send-webhooks.ts'
 import type { Outcome, Route } from '#route/route.ts'
 import type { Engine } from '#store/engine.ts'
+import { fencedBy, Leader, LeaseLostError } from '#store/leader.ts'
 import { sql } from '#store/sql.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import { Deliverer, type DelivererDeps } from '#webhooks/deliverer.ts'
@@ -71,16 +72,16 @@ export interface WebhookWorld {
   readonly engine: Engine
   readonly now: { ms: number }
   readonly reported: unknown[]
-  deliverer(more?: Partial<DelivererDeps>): Deliverer
+  deliverer(more?: Partial<DelivererDeps>): Elected
   call(key: Secret, operationId: string, input?: CallInput): Promise<Outcome>
   receiver(): Promise<Receiver>
   /** A webhook of a receiver, verified. */
   webhook(key: Secret, receiver: Receiver, filter?: object): Promise<string>
   show(key: Secret, webhookId: string): Promise<Shown>
   /** Until nothing is due. */
-  deliver(deliverer?: Deliverer): Promise<void>
+  deliver(deliverer?: Elected): Promise<void>
   /** As if the holder of the lease had been silent for too long. */
-  takeLease(deliverer: Deliverer): Promise<'idle' | 'leading'>
+  takeLease(deliverer: Elected): Promise<'idle' | 'leading'>
   counted(key: Secret): Promise<{ readonly used: number; readonly paid: number }>
   end(): Promise<void>
 }
@@ -109,7 +110,7 @@ export function createWebhookWorld(feed: FeedWorld, engine: Engine): WebhookWorl
   const { ecosystem } = feed
   const routes = webhookRoutes({ engine, ecosystem, clock, keys: KEYS, allowPrivate: true })
   const receivers: Receiver[] = []
-  const deliverers: Deliverer[] = []
+  const deliverers: Elected[] = []
   const world: WebhookWorld = {
     access,
     engine,
@@ -117,7 +118,7 @@ export function createWebhookWorld(feed: FeedWorld, engine: Engine): WebhookWorl
     reported,
     deliverer(more = {}) {
       const report = (error: unknown) => reported.push(error)
-      const made = new Deliverer(delivererDeps(feed, { accounts: engine, clock, report, ...more }))
+      const made = electedDeliverer(feed, { accounts: engine, clock, report, ...more })
       deliverers.push(made)
       return made
     },
@@ -157,25 +158,30 @@ export function createWebhookWorld(feed: FeedWorld, engine: Engine): WebhookWorl
 }
 
 /** Does what there is to do now; whether more has become due. */
-export async function hasWork(
-  deliverer: Deliverer,
-  engine: Engine,
-  nowMs: number,
-): Promise<boolean> {
+export async function hasWork(deliverer: Elected, engine: Engine, nowMs: number): Promise<boolean> {
   await deliverer.pass()
   await deliverer.settled()
   return (await dueWebhooks({ run: engine.read }, { nowMs, limit: 1 })).length > 0
 }
 
-/** As a service makes them, with receivers on this machine. */
-export function delivererDeps(
+export interface Elected extends Pick<Deliverer, 'settled'> {
+  /** `idle` while another one leads. */
+  pass(): Promise<'idle' | 'leading'>
+  stop(): Promise<void>
+}
+
+/** As the job of a service makes one, with receivers on this machine. */
+export function electedDeliverer(
   { register, ecosystem }: Pick<FeedWorld, 'register' | 'ecosystem'>,
   more: Pick<DelivererDeps, 'accounts' | 'clock' | 'report'> & Partial<DelivererDeps>,
-): DelivererDeps {
-  const { accounts, clock } = more
+): Elected {
+  const { clock } = more
+  const leader = new Leader({ engine: more.accounts, clock, name: 'verifier' })
+  const accounts = fencedBy(leader, more.accounts)
   const stores = { register, accounts }
-  return {
+  const deliverer = new Deliverer({
     register,
+    isLeading: () => leader.leads,
     ecosystem,
     pricePerCall: 100n,
     keys: KEYS,
@@ -186,6 +192,21 @@ export function delivererDeps(
     holder: randomUUID(),
     random: () => 0.5,
     ...more,
+    accounts,
+  })
+  return {
+    async pass() {
+      if (!leader.leads && !(await leader.take())) return 'idle'
+      await deliverer.pass().catch((error: unknown) => {
+        if (!(error instanceof LeaseLostError)) throw error
+      })
+      return leader.leads ? 'leading' : 'idle'
+    },
+    settled: () => deliverer.settled(),
+    async stop() {
+      await deliverer.stop()
+      await leader.handOver()
+    },
   }
 }
 
@@ -210,7 +231,7 @@ async function callRoute(
 /** As if its holder had been silent for too long. */
 export async function freeLease(engine: Engine): Promise<void> {
   await engine.write((connection) =>
-    connection.run(sql`update leases set expires_at_ms = 0 where name = 'webhooks'`),
+    connection.run(sql`update leases set expires_at_ms = 0 where name = 'verifier'`),
   )
 }
 

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { countRotations, lockSuccessor } from '#access/keys/key-store.ts'
-import { createUsagePruning } from '#access/usage/prune-usage.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
+import { createRetention } from '#main/jobs/retention.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
@@ -32,7 +32,7 @@ await fill(filled)
 await filled.close()
 const engine = openSqlite({ file, durability: 'full' })
 try {
-  const prune = createUsagePruning({
+  const prune = createRetention({
     engine,
     clock: () => TODAY * 1000,
     headUnix: async () => TODAY,

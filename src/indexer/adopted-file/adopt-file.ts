@@ -1,6 +1,5 @@
 import type { Chain } from '#ecosystem/ecosystem.ts'
 import type { Connection } from '#store/engine.ts'
-import { holdLease } from '#store/lease.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import { endBackfill, readBackfill, writeBackfill } from '../backfill/backfill-row.ts'
@@ -24,9 +23,9 @@ export interface AdoptDeps extends CommitDeps, MayLead {
  * parts; undefined if another process adopted a newer file.
  */
 export async function adoptFile(deps: AdoptDeps): Promise<readonly PartChange[] | undefined> {
-  const { engine, lease, clock, file } = deps
+  const { engine, leader, file } = deps
   return engine.writeWithoutTimeout(async (connection) => {
-    await holdLease(connection, lease, clock())
+    await leader.hold(connection)
     if (!(await mayLead(connection, deps))) return undefined
     const adopted = await readAdoption(connection)
     if (adopted?.digest === file.digest) return []
@@ -38,7 +37,7 @@ export async function adoptFile(deps: AdoptDeps): Promise<readonly PartChange[] 
     await valueEvents(connection, deps.prices, deps.tokens)
     if (!isNew) await startEpoch(connection)
     // The removal may have outlasted the lease.
-    await holdLease(connection, lease, clock())
+    await leader.hold(connection)
     return isNew ? [] : changes
   })
 }

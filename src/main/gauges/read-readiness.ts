@@ -18,7 +18,11 @@ import { barOf } from './index-progress.ts'
 import { stateOfRegister } from './store-state.ts'
 
 export async function readReadiness(
-  deps: IndexGaugeDeps & { accountsState(): Promise<string> },
+  deps: IndexGaugeDeps & {
+    accountsState(): Promise<string>
+    /** What is done again and again, by name. */
+    jobStates(): Promise<Readonly<Record<string, string>>>
+  },
 ): Promise<Readiness> {
   const parts: Record<string, string> = {}
   const register = await stateOfRegister(deps.register)
@@ -63,6 +67,7 @@ export async function readReadiness(
   if (other.length > 0)
     parts['ecosystem file'] =
       `the register was built from another file (${other.join(', ')}); start an index with this one`
+  Object.assign(parts, await deps.jobStates().catch(() => ({})))
   const accounts = await deps.accountsState()
   const isRight =
     burns.length === 0 && !deps.ecosystem.chains.some(({ id }) => isUnusable(stalls.get(id)))

@@ -14,6 +14,7 @@ export function readinessOf(register: Engine, ecosystem: Ecosystem): Promise<Rea
     ecosystem,
     file: filePartsOf(ecosystem),
     accountsState: async () => 'ok',
+    jobStates: async () => ({}),
     clock: systemClock,
     prices: makeDollarPrices(ecosystem.tokens),
     indexing: () => [],

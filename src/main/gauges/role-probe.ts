@@ -11,6 +11,8 @@ export async function openRoleProbe(
     readonly gauges: readonly GaugeReading[]
     /** Of each store that the role writes: `ok`, or what is wrong. */
     stores(): Promise<Readonly<Record<string, string>>>
+    /** What else `/readyz` shows. */
+    more?(): Promise<Readonly<Record<string, string>>>
   },
   place: PortSetting,
 ): Promise<Omit<MetricsServer, 'port'>> {
@@ -20,7 +22,8 @@ export async function openRoleProbe(
     const stores = await input.stores()
     const doing = state.leads === undefined ? 'starting' : state.leads ? 'leads' : 'waits'
     const isReady = Object.values(stores).every((each) => each === 'ok')
-    return { ready: isReady && state.leads !== undefined, parts: { ...stores, [role]: doing } }
+    const parts = { ...stores, [role]: doing, ...(await input.more?.()) }
+    return { ready: isReady && state.leads !== undefined, parts }
   }
   const server = await startMetricsServer({ metrics, readiness }, place)
   return {

@@ -2,13 +2,14 @@ import type { MeterQueues } from '#access/create-access.ts'
 import type { Readiness } from '#api/health-routes.ts'
 import type { GaugeReading } from '#api/metrics.ts'
 import { readUnproven } from '#datasets/deposits/proof/deposit-proofs.ts'
-import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
 import { readOpenClaims } from '#payments/claim-store.ts'
 import type { Engine, PoolFigures } from '#store/engine.ts'
-import { heldLeases } from '#store/lease.ts'
+import { isLeaseHeld, type LeaseName } from '#store/leader.ts'
+import { type JobFacts, wantedJobs } from '../jobs/job-list.ts'
 import type { Stores } from '../stores.ts'
 import { VERSION } from '../version.ts'
+import { jobGauges } from './job-gauges.ts'
 import { ledgerGauges } from './ledger-gauges.ts'
 import { webhookGauges } from './webhook-gauges.ts'
 
@@ -17,8 +18,7 @@ export interface Watched {
   readiness(): Promise<Readiness>
 }
 
-export interface StoreGaugeDeps extends Watched {
-  readonly ecosystem: Ecosystem
+export interface StoreGaugeDeps extends Watched, JobFacts {
   readonly stores: Pick<Stores, 'register' | 'registerReads' | 'accounts' | 'admissions'>
   readonly clock: Clock
 }
@@ -30,6 +30,7 @@ export function storeGauges(deps: StoreGaugeDeps): readonly GaugeReading[] {
     ...queueGauges(deps),
     ...processGauges(deps),
     ...leaseGauges(deps),
+    ...jobGauges({ ...deps, engine: deps.stores.accounts, jobs: wantedJobs(deps) }),
     ...paymentGauges(deps),
     ...webhookGauges(deps.stores.accounts),
     ...ledgerGauges({ engine: deps.stores.accounts, clock: deps.clock }),
@@ -106,22 +107,21 @@ function poolGauges({ stores }: StoreGaugeDeps): readonly GaugeReading[] {
   ]
 }
 
-const WRITERS = { index: 'register', verifier: 'accounts' } as const
-
 function leaseGauges({ stores, clock }: StoreGaugeDeps): readonly GaugeReading[] {
-  const isHeld = async (name: string, engine: Engine) => {
-    const input = { dialect: engine.dialect, nowMs: clock() }
-    return (await engine.snapshot((reads) => heldLeases(reads, input))).includes(name)
-  }
+  const isHeld = (name: LeaseName, engine: Engine) =>
+    engine.snapshot((reads) =>
+      isLeaseHeld(reads, { name, dialect: engine.dialect, nowMs: clock() }),
+    )
   return [
     {
       name: 'sexton_lease_held',
-      help: '1 while an indexer or a verifier works, by lease',
+      help: '1 while an indexer or a verifier leads, by lease',
       async read() {
-        const held: Record<string, number> = {}
-        for (const [name, store] of Object.entries(WRITERS))
-          held[name] = Number(await isHeld(name, stores[store]))
-        return held
+        const [index, verifier] = await Promise.all([
+          isHeld('index', stores.register),
+          isHeld('verifier', stores.accounts),
+        ])
+        return { index: Number(index), verifier: Number(verifier) }
       },
     },
   ]

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { registerMigrations } from '#datasets/datasets.ts'
 import { chainInAccount, keyAccount } from '#ledger/account.ts'
 import { eachEngine, onSqlite } from '#ledger/each-engine.ts'
@@ -37,80 +38,74 @@ async function leaveOpenDay(engine: Engine): Promise<void> {
   })
 }
 
-onBoth(
-  'a pass that always fails keeps no day open, and every failure is told',
-  async ({ engine }) => {
-    await leaveOpenDay(engine)
-    await engine.write((tx) => tx.run(sql`alter table leases rename to gone`))
-    await engine.write((tx) => tx.run(sql`alter table x402_intents rename to gone_too`))
-    const stop = new AbortController()
-    const told: unknown[] = []
-    const error = (fields: { readonly err: unknown }) => {
-      told.push(fields.err)
-      stop.abort()
-    }
-    await onSqlite(registerMigrations, async ({ engine: register }) => {
-      await runVerifyRole(
-        {
-          ecosystem: localEcosystemAt({}),
-          stores: { register, accounts: engine },
-          clock: () => NOON_MS,
-          logger: { info: () => undefined, warn: () => undefined, error },
-          settings: readSettings({}, { isTty: false }),
-          onChange: () => undefined,
-        },
-        stop.signal,
-      )
-    })
-    const entries = await engine.read(sql`select kind from journal_entries where kind = 'calls'`)
-    assert.equal(entries.length, 1)
-    assert.equal(told.length, 1)
-    assert.ok(told[0] instanceof AggregateError)
-    assert.equal(
-      told[0].message,
-      'a pass over the prepayments failed, forgetting x402 payments failed',
+/** A role as a process has it, on a register without blocks. */
+function startRole(
+  stores: { readonly register: Engine; readonly accounts: Engine },
+  { clock = Date.now, error = () => undefined }: RoleChoice = {},
+) {
+  const stopping = new AbortController()
+  const news = new EventEmitter()
+  let leads: boolean | undefined
+  const silent = () => undefined
+  const role = {
+    ecosystem: localEcosystemAt({}),
+    stores,
+    clock,
+    logger: { info: silent, error },
+    settings: readSettings({}, { isTty: false }),
+    onChange: silent,
+    onLead(now: boolean) {
+      leads = now
+      news.emit('lead')
+    },
+  }
+  const ended = runVerifyRole(role, stopping.signal)
+  return {
+    async until(isLeading: boolean) {
+      while (leads !== isLeading) await once(news, 'lead')
+    },
+    async stop() {
+      stopping.abort()
+      await ended
+    },
+  }
+}
+
+interface RoleChoice {
+  readonly clock?: () => number
+  error?(fields: { readonly job: string; readonly err: unknown }): void
+}
+
+const postedDays = async (engine: Engine) =>
+  (await engine.read(sql`select kind from journal_entries where kind = 'calls'`)).length
+
+onBoth('a job that always fails keeps no other waiting, and says so by name', async (store) => {
+  const { engine } = store
+  await leaveOpenDay(engine)
+  await engine.write((tx) => tx.run(sql`alter table claims rename to gone`))
+  await engine.write((tx) => tx.run(sql`alter table credits rename to gone_too`))
+  await onSqlite(registerMigrations, async ({ engine: register }) => {
+    const failed: string[] = []
+    const role = startRole(
+      { register, accounts: engine },
+      { clock: () => NOON_MS, error: ({ job }) => failed.push(job) },
     )
-  },
-)
+    while ((await postedDays(engine)) === 0 || failed.length === 0) await sleep(20)
+    await role.stop()
+    assert.deepEqual(failed, ['payments'], 'once, however often it fails')
+    assert.equal(await postedDays(engine), 1)
+  })
+})
 
 onBoth('of two verifiers one leads and one waits, until the first is stopped', async (store) => {
-  const { engine } = store
+  const { engine: accounts } = store
   await onSqlite(registerMigrations, async ({ engine: register }) => {
-    const silent = () => undefined
-    const run = () => {
-      const stopping = new AbortController()
-      const rounds: boolean[] = []
-      const news = new EventTarget()
-      const role = {
-        ecosystem: localEcosystemAt({}),
-        stores: { register, accounts: engine },
-        clock: Date.now,
-        logger: { info: silent, warn: silent, error: silent },
-        settings: readSettings({}, { isTty: false }),
-        settles: false,
-        onChange: silent,
-        onRound(leads: boolean) {
-          rounds.push(leads)
-          news.dispatchEvent(new Event('round'))
-        },
-      }
-      const ended = runVerifyRole(role, stopping.signal)
-      return {
-        newest: () => rounds.at(-1),
-        round: () => once(news, 'round'),
-        async stop() {
-          stopping.abort()
-          await ended
-        },
-      }
-    }
-    const first = run()
-    await first.round()
-    const second = run()
-    await second.round()
-    assert.deepEqual([first.newest(), second.newest()], [true, false])
+    const first = startRole({ register, accounts })
+    await first.until(true)
+    const second = startRole({ register, accounts })
+    await second.until(false)
     await first.stop()
-    while (second.newest() === false) await second.round()
+    await second.until(true)
     await second.stop()
   })
 })

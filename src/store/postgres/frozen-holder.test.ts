@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '#lib/time.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { type Engine, type Migration, StoreError } from '../engine.ts'
-import { acquireLease, leaseMigration } from '../lease.ts'
+import { Leader, type LeaseName, leaseMigration } from '../leader.ts'
 import { sql } from '../sql.ts'
 import { openPostgres, type PostgresOptions } from './open-postgres.ts'
 
@@ -29,7 +29,7 @@ async function frozenIn(options: PostgresOptions, work: string) {
   const program = `
     import { setTimeout as sleep } from 'node:timers/promises'
     import { openPostgres } from ${module('./open-postgres.ts')}
-    import { acquireLease, holdLease } from ${module('../lease.ts')}
+    import { Leader } from ${module('../leader.ts')}
     import { sql } from ${module('../sql.ts')}
     const engine = openPostgres(${JSON.stringify(options)})
     const held = async () => {
@@ -101,15 +101,11 @@ test('a replica frozen inside a transaction loses its row locks, and nothing is 
   }
 })
 
-/** Resolves with the lease once the standby gets it. */
-async function takeOver(engine: Engine, name: string) {
-  for (;;) {
-    const lease = await acquireLease({ engine, clock: systemClock }, { name, holder: 'standby' })
-      // Waiting for the lock exceeded the statement timeout.
-      .catch(() => undefined)
-    if (lease !== undefined) return lease
-    await sleep(250)
-  }
+/** Resolves once the standby leads. */
+async function takeOver(engine: Engine, name: LeaseName): Promise<void> {
+  const standby = new Leader({ engine, clock: systemClock, name })
+  // Waiting for the lock may exceed the statement timeout.
+  while (!(await standby.take().catch(() => false))) await sleep(250)
 }
 
 for (const [schema, name] of [
@@ -124,14 +120,14 @@ for (const [schema, name] of [
     try {
       const leader = await frozenIn(
         options,
-        `const lease = await acquireLease({ engine, clock: Date.now }, { name: '${name}', holder: 'leader' })
+        `const leader = new Leader({ engine, clock: Date.now, name: '${name}' })
+        await leader.take()
         await engine.write(async (tx) => {
-          await holdLease(tx, lease, Date.now())
+          await leader.hold(tx)
           await held()
         }).catch(() => process.stdout.write(' refused'))`,
       )
-      const { epoch } = await takeOver(engine, name)
-      assert.equal(epoch, 2)
+      await takeOver(engine, name)
       await leader.wake()
       assert.equal(leader.words.join(''), 'held refused')
     } finally {

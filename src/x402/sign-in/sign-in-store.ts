@@ -4,16 +4,12 @@ import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import type { SignIn } from './sign-in-message.ts'
 
-/**
- * Binds a message to its first address, so that a stolen one is useless elsewhere. Deletes expired
- * ones.
- */
+/** Binds a message to its first address, so that a stolen one is useless elsewhere. */
 export async function bindSignIn(
   connection: Connection,
-  input: { readonly signIn: SignIn; readonly addressBucket: string; readonly nowMs: number },
+  input: { readonly signIn: SignIn; readonly addressBucket: string },
 ): Promise<boolean> {
   const { signIn, addressBucket } = input
-  await connection.run(sql`delete from x402_sign_ins where until_ms <= ${input.nowMs}`)
   const [row] = await connection.run(sql`
     insert into x402_sign_ins (wallet, nonce, bucket, until_ms)
     values (${signIn.wallet}, ${signIn.nonce}, ${addressBucket}, ${signIn.untilMs})

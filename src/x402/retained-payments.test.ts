@@ -3,12 +3,13 @@ import { eachEngine } from '#ledger/each-engine.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
+import { createPruning } from '#store/retained.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
-import { newIntent } from '../x402-harness.ts'
-import type { IntentStatus } from './intent.ts'
-import { insertIntent, setIntentStatus } from './intent-store.ts'
-import { pruneIntents } from './prune-intents.ts'
+import { RETAINED_INTENTS, RETAINED_SIGN_INS } from './retained-payments.ts'
+import type { IntentStatus } from './settling/intent.ts'
+import { insertIntent, setIntentStatus } from './settling/intent-store.ts'
+import { newIntent } from './x402-harness.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 const NOW_UNIX = 1_800_000_000
@@ -32,7 +33,7 @@ async function left(engine: Engine): Promise<unknown[]> {
 }
 
 const prune = (engine: Engine, nowUnix: number) =>
-  pruneIntents({ engine, clock: () => nowUnix * 1000 })
+  createPruning([RETAINED_INTENTS, RETAINED_SIGN_INS])({ engine, nowUnix })
 
 onBoth(
   'a payment that was abandoned is forgotten a day after its authorization',

@@ -1,0 +1,34 @@
+import { RETAINED_USAGE } from '#access/usage/retained-usage.ts'
+import { type Clock, unixNow } from '#lib/time.ts'
+import { RETAINED_CLAIMS } from '#payments/retained-claims.ts'
+import type { Engine } from '#store/engine.ts'
+import { createPruning, type Retained } from '#store/retained.ts'
+import { RETAINED_DEAD_EVENTS } from '#webhooks/event-store.ts'
+import { RETAINED_INTENTS, RETAINED_SIGN_INS } from '#x402/retained-payments.ts'
+
+/** All that is deleted from the accounts, in this order. */
+export const RETENTION: readonly Retained[] = [
+  ...RETAINED_USAGE,
+  RETAINED_CLAIMS,
+  RETAINED_INTENTS,
+  RETAINED_SIGN_INS,
+  RETAINED_DEAD_EVENTS,
+]
+
+export interface RetentionDeps {
+  readonly engine: Engine
+  readonly clock: Clock
+  /** Unix seconds, of the newest indexed block. */
+  headUnix(): Promise<number | undefined>
+}
+
+/** A day ends when the chains have passed it, so a wrong clock deletes nothing early. */
+export function createRetention(deps: RetentionDeps): (signal?: AbortSignal) => Promise<void> {
+  const prune = createPruning(RETENTION)
+  return async (signal) => {
+    const headUnix = await deps.headUnix()
+    if (headUnix === undefined) return
+    const nowUnix = Math.min(unixNow(deps.clock), headUnix)
+    await prune({ engine: deps.engine, nowUnix }, signal)
+  }
+}

@@ -1,0 +1,57 @@
+import { randomUUID } from 'node:crypto'
+import { lockSuccessor, publicIdsOf } from '#access/keys/key-store.ts'
+import { readDeposits } from '#datasets/deposits/queries.ts'
+import { filePartsOf } from '#datasets/file-parts.ts'
+import type { Payment } from '#ecosystem/ecosystem.ts'
+import { createVerifier } from '#payments/verifier.ts'
+import { settlesIntent } from '#x402/settling/intent-store.ts'
+import { shareOf } from '#x402/sign-in/bucket-shares.ts'
+import { blockHashes } from '../roles/block-hashes.ts'
+import type { JobDeps } from './job-list.ts'
+
+const keys = { lockSuccessor, keysOf: publicIdsOf }
+
+/** Credits prepayments, and takes back what a reorg took. */
+export function openVerifying(deps: JobDeps, payment: Payment): () => Promise<void> {
+  const { ecosystem, stores, clock, logger, onChange } = deps
+  const reads = { register: stores.register, payment, file: filePartsOf(ecosystem) }
+  const verify = createVerifier({
+    engine: stores.accounts,
+    clock,
+    newId: randomUUID,
+    deposits: { canonical: (query) => readDeposits(reads, query) },
+    chainId: payment.chain.id,
+    blockHash: blockHashes(reads, clock),
+    keys,
+    shareOf,
+    isReserved: (connection, txHash) => settlesIntent(connection, txHash),
+    confirmations: payment.confirmations,
+    onChange,
+  })
+  return async () => {
+    const { credited, reversed } = await verify()
+    if (credited + reversed > 0) logger.info({ credited, reversed }, 'prepayments were settled')
+  }
+}
+
+/** Ends x402 payments that requests left open. Lazy: only settling needs it. */
+export async function openFinishing(deps: JobDeps, payment: Payment): Promise<() => Promise<void>> {
+  const { stores, clock, logger } = deps
+  const [{ finishPayments }, { openSettlingRpc }] = await Promise.all([
+    import('#x402/settling/finish-payments.ts'),
+    import('#x402/settling/settling-rpc.ts'),
+  ])
+  const finishing = {
+    engine: stores.accounts,
+    clock,
+    newId: randomUUID,
+    rpc: openSettlingRpc(payment.chain),
+    payment,
+    keys,
+    report: (err: unknown) => logger.error({ err }, 'a payment is not finished yet'),
+  }
+  return async () => {
+    const credited = await finishPayments(finishing)
+    if (credited > 0) logger.info({ credited }, 'x402 payments were finished')
+  }
+}

@@ -1,0 +1,27 @@
+import type { Retained } from '#store/retained.ts'
+import { START } from '#store/retained.ts'
+import { column } from '#store/row.ts'
+import { join, sql } from '#store/sql.ts'
+
+const ENDED = sql`status in ('expired', 'unlinked', 'rejected') and was_credited = 0`
+
+/** Claims that ended without money, since anyone may post any hash; others stay for the audit. */
+export const RETAINED_CLAIMS: Retained = {
+  rows: 'prepayments that ended without money',
+  // Covers questions about last month.
+  keepDays: 35,
+  atOnce: { sqlite: 500, postgres: 500 },
+  async deletePage(connection, { beforeUnix, limit }) {
+    // A claim reopened meanwhile stays; a locked one gets no new proofs.
+    const locked = await connection.run(sql`
+      update claims set checked_ms = checked_ms where ${ENDED} and id in (
+        select id from claims where ${ENDED} and opened_unix <= ${beforeUnix}
+        order by opened_unix, id limit ${limit}) returning id`)
+    const ids = locked.map((row) => column.text(row, 'id'))
+    if (ids.length > 0) {
+      await connection.run(sql`delete from claim_proofs where claim_id in (${join(ids)})`)
+      await connection.run(sql`delete from claims where id in (${join(ids)})`)
+    }
+    return { place: START, isDone: ids.length < limit }
+  },
+}
