@@ -59,7 +59,7 @@ describe('the command line', () => {
     const main = run(['--help'])
     assert.equal(await ended(main.child), 0)
     const onStores = ['start', 'serve', 'index', 'verify', 'check', 'explain', 'doctor', 'audit']
-    const ofUpkeep = ['keys list', 'backup', 'restore', 'move', 'carry-over']
+    const ofUpkeep = ['keys list', 'backup', 'restore', 'move']
     const all = [...onStores, ...ofUpkeep, 'init', 'mcp']
     for (const word of [...all, 'SEXTON_DATABASE_URL'])
       assert.ok(main.output.text.includes(word.replace(' list', '')), word)

@@ -21,7 +21,6 @@ const COMMANDS: Readonly<Record<string, () => Promise<Make>>> = {
   backup: async () => (await import('./backup-command.ts')).backupCommand,
   restore: async () => (await import('./restore-command.ts')).restoreCommand,
   move: async () => (await import('./move-command.ts')).moveCommand,
-  'carry-over': async () => (await import('./carry-over-command.ts')).carryOverCommand,
 }
 
 export async function createProgram(from: NodeJS.Process): Promise<Command> {

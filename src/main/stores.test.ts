@@ -67,3 +67,18 @@ for (const dialect of ['SQLite', 'PostgreSQL'] as const)
     const again = await open()
     await again.close()
   })
+
+test('accounts of 0.1.0 are refused, with what to do', async (context) => {
+  const folder = await mkdtemp(join(tmpdir(), 'sexton-stores-'))
+  context.after(() => rm(folder, { recursive: true }))
+  const settings = readSettings({ SEXTON_DATA: folder }, { isTty: false })
+  const { accounts, close } = await openStores(settings)
+  await accounts.write((tx) =>
+    tx.run(sql`insert into migrations (id, name) values (106, 'grants')`),
+  )
+  await close()
+  await assert.rejects(openStores(settings), {
+    name: 'SettingsError',
+    message: /accounts are of Sexton 0\.1\.0.*name a new data folder or database/,
+  })
+})

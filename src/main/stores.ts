@@ -57,7 +57,7 @@ export function reportMigrations(logger: Pick<Logger, 'info'>): OnMigration {
 const MIGRATIONS = { register: registerMigrations, accounts: accountsMigrations } as const
 
 const OUTDATED =
-  'the accounts are of Sexton 0.1.0: name a new data folder or database, and run "sexton carry-over --from <old folder or URL>" before the start'
+  'the accounts are of Sexton 0.1.0, which this version cannot migrate: name a new data folder or database'
 
 /** A register too old to migrate is built again; accounts as old throw SettingsError. */
 export async function migrateStore(

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Connection, Migration, Row } from '#store/engine.ts'
-import { join, type Sql, type SqlValue, sql } from '#store/sql.ts'
+import { type Sql, type SqlValue, sql } from '#store/sql.ts'
 import { type BuiltColumn, buildSchema } from '#store/sqlite/built-schema.ts'
 import { type StoreState, streamTable } from '#store/stream-table.ts'
 
@@ -15,7 +15,6 @@ export type TableProofs = ReadonlyMap<string, TableProof>
 export interface CopiedTables {
   readonly tables: readonly string[]
   readonly migrations: readonly Migration[]
-  readonly instead?: ReadonlyMap<string, Sql>
   onRows?(count: number): void | Promise<void>
 }
 
@@ -93,8 +92,7 @@ async function readTable(
   { table, columns }: { readonly table: string; readonly columns: readonly BuiltColumn[] },
   { copied, take }: { readonly copied: CopiedTables; readonly take: Take },
 ): Promise<TableProof> {
-  const names = columns.map(({ name }) => plain(name))
-  const from = copied.instead?.get(table) ?? sql`select ${join(names)} from ${plain(table)}`
+  const names = columns.map(({ name }) => name).join(', ')
   const hash = createHash('sha256')
   let held: SqlValue[][] = []
   let rows = 0
@@ -104,7 +102,7 @@ async function readTable(
     held = []
   }
   for await (const row of streamTable(state, {
-    table: `(${from.parts.join('')}) as copied`,
+    table: `(select ${names} from ${table}) as copied`,
     key: typesOf(columns.filter(({ isKey }) => isKey)),
   })) {
     const values = valuesOf(row, columns)

@@ -244,15 +244,12 @@ test('what changes while the accounts are copied arrives too: new, changed and d
     },
   })
   assert.ok(changedRows > 10)
-  const left = new Map(ACCOUNT_TABLES.map((table) => [table, movedAway(table)]))
+  for (const table of ACCOUNT_TABLES) await source.connection.run(nameMovedTable(table))
   const tables = ACCOUNT_TABLES.filter((table) => table !== 'store_copies')
   const copied = { ...copiedAccounts, tables }
   const [there, here] = [
     await target.snapshot((connection) => proveTables({ connection, dialect: 'postgres' }, copied)),
-    await proveTables(
-      { connection: source.connection, dialect: 'sqlite' },
-      { ...copied, instead: left },
-    ),
+    await proveTables({ connection: source.connection, dialect: 'sqlite' }, copied),
   ]
   assert.deepEqual(there, here)
   const later = createMoneyWorld(target, world)
@@ -261,9 +258,9 @@ test('what changes while the accounts are copied arrives too: new, changed and d
   await Promise.all([engine.close(), reader.close(), target.close()])
 })
 
-const movedAway = (table: string) => ({
+const nameMovedTable = (table: string) => ({
   kind: 'sql' as const,
-  parts: [`select * from moved_${table}`],
+  parts: [`create temp view ${table} as select * from moved_${table}`],
   values: [],
 })
 

@@ -56,7 +56,6 @@ export const house: Readonly<Record<string, readonly string[] | 'everything'>> =
   ],
   audit: 'everything',
   upkeep: 'everything',
-  'carry-over': 'everything',
   setup: ['main', 'datasets', 'indexer', 'chain', 'store', 'ecosystem'],
   cli: 'everything',
 
