@@ -4,6 +4,7 @@ import { eachEngine, unguarded } from '#ledger/each-engine.ts'
 import { post } from '#ledger/post.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import { createRetention } from '#main/jobs/retention.ts'
+import { accountsMigrations } from '#main/stores.ts'
 import { ConstraintError } from '#store/engine.ts'
 import { type Sql, sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
@@ -12,12 +13,11 @@ import {
   assertSound,
   CHAIN_ID,
   createHarness,
-  HARNESS_MIGRATIONS,
   type Harness,
 } from './access-harness.ts'
 import { accessGuards } from './access-migrations.ts'
 
-const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
+const onBoth = eachEngine(startPostgres, accountsMigrations)
 
 const LATER = 1_795_219_200 + 3 * DAY_SECONDS
 

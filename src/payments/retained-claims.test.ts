@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { eachEngine } from '#ledger/each-engine.ts'
-import { DAY_SECONDS } from '#lib/time.ts'
+import { DAY_SECONDS, unixNow } from '#lib/time.ts'
+import { createPruning } from '#store/retained.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { hash } from './fake-chain.ts'
@@ -13,6 +14,7 @@ import {
   type Harness,
   wallet,
 } from './payments-harness.ts'
+import { RETAINED_CLAIMS } from './retained-claims.ts'
 
 const withPayments = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
 
@@ -21,6 +23,8 @@ const friend = wallet('friend')
 const afterDays = async (harness: Harness, days: number) => {
   harness.now.ms += days * DAY_SECONDS * 1000
   await harness.pass()
+  const nowUnix = unixNow(() => harness.now.ms)
+  await createPruning([RETAINED_CLAIMS])({ engine: harness.engine, nowUnix })
 }
 
 const stored = async ({ engine }: Harness) => {

@@ -34,6 +34,9 @@ interface RunDeps {
   readonly runs: JobRuns
 }
 
+/** How often a process that stands by looks whether it leads. */
+const STANDBY_MS = 250
+
 /** Runs each job in a loop of its own, while this process leads and until the signal aborts. */
 export async function runJobs(
   jobs: readonly OpenJob[],
@@ -45,8 +48,9 @@ export async function runJobs(
 
 async function repeat(job: OpenJob, deps: RunDeps, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    if (deps.leader.leads) await runOnce(job, deps, signal)
-    await sleep(job.everySeconds * 1_000, signal)
+    const { leads } = deps.leader
+    if (leads) await runOnce(job, deps, signal)
+    await sleep(leads ? job.everySeconds * 1_000 : STANDBY_MS, signal)
   }
 }
 

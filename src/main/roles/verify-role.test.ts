@@ -82,17 +82,16 @@ const postedDays = async (engine: Engine) =>
 onBoth('a job that always fails keeps no other waiting, and says so by name', async (store) => {
   const { engine } = store
   await leaveOpenDay(engine)
-  await engine.write((tx) => tx.run(sql`alter table claims rename to gone`))
-  await engine.write((tx) => tx.run(sql`alter table credits rename to gone_too`))
-  await onSqlite(registerMigrations, async ({ engine: register }) => {
+  // A register without tables.
+  await onSqlite([], async ({ engine: register }) => {
     const failed: string[] = []
     const role = startRole(
       { register, accounts: engine },
       { clock: () => NOON_MS, error: ({ job }) => failed.push(job) },
     )
-    while ((await postedDays(engine)) === 0 || failed.length === 0) await sleep(20)
+    while ((await postedDays(engine)) === 0 || failed.length < 2) await sleep(20)
     await role.stop()
-    assert.deepEqual(failed, ['payments'], 'once, however often it fails')
+    assert.deepEqual(failed.sort(), ['payments', 'retention'], 'once, however often it fails')
     assert.equal(await postedDays(engine), 1)
   })
 })
