@@ -10,6 +10,7 @@ import localEcosystem, { type LocalFile, onChains } from '#ecosystem/ecosystems/
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { type IndexerDeps, runIndexer } from '#indexer/run-indexer.ts'
 import { readIndexStatus } from '#indexer/status.ts'
+import { Leader } from '#jobs/leader.ts'
 import { type Clock, systemClock } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
 
@@ -66,7 +67,7 @@ export function startIndexer(
   input: { readonly ecosystem: Ecosystem; readonly register: Engine; readonly clock?: Clock },
   more: Partial<IndexerDeps> = {},
 ): RunningIndexer {
-  const { ecosystem, register } = input
+  const { ecosystem, register, clock = systemClock } = input
   const stop = new AbortController()
   const failures: Error[] = []
   const sources = new Map(ecosystem.chains.map((chain) => [chain.id, openSource(chain)]))
@@ -74,7 +75,8 @@ export function startIndexer(
     {
       ecosystem,
       register,
-      clock: input.clock ?? systemClock,
+      leader: new Leader({ engine: register, clock, name: 'index' }),
+      clock,
       datasets: allDatasets(ecosystem),
       file: filePartsOf(ecosystem),
       prices: makeDollarPrices(ecosystem.tokens),

@@ -7,9 +7,9 @@ import { compareRegisters, type RegisterDifference } from '#indexer/compare-regi
 import { rebuildIndex } from '#indexer/rebuild.ts'
 import { readIndexStatus } from '#indexer/status.ts'
 import type { CommitDeps } from '#indexer/transaction.ts'
+import { Leader } from '#jobs/leader.ts'
 import { systemClock } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
-import { Leader } from '#store/leader.ts'
 import { openSource } from '#test/indexed-ecosystem.ts'
 
 /** An index that a test drives one event at a time. */

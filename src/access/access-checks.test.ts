@@ -9,12 +9,7 @@ import { ConstraintError } from '#store/engine.ts'
 import { type Sql, sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { accessChecks } from './access-checks.ts'
-import {
-  assertSound,
-  CHAIN_ID,
-  createHarness,
-  type Harness,
-} from './access-harness.ts'
+import { assertSound, CHAIN_ID, createHarness, type Harness } from './access-harness.ts'
 import { accessGuards } from './access-migrations.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)

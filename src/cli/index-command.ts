@@ -60,8 +60,8 @@ async function runIndex(context: RoleContext): Promise<ExitCode> {
       ecosystem,
       register,
       onChangedFile: settings.onChangedFile,
-      onLease(held) {
-        state.leads = held
+      onLead(leads) {
+        state.leads = leads
       },
       onProgress(chain) {
         known.set(chain.chain, chain)

@@ -17,6 +17,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Make>>> = {
   doctor: async () => (await import('./doctor-command.ts')).doctorCommand,
   audit: async () => (await import('./audit-command.ts')).auditCommand,
   mcp: async () => (await import('./mcp-command.ts')).mcpCommand,
+  jobs: async () => (await import('./jobs-command.ts')).jobsCommand,
   keys: async () => (await import('./keys-command.ts')).keysCommand,
   backup: async () => (await import('./backup-command.ts')).backupCommand,
   restore: async () => (await import('./restore-command.ts')).restoreCommand,

@@ -85,7 +85,7 @@ async function openProbe(
     { jobGauges, describeJobs },
     { openRoleProbe },
     { stateOfRegister, watchAccounts },
-    { wantedJobs },
+    { allJobs },
   ] = await Promise.all([
     import('#main/gauges/job-gauges.ts'),
     import('#main/gauges/role-probe.ts'),
@@ -93,7 +93,7 @@ async function openProbe(
     import('#main/jobs/job-list.ts'),
   ])
   const accounts = watchAccounts(stores.accounts, clock)
-  const jobs = { engine: stores.accounts, clock, jobs: wantedJobs({ ecosystem, settings }) }
+  const jobs = { clock, lists: allJobs({ ecosystem, settings, stores }) }
   const read = async () => ({
     register: await stateOfRegister(stores.register),
     accounts: await accounts(),

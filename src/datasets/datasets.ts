@@ -3,6 +3,7 @@ import { eventKinds } from '#ecosystem/event-kinds.ts'
 import { type AnyDataset, toAnyDataset } from '#indexer/dataset.ts'
 import { makeEventDataset } from '#indexer/events/event-dataset.ts'
 import { indexerMigrations } from '#indexer/tables.ts'
+import { jobRunsMigration } from '#jobs/job-runs.ts'
 import type { Migration } from '#store/engine.ts'
 import { burnsDataset } from './burns/dataset.ts'
 import { unmintedMigration } from './burns/unminted.ts'
@@ -39,4 +40,5 @@ export const registerMigrations: readonly Migration[] = [
   balanceChecksMigration,
   leadersMigration,
   unmintedMigration,
+  jobRunsMigration(2600),
 ]

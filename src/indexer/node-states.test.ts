@@ -7,7 +7,7 @@ import { readinessOf } from '#main/gauges/readiness-harness.ts'
 import type { Engine } from '#store/engine.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
-import { keepNodeStates } from './node-states.ts'
+import { createNodeStates } from './node-states.ts'
 
 const onEngines = eachEngine(startPostgres, registerMigrations)
 
@@ -21,25 +21,15 @@ async function readNodes(
   register: Engine,
   input: { readonly endpoints: readonly EndpointStatus[]; readonly nowMs: number },
 ) {
-  const stop = new AbortController()
-  const keeping = keepNodeStates(
-    {
-      register,
-      clock: () => input.nowMs,
-      chainIds: [8453],
-      endpoints: () => input.endpoints,
-      isIndexing: () => true,
-    },
-    stop.signal,
-  )
+  await createNodeStates({
+    register,
+    clock: () => input.nowMs,
+    chainIds: [8453],
+    endpoints: () => input.endpoints,
+  })()
   const ecosystem = localEcosystemAt({ base: 'http://127.0.0.1:8545' })
-  let nodes: readonly (readonly [string, string])[] = []
-  while (nodes.length === 0) {
-    const { parts } = await readinessOf(register, ecosystem)
-    nodes = Object.entries(parts).filter(([name]) => name.startsWith('node '))
-  }
-  stop.abort()
-  await keeping
+  const { parts } = await readinessOf(register, ecosystem)
+  const nodes = Object.entries(parts).filter(([name]) => name.startsWith('node '))
   return Object.fromEntries(nodes)
 }
 

@@ -1,5 +1,4 @@
 import type { EndpointStatus } from '#chain/chain-source.ts'
-import { sleep } from '#lib/sleep.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
 import type { Connection, Engine, Migration } from '#store/engine.ts'
 import { column } from '#store/row.ts'
@@ -41,8 +40,6 @@ export async function readNodeStates(reads: Connection): Promise<readonly NodeSt
   }))
 }
 
-const LOOK_MS = 5_000
-
 /** Unchanged states are noted again so often, so that readers see whether an index is at work. */
 export const NOTED_SECONDS = 60
 
@@ -51,12 +48,12 @@ interface NodeStatesDeps {
   readonly clock: Clock
   readonly chainIds: readonly number[]
   endpoints(chainId: number): readonly EndpointStatus[]
-  isIndexing(): boolean
 }
 
-export async function keepNodeStates(deps: NodeStatesDeps, signal: AbortSignal): Promise<void> {
+/** Notes the states of nodes when they have changed, and once a minute. */
+export function createNodeStates(deps: NodeStatesDeps): () => Promise<void> {
   let noted: { readonly text: string; readonly atUnix: number } | undefined
-  while (!signal.aborted) {
+  return async () => {
     const states = deps.chainIds.flatMap((chainId) =>
       deps
         .endpoints(chainId)
@@ -64,18 +61,9 @@ export async function keepNodeStates(deps: NodeStatesDeps, signal: AbortSignal):
     )
     const text = JSON.stringify(states)
     const nowUnix = unixNow(deps.clock)
-    const isDue = noted?.text !== text || nowUnix - noted.atUnix >= NOTED_SECONDS
-    if (deps.isIndexing() && isDue)
-      await deps.register
-        .write((tx) => replace(tx, states, nowUnix))
-        // Written again at the next look.
-        .then(
-          () => {
-            noted = { text, atUnix: nowUnix }
-          },
-          () => undefined,
-        )
-    await sleep(LOOK_MS, signal)
+    if (noted?.text === text && nowUnix - noted.atUnix < NOTED_SECONDS) return
+    await deps.register.write((tx) => replace(tx, states, nowUnix))
+    noted = { text, atUnix: nowUnix }
   }
 }
 

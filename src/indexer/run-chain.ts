@@ -1,8 +1,8 @@
 import type { ChainEvent, Position } from '#chain/chain-event.ts'
 import { DeepReorgError } from '#chain/follow.ts'
 import type { Chain } from '#ecosystem/ecosystem.ts'
+import { LeaseLostError } from '#jobs/leader.ts'
 import { sleep } from '#lib/sleep.ts'
-import { LeaseLostError } from '#store/leader.ts'
 import { ChainIndex, type ChainIndexDeps } from './chain-index.ts'
 import { StallNote } from './stalled-chains.ts'
 

@@ -5,10 +5,10 @@ import { registerMigrations } from '#datasets/datasets.ts'
 import { accounts, addresses } from '#devnet/addresses.ts'
 import { logIndexAt } from '#domain/chain.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import { Leader } from '#jobs/leader.ts'
 import { eachEngine, onSqlite } from '#ledger/each-engine.ts'
 import { systemClock } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
-import { Leader } from '#store/leader.ts'
 import { sql } from '#store/sql.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
@@ -105,7 +105,7 @@ onEach('what was final stays final when a node tells less', ({ engine }) =>
 onEach('a writer whose lease has passed on stops writing until it has it again', ({ engine }) =>
   withChains(async ({ base, start }) => {
     const held: boolean[] = []
-    const more = { onLease: (each: boolean) => void held.push(each) }
+    const more = { onLead: (each: boolean) => void held.push(each) }
     const indexer = start(engine, more)
     await indexer.caughtUp()
     const stolen = Date.now() + 9_000

@@ -1,9 +1,9 @@
 import type { ChainSource } from '#chain/chain-source.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
+import { type Leader, LeaseLostError, leaseEnd } from '#jobs/leader.ts'
 import { sleep } from '#lib/sleep.ts'
 import type { Clock } from '#lib/time.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
-import { Leader, LeaseLostError, leaseEnd } from '#store/leader.ts'
 import { adoptFile } from './adopted-file/adopt-file.ts'
 import type { FileParts, PartChange } from './adopted-file/file-part.ts'
 import { mayLead, type OnChangedFile } from './adopted-file/may-lead.ts'
@@ -16,6 +16,7 @@ import { type ChainReport, runChain } from './run-chain.ts'
 export interface IndexerDeps extends Pick<BackfillerDeps, 'flushEveryMs'> {
   readonly ecosystem: Ecosystem
   readonly register: Engine
+  readonly leader: Leader
   readonly clock: Clock
   readonly datasets: readonly AnyDataset[]
   readonly prices: PriceBook
@@ -24,7 +25,8 @@ export interface IndexerDeps extends Pick<BackfillerDeps, 'flushEveryMs'> {
   sourceOf(chain: Chain): ChainSource
   reportOf(chain: Chain): ChainReport
   readonly rereadings?: Rereadings
-  onLease?(held: boolean): void
+  /** At each try, whether this process leads. */
+  onLead?(leads: boolean): void
   onAdopted?(changes: readonly PartChange[]): void
   onNotAdopted?(error: unknown): void
   onOutdated?(): void
@@ -36,12 +38,12 @@ const STANDBY_MS = 1_000
  * Standbys take over when the leader stops renewing; the epoch fences off a writer presumed dead.
  */
 export async function runIndexer(deps: IndexerDeps, signal: AbortSignal): Promise<void> {
-  const leader = new Leader({ engine: deps.register, clock: deps.clock, name: 'index' })
+  const { leader } = deps
   const turn = { leader, hasWaited: false, leaderUntilMs: undefined }
   while (!signal.aborted) {
     const isElected = await tryToLead(deps, turn)
     const isLeading = isElected && (await adopt(deps, turn))
-    if (isLeading || !isElected) deps.onLease?.(isLeading)
+    if (isLeading || !isElected) deps.onLead?.(isLeading)
     if (isLeading) {
       await lead(deps, leader, signal)
       turn.hasWaited = true

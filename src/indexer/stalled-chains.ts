@@ -1,5 +1,6 @@
 import { DeepReorgError, UnlinkedBlocksError } from '#chain/follow.ts'
 import { RpcError } from '#chain/rpc-error.ts'
+import type { Holding } from '#jobs/leader.ts'
 import {
   type Connection,
   ConstraintError,
@@ -7,7 +8,6 @@ import {
   type Migration,
   StoreError,
 } from '#store/engine.ts'
-import type { Holding } from '#store/leader.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 

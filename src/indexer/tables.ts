@@ -1,5 +1,5 @@
+import { leaseMigration } from '#jobs/leader.ts'
 import type { Migration } from '#store/engine.ts'
-import { leaseMigration } from '#store/leader.ts'
 import { notificationMigration } from '#store/notifications.ts'
 import { adoptedFileMigration } from './adopted-file/tables.ts'
 import { backfillsMigration } from './backfill/backfill-row.ts'

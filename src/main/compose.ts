@@ -35,7 +35,7 @@ import { makeRecentFindings } from './gauges/recent-findings.ts'
 import { settlingGauges } from './gauges/settling-gauges.ts'
 import type { Watched } from './gauges/store-gauges.ts'
 import { watchAccounts } from './gauges/store-state.ts'
-import { wantedJobs } from './jobs/job-list.ts'
+import { allJobs } from './jobs/job-list.ts'
 import type { ServeInput } from './roles/serve.ts'
 import { serviceFactsOf } from './service-facts-of.ts'
 import type { GuardSetting, Settings } from './settings.ts'
@@ -113,7 +113,7 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
   const paying = payment === null ? undefined : composePayments(deps, { payment, ...parts })
   const x402 = await openX402(deps, access, paying)
   const signing = await openSigning(deps)
-  const jobs = { engine: stores.accounts, clock, jobs: wantedJobs(deps) }
+  const jobs = { clock, lists: allJobs(deps) }
   const state = {
     ...index,
     accountsState: watchAccounts(stores.accounts, clock),

@@ -1,6 +1,6 @@
+import { leaseMigration } from '#jobs/leader.ts'
 import type { Migration } from '#store/engine.ts'
 import { guardsSql } from '#store/guard.ts'
-import { leaseMigration } from '#store/leader.ts'
 import { paymentsGuards } from './payments-guards.ts'
 
 /** Ids 1300 to 1399 of the accounts store. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
+import { createPruning } from '#jobs/retained.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
 import { DAY_SECONDS, unixNow } from '#lib/time.ts'
-import { createPruning } from '#store/retained.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { hash } from './fake-chain.ts'

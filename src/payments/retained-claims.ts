@@ -1,5 +1,5 @@
-import type { Retained } from '#store/retained.ts'
-import { START } from '#store/retained.ts'
+import type { Retained } from '#jobs/retained.ts'
+import { START } from '#jobs/retained.ts'
 import { column } from '#store/row.ts'
 import { join, sql } from '#store/sql.ts'
 

@@ -1,7 +1,7 @@
 import type { Hash } from '#domain/address.ts'
+import { LeaseLostError } from '#jobs/leader.ts'
 import type { Clock } from '#lib/time.ts'
 import type { Connection, Engine } from '#store/engine.ts'
-import { LeaseLostError } from '#store/leader.ts'
 import type { ShareOf } from './credit.ts'
 import type { BlockHashAt, DepositIndex } from './deposit.ts'
 import type { KeyBook } from './payments-deps.ts'

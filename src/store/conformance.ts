@@ -3,17 +3,20 @@ import { test } from 'node:test'
 import { toStored } from '#lib/stored-integer.ts'
 import { RAISE } from './conformance-procedure.ts'
 import { ConstraintError, type Engine, type Migration } from './engine.ts'
-import { fencedBy, LEASE_MS, Leader, LeaseLostError, leaseMigration } from './leader.ts'
 import { eachRow, type PackedRows } from './packed-rows.ts'
 import { column } from './row.ts'
 import { join, rows, sql } from './sql.ts'
 
 const MIGRATIONS: readonly Migration[] = [
-  leaseMigration(1),
+  {
+    id: 1,
+    name: 'counters',
+    sql: 'create table counters (id text primary key, used bigint not null check (used >= 0))',
+  },
   {
     id: 2,
     name: 'things',
-    sql: `create table counters (id text primary key, used bigint not null check (used >= 0));
+    sql: `
       create table amounts (id text primary key, value text not null);
       create table measures (id text primary key, owner text, amount text, since bigint)`,
   },
@@ -83,7 +86,6 @@ export function describeEngine(name: string, open: () => Promise<Engine>): void 
   describeIntegers(opened)
   describeCalls(opened)
   describeWrites(opened)
-  describeLease(opened)
 }
 
 function numberOrNone(index: number): number {
@@ -264,53 +266,5 @@ function describeWrites(opened: Opened): void {
     })
     assert.deepEqual(seen, [1, 1])
     assert.equal((await engine.read(sql`select used from counters`))[0]?.used, 2)
-  })
-}
-
-async function passTime(engine: Engine, ms: number): Promise<void> {
-  await engine.write((tx) =>
-    tx.run(
-      sql`update leases set expires_at_ms = expires_at_ms - ${engine.dialect === 'postgres' ? ms : 0}`,
-    ),
-  )
-}
-
-function describeLease(opened: Opened): void {
-  opened('a holder whose clock is an hour ahead does not delay others', async (engine) => {
-    const now = Date.now()
-    const name = 'index'
-    const ahead = new Leader({ engine, name, clock: () => now + 3_600_000 })
-    assert.ok(await ahead.take())
-    await passTime(engine, LEASE_MS + 1)
-    const next = new Leader({ engine, name, clock: () => now + LEASE_MS + 1 })
-    assert.ok(await next.take())
-  })
-
-  opened('a writer that lost its lease cannot write any more', async (engine) => {
-    let now = 1_000_000
-    const open = () => new Leader({ engine, clock: () => now, name: 'index' })
-    const [first, second] = [open(), open()]
-    const mine = fencedBy(first, engine)
-    assert.ok(await first.take())
-    await mine.write(async () => undefined)
-    assert.ok(!(await second.take()))
-    now += LEASE_MS + 1
-    await passTime(engine, LEASE_MS + 1)
-    assert.ok(await second.take())
-    let isWritten = false
-    const late = mine.write(async () => {
-      isWritten = true
-    })
-    await assert.rejects(late, LeaseLostError)
-    assert.ok(!isWritten && !first.leads && second.leads)
-    await engine.write((tx) => second.hold(tx))
-  })
-
-  opened('a leader that hands over is followed at once', async (engine) => {
-    const open = () => new Leader({ engine, clock: Date.now, name: 'verifier' })
-    const [first, second] = [open(), open()]
-    assert.ok(await first.take())
-    await first.handOver()
-    assert.ok((await second.take()) && !first.leads)
   })
 }

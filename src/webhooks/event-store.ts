@@ -1,6 +1,6 @@
+import { type Retained, START } from '#jobs/retained.ts'
 import { toIso } from '#lib/time.ts'
 import type { BulkInsert, Connection, Row } from '#store/engine.ts'
-import { type Retained, START } from '#store/retained.ts'
 import { column } from '#store/row.ts'
 import { inNames, sql } from '#store/sql.ts'
 import { DEAD_KEPT_DAYS, DEAD_MAX, EVENT_TTL_SECONDS, type Webhook } from './webhook.ts'

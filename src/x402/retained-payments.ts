@@ -1,4 +1,4 @@
-import { type Retained, START } from '#store/retained.ts'
+import { type Retained, START } from '#jobs/retained.ts'
 import { sql } from '#store/sql.ts'
 
 /** Only intents that sent nothing, a day after expiry: anyone may sign payments that fail. */

@@ -1,5 +1,5 @@
+import type { Retained } from '#jobs/retained.ts'
 import { startOfDay } from '#lib/time.ts'
-import type { Retained } from '#store/retained.ts'
 import { column } from '#store/row.ts'
 import { type Sql, sql } from '#store/sql.ts'
 

@@ -46,6 +46,14 @@ function registerGauges(deps: IndexGaugeDeps): readonly GaugeReading[] {
         ofChains(await recentStatus(), (status) => unixNow(clock) - status.blockTimeUnix),
     },
     {
+      name: 'sexton_chain_stale',
+      help: '1 while that is more than staleAfterSeconds, by chain',
+      read: async () =>
+        ofChains(await recentStatus(), ({ blockTimeUnix, chain }) =>
+          Number(unixNow(clock) - blockTimeUnix > chain.staleAfterSeconds),
+        ),
+    },
+    {
       name: 'sexton_history_missing_blocks',
       help: 'Older blocks not read yet, by chain',
       read: async () =>

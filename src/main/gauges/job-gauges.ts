@@ -1,14 +1,14 @@
 import type { GaugeReading } from '#api/metrics.ts'
+import { type JobState, readJobStates } from '#jobs/job-runs.ts'
+import type { Job } from '#jobs/run-jobs.ts'
+import { allEnded } from '#lib/all-ended.ts'
 import type { Clock } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
-import type { Job } from '../jobs/job.ts'
-import { type JobState, readJobStates } from '../jobs/job-runs.ts'
 
 export interface JobGaugeDeps {
-  /** The accounts. */
-  readonly engine: Engine
   readonly clock: Clock
-  readonly jobs: readonly Job[]
+  /** Each list with the store that its leader writes. */
+  readonly lists: readonly { readonly engine: Engine; readonly jobs: readonly Job[] }[]
 }
 
 /** A job that never succeeded has no age, but is late. */
@@ -17,12 +17,9 @@ export function jobGauges(deps: JobGaugeDeps): readonly GaugeReading[] {
     name: `sexton_job_${name}`,
     help: `${help}, by job`,
     async read() {
-      const states = await readJobStates(deps, deps.jobs)
+      const values = (await readAll(deps)).map((state) => [state.name, pick(state)] as const)
       return Object.fromEntries(
-        states.flatMap((state) => {
-          const value = pick(state)
-          return value === undefined ? [] : [[state.name, value] as const]
-        }),
+        values.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
       )
     },
   })
@@ -36,11 +33,16 @@ export function jobGauges(deps: JobGaugeDeps): readonly GaugeReading[] {
 
 /** For `/readyz`, by name. */
 export async function describeJobs(deps: JobGaugeDeps): Promise<Readonly<Record<string, string>>> {
-  const states = await readJobStates(deps, deps.jobs)
+  const states = await readAll(deps)
   return Object.fromEntries(states.map((state) => [`job ${state.name}`, describeJob(state)]))
 }
 
-export function describeJob(state: JobState): string {
+async function readAll({ lists, clock }: JobGaugeDeps): Promise<readonly JobState[]> {
+  const found = lists.map(({ engine, jobs }) => readJobStates({ engine, clock }, jobs))
+  return (await allEnded(found)).flat()
+}
+
+function describeJob(state: JobState): string {
   const { succeededAgo, failedAgo, failure, isLate, whileFailing } = state
   const last = succeededAgo === undefined ? 'has not run yet' : `last success ${succeededAgo} s ago`
   const failed = failure === undefined ? '' : `; failed ${failedAgo} s ago: ${failure}`

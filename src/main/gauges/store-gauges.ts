@@ -2,11 +2,12 @@ import type { MeterQueues } from '#access/create-access.ts'
 import type { Readiness } from '#api/health-routes.ts'
 import type { GaugeReading } from '#api/metrics.ts'
 import { readUnproven } from '#datasets/deposits/proof/deposit-proofs.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import { isLeaseHeld, type LeaseName } from '#jobs/leader.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
 import { readOpenClaims } from '#payments/claim-store.ts'
 import type { Engine, PoolFigures } from '#store/engine.ts'
-import { isLeaseHeld, type LeaseName } from '#store/leader.ts'
-import { type JobFacts, wantedJobs } from '../jobs/job-list.ts'
+import { allJobs, type JobFacts } from '../jobs/job-list.ts'
 import type { Stores } from '../stores.ts'
 import { VERSION } from '../version.ts'
 import { jobGauges } from './job-gauges.ts'
@@ -19,6 +20,7 @@ export interface Watched {
 }
 
 export interface StoreGaugeDeps extends Watched, JobFacts {
+  readonly ecosystem: Ecosystem
   readonly stores: Pick<Stores, 'register' | 'registerReads' | 'accounts' | 'admissions'>
   readonly clock: Clock
 }
@@ -30,7 +32,7 @@ export function storeGauges(deps: StoreGaugeDeps): readonly GaugeReading[] {
     ...queueGauges(deps),
     ...processGauges(deps),
     ...leaseGauges(deps),
-    ...jobGauges({ ...deps, engine: deps.stores.accounts, jobs: wantedJobs(deps) }),
+    ...jobGauges({ clock: deps.clock, lists: allJobs(deps) }),
     ...paymentGauges(deps),
     ...webhookGauges(deps.stores.accounts),
     ...ledgerGauges({ engine: deps.stores.accounts, clock: deps.clock }),

@@ -1,114 +1,133 @@
-import type { Logger } from 'pino'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
-import { readIndexStatus } from '#indexer/status.ts'
-import { closeSpendDays } from '#ledger/close-spend-days.ts'
-import type { Clock } from '#lib/time.ts'
-import type { Leader } from '#store/leader.ts'
+import type { LeaseName } from '#jobs/leader.ts'
+import type { Job } from '#jobs/run-jobs.ts'
+import type { Engine } from '#store/engine.ts'
 import type { Settings } from '../settings.ts'
 import type { Stores } from '../stores.ts'
-import type { Job, OpenJob } from './job.ts'
-import { createRetention } from './retention.ts'
-import { openFinishing, openVerifying } from './settle-payments.ts'
 
 /** What decides which jobs an installation has. */
 export interface JobFacts {
-  readonly ecosystem: Ecosystem
+  readonly ecosystem: Pick<Ecosystem, 'payment'>
   readonly settings: Pick<Settings, 'settling' | 'signingKeys'>
 }
 
-export interface JobDeps extends JobFacts {
-  /** The accounts of the leader: a write fails once another process leads. */
-  readonly stores: Pick<Stores, 'register' | 'accounts'>
-  readonly settings: Pick<Settings, 'settling' | 'signingKeys' | 'webhookPrivate'>
-  readonly leader: Pick<Leader, 'leads'>
-  readonly clock: Clock
-  readonly logger: Pick<Logger, 'info' | 'error'>
-  /** Wakes requests of this process that wait for a prepayment. */
-  onChange(claimId: string): void
-  /** Once the process has stopped starting jobs. */
-  onEnd(work: () => Promise<void>): void
-}
-
 interface ListedJob extends Job {
-  isWanted(facts: JobFacts): boolean
-  open(deps: JobDeps): Promise<OpenJob['run']>
+  /** The role whose leader runs it: `sexton verify` or `sexton index`, or both in `sexton start`. */
+  readonly lead: LeaseName
+  readonly isWanted?: (facts: JobFacts) => boolean
 }
 
-/** All that the leader among the processes with the role `verify` does again and again. */
-const JOBS: readonly ListedJob[] = [
+const isPaid = ({ ecosystem }: JobFacts) => ecosystem.payment !== null
+
+/** All that is done again and again. Opened in `open-jobs.ts` and `open-index-jobs.ts`. */
+const JOBS = [
   {
     name: 'payments',
+    lead: 'verifier',
     everySeconds: 1,
     budgetSeconds: 30,
     whileFailing: 'prepayments stay pending',
-    isWanted: ({ ecosystem }) => ecosystem.payment !== null,
-    open: async (deps) => openVerifying(deps, paymentOf(deps)),
+    isWanted: isPaid,
   },
   {
     name: 'x402',
+    lead: 'verifier',
     everySeconds: 1,
     budgetSeconds: 60,
     whileFailing: 'x402 payments whose request ended early are credited late',
-    isWanted: ({ ecosystem, settings }) =>
-      ecosystem.payment !== null && settings.settling !== undefined,
-    open: (deps) => openFinishing(deps, paymentOf(deps)),
+    isWanted: (facts) => isPaid(facts) && facts.settings.settling !== undefined,
   },
   {
     name: 'webhooks',
+    lead: 'verifier',
     everySeconds: 0.5,
     budgetSeconds: 30,
     whileFailing: 'events reach webhooks late',
     isWanted: ({ settings }) => settings.signingKeys !== undefined,
-    async open(deps) {
-      const { openSending } = await import('./send-webhooks.ts')
-      const deliverer = await openSending(deps, deps.settings.signingKeys ?? '')
-      deps.onEnd(() => deliverer.stop())
-      return () => deliverer.pass()
-    },
   },
   {
     name: 'days',
+    lead: 'verifier',
     everySeconds: 60,
     budgetSeconds: 60,
     whileFailing: 'statements of finished days are not ready',
-    isWanted: () => true,
-    open: async ({ stores, clock }) => {
-      const deps = { engine: stores.accounts, clock }
-      return () => closeSpendDays(deps)
-    },
   },
   {
     name: 'retention',
+    lead: 'verifier',
     everySeconds: 60,
     budgetSeconds: 60,
     whileFailing: 'old rows stay in the accounts',
-    isWanted: () => true,
-    open: async ({ stores, clock, ecosystem }) =>
-      createRetention({
-        engine: stores.accounts,
-        clock,
-        async headUnix() {
-          const { register } = stores
-          const status = await register.snapshot((reads) =>
-            readIndexStatus(reads, ecosystem.chains),
-          )
-          return status?.asOfUnix
-        },
-      }),
   },
-]
+  {
+    name: 'deposits',
+    lead: 'index',
+    everySeconds: 0.5,
+    budgetSeconds: 60,
+    whileFailing: 'deposits wait for their proof, and so for their credit',
+    isWanted: isPaid,
+  },
+  {
+    name: 'omissions',
+    lead: 'index',
+    everySeconds: 0.5,
+    // The first run may read all that payTo ever sent.
+    budgetSeconds: 3_600,
+    whileFailing: 'a deposit that a node left out stays unseen',
+    isWanted: isPaid,
+  },
+  {
+    name: 'proofs',
+    lead: 'index',
+    everySeconds: 0.5,
+    budgetSeconds: 600,
+    whileFailing: 'figures are not compared with the token contracts',
+  },
+  {
+    name: 'mappings',
+    lead: 'index',
+    everySeconds: 60,
+    budgetSeconds: 30,
+    whileFailing: 'unreadable logs are not told in the log',
+  },
+  {
+    name: 'nodes',
+    lead: 'index',
+    everySeconds: 5,
+    budgetSeconds: 30,
+    whileFailing: '/readyz of other processes shows old states of nodes',
+  },
+] as const satisfies readonly ListedJob[]
 
-/** Of this installation. */
-export function wantedJobs(facts: JobFacts): readonly Job[] {
-  return JOBS.filter((job) => job.isWanted(facts))
+type Listed = (typeof JOBS)[number]
+
+export type JobOf<Lead extends LeaseName> = Extract<Listed, { lead: Lead }>['name']
+
+/** Those that this installation has. */
+export function jobsOf<Lead extends LeaseName>(
+  lead: Lead,
+  facts: JobFacts,
+): readonly (Job & { readonly name: JobOf<Lead> })[] {
+  const listed: readonly ListedJob[] = JOBS
+  return listed.filter(
+    (job): job is ListedJob & { readonly name: JobOf<Lead> } =>
+      job.lead === lead && (job.isWanted?.(facts) ?? true),
+  )
 }
 
-export function openJobs(deps: JobDeps): Promise<readonly OpenJob[]> {
-  const wanted = JOBS.filter((job) => job.isWanted(deps))
-  return Promise.all(wanted.map(async (job) => ({ ...job, run: await job.open(deps) })))
+export interface JobsOfLead {
+  readonly lead: LeaseName
+  /** The store that the leader writes. */
+  readonly engine: Engine
+  readonly jobs: readonly Job[]
 }
 
-function paymentOf({ ecosystem: { payment } }: JobFacts) {
-  if (payment === null) throw new Error('a job for payments, but the file has no payment')
-  return payment
+export function allJobs(
+  facts: JobFacts & { readonly stores: Pick<Stores, 'register' | 'accounts'> },
+): readonly JobsOfLead[] {
+  const { register, accounts } = facts.stores
+  return [
+    { lead: 'verifier', engine: accounts, jobs: jobsOf('verifier', facts) },
+    { lead: 'index', engine: register, jobs: jobsOf('index', facts) },
+  ]
 }

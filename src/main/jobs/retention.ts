@@ -1,8 +1,8 @@
 import { RETAINED_USAGE } from '#access/usage/retained-usage.ts'
+import { createPruning, type Retained } from '#jobs/retained.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
 import { RETAINED_CLAIMS } from '#payments/retained-claims.ts'
 import type { Engine } from '#store/engine.ts'
-import { createPruning, type Retained } from '#store/retained.ts'
 import { RETAINED_DEAD_EVENTS } from '#webhooks/event-store.ts'
 import { RETAINED_INTENTS, RETAINED_SIGN_INS } from '#x402/retained-payments.ts'
 

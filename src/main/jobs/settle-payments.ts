@@ -7,12 +7,13 @@ import { createVerifier } from '#payments/verifier.ts'
 import { settlesIntent } from '#x402/settling/intent-store.ts'
 import { shareOf } from '#x402/sign-in/bucket-shares.ts'
 import { blockHashes } from '../roles/block-hashes.ts'
-import type { JobDeps } from './job-list.ts'
+import type { JobDeps } from './open-jobs.ts'
 
 const keys = { lockSuccessor, keysOf: publicIdsOf }
 
 /** Credits prepayments, and takes back what a reorg took. */
-export function openVerifying(deps: JobDeps, payment: Payment): () => Promise<void> {
+export function openVerifying(deps: JobDeps): () => Promise<void> {
+  const payment = paymentOf(deps)
   const { ecosystem, stores, clock, logger, onChange } = deps
   const reads = { register: stores.register, payment, file: filePartsOf(ecosystem) }
   const verify = createVerifier({
@@ -35,7 +36,8 @@ export function openVerifying(deps: JobDeps, payment: Payment): () => Promise<vo
 }
 
 /** Ends x402 payments that requests left open. Lazy: only settling needs it. */
-export async function openFinishing(deps: JobDeps, payment: Payment): Promise<() => Promise<void>> {
+export async function openFinishing(deps: JobDeps): Promise<() => Promise<void>> {
+  const payment = paymentOf(deps)
   const { stores, clock, logger } = deps
   const [{ finishPayments }, { openSettlingRpc }] = await Promise.all([
     import('#x402/settling/finish-payments.ts'),
@@ -54,4 +56,9 @@ export async function openFinishing(deps: JobDeps, payment: Payment): Promise<()
     const credited = await finishPayments(finishing)
     if (credited > 0) logger.info({ credited }, 'x402 payments were finished')
   }
+}
+
+function paymentOf({ ecosystem: { payment } }: JobDeps): Payment {
+  if (payment === null) throw new Error('a job for payments, but the file has no payment')
+  return payment
 }

@@ -4,32 +4,26 @@ import type { EndpointEvent } from '#chain/endpoints/endpoint.ts'
 import { openLogsThread } from '#chain/endpoints/logs-thread.ts'
 import { openRpcSource } from '#chain/rpc-source.ts'
 import { allDatasets } from '#datasets/datasets.ts'
-import { keepProvingDeposits } from '#datasets/deposits/proof/keep-proving-deposits.ts'
 import { filePartsOf } from '#datasets/file-parts.ts'
-import { keepProving } from '#datasets/holders/proof/keep-proving.ts'
 import { noteReread } from '#datasets/holders/proof/proof-row.ts'
 import { proveStartBlocks } from '#datasets/holders/proof/prove-start-blocks.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { repeatedBurns } from '#ecosystem/repeated-burns.ts'
-import { isOwnRegister } from '#indexer/adopted-file/is-own-register.ts'
 import type { OnChangedFile } from '#indexer/adopted-file/may-lead.ts'
-import { keepNodeStates } from '#indexer/node-states.ts'
 import { proveEcosystem } from '#indexer/prove-ecosystem.ts'
 import type { ChainReport } from '#indexer/run-chain.ts'
 import { type IndexerDeps, runIndexer } from '#indexer/run-indexer.ts'
 import { readIndexStatus } from '#indexer/status.ts'
+import { keepJobRuns } from '#jobs/job-runs.ts'
+import { fencedBy, Leader } from '#jobs/leader.ts'
+import { type JobRuns, runJobs } from '#jobs/run-jobs.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
-import type { Connection, Engine } from '#store/engine.ts'
+import type { Engine } from '#store/engine.ts'
 import { type IndexProgress, makeChainReport } from '../gauges/index-progress.ts'
-import {
-  reportAdopted,
-  reportDeposit,
-  reportLease,
-  reportOutdated,
-  reportProof,
-} from './report-index.ts'
-import { reportAnomalies, reportUnmatched } from './report-mappings.ts'
+import { openIndexJobs } from '../jobs/open-index-jobs.ts'
+import { reportAdopted, reportLead, reportOutdated } from './report-index.ts'
+import { reportUnmatched } from './report-mappings.ts'
 
 export interface IndexRole {
   readonly ecosystem: Ecosystem
@@ -39,7 +33,7 @@ export interface IndexRole {
   readonly onChangedFile: OnChangedFile
   onProgress(progress: IndexProgress): void
   /** At each try, whether this process leads. */
-  onLease?(held: boolean): void
+  onLead?(leads: boolean): void
 }
 
 /** Checks the ecosystem file against the chains first. */
@@ -62,43 +56,22 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
   const unproven = await starting
   for (const [chain, reason] of unproven)
     logger.warn({ chain, reason }, 'startBlock not checked: no node has the state before it')
-  const proving = {
-    ecosystem,
-    register,
-    sourceOf: (chainId: number) => sourceOf(chainOf(ecosystem, chainId)),
-  }
   const rereadings = new Set<number>()
-  const lease = { isHeld: false }
-  const file = filePartsOf(ecosystem)
-  const common = {
-    ...{ ...proving, clock, isIndexing: () => lease.isHeld },
-    isOurs: (connection: Connection) => isOwnRegister(connection, file),
-  }
-  const { payment } = ecosystem
+  const leader = new Leader({ engine: register, clock, name: 'index' })
+  // Leads once it has adopted the file, which may take a while.
+  const turn = { leads: false }
+  const runs: JobRuns = new Map()
+  const jobs = openIndexJobs({
+    ...role,
+    register: fencedBy(leader, register),
+    chainOf: (chainId) => chainOf(ecosystem, chainId),
+    sourceOf: (chainId) => sourceOf(chainOf(ecosystem, chainId)),
+    readAgain: (chainId) => void rereadings.add(chainId),
+  })
   await Promise.all([
-    runIndexer(indexerDeps(role, { sourceOf, rereadings, lease }), signal),
-    keepProving(
-      {
-        ...common,
-        readAgain: (chainId) => void rereadings.add(chainId),
-        onProof: (proof) => reportProof(logger, chainOf(ecosystem, proof.chainId), proof),
-      },
-      signal,
-    ),
-    payment &&
-      keepProvingDeposits(
-        { ...common, payment, report: (news) => reportDeposit(logger, payment.chain, news) },
-        signal,
-      ),
-    reportAnomalies({ ...role, isIndexing: common.isIndexing }, signal),
-    keepNodeStates(
-      {
-        ...common,
-        chainIds: ecosystem.chains.map(({ id }) => id),
-        endpoints: (chainId) => proving.sourceOf(chainId).endpoints(),
-      },
-      signal,
-    ),
+    runIndexer(indexerDeps(role, { sourceOf, rereadings, leader, turn }), signal),
+    runJobs(jobs, { leader: turn, logger, runs }, signal),
+    keepJobRuns({ engine: register, clock, leader, runs }, signal),
   ])
 }
 
@@ -106,14 +79,17 @@ interface Indexing {
   sourceOf(chain: Chain): ChainSource
   /** Chains to re-read because of a proof. */
   readonly rereadings: Set<number>
-  readonly lease: { isHeld: boolean }
+  readonly leader: Leader
+  readonly turn: { leads: boolean }
 }
 
-function indexerDeps(role: IndexRole, { sourceOf, rereadings, lease }: Indexing): IndexerDeps {
+function indexerDeps(role: IndexRole, indexing: Indexing): IndexerDeps {
+  const { sourceOf, rereadings, leader, turn } = indexing
   const { ecosystem, logger } = role
-  const logLease = reportLease(logger)
+  const logLead = reportLead(logger)
   return {
     ...role,
+    leader,
     datasets: allDatasets(ecosystem),
     file: filePartsOf(ecosystem),
     prices: makeDollarPrices(ecosystem.tokens),
@@ -131,10 +107,10 @@ function indexerDeps(role: IndexRole, { sourceOf, rereadings, lease }: Indexing)
       },
     },
     reportOf: (chain) => reportOn(role, chain, sourceOf(chain)),
-    onLease(held) {
-      lease.isHeld = held
-      logLease(held)
-      role.onLease?.(held)
+    onLead(leads) {
+      turn.leads = leads
+      logLead(leads)
+      role.onLead?.(leads)
     },
   }
 }

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { KeepProvingDepositsDeps } from '#datasets/deposits/proof/keep-proving-deposits.ts'
+import type { ProveDepositsDeps } from '#datasets/deposits/proof/prove-deposits.ts'
 import type { Proof } from '#datasets/holders/proof/proof-row.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { CHAIN_PART, type PartChange } from '#indexer/adopted-file/file-part.ts'
@@ -48,7 +48,7 @@ export function reportProof(logger: Logger, chain: Chain, proof: Proof): void {
 export function reportDeposit(
   logger: Logger,
   { name: chain }: Chain,
-  { kind, ...facts }: Parameters<KeepProvingDepositsDeps['report']>[0],
+  { kind, ...facts }: Parameters<ProveDepositsDeps['report']>[0],
 ): void {
   if (kind === 'corrected') logger.error({ chain, ...facts }, 'deposits were corrected')
   else if (kind === 'unexplained')
@@ -56,7 +56,7 @@ export function reportDeposit(
   else logger.warn({ chain, ...facts }, 'a deposit is waiting for a proof')
 }
 
-export function reportLease(logger: Pick<Logger, 'info'>): (held: boolean) => void {
+export function reportLead(logger: Pick<Logger, 'info'>): (held: boolean) => void {
   let before: boolean | undefined
   return (held) => {
     if (held === before) return

@@ -3,7 +3,6 @@ import type { ChainSource } from '#chain/chain-source.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { readUnmatched } from '#indexer/events/matched-mappings.ts'
 import { countTopics } from '#indexer/name-of-topic.ts'
-import { sleep } from '#lib/sleep.ts'
 import type { Engine } from '#store/engine.ts'
 import { type Mapping, mappingsOf, readMappingAnomalies } from '../mappings.ts'
 
@@ -13,24 +12,13 @@ interface ReportDeps {
   readonly logger: Pick<Logger, 'warn'>
 }
 
-/** Also the warning rate for a contract with only unreadable logs. */
-const LOOK_MS = 60_000
-
-/** Again whenever there are more. */
-export async function reportAnomalies(
-  deps: ReportDeps & {
-    isIndexing(): boolean
-  },
-  signal: AbortSignal,
-): Promise<void> {
+/** Warns about logs that could not be decoded: again whenever there are more. */
+export function createAnomalyReport(deps: ReportDeps): () => Promise<void> {
   const reported = new Map<string, number>()
-  while (!signal.aborted) {
-    // Store outages are reported elsewhere.
-    const found = deps.isIndexing()
-      ? await deps.register
-          .snapshot((reads) => readMappingAnomalies(reads, deps.ecosystem))
-          .catch(() => [])
-      : []
+  return async () => {
+    const found = await deps.register.snapshot((reads) =>
+      readMappingAnomalies(reads, deps.ecosystem),
+    )
     for (const anomalies of found) {
       if (anomalies.kind === 'unlisted') continue
       const name = `${anomalies.chain} ${anomalies.mapping} ${anomalies.reason}`
@@ -38,7 +26,6 @@ export async function reportAnomalies(
       reported.set(name, anomalies.logs)
       deps.logger.warn(anomalies, 'could not decode logs of a mapping')
     }
-    await sleep(LOOK_MS, signal)
   }
 }
 

@@ -1,7 +1,7 @@
-import { fencedBy, Leader } from '#store/leader.ts'
-import { type JobRuns, runJobs } from '../jobs/job.ts'
-import { type JobDeps, openJobs } from '../jobs/job-list.ts'
-import { keepJobRuns } from '../jobs/job-runs.ts'
+import { keepJobRuns } from '#jobs/job-runs.ts'
+import { fencedBy, Leader } from '#jobs/leader.ts'
+import { type JobRuns, runJobs } from '#jobs/run-jobs.ts'
+import { type JobDeps, openJobs } from '../jobs/open-jobs.ts'
 
 export interface VerifyRole extends Omit<JobDeps, 'leader' | 'onEnd'> {
   /** Whether this process leads: at the start, and when that changes. */

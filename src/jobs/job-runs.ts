@@ -1,10 +1,10 @@
+import { type Holding, storeNow } from '#jobs/leader.ts'
 import { sleep } from '#lib/sleep.ts'
 import type { Clock } from '#lib/time.ts'
 import type { Connection, Engine, Migration, Row } from '#store/engine.ts'
-import { type Holding, storeNow } from '#store/leader.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
-import type { Job, JobRun, JobRuns } from './job.ts'
+import type { Job, JobRun, JobRuns } from './run-jobs.ts'
 
 export const jobRunsMigration = (id: number): Migration => ({
   id,

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { sleep } from '#lib/sleep.ts'
 import type { Clock } from '#lib/time.ts'
-import { type Connection, type Engine, type Migration, StoreError } from './engine.ts'
-import { column } from './row.ts'
-import { type Sql, sql } from './sql.ts'
+import { type Connection, type Engine, type Migration, StoreError } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { type Sql, sql } from '#store/sql.ts'
 
 export const leaseMigration = (id: number): Migration => ({
   id,

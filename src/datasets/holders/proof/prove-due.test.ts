@@ -10,8 +10,8 @@ import { localEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
 import { grave, holder } from '#test/local-addresses.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
-import { proveDue } from './keep-proving.ts'
 import { noteReread, type Proof, readProofs } from './proof-row.ts'
+import { proveDue } from './prove-due.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)
 
@@ -47,7 +47,6 @@ async function begin(engine: Engine, prepare: (nodes: readonly ServedChain[]) =>
   const causes = new Map<number, string>()
   const proving = {
     ...{ ecosystem, register: engine, sourceOf: () => source, clock: () => state.nowMs },
-    isIndexing: () => true,
     isOurs: async () => state.isOurs,
     readAgain() {
       state.readings += 1

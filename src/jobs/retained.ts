@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { DAY_SECONDS } from '#lib/time.ts'
-import type { Connection, Engine } from './engine.ts'
+import type { Connection, Engine } from '#store/engine.ts'
 
 /** Rows that are deleted once they are old. */
 export interface Retained {

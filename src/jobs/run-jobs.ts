@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
+import { type Leader, LeaseLostError } from '#jobs/leader.ts'
 import { sleep } from '#lib/sleep.ts'
-import { type Leader, LeaseLostError } from '#store/leader.ts'
 
 /** Work that is done again and again, by one process at a time. */
 export interface Job {

@@ -1,14 +1,12 @@
 import { noteCompared, readUnknown } from '#indexer/unknown-figures.ts'
-import { sleep } from '#lib/sleep.ts'
 import { type Clock, DAY_SECONDS, unixNow } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import { HOLDERS } from '../../dataset-names.ts'
 import { type Proof, readProofs, storeProof } from './proof-row.ts'
 import { type ProveDeps, proveHolders } from './prove-holders.ts'
 
-export interface KeepProvingDeps extends ProveDeps {
+export interface ProveDueDeps extends ProveDeps {
   readonly clock: Clock
-  isIndexing(): boolean
   /** Checked in the write, so that a register built from another file never changes. */
   isOurs(connection: Connection): Promise<boolean>
   /** Re-reads the whole chain. */
@@ -25,20 +23,9 @@ const TRY_AGAIN_SECONDS = 600
 /** If a re-read did not help, the token or all endpoints are at fault. */
 const READ_AGAIN_SECONDS = 30 * DAY_SECONDS
 
-const LOOK_MS = 500
-
-/** Once the history is complete, then hourly. */
-export async function keepProving(deps: KeepProvingDeps, signal: AbortSignal): Promise<void> {
-  const told = new Map<number, string>()
-  while (!signal.aborted) {
-    // Store or node outage: the next round retries.
-    if (deps.isIndexing()) await proveDue(deps, told, signal).catch(() => undefined)
-    await sleep(LOOK_MS, signal)
-  }
-}
-
+/** Once the history is complete, then hourly. `told`: causes of differences, by chain. */
 export async function proveDue(
-  deps: KeepProvingDeps,
+  deps: ProveDueDeps,
   told: Map<number, string>,
   signal: AbortSignal,
 ): Promise<void> {
@@ -57,7 +44,7 @@ export async function proveDue(
 }
 
 async function proveOne(
-  deps: KeepProvingDeps,
+  deps: ProveDueDeps,
   told: Map<number, string>,
   before: Pick<Proof, 'chainId' | 'rereadUnix'>,
 ): Promise<void> {
