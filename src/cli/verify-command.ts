@@ -75,9 +75,9 @@ async function openProbe({ settings, clock }: RoleContext, state: RoleState, sto
     import('#main/gauges/role-probe.ts'),
     import('#main/gauges/store-state.ts'),
   ])
-  const accounts = watchAccounts(stores.accounts, clock)
+  const accounts = watchAccounts(stores.accounts, clock, 'verify')
   const read = async () => ({
-    register: await stateOfRegister(stores.register),
+    register: await stateOfRegister(stores.register, 'verify'),
     accounts: await accounts(),
   })
   return openRoleProbe({ role: 'verifier', state, gauges: [], stores: read }, verifyMetrics)

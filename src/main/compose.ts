@@ -111,7 +111,7 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
   const paying = payment === null ? undefined : composePayments(deps, { payment, ...parts })
   const x402 = await openX402(deps, access, paying)
   const signing = await openSigning(deps)
-  const state = { ...index, accountsState: watchAccounts(stores.accounts, clock) }
+  const state = { ...index, accountsState: watchAccounts(stores.accounts, clock, 'serve') }
   const readiness = () => readReadiness(state)
   return {
     ...access,
