@@ -7,7 +7,7 @@ import process from 'node:process'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { Clock } from '#lib/time.ts'
 import { missingRights } from '#main/grants/missing-rights.ts'
-import { ROLES, type Role, type StoreName } from '#main/grants/rights.ts'
+import { ROLES, type Role, STORES, type StoreName } from '#main/grants/rights.ts'
 import type { Settings, StoreSetting } from '#main/settings.ts'
 import { storeFile } from '#main/store-file.ts'
 import { openStore } from '#main/stores.ts'
@@ -175,7 +175,7 @@ async function judgeDatabase(
         }),
       ),
       judgeClock(`${name} database`, apart),
-      await judgeRights(engine, name, role),
+      ...(await judgeRights(engine, name, role)),
     ]
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
@@ -207,27 +207,19 @@ async function judgeFile(dataFolder: string, name: 'register' | 'accounts'): Pro
   }
 }
 
-/** A database role of its own may be meant for any process. */
+/** Without a role, any that the rights suffice for will do. */
 async function judgeRights(
   engine: Engine,
   name: StoreName,
   role: Role | undefined,
-): Promise<Finding> {
+): Promise<readonly Finding[]> {
   const subject = `${name} database`
-  const judged = await Promise.all(
-    (role === undefined ? ROLES : [role]).map(async (each) => ({
-      role: each,
-      missing: await missingRights(engine, name, each),
-    })),
-  )
-  const able = judged.filter(({ missing }) => missing === undefined)
-  if (able.length > 0)
-    return {
-      level: 'ok',
-      subject,
-      detail: `rights for ${able.map((each) => each.role).join(', ')}`,
-    }
-  return { level: 'fail', subject, detail: judged.map(({ missing }) => missing).join('; ') }
+  const roles = (role === undefined ? ROLES : [role]).filter((each) => STORES[each].includes(name))
+  if (roles.length === 0) return []
+  const missing = await Promise.all(roles.map((each) => missingRights(engine, name, each)))
+  const able = roles.filter((_, index) => missing[index] === undefined)
+  if (able.length > 0) return [{ level: 'ok', subject, detail: `rights for ${able.join(', ')}` }]
+  return [{ level: 'fail', subject, detail: missing.join('; ') }]
 }
 
 function judgeClock(of: string, apart: number): Finding {

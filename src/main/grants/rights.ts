@@ -9,8 +9,8 @@ type Right = 'select' | 'insert' | 'update' | 'delete'
 
 type Writes = Partial<Record<Role, readonly Right[]>>
 
-/** A role reads every table of these stores. */
-const STORES: Readonly<Record<Role, readonly StoreName[]>> = {
+/** Each role reads every table of its stores. */
+export const STORES: Readonly<Record<Role, readonly StoreName[]>> = {
   serve: ['register', 'accounts'],
   index: ['register'],
   verify: ['register', 'accounts'],
@@ -81,7 +81,7 @@ export const WRITES: Readonly<Record<StoreName, Readonly<Record<string, Writes>>
     usage_days: { serve: CHANGED, verify: ALL },
     used_messages: { serve: ADDED },
     wallets: { serve: CHANGED, verify: ['update'] },
-    webhook_events: { serve: ['update', 'delete'], verify: ALL },
+    webhook_events: { serve: ['update'], verify: ALL },
     webhooks: { serve: CHANGED, verify: ['update', 'delete'] },
     x402_collected: { serve: ADDED },
     x402_intents: { serve: CHANGED, verify: ['update', 'delete'] },
