@@ -204,9 +204,15 @@ describe('an installation of which every process has its printed grants alone', 
     for (const [role, { words }] of processes) assert.doesNotMatch(words(), /denied|lacks/, role)
   })
 
-  test('the audit reads both stores', async () => {
+  test('the audit and a backup need to read only', async () => {
     const { url } = await makeDatabaseRole(databaseUrl, ['audit'])
-    const audit = await world.start('audit', { environment: { SEXTON_DATABASE_URL: url } })
-    assert.deepEqual([(await audit.exit).code, audit.words()], [0, audit.words()])
+    for (const [role, flags] of [
+      ['audit', []],
+      ['backup', [join(world.folder, 'backup.sqlite')]],
+    ] as const) {
+      const environment = { SEXTON_DATABASE_URL: url }
+      const reading = await world.start(role, { flags, environment })
+      assert.equal((await reading.exit).code, 0, reading.words())
+    }
   })
 })

@@ -46,6 +46,7 @@ test('money lives with the printed grants of serve and verify, which let nobody 
     await world.reorg(12, true)
     await world.confirm()
     await world.wait(120 * 86_400)
+    await world.confirm()
     assert.deepEqual(await world.audit(), [])
     for (const change of [
       `update postings set micro_usd = 1`,
