@@ -87,3 +87,20 @@ test('the printed grants may be repeated, and one store is enough for a database
   assert.ok(!text.includes('register'))
   for (let times = 0; times < 2; times += 1) await runSql(url, text)
 })
+
+test('an owner of the tables who may not create roles grants to one that exists', async () => {
+  const fresh = await server.createDatabase()
+  const owner = await makeDatabaseRole(fresh)
+  const name = new URL(fresh).pathname.slice(1)
+  await runSql(fresh, `grant create on database "${name}" to "${owner.name}"`)
+  for (const store of STORES) await open(owner.url, store, (engine) => migrateStore(engine, store))
+  const limited = await makeDatabaseRole(fresh)
+  await runSql(owner.url, grantsSql({ role: 'serve', databaseRole: limited.name }))
+  await open(limited.url, 'accounts', async (engine) => {
+    assert.equal(await missingRights(engine, 'accounts', 'serve'), undefined)
+  })
+  await assert.rejects(
+    runSql(owner.url, grantsSql({ role: 'serve', databaseRole: `${limited.name}_more` })),
+    /permission denied to create role/,
+  )
+})
