@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
+import { ROLES, type Role } from '#main/grants/rights.ts'
 import type { ExitCode, RoleContext } from '#main/role-context.ts'
 import { type RoleOptions, roleCommand, runRole } from './run-role.ts'
 
 interface Options extends RoleOptions {
   readonly json: boolean
+  readonly role?: Role
 }
 
 const EXAMPLES = `
@@ -13,6 +15,7 @@ Looks at ports, disk, clock, databases and every RPC endpoint of the file; chang
 
 Examples:
   sexton doctor
+  SEXTON_DATABASE_URL=postgres://... sexton doctor --role serve
   SEXTON_DATABASE_URL=postgres://... sexton doctor --ecosystem my.json --json
 `
 
@@ -20,6 +23,9 @@ export function doctorCommand(process: NodeJS.Process): Command {
   return roleCommand('doctor')
     .description('look at the machine, the databases and the RPC endpoints')
     .option('--json', 'print one JSON object', false)
+    .addOption(
+      new Option('--role <name>', 'fail if the database role lacks rights of it').choices(ROLES),
+    )
     .addHelpText('after', EXAMPLES)
     .action((options: Options) =>
       runRole(process, (context) => runDoctor(context, options), options),
@@ -28,7 +34,7 @@ export function doctorCommand(process: NodeJS.Process): Command {
 
 async function runDoctor(
   { settings, clock, progress, process, say }: RoleContext,
-  { json }: Options,
+  { json, role }: Options,
 ): Promise<ExitCode> {
   const [{ examine }, { chosenEcosystem }, { localFilePath }] = await Promise.all([
     import('#setup/doctor.ts'),
@@ -39,7 +45,7 @@ async function runDoctor(
     settings.ecosystemFile !== undefined || existsSync(localFilePath(settings.dataFolder))
   const ecosystem = hasFile ? await chosenEcosystem(settings) : undefined
   const onProgress = progress.update
-  const { findings, endpoints } = await examine({ settings, clock, onProgress }, ecosystem)
+  const { findings, endpoints } = await examine({ settings, clock, role, onProgress }, ecosystem)
   progress.finish()
   if (json) process.stdout.write(`${JSON.stringify({ findings, endpoints })}\n`)
   else {

@@ -97,7 +97,9 @@ async function openProbe(
   const gauges = progressGauges(input)
   const stores = async () => {
     const register = input.register()
-    return { register: register === undefined ? 'being opened' : await stateOfRegister(register) }
+    return {
+      register: register === undefined ? 'being opened' : await stateOfRegister(register, 'index'),
+    }
   }
   return openRoleProbe({ role: 'index', state, gauges, stores }, indexMetrics)
 }

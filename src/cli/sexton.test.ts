@@ -59,15 +59,15 @@ describe('the command line', () => {
     const main = run(['--help'])
     assert.equal(await ended(main.child), 0)
     const onStores = ['start', 'serve', 'index', 'verify', 'check', 'explain', 'doctor', 'audit']
-    const ofUpkeep = ['keys list', 'backup', 'restore', 'move']
-    const all = [...onStores, ...ofUpkeep, 'init', 'mcp']
+    const ofUpkeep = ['keys list', 'backup', 'restore', 'move', 'migrate']
+    const all = [...onStores, ...ofUpkeep, 'init', 'mcp', 'grants']
     for (const word of [...all, 'SEXTON_DATABASE_URL'])
       assert.ok(main.output.text.includes(word.replace(' list', '')), word)
     const helps = all.map(async (command) => {
       const { child, output } = run([...command.split(' '), '--help'])
       assert.equal(await ended(child), 0)
       assert.ok(output.text.includes('Examples:'), command)
-      if (command === 'init' || command === 'mcp') return
+      if (['init', 'mcp', 'grants'].includes(command)) return
       for (const part of ['--ecosystem <file>', '--data <folder>'])
         assert.ok(output.text.includes(part), `${command}: ${part}`)
     })

@@ -22,6 +22,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Make>>> = {
   backup: async () => (await import('./backup-command.ts')).backupCommand,
   restore: async () => (await import('./restore-command.ts')).restoreCommand,
   move: async () => (await import('./move-command.ts')).moveCommand,
+  migrate: async () => (await import('./migrate-command.ts')).migrateCommand,
+  grants: async () => (await import('./grants-command.ts')).grantsCommand,
 }
 
 export async function createProgram(from: NodeJS.Process): Promise<Command> {

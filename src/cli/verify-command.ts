@@ -92,10 +92,10 @@ async function openProbe(
     import('#main/gauges/store-state.ts'),
     import('#main/jobs/job-list.ts'),
   ])
-  const accounts = watchAccounts(stores.accounts, clock)
+  const accounts = watchAccounts(stores.accounts, clock, 'verify')
   const jobs = { clock, lists: allJobs({ ecosystem, settings, stores }) }
   const read = async () => ({
-    register: await stateOfRegister(stores.register),
+    register: await stateOfRegister(stores.register, 'verify'),
     accounts: await accounts(),
   })
   const probe = { role: 'verifier', state, gauges: jobGauges(jobs), stores: read } as const

@@ -113,12 +113,7 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
   const paying = payment === null ? undefined : composePayments(deps, { payment, ...parts })
   const x402 = await openX402(deps, access, paying)
   const signing = await openSigning(deps)
-  const jobs = { clock, lists: allJobs(deps) }
-  const state = {
-    ...index,
-    accountsState: watchAccounts(stores.accounts, clock),
-    jobStates: () => describeJobs(jobs),
-  }
+  const state = { ...index, ...watchRoles(deps) }
   const readiness = () => readReadiness(state)
   return {
     ...access,
@@ -142,6 +137,15 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
       ...(paying?.routes ?? []),
       ...(x402?.routes ?? []),
     ],
+  }
+}
+
+function watchRoles(deps: ComposeDeps) {
+  const { stores, clock } = deps
+  const jobs = { clock, lists: allJobs(deps) }
+  return {
+    accountsState: watchAccounts(stores.accounts, clock, 'serve'),
+    jobStates: () => describeJobs(jobs),
   }
 }
 

@@ -8,8 +8,11 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import localEcosystem from '#ecosystem/ecosystems/local.ts'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
+import type { Role } from '#main/grants/rights.ts'
 import { readSettings } from '#main/settings.ts'
+import { openStores } from '#main/stores.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
+import { makeDatabaseRole } from '#test/database-role.ts'
 import { startPostgres, type TestPostgres } from '#test/postgres.ts'
 import { examine } from './doctor.ts'
 
@@ -26,10 +29,10 @@ after(async () => {
   await rm(folder, { recursive: true })
 })
 
-function examineWith(environment: Readonly<Record<string, string>>) {
+function examineWith(environment: Readonly<Record<string, string>>, role?: Role) {
   const given = { PORT: '0', SEXTON_METRICS_PORT: 'off', SEXTON_DATA: folder, ...environment }
   const settings = readSettings(given, { isTty: false })
-  return examine({ settings, clock: Date.now, onProgress }, undefined)
+  return examine({ settings, clock: Date.now, role, onProgress }, undefined)
 }
 
 test('a database that may lose acknowledged debits fails, with the setting and the reason', async () => {
@@ -119,4 +122,30 @@ test('an endpoint is reported with the range it accepts and the words of its ref
   const failing = findings.flatMap(({ level, detail }) => (level === 'fail' ? [detail] : []))
   assert.ok(failing.some((each) => each.startsWith('serves chain 8453, the file says 1')))
   assert.ok(failing.some((each) => each.startsWith('cannot prove a block by its receipts')))
+})
+
+test('a database role that lacks rights fails, with what to run; one with its grants passes', async () => {
+  const url = await server.createDatabase()
+  const settings = readSettings({ SEXTON_DATABASE_URL: url }, { isTty: false })
+  await (await openStores(settings)).close()
+  const rightsOf = async (databaseUrl: string, role?: Role) => {
+    const { findings } = await examineWith({ SEXTON_DATABASE_URL: databaseUrl }, role)
+    return findings.flatMap(({ level, detail }) => (/rights/.test(detail) ? [[level, detail]] : []))
+  }
+  const bare = await rightsOf((await makeDatabaseRole(url)).url, 'serve')
+  assert.deepEqual(
+    bare.map(([level]) => level),
+    ['fail', 'fail'],
+  )
+  assert.match(String(bare[1]), /usage on schema accounts; .*run "sexton grants --role serve"/)
+  const granted = await makeDatabaseRole(url, ['serve'])
+  assert.deepEqual(await rightsOf(granted.url, 'serve'), [
+    ['ok', 'rights for serve'],
+    ['ok', 'rights for serve'],
+  ])
+  // Without a role, those that it suits are named.
+  assert.deepEqual(await rightsOf(granted.url), [
+    ['ok', 'rights for serve, verify, audit'],
+    ['ok', 'rights for serve, audit'],
+  ])
 })

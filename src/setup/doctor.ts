@@ -6,10 +6,12 @@ import { dirname, resolve } from 'node:path'
 import process from 'node:process'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { Clock } from '#lib/time.ts'
+import { missingRights } from '#main/grants/missing-rights.ts'
+import { ROLES, type Role, STORES, type StoreName } from '#main/grants/rights.ts'
 import type { Settings, StoreSetting } from '#main/settings.ts'
 import { storeFile } from '#main/store-file.ts'
 import { openStore } from '#main/stores.ts'
-import { StoreError } from '#store/engine.ts'
+import { type Engine, StoreError } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { messageOf } from './discover/chain-view.ts'
 import { type ProbedEndpoint, probeEndpoint } from './probe-endpoint.ts'
@@ -27,6 +29,8 @@ export interface Examined {
 
 export interface DoctorDeps {
   readonly settings: Settings
+  /** Whose rights the database roles must have; any of them unless given. */
+  readonly role?: Role | undefined
   readonly clock: Clock
   onProgress(task: string, done: number, total: number): void
 }
@@ -136,7 +140,7 @@ const WANTED = [
 const CLOCK_SECONDS = 2
 
 async function judgeDatabase(
-  { settings, clock }: DoctorDeps,
+  { settings, clock, role }: DoctorDeps,
   name: 'register' | 'accounts',
 ): Promise<readonly Finding[]> {
   const store: StoreSetting = settings[name]
@@ -171,6 +175,7 @@ async function judgeDatabase(
         }),
       ),
       judgeClock(`${name} database`, apart),
+      ...(await judgeRights(engine, name, role)),
     ]
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
@@ -200,6 +205,21 @@ async function judgeFile(dataFolder: string, name: 'register' | 'accounts'): Pro
     if (!(error instanceof StoreError)) throw error
     return { level: 'fail', subject, detail: `${file}: ${error.message}; restore a backup` }
   }
+}
+
+/** Without a role, any that the rights suffice for will do. */
+async function judgeRights(
+  engine: Engine,
+  name: StoreName,
+  role: Role | undefined,
+): Promise<readonly Finding[]> {
+  const subject = `${name} database`
+  const roles = (role === undefined ? ROLES : [role]).filter((each) => STORES[each].includes(name))
+  if (roles.length === 0) return []
+  const missing = await Promise.all(roles.map((each) => missingRights(engine, name, each)))
+  const able = roles.filter((_, index) => missing[index] === undefined)
+  if (able.length > 0) return [{ level: 'ok', subject, detail: `rights for ${able.join(', ')}` }]
+  return [{ level: 'fail', subject, detail: missing.join('; ') }]
 }
 
 function judgeClock(of: string, apart: number): Finding {

@@ -71,8 +71,12 @@ export interface MoneyWorld {
 
 const ADDRESS = '192.0.2.1'
 
-/** `before`: the world whose accounts were restored here. */
-export function createMoneyWorld(engine: Engine, before?: MoneyWorld): MoneyWorld {
+/** `before`: the world whose accounts were restored here; `verifying`: the store as the verifier opens it. */
+export function createMoneyWorld(
+  engine: Engine,
+  before?: MoneyWorld,
+  verifying: Engine = engine,
+): MoneyWorld {
   const access = createHarness(engine)
   if (before !== undefined) access.now.ms = before.access.now.ms
   const chain = before?.chain ?? new FakeChain()
@@ -81,8 +85,8 @@ export function createMoneyWorld(engine: Engine, before?: MoneyWorld): MoneyWorl
     access,
     chain,
     ...keyActions(access),
-    ...paymentActions(engine, access, chain),
-    ...callActions(engine, access),
+    ...paymentActions({ engine, verifying }, access, chain),
+    ...callActions(verifying, access),
     async audit() {
       const { dialect } = engine
       const found: string[] = []
@@ -131,7 +135,7 @@ function keyActions(access: Harness): Pick<MoneyWorld, 'mint' | 'rotate' | 'revo
 }
 
 function paymentActions(
-  engine: Engine,
+  { engine, verifying }: { readonly engine: Engine; readonly verifying: Engine },
   access: Harness,
   chain: FakeChain,
 ): Pick<MoneyWorld, 'deposit' | 'confirm' | 'reorg'> {
@@ -148,6 +152,7 @@ function paymentActions(
   }
   const verify = createVerifier({
     ...shared,
+    engine: verifying,
     chainId: CHAIN_ID,
     blockHash: (number) => chain.blockHash(number),
     keys: { lockSuccessor, keysOf: publicIdsOf },
@@ -157,7 +162,6 @@ function paymentActions(
   })
   const mined: (Transfer & { readonly block: number })[] = []
   let transfers = 0
-
   const mine = (list: readonly Transfer[], firstLogIndex = 0) => {
     chain.mine(list, firstLogIndex)
     for (const each of list) mined.push({ ...each, block: chain.height })
@@ -201,11 +205,11 @@ function paymentActions(
 }
 
 function callActions(
-  engine: Engine,
+  verifying: Engine,
   access: Harness,
 ): Pick<MoneyWorld, 'call' | 'refund' | 'wait' | 'get'> {
   const clock = () => access.now.ms
-  const retain = createRetention({ engine, clock, headUnix: async () => unixNow(clock) })
+  const retain = createRetention({ engine: verifying, clock, headUnix: async () => unixNow(clock) })
   return {
     async call(key, times) {
       const caller = await callerOf(access, key)
@@ -218,7 +222,7 @@ function callActions(
     refund: (receipt) => access.access.meter.refund(receipt),
     async wait(seconds) {
       access.now.ms += seconds * 1_000
-      await closeSpendDays({ engine, clock })
+      await closeSpendDays({ engine: verifying, clock })
       await retain()
     },
     get: (path, key, query = {}) =>

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { registerMigrations } from '#datasets/datasets.ts'
+import type { Role } from '#main/grants/rights.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
+import { makeDatabaseRole } from '#test/database-role.ts'
 import { startPostgres, type TestPostgres } from '#test/postgres.ts'
 import { createMoneyWorld } from './money-world.ts'
 
@@ -14,30 +15,24 @@ before(async () => {
 })
 after(() => server.stop())
 
-/** The statements that the documentation tells operators to run. */
-function documentedRights(): readonly string[] {
-  const page = readFileSync(join(import.meta.dirname, '../../docs/scaling.md'), 'utf8')
-  const block = /```sql\n([\s\S]*?)```/.exec(page)?.[1] ?? ''
-  return block.split(';').filter((statement) => statement.trim() !== '')
-}
-
 const run = (engine: Engine, text: string) =>
   engine.write((tx) => tx.run({ kind: 'sql', parts: [text], values: [] }))
 
-test('the service lives with the documented rights, which let nobody rewrite the ledger', async () => {
+test('money lives with the printed grants of serve and verify, which let nobody rewrite the ledger', async () => {
   const url = await server.createDatabase()
   const owner = openPostgres({ url, schema: 'accounts' })
-  const asService = new URL(url)
-  asService.username = 'sexton_service'
-  asService.password = encodeURIComponent('choose one')
-  const service = openPostgres({ url: asService.href, schema: 'accounts' })
+  await owner.migrate(accountsMigrations)
+  const register = openPostgres({ url, schema: 'register' })
+  await register.migrate(registerMigrations)
+  await register.close()
+  const openAs = async (role: Role) => {
+    const { url: limited } = await makeDatabaseRole(url, [role])
+    return openPostgres({ url: limited, schema: 'accounts' })
+  }
+  const [service, verifying] = [await openAs('serve'), await openAs('verify')]
   try {
-    await owner.migrate(accountsMigrations)
-    const rights = documentedRights()
-    assert.ok(rights.length > 4)
-    for (const statement of rights) await run(owner, statement)
     await service.migrate(accountsMigrations)
-    const world = createMoneyWorld(service)
+    const world = createMoneyWorld(service, undefined, verifying)
     const key = await world.mint()
     const other = await world.mint(key.wallet)
     await world.deposit({ payer: key.wallet, key, amount: 3_000n })
@@ -51,6 +46,7 @@ test('the service lives with the documented rights, which let nobody rewrite the
     await world.reorg(12, true)
     await world.confirm()
     await world.wait(120 * 86_400)
+    await world.confirm()
     assert.deepEqual(await world.audit(), [])
     for (const change of [
       `update postings set micro_usd = 1`,
@@ -64,9 +60,11 @@ test('the service lives with the documented rights, which let nobody rewrite the
       `delete from balances`,
       `update migrations set name = ''`,
     ])
-      await assert.rejects(run(service, change), /permission denied|must be owner/, change)
+      for (const each of [service, verifying])
+        await assert.rejects(run(each, change), /permission denied|must be owner/, change)
   } finally {
     await service.close()
+    await verifying.close()
     await owner.close()
   }
 })

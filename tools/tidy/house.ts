@@ -19,7 +19,7 @@ export const house: Readonly<Record<string, readonly string[] | 'everything'>> =
   access: ['ledger', 'jobs', 'store', 'http', 'route'],
   x402: ['payments', 'ledger', 'chain', 'jobs', 'store', 'ecosystem', 'http', 'route'],
   statements: ['access', 'payments', 'ledger', 'store', 'http', 'route'],
-  datasets: ['indexer', 'chain', 'store', 'ecosystem', 'http', 'route'],
+  datasets: ['indexer', 'chain', 'jobs', 'store', 'ecosystem', 'http', 'route'],
   stream: ['datasets', 'indexer', 'store', 'ecosystem', 'http', 'route'],
   webhooks: [
     'stream',

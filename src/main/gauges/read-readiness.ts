@@ -25,7 +25,7 @@ export async function readReadiness(
   },
 ): Promise<Readiness> {
   const parts: Record<string, string> = {}
-  const register = await stateOfRegister(deps.register)
+  const register = await stateOfRegister(deps.register, 'serve')
   const index = await deps.recentStatus().catch(() => undefined)
   const { proofs, burns, anomalies } = await deps.register
     .snapshot((reads) => readFindings(reads, deps.ecosystem))

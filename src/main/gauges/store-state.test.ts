@@ -14,7 +14,7 @@ onBoth(
   'accounts that can count calls are ok, and the probe leaves nothing behind',
   async (store) => {
     const { engine } = store
-    assert.equal(await watchAccounts(engine, Date.now)(), 'ok')
+    assert.equal(await watchAccounts(engine, Date.now, 'serve')(), 'ok')
     assert.deepEqual(await engine.read(sql`select meter from meters`), [])
   },
 )
@@ -22,17 +22,17 @@ onBoth(
 onBoth('a store that is not migrated is named with what is missing', async ({ engine }) => {
   const [first] = registerMigrations
   const expected = `is not migrated: ${first?.id} "${first?.name}" is missing`
-  assert.equal(await stateOfRegister(engine), expected)
+  assert.equal(await stateOfRegister(engine, 'serve'), expected)
   await engine.write((tx) => tx.run(sql`delete from migrations where id = 1402`))
-  const accounts = await watchAccounts(engine, Date.now)()
+  const accounts = await watchAccounts(engine, Date.now, 'serve')()
   assert.match(accounts, /^is not migrated: 1402 "guards of x402 payments" is missing$/)
 })
 
 onPostgres('a closed store cannot be reached', async ({ engine }) => {
-  const state = watchAccounts(engine, Date.now)
+  const state = watchAccounts(engine, Date.now, 'serve')
   await engine.close()
   assert.equal(await state(), 'cannot be reached')
-  assert.equal(await stateOfRegister(engine), 'cannot be reached')
+  assert.equal(await stateOfRegister(engine, 'serve'), 'cannot be reached')
 })
 
 onPostgres('an old primary is not ready and says so', async ({ engine }) => {
@@ -41,8 +41,8 @@ onPostgres('an old primary is not ready and says so', async ({ engine }) => {
     read: () => Promise.reject(new OldPrimaryError('an old primary: its timeline 4 is behind 5')),
   }
   const words = 'an old primary: its timeline 4 is behind 5'
-  assert.equal(await watchAccounts(refused, Date.now)(), words)
-  assert.equal(await stateOfRegister(refused), words)
+  assert.equal(await watchAccounts(refused, Date.now, 'serve')(), words)
+  assert.equal(await stateOfRegister(refused, 'serve'), words)
 })
 
 onPostgres('a read-only server is not ready and says so', async ({ engine, replica }) => {
@@ -52,7 +52,7 @@ onPostgres('a read-only server is not ready and says so', async ({ engine, repli
   await engine.write((tx) => tx.run({ kind: 'sql', parts: [statement], values: [] }))
   const later = replica()
   try {
-    assert.equal(await watchAccounts(later, Date.now)(), 'is read-only')
+    assert.equal(await watchAccounts(later, Date.now, 'serve')(), 'is read-only')
   } finally {
     await later.close()
   }
@@ -64,5 +64,5 @@ onBoth('accounts that refuse a row of the meter are not ready', async ({ engine 
       ? 'alter table meters add check (batch > 0)'
       : "create trigger no_meters before insert on meters begin select raise(abort, 'no'); end"
   await engine.write((tx) => tx.run({ kind: 'sql', parts: [body], values: [] }))
-  assert.equal(await watchAccounts(engine, Date.now)(), 'refuses what the meter writes')
+  assert.equal(await watchAccounts(engine, Date.now, 'serve')(), 'refuses what the meter writes')
 })

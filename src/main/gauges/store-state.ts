@@ -4,6 +4,8 @@ import { type Engine, type Migration, OldPrimaryError } from '#store/engine.ts'
 import { MOVED_ID } from '#store/migrate.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
+import { missingRights } from '../grants/missing-rights.ts'
+import type { Role } from '../grants/rights.ts'
 import { accountsMigrations } from '../stores.ts'
 
 /** A probe asks every second or so, and anyone may ask. */
@@ -22,9 +24,10 @@ async function missingMigration(
 }
 
 /** `ok`, or what is wrong. */
-export async function stateOfRegister(register: Engine): Promise<string> {
+export async function stateOfRegister(register: Engine, role: Role): Promise<string> {
   try {
-    return (await missingMigration(register, registerMigrations)) ?? 'ok'
+    const missing = await missingRights(register, 'register', role)
+    return missing ?? (await missingMigration(register, registerMigrations)) ?? 'ok'
   } catch (error) {
     return describeFailure(error)
   }
@@ -35,10 +38,12 @@ function describeFailure(error: unknown): string {
 }
 
 /** `ok`, or why calls cannot be counted. At most a second old. */
-export function watchAccounts(engine: Engine, clock: Clock): () => Promise<string> {
+export function watchAccounts(engine: Engine, clock: Clock, role: Role): () => Promise<string> {
   let asked: { readonly atMs: number; readonly state: Promise<string> } | undefined
   const look = async () => {
-    const missing = await missingMigration(engine, accountsMigrations)
+    const missing =
+      (await missingRights(engine, 'accounts', role)) ??
+      (await missingMigration(engine, accountsMigrations))
     if (missing !== undefined) return missing
     if (await isReadOnly(engine)) return 'is read-only'
     return (await canWrite(engine)) ? 'ok' : 'refuses what the meter writes'

@@ -12,7 +12,7 @@ import type { KeyedCaller } from '#webhooks/charge-events.ts'
 import { Deliverer } from '#webhooks/deliverer.ts'
 import { POST_TIMEOUT_MS, resolveName } from '#webhooks/post-event.ts'
 import { openSigningKeys } from '../open-signing-keys.ts'
-import type { JobDeps } from './open-jobs.ts'
+import type { JobDeps } from './job-deps.ts'
 
 /** What one process needs to send events; its runs do not wait for receivers. */
 export async function openSending(deps: JobDeps, signingKeys: string): Promise<Deliverer> {

@@ -7,7 +7,7 @@ import { createVerifier } from '#payments/verifier.ts'
 import { settlesIntent } from '#x402/settling/intent-store.ts'
 import { shareOf } from '#x402/sign-in/bucket-shares.ts'
 import { blockHashes } from '../roles/block-hashes.ts'
-import type { JobDeps } from './open-jobs.ts'
+import type { JobDeps } from './job-deps.ts'
 
 const keys = { lockSuccessor, keysOf: publicIdsOf }
 

@@ -1,7 +1,8 @@
 import { keepJobRuns } from '#jobs/job-runs.ts'
 import { fencedBy, Leader } from '#jobs/leader.ts'
 import { type JobRuns, runJobs } from '#jobs/run-jobs.ts'
-import { type JobDeps, openJobs } from '../jobs/open-jobs.ts'
+import type { JobDeps } from '../jobs/job-deps.ts'
+import { openJobs } from '../jobs/open-jobs.ts'
 
 export interface VerifyRole extends Omit<JobDeps, 'leader' | 'onEnd'> {
   /** Whether this process leads: at the start, and when that changes. */

@@ -29,6 +29,8 @@ export interface RoleStart {
     | 'backup'
     | 'restore'
     | 'keys'
+    | 'migrate'
+    | 'doctor'
   /** Behind the role. */
   readonly flags?: readonly string[]
   readonly port: number

@@ -1,0 +1,21 @@
+import type { Logger } from 'pino'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { Leader } from '#jobs/leader.ts'
+import type { Clock } from '#lib/time.ts'
+import type { Settings } from '../settings.ts'
+import type { Stores } from '../stores.ts'
+
+/** What the jobs of the verifier's lead work with. */
+export interface JobDeps {
+  readonly ecosystem: Ecosystem
+  /** The accounts of the leader: a write fails once another process leads. */
+  readonly stores: Pick<Stores, 'register' | 'accounts'>
+  readonly settings: Pick<Settings, 'settling' | 'signingKeys' | 'webhookPrivate'>
+  readonly leader: Pick<Leader, 'leads'>
+  readonly clock: Clock
+  readonly logger: Pick<Logger, 'info' | 'error'>
+  /** Wakes requests of this process that wait for a prepayment. */
+  onChange(claimId: string): void
+  /** Takes what is to be done once no job starts any more. */
+  onEnd(work: () => Promise<void>): void
+}
