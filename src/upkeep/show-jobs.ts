@@ -33,7 +33,8 @@ export async function runShowJobs(
   for (const job of jobs) report.say(inColumns(columnsOf(job)))
   report.say('')
   report.say('kept in the accounts, by the job "retention":')
-  for (const { rows, keepDays } of RETENTION) report.say(`  ${keepDays} days  ${rows}`)
+  for (const { rows, keepDays } of RETENTION)
+    report.say(`  ${`${keepDays}`.padStart(3)} days  ${rows}`)
   const retention = RETENTION.map(({ rows, keepDays, atOnce }) => ({ rows, keepDays, atOnce }))
   report.done({ jobs, retention }, jobs.some(({ isLate }) => isLate) ? 1 : 0)
 }

@@ -46,5 +46,5 @@ function describeJob(state: JobState): string {
   const { succeededAgo, failedAgo, failure, isLate, whileFailing } = state
   const last = succeededAgo === undefined ? 'has not run yet' : `last success ${succeededAgo} s ago`
   const failed = failure === undefined ? '' : `; failed ${failedAgo} s ago: ${failure}`
-  return isLate ? `LATE: ${last}${failed} (${whileFailing})` : `${last}${failed}`
+  return isLate ? `LATE (${whileFailing}): ${last}${failed}` : `${last}${failed}`
 }

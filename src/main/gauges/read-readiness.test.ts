@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Chain } from '#ecosystem/ecosystem.ts'
 import { publicReadiness } from './read-readiness.ts'
 
-test('the public readiness numbers RPC endpoints and names no host', () => {
+test('the public readiness numbers RPC endpoints, names no host and gives no reason of a failed job', () => {
   const chain = (...rpcUrls: readonly string[]): Chain => ({
     ...{ name: 'base', id: 8453, rpcUrls, explorerUrl: null, startBlock: 0, pollIntervalMs: 1 },
     ...{ finality: 'tag', staleAfterSeconds: 60, proofs: 'every' },
@@ -16,6 +16,7 @@ test('the public readiness numbers RPC endpoints and names no host', () => {
     'node rpc.example:8545 of base': 'failing: getaddrinfo ENOTFOUND rpc.example',
     'node 10.0.0.1:8545 of base': 'ok',
     'chain base': 'live; stalled: 10.0.0.1:854 lacks logs',
+    'job payments': 'LATE (stay pending): last success 90 s ago; failed 1 s ago: secret',
     accounts: 'ok',
   }
   assert.deepEqual(publicReadiness({ ready: true, parts }, chains), {
@@ -24,6 +25,7 @@ test('the public readiness numbers RPC endpoints and names no host', () => {
       'node #1 of base': 'failing: getaddrinfo ENOTFOUND #1',
       'node #3 of base': 'ok',
       'chain base': 'live; stalled: #2 lacks logs',
+      'job payments': 'LATE (stay pending): last success 90 s ago; failed 1 s ago',
       accounts: 'ok',
     },
   })

@@ -135,7 +135,7 @@ function unknownChain(register: string): string {
   return register === 'ok' ? 'not indexed yet' : `unknown: the register ${register}`
 }
 
-/** Replaces RPC hosts by their number in the file. */
+/** Replaces RPC hosts by their number in the file, and leaves out why a job failed. */
 export function publicReadiness(readiness: Readiness, chains: readonly Chain[]): Readiness {
   const urls = chains.flatMap(({ rpcUrls }) => rpcUrls).map((url) => new URL(url))
   // Single-word hosts reveal nothing and may equal a chain's name.
@@ -148,7 +148,10 @@ export function publicReadiness(readiness: Readiness, chains: readonly Chain[]):
   names.sort(([one], [other]) => other.length - one.length)
   const hide = (text: string) =>
     names.reduce((hidden, [host, name]) => hidden.replaceAll(host, name), text)
-  const parts = Object.entries(readiness.parts).map(([name, state]) => [hide(name), hide(state)])
+  const parts = Object.entries(readiness.parts).map(([name, state]) => [
+    hide(name),
+    name.startsWith('job ') ? state.replace(/( s ago): .*/s, '$1') : hide(state),
+  ])
   return { ...readiness, parts: Object.fromEntries(parts) }
 }
 
