@@ -173,7 +173,7 @@ onEach('an indexer distinguishes a live leader from a dead one when it starts', 
       await leadUntil(Date.now() + 15_000)
       const [waited, outdated, adopted] = [1, 2, 3].map(() => Promise.withResolvers<void>())
       const more = {
-        onLease: waited?.resolve,
+        onLead: waited?.resolve,
         onOutdated: outdated?.resolve,
         onAdopted: adopted?.resolve,
       }

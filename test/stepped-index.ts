@@ -21,7 +21,7 @@ export interface SteppedIndex {
 
 /** What commits on a register need, with the lease of the only writer. */
 export async function commitDepsOf(engine: Engine, ecosystem: Ecosystem): Promise<CommitDeps> {
-  const leader = new Leader({ engine, clock: systemClock, name: 'index' })
+  const leader = new Leader({ engine, clock: systemClock, name: 'index', holder: 'test' })
   assert.ok(await leader.take())
   return {
     engine,

@@ -39,7 +39,7 @@ export class Leader {
   readonly #engine: Engine
   readonly #clock: Clock
   readonly #name: LeaseName
-  readonly #holder = randomUUID()
+  readonly #holder: string
   readonly #onLead: ((leads: boolean) => void) | undefined
   /** Rises with every new holder. */
   #epoch: number | undefined
@@ -49,10 +49,13 @@ export class Leader {
     readonly engine: Engine
     readonly clock: Clock
     readonly name: LeaseName
+    /** Unique; processes that share one follow each other at once. */
+    readonly holder?: string
     /** Of `keep`, at each try. */
     onLead?: ((leads: boolean) => void) | undefined
   }) {
     this.#onLead = deps.onLead
+    this.#holder = deps.holder ?? randomUUID()
     this.#engine = deps.engine
     this.#clock = deps.clock
     this.#name = deps.name
