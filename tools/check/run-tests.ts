@@ -46,18 +46,29 @@ export async function runTests({
     const file = paths.get(name) ?? paths.get(join(root, name))
     if (file !== undefined) running.add(file)
   })
-  tests.on('test:complete', ({ name }) => {
+  const seconds = new Map<string, number>()
+  tests.on('test:complete', ({ name, details }) => {
     timer.refresh()
     const file = paths.get(name) ?? paths.get(join(root, name))
-    if (file !== undefined) running.delete(file)
+    if (file === undefined) return
+    running.delete(file)
+    seconds.set(file, details.duration_ms / 1_000)
   })
   tests.on('test:summary', ({ file, success }) => {
     if (file === undefined) ok = success
   })
   try {
     for await (const text of tests.compose(new spec())) write(text)
+    write(`\n${slowest(seconds)}\n`)
   } finally {
     clearTimeout(timer)
   }
   return ok && !stalled.signal.aborted
+}
+
+const SHOWN = 10
+
+function slowest(seconds: ReadonlyMap<string, number>): string {
+  const files = [...seconds].sort(([, one], [, other]) => other - one).slice(0, SHOWN)
+  return files.map(([file, each]) => `${each.toFixed(1).padStart(6)} s  ${file}`).join('\n')
 }
