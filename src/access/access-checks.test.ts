@@ -16,6 +16,7 @@ import {
 } from './access-harness.ts'
 import { accessGuards } from './access-migrations.ts'
 import { pruneUsage } from './usage/prune-usage.ts'
+import { undo } from './meter/meter-harness.ts'
 
 const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
 
@@ -104,17 +105,18 @@ onBoth('the database itself refuses what would falsify keys and counters', async
   )
 })
 
-/** A wallet with a first key, a rotated and a new one, free and paid calls, and one given back. */
+/** A wallet with a first key, a rotated and a new one, free and paid calls, and two whose charges were undone. */
 async function createStore(harness: Harness): Promise<void> {
+  const { engine } = harness
   const first = await harness.mint()
   const second = await harness.mint(first.wallet)
   await harness.admit(second.secret, 3)
   await harness.rotate(second)
   await harness.fund(first.publicId, 500n)
   const last = (await harness.admit(first.secret, 10)).at(-1)
-  if (last !== undefined) await harness.access.meter.refund(last)
+  if (last !== undefined) await undo(engine, [last])
   const [free] = await harness.admit((await harness.mint()).secret, 2)
-  if (free !== undefined) await harness.access.meter.refund(free)
+  if (free !== undefined) await undo(engine, [free])
 }
 
 /** With a clock that agrees with the chain, unless told otherwise. */

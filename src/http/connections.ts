@@ -177,6 +177,11 @@ export class ClientConnection {
     return this.#gone
   }
 
+  /** A half-closed client may still read. */
+  get isCut(): boolean {
+    return this.#socket.destroyed || !this.#socket.writable
+  }
+
   get isIdle(): boolean {
     return this.#newest?.writableFinished === true
   }

@@ -117,7 +117,7 @@ test('a document is made once, whoever asks', async () => {
   const read = async (coding: string) => {
     const outcome = await page.read({
       ...{ requestId: '1', method: 'GET', socketAddress: '', path: {}, query: new Map() },
-      ...{ body: undefined, signal: AbortSignal.abort() },
+      ...{ body: undefined, signal: AbortSignal.abort(), isCut: () => false },
       headers: { 'accept-encoding': coding },
     })
     assert.ok('body' in outcome && outcome.body instanceof Uint8Array)

@@ -57,7 +57,6 @@ export interface ComposeDeps {
     | 'settling'
     | 'signingKeys'
     | 'webhookPrivate'
-    | 'dataFolder'
   >
   readonly clock: Clock
   report(error: unknown): void
@@ -86,7 +85,7 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
         read: async () => streams.readers,
       },
     ],
-    queues: () => access.queues(),
+    waitingCalls: () => access.meter.waiting(),
     readiness: () => readiness(),
   })
   const onHub = (hub: typeof streams) => {
@@ -276,7 +275,6 @@ function composeAccess(
     },
     signedIn: hooks.signedIn,
     dataPaths: hooks.dataPaths,
-    dataFolder: settings.dataFolder,
     report,
     onKeyChange,
     ...(warn !== undefined && { warn }),
@@ -342,8 +340,6 @@ function composePayments(
         canonical: (query) => readDeposits({ register: stores.register, payment, file }, query),
       },
       waker,
-      onClaim: ({ publicId, txHash }) =>
-        access.receipts?.add({ kind: 'claimed', publicId, txHash }),
     }),
   }
 }

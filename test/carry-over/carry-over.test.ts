@@ -78,7 +78,7 @@ async function liveIn({ old, model }: Pick<Stores, 'old' | 'model'>) {
   await world.deposit({ payer: key.wallet, key: other, amount: 2_000n })
   await world.confirm()
   const [first] = await world.call(key, 15)
-  if (first !== undefined) await world.refund(first)
+  if (first !== undefined) await world.undo([first])
   await world.rotate(other)
   await world.wait(40 * 3_600)
   await world.call(key, 12)

@@ -22,7 +22,8 @@ import { paymentsRoutes } from '#payments/prepay-routes.ts'
 import { Verifier } from '#payments/verifier.ts'
 import { Waker } from '#payments/waker.ts'
 import type { Outcome } from '#route/route.ts'
-import type { Engine } from '#store/engine.ts'
+import { undo } from '#access/meter/meter-harness.ts'
+import { type Engine, StoreError } from '#store/engine.ts'
 import { shareOf } from '#x402/sign-in/bucket-shares.ts'
 
 /** A key with its secret. */
@@ -61,7 +62,10 @@ export interface MoneyWorld {
   reorg(depth: number, isMinedAgain: boolean): Promise<void>
   /** Calls that were admitted, in order. */
   call(key: HeldKey | undefined, times: number): Promise<readonly AdmissionReceipt[]>
-  refund(receipt: AdmissionReceipt): Promise<void>
+  /** Calls of one batch, whose commit reports an error and stands. */
+  lose(key: HeldKey | undefined, times: number): Promise<void>
+  /** Charges of one day, as if their commit had just turned out to stand. */
+  undo(receipts: readonly AdmissionReceipt[]): Promise<void>
   /** Lets time pass, and does what is done once a minute. */
   wait(seconds: number): Promise<void>
   get(path: string, key?: HeldKey, query?: Readonly<Record<string, string>>): Promise<Outcome>
@@ -73,7 +77,8 @@ const ADDRESS = '192.0.2.1'
 
 /** `before`: the world whose accounts were restored here. */
 export function createMoneyWorld(engine: Engine, before?: MoneyWorld): MoneyWorld {
-  const access = createHarness(engine)
+  const commits = { isLost: false }
+  const access = createHarness(losing(engine, commits))
   if (before !== undefined) access.now.ms = before.access.now.ms
   const chain = before?.chain ?? new FakeChain()
   const clock = () => access.now.ms
@@ -82,7 +87,7 @@ export function createMoneyWorld(engine: Engine, before?: MoneyWorld): MoneyWorl
     chain,
     ...keyActions(access),
     ...paymentActions(engine, access, chain),
-    ...callActions(engine, access),
+    ...callActions(engine, access, commits),
     async audit() {
       const { dialect } = engine
       const found: string[] = []
@@ -201,10 +206,34 @@ function paymentActions(
   }
 }
 
+interface Commits {
+  isLost: boolean
+}
+
+/** A store whose commits stand, and report an error while `isLost`. */
+function losing(engine: Engine, commits: Commits): Engine {
+  return {
+    ...engine,
+    async write(work, onCommitted) {
+      if (!commits.isLost) return engine.write(work, onCommitted)
+      const done = await engine.write(work)
+      throw new StoreError('the connection is lost at the commit', { cause: done })
+    },
+  }
+}
+
+/** A batch of nobody's calls: the one before it is resolved first. */
+async function resolved(access: Harness): Promise<void> {
+  const { meter } = access.access
+  const nobody = { ...access.access.anonymous('192.0.2.99'), dailyQuota: 0 }
+  await meter.admit(nobody)
+}
+
 function callActions(
   engine: Engine,
   access: Harness,
-): Pick<MoneyWorld, 'call' | 'refund' | 'wait' | 'get'> {
+  commits: Commits,
+): Pick<MoneyWorld, 'call' | 'lose' | 'undo' | 'wait' | 'get'> {
   const clock = () => access.now.ms
   return {
     async call(key, times) {
@@ -215,7 +244,17 @@ function callActions(
       )
       return admissions.flatMap((each) => (each.kind === 'admitted' ? [each.receipt] : []))
     },
-    refund: (receipt) => access.access.meter.refund(receipt),
+    async lose(key, times) {
+      const caller = await callerOf(access, key)
+      if (caller === undefined) return
+      commits.isLost = true
+      const calls = Array.from({ length: times }, () => access.access.meter.admit(caller))
+      const ended = await Promise.allSettled(calls)
+      commits.isLost = false
+      assert.ok(ended.every(({ status }) => status === 'rejected'))
+      await resolved(access)
+    },
+    undo: (receipts) => undo(engine, receipts, unixNow(clock)),
     async wait(seconds) {
       access.now.ms += seconds * 1_000
       await closeSpendDays({ engine, clock })

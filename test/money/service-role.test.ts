@@ -44,7 +44,7 @@ test('the service lives with the documented rights, which let nobody rewrite the
     await world.confirm()
     const last = (await world.call(key, 15)).at(-1)
     assert.equal(last?.source, 'prepaid')
-    await world.refund(last)
+    await world.undo([last])
     await world.move(key, other)
     const newest = await world.rotate(other)
     await world.call(newest, 5)

@@ -46,7 +46,7 @@ onBoth('a statement has every movement of its days, and its balances add up', as
   const receipts = await world.call(key, 10 + 4)
   const last = receipts.at(-1)
   assert.ok(last !== undefined)
-  await world.refund(last)
+  await world.undo([last])
   await world.reorg(16, false)
   const other = await world.mint(key.wallet)
   await world.move(key, other)
@@ -69,7 +69,7 @@ onBoth('a statement has every movement of its days, and its balances add up', as
   assert.deepEqual([deposit?.chainId, deposit?.logIndex, deposit?.positionInTx], [8453, 0, 0])
 })
 
-onBoth('a refund after a day was closed changes no statement of that day', async (store) => {
+onBoth('a charge that is undone after its day was closed changes no statement of that day', async (store) => {
   const { world, statementOf } = open(store.engine)
   const key = await world.mint()
   await world.deposit({ payer: key.wallet, key, amount: 1_000n })
@@ -80,7 +80,7 @@ onBoth('a refund after a day was closed changes no statement of that day', async
   const before = await statementOf(day)
   const paid = receipts.find(({ source }) => source === 'prepaid')
   assert.ok(paid !== undefined)
-  await world.refund(paid)
+  await world.undo([paid])
   await world.wait(DAY_SECONDS)
   assert.deepEqual(await statementOf(day), before)
   await world.wait(DAY_SECONDS)

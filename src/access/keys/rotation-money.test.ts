@@ -9,6 +9,7 @@ import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { audited, bearer, codeOf, HARNESS_MIGRATIONS, type Harness } from '../access-harness.ts'
 import type { AdmissionReceipt } from '../meter/admission.ts'
+import { undo } from '../meter/meter-harness.ts'
 import { lockKey } from './key-store.ts'
 
 /** Locks are counted over the whole server. */
@@ -41,7 +42,7 @@ async function pay(harness: Harness, secret: string, calls: number): Promise<Adm
 }
 
 withAccess(
-  'a paid call of a key that was rotated is given back to its newest rotation',
+  'an undone charge of a key that was rotated goes to its newest rotation',
   async (harness) => {
     const key = await harness.mint()
     await harness.fund(key.publicId, 1_000n)
@@ -51,19 +52,18 @@ withAccess(
     assert.deepEqual(await balances(harness), { [keyAccount(newest.publicId)]: 700 })
     const [first, second] = paid
     assert.ok(first !== undefined && second !== undefined)
-    const { meter } = harness.access
-    await Promise.all([meter.refund(first), meter.refund(second), meter.refund(first)])
-    await meter.refund(second)
+    await undo(harness.engine, [first])
+    await undo(harness.engine, [second])
     assert.deepEqual(await balances(harness), { [keyAccount(newest.publicId)]: 900 })
   },
 )
 
-withAccess('a paid call of a key that was only revoked is given back to it', async (harness) => {
+withAccess('an undone charge of a key that was only revoked goes back to it', async (harness) => {
   const key = await harness.mint()
   await harness.fund(key.publicId, 1_000n)
   const paid = await pay(harness, key.secret, 1)
   await harness.revoke(key)
-  for (const receipt of paid) await harness.access.meter.refund(receipt)
+  await undo(harness.engine, paid)
   assert.deepEqual(await balances(harness), { [keyAccount(key.publicId)]: 1_000 })
 })
 

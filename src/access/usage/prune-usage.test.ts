@@ -146,12 +146,6 @@ const plans: readonly (readonly [string, string, RegExp])[] = [
     /using covering index sqlite_autoindex_key_days_1/i,
   ],
   [
-    'old refunds',
-    `select day, receipt from refunds where day < 9 and (day, receipt) > (1, 'a')
-     order by day, receipt limit 1 offset 199`,
-    /using covering index sqlite_autoindex_refunds_1/i,
-  ],
-  [
     'the keys before a key',
     `select older.public_id from keys as newer join keys as older on older.successor = newer.public_id
      where newer.public_id = 'a'`,

@@ -23,8 +23,7 @@ export interface PruneUsageDeps {
 }
 
 /**
- * Deletes old refunds, process rows and counters, but not days with paid calls and refunds, which
- * the audit needs. A day ends when the chain has passed it, so a wrong clock deletes nothing early.
+ * Deletes old process rows and counters, but not days with paid calls, which the audit needs. A day ends when the chain has passed it, so a wrong clock deletes nothing early.
  * Runs resume.
  */
 export function createUsagePruning(deps: PruneUsageDeps): () => Promise<void> {
@@ -48,12 +47,6 @@ export function createUsagePruning(deps: PruneUsageDeps): () => Promise<void> {
           (select 'wallet:' || wallet from keys where keys.public_id = key_days.public_id),
           key_days.public_id))`,
   })
-  const ofRefunds = new Sweep(engine, {
-    table: sql`refunds`,
-    key: sql`receipt`,
-    isDone: sql`not exists (
-      select 1 from journal_entries where journal_entries.id = 'move:refund:' || refunds.receipt)`,
-  })
   const ofMeters = new Sweep(engine, {
     table: sql`meters`,
     key: sql`meter`,
@@ -68,8 +61,7 @@ export function createUsagePruning(deps: PruneUsageDeps): () => Promise<void> {
     await ofAddresses.run(oldest)
     // A key's usage goes after its wallet's, never before.
     if (await ofWallets.run(oldestOfWallets)) await ofKeys.run(oldestOfWallets)
-    // The audit counts refunds since the oldest stored batch.
-    if (await ofMeters.run(oldest)) await ofRefunds.run(oldest)
+    await ofMeters.run(oldest)
   }
 }
 
