@@ -60,7 +60,10 @@ function pageEndpoint(deps: PipelineDeps, page: Page): Endpoint {
 }
 
 /** The SDK is loaded by the first message. */
-function mcpEndpoint(deps: PipelineDeps & Pick<ApiDeps, 'routes' | 'pages'>, facts: McpFacts): Endpoint {
+function mcpEndpoint(
+  deps: PipelineDeps & Pick<ApiDeps, 'routes' | 'pages'>,
+  facts: McpFacts,
+): Endpoint {
   const path = '/mcp'
   const page: Page = {
     path,
@@ -72,9 +75,7 @@ function mcpEndpoint(deps: PipelineDeps & Pick<ApiDeps, 'routes' | 'pages'>, fac
   return { method: 'POST', path, respond: (incoming) => answerPage(deps, page, incoming) }
 }
 
-function absentEndpoint(
-  deps: PipelineDeps,
-   { method, path, refusal }: AbsentOperation): Endpoint {
+function absentEndpoint(deps: PipelineDeps, { method, path, refusal }: AbsentOperation): Endpoint {
   const respond: Endpoint['respond'] = (incoming) => deny(deps, incoming, { refusal, headers: [] })
   return { method, path, respond }
 }

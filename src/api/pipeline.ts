@@ -9,8 +9,8 @@ import type { Endpoint, Incoming, Outgoing } from '#http/exchange.ts'
 import type { PaymentRequired, Prepared, RequestFacts, Route } from '#route/route.ts'
 import type { AccessLog } from './access-log.ts'
 import type { AdmissionSource } from './call-counts.ts'
-import { type FiguresDeps, figuresAfterRefusal, figuresOf, noFigures } from './figures.ts'
 import type { CallPayment, ProvenPayment, UnsettledPayment } from './call-payment.ts'
+import { type FiguresDeps, figuresAfterRefusal, figuresOf, noFigures } from './figures.ts'
 import type { Turns } from './turns.ts'
 import { type Asked, type Ending, etagAt, pushHeaders, stampFigures, toWire } from './wire.ts'
 
@@ -127,8 +127,7 @@ async function answer(deps: PipelineDeps, route: Route, incoming: Incoming): Pro
   const ending = guardLate(deps, exchange, await runSteps(deps, exchange))
   leaveTurn(deps, exchange)
   if (exchange.payment !== undefined) await creditAlone(deps, exchange, exchange.payment)
-  const outgoing =
-    ending === undefined ? outgoingOf(exchange) : toWire(deps, exchange, ending)
+  const outgoing = ending === undefined ? outgoingOf(exchange) : toWire(deps, exchange, ending)
   const charged =
     outgoing.stream === undefined ? outgoing : await chargedByMinute(deps, exchange, outgoing)
   return stamp(deps, exchange, charged, await figuresToShow(deps, exchange, charged))

@@ -28,9 +28,9 @@ export class Turns {
     const line = this.#waiting.get(bucket)
     const next = line?.shift()
     if (line?.length === 0) this.#waiting.delete(bucket)
-    if (next !== undefined) return next()
     const working = (this.#working.get(bucket) ?? 0) - 1
-    if (working > 0) this.#working.set(bucket, working)
+    if (next !== undefined) next()
+    else if (working > 0) this.#working.set(bucket, working)
     else this.#working.delete(bucket)
   }
 }

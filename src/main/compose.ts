@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { createFailureGuard } from '#access/callers/abuse-guard.ts'
 import { gather } from '#access/callers/gather.ts'
 import { type Access, type CreateAccessDeps, createAccess } from '#access/create-access.ts'
 import type { KeyChange } from '#access/keys/authorise.ts'
@@ -51,12 +52,7 @@ export interface ComposeDeps {
   readonly stores: Pick<Stores, 'register' | 'registerReads' | 'accounts' | 'admissions'>
   readonly settings: Pick<
     Settings,
-    | 'guard'
-    | 'trustedProxies'
-    | 'metrics'
-    | 'settling'
-    | 'signingKeys'
-    | 'webhookPrivate'
+    'guard' | 'trustedProxies' | 'metrics' | 'settling' | 'signingKeys' | 'webhookPrivate'
   >
   readonly clock: Clock
   report(error: unknown): void
@@ -206,12 +202,25 @@ function composeData({ ecosystem, stores, clock }: ComposeDeps): Data {
     file,
     prices: makeDollarPrices(ecosystem.tokens),
     blockClock: openBlockClocks(),
+    nodeBudget: openNodeBudget(clock),
     answers: new AnswerCache({
       clock,
       readStatus: () =>
         register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains, file)),
     }),
   }
+}
+
+/** A year of days is some 10,000 requests on two chains; a page needs none. */
+const NODE_BUDGET = { burst: 1_000, refillPerSecond: 5 }
+
+function openNodeBudget(clock: Clock): Data['nodeBudget'] {
+  const { refusal, failed } = createFailureGuard({
+    clock,
+    limit: NODE_BUDGET,
+    message: 'too many old blocks were asked for in a short time',
+  })
+  return { refusal, spend: failed }
 }
 
 /** Imported when a block is asked for that the register no longer has. */

@@ -117,9 +117,7 @@ export interface RawInput {
 
 export interface Prepared {
   readonly effective: Readonly<Record<string, Effective>>
-  check(
-    facts: Pick<RequestFacts, 'headers'>,
-  ): Refusal | undefined | Promise<Refusal | undefined>
+  check(facts: Pick<RequestFacts, 'headers'>): Refusal | undefined | Promise<Refusal | undefined>
   run(facts: RequestFacts & { readonly caller: Caller }): Outcome | Promise<Outcome>
 }
 

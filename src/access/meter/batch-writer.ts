@@ -91,7 +91,9 @@ export class BatchWriter {
     const { engine, report } = this.#deps
     const blockers = await nameBlockers(engine).catch(() => 'unknown')
     report?.(
-      new Error(`another session holds a row of the accounts; calls get 503: ${blockers}`, { cause }),
+      new Error(`another session holds a row of the accounts; calls get 503: ${blockers}`, {
+        cause,
+      }),
     )
   }
 }

@@ -33,7 +33,7 @@ export class UnknownCommits {
     if (commit.receipts.length === 0) return
     if (this.#waiting.length < WAITING_MAX) this.#waiting.push(commit)
     else this.#deps.report?.(new Error(`calls stay charged: batch ${JSON.stringify(commit.id)}`))
-    void this.#endSoon()
+    this.#endLater()
   }
 
   /** Resolves when none is left; rejects if the store fails. */
@@ -49,19 +49,22 @@ export class UnknownCommits {
     const { engine, clock, pricePerCall } = this.#deps
     for (let [commit] = this.#waiting; commit !== undefined; [commit] = this.#waiting) {
       const input = { commit, pricePerCall, nowUnix: unixNow(clock) }
-      const done = () => void this.#waiting.shift()
+      const done = () => {
+        if (this.#waiting[0] === commit) this.#waiting.shift()
+      }
       // Once it is committed it is done, whether or not it has reached the disk.
       await engine.write((connection) => undoBatch(connection, input), done)
+      done()
     }
   }
 
   /** Also where no call comes that would need it. */
-  async #endSoon(): Promise<void> {
-    try {
-      await this.end()
-    } catch (error) {
-      this.#deps.report?.(error)
-      setTimeout(() => void this.#endSoon(), RETRY_MS).unref()
-    }
+  #endLater(): void {
+    setTimeout(() => {
+      this.end().catch((error: unknown) => {
+        this.#deps.report?.(error)
+        this.#endLater()
+      })
+    }, RETRY_MS).unref()
   }
 }

@@ -12,11 +12,7 @@ import { type BackupFacts, readFacts } from '../backup/backup-file.ts'
 import type { Report } from '../report.ts'
 import { UpkeepError } from '../upkeep-error.ts'
 import { compareKeys, keysOfLog, keysOfStore, type SeenKey, type SinceKey } from './keys-since.ts'
-import {
-  type Restored,
-  restoreAccounts,
-  withBackup,
-} from './restore-accounts.ts'
+import { type Restored, restoreAccounts, withBackup } from './restore-accounts.ts'
 
 export interface RestoreOptions {
   readonly file: string

@@ -42,10 +42,7 @@ export interface SettleInput {
  * Reserve, simulate, sign and store, send, await the receipt, verify the transfer. Who asked credits
  * it, or the job that finishes payments.
  */
-export async function settlePayment(
-  deps: SettleDeps,
-  input: SettleInput,
-): Promise<SettleOutcome> {
+export async function settlePayment(deps: SettleDeps, input: SettleInput): Promise<SettleOutcome> {
   if (!(await deps.availability.isAvailable())) return reject('settlement_unavailable')
   const head = await deps.rpc.header('latest').catch(() => undefined)
   if (head === undefined) return reject('settlement_unavailable')
@@ -175,16 +172,12 @@ async function submitOrEnd(
 const RECEIPT_MS = 10_000
 const POLL_MS = 200
 
-async function awaitReceipt(
-  deps: SettleDeps,
-  intent: Intent,
-): Promise<SettleOutcome> {
+async function awaitReceipt(deps: SettleDeps, intent: Intent): Promise<SettleOutcome> {
   const pending = { kind: 'pending', transaction: intent.txHash } as const
   for (let waitedMs = 0; waitedMs < RECEIPT_MS; waitedMs += POLL_MS) {
     const settlement = await look(deps, intent)
     if (settlement.kind === 'paid') return { kind: 'settled', intent, paid: settlement }
-    const explained =
-      settlement.kind === 'unpaid' ? await explainSealed(deps, intent) : undefined
+    const explained = settlement.kind === 'unpaid' ? await explainSealed(deps, intent) : undefined
     if (explained !== undefined) return explained
     await sleep(POLL_MS)
   }
@@ -201,10 +194,7 @@ async function look(deps: SettleDeps, intent: Intent): Promise<Settlement> {
 }
 
 /** Undefined while a reorg could change it. */
-async function explainSealed(
-  deps: SettleDeps,
-  intent: Intent,
-): Promise<SettleOutcome | undefined> {
+async function explainSealed(deps: SettleDeps, intent: Intent): Promise<SettleOutcome | undefined> {
   try {
     const verdict = await reconcileIntent(deps, intent)
     if (verdict.kind === 'paid') return { kind: 'settled', intent, paid: verdict }
