@@ -45,7 +45,6 @@ export function createApi(given: ApiDeps): HttpServer {
     preflight: (incoming, allow) => preflight(deps, incoming, allow),
     socketOwner: (address) =>
       deps.isProxy?.(address) === true ? undefined : deps.addressBucket(address, {}),
-    clientOf: ({ socketAddress, headers }) => deps.addressBucket(socketAddress, headers),
     newRequestId: deps.newRequestId,
     report: deps.report,
     ...(deps.connectionLimits === undefined ? {} : { connectionLimits: deps.connectionLimits }),

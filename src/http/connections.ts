@@ -1,6 +1,7 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { type Line, RequestLine } from './request-line.ts'
 
 /** Longer than clients pause, short enough to free idle sockets. */
 const IDLE_SECONDS = 10
@@ -55,6 +56,7 @@ export class Connections {
   readonly #held = new Map<string, number>()
   readonly #open = new WeakMap<Duplex, ClientConnection>()
   readonly #sockets = new Set<Socket>()
+  readonly #line: Line = { waiting: 0 }
   #closingMs: number | undefined
 
   constructor(deps: ConnectionsDeps) {
@@ -77,6 +79,7 @@ export class Connections {
     if (known !== undefined) return known
     const connection = new ClientConnection(socket, {
       requestsMax: this.#deps.limits.requestsPerSocket,
+      line: this.#line,
     })
     this.#open.set(socket, connection)
     return connection
@@ -152,7 +155,7 @@ export class ClientConnection {
   /** At the last sweep; unchanged for `sameMs`. */
   swept = { bytesRead: 0, isIdle: false, sameMs: 0 }
   readonly #requestsMax: number
-  #requests = 0
+  #begun = 0
   /** Later requests are ignored; the next answer ends the connection (RFC 9112, 9.6). */
   #isEnding = false
   #isStreaming = false
@@ -161,11 +164,16 @@ export class ClientConnection {
   #answering: ServerResponse | undefined
 
   readonly #socket: Duplex
+  readonly #requests: RequestLine
   #gone: AbortSignal | undefined
 
-  constructor(socket: Duplex, { requestsMax }: { readonly requestsMax: number }) {
+  constructor(
+    socket: Duplex,
+    { requestsMax, line }: { readonly requestsMax: number; readonly line: Line },
+  ) {
     this.#socket = socket
     this.#requestsMax = requestsMax
+    this.#requests = new RequestLine(socket, line)
   }
 
   /**
@@ -194,9 +202,14 @@ export class ClientConnection {
   begin(response: ServerResponse): boolean {
     if (this.#isEnding) return false
     this.#newest = response
-    this.#requests += 1
-    if (this.#requests >= this.#requestsMax) this.#isEnding = true
+    this.#begun += 1
+    if (this.#begun >= this.#requestsMax || this.#requests.isFull) this.#isEnding = true
     return true
+  }
+
+  /** Undefined if it may be answered at once; false if the connection was cut meanwhile. */
+  take(response: ServerResponse): Promise<boolean> | undefined {
+    return this.#requests.take(response)
   }
 
   answering(response: ServerResponse): void {
