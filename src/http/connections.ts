@@ -164,7 +164,10 @@ export class ClientConnection {
   #answering: ServerResponse | undefined
 
   readonly #socket: Duplex
-  readonly #requests: RequestLine
+  readonly #line: Line
+  /** Made by the first pipelined request. */
+  #requests: RequestLine | undefined
+  #before: ServerResponse | undefined
   #gone: AbortSignal | undefined
 
   constructor(
@@ -173,7 +176,7 @@ export class ClientConnection {
   ) {
     this.#socket = socket
     this.#requestsMax = requestsMax
-    this.#requests = new RequestLine(socket, line)
+    this.#line = line
   }
 
   /**
@@ -201,14 +204,20 @@ export class ClientConnection {
 
   begin(response: ServerResponse): boolean {
     if (this.#isEnding) return false
+    this.#before = this.#newest
     this.#newest = response
     this.#begun += 1
-    if (this.#begun >= this.#requestsMax || this.#requests.isFull) this.#isEnding = true
+    if (this.#begun >= this.#requestsMax || this.#requests?.isFull === true) this.#isEnding = true
     return true
   }
 
   /** Undefined if it may be answered at once; false if the connection was cut meanwhile. */
   take(response: ServerResponse): Promise<boolean> | undefined {
+    const before = this.#before
+    if (this.#requests === undefined) {
+      if (before === undefined || isOver(before)) return undefined
+      this.#requests = new RequestLine(this.#socket, this.#line, before)
+    }
     return this.#requests.take(response)
   }
 

@@ -23,12 +23,15 @@ interface Waiting {
 export class RequestLine {
   readonly #socket: Duplex
   readonly #line: Line
-  #current: ServerResponse | undefined
+  #current: ServerResponse
   #waiting: Waiting[] = []
 
-  constructor(socket: Duplex, line: Line) {
+  /** `current` is the answer that is not sent yet. */
+  constructor(socket: Duplex, line: Line, current: ServerResponse) {
     this.#socket = socket
     this.#line = line
+    this.#current = current
+    socket.once('close', () => this.#leave())
   }
 
   get isFull(): boolean {
@@ -38,16 +41,14 @@ export class RequestLine {
   /** Undefined if it is next; resolves to whether the connection still stands. */
   take(response: ServerResponse): Promise<boolean> | undefined {
     const before = this.#current
-    if (this.#waiting.length === 0 && (before === undefined || isSent(before))) {
+    if (this.#waiting.length === 0 && isSent(before)) {
       this.#current = response
       return undefined
     }
     this.#line.waiting += 1
     return new Promise((resolve) => {
       this.#waiting.push({ response, resolve })
-      if (this.#waiting.length > 1 || before === undefined) return
-      this.#follow(before)
-      this.#socket.once('close', () => this.#leave())
+      if (this.#waiting.length === 1) this.#follow(before)
     })
   }
 

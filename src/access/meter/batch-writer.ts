@@ -34,12 +34,12 @@ interface Settle<T> {
 /** Numbers batches, so that a lost response leaves no doubt whether the newest was committed. */
 export class BatchWriter {
   readonly #deps: BatchWriterDeps
-  readonly #unknown: UnknownCommits
+  /** Made by the first one. */
+  #unknown: UnknownCommits | undefined
   #batches = 0
 
   constructor(deps: BatchWriterDeps) {
     this.#deps = deps
-    this.#unknown = new UnknownCommits(deps)
   }
 
   /** Settles the whole batch. Never rejects. `onCommitted` as in `GroupCommit`. */
@@ -50,7 +50,7 @@ export class BatchWriter {
     const outcome: Outcome = { decided: undefined, stands: false }
     try {
       // The next batch overwrites the mark that tells whether the last one was committed.
-      if (admits.length > 0) await this.#unknown.end()
+      if (admits.length > 0 && this.#unknown !== undefined) await this.#unknown.end()
       const decide = async (connection: Connection) => {
         outcome.decided = await decideBatch(connection, input)
         return outcome.decided
@@ -68,6 +68,7 @@ export class BatchWriter {
     } catch (cause) {
       const { decided, stands } = outcome
       const receipts = receiptsOf(decided?.admissions ?? [])
+      this.#unknown ??= new UnknownCommits(this.#deps)
       this.#unknown.add({ id: input.id, day: input.day, receipts, stands })
       if (cause instanceof LockTimeoutError) void this.#reportBlockers(cause)
       const error = new MeteringUnavailable('cannot count calls in the accounts store', { cause })
